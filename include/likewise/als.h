@@ -1,0 +1,108 @@
+// SPDX-License-Identifier: Apache-2.0
+/// Alternating least squares, implicit (Hu, Koren, Volinsky 2008; Rendle et al. 2022) and explicit
+/// (Zhou et al. 2008, Koren et al. 2009). Formulas and letters: docs/math.md.
+#pragma once
+
+#include <functional>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "likewise/backend.h"
+#include "likewise/control.h"
+#include "likewise/csr.h"
+#include "likewise/factors.h"
+#include "likewise/types.h"
+
+namespace likewise {
+
+/// How an implicit value r becomes the confidence c: linear 1 + alpha |r|, log 1 + alpha
+/// log(1 + |r| / epsilon).
+enum class Confidence { kLinear, kLog };
+
+/// kCholesky: exact. kCg: conjugate gradients, `cg_steps` at most. kAuto: the fastest that keeps
+/// the exact solver's objective.
+enum class AlsSolverKind { kAuto, kCholesky, kCg };
+
+/// Storage of the factors while training. The CPU trains in fp32; sums are never below float32.
+enum class Precision { kAuto, kFp32, kTf32, kBf16, kFp16 };
+
+struct AlsParams {
+  Feedback feedback = Feedback::kImplicit;
+  int factors = 64;                ///< f, 1 to 4096
+  int iterations = 15;             ///< both sides once each; 0 leaves the first factors
+  double regularization = 0.01;    ///< lambda, >= 0
+  /// nu in lambda_row = lambda (count + w0 * rows of the other side)^nu for implicit feedback, and
+  /// lambda count^nu for explicit: 0 is plain lambda, 1 is ALS-WR. In [0, 1].
+  double regularization_exponent = 0.0;
+  double alpha = 1.0;              ///< confidence per unit of value, > 0
+  Confidence confidence = Confidence::kLinear;
+  double epsilon = 1.0;            ///< scale of the log confidence, > 0
+  /// w0 of Rendle's iALS, > 0: every missing cell weighs w0, every observed one 1 + w0, values and
+  /// alpha only tell likes from dislikes. Absent: Hu's form, missing cells weigh 1.
+  std::optional<double> unobserved_weight;
+  bool biases = true;              ///< explicit only: learn global mean, user and item biases
+  double init_stddev = 0.1;        ///< first factors are normal(0, init_stddev / sqrt(f))
+  AlsSolverKind solver = AlsSolverKind::kAuto;
+  int cg_steps = 3;                ///< steps per row and half-step of kCg, 1 to 1000
+  /// kCg: a row also stops once its residual is this small relative to its right-hand side; 0 = off.
+  double cg_tolerance = 0.0;
+  Precision precision = Precision::kAuto;
+  double tolerance = 0.0;          ///< stop when the objective falls by less than this share; 0 = off
+  int patience = 0;                ///< stop after this many iterations without a better validation; 0 = off
+  std::uint64_t seed = 42;
+
+  /// Good starting values for a kind of feedback: explicit ratings want ALS-WR (nu = 1) and a
+  /// larger lambda.
+  [[nodiscard]] static AlsParams defaults(Feedback feedback);
+
+  /// Throws Error(kInvalidArgument) naming the field, its value and its range.
+  void validate() const;
+};
+
+/// What one iteration did.
+struct AlsIteration {
+  int iteration = 0;                 ///< 1 for the first
+  double objective = 0.0;            ///< the whole objective after both half-steps
+  double seconds = 0.0;              ///< wall time of the two half-steps
+  std::optional<double> validation;  ///< the validation metric, where one was asked for
+};
+
+/// A metric that the caller computes from the factors after each iteration.
+struct Validation {
+  std::string metric;                                   ///< e.g. "ndcg@10"
+  bool higher_is_better = true;
+  std::function<double(const Factors&)> evaluate;       ///< empty: no validation
+};
+
+/// Where training goes on from, and what it hands back between iterations.
+struct AlsRun {
+  RunControl control;
+  Validation validation;
+  const Factors* start = nullptr;    ///< first factors; absent: drawn from the seed
+  int completed_iterations = 0;      ///< iterations already in `start` (resume)
+  std::vector<AlsIteration> history; ///< their reports (resume)
+  /// Called after every iteration with its report and the factors (valid during the call only):
+  /// progress lines, checkpoints.
+  std::function<void(const AlsIteration&, const Factors&)> on_iteration;
+};
+
+struct AlsResult {
+  Factors factors;                   ///< of the best iteration by validation, else of the last
+  std::vector<AlsIteration> iterations;
+  int best_iteration = 0;            ///< whose factors these are
+  std::string stop_reason;           ///< "iterations", "tolerance" or "patience"
+};
+
+/// Trains on `by_user` (users x items). Deterministic in (matrix, params): neither threads nor the
+/// order of rows in the file matter. Rows without entries get zero factors (and zero bias).
+/// Errors: kInvalidArgument (params, shapes of `start`), kNumerical (names side, row and count),
+/// kCancelled, kOutOfMemory, kDevice.
+[[nodiscard]] AlsResult train_als(const CsrView& by_user, const AlsParams& params,
+                                  const Backend& backend, const AlsRun& run = {});
+
+/// The first factors of a side: row r is drawn from a counter-based generator keyed by
+/// (seed, side, r), so every backend, thread count and GPU count starts alike.
+[[nodiscard]] Matrix draw_factors(Side side, Index rows, const AlsParams& params);
+
+}  // namespace likewise

@@ -1,0 +1,94 @@
+// SPDX-License-Identifier: Apache-2.0
+/// Backends do the heavy work on a device; algorithms know their jobs, never their devices.
+///
+/// The seam is coarse: one call is half an epoch or a whole batch of queries, so a device keeps its
+/// own copies between calls. `reference` (plain loops, double precision) is the oracle for all others.
+#pragma once
+
+#include <memory>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "likewise/control.h"
+#include "likewise/csr.h"
+#include "likewise/factors.h"
+#include "likewise/types.h"
+
+namespace likewise {
+
+struct AlsParams;
+
+/// One ALS training under way. Made with the matrix and the first factors; owns its working copies.
+class AlsSolver {
+ public:
+  virtual ~AlsSolver() = default;
+  /// Solves all rows of `side` for the other side held fixed. Returns the whole objective (both
+  /// regularisation terms included) after it, at no extra pass over the data.
+  /// Errors: kNumerical naming side and row, kCancelled (the factors are then undefined).
+  virtual double solve(Side side, const RunControl& control) = 0;
+  /// The current factors, on the host. Valid until the next solve().
+  [[nodiscard]] virtual const Factors& factors() = 0;
+};
+
+/// Which items a query may be answered with.
+struct TopKFilter {
+  /// Row q lists (sorted) items that query q must not get: seen items, deny lists. May be empty
+  /// (rows == 0): nothing excluded.
+  CsrView excluded;
+  /// Empty, or one byte per item: 0 removes the item for every query.
+  std::span<const std::uint8_t> allowed;
+};
+
+/// Top-k answers for `queries` queries: entries [q k, q k + counts[q]) are the answers of query q,
+/// best first, ties to the smaller item. counts[q] < k when fewer items are left than asked for.
+struct TopKResult {
+  Index k = 0;
+  Array<Index> items;
+  Array<float> scores;
+  Array<Index> counts;
+};
+
+/// Scores queries against a fixed table of items: score(q, i) = q . y_i + bias_i.
+/// Thread-safe after construction. Never holds more than a bounded block of scores.
+class Scorer {
+ public:
+  virtual ~Scorer() = default;
+  /// The k best items of each query (queries.cols == factors of the table; k >= 0 may exceed the
+  /// catalogue).
+  [[nodiscard]] virtual TopKResult top_k(const MatrixView& queries, Index k,
+                                         const TopKFilter& filter,
+                                         const RunControl& control) const = 0;
+  /// All scores of a few queries: out is queries.rows x items, row-major without padding.
+  virtual void score_all(const MatrixView& queries, float* out) const = 0;
+};
+
+/// A device that can do every job.
+class Backend {
+ public:
+  virtual ~Backend() = default;
+  [[nodiscard]] virtual std::string_view name() const = 0;       ///< "reference", "cpu", "cuda:0"
+  [[nodiscard]] virtual std::string description() const = 0;     ///< for people: model, ISA, threads
+
+  /// `by_user` must outlive the job; `start` is copied. `params` are valid (validate() passed).
+  [[nodiscard]] virtual std::unique_ptr<AlsSolver> make_als_solver(const CsrView& by_user,
+                                                                   const AlsParams& params,
+                                                                   const Factors& start) const = 0;
+  /// `items` (items x factors) and `item_bias` (empty or one per item) must outlive the scorer.
+  [[nodiscard]] virtual std::unique_ptr<Scorer> make_scorer(
+      const MatrixView& items, std::span<const float> item_bias) const = 0;
+};
+
+/// Opens "auto", "cpu", "cuda", "cuda:0,1" or "reference". "auto" takes the best that works here;
+/// anything else that cannot be honoured throws Error(kDevice) with the reason and the remedy.
+[[nodiscard]] std::shared_ptr<const Backend> open_backend(std::string_view device = "auto");
+
+/// One line per backend known to this program, for `likewise info`.
+struct BackendStatus {
+  std::string name;
+  bool available = false;
+  std::string description;  ///< what it is, or why it cannot be used and what to do
+};
+[[nodiscard]] std::vector<BackendStatus> backend_statuses();
+
+}  // namespace likewise

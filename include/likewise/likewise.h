@@ -1,0 +1,17 @@
+// SPDX-License-Identifier: Apache-2.0
+/// All of likewise in one include. Reading order: interactions, als, model, recommender, evaluation.
+#pragma once
+
+#include "likewise/als.h"
+#include "likewise/backend.h"
+#include "likewise/control.h"
+#include "likewise/evaluation.h"
+#include "likewise/interactions.h"
+#include "likewise/model.h"
+#include "likewise/popularity.h"
+#include "likewise/read.h"
+#include "likewise/recommender.h"
+#include "likewise/split.h"
+#include "likewise/synthetic.h"
+#include "likewise/version.h"
+#include "likewise/write.h"

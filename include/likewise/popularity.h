@@ -1,0 +1,14 @@
+// SPDX-License-Identifier: Apache-2.0
+/// The popularity baseline: everybody gets what most people took. Any model has to beat it.
+#pragma once
+
+#include "likewise/csr.h"
+#include "likewise/factors.h"
+
+namespace likewise {
+
+/// Factors with 0 columns whose item bias is the share of users with an entry (for implicit
+/// feedback: a positive entry) for the item.
+[[nodiscard]] Factors train_popularity(const CsrView& by_user, Feedback feedback);
+
+}  // namespace likewise

@@ -1,0 +1,92 @@
+// SPDX-License-Identifier: Apache-2.0
+/// `Recommender`: read-only, thread-safe queries over a `Model`. Indices in, indices out: names live
+/// in the model's id maps. Batch in, batch out; memory is bounded whatever the batch.
+#pragma once
+
+#include <memory>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "likewise/backend.h"
+#include "likewise/model.h"
+
+namespace likewise {
+
+struct RecommendOptions {
+  Index n = 10;                                ///< answers per user, >= 1
+  bool include_seen = false;                   ///< also items of the user's history
+  std::span<const Index> allow;                ///< if not empty: only these items
+  std::span<const Index> deny;                 ///< never these items
+};
+
+enum class SimilarityMetric { kCosine, kDot };
+
+/// An item (or user) with its score.
+struct Scored {
+  Index index = 0;
+  float score = 0.0F;
+};
+
+/// One past item of the user and how much of the score it is responsible for.
+struct Contribution {
+  Index item = 0;
+  float value = 0.0F;        ///< the user's own value for it
+  double share = 0.0;        ///< its part of the score; may be negative
+};
+
+struct Explanation {
+  double score = 0.0;                       ///< what the model's fold-in gives this user and item
+  double baseline = 0.0;                    ///< part that no past item causes (mean and item bias)
+  std::vector<Contribution> contributions;  ///< largest share first; baseline + shares = score
+};
+
+/// A user who was not trained, as a list of (item, value).
+struct FoldInRow {
+  std::vector<Index> columns;  ///< any order, no duplicates
+  std::vector<float> values;   ///< empty: all 1
+};
+
+class Recommender {
+ public:
+  /// `model` and `backend` are kept alive.
+  Recommender(std::shared_ptr<const Model> model, std::shared_ptr<const Backend> backend);
+  ~Recommender();
+
+  [[nodiscard]] const Model& model() const;
+
+  /// The n best items of each user. counts[u] < n only when the filters leave fewer items.
+  [[nodiscard]] TopKResult recommend(std::span<const Index> users, const RecommendOptions& options,
+                                     const RunControl& control = {}) const;
+  /// The same for users given by their factors (fold-in); `history` row q holds what query q must
+  /// not get unless include_seen.
+  [[nodiscard]] TopKResult recommend(const MatrixView& user_factors, const CsrView& history,
+                                     const RecommendOptions& options,
+                                     const RunControl& control = {}) const;
+
+  /// The n rows of `side` most similar to each of `rows` (itself excluded).
+  [[nodiscard]] TopKResult similar(Side side, std::span<const Index> rows, Index n,
+                                   SimilarityMetric metric, const RunControl& control = {}) const;
+
+  /// score(u, i) for each pair; -1 stands for "unknown to the model" and leaves out the terms of
+  /// that side (an explicit model then falls back to mean and the other bias).
+  [[nodiscard]] std::vector<float> predict(std::span<const Index> users,
+                                           std::span<const Index> items) const;
+
+  /// Factors (and bias, empty when the model has none) of rows of `side` that were not trained,
+  /// solved exactly against the other side's factors as the training would.
+  struct FoldedIn {
+    Matrix factors;
+    Array<float> bias;
+  };
+  [[nodiscard]] FoldedIn fold_in(Side side, std::span<const FoldInRow> rows) const;
+
+  /// Why `item` for a user with this history: Hu et al. 2008, section 5.
+  [[nodiscard]] Explanation explain(const FoldInRow& user_history, Index item) const;
+
+ private:
+  struct State;
+  std::unique_ptr<State> state_;
+};
+
+}  // namespace likewise

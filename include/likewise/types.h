@@ -1,0 +1,30 @@
+// SPDX-License-Identifier: Apache-2.0
+/// Numbers that every part shares.
+#pragma once
+
+#include <cstdint>
+
+namespace likewise {
+
+/// A row or column number: a user, an item, a factor. Never negative in valid data.
+using Index = std::int32_t;
+
+/// A position among interactions, or any product of two counts: these pass 2^31.
+using Offset = std::int64_t;
+
+/// The two sides of an interaction matrix. Every algorithm treats them by one function.
+enum class Side { kUsers, kItems };
+
+[[nodiscard]] constexpr Side other(Side side) {
+  return side == Side::kUsers ? Side::kItems : Side::kUsers;
+}
+
+[[nodiscard]] constexpr const char* side_name(Side side) {
+  return side == Side::kUsers ? "users" : "items";
+}
+
+/// What the values mean. Implicit: strength of a signal (counts, plays; negative = dislike), every
+/// missing cell counts as a weak "no". Explicit: ratings, missing cells are unknown.
+enum class Feedback { kImplicit, kExplicit };
+
+}  // namespace likewise
