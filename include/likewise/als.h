@@ -40,7 +40,7 @@ struct AlsParams {
   double epsilon = 1.0;            ///< scale of the log confidence, > 0
   /// w0 of Rendle's iALS, > 0: every missing cell weighs w0, every observed one 1 + w0, values and
   /// alpha only tell likes from dislikes. Absent: Hu's form, missing cells weigh 1.
-  std::optional<double> unobserved_weight;
+  std::optional<double> unobserved_weight{};
   bool biases = true;              ///< explicit only: learn global mean, user and item biases
   double init_stddev = 0.1;        ///< first factors are normal(0, init_stddev / sqrt(f))
   AlsSolverKind solver = AlsSolverKind::kAuto;

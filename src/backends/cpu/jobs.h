@@ -1,0 +1,16 @@
+// SPDX-License-Identifier: Apache-2.0
+/// The jobs of the CPU backend.
+#pragma once
+
+#include <memory>
+#include <span>
+
+#include "likewise/backend.h"
+
+namespace likewise {
+
+/// Packs the items once (O(items x factors)). `items` and `item_bias` must outlive the scorer.
+[[nodiscard]] std::unique_ptr<Scorer> make_cpu_scorer(const MatrixView& items,
+                                                      std::span<const float> item_bias);
+
+}  // namespace likewise

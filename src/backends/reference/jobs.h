@@ -1,0 +1,16 @@
+// SPDX-License-Identifier: Apache-2.0
+/// The jobs of the reference backend: obvious loops in double precision, the oracle for all others.
+#pragma once
+
+#include <memory>
+#include <span>
+
+#include "likewise/backend.h"
+
+namespace likewise {
+
+/// Scores every item, sorts them all. `items` and `item_bias` must outlive the scorer.
+[[nodiscard]] std::unique_ptr<Scorer> make_reference_scorer(const MatrixView& items,
+                                                            std::span<const float> item_bias);
+
+}  // namespace likewise
