@@ -1,5 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-/// Evaluation of a model on held-out interactions. One name, one written formula: docs/math.md.
+/// Evaluation of a model on held-out interactions. One name, one written formula: docs/metrics.md.
+///
+/// Ranking metrics look at one list per user: the best items that the user has not in `seen`. A
+/// user counts when at least one relevant test item is left, where a test item is relevant when its
+/// value reaches `min_relevant_value` and it is not in the user's `seen` row (a list could never
+/// hold it). Users that the model knows but that have no history count too; the report says how
+/// many.
 #pragma once
 
 #include <map>
@@ -13,45 +19,58 @@
 namespace likewise {
 
 struct EvaluateOptions {
-  std::vector<Index> k{10};            ///< list lengths, each >= 1
-  /// Names without @k: precision, recall, truncated_recall, hit_rate, map, mrr, ndcg, auc,
-  /// coverage, popularity, rmse, mae. Empty: the ranking metrics (implicit) or rmse and mae
-  /// (explicit).
+  std::vector<Index> k{10};  ///< list lengths, each >= 1; order and repeats do not matter
+  /// Names without @k: precision, recall, truncated_recall, hit_rate, map, mrr, ndcg, coverage,
+  /// popularity, auc, rmse, mae. Empty: the model's own kind: rmse and mae for explicit ALS, else
+  /// the ranking metrics without auc (which scores the whole catalogue for every user).
   std::vector<std::string> metrics;
-  bool per_user = false;               ///< also keep every user's value
-  /// Test values below this are not relevant for ranking metrics (explicit ratings: e.g. 4).
+  bool per_user = false;  ///< also keep every user's value
+  /// Test values below this are not relevant for ranking metrics (explicit ratings: e.g. 4). Such
+  /// items stay in the ranking, as items that should not be on top.
   float min_relevant_value = 0.0F;
 };
 
 struct EvaluationReport {
-  /// "ndcg@10" -> mean over the evaluated users; "rmse" -> over the test pairs.
+  /// "ndcg@10", "auc" -> mean over the evaluated users; "coverage@10" -> share of the catalogue;
+  /// "rmse" -> over the test pairs.
   std::map<std::string, double> metrics;
-  Index users_evaluated = 0;           ///< users with at least one relevant test item
-  Offset pairs_evaluated = 0;          ///< test rows that rating metrics saw
-  std::vector<Index> users;            ///< per_user: who, in order
-  std::map<std::string, std::vector<float>> per_user;  ///< per_user: values beside `users`
+  Index users_evaluated = 0;        ///< users with at least one relevant test item
+  Index users_without_history = 0;  ///< of these: with an empty `seen` row
+  Offset relevant_items = 0;        ///< relevant test items of the evaluated users
+  Offset relevant_seen = 0;         ///< test rows left out of the relevant ones: in `seen` too
+  Offset pairs_evaluated = 0;       ///< test rows that rating metrics saw
+  std::vector<Index> users;         ///< per_user: who, in order
+  /// per_user: values beside `users`, for every ranking metric but coverage (which is of all
+  /// lists).
+  std::map<std::string, std::vector<float>> per_user;
 };
 
 /// Names that EvaluateOptions::metrics accepts.
 [[nodiscard]] std::vector<std::string> metric_names();
-/// Whether more is better (false for rmse, mae, popularity).
+/// Whether more is better (false for rmse, mae, popularity). Takes "ndcg" and "ndcg@10" alike.
+/// Throws Error(kInvalidArgument) on an unknown name, listing the known ones.
 [[nodiscard]] bool higher_is_better(const std::string& metric);
 
 /// Held-out interactions in a model's index space. Rows that name users or items unknown to the
 /// model cannot be ranked; rating metrics see them with index -1 and the model's fallback.
 struct TestSet {
-  CsrMatrix by_user;                   ///< known users x known items
-  std::vector<Index> fallback_users;   ///< pairs with an unknown side: -1 where unknown
+  CsrMatrix by_user;                  ///< known users x known items
+  std::vector<Index> fallback_users;  ///< pairs with an unknown side: -1 where unknown
   std::vector<Index> fallback_items;
   std::vector<float> fallback_values;
-  Offset unknown_users = 0;            ///< test rows whose user the model does not know
-  Offset unknown_items = 0;            ///< test rows whose item the model does not know
+  Offset unknown_users = 0;  ///< test rows whose user the model does not know
+  Offset unknown_items = 0;  ///< test rows whose item the model does not know
 };
+/// Finds the test ids in the model's maps. A row with both sides unknown is in both counts. Works
+/// for any interactions, so a training file becomes the `seen` of evaluate() as
+/// `make_test_set(model, train).by_user`.
 [[nodiscard]] TestSet make_test_set(const Model& model, const Interactions& test);
 
-/// Ranks all items a user has not in `seen` (the model's history when seen.rows == 0) and compares
-/// with the test set, all k in one pass; bounded memory. Errors: kInvalidArgument (names metric or
-/// k), kBadData (nothing to evaluate), kCancelled.
+/// Ranks all items a user has not in `seen` (the model's history when seen.rows == 0; to exclude
+/// nothing, pass a matrix with empty rows) and compares with the test set, all k in one pass over
+/// one list per user; users go in batches, so memory is bounded. The numbers do not depend on the
+/// number of threads. Errors: kInvalidArgument (names metric, k or shape), kBadData (nothing to
+/// evaluate, with the reason), kCancelled.
 [[nodiscard]] EvaluationReport evaluate(const Recommender& recommender, const TestSet& test,
                                         const EvaluateOptions& options, const CsrView& seen = {},
                                         const RunControl& control = {});

@@ -1,0 +1,46 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "likewise/popularity.h"
+
+#include <vector>
+
+#include <tbb/enumerable_thread_specific.h>
+
+#include "core/parallel.h"
+
+namespace likewise {
+namespace {
+
+/// Users per item. Threads count apart; whole numbers add up to the same in any order.
+std::vector<Index> count_users(const CsrView& by_user, Feedback feedback) {
+  const auto items = static_cast<std::size_t>(by_user.cols);
+  tbb::enumerable_thread_specific<std::vector<Index>> parts(items, 0);
+  parallel_blocks(by_user.nnz(), Offset{1} << 20, [&](Offset begin, Offset end, Offset) {
+    std::vector<Index>& counts = parts.local();
+    for (Offset at = begin; at < end; ++at) {
+      const bool taken = feedback == Feedback::kExplicit || by_user.values[at] > 0.0F;
+      counts[static_cast<std::size_t>(by_user.columns[at])] += taken ? 1 : 0;
+    }
+  });
+  std::vector<Index> total(items, 0);
+  for (const auto& counts : parts) {
+    for (std::size_t item = 0; item < items; ++item) total[item] += counts[item];
+  }
+  return total;
+}
+
+}  // namespace
+
+Factors train_popularity(const CsrView& by_user, Feedback feedback) {
+  Factors factors{
+      Matrix(by_user.rows, 0), Matrix(by_user.cols, 0), {}, Array<float>(by_user.cols), 0.0F};
+  if (by_user.rows == 0) return factors;
+  const std::vector<Index> counts = count_users(by_user, feedback);
+  // share(i) = users with i / users
+  for (Index item = 0; item < by_user.cols; ++item) {
+    factors.item_bias[item] = static_cast<float>(
+        static_cast<double>(counts[static_cast<std::size_t>(item)]) / by_user.rows);
+  }
+  return factors;
+}
+
+}  // namespace likewise

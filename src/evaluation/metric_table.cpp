@@ -1,0 +1,89 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "evaluation/metric_table.h"
+
+#include <algorithm>
+#include <array>
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include "likewise/error.h"
+
+namespace likewise {
+namespace {
+
+constexpr std::array kMetrics{
+    MetricInfo{"precision", MetricKind::kList, precision_at, true},
+    MetricInfo{"recall", MetricKind::kList, recall_at, true},
+    MetricInfo{"truncated_recall", MetricKind::kList, truncated_recall_at, true},
+    MetricInfo{"hit_rate", MetricKind::kList, hit_rate_at, true},
+    MetricInfo{"map", MetricKind::kList, average_precision_at, true},
+    MetricInfo{"mrr", MetricKind::kList, reciprocal_rank_at, true},
+    MetricInfo{"ndcg", MetricKind::kList, ndcg_at, true},
+    MetricInfo{"coverage", MetricKind::kCoverage, nullptr, true},
+    MetricInfo{"popularity", MetricKind::kList, popularity_at, false},
+    MetricInfo{"auc", MetricKind::kAuc, nullptr, true},
+    MetricInfo{"rmse", MetricKind::kRating, nullptr, false},
+    MetricInfo{"mae", MetricKind::kRating, nullptr, false},
+};
+
+[[noreturn]] void fail(const std::string& why) { throw Error(ErrorKind::kInvalidArgument, why); }
+
+std::vector<Index> checked_lengths(std::vector<Index> k) {
+  if (k.empty()) fail("k is empty: name at least one list length, e.g. 10");
+  std::sort(k.begin(), k.end());
+  k.erase(std::unique(k.begin(), k.end()), k.end());
+  if (k.front() < 1) fail(fmt::format("k is {}: a list length must be at least 1", k.front()));
+  return k;
+}
+
+void add_to_plan(const MetricInfo& metric, EvaluationPlan& plan) {
+  plan.coverage |= metric.kind == MetricKind::kCoverage;
+  plan.auc |= metric.kind == MetricKind::kAuc;
+  plan.rmse |= metric.name == "rmse";
+  plan.mae |= metric.name == "mae";
+  plan.popularity |= metric.of_list == popularity_at;
+  if (metric.kind != MetricKind::kList) return;
+  for (const Index k : plan.k) {
+    plan.columns.push_back({metric_key(metric.name, k), metric.of_list, k});
+  }
+}
+
+}  // namespace
+
+std::span<const MetricInfo> all_metrics() { return kMetrics; }
+
+std::string metric_key(std::string_view name, Index k) { return fmt::format("{}@{}", name, k); }
+
+std::vector<std::string> metric_names() {
+  std::vector<std::string> names;
+  for (const MetricInfo& metric : kMetrics) names.emplace_back(metric.name);
+  return names;
+}
+
+const MetricInfo& find_metric(std::string_view name) {
+  const auto* found = std::find_if(kMetrics.begin(), kMetrics.end(),
+                                   [&](const MetricInfo& metric) { return metric.name == name; });
+  if (found == kMetrics.end()) {
+    fail(fmt::format("unknown metric \"{}\"; known are {} (list lengths go into k)", name,
+                     fmt::join(metric_names(), ", ")));
+  }
+  return *found;
+}
+
+bool higher_is_better(const std::string& metric) {
+  return find_metric(std::string_view(metric).substr(0, metric.find('@'))).higher_is_better;
+}
+
+EvaluationPlan make_plan(const EvaluateOptions& options, const std::vector<std::string>& metrics) {
+  EvaluationPlan plan;
+  plan.k = checked_lengths(options.k);
+  std::vector<const MetricInfo*> asked;
+  for (const std::string& name : metrics) asked.push_back(&find_metric(name));
+  for (const MetricInfo& metric : kMetrics) {
+    if (std::find(asked.begin(), asked.end(), &metric) != asked.end()) add_to_plan(metric, plan);
+  }
+  return plan;
+}
+
+}  // namespace likewise

@@ -1,0 +1,97 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <algorithm>
+#include <vector>
+
+#include "core/parallel.h"
+#include "likewise/evaluation.h"
+
+namespace likewise {
+namespace {
+
+constexpr Index kUnknown = -1;
+
+/// The model's index of every id of `from`, kUnknown where the model does not have it.
+std::vector<Index> find_all(const IdMap& model, const IdMap& from) {
+  std::vector<Index> found(static_cast<std::size_t>(from.size()));
+  parallel_for(from.size(), 4096, [&](Offset i) {
+    const auto id = static_cast<Index>(i);
+    const auto index = from.is_integer() ? model.find(from.integers()[static_cast<std::size_t>(i)])
+                                         : model.find(from.name(id));
+    found[static_cast<std::size_t>(i)] = index.value_or(kUnknown);
+  });
+  return found;
+}
+
+/// Finds the pairs whose user or item is unknown, in the order of the test rows.
+void collect_unknown(const CsrView& test, const std::vector<Index>& users,
+                     const std::vector<Index>& items, TestSet& set) {
+  for (Index row = 0; row < test.rows; ++row) {
+    const Index user = users[static_cast<std::size_t>(row)];
+    for (Offset at = test.offsets[row]; at < test.offsets[row + 1]; ++at) {
+      const Index item = items[static_cast<std::size_t>(test.columns[at])];
+      if (user != kUnknown && item != kUnknown) continue;
+      set.unknown_users += user == kUnknown ? 1 : 0;
+      set.unknown_items += item == kUnknown ? 1 : 0;
+      set.fallback_users.push_back(user);
+      set.fallback_items.push_back(item);
+      set.fallback_values.push_back(test.values[at]);
+    }
+  }
+}
+
+/// How many known pairs each user of the model has, as row offsets.
+Array<Offset> known_offsets(const CsrView& test, const std::vector<Index>& users,
+                            const std::vector<Index>& items, Index model_users) {
+  Array<Offset> offsets(Offset{model_users} + 1);
+  for (Index row = 0; row < test.rows; ++row) {
+    const Index user = users[static_cast<std::size_t>(row)];
+    if (user == kUnknown) continue;
+    const auto columns = test.row_columns(row);
+    offsets[user + 1] = std::count_if(columns.begin(), columns.end(), [&](Index column) {
+      return items[static_cast<std::size_t>(column)] != kUnknown;
+    });
+  }
+  for (Index user = 0; user < model_users; ++user) offsets[user + 1] += offsets[user];
+  return offsets;
+}
+
+/// Writes one test row in the model's item numbers. Text and integer ids sort differently, so the
+/// new numbers need not rise with the old ones.
+void write_row(const CsrView& test, Index row, const std::vector<Index>& items, Offset to,
+               CsrMatrix& out) {
+  std::vector<Entry> entries;
+  for (Offset at = test.offsets[row]; at < test.offsets[row + 1]; ++at) {
+    const Index item = items[static_cast<std::size_t>(test.columns[at])];
+    if (item != kUnknown) entries.push_back({0, item, test.values[at]});
+  }
+  std::sort(entries.begin(), entries.end(),
+            [](const Entry& a, const Entry& b) { return a.col < b.col; });
+  for (const Entry& entry : entries) {
+    out.columns[to] = entry.col;
+    out.values[to++] = entry.value;
+  }
+}
+
+}  // namespace
+
+TestSet make_test_set(const Model& model, const Interactions& test) {
+  const CsrView from = test.by_user.view();
+  const std::vector<Index> users = find_all(model.users, test.users);
+  const std::vector<Index> items = find_all(model.items, test.items);
+  TestSet set;
+  collect_unknown(from, users, items, set);
+  CsrMatrix& out = set.by_user;
+  out.rows = model.users.size();
+  out.cols = model.items.size();
+  out.offsets = known_offsets(from, users, items, out.rows);
+  out.columns = Array<Index>::uninitialized(out.offsets[out.rows]);
+  out.values = Array<float>::uninitialized(out.offsets[out.rows]);
+  parallel_for(from.rows, 256, [&](Offset row) {
+    const Index user = users[static_cast<std::size_t>(row)];
+    if (user == kUnknown) return;
+    write_row(from, static_cast<Index>(row), items, out.offsets[user], out);
+  });
+  return set;
+}
+
+}  // namespace likewise
