@@ -9,8 +9,12 @@
 
 namespace likewise {
 
-/// Packs the items once (O(items x factors)). `items` and `item_bias` must outlive the scorer.
+struct ScanCounts;
+
+/// Packs the items once (O(items x factors)). `items` and `item_bias` must outlive the scorer, and
+/// so must `counts` (benchmarks and tests: how much work was skipped) where it is given.
 [[nodiscard]] std::unique_ptr<Scorer> make_cpu_scorer(const MatrixView& items,
-                                                      std::span<const float> item_bias);
+                                                      std::span<const float> item_bias,
+                                                      ScanCounts* counts = nullptr);
 
 }  // namespace likewise

@@ -1,0 +1,130 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <algorithm>
+#include <mutex>
+#include <optional>
+#include <vector>
+
+#include "backends/cpu/jobs.h"
+#include "backends/cpu/top_k_search.h"
+#include "core/instruction_set.h"
+#include "core/parallel.h"
+
+namespace likewise {
+namespace {
+
+/// Counts finished queries and passes them on, one thread at a time.
+class Progress {
+ public:
+  Progress(const RunControl& control, Offset total) : control_(control), total_(total) {}
+  void add(Offset queries) {
+    if (!control_.on_progress) return;
+    const std::lock_guard lock(mutex_);
+    done_ += queries;
+    control_.report("score", done_, total_, "queries");
+  }
+
+ private:
+  const RunControl& control_;
+  Offset total_;
+  Offset done_ = 0;
+  std::mutex mutex_;
+};
+
+class CpuScorer final : public Scorer {
+ public:
+  CpuScorer(const MatrixView& items, std::span<const float> item_bias, ScanCounts* counts)
+      : items_(items),
+        item_bias_(item_bias),
+        counts_(counts),
+        packed_(items, item_bias, best_first_order(items, item_bias)) {}
+
+  [[nodiscard]] TopKResult top_k(const MatrixView& queries, Index k, const TopKFilter& filter,
+                                 const RunControl& control) const override {
+    check_top_k(items_, queries, k, filter);
+    TopKResult result = make_top_k_result(queries.rows, k, items_.rows);
+    if (result.k == 0 || queries.rows == 0) return result;
+    const std::optional<PackedItems> part = pack_allowed(filter.allowed);
+    const TopKTask task{part ? *part : packed_, items_, item_bias_, queries, filter, counts_};
+    const bool dense = result.k > items_.rows / kDenseShare;
+    Progress progress(control, queries.rows);
+    const Index block = dense ? 1 : TopKSearch::kQueries;
+    parallel_blocks(queries.rows, block, [&](Offset begin, Offset end, Offset) {
+      control.check();
+      const auto first = static_cast<Index>(begin);
+      if (dense) {
+        sort_all(task, first, result);
+      } else {
+        TopKSearch(task, first, static_cast<Index>(end - begin), result.k).run(result);
+      }
+      progress.add(end - begin);
+    });
+    return result;
+  }
+
+  void score_all(const MatrixView& queries, float* out) const override {
+    check_query_width(items_, queries);
+    const TopKFilter none;
+    const TopKTask task{packed_, items_, item_bias_, queries, none, nullptr};
+    for (Index q = 0; q < queries.rows; ++q) {
+      float* row = out + Offset{q} * items_.rows;
+      parallel_for(items_.rows, kItemGrain, [&](Offset i) {
+        row[i] = exact_score(task, queries.row(q), static_cast<Index>(i));
+      });
+    }
+  }
+
+ private:
+  /// With k above this share of the catalogue nothing can be skipped: score and sort everything.
+  static constexpr Index kDenseShare = 8;
+  static constexpr Offset kItemGrain = 2048;
+
+  /// A table of its own for a short allow list; a long one is tested hit by hit.
+  [[nodiscard]] std::optional<PackedItems> pack_allowed(
+      std::span<const std::uint8_t> allowed) const {
+    if (allowed.empty()) return std::nullopt;
+    const auto count = std::count_if(allowed.begin(), allowed.end(), [](auto a) { return a != 0; });
+    if (count > items_.rows / 2) return std::nullopt;
+    std::vector<Index> order;
+    order.reserve(static_cast<std::size_t>(count));
+    for (const Index item : packed_.order()) {
+      if (allowed[static_cast<std::size_t>(item)] != 0) order.push_back(item);
+    }
+    return std::optional<PackedItems>(std::in_place, items_, item_bias_, std::move(order));
+  }
+
+  static void sort_all(const TopKTask& task, Index q, TopKResult& result) {
+    const auto& filter = task.filter;
+    std::span<const Index> excluded;
+    if (filter.excluded.rows > 0) excluded = filter.excluded.row_columns(q);
+    std::vector<Candidate> all;
+    all.reserve(static_cast<std::size_t>(task.packed.size()));
+    auto next = excluded.begin();
+    for (Index i = 0; i < task.items.rows; ++i) {
+      while (next != excluded.end() && *next < i) ++next;
+      if (next != excluded.end() && *next == i) continue;
+      if (!filter.allowed.empty() && filter.allowed[static_cast<std::size_t>(i)] == 0) continue;
+      all.push_back({exact_score(task, task.queries.row(q), i), i});
+    }
+    const auto kept = std::min(all.size(), static_cast<std::size_t>(result.k));
+    std::partial_sort(all.begin(), all.begin() + static_cast<std::ptrdiff_t>(kept), all.end(),
+                      before);
+    all.resize(kept);
+    write_answer(all, q, result);
+  }
+
+  MatrixView items_;
+  std::span<const float> item_bias_;
+  ScanCounts* counts_;
+  PackedItems packed_;
+};
+
+}  // namespace
+
+std::unique_ptr<Scorer> make_cpu_scorer(const MatrixView& items, std::span<const float> item_bias,
+                                        ScanCounts* counts) {
+  check_item_table(items, item_bias);
+  (void)chosen_target();  // applies LIKEWISE_ISA before the first kernel runs
+  return std::make_unique<CpuScorer>(items, item_bias, counts);
+}
+
+}  // namespace likewise

@@ -1,0 +1,55 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "backends/top_k.h"
+
+#include <algorithm>
+
+#include <fmt/format.h>
+
+namespace likewise {
+namespace {
+
+void require(bool fits, const std::string& message) {
+  if (!fits) throw Error(ErrorKind::kInvalidArgument, message);
+}
+
+}  // namespace
+
+void check_item_table(const MatrixView& items, std::span<const float> item_bias) {
+  require(item_bias.empty() || item_bias.size() == static_cast<std::size_t>(items.rows),
+          fmt::format("{} item biases for {} items", item_bias.size(), items.rows));
+}
+
+void check_query_width(const MatrixView& items, const MatrixView& queries) {
+  require(queries.rows == 0 || queries.cols == items.cols,
+          fmt::format("queries have {} factors, items have {}", queries.cols, items.cols));
+}
+
+void check_top_k(const MatrixView& items, const MatrixView& queries, Index k,
+                 const TopKFilter& filter) {
+  check_query_width(items, queries);
+  require(k >= 0, fmt::format("k must be 0 or more, not {}", k));
+  const CsrView& excluded = filter.excluded;
+  require(
+      excluded.rows == 0 || excluded.rows == queries.rows,
+      fmt::format("the exclusion filter has {} rows for {} queries", excluded.rows, queries.rows));
+  require(filter.allowed.empty() || filter.allowed.size() == static_cast<std::size_t>(items.rows),
+          fmt::format("the mask of allowed items has {} entries for {} items",
+                      filter.allowed.size(), items.rows));
+}
+
+TopKResult make_top_k_result(Index queries, Index k, Index items) {
+  const Index kept = std::min(k, items);
+  const Offset entries = Offset{queries} * kept;
+  return {kept, Array<Index>(entries), Array<float>(entries), Array<Index>(queries)};
+}
+
+void write_answer(std::span<const Candidate> sorted, Index query, TopKResult& result) {
+  const Offset begin = Offset{query} * result.k;
+  for (std::size_t i = 0; i < sorted.size(); ++i) {
+    result.items[begin + static_cast<Offset>(i)] = sorted[i].item;
+    result.scores[begin + static_cast<Offset>(i)] = sorted[i].score;
+  }
+  result.counts[query] = static_cast<Index>(sorted.size());
+}
+
+}  // namespace likewise

@@ -1,0 +1,36 @@
+// SPDX-License-Identifier: Apache-2.0
+/// What every scorer shares: the order of answers, the checks of a call, the empty result.
+#pragma once
+
+#include <span>
+
+#include "likewise/backend.h"
+
+namespace likewise {
+
+/// One possible answer.
+struct Candidate {
+  float score = 0.0F;
+  Index item = 0;
+};
+
+/// The order of answers: higher scores first, ties to the smaller item.
+[[nodiscard]] inline bool before(const Candidate& a, const Candidate& b) {
+  return a.score != b.score ? a.score > b.score : a.item < b.item;
+}
+
+/// Throws Error(kInvalidArgument) naming what does not fit: widths, k, the filter's shapes.
+void check_top_k(const MatrixView& items, const MatrixView& queries, Index k,
+                 const TopKFilter& filter);
+void check_query_width(const MatrixView& items, const MatrixView& queries);
+
+/// Throws Error(kInvalidArgument) when `item_bias` is neither empty nor one per item.
+void check_item_table(const MatrixView& items, std::span<const float> item_bias);
+
+/// Room for `queries` answers of min(k, items) entries each, counts 0.
+[[nodiscard]] TopKResult make_top_k_result(Index queries, Index k, Index items);
+
+/// Writes `sorted` (at most result.k) as the answer of `query`.
+void write_answer(std::span<const Candidate> sorted, Index query, TopKResult& result);
+
+}  // namespace likewise
