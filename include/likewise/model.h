@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-/// `Model`: everything that training produced and serving needs, saved whole in one safetensors file
-/// (docs/model-format.md) that Python, Rust and PyTorch open as is.
+/// `Model`: everything that training produced and serving needs, saved whole in one safetensors
+/// file (docs/model-format.md) that Python, Rust and PyTorch open as is.
 #pragma once
 
+#include <span>
 #include <string>
 #include <vector>
 
@@ -10,6 +11,7 @@
 #include "likewise/csr.h"
 #include "likewise/factors.h"
 #include "likewise/id_map.h"
+#include "likewise/interactions.h"
 
 namespace likewise {
 
@@ -22,13 +24,13 @@ struct Provenance {
 };
 
 struct Model {
-  std::string algorithm;         ///< "als" or "popular"
+  std::string algorithm;  ///< "als" or "popular"
   IdMap users;
   IdMap items;
   Factors factors;
   /// What each user did (users x items): for the seen filter, explanations and fold-in.
   CsrMatrix history;
-  AlsParams als;                 ///< meaningful for "als"; for "popular" only `feedback`
+  AlsParams als;  ///< meaningful for "als"; for "popular" only `feedback`
   std::vector<AlsIteration> iterations;
   int best_iteration = 0;
   Provenance provenance;
@@ -39,11 +41,30 @@ struct Model {
 };
 
 /// Writes beside `path` and renames, so a full disk or an interrupt leaves the old file or none.
-/// Throws Error(kIo) with the system's reason.
+/// The factors are streamed: no second copy in memory. Errors: kBadData when the model is not
+/// valid, kInvalidArgument for a name ending in .gz or .zst (a model is mapped, so it is never
+/// compressed), kIo with the system's reason.
 void save_model(const Model& model, const std::string& path);
 
-/// Maps the file and checks header, checksum, shapes and ids before anything uses them. Throws
-/// Error(kNotFound), Error(kIo), or Error(kBadData) naming file, field and what is wrong.
+/// Maps the file and checks header, checksum, shapes and ids before anything uses them. Factors
+/// whose number is a multiple of 16, ids and history stay in the file's pages, shared between
+/// processes; what is written to them stays in this process. Do not change a file in place while it
+/// is loaded (save_model never does). Throws Error(kNotFound), Error(kIo), or Error(kBadData)
+/// naming file, field and what is wrong.
 [[nodiscard]] Model load_model(const std::string& path);
+
+/// Saves training under way as a model file that load_model reads and `resume_from` continues:
+/// everything of `model` but `factors`, which belong to the last of `iterations`. For
+/// AlsRun::on_iteration; nothing is copied. Same errors as save_model.
+void save_checkpoint(const Model& model, const Factors& factors,
+                     std::span<const AlsIteration> iterations, const std::string& path);
+
+/// Lets `run` go on where `model` stands: its factors (borrowed), the iterations done to reach them
+/// and their reports. Same parameters and data: the same answer as training without a break.
+void resume_from(const Model& model, AlsRun& run);
+
+/// Throws Error(kInvalidArgument) naming the first difference unless `data` has exactly the users
+/// and items of `model`, so that its factors can go on with `data`.
+void require_same_ids(const Model& model, const Interactions& data);
 
 }  // namespace likewise

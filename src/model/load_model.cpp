@@ -1,0 +1,193 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <algorithm>
+#include <cstdint>
+#include <cstring>
+#include <limits>
+#include <string>
+#include <string_view>
+#include <utility>
+
+#include <fmt/format.h>
+
+#include "core/parallel.h"
+#include "likewise/error.h"
+#include "likewise/model.h"
+#include "model/checksum.h"
+#include "model/mapped_file.h"
+#include "model/model_file.h"
+#include "model/model_metadata.h"
+#include "model/safetensors.h"
+
+namespace likewise {
+namespace {
+
+using safetensors::Document;
+using safetensors::Tensor;
+using safetensors::Type;
+
+[[noreturn]] void fail(const std::string& why) { throw Error(ErrorKind::kBadData, why); }
+
+bool aligned(const void* data) {
+  return reinterpret_cast<std::uintptr_t>(data) % safetensors::kAlignment == 0;
+}
+
+/// Takes arrays out of a document: in place where they lie aligned, else copied (files written by
+/// other programs).
+class Loader {
+ public:
+  Loader(const Document& document, const std::shared_ptr<void>& owner)
+      : document_(document), owner_(owner) {}
+
+  [[nodiscard]] const Document& document() const { return document_; }
+
+  template <class T>
+  [[nodiscard]] Array<T> array(const std::string& name, Type type) const {
+    return array<T>(document_.require(name, type, 1));
+  }
+
+  [[nodiscard]] Array<float> bias(const std::string& name) const {
+    return document_.has(name) ? array<float>(name, Type::kF32) : Array<float>();
+  }
+
+  [[nodiscard]] Matrix matrix(const std::string& name) const {
+    const Tensor& tensor = document_.require(name, Type::kF32, 2);
+    const Index rows = extent(name, tensor.shape[0]);
+    const Index cols = extent(name, tensor.shape[1]);
+    if (cols == padded_stride(cols) && aligned(tensor.bytes.data())) {
+      return {array<float>(tensor), rows, cols};
+    }
+    return padded(tensor, rows, cols);
+  }
+
+ private:
+  static Index extent(const std::string& name, Offset size) {
+    // Room to round up to the padded width.
+    if (size > std::numeric_limits<Index>::max() - 64) {
+      fail(fmt::format("tensor '{}' has a dimension of {}: too large", name, size));
+    }
+    return static_cast<Index>(size);
+  }
+
+  template <class T>
+  [[nodiscard]] Array<T> array(const Tensor& tensor) const {
+    const auto count = static_cast<Offset>(tensor.bytes.size() / sizeof(T));
+    if (count == 0) return {};
+    if (aligned(tensor.bytes.data())) {
+      return Array<T>::over(owner_, reinterpret_cast<T*>(tensor.bytes.data()), count);
+    }
+    auto copy = Array<T>::uninitialized(count);
+    std::memcpy(copy.data(), tensor.bytes.data(), tensor.bytes.size());
+    return copy;
+  }
+
+  [[nodiscard]] static Matrix padded(const Tensor& tensor, Index rows, Index cols) {
+    Matrix result(rows, cols);
+    const std::size_t row_bytes = sizeof(float) * static_cast<std::size_t>(cols);
+    if (row_bytes == 0) return result;
+    parallel_for(rows, 4096, [&](Offset row) {
+      std::memcpy(result.row(static_cast<Index>(row)),
+                  tensor.bytes.data() + static_cast<std::size_t>(row) * row_bytes, row_bytes);
+    });
+    return result;
+  }
+
+  const Document& document_;
+  const std::shared_ptr<void>& owner_;
+};
+
+/// Adds where a fault was found to its message.
+template <class Work>
+auto within(const std::string& place, const Work& work) {
+  try {
+    return work();
+  } catch (const Error& fault) {
+    throw Error(fault.kind(), fmt::format("{}: {}", place, fault.what()));
+  }
+}
+
+IdMap load_ids(const Loader& load, const std::string& side, const Matrix& factors) {
+  const std::string name = side + "_ids";
+  const std::string& kind = require(load.document().metadata, name);
+  if (kind == "range") {
+    // Without factors the count of rows costs no bytes: a small file could ask for any amount.
+    if (factors.cols() == 0) fail(fmt::format("metadata '{}': range needs factors", name));
+    return IdMap::range(factors.rows());
+  }
+  return within(name, [&] {
+    if (kind == "integers") {
+      return IdMap::from_sorted_integers(load.array<std::int64_t>(name, Type::kI64));
+    }
+    if (kind == "text") {
+      return IdMap::from_sorted_text(load.array<char>(name + ".chars", Type::kU8),
+                                     load.array<Offset>(name + ".offsets", Type::kI64));
+    }
+    fail(fmt::format("the kind is '{}', it must be range, integers or text", kind));
+  });
+}
+
+CsrMatrix load_history(const Loader& load, Index users, Index items) {
+  return {users, items, load.array<Offset>("history.offsets", Type::kI64),
+          load.array<Index>("history.columns", Type::kI32),
+          load.array<float>("history.values", Type::kF32)};
+}
+
+void check_sum(const Document& document, std::span<const std::byte> file) {
+  const std::string& stated = require(document.metadata, kChecksumKey);
+  if (stated.size() != kNoChecksum.size()) {
+    fail(fmt::format("metadata 'checksum' has {} digits, it must have {}", stated.size(),
+                     kNoChecksum.size()));
+  }
+  const auto header_end =
+      static_cast<std::size_t>(document.header.data() - file.data()) + document.header.size();
+  const std::string found = file_checksum(file, header_end, stated);
+  if (found == stated) return;
+  fail(fmt::format("the checksum is {}, the file says {}: it was damaged or changed", found,
+                   stated));
+}
+
+/// People pass the wrong file more often than a broken one.
+void refuse_known_formats(std::span<const std::byte> file) {
+  const std::string_view start(reinterpret_cast<const char*>(file.data()),
+                               std::min<std::size_t>(file.size(), 4));
+  constexpr std::pair<std::string_view, const char*> kKnown[] = {
+      {"\x1f\x8b", "it is compressed (gzip): decompress it first"},
+      {"\x28\xb5\x2f\xfd", "it is compressed (zstd): decompress it first"},
+      {"PK\x03\x04",
+       "it is a zip archive (PyTorch and NumPy write those), not a safetensors file"}};
+  for (const auto& [magic, what] : kKnown) {
+    if (start.starts_with(magic)) fail(what);
+  }
+}
+
+}  // namespace
+
+Model model_from_bytes(const std::shared_ptr<void>& owner, std::span<std::byte> bytes,
+                       VerifyChecksum verify) {
+  refuse_known_formats(bytes);
+  const Document document = safetensors::parse(bytes);
+  check_format(document.metadata);
+  if (verify == VerifyChecksum::kYes) check_sum(document, bytes);
+  const Loader load(document, owner);
+  Model model;
+  decode_metadata(document.metadata, model);
+  model.factors.users = load.matrix("user_factors");
+  model.factors.items = load.matrix("item_factors");
+  model.factors.user_bias = load.bias("user_bias");
+  model.factors.item_bias = load.bias("item_bias");
+  model.users = load_ids(load, "user", model.factors.users);
+  model.items = load_ids(load, "item", model.factors.items);
+  model.history = load_history(load, model.users.size(), model.items.size());
+  model.validate();
+  return model;
+}
+
+Model load_model(const std::string& path) {
+  const MappedFile file = map_file(path);
+  try {
+    return model_from_bytes(file.owner, file.bytes);
+  } catch (const Error& fault) {
+    throw Error(fault.kind(), fmt::format("{}: cannot load the model: {}", path, fault.what()));
+  }
+}
+
+}  // namespace likewise

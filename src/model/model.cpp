@@ -1,0 +1,176 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "likewise/model.h"
+
+#include <algorithm>
+#include <atomic>
+#include <bit>
+#include <cmath>
+#include <string_view>
+#include <utility>
+
+#include <fmt/format.h>
+
+#include "core/parallel.h"
+#include "likewise/error.h"
+#include "model/model_validation.h"
+
+namespace likewise {
+namespace {
+
+[[noreturn]] void fail(const std::string& why) { throw Error(ErrorKind::kBadData, why); }
+
+/// What an algorithm leaves in a model.
+struct Rule {
+  std::string_view algorithm;
+  bool has_factors;  ///< `als.factors` columns; otherwise none
+  bool needs_item_bias;
+};
+constexpr Rule kRules[] = {{"als", true, false}, {"popular", false, true}};
+
+const Rule& rule_of(const std::string& algorithm) {
+  for (const Rule& rule : kRules) {
+    if (rule.algorithm == algorithm) return rule;
+  }
+  fail(fmt::format("unknown algorithm '{}': this version knows als and popular", algorithm));
+}
+
+/// NaN or infinity. By bits, so that the loop over a row is plain integer work.
+bool any_not_finite(const float* values, Offset count) {
+  constexpr std::uint32_t kExponent = 0x7f800000U;
+  bool found = false;
+  for (Offset i = 0; i < count; ++i) {
+    found |= (std::bit_cast<std::uint32_t>(values[i]) & kExponent) == kExponent;
+  }
+  return found;
+}
+
+/// The first row with a number that is not finite, or -1. Blocks only find the smallest: the answer
+/// does not depend on threads.
+Index first_bad_row(const MatrixView& m) {
+  std::atomic<Index> first{m.rows};
+  parallel_for(m.rows, 1024, [&](Offset row) {
+    if (!any_not_finite(m.row(static_cast<Index>(row)), m.cols)) return;
+    Index seen = first.load();
+    while (row < seen && !first.compare_exchange_weak(seen, static_cast<Index>(row))) {
+    }
+  });
+  return first.load() == m.rows ? -1 : first.load();
+}
+
+void check_factors(const char* name, const Matrix& m, const IdMap& ids, Index factors) {
+  if (m.rows() != ids.size() || m.cols() != factors) {
+    fail(fmt::format("{} is {} x {}, it must be {} x {} (ids x factors)", name, m.rows(), m.cols(),
+                     ids.size(), factors));
+  }
+  const Index bad = first_bad_row(m.view());
+  if (bad >= 0) {
+    fail(fmt::format("{}: row {} (id {}) holds a number that is not finite", name, bad,
+                     ids.name(bad)));
+  }
+}
+
+void check_bias(const char* name, const Array<float>& bias, const IdMap& ids, bool needed) {
+  if (bias.empty() && (!needed || ids.size() == 0)) return;
+  if (bias.size() != ids.size()) {
+    fail(fmt::format("{} has {} numbers for {} ids", name, bias.size(), ids.size()));
+  }
+  for (Index i = 0; i < ids.size(); ++i) {
+    if (!std::isfinite(bias[i])) {
+      fail(fmt::format("{}: the number of row {} (id {}) is not finite", name, i, ids.name(i)));
+    }
+  }
+}
+
+/// Sizes first: only then may anything follow the offsets.
+void check_history(const Model& model) {
+  const CsrMatrix& h = model.history;
+  if (h.rows != model.users.size() || h.cols != model.items.size()) {
+    fail(fmt::format("history is {} x {} for {} users and {} items", h.rows, h.cols,
+                     model.users.size(), model.items.size()));
+  }
+  const bool no_offsets = h.rows == 0 && h.offsets.empty();
+  if (!no_offsets && h.offsets.size() != Offset{h.rows} + 1) {
+    fail(fmt::format("history.offsets has {} numbers for {} users", h.offsets.size(), h.rows));
+  }
+  const Offset last = no_offsets ? 0 : h.offsets[h.rows];
+  if ((h.rows == 0 && last != 0) || last != h.columns.size() || last != h.values.size()) {
+    fail(fmt::format("history.offsets ends at {}, but there are {} columns and {} values", last,
+                     h.columns.size(), h.values.size()));
+  }
+  validate(h.view(), "history");
+}
+
+void check_iterations(std::span<const AlsIteration> iterations, int best_iteration) {
+  int last = 0;
+  for (const AlsIteration& report : iterations) {
+    if (report.iteration <= last) {
+      fail(fmt::format("iterations: number {} follows {}", report.iteration, last));
+    }
+    last = report.iteration;
+  }
+  if (best_iteration < 0 || (!iterations.empty() && best_iteration > last)) {
+    fail(fmt::format("best_iteration is {} of {}", best_iteration, last));
+  }
+}
+
+/// The first id in which the maps differ; -1 when they are the same.
+Index first_difference(const IdMap& a, const IdMap& b) {
+  const Index common = std::min(a.size(), b.size());
+  for (Index i = 0; i < common; ++i) {
+    const bool same =
+        a.is_integer() && b.is_integer()
+            ? a.integers()[static_cast<std::size_t>(i)] == b.integers()[static_cast<std::size_t>(i)]
+            : a.name(i) == b.name(i);
+    if (!same) return i;
+  }
+  return a.size() == b.size() ? -1 : common;
+}
+
+std::string describe(const IdMap& ids, Index index) {
+  return index < ids.size() ? fmt::format("'{}'", ids.name(index)) : std::string("nothing");
+}
+
+void require_same(const char* side, const IdMap& trained, const IdMap& given) {
+  const Index at = first_difference(trained, given);
+  if (at < 0) return;
+  throw Error(
+      ErrorKind::kInvalidArgument,
+      fmt::format("the model knows {} {}, the interactions have {}; the first difference is "
+                  "number {}: {} in the model, {} in the interactions. Go on with the data "
+                  "(and the reading options) that the model was trained on, or train anew",
+                  trained.size(), side, given.size(), at + 1, describe(trained, at),
+                  describe(given, at)));
+}
+
+}  // namespace
+
+void validate_parts(const Model& model, const Factors& factors,
+                    std::span<const AlsIteration> iterations, int best_iteration) {
+  const Rule& rule = rule_of(model.algorithm);
+  const Index width = rule.has_factors ? model.als.factors : 0;
+  check_factors("user_factors", factors.users, model.users, width);
+  check_factors("item_factors", factors.items, model.items, width);
+  check_bias("user_bias", factors.user_bias, model.users, false);
+  check_bias("item_bias", factors.item_bias, model.items, rule.needs_item_bias);
+  if (!std::isfinite(factors.global_mean)) fail("global_mean is not finite");
+  check_history(model);
+  check_iterations(iterations, best_iteration);
+}
+
+void Model::validate() const { validate_parts(*this, factors, iterations, best_iteration); }
+
+void resume_from(const Model& model, AlsRun& run) {
+  run.start = &model.factors;
+  run.completed_iterations = model.best_iteration;
+  run.history.clear();
+  for (const AlsIteration& report : model.iterations) {
+    if (report.iteration <= model.best_iteration) run.history.push_back(report);
+  }
+}
+
+void require_same_ids(const Model& model, const Interactions& data) {
+  require_same("users", model.users, data.users);
+  require_same("items", model.items, data.items);
+}
+
+}  // namespace likewise

@@ -1,0 +1,137 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "model/model_metadata.h"
+
+#include <charconv>
+#include <cmath>
+#include <limits>
+#include <string_view>
+#include <vector>
+
+#include <fmt/format.h>
+
+#include "likewise/error.h"
+#include "likewise/version.h"
+#include "model/als_params_json.h"
+#include "model/strict_json.h"
+
+namespace likewise {
+namespace {
+
+using nlohmann::json;
+using safetensors::Metadata;
+
+[[noreturn]] void fail(const std::string& why) { throw Error(ErrorKind::kBadData, why); }
+
+/// The whole of `text` as a number.
+template <class Number>
+Number parse_number(const Metadata& metadata, const std::string& name) {
+  const std::string& text = require(metadata, name);
+  Number value{};
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
+  if (error != std::errc{} || end != text.data() + text.size() || text.empty()) {
+    fail(fmt::format("metadata '{}' is not a number in range: '{}'", name, text.substr(0, 40)));
+  }
+  return value;
+}
+
+std::string optional_text(const Metadata& metadata, const std::string& name) {
+  const auto at = metadata.find(name);
+  return at == metadata.end() ? std::string() : at->second;
+}
+
+/// JSON has no NaN: a measurement that is not finite is written as null and read back as NaN.
+json measured(double value) { return std::isfinite(value) ? json(value) : json(nullptr); }
+
+double measured(const json& value, const char* field) {
+  if (value.is_null()) return std::numeric_limits<double>::quiet_NaN();
+  if (!value.is_number()) fail(fmt::format("metadata 'iterations': {} is not a number", field));
+  return value.get<double>();
+}
+
+json encode_iteration(const AlsIteration& report) {
+  json object{{"iteration", report.iteration},
+              {"objective", measured(report.objective)},
+              {"seconds", measured(report.seconds)}};
+  if (report.validation) object["validation"] = measured(*report.validation);
+  return object;
+}
+
+AlsIteration decode_iteration(const json& object) {
+  if (!object.is_object()) fail("metadata 'iterations' is not a list of objects");
+  AlsIteration report;
+  for (const char* field : {"iteration", "objective", "seconds"}) {
+    if (!object.contains(field)) fail(fmt::format("metadata 'iterations': {} is missing", field));
+  }
+  const json& number = object["iteration"];
+  if (!number.is_number_unsigned() ||
+      number.get<std::uint64_t>() > std::uint64_t{std::numeric_limits<int>::max()}) {
+    fail("metadata 'iterations': iteration is not a natural number in range");
+  }
+  report.iteration = number.get<int>();
+  report.objective = measured(object["objective"], "objective");
+  report.seconds = measured(object["seconds"], "seconds");
+  if (object.contains("validation"))
+    report.validation = measured(object["validation"], "validation");
+  return report;
+}
+
+std::vector<AlsIteration> decode_iterations(const std::string& text) {
+  const json list = parse_strict_json(text, "metadata 'iterations'");
+  if (!list.is_array()) fail("metadata 'iterations' is not a list");
+  std::vector<AlsIteration> reports;
+  for (const json& object : list) reports.push_back(decode_iteration(object));
+  return reports;
+}
+
+}  // namespace
+
+const std::string& require(const Metadata& metadata, const std::string& name) {
+  const auto at = metadata.find(name);
+  if (at == metadata.end()) fail(fmt::format("metadata '{}' is missing", name));
+  return at->second;
+}
+
+Metadata encode_metadata(const Model& model, float global_mean,
+                         std::span<const AlsIteration> iterations, int best_iteration) {
+  json reports = json::array();
+  for (const AlsIteration& report : iterations) reports.push_back(encode_iteration(report));
+  return {{"format", kModelFormat},
+          {"format_version", std::to_string(kModelFormatVersion)},
+          {"algorithm", model.algorithm},
+          {"parameters", encode_als_params(model.als).dump()},
+          {"iterations", reports.dump()},
+          {"best_iteration", std::to_string(best_iteration)},
+          {"global_mean", fmt::format("{}", global_mean)},
+          {"likewise_version", kVersion},
+          {"created", model.provenance.created},
+          {"source", model.provenance.source},
+          {"device", model.provenance.device}};
+}
+
+void check_format(const Metadata& metadata) {
+  const auto format = metadata.find("format");
+  if (format == metadata.end() || format->second != kModelFormat) {
+    fail(
+        "a safetensors file, but not a likewise model: the metadata has no \"format\": "
+        "\"likewise-model\"");
+  }
+  const int version = parse_number<int>(metadata, "format_version");
+  if (version > kModelFormatVersion) {
+    fail(fmt::format("written in model format {}, this likewise {} reads up to {}: update likewise",
+                     version, kVersion, kModelFormatVersion));
+  }
+  if (version < 1) fail(fmt::format("metadata 'format_version' is {}", version));
+}
+
+void decode_metadata(const Metadata& metadata, Model& model) {
+  model.algorithm = require(metadata, "algorithm");
+  model.als = decode_als_params(
+      parse_strict_json(require(metadata, "parameters"), "metadata 'parameters'"));
+  model.iterations = decode_iterations(require(metadata, "iterations"));
+  model.best_iteration = parse_number<int>(metadata, "best_iteration");
+  model.factors.global_mean = parse_number<float>(metadata, "global_mean");
+  model.provenance = {require(metadata, "likewise_version"), optional_text(metadata, "created"),
+                      optional_text(metadata, "source"), optional_text(metadata, "device")};
+}
+
+}  // namespace likewise

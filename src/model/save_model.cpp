@@ -1,0 +1,134 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <string>
+#include <utility>
+#include <vector>
+
+#include <fmt/format.h>
+
+#include "likewise/error.h"
+#include "likewise/model.h"
+#include "likewise/write.h"
+#include "model/checksum.h"
+#include "model/model_metadata.h"
+#include "model/model_validation.h"
+#include "model/safetensors.h"
+
+namespace likewise {
+namespace {
+
+using safetensors::Metadata;
+using safetensors::Source;
+using safetensors::Type;
+
+/// An unpadded tensor over contiguous numbers.
+template <class T>
+Source numbers(std::string name, Type type, std::span<const T> values) {
+  return {std::move(name),    type, {static_cast<Offset>(values.size())},
+          values.data(),      1,    values.size_bytes(),
+          values.size_bytes()};
+}
+
+/// A matrix without the padding of its rows.
+Source matrix(std::string name, const Matrix& m) {
+  Source source{std::move(name),
+                Type::kF32,
+                {m.rows(), m.cols()},
+                m.data(),
+                m.rows(),
+                sizeof(float) * static_cast<std::size_t>(m.cols()),
+                sizeof(float) * static_cast<std::size_t>(m.stride())};
+  if (m.cols() == m.stride()) {  // nothing between the rows: one piece
+    source.piece_bytes *= static_cast<std::size_t>(m.rows());
+    source.pieces = 1;
+  }
+  return source;
+}
+
+/// Ids 0..n-1 need no tensor: the rows of the side's factors count them. Without factors nothing in
+/// the file would bound that count, so then they are written out.
+bool is_range(const IdMap& ids, Index factors) {
+  return ids.is_integer() && factors > 0 && ids.size() > 0 && ids.integers().front() == 0 &&
+         ids.integers().back() == ids.size() - 1;
+}
+
+void add_ids(const std::string& side, const IdMap& ids, Index factors, std::vector<Source>& tensors,
+             Metadata& metadata) {
+  std::string& kind = metadata[side + "_ids"];
+  if (is_range(ids, factors)) {
+    kind = "range";
+  } else if (ids.is_integer()) {
+    kind = "integers";
+    tensors.push_back(numbers(side + "_ids", Type::kI64, ids.integers()));
+  } else {
+    kind = "text";
+    tensors.push_back(numbers(side + "_ids.chars", Type::kU8, ids.chars()));
+    tensors.push_back(numbers(side + "_ids.offsets", Type::kI64, ids.offsets()));
+  }
+}
+
+std::vector<Source> list_tensors(const Model& model, const Factors& factors, Metadata& metadata) {
+  std::vector<Source> tensors{matrix("user_factors", factors.users),
+                              matrix("item_factors", factors.items)};
+  const auto add_bias = [&](const char* name, const Array<float>& bias) {
+    if (!bias.empty()) tensors.push_back(numbers(name, Type::kF32, bias.span()));
+  };
+  add_bias("user_bias", factors.user_bias);
+  add_bias("item_bias", factors.item_bias);
+  static constexpr Offset kNoRows[] = {0};
+  const CsrMatrix& history = model.history;
+  tensors.push_back(numbers<Offset>("history.offsets", Type::kI64,
+                                    history.offsets.empty() ? kNoRows : history.offsets.span()));
+  tensors.push_back(numbers("history.columns", Type::kI32, history.columns.span()));
+  tensors.push_back(numbers("history.values", Type::kF32, history.values.span()));
+  add_ids("user", model.users, factors.users.cols(), tensors, metadata);
+  add_ids("item", model.items, factors.items.cols(), tensors, metadata);
+  return safetensors::with_padding(std::move(tensors));
+}
+
+/// The first bytes of the file with the checksum of the whole: two passes over the data, because
+/// output that may be a pipe cannot go back to the header.
+std::string sealed_header(Metadata metadata, std::span<const Source> tensors) {
+  metadata[kChecksumKey] = kNoChecksum;
+  Checksum sum;
+  sum.update(safetensors::encode_header(metadata, tensors));
+  safetensors::for_each_chunk(tensors, [&](std::string_view bytes) { sum.update(bytes); });
+  metadata[kChecksumKey] = sum.digits();
+  return safetensors::encode_header(metadata, tensors);
+}
+
+void refuse_compression(const std::string& path) {
+  for (const char* ending : {".gz", ".zst"}) {
+    if (path.ends_with(ending)) {
+      throw Error(ErrorKind::kInvalidArgument,
+                  fmt::format("{}: models are not compressed, they are mapped: leave out the {}",
+                              path, ending));
+    }
+  }
+}
+
+void save(const Model& model, const Factors& factors, std::span<const AlsIteration> iterations,
+          int best_iteration, const std::string& path) {
+  refuse_compression(path);
+  validate_parts(model, factors, iterations, best_iteration);
+  Metadata metadata = encode_metadata(model, factors.global_mean, iterations, best_iteration);
+  const std::vector<Source> tensors = list_tensors(model, factors, metadata);
+  const std::string header = sealed_header(std::move(metadata), tensors);
+  OutputFile out(path);
+  out.write(header);
+  safetensors::for_each_chunk(tensors, [&](std::string_view bytes) { out.write(bytes); });
+  out.commit();
+}
+
+}  // namespace
+
+void save_model(const Model& model, const std::string& path) {
+  save(model, model.factors, model.iterations, model.best_iteration, path);
+}
+
+void save_checkpoint(const Model& model, const Factors& factors,
+                     std::span<const AlsIteration> iterations, const std::string& path) {
+  const int last = iterations.empty() ? 0 : iterations.back().iteration;
+  save(model, factors, iterations, last, path);
+}
+
+}  // namespace likewise
