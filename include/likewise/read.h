@@ -1,6 +1,19 @@
 // SPDX-License-Identifier: Apache-2.0
-/// Reads interaction files: CSV, TSV, "::"- or space-separated text and Matrix Market; plain, gzip
-/// or zstd (told by content, not by name). Parsing is parallel; the result does not depend on it.
+/// Reads interaction files: CSV, TSV, text separated by ; | :: or spaces, and Matrix Market; plain,
+/// gzip or zstd (told by content, not by name). Parsing is parallel; the result does not depend on
+/// the number of threads.
+///
+/// Text: one row per line (LF or CRLF), UTF-8 or any other encoding that contains ASCII; a byte
+/// order mark and blank lines are passed over. Fields may be quoted as in RFC 4180, but not hold
+/// line breaks. Spaces around a field without quotes are not part of it. A column of ids is a
+/// column of integers if every id is one as it is canonically written ("7", not "007"), else of
+/// text, byte by byte. Rows without a value column have the value 1.
+///
+/// Matrix Market: `coordinate` with `real`, `integer` or `pattern`, `general` or `symmetric` (each
+/// entry off the diagonal then counts in both directions). Users are the rows and items the columns
+/// that have entries; their ids are the numbers in the file, from 1.
+///
+/// Memory: about 12 bytes a row (20 with times) while reading, and the result.
 #pragma once
 
 #include <optional>
@@ -13,39 +26,55 @@
 namespace likewise {
 
 enum class Header { kAuto, kYes, kNo };
-/// What several rows with the same user and item become. kAuto: the sum where the file has no value
-/// column (each row is one event), else the last row's value (a changed rating).
+/// What several rows with the same user and item become: their sum, the last in the file, the one
+/// with the largest value, or an error. kAuto: the sum where the file has no value column (each row
+/// is one event), else the last (a changed rating). A kept time is the last row's for kLast, else
+/// the latest.
 enum class Duplicates { kAuto, kSum, kLast, kMax, kError };
 enum class BadRows { kFail, kSkip };
 
 struct ReadOptions {
   /// Names (from the header) or 1-based numbers of the columns user, item, value, time. Empty
-  /// vector: by well-known header names, else the first columns in that order. An entry "" or "-"
-  /// leaves value or time out.
-  std::vector<std::string> columns;
-  std::string delimiter;               ///< empty: detected among , tab ; | :: and spaces
+  /// vector: by well-known header names (userId, movieId, rating, timestamp and their like, in any
+  /// order), else the first columns in that order. An entry "" or "-" leaves value or time out, as
+  /// does a shorter list. Not used for Matrix Market.
+  std::vector<std::string> columns{};
+  /// One character, "tab", "space" (runs of spaces and tabs) or "::". Empty: detected among
+  /// , tab ; | :: and spaces.
+  std::string delimiter{};
   Header header = Header::kAuto;
   Duplicates duplicates = Duplicates::kAuto;
-  std::optional<double> min_value;     ///< drop rows below it
-  Index min_user_count = 0;            ///< drop users with fewer items; with min_item_count,
-  Index min_item_count = 0;            ///<   repeated until nothing changes
+  /// Drop interactions (after duplicates are merged) below this value.
+  std::optional<double> min_value{};
+  /// Then drop users with fewer interactions, and items likewise, until nothing changes. Users and
+  /// items without interactions left are not in the result.
+  Index min_user_count = 0;
+  Index min_item_count = 0;
   BadRows on_bad_row = BadRows::kFail;
+  /// Also read the time column, if there is one, into Interactions::times. Splitting by time needs
+  /// it, training does not. Seconds since 1970, numbers from 1e11 on as milliseconds, from 1e14 as
+  /// micro- and from 1e17 as nanoseconds; or ISO 8601 ("2001-02-03",
+  /// "2001-02-03T04:05:06.7+01:00").
+  bool keep_times = false;
 };
 
 /// What reading met, for people and for `info`.
 struct ReadSummary {
-  Offset rows = 0;                     ///< data rows in the file
-  Offset bad_rows = 0;                 ///< skipped (on_bad_row = kSkip)
-  std::string first_bad_row;           ///< the message it would have failed with
-  Offset duplicates = 0;               ///< rows merged into an earlier one
-  Offset below_min_value = 0;
-  Offset below_min_count = 0;
-  std::string format;                  ///< e.g. "csv, gzip, header userId,movieId,rating,timestamp"
+  Offset rows = 0;                   ///< data rows in the file, bad ones too
+  Offset bad_rows = 0;               ///< skipped (on_bad_row = kSkip)
+  std::string first_bad_row;         ///< the message it would have failed with
+  Offset duplicates = 0;             ///< rows merged into another one
+  Offset below_min_value = 0;        ///< interactions dropped for min_value
+  Offset below_min_count = 0;        ///< interactions dropped for min_user_count, min_item_count
+  std::string format;                ///< e.g. "csv, gzip, header userId,movieId,rating,timestamp"
+  std::vector<std::string> columns;  ///< what was read as user, item, value, time; "" = left out
 };
 
 /// Errors: kNotFound, kIo, kBadData (file, line, value, remedy), kInvalidArgument (an option that
-/// does not fit the file), kOutOfMemory, kCancelled.
-[[nodiscard]] Interactions read_interactions(const std::string& path, const ReadOptions& options = {},
+/// does not fit the file), kOutOfMemory, kCancelled. Reports progress as stage "read" in bytes of
+/// the file.
+[[nodiscard]] Interactions read_interactions(const std::string& path,
+                                             const ReadOptions& options = {},
                                              ReadSummary* summary = nullptr,
                                              const RunControl& control = {});
 

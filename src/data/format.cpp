@@ -1,0 +1,227 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "data/format.h"
+
+#include <algorithm>
+#include <cstring>
+#include <map>
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include "data/numbers.h"
+#include "likewise/error.h"
+
+namespace likewise {
+namespace {
+
+constexpr std::size_t kSampleLines = 100;
+constexpr std::string_view kByteOrderMark = "\xef\xbb\xbf";
+
+[[noreturn]] void fail(const std::string& file, ErrorKind kind, const std::string& why) {
+  throw Error(kind, fmt::format("{}: {}", file, why));
+}
+
+void check_is_text(std::string_view text, const std::string& file) {
+  if (text.starts_with("\xff\xfe") || text.starts_with("\xfe\xff")) {
+    fail(file, ErrorKind::kBadData, "is UTF-16 text: convert it to UTF-8 first");
+  }
+  const auto zero = text.find('\0');
+  if (zero != std::string_view::npos) {
+    fail(file, ErrorKind::kBadData,
+         fmt::format("is not text (byte {} is zero): expected rows of user, item[, value[, time]]",
+                     zero + 1));
+  }
+  if (text.find('\n') == std::string_view::npos && text.find('\r') + 1 < text.size()) {
+    if (text.find('\r') == std::string_view::npos) return;
+    fail(file, ErrorKind::kBadData, "its lines end in CR alone: convert them to LF first");
+  }
+}
+
+/// The first lines that are not blank. A last line that may be cut off is left out, unless it is
+/// the only one.
+std::vector<std::string_view> sample_lines(const FileHead& head) {
+  std::vector<std::string_view> lines;
+  LineReader reader(head.text);
+  std::string_view line;
+  while (lines.size() < kSampleLines && reader.next(line)) {
+    if (!is_blank_line(line)) lines.push_back(line);
+  }
+  const bool cut =
+      !head.whole && !head.text.ends_with('\n') && reader.position(head.text) == head.text.size();
+  if (cut && lines.size() > 1) lines.pop_back();
+  return lines;
+}
+
+/// How well a delimiter fits: the most common number of fields and how many lines have it.
+struct Fit {
+  std::size_t lines = 0;
+  std::size_t fields = 0;
+};
+
+Fit fit_of(Delimiter delimiter, const std::vector<std::string_view>& lines) {
+  std::map<std::size_t, std::size_t> lines_with;
+  std::vector<std::string> fields;
+  for (const std::string_view line : lines) {
+    if (split_line(line, delimiter, fields) == LineFault::kNone) ++lines_with[fields.size()];
+  }
+  Fit best;
+  for (const auto& [count, times] : lines_with) {
+    if (count >= 2 && times >= best.lines) best = {times, count};
+  }
+  return best;
+}
+
+/// The delimiter by which most lines have the same number of fields; of several, the one with the
+/// most fields; then the earlier one in this list.
+Delimiter detect_delimiter(const std::vector<std::string_view>& lines, const std::string& file) {
+  constexpr Delimiter kCandidates[] = {{Delimiter::kByte, '\t'}, {Delimiter::kDoubleColon, ':'},
+                                       {Delimiter::kByte, ','},  {Delimiter::kByte, ';'},
+                                       {Delimiter::kByte, '|'},  {Delimiter::kSpaces, ' '}};
+  Fit best;
+  Delimiter chosen;
+  for (const Delimiter candidate : kCandidates) {
+    const Fit fit = fit_of(candidate, lines);
+    if (fit.lines > best.lines || (fit.lines == best.lines && fit.fields > best.fields)) {
+      best = fit;
+      chosen = candidate;
+    }
+  }
+  if (best.lines > 0) return chosen;
+  fail(file, ErrorKind::kBadData,
+       fmt::format("found no delimiter (tab, comma, ';', '|', '::' or space) in the first line "
+                   "'{}': expected user, item[, value[, time]]; give the option delimiter if it is "
+                   "another one",
+                   printable(lines.front())));
+}
+
+Delimiter parse_delimiter(const std::string& text, const std::string& file) {
+  if (text == "::") return {Delimiter::kDoubleColon, ':'};
+  if (text == " " || text == "space") return {Delimiter::kSpaces, ' '};
+  if (text == "\\t" || text == "tab") return {Delimiter::kByte, '\t'};
+  constexpr std::string_view kImpossible("\"\r\n\0", 4);
+  if (text.size() == 1 && kImpossible.find(text[0]) == std::string_view::npos) {
+    return {Delimiter::kByte, text[0]};
+  }
+  fail(file, ErrorKind::kInvalidArgument,
+       fmt::format("delimiter '{}' is not possible: use one character, 'tab', 'space' or '::'",
+                   printable(text)));
+}
+
+bool is_number(const std::string& text) { return parse_value(text).has_value(); }
+
+/// A header has no numbers, and either well-known names or a column of numbers below it.
+bool looks_like_header(const std::vector<std::string_view>& lines, Delimiter delimiter) {
+  std::vector<std::string> first;
+  (void)split_line(lines.front(), delimiter, first);
+  if (std::any_of(first.begin(), first.end(), is_number)) return false;
+  for (const std::string& name : first) {
+    if (is_known_name(kUser, name) || is_known_name(kItem, name)) return true;
+  }
+  std::vector<bool> numbers(first.size(), lines.size() > 1);
+  std::vector<std::string> fields;
+  for (std::size_t i = 1; i < lines.size(); ++i) {
+    (void)split_line(lines[i], delimiter, fields);
+    for (std::size_t c = 0; c < first.size(); ++c) {
+      numbers[c] = numbers[c] && c < fields.size() && is_number(fields[c]);
+    }
+  }
+  return std::find(numbers.begin(), numbers.end(), true) != numbers.end();
+}
+
+bool names_a_column(const std::vector<std::string>& columns) {
+  return std::any_of(columns.begin(), columns.end(), [](const std::string& column) {
+    return !column.empty() && column != "-" &&
+           column.find_first_not_of("0123456789") != std::string::npos;
+  });
+}
+
+bool has_header(const std::vector<std::string_view>& lines, Delimiter delimiter,
+                const std::string& file, const ReadOptions& options) {
+  const bool named = names_a_column(options.columns);
+  switch (options.header) {
+    case Header::kYes:
+      return true;
+    case Header::kNo:
+      if (!named) return false;
+      fail(file, ErrorKind::kInvalidArgument,
+           "columns by name need a header, which is ruled out: number them from 1");
+    case Header::kAuto:
+      break;
+  }
+  return named || looks_like_header(lines, delimiter);
+}
+
+/// Bytes and lines up to the end of the header, which is the first line that is not blank.
+void skip_header(FileFormat& format, std::string_view text) {
+  LineReader reader(text.substr(format.data_begin));
+  std::string_view line;
+  while (reader.next(line) && is_blank_line(line)) {
+  }
+  format.data_begin = reader.position(text);
+  format.lines_before = reader.lines();
+}
+
+std::string describe(const FileFormat& format) {
+  std::string kind = format.delimiter == Delimiter{Delimiter::kByte, ','} ? "csv"
+                     : format.delimiter == Delimiter{Delimiter::kByte, '\t'}
+                         ? "tsv"
+                         : "separated by " + format.delimiter.name();
+  if (format.names.empty()) return kind + ", no header";
+  std::string names = fmt::format("{}", fmt::join(format.names, ","));
+  return kind + ", header " + (names.size() > 200 ? names.substr(0, 200) + "..." : names);
+}
+
+}  // namespace
+
+bool LineReader::next(std::string_view& line) {
+  if (rest_.empty()) return false;
+  const auto end = rest_.find('\n');
+  line = rest_.substr(0, end);
+  rest_.remove_prefix(end == std::string_view::npos ? rest_.size() : end + 1);
+  if (line.ends_with('\r')) line.remove_suffix(1);
+  ++lines_;
+  return true;
+}
+
+bool is_blank_line(std::string_view line) {
+  return line.find_first_not_of(" \t") == std::string_view::npos;
+}
+
+FileFormat detect_format(const FileHead& head, const std::string& file,
+                         const ReadOptions& options) {
+  if (head.text.empty()) fail(file, ErrorKind::kBadData, "is empty");
+  check_is_text(head.text, file);
+  if (!head.whole && head.text.find('\n') == std::string_view::npos) {
+    fail(file + ":1", ErrorKind::kBadData,
+         fmt::format("the line is longer than {} bytes: is this a file of interactions?",
+                     head.text.size() - 1));
+  }
+  if (is_matrix_market(head.text)) return read_matrix_market_head(head, file);
+
+  FileFormat format;
+  format.file = file;
+  FileHead body = head;
+  if (body.text.starts_with(kByteOrderMark)) {
+    format.data_begin = kByteOrderMark.size();
+    body.text.remove_prefix(kByteOrderMark.size());
+  }
+  const auto lines = sample_lines(body);
+  if (lines.empty()) fail(file, ErrorKind::kBadData, "has only blank lines");
+  format.delimiter = options.delimiter.empty() ? detect_delimiter(lines, file)
+                                               : parse_delimiter(options.delimiter, file);
+  std::vector<std::string> first;
+  if (split_line(lines.front(), format.delimiter, first) != LineFault::kNone) {
+    fail(file, ErrorKind::kBadData,
+         fmt::format("the first line has a broken quoted field: '{}'", printable(lines.front())));
+  }
+  const std::size_t fields = first.size();
+  if (has_header(lines, format.delimiter, file, options)) {
+    format.names = std::move(first);
+    skip_header(format, head.text);
+  }
+  choose_columns(format, options, fields);
+  format.description = describe(format);
+  return format;
+}
+
+}  // namespace likewise

@@ -1,0 +1,82 @@
+// SPDX-License-Identifier: Apache-2.0
+/// What a file of interactions looks like, found out from its first lines and the caller's options.
+#pragma once
+
+#include <array>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "data/fields.h"
+#include "likewise/read.h"
+#include "likewise/types.h"
+
+namespace likewise {
+
+/// What a column means; also its place in FileFormat::columns.
+enum Role { kUser, kItem, kValue, kTime, kRoles };
+
+/// The shape and kind that a Matrix Market file declares.
+struct MatrixMarket {
+  bool present = false;
+  bool symmetric = false;
+  Offset rows = 0;
+  Offset cols = 0;
+  Offset entries = 0;
+};
+
+struct FileFormat {
+  std::string file;  ///< for messages
+  Delimiter delimiter;
+  std::vector<std::string> names;                   ///< the header's, empty without one
+  std::array<int, kRoles> columns{-1, -1, -1, -1};  ///< from 0, by Role; -1: not there
+  MatrixMarket matrix;
+  std::size_t data_begin = 0;  ///< bytes before the first line of data
+  Offset lines_before = 0;     ///< lines before it
+  std::string description;     ///< for people
+
+  [[nodiscard]] bool has(Role role) const { return columns[role] >= 0; }
+  /// "column 3 (rating)"
+  [[nodiscard]] std::string column_name(Role role) const;
+};
+
+/// The first bytes of a file, at least its first line.
+struct FileHead {
+  std::string_view text;
+  bool whole = false;  ///< nothing follows
+};
+
+/// Errors: kBadData (not text, broken header, nothing in it), kInvalidArgument (options that do not
+/// fit; the message lists the columns there are).
+[[nodiscard]] FileFormat detect_format(const FileHead& head, const std::string& file,
+                                       const ReadOptions& options);
+
+/// True if `text` begins a Matrix Market file.
+[[nodiscard]] bool is_matrix_market(std::string_view text);
+/// Reads its banner, comments and size line.
+[[nodiscard]] FileFormat read_matrix_market_head(const FileHead& head, const std::string& file);
+
+/// Finds the columns by the caller's option, by the header's names, or in their order.
+/// `first_row`: the fields of the first line.
+void choose_columns(FileFormat& format, const ReadOptions& options, std::size_t fields);
+/// True if a name is among the well-known names of a role ("userId" is one of kUser).
+[[nodiscard]] bool is_known_name(Role role, std::string_view name);
+
+/// Walks over the lines of a text; line ends (LF, CRLF) are not part of them.
+class LineReader {
+ public:
+  explicit LineReader(std::string_view text) : rest_(text) {}
+  bool next(std::string_view& line);
+  [[nodiscard]] std::size_t position(std::string_view whole) const {
+    return whole.size() - rest_.size();
+  }
+  [[nodiscard]] Offset lines() const { return lines_; }
+
+ private:
+  std::string_view rest_;
+  Offset lines_ = 0;
+};
+
+[[nodiscard]] bool is_blank_line(std::string_view line);
+
+}  // namespace likewise

@@ -1,0 +1,45 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "data/page_buffer.h"
+
+#include <cstdint>
+#include <limits>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include <fmt/format.h>
+
+#include "likewise/error.h"
+
+namespace likewise::internal {
+
+void* map_pages(std::size_t count, std::size_t size_of_one, bool touched) {
+  if (count == 0) return nullptr;
+  const auto fail = [&] {
+    throw Error(
+        ErrorKind::kOutOfMemory,
+        fmt::format("cannot hold {} rows of {} bytes ({:.2f} GiB) while reading", count,
+                    size_of_one,
+                    static_cast<double>(count) * static_cast<double>(size_of_one) / (1 << 30)));
+  };
+  if (count > std::numeric_limits<std::size_t>::max() / 2 / size_of_one) fail();
+  const std::size_t bytes = count * size_of_one;
+  const int flags = MAP_PRIVATE | MAP_ANONYMOUS | (touched ? MAP_POPULATE : 0);
+  void* pages = mmap(nullptr, bytes, PROT_READ | PROT_WRITE, flags, -1, 0);
+  if (pages == MAP_FAILED) fail();
+  // Huge pages would bring in memory long before it is written, and hold it after it was released.
+  if (!touched) madvise(pages, bytes, MADV_NOHUGEPAGE);
+  return pages;
+}
+
+void unmap_pages(void* pages, std::size_t bytes) noexcept {
+  if (pages != nullptr) munmap(pages, bytes);
+}
+
+void release_pages(void* begin, void* end) noexcept {
+  static const auto page = static_cast<std::uintptr_t>(sysconf(_SC_PAGESIZE));
+  const std::uintptr_t first = (reinterpret_cast<std::uintptr_t>(begin) + page - 1) / page * page;
+  const std::uintptr_t last = reinterpret_cast<std::uintptr_t>(end) / page * page;
+  if (first < last) madvise(reinterpret_cast<void*>(first), last - first, MADV_DONTNEED);
+}
+
+}  // namespace likewise::internal
