@@ -18,7 +18,7 @@ namespace likewise {
 namespace {
 
 constexpr Index kUsersPerBatch = 4096;
-constexpr Offset kAnswersPerBatch = Offset{1} << 22;  // 32 MiB of (item, score)
+constexpr Offset kNumbersPerBatch = Offset{1} << 22;  // 32 MiB of (item, score)
 constexpr Offset kPairsPerBlock = Offset{1} << 20;
 
 /// Everything that one evaluation looks at.
@@ -107,11 +107,12 @@ TopKResult rank(const Task& task, std::span<const Index> users, Index n) {
   return task.recommender.recommend(factors.view(), history.view(), options, task.control);
 }
 
-/// Calls body(first, users) for the evaluated users in batches that bound the memory of answers.
+/// Calls body(first, users) for the evaluated users in batches that bound the memory of answers and
+/// values.
 template <class Body>
-void for_batches(const Task& task, const Relevance& relevance, Offset answers_per_user,
+void for_batches(const Task& task, const Relevance& relevance, Offset numbers_per_user,
                  const char* stage, const Body& body) {
-  const Offset fits = std::max<Offset>(1, kAnswersPerBatch / std::max<Offset>(1, answers_per_user));
+  const Offset fits = std::max<Offset>(1, kNumbersPerBatch / std::max<Offset>(1, numbers_per_user));
   const Offset batch = std::min<Offset>(kUsersPerBatch, fits);
   const std::span<const Index> users(relevance.users);
   for (Offset first = 0; first < relevance.size(); first += batch) {
@@ -129,7 +130,8 @@ void evaluate_lists(const Task& task, const Relevance& relevance, bool per_user,
   Factors shares;
   if (task.plan.popularity) shares = train_popularity(task.excluded, model.als.feedback);
   ListEvaluation lists(task.plan, relevance, shares.item_bias.span(), model.items.size(), per_user);
-  for_batches(task, relevance, n, "evaluate",
+  const Offset numbers = n + static_cast<Offset>(task.plan.columns.size());
+  for_batches(task, relevance, numbers, "evaluate",
               [&](Offset, std::span<const Index> users) { lists.add(rank(task, users, n)); });
   lists.finish(report);
 }
