@@ -5,6 +5,7 @@
 #include <memory>
 #include <span>
 
+#include "likewise/als.h"
 #include "likewise/backend.h"
 
 namespace likewise {
@@ -16,5 +17,10 @@ struct ScanCounts;
 [[nodiscard]] std::unique_ptr<Scorer> make_cpu_scorer(const MatrixView& items,
                                                       std::span<const float> item_bias,
                                                       ScanCounts* counts = nullptr);
+
+/// The solver copies `start`; `by_user` must outlive it.
+[[nodiscard]] std::unique_ptr<AlsSolver> make_cpu_als_solver(const CsrView& by_user,
+                                                             const AlsParams& params,
+                                                             const Factors& start);
 
 }  // namespace likewise

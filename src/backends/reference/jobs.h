@@ -5,6 +5,7 @@
 #include <memory>
 #include <span>
 
+#include "likewise/als.h"
 #include "likewise/backend.h"
 
 namespace likewise {
@@ -12,5 +13,10 @@ namespace likewise {
 /// Scores every item, sorts them all. `items` and `item_bias` must outlive the scorer.
 [[nodiscard]] std::unique_ptr<Scorer> make_reference_scorer(const MatrixView& items,
                                                             std::span<const float> item_bias);
+
+/// The solver copies `start`; `by_user` must outlive it.
+[[nodiscard]] std::unique_ptr<AlsSolver> make_reference_als_solver(const CsrView& by_user,
+                                                                   const AlsParams& params,
+                                                                   const Factors& start);
 
 }  // namespace likewise
