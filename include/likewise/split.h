@@ -1,5 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-/// Splits interactions into a training and a test part, always seeded and reproducible.
+/// Splits interactions into a training and a test part, always seeded and reproducible: the result
+/// depends on the interactions and the options alone, not on threads or the order of a file.
+///
+/// Draws are keyed by an interaction's position in `by_user`. Users or items may end up with
+/// nothing in one part; both parts keep all of them, so indices agree.
 #pragma once
 
 #include <vector>
@@ -8,23 +12,38 @@
 
 namespace likewise {
 
-enum class SplitMethod { kRandom, kLast, kTime, kKFold };
+enum class SplitMethod {
+  kRandom,  ///< a share of all interactions, drawn without regard to users
+  /// The newest interactions of every user. A user with no more than `last` of them stays whole in
+  /// training: there would be nothing to learn from. Of equal times the larger item index is newer.
+  kLast,
+  /// The newest share of all interactions: nothing in training is newer than anything in the test.
+  /// Which of the interactions at the very time of the cut go where is drawn.
+  kTime,
+  kKFold,  ///< every interaction is in the test part of one fold; sizes differ by 1 at most
+};
 
 struct SplitOptions {
   SplitMethod method = SplitMethod::kRandom;
-  double test = 0.2;          ///< random, time: share of the interactions, in (0, 1)
-  Index last = 1;             ///< last: how many newest interactions per user, >= 1
-  int folds = 5;              ///< kfold: 2 to 1000
+  double test = 0.2;  ///< random, time: share of the interactions, in (0, 1), rounded
+  Index last = 1;     ///< last: how many newest interactions per user, >= 1
+  int folds = 5;      ///< kfold: 2 to 1000
   std::uint64_t seed = 42;
+
+  /// Throws Error(kInvalidArgument) naming the field, its value and its range.
+  void validate() const;
 };
 
 struct Split {
-  Interactions train;         ///< both parts keep all users and items: indices agree
+  Interactions train;  ///< both parts keep all users and items: indices agree
   Interactions test;
 };
 
-/// One Split, or `folds` of them. Errors: kInvalidArgument (names the field; kLast and kTime need
-/// times).
+/// One Split, or `folds` of them (each a copy of all the data: see split_fold). Errors:
+/// kInvalidArgument (names the field; kLast and kTime need times; a part would be empty).
 [[nodiscard]] std::vector<Split> split(const Interactions& all, const SplitOptions& options);
+
+/// Fold `fold` of kKFold, in [0, folds): the same as split(all, options)[fold].
+[[nodiscard]] Split split_fold(const Interactions& all, const SplitOptions& options, int fold);
 
 }  // namespace likewise

@@ -1,0 +1,176 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "likewise/split.h"
+
+#include <algorithm>
+#include <set>
+
+#include <fmt/format.h>
+
+#include "likewise/control.h"
+#include "tests/data/read_support.h"
+#include "tests/support.h"
+
+namespace likewise::test {
+namespace {
+
+using testing::HasSubstr;
+
+/// 60 users; user u has u interactions, with few different times, so that ties are common.
+Interactions example() {
+  std::string text = "user,item,value,time\n";
+  for (int u = 1; u <= 60; ++u) {
+    for (int i = 0; i < u; ++i)
+      text += fmt::format("{},{},{},{}\n", u, i * 7 % 61, i + 1, i * u % 13);
+  }
+  return read_text(text, {.keep_times = true});
+}
+
+std::string error_from(const Interactions& all, const SplitOptions& options) {
+  return error_of(ErrorKind::kInvalidArgument, [&] { (void)split(all, options); });
+}
+
+/// The parts are disjoint, together the whole, and of the same shape.
+void expect_partition(const Interactions& all, const Split& parts) {
+  Cells both = cells(parts.train);
+  const Cells test = cells(parts.test);
+  EXPECT_EQ(both.size() + test.size(), static_cast<std::size_t>(all.by_user.nnz()));
+  both.insert(test.begin(), test.end());
+  EXPECT_EQ(both, cells(all));
+  for (const Interactions* part : {&parts.train, &parts.test}) {
+    EXPECT_EQ(part->users.size(), all.users.size());
+    EXPECT_EQ(part->items.size(), all.items.size());
+    EXPECT_EQ(part->has_times(), all.has_times());
+  }
+}
+
+TEST(Split, RandomTakesTheExactShare) {
+  const Interactions all = example();
+  for (const double share : {0.001, 0.2, 0.5, 0.999}) {
+    const auto parts = split(all, {.test = share});
+    ASSERT_EQ(parts.size(), 1U);
+    expect_partition(all, parts[0]);
+    EXPECT_EQ(parts[0].test.by_user.nnz(),
+              std::llround(share * static_cast<double>(all.by_user.nnz())));
+  }
+}
+
+TEST(Split, RandomIsSpreadOverUsers) {
+  const auto parts = split(example(), {.test = 0.5});
+  Offset first_half = 0;
+  for (Index user = 0; user < 42; ++user) first_half += parts[0].test.by_user.view().row_size(user);
+  EXPECT_NEAR(static_cast<double>(first_half), 42 * 43 / 4.0,
+              70.0);  // 5 standard deviations of 451.5
+}
+
+TEST(Split, SeedsDiffer) {
+  const Interactions all = example();
+  const auto cells_of = [&](std::uint64_t seed) {
+    return cells(split(all, {.seed = seed})[0].test);
+  };
+  EXPECT_EQ(cells_of(1), cells_of(1));
+  EXPECT_NE(cells_of(1), cells_of(2));
+}
+
+TEST(Split, LastTakesTheNewestOfEveryUser) {
+  const Interactions all = example();
+  for (const Index last : {1, 3}) {
+    const auto parts = split(all, {.method = SplitMethod::kLast, .last = last});
+    expect_partition(all, parts[0]);
+    const auto train_times = times(parts[0].train);
+    std::map<std::string, std::int64_t> newest_train;
+    for (const auto& [cell, time] : train_times) {
+      auto& newest = newest_train.emplace(cell.first, time).first->second;
+      newest = std::max(newest, time);
+    }
+    for (const auto& [cell, time] : times(parts[0].test))
+      EXPECT_GE(time, newest_train.at(cell.first));
+    for (Index user = 0; user < 60; ++user) {
+      EXPECT_EQ(parts[0].test.by_user.view().row_size(user), user + 1 <= last ? 0 : last);
+    }
+  }
+}
+
+TEST(Split, LastBreaksTiesByTheLargerItem) {
+  const auto all = read_text("user,item,time\nu,a,5\nu,c,5\nu,b,5\n", {.keep_times = true});
+  const auto parts = split(all, {.method = SplitMethod::kLast});
+  EXPECT_EQ(cells(parts[0].test), (Cells{{{"u", "c"}, 1.0F}}));
+}
+
+TEST(Split, TimeCutsOnce) {
+  const Interactions all = example();
+  for (const double share : {0.01, 0.3, 0.99}) {
+    const auto parts = split(all, {.method = SplitMethod::kTime, .test = share});
+    expect_partition(all, parts[0]);
+    EXPECT_EQ(parts[0].test.by_user.nnz(),
+              std::llround(share * static_cast<double>(all.by_user.nnz())));
+    EXPECT_LE(*std::max_element(parts[0].train.times.begin(), parts[0].train.times.end()),
+              *std::min_element(parts[0].test.times.begin(), parts[0].test.times.end()));
+  }
+}
+
+TEST(Split, FoldsCoverEverythingOnce) {
+  const Interactions all = example();
+  for (const int folds : {2, 7, 100}) {
+    const auto parts = split(all, {.method = SplitMethod::kKFold, .folds = folds});
+    ASSERT_EQ(parts.size(), static_cast<std::size_t>(folds));
+    Cells seen;
+    for (const Split& fold : parts) {
+      const Cells test = cells(fold.test);
+      const auto least = static_cast<std::size_t>(all.by_user.nnz() / folds);
+      EXPECT_TRUE(test.size() == least || test.size() == least + 1) << test.size();
+      for (const auto& cell : test) EXPECT_TRUE(seen.insert(cell).second);
+      if (folds == 7) expect_partition(all, fold);
+    }
+    EXPECT_EQ(seen, cells(all));
+  }
+  const SplitOptions options{.method = SplitMethod::kKFold, .folds = 7};
+  expect_same(split_fold(all, options, 3).test, split(all, options)[3].test);
+}
+
+TEST(Split, DoesNotDependOnThreads) {
+  const Interactions all = example();
+  for (const SplitMethod method :
+       {SplitMethod::kRandom, SplitMethod::kLast, SplitMethod::kTime, SplitMethod::kKFold}) {
+    const auto once = split(all, {.method = method});
+    for (const int threads : {1, 2, 5}) {
+      with_threads(threads, [&] {
+        const auto again = split(all, {.method = method});
+        for (std::size_t i = 0; i < once.size(); ++i) expect_same(again[i].test, once[i].test);
+      });
+    }
+  }
+}
+
+TEST(Split, NamesWhatIsWrong) {
+  const Interactions all = example();
+  for (const double share : {0.0, 1.0, -1.0, std::nan("")}) {
+    EXPECT_THAT(error_from(all, {.test = share}), HasSubstr("test must be in (0, 1)"));
+  }
+  EXPECT_THAT(error_from(all, {.method = SplitMethod::kLast, .last = 0}),
+              HasSubstr("last must be"));
+  EXPECT_THAT(error_from(all, {.method = SplitMethod::kLast, .last = 99}),
+              HasSubstr("no user has more"));
+  EXPECT_THAT(error_from(all, {.method = SplitMethod::kKFold, .folds = 1}),
+              HasSubstr("folds must be in [2, 1000]"));
+  EXPECT_THAT(error_from(all, {.test = 1e-9}), HasSubstr("leaves the test part empty"));
+  EXPECT_THAT(error_from(all, {.test = 1 - 1e-9}), HasSubstr("leaves the training part empty"));
+  const Interactions timeless = read_text("1,2,3\n4,5,6\n");
+  for (const SplitMethod method : {SplitMethod::kLast, SplitMethod::kTime}) {
+    EXPECT_THAT(error_from(timeless, {.method = method}), HasSubstr("needs times"));
+  }
+  EXPECT_THAT(error_from(timeless, {.method = SplitMethod::kKFold}),
+              HasSubstr("only 2 interactions"));
+  EXPECT_THAT(error_from(Interactions{}, {}), HasSubstr("empty"));
+}
+
+TEST(Split, OfRealDataIsExact) {
+  const auto data = data_folder();
+  LIKEWISE_NEEDS_DATA(data);
+  const auto all = read_interactions((data / "ml-100k/u.data").string(), {.keep_times = true});
+  EXPECT_EQ(split(all, {})[0].test.by_user.nnz(), 20000);
+  EXPECT_EQ(split(all, {.method = SplitMethod::kLast})[0].test.by_user.nnz(), 943);
+  EXPECT_EQ(split(all, {.method = SplitMethod::kTime})[0].test.by_user.nnz(), 20000);
+}
+
+}  // namespace
+}  // namespace likewise::test
