@@ -113,6 +113,14 @@ void check_iterations(std::span<const AlsIteration> iterations, int best_iterati
   }
 }
 
+void check_params(const AlsParams& params) {
+  try {
+    params.validate();
+  } catch (const Error& fault) {
+    fail(fmt::format("parameters: {}", fault.what()));
+  }
+}
+
 /// The first id in which the maps differ; -1 when they are the same.
 Index first_difference(const IdMap& a, const IdMap& b) {
   const Index common = std::min(a.size(), b.size());
@@ -147,6 +155,7 @@ void require_same(const char* side, const IdMap& trained, const IdMap& given) {
 void validate_parts(const Model& model, const Factors& factors,
                     std::span<const AlsIteration> iterations, int best_iteration) {
   const Rule& rule = rule_of(model.algorithm);
+  if (rule.has_factors) check_params(model.als);
   const Index width = rule.has_factors ? model.als.factors : 0;
   check_factors("user_factors", factors.users, model.users, width);
   check_factors("item_factors", factors.items, model.items, width);

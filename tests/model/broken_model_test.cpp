@@ -159,6 +159,7 @@ const Fault kFaults[] = {
     {"ParameterTwice", metadata("parameters", R"({"alpha":1,"alpha":2})"), "'alpha' twice"},
     {"NoAlpha", parameter("alpha", json(json::value_t::discarded)), "alpha is missing"},
     {"AlphaIsText", parameter("alpha", "1"), "alpha is not a number"},
+    {"AlphaOutOfRange", parameter("alpha", -1.0), "parameters: alpha"},
     {"FactorsTooLarge", parameter("factors", 4294967303), "factors is not an integer in range"},
     {"FactorsFarTooLarge", parameter("factors", 18446744073709551615ULL),
      "factors is not an integer"},

@@ -125,6 +125,17 @@ TEST(Model, MapsFactorsAndHistoryInPlace) {
   moved.validate();
 }
 
+TEST(Model, SavesOverTheFileThatItIsMappedFrom) {
+  const test::TemporaryFolder folder;
+  save_model(make_model({50, 40, 32, Ids::kIntegers, false}), folder / "model");
+  Model model = load_model(folder / "model");
+  model.best_iteration = 1;
+  save_model(model, folder / "model");
+  const Model again = load_model(folder / "model");
+  EXPECT_EQ(again.best_iteration, 1);
+  expect_same_model(model, again);
+}
+
 TEST(Model, EveryTensorIsAligned) {
   const test::TemporaryFolder folder;
   save_model(make_model({5, 9, 7, Ids::kText, true}), folder / "model");
