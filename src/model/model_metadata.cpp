@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "model/model_metadata.h"
 
+#include <algorithm>
 #include <charconv>
 #include <cmath>
 #include <limits>
@@ -48,6 +49,9 @@ double measured(const json& value, const char* field) {
   return value.get<double>();
 }
 
+/// The header has to stay small; of a training longer than this the file keeps the end.
+constexpr std::size_t kMaxReports = 65536;
+
 json encode_iteration(const AlsIteration& report) {
   json object{{"iteration", report.iteration},
               {"objective", measured(report.objective)},
@@ -94,7 +98,9 @@ const std::string& require(const Metadata& metadata, const std::string& name) {
 Metadata encode_metadata(const Model& model, float global_mean,
                          std::span<const AlsIteration> iterations, int best_iteration) {
   json reports = json::array();
-  for (const AlsIteration& report : iterations) reports.push_back(encode_iteration(report));
+  const std::size_t kept = std::min(iterations.size(), kMaxReports);
+  for (const AlsIteration& report : iterations.last(kept))
+    reports.push_back(encode_iteration(report));
   return {{"format", kModelFormat},
           {"format_version", std::to_string(kModelFormatVersion)},
           {"algorithm", model.algorithm},

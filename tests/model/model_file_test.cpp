@@ -190,6 +190,17 @@ TEST(Model, MeasurementsThatAreNotFiniteComeBackAsNan) {
   EXPECT_EQ(back.iterations[0].validation, std::nullopt);
 }
 
+TEST(Model, VeryLongTrainingsKeepTheirLastReports) {
+  const test::TemporaryFolder folder;
+  Model model = make_model({});
+  model.iterations.clear();
+  for (int i = 1; i <= 70000; ++i) model.iterations.push_back({i, -1e300 / i, 1e-300 / i, 1.0 / i});
+  model.best_iteration = 70000;
+  save_model(model, folder / "model");
+  const Model back = load_model(folder / "model");
+  test::expect_same_iterations(back.iterations, std::span(model.iterations).last(65536));
+}
+
 TEST(Model, TextThatIsNotUtf8IsReplaced) {
   const test::TemporaryFolder folder;
   Model model = make_model({});

@@ -80,7 +80,7 @@ inline Model make_model(const ModelShape& shape) {
   model.als.feedback = shape.biases ? Feedback::kExplicit : Feedback::kImplicit;
   model.als.factors = shape.factors;
   model.als.regularization = 0.1 / 3.0;
-  model.als.unobserved_weight = 1e-7 / 3.0;
+  if (!shape.biases) model.als.unobserved_weight = 1e-7 / 3.0;
   model.als.confidence = Confidence::kLog;
   model.als.solver = AlsSolverKind::kCg;
   model.als.precision = Precision::kBf16;

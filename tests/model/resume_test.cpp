@@ -1,9 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <array>
+#include <vector>
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "likewise/als.h"
+#include "likewise/backend.h"
 #include "likewise/error.h"
 #include "tests/model/model_support.h"
 
@@ -53,6 +56,47 @@ TEST(Resume, GoesOnAfterTheBestIterationOnly) {
   EXPECT_EQ(run.completed_iterations, 1);
   ASSERT_EQ(run.history.size(), 1U);
   EXPECT_EQ(run.history[0].iteration, 1);
+}
+
+/// Four iterations at once, and two, a checkpoint file, and two more.
+void expect_same_after_break(Feedback feedback, Index factors) {
+  const test::TemporaryFolder folder;
+  const CsrMatrix by_user = test::random_csr(40, 30, 6.0);
+  AlsParams params = AlsParams::defaults(feedback);
+  params.factors = factors;
+  params.iterations = 4;
+  const auto backend = open_backend("cpu");
+  const AlsResult whole = train_als(by_user.view(), params, *backend);
+
+  Model model;
+  model.algorithm = "als";
+  model.users = IdMap::range(40);
+  model.items = IdMap::range(30);
+  model.history = by_user.clone();
+  model.als = params;
+  std::vector<AlsIteration> reports;
+  AlsRun first;
+  first.on_iteration = [&](const AlsIteration& report, const Factors& now) {
+    reports.push_back(report);
+    if (report.iteration == 2) save_checkpoint(model, now, reports, folder / "checkpoint");
+  };
+  (void)train_als(by_user.view(), params, *backend, first);
+
+  const Model checkpoint = load_model(folder / "checkpoint");
+  AlsRun second;
+  resume_from(checkpoint, second);
+  const AlsResult resumed = train_als(by_user.view(), checkpoint.als, *backend, second);
+  test::expect_same_factors(whole.factors, resumed.factors);
+  ASSERT_EQ(resumed.iterations.size(), 4U);
+  for (std::size_t i = 0; i < 4; ++i) {
+    EXPECT_EQ(resumed.iterations[i].objective, whole.iterations[i].objective) << i;
+  }
+}
+
+TEST(Checkpoint, TrainingGoesOnAsWithoutTheBreak) {
+  expect_same_after_break(Feedback::kImplicit, 16);
+  expect_same_after_break(Feedback::kImplicit, 7);
+  expect_same_after_break(Feedback::kExplicit, 5);
 }
 
 Interactions interactions(IdMap users, IdMap items) {
