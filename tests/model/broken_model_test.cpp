@@ -295,6 +295,14 @@ TEST(BrokenModelFile, HeadersThatAreNotJson) {
                  "nested too deeply");
 }
 
+TEST(BrokenModelFile, ManySmallValuesAreRefusedQuickly) {
+  // Work per value must not grow with the values before it: quadratic, this would run for hours.
+  std::string text = R"({"a":[{})";
+  for (int i = 0; i < 300'000; ++i) text += ",{}";
+  text += "]}";
+  expect_refused(ModelParts::join(text, ""), "'a' is not described by an object");
+}
+
 TEST(BrokenModelFile, NamesThatComeTwice) {
   std::string text = ModelParts(good_file()).header.dump();
   text.insert(text.size() - 1, R"(,"user_bias":{"dtype":"U8","shape":[0],"data_offsets":[0,0]})");
