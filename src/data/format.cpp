@@ -72,7 +72,8 @@ Fit fit_of(Delimiter delimiter, const std::vector<std::string_view>& lines) {
 }
 
 /// The delimiter by which most lines have the same number of fields; of several, the one with the
-/// most fields; then the earlier one in this list.
+/// most fields; then the earlier one in this list. Spaces come into question only where nothing else
+/// fits as well: they are also parts of names.
 Delimiter detect_delimiter(const std::vector<std::string_view>& lines, const std::string& file) {
   constexpr Delimiter kCandidates[] = {{Delimiter::kByte, '\t'}, {Delimiter::kDoubleColon, ':'},
                                        {Delimiter::kByte, ','},  {Delimiter::kByte, ';'},
@@ -81,7 +82,8 @@ Delimiter detect_delimiter(const std::vector<std::string_view>& lines, const std
   Delimiter chosen;
   for (const Delimiter candidate : kCandidates) {
     const Fit fit = fit_of(candidate, lines);
-    if (fit.lines > best.lines || (fit.lines == best.lines && fit.fields > best.fields)) {
+    const bool more = candidate.kind != Delimiter::kSpaces && fit.fields > best.fields;
+    if (fit.lines > best.lines || (fit.lines == best.lines && more)) {
       best = fit;
       chosen = candidate;
     }

@@ -31,6 +31,7 @@ TEST(ReadText, PrefersTheDelimiterThatFitsAllLines) {
   EXPECT_EQ(read_text("1,2,3,2020-01-01 10:00\n1,3,4,2020-01-02 11:00\n").by_user.nnz(), 2);
   EXPECT_EQ(cells(read_text("a b;x, y;2\na c;z;3\n")),
             (Cells{{{"a b", "x, y"}, 2.0F}, {{"a c", "z"}, 3.0F}}));
+  EXPECT_EQ(cells(read_text("a b\tx y\t2\n")), (Cells{{{"a b", "x y"}, 2.0F}}));
   EXPECT_THAT(bad_data("alone\nlonely\n"), HasSubstr("found no delimiter"));
 }
 
