@@ -8,6 +8,7 @@
 #include <chrono>
 #include <cmath>
 #include <cstdlib>
+#include <ctime>
 #include <fstream>
 #include <random>
 #include <string>
@@ -108,42 +109,48 @@ Problem load(const std::string& prefix) {
   return p;
 }
 
-/// GFLOP/s of one thread multiplying blocks of users by all items.
+/// GFLOP/s of one thread multiplying blocks of users by a block of items that stays in cache.
 double sgemm_rate(const Problem& p) {
   const Index rows = std::min<Index>(p.users.rows(), 512);
-  std::vector<float> out(static_cast<std::size_t>(rows) * static_cast<std::size_t>(p.items.rows()));
+  const Index cols = std::min<Index>(p.items.rows(), 512);
+  std::vector<float> out(static_cast<std::size_t>(rows) * static_cast<std::size_t>(cols));
   const auto run = [&] {
-    cblas_sgemm(CblasRowMajor, CblasNoTrans, CblasTrans, rows, p.items.rows(), p.users.cols(), 1.0F,
+    cblas_sgemm(CblasRowMajor, CblasNoTrans, CblasTrans, rows, cols, p.users.cols(), 1.0F,
                 p.users.data(), p.users.stride(), p.items.data(), p.items.stride(), 0.0F,
-                out.data(), p.items.rows());
+                out.data(), cols);
   };
   run();
   double best = 1e9;
-  for (int i = 0; i < 5; ++i) best = std::min(best, seconds(run));
-  return 2.0 * rows * p.items.rows() * p.users.cols() / best * 1e-9;
+  for (int i = 0; i < 100; ++i) best = std::min(best, seconds(run));
+  return 2.0 * rows * cols * p.users.cols() / best * 1e-9;
 }
 
-void measure(const Problem& p, Index k, bool filtered) {
+void measure(const Problem& p, Index k, bool filtered, EstimateKind kind) {
   ScanCounts counts;
   std::unique_ptr<Scorer> scorer;
-  const double packing = seconds([&] { scorer = make_cpu_scorer(p.items.view(), {}, &counts); });
+  const double packing = seconds([&] {
+    scorer = make_cpu_scorer(p.items.view(), {}, {&counts, kind});
+  });
   TopKFilter filter;
   if (filtered) filter.excluded = p.seen.view();
   std::vector<double> times;
   double checksum = 0.0;
+  const std::clock_t cpu_begin = std::clock();
   for (int i = 0; i < 5; ++i) {
     times.push_back(seconds([&] {
       const TopKResult top = scorer->top_k(p.users.view(), k, filter, {});
       for (const float s : top.scores) checksum += s;
     }));
   }
+  const double cpu = static_cast<double>(std::clock() - cpu_begin) / CLOCKS_PER_SEC / 5;
   std::sort(times.begin(), times.end());
   const double pairs = static_cast<double>(p.users.rows()) * p.items.rows();
   fmt::print(
-      "{:<10} {:.3f} s (median; best {:.3f}; packing {:.4f})  {:.0f} GFLOP/s equivalent  "
+      "{:<7} {:<6} {:.3f} s (median; best {:.3f}; CPU {:.3f}; packing {:.4f})  {:.0f} GFLOP/s "
+      "equivalent  "
       "{:.1f} % of pairs skipped  {:.0f} exact scores a query  (checksum {:.3f})\n",
-      filtered ? "unseen" : "all", times[2], times[0], packing,
-      2.0 * pairs * p.items.cols() / times[2] * 1e-9,
+      kind == EstimateKind::kAuto ? "auto" : "float32", filtered ? "unseen" : "all", times[2],
+      times[0], cpu, packing, 2.0 * pairs * p.items.cols() / times[2] * 1e-9,
       100.0 * (1.0 - static_cast<double>(counts.scanned) / 5 / pairs),
       static_cast<double>(counts.rescored) / 5 / p.users.rows(), checksum / 5);
 }
@@ -171,8 +178,10 @@ void run(int argc, char** argv) {
         "GFLOP/s\n",
         p.users.rows(), p.items.rows(), p.items.cols(), k, thread_count(), instruction_set(),
         sgemm_rate(p));
-    measure(p, k, true);
-    measure(p, k, false);
+    for (const EstimateKind kind : {EstimateKind::kAuto, EstimateKind::kFloat32}) {
+      measure(p, k, true, kind);
+      measure(p, k, false, kind);
+    }
   });
 }
 

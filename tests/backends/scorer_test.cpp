@@ -78,12 +78,14 @@ TEST_P(ScorerShapes, CpuEqualsReferenceWithEveryFilter) {
     const std::span<const float> b =
         with_bias ? std::span<const float>(bias) : std::span<const float>();
     const auto cpu = make_cpu_scorer(items.view(), b);
+    const auto floats = make_cpu_scorer(items.view(), b, {nullptr, EstimateKind::kFloat32});
     const auto reference = make_reference_scorer(items.view(), b);
     for (const TopKFilter& filter :
          {TopKFilter{}, TopKFilter{seen.view(), {}}, TopKFilter{{}, few}, TopKFilter{{}, most},
           TopKFilter{seen.view(), few}, TopKFilter{seen.view(), most}}) {
-      expect_same(cpu->top_k(queries.view(), s.k, filter, {}),
-                  reference->top_k(queries.view(), s.k, filter, {}));
+      const TopKResult top = cpu->top_k(queries.view(), s.k, filter, {});
+      expect_same(top, reference->top_k(queries.view(), s.k, filter, {}));
+      expect_identical(top, floats->top_k(queries.view(), s.k, filter, {}));
     }
   }
 }
@@ -143,7 +145,7 @@ TEST(Scorer, SkipsMostOfALongTail) {
   const Matrix queries = long_tailed(100, 16, 1);
   const Matrix items = long_tailed(20000, 16, 2);
   ScanCounts counts;
-  const auto cpu = make_cpu_scorer(items.view(), {}, &counts);
+  const auto cpu = make_cpu_scorer(items.view(), {}, {&counts, EstimateKind::kAuto});
   (void)cpu->top_k(queries.view(), 10, {}, {});
   EXPECT_LT(counts.scanned, 100 * 20000 / 2);
   EXPECT_LT(counts.rescored, 100 * 500);

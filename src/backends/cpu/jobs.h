@@ -11,12 +11,18 @@
 namespace likewise {
 
 struct ScanCounts;
+enum class EstimateKind;
 
-/// Packs the items once (O(items x factors)). `items` and `item_bias` must outlive the scorer, and
-/// so must `counts` (benchmarks and tests: how much work was skipped) where it is given.
+/// For benchmarks and tests.
+struct CpuScorerOptions {
+  ScanCounts* counts = nullptr;  ///< where the scorer adds up its work; must outlive it
+  EstimateKind estimates{};      ///< kAuto
+};
+
+/// Packs the items once (O(items x factors)). `items` and `item_bias` must outlive the scorer.
 [[nodiscard]] std::unique_ptr<Scorer> make_cpu_scorer(const MatrixView& items,
                                                       std::span<const float> item_bias,
-                                                      ScanCounts* counts = nullptr);
+                                                      const CpuScorerOptions& options = {});
 
 /// The solver copies `start`; `by_user` must outlive it.
 [[nodiscard]] std::unique_ptr<AlsSolver> make_cpu_als_solver(const CsrView& by_user,

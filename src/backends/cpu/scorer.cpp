@@ -32,43 +32,42 @@ class Progress {
 
 class CpuScorer final : public Scorer {
  public:
-  CpuScorer(const MatrixView& items, std::span<const float> item_bias, ScanCounts* counts)
-      : items_(items),
-        item_bias_(item_bias),
-        counts_(counts),
-        packed_(items, item_bias, best_first_order(items, item_bias)) {}
+  CpuScorer(const MatrixView& items, std::span<const float> item_bias,
+            const CpuScorerOptions& options)
+      : options_(options),
+        table_(make_table(items, item_bias, best_first_order(items, item_bias))) {}
 
   [[nodiscard]] TopKResult top_k(const MatrixView& queries, Index k, const TopKFilter& filter,
                                  const RunControl& control) const override {
-    check_top_k(items_, queries, k, filter);
-    TopKResult result = make_top_k_result(queries.rows, k, items_.rows);
+    check_top_k(table_.items, queries, k, filter);
+    TopKResult result = make_top_k_result(queries.rows, k, table_.items.rows);
     if (result.k == 0 || queries.rows == 0) return result;
-    const std::optional<PackedItems> part = pack_allowed(filter.allowed);
-    const TopKTask task{part ? *part : packed_, items_, item_bias_, queries, filter, counts_};
-    const bool dense = result.k > items_.rows / kDenseShare;
+    const std::optional<ItemTable> part = allowed_table(filter.allowed);
+    const ItemTable& table = part ? *part : table_;
+    const TopKTask task{table, queries, filter, open_places(*table.panels, filter.allowed),
+                        options_.counts};
+    const bool dense = result.k > table_.items.rows / kDenseShare;
     Progress progress(control, queries.rows);
-    const Index block = dense ? 1 : TopKSearch::kQueries;
-    parallel_blocks(queries.rows, block, [&](Offset begin, Offset end, Offset) {
-      control.check();
-      const auto first = static_cast<Index>(begin);
-      if (dense) {
-        sort_all(task, first, result);
-      } else {
-        TopKSearch(task, first, static_cast<Index>(end - begin), result.k).run(result);
-      }
-      progress.add(end - begin);
-    });
+    parallel_blocks(
+        queries.rows, dense ? 1 : TopKSearch::kQueries, [&](Offset begin, Offset end, Offset) {
+          control.check();
+          const auto first = static_cast<Index>(begin);
+          if (dense) {
+            sort_all(task, first, result);
+          } else {
+            TopKSearch(task, first, static_cast<Index>(end - begin), result.k).run(result);
+          }
+          progress.add(end - begin);
+        });
     return result;
   }
 
   void score_all(const MatrixView& queries, float* out) const override {
-    check_query_width(items_, queries);
-    const TopKFilter none;
-    const TopKTask task{packed_, items_, item_bias_, queries, none, nullptr};
+    check_query_width(table_.items, queries);
     for (Index q = 0; q < queries.rows; ++q) {
-      float* row = out + Offset{q} * items_.rows;
-      parallel_for(items_.rows, kItemGrain, [&](Offset i) {
-        row[i] = exact_score(task, queries.row(q), static_cast<Index>(i));
+      float* row = out + Offset{q} * table_.items.rows;
+      parallel_for(table_.items.rows, kItemGrain, [&](Offset i) {
+        row[i] = exact_score(table_, queries.row(q), static_cast<Index>(i));
       });
     }
   }
@@ -78,18 +77,25 @@ class CpuScorer final : public Scorer {
   static constexpr Index kDenseShare = 8;
   static constexpr Offset kItemGrain = 2048;
 
-  /// A table of its own for a short allow list; a long one is tested hit by hit.
-  [[nodiscard]] std::optional<PackedItems> pack_allowed(
+  [[nodiscard]] ItemTable make_table(const MatrixView& items, std::span<const float> item_bias,
+                                     std::vector<Index> order) const {
+    auto panels = std::make_unique<const ItemPanels>(items, item_bias, std::move(order));
+    auto estimates = make_estimate_table(items, *panels, options_.estimates);
+    return {items, item_bias, std::move(panels), std::move(estimates)};
+  }
+
+  /// A table of its own for a short allow list; from a long one the mask takes hits away.
+  [[nodiscard]] std::optional<ItemTable> allowed_table(
       std::span<const std::uint8_t> allowed) const {
     if (allowed.empty()) return std::nullopt;
     const auto count = std::count_if(allowed.begin(), allowed.end(), [](auto a) { return a != 0; });
-    if (count > items_.rows / 2) return std::nullopt;
+    if (count > table_.items.rows / 2) return std::nullopt;
     std::vector<Index> order;
     order.reserve(static_cast<std::size_t>(count));
-    for (const Index item : packed_.order()) {
+    for (const Index item : table_.panels->order()) {
       if (allowed[static_cast<std::size_t>(item)] != 0) order.push_back(item);
     }
-    return std::optional<PackedItems>(std::in_place, items_, item_bias_, std::move(order));
+    return make_table(table_.items, table_.item_bias, std::move(order));
   }
 
   static void sort_all(const TopKTask& task, Index q, TopKResult& result) {
@@ -97,13 +103,13 @@ class CpuScorer final : public Scorer {
     std::span<const Index> excluded;
     if (filter.excluded.rows > 0) excluded = filter.excluded.row_columns(q);
     std::vector<Candidate> all;
-    all.reserve(static_cast<std::size_t>(task.packed.size()));
+    all.reserve(static_cast<std::size_t>(task.table.panels->size()));
     auto next = excluded.begin();
-    for (Index i = 0; i < task.items.rows; ++i) {
+    for (Index i = 0; i < task.table.items.rows; ++i) {
       while (next != excluded.end() && *next < i) ++next;
       if (next != excluded.end() && *next == i) continue;
       if (!filter.allowed.empty() && filter.allowed[static_cast<std::size_t>(i)] == 0) continue;
-      all.push_back({exact_score(task, task.queries.row(q), i), i});
+      all.push_back({exact_score(task.table, task.queries.row(q), i), i});
     }
     const auto kept = std::min(all.size(), static_cast<std::size_t>(result.k));
     std::partial_sort(all.begin(), all.begin() + static_cast<std::ptrdiff_t>(kept), all.end(),
@@ -112,19 +118,17 @@ class CpuScorer final : public Scorer {
     write_answer(all, q, result);
   }
 
-  MatrixView items_;
-  std::span<const float> item_bias_;
-  ScanCounts* counts_;
-  PackedItems packed_;
+  CpuScorerOptions options_;
+  ItemTable table_;
 };
 
 }  // namespace
 
 std::unique_ptr<Scorer> make_cpu_scorer(const MatrixView& items, std::span<const float> item_bias,
-                                        ScanCounts* counts) {
+                                        const CpuScorerOptions& options) {
   check_item_table(items, item_bias);
   (void)chosen_target();  // applies LIKEWISE_ISA before the first kernel runs
-  return std::make_unique<CpuScorer>(items, item_bias, counts);
+  return std::make_unique<CpuScorer>(items, item_bias, options);
 }
 
 }  // namespace likewise

@@ -6,41 +6,86 @@
 #include <cmath>
 #include <limits>
 
-namespace likewise {
+#include <fmt/format.h>
 
-float exact_score(const TopKTask& task, const float* query, Index item) {
+#include "backends/cpu/kernels/exact_dot.h"
+
+namespace likewise {
+namespace {
+
+constexpr Index kWidth = kernels::kPanelItems;
+
+// Most hits fall into the first panels, where a word a panel tells what is excluded; 8192 places
+// cost a query 1 KiB. Hits further back look into the excluded row.
+constexpr Index kMarkedPanels = 128;
+
+constexpr std::uint64_t bit(Index place) { return std::uint64_t{1} << place; }
+
+/// |q| norm + bias, rounded up.
+float largest_score(float norm, const ScoreBound& bound) {
+  const float product = norm * bound.norm;
+  return product + bound.bias + 0x1p-21F * (product + bound.abs_bias);
+}
+
+}  // namespace
+
+float exact_score(const ItemTable& table, const float* query, Index item) {
   const double bias =
-      task.item_bias.empty() ? 0.0 : double{task.item_bias[static_cast<std::size_t>(item)]};
-  return static_cast<float>(
-      kernels::exact_dot(query, task.items.row(item), padded_stride(task.items.cols)) + bias);
+      table.item_bias.empty() ? 0.0 : double{table.item_bias[static_cast<std::size_t>(item)]};
+  const Index length = padded_stride(table.items.cols);
+  return static_cast<float>(kernels::exact_dot(query, table.items.row(item), length) + bias);
+}
+
+std::vector<std::uint64_t> open_places(const ItemPanels& panels,
+                                       std::span<const std::uint8_t> allowed) {
+  std::vector<std::uint64_t> open(static_cast<std::size_t>(panels.panels()));
+  for (Index i = 0; i < panels.size(); ++i) {
+    const bool may = allowed.empty() || allowed[static_cast<std::size_t>(panels.item(i))] != 0;
+    if (may) open[static_cast<std::size_t>(i / kWidth)] |= bit(i % kWidth);
+  }
+  return open;
 }
 
 TopKSearch::TopKSearch(const TopKTask& task, Index first, Index count, Index k)
     : task_(task),
-      k_(static_cast<std::size_t>(k)),
-      // f + 1 steps of at most two roundings of 2^-24 each; twice that to be safe.
-      rounding_(static_cast<float>(task.items.cols + 4) * 0x1p-22F),
+      panels_(*task.table.panels),
+      first_(first),
+      marked_panels_(std::min(kMarkedPanels, panels_.panels())),
       queries_(static_cast<std::size_t>(count)) {
+  const bool filtered = task.filter.excluded.rows > 0;
+  if (filtered) marks_.resize(static_cast<std::size_t>(Offset{count} * marked_panels_));
   for (Index q = 0; q < count; ++q) {
-    Query& query = queries_[static_cast<std::size_t>(q)];
-    query.number = first + q;
-    query.row = task.queries.row(first + q);
-    query.norm = norm_above(query.row, task.queries.cols);
-    if (task.filter.excluded.rows > 0) query.excluded = task.filter.excluded.row_columns(first + q);
-    query.heap.reserve(k_);
+    Query& one = query(q);
+    one.row = task.queries.row(first + q);
+    one.norm = norm_above(one.row, task.queries.cols);
+    if (!std::isfinite(one.norm)) {
+      throw Error(ErrorKind::kInvalidArgument, fmt::format("query {} is not finite", first + q));
+    }
+    one.best.reset(static_cast<std::size_t>(k));
+    if (filtered) mark_excluded(q);
     active_.push_back(q);
+  }
+  estimator_ = task.table.estimates->load(task.queries.slice(first, count));
+}
+
+void TopKSearch::mark_excluded(Index q) {
+  query(q).excluded = task_.filter.excluded.row_columns(first_ + q);
+  std::uint64_t* marks = marks_.data() + Offset{q} * marked_panels_;
+  for (const Index item : query(q).excluded) {
+    const Index place = panels_.position(item);
+    if (place >= 0 && place < marked_panels_ * kWidth) marks[place / kWidth] |= bit(place % kWidth);
   }
 }
 
 void TopKSearch::run(TopKResult& result) {
-  for (Index panel = 0; panel < task_.packed.panels() && !active_.empty(); ++panel) {
+  for (Index panel = 0; panel < panels_.panels(); ++panel) {
     drop_finished(panel);
+    if (active_.empty()) break;
     select(panel);
     scan(panel);
   }
-  for (Query& query : queries_) {
-    std::sort(query.heap.begin(), query.heap.end(), before);
-    write_answer(query.heap, query.number, result);
+  for (Index q = 0; q < static_cast<Index>(queries_.size()); ++q) {
+    write_answer(query(q).best.finish(), first_ + q, result);
   }
   if (task_.counts != nullptr) {
     task_.counts->scanned += scanned_;
@@ -48,70 +93,56 @@ void TopKSearch::run(TopKResult& result) {
   }
 }
 
-/// The threshold less the largest error that an estimate of an item within `bound` can have.
-float TopKSearch::lowered_threshold(const Query& query, const ScoreBound& bound) const {
-  if (query.heap.size() < k_) return -std::numeric_limits<float>::infinity();
-  const float worst = query.heap.front().score;
-  const float scale = query.norm * bound.norm + bound.abs_bias + std::abs(worst);
-  return worst - (rounding_ * scale + std::numeric_limits<float>::min());
+/// A true score below this cannot be an answer: its rounded value is below the worst one kept.
+float TopKSearch::threshold(const Query& query) {
+  if (!query.best.full()) return -std::numeric_limits<float>::infinity();
+  const float worst = query.best.worst().score;
+  return worst - (std::abs(worst) * 0x1p-22F + std::numeric_limits<float>::min());
 }
 
 void TopKSearch::drop_finished(Index panel) {
-  const ScoreBound& rest = task_.packed.rest_bound(panel);
-  std::erase_if(active_, [&](Index q) {
-    const Query& query = queries_[static_cast<std::size_t>(q)];
-    return query.norm * rest.norm + rest.bias < lowered_threshold(query, rest);
-  });
+  const ScoreBound& rest = panels_.rest_bound(panel);
+  std::erase_if(active_,
+                [&](Index q) { return largest_score(query(q).norm, rest) < threshold(query(q)); });
 }
 
 void TopKSearch::select(Index panel) {
-  const ScoreBound& bound = task_.packed.panel_bound(panel);
+  const ScoreBound& bound = panels_.panel_bound(panel);
   selected_.clear();
   for (const Index q : active_) {
-    const Query& query = queries_[static_cast<std::size_t>(q)];
-    const float threshold = lowered_threshold(query, bound);
-    if (query.norm * bound.norm + bound.bias < threshold) continue;
-    rows_[selected_.size()] = query.row;
-    thresholds_[selected_.size()] = threshold;
+    const float lowest = threshold(query(q));
+    if (largest_score(query(q).norm, bound) < lowest) continue;
+    thresholds_[selected_.size()] = lowest;
     selected_.push_back(q);
   }
 }
 
 void TopKSearch::scan(Index panel) {
-  const auto count = static_cast<Index>(selected_.size());
-  kernels::find_hits(task_.packed.panel(panel), task_.packed.bias(panel), task_.items.cols,
-                     rows_.data(), thresholds_.data(), count, hits_.data());
-  scanned_ += Offset{count} * kernels::kPanelItems;
-  const std::uint64_t filled = task_.packed.filled(panel);
+  estimator_->find(panel, selected_, thresholds_.data(), hits_.data());
+  scanned_ += static_cast<Offset>(selected_.size()) * panels_.filled(panel);
+  const std::uint64_t open = task_.open[static_cast<std::size_t>(panel)];
   for (std::size_t s = 0; s < selected_.size(); ++s) {
-    const std::uint64_t hits = hits_[s] & filled;
-    if (hits != 0) collect(queries_[static_cast<std::size_t>(selected_[s])], panel, hits);
+    const std::uint64_t hits = hits_[s] & open & ~excluded_places(selected_[s], panel);
+    if (hits != 0) collect(selected_[s], panel, hits);
   }
 }
 
-void TopKSearch::collect(Query& query, Index panel, std::uint64_t hits) {
+std::uint64_t TopKSearch::excluded_places(Index q, Index panel) const {
+  if (marks_.empty() || panel >= marked_panels_) return 0;
+  return marks_[static_cast<std::size_t>(Offset{q} * marked_panels_ + panel)];
+}
+
+void TopKSearch::collect(Index q, Index panel, std::uint64_t hits) {
+  Query& one = query(q);
   for (; hits != 0; hits &= hits - 1) {
-    const Index item = task_.packed.item(panel * kernels::kPanelItems + std::countr_zero(hits));
-    if (!answers(query, item)) continue;
+    const Index item = panels_.item(panel * kWidth + std::countr_zero(hits));
+    if (panel >= marked_panels_ &&
+        std::binary_search(one.excluded.begin(), one.excluded.end(), item)) {
+      continue;
+    }
     ++rescored_;
-    offer(query, {exact_score(task_, query.row, item), item});
+    one.best.offer({exact_score(task_.table, one.row, item), item});
   }
-}
-
-bool TopKSearch::answers(const Query& query, Index item) const {
-  const auto& allowed = task_.filter.allowed;
-  if (!allowed.empty() && allowed[static_cast<std::size_t>(item)] == 0) return false;
-  return !std::binary_search(query.excluded.begin(), query.excluded.end(), item);
-}
-
-void TopKSearch::offer(Query& query, const Candidate& candidate) const {
-  if (query.heap.size() == k_) {
-    if (!before(candidate, query.heap.front())) return;
-    std::pop_heap(query.heap.begin(), query.heap.end(), before);
-    query.heap.pop_back();
-  }
-  query.heap.push_back(candidate);
-  std::push_heap(query.heap.begin(), query.heap.end(), before);
 }
 
 }  // namespace likewise

@@ -4,11 +4,13 @@
 
 #include <array>
 #include <atomic>
+#include <memory>
 #include <span>
 #include <vector>
 
-#include "backends/cpu/packed_items.h"
-#include "backends/top_k.h"
+#include "backends/cpu/estimates.h"
+#include "backends/cpu/item_panels.h"
+#include "backends/cpu/top_list.h"
 #include "likewise/backend.h"
 
 namespace likewise {
@@ -19,26 +21,37 @@ struct ScanCounts {
   std::atomic<Offset> rescored{0};  ///< pairs whose exact score was computed
 };
 
-/// What all blocks of one call share.
-struct TopKTask {
-  const PackedItems& packed;
+/// The item table in every form that a search needs; shared and read-only.
+struct ItemTable {
   MatrixView items;
   std::span<const float> item_bias;
-  MatrixView queries;
-  const TopKFilter& filter;
-  ScanCounts* counts;  ///< may be null
+  std::unique_ptr<const ItemPanels> panels;
+  std::unique_ptr<const EstimateTable> estimates;
 };
 
 /// score(q, i) = q . y_i + bias_i, summed in double in a fixed order and rounded once: the same
 /// number whatever the block, the thread or the instruction set.
-[[nodiscard]] float exact_score(const TopKTask& task, const float* query, Index item);
+[[nodiscard]] float exact_score(const ItemTable& table, const float* query, Index item);
+
+/// What all blocks of one call share.
+struct TopKTask {
+  const ItemTable& table;
+  MatrixView queries;
+  const TopKFilter& filter;
+  std::vector<std::uint64_t> open;  ///< per panel, a bit for each item that may be an answer
+  ScanCounts* counts;               ///< may be null
+};
+
+/// The `open` of a task: filled places whose item the mask allows.
+[[nodiscard]] std::vector<std::uint64_t> open_places(const ItemPanels& panels,
+                                                     std::span<const std::uint8_t> allowed);
 
 /// Searches queries [first, first + count), count <= kQueries.
 ///
-/// Panels come best first. A panel's estimates come from find_hits() with a threshold lowered by
-/// more than their rounding error, so a hit is only a candidate: it is then tested against the
-/// filters and scored exactly. A query skips a panel whose bound  |q| norm + bias  is below its
-/// threshold, and leaves the block when all panels that follow are.
+/// Panels come best first. An estimate with a proven error turns each panel into a few candidates,
+/// which are tested against the filters and scored exactly. A query skips a panel whose bound
+/// |q| norm + bias  is below its worst answer, and leaves the block when all panels that follow
+/// are.
 class TopKSearch {
  public:
   static constexpr Index kQueries = 96;
@@ -47,30 +60,31 @@ class TopKSearch {
   void run(TopKResult& result);
 
  private:
-  /// One query's state; `heap` has the worst kept answer in front.
   struct Query {
-    Index number = 0;
     const float* row = nullptr;
     float norm = 0.0F;
     std::span<const Index> excluded;
-    std::vector<Candidate> heap;
+    TopList best;
   };
 
+  void mark_excluded(Index q);
   void drop_finished(Index panel);
   void select(Index panel);
   void scan(Index panel);
-  void collect(Query& query, Index panel, std::uint64_t hits);
-  void offer(Query& query, const Candidate& candidate) const;
-  [[nodiscard]] bool answers(const Query& query, Index item) const;
-  [[nodiscard]] float lowered_threshold(const Query& query, const ScoreBound& bound) const;
+  void collect(Index q, Index panel, std::uint64_t hits);
+  [[nodiscard]] std::uint64_t excluded_places(Index q, Index panel) const;
+  [[nodiscard]] static float threshold(const Query& query);
+  [[nodiscard]] Query& query(Index q) { return queries_[static_cast<std::size_t>(q)]; }
 
   const TopKTask& task_;
-  std::size_t k_;
-  float rounding_;
+  const ItemPanels& panels_;
+  Index first_;
+  Index marked_panels_;  ///< panels whose excluded places are bits; later ones search
   std::vector<Query> queries_;
+  std::vector<std::uint64_t> marks_;  ///< marked_panels_ words a query
+  std::unique_ptr<Estimator> estimator_;
   std::vector<Index> active_;    ///< queries that may still change
   std::vector<Index> selected_;  ///< those that have to see the current panel
-  std::array<const float*, kQueries> rows_{};
   std::array<float, kQueries> thresholds_{};
   std::array<std::uint64_t, kQueries> hits_{};
   Offset scanned_ = 0;

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "backends/cpu/kernels/score_panel.h"
+#include "backends/cpu/kernels/find_hits.h"
 
 #undef HWY_TARGET_INCLUDE
-#define HWY_TARGET_INCLUDE "backends/cpu/kernels/score_panel.cpp"
+#define HWY_TARGET_INCLUDE "backends/cpu/kernels/find_hits.cpp"
 #include <hwy/foreach_target.h>
 #include <hwy/highway.h>
 
@@ -13,7 +13,6 @@ namespace {
 namespace hn = hwy::HWY_NAMESPACE;
 
 using Floats = HWY_CAPPED(float, 16);
-using Doubles = HWY_CAPPED(double, 8);
 
 // A tile is kTileQueries queries by kTileVectors vectors of items: 24 sums of 32 registers with
 // AVX-512, 12 of 16 below, each item vector loaded once for all queries of the tile.
@@ -86,30 +85,6 @@ void find_hits(const float* panel, const float* bias, Index factors, const float
   if (q < count) whole_panel<1>(panel, bias, factors, queries + q, thresholds + q, hits + q);
 }
 
-/// Eight running sums, whatever the width of a vector; then pairs, quarters, halves.
-double exact_dot(const float* HWY_RESTRICT a, const float* HWY_RESTRICT b, Index length) {
-  const Doubles d;
-  const hn::Rebind<float, Doubles> f;
-  constexpr Index kLanes = static_cast<Index>(hn::MaxLanes(Doubles()));
-  constexpr Index kSums = 8 / kLanes;
-  hn::Vec<Doubles> sum[kSums];
-  HWY_UNROLL(8)
-  for (Index s = 0; s < kSums; ++s) sum[s] = hn::Zero(d);
-  for (Index j = 0; j < length; j += 8) {
-    HWY_UNROLL(8)
-    for (Index s = 0; s < kSums; ++s) {
-      const auto left = hn::PromoteTo(d, hn::LoadU(f, a + j + s * kLanes));
-      const auto right = hn::PromoteTo(d, hn::LoadU(f, b + j + s * kLanes));
-      sum[s] = hn::MulAdd(left, right, sum[s]);
-    }
-  }
-  HWY_ALIGN double lanes[8];
-  HWY_UNROLL(8)
-  for (Index s = 0; s < kSums; ++s) hn::Store(sum[s], d, lanes + s * kLanes);
-  return ((lanes[0] + lanes[4]) + (lanes[2] + lanes[6])) +
-         ((lanes[1] + lanes[5]) + (lanes[3] + lanes[7]));
-}
-
 }  // namespace
 }  // namespace likewise::kernels::HWY_NAMESPACE
 HWY_AFTER_NAMESPACE();
@@ -118,15 +93,10 @@ HWY_AFTER_NAMESPACE();
 namespace likewise::kernels {
 
 HWY_EXPORT(find_hits);
-HWY_EXPORT(exact_dot);
 
 void find_hits(const float* panel, const float* bias, Index factors, const float* const* queries,
                const float* thresholds, Index count, std::uint64_t* hits) {
   HWY_DYNAMIC_DISPATCH(find_hits)(panel, bias, factors, queries, thresholds, count, hits);
-}
-
-double exact_dot(const float* a, const float* b, Index length) {
-  return HWY_DYNAMIC_DISPATCH(exact_dot)(a, b, length);
 }
 
 }  // namespace likewise::kernels

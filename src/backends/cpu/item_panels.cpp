@@ -1,11 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "backends/cpu/packed_items.h"
+#include "backends/cpu/item_panels.h"
 
 #include <algorithm>
 #include <cmath>
 #include <numeric>
 
+#include <fmt/format.h>
+
 #include "core/parallel.h"
+#include "likewise/error.h"
 
 namespace likewise {
 namespace {
@@ -27,8 +30,8 @@ float norm_above(const float* row, Index length) {
 std::vector<Index> best_first_order(const MatrixView& items, std::span<const float> item_bias) {
   std::vector<double> key(static_cast<std::size_t>(items.rows));
   parallel_for(items.rows, 1024, [&](Offset i) {
-    key[static_cast<std::size_t>(i)] =
-        double{norm_above(items.row(static_cast<Index>(i)), items.cols)};
+    const float* row = items.row(static_cast<Index>(i));
+    key[static_cast<std::size_t>(i)] = double{norm_above(row, items.cols)};
   });
   if (!item_bias.empty()) {
     double squares = 0.0;
@@ -44,39 +47,40 @@ std::vector<Index> best_first_order(const MatrixView& items, std::span<const flo
   return order;
 }
 
-PackedItems::PackedItems(const MatrixView& items, std::span<const float> item_bias,
-                         std::vector<Index> order)
+ItemPanels::ItemPanels(const MatrixView& items, std::span<const float> item_bias,
+                       std::vector<Index> order)
     : order_(std::move(order)),
-      panel_size_(Offset{items.cols} * kWidth),
-      values_(panel_size_ * panels()),
-      bias_(Offset{panels()} * kWidth),
+      position_(Array<Index>::uninitialized(items.rows)),
+      bias_(item_bias.empty() ? 0 : Offset{panels()} * kWidth),
       panel_bounds_(static_cast<std::size_t>(panels())) {
-  parallel_for(panels(), 16,
-               [&](Offset p) { pack_panel(static_cast<Index>(p), items, item_bias); });
+  std::fill(position_.begin(), position_.end(), -1);
+  for (Index i = 0; i < size(); ++i) position_[item(i)] = i;
+  if (!item_bias.empty()) {
+    for (Index i = 0; i < size(); ++i) bias_[i] = item_bias[static_cast<std::size_t>(item(i))];
+  }
+  parallel_for(panels(), 16, [&](Offset p) {
+    panel_bounds_[static_cast<std::size_t>(p)] = bound_of(static_cast<Index>(p), items);
+  });
   rest_bounds_ = panel_bounds_;
   for (std::size_t p = rest_bounds_.size(); p-- > 1;) {
     rest_bounds_[p - 1] = larger(rest_bounds_[p - 1], rest_bounds_[p]);
   }
 }
 
-void PackedItems::pack_panel(Index p, const MatrixView& items, std::span<const float> item_bias) {
-  float* panel = values_.data() + p * panel_size_;
-  const Index first = p * kWidth;
-  ScoreBound bound{0.0F, -INFINITY, 0.0F};
-  for (Index i = 0; i < std::min(kWidth, size() - first); ++i) {
-    const float* row = items.row(item(first + i));
-    for (Index j = 0; j < items.cols; ++j) panel[Offset{j} * kWidth + i] = row[j];
-    const float bias =
-        item_bias.empty() ? 0.0F : item_bias[static_cast<std::size_t>(item(first + i))];
-    bias_[Offset{first} + i] = bias;
-    bound = larger(bound, {norm_above(row, items.cols), bias, std::abs(bias)});
-  }
-  panel_bounds_[static_cast<std::size_t>(p)] = bound;
-}
+Index ItemPanels::filled(Index p) const { return std::min(kWidth, size() - p * kWidth); }
 
-std::uint64_t PackedItems::filled(Index p) const {
-  const Index count = std::min(kWidth, size() - p * kWidth);
-  return count == 64 ? ~std::uint64_t{0} : (std::uint64_t{1} << count) - 1;
+ScoreBound ItemPanels::bound_of(Index p, const MatrixView& items) {
+  ScoreBound bound{0.0F, -INFINITY, 0.0F};
+  for (Index i = p * kWidth; i < p * kWidth + filled(p); ++i) {
+    const float bias = bias_.empty() ? 0.0F : bias_[i];
+    const float norm = norm_above(items.row(item(i)), items.cols);
+    if (!std::isfinite(norm) || !std::isfinite(bias)) {
+      throw Error(ErrorKind::kInvalidArgument,
+                  fmt::format("item {} has a factor or bias that is not finite", item(i)));
+    }
+    bound = larger(bound, {norm, bias, std::abs(bias)});
+  }
+  return bound;
 }
 
 }  // namespace likewise

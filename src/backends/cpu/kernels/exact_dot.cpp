@@ -1,0 +1,54 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "backends/cpu/kernels/exact_dot.h"
+
+#undef HWY_TARGET_INCLUDE
+#define HWY_TARGET_INCLUDE "backends/cpu/kernels/exact_dot.cpp"
+#include <hwy/foreach_target.h>
+#include <hwy/highway.h>
+
+HWY_BEFORE_NAMESPACE();
+namespace likewise::kernels::HWY_NAMESPACE {
+namespace {
+
+namespace hn = hwy::HWY_NAMESPACE;
+using Doubles = HWY_CAPPED(double, 8);
+
+/// Eight running sums, whatever the width of a vector; then pairs, quarters, halves.
+double exact_dot(const float* HWY_RESTRICT a, const float* HWY_RESTRICT b, Index length) {
+  const Doubles d;
+  const hn::Rebind<float, Doubles> f;
+  constexpr Index kLanes = static_cast<Index>(hn::MaxLanes(Doubles()));
+  constexpr Index kSums = 8 / kLanes;
+  hn::Vec<Doubles> sum[kSums];
+  HWY_UNROLL(8)
+  for (Index s = 0; s < kSums; ++s) sum[s] = hn::Zero(d);
+  for (Index j = 0; j < length; j += 8) {
+    HWY_UNROLL(8)
+    for (Index s = 0; s < kSums; ++s) {
+      const auto left = hn::PromoteTo(d, hn::LoadU(f, a + j + s * kLanes));
+      const auto right = hn::PromoteTo(d, hn::LoadU(f, b + j + s * kLanes));
+      sum[s] = hn::MulAdd(left, right, sum[s]);
+    }
+  }
+  HWY_ALIGN double lanes[8];
+  HWY_UNROLL(8)
+  for (Index s = 0; s < kSums; ++s) hn::Store(sum[s], d, lanes + s * kLanes);
+  return ((lanes[0] + lanes[4]) + (lanes[2] + lanes[6])) +
+         ((lanes[1] + lanes[5]) + (lanes[3] + lanes[7]));
+}
+
+}  // namespace
+}  // namespace likewise::kernels::HWY_NAMESPACE
+HWY_AFTER_NAMESPACE();
+
+#if HWY_ONCE
+namespace likewise::kernels {
+
+HWY_EXPORT(exact_dot);
+
+double exact_dot(const float* a, const float* b, Index length) {
+  return HWY_DYNAMIC_DISPATCH(exact_dot)(a, b, length);
+}
+
+}  // namespace likewise::kernels
+#endif
