@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-/// `Recommender`: read-only, thread-safe queries over a `Model`. Indices in, indices out: names live
-/// in the model's id maps. Batch in, batch out; memory is bounded whatever the batch.
+/// `Recommender`: read-only, thread-safe queries over a `Model`. Indices in, indices out: names
+/// live in the model's id maps. Batch in, batch out; memory is bounded whatever the batch.
 #pragma once
 
 #include <memory>
@@ -14,10 +14,10 @@
 namespace likewise {
 
 struct RecommendOptions {
-  Index n = 10;                                ///< answers per user, >= 1
-  bool include_seen = false;                   ///< also items of the user's history
-  std::span<const Index> allow;                ///< if not empty: only these items
-  std::span<const Index> deny;                 ///< never these items
+  Index n = 10;                    ///< answers per user, >= 1
+  bool include_seen = false;       ///< also items of the user's history
+  std::span<const Index> allow{};  ///< if not empty: only these items
+  std::span<const Index> deny{};   ///< never these items
 };
 
 enum class SimilarityMetric { kCosine, kDot };
@@ -31,8 +31,8 @@ struct Scored {
 /// One past item of the user and how much of the score it is responsible for.
 struct Contribution {
   Index item = 0;
-  float value = 0.0F;        ///< the user's own value for it
-  double share = 0.0;        ///< its part of the score; may be negative
+  float value = 0.0F;  ///< the user's own value for it
+  double share = 0.0;  ///< its part of the score; may be negative
 };
 
 struct Explanation {
@@ -55,16 +55,20 @@ class Recommender {
 
   [[nodiscard]] const Model& model() const;
 
-  /// The n best items of each user. counts[u] < n only when the filters leave fewer items.
+  /// The n best items of each user. counts[u] < n only when the filters leave fewer items. The
+  /// result's k is min(n, items). Scores are those of predict(), up to one rounding. A user without
+  /// history has factors of zero: the item biases alone decide, then the smaller index.
   [[nodiscard]] TopKResult recommend(std::span<const Index> users, const RecommendOptions& options,
                                      const RunControl& control = {}) const;
   /// The same for users given by their factors (fold-in); `history` row q holds what query q must
-  /// not get unless include_seen.
+  /// not get unless include_seen (rows == 0: nothing). `user_bias` is empty or one per user.
   [[nodiscard]] TopKResult recommend(const MatrixView& user_factors, const CsrView& history,
                                      const RecommendOptions& options,
-                                     const RunControl& control = {}) const;
+                                     const RunControl& control = {},
+                                     std::span<const float> user_bias = {}) const;
 
-  /// The n rows of `side` most similar to each of `rows` (itself excluded).
+  /// The n rows of `side` most similar to each of `rows` (itself excluded). The cosine with a row
+  /// of zeros is 0. Throws Error(kInvalidArgument) for a model without factors (popularity).
   [[nodiscard]] TopKResult similar(Side side, std::span<const Index> rows, Index n,
                                    SimilarityMetric metric, const RunControl& control = {}) const;
 
@@ -73,8 +77,14 @@ class Recommender {
   [[nodiscard]] std::vector<float> predict(std::span<const Index> users,
                                            std::span<const Index> items) const;
 
+  /// Every score of a few users: out is users.size() x items, row-major without padding.
+  void score_all(std::span<const Index> users, float* out) const;
+
   /// Factors (and bias, empty when the model has none) of rows of `side` that were not trained,
-  /// solved exactly against the other side's factors as the training would.
+  /// solved exactly against the other side's factors as the training would. A row without entries
+  /// gets zeros. Throws Error(kInvalidArgument) for a row that does not fit the model (outside,
+  /// twice, not finite) and for a model without factors, Error(kNumerical) naming row and count
+  /// when the system is singular (no regularization).
   struct FoldedIn {
     Matrix factors;
     Array<float> bias;

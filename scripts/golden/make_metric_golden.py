@@ -3,15 +3,21 @@
 """Writes tests/golden/metrics.json: metric values that outside packages compute.
 
     python3 -m venv .venv && .venv/bin/pip install ranx pytrec_eval-terrier scikit-learn
-    .venv/bin/python scripts/golden/make_metric_golden.py tests/golden/metrics.json
+    .venv/bin/python scripts/golden/make_metric_golden.py tests/golden/metrics.json DATA/ml-100k
 
 Rankings come from trec_eval (through pytrec_eval) and are checked against ranx, AUC, RMSE and MAE
 from scikit-learn. Where a package's definition is not ours, the conversion stands below with its
 reason. Coverage and popularity exist in none of them and are counted with NumPy from the lists.
+
+The folder of MovieLens 100K (u1.base.gz, u1.test.gz: GroupLens' own split) adds the values of the
+popularity baseline on real data; only those numbers are kept, never the data.
 """
 
+import collections
+import gzip
 import importlib.metadata
 import json
+import pathlib
 import sys
 
 import numpy as np
@@ -48,17 +54,18 @@ def as_run(ranking):
     return {f"i{item}": float(len(ranking) - place) for place, item in enumerate(ranking)}
 
 
-def list_values(user):
+def list_values(user, lengths=LENGTHS):
     """All list metrics of one user, from trec_eval."""
     ranking, relevant = user["ranking"], len(user["relevant"])
     qrel = {"u": {f"i{item}": 1 for item in user["relevant"]}}
-    cuts = ",".join(map(str, LENGTHS))
+    cuts = ",".join(map(str, lengths))
     evaluator = pytrec_eval.RelevanceEvaluator(
         qrel, {f"P.{cuts}", f"recall.{cuts}", f"success.{cuts}", f"map_cut.{cuts}", f"ndcg_cut.{cuts}"}
     )
+    reciprocal_rank = pytrec_eval.RelevanceEvaluator(qrel, {"recip_rank"})
     got = evaluator.evaluate({"u": as_run(ranking)})["u"]
     values = {}
-    for k in LENGTHS:
+    for k in lengths:
         attainable = min(k, relevant)
         values[f"precision@{k}"] = got[f"P_{k}"]
         values[f"recall@{k}"] = got[f"recall_{k}"]
@@ -68,8 +75,7 @@ def list_values(user):
         # Ours divides by min(k, relevant), trec_eval by relevant.
         values[f"map@{k}"] = got[f"map_cut_{k}"] * relevant / attainable
         # trec_eval has no cut for the reciprocal rank: cut the run.
-        cut = pytrec_eval.RelevanceEvaluator(qrel, {"recip_rank"})
-        values[f"mrr@{k}"] = cut.evaluate({"u": as_run(ranking[:k])})["u"]["recip_rank"]
+        values[f"mrr@{k}"] = reciprocal_rank.evaluate({"u": as_run(ranking[:k])})["u"]["recip_rank"]
         values[f"ndcg@{k}"] = got[f"ndcg_cut_{k}"]
     return values
 
@@ -132,7 +138,41 @@ def rating_cases(rng):
     return cases
 
 
-def main(path):
+def read_ratings(path):
+    """{user: {item: rating}} of a tab-separated file."""
+    rows = collections.defaultdict(dict)
+    with gzip.open(path, "rt") as lines:
+        for line in lines:
+            user, item, rating, _ = line.split("\t")
+            rows[int(user)][int(item)] = float(rating)
+    return rows
+
+
+def popularity_on_movielens(folder, lengths=(5, 20), min_value=4.0):
+    """Everybody gets the most rated unseen items (ties to the smaller id), scored per user."""
+    train = read_ratings(folder / "u1.base.gz")
+    test = read_ratings(folder / "u1.test.gz")
+    counts = collections.Counter(item for row in train.values() for item in row)
+    order = sorted(counts, key=lambda item: (-counts[item], item))
+    users = []
+    for user in sorted(set(test) & set(train)):
+        ranking = [item for item in order if item not in train[user]]
+        relevant = [i for i, r in test[user].items() if r >= min_value and i in counts]
+        if relevant:
+            users.append({"ranking": ranking, "relevant": relevant})
+    values = [list_values(u, lengths) for u in users]
+    aucs = [roc_auc_score([i in set(u["relevant"]) for i in u["ranking"]],
+                          [counts[i] for i in u["ranking"]]) for u in users]
+    means = {key: float(np.mean([v[key] for v in values])) for key in values[0]}
+    for k in lengths:
+        means[f"coverage@{k}"] = len({i for u in users for i in u["ranking"][:k]}) / len(counts)
+        means[f"popularity@{k}"] = float(
+            np.mean([np.mean([counts[i] / len(train) for i in u["ranking"][:k]]) for u in users]))
+    means["auc"] = float(np.mean(aucs))
+    return {"k": list(lengths), "min_relevant_value": min_value, "users": len(users), "means": means}
+
+
+def main(path, movielens):
     rng = np.random.default_rng(SEED)
     users = make_users(rng)
     values = [list_values(user) for user in users]
@@ -153,6 +193,7 @@ def main(path):
         "means": {**means, **popularity_and_coverage(users)},
         "auc": auc_cases(rng),
         "ratings": rating_cases(rng),
+        "ml_100k_u1_popularity": popularity_on_movielens(pathlib.Path(movielens)),
     }
     with open(path, "w", encoding="utf-8") as out:
         json.dump(golden, out, separators=(",", ":"))
@@ -160,4 +201,4 @@ def main(path):
 
 
 if __name__ == "__main__":
-    main(sys.argv[1])
+    main(sys.argv[1], sys.argv[2])

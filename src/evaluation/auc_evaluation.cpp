@@ -2,22 +2,11 @@
 #include "evaluation/auc_evaluation.h"
 
 #include <algorithm>
-#include <numeric>
+#include <vector>
 
 #include "evaluation/metrics.h"
 
 namespace likewise {
-
-PairList all_pairs(std::span<const Index> users, Index items) {
-  const std::size_t row = static_cast<std::size_t>(items);
-  PairList pairs{std::vector<Index>(users.size() * row), std::vector<Index>(users.size() * row)};
-  for (std::size_t q = 0; q < users.size(); ++q) {
-    const auto begin = static_cast<std::ptrdiff_t>(q * row);
-    std::fill_n(pairs.users.begin() + begin, row, users[q]);
-    std::iota(pairs.items.begin() + begin, pairs.items.begin() + begin + items, Index{0});
-  }
-  return pairs;
-}
 
 double auc_of_user(std::span<float> scores, std::span<const Index> relevant,
                    std::span<const Index> seen) {

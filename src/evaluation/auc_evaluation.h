@@ -3,20 +3,10 @@
 #pragma once
 
 #include <span>
-#include <vector>
 
 #include "likewise/types.h"
 
 namespace likewise {
-
-/// (user, item) pairs as predict() wants them.
-struct PairList {
-  std::vector<Index> users;
-  std::vector<Index> items;
-};
-
-/// Every item for every user: pairs [q items, (q + 1) items) are those of users[q].
-[[nodiscard]] PairList all_pairs(std::span<const Index> users, Index items);
 
 /// `scores` (one per item) is used as scratch space. `relevant` and `seen` rise and share no item;
 /// seen items are on neither side, all others are either relevant or not.

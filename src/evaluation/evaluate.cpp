@@ -5,6 +5,7 @@
 
 #include <fmt/format.h>
 
+#include "algorithms/batches.h"
 #include "core/parallel.h"
 #include "evaluation/auc_evaluation.h"
 #include "evaluation/list_evaluation.h"
@@ -18,7 +19,8 @@ namespace likewise {
 namespace {
 
 constexpr Index kUsersPerBatch = 4096;
-constexpr Offset kAnswersPerBatch = Offset{1} << 22;  // 32 MiB of (item, score)
+constexpr Offset kNumbersPerBatch = Offset{1} << 22;  // 32 MiB of (item, score)
+constexpr Offset kScoresPerTask = Offset{1} << 17;
 constexpr Offset kPairsPerBlock = Offset{1} << 20;
 
 /// Everything that one evaluation looks at.
@@ -70,48 +72,22 @@ void check_history(const Task& task) {
                           relevance.seen));
 }
 
-/// Rows of `matrix`, in the order of `rows`.
-CsrMatrix take_rows(const CsrView& matrix, std::span<const Index> rows) {
-  CsrMatrix taken{static_cast<Index>(rows.size()),
-                  matrix.cols,
-                  Array<Offset>(static_cast<Offset>(rows.size()) + 1),
-                  {},
-                  {}};
-  for (Index i = 0; i < taken.rows; ++i) {
-    taken.offsets[i + 1] = taken.offsets[i] + matrix.row_size(rows[static_cast<std::size_t>(i)]);
-  }
-  taken.columns = Array<Index>::uninitialized(taken.offsets[taken.rows]);
-  taken.values = Array<float>::uninitialized(taken.offsets[taken.rows]);
-  parallel_for(taken.rows, 64, [&](Offset i) {
-    const Index row = rows[static_cast<std::size_t>(i)];
-    std::ranges::copy(matrix.row_columns(row), taken.columns.data() + taken.offsets[i]);
-    std::ranges::copy(matrix.row_values(row), taken.values.data() + taken.offsets[i]);
-  });
-  return taken;
-}
-
-Matrix take_rows(const Matrix& matrix, std::span<const Index> rows) {
-  Matrix taken(static_cast<Index>(rows.size()), matrix.cols());
-  for (Index i = 0; i < taken.rows(); ++i) {
-    std::ranges::copy(matrix.row_span(rows[static_cast<std::size_t>(i)]), taken.row(i));
-  }
-  return taken;
-}
-
 TopKResult rank(const Task& task, std::span<const Index> users, Index n) {
   RecommendOptions options;
   options.n = n;
-  if (task.seen.rows == 0) return task.recommender.recommend(users, options, task.control);
-  const Matrix factors = take_rows(task.model().factors.users, users);
-  const CsrMatrix history = take_rows(task.seen, users);
-  return task.recommender.recommend(factors.view(), history.view(), options, task.control);
+  const RunControl quiet{task.control.cancel, {}};  // progress counts users of the whole evaluation
+  if (task.seen.rows == 0) return task.recommender.recommend(users, options, quiet);
+  const Matrix factors = gather_rows(task.model().factors.users.view(), users);
+  const CsrMatrix history = gather_rows(task.seen, users);
+  return task.recommender.recommend(factors.view(), history.view(), options, quiet);
 }
 
-/// Calls body(first, users) for the evaluated users in batches that bound the memory of answers.
+/// Calls body(first, users) for the evaluated users in batches that bound the memory of answers and
+/// values.
 template <class Body>
-void for_batches(const Task& task, const Relevance& relevance, Offset answers_per_user,
+void for_batches(const Task& task, const Relevance& relevance, Offset numbers_per_user,
                  const char* stage, const Body& body) {
-  const Offset fits = std::max<Offset>(1, kAnswersPerBatch / std::max<Offset>(1, answers_per_user));
+  const Offset fits = std::max<Offset>(1, kNumbersPerBatch / std::max<Offset>(1, numbers_per_user));
   const Offset batch = std::min<Offset>(kUsersPerBatch, fits);
   const std::span<const Index> users(relevance.users);
   for (Offset first = 0; first < relevance.size(); first += batch) {
@@ -129,25 +105,36 @@ void evaluate_lists(const Task& task, const Relevance& relevance, bool per_user,
   Factors shares;
   if (task.plan.popularity) shares = train_popularity(task.excluded, model.als.feedback);
   ListEvaluation lists(task.plan, relevance, shares.item_bias.span(), model.items.size(), per_user);
-  for_batches(task, relevance, n, "evaluate",
+  const Offset numbers = n + static_cast<Offset>(task.plan.columns.size());
+  for_batches(task, relevance, numbers, "evaluate",
               [&](Offset, std::span<const Index> users) { lists.add(rank(task, users, n)); });
   lists.finish(report);
 }
 
+/// AUC of some users; holds the scores of kScoresPerTask cells, or of one user if that is more.
+void auc_of_users(const Task& task, const Relevance& relevance, Offset first,
+                  std::span<const Index> users, std::span<double> values) {
+  const auto items = static_cast<std::size_t>(task.model().items.size());
+  const Offset block = std::max<Offset>(1, kScoresPerTask / static_cast<Offset>(items));
+  parallel_blocks(static_cast<Offset>(users.size()), block, [&](Offset begin, Offset end, Offset) {
+    const auto part =
+        users.subspan(static_cast<std::size_t>(begin), static_cast<std::size_t>(end - begin));
+    std::vector<float> scores(part.size() * items);
+    task.recommender.score_all(part, scores.data());
+    for (std::size_t i = 0; i < part.size(); ++i) {
+      const Offset position = first + begin + static_cast<Offset>(i);
+      values[static_cast<std::size_t>(position)] =
+          auc_of_user(std::span(scores).subspan(i * items, items), relevance.of(position),
+                      row_or_nothing(task.excluded, part[i]));
+    }
+  });
+}
+
 void evaluate_auc(const Task& task, const Relevance& relevance, bool per_user,
                   EvaluationReport& report) {
-  const Index items = task.model().items.size();
   std::vector<double> values(relevance.users.size());
-  for_batches(task, relevance, items, "auc", [&](Offset first, std::span<const Index> users) {
-    const PairList pairs = all_pairs(users, items);
-    std::vector<float> scores = task.recommender.predict(pairs.users, pairs.items);
-    parallel_for(static_cast<Offset>(users.size()), 1, [&](Offset q) {
-      const auto row = std::span(scores).subspan(static_cast<std::size_t>(q * items),
-                                                 static_cast<std::size_t>(items));
-      values[static_cast<std::size_t>(first + q)] =
-          auc_of_user(row, relevance.of(first + q),
-                      row_or_nothing(task.excluded, users[static_cast<std::size_t>(q)]));
-    });
+  for_batches(task, relevance, 1, "auc", [&](Offset first, std::span<const Index> users) {
+    auc_of_users(task, relevance, first, users, values);
   });
   double sum = 0.0;
   for (const double value : values) sum += value;

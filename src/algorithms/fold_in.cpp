@@ -1,0 +1,130 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "algorithms/fold_in.h"
+
+#include <algorithm>
+#include <cmath>
+#include <numeric>
+
+#include <fmt/format.h>
+
+#include "algorithms/gram.h"
+#include "algorithms/weights.h"
+
+namespace likewise {
+namespace {
+
+[[noreturn]] void refuse(const std::string& message) {
+  throw Error(ErrorKind::kInvalidArgument, message);
+}
+
+}  // namespace
+
+RowSystem::RowSystem(std::vector<double> matrix, Index width, Offset count)
+    : upper_(std::move(matrix)), width_(static_cast<std::size_t>(width)) {
+  for (std::size_t k = 0; k < width_; ++k) {
+    double* row = upper_.data() + k * width_;
+    if (!(row[k] > 0.0) || !std::isfinite(row[k])) {
+      throw Error(ErrorKind::kNumerical,
+                  fmt::format("the system of a row with {} entries is singular (pivot {} is {}): "
+                              "train with more regularization",
+                              count, k, row[k]));
+    }
+    const double scale = 1.0 / std::sqrt(row[k]);
+    for (std::size_t i = k; i < width_; ++i) row[i] *= scale;
+    for (std::size_t j = k + 1; j < width_; ++j) {
+      double* below = upper_.data() + j * width_;
+      for (std::size_t i = j; i < width_; ++i) below[i] -= row[j] * row[i];
+    }
+  }
+}
+
+void RowSystem::solve(std::vector<double>& b) const {
+  for (std::size_t k = 0; k < width_; ++k) {  // U^T z = b
+    const double* row = upper_.data() + k * width_;
+    b[k] /= row[k];
+    for (std::size_t i = k + 1; i < width_; ++i) b[i] -= row[i] * b[k];
+  }
+  for (std::size_t k = width_; k-- > 0;) {  // U x = z
+    const double* row = upper_.data() + k * width_;
+    for (std::size_t i = k + 1; i < width_; ++i) b[k] -= row[i] * b[i];
+    b[k] /= row[k];
+  }
+}
+
+FoldInSolver::FoldInSolver(const Factors& factors, const AlsParams& params, Side side)
+    : factors_(factors),
+      params_(params),
+      side_(side),
+      other_(factors.side(other(side))),
+      width_(other_.cols()) {
+  if (params.feedback == Feedback::kExplicit) {
+    if (!factors.bias(side).empty()) ++width_;
+  } else {
+    weighted_gram_ = scaled_gram(other_.view(), missing_weight(params));
+  }
+}
+
+void FoldInSolver::check(const FoldInRow& row) const {
+  const char* what = other(side_) == Side::kItems ? "item" : "user";
+  if (!row.values.empty() && row.values.size() != row.columns.size()) {
+    refuse(fmt::format("{} values for {} {}s", row.values.size(), row.columns.size(), what));
+  }
+  for (const Index column : row.columns) {
+    if (column < 0 || column >= other_.rows()) {
+      refuse(fmt::format("{} {} is outside [0, {})", what, column, other_.rows()));
+    }
+  }
+  for (const float value : row.values) {
+    if (!std::isfinite(value)) refuse(fmt::format("the value {} is not finite", value));
+  }
+  std::vector<Index> sorted = row.columns;
+  std::sort(sorted.begin(), sorted.end());
+  const auto twice = std::adjacent_find(sorted.begin(), sorted.end());
+  if (twice != sorted.end()) refuse(fmt::format("{} {} appears twice", what, *twice));
+}
+
+std::vector<double> FoldInSolver::features(Index other_row) const {
+  std::vector<double> y(static_cast<std::size_t>(width_), 1.0);
+  std::copy_n(other_.row(other_row), other_.cols(), y.begin());
+  return y;
+}
+
+/// What the score of a pair is before the row's own factors and bias come in.
+double FoldInSolver::baseline(Index other_row) const {
+  const Array<float>& bias = factors_.bias(other(side_));
+  return double{factors_.global_mean} + (bias.empty() ? 0.0 : double{bias[other_row]});
+}
+
+FoldInSolver::Weights FoldInSolver::weights(const FoldInRow& row, std::size_t entry) const {
+  const double r = row.values.empty() ? 1.0 : double{row.values[entry]};
+  if (params_.feedback == Feedback::kExplicit) return {1.0, r - baseline(row.columns[entry])};
+  const CellWeights cell = cell_weights(params_, r);
+  return {cell.w, cell.v};
+}
+
+RowSystem FoldInSolver::system(const FoldInRow& row) const {
+  const auto width = static_cast<std::size_t>(width_);
+  const auto count = static_cast<Offset>(row.columns.size());
+  std::vector<double> a = weighted_gram_;
+  a.resize(width * width, 0.0);
+  const double lambda = row_regularization(params_, count, other_.rows());
+  for (std::size_t j = 0; j < width; ++j) a[j * width + j] += lambda;
+  for (std::size_t e = 0; e < row.columns.size(); ++e) {
+    add_outer_product(a, features(row.columns[e]), weights(row, e).w);
+  }
+  return {std::move(a), width_, count};
+}
+
+std::vector<double> FoldInSolver::solve(const FoldInRow& row) const {
+  std::vector<double> x(static_cast<std::size_t>(width_), 0.0);
+  if (row.columns.empty()) return x;
+  for (std::size_t e = 0; e < row.columns.size(); ++e) {
+    const std::vector<double> y = features(row.columns[e]);
+    const double v = weights(row, e).v;
+    for (std::size_t j = 0; j < x.size(); ++j) x[j] += v * y[j];
+  }
+  system(row).solve(x);
+  return x;
+}
+
+}  // namespace likewise

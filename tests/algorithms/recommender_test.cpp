@@ -1,0 +1,242 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "likewise/recommender.h"
+
+#include <algorithm>
+#include <cmath>
+#include <numeric>
+#include <random>
+
+#include <gtest/gtest.h>
+
+#include "backends/cpu/jobs.h"
+#include "tests/support.h"
+
+namespace likewise {
+namespace {
+
+using List = std::vector<Index>;
+
+/// The CPU scorer alone: a recommender needs nothing else.
+class ScoringBackend final : public Backend {
+ public:
+  [[nodiscard]] std::string_view name() const override { return "cpu"; }
+  [[nodiscard]] std::string description() const override { return "scorer only"; }
+  [[nodiscard]] std::unique_ptr<AlsSolver> make_als_solver(const CsrView&, const AlsParams&,
+                                                           const Factors&) const override {
+    throw Error(ErrorKind::kDevice, "no training here");
+  }
+  [[nodiscard]] std::unique_ptr<Scorer> make_scorer(const MatrixView& items,
+                                                    std::span<const float> bias) const override {
+    return make_cpu_scorer(items, bias);
+  }
+};
+
+void fill(Matrix& m, std::mt19937_64& random) {
+  std::normal_distribution<float> normal;
+  for (Index r = 0; r < m.rows(); ++r) {
+    for (float& x : m.row_span(r)) x = normal(random);
+  }
+}
+
+void fill(Array<float>& values, std::mt19937_64& random) {
+  std::normal_distribution<float> normal;
+  for (float& x : values) x = normal(random);
+}
+
+/// A model with random factors; explicit feedback gets mean and biases.
+Model random_model(Index users, Index items, Index factors, Feedback feedback) {
+  std::mt19937_64 random(7);
+  Model model;
+  model.algorithm = factors > 0 ? "als" : "popular";
+  model.als.feedback = feedback;
+  model.als.factors = factors;
+  model.als.regularization = 0.3;
+  model.factors.users = Matrix(users, factors);
+  model.factors.items = Matrix(items, factors);
+  fill(model.factors.users, random);
+  fill(model.factors.items, random);
+  if (feedback == Feedback::kExplicit || factors == 0) {
+    model.factors.item_bias = Array<float>(items);
+    fill(model.factors.item_bias, random);
+  }
+  if (feedback == Feedback::kExplicit) {
+    model.factors.user_bias = Array<float>(users);
+    fill(model.factors.user_bias, random);
+    model.factors.global_mean = 3.5F;
+  }
+  model.history = test::random_csr(users, items, 6.0, 3);
+  return model;
+}
+
+Recommender recommender_of(Model model) {
+  return {std::make_shared<const Model>(std::move(model)), std::make_shared<ScoringBackend>()};
+}
+
+std::vector<Index> range(Index count) {
+  std::vector<Index> result(static_cast<std::size_t>(count));
+  std::iota(result.begin(), result.end(), 0);
+  return result;
+}
+
+/// The answer the slow way: every pair through predict(), filters by hand.
+std::vector<Scored> expected(const Recommender& r, Index user, const RecommendOptions& options) {
+  std::vector<Scored> all;
+  const auto seen = r.model().history.view().row_columns(user);
+  for (Index i = 0; i < r.model().factors.items.rows(); ++i) {
+    const auto in = [&](const auto& list) {
+      return std::find(list.begin(), list.end(), i) != list.end();
+    };
+    if ((!options.include_seen && in(seen)) || in(options.deny)) continue;
+    if (!options.allow.empty() && !in(options.allow)) continue;
+    all.push_back({i, r.predict(List{user}, List{i})[0]});
+  }
+  std::stable_sort(all.begin(), all.end(),
+                   [](const Scored& a, const Scored& b) { return a.score > b.score; });
+  all.resize(std::min(all.size(), static_cast<std::size_t>(options.n)));
+  return all;
+}
+
+TEST(Recommender, RecommendsWhatPredictRanksFirst) {
+  const std::vector<Index> allow{3, 4, 5, 9, 20, 39};
+  const std::vector<Index> deny{0, 4, 9, 17};
+  for (const auto& [feedback, factors] :
+       {std::pair{Feedback::kImplicit, 5}, {Feedback::kExplicit, 5}, {Feedback::kImplicit, 0}}) {
+    const Recommender r = recommender_of(random_model(30, 40, factors, feedback));
+    for (const RecommendOptions& options :
+         {RecommendOptions{4, false, {}, {}}, RecommendOptions{100, false, {}, {}},
+          RecommendOptions{4, true, {}, {}}, RecommendOptions{4, false, allow, {}},
+          RecommendOptions{4, false, {}, deny}, RecommendOptions{4, true, allow, deny}}) {
+      const std::vector<Index> users = range(30);
+      const TopKResult top = r.recommend(users, options);
+      ASSERT_EQ(top.k, std::min(options.n, 40));
+      for (const Index u : users) {
+        const auto want = expected(r, u, options);
+        ASSERT_EQ(top.counts[u], static_cast<Index>(want.size()));
+        for (std::size_t e = 0; e < want.size(); ++e) {
+          const Offset at = Offset{u} * top.k + static_cast<Offset>(e);
+          EXPECT_EQ(top.items[at], want[e].index);
+          EXPECT_NEAR(top.scores[at], want[e].score, 2e-6);
+        }
+      }
+    }
+  }
+}
+
+TEST(Recommender, ManyBatchesAreOneAnswer) {
+  const Recommender r = recommender_of(random_model(40, 60, 4, Feedback::kExplicit));
+  std::vector<Index> users(20000);
+  for (std::size_t u = 0; u < users.size(); ++u) users[u] = static_cast<Index>(u * 7 % 40);
+  Offset last = 0;
+  RunControl control;
+  control.on_progress = [&](const ProgressUpdate& update) {
+    EXPECT_GT(update.done, last);
+    EXPECT_EQ(update.total, 20000);
+    last = update.done;
+  };
+  const TopKResult many = r.recommend(users, {.n = 3}, control);
+  EXPECT_EQ(last, 20000);
+  const TopKResult each = r.recommend(range(40), {.n = 3});
+  for (std::size_t u = 0; u < users.size(); ++u) {
+    for (Offset e = 0; e < 3; ++e) {
+      ASSERT_EQ(many.items[static_cast<Offset>(u) * 3 + e], each.items[users[u] * 3 + e]);
+    }
+  }
+  EXPECT_EQ(r.recommend({}, {.n = 3}).counts.size(), 0);
+}
+
+TEST(Recommender, SimilarRowsByCosineAndDot) {
+  Model model = random_model(20, 35, 6, Feedback::kImplicit);
+  std::fill_n(model.factors.items.row(8), 6, 0.0F);
+  std::copy_n(model.factors.items.row(3), 6, model.factors.items.row(4));
+  const Recommender r = recommender_of(std::move(model));
+  const TopKResult cosine = r.similar(Side::kItems, range(35), 34, SimilarityMetric::kCosine);
+  EXPECT_EQ(cosine.items[3 * 34], 4);
+  EXPECT_NEAR(cosine.scores[3 * 34], 1.0F, 1e-6);
+  for (Index i = 0; i < 35; ++i) {
+    ASSERT_EQ(cosine.counts[i], 34);
+    for (Offset e = 0; e < 34; ++e) {
+      const Index j = cosine.items[i * 34 + e];
+      const float score = cosine.scores[i * 34 + e];
+      EXPECT_NE(j, i);
+      EXPECT_LE(std::abs(score), 1.0F);
+      if (i == 8 || j == 8) {
+        EXPECT_EQ(score, 0.0F);
+      }
+      if (e > 0) {
+        EXPECT_LE(score, cosine.scores[i * 34 + e - 1]);
+      }
+    }
+  }
+  const TopKResult dot = r.similar(Side::kUsers, List{5}, 1, SimilarityMetric::kDot);
+  const auto x = r.model().factors.users.row_span(5);
+  float best = -1e9F;
+  for (Index u = 0; u < 20; ++u) {
+    const auto y = r.model().factors.users.row_span(u);
+    if (u != 5) best = std::max(best, std::inner_product(x.begin(), x.end(), y.begin(), 0.0F));
+  }
+  EXPECT_NEAR(dot.scores[0], best, 1e-5);
+}
+
+TEST(Recommender, PredictFallsBackForUnknownSides) {
+  const Recommender r = recommender_of(random_model(5, 6, 3, Feedback::kExplicit));
+  const Factors& f = r.model().factors;
+  const std::vector<Index> users{-1, 2, -1, 2};
+  const std::vector<Index> items{-1, -1, 4, 4};
+  const std::vector<float> p = r.predict(users, items);
+  EXPECT_FLOAT_EQ(p[0], f.global_mean);
+  EXPECT_FLOAT_EQ(p[1], f.global_mean + f.user_bias[2]);
+  EXPECT_FLOAT_EQ(p[2], f.global_mean + f.item_bias[4]);
+  double dot = 0.0;
+  for (Index j = 0; j < 3; ++j) dot += double{f.users.row(2)[j]} * double{f.items.row(4)[j]};
+  EXPECT_NEAR(p[3], f.global_mean + f.user_bias[2] + f.item_bias[4] + dot, 1e-5);
+  std::vector<float> all(12);
+  r.score_all(List{2, 0}, all.data());
+  EXPECT_NEAR(all[4], p[3], 1e-6);
+  EXPECT_NEAR(all[6], r.predict(List{0}, List{0})[0], 1e-6);
+}
+
+TEST(Recommender, ModelWithoutFactorsSaysWhatItCannotDo) {
+  const Recommender r = recommender_of(random_model(5, 6, 0, Feedback::kImplicit));
+  EXPECT_EQ(r.recommend(List{0}, {.n = 2, .include_seen = true}).counts[0], 2);
+  EXPECT_FLOAT_EQ(r.predict(List{1}, List{3})[0], r.model().factors.item_bias[3]);
+  const FoldInRow row{{1}, {}};
+  for (const auto& refused : std::vector<std::function<void()>>{
+           [&] { (void)r.similar(Side::kItems, List{0}, 2, SimilarityMetric::kCosine); },
+           [&] {
+             (void)r.fold_in(Side::kUsers, {&row, 1});
+           },
+           [&] { (void)r.explain(row, 2); }}) {
+    try {
+      refused();
+      FAIL();
+    } catch (const Error& error) {
+      EXPECT_EQ(error.kind(), ErrorKind::kInvalidArgument);
+      EXPECT_NE(std::string(error.what()).find("popular"), std::string::npos);
+    }
+  }
+}
+
+TEST(Recommender, FaultsAreNamed) {
+  const Recommender r = recommender_of(random_model(5, 6, 3, Feedback::kImplicit));
+  const std::vector<Index> outside{6};
+  EXPECT_THROW((void)r.recommend(List{5}, {}), Error);
+  EXPECT_THROW((void)r.recommend(List{-1}, {}), Error);
+  EXPECT_THROW((void)r.recommend(List{0}, {.n = 0}), Error);
+  EXPECT_THROW((void)r.recommend(List{0}, {.n = 1, .allow = outside}), Error);
+  EXPECT_THROW((void)r.recommend(List{0}, {.n = 1, .deny = outside}), Error);
+  EXPECT_THROW((void)r.similar(Side::kItems, List{6}, 1, SimilarityMetric::kDot), Error);
+  EXPECT_THROW((void)r.similar(Side::kItems, List{0}, 0, SimilarityMetric::kDot), Error);
+  EXPECT_THROW((void)r.predict(List{0, 1}, List{0}), Error);
+  EXPECT_THROW((void)r.predict(List{-2}, List{0}), Error);
+  EXPECT_THROW((void)r.explain({{1}, {}}, 6), Error);
+  for (const FoldInRow& bad : {FoldInRow{{6}, {}}, FoldInRow{{1, 1}, {}}, FoldInRow{{1}, {1, 2}},
+                               FoldInRow{{1}, {std::nanf("")}}}) {
+    EXPECT_THROW((void)r.fold_in(Side::kUsers, {&bad, 1}), Error);
+  }
+  Model broken = random_model(5, 6, 3, Feedback::kImplicit);
+  broken.factors.item_bias = Array<float>(5);
+  EXPECT_THROW((void)recommender_of(std::move(broken)), Error);
+}
+
+}  // namespace
+}  // namespace likewise

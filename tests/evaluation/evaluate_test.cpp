@@ -1,0 +1,340 @@
+// SPDX-License-Identifier: Apache-2.0
+// evaluate() against a plain second computation: every score, one full sort per user.
+#include <algorithm>
+#include <cmath>
+#include <fstream>
+#include <memory>
+#include <numeric>
+#include <string>
+#include <vector>
+
+#include <gtest/gtest.h>
+#include <nlohmann/json.hpp>
+
+#include "backends/cpu/jobs.h"
+#include "backends/reference/jobs.h"
+#include "likewise/backend.h"
+#include "likewise/control.h"
+#include "likewise/error.h"
+#include "likewise/evaluation.h"
+#include "likewise/popularity.h"
+#include "likewise/read.h"
+#include "likewise/recommender.h"
+#include "tests/support.h"
+
+namespace likewise {
+namespace {
+
+/// Whole numbers as factors: scores are exact on every backend, and many of them are ties.
+Matrix whole_number_factors(Index rows, Index cols, std::uint64_t seed) {
+  std::mt19937_64 random(seed);
+  std::uniform_int_distribution<int> value(-2, 2);
+  Matrix m(rows, cols);
+  for (Index r = 0; r < rows; ++r) {
+    for (float& x : m.row_span(r)) x = static_cast<float>(value(random));
+  }
+  return m;
+}
+
+std::shared_ptr<Model> make_model(Index users, Index items, Index factors, Feedback feedback,
+                                  double history_per_user) {
+  auto model = std::make_shared<Model>();
+  model->algorithm = "als";
+  model->users = IdMap::range(users);
+  model->items = IdMap::range(items);
+  model->als.feedback = feedback;
+  model->als.factors = factors;
+  model->factors.users = whole_number_factors(users, factors, 1);
+  model->factors.items = whole_number_factors(items, factors, 2);
+  model->history = test::random_csr(users, items, history_per_user, 3);
+  return model;
+}
+
+TestSet test_of(CsrMatrix by_user) {
+  TestSet test;
+  test.by_user = std::move(by_user);
+  return test;
+}
+
+float score(const Model& model, Index user, Index item) {
+  const auto x = model.factors.users.row_span(user);
+  const auto y = model.factors.items.row_span(item);
+  return std::inner_product(x.begin(), x.end(), y.begin(), 0.0F);
+}
+
+bool contains(std::span<const Index> row, Index item) {
+  return std::find(row.begin(), row.end(), item) != row.end();
+}
+
+/// One user's unseen items in order, and how many are relevant.
+struct Ranking {
+  std::vector<Index> items;
+  std::vector<bool> relevant;
+  std::vector<float> scores;
+  Offset relevant_count = 0;
+};
+
+Ranking rank_by_hand(const Model& model, const CsrView& seen, const CsrView& test, Index user) {
+  Ranking ranking;
+  for (Index item = 0; item < seen.cols; ++item) {
+    if (!contains(seen.row_columns(user), item)) ranking.items.push_back(item);
+  }
+  std::stable_sort(ranking.items.begin(), ranking.items.end(),
+                   [&](Index a, Index b) { return score(model, user, a) > score(model, user, b); });
+  for (const Index item : ranking.items) {
+    ranking.relevant.push_back(contains(test.row_columns(user), item));
+    ranking.scores.push_back(score(model, user, item));
+    ranking.relevant_count += ranking.relevant.back() ? 1 : 0;
+  }
+  return ranking;
+}
+
+double ndcg_by_hand(const Ranking& ranking, std::size_t k) {
+  double gain = 0.0;
+  double ideal = 0.0;
+  for (std::size_t i = 0; i < k; ++i) {
+    const double discount = std::log(2.0) / std::log(static_cast<double>(i) + 2.0);
+    if (i < ranking.items.size() && ranking.relevant[i]) gain += discount;
+    if (static_cast<Offset>(i) < ranking.relevant_count) ideal += discount;
+  }
+  return gain / ideal;
+}
+
+double auc_by_hand(const Ranking& ranking) {
+  double won = 0.0;
+  double pairs = 0.0;
+  for (std::size_t i = 0; i < ranking.items.size(); ++i) {
+    for (std::size_t j = 0; j < ranking.items.size(); ++j) {
+      if (!ranking.relevant[i] || ranking.relevant[j]) continue;
+      pairs += 1.0;
+      if (ranking.scores[i] > ranking.scores[j]) won += 1.0;
+      if (ranking.scores[i] == ranking.scores[j]) won += 0.5;
+    }
+  }
+  return pairs == 0.0 ? 0.5 : won / pairs;
+}
+
+/// A scorer alone: evaluation needs nothing else.
+using MakeScorer = std::unique_ptr<Scorer> (*)(const MatrixView&, std::span<const float>);
+
+class ScoringBackend final : public Backend {
+ public:
+  explicit ScoringBackend(MakeScorer make) : make_(make) {}
+  [[nodiscard]] std::string_view name() const override { return "scoring"; }
+  [[nodiscard]] std::string description() const override { return "scorer only"; }
+  [[nodiscard]] std::unique_ptr<AlsSolver> make_als_solver(const CsrView&, const AlsParams&,
+                                                           const Factors&) const override {
+    throw Error(ErrorKind::kDevice, "no training here");
+  }
+  [[nodiscard]] std::unique_ptr<Scorer> make_scorer(const MatrixView& items,
+                                                    std::span<const float> bias) const override {
+    return make_(items, bias);
+  }
+
+ private:
+  MakeScorer make_;
+};
+
+std::unique_ptr<Scorer> cpu_scorer(const MatrixView& items, std::span<const float> bias) {
+  return make_cpu_scorer(items, bias);
+}
+
+/// What went wrong, as kind and message.
+template <class Work>
+Error error_of(const Work& work) {
+  try {
+    work();
+  } catch (const Error& error) {
+    return error;
+  }
+  ADD_FAILURE() << "nothing was thrown";
+  return {ErrorKind::kIo, ""};
+}
+
+class Evaluate : public testing::TestWithParam<MakeScorer> {
+ protected:
+  [[nodiscard]] static Recommender open(const std::shared_ptr<const Model>& model) {
+    return {model, std::make_shared<ScoringBackend>(GetParam())};
+  }
+};
+
+TEST_P(Evaluate, EqualsAFullSortOfEveryUser) {
+  const auto model = make_model(70, 33, 5, Feedback::kImplicit, 8.0);
+  const TestSet test = test_of(test::random_csr(70, 33, 4.0, 4));
+  EvaluateOptions options;
+  options.k = {1, 7, 100};
+  options.metrics = {"ndcg", "auc", "recall"};
+  options.per_user = true;
+  const EvaluationReport report = evaluate(open(model), test, options);
+  ASSERT_GT(report.users_evaluated, 50);
+  ASSERT_EQ(report.users.size(), static_cast<std::size_t>(report.users_evaluated));
+  Offset relevant = 0;
+  for (std::size_t u = 0; u < report.users.size(); ++u) {
+    const Ranking ranking =
+        rank_by_hand(*model, model->history.view(), test.by_user.view(), report.users[u]);
+    relevant += ranking.relevant_count;
+    for (const Index k : options.k) {
+      const std::string key = "ndcg@" + std::to_string(k);
+      EXPECT_NEAR(report.per_user.at(key)[u], ndcg_by_hand(ranking, static_cast<std::size_t>(k)),
+                  1e-6);
+    }
+    EXPECT_NEAR(report.per_user.at("auc")[u], auc_by_hand(ranking), 1e-6);
+    EXPECT_EQ(report.per_user.at("recall@100")[u], 1.0F);  // the list holds everything unseen
+  }
+  EXPECT_EQ(report.relevant_items, relevant);
+  EXPECT_EQ(report.relevant_items + report.relevant_seen, test.by_user.nnz());
+  EXPECT_GT(report.relevant_seen, 0);
+}
+
+TEST_P(Evaluate, SeenTakesThePlaceOfTheHistory) {
+  const auto model = make_model(40, 21, 3, Feedback::kImplicit, 5.0);
+  const TestSet test = test_of(test::random_csr(40, 21, 3.0, 4));
+  EvaluateOptions options;
+  options.metrics = metric_names();
+  const Recommender recommender = open(model);
+  const EvaluationReport by_history = evaluate(recommender, test, options);
+  EXPECT_EQ(evaluate(recommender, test, options, model->history.view()).metrics,
+            by_history.metrics);
+  const CsrMatrix nothing = make_csr(40, 21, {});
+  const EvaluationReport all = evaluate(recommender, test, options, nothing.view());
+  EXPECT_EQ(all.relevant_seen, 0);
+  EXPECT_EQ(all.users_without_history, all.users_evaluated);
+  EXPECT_NE(all.metrics, by_history.metrics);
+}
+
+TEST_P(Evaluate, DoesNotDependOnThreads) {
+  const auto model = make_model(300, 45, 6, Feedback::kImplicit, 8.0);
+  const TestSet test = test_of(test::random_csr(300, 45, 5.0, 4));
+  EvaluateOptions options;
+  options.metrics = metric_names();
+  options.k = {3, 10};
+  const Recommender recommender = open(model);
+  const EvaluationReport one = evaluate(recommender, test, options);
+  EXPECT_EQ(one.metrics.size(), 9U * 2 + 3);
+  for (const int threads : {1, 2, 5}) {
+    with_threads(threads,
+                 [&] { EXPECT_EQ(evaluate(recommender, test, options).metrics, one.metrics); });
+  }
+}
+
+TEST_P(Evaluate, RatingsSeeUnknownUsersAndItems) {
+  auto model = make_model(2, 2, 1, Feedback::kExplicit, 0.0);
+  model->factors.users.row(0)[0] = 2.0F;
+  model->factors.items.row(1)[0] = 0.5F;
+  model->factors.global_mean = 3.0F;
+  model->factors.user_bias = Array<float>::copy_of(std::vector<float>{0.5F, -0.5F});
+  model->factors.item_bias = Array<float>::copy_of(std::vector<float>{0.25F, -1.0F});
+  const std::vector<Entry> known{{0, 1, 5.0F}};  // 3 + 0.5 - 1 + 2 * 0.5 = 3.5
+  TestSet test = test_of(make_csr(2, 2, known));
+  test.fallback_users = {1, -1, -1};  // 2.5, 3.25, 3
+  test.fallback_items = {-1, 0, -1};
+  test.fallback_values = {2.0F, 3.25F, 4.0F};
+  const EvaluationReport report = evaluate(open(model), test, {});
+  EXPECT_EQ(report.pairs_evaluated, 4);
+  ASSERT_EQ(report.metrics.size(), 2U);
+  EXPECT_NEAR(report.metrics.at("rmse"), std::sqrt((2.25 + 0.25 + 0.0 + 1.0) / 4), 1e-7);
+  EXPECT_NEAR(report.metrics.at("mae"), (1.5 + 0.5 + 0.0 + 1.0) / 4, 1e-7);
+}
+
+TEST_P(Evaluate, PopularityBaselineRanksByShare) {
+  auto model = std::make_shared<Model>();
+  model->algorithm = "popular";
+  model->users = IdMap::range(60);
+  model->items = IdMap::range(25);
+  model->history = test::random_csr(60, 25, 6.0, 5);
+  model->factors = train_popularity(model->history.view(), Feedback::kImplicit);
+  const TestSet test = test_of(test::random_csr(60, 25, 3.0, 6));
+  EvaluateOptions options;
+  options.k = {25};
+  options.min_relevant_value = 3.0F;
+  const EvaluationReport report = evaluate(open(model), test, options);
+  EXPECT_EQ(report.metrics.count("auc"), 0U);
+  EXPECT_EQ(report.metrics.size(), 9U);
+  EXPECT_EQ(report.metrics.at("coverage@25"), 1.0);
+  EXPECT_EQ(report.metrics.at("recall@25"), 1.0);
+  EXPECT_LT(report.relevant_items + report.relevant_seen, test.by_user.nnz());
+}
+
+TEST_P(Evaluate, PopularityOnMovieLensEqualsTheOutsideValues) {
+  const auto data = test::data_folder();
+  LIKEWISE_NEEDS_DATA(data);
+  const auto read = [&](const char* name) {
+    return read_interactions((data / "ml-100k" / name).string());
+  };
+  Interactions train = read("u1.base.gz");
+  auto model = std::make_shared<Model>();
+  model->algorithm = "popular";
+  model->users = train.users.clone();
+  model->items = train.items.clone();
+  model->history = std::move(train.by_user);
+  model->factors = train_popularity(model->history.view(), Feedback::kImplicit);
+
+  const auto golden =
+      nlohmann::json::parse(std::ifstream("tests/golden/metrics.json")).at("ml_100k_u1_popularity");
+  EvaluateOptions options;
+  options.k = golden.at("k").get<std::vector<Index>>();
+  options.min_relevant_value = golden.at("min_relevant_value");
+  options.metrics = metric_names();
+  const TestSet test = make_test_set(*model, read("u1.test.gz"));
+  const EvaluationReport report = evaluate(open(model), test, options);
+  EXPECT_EQ(report.users_evaluated, golden.at("users").get<Index>());
+  for (const auto& [key, expected] : golden.at("means").items()) {
+    // Shares of users are kept in float32.
+    const double tolerance = key.starts_with("popularity") ? 1e-7 : 1e-12;
+    EXPECT_NEAR(report.metrics.at(key), expected.get<double>(), tolerance) << key;
+  }
+}
+
+TEST_P(Evaluate, FaultsAreNamed) {
+  const auto model = make_model(9, 7, 2, Feedback::kImplicit, 2.0);
+  const Recommender recommender = open(model);
+  const TestSet test = test_of(test::random_csr(9, 7, 3.0, 4));
+  const auto run = [&](const EvaluateOptions& options, const TestSet& set,
+                       const CsrView& seen = {}) {
+    return error_of([&] { (void)evaluate(recommender, set, options, seen); });
+  };
+  EvaluateOptions unknown;
+  unknown.metrics = {"speed"};
+  EXPECT_EQ(run(unknown, test).kind(), ErrorKind::kInvalidArgument);
+
+  const Error shape = run({}, test_of(test::random_csr(9, 8, 3.0)));
+  EXPECT_EQ(shape.kind(), ErrorKind::kInvalidArgument);
+  EXPECT_NE(std::string(shape.what()).find("9 x 8"), std::string::npos);
+  EXPECT_EQ(run({}, test, test::random_csr(3, 7, 1.0).view()).kind(), ErrorKind::kInvalidArgument);
+
+  EvaluateOptions strict;
+  strict.min_relevant_value = 6.0F;
+  const Error nobody = run(strict, test);
+  EXPECT_EQ(nobody.kind(), ErrorKind::kBadData);
+  EXPECT_NE(std::string(nobody.what()).find("below 6"), std::string::npos);
+
+  EvaluateOptions ratings;
+  ratings.metrics = {"rmse"};
+  EXPECT_EQ(run(ratings, test_of(make_csr(9, 7, {}))).kind(), ErrorKind::kBadData);
+
+  const std::atomic<bool> stop{true};
+  const Error cancelled = error_of([&] { (void)evaluate(recommender, test, {}, {}, {&stop, {}}); });
+  EXPECT_EQ(cancelled.kind(), ErrorKind::kCancelled);
+}
+
+TEST_P(Evaluate, AModelWithoutHistoryNeedsSeenForPopularity) {
+  auto model = make_model(6, 9, 2, Feedback::kImplicit, 2.0);
+  const CsrMatrix history = model->history.clone();
+  model->history = CsrMatrix{};
+  const Recommender recommender = open(model);
+  const TestSet test = test_of(test::random_csr(6, 9, 4.0, 4));
+  EXPECT_EQ(evaluate(recommender, test, {}).metrics.count("popularity@10"), 0U);
+  EvaluateOptions options;
+  options.metrics = {"popularity"};
+  EXPECT_EQ(error_of([&] { (void)evaluate(recommender, test, options); }).kind(),
+            ErrorKind::kInvalidArgument);
+  EXPECT_GT(evaluate(recommender, test, options, history.view()).metrics.at("popularity@10"), 0.0);
+}
+
+INSTANTIATE_TEST_SUITE_P(Backends, Evaluate, testing::Values(make_reference_scorer, cpu_scorer),
+                         [](const auto& scorer) {
+                           return scorer.index == 0 ? "reference" : "cpu";
+                         });
+
+}  // namespace
+}  // namespace likewise
