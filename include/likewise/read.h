@@ -16,8 +16,10 @@
 /// Memory: about 12 bytes a row (20 with times) while reading, and the result.
 #pragma once
 
+#include <functional>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "likewise/control.h"
@@ -77,5 +79,11 @@ struct ReadSummary {
                                              const ReadOptions& options = {},
                                              ReadSummary* summary = nullptr,
                                              const RunControl& control = {});
+
+/// Calls `visit` with every line of a text file, without its line end ("\n" or "\r\n"), and its
+/// number from 1. Plain, gzip or zstd like read_interactions; "-" reads standard input; a UTF-8 byte
+/// order mark is left out. Memory stays bounded. Errors: kNotFound, kIo, kBadData.
+void for_each_line(const std::string& path,
+                   const std::function<void(std::string_view line, Offset number)>& visit);
 
 }  // namespace likewise

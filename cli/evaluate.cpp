@@ -1,0 +1,161 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <cmath>
+#include <memory>
+
+#include <fmt/format.h>
+#include <nlohmann/json.hpp>
+
+#include "likewise/evaluation.h"
+#include "options.h"
+#include "rows.h"
+#include "verb.h"
+
+namespace likewise::cli {
+namespace {
+
+/// "ndcg@10" -> {"ndcg", "@10"}; "rmse" -> {"rmse", ""}.
+std::pair<std::string, std::string> at_k(const std::string& metric) {
+  const std::size_t at = metric.find('@');
+  return at == std::string::npos ? std::pair(metric, std::string())
+                                 : std::pair(metric.substr(0, at), metric.substr(at));
+}
+
+/// One row per name, one column per list length; metrics without one stand in a column of their
+/// own.
+std::string metrics_table(const EvaluationReport& report, const std::vector<Index>& ks) {
+  std::vector<std::string> columns;
+  for (const Index k : ks) columns.push_back(fmt::format("@{}", k));
+  std::map<std::string, std::map<std::string, double>> cells;
+  bool plain = false;
+  bool ranked = false;
+  for (const auto& [metric, value] : report.metrics) {
+    const auto [name, k] = at_k(metric);
+    cells[name][k] = value;
+    (k.empty() ? plain : ranked) = true;
+  }
+  if (!ranked) columns.clear();
+  if (plain) columns.insert(columns.begin(), "");
+  std::vector<std::string> header{"metric"};
+  for (const std::string& column : columns) header.push_back(column.empty() ? "value" : column);
+  TextTable table(std::move(header));
+  for (const auto& [name, values] : cells) {
+    std::vector<std::string> row{name};
+    for (const std::string& column : columns) {
+      const auto found = values.find(column);
+      row.push_back(found == values.end() ? "" : fmt::format("{:.4f}", found->second));
+    }
+    table.add(std::move(row));
+  }
+  return table.text();
+}
+
+struct Evaluate {
+  std::string model_path;
+  std::string test_path;
+  std::string train_path;
+  std::string per_user_path;
+  EvaluateOptions options;
+  bool json = false;
+  ReadOptions reading;
+  Common common;
+
+  void run() {
+    check_output_folder(per_user_path);
+    options.per_user = !per_user_path.empty();
+    Progress progress(common.quiet);
+    progress.stage("load");
+    const auto model = std::make_shared<const Model>(load_model(model_path));
+    const auto backend = open_device(common, progress);
+    const TestSet test = make_test_set(*model, read_with_report(test_path, reading, progress));
+    CsrMatrix seen;
+    if (!train_path.empty()) {
+      seen = make_test_set(*model, read_with_report(train_path, reading, progress)).by_user;
+    }
+    progress.stage("evaluate");
+    const Recommender recommender(model, backend);
+    const EvaluationReport report =
+        evaluate(recommender, test, options, seen.view(), progress.control());
+    const double seconds = progress.finish().back().seconds;
+    if (options.per_user) write_per_user(*model, report);
+    print_result(json ? as_json(report, test, seconds) : as_text(report, test, seconds));
+  }
+
+  void write_per_user(const Model& model, const EvaluationReport& report) const {
+    std::vector<std::string> columns{"user"};
+    for (const auto& [metric, values] : report.per_user) columns.push_back(metric);
+    RowWriter rows(per_user_path, columns);
+    for (std::size_t u = 0; u < report.users.size(); ++u) {
+      const std::string name = model.users.name(report.users[u]);
+      std::vector<Cell> cells{name};
+      for (const auto& [metric, values] : report.per_user) cells.emplace_back(values[u]);
+      rows.row(cells);
+    }
+    rows.finish();
+  }
+
+  [[nodiscard]] std::string as_text(const EvaluationReport& report, const TestSet& test,
+                                    double seconds) const {
+    std::string text = metrics_table(report, options.k) + "\n";
+    if (report.users_evaluated > 0) text += counted(report.users_evaluated, "user") + " ranked";
+    if (report.pairs_evaluated > 0) {
+      text += fmt::format("{}{} rated", report.users_evaluated > 0 ? ", " : "",
+                          counted(report.pairs_evaluated, "pair"));
+    }
+    text += fmt::format(" in {}\n", duration(seconds));
+    if (test.unknown_users > 0 || test.unknown_items > 0) {
+      text += fmt::format("not in the model: users of {}, items of {} (these are not ranked)\n",
+                          counted(test.unknown_users, "test row"),
+                          counted(test.unknown_items, "test row"));
+    }
+    return text;
+  }
+
+  [[nodiscard]] static std::string as_json(const EvaluationReport& report, const TestSet& test,
+                                           double seconds) {
+    nlohmann::ordered_json out;
+    for (const auto& [metric, value] : report.metrics) out[metric] = value;
+    out["users_evaluated"] = report.users_evaluated;
+    out["pairs_evaluated"] = report.pairs_evaluated;
+    out["unknown_users"] = test.unknown_users;
+    out["unknown_items"] = test.unknown_items;
+    out["seconds"] = seconds;
+    return out.dump(2) + "\n";
+  }
+};
+
+}  // namespace
+
+Run add_evaluate(CLI::App& app) {
+  auto verb = std::make_shared<Evaluate>();
+  app.add_option("MODEL", verb->model_path, "A model file")->required();
+  app.add_option("TEST", verb->test_path, "Held-out interactions")->required();
+  app.add_option(
+         "--train", verb->train_path,
+         "Leave out the items of these interactions from rankings, instead of the model's own "
+         "history")
+      ->type_name("RATINGS");
+  add_list(app, "-k", verb->options.k, "List lengths")->type_name("LIST")->capture_default_str();
+  add_list(
+      app, "--metrics", verb->options.metrics,
+      fmt::format("Names without @k, from: {} [the ranking metrics for implicit models, rmse and "
+                  "mae for explicit ones]",
+                  fmt::join(metric_names(), ", ")))
+      ->type_name("LIST");
+  app.add_option("--min-relevant-value", verb->options.min_relevant_value,
+                 "Rankings: test values below this do not count as liked")
+      ->type_name("X")
+      ->capture_default_str();
+  app.add_option("--per-user", verb->per_user_path, "Also write every user's values to this file")
+      ->type_name("FILE");
+  app.add_flag("--json", verb->json, "Print one object with a key per metric");
+  add_device_option(app, verb->common);
+  add_common_options(app, verb->common);
+  add_reading_options(app, verb->reading);
+  app.footer(
+      "Examples:\n"
+      "  likewise evaluate model.safetensors parts/test.csv -k 10,20\n"
+      "  likewise evaluate model.safetensors parts/test.csv --metrics ndcg,recall --json");
+  return [verb] { with_threads(verb->common.threads, [&] { verb->run(); }); };
+}
+
+}  // namespace likewise::cli

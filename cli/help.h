@@ -1,0 +1,18 @@
+// SPDX-License-Identifier: Apache-2.0
+/// How `likewise VERB --help` looks: wrapped to 96 columns, defaults in brackets, examples last.
+#pragma once
+
+#include <string>
+
+#include <CLI/CLI.hpp>
+
+namespace likewise::cli {
+
+class HelpFormatter : public CLI::Formatter {
+ public:
+  HelpFormatter();
+  std::string make_usage(const CLI::App* app, std::string name) const override;
+  std::string make_option(const CLI::Option* option, bool is_positional) const override;
+};
+
+}  // namespace likewise::cli

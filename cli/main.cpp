@@ -1,0 +1,189 @@
+// SPDX-License-Identifier: Apache-2.0
+/// The program `likewise`: a table of verbs, and the one place where errors become exit codes:
+/// 0 done, 1 failed, 2 wrong usage.
+#include <algorithm>
+#include <array>
+#include <cstdio>
+#include <new>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include <CLI/CLI.hpp>
+#include <fmt/format.h>
+
+#include "help.h"
+#include "interrupt.h"
+#include "likewise/error.h"
+#include "likewise/version.h"
+#include "nearest.h"
+#include "rows.h"
+#include "text.h"
+#include "verb.h"
+
+namespace likewise::cli {
+namespace {
+
+struct Verb {
+  const char* name;
+  const char* summary;
+  Run (*add)(CLI::App&);
+};
+
+constexpr std::array<Verb, 9> kVerbs = {{
+    {"demo", "See everything at work on a made-up cinema, in seconds", add_demo},
+    {"generate", "Make synthetic interactions of a known shape", add_generate},
+    {"split", "Split interactions into a training and a test part", add_split},
+    {"train", "Learn a model from interactions", add_train},
+    {"evaluate", "Measure a model on held-out interactions", add_evaluate},
+    {"predict", "Predict the value of each (user, item) row", add_predict},
+    {"recommend", "Recommend items to users", add_recommend},
+    {"similar", "List items or users that are alike", add_similar},
+    {"info", "Devices and threads, or what a model or data file holds", add_info},
+}};
+
+constexpr int kFailed = 1;
+constexpr int kUsage = 2;
+
+struct Outcome {
+  ErrorKind kind;
+  int exit_code;
+};
+
+/// What each kind of error is to a shell.
+constexpr std::array<Outcome, 8> kOutcomes = {{
+    {ErrorKind::kInvalidArgument, kUsage},
+    {ErrorKind::kBadData, kFailed},
+    {ErrorKind::kNotFound, kFailed},
+    {ErrorKind::kIo, kFailed},
+    {ErrorKind::kOutOfMemory, kFailed},
+    {ErrorKind::kNumerical, kFailed},
+    {ErrorKind::kDevice, kFailed},
+    {ErrorKind::kCancelled, kFailed},
+}};
+
+int exit_code(ErrorKind kind) {
+  const auto* found = std::find_if(kOutcomes.begin(), kOutcomes.end(),
+                                   [kind](const Outcome& o) { return o.kind == kind; });
+  return found == kOutcomes.end() ? kFailed : found->exit_code;
+}
+
+int complain(int code, std::string_view message, std::string_view hint = "") {
+  const Style style(stderr);
+  fmt::print(stderr, "{} {}\n", style.bad("likewise:"), message);
+  if (!hint.empty()) fmt::print(stderr, "{}\n", hint);
+  return code;
+}
+
+std::string general_help() {
+  const Style style(stdout);
+  std::string text = fmt::format(
+      "likewise {}: learns from who liked what, and answers \"you might also like\".\n\n"
+      "Usage: likewise VERB [OPTIONS]\n\nVerbs:\n",
+      kVersion);
+  for (const Verb& verb : kVerbs) {
+    text += fmt::format("  {}{}\n", style.bold(fit(verb.name, 11)), verb.summary);
+  }
+  return text +
+         "\n`likewise VERB --help` (or `likewise help VERB`) explains a verb, with an example.\n"
+         "New here? Start with `likewise demo`. On your own data:\n\n"
+         "  likewise split ratings.csv -o parts\n"
+         "  likewise train parts/train.csv -o model.safetensors\n"
+         "  likewise evaluate model.safetensors parts/test.csv\n"
+         "  likewise recommend model.safetensors --user 42 -n 5\n";
+}
+
+const Verb* find_verb(std::string_view name) {
+  const auto* found = std::find_if(kVerbs.begin(), kVerbs.end(),
+                                   [name](const Verb& verb) { return verb.name == name; });
+  return found == kVerbs.end() ? nullptr : found;
+}
+
+int unknown_verb(const std::string& name) {
+  std::vector<std::string> names;
+  for (const Verb& verb : kVerbs) names.emplace_back(verb.name);
+  return complain(kUsage,
+                  fmt::format("there is no verb '{}'{}", printable(name), suggestion(name, names)),
+                  "Run `likewise --help` for all verbs.");
+}
+
+/// One line that says what is wrong with the options; a mistyped one gets the nearest right one.
+std::string usage_message(const CLI::App& app, const CLI::ParseError& error) {
+  const std::vector<std::string> extras = app.remaining();
+  if (extras.empty()) return error.what();
+  std::string given = extras.front().substr(0, extras.front().find('='));
+  if (!given.starts_with("-")) {
+    return fmt::format("unexpected argument '{}'", printable(extras.front()));
+  }
+  std::vector<std::string> flags;
+  for (const CLI::Option* option : app.get_options()) {
+    for (const std::string& name : option->get_lnames()) flags.push_back("--" + name);
+    for (const std::string& name : option->get_snames()) flags.push_back("-" + name);
+  }
+  return fmt::format("there is no option '{}'{}", printable(given), suggestion(given, flags));
+}
+
+int run_verb(const Verb& verb, std::vector<std::string> arguments) {
+  const std::string name = fmt::format("likewise {}", verb.name);
+  CLI::App app(verb.summary, name);
+  app.set_help_flag("-h,--help", "Print this help");
+  app.formatter(std::make_shared<HelpFormatter>());
+  const Run run = verb.add(app);
+  try {
+    std::reverse(arguments.begin(), arguments.end());  // CLI11 takes them from the back
+    app.parse(std::move(arguments));
+  } catch (const CLI::CallForHelp&) {
+    print_result(app.help());
+    return 0;
+  } catch (const CLI::ParseError& error) {
+    return complain(kUsage, usage_message(app, error), fmt::format("Run `{} --help`.", name));
+  }
+  run();
+  return 0;
+}
+
+int dispatch(std::vector<std::string> arguments) {
+  if (arguments.empty() || arguments[0] == "--help" || arguments[0] == "-h") {
+    print_result(general_help());
+    return 0;
+  }
+  if (arguments[0] == "--version") {
+    print_result(fmt::format("likewise {}\n", kVersion));
+    return 0;
+  }
+  if (arguments[0] == "help") {
+    arguments.erase(arguments.begin());
+    if (arguments.empty()) return dispatch({});
+    arguments.push_back("--help");
+  }
+  const std::string name = arguments[0];
+  if (const Verb* verb = find_verb(name)) {
+    arguments.erase(arguments.begin());
+    return run_verb(*verb, std::move(arguments));
+  }
+  if (name.starts_with("-")) {
+    return complain(kUsage, fmt::format("'{}' before a verb", printable(name)),
+                    "Options follow the verb: `likewise VERB [OPTIONS]`. See `likewise --help`.");
+  }
+  return unknown_verb(name);
+}
+
+int guarded(std::vector<std::string> arguments) {
+  try {
+    return dispatch(std::move(arguments));
+  } catch (const Error& error) {
+    return complain(exit_code(error.kind()), error.what());
+  } catch (const std::bad_alloc&) {
+    return complain(kFailed, "out of memory; fewer factors, rows or threads need less");
+  } catch (const std::exception& error) {
+    return complain(kFailed, fmt::format("unexpected failure: {}", error.what()));
+  }
+}
+
+}  // namespace
+}  // namespace likewise::cli
+
+int main(int argc, char** argv) {
+  likewise::cli::install_signal_handlers();
+  return likewise::cli::guarded({argv + 1, argv + argc});
+}

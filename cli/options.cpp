@@ -1,0 +1,127 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "options.h"
+
+#include <cerrno>
+#include <cstring>
+#include <filesystem>
+#include <unistd.h>
+
+#include <fmt/format.h>
+
+namespace likewise::cli {
+namespace {
+
+constexpr const char* kReading = "Reading";
+
+/// What reading left out or merged: "3 repeated rows merged, 1 bad row skipped".
+std::string reading_notes(const ReadSummary& summary) {
+  std::string notes;
+  const auto note = [&](Offset count, const char* one, const char* what) {
+    if (count > 0)
+      notes += fmt::format("{}{} {}", notes.empty() ? "" : ", ", counted(count, one), what);
+  };
+  note(summary.duplicates, "repeated row", "merged");
+  note(summary.below_min_value, "row", "below --min-value dropped");
+  note(summary.below_min_count, "row", "of rare users or items dropped");
+  note(summary.bad_rows, "bad row", "skipped");
+  return notes;
+}
+
+}  // namespace
+
+void add_common_options(CLI::App& app, Common& common) {
+  app.add_option("--threads", common.threads, "Threads to use; 0 takes all cores")
+      ->type_name("N")
+      ->capture_default_str();
+  app.add_flag("-q,--quiet", common.quiet, "No progress and no messages, only errors");
+}
+
+void add_device_option(CLI::App& app, Common& common) {
+  app.add_option("--device", common.device, "auto, cpu, cuda, cuda:0,1 or reference")
+      ->type_name("NAME")
+      ->capture_default_str();
+}
+
+void add_reading_options(CLI::App& app, ReadOptions& options) {
+  add_list(app, "--columns", options.columns,
+           "Which columns are user,item,value,time: names or numbers from 1, - for none")
+      ->type_name("LIST")
+      ->group(kReading);
+  app.add_option("--delimiter", options.delimiter,
+                 "Text between columns (detected: , tab ; | :: or spaces)")
+      ->type_name("TEXT")
+      ->group(kReading);
+  add_choice<Header>(app, "--header",
+                     {{"auto", Header::kAuto}, {"yes", Header::kYes}, {"no", Header::kNo}},
+                     options.header, "Whether the first line names the columns")
+      ->group(kReading);
+  add_choice<Duplicates>(app, "--duplicates",
+                         {{"auto", Duplicates::kAuto},
+                          {"sum", Duplicates::kSum},
+                          {"last", Duplicates::kLast},
+                          {"max", Duplicates::kMax},
+                          {"error", Duplicates::kError}},
+                         options.duplicates,
+                         "Rows with the same user and item; auto sums events and keeps the last "
+                         "rating")
+      ->group(kReading);
+  app.add_option("--min-value", options.min_value, "Drop rows with a value below this")
+      ->type_name("X")
+      ->group(kReading);
+  app.add_option("--min-user-count", options.min_user_count, "Drop users with fewer items")
+      ->type_name("N")
+      ->group(kReading);
+  app.add_option("--min-item-count", options.min_item_count, "Drop items with fewer users")
+      ->type_name("N")
+      ->group(kReading);
+  add_choice<BadRows>(app, "--on-bad-row", {{"fail", BadRows::kFail}, {"skip", BadRows::kSkip}},
+                      options.on_bad_row, "What to do with a row that cannot be read")
+      ->group(kReading);
+}
+
+CLI::Option* add_output_option(CLI::App& app, std::string& path, const std::string& description) {
+  return app.add_option("-o,--output", path, description)->type_name("FILE");
+}
+
+std::shared_ptr<const Backend> open_device(const Common& common, Progress& progress) {
+  auto backend = open_backend(common.device);
+  progress.say(fmt::format("device: {}", backend->description()));
+  return backend;
+}
+
+Interactions read_with_report(const std::string& path, const ReadOptions& options,
+                              Progress& progress, const char* stage, ReadSummary* summary) {
+  progress.stage(stage);
+  ReadSummary met;
+  Interactions data =
+      read_interactions(path == "-" ? "/dev/stdin" : path, options, &met, progress.control());
+  progress.finish();
+  progress.say(fmt::format("{}: {}, {}, {} ({})", base_name(path),
+                           counted(data.users.size(), "user"), counted(data.items.size(), "item"),
+                           counted(data.by_user.nnz(), "interaction"), met.format));
+  const std::string notes = reading_notes(met);
+  if (!notes.empty()) progress.say("  " + notes);
+  if (!met.first_bad_row.empty())
+    progress.say("  the first bad row: " + printable(met.first_bad_row));
+  if (summary != nullptr) *summary = std::move(met);
+  return data;
+}
+
+void check_output_folder(const std::string& path) {
+  if (path.empty() || path == "-") return;
+  std::filesystem::path folder = std::filesystem::path(path).parent_path();
+  if (folder.empty()) folder = ".";
+  if (access(folder.c_str(), W_OK | X_OK) != 0) {
+    throw Error(ErrorKind::kIo, fmt::format("{}: cannot write into folder {}: {}", path,
+                                            folder.string(), std::strerror(errno)));
+  }
+  if (std::filesystem::is_directory(path)) {
+    throw Error(ErrorKind::kIo, fmt::format("{}: is a folder, not a file", path));
+  }
+}
+
+std::string base_name(const std::string& path) {
+  return std::filesystem::path(path).filename().string();
+}
+
+}  // namespace likewise::cli

@@ -1,0 +1,94 @@
+// SPDX-License-Identifier: Apache-2.0
+/// Options that several verbs share, and the small pieces to declare one.
+#pragma once
+
+#include <functional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include <CLI/CLI.hpp>
+
+#include "likewise/backend.h"
+#include "likewise/read.h"
+#include "nearest.h"
+#include "progress.h"
+
+namespace likewise::cli {
+
+template <class T>
+using Choices = std::vector<std::pair<std::string, T>>;
+
+/// `--flag a|b|c`: `take` gets the value of the chosen name; other names are a usage error that
+/// lists the right ones.
+template <class T>
+CLI::Option* add_choice(CLI::App& app, const std::string& flag, const Choices<T>& choices,
+                        const std::function<void(T)>& take, const std::string& description) {
+  std::vector<std::string> names;
+  std::string joined;
+  for (const auto& choice : choices) {
+    names.push_back(choice.first);
+    joined += (joined.empty() ? "" : "|") + choice.first;
+  }
+  const auto parse = [=](const std::string& given) {
+    for (const auto& [name, value] : choices) {
+      if (name == given) return take(value);
+    }
+    throw CLI::ValidationError(
+        flag, "'" + given + "' is not one of " + joined + suggestion(given, names));
+  };
+  return app.add_option_function<std::string>(flag, parse, description)->type_name(joined);
+}
+
+/// The same, straight into a variable whose value now is the default.
+template <class T>
+CLI::Option* add_choice(CLI::App& app, const std::string& flag, const Choices<T>& choices,
+                        T& target, const std::string& description) {
+  CLI::Option* option = add_choice<T>(
+      app, flag, choices, [&target](T value) { target = value; }, description);
+  for (const auto& [name, value] : choices) {
+    if (value == target) option->default_str(name);
+  }
+  return option;
+}
+
+/// A list with commas or a repeated option: `-k 10,20` or `-k 10 -k 20`.
+template <class T>
+CLI::Option* add_list(CLI::App& app, const std::string& flag, std::vector<T>& target,
+                      const std::string& description) {
+  return app.add_option(flag, target, description)->delimiter(',')->allow_extra_args(false);
+}
+
+/// What every verb has.
+struct Common {
+  bool quiet = false;
+  int threads = 0;
+  std::string device = "auto";
+};
+/// --quiet and --threads.
+void add_common_options(CLI::App& app, Common& common);
+/// --device.
+void add_device_option(CLI::App& app, Common& common);
+/// --columns, --delimiter, --header, --duplicates, --min-*, --on-bad-row: for every verb that reads
+/// interactions.
+void add_reading_options(CLI::App& app, ReadOptions& options);
+/// -o, --output.
+CLI::Option* add_output_option(CLI::App& app, std::string& path, const std::string& description);
+
+/// Opens the device and says which one it is.
+[[nodiscard]] std::shared_ptr<const Backend> open_device(const Common& common, Progress& progress);
+
+/// Reads interactions in a stage of their own and says what was met (sizes, merged and dropped
+/// rows).
+[[nodiscard]] Interactions read_with_report(const std::string& path, const ReadOptions& options,
+                                            Progress& progress, const char* stage = "read",
+                                            ReadSummary* summary = nullptr);
+
+/// Throws Error(kIo) when a file cannot come to be at `path` because its folder is missing or
+/// closed: better before an hour of training than after it.
+void check_output_folder(const std::string& path);
+
+/// The last part of a path.
+[[nodiscard]] std::string base_name(const std::string& path);
+
+}  // namespace likewise::cli

@@ -1,0 +1,224 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <algorithm>
+#include <memory>
+
+#include <fmt/format.h>
+
+#include "ids.h"
+#include "likewise/recommender.h"
+#include "options.h"
+#include "rows.h"
+#include "verb.h"
+
+namespace likewise::cli {
+namespace {
+
+/// Answers held at once: bounds the memory for any number of users and any n.
+constexpr Offset kAnswersPerBatch = 1 << 20;
+constexpr std::size_t kReasons = 3;
+
+/// What a user of the model did, as the recommender's explanations want it.
+FoldInRow history_of(const Model& model, Index user) {
+  const CsrView history = model.history.view();
+  const auto columns = history.row_columns(user);
+  const auto values = history.row_values(user);
+  return {{columns.begin(), columns.end()}, {values.begin(), values.end()}};
+}
+
+/// The past items that speak most for the answer: "A (0.31); B (0.12)".
+std::string because(const Recommender& recommender, const FoldInRow& history, Index item) {
+  const Explanation why = recommender.explain(history, item);
+  std::string text;
+  for (std::size_t c = 0; c < std::min(kReasons, why.contributions.size()); ++c) {
+    const Contribution& part = why.contributions[c];
+    if (part.share <= 0) break;
+    text += fmt::format("{}{} ({:.3g})", text.empty() ? "" : "; ",
+                        recommender.model().items.name(part.item), part.share);
+  }
+  return text;
+}
+
+struct Recommend {
+  std::string model_path;
+  std::vector<std::string> user_ids;
+  std::vector<std::string> liked;
+  std::string users_path;
+  bool everyone = false;
+  Index n = 10;
+  bool include_seen = false;
+  std::string allow_path;
+  std::string deny_path;
+  bool explain = false;
+  std::string output = "-";
+  Common common;
+
+  std::vector<Index> allow;
+  std::vector<Index> deny;
+
+  void run() {
+    check_output_folder(output);
+    Progress progress(common.quiet);
+    progress.stage("load");
+    const auto model = std::make_shared<const Model>(load_model(model_path));
+    const Recommender recommender(model, open_device(common, progress));
+    read_lists(*model, progress);
+    RowWriter rows(output, columns());
+    progress.stage("recommend");
+    Offset short_users = 0;
+    if (liked.empty()) {
+      short_users = for_users(recommender, chosen_users(*model), rows, progress);
+    } else {
+      short_users = for_likes(recommender, rows);
+    }
+    rows.finish();
+    progress.finish();
+    if (short_users > 0) {
+      progress.say(fmt::format("{} got fewer than {} items: nothing else is left for them",
+                               counted(short_users, "user"), n));
+    }
+  }
+
+  [[nodiscard]] std::vector<std::string> columns() const {
+    std::vector<std::string> names{"user", "item", "rank", "score"};
+    if (explain) names.emplace_back("because");
+    return names;
+  }
+
+  [[nodiscard]] RecommendOptions options() const { return {n, include_seen, allow, deny}; }
+
+  void read_lists(const Model& model, Progress& progress) {
+    const auto read = [&](const std::string& path, std::vector<Index>& list) {
+      if (path.empty()) return;
+      KnownIds ids = read_known_ids(model.items, path);
+      if (ids.unknown > 0) {
+        progress.say(fmt::format("{}: {} not in the model", path, counted(ids.unknown, "id")));
+      }
+      list = std::move(ids.known);
+    };
+    read(allow_path, allow);
+    read(deny_path, deny);
+    if (!allow_path.empty() && allow.empty()) {
+      throw Error(ErrorKind::kBadData,
+                  fmt::format("{}: no item of it is in the model, so nothing may be recommended",
+                              allow_path));
+    }
+  }
+
+  [[nodiscard]] std::vector<Index> chosen_users(const Model& model) const {
+    if (everyone) return all_indices(model.users.size());
+    if (!users_path.empty()) return read_ids(model.users, users_path, "user");
+    return indices_of(model.users, user_ids, "user");
+  }
+
+  /// Returns how many users got fewer than n items.
+  Offset for_users(const Recommender& recommender, const std::vector<Index>& users, RowWriter& rows,
+                   Progress& progress) const {
+    const auto batch =
+        static_cast<std::size_t>(std::clamp<Offset>(kAnswersPerBatch / n, 1, 16'384));
+    Offset short_users = 0;
+    for (std::size_t at = 0; at < users.size(); at += batch) {
+      const auto part = std::span(users).subspan(at, std::min(batch, users.size() - at));
+      const TopKResult top = recommender.recommend(part, options(), Progress::stop_control());
+      for (std::size_t q = 0; q < part.size(); ++q) {
+        const auto query = static_cast<Index>(q);
+        const FoldInRow history = explain ? history_of(recommender.model(), part[q]) : FoldInRow{};
+        write(recommender, recommender.model().users.name(part[q]), top, query, history, rows);
+        if (top.counts[query] < n) ++short_users;
+      }
+      progress.control().report("recommend", static_cast<Offset>(at + part.size()),
+                                static_cast<Offset>(users.size()), "users");
+    }
+    return short_users;
+  }
+
+  /// Somebody who was not trained: factors are solved from the liked items.
+  Offset for_likes(const Recommender& recommender, RowWriter& rows) const {
+    const Model& model = recommender.model();
+    FoldInRow likes{liked_items(model), {}};
+    std::vector<Entry> entries;
+    for (const Index item : likes.columns) entries.push_back({0, item, 1.0F});
+    const CsrMatrix history = make_csr(1, model.items.size(), entries);
+    const auto folded = recommender.fold_in(Side::kUsers, std::span(&likes, 1));
+    const TopKResult top = recommender.recommend(folded.factors.view(), history.view(), options(),
+                                                 Progress::stop_control());
+    write(recommender, "likes", top, 0, likes, rows);
+    return top.counts[0] < n ? 1 : 0;
+  }
+
+  /// Each --likes is one id, or several with commas between them.
+  [[nodiscard]] std::vector<Index> liked_items(const Model& model) const {
+    std::vector<Index> items;
+    for (const std::string& given : liked) {
+      if (const auto whole = model.items.find(given)) {
+        items.push_back(*whole);
+        continue;
+      }
+      for (const std::string& id : CLI::detail::split(given, ',')) {
+        items.push_back(index_of(model.items, id, "item"));
+      }
+    }
+    std::sort(items.begin(), items.end());
+    items.erase(std::unique(items.begin(), items.end()), items.end());
+    return items;
+  }
+
+  void write(const Recommender& recommender, const std::string& user, const TopKResult& top,
+             Index query, const FoldInRow& history, RowWriter& rows) const {
+    for (Index r = 0; r < top.counts[query]; ++r) {
+      const Offset at = Offset{query} * top.k + r;
+      const std::string item = recommender.model().items.name(top.items[at]);
+      std::vector<Cell> cells{user, item, std::int64_t{r} + 1, top.scores[at]};
+      const std::string reasons = explain ? because(recommender, history, top.items[at]) : "";
+      if (explain) cells.emplace_back(reasons);
+      rows.row(cells);
+    }
+  }
+};
+
+void add_who(CLI::App& app, Recommend& verb) {
+  auto* who = app.add_option_group("Who", "One of these is needed");
+  who->add_option("--user", verb.user_ids, "A user id; may be repeated")
+      ->type_name("ID")
+      ->allow_extra_args(false);
+  who->add_option("--users", verb.users_path, "A file with one user id per line")
+      ->type_name("FILE");
+  who->add_flag("--all", verb.everyone, "All users of the model");
+  who->add_option("--likes", verb.liked,
+                  "Somebody new: item ids with commas between them, or repeated; the answers "
+                  "name the user 'likes'")
+      ->type_name("IDS")
+      ->allow_extra_args(false);
+  who->require_option(1);
+}
+
+}  // namespace
+
+Run add_recommend(CLI::App& app) {
+  auto verb = std::make_shared<Recommend>();
+  app.add_option("MODEL", verb->model_path, "A model file")->required();
+  add_who(app, *verb);
+  app.add_option("-n", verb->n, "Items per user")
+      ->type_name("N")
+      ->check(CLI::Range(1, 1'000'000))
+      ->capture_default_str();
+  app.add_flag("--include-seen", verb->include_seen, "Also items that the user has already");
+  app.add_option("--allow", verb->allow_path, "Only items of this file (one id per line)")
+      ->type_name("FILE");
+  app.add_option("--deny", verb->deny_path, "No items of this file (one id per line)")
+      ->type_name("FILE");
+  app.add_flag("--explain", verb->explain,
+               "Add a column `because`: the past items that speak most for each answer");
+  add_output_option(app, verb->output, "Where to write: .csv, .tsv or .jsonl, and .gz or .zst")
+      ->capture_default_str();
+  add_device_option(app, verb->common);
+  add_common_options(app, verb->common);
+  app.footer(
+      "Prints user,item,rank,score, best first.\n\n"
+      "Examples:\n"
+      "  likewise recommend model.safetensors --user 42 --user 43 -n 5\n"
+      "  likewise recommend model.safetensors --all -o recommendations.csv.gz\n"
+      "  likewise recommend model.safetensors --likes \"17,256\" --explain");
+  return [verb] { with_threads(verb->common.threads, [&] { verb->run(); }); };
+}
+
+}  // namespace likewise::cli

@@ -1,0 +1,47 @@
+// SPDX-License-Identifier: Apache-2.0
+/// Result rows, written as CSV, tab-separated text or JSON lines by the file's extension (before
+/// .gz or .zst); "-" is CSV on standard output.
+#pragma once
+
+#include <string>
+#include <string_view>
+#include <variant>
+#include <vector>
+
+#include "likewise/write.h"
+
+namespace likewise::cli {
+
+using Cell = std::variant<std::string_view, std::int64_t, float, double>;
+
+class RowWriter {
+ public:
+  RowWriter(const std::string& path, std::vector<std::string> columns);
+
+  /// One cell per column. Numbers are written so that they read back the same; a NaN is an empty
+  /// cell (null in JSON).
+  void row(const std::vector<Cell>& cells);
+  /// Without it nothing appears under the final name.
+  void finish();
+
+  [[nodiscard]] Offset rows() const { return rows_; }
+
+ private:
+  enum class Format { kCsv, kTsv, kJsonLines };
+  static Format format_of(std::string path);
+  void flush_if_large();
+
+  OutputFile file_;
+  Format format_;
+  std::vector<std::string> columns_;
+  std::string buffer_;
+  Offset rows_ = 0;
+};
+
+/// Writes a whole result text to standard output and reports what the system says.
+void print_result(std::string_view text);
+
+/// `text` as a JSON string; bytes that are not UTF-8 become U+FFFD.
+[[nodiscard]] std::string json_string(std::string_view text);
+
+}  // namespace likewise::cli

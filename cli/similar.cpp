@@ -1,0 +1,106 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <algorithm>
+#include <memory>
+
+#include <fmt/format.h>
+
+#include "ids.h"
+#include "likewise/recommender.h"
+#include "options.h"
+#include "rows.h"
+#include "verb.h"
+
+namespace likewise::cli {
+namespace {
+
+constexpr Offset kAnswersPerBatch = 1 << 20;
+
+struct Similar {
+  std::string model_path;
+  std::vector<std::string> item_ids;
+  std::vector<std::string> user_ids;
+  bool all_items = false;
+  Index n = 10;
+  SimilarityMetric metric = SimilarityMetric::kCosine;
+  std::string output = "-";
+  Common common;
+
+  void run() const {
+    check_output_folder(output);
+    Progress progress(common.quiet);
+    progress.stage("load");
+    const auto model = std::make_shared<const Model>(load_model(model_path));
+    const Recommender recommender(model, open_device(common, progress));
+    const Side side = user_ids.empty() ? Side::kItems : Side::kUsers;
+    const IdMap& ids = side == Side::kItems ? model->items : model->users;
+    const char* kind = side == Side::kItems ? "item" : "user";
+    const std::vector<Index> asked =
+        all_items ? all_indices(ids.size())
+                  : indices_of(ids, side == Side::kItems ? item_ids : user_ids, kind);
+    RowWriter rows(output, {kind, fmt::format("similar_{}", kind), "rank", "score"});
+    progress.stage("similar");
+    write_all(recommender, side, ids, asked, rows, progress);
+    rows.finish();
+    progress.finish();
+  }
+
+  void write_all(const Recommender& recommender, Side side, const IdMap& ids,
+                 const std::vector<Index>& asked, RowWriter& rows, Progress& progress) const {
+    const auto batch =
+        static_cast<std::size_t>(std::clamp<Offset>(kAnswersPerBatch / n, 1, 16'384));
+    for (std::size_t at = 0; at < asked.size(); at += batch) {
+      const auto part = std::span(asked).subspan(at, std::min(batch, asked.size() - at));
+      const TopKResult top = recommender.similar(side, part, n, metric, Progress::stop_control());
+      for (std::size_t q = 0; q < part.size(); ++q) {
+        write(ids, part[q], top, static_cast<Index>(q), rows);
+      }
+      progress.control().report("similar", static_cast<Offset>(at + part.size()),
+                                static_cast<Offset>(asked.size()), side_name(side));
+    }
+  }
+
+  static void write(const IdMap& ids, Index row, const TopKResult& top, Index query,
+                    RowWriter& rows) {
+    const std::string name = ids.name(row);
+    for (Index r = 0; r < top.counts[query]; ++r) {
+      const Offset at = Offset{query} * top.k + r;
+      const std::string like = ids.name(top.items[at]);
+      rows.row({name, like, std::int64_t{r} + 1, top.scores[at]});
+    }
+  }
+};
+
+}  // namespace
+
+Run add_similar(CLI::App& app) {
+  auto verb = std::make_shared<Similar>();
+  app.add_option("MODEL", verb->model_path, "A model file")->required();
+  auto* what = app.add_option_group("What", "One of these is needed");
+  what->add_option("--item", verb->item_ids, "An item id; may be repeated")
+      ->type_name("ID")
+      ->allow_extra_args(false);
+  what->add_option("--user", verb->user_ids, "A user id; may be repeated")
+      ->type_name("ID")
+      ->allow_extra_args(false);
+  what->add_flag("--all-items", verb->all_items, "Every item of the model");
+  what->require_option(1);
+  app.add_option("-n", verb->n, "Answers per item or user")
+      ->type_name("N")
+      ->check(CLI::Range(1, 1'000'000))
+      ->capture_default_str();
+  add_choice<SimilarityMetric>(
+      app, "--metric", {{"cosine", SimilarityMetric::kCosine}, {"dot", SimilarityMetric::kDot}},
+      verb->metric, "cosine compares directions; dot also favours large factors");
+  add_output_option(app, verb->output, "Where to write: .csv, .tsv or .jsonl, and .gz or .zst")
+      ->capture_default_str();
+  add_device_option(app, verb->common);
+  add_common_options(app, verb->common);
+  app.footer(
+      "Prints item,similar_item,rank,score (or user,similar_user,rank,score), best first.\n\n"
+      "Examples:\n"
+      "  likewise similar model.safetensors --item 17 -n 5\n"
+      "  likewise similar model.safetensors --all-items -n 20 -o similar.csv.gz");
+  return [verb] { with_threads(verb->common.threads, [&] { verb->run(); }); };
+}
+
+}  // namespace likewise::cli

@@ -1,0 +1,40 @@
+// SPDX-License-Identifier: Apache-2.0
+/// Small charts as inline SVG. Colours are CSS variables of the page (--ink, --soft, --grid,
+/// --series-1 to --series-3), so one drawing serves light and dark.
+#pragma once
+
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+namespace likewise::cli {
+
+/// Text as HTML or SVG content or attribute value: & < > " ' are escaped, control characters go.
+[[nodiscard]] std::string escape_html(std::string_view text);
+
+struct Series {
+  std::string name;
+  std::vector<std::pair<double, double>> points;
+};
+
+struct LineChart {
+  std::string x_label;
+  std::string y_label;
+  std::vector<Series> series;  ///< up to three
+  bool log_x = false;          ///< log axes leave out points that are not positive
+  bool log_y = false;
+  double marked_x = 0;  ///< a vertical line here; 0: none
+  std::string mark_label = {};
+};
+[[nodiscard]] std::string draw(const LineChart& chart);
+
+struct Bar {
+  std::string label;
+  double value = 0;
+  std::string text;  ///< what stands beside the bar
+};
+/// Horizontal bars, one below the other.
+[[nodiscard]] std::string draw(const std::vector<Bar>& bars);
+
+}  // namespace likewise::cli

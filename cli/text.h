@@ -1,0 +1,67 @@
+// SPDX-License-Identifier: Apache-2.0
+/// Text for people: colours where a terminal takes them, numbers, aligned tables.
+#pragma once
+
+#include <cstdio>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "likewise/types.h"
+
+namespace likewise::cli {
+
+/// Marks text only when the stream is a terminal that takes colour; NO_COLOR and TERM=dumb are
+/// respected.
+class Style {
+ public:
+  explicit Style(std::FILE* stream);
+  [[nodiscard]] std::string bold(std::string_view text) const { return wrap("1", text); }
+  [[nodiscard]] std::string dim(std::string_view text) const { return wrap("2", text); }
+  [[nodiscard]] std::string accent(std::string_view text) const { return wrap("36", text); }
+  [[nodiscard]] std::string good(std::string_view text) const { return wrap("32", text); }
+  [[nodiscard]] std::string bad(std::string_view text) const { return wrap("1;31", text); }
+
+ private:
+  [[nodiscard]] std::string wrap(const char* code, std::string_view text) const;
+  bool colour_;
+};
+
+/// Whether the stream is a terminal.
+[[nodiscard]] bool is_terminal(std::FILE* stream);
+/// Columns of the terminal behind standard error, 80 when it is none.
+[[nodiscard]] int terminal_width();
+
+/// 1234567 -> "1,234,567".
+[[nodiscard]] std::string with_commas(Offset number);
+/// 1234567 -> "1.23 M".
+[[nodiscard]] std::string short_number(double number);
+/// 0.0123 -> "12 ms", 83 -> "1 min 23 s".
+[[nodiscard]] std::string duration(double seconds);
+/// "1 user", "2 users".
+[[nodiscard]] std::string counted(Offset count, std::string_view one);
+/// UTC now, ISO 8601 to the second.
+[[nodiscard]] std::string utc_now();
+
+/// Code points, which is what alignment needs for the scripts that ids and titles come in.
+[[nodiscard]] int display_width(std::string_view text);
+/// `text` shortened or filled with spaces to `width`.
+[[nodiscard]] std::string fit(std::string_view text, int width);
+/// `text` cut to `width` with an ellipsis where it is longer.
+[[nodiscard]] std::string shortened(std::string_view text, int width);
+/// `text` without control characters, so that an id cannot drive the terminal.
+[[nodiscard]] std::string printable(std::string_view text);
+
+/// Rows of cells, aligned: the first column to the left, all others to the right.
+class TextTable {
+ public:
+  explicit TextTable(std::vector<std::string> header) : rows_{std::move(header)} {}
+  void add(std::vector<std::string> row) { rows_.push_back(std::move(row)); }
+  /// One line per row, each behind `indent` spaces.
+  [[nodiscard]] std::string text(int indent = 2) const;
+
+ private:
+  std::vector<std::vector<std::string>> rows_;
+};
+
+}  // namespace likewise::cli

@@ -1,0 +1,178 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <memory>
+
+#include <fmt/format.h>
+#include <nlohmann/json.hpp>
+
+#include "options.h"
+#include "report.h"
+#include "rows.h"
+#include "training.h"
+#include "training_options.h"
+#include "verb.h"
+
+namespace likewise::cli {
+namespace {
+
+struct Train {
+  std::string ratings;
+  std::string output;
+  std::string algorithm = "als";
+  std::string validation;
+  std::string validation_metric;
+  Checkpointing checkpointing;
+  std::string resume;
+  std::string report;
+  bool json = false;
+  TrainingOptions training;
+  ReadOptions reading;
+  Common common;
+
+  void run() const {
+    for (const std::string& path : {output, report, checkpointing.path}) check_output_folder(path);
+    Progress progress(common.quiet);
+    std::shared_ptr<Model> earlier;
+    if (!resume.empty()) earlier = std::make_shared<Model>(load_model(resume));
+    const AlsParams params = earlier ? training.resumed(earlier->als) : training.params();
+    const auto backend = open_device(common, progress);
+    Interactions data = read_with_report(ratings, reading, progress);
+    if (earlier) require_same_ids(*earlier, data);
+    const auto model =
+        start_model(std::move(data), algorithm, params, base_name(ratings), *backend);
+    const std::string stop_reason = learn(model, earlier.get(), backend, progress);
+    progress.stage("save");
+    save_model(*model, output);
+    if (!report.empty()) {
+      progress.stage("report");
+      write_report(describe_training(model, backend, ratings, progress.finish()), report);
+    }
+    tell(*model, stop_reason, progress);
+  }
+
+  /// Returns why training stopped; empty for algorithms that do not iterate.
+  std::string learn(const std::shared_ptr<Model>& model, const Model* earlier,
+                    const std::shared_ptr<const Backend>& backend, Progress& progress) const {
+    if (algorithm == "popular") {
+      progress.stage("train");
+      train_popular_model(*model);
+      return "";
+    }
+    std::optional<ValidationData> held_out;
+    if (!validation.empty()) {
+      const bool explicit_ratings = model->als.feedback == Feedback::kExplicit;
+      const std::string usual = explicit_ratings ? "rmse" : "ndcg@10";
+      held_out =
+          ValidationData{read_with_report(validation, reading, progress, "read validation"),
+                         parse_metric(validation_metric.empty() ? usual : validation_metric)};
+    }
+    progress.stage("train");
+    return train_als_model(model, backend, held_out, earlier, checkpointing, progress);
+  }
+
+  void tell(const Model& model, const std::string& stop_reason, Progress& progress) const {
+    const std::vector<StageTime>& stages = progress.finish();
+    if (!model.iterations.empty()) {
+      const AlsIteration& last = model.iterations.back();
+      progress.say(fmt::format("stopped after iteration {} ({}); objective {:.6g}", last.iteration,
+                               stop_reason, last.objective));
+      if (!validation.empty()) {
+        progress.say(
+            fmt::format("kept iteration {}, the best by validation", model.best_iteration));
+      }
+    }
+    std::string times;
+    for (const StageTime& stage : stages) {
+      times +=
+          fmt::format("{}{} {}", times.empty() ? "" : ", ", stage.name, duration(stage.seconds));
+    }
+    progress.say("time: " + times);
+    progress.say("model: " + output);
+    if (!report.empty()) progress.say("report: " + report);
+    progress.say(
+        fmt::format("next: likewise recommend {} --user {} -n 10", output, example(model)));
+    if (json) print_json(model, stop_reason, stages);
+  }
+
+  static std::string example(const Model& model) {
+    return model.users.size() == 0 ? "ID" : printable(model.users.name(0));
+  }
+
+  void print_json(const Model& model, const std::string& stop_reason,
+                  const std::vector<StageTime>& stages) const {
+    nlohmann::ordered_json out;
+    out["model"] = output;
+    out["algorithm"] = algorithm;
+    out["users"] = model.users.size();
+    out["items"] = model.items.size();
+    out["interactions"] = model.history.nnz();
+    out["device"] = model.provenance.device;
+    for (const StageTime& stage : stages) out["seconds"][stage.name] = stage.seconds;
+    out["iterations"] = nlohmann::json::array();
+    for (const AlsIteration& it : model.iterations) {
+      nlohmann::ordered_json one = {
+          {"iteration", it.iteration}, {"objective", it.objective}, {"seconds", it.seconds}};
+      if (it.validation) one["validation"] = *it.validation;
+      out["iterations"].push_back(one);
+    }
+    out["best_iteration"] = model.best_iteration;
+    out["stop_reason"] = stop_reason;
+    print_result(out.dump(2, ' ', false, nlohmann::json::error_handler_t::replace) + "\n");
+  }
+};
+
+void add_keeping_options(CLI::App& app, Train& verb) {
+  constexpr const char* kGroup = "Following and keeping";
+  app.add_option("--validation", verb.validation,
+                 "Held-out interactions, measured after every iteration; the best one is kept")
+      ->type_name("FILE")
+      ->group(kGroup);
+  app.add_option("--validation-metric", verb.validation_metric,
+                 "What to measure [ndcg@10 implicit, rmse explicit]")
+      ->type_name("NAME")
+      ->group(kGroup);
+  CLI::Option* checkpoint =
+      app.add_option("--checkpoint", verb.checkpointing.path, "Keep the state here while training")
+          ->type_name("FILE")
+          ->group(kGroup);
+  app.add_option("--checkpoint-every", verb.checkpointing.every, "Iterations between checkpoints")
+      ->type_name("N")
+      ->check(CLI::Range(1, 1'000'000))
+      ->needs(checkpoint)
+      ->capture_default_str()
+      ->group(kGroup);
+  app.add_option("--resume", verb.resume, "Go on from a checkpoint or model, with its parameters")
+      ->type_name("FILE")
+      ->group(kGroup);
+  app.add_option("--report", verb.report, "Write a page with charts and sample recommendations")
+      ->type_name("FILE.html")
+      ->group(kGroup);
+  app.add_flag("--json", verb.json, "Print one object: sizes, times, objective per iteration")
+      ->group(kGroup);
+}
+
+}  // namespace
+
+Run add_train(CLI::App& app) {
+  auto verb = std::make_shared<Train>();
+  app.add_option("RATINGS", verb->ratings, "Interactions: user, item [, value] [, time]")
+      ->required();
+  app.add_option("-o,--output", verb->output, "The model file to write")
+      ->type_name("MODEL")
+      ->required();
+  add_choice<std::string>(app, "--algorithm", {{"als", "als"}, {"popular", "popular"}},
+                          verb->algorithm, "Matrix factorisation, or the popularity baseline");
+  verb->training.add(app);
+  add_device_option(app, verb->common);
+  add_common_options(app, verb->common);
+  add_keeping_options(app, *verb);
+  add_reading_options(app, verb->reading);
+  app.footer(
+      "Examples:\n"
+      "  likewise train plays.csv -o model.safetensors --factors 128 --alpha 10\n"
+      "  likewise train ratings.csv -o model.safetensors --feedback explicit --report report.html\n"
+      "  likewise train parts/train.csv -o model.safetensors --validation parts/test.csv \\\n"
+      "      --iterations 50 --patience 3 --checkpoint state.safetensors");
+  return [verb] { with_threads(verb->common.threads, [&] { verb->run(); }); };
+}
+
+}  // namespace likewise::cli
