@@ -4,9 +4,7 @@
 #include <charconv>
 #include <cmath>
 #include <cstring>
-#include <memory>
 #include <string>
-#include <utility>
 #include <vector>
 
 #include <fmt/format.h>
@@ -111,6 +109,7 @@ class TextBlock {
     if (chars_.size() - used_ < bytes) chars_.resize(std::max(chars_.size() * 2, used_ + bytes));
     return chars_.data() + used_;
   }
+  void clear() { used_ = 0; }
   void wrote_up_to(const char* end) { used_ = static_cast<std::size_t>(end - chars_.data()); }
   [[nodiscard]] std::string_view text() const { return {chars_.data(), used_}; }
 
@@ -135,9 +134,9 @@ class Formatter {
   }
 
   /// The lines of entries [begin, end), which may start and stop within rows.
-  [[nodiscard]] TextBlock lines(Offset begin, Offset end) const {
+  void lines(Offset begin, Offset end, TextBlock& block) const {
     const Array<Offset>& offsets = data_.by_user.offsets;
-    TextBlock block;
+    block.clear();
     auto row = static_cast<Index>(std::upper_bound(offsets.begin(), offsets.end(), begin) -
                                   offsets.begin() - 1);
     for (; begin < end; ++row) {
@@ -145,7 +144,6 @@ class Formatter {
       if (begin < row_end) put_row(users_(row), begin, row_end, block);
       begin = row_end;
     }
-    return block;
   }
 
  private:
@@ -175,38 +173,35 @@ class Formatter {
   ItemTable items_;
 };
 
-/// Blocks are formatted in parallel and written in order; so many are in flight at once that no
-/// thread waits, and no more.
+/// Blocks are formatted in parallel and written in order. As they also end in order, those in
+/// flight are neighbours: block b may use the text of slot b modulo their number.
 void write_blocks(const Formatter& formatter, Offset nnz, OutputFile& file,
                   const RunControl& control) {
-  struct Block {
-    Offset end = 0;
-    TextBlock text;
+  const Offset blocks = (nnz + kEntriesPerBlock - 1) / kEntriesPerBlock;
+  std::vector<TextBlock> slots(2 * static_cast<std::size_t>(thread_count()));
+  const auto slot = [&](Offset block) -> TextBlock& {
+    return slots[static_cast<std::size_t>(block) % slots.size()];
   };
-  Offset next = 0;
-  const auto start = [&](tbb::flow_control& flow) {
+  const auto start = [&, next = Offset{0}](tbb::flow_control& flow) mutable {
     control.check();
-    if (next >= nnz) {
-      flow.stop();
-      return Offset{0};
-    }
-    return std::exchange(next, next + kEntriesPerBlock);
+    if (next == blocks) flow.stop();
+    return next++;
   };
-  const auto format = [&](Offset begin) {
-    const Offset end = std::min(nnz, begin + kEntriesPerBlock);
-    return std::make_shared<Block>(end, formatter.lines(begin, end));
+  const auto format = [&](Offset block) {
+    const Offset begin = block * kEntriesPerBlock;
+    formatter.lines(begin, std::min(nnz, begin + kEntriesPerBlock), slot(block));
+    return block;
   };
-  const auto write = [&](const std::shared_ptr<Block>& block) {
-    file.write(block->text.text());
-    control.report("write", block->end, nnz, "interactions");
+  const auto write = [&](Offset block) {
+    file.write(slot(block).text());
+    control.report("write", std::min(nnz, (block + 1) * kEntriesPerBlock), nnz, "interactions");
   };
   using tbb::filter_mode;
-  const auto in_flight = 2 * static_cast<std::size_t>(thread_count());
-  tbb::parallel_pipeline(
-      in_flight,
-      tbb::make_filter<void, Offset>(filter_mode::serial_in_order, start) &
-          tbb::make_filter<Offset, std::shared_ptr<Block>>(filter_mode::parallel, format) &
-          tbb::make_filter<std::shared_ptr<Block>, void>(filter_mode::serial_in_order, write));
+  using tbb::make_filter;
+  tbb::parallel_pipeline(slots.size(),
+                         make_filter<void, Offset>(filter_mode::serial_in_order, start) &
+                             make_filter<Offset, Offset>(filter_mode::parallel, format) &
+                             make_filter<Offset, void>(filter_mode::serial_in_order, write));
 }
 
 void check_sizes(const Interactions& data) {
