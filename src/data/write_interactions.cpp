@@ -182,7 +182,8 @@ void write_blocks(const Formatter& formatter, Offset nnz, OutputFile& file,
   const auto slot = [&](Offset block) -> TextBlock& {
     return slots[static_cast<std::size_t>(block) % slots.size()];
   };
-  const auto start = [&, next = Offset{0}](tbb::flow_control& flow) mutable {
+  Offset next = 0;
+  const auto start = [&](tbb::flow_control& flow) {
     control.check();
     if (next == blocks) flow.stop();
     return next++;

@@ -10,6 +10,7 @@
 #include <zstd.h>
 
 #include "likewise/error.h"
+#include "likewise/read.h"
 #include "likewise/synthetic.h"
 #include "likewise/write.h"
 #include "tests/support.h"
@@ -153,6 +154,20 @@ TEST(WriteInteractions, EveryFormatOverManyBlocks) {
   data.times = Array<std::int64_t>(data.by_user.nnz());
   for (Offset i = 0; i < data.times.size(); ++i) data.times[i] = 1'600'000'000 + i;
   expect_round_trip(data, folder / "a.tsv", '\t');
+}
+
+TEST(WriteInteractions, TheReaderGivesItBack) {
+  const test::TemporaryFolder folder;
+  const Interactions demo = generate(parse_shape("demo"));  // text ids, some beyond ASCII
+  for (const char* name : {"a.csv", "a.tsv.gz", "a.csv.zst"}) {
+    write_interactions(demo, folder / name);
+    const Interactions back = read_interactions(folder / name);
+    EXPECT_TRUE(std::ranges::equal(back.users.chars(), demo.users.chars()));
+    EXPECT_TRUE(std::ranges::equal(back.items.chars(), demo.items.chars()));
+    EXPECT_TRUE(std::ranges::equal(back.by_user.offsets, demo.by_user.offsets));
+    EXPECT_TRUE(std::ranges::equal(back.by_user.columns, demo.by_user.columns));
+    EXPECT_TRUE(std::ranges::equal(back.by_user.values, demo.by_user.values));
+  }
 }
 
 TEST(WriteInteractions, MatrixMarketHoldsPositions) {
