@@ -28,6 +28,7 @@ namespace {
 struct Problem {
   Matrix users;
   Matrix items;
+  std::vector<float> item_bias;
   CsrMatrix seen;
 };
 
@@ -92,8 +93,8 @@ Matrix load_matrix(const std::string& path, Index rows, Index cols) {
   return m;
 }
 
-/// PREFIX.shape (users items factors), .users, .items (float32 rows), .offsets (int64) and .columns
-/// (int32) of the training matrix.
+/// PREFIX.shape (users items factors), .users, .items (float32 rows), .bias (float32, optional),
+/// .offsets (int64) and .columns (int32) of the training matrix.
 Problem load(const std::string& prefix) {
   Index users = 0;
   Index items = 0;
@@ -101,7 +102,9 @@ Problem load(const std::string& prefix) {
   std::ifstream(prefix + ".shape") >> users >> items >> factors;
   Problem p{load_matrix(prefix + ".users", users, factors),
             load_matrix(prefix + ".items", items, factors),
+            {},
             {}};
+  if (std::ifstream(prefix + ".bias")) p.item_bias = read_all<float>(prefix + ".bias", items);
   const auto offsets = read_all<Offset>(prefix + ".offsets", Offset{users} + 1);
   const auto columns = read_all<Index>(prefix + ".columns", offsets.back());
   p.seen = {users, items, Array<Offset>::copy_of(offsets), Array<Index>::copy_of(columns),
@@ -129,7 +132,7 @@ void measure(const Problem& p, Index k, bool filtered, EstimateKind kind) {
   ScanCounts counts;
   std::unique_ptr<Scorer> scorer;
   const double packing = seconds([&] {
-    scorer = make_cpu_scorer(p.items.view(), {}, {&counts, kind});
+    scorer = make_cpu_scorer(p.items.view(), p.item_bias, {&counts, kind});
   });
   TopKFilter filter;
   if (filtered) filter.excluded = p.seen.view();
@@ -169,7 +172,9 @@ void run(int argc, char** argv) {
     } else {
       const Index users = number(1, 20000);
       const Index items = number(2, 26744);
-      p = {made_up(users, number(3, 64), 0.5, 1), made_up(items, number(3, 64), 1.0, 2),
+      p = {made_up(users, number(3, 64), 0.5, 1),
+           made_up(items, number(3, 64), 1.0, 2),
+           {},
            made_up_seen(users, items, 140.0, 3)};
     }
     openblas_set_num_threads(1);

@@ -32,6 +32,9 @@ void check_top_k(const MatrixView& items, const MatrixView& queries, Index k,
   require(
       excluded.rows == 0 || excluded.rows == queries.rows,
       fmt::format("the exclusion filter has {} rows for {} queries", excluded.rows, queries.rows));
+  require(
+      excluded.rows == 0 || excluded.cols == items.rows,
+      fmt::format("the exclusion filter has {} columns for {} items", excluded.cols, items.rows));
   require(filter.allowed.empty() || filter.allowed.size() == static_cast<std::size_t>(items.rows),
           fmt::format("the mask of allowed items has {} entries for {} items",
                       filter.allowed.size(), items.rows));

@@ -5,6 +5,7 @@
 #include <random>
 
 #include <gtest/gtest.h>
+#include <hwy/targets.h>
 
 #include "backends/cpu/jobs.h"
 #include "backends/cpu/top_k_search.h"
@@ -141,6 +142,63 @@ TEST(Scorer, AnswersDoNotDependOnThreadsOrBlocks) {
   EXPECT_TRUE(std::equal(alone.scores.begin(), alone.scores.end(), among.scores.begin() + 1000));
 }
 
+/// Lets Highway use only `targets` for a while.
+class OnlyTargets {
+ public:
+  explicit OnlyTargets(std::int64_t targets) { use(targets); }
+  ~OnlyTargets() { use(before_); }
+  OnlyTargets(const OnlyTargets&) = delete;
+  OnlyTargets& operator=(const OnlyTargets&) = delete;
+
+ private:
+  static void use(std::int64_t targets) {
+    hwy::SetSupportedTargetsForTest(targets);
+    hwy::GetChosenTarget().Update(hwy::SupportedTargets());
+  }
+  std::int64_t before_ = hwy::SupportedTargets();
+};
+
+TEST(Scorer, AnswersAreTheSameBitsOnEveryInstructionSet) {
+  const Matrix queries = long_tailed(50, 37, 1);
+  const Matrix items = long_tailed(800, 37, 2);
+  const std::vector<float> bias = normal_vector(800, 3);
+  const CsrMatrix seen = test::random_csr(50, 800, 30.0, 4);
+  const auto answer = [&](Index k) {
+    return make_cpu_scorer(items.view(), bias)->top_k(queries.view(), k, {seen.view(), {}}, {});
+  };
+  const TopKResult few = answer(10);
+  const TopKResult many = answer(500);
+  int compared = 0;
+  for (const std::int64_t target : {HWY_SSE4, HWY_AVX2, HWY_AVX3, HWY_NEON}) {
+    if ((hwy::SupportedTargets() & target) == 0) continue;
+    const OnlyTargets only(target);
+    expect_identical(answer(10), few);
+    expect_identical(answer(500), many);
+    ++compared;
+  }
+  EXPECT_GE(compared, 1);
+}
+
+TEST(Scorer, AwkwardMagnitudesLoseNoAnswer) {
+  Matrix queries = long_tailed(12, 20, 1);
+  const float scales[] = {1e-30F, 1e-12F, 1e-5F, 0.0F, 1e5F, 1e12F};
+  for (Index q = 0; q < 12; ++q) {
+    for (float& x : queries.row_span(q)) x *= scales[q % 6];
+  }
+  for (const float item_scale : {0.0F, 1e-20F, 1e-6F, 1.0F, 1e6F}) {
+    for (const float bias_scale : {0.0F, 1e-9F, 1.0F, 1e8F}) {
+      Matrix items = long_tailed(500, 20, 2);
+      for (Index i = 0; i < 500; ++i) {
+        for (float& x : items.row_span(i)) x *= i % 7 == 0 ? 0.0F : item_scale;
+      }
+      std::vector<float> bias = normal_vector(500, 3);
+      for (float& b : bias) b *= bias_scale;
+      expect_same(make_cpu_scorer(items.view(), bias)->top_k(queries.view(), 9, {}, {}),
+                  make_reference_scorer(items.view(), bias)->top_k(queries.view(), 9, {}, {}));
+    }
+  }
+}
+
 TEST(Scorer, SkipsMostOfALongTail) {
   const Matrix queries = long_tailed(100, 16, 1);
   const Matrix items = long_tailed(20000, 16, 2);
@@ -171,12 +229,18 @@ TEST(Scorer, FaultsAreNamed) {
   const std::vector<float> short_bias(9);
   const std::vector<std::uint8_t> short_mask(9);
   const CsrMatrix seen = test::random_csr(1, 10, 2.0);
+  const CsrMatrix wide = test::random_csr(2, 11, 2.0);
   EXPECT_THROW((void)make_cpu_scorer(items.view(), short_bias), Error);
+  Matrix broken = long_tailed(10, 4, 1);
+  broken.row(3)[2] = std::nanf("");
+  EXPECT_THROW((void)make_cpu_scorer(broken.view(), {}), Error);
+  EXPECT_THROW((void)make_cpu_scorer(items.view(), {})->top_k(broken.view(), 1, {}, {}), Error);
   for (const auto& scorer :
        {make_cpu_scorer(items.view(), {}), make_reference_scorer(items.view(), {})}) {
     EXPECT_THROW((void)scorer->top_k(narrow.view(), 1, {}, {}), Error);
     EXPECT_THROW((void)scorer->top_k(queries.view(), -1, {}, {}), Error);
     EXPECT_THROW((void)scorer->top_k(queries.view(), 1, {seen.view(), {}}, {}), Error);
+    EXPECT_THROW((void)scorer->top_k(queries.view(), 1, {wide.view(), {}}, {}), Error);
     EXPECT_THROW((void)scorer->top_k(queries.view(), 1, {{}, short_mask}, {}), Error);
   }
 }

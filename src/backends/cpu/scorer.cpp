@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "backends/cpu/jobs.h"
+#include "backends/cpu/kernels/exact_dot.h"
 #include "backends/cpu/top_k_search.h"
 #include "core/instruction_set.h"
 #include "core/parallel.h"
@@ -66,8 +67,8 @@ class CpuScorer final : public Scorer {
     check_query_width(table_.items, queries);
     for (Index q = 0; q < queries.rows; ++q) {
       float* row = out + Offset{q} * table_.items.rows;
-      parallel_for(table_.items.rows, kItemGrain, [&](Offset i) {
-        row[i] = exact_score(table_, queries.row(q), static_cast<Index>(i));
+      parallel_blocks(table_.items.rows, kItemBlock, [&](Offset begin, Offset end, Offset) {
+        score_items(queries.row(q), static_cast<Index>(begin), static_cast<Index>(end), row);
       });
     }
   }
@@ -75,7 +76,20 @@ class CpuScorer final : public Scorer {
  private:
   /// With k above this share of the catalogue nothing can be skipped: score and sort everything.
   static constexpr Index kDenseShare = 8;
-  static constexpr Offset kItemGrain = 2048;
+  static constexpr Index kItemBlock = 1024;
+
+  /// The same bits as exact_score().
+  void score_items(const float* query, Index begin, Index end, float* out) const {
+    const MatrixView& items = table_.items;
+    double dots[kItemBlock];
+    kernels::exact_dots(query, items.row(begin), items.stride, padded_stride(items.cols),
+                        end - begin, dots);
+    for (Index i = begin; i < end; ++i) {
+      const double bias =
+          table_.item_bias.empty() ? 0.0 : double{table_.item_bias[static_cast<std::size_t>(i)]};
+      out[i] = static_cast<float>(dots[i - begin] + bias);
+    }
+  }
 
   [[nodiscard]] ItemTable make_table(const MatrixView& items, std::span<const float> item_bias,
                                      std::vector<Index> order) const {
@@ -98,7 +112,12 @@ class CpuScorer final : public Scorer {
     return make_table(table_.items, table_.item_bias, std::move(order));
   }
 
-  static void sort_all(const TopKTask& task, Index q, TopKResult& result) {
+  void sort_all(const TopKTask& task, Index q, TopKResult& result) const {
+    std::vector<float> scores(static_cast<std::size_t>(task.table.items.rows));
+    for (Index i = 0; i < task.table.items.rows; i += kItemBlock) {
+      score_items(task.queries.row(q), i, std::min(i + kItemBlock, task.table.items.rows),
+                  scores.data());
+    }
     const auto& filter = task.filter;
     std::span<const Index> excluded;
     if (filter.excluded.rows > 0) excluded = filter.excluded.row_columns(q);
@@ -109,7 +128,7 @@ class CpuScorer final : public Scorer {
       while (next != excluded.end() && *next < i) ++next;
       if (next != excluded.end() && *next == i) continue;
       if (!filter.allowed.empty() && filter.allowed[static_cast<std::size_t>(i)] == 0) continue;
-      all.push_back({exact_score(task.table, task.queries.row(q), i), i});
+      all.push_back({scores[static_cast<std::size_t>(i)], i});
     }
     const auto kept = std::min(all.size(), static_cast<std::size_t>(result.k));
     std::partial_sort(all.begin(), all.begin() + static_cast<std::ptrdiff_t>(kept), all.end(),

@@ -14,7 +14,7 @@ namespace hn = hwy::HWY_NAMESPACE;
 using Doubles = HWY_CAPPED(double, 8);
 
 /// Eight running sums, whatever the width of a vector; then pairs, quarters, halves.
-double exact_dot(const float* HWY_RESTRICT a, const float* HWY_RESTRICT b, Index length) {
+HWY_INLINE double dot(const float* HWY_RESTRICT a, const float* HWY_RESTRICT b, Index length) {
   const Doubles d;
   const hn::Rebind<float, Doubles> f;
   constexpr Index kLanes = static_cast<Index>(hn::MaxLanes(Doubles()));
@@ -37,6 +37,13 @@ double exact_dot(const float* HWY_RESTRICT a, const float* HWY_RESTRICT b, Index
          ((lanes[1] + lanes[5]) + (lanes[3] + lanes[7]));
 }
 
+double exact_dot(const float* a, const float* b, Index length) { return dot(a, b, length); }
+
+void exact_dots(const float* query, const float* rows, Index stride, Index length, Index count,
+                double* out) {
+  for (Index r = 0; r < count; ++r) out[r] = dot(query, rows + Offset{r} * stride, length);
+}
+
 }  // namespace
 }  // namespace likewise::kernels::HWY_NAMESPACE
 HWY_AFTER_NAMESPACE();
@@ -45,9 +52,15 @@ HWY_AFTER_NAMESPACE();
 namespace likewise::kernels {
 
 HWY_EXPORT(exact_dot);
+HWY_EXPORT(exact_dots);
 
 double exact_dot(const float* a, const float* b, Index length) {
   return HWY_DYNAMIC_DISPATCH(exact_dot)(a, b, length);
+}
+
+void exact_dots(const float* query, const float* rows, Index stride, Index length, Index count,
+                double* out) {
+  HWY_DYNAMIC_DISPATCH(exact_dots)(query, rows, stride, length, count, out);
 }
 
 }  // namespace likewise::kernels

@@ -9,4 +9,8 @@ namespace likewise::kernels {
 /// summed in one fixed order: the same bits on every instruction set.
 [[nodiscard]] double exact_dot(const float* a, const float* b, Index length);
 
+/// out[r] = exact_dot(query, rows + r * stride, length) for `count` rows.
+void exact_dots(const float* query, const float* rows, Index stride, Index length, Index count,
+                double* out);
+
 }  // namespace likewise::kernels
