@@ -16,14 +16,15 @@
 namespace likewise {
 namespace {
 
-constexpr std::size_t kViewers = 2400;
-constexpr double kUsualViewings = 36.5;  // the median viewer's films
+constexpr std::size_t kViewers = 2900;
+constexpr double kUsualViewings = 32.0;  // the median viewer's films, with two genres
 constexpr double kViewingsSigma = 0.55;
 constexpr std::size_t kFewestViewings = 5;
-constexpr double kPopularitySigma = 0.7;
-constexpr double kDecadeWidth = 0.7;  // in decades: how far from the favourite a taste reaches
-constexpr double kCurious = 0.02;     // the fit of a film that is nothing like the taste
-constexpr double kSecondGenreShare = 0.4;
+constexpr double kPopularitySigma = 0.8;
+constexpr double kDecadeWidth = 0.9;  // in decades: how far from the favourite a taste reaches
+constexpr double kCurious = 0.006;    // the fit of a film that is nothing like the taste
+constexpr double kOneGenre = 0.2;  // of the viewers: they run out of films, so watch half as many
+constexpr double kSecondGenreShare = 0.7;
 
 /// What is on, by film.
 struct Programme {
@@ -80,7 +81,8 @@ Taste draw_taste(const Programme& programme, CounterRandom& random) {
   const std::size_t home = random.below(programme.films.size());
   const std::size_t genre = programme.genres[home];
   Taste taste{genre, genre, programme.films[home].year / 10 * 10};
-  if (random.uniform() < 0.5) taste.second = random.below(genre_words().size());
+  const std::size_t genres = genre_words().size();
+  if (random.uniform() >= kOneGenre) taste.second = (genre + 1 + random.below(genres - 1)) % genres;
   return taste;
 }
 
@@ -106,7 +108,7 @@ double fit(const Taste& taste, const Programme& programme, std::size_t film) {
 
 /// Once, and again with a chance that grows with the fit.
 float times_watched(double fit, CounterRandom& random) {
-  const double again = 0.1 + 0.5 * std::min(1.0, fit);
+  const double again = 0.03 + 0.55 * std::min(1.0, fit);
   int times = 1;
   while (times < 20 && random.uniform() < again) ++times;
   return static_cast<float>(times);
@@ -129,8 +131,8 @@ void watch(Index viewer, const Taste& taste, const Programme& programme, Counter
   }
   std::sort(candidates.begin(), candidates.end(),
             [](const Candidate& a, const Candidate& b) { return a.wait < b.wait; });
-  const auto wanted =
-      static_cast<std::size_t>(kUsualViewings * std::exp(kViewingsSigma * random.normal()));
+  const double usual = taste.second == taste.genre ? 0.5 * kUsualViewings : kUsualViewings;
+  const auto wanted = static_cast<std::size_t>(usual * std::exp(kViewingsSigma * random.normal()));
   candidates.resize(std::clamp(wanted, kFewestViewings, films / 2));
   for (const Candidate& c : candidates) {
     entries.push_back({viewer, c.film, times_watched(c.fit, random)});
