@@ -29,27 +29,28 @@ enum class Precision { kAuto, kFp32, kTf32, kBf16, kFp16 };
 
 struct AlsParams {
   Feedback feedback = Feedback::kImplicit;
-  int factors = 64;                ///< f, 1 to 4096
-  int iterations = 15;             ///< both sides once each; 0 leaves the first factors
-  double regularization = 0.01;    ///< lambda, >= 0
+  int factors = 64;              ///< f, 1 to 4096
+  int iterations = 15;           ///< both sides once each; 0 leaves the first factors
+  double regularization = 0.01;  ///< lambda, >= 0
   /// nu in lambda_row = lambda (count + w0 * rows of the other side)^nu for implicit feedback, and
   /// lambda count^nu for explicit: 0 is plain lambda, 1 is ALS-WR. In [0, 1].
   double regularization_exponent = 0.0;
-  double alpha = 1.0;              ///< confidence per unit of value, > 0
+  double alpha = 1.0;  ///< confidence per unit of value, > 0
   Confidence confidence = Confidence::kLinear;
-  double epsilon = 1.0;            ///< scale of the log confidence, > 0
+  double epsilon = 1.0;  ///< scale of the log confidence, > 0
   /// w0 of Rendle's iALS, > 0: every missing cell weighs w0, every observed one 1 + w0, values and
   /// alpha only tell likes from dislikes. Absent: Hu's form, missing cells weigh 1.
   std::optional<double> unobserved_weight{};
-  bool biases = true;              ///< explicit only: learn global mean, user and item biases
-  double init_stddev = 0.1;        ///< first factors are normal(0, init_stddev / sqrt(f))
+  bool biases = true;        ///< explicit only: learn global mean, user and item biases
+  double init_stddev = 0.1;  ///< first factors are normal(0, init_stddev / sqrt(f))
   AlsSolverKind solver = AlsSolverKind::kAuto;
-  int cg_steps = 3;                ///< steps per row and half-step of kCg, 1 to 1000
-  /// kCg: a row also stops once its residual is this small relative to its right-hand side; 0 = off.
+  int cg_steps = 3;  ///< steps per row and half-step of kCg, 1 to 1000
+  /// kCg: a row also stops once its residual is this small relative to its right-hand side; 0 =
+  /// off.
   double cg_tolerance = 0.0;
   Precision precision = Precision::kAuto;
-  double tolerance = 0.0;          ///< stop when the objective falls by less than this share; 0 = off
-  int patience = 0;                ///< stop after this many iterations without a better validation; 0 = off
+  double tolerance = 0.0;  ///< stop when the objective falls by less than this share; 0 = off
+  int patience = 0;        ///< stop after this many iterations without a better validation; 0 = off
   std::uint64_t seed = 42;
 
   /// Good starting values for a kind of feedback: explicit ratings want ALS-WR (nu = 1) and a
@@ -70,28 +71,28 @@ struct AlsIteration {
 
 /// A metric that the caller computes from the factors after each iteration.
 struct Validation {
-  std::string metric;                                   ///< e.g. "ndcg@10"
+  std::string metric;  ///< e.g. "ndcg@10"
   bool higher_is_better = true;
-  std::function<double(const Factors&)> evaluate;       ///< empty: no validation
+  std::function<double(const Factors&)> evaluate;  ///< empty: no validation
 };
 
 /// Where training goes on from, and what it hands back between iterations.
 struct AlsRun {
   RunControl control;
   Validation validation;
-  const Factors* start = nullptr;    ///< first factors; absent: drawn from the seed
-  int completed_iterations = 0;      ///< iterations already in `start` (resume)
-  std::vector<AlsIteration> history; ///< their reports (resume)
+  const Factors* start = nullptr;     ///< first factors; absent: drawn from the seed
+  int completed_iterations = 0;       ///< iterations already in `start` (resume)
+  std::vector<AlsIteration> history;  ///< their reports (resume)
   /// Called after every iteration with its report and the factors (valid during the call only):
   /// progress lines, checkpoints.
   std::function<void(const AlsIteration&, const Factors&)> on_iteration;
 };
 
 struct AlsResult {
-  Factors factors;                   ///< of the best iteration by validation, else of the last
+  Factors factors;  ///< of the best iteration by validation, else of the last
   std::vector<AlsIteration> iterations;
-  int best_iteration = 0;            ///< whose factors these are
-  std::string stop_reason;           ///< "iterations", "tolerance" or "patience"
+  int best_iteration = 0;   ///< whose factors these are
+  std::string stop_reason;  ///< "iterations", "tolerance" or "patience"
 };
 
 /// Trains on `by_user` (users x items). Deterministic in (matrix, params): neither threads nor the

@@ -3,7 +3,8 @@
 ///
 /// Unlike std::vector it can be left uninitialised (a 20-million-entry matrix is written once, not
 /// twice), asks for huge pages when it is large, and can stand over memory that somebody else keeps
-/// alive, such as a mapped model file. Throws Error(kOutOfMemory) with the size when it cannot grow.
+/// alive, such as a mapped model file. Throws Error(kOutOfMemory) with the size when it cannot
+/// grow.
 #pragma once
 
 #include <cstddef>

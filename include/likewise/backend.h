@@ -2,7 +2,8 @@
 /// Backends do the heavy work on a device; algorithms know their jobs, never their devices.
 ///
 /// The seam is coarse: one call is half an epoch or a whole batch of queries, so a device keeps its
-/// own copies between calls. `reference` (plain loops, double precision) is the oracle for all others.
+/// own copies between calls. `reference` (plain loops, double precision) is the oracle for all
+/// others.
 #pragma once
 
 #include <memory>
@@ -67,8 +68,8 @@ class Scorer {
 class Backend {
  public:
   virtual ~Backend() = default;
-  [[nodiscard]] virtual std::string_view name() const = 0;       ///< "reference", "cpu", "cuda:0"
-  [[nodiscard]] virtual std::string description() const = 0;     ///< for people: model, ISA, threads
+  [[nodiscard]] virtual std::string_view name() const = 0;    ///< "reference", "cpu", "cuda:0"
+  [[nodiscard]] virtual std::string description() const = 0;  ///< for people: model, ISA, threads
 
   /// `by_user` must outlive the job; `start` is copied. `params` are valid (validate() passed).
   [[nodiscard]] virtual std::unique_ptr<AlsSolver> make_als_solver(const CsrView& by_user,

@@ -16,7 +16,7 @@ struct ProgressUpdate {
   std::string_view stage;  ///< e.g. "read", "train", "recommend"
   Offset done = 0;
   Offset total = 0;
-  std::string_view unit;   ///< e.g. "rows", "iterations"
+  std::string_view unit;  ///< e.g. "rows", "iterations"
 };
 
 /// Passed down into long work. Both members may stay empty. `on_progress` is called from one thread

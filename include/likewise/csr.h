@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 /// Sparse rows (compressed sparse rows): `CsrMatrix` owns, `CsrView` borrows.
 ///
-/// Invariant, checked once by `validate()` where data enters: `offsets` has rows + 1 entries, starts
-/// at 0 and never falls; within a row the columns rise strictly (sorted, no duplicates) and lie in
-/// [0, cols); every value is finite.
+/// Invariant, checked once by `validate()` where data enters: `offsets` has rows + 1 entries,
+/// starts at 0 and never falls; within a row the columns rise strictly (sorted, no duplicates) and
+/// lie in [0, cols); every value is finite.
 #pragma once
 
 #include <span>

@@ -3,7 +3,8 @@
 ///
 ///     score(u, i) = global_mean + user_bias[u] + item_bias[i] + x_u . y_i
 ///
-/// where missing biases count as 0. A popularity model is the case of 0 factors and item biases only.
+/// where missing biases count as 0. A popularity model is the case of 0 factors and item biases
+/// only.
 #pragma once
 
 #include "likewise/array.h"
@@ -13,10 +14,10 @@
 namespace likewise {
 
 struct Factors {
-  Matrix users;             ///< x, users x factors
-  Matrix items;             ///< y, items x factors
-  Array<float> user_bias;   ///< empty, or one per user
-  Array<float> item_bias;   ///< empty, or one per item
+  Matrix users;            ///< x, users x factors
+  Matrix items;            ///< y, items x factors
+  Array<float> user_bias;  ///< empty, or one per user
+  Array<float> item_bias;  ///< empty, or one per item
   float global_mean = 0.0F;
 
   [[nodiscard]] Matrix& side(Side s) { return s == Side::kUsers ? users : items; }

@@ -40,7 +40,8 @@ class IdMap {
   /// The id of an index in [0, size()), as text.
   [[nodiscard]] std::string name(Index index) const;
 
-  /// Raw content, for writing a model: integers() for integer maps, chars() and offsets() otherwise.
+  /// Raw content, for writing a model: integers() for integer maps, chars() and offsets()
+  /// otherwise.
   [[nodiscard]] std::span<const std::int64_t> integers() const { return integers_.span(); }
   [[nodiscard]] std::span<const char> chars() const { return chars_.span(); }
   [[nodiscard]] std::span<const Offset> offsets() const { return offsets_.span(); }
@@ -60,7 +61,8 @@ class IdMap {
   Array<Offset> offsets_;
 };
 
-/// The integer that `text` spells canonically (no sign "+", no leading zeros, in range), or nothing.
+/// The integer that `text` spells canonically (no sign "+", no leading zeros, in range), or
+/// nothing.
 [[nodiscard]] std::optional<std::int64_t> canonical_integer(std::string_view text);
 
 }  // namespace likewise

@@ -13,8 +13,8 @@ namespace likewise {
 struct Interactions {
   IdMap users;
   IdMap items;
-  CsrMatrix by_user;           ///< users.size() x items.size()
-  Array<std::int64_t> times;   ///< empty, or seconds since 1970 beside by_user's entries
+  CsrMatrix by_user;          ///< users.size() x items.size()
+  Array<std::int64_t> times;  ///< empty, or seconds since 1970 beside by_user's entries
 
   [[nodiscard]] bool has_times() const { return !times.empty(); }
 };

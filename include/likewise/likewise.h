@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-/// All of likewise in one include. Reading order: interactions, als, model, recommender, evaluation.
+/// All of likewise in one include. Reading order: interactions, als, model, recommender,
+/// evaluation.
 #pragma once
 
 #include "likewise/als.h"

@@ -2,7 +2,8 @@
 /// Dense row-major float32 matrices: `Matrix` owns, `MatrixView` borrows.
 ///
 /// Rows are 64-byte aligned and padded with zeros to a multiple of 16 numbers, so that kernels read
-/// whole vectors. Whoever writes rows keeps the padding zero. A matrix may have 0 rows or 0 columns.
+/// whole vectors. Whoever writes rows keeps the padding zero. A matrix may have 0 rows or 0
+/// columns.
 #pragma once
 
 #include <span>
@@ -51,7 +52,9 @@ class Matrix {
   [[nodiscard]] float* data() { return values_.data(); }
   [[nodiscard]] const float* data() const { return values_.data(); }
   [[nodiscard]] float* row(Index i) { return data() + static_cast<Offset>(i) * stride_; }
-  [[nodiscard]] const float* row(Index i) const { return data() + static_cast<Offset>(i) * stride_; }
+  [[nodiscard]] const float* row(Index i) const {
+    return data() + static_cast<Offset>(i) * stride_;
+  }
   [[nodiscard]] std::span<float> row_span(Index i) {
     return {row(i), static_cast<std::size_t>(cols_)};
   }

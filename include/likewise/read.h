@@ -81,8 +81,8 @@ struct ReadSummary {
                                              const RunControl& control = {});
 
 /// Calls `visit` with every line of a text file, without its line end ("\n" or "\r\n"), and its
-/// number from 1. Plain, gzip or zstd like read_interactions; "-" reads standard input; a UTF-8 byte
-/// order mark is left out. Memory stays bounded. Errors: kNotFound, kIo, kBadData.
+/// number from 1. Plain, gzip or zstd like read_interactions; "-" reads standard input; a UTF-8
+/// byte order mark is left out. Memory stays bounded. Errors: kNotFound, kIo, kBadData.
 void for_each_line(const std::string& path,
                    const std::function<void(std::string_view line, Offset number)>& visit);
 

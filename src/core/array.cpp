@@ -1,11 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "likewise/array.h"
 
-#include <sys/mman.h>
-
 #include <cstdlib>
 #include <cstring>
 #include <limits>
+#include <sys/mman.h>
 
 #include <fmt/format.h>
 
@@ -18,9 +17,10 @@ constexpr std::size_t kAlignment = 64;
 constexpr std::size_t kHugePage = std::size_t{2} << 20;
 
 [[noreturn]] void throw_too_large(std::size_t count, std::size_t size_of_one) {
-  throw Error(ErrorKind::kOutOfMemory,
-              fmt::format("cannot allocate {} elements of {} bytes ({:.2f} GiB)", count, size_of_one,
-                          static_cast<double>(count) * static_cast<double>(size_of_one) / (1 << 30)));
+  throw Error(
+      ErrorKind::kOutOfMemory,
+      fmt::format("cannot allocate {} elements of {} bytes ({:.2f} GiB)", count, size_of_one,
+                  static_cast<double>(count) * static_cast<double>(size_of_one) / (1 << 30)));
 }
 
 }  // namespace

@@ -26,7 +26,8 @@ std::string row_fault(const CsrView& m, Index row) {
     if (i > 0 && columns[i] <= columns[i - 1]) {
       return fmt::format("column {} follows column {}", columns[i], columns[i - 1]);
     }
-    if (!std::isfinite(values[i])) return fmt::format("the value of column {} is not finite", columns[i]);
+    if (!std::isfinite(values[i]))
+      return fmt::format("the value of column {} is not finite", columns[i]);
   }
   return {};
 }
@@ -41,7 +42,8 @@ void validate(const CsrView& m, const char* what) {
   if (m.rows == 0) return;
   if (m.offsets[0] != 0) fail("the first offset is not 0");
   for (Index row = 0; row < m.rows; ++row) {
-    if (m.offsets[row + 1] < m.offsets[row]) fail(fmt::format("the offset after row {} falls", row));
+    if (m.offsets[row + 1] < m.offsets[row])
+      fail(fmt::format("the offset after row {} falls", row));
   }
   std::atomic<Index> first_bad{m.rows};
   parallel_for(m.rows, 4096, [&](Offset row) {
@@ -56,11 +58,12 @@ void validate(const CsrView& m, const char* what) {
 
 CsrMatrix transpose(const CsrView& m) {
   const Offset nnz = m.nnz();
-  CsrMatrix t{m.cols, m.rows, Array<Offset>(Offset{m.cols} + 1),
-              Array<Index>::uninitialized(nnz), Array<float>::uninitialized(nnz)};
+  CsrMatrix t{m.cols, m.rows, Array<Offset>(Offset{m.cols} + 1), Array<Index>::uninitialized(nnz),
+              Array<float>::uninitialized(nnz)};
 
-  // Parts of rows, each with about the same number of entries; part p counts its entries per column,
-  // the counts become its write positions, so every entry's place is fixed by the matrix alone.
+  // Parts of rows, each with about the same number of entries; part p counts its entries per
+  // column, the counts become its write positions, so every entry's place is fixed by the matrix
+  // alone.
   const int parts = static_cast<int>(std::clamp<Offset>(
       std::min<Offset>(thread_count(), nnz / std::max<Offset>(1, Offset{m.cols} / 2)), 1, 64));
   std::vector<Index> part_begin(static_cast<std::size_t>(parts) + 1, m.rows);
@@ -73,7 +76,8 @@ CsrMatrix transpose(const CsrView& m) {
   parallel_for(parts, 1, [&](Offset p) {
     auto& counts = next[static_cast<std::size_t>(p)] = Array<Offset>(m.cols);
     const Offset end = m.rows == 0 ? 0 : m.offsets[part_begin[static_cast<std::size_t>(p) + 1]];
-    for (Offset i = m.rows == 0 ? 0 : m.offsets[part_begin[static_cast<std::size_t>(p)]]; i < end; ++i) {
+    for (Offset i = m.rows == 0 ? 0 : m.offsets[part_begin[static_cast<std::size_t>(p)]]; i < end;
+         ++i) {
       ++counts[m.columns[i]];
     }
   });

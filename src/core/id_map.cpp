@@ -15,9 +15,8 @@ namespace {
 
 Index checked_size(Offset size) {
   if (size > std::numeric_limits<Index>::max()) {
-    throw Error(ErrorKind::kBadData,
-                fmt::format("{} different ids: at most {} are supported", size,
-                            std::numeric_limits<Index>::max()));
+    throw Error(ErrorKind::kBadData, fmt::format("{} different ids: at most {} are supported", size,
+                                                 std::numeric_limits<Index>::max()));
   }
   return static_cast<Index>(size);
 }
@@ -69,7 +68,8 @@ IdMap IdMap::from_sorted_text(Array<char> chars, Array<Offset> offsets) {
   map.offsets_ = std::move(offsets);
   for (Index i = 1; i < map.size_; ++i) {
     if (map.text(i) <= map.text(i - 1)) {
-      throw Error(ErrorKind::kBadData, fmt::format("text id {} does not sort after id {}", i, i - 1));
+      throw Error(ErrorKind::kBadData,
+                  fmt::format("text id {} does not sort after id {}", i, i - 1));
     }
   }
   return map;

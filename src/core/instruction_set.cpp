@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
+#include "core/instruction_set.h"
+
 #include <cstdlib>
 #include <string>
 #include <string_view>
@@ -7,7 +9,6 @@
 #include <hwy/highway.h>
 #include <hwy/targets.h>
 
-#include "core/instruction_set.h"
 #include "likewise/control.h"
 #include "likewise/error.h"
 
@@ -20,7 +21,7 @@ struct Level {
   std::int64_t targets;
 };
 constexpr Level kLevels[] = {
-    {"scalar", HWY_STATIC_TARGET}, {"sse4", HWY_SSE4},  {"avx2", HWY_AVX2},
+    {"scalar", HWY_STATIC_TARGET}, {"sse4", HWY_SSE4}, {"avx2", HWY_AVX2},
     {"avx512", HWY_AVX3},          {"neon", HWY_NEON},
 };
 

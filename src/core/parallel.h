@@ -17,9 +17,8 @@ namespace likewise {
 template <class Body>
 void parallel_blocks(Offset n, Offset block, const Body& body) {
   const Offset blocks = (n + block - 1) / block;
-  tbb::parallel_for(Offset{0}, blocks, [&](Offset b) {
-    body(b * block, std::min(n, (b + 1) * block), b);
-  });
+  tbb::parallel_for(Offset{0}, blocks,
+                    [&](Offset b) { body(b * block, std::min(n, (b + 1) * block), b); });
 }
 
 /// Calls body(i) for every i in [0, n); `grain` calls make one task.

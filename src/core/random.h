@@ -2,7 +2,8 @@
 /// Counter-based random numbers: the n-th number of a stream is a pure function of (key, n), so any
 /// thread, backend or machine can draw any part of a stream in any order.
 ///
-/// Philox4x32-10: Salmon, Moraes, Dror, Shaw, "Parallel random numbers: as easy as 1, 2, 3", SC 2011.
+/// Philox4x32-10: Salmon, Moraes, Dror, Shaw, "Parallel random numbers: as easy as 1, 2, 3", SC
+/// 2011.
 #pragma once
 
 #include <array>

@@ -4,7 +4,8 @@
 namespace likewise {
 namespace {
 
-// clang-format off: word lists read better filled than one to a line
+// Word lists read better filled than one to a line:
+// clang-format off
 
 constexpr std::string_view kWesternPatterns[] = {
     "The {A} of {B}",       "Sundown at {B}",      "A {C} for the {A}",     "The {A}'s {C}",

@@ -72,8 +72,8 @@ Fit fit_of(Delimiter delimiter, const std::vector<std::string_view>& lines) {
 }
 
 /// The delimiter by which most lines have the same number of fields; of several, the one with the
-/// most fields; then the earlier one in this list. Spaces come into question only where nothing else
-/// fits as well: they are also parts of names.
+/// most fields; then the earlier one in this list. Spaces come into question only where nothing
+/// else fits as well: they are also parts of names.
 Delimiter detect_delimiter(const std::vector<std::string_view>& lines, const std::string& file) {
   constexpr Delimiter kCandidates[] = {{Delimiter::kByte, '\t'}, {Delimiter::kDoubleColon, ':'},
                                        {Delimiter::kByte, ','},  {Delimiter::kByte, ';'},

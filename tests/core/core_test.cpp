@@ -29,7 +29,8 @@ TEST(Matrix, RowsArePaddedWithZeros) {
 }
 
 TEST(Csr, TransposeTwiceIsTheSame) {
-  for (const auto& [rows, cols] : {std::pair{0, 0}, {1, 1}, {0, 5}, {5, 0}, {70, 3}, {3, 70}, {400, 90}}) {
+  for (const auto& [rows, cols] :
+       {std::pair{0, 0}, {1, 1}, {0, 5}, {5, 0}, {70, 3}, {3, 70}, {400, 90}}) {
     const CsrMatrix m = test::random_csr(rows, cols, 7.0);
     const CsrMatrix t = transpose(m.view());
     validate(t.view(), "transpose");
