@@ -178,11 +178,11 @@ class ByteEstimator final : public Estimator {
         std::sqrt(squares) * double{scale} * (1.0 + 1e-6), kShift * sum};
   }
 
-  /// At most x, less two units for the rounding of biases and of x itself; ends are saturated.
+  /// At most x - 2: room for the rounding of biases and of x itself; ends are saturated.
   static std::int32_t to_integer(double x) {
     constexpr double kLowest = std::numeric_limits<std::int32_t>::min();
     constexpr double kHighest = std::numeric_limits<std::int32_t>::max();
-    return static_cast<std::int32_t>(std::clamp(std::floor(x) - 2.0, kLowest, kHighest));
+    return static_cast<std::int32_t>(std::clamp(x - 3.0, kLowest, kHighest));
   }
 
   const ByteTable& table_;

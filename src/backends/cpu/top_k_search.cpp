@@ -19,6 +19,9 @@ constexpr Index kWidth = kernels::kPanelItems;
 // cost a query 1 KiB. Hits further back look into the excluded row.
 constexpr Index kMarkedPanels = 128;
 
+// A query that is done is still passed over panel by panel; leaving the block may wait a little.
+constexpr Index kDropEvery = 4;
+
 constexpr std::uint64_t bit(Index place) { return std::uint64_t{1} << place; }
 
 /// |q| norm + bias, rounded up.
@@ -57,10 +60,12 @@ TopKSearch::TopKSearch(const TopKTask& task, Index first, Index count, Index k)
   for (Index q = 0; q < count; ++q) {
     Query& one = query(q);
     one.row = task.queries.row(first + q);
-    one.norm = norm_above(one.row, task.queries.cols);
-    if (!std::isfinite(one.norm)) {
+    const float norm = norm_above(one.row, task.queries.cols);
+    if (!std::isfinite(norm)) {
       throw Error(ErrorKind::kInvalidArgument, fmt::format("query {} is not finite", first + q));
     }
+    norms_[static_cast<std::size_t>(q)] = norm;
+    lowest_[static_cast<std::size_t>(q)] = -std::numeric_limits<float>::infinity();
     one.best.reset(static_cast<std::size_t>(k));
     if (filtered) mark_excluded(q);
     active_.push_back(q);
@@ -94,27 +99,34 @@ void TopKSearch::run(TopKResult& result) {
 }
 
 /// A true score below this cannot be an answer: its rounded value is below the worst one kept.
-float TopKSearch::threshold(const Query& query) {
-  if (!query.best.full()) return -std::numeric_limits<float>::infinity();
-  const float worst = query.best.worst().score;
-  return worst - (std::abs(worst) * 0x1p-22F + std::numeric_limits<float>::min());
+void TopKSearch::update_threshold(Index q) {
+  const TopList& best = query(q).best;
+  if (!best.full()) return;
+  const float worst = best.worst().score;
+  lowest_[static_cast<std::size_t>(q)] =
+      worst - (std::abs(worst) * 0x1p-22F + std::numeric_limits<float>::min());
 }
 
 void TopKSearch::drop_finished(Index panel) {
+  if (panel % kDropEvery != 0) return;
   const ScoreBound& rest = panels_.rest_bound(panel);
-  std::erase_if(active_,
-                [&](Index q) { return largest_score(query(q).norm, rest) < threshold(query(q)); });
+  std::erase_if(active_, [&](Index q) {
+    const auto at = static_cast<std::size_t>(q);
+    return largest_score(norms_[at], rest) < lowest_[at];
+  });
 }
 
 void TopKSearch::select(Index panel) {
   const ScoreBound& bound = panels_.panel_bound(panel);
-  selected_.clear();
+  selected_.resize(active_.size());
+  std::size_t count = 0;
   for (const Index q : active_) {
-    const float lowest = threshold(query(q));
-    if (largest_score(query(q).norm, bound) < lowest) continue;
-    thresholds_[selected_.size()] = lowest;
-    selected_.push_back(q);
+    const auto at = static_cast<std::size_t>(q);
+    thresholds_[count] = lowest_[at];
+    selected_[count] = q;
+    count += largest_score(norms_[at], bound) >= lowest_[at] ? 1 : 0;
   }
+  selected_.resize(count);
 }
 
 void TopKSearch::scan(Index panel) {
@@ -143,6 +155,7 @@ void TopKSearch::collect(Index q, Index panel, std::uint64_t hits) {
     ++rescored_;
     one.best.offer({exact_score(task_.table, one.row, item), item});
   }
+  update_threshold(q);
 }
 
 }  // namespace likewise

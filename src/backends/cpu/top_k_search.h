@@ -62,18 +62,17 @@ class TopKSearch {
  private:
   struct Query {
     const float* row = nullptr;
-    float norm = 0.0F;
     std::span<const Index> excluded;
     TopList best;
   };
 
   void mark_excluded(Index q);
   void drop_finished(Index panel);
+  void update_threshold(Index q);
   void select(Index panel);
   void scan(Index panel);
   void collect(Index q, Index panel, std::uint64_t hits);
   [[nodiscard]] std::uint64_t excluded_places(Index q, Index panel) const;
-  [[nodiscard]] static float threshold(const Query& query);
   [[nodiscard]] Query& query(Index q) { return queries_[static_cast<std::size_t>(q)]; }
 
   const TopKTask& task_;
@@ -81,11 +80,13 @@ class TopKSearch {
   Index first_;
   Index marked_panels_;  ///< panels whose excluded places are bits; later ones search
   std::vector<Query> queries_;
-  std::vector<std::uint64_t> marks_;  ///< marked_panels_ words a query
+  std::array<float, kQueries> norms_{};
+  std::array<float, kQueries> lowest_{};  ///< true scores below cannot be answers any more
+  std::vector<std::uint64_t> marks_;      ///< marked_panels_ words a query
   std::unique_ptr<Estimator> estimator_;
-  std::vector<Index> active_;    ///< queries that may still change
-  std::vector<Index> selected_;  ///< those that have to see the current panel
-  std::array<float, kQueries> thresholds_{};
+  std::vector<Index> active_;                 ///< queries that may still change
+  std::vector<Index> selected_;               ///< those that have to see the current panel
+  std::array<float, kQueries> thresholds_{};  ///< lowest_ of the selected
   std::array<std::uint64_t, kQueries> hits_{};
   Offset scanned_ = 0;
   Offset rescored_ = 0;
