@@ -16,6 +16,7 @@ std::string wrapped(const std::string& text) {
   std::size_t column = kNameColumn;
   for (std::string word; words >> word;) {
     if (column + word.size() > kWidth) {
+      out.erase(out.find_last_not_of(' ') + 1);
       out += "\n" + std::string(kNameColumn, ' ');
       column = kNameColumn;
     }
@@ -37,8 +38,17 @@ std::string HelpFormatter::make_usage(const CLI::App* app, std::string name) con
   return "\n" + CLI::Formatter::make_usage(app, std::move(name));
 }
 
+std::string HelpFormatter::make_help(const CLI::App* app, std::string name,
+                                     CLI::AppFormatMode mode) const {
+  std::string text = CLI::Formatter::make_help(app, std::move(name), mode);
+  for (std::size_t at = 0; (at = text.find("\n\n\n", at)) != std::string::npos;) text.erase(at, 1);
+  return text;
+}
+
 std::string HelpFormatter::make_option(const CLI::Option* option, bool is_positional) const {
   std::string name = "  " + make_option_name(option, is_positional);
+  if (const std::size_t comma = name.find(','); comma != std::string::npos)
+    name.insert(comma + 1, " ");
   if (!is_positional && option->get_type_size() != 0) name += " " + option->get_type_name();
   std::string text = option->get_description();
   if (!option->get_default_str().empty()) text += " [" + option->get_default_str() + "]";

@@ -85,8 +85,12 @@ CLI::Option* add_output_option(CLI::App& app, std::string& path, const std::stri
 
 std::shared_ptr<const Backend> open_device(const Common& common, Progress& progress) {
   auto backend = open_backend(common.device);
-  progress.say(fmt::format("device: {}", backend->description()));
+  progress.say("device: " + device_text(*backend));
   return backend;
+}
+
+std::string device_text(const Backend& backend) {
+  return fmt::format("{} ({})", backend.name(), backend.description());
 }
 
 Interactions read_with_report(const std::string& path, const ReadOptions& options,

@@ -78,6 +78,9 @@ CLI::Option* add_output_option(CLI::App& app, std::string& path, const std::stri
 /// Opens the device and says which one it is.
 [[nodiscard]] std::shared_ptr<const Backend> open_device(const Common& common, Progress& progress);
 
+/// "cpu (AVX3 kernels, 2 threads)".
+[[nodiscard]] std::string device_text(const Backend& backend);
+
 /// Reads interactions in a stage of their own and says what was met (sizes, merged and dropped
 /// rows).
 [[nodiscard]] Interactions read_with_report(const std::string& path, const ReadOptions& options,

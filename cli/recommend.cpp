@@ -199,7 +199,7 @@ Run add_recommend(CLI::App& app) {
   add_who(app, *verb);
   app.add_option("-n", verb->n, "Items per user")
       ->type_name("N")
-      ->check(CLI::Range(1, 1'000'000))
+      ->check(CLI::Range(1, 1'000'000).description(""))
       ->capture_default_str();
   app.add_flag("--include-seen", verb->include_seen, "Also items that the user has already");
   app.add_option("--allow", verb->allow_path, "Only items of this file (one id per line)")

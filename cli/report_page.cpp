@@ -131,7 +131,7 @@ std::string comparison_section(const Report& report) {
     body += table_row(report.comparison[r], "td");
   }
   return section("Against the baseline", "On held-out interactions; more is better.",
-                 body + "</table>\n");
+                 body + "</table>\n", "wide");
 }
 
 std::string parameters_section(const Report& report) {

@@ -86,7 +86,7 @@ Run add_similar(CLI::App& app) {
   what->require_option(1);
   app.add_option("-n", verb->n, "Answers per item or user")
       ->type_name("N")
-      ->check(CLI::Range(1, 1'000'000))
+      ->check(CLI::Range(1, 1'000'000).description(""))
       ->capture_default_str();
   add_choice<SimilarityMetric>(
       app, "--metric", {{"cosine", SimilarityMetric::kCosine}, {"dot", SimilarityMetric::kDot}},

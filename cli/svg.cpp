@@ -209,8 +209,8 @@ std::string draw(const LineChart& chart) {
 
 std::string draw(const std::vector<Bar>& bars) {
   constexpr double kRow = 26;
-  constexpr double kLabels = 130;
-  constexpr double kTexts = 70;
+  constexpr double kLabels = 186;
+  constexpr double kTexts = 62;
   double largest = 0;
   for (const Bar& bar : bars) largest = std::max(largest, bar.value);
   const double height = kRow * static_cast<double>(bars.size()) + 6;
@@ -219,7 +219,7 @@ std::string draw(const std::vector<Bar>& bars) {
     const double y = kRow * static_cast<double>(b) + 4;
     const double share = largest > 0 ? bars[b].value / largest : 0;
     const double width = std::max(1.5, share * (kWidth - kLabels - kTexts));
-    out += svg_text(kLabels - 8, y + 14, "end", shortened(bars[b].label, 19));
+    out += svg_text(kLabels - 8, y + 14, "end", shortened(bars[b].label, 25));
     out += fmt::format(
         "<rect class='b' x='{}' y='{:.1f}' width='{:.1f}' height='18' "
         "rx='3'><title>{}</title></rect>\n",

@@ -136,7 +136,7 @@ void add_keeping_options(CLI::App& app, Train& verb) {
           ->group(kGroup);
   app.add_option("--checkpoint-every", verb.checkpointing.every, "Iterations between checkpoints")
       ->type_name("N")
-      ->check(CLI::Range(1, 1'000'000))
+      ->check(CLI::Range(1, 1'000'000).description(""))
       ->needs(checkpoint)
       ->capture_default_str()
       ->group(kGroup);

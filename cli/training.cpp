@@ -2,11 +2,13 @@
 #include "training.h"
 
 #include <algorithm>
+#include <filesystem>
 
 #include <fmt/format.h>
 
 #include "likewise/popularity.h"
 #include "nearest.h"
+#include "options.h"
 
 namespace likewise::cli {
 namespace {
@@ -31,6 +33,19 @@ Validation make_validation(const Model& model, const std::shared_ptr<const Backe
     return evaluate(recommender, *test, options, {}, Progress::stop_control()).metrics.at(text);
   };
   return {data.metric.text, higher_is_better(data.metric.name), measure};
+}
+
+/// Trains; an interrupt says how to go on when there is a checkpoint.
+AlsResult run_als(const Model& model, const Backend& backend, const AlsRun& run,
+                  const std::string& checkpoint) {
+  try {
+    return train_als(model.history.view(), model.als, backend, run);
+  } catch (const Error& error) {
+    if (error.kind() != ErrorKind::kCancelled || !std::filesystem::exists(checkpoint)) throw;
+    throw Error(
+        ErrorKind::kCancelled,
+        fmt::format("interrupted; `--resume {}` goes on from the last checkpoint", checkpoint));
+  }
 }
 
 }  // namespace
@@ -65,7 +80,7 @@ std::shared_ptr<Model> start_model(Interactions data, const std::string& algorit
   model->als = params;
   model->provenance.source = source;
   model->provenance.created = utc_now();
-  model->provenance.device = backend.description();
+  model->provenance.device = device_text(backend);
   return model;
 }
 
@@ -86,7 +101,7 @@ std::string train_als_model(const std::shared_ptr<Model>& model,
       save_checkpoint(*model, factors, reports, checkpointing.path);
     }
   };
-  AlsResult result = train_als(model->history.view(), model->als, *backend, run);
+  AlsResult result = run_als(*model, *backend, run, checkpointing.path);
   model->factors = std::move(result.factors);
   model->iterations = std::move(result.iterations);
   model->best_iteration = result.best_iteration;

@@ -1,0 +1,93 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Help, versions and wrong usage."""
+import json
+import os
+import platform
+
+import pytest
+
+VERBS = ["demo", "generate", "split", "train", "evaluate", "predict", "recommend", "similar", "info"]
+
+
+def test_general_help_lists_every_verb(program):
+    for arguments in ([], ["--help"], ["-h"], ["help"]):
+        text = program(*arguments).stdout
+        for verb in VERBS:
+            assert f"\n  {verb} " in text
+
+
+def test_version(program):
+    assert program("--version").stdout.startswith("likewise 0.")
+
+
+@pytest.mark.parametrize("verb", VERBS)
+def test_every_verb_explains_itself_with_an_example(program, verb):
+    done = program(verb, "--help")
+    assert f"\n  likewise {verb}" in done.stdout.split("Examples:")[1]
+    assert max(map(len, done.stdout.splitlines())) <= 100
+    assert done.stderr == ""
+    assert program("help", verb).stdout == done.stdout
+
+
+def test_training_help_shows_defaults(program):
+    text = program("train", "--help").stdout
+    for part in ("--factors N", "[64]", "--regularization-exponent X", "--cg-steps N", "[auto]"):
+        assert part in text
+
+
+def test_a_mistyped_verb_gets_the_nearest(program):
+    assert "did you mean train?" in program("trian", exit_code=2).stderr
+    assert "did you mean" not in program("zzzzzzzz", exit_code=2).stderr
+
+
+def test_a_mistyped_option_gets_the_nearest(program):
+    stderr = program("train", "x", "-o", "y", "--factor", "3", exit_code=2).stderr
+    assert "--factor'" in stderr and "did you mean --factors?" in stderr
+    assert "likewise train --help" in stderr
+
+
+@pytest.mark.parametrize(
+    "arguments, named",
+    [
+        (["train"], "RATINGS"),
+        (["train", "x"], "--output"),
+        (["train", "x", "-o", "y", "--feedback", "implict"], "did you mean implicit?"),
+        (["train", "x", "-o", "y", "--algorithm", "magic"], "als|popular"),
+        (["train", "x", "-o", "y", "--factors", "many"], "--factors"),
+        (["train", "x", "-o", "y", "--factors", "0"], "factors"),
+        (["train", "x", "-o", "y", "--regularization", "-1"], "regularization"),
+        (["train", "x", "-o", "y", "--regularization", "nan"], "regularization"),
+        (["recommend", "m"], "--user"),
+        (["recommend", "m", "--user", "1", "--all"], "--all"),
+        (["recommend", "m", "--all", "-n", "0"], "-n"),
+        (["similar", "m", "--item", "1", "--metric", "sine"], "cosine|dot"),
+        (["generate", "blob", "-o", "x.csv"], "blob"),
+        (["split", "x", "-o", "d", "--method", "randm"], "did you mean random?"),
+        (["info", "a", "b"], "'b'"),
+        (["--quiet", "info"], "--quiet"),
+    ],
+)
+def test_wrong_usage_is_exit_2_and_names_what_is_wrong(program, arguments, named):
+    assert named in program(*arguments, exit_code=2).stderr
+
+
+def test_info_describes_the_machine(program):
+    facts = json.loads(program("info", "--json", "--threads", 1).stdout)
+    assert facts["threads"] == 1
+    assert {"cpu", "reference", "cuda"} <= {b["name"] for b in facts["backends"]}
+    assert facts["version"] in program("--version").stdout
+
+
+def test_instruction_set_can_be_pinned(program):
+    facts = json.loads(program("info", "--json", env={"LIKEWISE_ISA": "scalar"}).stdout)
+    assert facts["instruction_set"] in ("EMU128", "SCALAR", "SSE2", "NEON")
+    flags = open("/proc/cpuinfo").read() if os.path.exists("/proc/cpuinfo") else ""
+    if " avx2 " in flags:
+        facts = json.loads(program("info", "--json", env={"LIKEWISE_ISA": "avx2"}).stdout)
+        assert facts["instruction_set"] == "AVX2"
+
+
+def test_an_impossible_instruction_set_is_refused(program):
+    impossible = "neon" if "x86" in platform.machine() else "avx2"
+    assert impossible in program("info", exit_code=1, env={"LIKEWISE_ISA": impossible}).stderr
+    assert "mmx" in program("info", exit_code=2, env={"LIKEWISE_ISA": "mmx"}).stderr
