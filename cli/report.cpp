@@ -3,7 +3,6 @@
 
 #include <algorithm>
 #include <numeric>
-#include <set>
 
 #include <fmt/format.h>
 
@@ -28,7 +27,7 @@ std::vector<double> descending_row_sizes(const CsrView& rows) {
   return sizes;
 }
 
-std::vector<Bar> most_taken(const Model& model, const CsrView& by_item, const ItemLabel& label) {
+std::vector<Bar> most_taken(const Model& model, const CsrView& by_item) {
   std::vector<Index> order(static_cast<std::size_t>(by_item.rows));
   std::iota(order.begin(), order.end(), 0);
   const auto shown = std::min(kTopItems, order.size());
@@ -41,8 +40,7 @@ std::vector<Bar> most_taken(const Model& model, const CsrView& by_item, const It
   std::vector<Bar> bars;
   for (std::size_t i = 0; i < shown; ++i) {
     const Offset count = by_item.row_size(order[i]);
-    bars.push_back(
-        {label_of(model, label, order[i]), static_cast<double>(count), with_commas(count)});
+    bars.push_back({model.items.name(order[i]), static_cast<double>(count), with_commas(count)});
   }
   return bars;
 }
@@ -175,7 +173,7 @@ Report describe_training(const std::shared_ptr<const Model>& model,
     if (stage.seconds >= 0)
       report.stages.push_back({stage.name, stage.seconds, duration(stage.seconds)});
   }
-  report.top_items = most_taken(*model, by_item.view(), label);
+  report.top_items = most_taken(*model, by_item.view());
   report.samples = make_samples(model, backend, label);
   report.parameters = parameters_of(*model);
   return report;

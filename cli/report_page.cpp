@@ -27,7 +27,7 @@ p { margin: 4px 0 10px; color: var(--soft); font-size: 0.9rem; }
 .figures { display: flex; flex-wrap: wrap; gap: 8px 34px; margin: 20px 0 24px; }
 .figures b { display: block; font-size: 1.6rem; line-height: 1.2; font-variant-numeric: tabular-nums; }
 .figures span { color: var(--soft); font-size: 0.85rem; }
-.cards { display: grid; gap: 16px; grid-template-columns: repeat(auto-fit, minmax(min(100%, 420px), 1fr)); }
+.cards { display: grid; gap: 16px; grid-auto-flow: dense; grid-template-columns: repeat(auto-fit, minmax(min(100%, 420px), 1fr)); }
 section { background: var(--card); border: 1px solid var(--grid); border-radius: 12px;
   padding: 16px 18px; min-width: 0; }
 section.wide { grid-column: 1 / -1; }
@@ -135,10 +135,12 @@ std::string comparison_section(const Report& report) {
 }
 
 std::string parameters_section(const Report& report) {
+  // With an odd number of charts before it, this card has a row of the two to itself.
+  const bool alone = !report.iterations.empty() && !report.validated;
   std::string body = "<table>";
   for (const auto& [name, value] : report.parameters) body += table_row({name, value}, "td");
   return section("Parameters", "The same parameters, seed and data give the same model.",
-                 body + "</table>\n");
+                 body + "</table>\n", alone ? "wide" : "");
 }
 
 std::string figures(const Report& report) {

@@ -43,8 +43,9 @@ struct Train {
     progress.stage("save");
     save_model(*model, output);
     if (!report.empty()) {
+      const std::vector<StageTime> stages = progress.finish();
       progress.stage("report");
-      write_report(describe_training(model, backend, ratings, progress.finish()), report);
+      write_report(describe_training(model, backend, ratings, stages), report);
     }
     tell(*model, stop_reason, progress);
   }
