@@ -102,6 +102,10 @@ struct Evaluate {
                           counted(report.pairs_evaluated, "pair"));
     }
     text += fmt::format(" in {}\n", duration(seconds));
+    if (report.relevant_seen > 0) {
+      text += fmt::format("{} left out: known from training\n",
+                          counted(report.relevant_seen, "test row"));
+    }
     if (test.unknown_users > 0 || test.unknown_items > 0) {
       text += fmt::format("not in the model: users of {}, items of {} (these are not ranked)\n",
                           counted(test.unknown_users, "test row"),
@@ -115,6 +119,9 @@ struct Evaluate {
     nlohmann::ordered_json out;
     for (const auto& [metric, value] : report.metrics) out[metric] = value;
     out["users_evaluated"] = report.users_evaluated;
+    out["users_without_history"] = report.users_without_history;
+    out["relevant_items"] = report.relevant_items;
+    out["relevant_seen"] = report.relevant_seen;
     out["pairs_evaluated"] = report.pairs_evaluated;
     out["unknown_users"] = test.unknown_users;
     out["unknown_items"] = test.unknown_items;

@@ -209,22 +209,27 @@ std::string draw(const LineChart& chart) {
 
 std::string draw(const std::vector<Bar>& bars) {
   constexpr double kRow = 26;
-  constexpr double kLabels = 186;
   constexpr double kTexts = 62;
+  constexpr int kLongestLabel = 25;
   double largest = 0;
-  for (const Bar& bar : bars) largest = std::max(largest, bar.value);
+  int letters = 0;
+  for (const Bar& bar : bars) {
+    largest = std::max(largest, bar.value);
+    letters = std::max(letters, display_width(bar.label));
+  }
+  const double labels = 12 + 7.0 * std::clamp(letters, 4, kLongestLabel);
   const double height = kRow * static_cast<double>(bars.size()) + 6;
   std::string out = fmt::format("<svg viewBox='0 0 {} {}' role='img'>\n", kWidth, height);
   for (std::size_t b = 0; b < bars.size(); ++b) {
     const double y = kRow * static_cast<double>(b) + 4;
     const double share = largest > 0 ? bars[b].value / largest : 0;
-    const double width = std::max(1.5, share * (kWidth - kLabels - kTexts));
-    out += svg_text(kLabels - 8, y + 14, "end", shortened(bars[b].label, 25));
+    const double width = std::max(1.5, share * (kWidth - labels - kTexts));
+    out += svg_text(labels - 8, y + 14, "end", shortened(bars[b].label, kLongestLabel));
     out += fmt::format(
         "<rect class='b' x='{}' y='{:.1f}' width='{:.1f}' height='18' "
         "rx='3'><title>{}</title></rect>\n",
-        kLabels, y, width, escape_html(bars[b].label));
-    out += svg_text(kLabels + width + 6, y + 14, "start", bars[b].text);
+        labels, y, width, escape_html(bars[b].label));
+    out += svg_text(labels + width + 6, y + 14, "start", bars[b].text);
   }
   return out + "</svg>\n";
 }

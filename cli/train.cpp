@@ -45,7 +45,7 @@ struct Train {
     if (!report.empty()) {
       const std::vector<StageTime> stages = progress.finish();
       progress.stage("report");
-      write_report(describe_training(model, backend, ratings, stages), report);
+      write_report(describe_training(model, backend, base_name(ratings), stages), report);
     }
     tell(*model, stop_reason, progress);
   }
