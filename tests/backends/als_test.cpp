@@ -2,10 +2,11 @@
 /// ALS on every backend: by calculus on `reference`, by comparison on all others.
 #include "likewise/als.h"
 
+#include <array>
 #include <cmath>
-#include <tuple>
 
 #include <fmt/format.h>
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include "algorithms/weights.h"
@@ -238,8 +239,79 @@ TEST_P(AlsCase, ThreadsDoNotChangeTheResult) {
   }
 }
 
+/// Rows too long for the cache are solved in lockstep, in blocks of the other side.
+TEST_P(AlsCase, LongRowsEqualReference) {
+  AlsParams params = GetParam().params;
+  params.iterations = 1;
+  if (params.factors > 16) params.factors = 16;
+  const Index users = 40000;
+  std::vector<Entry> entries;
+  for (Index u = 0; u < users; ++u) {
+    entries.push_back({u, u % 2, 1.0F + static_cast<float>(u % 5)});
+    if (u % 7 != 0) entries.push_back({u, 2, 3.0F - static_cast<float>(u % 3)});
+    if (u % 100 == 0) entries.push_back({u, 3 + u % 4, 2.0F});
+  }
+  const CsrMatrix m = make_csr(users, 7, entries);
+  const AlsResult start = train_als(m.view(), params, *open_backend("reference"));
+  const auto expected = open_backend("reference")->make_als_solver(m.view(), params, start.factors);
+  const auto actual = open_backend("cpu")->make_als_solver(m.view(), params, start.factors);
+  const double want = expected->solve(Side::kItems, {});
+  EXPECT_NEAR(actual->solve(Side::kItems, {}), want, 1e-4 * want);
+  EXPECT_LT(relative_difference(actual->factors().items, expected->factors().items), 3e-2);
+}
+
 INSTANTIATE_TEST_SUITE_P(All, AlsCase, testing::ValuesIn(cases()),
                          [](const auto& test) { return test.param.name; });
+
+/// Enough steps of CG are the exact solution; few are the better the more they are.
+TEST(AlsCg, MoreStepsComeCloserToTheExactSolution) {
+  AlsParams params = small(Feedback::kImplicit, 12);
+  params.alpha = 10.0;
+  const CsrMatrix m = awkward_matrix(120, 80, false, 11);
+  params.iterations = 1;
+  const AlsResult start = train_als(m.view(), params, *open_backend("reference"));
+  const auto exact = open_backend("reference")->make_als_solver(m.view(), params, start.factors);
+  const double minimum = exact->solve(Side::kUsers, {});
+  params.solver = AlsSolverKind::kCg;
+  double before = 1e300;
+  for (const int steps : {1, 2, 4, 30}) {
+    params.cg_steps = steps;
+    const auto solver = open_backend("cpu")->make_als_solver(m.view(), params, start.factors);
+    const double now = solver->solve(Side::kUsers, {});
+    EXPECT_LT(now, before);
+    EXPECT_GT(now, minimum * (1 - 1e-5));
+    before = now;
+  }
+  EXPECT_NEAR(before, minimum, 1e-5 * minimum);
+  params.cg_tolerance = 0.5;
+  const auto loose = open_backend("cpu")->make_als_solver(m.view(), params, start.factors);
+  EXPECT_GT(loose->solve(Side::kUsers, {}), before);
+}
+
+TEST(AlsErrors, SingularSystemsAreNamed) {
+  AlsParams params = small(Feedback::kExplicit, 8);
+  params.regularization = 0.0;
+  params.solver = AlsSolverKind::kCholesky;
+  const CsrMatrix m = awkward_matrix(20, 15, false, 1);
+  for (const char* name : {"reference", "cpu"}) {
+    try {
+      (void)train_als(m.view(), params, *open_backend(name));
+      ADD_FAILURE() << name << " did not notice";
+    } catch (const Error& error) {
+      EXPECT_EQ(error.kind(), ErrorKind::kNumerical);
+      EXPECT_THAT(error.what(), testing::HasSubstr("larger regularization"));
+    }
+  }
+}
+
+/// Huge values overflow float32: an error that names what happened, never a NaN in the factors.
+TEST(AlsErrors, OverflowIsNamed) {
+  AlsParams params = small(Feedback::kImplicit, 4);
+  params.alpha = 1e30;
+  const std::array<Entry, 3> entries{Entry{0, 0, 1e30F}, {1, 0, 1.0F}, {1, 1, 2.0F}};
+  const CsrMatrix m = make_csr(2, 2, entries);
+  EXPECT_THROW((void)train_als(m.view(), params, *open_backend("cpu")), Error);
+}
 
 }  // namespace
 }  // namespace likewise

@@ -9,14 +9,16 @@
 #include "algorithms/weights.h"
 #include "backends/als_errors.h"
 #include "backends/cpu/als_fixed_side.h"
+#include "backends/cpu/als_long_rows.h"
 #include "backends/cpu/als_row.h"
 #include "backends/cpu/jobs.h"
 #include "core/parallel.h"
+#include "likewise/control.h"
 
 namespace likewise {
 namespace {
 
-/// Rows [first, first + count) that one task solves.
+/// Rows order[first, first + count) that one task solves.
 struct RowBlock {
   Index first = 0;
   Index count = 0;
@@ -26,15 +28,21 @@ struct RowBlock {
 constexpr Index kMaxBlockRows = 128;
 constexpr Offset kMaxBlockEntries = 32768;
 
-/// Cuts the rows into blocks of about equal work, the largest first so that none is left for the
-/// end. The cut depends on the matrix alone.
-[[nodiscard]] std::vector<RowBlock> cut_rows(const CsrView& matrix) {
+/// One side's rows, cut into tasks. The cut depends on the matrix alone.
+struct HalfStep {
+  CsrView matrix;
+  std::vector<Index> order;       ///< rows: those solved one by one, then the long ones
+  Index long_rows = 0;            ///< how many of the last are solved in lockstep
+  std::vector<RowBlock> blocks;   ///< of the others, about equal work, the largest first
+};
+
+[[nodiscard]] std::vector<RowBlock> cut_rows(const CsrView& matrix, std::span<const Index> order) {
   std::vector<RowBlock> blocks;
-  for (Index row = 0; row < matrix.rows; ++row) {
-    const Offset size = matrix.row_size(row);
+  for (Index at = 0; at < static_cast<Index>(order.size()); ++at) {
+    const Offset size = matrix.row_size(order[static_cast<std::size_t>(at)]);
     if (blocks.empty() || blocks.back().count == kMaxBlockRows ||
         blocks.back().work + size > kMaxBlockEntries) {
-      blocks.push_back({row, 0, 0});
+      blocks.push_back({at, 0, 0});
     }
     ++blocks.back().count;
     blocks.back().work += size;
@@ -44,6 +52,28 @@ constexpr Offset kMaxBlockEntries = 32768;
   return blocks;
 }
 
+[[nodiscard]] HalfStep plan_half_step(const CsrView& matrix, const AlsParams& params) {
+  HalfStep step{matrix, {}, 0, {}};
+  const Index stride = padded_stride(als_width(params));
+  std::vector<Index> long_rows;
+  for (Index row = 0; row < matrix.rows; ++row) {
+    const bool is_long = params.solver != AlsSolverKind::kCholesky &&
+                         is_long_row(matrix.row_size(row), stride);
+    (is_long ? long_rows : step.order).push_back(row);
+  }
+  step.blocks = cut_rows(matrix, step.order);
+  step.long_rows = static_cast<Index>(long_rows.size());
+  step.order.insert(step.order.end(), long_rows.begin(), long_rows.end());
+  return step;
+}
+
+/// What kAuto may leave of a row's objective. Warm starts carry the rest on to the next iteration;
+/// the first half-steps have none, and everything later grows from them.
+[[nodiscard]] double auto_accuracy(Feedback feedback, Offset half_steps) {
+  const double accuracy = feedback == Feedback::kImplicit ? 3e-5 : 1e-5;
+  return half_steps <= 2 ? accuracy / 100 : accuracy;
+}
+
 class CpuAlsSolver final : public AlsSolver {
  public:
   CpuAlsSolver(const CsrView& by_user, const AlsParams& params, const Factors& start)
@@ -51,22 +81,36 @@ class CpuAlsSolver final : public AlsSolver {
         width_(als_width(params)),
         by_item_(transpose(by_user)),
         factors_(start.clone()) {
-    sides_[0] = {by_user, cut_rows(by_user)};
-    sides_[1] = {by_item_.view(), cut_rows(by_item_.view())};
+    sides_[0] = plan_half_step(by_user, params);
+    sides_[1] = plan_half_step(by_item_.view(), params);
   }
 
   double solve(Side side, const RunControl& control) override {
-    HalfStep& step = sides_[side == Side::kItems];
+    const HalfStep& step = sides_[side == Side::kItems];
     const HalfStep& fixed_step = sides_[side == Side::kUsers];
     if (step.matrix.rows == 0 || step.matrix.cols == 0) return 0.0;
     fixed_side_.prepare(fixed_step.matrix, other(side), factors_, params_);
+    ++half_steps_;
 
+    // Groups of long rows come first, then the blocks of short ones, in one loop: no thread waits.
+    const Index groups = long_row_groups(step);
+    const Index single = static_cast<Index>(step.order.size()) - step.long_rows;
     tbb::enumerable_thread_specific<Worker> workers([&] { return make_worker(side); });
-    std::vector<double> objective(step.blocks.size());
-    parallel_for(static_cast<Offset>(step.blocks.size()), 1, [&](Offset b) {
+    std::vector<double> objective(step.blocks.size() + static_cast<std::size_t>(step.long_rows));
+    const std::span<double> long_objective(objective.data() + step.blocks.size(),
+                                           static_cast<std::size_t>(step.long_rows));
+    parallel_for(groups + static_cast<Offset>(step.blocks.size()), 1, [&](Offset task) {
       control.check();
-      const auto i = static_cast<std::size_t>(b);
-      objective[i] = solve_block(side, step.matrix, step.blocks[i], workers.local());
+      if (task < groups) {
+        const Index first = static_cast<Index>(task * step.long_rows / groups);
+        const Index end = static_cast<Index>((task + 1) * step.long_rows / groups);
+        return solve_long(side, step, single + first,
+                          long_objective.subspan(static_cast<std::size_t>(first),
+                                                 static_cast<std::size_t>(end - first)),
+                          control);
+      }
+      const auto i = static_cast<std::size_t>(task - groups);
+      objective[i] = solve_block(side, step, step.blocks[i], workers.local());
     });
     return std::accumulate(objective.begin(), objective.end(), fixed_side_.regularization());
   }
@@ -74,10 +118,6 @@ class CpuAlsSolver final : public AlsSolver {
   const Factors& factors() override { return factors_; }
 
  private:
-  struct HalfStep {
-    CsrView matrix;
-    std::vector<RowBlock> blocks;
-  };
   /// One thread's buffers: a block's rows as they are (x) and in the fixed side's basis (z).
   struct Worker {
     Matrix x;
@@ -85,52 +125,80 @@ class CpuAlsSolver final : public AlsSolver {
     AlsRowSolver solver;
   };
 
-  [[nodiscard]] Worker make_worker(Side side) const {
+  [[nodiscard]] AlsRowContext context(Side side) const {
     kernels::Weighing weighing = kernels::Weighing::of(params_);
     weighing.mean = factors_.global_mean;
     weighing.bias = factors_.bias(other(side)).data();
-    return {Matrix(kMaxBlockRows, width_), Matrix(kMaxBlockRows, width_),
-            AlsRowSolver({fixed_side_, params_, weighing})};
+    return {fixed_side_, params_, weighing, auto_accuracy(params_.feedback, half_steps_)};
   }
 
-  /// z = x Q, solve every row, x = z Q^T. Returns the rows' part of the objective.
-  double solve_block(Side side, const CsrView& matrix, const RowBlock& block, Worker& worker) {
-    const Eigenbasis& basis = fixed_side_.basis();
-    load_rows(side, block, worker.x);
-    multiply(block.count, worker.x.data(), worker.x.stride(), basis.vectors.view(), worker.z.data(),
-             worker.z.stride());
-    double objective = 0.0;
-    for (Index r = 0; r < block.count; ++r) {
-      const Index row = block.first + r;
-      const Offset count = matrix.row_size(row);
-      Index pivot = -1;
-      objective += worker.solver.solve(matrix.row_columns(row), matrix.row_values(row),
-                                       row_regularization(params_, count, matrix.cols),
-                                       worker.z.row(r), pivot);
-      if (pivot >= 0) throw_singular(side, row, count, pivot);
+  [[nodiscard]] Worker make_worker(Side side) const {
+    return {Matrix(kMaxBlockRows, width_), Matrix(kMaxBlockRows, width_),
+            AlsRowSolver(context(side))};
+  }
+
+  /// Enough for all threads, few enough that a group shares what it reads. Does not change results.
+  [[nodiscard]] static Index long_row_groups(const HalfStep& step) {
+    const Index most = std::max<Index>(3 * thread_count(), step.long_rows / 64);
+    return std::min(step.long_rows, most);
+  }
+
+  /// z = x Q for the block's rows.
+  void enter_basis(Side side, std::span<const Index> rows, Matrix& x, Matrix& z) const {
+    const Matrix& from = factors_.side(side);
+    for (std::size_t r = 0; r < rows.size(); ++r) {
+      float* to = x.row(static_cast<Index>(r));
+      std::copy_n(from.row(rows[r]), params_.factors, to);
+      if (width_ > params_.factors) to[params_.factors] = factors_.bias(side)[rows[r]];
     }
-    multiply(block.count, worker.z.data(), worker.z.stride(), basis.transposed.view(),
-             worker.x.data(), worker.x.stride());
-    store_rows(side, block, worker.x);
+    multiply(static_cast<Index>(rows.size()), x.data(), x.stride(),
+             fixed_side_.basis().vectors.view(), z.data(), z.stride());
+  }
+
+  /// x = z Q^T, stored.
+  void leave_basis(Side side, std::span<const Index> rows, const Matrix& z, Matrix& x) {
+    multiply(static_cast<Index>(rows.size()), z.data(), z.stride(),
+             fixed_side_.basis().transposed.view(), x.data(), x.stride());
+    Matrix& to = factors_.side(side);
+    for (std::size_t r = 0; r < rows.size(); ++r) {
+      const float* from = x.row(static_cast<Index>(r));
+      std::copy_n(from, params_.factors, to.row(rows[r]));
+      if (width_ > params_.factors) factors_.bias(side)[rows[r]] = from[params_.factors];
+    }
+  }
+
+  /// Solves a block's rows one by one. Returns their part of the objective.
+  double solve_block(Side side, const HalfStep& step, const RowBlock& block, Worker& worker) {
+    const std::span<const Index> rows(step.order.data() + block.first,
+                                      static_cast<std::size_t>(block.count));
+    enter_basis(side, rows, worker.x, worker.z);
+    double objective = 0.0;
+    for (std::size_t r = 0; r < rows.size(); ++r) {
+      const Offset count = step.matrix.row_size(rows[r]);
+      Index pivot = -1;
+      objective += worker.solver.solve(
+          step.matrix.row_columns(rows[r]), step.matrix.row_values(rows[r]),
+          row_regularization(params_, count, step.matrix.cols), worker.z.row(static_cast<Index>(r)),
+          pivot);
+      if (pivot >= 0) throw_singular(side, rows[r], count, pivot);
+    }
+    leave_basis(side, rows, worker.z, worker.x);
     return objective;
   }
 
-  void load_rows(Side side, const RowBlock& block, Matrix& x) const {
-    const Matrix& from = factors_.side(side);
-    for (Index r = 0; r < block.count; ++r) {
-      std::copy_n(from.row(block.first + r), params_.factors, x.row(r));
-      if (width_ > params_.factors)
-        x.row(r)[params_.factors] = factors_.bias(side)[block.first + r];
+  void solve_long(Side side, const HalfStep& step, Index first, std::span<double> objective,
+                  const RunControl& control) {
+    const std::span<const Index> rows(step.order.data() + first, objective.size());
+    Matrix x(static_cast<Index>(rows.size()), width_);
+    Matrix z(static_cast<Index>(rows.size()), width_);
+    enter_basis(side, rows, x, z);
+    const AlsRowContext shared = context(side);
+    const Index bad = solve_long_rows(shared, step.matrix, rows, z, objective, control);
+    if (bad >= 0) {
+      const Index row = rows[static_cast<std::size_t>(bad)];
+      throw_singular(side, row, step.matrix.row_size(row), 0);
     }
-  }
-
-  void store_rows(Side side, const RowBlock& block, const Matrix& x) {
-    Matrix& to = factors_.side(side);
-    for (Index r = 0; r < block.count; ++r) {
-      std::copy_n(x.row(r), params_.factors, to.row(block.first + r));
-      if (width_ > params_.factors)
-        factors_.bias(side)[block.first + r] = x.row(r)[params_.factors];
-    }
+    leave_basis(side, rows, z, x);
   }
 
   AlsParams params_;
@@ -139,6 +207,7 @@ class CpuAlsSolver final : public AlsSolver {
   Factors factors_;
   HalfStep sides_[2];
   AlsFixedSide fixed_side_;
+  Offset half_steps_ = 0;
 };
 
 }  // namespace

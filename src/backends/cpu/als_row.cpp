@@ -3,7 +3,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <cstdlib>
 #include <limits>
 
 #include "core/dense_kernels.h"
@@ -14,11 +13,6 @@ namespace {
 /// Stops rows that would not converge: float32 cannot use more steps than this.
 constexpr int kAutoSteps = 100;
 
-double auto_accuracy() {
-  constexpr double eps = 1e-5;
-  return eps;
-}
-
 /// Rows of the fixed side that the Gram matrix takes at a time: they stay in cache.
 constexpr Index kGramRows = 64;
 
@@ -26,7 +20,7 @@ constexpr Index kGramRows = 64;
 
 CgLimits AlsRowContext::cg_limits() const {
   if (params.solver == AlsSolverKind::kCg) return {params.cg_steps, 0.0, params.cg_tolerance};
-  return {kAutoSteps, auto_accuracy(), 0.0};
+  return {kAutoSteps, accuracy, 0.0};
 }
 
 void AlsRowContext::set_diagonals(double lambda, Offset count, float* diagonal,

@@ -21,9 +21,12 @@ void ConjugateGradients::start(const kernels::StartSums& sums, double constant) 
   // Below a share of 1e-7 a float32 residual is rounding alone.
   const double share = std::max(limits_.residual, 1e-7);
   enough_ = share * share * rho_;
-  last_ = limits_.steps == 1;
+  // The preconditioner is about A or less, so that alpha is at most about 1 and a first step lowers
+  // the objective by at most about rho; a second one mostly by less than a quarter of that.
+  const double unseen = limits_.decrease * std::max(objective_, 1e-3 * constant_);
+  last_ = limits_.steps == 1 || 0.25 * rho_ <= unseen;
   positive_ = std::isfinite(objective_) && std::isfinite(rho_);
-  done_ = !positive_ || !(rho_ > 0.0) || limits_.steps < 1;
+  done_ = !positive_ || !(rho_ > unseen) || limits_.steps < 1;
 }
 
 /// product = D p
@@ -50,8 +53,9 @@ void ConjugateGradients::after_product(double curvature) {
   kernels::axpy(static_cast<float>(-alpha), x_.product, x_.r, x_.stride);
   const double next = kernels::weighted_square(x_.inverse, x_.r, x_.stride);
   const double beta = next / rho_;
-  // The next step will lower the objective by about alpha * next, the one after by beta times that.
-  const double expected = alpha * next;
+  // The next step will lower the objective by its own alpha times next. Alphas tend to rise towards
+  // 1 from step to step: the root is between. The step after it wins about beta times as much.
+  const double expected = std::sqrt(alpha) * next;
   const double unseen = limits_.decrease * std::max(objective_, 1e-3 * constant_);
   done_ = !(expected > unseen) || next <= enough_;
   if (done_) return;
