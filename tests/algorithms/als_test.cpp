@@ -49,9 +49,11 @@ TEST_F(TrainAls, FirstFactorsDependOnSeedAndSideButNotOnOtherRows) {
   const Matrix few = draw_factors(Side::kUsers, 3, params);
   const Matrix many = draw_factors(Side::kUsers, 1000, params);
   EXPECT_TRUE(std::equal(few.row(2), few.row(2) + 6, many.row(2)));
-  EXPECT_FALSE(std::equal(few.row(2), few.row(2) + 6, draw_factors(Side::kItems, 3, params).row(2)));
+  EXPECT_FALSE(
+      std::equal(few.row(2), few.row(2) + 6, draw_factors(Side::kItems, 3, params).row(2)));
   params.seed = 43;
-  EXPECT_FALSE(std::equal(few.row(2), few.row(2) + 6, draw_factors(Side::kUsers, 3, params).row(2)));
+  EXPECT_FALSE(
+      std::equal(few.row(2), few.row(2) + 6, draw_factors(Side::kUsers, 3, params).row(2)));
 }
 
 TEST_F(TrainAls, StopsWhenTheObjectiveHardlyFalls) {
@@ -73,7 +75,8 @@ TEST_F(TrainAls, KeepsTheBestIterationAndStopsByPatience) {
   params.patience = 3;
   AlsRun run;
   int calls = 0;
-  run.validation = {"made up", true, [&](const Factors&) { return calls++ == 4 ? 2.0 : 1.0 / (calls + 1); }};
+  run.validation = {"made up", true,
+                    [&](const Factors&) { return calls++ == 4 ? 200.0 : 100.0 + calls; }};
   Factors fifth;
   run.on_iteration = [&](const AlsIteration& now, const Factors& factors) {
     if (now.iteration == 5) fifth = factors.clone();

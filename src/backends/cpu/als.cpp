@@ -31,9 +31,9 @@ constexpr Offset kMaxBlockEntries = 32768;
 /// One side's rows, cut into tasks. The cut depends on the matrix alone.
 struct HalfStep {
   CsrView matrix;
-  std::vector<Index> order;       ///< rows: those solved one by one, then the long ones
-  Index long_rows = 0;            ///< how many of the last are solved in lockstep
-  std::vector<RowBlock> blocks;   ///< of the others, about equal work, the largest first
+  std::vector<Index> order;      ///< rows: those solved one by one, then the long ones
+  Index long_rows = 0;           ///< how many of the last are solved in lockstep
+  std::vector<RowBlock> blocks;  ///< of the others, about equal work, the largest first
 };
 
 [[nodiscard]] std::vector<RowBlock> cut_rows(const CsrView& matrix, std::span<const Index> order) {
@@ -57,8 +57,8 @@ struct HalfStep {
   const Index stride = padded_stride(als_width(params));
   std::vector<Index> long_rows;
   for (Index row = 0; row < matrix.rows; ++row) {
-    const bool is_long = params.solver != AlsSolverKind::kCholesky &&
-                         is_long_row(matrix.row_size(row), stride);
+    const bool is_long =
+        params.solver != AlsSolverKind::kCholesky && is_long_row(matrix.row_size(row), stride);
     (is_long ? long_rows : step.order).push_back(row);
   }
   step.blocks = cut_rows(matrix, step.order);
@@ -176,10 +176,10 @@ class CpuAlsSolver final : public AlsSolver {
     for (std::size_t r = 0; r < rows.size(); ++r) {
       const Offset count = step.matrix.row_size(rows[r]);
       Index pivot = -1;
-      objective += worker.solver.solve(
-          step.matrix.row_columns(rows[r]), step.matrix.row_values(rows[r]),
-          row_regularization(params_, count, step.matrix.cols), worker.z.row(static_cast<Index>(r)),
-          pivot);
+      objective +=
+          worker.solver.solve(step.matrix.row_columns(rows[r]), step.matrix.row_values(rows[r]),
+                              row_regularization(params_, count, step.matrix.cols),
+                              worker.z.row(static_cast<Index>(r)), pivot);
       if (pivot >= 0) throw_singular(side, rows[r], count, pivot);
     }
     leave_basis(side, rows, worker.z, worker.x);

@@ -76,7 +76,8 @@ class Lockstep {
     pass([&](std::size_t i, const kernels::Segment& s, double) {
       const ConjugateGradients& cg = solvers_[i];
       const CgVectors& x = cg.vectors();
-      curvatures[i] += cg.last() ? kernels::curvature(s, x.p) : kernels::add_product(s, x.p, x.product);
+      curvatures[i] +=
+          cg.last() ? kernels::curvature(s, x.p) : kernels::add_product(s, x.p, x.product);
     });
     for (std::size_t i = 0; i < solvers_.size(); ++i) {
       if (!solvers_[i].done()) solvers_[i].after_product(curvatures[i]);
@@ -96,7 +97,8 @@ class Lockstep {
         if (solvers_[i].done()) continue;
         const auto columns = matrix_.row_columns(rows_[i]);
         const auto from = columns.begin() + position[i];
-        const auto to = std::lower_bound(from, std::min(from + block, columns.end()), begin + block);
+        const auto to =
+            std::lower_bound(from, std::min(from + block, columns.end()), begin + block);
         if (from == to) continue;
         double constant = 0.0;
         const kernels::Segment s =

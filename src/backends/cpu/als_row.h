@@ -16,7 +16,7 @@ struct AlsRowContext {
   const AlsFixedSide& fixed;
   const AlsParams& params;
   kernels::Weighing weighing;
-  double accuracy = 0.0;    ///< of kAuto: CgLimits::decrease
+  double accuracy = 0.0;  ///< of kAuto: CgLimits::decrease
 
   [[nodiscard]] Index stride() const { return fixed.table().stride(); }
   [[nodiscard]] CgLimits cg_limits() const;
