@@ -72,9 +72,10 @@ class Backend {
   [[nodiscard]] virtual std::string description() const = 0;  ///< for people: model, ISA, threads
 
   /// `by_user` must outlive the job; `start` is copied. `params` are valid (validate() passed).
-  [[nodiscard]] virtual std::unique_ptr<AlsSolver> make_als_solver(const CsrView& by_user,
-                                                                   const AlsParams& params,
-                                                                   const Factors& start) const = 0;
+  /// `completed_iterations` of `start`: 0 when it was drawn and has learnt nothing yet.
+  [[nodiscard]] virtual std::unique_ptr<AlsSolver> make_als_solver(
+      const CsrView& by_user, const AlsParams& params, const Factors& start,
+      int completed_iterations = 0) const = 0;
   /// `items` (items x factors) and `item_bias` (empty or one per item) must outlive the scorer.
   [[nodiscard]] virtual std::unique_ptr<Scorer> make_scorer(
       const MatrixView& items, std::span<const float> item_bias) const = 0;

@@ -184,7 +184,7 @@ AlsResult train_als(const CsrView& by_user, const AlsParams& params, const Backe
   std::unique_ptr<AlsSolver> solver;
   if (run.start != nullptr) {
     check_start(*run.start, by_user, params);
-    solver = backend.make_als_solver(by_user, params, *run.start);
+    solver = backend.make_als_solver(by_user, params, *run.start, run.completed_iterations);
   } else {
     solver = backend.make_als_solver(by_user, params, first_factors(by_user, params));
   }

@@ -27,7 +27,8 @@ class ReferenceBackend final : public Backend {
   }
   [[nodiscard]] std::unique_ptr<AlsSolver> make_als_solver(const CsrView& by_user,
                                                            const AlsParams& params,
-                                                           const Factors& start) const override {
+                                                           const Factors& start,
+                                                           int) const override {
     require_precision(params, name());
     return make_reference_als_solver(by_user, params, start);
   }
@@ -44,11 +45,11 @@ class CpuBackend final : public Backend {
   [[nodiscard]] std::string description() const override {
     return fmt::format("{} kernels, {} threads", instruction_set(), thread_count());
   }
-  [[nodiscard]] std::unique_ptr<AlsSolver> make_als_solver(const CsrView& by_user,
-                                                           const AlsParams& params,
-                                                           const Factors& start) const override {
+  [[nodiscard]] std::unique_ptr<AlsSolver> make_als_solver(
+      const CsrView& by_user, const AlsParams& params, const Factors& start,
+      int completed_iterations) const override {
     require_precision(params, name());
-    return make_cpu_als_solver(by_user, params, start);
+    return make_cpu_als_solver(by_user, params, start, completed_iterations);
   }
   [[nodiscard]] std::unique_ptr<Scorer> make_scorer(
       const MatrixView& items, std::span<const float> item_bias) const override {

@@ -76,11 +76,13 @@ struct HalfStep {
 
 class CpuAlsSolver final : public AlsSolver {
  public:
-  CpuAlsSolver(const CsrView& by_user, const AlsParams& params, const Factors& start)
+  CpuAlsSolver(const CsrView& by_user, const AlsParams& params, const Factors& start,
+               int completed_iterations)
       : params_(params),
         width_(als_width(params)),
         by_item_(transpose(by_user)),
-        factors_(start.clone()) {
+        factors_(start.clone()),
+        half_steps_(2 * Offset{completed_iterations}) {
     sides_[0] = plan_half_step(by_user, params);
     sides_[1] = plan_half_step(by_item_.view(), params);
   }
@@ -207,14 +209,14 @@ class CpuAlsSolver final : public AlsSolver {
   Factors factors_;
   HalfStep sides_[2];
   AlsFixedSide fixed_side_;
-  Offset half_steps_ = 0;
+  Offset half_steps_;  ///< begun so far, those before `start` included
 };
 
 }  // namespace
 
 std::unique_ptr<AlsSolver> make_cpu_als_solver(const CsrView& by_user, const AlsParams& params,
-                                               const Factors& start) {
-  return std::make_unique<CpuAlsSolver>(by_user, params, start);
+                                               const Factors& start, int completed_iterations) {
+  return std::make_unique<CpuAlsSolver>(by_user, params, start, completed_iterations);
 }
 
 }  // namespace likewise

@@ -27,6 +27,7 @@ struct CpuScorerOptions {
 /// The solver copies `start`; `by_user` must outlive it.
 [[nodiscard]] std::unique_ptr<AlsSolver> make_cpu_als_solver(const CsrView& by_user,
                                                              const AlsParams& params,
-                                                             const Factors& start);
+                                                             const Factors& start,
+                                                             int completed_iterations);
 
 }  // namespace likewise
