@@ -22,7 +22,7 @@ class ScoringBackend final : public Backend {
   [[nodiscard]] std::string_view name() const override { return "cpu"; }
   [[nodiscard]] std::string description() const override { return "scorer only"; }
   [[nodiscard]] std::unique_ptr<AlsSolver> make_als_solver(const CsrView&, const AlsParams&,
-                                                           const Factors&) const override {
+                                                           const Factors&, int) const override {
     throw Error(ErrorKind::kDevice, "no training here");
   }
   [[nodiscard]] std::unique_ptr<Scorer> make_scorer(const MatrixView& items,
