@@ -8,28 +8,13 @@
 
 #include <gtest/gtest.h>
 
-#include "backends/cpu/jobs.h"
+#include "likewise/backend.h"
 #include "tests/support.h"
 
 namespace likewise {
 namespace {
 
 using List = std::vector<Index>;
-
-/// The CPU scorer alone: a recommender needs nothing else.
-class ScoringBackend final : public Backend {
- public:
-  [[nodiscard]] std::string_view name() const override { return "cpu"; }
-  [[nodiscard]] std::string description() const override { return "scorer only"; }
-  [[nodiscard]] std::unique_ptr<AlsSolver> make_als_solver(const CsrView&, const AlsParams&,
-                                                           const Factors&, int) const override {
-    throw Error(ErrorKind::kDevice, "no training here");
-  }
-  [[nodiscard]] std::unique_ptr<Scorer> make_scorer(const MatrixView& items,
-                                                    std::span<const float> bias) const override {
-    return make_cpu_scorer(items, bias);
-  }
-};
 
 void fill(Matrix& m, std::mt19937_64& random) {
   std::normal_distribution<float> normal;
@@ -69,7 +54,7 @@ Model random_model(Index users, Index items, Index factors, Feedback feedback) {
 }
 
 Recommender recommender_of(Model model) {
-  return {std::make_shared<const Model>(std::move(model)), std::make_shared<ScoringBackend>()};
+  return {std::make_shared<const Model>(std::move(model)), open_backend("cpu")};
 }
 
 std::vector<Index> range(Index count) {

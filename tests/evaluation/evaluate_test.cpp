@@ -11,8 +11,6 @@
 #include <gtest/gtest.h>
 #include <nlohmann/json.hpp>
 
-#include "backends/cpu/jobs.h"
-#include "backends/reference/jobs.h"
 #include "likewise/backend.h"
 #include "likewise/control.h"
 #include "likewise/error.h"
@@ -114,31 +112,6 @@ double auc_by_hand(const Ranking& ranking) {
   return pairs == 0.0 ? 0.5 : won / pairs;
 }
 
-/// A scorer alone: evaluation needs nothing else.
-using MakeScorer = std::unique_ptr<Scorer> (*)(const MatrixView&, std::span<const float>);
-
-class ScoringBackend final : public Backend {
- public:
-  explicit ScoringBackend(MakeScorer make) : make_(make) {}
-  [[nodiscard]] std::string_view name() const override { return "scoring"; }
-  [[nodiscard]] std::string description() const override { return "scorer only"; }
-  [[nodiscard]] std::unique_ptr<AlsSolver> make_als_solver(const CsrView&, const AlsParams&,
-                                                           const Factors&) const override {
-    throw Error(ErrorKind::kDevice, "no training here");
-  }
-  [[nodiscard]] std::unique_ptr<Scorer> make_scorer(const MatrixView& items,
-                                                    std::span<const float> bias) const override {
-    return make_(items, bias);
-  }
-
- private:
-  MakeScorer make_;
-};
-
-std::unique_ptr<Scorer> cpu_scorer(const MatrixView& items, std::span<const float> bias) {
-  return make_cpu_scorer(items, bias);
-}
-
 /// What went wrong, as kind and message.
 template <class Work>
 Error error_of(const Work& work) {
@@ -151,10 +124,10 @@ Error error_of(const Work& work) {
   return {ErrorKind::kIo, ""};
 }
 
-class Evaluate : public testing::TestWithParam<MakeScorer> {
+class Evaluate : public testing::TestWithParam<const char*> {
  protected:
   [[nodiscard]] static Recommender open(const std::shared_ptr<const Model>& model) {
-    return {model, std::make_shared<ScoringBackend>(GetParam())};
+    return {model, open_backend(GetParam())};
   }
 };
 
@@ -331,10 +304,8 @@ TEST_P(Evaluate, AModelWithoutHistoryNeedsSeenForPopularity) {
   EXPECT_GT(evaluate(recommender, test, options, history.view()).metrics.at("popularity@10"), 0.0);
 }
 
-INSTANTIATE_TEST_SUITE_P(Backends, Evaluate, testing::Values(make_reference_scorer, cpu_scorer),
-                         [](const auto& scorer) {
-                           return scorer.index == 0 ? "reference" : "cpu";
-                         });
+INSTANTIATE_TEST_SUITE_P(Backends, Evaluate, testing::Values("reference", "cpu"),
+                         [](const auto& backend) { return std::string(backend.param); });
 
 }  // namespace
 }  // namespace likewise
