@@ -13,7 +13,7 @@ namespace {
 
 using namespace std::chrono_literals;
 
-constexpr int kBarWidth = 24;
+constexpr int kBarWidth = 14;
 constexpr auto kRedraw = 100ms;    // a live bar
 constexpr auto kPlainPause = 10s;  // lines in a log
 
@@ -83,11 +83,12 @@ void Progress::show(const AlsIteration& it, int total, Offset rows, std::string_
   train_seconds_ += it.seconds;
   ++train_iterations_;
   const double left = train_seconds_ / train_iterations_ * (total - it.iteration);
-  std::string line =
-      fmt::format("objective {:.6g}  {}/iteration  {} rows/s", it.objective, duration(it.seconds),
-                  short_number(static_cast<double>(rows) / std::max(it.seconds, 1e-9)));
+  // What people wait for comes first: a narrow terminal cuts the end off.
+  std::string line = fmt::format("objective {:.6g}", it.objective);
   if (it.validation) line += fmt::format("  {} {:.4f}", metric, *it.validation);
   if (it.iteration < total) line += fmt::format("  {} left", duration(left));
+  line += fmt::format("  {}/iteration  {} rows/s", duration(it.seconds),
+                      short_number(static_cast<double>(rows) / std::max(it.seconds, 1e-9)));
   if (live_) return draw(bar("train", it.iteration, total) + " " + line);
   const bool milestone = it.iteration == 1 || it.iteration == total ||
                          it.iteration % std::max(1, (total + 4) / 5) == 0;

@@ -209,6 +209,14 @@ def test_recommend_for_likes_and_explain(program, cinema):
     assert all("(" in r["because"] for r in own)
 
 
+def test_likes_count_as_the_highest_rating(program, cinema):
+    model = cinema / "explicit.safetensors"
+    values = [float(r["value"]) for r in rows((cinema / "parts/train.csv").read_text())]
+    liked = rows(program("recommend", model, "--likes", "1,2,3", "-n", 80, "--include-seen").stdout)
+    mean = sum(float(r["score"]) for r in liked) / len(liked)
+    assert len(liked) == 80 and mean > sum(values) / len(values)
+
+
 def test_recommend_more_than_there_is(program, cinema):
     done = program("recommend", cinema / "model.safetensors", "--user", 1, "-n", 100000,
                    "--include-seen")
