@@ -107,7 +107,7 @@ struct Evaluate {
                           counted(report.relevant_seen, "test row"));
     }
     if (test.unknown_users > 0 || test.unknown_items > 0) {
-      text += fmt::format("not in the model: users of {}, items of {} (these are not ranked)\n",
+      text += fmt::format("not in the model: {} by user, {} by item (not ranked)\n",
                           counted(test.unknown_users, "test row"),
                           counted(test.unknown_items, "test row"));
     }

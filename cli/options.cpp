@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "options.h"
 
+#include <algorithm>
 #include <cerrno>
 #include <cstring>
 #include <filesystem>
@@ -28,6 +29,21 @@ std::string reading_notes(const ReadSummary& summary) {
 }
 
 }  // namespace
+
+void require_one(CLI::App& app, const std::vector<CLI::Option*>& options) {
+  std::string names;
+  for (CLI::Option* option : options) {
+    option->group("One of these is needed");
+    names += (names.empty() ? "" : ", ") + option->get_name();
+  }
+  app.parse_complete_callback([options, names] {
+    const auto given = std::count_if(options.begin(), options.end(),
+                                     [](const CLI::Option* option) { return option->count() > 0; });
+    if (given == 1) return;
+    throw CLI::ValidationError(fmt::format("{} of {} is {}", given == 0 ? "one" : "only one", names,
+                                           given == 0 ? "needed" : "possible"));
+  });
+}
 
 void add_common_options(CLI::App& app, Common& common) {
   app.add_option("--threads", common.threads, "Threads to use; 0 takes all cores")

@@ -184,19 +184,18 @@ struct Recommend {
 };
 
 void add_who(CLI::App& app, Recommend& verb) {
-  auto* who = app.add_option_group("Who", "One of these is needed");
-  who->add_option("--user", verb.user_ids, "A user id; may be repeated")
-      ->type_name("ID")
-      ->allow_extra_args(false);
-  who->add_option("--users", verb.users_path, "A file with one user id per line")
-      ->type_name("FILE");
-  who->add_flag("--all", verb.everyone, "All users of the model");
-  who->add_option("--likes", verb.liked,
-                  "Somebody new: item ids with commas between them, or repeated; the answers "
-                  "name the user 'likes'")
-      ->type_name("IDS")
-      ->allow_extra_args(false);
-  who->require_option(1);
+  auto* user = app.add_option("--user", verb.user_ids, "A user id; may be repeated")
+                   ->type_name("ID")
+                   ->allow_extra_args(false);
+  auto* users = app.add_option("--users", verb.users_path, "A file with one user id per line")
+                    ->type_name("FILE");
+  auto* all = app.add_flag("--all", verb.everyone, "All users of the model");
+  auto* likes = app.add_option("--likes", verb.liked,
+                               "Somebody new: item ids with commas between them, or repeated; the "
+                               "answers name the user 'likes'")
+                    ->type_name("IDS")
+                    ->allow_extra_args(false);
+  require_one(app, {user, users, all, likes});
 }
 
 }  // namespace

@@ -75,15 +75,14 @@ struct Similar {
 Run add_similar(CLI::App& app) {
   auto verb = std::make_shared<Similar>();
   app.add_option("MODEL", verb->model_path, "A model file")->required();
-  auto* what = app.add_option_group("What", "One of these is needed");
-  what->add_option("--item", verb->item_ids, "An item id; may be repeated")
-      ->type_name("ID")
-      ->allow_extra_args(false);
-  what->add_option("--user", verb->user_ids, "A user id; may be repeated")
-      ->type_name("ID")
-      ->allow_extra_args(false);
-  what->add_flag("--all-items", verb->all_items, "Every item of the model");
-  what->require_option(1);
+  auto* item = app.add_option("--item", verb->item_ids, "An item id; may be repeated")
+                   ->type_name("ID")
+                   ->allow_extra_args(false);
+  auto* user = app.add_option("--user", verb->user_ids, "A user id; may be repeated")
+                   ->type_name("ID")
+                   ->allow_extra_args(false);
+  auto* all = app.add_flag("--all-items", verb->all_items, "Every item of the model");
+  require_one(app, {item, user, all});
   app.add_option("-n", verb->n, "Answers per item or user")
       ->type_name("N")
       ->check(CLI::Range(1, 1'000'000).description(""))
