@@ -8,6 +8,9 @@
 #include <tbb/blocked_range.h>
 #include <tbb/parallel_for.h>
 
+#ifdef LIKEWISE_PLAIN_THREADS
+#include "core/plain_threads.h"
+#endif
 #include "likewise/types.h"
 
 namespace likewise {
@@ -17,8 +20,12 @@ namespace likewise {
 template <class Body>
 void parallel_blocks(Offset n, Offset block, const Body& body) {
   const Offset blocks = (n + block - 1) / block;
-  tbb::parallel_for(Offset{0}, blocks,
-                    [&](Offset b) { body(b * block, std::min(n, (b + 1) * block), b); });
+  const auto task = [&](Offset b) { body(b * block, std::min(n, (b + 1) * block), b); };
+#ifdef LIKEWISE_PLAIN_THREADS
+  run_on_plain_threads(blocks, task);
+#else
+  tbb::parallel_for(Offset{0}, blocks, task);
+#endif
 }
 
 /// Calls body(i) for every i in [0, n); `grain` calls make one task.

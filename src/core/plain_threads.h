@@ -1,0 +1,43 @@
+// SPDX-License-Identifier: Apache-2.0
+/// The loops of parallel.h on plain threads, for the thread sanitizer. It cannot look into oneTBB,
+/// which is not built with it, and would take each of its hand-overs for a race; the start and the
+/// end of a plain thread it understands, so what it reports about a loop's body is real.
+#pragma once
+
+#include <algorithm>
+#include <atomic>
+#include <exception>
+#include <mutex>
+#include <thread>
+#include <vector>
+
+#include "likewise/control.h"
+#include "likewise/types.h"
+
+namespace likewise {
+
+/// Calls task(i) for every i in [0, count). The first exception stops the loop and passes through.
+template <class Task>
+void run_on_plain_threads(Offset count, const Task& task) {
+  std::atomic<Offset> next{0};  // relaxed: drawing a number must not order the tasks
+  std::mutex mutex;
+  std::exception_ptr failure;
+  const auto work = [&] {
+    try {
+      Offset i = 0;
+      while ((i = next.fetch_add(1, std::memory_order_relaxed)) < count) task(i);
+    } catch (...) {
+      const std::lock_guard lock(mutex);
+      if (!failure) failure = std::current_exception();
+      next.store(count, std::memory_order_relaxed);
+    }
+  };
+  {
+    std::vector<std::jthread> threads;
+    const Offset wanted = std::min<Offset>(count, thread_count());
+    for (Offset t = 0; t < wanted; ++t) threads.emplace_back(work);
+  }
+  if (failure) std::rethrow_exception(failure);
+}
+
+}  // namespace likewise
