@@ -7,6 +7,13 @@
 
 namespace likewise {
 
+#ifdef LIKEWISE_PLAIN_THREADS
+namespace {
+// What does not go through core/parallel.h stays on its caller's thread: see core/plain_threads.h.
+const tbb::global_control kNoWorkers(tbb::global_control::max_allowed_parallelism, 1);
+}  // namespace
+#endif
+
 void with_threads(int threads, const std::function<void()>& work) {
   if (threads < 0 || threads > 4096) {
     throw Error(ErrorKind::kInvalidArgument,

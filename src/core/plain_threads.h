@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 /// The loops of parallel.h on plain threads, for the thread sanitizer. It cannot look into oneTBB,
 /// which is not built with it, and would take each of its hand-overs for a race; the start and the
-/// end of a plain thread it understands, so what it reports about a loop's body is real.
+/// end of a plain thread it understands, so what it reports about a loop's body is real. oneTBB
+/// gets no threads in this build (control.cpp): pipelines and sorts run on their caller's.
 #pragma once
 
 #include <algorithm>
@@ -11,10 +12,11 @@
 #include <thread>
 #include <vector>
 
-#include "likewise/control.h"
 #include "likewise/types.h"
 
 namespace likewise {
+
+constexpr Offset kPlainThreads = 3;
 
 /// Calls task(i) for every i in [0, count). The first exception stops the loop and passes through.
 template <class Task>
@@ -34,8 +36,7 @@ void run_on_plain_threads(Offset count, const Task& task) {
   };
   {
     std::vector<std::jthread> threads;
-    const Offset wanted = std::min<Offset>(count, thread_count());
-    for (Offset t = 0; t < wanted; ++t) threads.emplace_back(work);
+    for (Offset t = 0; t < std::min(count, kPlainThreads); ++t) threads.emplace_back(work);
   }
   if (failure) std::rethrow_exception(failure);
 }
