@@ -39,16 +39,6 @@ HWY_INLINE Tile tile_at(const Segment& s, Offset first) {
   return tile;
 }
 
-/// Asks for a tile that comes soon: its rows lie anywhere in the table.
-HWY_INLINE void prefetch_tile(const Segment& s, Offset first) {
-  if (first >= s.padded) return;
-  for (Offset r = 0; r < kTileRows; ++r) {
-    const float* y = s.table + static_cast<Offset>(s.columns[first + r]) * s.stride;
-    for (Index j = 0; j < s.stride; j += 16) hwy::Prefetch(y + j);
-  }
-}
-constexpr Offset kAhead = 2 * kTileRows;
-
 #if HWY_TARGET != HWY_SCALAR
 /// Adds a vector's blocks of four lanes to one.
 HWY_INLINE hn::Vec<hn::CappedTag<float, 4>> fold_blocks(hn::Vec<hn::CappedTag<float, 4>> x) {
@@ -88,107 +78,183 @@ HWY_INLINE void store_sums(Vec a, Vec b, Vec c, Vec d, float* HWY_RESTRICT out) 
 #endif
 }
 
-/// q_r = y_r . p
-HWY_INLINE void tile_dots(const Tile& t, const float* HWY_RESTRICT p, Index stride,
-                          float* HWY_RESTRICT q) {
-  const Tag d;
-  Vec s0 = hn::Zero(d), s1 = s0, s2 = s0, s3 = s0, s4 = s0, s5 = s0, s6 = s0, s7 = s0;
-  for (Index j = 0; j < stride; j += lanes()) {
-    const Vec x = hn::Load(d, p + j);
-    s0 = hn::MulAdd(hn::Load(d, t.y[0] + j), x, s0);
-    s1 = hn::MulAdd(hn::Load(d, t.y[1] + j), x, s1);
-    s2 = hn::MulAdd(hn::Load(d, t.y[2] + j), x, s2);
-    s3 = hn::MulAdd(hn::Load(d, t.y[3] + j), x, s3);
-    s4 = hn::MulAdd(hn::Load(d, t.y[4] + j), x, s4);
-    s5 = hn::MulAdd(hn::Load(d, t.y[5] + j), x, s5);
-    s6 = hn::MulAdd(hn::Load(d, t.y[6] + j), x, s6);
-    s7 = hn::MulAdd(hn::Load(d, t.y[7] + j), x, s7);
+/// How a pass walks the rows: a width known when compiling (0: any) lets the loops unroll, and rows
+/// that do not lie in the first-level cache are asked for two tiles ahead, spread over the work.
+template <int kWidth, bool kPrefetch>
+struct Walk {
+  const Segment& s;
+
+  [[nodiscard]] HWY_INLINE Index width() const { return kWidth > 0 ? kWidth : s.stride; }
+
+  /// q_r = y_r . p
+  HWY_INLINE void dots(const Tile& t, const Tile& soon, const float* HWY_RESTRICT p,
+                       float* HWY_RESTRICT q) const {
+    const Tag d;
+    Vec s0 = hn::Zero(d), s1 = s0, s2 = s0, s3 = s0, s4 = s0, s5 = s0, s6 = s0, s7 = s0;
+    for (Index j = 0; j < width(); j += lanes()) {
+      const Vec x = hn::Load(d, p + j);
+      s0 = hn::MulAdd(hn::Load(d, t.y[0] + j), x, s0);
+      s1 = hn::MulAdd(hn::Load(d, t.y[1] + j), x, s1);
+      s2 = hn::MulAdd(hn::Load(d, t.y[2] + j), x, s2);
+      s3 = hn::MulAdd(hn::Load(d, t.y[3] + j), x, s3);
+      s4 = hn::MulAdd(hn::Load(d, t.y[4] + j), x, s4);
+      s5 = hn::MulAdd(hn::Load(d, t.y[5] + j), x, s5);
+      s6 = hn::MulAdd(hn::Load(d, t.y[6] + j), x, s6);
+      s7 = hn::MulAdd(hn::Load(d, t.y[7] + j), x, s7);
+      if (kPrefetch && (lanes() == 16 || j % 16 == 0)) {
+        for (Offset r = 0; r < kTileRows; ++r) hwy::Prefetch(soon.y[r] + j);
+      }
+    }
+    store_sums(s0, s1, s2, s3, q);
+    store_sums(s4, s5, s6, s7, q + 4);
   }
-  store_sums(s0, s1, s2, s3, q);
-  store_sums(s4, s5, s6, s7, q + 4);
+
+  /// sum += sum_r c_r y_r
+  HWY_INLINE void add(const Tile& t, const float* HWY_RESTRICT c, float* HWY_RESTRICT sum) const {
+    const Tag d;
+    const Vec c0 = hn::Set(d, c[0]), c1 = hn::Set(d, c[1]), c2 = hn::Set(d, c[2]);
+    const Vec c3 = hn::Set(d, c[3]), c4 = hn::Set(d, c[4]), c5 = hn::Set(d, c[5]);
+    const Vec c6 = hn::Set(d, c[6]), c7 = hn::Set(d, c[7]);
+    for (Index j = 0; j < width(); j += lanes()) {
+      Vec even = hn::MulAdd(c0, hn::Load(d, t.y[0] + j), hn::Load(d, sum + j));
+      Vec odd = hn::Mul(c1, hn::Load(d, t.y[1] + j));
+      even = hn::MulAdd(c2, hn::Load(d, t.y[2] + j), even);
+      odd = hn::MulAdd(c3, hn::Load(d, t.y[3] + j), odd);
+      even = hn::MulAdd(c4, hn::Load(d, t.y[4] + j), even);
+      odd = hn::MulAdd(c5, hn::Load(d, t.y[5] + j), odd);
+      even = hn::MulAdd(c6, hn::Load(d, t.y[6] + j), even);
+      odd = hn::MulAdd(c7, hn::Load(d, t.y[7] + j), odd);
+      hn::Store(hn::Add(even, odd), d, sum + j);
+    }
+  }
+
+  /// body(first interaction, tile, q) for every tile, with q = the tile's rows . p.
+  template <class Body>
+  HWY_INLINE void each_tile(const float* p, const Body& body) const {
+    constexpr Offset kAhead = 2 * kTileRows;
+    HWY_ALIGN float q[kTileRows];
+    Tile tile = tile_at(s, 0);
+    Tile next = tile_at(s, std::min(kTileRows, s.padded - kTileRows));
+    for (Offset i = 0; i < s.padded; i += kTileRows) {
+      const Tile soon = tile_at(s, std::min(i + kAhead, s.padded - kTileRows));
+      dots(tile, soon, p, q);
+      body(i, tile, q);
+      tile = next;
+      next = soon;
+    }
+  }
+};
+
+/// Sums over interactions, kept apart by lane until the end.
+using TileTag = hn::CappedTag<float, 4>;  // as store_sums() wrote them: loads forward
+using TileVec = hn::Vec<TileTag>;
+HWY_INLINE double total(TileVec sums) { return hn::GetLane(hn::SumOfLanes(TileTag(), sums)); }
+
+struct AddResidualPass {
+  const float* z;
+  float* r;
+  template <int kWidth, bool kPrefetch>
+  StartSums operator()(const Walk<kWidth, kPrefetch>& walk) const {
+    const TileTag d;
+    TileVec wqq = hn::Zero(d);
+    TileVec vq = hn::Zero(d);
+    const Segment& s = walk.s;
+    walk.each_tile(z, [&](Offset i, const Tile& tile, float* q) HWY_ATTR {
+      for (Offset k = 0; k < kTileRows; k += static_cast<Offset>(hn::Lanes(d))) {
+        const TileVec qk = hn::Load(d, q + k);
+        const TileVec v = hn::LoadU(d, s.v + i + k);
+        const TileVec wq = hn::Mul(hn::LoadU(d, s.w + i + k), qk);
+        wqq = hn::MulAdd(wq, qk, wqq);
+        vq = hn::MulAdd(v, qk, vq);
+        hn::Store(hn::Sub(v, wq), d, q + k);
+      }
+      walk.add(tile, q, r);
+    });
+    return {total(wqq), total(vq)};
+  }
+};
+
+struct AddProductPass {
+  const float* p;
+  float* product;
+  template <int kWidth, bool kPrefetch>
+  double operator()(const Walk<kWidth, kPrefetch>& walk) const {
+    const TileTag d;
+    TileVec pap = hn::Zero(d);
+    const Segment& s = walk.s;
+    walk.each_tile(p, [&](Offset i, const Tile& tile, float* q) HWY_ATTR {
+      for (Offset k = 0; k < kTileRows; k += static_cast<Offset>(hn::Lanes(d))) {
+        const TileVec qk = hn::Load(d, q + k);
+        const TileVec wq = hn::Mul(hn::LoadU(d, s.w + i + k), qk);
+        pap = hn::MulAdd(wq, qk, pap);
+        hn::Store(wq, d, q + k);
+      }
+      walk.add(tile, q, product);
+    });
+    return total(pap);
+  }
+};
+
+struct CurvaturePass {
+  const float* p;
+  template <int kWidth, bool kPrefetch>
+  double operator()(const Walk<kWidth, kPrefetch>& walk) const {
+    const TileTag d;
+    TileVec pap = hn::Zero(d);
+    const Segment& s = walk.s;
+    walk.each_tile(p, [&](Offset i, const Tile&, const float* q) HWY_ATTR {
+      for (Offset k = 0; k < kTileRows; k += static_cast<Offset>(hn::Lanes(d))) {
+        const TileVec qk = hn::Load(d, q + k);
+        pap = hn::MulAdd(hn::Mul(hn::LoadU(d, s.w + i + k), qk), qk, pap);
+      }
+    });
+    return total(pap);
+  }
+};
+
+template <bool kPrefetch, class Pass>
+HWY_INLINE auto walk_width(const Segment& s, const Pass& pass) {
+  switch (s.stride) {
+    case 16:
+      return pass(Walk<16, kPrefetch>{s});
+    case 32:
+      return pass(Walk<32, kPrefetch>{s});
+    case 64:
+      return pass(Walk<64, kPrefetch>{s});
+    case 112:
+      return pass(Walk<112, kPrefetch>{s});
+    case 128:
+      return pass(Walk<128, kPrefetch>{s});
+    default:
+      return pass(Walk<0, kPrefetch>{s});
+  }
 }
 
-/// sum += sum_r c_r y_r
-HWY_INLINE void tile_add(const Tile& t, const float* HWY_RESTRICT c, Index stride,
-                         float* HWY_RESTRICT sum) {
-  const Tag d;
-  const Vec c0 = hn::Set(d, c[0]), c1 = hn::Set(d, c[1]), c2 = hn::Set(d, c[2]);
-  const Vec c3 = hn::Set(d, c[3]), c4 = hn::Set(d, c[4]), c5 = hn::Set(d, c[5]);
-  const Vec c6 = hn::Set(d, c[6]), c7 = hn::Set(d, c[7]);
-  for (Index j = 0; j < stride; j += lanes()) {
-    Vec even = hn::MulAdd(c0, hn::Load(d, t.y[0] + j), hn::Load(d, sum + j));
-    Vec odd = hn::Mul(c1, hn::Load(d, t.y[1] + j));
-    even = hn::MulAdd(c2, hn::Load(d, t.y[2] + j), even);
-    odd = hn::MulAdd(c3, hn::Load(d, t.y[3] + j), odd);
-    even = hn::MulAdd(c4, hn::Load(d, t.y[4] + j), even);
-    odd = hn::MulAdd(c5, hn::Load(d, t.y[5] + j), odd);
-    even = hn::MulAdd(c6, hn::Load(d, t.y[6] + j), even);
-    odd = hn::MulAdd(c7, hn::Load(d, t.y[7] + j), odd);
-    hn::Store(hn::Add(even, odd), d, sum + j);
-  }
+/// A first pass finds its rows anywhere; later ones find short segments in the first-level cache.
+template <class Pass>
+HWY_INLINE auto walk(const Segment& s, bool first, const Pass& pass) {
+  constexpr Offset kFirstLevelFloats = 6 * 1024;
+  return first || s.padded * s.stride > kFirstLevelFloats ? walk_width<true>(s, pass)
+                                                          : walk_width<false>(s, pass);
 }
 
 // ---- passes over a segment ----
 
 StartSums AddResidual(const Segment& s, const float* z, float* r) {
-  StartSums sums;
-  HWY_ALIGN float q[kTileRows];
-  for (Offset i = 0; i < s.padded; i += kTileRows) {
-    prefetch_tile(s, i + kAhead);
-    const Tile tile = tile_at(s, i);
-    tile_dots(tile, z, s.stride, q);
-    float wqq = 0.0F;
-    float vq = 0.0F;
-    for (Offset k = 0; k < kTileRows; ++k) {
-      const float wq = s.w[i + k] * q[k];
-      wqq += wq * q[k];
-      vq += s.v[i + k] * q[k];
-      q[k] = s.v[i + k] - wq;
-    }
-    sums.wqq += wqq;
-    sums.vq += vq;
-    tile_add(tile, q, s.stride, r);
-  }
-  return sums;
+  if (s.padded == 0) return {};
+  return walk(s, true, AddResidualPass{z, r});
 }
 
 double AddProduct(const Segment& s, const float* p, float* product) {
-  double pap = 0.0;
-  HWY_ALIGN float q[kTileRows];
-  for (Offset i = 0; i < s.padded; i += kTileRows) {
-    prefetch_tile(s, i + kAhead);
-    const Tile tile = tile_at(s, i);
-    tile_dots(tile, p, s.stride, q);
-    float sum = 0.0F;
-    for (Offset k = 0; k < kTileRows; ++k) {
-      const float wq = s.w[i + k] * q[k];
-      sum += wq * q[k];
-      q[k] = wq;
-    }
-    pap += sum;
-    tile_add(tile, q, s.stride, product);
-  }
-  return pap;
+  return s.padded == 0 ? 0.0 : walk(s, false, AddProductPass{p, product});
 }
 
 double Curvature(const Segment& s, const float* p) {
-  double pap = 0.0;
-  HWY_ALIGN float q[kTileRows];
-  for (Offset i = 0; i < s.padded; i += kTileRows) {
-    prefetch_tile(s, i + kAhead);
-    tile_dots(tile_at(s, i), p, s.stride, q);
-    float sum = 0.0F;
-    for (Offset k = 0; k < kTileRows; ++k) sum += s.w[i + k] * q[k] * q[k];
-    pap += sum;
-  }
-  return pap;
+  return s.padded == 0 ? 0.0 : walk(s, false, CurvaturePass{p});
 }
 
 void AddRows(const Segment& s, const float* c, float* sum) {
-  for (Offset i = 0; i < s.padded; i += kTileRows) {
-    prefetch_tile(s, i + kAhead);
-    tile_add(tile_at(s, i), c + i, s.stride, sum);
-  }
+  for (Offset i = 0; i < s.padded; i += kTileRows) Walk<0, false>{s}.add(tile_at(s, i), c + i, sum);
 }
 
 // ---- weights ----

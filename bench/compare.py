@@ -1,0 +1,120 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""Runs likewise beside the PyPI package `implicit` and prints one Markdown table.
+
+    python3 -m venv /tmp/peer && /tmp/peer/bin/pip install implicit numpy scipy
+    /tmp/peer/bin/python bench/compare.py build/release/bin/likewise [--rounds 3] [--work DIR]
+
+Same machine, data (the ML-20M shape from our generator), threads and objective; the two take turns,
+round by round. Every training time is that of one whole iteration as the program itself reports it;
+the objective of the peer's factors is computed here by the same formula as ours, and its input is
+1 + r so that both use the confidence 1 + alpha r. All other times and all memory are of whole
+processes.
+"""
+import argparse
+import json
+import os
+import statistics
+import subprocess
+import sys
+import time
+
+THREADS = 2
+PEER = os.path.join(os.path.dirname(os.path.abspath(__file__)), "compare_peer.py")
+
+
+def run(command):
+    """(seconds, peak MB, standard output) of a whole process."""
+    begin = time.perf_counter()
+    process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL)
+    output = process.stdout.read().decode()
+    _, status, usage = os.wait4(process.pid, 0)
+    if status != 0:
+        sys.exit(f"failed: {' '.join(command)}")
+    return time.perf_counter() - begin, usage.ru_maxrss / 1024, output
+
+
+def train_ours(binary, data, model, factors, solver, iterations):
+    command = [binary, "train", data, "-o", model, "--factors", str(factors), "--iterations",
+               str(iterations), "--threads", str(THREADS), "--json", "--solver", solver]
+    _, memory, output = run(command)
+    report = json.loads(output)
+    times = [step["seconds"] for step in report["iterations"]]
+    return statistics.median(times), memory, report["iterations"][-1]["objective"], report["seconds"]
+
+
+def peer(*arguments):
+    _, memory, output = run([sys.executable, PEER, *map(str, arguments)])
+    return json.loads(output), memory
+
+
+def spread(values, digits=2):
+    middle = statistics.median(values)
+    return f"{middle:.{digits}f} ({min(values):.{digits}f} - {max(values):.{digits}f})"
+
+
+def ratio(theirs, ours):
+    pairs = [t / o for t, o in zip(theirs, ours)]
+    return f"{statistics.median(pairs):.1f} x ({min(pairs):.1f} - {max(pairs):.1f})"
+
+
+def compare_training(args, data, matrix, factors, rows):
+    ours, memory, cg, exact, peer_memory = [], [], [], [], []
+    model = os.path.join(args.work, f"model-{factors}.safetensors")
+    for _ in range(args.rounds):
+        seconds, megabytes, objective, stages = train_ours(args.binary, data, model, factors, "auto", 10)
+        ours.append(seconds)
+        memory.append(megabytes)
+        args.reads.append(stages["read"])
+        report, megabytes = peer("train", matrix, factors, "cg", 3)
+        cg.append(report["seconds"])
+        peer_memory.append(megabytes)
+        exact.append(peer("train", matrix, factors, "cholesky", 1)[0]["seconds"])
+    best = train_ours(args.binary, data, model + ".exact", factors, "cholesky", 10)[2]
+    rows += [
+        (f"implicit iteration, f = {factors}, s: against its CG (3 steps)", spread(ours), spread(cg), ratio(cg, ours)),
+        (f"the same against its exact solver", spread(ours), spread(exact), ratio(exact, ours)),
+        (f"peak memory of training, f = {factors}, MB", spread(memory, 0), spread(peer_memory, 0), ratio(peer_memory, memory)),
+    ]
+    print(f"f = {factors}: objective after 10 iterations {objective:.8g}, exact solver {best:.8g}, "
+          f"relative difference {objective / best - 1:+.1e}", flush=True)
+    return model
+
+
+def compare_recommending(args, model, matrix, rows):
+    """The peer's time is its call alone; ours is the whole command, with reading and writing."""
+    ours, theirs = [], []
+    lists = os.path.join(args.work, "lists.csv")
+    for _ in range(args.rounds):
+        ours.append(run([args.binary, "recommend", model, "--all", "-n", "10", "-o", lists,
+                         "--threads", str(THREADS)])[0])
+        theirs.append(peer("recommend", matrix, 64)[0]["seconds"])
+    rows.append(("top 10 for all users, f = 64, seen filtered, s", spread(ours), spread(theirs), ratio(theirs, ours)))
+
+
+def main():
+    parser = argparse.ArgumentParser()
+    parser.add_argument("binary")
+    parser.add_argument("--rounds", type=int, default=3)
+    parser.add_argument("--work", default="/tmp/likewise-compare")
+    args = parser.parse_args()
+    args.reads = []
+    os.makedirs(args.work, exist_ok=True)
+    data = os.path.join(args.work, "ml-20m.csv")
+    matrix = os.path.join(args.work, "ml-20m.npz")
+    if not os.path.exists(matrix):
+        run([args.binary, "generate", "ml-20m", "-o", data, "--seed", "1"])
+        peer("convert", data, matrix)
+    rows = []
+    model = compare_training(args, data, matrix, 64, rows)
+    compare_recommending(args, model, matrix, rows)
+    compare_training(args, data, matrix, 128, rows)
+    millions = [20.000263 / seconds for seconds in args.reads]
+    rows.append(("reading the CSV (user,item,value), M rows/s", spread(millions, 1), "", ""))
+    print("\n| work | likewise | implicit | ratio, round by round |\n|---|---|---|---|")
+    for row in rows:
+        print("| " + " | ".join(row) + " |")
+
+
+if __name__ == "__main__":
+    main()
