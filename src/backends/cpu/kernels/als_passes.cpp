@@ -145,10 +145,17 @@ struct Walk {
   }
 };
 
-/// Sums over interactions, kept apart by lane until the end.
-using TileTag = hn::CappedTag<float, 4>;  // as store_sums() wrote them: loads forward
+/// What happens to a tile's q: a few at a time, no more than store_sums() wrote at once (so that
+/// loads are forwarded), and summed in float64: the objective is a difference of large sums.
+using TileTag = hn::CappedTag<float, HWY_TARGET <= HWY_AVX2 ? 4 : 2>;
 using TileVec = hn::Vec<TileTag>;
-HWY_INLINE double total(TileVec sums) { return hn::GetLane(hn::SumOfLanes(TileTag(), sums)); }
+using SumTag = hn::Rebind<double, TileTag>;
+using SumVec = hn::Vec<SumTag>;
+HWY_INLINE SumVec add_products(TileVec a, TileVec b, SumVec sums) {
+  const SumTag d;
+  return hn::MulAdd(hn::PromoteTo(d, a), hn::PromoteTo(d, b), sums);
+}
+HWY_INLINE double total(SumVec sums) { return hn::GetLane(hn::SumOfLanes(SumTag(), sums)); }
 
 struct AddResidualPass {
   const float* z;
@@ -156,16 +163,16 @@ struct AddResidualPass {
   template <int kWidth, bool kPrefetch>
   StartSums operator()(const Walk<kWidth, kPrefetch>& walk) const {
     const TileTag d;
-    TileVec wqq = hn::Zero(d);
-    TileVec vq = hn::Zero(d);
+    SumVec wqq = hn::Zero(SumTag());
+    SumVec vq = hn::Zero(SumTag());
     const Segment& s = walk.s;
     walk.each_tile(z, [&](Offset i, const Tile& tile, float* q) HWY_ATTR {
       for (Offset k = 0; k < kTileRows; k += static_cast<Offset>(hn::Lanes(d))) {
         const TileVec qk = hn::Load(d, q + k);
         const TileVec v = hn::LoadU(d, s.v + i + k);
         const TileVec wq = hn::Mul(hn::LoadU(d, s.w + i + k), qk);
-        wqq = hn::MulAdd(wq, qk, wqq);
-        vq = hn::MulAdd(v, qk, vq);
+        wqq = add_products(wq, qk, wqq);
+        vq = add_products(v, qk, vq);
         hn::Store(hn::Sub(v, wq), d, q + k);
       }
       walk.add(tile, q, r);
@@ -180,13 +187,13 @@ struct AddProductPass {
   template <int kWidth, bool kPrefetch>
   double operator()(const Walk<kWidth, kPrefetch>& walk) const {
     const TileTag d;
-    TileVec pap = hn::Zero(d);
+    SumVec pap = hn::Zero(SumTag());
     const Segment& s = walk.s;
     walk.each_tile(p, [&](Offset i, const Tile& tile, float* q) HWY_ATTR {
       for (Offset k = 0; k < kTileRows; k += static_cast<Offset>(hn::Lanes(d))) {
         const TileVec qk = hn::Load(d, q + k);
         const TileVec wq = hn::Mul(hn::LoadU(d, s.w + i + k), qk);
-        pap = hn::MulAdd(wq, qk, pap);
+        pap = add_products(wq, qk, pap);
         hn::Store(wq, d, q + k);
       }
       walk.add(tile, q, product);
@@ -200,12 +207,12 @@ struct CurvaturePass {
   template <int kWidth, bool kPrefetch>
   double operator()(const Walk<kWidth, kPrefetch>& walk) const {
     const TileTag d;
-    TileVec pap = hn::Zero(d);
+    SumVec pap = hn::Zero(SumTag());
     const Segment& s = walk.s;
     walk.each_tile(p, [&](Offset i, const Tile&, const float* q) HWY_ATTR {
       for (Offset k = 0; k < kTileRows; k += static_cast<Offset>(hn::Lanes(d))) {
         const TileVec qk = hn::Load(d, q + k);
-        pap = hn::MulAdd(hn::Mul(hn::LoadU(d, s.w + i + k), qk), qk, pap);
+        pap = add_products(hn::Mul(hn::LoadU(d, s.w + i + k), qk), qk, pap);
       }
     });
     return total(pap);
