@@ -141,7 +141,7 @@ Run add_evaluate(CLI::App& app) {
          "Leave out the items of these interactions from rankings, instead of the model's own "
          "history")
       ->type_name("RATINGS");
-  add_list(app, "-k", verb->options.k, "List lengths")->type_name("LIST")->capture_default_str();
+  add_list(app, "-k", verb->options.k, "List lengths [10]")->type_name("LIST");
   add_list(
       app, "--metrics", verb->options.metrics,
       fmt::format("Names without @k, from: {} [the ranking metrics for implicit models, rmse and "

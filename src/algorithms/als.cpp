@@ -139,7 +139,7 @@ AlsParams AlsParams::defaults(Feedback feedback) {
   AlsParams params;
   params.feedback = feedback;
   if (feedback == Feedback::kExplicit) {
-    params.regularization = 0.05;
+    params.regularization = 0.1;
     params.regularization_exponent = 1.0;
   }
   return params;

@@ -1,0 +1,35 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""similar_books.py NEIGHBOURS BOOKS: of the books whose author has another one in the catalogue,
+prints the share with a book of the same author among their neighbours; a few neighbourhoods with
+titles go to standard error. NEIGHBOURS is what `likewise similar --all-items` writes, BOOKS is
+goodbooks-10k's books.csv.gz."""
+import collections
+import csv
+import gzip
+import sys
+
+# Catching Fire, Prisoner of Azkaban, Eclipse, Guards! Guards!, Dune Messiah
+SHOWN = ["17", "18", "52", "894", "1105"]
+
+
+def main(neighbours, catalogue):
+    with gzip.open(catalogue, "rt", encoding="utf-8") as file:
+        books = {book["book_id"]: book for book in csv.DictReader(file)}
+    author = {key: book["authors"].split(",")[0] for key, book in books.items()}
+    written = collections.Counter(author.values())
+    similar = collections.defaultdict(list)
+    with open(neighbours, encoding="utf-8") as file:
+        for row in csv.DictReader(file):
+            similar[row["item"]].append(row["similar_item"])
+    asked = [book for book in similar if written[author[book]] > 1]
+    found = [b for b in asked if any(author[n] == author[b] for n in similar[b])]
+    for book in SHOWN:
+        print(books[book]["title"], file=sys.stderr)
+        for other in similar[book][:5]:
+            print(f"    {books[other]['title']}, {author[other]}", file=sys.stderr)
+    print(f"{len(found) / len(asked):.4f}")
+
+
+if __name__ == "__main__":
+    main(*sys.argv[1:])
