@@ -20,7 +20,8 @@ namespace likewise {
 
 struct AlsParams;
 
-/// One ALS training under way. Made with the matrix and the first factors; owns its working copies.
+/// One ALS training under way. Made with the matrix and the first factors, which it owns from then
+/// on.
 class AlsSolver {
  public:
   virtual ~AlsSolver() = default;
@@ -30,6 +31,8 @@ class AlsSolver {
   virtual double solve(Side side, const RunControl& control) = 0;
   /// The current factors, on the host. Valid until the next solve().
   [[nodiscard]] virtual const Factors& factors() = 0;
+  /// The factors themselves: the last call on a solver.
+  [[nodiscard]] virtual Factors take_factors() = 0;
 };
 
 /// Which items a query may be answered with.
@@ -71,10 +74,10 @@ class Backend {
   [[nodiscard]] virtual std::string_view name() const = 0;    ///< "reference", "cpu", "cuda:0"
   [[nodiscard]] virtual std::string description() const = 0;  ///< for people: model, ISA, threads
 
-  /// `by_user` must outlive the job; `start` is copied. `params` are valid (validate() passed).
+  /// `by_user` must outlive the job; `start` is moved in. `params` are valid (validate() passed).
   /// `completed_iterations` of `start`: 0 when it was drawn and has learnt nothing yet.
   [[nodiscard]] virtual std::unique_ptr<AlsSolver> make_als_solver(
-      const CsrView& by_user, const AlsParams& params, const Factors& start,
+      const CsrView& by_user, const AlsParams& params, Factors start,
       int completed_iterations = 0) const = 0;
   /// `items` (items x factors) and `item_bias` (empty or one per item) must outlive the scorer.
   [[nodiscard]] virtual std::unique_ptr<Scorer> make_scorer(

@@ -184,7 +184,7 @@ AlsResult train_als(const CsrView& by_user, const AlsParams& params, const Backe
   std::unique_ptr<AlsSolver> solver;
   if (run.start != nullptr) {
     check_start(*run.start, by_user, params);
-    solver = backend.make_als_solver(by_user, params, *run.start, run.completed_iterations);
+    solver = backend.make_als_solver(by_user, params, run.start->clone(), run.completed_iterations);
   } else {
     solver = backend.make_als_solver(by_user, params, first_factors(by_user, params));
   }
@@ -208,7 +208,7 @@ AlsResult train_als(const CsrView& by_user, const AlsParams& params, const Backe
   const int last =
       result.iterations.empty() ? run.completed_iterations : result.iterations.back().iteration;
   result.best_iteration = best.kept() ? best.iteration() : last;
-  result.factors = best.kept() ? best.take() : solver->factors().clone();
+  result.factors = best.kept() ? best.take() : solver->take_factors();
   return result;
 }
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 /// The only file that knows which backends exist.
-#include <cstring>
+#include <utility>
 
 #include <fmt/format.h>
 
@@ -26,11 +26,10 @@ class ReferenceBackend final : public Backend {
     return "plain loops in double precision, for checking; slow";
   }
   [[nodiscard]] std::unique_ptr<AlsSolver> make_als_solver(const CsrView& by_user,
-                                                           const AlsParams& params,
-                                                           const Factors& start,
+                                                           const AlsParams& params, Factors start,
                                                            int) const override {
     require_precision(params, name());
-    return make_reference_als_solver(by_user, params, start);
+    return make_reference_als_solver(by_user, params, std::move(start));
   }
   [[nodiscard]] std::unique_ptr<Scorer> make_scorer(
       const MatrixView& items, std::span<const float> item_bias) const override {
@@ -46,10 +45,10 @@ class CpuBackend final : public Backend {
     return fmt::format("{} kernels, {} threads", instruction_set(), thread_count());
   }
   [[nodiscard]] std::unique_ptr<AlsSolver> make_als_solver(
-      const CsrView& by_user, const AlsParams& params, const Factors& start,
+      const CsrView& by_user, const AlsParams& params, Factors start,
       int completed_iterations) const override {
     require_precision(params, name());
-    return make_cpu_als_solver(by_user, params, start, completed_iterations);
+    return make_cpu_als_solver(by_user, params, std::move(start), completed_iterations);
   }
   [[nodiscard]] std::unique_ptr<Scorer> make_scorer(
       const MatrixView& items, std::span<const float> item_bias) const override {

@@ -115,7 +115,7 @@ class Stager {
   void handle_fault(const BlockReport& report, Offset line, ReadSummary& summary) const {
     std::string message = fmt::format("{}:{}: {}", format_.file, line, report.fault);
     if (report.fatal) throw Error(ErrorKind::kBadData, message);
-    message += "; correct the row, or skip bad rows (on_bad_row = skip)";
+    message += "; correct the row, or skip bad rows with --on-bad-row skip (on_bad_row in code)";
     if (stop_at_bad_) throw Error(ErrorKind::kBadData, message);
     if (summary.first_bad_row.empty()) summary.first_bad_row = std::move(message);
   }

@@ -150,7 +150,7 @@ TEST_P(AlsCase, ReferenceGradientVanishesAfterAnExactHalfStep) {
   const auto backend = open_backend("reference");
   const AlsResult start = train_als(m.view(), params, *backend);
   for (const Side side : {Side::kUsers, Side::kItems}) {
-    const auto solver = backend->make_als_solver(m.view(), params, start.factors);
+    const auto solver = backend->make_als_solver(m.view(), params, start.factors.clone());
     const double minimum = solver->solve(side, {});
     const Factors& found = solver->factors();
     ASSERT_NEAR(objective(m.view(), found, params), minimum, 1e-6 * minimum);
@@ -208,8 +208,9 @@ TEST_P(AlsCase, CpuEqualsReference) {
       const bool exact = kind == AlsSolverKind::kCholesky;
       for (const Side side : {Side::kUsers, Side::kItems}) {
         const auto expected =
-            open_backend("reference")->make_als_solver(m.view(), params, start.factors);
-        const auto actual = open_backend("cpu")->make_als_solver(m.view(), params, start.factors);
+            open_backend("reference")->make_als_solver(m.view(), params, start.factors.clone());
+        const auto actual =
+            open_backend("cpu")->make_als_solver(m.view(), params, start.factors.clone());
         const double want = expected->solve(side, {});
         const double got = actual->solve(side, {});
         const auto where = fmt::format("{} x {}, {}, {}", users, items, side_name(side),
@@ -253,8 +254,9 @@ TEST_P(AlsCase, LongRowsEqualReference) {
   }
   const CsrMatrix m = make_csr(users, 7, entries);
   const AlsResult start = train_als(m.view(), params, *open_backend("reference"));
-  const auto expected = open_backend("reference")->make_als_solver(m.view(), params, start.factors);
-  const auto actual = open_backend("cpu")->make_als_solver(m.view(), params, start.factors);
+  const auto expected =
+      open_backend("reference")->make_als_solver(m.view(), params, start.factors.clone());
+  const auto actual = open_backend("cpu")->make_als_solver(m.view(), params, start.factors.clone());
   const double want = expected->solve(Side::kItems, {});
   EXPECT_NEAR(actual->solve(Side::kItems, {}), want, 1e-4 * want);
   EXPECT_LT(relative_difference(actual->factors().items, expected->factors().items), 3e-2);
@@ -270,13 +272,15 @@ TEST(AlsCg, MoreStepsComeCloserToTheExactSolution) {
   const CsrMatrix m = awkward_matrix(120, 80, false, 11);
   params.iterations = 1;
   const AlsResult start = train_als(m.view(), params, *open_backend("reference"));
-  const auto exact = open_backend("reference")->make_als_solver(m.view(), params, start.factors);
+  const auto exact =
+      open_backend("reference")->make_als_solver(m.view(), params, start.factors.clone());
   const double minimum = exact->solve(Side::kUsers, {});
   params.solver = AlsSolverKind::kCg;
   double before = 1e300;
   for (const int steps : {1, 2, 4, 30}) {
     params.cg_steps = steps;
-    const auto solver = open_backend("cpu")->make_als_solver(m.view(), params, start.factors);
+    const auto solver =
+        open_backend("cpu")->make_als_solver(m.view(), params, start.factors.clone());
     const double now = solver->solve(Side::kUsers, {});
     EXPECT_LT(now, before);
     EXPECT_GT(now, minimum * (1 - 1e-5));
@@ -284,7 +288,7 @@ TEST(AlsCg, MoreStepsComeCloserToTheExactSolution) {
   }
   EXPECT_NEAR(before, minimum, 1e-5 * minimum);
   params.cg_tolerance = 0.5;
-  const auto loose = open_backend("cpu")->make_als_solver(m.view(), params, start.factors);
+  const auto loose = open_backend("cpu")->make_als_solver(m.view(), params, start.factors.clone());
   EXPECT_GT(loose->solve(Side::kUsers, {}), before);
 }
 

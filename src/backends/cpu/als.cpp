@@ -76,12 +76,12 @@ struct HalfStep {
 
 class CpuAlsSolver final : public AlsSolver {
  public:
-  CpuAlsSolver(const CsrView& by_user, const AlsParams& params, const Factors& start,
+  CpuAlsSolver(const CsrView& by_user, const AlsParams& params, Factors start,
                int completed_iterations)
       : params_(params),
         width_(als_width(params)),
         by_item_(transpose(by_user)),
-        factors_(start.clone()),
+        factors_(std::move(start)),
         half_steps_(2 * Offset{completed_iterations}) {
     sides_[0] = plan_half_step(by_user, params);
     sides_[1] = plan_half_step(by_item_.view(), params);
@@ -118,6 +118,7 @@ class CpuAlsSolver final : public AlsSolver {
   }
 
   const Factors& factors() override { return factors_; }
+  Factors take_factors() override { return std::move(factors_); }
 
  private:
   /// One thread's buffers: a block's rows as they are (x) and in the fixed side's basis (z).
@@ -215,8 +216,8 @@ class CpuAlsSolver final : public AlsSolver {
 }  // namespace
 
 std::unique_ptr<AlsSolver> make_cpu_als_solver(const CsrView& by_user, const AlsParams& params,
-                                               const Factors& start, int completed_iterations) {
-  return std::make_unique<CpuAlsSolver>(by_user, params, start, completed_iterations);
+                                               Factors start, int completed_iterations) {
+  return std::make_unique<CpuAlsSolver>(by_user, params, std::move(start), completed_iterations);
 }
 
 }  // namespace likewise

@@ -24,10 +24,9 @@ struct CpuScorerOptions {
                                                       std::span<const float> item_bias,
                                                       const CpuScorerOptions& options = {});
 
-/// The solver copies `start`; `by_user` must outlive it.
+/// `by_user` must outlive the solver.
 [[nodiscard]] std::unique_ptr<AlsSolver> make_cpu_als_solver(const CsrView& by_user,
-                                                             const AlsParams& params,
-                                                             const Factors& start,
+                                                             const AlsParams& params, Factors start,
                                                              int completed_iterations);
 
 }  // namespace likewise

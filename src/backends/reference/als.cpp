@@ -24,12 +24,12 @@ struct DoubleSide {
 
 class ReferenceAlsSolver final : public AlsSolver {
  public:
-  ReferenceAlsSolver(const CsrView& by_user, const AlsParams& params, const Factors& start)
+  ReferenceAlsSolver(const CsrView& by_user, const AlsParams& params, Factors start)
       : params_(params),
         biased_(params.feedback == Feedback::kExplicit && params.biases),
         by_user_(by_user),
         by_item_(transpose(by_user)),
-        factors_(start.clone()) {
+        factors_(std::move(start)) {
     for (const Side side : {Side::kUsers, Side::kItems}) load(side);
   }
 
@@ -45,6 +45,7 @@ class ReferenceAlsSolver final : public AlsSolver {
   }
 
   const Factors& factors() override { return factors_; }
+  Factors take_factors() override { return std::move(factors_); }
 
  private:
   [[nodiscard]] std::vector<Row>& rows(Side side) { return sides_[side == Side::kItems].rows; }
@@ -179,9 +180,8 @@ class ReferenceAlsSolver final : public AlsSolver {
 }  // namespace
 
 std::unique_ptr<AlsSolver> make_reference_als_solver(const CsrView& by_user,
-                                                     const AlsParams& params,
-                                                     const Factors& start) {
-  return std::make_unique<ReferenceAlsSolver>(by_user, params, start);
+                                                     const AlsParams& params, Factors start) {
+  return std::make_unique<ReferenceAlsSolver>(by_user, params, std::move(start));
 }
 
 }  // namespace likewise

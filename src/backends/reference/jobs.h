@@ -14,9 +14,9 @@ namespace likewise {
 [[nodiscard]] std::unique_ptr<Scorer> make_reference_scorer(const MatrixView& items,
                                                             std::span<const float> item_bias);
 
-/// The solver copies `start`; `by_user` must outlive it.
+/// `by_user` must outlive the solver.
 [[nodiscard]] std::unique_ptr<AlsSolver> make_reference_als_solver(const CsrView& by_user,
                                                                    const AlsParams& params,
-                                                                   const Factors& start);
+                                                                   Factors start);
 
 }  // namespace likewise
