@@ -59,8 +59,8 @@ std::span<std::byte> header_of(std::span<std::byte> file) {
   std::memcpy(&length, file.data(), kLengthField);
   if (length > kMaxHeader) {
     fail(fmt::format(
-        "not a safetensors file (its first 8 bytes, read as the header's length, say {}; at most {} are allowed): "
-        "pass a model that likewise saved",
+        "not a safetensors file (read as the header's length, its first 8 bytes say {}; at most {} "
+        "are allowed): pass a model that likewise saved",
         length, kMaxHeader));
   }
   if (length > file.size() - kLengthField) {
