@@ -131,6 +131,7 @@ void measure(Index fixed_rows, Index f, double peak) {
 int main(int argc, char** argv) {
   using namespace likewise;
   const Index rows = argc > 1 ? std::stoi(argv[1]) : 20000;
+  openblas_set_num_threads(1);  // with_threads() is about our own loops
   fmt::print("{} kernels, fixed side of {} rows\n", instruction_set(), rows);
   double peak = 0.0;
   with_threads(1, [&] { peak = product_rate(); });
