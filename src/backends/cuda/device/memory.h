@@ -1,0 +1,108 @@
+// SPDX-License-Identifier: Apache-2.0
+/// Owners of what lives on a card: memory, page-locked host memory, streams, events. All move-only.
+#pragma once
+
+#include <cstddef>
+#include <cuda_runtime_api.h>
+#include <span>
+#include <utility>
+
+#include "backends/cuda/device/check.h"
+#include "likewise/types.h"
+
+namespace likewise::cuda {
+
+class Stream {
+ public:
+  Stream() { LIKEWISE_CUDA_CHECK(cudaStreamCreateWithFlags(&stream_, cudaStreamNonBlocking)); }
+  ~Stream() {
+    if (stream_ != nullptr) cudaStreamDestroy(stream_);
+  }
+  Stream(Stream&& other) noexcept : stream_(std::exchange(other.stream_, nullptr)) {}
+  Stream& operator=(Stream&& other) noexcept {
+    std::swap(stream_, other.stream_);
+    return *this;
+  }
+  Stream(const Stream&) = delete;
+  Stream& operator=(const Stream&) = delete;
+
+  // NOLINTNEXTLINE(google-explicit-constructor): every CUDA call takes the plain handle
+  operator cudaStream_t() const { return stream_; }
+  void synchronize() const { LIKEWISE_CUDA_CHECK(cudaStreamSynchronize(stream_)); }
+
+ private:
+  cudaStream_t stream_ = nullptr;
+};
+
+namespace detail {
+
+struct DeviceAllocation {
+  static void* take(std::size_t bytes);
+  static void release(void* at) noexcept;
+};
+struct PinnedAllocation {
+  static void* take(std::size_t bytes);
+  static void release(void* at) noexcept;
+};
+
+/// `size` numbers that live until the owner goes. Never initialised.
+template <class T, class Allocation>
+class Buffer {
+ public:
+  Buffer() = default;
+  explicit Buffer(Offset size)
+      : data_(size == 0
+                  ? nullptr
+                  : static_cast<T*>(Allocation::take(static_cast<std::size_t>(size) * sizeof(T)))),
+        size_(size) {}
+  ~Buffer() { Allocation::release(data_); }
+  Buffer(Buffer&& other) noexcept
+      : data_(std::exchange(other.data_, nullptr)), size_(std::exchange(other.size_, 0)) {}
+  Buffer& operator=(Buffer&& other) noexcept {
+    std::swap(data_, other.data_);
+    std::swap(size_, other.size_);
+    return *this;
+  }
+  Buffer(const Buffer&) = delete;
+  Buffer& operator=(const Buffer&) = delete;
+
+  [[nodiscard]] T* data() { return data_; }
+  [[nodiscard]] const T* data() const { return data_; }
+  [[nodiscard]] Offset size() const { return size_; }
+  [[nodiscard]] std::size_t bytes() const { return static_cast<std::size_t>(size_) * sizeof(T); }
+
+ private:
+  T* data_ = nullptr;
+  Offset size_ = 0;
+};
+
+}  // namespace detail
+
+/// Memory of the current card.
+template <class T>
+using DeviceArray = detail::Buffer<T, detail::DeviceAllocation>;
+/// Host memory that copies at full speed and beside kernels.
+template <class T>
+using PinnedArray = detail::Buffer<T, detail::PinnedAllocation>;
+
+template <class T>
+void copy_to_device(T* to, const T* from, Offset count, cudaStream_t stream) {
+  if (count == 0) return;
+  LIKEWISE_CUDA_CHECK(cudaMemcpyAsync(to, from, static_cast<std::size_t>(count) * sizeof(T),
+                                      cudaMemcpyHostToDevice, stream));
+}
+
+template <class T>
+void copy_to_host(T* to, const T* from, Offset count, cudaStream_t stream) {
+  if (count == 0) return;
+  LIKEWISE_CUDA_CHECK(cudaMemcpyAsync(to, from, static_cast<std::size_t>(count) * sizeof(T),
+                                      cudaMemcpyDeviceToHost, stream));
+}
+
+template <class T>
+void fill_zero(T* at, Offset count, cudaStream_t stream) {
+  if (count == 0) return;
+  LIKEWISE_CUDA_CHECK(cudaMemsetAsync(at, 0, static_cast<std::size_t>(count) * sizeof(T), stream));
+}
+
+}  // namespace likewise::cuda
