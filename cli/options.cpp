@@ -53,7 +53,7 @@ void add_common_options(CLI::App& app, Common& common) {
 }
 
 void add_device_option(CLI::App& app, Common& common) {
-  app.add_option("--device", common.device, "auto, cpu, cuda, cuda:0,1 or reference")
+  app.add_option("--device", common.device, "auto, cpu, cuda, cuda:N or reference")
       ->type_name("NAME")
       ->capture_default_str();
 }

@@ -84,13 +84,15 @@ class Backend {
       const MatrixView& items, std::span<const float> item_bias) const = 0;
 };
 
-/// Opens "auto", "cpu", "cuda", "cuda:0,1" or "reference". "auto" takes the best that works here;
-/// anything else that cannot be honoured throws Error(kDevice) with the reason and the remedy.
+/// Opens "auto", "cpu", "reference", "cuda" (the first card that can be used) or "cuda:N" (card
+/// number N, from 0). "auto" takes the CPU in this version. Other texts throw
+/// Error(kInvalidArgument); a device that cannot be used throws Error(kDevice) with the reason and
+/// the remedy.
 [[nodiscard]] std::shared_ptr<const Backend> open_backend(std::string_view device = "auto");
 
-/// One line per backend known to this program, for `likewise info`.
+/// One line per backend known to this program and per card of this machine, for `likewise info`.
 struct BackendStatus {
-  std::string name;
+  std::string name;  ///< "cpu", "cuda:0"; "cuda" where there is no card
   bool available = false;
   std::string description;  ///< what it is, or why it cannot be used and what to do
 };

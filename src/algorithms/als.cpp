@@ -77,11 +77,11 @@ class BestIteration {
     }
   }
 
-  void consider(const AlsIteration& now, const Factors& factors) {
+  void consider(const AlsIteration& now, const FetchFactors& factors) {
     if (!now.validation || !better(*now.validation)) return;
     value_ = *now.validation;
     iteration_ = now.iteration;
-    factors_ = factors.clone();
+    factors_ = factors().clone();
     kept_ = true;
   }
 
@@ -117,6 +117,14 @@ class BestIteration {
                             number));
   }
   return report;
+}
+
+/// Asks the solver at the first call only, and never where nobody looks.
+[[nodiscard]] FetchFactors fetch_once(AlsSolver& solver) {
+  return [&solver, fetched = static_cast<const Factors*>(nullptr)]() mutable -> const Factors& {
+    if (fetched == nullptr) fetched = &solver.factors();
+    return *fetched;
+  };
 }
 
 /// Why to stop after the last of `iterations`; empty to go on.
@@ -194,10 +202,11 @@ AlsResult train_als(const CsrView& by_user, const AlsParams& params, const Backe
   for (int i = run.completed_iterations + 1; i <= params.iterations; ++i) {
     run.control.report("train", i - 1, params.iterations, "iterations");
     AlsIteration now = run_iteration(*solver, i, run.control);
-    if (run.validation.evaluate) now.validation = run.validation.evaluate(solver->factors());
+    const FetchFactors factors = fetch_once(*solver);
+    if (run.validation.evaluate) now.validation = run.validation.evaluate(factors());
     result.iterations.push_back(now);
-    best.consider(now, solver->factors());
-    if (run.on_iteration) run.on_iteration(now, solver->factors());
+    best.consider(now, factors);
+    if (run.on_iteration) run.on_iteration(now, factors);
     const std::string reason = stop_reason(result.iterations, params, best.iteration());
     if (reason.empty()) continue;
     result.stop_reason = reason;

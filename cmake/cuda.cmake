@@ -1,0 +1,74 @@
+# SPDX-License-Identifier: Apache-2.0
+# The CUDA plug-in, src/backends/cuda, where there is a compiler for it. LIKEWISE_CUDA says whether
+# one is needed.
+if(NOT LIKEWISE_CUDA)
+  return()
+endif()
+
+# Stops where CUDA was demanded, goes on without the plug-in where it was not.
+macro(likewise_no_cuda reason)
+  if(NOT LIKEWISE_CUDA STREQUAL AUTO)
+    message(FATAL_ERROR "LIKEWISE_CUDA=${LIKEWISE_CUDA}: ${reason}")
+  endif()
+  message(STATUS "No CUDA plug-in: ${reason}")
+  return()
+endmacro()
+
+find_program(LIKEWISE_NVCC NAMES ${CMAKE_CUDA_COMPILER} $ENV{CUDACXX} nvcc
+  PATHS /usr/local/cuda/bin DOC "The CUDA compiler")
+if(NOT LIKEWISE_NVCC)
+  likewise_no_cuda("there is no nvcc on the path or in /usr/local/cuda/bin; install the CUDA \
+toolkit, or let CUDACXX name its nvcc")
+endif()
+
+# Program and plug-in come from one C++ compiler: types and exceptions cross between them.
+set(ENV{CUDACXX} ${LIKEWISE_NVCC})
+set(ENV{CUDAHOSTCXX} ${CMAKE_CXX_COMPILER})
+include(CheckLanguage)
+check_language(CUDA)
+if(NOT CMAKE_CUDA_COMPILER)
+  likewise_no_cuda("${LIKEWISE_NVCC} does not work with ${CMAKE_CXX_COMPILER}; the log in \
+${CMAKE_BINARY_DIR}/CMakeFiles says why")
+endif()
+enable_language(CUDA)
+if(CMAKE_CUDA_COMPILER_VERSION VERSION_LESS 12.0)
+  likewise_no_cuda("CUDA ${CMAKE_CUDA_COMPILER_VERSION} is too old; 12.0 is the first with C++20")
+endif()
+
+# A card runs the machine code of its own generation (the number before the point): one for each
+# that the compiler knows, for its first compute capability. Later generations take the PTX.
+execute_process(COMMAND ${CMAKE_CUDA_COMPILER} --list-gpu-arch OUTPUT_VARIABLE listed)
+string(REGEX MATCHALL "[0-9]+" listed "${listed}")
+list(SORT listed COMPARE NATURAL)
+set(generations)
+set(architectures)
+foreach(capability IN LISTS listed)
+  string(REGEX REPLACE ".$" "" generation ${capability})
+  if(generation GREATER_EQUAL 8 AND NOT generation IN_LIST generations)
+    list(APPEND generations ${generation})
+    list(APPEND architectures ${capability}-real)
+    set(newest ${capability})
+  endif()
+endforeach()
+set(LIKEWISE_CUDA_ARCHITECTURES "${architectures};${newest}-virtual" CACHE STRING
+  "What the CUDA plug-in is compiled for, written as in CMAKE_CUDA_ARCHITECTURES")
+message(STATUS "CUDA plug-in for ${LIKEWISE_CUDA_ARCHITECTURES}")
+
+find_package(CUDAToolkit REQUIRED)
+file(GLOB_RECURSE CUDA_SOURCES CONFIGURE_DEPENDS
+  ${CMAKE_SOURCE_DIR}/src/backends/cuda/*.cpp ${CMAKE_SOURCE_DIR}/src/backends/cuda/*.cu)
+likewise_plugin(likewise_cuda ${CUDA_SOURCES})
+target_link_libraries(likewise_cuda PRIVATE CUDA::cudart_static)
+set_target_properties(likewise_cuda PROPERTIES
+  CUDA_ARCHITECTURES "${LIKEWISE_CUDA_ARCHITECTURES}" CUDA_RUNTIME_LIBRARY Static
+  CUDA_STANDARD 20 CUDA_STANDARD_REQUIRED ON CUDA_EXTENSIONS OFF)
+list(JOIN WARNINGS "," host_warnings)
+target_compile_options(likewise_cuda PRIVATE
+  "$<$<COMPILE_LANGUAGE:CUDA>:-lineinfo;-Xcompiler=${host_warnings}>")
+if(LIKEWISE_WERROR)
+  target_compile_options(likewise_cuda PRIVATE "$<$<COMPILE_LANGUAGE:CUDA>:-Werror=all-warnings>")
+endif()
+# A program built anew must not find a plug-in of yesterday beside it.
+if(TARGET likewise_cli)
+  add_dependencies(likewise_cli likewise_cuda)
+endif()

@@ -1,0 +1,12 @@
+// SPDX-License-Identifier: Apache-2.0
+/// Which cards this machine has and which of them can be used, without making a context on any.
+#pragma once
+
+#include "backends/plugin.h"
+
+namespace likewise::cuda {
+
+/// Never throws for what is wrong with the machine: that is the answer.
+[[nodiscard]] CudaCards find_cards();
+
+}  // namespace likewise::cuda

@@ -1,0 +1,18 @@
+// SPDX-License-Identifier: Apache-2.0
+/// The jobs of the CUDA backend.
+#pragma once
+
+#include <memory>
+
+#include "likewise/als.h"
+#include "likewise/backend.h"
+
+namespace likewise {
+
+/// Trains on card number `device`. `by_user` must outlive the solver.
+[[nodiscard]] std::unique_ptr<AlsSolver> make_cuda_als_solver(int device, const CsrView& by_user,
+                                                              const AlsParams& params,
+                                                              Factors start,
+                                                              int completed_iterations);
+
+}  // namespace likewise

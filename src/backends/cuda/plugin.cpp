@@ -1,0 +1,28 @@
+// SPDX-License-Identifier: Apache-2.0
+/// The way into the plug-in: src/backends/plugin.h says what the program may expect of it.
+#include "backends/plugin.h"
+
+#include "backends/cuda/device/cards.h"
+#include "backends/cuda/jobs.h"
+#include "likewise/error.h"
+#include "likewise/version.h"
+
+namespace likewise {
+namespace {
+
+std::unique_ptr<AlsSolver> make_als_solver(std::span<const int> devices, const CsrView& by_user,
+                                           const AlsParams& params, Factors start,
+                                           int completed_iterations) {
+  if (devices.size() != 1) {
+    throw Error(ErrorKind::kDevice, "training on several cards is not in this version");
+  }
+  return make_cuda_als_solver(devices[0], by_user, params, std::move(start), completed_iterations);
+}
+
+constexpr CudaPlugin kPlugin{kPluginInterface, kVersion, kPluginCompiler, cuda::find_cards,
+                             make_als_solver};
+
+}  // namespace
+}  // namespace likewise
+
+const likewise::CudaPlugin* likewise_cuda_plugin() { return &likewise::kPlugin; }
