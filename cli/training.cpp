@@ -94,11 +94,11 @@ std::string train_als_model(const std::shared_ptr<Model>& model,
   if (resume != nullptr) resume_from(*resume, run);
   const Offset rows = Offset{model->users.size()} + model->items.size();
   std::vector<AlsIteration> reports = run.history;
-  run.on_iteration = [&](const AlsIteration& done, const Factors& factors) {
+  run.on_iteration = [&](const AlsIteration& done, const FetchFactors& factors) {
     progress.show(done, model->als.iterations, rows, run.validation.metric);
     reports.push_back(done);
     if (!checkpointing.path.empty() && done.iteration % checkpointing.every == 0) {
-      save_checkpoint(*model, factors, reports, checkpointing.path);
+      save_checkpoint(*model, factors(), reports, checkpointing.path);
     }
   };
   AlsResult result = run_als(*model, *backend, run, checkpointing.path);

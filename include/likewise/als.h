@@ -76,6 +76,10 @@ struct Validation {
   std::function<double(const Factors&)> evaluate;  ///< empty: no validation
 };
 
+/// The factors as they stand, valid until the next half-step. A device copies them to the host at
+/// the first call after an iteration, so call it only for what is looked at.
+using FetchFactors = std::function<const Factors&()>;
+
 /// Where training goes on from, and what it hands back between iterations.
 struct AlsRun {
   RunControl control;
@@ -83,9 +87,9 @@ struct AlsRun {
   const Factors* start = nullptr;     ///< first factors; absent: drawn from the seed
   int completed_iterations = 0;       ///< iterations already in `start` (resume)
   std::vector<AlsIteration> history;  ///< their reports (resume)
-  /// Called after every iteration with its report and the factors (valid during the call only):
-  /// progress lines, checkpoints.
-  std::function<void(const AlsIteration&, const Factors&)> on_iteration;
+  /// Called after every iteration with its report, and with what fetches the factors (to be called
+  /// during the call only): progress lines, checkpoints.
+  std::function<void(const AlsIteration&, const FetchFactors&)> on_iteration;
 };
 
 struct AlsResult {

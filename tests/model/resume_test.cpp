@@ -76,9 +76,9 @@ void expect_same_after_break(Feedback feedback, Index factors) {
   model.als = params;
   std::vector<AlsIteration> reports;
   AlsRun first;
-  first.on_iteration = [&](const AlsIteration& report, const Factors& now) {
+  first.on_iteration = [&](const AlsIteration& report, const FetchFactors& now) {
     reports.push_back(report);
-    if (report.iteration == 2) save_checkpoint(model, now, reports, folder / "checkpoint");
+    if (report.iteration == 2) save_checkpoint(model, now(), reports, folder / "checkpoint");
   };
   (void)train_als(by_user.view(), params, *backend, first);
 
