@@ -9,6 +9,7 @@
 
 #include "algorithms/gram.h"
 #include "algorithms/weights.h"
+#include "core/cholesky.h"
 
 namespace likewise {
 namespace {
@@ -20,35 +21,17 @@ namespace {
 }  // namespace
 
 RowSystem::RowSystem(std::vector<double> matrix, Index width, Offset count)
-    : upper_(std::move(matrix)), width_(static_cast<std::size_t>(width)) {
-  for (std::size_t k = 0; k < width_; ++k) {
-    double* row = upper_.data() + k * width_;
-    if (!(row[k] > 0.0) || !std::isfinite(row[k])) {
-      throw Error(ErrorKind::kNumerical,
-                  fmt::format("the system of a row with {} entries is singular (pivot {} is {}): "
-                              "train with more regularization",
-                              count, k, row[k]));
-    }
-    const double scale = 1.0 / std::sqrt(row[k]);
-    for (std::size_t i = k; i < width_; ++i) row[i] *= scale;
-    for (std::size_t j = k + 1; j < width_; ++j) {
-      double* below = upper_.data() + j * width_;
-      for (std::size_t i = j; i < width_; ++i) below[i] -= row[j] * row[i];
-    }
-  }
+    : upper_(std::move(matrix)), width_(width) {
+  const Index k = cholesky_factor(upper_.data(), width);
+  if (k < 0) return;
+  throw Error(ErrorKind::kNumerical,
+              fmt::format("the system of a row with {} entries is singular (pivot {} is {}): "
+                          "train with more regularization",
+                          count, k, upper_[static_cast<std::size_t>(Offset{k} * (width + 1))]));
 }
 
 void RowSystem::solve(std::vector<double>& b) const {
-  for (std::size_t k = 0; k < width_; ++k) {  // U^T z = b
-    const double* row = upper_.data() + k * width_;
-    b[k] /= row[k];
-    for (std::size_t i = k + 1; i < width_; ++i) b[i] -= row[i] * b[k];
-  }
-  for (std::size_t k = width_; k-- > 0;) {  // U x = z
-    const double* row = upper_.data() + k * width_;
-    for (std::size_t i = k + 1; i < width_; ++i) b[k] -= row[i] * b[i];
-    b[k] /= row[k];
-  }
+  cholesky_solve(upper_.data(), width_, b.data());
 }
 
 FoldInSolver::FoldInSolver(const Factors& factors, const AlsParams& params, Side side)

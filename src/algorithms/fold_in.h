@@ -25,7 +25,7 @@ class RowSystem {
 
  private:
   std::vector<double> upper_;  ///< row-major U; entries below the diagonal are not read
-  std::size_t width_;
+  Index width_;
 };
 
 /// Rows of `side` against the factors of the other side. Thread-safe after construction.
