@@ -43,7 +43,7 @@ void with_threads(int threads, const std::function<void()>& work);
 /// The number of threads that parallel loops use here.
 [[nodiscard]] int thread_count();
 
-/// The widest instruction set in use for our kernels, e.g. "AVX3" or "AVX2" (Highway's names).
+/// The widest instruction set in use for our kernels, e.g. "AVX-512", "AVX2", "NEON".
 /// The environment variable LIKEWISE_ISA pins one of: scalar, sse4, avx2, avx512, neon.
 [[nodiscard]] const char* instruction_set();
 

@@ -20,7 +20,7 @@ struct Provenance {
   std::string likewise_version;  ///< set by save_model
   std::string created;           ///< UTC, ISO 8601; set by the trainer
   std::string source;            ///< name of the interactions file, without its folder
-  std::string device;            ///< what trained it, e.g. "cpu (AVX3, 2 threads)"
+  std::string device;            ///< what trained it, e.g. "cpu (AVX-512 kernels, 2 threads)"
 };
 
 struct Model {

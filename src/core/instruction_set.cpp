@@ -55,6 +55,9 @@ std::int64_t chosen_target() {
   return target;
 }
 
-const char* instruction_set() { return hwy::TargetName(chosen_target()); }
+const char* instruction_set() {
+  const char* name = hwy::TargetName(chosen_target());
+  return std::string_view(name).starts_with("AVX3") ? "AVX-512" : name;
+}
 
 }  // namespace likewise

@@ -85,6 +85,9 @@ def test_instruction_set_can_be_pinned(program):
     if " avx2 " in flags:
         facts = json.loads(program("info", "--json", env={"LIKEWISE_ISA": "avx2"}).stdout)
         assert facts["instruction_set"] == "AVX2"
+    if {"avx512f", "avx512bw", "avx512dq", "avx512vl", "avx512cd"} <= set(flags.split()):
+        facts = json.loads(program("info", "--json", env={"LIKEWISE_ISA": ""}).stdout)
+        assert facts["instruction_set"] == "AVX-512"
 
 
 def test_an_impossible_instruction_set_is_refused(program):

@@ -7,6 +7,7 @@
 #include "backends/cpu/als_fixed_side.h"
 #include "backends/cpu/conjugate_gradients.h"
 #include "backends/cpu/kernels/als_passes.h"
+#include "backends/cpu/kernels/als_vectors.h"
 #include "likewise/als.h"
 
 namespace likewise {
@@ -23,9 +24,8 @@ struct AlsRowContext {
 
   /// The row's diagonal and the inverse of its preconditioner.
   ///
-  /// Implicit: A = diag(S + lambda) + ..., which is the preconditioner too. Explicit: A = lambda I
-  /// +
-  /// ..., and count S stands for what the ratings will add to it.
+  /// Implicit: A = diag(S + lambda) + ..., which is the preconditioner too.
+  /// Explicit: A = lambda I + ..., and count S stands for what the ratings will add to it.
   void set_diagonals(double lambda, Offset count, float* diagonal, float* inverse) const;
 };
 

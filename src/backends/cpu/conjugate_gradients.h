@@ -8,6 +8,7 @@
 #pragma once
 
 #include "backends/cpu/kernels/als_passes.h"
+#include "backends/cpu/kernels/als_vectors.h"
 #include "likewise/types.h"
 
 namespace likewise {
@@ -21,7 +22,7 @@ struct CgLimits {
   double residual = 0.0;
 };
 
-/// The vectors of one row, `stride` floats each (kernels/als_passes.h).
+/// The vectors of one row, `stride` floats each (kernels/als_vectors.h).
 struct CgVectors {
   const float* diagonal = nullptr;
   const float* inverse = nullptr;

@@ -1,13 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-/// SIMD passes over the interactions of one row in an ALS half-step, and the short vector
-/// operations around them. One text for every instruction set (Highway).
+/// SIMD passes over the interactions of one row in an ALS half-step. One text for every instruction
+/// set (Highway).
 ///
 /// All vectors have `stride` floats (a multiple of 16, 64-byte aligned), zero beyond the width.
 #pragma once
 
-#include <span>
+#include <cstdint>
 
-#include "likewise/als.h"
 #include "likewise/types.h"
 
 namespace likewise::kernels {
@@ -29,23 +28,6 @@ struct Segment {
   Offset padded = 0;  ///< multiple of kTileRows
 };
 
-/// How values become weights (algorithms/weights.h), in a form made for loops.
-struct Weighing {
-  enum class Form { kLinear, kLog, kUnobserved, kExplicit };
-  Form form = Form::kLinear;
-  float alpha = 1.0F;
-  float inverse_epsilon = 1.0F;
-  float mean = 0.0F;            ///< kExplicit: target = value - mean - bias[column]
-  const float* bias = nullptr;  ///< may be null
-
-  [[nodiscard]] static Weighing of(const AlsParams& params);
-};
-
-/// Writes w, v and the padded copy of the columns for `count` interactions; the outputs hold
-/// padded_tiles(count). Returns the sum of the cells' constants.
-double weigh(const Weighing& how, const Index* columns, const float* values, Offset count,
-             Index* padded_columns, float* w, float* v);
-
 /// Both sums that the start of CG needs besides the residual: z^T V^T W V z and v^T V z.
 struct StartSums {
   double wqq = 0.0;
@@ -60,18 +42,7 @@ double curvature(const Segment& s, const float* p);
 /// sum += sum_i c_i y_i.
 void add_rows(const Segment& s, const float* c, float* sum);
 
-/// out = a b; returns sum a b b.
-double scale_square(const float* a, const float* b, float* out, Index n);
-/// y += a x
-void axpy(float a, const float* x, float* y, Index n);
-/// sum a x x
-double weighted_square(const float* a, const float* x, Index n);
-/// sum x y
-double dot(const float* x, const float* y, Index n);
-/// p = a r + beta p
-void next_direction(const float* a, const float* r, float beta, float* p, Index n);
-
-/// Name of the instruction set that these kernels run on, from inside the dispatched code.
-[[nodiscard]] const char* passes_target();
+/// The Highway target that these kernels run on, from inside the dispatched code.
+[[nodiscard]] std::int64_t passes_target();
 
 }  // namespace likewise::kernels
