@@ -183,13 +183,12 @@ Run add_demo(CLI::App& app) {
   app.add_option("--seed", verb->seed, "Another seed, another cinema")
       ->type_name("N")
       ->capture_default_str();
-  add_device_option(app, verb->common);
-  add_common_options(app, verb->common);
+  add_device_options(app, verb->common);
   app.footer(
       "Examples:\n"
       "  likewise demo\n"
       "  likewise demo -o /tmp/cinema --seed 7");
-  return [verb] { with_threads(verb->common.threads, [&] { verb->run(); }); };
+  return on_threads(verb);
 }
 
 }  // namespace likewise::cli

@@ -155,14 +155,13 @@ Run add_evaluate(CLI::App& app) {
   app.add_option("--per-user", verb->per_user_path, "Also write every user's values to this file")
       ->type_name("FILE");
   app.add_flag("--json", verb->json, "Print one object with a key per metric");
-  add_device_option(app, verb->common);
-  add_common_options(app, verb->common);
+  add_device_options(app, verb->common);
   add_reading_options(app, verb->reading);
   app.footer(
       "Examples:\n"
       "  likewise evaluate model.safetensors parts/test.csv -k 10,20\n"
       "  likewise evaluate model.safetensors parts/test.csv --metrics ndcg,recall --json");
-  return [verb] { with_threads(verb->common.threads, [&] { verb->run(); }); };
+  return on_threads(verb);
 }
 
 }  // namespace likewise::cli

@@ -53,7 +53,7 @@ Run add_generate(CLI::App& app) {
       "Examples:\n"
       "  likewise generate demo -o cinema.csv\n"
       "  likewise generate 10000x2000x500000 -o ratings.csv.gz --seed 7");
-  return [verb] { with_threads(verb->common.threads, [&] { verb->run(); }); };
+  return on_threads(verb);
 }
 
 }  // namespace likewise::cli

@@ -52,10 +52,17 @@ void add_common_options(CLI::App& app, Common& common) {
   app.add_flag("-q,--quiet", common.quiet, "No progress and no messages, only errors");
 }
 
-void add_device_option(CLI::App& app, Common& common) {
+void add_device_options(CLI::App& app, Common& common) {
   app.add_option("--device", common.device, "auto, cpu, cuda, cuda:N or reference")
       ->type_name("NAME")
       ->capture_default_str();
+  add_common_options(app, common);
+}
+
+void add_row_options(CLI::App& app, std::string& output, Common& common) {
+  add_output_option(app, output, "Where to write: .csv, .tsv or .jsonl, and .gz or .zst")
+      ->capture_default_str();
+  add_device_options(app, common);
 }
 
 void add_reading_options(CLI::App& app, ReadOptions& options) {
@@ -125,6 +132,11 @@ Interactions read_with_report(const std::string& path, const ReadOptions& option
     progress.say("  the first bad row: " + printable(met.first_bad_row));
   if (summary != nullptr) *summary = std::move(met);
   return data;
+}
+
+void say_written(const std::string& path, const std::string& what, Progress& progress) {
+  const double seconds = progress.finish().back().seconds;
+  if (path != "-") progress.say(fmt::format("{}: {}, {}", path, what, duration(seconds)));
 }
 
 void check_output_folder(const std::string& path) {

@@ -68,20 +68,28 @@ struct Common {
   int threads = 0;
   std::string device = "auto";
 };
-/// --quiet and --threads.
+/// --quiet and --threads: for every verb.
 void add_common_options(CLI::App& app, Common& common);
-/// --device.
-void add_device_option(CLI::App& app, Common& common);
+/// --device and the common ones: for verbs that train or ask a model.
+void add_device_options(CLI::App& app, Common& common);
+/// --output for a RowWriter, --device and the common ones: for verbs that print rows.
+void add_row_options(CLI::App& app, std::string& output, Common& common);
 /// --columns, --delimiter, --header, --duplicates, --min-*, --on-bad-row: for every verb that reads
 /// interactions.
 void add_reading_options(CLI::App& app, ReadOptions& options);
 /// -o, --output.
 CLI::Option* add_output_option(CLI::App& app, std::string& path, const std::string& description);
 
+/// What an add_VERB returns: the verb's run() on as many threads as its options say.
+template <class Verb>
+[[nodiscard]] std::function<void()> on_threads(const std::shared_ptr<Verb>& verb) {
+  return [verb] { with_threads(verb->common.threads, [&] { verb->run(); }); };
+}
+
 /// Opens the device and says which one it is.
 [[nodiscard]] std::shared_ptr<const Backend> open_device(const Common& common, Progress& progress);
 
-/// "cpu (AVX3 kernels, 2 threads)".
+/// "cpu (AVX-512 kernels, 2 threads)".
 [[nodiscard]] std::string device_text(const Backend& backend);
 
 /// Reads interactions in a stage of their own and says what was met (sizes, merged and dropped
@@ -89,6 +97,10 @@ CLI::Option* add_output_option(CLI::App& app, std::string& path, const std::stri
 [[nodiscard]] Interactions read_with_report(const std::string& path, const ReadOptions& options,
                                             Progress& progress, const char* stage = "read",
                                             ReadSummary* summary = nullptr);
+
+/// Ends the last stage; unless rows went to standard output, says what came to be where:
+/// "lists.csv: 50 recommendations for 5 users, 12 ms".
+void say_written(const std::string& path, const std::string& what, Progress& progress);
 
 /// Throws Error(kIo) when a file cannot come to be at `path` because its folder is missing or
 /// closed: better before an hour of training than after it.

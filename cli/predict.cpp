@@ -73,8 +73,7 @@ struct Predict {
     }
     write(recommender, pairs, batch, rows, progress);
     rows.finish();
-    progress.finish();
-    progress.say(counted(rows.rows(), "prediction"));
+    say_written(output, counted(rows.rows(), "prediction"), progress);
     if (unknown > 0) {
       progress.say(
           fmt::format("{} name a user or item that is not in the model: predicted from what "
@@ -105,10 +104,7 @@ Run add_predict(CLI::App& app) {
   app.add_option("MODEL", verb->model_path, "A model file")->required();
   app.add_option("PAIRS", verb->pairs_path, "Rows of user, item, read like interactions")
       ->required();
-  add_output_option(app, verb->output, "Where to write: .csv, .tsv or .jsonl, and .gz or .zst")
-      ->capture_default_str();
-  add_device_option(app, verb->common);
-  add_common_options(app, verb->common);
+  add_row_options(app, verb->output, verb->common);
   add_reading_options(app, verb->reading);
   app.footer(
       "Prints user,item,prediction, sorted by user and item; a repeated pair comes once. Users or\n"
@@ -117,7 +113,7 @@ Run add_predict(CLI::App& app) {
       "Examples:\n"
       "  likewise predict model.safetensors parts/test.csv -o predictions.csv\n"
       "  likewise predict model.safetensors pairs.csv.gz > predictions.csv");
-  return [verb] { with_threads(verb->common.threads, [&] { verb->run(); }); };
+  return on_threads(verb);
 }
 
 }  // namespace likewise::cli

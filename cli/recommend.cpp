@@ -64,14 +64,20 @@ struct Recommend {
     read_lists(*model, progress);
     RowWriter rows(output, columns());
     progress.stage("recommend");
+    Offset asked = 1;
     Offset short_users = 0;
     if (liked.empty()) {
-      short_users = for_users(recommender, chosen_users(*model), rows, progress);
+      const std::vector<Index> users = chosen_users(*model);
+      asked = std::ssize(users);
+      short_users = for_users(recommender, users, rows, progress);
     } else {
       short_users = for_likes(recommender, rows);
     }
     rows.finish();
-    progress.finish();
+    say_written(
+        output,
+        fmt::format("{} for {}", counted(rows.rows(), "recommendation"), counted(asked, "user")),
+        progress);
     if (short_users > 0) {
       progress.say(fmt::format("{} got fewer than {} items: nothing else is left for them",
                                counted(short_users, "user"), n));
@@ -215,17 +221,14 @@ Run add_recommend(CLI::App& app) {
       ->type_name("FILE");
   app.add_flag("--explain", verb->explain,
                "Add a column `because`: the past items that speak most for each answer");
-  add_output_option(app, verb->output, "Where to write: .csv, .tsv or .jsonl, and .gz or .zst")
-      ->capture_default_str();
-  add_device_option(app, verb->common);
-  add_common_options(app, verb->common);
+  add_row_options(app, verb->output, verb->common);
   app.footer(
       "Prints user,item,rank,score, best first.\n\n"
       "Examples:\n"
       "  likewise recommend model.safetensors --user 42 --user 43 -n 5\n"
       "  likewise recommend model.safetensors --all -o recommendations.csv.gz\n"
       "  likewise recommend model.safetensors --likes \"17,256\" --explain");
-  return [verb] { with_threads(verb->common.threads, [&] { verb->run(); }); };
+  return on_threads(verb);
 }
 
 }  // namespace likewise::cli

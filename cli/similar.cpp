@@ -41,7 +41,10 @@ struct Similar {
     progress.stage("similar");
     write_all(recommender, side, ids, asked, rows, progress);
     rows.finish();
-    progress.finish();
+    say_written(output,
+                fmt::format("{} for {}", counted(rows.rows(), fmt::format("similar {}", kind)),
+                            counted(std::ssize(asked), kind)),
+                progress);
   }
 
   void write_all(const Recommender& recommender, Side side, const IdMap& ids,
@@ -90,16 +93,13 @@ Run add_similar(CLI::App& app) {
   add_choice<SimilarityMetric>(
       app, "--metric", {{"cosine", SimilarityMetric::kCosine}, {"dot", SimilarityMetric::kDot}},
       verb->metric, "cosine compares directions; dot also favours large factors");
-  add_output_option(app, verb->output, "Where to write: .csv, .tsv or .jsonl, and .gz or .zst")
-      ->capture_default_str();
-  add_device_option(app, verb->common);
-  add_common_options(app, verb->common);
+  add_row_options(app, verb->output, verb->common);
   app.footer(
       "Prints item,similar_item,rank,score (or user,similar_user,rank,score), best first.\n\n"
       "Examples:\n"
       "  likewise similar model.safetensors --item 17 -n 5\n"
       "  likewise similar model.safetensors --all-items -n 20 -o similar.csv.gz");
-  return [verb] { with_threads(verb->common.threads, [&] { verb->run(); }); };
+  return on_threads(verb);
 }
 
 }  // namespace likewise::cli

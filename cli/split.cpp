@@ -89,7 +89,7 @@ Run add_split(CLI::App& app) {
       "  likewise split ratings.csv.gz -o parts --method last --last 2\n"
       "  likewise split ratings.csv -o folds --method kfold --folds 5");
   verb->reading.keep_times = true;
-  return [verb] { with_threads(verb->common.threads, [&] { verb->run(); }); };
+  return on_threads(verb);
 }
 
 }  // namespace likewise::cli

@@ -14,6 +14,14 @@
 namespace likewise::cli {
 namespace {
 
+/// A solver of an empty matrix: parameters that the device cannot do, or a device that cannot
+/// train, are refused here and not after an hour of reading.
+void check_can_train(const Backend& backend, const AlsParams& params) {
+  const CsrMatrix nothing = make_csr(0, 0, {});
+  Factors none{Matrix(0, params.factors), Matrix(0, params.factors), {}, {}, 0.0F};
+  (void)backend.make_als_solver(nothing.view(), params, std::move(none));
+}
+
 struct Train {
   std::string ratings;
   std::string output;
@@ -35,6 +43,7 @@ struct Train {
     if (!resume.empty()) earlier = std::make_shared<Model>(load_model(resume));
     const AlsParams params = earlier ? training.resumed(earlier->als) : training.params();
     const auto backend = open_device(common, progress);
+    if (algorithm == "als") check_can_train(*backend, params);
     Interactions data = read_with_report(ratings, reading, progress);
     if (earlier) require_same_ids(*earlier, data);
     const auto model =
@@ -163,8 +172,7 @@ Run add_train(CLI::App& app) {
   add_choice<std::string>(app, "--algorithm", {{"als", "als"}, {"popular", "popular"}},
                           verb->algorithm, "Matrix factorisation, or the popularity baseline");
   verb->training.add(app);
-  add_device_option(app, verb->common);
-  add_common_options(app, verb->common);
+  add_device_options(app, verb->common);
   add_keeping_options(app, *verb);
   add_reading_options(app, verb->reading);
   app.footer(
@@ -173,7 +181,7 @@ Run add_train(CLI::App& app) {
       "  likewise train ratings.csv -o model.safetensors --feedback explicit --report report.html\n"
       "  likewise train parts/train.csv -o model.safetensors --validation parts/test.csv \\\n"
       "      --iterations 50 --patience 3 --checkpoint state.safetensors");
-  return [verb] { with_threads(verb->common.threads, [&] { verb->run(); }); };
+  return on_threads(verb);
 }
 
 }  // namespace likewise::cli

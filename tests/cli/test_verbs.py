@@ -166,9 +166,12 @@ def test_recommend_leaves_out_the_history(program, cinema):
 
 def test_recommend_formats_agree(program, cinema, tmp_path):
     model = cinema / "model.safetensors"
-    plain = rows(program("recommend", model, "--user", 5, "-n", 4).stdout)
+    done = program("recommend", model, "--user", 5, "-n", 4)
+    plain = rows(done.stdout)
+    assert "4 recommendations" not in done.stderr
     for name in ("r.csv", "r.tsv", "r.jsonl", "r.csv.gz", "r.jsonl.gz"):
-        assert program("recommend", model, "--user", 5, "-n", 4, "-o", name).stdout == ""
+        done = program("recommend", model, "--user", 5, "-n", 4, "-o", name)
+        assert done.stdout == "" and f"{name}: 4 recommendations for 1 user, " in done.stderr
         opener = gzip.open if name.endswith(".gz") else open
         text = opener(tmp_path / name, "rt").read()
         if "jsonl" in name:
@@ -233,6 +236,8 @@ def test_similar(program, cinema):
     users = rows(program("similar", model, "--user", 3, "--metric", "dot").stdout)
     assert list(users[0])[1] == "similar_user" and len(users) == 10
     assert len(rows(program("similar", model, "--all-items", "-n", 2).stdout)) == 160
+    done = program("similar", model, "--all-items", "-n", 2, "-o", "s.csv")
+    assert "s.csv: 160 similar items for 80 items, " in done.stderr
 
 
 def test_predict(program, cinema, tmp_path):
@@ -242,6 +247,8 @@ def test_predict(program, cinema, tmp_path):
     assert set(found) == {("5", "7"), ("5", "3"), ("nobody", "7"), ("5", "nothing")}
     assert all(0 < value < 6 for value in found.values())
     assert "2 rows name a user or item" in done.stderr
+    done = program("predict", cinema / "explicit.safetensors", "pairs.csv", "-o", "p.csv")
+    assert "p.csv: 4 predictions, " in done.stderr
 
 
 def test_info_tells_models_and_data_apart(program, cinema):
