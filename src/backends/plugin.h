@@ -21,8 +21,11 @@ inline constexpr std::int32_t kPluginInterface = 1;
 inline constexpr const char* kPluginCompiler = __VERSION__;
 
 struct CudaCard {
-  bool usable = false;
-  std::string description;  ///< model, compute capability and memory, or what keeps it from use
+  std::string name;
+  int major = 0;  ///< of the compute capability
+  int minor = 0;
+  Offset memory = 0;    ///< bytes
+  std::string problem;  ///< what else keeps it from use; empty where nothing does
 };
 
 struct CudaCards {

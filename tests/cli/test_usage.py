@@ -74,7 +74,8 @@ def test_wrong_usage_is_exit_2_and_names_what_is_wrong(program, arguments, named
 def test_info_describes_the_machine(program):
     facts = json.loads(program("info", "--json", "--threads", 1).stdout)
     assert facts["threads"] == 1
-    assert {"cpu", "reference", "cuda"} <= {b["name"] for b in facts["backends"]}
+    names = [b["name"] for b in facts["backends"]]
+    assert names[:2] == ["cpu", "reference"] and names[2].startswith("cuda")
     assert facts["version"] in program("--version").stdout
 
 

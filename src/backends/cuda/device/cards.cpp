@@ -10,30 +10,36 @@
 namespace likewise::cuda {
 namespace {
 
-constexpr int kOldestMajor = 8;
-
 /// CUDA numbers its versions 1000 major + 10 minor.
 [[nodiscard]] std::string version_text(int version) {
   return fmt::format("{}.{}", version / 1000, version % 1000 / 10);
 }
 
-/// Every driver from the first one of a major version on will do.
+constexpr int kMajor = CUDART_VERSION / 1000;
+
+/// Every driver from the first one for a major version on will do.
 [[nodiscard]] std::string needed_driver() {
-  constexpr int kMajor = CUDART_VERSION / 1000;
   const std::string cuda = fmt::format("CUDA {}.0 or newer", kMajor);
   if (kMajor == 12) return cuda + " (driver 525 or newer)";
   if (kMajor == 13) return cuda + " (driver 580 or newer)";
   return cuda;
 }
 
-[[nodiscard]] std::string insufficient_driver() {
-  int supported = 0;
-  if (cudaDriverGetVersion(&supported) != cudaSuccess || supported == 0) {
-    return fmt::format(
-        "no NVIDIA driver is loaded; a card needs one that supports {}, and a container must be "
-        "given its cards (docker run --gpus all)",
-        needed_driver());
-  }
+/// What CUDA the driver supports; 0 without a driver.
+[[nodiscard]] int supported_version() {
+  int version = 0;
+  return cudaDriverGetVersion(&version) == cudaSuccess ? version : 0;
+}
+
+[[nodiscard]] std::string no_driver() {
+  return fmt::format(
+      "no NVIDIA driver is loaded; a card needs one that supports {}, and a container must be "
+      "given "
+      "its cards (docker run --gpus all)",
+      needed_driver());
+}
+
+[[nodiscard]] std::string old_driver(int supported) {
   return fmt::format(
       "the NVIDIA driver is too old: it supports CUDA {}, this build needs {}. Update the driver, "
       "or build likewise with a toolkit that it supports",
@@ -71,8 +77,10 @@ constexpr std::array kExplanations{
 };
 
 [[nodiscard]] std::string explain(cudaError_t status) {
-  if (status == cudaErrorInsufficientDriver) return insufficient_driver();
-  if (status == cudaErrorNoDevice || status == cudaSuccess) return no_device();
+  const int supported = supported_version();
+  if (supported == 0) return no_driver();
+  if (supported / 1000 < kMajor) return old_driver(supported);
+  if (status == cudaErrorNoDevice) return no_device();
   const std::string name =
       fmt::format("{}: {}", cudaGetErrorName(status), cudaGetErrorString(status));
   for (const Explanation& known : kExplanations) {
@@ -88,31 +96,26 @@ constexpr std::array kExplanations{
   if (status == cudaSuccess) {
     status = cudaDeviceGetAttribute(&mode, cudaDevAttrComputeMode, device);
   }
-  if (status != cudaSuccess) return {false, explain(status)};
-  const std::string text =
-      fmt::format("{}, compute capability {}.{}, {:.0f} GiB", card.name, card.major, card.minor,
-                  static_cast<double>(card.totalGlobalMem) / (1 << 30));
-  if (card.major < kOldestMajor) {
-    return {false, fmt::format("{}: too old, compute capability {}.0 or newer is needed", text,
-                               kOldestMajor)};
-  }
+  CudaCard facts{card.name, card.major, card.minor, static_cast<Offset>(card.totalGlobalMem), {}};
+  if (status != cudaSuccess) facts.problem = explain(status);
   if (mode == cudaComputeModeProhibited) {
-    return {false, text + ": closed to programs (nvidia-smi shows its compute mode as Prohibited)"};
+    facts.problem = "closed to programs: `nvidia-smi -c DEFAULT` as root opens it";
   }
-  return {true, text};
+  return facts;
 }
 
 }  // namespace
 
 CudaCards find_cards() {
   int count = 0;
-  const cudaError_t status = cudaGetDeviceCount(&count);
+  cudaError_t status = cudaGetDeviceCount(&count);
+  if (status == cudaSuccess && count == 0) status = cudaErrorNoDevice;
   CudaCards found;
+  if (status != cudaSuccess) found.problem = explain(status);
   for (int device = 0; status == cudaSuccess && device < count; ++device) {
     found.cards.push_back(describe(device));
   }
-  if (found.cards.empty()) found.problem = explain(status);
-  static_cast<void>(cudaGetLastError());  // an answer, not somebody's failure
+  static_cast<void>(cudaGetLastError());  // an answer, not the failure of a later call
   return found;
 }
 

@@ -1,0 +1,261 @@
+// SPDX-License-Identifier: Apache-2.0
+/// Device texts, and what becomes of plug-ins that are missing, broken, foreign or throwing. A fake
+/// plug-in (fakes/plugin.cpp) stands for the real one, so no card and no CUDA is needed.
+#include "backends/cuda_backend.h"
+
+#include <cstdlib>
+#include <dlfcn.h>
+#include <filesystem>
+#include <fstream>
+#include <optional>
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <zlib.h>
+
+#include "backends/load_plugin.h"
+#include "likewise/als.h"
+#include "likewise/backend.h"
+#include "likewise/error.h"
+#include "tests/support.h"
+
+namespace likewise {
+namespace {
+
+using testing::AllOf;
+using testing::HasSubstr;
+using testing::StartsWith;
+
+constexpr const char* kFile = "liblikewise_cuda.so";
+
+/// A variable of the environment, put back at the end.
+class Variable {
+ public:
+  Variable(const char* name, const char* value) : name_(name) {
+    if (const char* text = std::getenv(name)) before_ = text;
+    set(value);
+  }
+  ~Variable() { set(before_ ? before_->c_str() : nullptr); }
+  Variable(const Variable&) = delete;
+  Variable& operator=(const Variable&) = delete;
+
+ private:
+  void set(const char* value) {
+    if (value == nullptr) {
+      unsetenv(name_);
+    } else {
+      setenv(name_, value, 1);
+    }
+  }
+
+  const char* name_;
+  std::optional<std::string> before_;
+};
+
+/// The fake plug-in with a fault, or none.
+class FakePlugin {
+ public:
+  explicit FakePlugin(const char* fault = nullptr) : fault_("FAKE_PLUGIN", fault) {}
+
+ private:
+  Variable folder_{"LIKEWISE_PLUGIN_PATH", LIKEWISE_FAKE_PLUGIN_FOLDER};
+  Variable fault_;
+};
+
+template <class Work>
+std::string message_of(ErrorKind kind, const Work& work) {
+  try {
+    work();
+  } catch (const Error& error) {
+    EXPECT_EQ(error.kind(), kind) << error.what();
+    return error.what();
+  }
+  ADD_FAILURE() << "no error";
+  return {};
+}
+
+std::string refusal(const char* device, ErrorKind kind = ErrorKind::kDevice) {
+  return message_of(kind, [device] { (void)open_backend(device); });
+}
+
+/// The only line of backend_statuses about CUDA.
+std::string cuda_line() {
+  const std::vector<BackendStatus> lines = cuda_statuses();
+  EXPECT_EQ(lines.size(), 1U);
+  EXPECT_EQ(lines.front().name, "cuda");
+  EXPECT_FALSE(lines.front().available);
+  return lines.front().description;
+}
+
+TEST(Devices, WrongTextsNameTheRightForms) {
+  const FakePlugin plugin;
+  for (const char* text :
+       {"", "abacus", "CUDA", "cuda0", "cuda:", "cuda:x", "cuda:-1", "cuda:+1", "cuda: 1",
+        "cuda:1 ", "cuda:1,", "cuda:,1", "cuda:1;2", "cuda:99999999999", "cpu:0", "reference:1"}) {
+    EXPECT_THAT(refusal(text, ErrorKind::kInvalidArgument),
+                AllOf(HasSubstr("auto, cpu, reference, cuda or cuda:N"),
+                      HasSubstr("\"" + std::string(text) + "\"")));
+  }
+}
+
+TEST(Devices, CudaTakesTheFirstCardThatCanBeUsed) {
+  const FakePlugin plugin;
+  const auto backend = open_backend("cuda");
+  EXPECT_EQ(backend->name(), "cuda:1");
+  EXPECT_EQ(backend->description(), "Fine Card, compute capability 9.0, 140 GiB");
+  EXPECT_EQ(open_backend("cuda:1")->name(), "cuda:1");
+}
+
+TEST(Devices, CardsThatCannotBeUsedSayWhy) {
+  const FakePlugin plugin;
+  EXPECT_EQ(refusal("cuda:0"),
+            "device cuda:0: Old Card, compute capability 7.5, 8 GiB: too old: compute capability "
+            "8.0 or newer is needed");
+  EXPECT_THAT(refusal("cuda:2"), HasSubstr("closed to programs"));
+  EXPECT_THAT(refusal("cuda:3"), HasSubstr("3 cards, numbered from 0"));
+  EXPECT_THAT(refusal("cuda:0,1"), HasSubstr("trains on one card"));
+  EXPECT_THAT(refusal("cuda:1,1"), HasSubstr("trains on one card"));
+  const FakePlugin worse("none usable");
+  EXPECT_THAT(refusal("cuda"), HasSubstr("Old Card"));
+  const FakePlugin empty("no card");
+  EXPECT_EQ(refusal("cuda:0"), "device cuda:0: there is no card in this test");
+}
+
+TEST(Devices, AutoIsTheCpu) {
+  const FakePlugin plugin;
+  EXPECT_EQ(open_backend("auto")->name(), "cpu");
+}
+
+TEST(Devices, AutoNeedsNoPlugin) {
+  const test::TemporaryFolder empty;
+  const Variable folder("LIKEWISE_PLUGIN_PATH", (empty / "").c_str());
+  EXPECT_EQ(open_backend()->name(), "cpu");
+}
+
+TEST(Devices, EveryCardHasALine) {
+  const FakePlugin plugin;
+  const std::vector<BackendStatus> lines = backend_statuses();
+  ASSERT_EQ(lines.size(), 5U);
+  EXPECT_EQ(lines[0].name, "cpu");
+  EXPECT_EQ(lines[1].name, "reference");
+  EXPECT_EQ(lines[2].name, "cuda:0");
+  EXPECT_FALSE(lines[2].available);
+  EXPECT_THAT(lines[2].description, HasSubstr("too old"));
+  EXPECT_EQ(lines[3].name, "cuda:1");
+  EXPECT_TRUE(lines[3].available);
+  EXPECT_EQ(lines[4].name, "cuda:2");
+  EXPECT_FALSE(lines[4].available);
+}
+
+TEST(Plugin, Missing) {
+  const test::TemporaryFolder empty;
+  const Variable folder("LIKEWISE_PLUGIN_PATH", (empty / "").c_str());
+  const auto names_all = AllOf(HasSubstr(empty / ""), HasSubstr(kFile), HasSubstr("CUDA toolkit"),
+                               HasSubstr("LIKEWISE_PLUGIN_PATH"));
+  EXPECT_THAT(cuda_line(), names_all);
+  EXPECT_THAT(refusal("cuda"), names_all);
+}
+
+TEST(Plugin, WithoutTheVariableTheProgramsFoldersAreSearched) {
+  const Variable folder("LIKEWISE_PLUGIN_PATH", nullptr);
+  const auto here = std::filesystem::read_symlink("/proc/self/exe").parent_path();
+  if (std::filesystem::exists(here / kFile)) {
+    EXPECT_NO_THROW((void)load_cuda_plugin());
+  } else {
+    EXPECT_THAT(cuda_line(), AllOf(HasSubstr(here.string() + " or "),
+                                   HasSubstr(here.parent_path().string() + "/lib/likewise")));
+  }
+}
+
+TEST(Plugin, FilesThatAreNoneAreNamed) {
+  const test::TemporaryFolder place;
+  const Variable folder("LIKEWISE_PLUGIN_PATH", (place / "").c_str());
+  const std::string path = place / kFile;
+  const auto is_refused = [&](const char* why) {
+    const auto expected = AllOf(HasSubstr(path), HasSubstr(why));
+    EXPECT_THAT(cuda_line(), expected);
+    EXPECT_THAT(refusal("cuda"), expected);
+    std::filesystem::remove_all(path);
+  };
+  std::ofstream(path).flush();
+  is_refused("cannot be loaded");
+  std::ofstream(path) << std::string(4096, 'x');
+  is_refused("cannot be loaded");
+  std::filesystem::create_directory(path);
+  is_refused("cannot be loaded");
+  Dl_info library{};
+  ASSERT_NE(dladdr(reinterpret_cast<void*>(zlibVersion), &library), 0);
+  std::filesystem::create_symlink(library.dli_fname, path);
+  is_refused("undefined symbol");
+}
+
+TEST(Plugin, AnotherBuildIsRefused) {
+  for (const char* part : {"interface", "version", "compiler"}) {
+    const FakePlugin plugin(part);
+    const auto expected = AllOf(HasSubstr(std::string("its ") + part), HasSubstr("another build"));
+    EXPECT_THAT(cuda_line(), expected);
+    EXPECT_THAT(refusal("cuda:1"), expected);
+  }
+  const FakePlugin plugin("version");
+  EXPECT_THAT(cuda_line(), HasSubstr("0.0.9"));
+}
+
+TEST(Plugin, AFailingSearchIsALineNotTheEnd) {
+  const FakePlugin plugin("search");
+  EXPECT_EQ(cuda_line(), "the cards are on fire");
+  EXPECT_EQ(open_backend("auto")->name(), "cpu");
+}
+
+AlsParams small_params() {
+  AlsParams params;
+  params.factors = 6;
+  params.iterations = 3;
+  return params;
+}
+
+TEST(Plugin, TrainsThroughTheBoundary) {
+  const FakePlugin plugin;
+  const CsrMatrix by_user = test::random_csr(60, 40, 8.0);
+  const auto backend = open_backend("cuda");
+  const AlsResult theirs = train_als(by_user.view(), small_params(), *backend);
+  const AlsResult ours = train_als(by_user.view(), small_params(), *open_backend("cpu"));
+  ASSERT_EQ(theirs.iterations.size(), 3U);
+  for (std::size_t i = 0; i < 3; ++i) {
+    EXPECT_EQ(theirs.iterations[i].objective, ours.iterations[i].objective);
+  }
+  const auto scorer = backend->make_scorer(theirs.factors.items.view(), {});
+  const auto cpu_scorer = open_backend("cpu")->make_scorer(ours.factors.items.view(), {});
+  const TopKResult theirs_best = scorer->top_k(theirs.factors.users.view(), 5, {}, {});
+  const TopKResult ours_best = cpu_scorer->top_k(ours.factors.users.view(), 5, {}, {});
+  EXPECT_TRUE(std::equal(theirs_best.items.begin(), theirs_best.items.end(),
+                         ours_best.items.begin(), ours_best.items.end()));
+}
+
+TEST(Plugin, ItsErrorsAreOurs) {
+  const FakePlugin plugin("training");
+  const CsrMatrix by_user = test::random_csr(60, 40, 8.0);
+  const auto backend = open_backend("cuda");
+  const std::string message = message_of(
+      ErrorKind::kNumerical, [&] { (void)train_als(by_user.view(), small_params(), *backend); });
+  EXPECT_EQ(message, "a pivot fell over");
+}
+
+TEST(RealPlugin, LoadsAndTellsWhatIsThere) {
+  const auto here = std::filesystem::read_symlink("/proc/self/exe").parent_path();
+  if (!std::filesystem::exists(here / kFile)) GTEST_SKIP() << "built without CUDA";
+  const Variable folder("LIKEWISE_PLUGIN_PATH", nullptr);
+  const CudaCards found = load_cuda_plugin().find_cards();
+  EXPECT_EQ(found.cards.empty(), !found.problem.empty());
+  if (found.cards.empty()) {
+    EXPECT_THAT(cuda_line(), HasSubstr("NVIDIA"));
+    EXPECT_THAT(refusal("cuda"), StartsWith("device cuda: "));
+  }
+  for (const BackendStatus& line : cuda_statuses()) {
+    if (!line.available) continue;
+    EXPECT_THAT(line.description, HasSubstr("compute capability"));
+    EXPECT_EQ(open_backend(line.name)->name(), line.name);
+  }
+}
+
+}  // namespace
+}  // namespace likewise

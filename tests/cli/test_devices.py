@@ -1,0 +1,136 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Machines without a card, a driver or the CUDA plug-in: a clear word, and the processor works.
+
+A fake plug-in (tests/backends/fakes/plugin.cpp) stands for the real one, and a fake driver for
+NVIDIA's, so that no card is needed.
+"""
+import json
+import os
+import pathlib
+
+import pytest
+from conftest import BINARY
+
+BUILD = pathlib.Path(BINARY).resolve().parents[1]
+FAKE_PLUGIN = {"LIKEWISE_PLUGIN_PATH": str(BUILD / "tests/fake_plugin")}
+
+
+def cuda_lines(program, env):
+    backends = json.loads(program("info", "--json", env=env).stdout)["backends"]
+    for backend in backends:
+        text = program("info", env=env).stdout
+        assert f"{'yes' if backend['available'] else 'no '} {backend['name']} " in text
+        assert backend["description"] in text
+    by_name = {b.pop("name"): b for b in backends}
+    assert by_name.pop("cpu")["available"] and by_name.pop("reference")["available"]
+    return by_name
+
+
+def refusal(program, ratings, device, env, exit_code=1):
+    return program("train", ratings, "-o", "m", "--device", device, env=env,
+                   exit_code=exit_code).stderr
+
+
+def trains(program, ratings, device, env):
+    stderr = program("train", ratings, "-o", "m", "--factors", 4, "--iterations", 1,
+                     "--device", device, env=env).stderr
+    return stderr.splitlines()[0]
+
+
+def test_without_the_plugin(program, cinema, tmp_path):
+    env = {"LIKEWISE_PLUGIN_PATH": str(tmp_path)}
+    lines = cuda_lines(program, env)
+    assert list(lines) == ["cuda"] and not lines["cuda"]["available"]
+    reason = lines["cuda"]["description"]
+    assert "liblikewise_cuda.so" in reason and str(tmp_path) in reason and "toolkit" in reason
+    ratings = cinema / "ratings.csv"
+    for device in ("cuda", "cuda:0"):
+        assert reason in refusal(program, ratings, device, env)
+    assert trains(program, ratings, "auto", env).startswith("device: cpu ")
+
+
+@pytest.mark.parametrize("content", [b"", b"text\n" * 1000])
+def test_a_broken_plugin(program, cinema, tmp_path, content):
+    (tmp_path / "liblikewise_cuda.so").write_bytes(content)
+    env = {"LIKEWISE_PLUGIN_PATH": str(tmp_path)}
+    assert "cannot be loaded" in cuda_lines(program, env)["cuda"]["description"]
+    assert "cannot be loaded" in refusal(program, cinema / "ratings.csv", "cuda", env)
+    assert trains(program, cinema / "ratings.csv", "auto", env).startswith("device: cpu ")
+
+
+@pytest.mark.parametrize("part", ["interface", "version", "compiler"])
+def test_a_plugin_of_another_build(program, cinema, part):
+    env = {**FAKE_PLUGIN, "FAKE_PLUGIN": part}
+    assert f"its {part} is" in cuda_lines(program, env)["cuda"]["description"]
+    assert f"its {part} is" in refusal(program, cinema / "ratings.csv", "cuda", env)
+    assert trains(program, cinema / "ratings.csv", "auto", env).startswith("device: cpu ")
+
+
+def test_every_card_has_a_line(program):
+    lines = cuda_lines(program, FAKE_PLUGIN)
+    assert {name: line["available"] for name, line in lines.items()} == {
+        "cuda:0": False, "cuda:1": True, "cuda:2": False}
+    assert "too old" in lines["cuda:0"]["description"]
+
+
+def test_training_says_which_card_it_takes(program, cinema):
+    ratings = cinema / "ratings.csv"
+    expected = "device: cuda:1 (Fine Card, compute capability 9.0, 140 GiB)"
+    assert trains(program, ratings, "cuda", FAKE_PLUGIN) == expected
+    program("recommend", "m", "--user", 1, "--device", "cuda", env=FAKE_PLUGIN)
+    assert json.loads(program("info", "m", "--json").stdout)["device"] in expected
+
+
+def test_cards_that_cannot_be_used(program, cinema):
+    ratings = cinema / "ratings.csv"
+    assert "too old" in refusal(program, ratings, "cuda:0", FAKE_PLUGIN)
+    assert "3 cards" in refusal(program, ratings, "cuda:7", FAKE_PLUGIN)
+    assert "one card" in refusal(program, ratings, "cuda:0,1", FAKE_PLUGIN)
+    assert "cuda:N" in refusal(program, ratings, "cuda-1", FAKE_PLUGIN, exit_code=2)
+
+
+def test_an_error_from_the_plugin_is_one_line(program, cinema):
+    env = {**FAKE_PLUGIN, "FAKE_PLUGIN": "training"}
+    assert refusal(program, cinema / "ratings.csv", "cuda", env).endswith(
+        "likewise: a pivot fell over\n")
+
+
+def fake_driver(version, status):
+    """The real plug-in over a driver that supports this CUDA version and starts with this status."""
+    if not (BUILD / "bin/liblikewise_cuda.so").exists():
+        pytest.skip("built without CUDA")
+    folders = [str(BUILD / "tests/fake_driver"), os.environ.get("LD_LIBRARY_PATH")]
+    return {
+        "LD_LIBRARY_PATH": ":".join(filter(None, folders)),
+        "LIKEWISE_PLUGIN_PATH": str(BUILD / "bin"),
+        "FAKE_DRIVER_VERSION": str(version),
+        "FAKE_DRIVER_STATUS": str(status),
+    }
+
+
+@pytest.mark.parametrize(
+    "version, status, words",
+    [
+        (0, 0, "no NVIDIA driver is loaded"),
+        (11040, 0, "it supports CUDA 11.4, this build needs CUDA "),
+        (99000, 100, "no card"),
+        (99000, 34, "stub"),
+        (99000, 802, "nvidia-fabricmanager"),
+        (99000, 803, "restart the machine"),
+        (99000, 999, "nvidia-modprobe"),
+        (99000, 3, "cudaErrorInitializationError"),
+    ],
+)
+def test_what_the_driver_answers_is_explained(program, cinema, version, status, words):
+    env = fake_driver(version, status)
+    lines = cuda_lines(program, env)
+    assert list(lines) == ["cuda"] and not lines["cuda"]["available"]
+    assert words in lines["cuda"]["description"]
+    ratings = cinema / "ratings.csv"
+    assert words in refusal(program, ratings, "cuda", env)
+    assert trains(program, ratings, "auto", env).startswith("device: cpu ")
+
+
+def test_hidden_cards_are_named(program):
+    env = {**fake_driver(99000, 100), "CUDA_VISIBLE_DEVICES": "-1"}
+    assert 'CUDA_VISIBLE_DEVICES="-1"' in cuda_lines(program, env)["cuda"]["description"]
