@@ -34,6 +34,9 @@ enable_language(CUDA)
 if(CMAKE_CUDA_COMPILER_VERSION VERSION_LESS 12.0)
   likewise_no_cuda("CUDA ${CMAKE_CUDA_COMPILER_VERSION} is too old; 12.0 is the first with C++20")
 endif()
+if(NOT DEFINED CMAKE_CUDA20_STANDARD_COMPILE_OPTION)
+  set(CMAKE_CUDA20_STANDARD_COMPILE_OPTION -std=c++20)  # not known to CMake before 3.26
+endif()
 
 # A card runs the machine code of its own generation (the number before the point): one for each
 # that the compiler knows, for its first compute capability. Later generations take the PTX.
