@@ -68,9 +68,8 @@ void add_log_ticks(Axis& axis) {
   axis.low = std::pow(10.0, first);
   axis.high = std::pow(10.0, last);
   const double step = std::max(1.0, std::ceil((last - first) / 6));
-  for (double power = first; power <= last + 1e-9; power += step) {
-    axis.ticks.push_back(std::pow(10.0, power));
-  }
+  const auto steps = static_cast<int>((last - first) / step);  // whole numbers
+  for (int i = 0; i <= steps; ++i) axis.ticks.push_back(std::pow(10.0, first + i * step));
 }
 
 template <class Get>

@@ -4,6 +4,7 @@
 #include <cstdlib>
 #include <cstring>
 #include <limits>
+#include <memory>
 #include <sys/mman.h>
 
 #include <fmt/format.h>
@@ -39,8 +40,9 @@ std::shared_ptr<void> allocate_bytes(std::size_t count, std::size_t size_of_one,
     void* raw = mmap(nullptr, mapped + kHugePage, PROT_READ | PROT_WRITE,
                      MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
     if (raw == MAP_FAILED) throw_too_large(count, size_of_one);
-    const auto address = reinterpret_cast<std::uintptr_t>(raw);
-    auto* start = reinterpret_cast<void*>((address + kHugePage - 1) / kHugePage * kHugePage);
+    void* start = raw;
+    std::size_t space = mapped + kHugePage;
+    std::align(kHugePage, mapped, start, space);
     madvise(start, mapped, MADV_HUGEPAGE);
     return {start, [raw, mapped](void*) { munmap(raw, mapped + kHugePage); }};
   }

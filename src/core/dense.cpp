@@ -43,7 +43,7 @@ void block_gram(const MatrixView& m, std::span<const float> weights, Index first
   MatrixView left = m.slice(first, count);
   if (!weights.empty()) {
     for (Index r = 0; r < count; ++r) {
-      const float weight = weights[static_cast<std::size_t>(first + r)];
+      const float weight = weights[static_cast<std::size_t>(first) + static_cast<std::size_t>(r)];
       for (Index j = 0; j < m.cols; ++j) scaled.row(r)[j] = weight * left.row(r)[j];
     }
     left = scaled.view();

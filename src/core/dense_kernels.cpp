@@ -27,7 +27,7 @@ constexpr int kVectors = HWY_TARGET <= HWY_AVX3 ? 4 : 2;
 template <int R, int V>
 HWY_INLINE void micro_tile(const Product& p, Index i, Index j) {
   const Tag d;
-  const Index step = lanes();
+  const Offset step = lanes();
   Vec sum[R][V];
   for (int r = 0; r < R; ++r) {
     for (int v = 0; v < V; ++v) {

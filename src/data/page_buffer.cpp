@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "data/page_buffer.h"
 
+#include <cstddef>
 #include <cstdint>
 #include <limits>
 #include <sys/mman.h>
@@ -37,9 +38,10 @@ void unmap_pages(void* pages, std::size_t bytes) noexcept {
 
 void release_pages(void* begin, void* end) noexcept {
   static const auto page = static_cast<std::uintptr_t>(sysconf(_SC_PAGESIZE));
-  const std::uintptr_t first = (reinterpret_cast<std::uintptr_t>(begin) + page - 1) / page * page;
-  const std::uintptr_t last = reinterpret_cast<std::uintptr_t>(end) / page * page;
-  if (first < last) madvise(reinterpret_cast<void*>(first), last - first, MADV_DONTNEED);
+  const std::size_t to_page = (page - reinterpret_cast<std::uintptr_t>(begin) % page) % page;
+  std::byte* first = static_cast<std::byte*>(begin) + to_page;
+  std::byte* last = static_cast<std::byte*>(end) - reinterpret_cast<std::uintptr_t>(end) % page;
+  if (first < last) madvise(first, static_cast<std::size_t>(last - first), MADV_DONTNEED);
 }
 
 }  // namespace likewise::internal

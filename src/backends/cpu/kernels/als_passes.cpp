@@ -238,7 +238,7 @@ HWY_INLINE auto walk_width(const Segment& s, const Pass& pass) {
 /// A first pass finds its rows anywhere; later ones find short segments in the first-level cache.
 template <class Pass>
 HWY_INLINE auto walk(const Segment& s, bool first, const Pass& pass) {
-  constexpr Offset kFirstLevelFloats = 6 * 1024;
+  constexpr Offset kFirstLevelFloats = 6144;
   return first || s.padded * s.stride > kFirstLevelFloats ? walk_width<true>(s, pass)
                                                           : walk_width<false>(s, pass);
 }

@@ -17,8 +17,8 @@ using Doubles = HWY_CAPPED(double, 8);
 HWY_INLINE double dot(const float* HWY_RESTRICT a, const float* HWY_RESTRICT b, Index length) {
   const Doubles d;
   const hn::Rebind<float, Doubles> f;
-  constexpr Index kLanes = static_cast<Index>(hn::MaxLanes(Doubles()));
-  constexpr Index kSums = 8 / kLanes;
+  constexpr Offset kLanes = static_cast<Offset>(hn::MaxLanes(Doubles()));
+  constexpr Offset kSums = 8 / kLanes;
   hn::Vec<Doubles> sum[kSums];
   HWY_UNROLL(8)
   for (Index s = 0; s < kSums; ++s) sum[s] = hn::Zero(d);

@@ -25,7 +25,7 @@ HWY_INLINE void tile(const float* HWY_RESTRICT panel, const float* HWY_RESTRICT 
                      const float* const* queries, const float* thresholds, Index shift,
                      std::uint64_t* hits) {
   const Floats d;
-  constexpr Index kLanes = static_cast<Index>(hn::MaxLanes(Floats()));
+  constexpr Offset kLanes = static_cast<Offset>(hn::MaxLanes(Floats()));
   hn::Vec<Floats> sum[kQueries][kTileVectors];
   HWY_UNROLL(8)
   for (Index q = 0; q < kQueries; ++q) {

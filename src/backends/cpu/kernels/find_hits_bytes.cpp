@@ -29,7 +29,7 @@ namespace {
 // 6 queries x 4 vectors of 16 items: 24 sums of 32 registers, each item vector loaded once.
 constexpr Index kTileQueries = 6;
 constexpr Index kVectors = 4;
-constexpr Index kLanes = 16;
+constexpr Offset kLanes = 16;
 
 LIKEWISE_VNNI_INLINE __m512i scaled_bias(const float* bias, float scale) {
   return _mm512_cvtps_epi32(_mm512_mul_ps(_mm512_set1_ps(scale), _mm512_load_ps(bias)));
