@@ -178,7 +178,7 @@ Run add_info(CLI::App& app) {
       "  likewise info model.safetensors\n"
       "  likewise info ratings.csv.gz --json");
   verb->reading.keep_times = true;
-  return [verb] { with_threads(verb->common.threads, [&] { verb->run(); }); };
+  return on_threads(verb);
 }
 
 }  // namespace likewise::cli
