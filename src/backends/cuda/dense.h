@@ -4,17 +4,22 @@
 ///
 /// Tables are row-major float32 with `padded` columns (a multiple of 16, at most 1024); the columns
 /// from `width` on are zero and stay so. All results are the same in every run on the same card.
+/// Nothing here waits for the card unless it says so. Objects belong to the card that was current
+/// when they were made, and to one stream at a time.
 #pragma once
 
+#include <cuda_fp16.h>
 #include <cuda_runtime_api.h>
+#include <optional>
 
 #include "backends/cuda/device/memory.h"
+#include "backends/cuda/jacobi.h"
 #include "likewise/types.h"
 
 namespace likewise::cuda {
 
 /// gram (padded x padded, row-major, both triangles) = sum_r weight_r y_r y_r^T, products exact to
-/// float32, sums in float64 over blocks of rows. `weights` null: all 1.
+/// float32, sums in float64 over blocks of rows. `weights` (never negative) null: all 1.
 class GramSum {
  public:
   explicit GramSum(int padded);
@@ -22,6 +27,9 @@ class GramSum {
 
  private:
   int padded_;
+  int tiles_ = 1;   // along the Gram matrix
+  int side_ = 1;    // of a tile, in groups of 16 columns
+  int splits_ = 1;  // partial sums of one round
   DeviceArray<float> partial_;
 };
 
@@ -46,7 +54,10 @@ class BasisMaker {
   /// back = L^-1. base = 1 and shrink = 0: the row matrix is I + sum w v v^T.
   void by_cholesky(const double* gram, double weight, double lambda, cudaStream_t stream);
 
-  /// weight * gram = Q S Q^T, transform = Q (S + lambda_ref)^-1/2, back its transpose.
+  /// weight * gram = Q S Q^T, transform = Q (S + lambda_ref)^-1/2, back its transpose. S in no
+  /// order, negative values taken as 0; S + lambda_ref at least 1e-12 of the largest. Starts from
+  /// the vectors of the last call: one maker for each side. Beyond 128 columns LAPACK does it on
+  /// the host, and the call waits for it.
   void by_eigenvectors(const double* gram, double weight, double lambda_ref, cudaStream_t stream);
 
   [[nodiscard]] const Basis& basis() const { return basis_; }
@@ -58,11 +69,43 @@ class BasisMaker {
   int width_;
   int padded_;
   Basis basis_;
+  DeviceArray<int> status_;     // 0 is good
+  DeviceArray<double> matrix_;  // by_cholesky
+  DeviceArray<double> panel_;   // by_cholesky, wide
+  std::optional<JacobiSolver> jacobi_;
 };
 
-/// c = a * b for a tall table a (rows x padded) and a small b (padded x padded), exact to about
-/// float32. a and c may not overlap.
-void multiply_rows(const float* a, Index rows, int padded, const float* b, float* c,
-                   cudaStream_t stream);
+/// A small matrix b (padded x padded) as the products below read it.
+class SplitMatrix {
+ public:
+  explicit SplitMatrix(int padded);
+  /// Takes b, row-major; it may change or go as soon as the stream is through.
+  void set(const float* b, cudaStream_t stream);
+
+  [[nodiscard]] int padded() const { return padded_; }
+  [[nodiscard]] int pieces() const { return pieces_; }  ///< along each side
+  [[nodiscard]] int steps() const { return steps_; }    ///< of 16 depths in a piece
+  [[nodiscard]] const void* parts() const { return parts_.data(); }
+  [[nodiscard]] const float* unscale() const { return unscale_.data(); }
+
+ private:
+  int padded_;
+  int pieces_ = 1;
+  int steps_ = 1;
+  DeviceArray<uint4> parts_;    // multiply_rows.cu, split_columns
+  DeviceArray<float> unscale_;  // by column
+};
+
+/// c = a * b for a tall table a (rows x padded), exact to about float32: an entry's error is within
+/// 2^-21 |a row| |b column|. a and c may not overlap.
+void multiply_rows(const float* a, Index rows, const SplitMatrix& b, float* c, cudaStream_t stream);
+
+/// c = half(*scale * (a * b)); `scale` lies on the card.
+void multiply_rows_half(const float* a, Index rows, const SplitMatrix& b, const float* scale,
+                        __half* c, cudaStream_t stream);
+
+/// *absmax (on the card) = the largest |entry| of a * b, NaN where there is one.
+void multiply_rows_absmax(const float* a, Index rows, const SplitMatrix& b, float* absmax,
+                          cudaStream_t stream);
 
 }  // namespace likewise::cuda
