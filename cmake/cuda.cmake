@@ -67,7 +67,7 @@ set_target_properties(likewise_cuda PROPERTIES
   CUDA_STANDARD 20 CUDA_STANDARD_REQUIRED ON CUDA_EXTENSIONS OFF)
 list(JOIN WARNINGS "," host_warnings)
 target_compile_options(likewise_cuda PRIVATE
-  "$<$<COMPILE_LANGUAGE:CUDA>:-lineinfo;-Xcompiler=${host_warnings}>")
+  "$<$<COMPILE_LANGUAGE:CUDA>:-Xfatbin=-compress-all;-Xcompiler=${host_warnings}>")
 if(LIKEWISE_WERROR)
   target_compile_options(likewise_cuda PRIVATE "$<$<COMPILE_LANGUAGE:CUDA>:-Werror=all-warnings>")
 endif()

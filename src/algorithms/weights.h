@@ -46,6 +46,11 @@ struct CellWeights {
   return {c - 1.0, 0.0, 0.0};
 }
 
+/// Unknowns of a row: the factors, and the bias where the model has them.
+[[nodiscard]] inline Index als_width(const AlsParams& params) {
+  return params.factors + (params.feedback == Feedback::kExplicit && params.biases ? 1 : 0);
+}
+
 /// lambda_row = lambda (count + w0 * rows of the other side)^nu for implicit feedback,
 /// lambda count^nu for explicit; `count` is the number of entries of the row.
 [[nodiscard]] inline double row_regularization(const AlsParams& params, Offset count,

@@ -53,10 +53,6 @@ void copy_features(const Matrix& from, Index first, Index count, bool biased, fl
 
 }  // namespace
 
-Index als_width(const AlsParams& params) {
-  return params.factors + (params.feedback == Feedback::kExplicit && params.biases ? 1 : 0);
-}
-
 void AlsFixedSide::prepare(const CsrView& matrix, Side fixed, const Factors& factors,
                            const AlsParams& params) {
   const Matrix& y = factors.side(fixed);

@@ -35,7 +35,4 @@ class AlsFixedSide {
   double regularization_ = 0.0;
 };
 
-/// Unknowns of a row: the factors, and the bias where the model has them.
-[[nodiscard]] Index als_width(const AlsParams& params);
-
 }  // namespace likewise

@@ -1,0 +1,82 @@
+// SPDX-License-Identifier: Apache-2.0
+/// The kernel behind als_rows.h: one block per task.
+#pragma once
+
+#include "backends/cuda/als_rows.h"
+#include "backends/cuda/device/check.h"
+#include "backends/cuda/rows/instances.h"
+#include "backends/cuda/rows/ring.cuh"
+#include "backends/cuda/rows/solve.cuh"
+#include "backends/cuda/rows/sums.cuh"
+
+namespace likewise::cuda {
+
+template <class Format, int kStrips>
+struct RowKernel {
+  using Shape = RowShape<kStrips>;
+  using Ring = RowRing<Format, kStrips>;
+  using Summing = RowSums<Format, kStrips>;
+  using Solve = RowSolve<Format, kStrips>;
+  /// Blocks that a multiprocessor should hold; sets how many registers a thread may have.
+  static constexpr int kBlocks = Shape::kSide == 1 ? 12 : Shape::kSide == 2 ? 4 : 1;
+  /// The solver's vectors take the ring's place.
+  static constexpr int kSharedBytes = Ring::kBytes > Solve::kBytes ? Ring::kBytes : Solve::kBytes;
+
+  /// Adds a stage's interactions.
+  template <Part kPart>
+  static __device__ __forceinline__ void add_stage(std::uint32_t rows, const unsigned char* weights,
+                                                   int groups, const typename Shape::Place& p,
+                                                   typename Shape::Sums& sums) {
+#pragma unroll 2
+    for (int group = 0; group < groups; ++group) {
+      Summing::template add_group<kPart>(p, rows + group * Format::kGroup * Ring::kPitch,
+                                         weights + group * Format::kGroup * Format::kBytes, sums);
+    }
+  }
+
+  static __device__ __forceinline__ void run(const RowProblem& problem, const RowTask task,
+                                             unsigned char* shared) {
+    const typename Shape::Place p = Shape::place();
+    typename Shape::Sums sums;
+    Summing::for_each_sum(sums, [](float& x, int) { x = 0.0F; });
+    const RowBounds bounds(problem, task.row);
+    float constant = 0.0F;
+    if (task.slots > 0) {
+      constant = Summing::load_pieces(problem, task, p, sums);
+    } else {
+      Ring ring(problem, task, bounds, shared);
+      ring.run(problem, [&](std::uint32_t rows, const unsigned char* weights, int groups) {
+        Shape::for_part(p,
+                        [&](auto part) { add_stage<part.value>(rows, weights, groups, p, sums); });
+      });
+      constant = ring.sum_constant();
+    }
+    if (task.slot >= 0 && task.slots == 0) {
+      Summing::store_piece(problem, task, p, sums, constant);
+      return;
+    }
+    const float inverse_scale = 1.0F / problem.scale;
+    Solve::run(problem, task.row, p, reinterpret_cast<float*>(shared), sums,
+               bounds.w * inverse_scale * inverse_scale, bounds.v * inverse_scale, constant);
+  }
+};
+
+template <class Format, int kStrips>
+__global__ void __launch_bounds__(RowShape<kStrips>::kThreads, RowKernel<Format, kStrips>::kBlocks)
+    row_kernel(const __grid_constant__ RowProblem problem, const RowTask* tasks) {
+  extern __shared__ __align__(16) unsigned char shared[];
+  RowKernel<Format, kStrips>::run(problem, tasks[blockIdx.x], shared);
+}
+
+template <class Format, int kStrips>
+void launch_rows(const RowProblem& problem, const RowTask* tasks, int count, cudaStream_t stream) {
+  using Kernel = RowKernel<Format, kStrips>;
+  LIKEWISE_CUDA_CHECK(cudaFuncSetAttribute(row_kernel<Format, kStrips>,
+                                           cudaFuncAttributeMaxDynamicSharedMemorySize,
+                                           Kernel::kSharedBytes));
+  row_kernel<Format, kStrips>
+      <<<count, RowShape<kStrips>::kThreads, Kernel::kSharedBytes, stream>>>(problem, tasks);
+  LIKEWISE_CUDA_CHECK_LAUNCH();
+}
+
+}  // namespace likewise::cuda

@@ -1,0 +1,94 @@
+// SPDX-License-Identifier: Apache-2.0
+/// The rows of an ALS half-step on the card: every row's matrix is summed on tensor cores into the
+/// registers of one block and solved there; nothing f x f goes to memory.
+#pragma once
+
+#include <cuda_runtime_api.h>
+#include <span>
+
+#include "likewise/als.h"
+#include "likewise/types.h"
+
+namespace likewise::cuda {
+
+/// One task of a block: the whole of a short row, a piece of a long one, or the end of a long one.
+struct RowTask {
+  Index row = 0;
+  std::int32_t count = 0;  ///< interactions from `begin` on to sum; 0 at the end of a long row
+  Offset begin = 0;
+  std::int32_t slot = -1;  ///< piece: where its sums go; end: the row's first piece
+  std::int32_t slots = 0;  ///< end: the row's pieces
+};
+
+/// An interaction of a row.
+struct alignas(8) RowEntry {
+  Index column;
+  float value;
+};
+
+/// How an observed value r becomes the weights of its cell (algorithms/weights.h): the matrix holds
+/// a signed size s, w = |s| and v = like + slope w for s > 0, else 0 (implicit feedback);
+/// w = 1 and v = r - mean - bias (explicit).
+struct RowWeights {
+  bool explicit_feedback = false;
+  float like = 1.0F;
+  float slope = 1.0F;
+  float mean = 0.0F;
+  const float* bias = nullptr;  ///< of the fixed side's rows, or null
+  float target_scale = 1.0F;    ///< explicit: a power of two not below any |v|
+};
+
+/// When a row's conjugate gradients stop; as on the CPU.
+struct RowLimits {
+  int steps = 0;
+  float decrease = 0.0F;  ///< of the row's objective that another step would win
+  float residual = 0.0F;  ///< of the first residual
+};
+
+struct RowProblem {
+  // The fixed side: `scale` times its rows in the basis of the half-step, `padded` columns.
+  const void* table = nullptr;
+  float scale = 1.0F;
+  float row_bound = 1.0F;  ///< no stored row is longer
+  int padded = 0;
+  const float* base = nullptr;  ///< dense.h, Basis
+  const float* shrink = nullptr;
+  // The rows to solve.
+  const RowEntry* entries = nullptr;
+  const float* regularization = nullptr;  ///< lambda of each row
+  const float* largest = nullptr;         ///< implicit: a power of two not below any w of the row
+  const Offset* offsets = nullptr;
+  RowWeights weights;
+  RowLimits limits;
+  bool warm = false;  ///< `solutions` holds where to start from
+  // Out.
+  float* solutions = nullptr;    ///< rows x padded
+  double* objectives = nullptr;  ///< one per row
+  int* failed_row = nullptr;     ///< the smallest row whose matrix was not positive definite
+  // Sums of the pieces of long rows.
+  float* piece_sums = nullptr;
+  float* piece_constants = nullptr;
+};
+
+/// Floats that a piece's sums take.
+[[nodiscard]] Offset piece_floats(int padded);
+
+/// Columns that tables of `width` unknowns get: a multiple of 16 for which there is a kernel.
+[[nodiscard]] int rows_padded(Precision precision, int width);
+
+/// Largest `padded` for which a row's matrix fits the registers of a block.
+inline constexpr int kMaxRowsPadded = 256;
+
+/// Rows of at most this many interactions go to solve_short_rows(); 0 where it has no kernel.
+[[nodiscard]] int short_row_limit(Precision precision, int padded);
+
+/// Solves short rows without forming their matrices. The tasks are whole rows, the longest first;
+/// `counts` are their interactions.
+void solve_short_rows(const RowProblem& problem, const RowTask* tasks,
+                      std::span<const std::int32_t> counts, cudaStream_t stream);
+
+/// Solves, or for pieces sums, all tasks. The table's numbers are stored as `precision` says.
+void solve_rows(Precision precision, const RowProblem& problem, const RowTask* tasks, int count,
+                cudaStream_t stream);
+
+}  // namespace likewise::cuda

@@ -1,0 +1,13 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "backends/cuda/als_rows.cuh"
+
+namespace likewise::cuda {
+
+template void launch_rows<FloatFormat, 1>(const RowProblem&, const RowTask*, int, cudaStream_t);
+template void launch_rows<FloatFormat, 2>(const RowProblem&, const RowTask*, int, cudaStream_t);
+template void launch_rows<FloatFormat, 4>(const RowProblem&, const RowTask*, int, cudaStream_t);
+template void launch_rows<FloatFormat, 8>(const RowProblem&, const RowTask*, int, cudaStream_t);
+template void launch_rows<FloatFormat, 12>(const RowProblem&, const RowTask*, int, cudaStream_t);
+template void launch_rows<FloatFormat, 16>(const RowProblem&, const RowTask*, int, cudaStream_t);
+
+}  // namespace likewise::cuda

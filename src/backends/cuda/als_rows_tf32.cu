@@ -1,0 +1,13 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "backends/cuda/als_rows.cuh"
+
+namespace likewise::cuda {
+
+template void launch_rows<Tf32Format, 1>(const RowProblem&, const RowTask*, int, cudaStream_t);
+template void launch_rows<Tf32Format, 2>(const RowProblem&, const RowTask*, int, cudaStream_t);
+template void launch_rows<Tf32Format, 4>(const RowProblem&, const RowTask*, int, cudaStream_t);
+template void launch_rows<Tf32Format, 8>(const RowProblem&, const RowTask*, int, cudaStream_t);
+template void launch_rows<Tf32Format, 12>(const RowProblem&, const RowTask*, int, cudaStream_t);
+template void launch_rows<Tf32Format, 16>(const RowProblem&, const RowTask*, int, cudaStream_t);
+
+}  // namespace likewise::cuda

@@ -1,0 +1,53 @@
+// SPDX-License-Identifier: Apache-2.0
+/// Small jobs on the factor tables of the card.
+#pragma once
+
+#include <cuda_runtime_api.h>
+
+#include "likewise/als.h"
+#include "likewise/types.h"
+
+namespace likewise::cuda {
+
+/// table[r][column] = value for all rows.
+void fill_column(float* table, Index rows, int padded, int column, float value,
+                 cudaStream_t stream);
+
+/// table[r][column] = values[r].
+void put_column(float* table, Index rows, int padded, int column, const float* values,
+                cudaStream_t stream);
+
+/// bias[r] = table[r][column], table[r][column] = 1.
+void take_bias(float* table, Index rows, int padded, int column, float* bias, cudaStream_t stream);
+
+/// The given rows of the table become 0, in their first `width` columns.
+void clear_rows(float* table, int padded, int width, const Index* rows, int count,
+                cudaStream_t stream);
+
+/// out = scale * table in the format that `precision` (not auto) stores.
+void store_table(Precision precision, const float* table, Offset numbers, float scale, void* out,
+                 cudaStream_t stream);
+
+/// Bytes of a stored number.
+[[nodiscard]] int stored_bytes(Precision precision);
+
+/// out (padded x padded) = weight * gram + lambda I in its first `width` rows, 0 beyond.
+void regularized_gram(const double* gram, int width, int padded, double weight, double lambda,
+                      float* out, cudaStream_t stream);
+
+/// Sums in a fixed order, so that every run gives the same bits.
+class FixedSum {
+ public:
+  static constexpr int kBlocks = 264;
+
+  /// *out = sum of the values.
+  static void run(const double* values, Offset count, double* partial, double* out,
+                  cudaStream_t stream);
+  /// *out = sum_r regularization_r (|first `width` columns of row r|^2 + bias_r^2); bias may be
+  /// null.
+  static void run_regularization(const float* table, Index rows, int padded, int width,
+                                 const float* bias, const float* regularization, double* partial,
+                                 double* out, cudaStream_t stream);
+};
+
+}  // namespace likewise::cuda

@@ -1,0 +1,228 @@
+// SPDX-License-Identifier: Apache-2.0
+/// Tensor-core products of 16 x 8 tiles, for four ways to store the operands.
+///
+/// A format describes one "group" of interactions, the depth of one product: 16 numbers of 16 bits
+/// or 8 of 32 bits. A strip is 16 neighbouring columns (factors) of a group, held by a warp as four
+/// registers: register h + 2 q holds columns 8 h .. 8 h + 7 of half q of the group. The same
+/// registers serve as the left operand (a strip's 16 columns) and, two by two, as right operands (8
+/// columns each), which is what a Gram matrix wants.
+#pragma once
+
+#include <cstdint>
+#include <cuda_bf16.h>
+#include <cuda_fp16.h>
+
+#include "backends/cuda/device/warp.cuh"
+
+namespace likewise::cuda {
+
+/// c += a b with float32 sums. Lane (g, t) = (lane / 4, lane % 4) holds of c: (g, 2t), (g, 2t + 1),
+/// (g + 8, 2t), (g + 8, 2t + 1).
+__device__ __forceinline__ void mma_half(float (&c)[4], const std::uint32_t (&a)[4],
+                                         std::uint32_t b0, std::uint32_t b1) {
+  asm("mma.sync.aligned.m16n8k16.row.col.f32.f16.f16.f32 "
+      "{%0,%1,%2,%3}, {%4,%5,%6,%7}, {%8,%9}, {%0,%1,%2,%3};\n"
+      : "+f"(c[0]), "+f"(c[1]), "+f"(c[2]), "+f"(c[3])
+      : "r"(a[0]), "r"(a[1]), "r"(a[2]), "r"(a[3]), "r"(b0), "r"(b1));
+}
+
+__device__ __forceinline__ void mma_bfloat(float (&c)[4], const std::uint32_t (&a)[4],
+                                           std::uint32_t b0, std::uint32_t b1) {
+  asm("mma.sync.aligned.m16n8k16.row.col.f32.bf16.bf16.f32 "
+      "{%0,%1,%2,%3}, {%4,%5,%6,%7}, {%8,%9}, {%0,%1,%2,%3};\n"
+      : "+f"(c[0]), "+f"(c[1]), "+f"(c[2]), "+f"(c[3])
+      : "r"(a[0]), "r"(a[1]), "r"(a[2]), "r"(a[3]), "r"(b0), "r"(b1));
+}
+
+__device__ __forceinline__ void mma_tf32(float (&c)[4], const std::uint32_t (&a)[4],
+                                         std::uint32_t b0, std::uint32_t b1) {
+  asm("mma.sync.aligned.m16n8k8.row.col.f32.tf32.tf32.f32 "
+      "{%0,%1,%2,%3}, {%4,%5,%6,%7}, {%8,%9}, {%0,%1,%2,%3};\n"
+      : "+f"(c[0]), "+f"(c[1]), "+f"(c[2]), "+f"(c[3])
+      : "r"(a[0]), "r"(a[1]), "r"(a[2]), "r"(a[3]), "r"(b0), "r"(b1));
+}
+
+__device__ __forceinline__ std::uint32_t to_tf32(float x) {
+  std::uint32_t bits;
+  asm("cvt.rna.tf32.f32 %0, %1;\n" : "=r"(bits) : "f"(x));
+  return bits;
+}
+
+/// What the four formats share: how one group's strips come out of shared memory.
+struct SixteenBits {
+  static constexpr int kGroup = 16;      ///< interactions of one product
+  static constexpr int kStageRows = 32;  ///< interactions of one stage of the ring
+  static constexpr int kBytes = 2;
+  /// An odd number of 16-byte units: eight rows of a matrix then lie in eight different banks.
+  __host__ __device__ static constexpr int pitch(int padded) { return padded * 2 + 16; }
+  using Strip = std::uint32_t[4];
+
+  /// The strip at `column` of the group whose first row is at shared address `rows`.
+  static __device__ __forceinline__ void load(Strip& strip, std::uint32_t rows, int pitch,
+                                              int column, int lane) {
+    const int row = (lane & 7) | ((lane >> 4) << 3);
+    const std::uint32_t at = rows + row * pitch + (column + ((lane >> 3) & 1) * 8) * 2;
+    asm volatile("ldmatrix.sync.aligned.m8n8.x4.trans.shared.b16 {%0,%1,%2,%3}, [%4];\n"
+                 : "=r"(strip[0]), "=r"(strip[1]), "=r"(strip[2]), "=r"(strip[3])
+                 : "r"(at)
+                 : "memory");
+  }
+  /// Weights 2 t, 2 t + 1 and 2 t + 8, 2 t + 9 of the group that starts at `at`.
+  static __device__ __forceinline__ void load_weights(std::uint32_t (&w)[2], const void* at,
+                                                      int lane) {
+    const auto* words = static_cast<const std::uint32_t*>(at);
+    w[0] = words[lane & 3];
+    w[1] = words[(lane & 3) + 4];
+  }
+};
+
+struct HalfFormat : SixteenBits {
+  using Stored = __half;
+  static constexpr int kParts = 2;  ///< numbers that together hold a float32 right-hand side
+
+  static __device__ __forceinline__ __half store(float x) { return __float2half_rn(x); }
+  static __device__ __forceinline__ __half store_part(float x) { return store(x); }
+  static __device__ __forceinline__ float value(__half x) { return __half2float(x); }
+  static __device__ __forceinline__ void scale(Strip& out, const Strip& in,
+                                               const std::uint32_t (&w)[2]) {
+#pragma unroll
+    for (int i = 0; i < 4; ++i) {
+      const __half2 product = __hmul2(as<__half2>(in[i]), as<__half2>(w[i >> 1]));
+      out[i] = as<std::uint32_t>(product);
+    }
+  }
+  static __device__ __forceinline__ void multiply(float (&c)[4], const Strip& a, const Strip& b,
+                                                  int h) {
+    mma_half(c, a, b[h], b[h + 2]);
+  }
+  static __device__ __forceinline__ void multiply_column(float (&c)[4], const Strip& a,
+                                                         const std::uint32_t (&b)[2]) {
+    mma_half(c, a, b[0], b[1]);
+  }
+};
+
+struct BfloatFormat : SixteenBits {
+  using Stored = __nv_bfloat16;
+  static constexpr int kParts = 3;
+
+  static __device__ __forceinline__ __nv_bfloat16 store(float x) { return __float2bfloat16_rn(x); }
+  static __device__ __forceinline__ __nv_bfloat16 store_part(float x) { return store(x); }
+  static __device__ __forceinline__ float value(__nv_bfloat16 x) { return __bfloat162float(x); }
+  static __device__ __forceinline__ void scale(Strip& out, const Strip& in,
+                                               const std::uint32_t (&w)[2]) {
+#pragma unroll
+    for (int i = 0; i < 4; ++i) {
+      const __nv_bfloat162 product =
+          __hmul2(as<__nv_bfloat162>(in[i]), as<__nv_bfloat162>(w[i >> 1]));
+      out[i] = as<std::uint32_t>(product);
+    }
+  }
+  static __device__ __forceinline__ void multiply(float (&c)[4], const Strip& a, const Strip& b,
+                                                  int h) {
+    mma_bfloat(c, a, b[h], b[h + 2]);
+  }
+  static __device__ __forceinline__ void multiply_column(float (&c)[4], const Strip& a,
+                                                         const std::uint32_t (&b)[2]) {
+    mma_bfloat(c, a, b[0], b[1]);
+  }
+};
+
+struct ThirtyTwoBits {
+  static constexpr int kGroup = 8;
+  static constexpr int kStageRows = 16;
+  static constexpr int kBytes = 4;
+  using Stored = float;
+  /// 8 or 24 words past a multiple of 32: the reads of load() then hit different banks.
+  __host__ __device__ static constexpr int pitch(int padded) { return padded * 4 + 32; }
+
+  static __device__ __forceinline__ void load_words(float (&w)[4], std::uint32_t rows, int pitch,
+                                                    int column, int lane) {
+    const std::uint32_t at = rows + (lane & 3) * pitch + (column + (lane >> 2)) * 4;
+#pragma unroll
+    for (int i = 0; i < 4; ++i) {
+      asm volatile("ld.shared.f32 %0, [%1];\n"
+                   : "=f"(w[i])
+                   : "r"(at + (i >> 1) * 4 * pitch + (i & 1) * 32)
+                   : "memory");
+    }
+  }
+  static __device__ __forceinline__ void load_weights(std::uint32_t (&w)[2], const void* at,
+                                                      int lane) {
+    const auto* words = static_cast<const std::uint32_t*>(at);
+    w[0] = words[lane & 3];
+    w[1] = words[(lane & 3) + 4];
+  }
+};
+
+struct Tf32Format : ThirtyTwoBits {
+  static constexpr int kParts = 2;
+  using Strip = std::uint32_t[4];
+
+  static __device__ __forceinline__ float store(float x) { return as<float>(to_tf32(x)); }
+  static __device__ __forceinline__ float store_part(float x) { return store(x); }
+  static __device__ __forceinline__ float value(float x) { return x; }
+  static __device__ __forceinline__ void load(Strip& strip, std::uint32_t rows, int pitch,
+                                              int column, int lane) {
+    float w[4];
+    load_words(w, rows, pitch, column, lane);
+#pragma unroll
+    for (int i = 0; i < 4; ++i) strip[i] = as<std::uint32_t>(w[i]);
+  }
+  static __device__ __forceinline__ void scale(Strip& out, const Strip& in,
+                                               const std::uint32_t (&w)[2]) {
+#pragma unroll
+    for (int i = 0; i < 4; ++i) out[i] = to_tf32(as<float>(in[i]) * as<float>(w[i >> 1]));
+  }
+  static __device__ __forceinline__ void multiply(float (&c)[4], const Strip& a, const Strip& b,
+                                                  int h) {
+    mma_tf32(c, a, b[h], b[h + 2]);
+  }
+  static __device__ __forceinline__ void multiply_column(float (&c)[4], const Strip& a,
+                                                         const std::uint32_t (&b)[2]) {
+    mma_tf32(c, a, b[0], b[1]);
+  }
+};
+
+/// float32 by three products of tf32 halves: high * high + high * low + low * high.
+struct FloatFormat : ThirtyTwoBits {
+  static constexpr int kParts = 2;
+  struct Strip {
+    std::uint32_t high[4];
+    std::uint32_t low[4];
+  };
+
+  static __device__ __forceinline__ float store(float x) { return x; }
+  static __device__ __forceinline__ float store_part(float x) { return as<float>(to_tf32(x)); }
+  static __device__ __forceinline__ float value(float x) { return x; }
+  static __device__ __forceinline__ void split(Strip& strip, int i, float x) {
+    strip.high[i] = to_tf32(x);
+    strip.low[i] = to_tf32(x - as<float>(strip.high[i]));
+  }
+  static __device__ __forceinline__ void load(Strip& strip, std::uint32_t rows, int pitch,
+                                              int column, int lane) {
+    float w[4];
+    load_words(w, rows, pitch, column, lane);
+#pragma unroll
+    for (int i = 0; i < 4; ++i) split(strip, i, w[i]);
+  }
+  static __device__ __forceinline__ void scale(Strip& out, const Strip& in,
+                                               const std::uint32_t (&w)[2]) {
+#pragma unroll
+    for (int i = 0; i < 4; ++i) {
+      split(out, i, (as<float>(in.high[i]) + as<float>(in.low[i])) * as<float>(w[i >> 1]));
+    }
+  }
+  static __device__ __forceinline__ void multiply(float (&c)[4], const Strip& a, const Strip& b,
+                                                  int h) {
+    mma_tf32(c, a.low, b.high[h], b.high[h + 2]);
+    mma_tf32(c, a.high, b.low[h], b.low[h + 2]);
+    mma_tf32(c, a.high, b.high[h], b.high[h + 2]);
+  }
+  static __device__ __forceinline__ void multiply_column(float (&c)[4], const Strip& a,
+                                                         const std::uint32_t (&b)[2]) {
+    mma_tf32(c, a.low, b[0], b[1]);
+    mma_tf32(c, a.high, b[0], b[1]);
+  }
+};
+
+}  // namespace likewise::cuda
