@@ -38,7 +38,7 @@ void regularized_gram(const double* gram, int width, int padded, double weight, 
 /// Sums in a fixed order, so that every run gives the same bits.
 class FixedSum {
  public:
-  static constexpr int kBlocks = 264;
+  static constexpr int kBlocks = 1056;
 
   /// *out = sum of the values.
   static void run(const double* values, Offset count, double* partial, double* out,

@@ -79,6 +79,8 @@ struct RowProducts {
                                                  const Memory& memory) {
     const RowWeights& how = problem.weights;
     const auto* table = static_cast<const unsigned char*>(problem.table);
+    const float inverse_w = 1.0F / bounds.w;
+    const float inverse_v = 1.0F / bounds.v;
     float constant = 0.0F;
     for (int first = 32 * row.warp; first < 16 * row.tiles; first += 32 * kWarps) {
       const int i = first + row.lane;
@@ -102,8 +104,8 @@ struct RowProducts {
         }
       }
       if (i < 16 * row.tiles) {
-        memory.w[i] = w / bounds.w;
-        memory.v[i] = v / bounds.v;
+        memory.w[i] = w * inverse_w;
+        memory.v[i] = v * inverse_v;
       }
       constexpr int kTogether = 32 / kChunks > 0 ? 32 / kChunks : 1;  // rows of one pass
       constexpr int kPasses = (32 + kTogether - 1) / kTogether;
@@ -240,7 +242,7 @@ struct RowProducts {
     const float norm = Vectors::dot(x, x);
     const float scale = norm > 0.0F ? kNorm * rsqrtf(norm) : 0.0F;
     // |q| <= |v| |x|, w <= its bound: what is cut into parts is at most kLargestPart.
-    const float part = kLargestPart / (kNorm * problem.row_bound);
+    const float part = __fdividef(kLargestPart / kNorm, problem.row_bound);
     cut(row, memory, x, scale);
     Operands b;
 #pragma unroll
@@ -254,7 +256,7 @@ struct RowProducts {
     });
     add_up(row, memory, turn, y, product);
     const float back =
-        norm > 0.0F ? row.bound_w / (part * scale * problem.scale * problem.scale) : 0.0F;
+        norm > 0.0F ? __fdividef(row.bound_w, part * scale * problem.scale * problem.scale) : 0.0F;
 #pragma unroll
     for (int e = 0; e < kOwn; ++e) product[e] *= back;
   }
@@ -287,7 +289,7 @@ struct RowProducts {
     });
     Lane r;
     add_up(row, memory, 0, y, r);
-    const float right_scale = bounds.v / problem.scale;
+    const float right_scale = __fdividef(bounds.v, problem.scale);
 #pragma unroll
     for (int e = 0; e < kOwn; ++e) r[e] *= right_scale;
     Vectors::solve(problem, task.row, r, constant, [&](const Lane& x, int turn, Lane& product) {

@@ -139,7 +139,7 @@ struct RowVectors {
         positive = false;
         break;
       }
-      const float alpha = rho / curvature;
+      const float alpha = __fdividef(rho, curvature);
       won += static_cast<double>(alpha) * rho;
 #pragma unroll
       for (int e = 0; e < kOwn; ++e) {
@@ -150,7 +150,7 @@ struct RowVectors {
       const float next = dot(r, product);
       // The next step wins about its own alpha times next (the CPU's rule).
       if (!(sqrtf(alpha) * next > unseen()) || next <= enough) break;
-      const float beta = next / rho;
+      const float beta = __fdividef(next, rho);
       rho = next;
 #pragma unroll
       for (int e = 0; e < kOwn; ++e) v[e] = fmaf(beta, v[e], product[e]);
