@@ -12,6 +12,7 @@
 #include "backends/cuda/als_rows.h"
 #include "backends/cuda/als_tables.h"
 #include "backends/cuda/dense.h"
+#include "backends/cuda/device/attributes.h"
 #include "backends/cuda/device/memory.h"
 #include "backends/cuda/jobs.h"
 
@@ -26,6 +27,12 @@ namespace {
 }
 constexpr int kAutoSteps = 100;
 
+/// Precision::kAuto: whoever asks for exact rows gets float32.
+[[nodiscard]] Precision row_precision(const AlsParams& params) {
+  if (params.precision != Precision::kAuto) return params.precision;
+  return params.solver == AlsSolverKind::kCholesky ? Precision::kFp32 : Precision::kFp16;
+}
+
 /// Numbers that a half-step hands to the host.
 struct Outcome {
   double rows = 0.0;            ///< the rows' objectives
@@ -39,10 +46,11 @@ class CudaAlsSolver final : public AlsSolver {
                 int completed_iterations)
       : device_(device),
         params_(params),
-        precision_(params.precision == Precision::kAuto ? Precision::kFp16 : params.precision),
+        exact_(params.solver == AlsSolverKind::kCholesky),
+        precision_(row_precision(params)),
         width_(als_width(params)),
         biased_(width_ > params.factors),
-        padded_(rows_padded(precision_, width_)),
+        padded_(rows_padded(precision_, exact_, width_)),
         factors_(std::move(start)),
         gram_sum_(padded_),
         transform_(padded_),
@@ -51,6 +59,7 @@ class CudaAlsSolver final : public AlsSolver {
         small_(2 * Offset{padded_} * padded_),
         half_steps_(2 * Offset{completed_iterations}),
         basis_{BasisMaker(width_, padded_), BasisMaker(width_, padded_)} {
+    refuse_too_wide();
     load_matrix(by_user);
     const Index most = std::max(by_user.rows, by_user.cols);
     const Offset numbers = Offset{most} * padded_;
@@ -62,7 +71,7 @@ class CudaAlsSolver final : public AlsSolver {
     outcome_ = DeviceArray<Outcome>(1);
     const int pieces = std::max(sides_[0].plan.pieces, sides_[1].plan.pieces);
     piece_sums_ = DeviceArray<float>(pieces * piece_floats(padded_));
-    piece_constants_ = DeviceArray<float>(pieces);
+    piece_constants_ = DeviceArray<double>(pieces);
     fill_zero(solutions_.data(), numbers, stream_);
     fill_zero(objectives_.data(), most, stream_);
     load_factors(Side::kUsers);
@@ -97,6 +106,17 @@ class CudaAlsSolver final : public AlsSolver {
   }
 
  private:
+  /// Cards differ in the shared memory that a block may have.
+  void refuse_too_wide() const {
+    const int needed = row_bytes(precision_, exact_, padded_);
+    const int available = largest_shared_memory();
+    if (needed <= available) return;
+    throw Error(ErrorKind::kInvalidArgument,
+                fmt::format("factors: with this solver and precision, {} need {} bytes of shared "
+                            "memory, card {} has {}; use fewer factors, another solver or the cpu",
+                            params_.factors, needed, device_, available));
+  }
+
   struct SideState {
     DeviceRows rows;
     RowPlan plan;
@@ -111,7 +131,7 @@ class CudaAlsSolver final : public AlsSolver {
   void load_matrix(const CsrView& by_user) {
     state(Side::kUsers).rows = upload_rows(by_user, stream_);
     weigh_values(state(Side::kUsers).rows, params_, stream_);
-    const int short_rows = short_row_limit(precision_, padded_);
+    const int short_rows = exact_ ? 0 : short_row_limit(precision_, padded_);
     std::vector<Offset> item_offsets;
     state(Side::kItems).rows = transpose_rows(state(Side::kUsers).rows, item_offsets, stream_);
     state(Side::kUsers).plan = plan_rows(
@@ -185,11 +205,13 @@ class CudaAlsSolver final : public AlsSolver {
     }
     transform_.set(maker.basis().transform.data(), stream_);
     back_.set(maker.basis().back.data(), stream_);
-    // The inverse of `back`: T^-T = (w G + lambda I) T, since T T^T = (w G + lambda I)^-1.
-    float* product = small_.data() + Offset{padded_} * padded_;
-    regularized_gram(gram_.data(), width_, padded_, missing, lambda, small_.data(), stream_);
-    multiply_rows(small_.data(), padded_, transform_, product, stream_);
-    enter_.set(product, stream_);
+    if (!exact_) {
+      // The inverse of `back`: T^-T = (w G + lambda I) T, since T T^T = (w G + lambda I)^-1.
+      float* product = small_.data() + Offset{padded_} * padded_;
+      regularized_gram(gram_.data(), width_, padded_, missing, lambda, small_.data(), stream_);
+      multiply_rows(small_.data(), padded_, transform_, product, stream_);
+      enter_.set(product, stream_);
+    }
     store_in_basis(fixed);
     FixedSum::run_regularization(fixed.table.data(), rows, padded_, params_.factors,
                                  fixed.bias.data(), fixed.plan.regularization.data(),
@@ -248,7 +270,8 @@ class CudaAlsSolver final : public AlsSolver {
         params_.solver == AlsSolverKind::kCg
             ? RowLimits{params_.cg_steps, 0.0F, static_cast<float>(params_.cg_tolerance)}
             : RowLimits{kAutoSteps, auto_accuracy(params_.feedback, half_steps_), 0.0F};
-    problem.warm = half_steps_ >= 2;
+    problem.exact = exact_;
+    problem.warm = !exact_ && half_steps_ >= 2;
     if (problem.warm) {
       if (biased_) {
         put_column(solved.table.data(), solved.rows.rows, padded_, params_.factors,
@@ -296,6 +319,7 @@ class CudaAlsSolver final : public AlsSolver {
 
   int device_;
   AlsParams params_;
+  bool exact_;
   Precision precision_;
   int width_;
   bool biased_;
@@ -320,7 +344,7 @@ class CudaAlsSolver final : public AlsSolver {
   DeviceArray<Outcome> outcome_;
   PinnedArray<Outcome> host_outcome_{1};
   DeviceArray<float> piece_sums_;
-  DeviceArray<float> piece_constants_;
+  DeviceArray<double> piece_constants_;
 };
 
 }  // namespace
@@ -346,10 +370,6 @@ void refuse_what_is_missing(const AlsParams& params) {
     throw Error(ErrorKind::kInvalidArgument,
                 fmt::format("factors: cards train up to {} in this version, not {}; use the cpu",
                             most, params.factors));
-  }
-  if (params.solver == AlsSolverKind::kCholesky) {
-    throw Error(ErrorKind::kInvalidArgument,
-                "solver: cards have auto and cg in this version; use one of them, or the cpu");
   }
 }
 

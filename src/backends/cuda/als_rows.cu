@@ -1,7 +1,4 @@
 // SPDX-License-Identifier: Apache-2.0
-#include <array>
-
-#include "backends/cuda/als_rows.cuh"
 #include "backends/cuda/als_rows.h"
 #include "backends/cuda/rows/instances.h"
 
@@ -19,27 +16,41 @@ constexpr void for_all_strips(Visit visit) {
   (std::make_integer_sequence<int, kMaxRowsPadded / 16>{});
 }
 
-template <class Format>
-[[nodiscard]] Launch find_launch(int strips) {
-  Launch found = nullptr;
+/// One kernel.
+struct Candidate {
+  Launch launch = nullptr;
+  int bytes = 0;
+};
+
+template <class Format, bool kExact>
+[[nodiscard]] Candidate find_kernel(int strips) {
+  Candidate found;
   for_all_strips([&](auto candidate) {
-    if constexpr (has_row_kernel<Format>(candidate.value)) {
-      if (candidate.value == strips) found = launch_rows<Format, candidate.value>;
+    constexpr int kStrips = candidate.value;
+    if constexpr (has_row_kernel<Format, kExact>(kStrips)) {
+      if (kStrips == strips) {
+        found = {launch_rows<Format, kStrips, kExact>, kRowBytes<Format, kStrips, kExact>};
+      }
     }
   });
   return found;
 }
 
-[[nodiscard]] Launch find_launch(Precision precision, int strips) {
+template <class Format>
+[[nodiscard]] Candidate find_kernel(bool exact, int strips) {
+  return exact ? find_kernel<Format, true>(strips) : find_kernel<Format, false>(strips);
+}
+
+[[nodiscard]] Candidate find_kernel(Precision precision, bool exact, int strips) {
   switch (precision) {
     case Precision::kBf16:
-      return find_launch<BfloatFormat>(strips);
+      return find_kernel<BfloatFormat>(exact, strips);
     case Precision::kTf32:
-      return find_launch<Tf32Format>(strips);
+      return find_kernel<Tf32Format>(exact, strips);
     case Precision::kFp32:
-      return find_launch<FloatFormat>(strips);
+      return find_kernel<FloatFormat>(exact, strips);
     default:
-      return find_launch<HalfFormat>(strips);
+      return find_kernel<HalfFormat>(exact, strips);
   }
 }
 
@@ -54,15 +65,22 @@ Offset piece_floats(int padded) {
   return floats;
 }
 
-int rows_padded(Precision precision, int width) {
+int rows_padded(Precision precision, bool exact, int width) {
   int strips = (width + 15) / 16;
-  while (strips < kMaxRowsPadded / 16 && find_launch(precision, strips) == nullptr) ++strips;
+  while (strips < kMaxRowsPadded / 16 && find_kernel(precision, exact, strips).launch == nullptr) {
+    ++strips;
+  }
   return 16 * strips;
+}
+
+int row_bytes(Precision precision, bool exact, int padded) {
+  return find_kernel(precision, exact, padded / 16).bytes;
 }
 
 void solve_rows(Precision precision, const RowProblem& problem, const RowTask* tasks, int count,
                 cudaStream_t stream) {
-  if (count > 0) find_launch(precision, problem.padded / 16)(problem, tasks, count, stream);
+  if (count == 0) return;
+  find_kernel(precision, problem.exact, problem.padded / 16).launch(problem, tasks, count, stream);
 }
 
 }  // namespace likewise::cuda

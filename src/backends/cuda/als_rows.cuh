@@ -11,23 +11,24 @@
 
 namespace likewise::cuda {
 
-template <class Format, int kStrips>
+template <class Format, int kStrips, bool kExact>
 struct RowKernel {
   using Shape = RowShape<kStrips>;
   using Ring = RowRing<Format, kStrips>;
   using Summing = RowSums<Format, kStrips>;
-  using Solve = RowSolve<Format, kStrips>;
+  using Total = typename Format::Total;
+  using Solve = std::conditional_t<kExact, RowCholesky<Format, kStrips>, RowSolve<Format, kStrips>>;
   /// Blocks that a multiprocessor should hold; sets how many registers a thread may have.
-  static constexpr int kBlocks = Shape::kSide == 1 ? 12 : Shape::kSide == 2 ? 4 : 1;
-  /// The solver's vectors take the ring's place.
-  static constexpr int kSharedBytes = Ring::kBytes > Solve::kBytes ? Ring::kBytes : Solve::kBytes;
+  static constexpr int kBlocks = Shape::kSide == 1   ? 12
+                                 : Shape::kSide == 2 ? (Format::kWide ? 3 : 4)
+                                                     : 1;
 
   /// Adds a stage's interactions.
   template <Part kPart>
   static __device__ __forceinline__ void add_stage(std::uint32_t rows, const unsigned char* weights,
                                                    int groups, const typename Shape::Place& p,
                                                    typename Shape::Sums& sums) {
-#pragma unroll 2
+#pragma unroll(Format::kWide ? 1 : 2)
     for (int group = 0; group < groups; ++group) {
       Summing::template add_group<kPart>(p, rows + group * Format::kGroup * Ring::kPitch,
                                          weights + group * Format::kGroup * Format::kBytes, sums);
@@ -40,9 +41,9 @@ struct RowKernel {
     typename Shape::Sums sums;
     Summing::for_each_sum(sums, [](float& x, int) { x = 0.0F; });
     const RowBounds bounds(problem, task.row);
-    float constant = 0.0F;
+    Total constant = 0;
     if (task.slots > 0) {
-      constant = Summing::load_pieces(problem, task, p, sums);
+      constant = static_cast<Total>(Summing::load_pieces(problem, task, p, sums));
     } else {
       Ring ring(problem, task, bounds, shared);
       ring.run(problem, [&](std::uint32_t rows, const unsigned char* weights, int groups) {
@@ -61,21 +62,21 @@ struct RowKernel {
   }
 };
 
-template <class Format, int kStrips>
-__global__ void __launch_bounds__(RowShape<kStrips>::kThreads, RowKernel<Format, kStrips>::kBlocks)
+template <class Format, int kStrips, bool kExact>
+__global__ void __launch_bounds__(RowShape<kStrips>::kThreads,
+                                  RowKernel<Format, kStrips, kExact>::kBlocks)
     row_kernel(const __grid_constant__ RowProblem problem, const RowTask* tasks) {
   extern __shared__ __align__(16) unsigned char shared[];
-  RowKernel<Format, kStrips>::run(problem, tasks[blockIdx.x], shared);
+  RowKernel<Format, kStrips, kExact>::run(problem, tasks[blockIdx.x], shared);
 }
 
-template <class Format, int kStrips>
+template <class Format, int kStrips, bool kExact>
 void launch_rows(const RowProblem& problem, const RowTask* tasks, int count, cudaStream_t stream) {
-  using Kernel = RowKernel<Format, kStrips>;
-  LIKEWISE_CUDA_CHECK(cudaFuncSetAttribute(row_kernel<Format, kStrips>,
-                                           cudaFuncAttributeMaxDynamicSharedMemorySize,
-                                           Kernel::kSharedBytes));
-  row_kernel<Format, kStrips>
-      <<<count, RowShape<kStrips>::kThreads, Kernel::kSharedBytes, stream>>>(problem, tasks);
+  constexpr int kBytes = kRowBytes<Format, kStrips, kExact>;
+  const auto kernel = row_kernel<Format, kStrips, kExact>;
+  LIKEWISE_CUDA_CHECK(
+      cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, kBytes));
+  kernel<<<count, RowShape<kStrips>::kThreads, kBytes, stream>>>(problem, tasks);
   LIKEWISE_CUDA_CHECK_LAUNCH();
 }
 

@@ -60,21 +60,25 @@ struct RowProblem {
   const Offset* offsets = nullptr;
   RowWeights weights;
   RowLimits limits;
-  bool warm = false;  ///< `solutions` holds where to start from
+  bool warm = false;   ///< `solutions` holds where to start from
+  bool exact = false;  ///< Cholesky, without `limits` and `warm`
   // Out.
   float* solutions = nullptr;    ///< rows x padded
   double* objectives = nullptr;  ///< one per row
   int* failed_row = nullptr;     ///< the smallest row whose matrix was not positive definite
   // Sums of the pieces of long rows.
   float* piece_sums = nullptr;
-  float* piece_constants = nullptr;
+  double* piece_constants = nullptr;
 };
 
 /// Floats that a piece's sums take.
 [[nodiscard]] Offset piece_floats(int padded);
 
 /// Columns that tables of `width` unknowns get: a multiple of 16 for which there is a kernel.
-[[nodiscard]] int rows_padded(Precision precision, int width);
+[[nodiscard]] int rows_padded(Precision precision, bool exact, int width);
+
+/// Bytes of shared memory that a block takes.
+[[nodiscard]] int row_bytes(Precision precision, bool exact, int padded);
 
 /// Largest `padded` for which a row's matrix fits the registers of a block.
 inline constexpr int kMaxRowsPadded = 256;

@@ -3,11 +3,17 @@
 
 namespace likewise::cuda {
 
-template void launch_rows<BfloatFormat, 1>(const RowProblem&, const RowTask*, int, cudaStream_t);
-template void launch_rows<BfloatFormat, 2>(const RowProblem&, const RowTask*, int, cudaStream_t);
-template void launch_rows<BfloatFormat, 4>(const RowProblem&, const RowTask*, int, cudaStream_t);
-template void launch_rows<BfloatFormat, 8>(const RowProblem&, const RowTask*, int, cudaStream_t);
-template void launch_rows<BfloatFormat, 12>(const RowProblem&, const RowTask*, int, cudaStream_t);
-template void launch_rows<BfloatFormat, 16>(const RowProblem&, const RowTask*, int, cudaStream_t);
+template void launch_rows<BfloatFormat, 1, false>(const RowProblem&, const RowTask*, int,
+                                                  cudaStream_t);
+template void launch_rows<BfloatFormat, 2, false>(const RowProblem&, const RowTask*, int,
+                                                  cudaStream_t);
+template void launch_rows<BfloatFormat, 4, false>(const RowProblem&, const RowTask*, int,
+                                                  cudaStream_t);
+template void launch_rows<BfloatFormat, 8, false>(const RowProblem&, const RowTask*, int,
+                                                  cudaStream_t);
+template void launch_rows<BfloatFormat, 12, false>(const RowProblem&, const RowTask*, int,
+                                                   cudaStream_t);
+template void launch_rows<BfloatFormat, 16, false>(const RowProblem&, const RowTask*, int,
+                                                   cudaStream_t);
 
 }  // namespace likewise::cuda

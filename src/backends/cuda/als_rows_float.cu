@@ -3,11 +3,17 @@
 
 namespace likewise::cuda {
 
-template void launch_rows<FloatFormat, 1>(const RowProblem&, const RowTask*, int, cudaStream_t);
-template void launch_rows<FloatFormat, 2>(const RowProblem&, const RowTask*, int, cudaStream_t);
-template void launch_rows<FloatFormat, 4>(const RowProblem&, const RowTask*, int, cudaStream_t);
-template void launch_rows<FloatFormat, 8>(const RowProblem&, const RowTask*, int, cudaStream_t);
-template void launch_rows<FloatFormat, 12>(const RowProblem&, const RowTask*, int, cudaStream_t);
-template void launch_rows<FloatFormat, 16>(const RowProblem&, const RowTask*, int, cudaStream_t);
+template void launch_rows<FloatFormat, 1, false>(const RowProblem&, const RowTask*, int,
+                                                 cudaStream_t);
+template void launch_rows<FloatFormat, 2, false>(const RowProblem&, const RowTask*, int,
+                                                 cudaStream_t);
+template void launch_rows<FloatFormat, 4, false>(const RowProblem&, const RowTask*, int,
+                                                 cudaStream_t);
+template void launch_rows<FloatFormat, 8, false>(const RowProblem&, const RowTask*, int,
+                                                 cudaStream_t);
+template void launch_rows<FloatFormat, 12, false>(const RowProblem&, const RowTask*, int,
+                                                  cudaStream_t);
+template void launch_rows<FloatFormat, 16, false>(const RowProblem&, const RowTask*, int,
+                                                  cudaStream_t);
 
 }  // namespace likewise::cuda

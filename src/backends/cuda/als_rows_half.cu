@@ -3,15 +3,25 @@
 
 namespace likewise::cuda {
 
-template void launch_rows<HalfFormat, 1>(const RowProblem&, const RowTask*, int, cudaStream_t);
-template void launch_rows<HalfFormat, 2>(const RowProblem&, const RowTask*, int, cudaStream_t);
-template void launch_rows<HalfFormat, 3>(const RowProblem&, const RowTask*, int, cudaStream_t);
-template void launch_rows<HalfFormat, 4>(const RowProblem&, const RowTask*, int, cudaStream_t);
-template void launch_rows<HalfFormat, 5>(const RowProblem&, const RowTask*, int, cudaStream_t);
-template void launch_rows<HalfFormat, 6>(const RowProblem&, const RowTask*, int, cudaStream_t);
-template void launch_rows<HalfFormat, 7>(const RowProblem&, const RowTask*, int, cudaStream_t);
-template void launch_rows<HalfFormat, 8>(const RowProblem&, const RowTask*, int, cudaStream_t);
-template void launch_rows<HalfFormat, 12>(const RowProblem&, const RowTask*, int, cudaStream_t);
-template void launch_rows<HalfFormat, 16>(const RowProblem&, const RowTask*, int, cudaStream_t);
+template void launch_rows<HalfFormat, 1, false>(const RowProblem&, const RowTask*, int,
+                                                cudaStream_t);
+template void launch_rows<HalfFormat, 2, false>(const RowProblem&, const RowTask*, int,
+                                                cudaStream_t);
+template void launch_rows<HalfFormat, 3, false>(const RowProblem&, const RowTask*, int,
+                                                cudaStream_t);
+template void launch_rows<HalfFormat, 4, false>(const RowProblem&, const RowTask*, int,
+                                                cudaStream_t);
+template void launch_rows<HalfFormat, 5, false>(const RowProblem&, const RowTask*, int,
+                                                cudaStream_t);
+template void launch_rows<HalfFormat, 6, false>(const RowProblem&, const RowTask*, int,
+                                                cudaStream_t);
+template void launch_rows<HalfFormat, 7, false>(const RowProblem&, const RowTask*, int,
+                                                cudaStream_t);
+template void launch_rows<HalfFormat, 8, false>(const RowProblem&, const RowTask*, int,
+                                                cudaStream_t);
+template void launch_rows<HalfFormat, 12, false>(const RowProblem&, const RowTask*, int,
+                                                 cudaStream_t);
+template void launch_rows<HalfFormat, 16, false>(const RowProblem&, const RowTask*, int,
+                                                 cudaStream_t);
 
 }  // namespace likewise::cuda

@@ -48,11 +48,20 @@ __device__ __forceinline__ std::uint32_t to_tf32(float x) {
   return bits;
 }
 
+/// x = high + low. Conversions are slow: `high` is rounded by integers, and the tensor cores do not
+/// look at what `low` has beyond its first 11 bits.
+__device__ __forceinline__ void split_tf32(float x, std::uint32_t& high, std::uint32_t& low) {
+  high = (as<std::uint32_t>(x) + 0x1000U) & 0xFFFFE000U;
+  low = as<std::uint32_t>(x - as<float>(high));
+}
+
 /// What the four formats share: how one group's strips come out of shared memory.
 struct SixteenBits {
   static constexpr int kGroup = 16;      ///< interactions of one product
   static constexpr int kStageRows = 32;  ///< interactions of one stage of the ring
   static constexpr int kBytes = 2;
+  using Total = float;                  ///< in which a row's constant is summed
+  static constexpr bool kWide = false;  ///< whether a strip takes twice its bits in registers
   /// An odd number of 16-byte units: eight rows of a matrix then lie in eight different banks.
   __host__ __device__ static constexpr int pitch(int padded) { return padded * 2 + 16; }
   using Strip = std::uint32_t[4];
@@ -155,6 +164,8 @@ struct ThirtyTwoBits {
 };
 
 struct Tf32Format : ThirtyTwoBits {
+  using Total = float;
+  static constexpr bool kWide = false;
   static constexpr int kParts = 2;
   using Strip = std::uint32_t[4];
 
@@ -184,7 +195,12 @@ struct Tf32Format : ThirtyTwoBits {
 };
 
 /// float32 by three products of tf32 halves: high * high + high * low + low * high.
+///
+/// Tensor cores cut off what does not fit a sum, always towards zero: over a long row that adds up
+/// to more than float32's rounding. So only one group is summed there, and added by usual rounding.
 struct FloatFormat : ThirtyTwoBits {
+  using Total = double;
+  static constexpr bool kWide = true;
   static constexpr int kParts = 2;
   struct Strip {
     std::uint32_t high[4];
@@ -195,8 +211,7 @@ struct FloatFormat : ThirtyTwoBits {
   static __device__ __forceinline__ float store_part(float x) { return as<float>(to_tf32(x)); }
   static __device__ __forceinline__ float value(float x) { return x; }
   static __device__ __forceinline__ void split(Strip& strip, int i, float x) {
-    strip.high[i] = to_tf32(x);
-    strip.low[i] = to_tf32(x - as<float>(strip.high[i]));
+    split_tf32(x, strip.high[i], strip.low[i]);
   }
   static __device__ __forceinline__ void load(Strip& strip, std::uint32_t rows, int pitch,
                                               int column, int lane) {
@@ -214,14 +229,22 @@ struct FloatFormat : ThirtyTwoBits {
   }
   static __device__ __forceinline__ void multiply(float (&c)[4], const Strip& a, const Strip& b,
                                                   int h) {
-    mma_tf32(c, a.low, b.high[h], b.high[h + 2]);
-    mma_tf32(c, a.high, b.low[h], b.low[h + 2]);
-    mma_tf32(c, a.high, b.high[h], b.high[h + 2]);
+    float group[4] = {0.0F, 0.0F, 0.0F, 0.0F};
+    mma_tf32(group, a.low, b.high[h], b.high[h + 2]);
+    mma_tf32(group, a.high, b.low[h], b.low[h + 2]);
+    mma_tf32(group, a.high, b.high[h], b.high[h + 2]);
+    add(c, group);
   }
   static __device__ __forceinline__ void multiply_column(float (&c)[4], const Strip& a,
                                                          const std::uint32_t (&b)[2]) {
-    mma_tf32(c, a.low, b[0], b[1]);
-    mma_tf32(c, a.high, b[0], b[1]);
+    float group[4] = {0.0F, 0.0F, 0.0F, 0.0F};
+    mma_tf32(group, a.low, b[0], b[1]);
+    mma_tf32(group, a.high, b[0], b[1]);
+    add(c, group);
+  }
+  static __device__ __forceinline__ void add(float (&c)[4], const float (&group)[4]) {
+#pragma unroll
+    for (int i = 0; i < 4; ++i) c[i] += group[i];
   }
 };
 

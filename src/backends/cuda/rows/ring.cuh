@@ -14,6 +14,7 @@ template <class Format, int kStrips>
 struct RowRing {
   using Shape = RowShape<kStrips>;
   using Stored = typename Format::Stored;
+  using Total = typename Format::Total;
 
   static constexpr int kStages = 3;
   static constexpr int kRows = kStageRows<Format, kStrips>;
@@ -41,8 +42,8 @@ struct RowRing {
   int first_row;                ///< row of a pass that this thread copies; kRows if none
   float bound_w;                ///< w is divided by this power of two: then it is at most 1
   float inverse_w;
-  float inverse_v;        ///< v is multiplied by this: then it is at most 1
-  float constant = 0.0F;  ///< this thread's part of the row's constant
+  float inverse_v;     ///< v is multiplied by this: then it is at most 1
+  Total constant = 0;  ///< this thread's part of the row's constant
   // The first kRows threads: what they will write for the next stage, and read for the one after.
   RowEntry ready{0, 0.0F};
   float ready_bias = 0.0F;
@@ -98,7 +99,7 @@ struct RowRing {
       if (how.explicit_feedback) {
         w = Format::store(1.0F);
         v = ready.value - how.mean - ready_bias;
-        constant = fmaf(v, v, constant);
+        constant += static_cast<Total>(v) * v;
       } else {
         // v follows the rounded w: the weights differ a little, but fit each other.
         w = Format::store(fabsf(ready.value) * inverse_w);
@@ -182,14 +183,14 @@ struct RowRing {
   }
 
   /// The row's constant, in all threads.
-  __device__ __forceinline__ float sum_constant() const {
-    auto* parts = reinterpret_cast<float*>(shared);
+  __device__ __forceinline__ Total sum_constant() const {
+    auto* parts = reinterpret_cast<Total*>(shared);
     constexpr int kBringers = (kRows + 31) / 32;
     const int warp = static_cast<int>(threadIdx.x) / 32;
-    const float sum = warp_sum(constant);
+    const Total sum = warp_sum(constant);
     if (warp < kBringers && threadIdx.x % 32 == 0) parts[warp] = sum;
     Shape::synchronize();
-    float total = 0.0F;
+    Total total = 0;
 #pragma unroll
     for (int i = 0; i < kBringers; ++i) total += parts[i];
     Shape::synchronize();

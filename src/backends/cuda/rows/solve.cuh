@@ -62,7 +62,7 @@ struct RowSolve {
 
   static __device__ __forceinline__ void run(const RowProblem& problem, Index row, const Place& p,
                                              float* vectors, const Sums& sums, float sum_scale,
-                                             float right_scale, float constant) {
+                                             float right_scale, typename Format::Total constant) {
     Summing::put_right(p, sums, vectors + kRightVector);
     begin(vectors);
     Lane r;

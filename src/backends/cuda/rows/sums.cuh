@@ -50,12 +50,20 @@ struct RowSums {
       }
     } else {
       Strip b[Tile::kColumnStrips];
-#pragma unroll
-      for (int i = 0; i < Tile::kColumnStrips; ++i) {
+      const auto load_column = [&](int i) {
         Format::load(b[i], rows, kPitch, p.first_column + 16 * i, p.lane);
+      };
+      // Wide strips are loaded when they are needed, some twice: registers are short.
+      if constexpr (!Format::kWide) {
+#pragma unroll
+        for (int i = 0; i < Tile::kColumnStrips; ++i) load_column(i);
       }
       if (kSide == 2 || p.right_columns) {
         constexpr int kFirst = 2 * Tile::kHalf;
+        if constexpr (Format::kWide) {
+          load_column(kFirst);
+          if constexpr (kFirst + 1 < Tile::kColumnStrips) load_column(kFirst + 1);
+        }
         if constexpr (kFirst < Tile::kColumnStrips) {
           Format::multiply_column(sums[kRight], b[kFirst], v);
         }
@@ -65,6 +73,7 @@ struct RowSums {
       }
 #pragma unroll
       for (int i = 0; i < Tile::kColumnStrips; ++i) {
+        if constexpr (Format::kWide) load_column(i);
         Strip scaled;
         Format::scale(scaled, b[i], w);
 #pragma unroll
@@ -101,17 +110,17 @@ struct RowSums {
   static constexpr Offset kPieceFloats = Offset{kThreads} * 4 * Shape::kProducts;
 
   static __device__ __forceinline__ void store_piece(const RowProblem& problem, const RowTask& task,
-                                                     const Place& p, Sums& sums, float constant) {
+                                                     const Place& p, Sums& sums, double constant) {
     float* to = problem.piece_sums + task.slot * kPieceFloats + p.role * 32 + p.lane;
     for_each_sum(sums, [&](float& x, int at) { to[Offset{at} * kThreads] = x; });
     if (threadIdx.x == 0) problem.piece_constants[task.slot] = constant;
   }
 
   /// The row's pieces, added in their order. Returns their constants' sum.
-  static __device__ __forceinline__ float load_pieces(const RowProblem& problem,
-                                                      const RowTask& task, const Place& p,
-                                                      Sums& sums) {
-    float constant = 0.0;
+  static __device__ __forceinline__ double load_pieces(const RowProblem& problem,
+                                                       const RowTask& task, const Place& p,
+                                                       Sums& sums) {
+    double constant = 0.0;
     for (int piece = task.slot; piece < task.slot + task.slots; ++piece) {
       const float* from = problem.piece_sums + piece * kPieceFloats + p.role * 32 + p.lane;
       for_each_sum(sums, [&](float& x, int at) { x += from[Offset{at} * kThreads]; });

@@ -81,9 +81,9 @@ struct RowVectors {
   /// Solves (diagonal + S) z = r, where multiply(v, turn, product) gives product = S v; turns
   /// alternate between 0 and 1. Preconditioned by the expected diagonal; from zero, or from what
   /// the solutions hold. `r` is used up; the first warp writes the solution.
-  template <class Multiply>
+  template <class Total, class Multiply>
   static __device__ __forceinline__ void solve(const RowProblem& problem, Index row, Lane& r,
-                                               float constant, Multiply multiply) {
+                                               Total constant, Multiply multiply) {
     const int lane = static_cast<int>(threadIdx.x) % 32;
     float* solution = problem.solutions + Offset{row} * kPadded;
     Lane diagonal, inverse, v, z, product;
@@ -99,7 +99,8 @@ struct RowVectors {
       enough = fmaxf(problem.limits.residual * problem.limits.residual, 1e-14F) * rho;
     };
     const auto unseen = [&] {
-      return problem.limits.decrease * fmaxf(constant - static_cast<float>(won), 1e-3F * constant);
+      return problem.limits.decrease * fmaxf(static_cast<float>(constant) - static_cast<float>(won),
+                                             1e-3F * static_cast<float>(constant));
     };
     if (problem.warm) {
       load(z, solution, lane);
