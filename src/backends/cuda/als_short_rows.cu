@@ -36,7 +36,7 @@ template <int kWarps>
   [&]<int... kStrips>(std::integer_sequence<int, kStrips...>) {
     (
         [&] {
-          if constexpr (has_row_kernel<HalfFormat>(kStrips + 1)) {
+          if constexpr (has_row_kernel<HalfFormat, false>(kStrips + 1)) {
             if (kStrips + 1 == strips) found = launch<kStrips + 1, kWarps>;
           }
         }(),
