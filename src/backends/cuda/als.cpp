@@ -69,6 +69,7 @@ class CudaAlsSolver final : public AlsSolver {
     objectives_ = DeviceArray<double>(most);
     partial_ = DeviceArray<double>(FixedSum::kBlocks);
     outcome_ = DeviceArray<Outcome>(1);
+    fill_zero(outcome_.data(), 1, stream_);
     const int pieces = std::max(sides_[0].plan.pieces, sides_[1].plan.pieces);
     piece_sums_ = DeviceArray<float>(pieces * piece_floats(padded_));
     piece_constants_ = DeviceArray<double>(pieces);
@@ -352,15 +353,33 @@ class CudaAlsSolver final : public AlsSolver {
 
 namespace {
 
-/// Of a matrix without rows or columns: there is nothing to solve.
+/// Of a matrix without rows or columns: every row that there is has no entries.
 class EmptyAlsSolver final : public AlsSolver {
  public:
-  explicit EmptyAlsSolver(Factors factors) : factors_(std::move(factors)) {}
-  double solve(Side, const RunControl&) override { return 0.0; }
+  EmptyAlsSolver(const AlsParams& params, Factors factors)
+      : params_(params), factors_(std::move(factors)) {}
+
+  double solve(Side side, const RunControl&) override {
+    Matrix& solved = factors_.side(side);
+    solved = Matrix(solved.rows(), solved.cols());
+    for (float& bias : factors_.bias(side)) bias = 0.0F;
+    return regularization(other(side));
+  }
   const Factors& factors() override { return factors_; }
   Factors take_factors() override { return std::move(factors_); }
 
  private:
+  [[nodiscard]] double regularization(Side side) const {
+    const Matrix& table = factors_.side(side);
+    double squares = 0.0;
+    for (Index row = 0; row < table.rows(); ++row) {
+      for (const float x : table.row_span(row)) squares += static_cast<double>(x) * x;
+    }
+    for (const float bias : factors_.bias(side)) squares += static_cast<double>(bias) * bias;
+    return squares * row_regularization(params_, 0, factors_.side(other(side)).rows());
+  }
+
+  AlsParams params_;
   Factors factors_;
 };
 
@@ -380,7 +399,7 @@ std::unique_ptr<AlsSolver> make_cuda_als_solver(int device, const CsrView& by_us
                                                 int completed_iterations) {
   refuse_what_is_missing(params);
   if (by_user.rows == 0 || by_user.cols == 0) {
-    return std::make_unique<EmptyAlsSolver>(std::move(start));
+    return std::make_unique<EmptyAlsSolver>(params, std::move(start));
   }
   LIKEWISE_CUDA_CHECK(cudaSetDevice(device));
   return std::make_unique<cuda::CudaAlsSolver>(device, by_user, params, std::move(start),

@@ -55,9 +55,8 @@ class BasisMaker {
   void by_cholesky(const double* gram, double weight, double lambda, cudaStream_t stream);
 
   /// weight * gram = Q S Q^T, transform = Q (S + lambda_ref)^-1/2, back its transpose. S in no
-  /// order, negative values taken as 0; S + lambda_ref at least 1e-12 of the largest. Starts from
-  /// the vectors of the last call: one maker for each side. Beyond 128 columns LAPACK does it on
-  /// the host, and the call waits for it.
+  /// order, negative values taken as 0; S + lambda_ref at least 1e-12 of the largest. Beyond 128
+  /// columns LAPACK does it on the host, and the call waits for it.
   void by_eigenvectors(const double* gram, double weight, double lambda_ref, cudaStream_t stream);
 
   [[nodiscard]] const Basis& basis() const { return basis_; }

@@ -4,17 +4,16 @@
 /// G / max g_ii + shift I = L L^T, and rotations of the columns of M = L from the right make them
 /// orthogonal: M V = U diag(m). Then G has the eigenvectors U and the eigenvalues m^2 - shift. The
 /// shift keeps small columns, and with them the directions of eigenvalue 0, exact. Only M is in
-/// motion, and V is never needed. With Q of a similar matrix, Q^T G Q = L L^T is nearly diagonal
-/// and M = Q L starts nearly orthogonal.
+/// motion, and V is never needed. Every call starts afresh: the eigenvectors of the half-step
+/// before would save half of the rotations, but a training that goes on from a checkpoint does not
+/// have them, and would differ from one without a break.
 ///
 /// After Hestenes (1958); Veselic and Hari, "A note on a one-sided Jacobi algorithm", Numer. Math.
 /// 56 (1989).
 #include <cfloat>
-#include <vector>
 
 #include "backends/cuda/cholesky.h"
 #include "backends/cuda/device/attributes.h"
-#include "backends/cuda/device/double_product.cuh"
 #include "backends/cuda/jacobi.h"
 #include "backends/cuda/jacobi_columns.cuh"
 
@@ -32,7 +31,6 @@ using jacobi::sum_of_lanes;
 /// Above what rounding leaves of a float32 Gram matrix's zero eigenvalues, so that it can be
 /// factored; it costs no accuracy in float64.
 constexpr double kShift = 1e-6;
-constexpr int kWarps = 8;
 
 /// One block: matrix = weight * gram / largest + shift I, identity in the padding.
 __global__ void __launch_bounds__(1024)
@@ -62,21 +60,6 @@ __global__ void __launch_bounds__(1024)
   }
 }
 
-/// c = a b, or a b^T: a warp for every 16 x 16 tile.
-template <bool kTransposed>
-__global__ void __launch_bounds__(kWarps * 32)
-    multiply(const double* __restrict__ a, const double* __restrict__ b, double* __restrict__ c,
-             int padded) {
-  const int lane = static_cast<int>(threadIdx.x) % 32;
-  const int row = static_cast<int>(blockIdx.x) * kTile;
-  const int column = static_cast<int>(threadIdx.x) / 32 * kTile;
-  if (column >= padded) return;
-  DoubleTile product;
-  product.add<kTransposed>(a + row * padded, padded, b + (kTransposed ? column * padded : column),
-                           padded, padded, lane);
-  product.store(c + row * padded + column, padded, 1.0, lane);
-}
-
 /// Columns in shared memory: blocks of two, and an even number of those.
 __host__ __device__ constexpr int blocks_of(int width) { return (width + 3) / 4 * 2; }
 
@@ -84,8 +67,7 @@ __host__ __device__ constexpr int blocks_of(int width) { return (width + 3) / 4 
 template <int kShare>
 __global__ void __launch_bounds__(kThreads)
     find_eigenvectors(const double* __restrict__ rows, int width, const double* largest,
-                      double lambda, const int* status, double* __restrict__ vectors,
-                      JacobiSolver::Results results) {
+                      double lambda, const int* status, JacobiSolver::Results results) {
   extern __shared__ double shared[];
   __shared__ double squares[kMaxWidth];
   __shared__ unsigned worst[2][2];
@@ -127,7 +109,6 @@ __global__ void __launch_bounds__(kThreads)
     const double* column = columns.at(min(j, width - 1));
     for (int k = lane; k < kPadded; k += kLanes) {
       const double q = inside ? column[k] * unit : (j == k ? 1.0 : 0.0);
-      vectors[j * kPadded + k] = q;
       results.back[j * kPadded + k] = static_cast<float>(q * root);
       results.transform[k * kPadded + j] = static_cast<float>(q * root);
     }
@@ -136,12 +117,12 @@ __global__ void __launch_bounds__(kThreads)
 
 template <int kShare>
 void launch(const double* rows, int width, const double* largest, double lambda, const int* status,
-            double* vectors, const JacobiSolver::Results& results, cudaStream_t stream) {
+            const JacobiSolver::Results& results, cudaStream_t stream) {
   const auto kernel = find_eigenvectors<kShare>;
   const int bytes = 2 * blocks_of(width) * kShare * kLanes * static_cast<int>(sizeof(double));
   LIKEWISE_CUDA_CHECK(
       cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, bytes));
-  kernel<<<1, kThreads, bytes, stream>>>(rows, width, largest, lambda, status, vectors, results);
+  kernel<<<1, kThreads, bytes, stream>>>(rows, width, largest, lambda, status, results);
   LIKEWISE_CUDA_CHECK_LAUNCH();
 }
 
@@ -154,36 +135,18 @@ bool JacobiSolver::fits(int padded) {
 }
 
 JacobiSolver::JacobiSolver(int width, int padded)
-    : width_(width),
-      padded_(padded),
-      vectors_(Offset{padded} * padded),
-      matrix_(Offset{padded} * padded),
-      product_(Offset{padded} * padded),
-      largest_(1) {
-  std::vector<double> identity(static_cast<std::size_t>(padded) * padded);
-  for (int i = 0; i < padded; ++i) identity[static_cast<std::size_t>(i) * (padded + 1)] = 1.0;
-  LIKEWISE_CUDA_CHECK(
-      cudaMemcpy(vectors_.data(), identity.data(), vectors_.bytes(), cudaMemcpyHostToDevice));
-}
+    : width_(width), padded_(padded), matrix_(Offset{padded} * padded), largest_(1) {}
 
 void JacobiSolver::run(const double* gram, double weight, double lambda, const Results& results,
                        int* status, cudaStream_t stream) {
-  const auto tiles = static_cast<unsigned>(padded_ / kTile);
   scale_matrix<<<1, 1024, 0, stream>>>(gram, width_, padded_, weight, matrix_.data(),
                                        largest_.data(), status);
-  multiply<false><<<tiles, kWarps * 32, 0, stream>>>(vectors_.data(), matrix_.data(),
-                                                     product_.data(), padded_);
-  multiply<true><<<tiles, kWarps * 32, 0, stream>>>(product_.data(), vectors_.data(),
-                                                    matrix_.data(), padded_);
-  factor_cholesky(matrix_.data(), padded_, kShift / 4, status, stream);
-  multiply<false><<<tiles, kWarps * 32, 0, stream>>>(matrix_.data(), vectors_.data(),
-                                                     product_.data(), padded_);
   LIKEWISE_CUDA_CHECK_LAUNCH();
+  factor_cholesky(matrix_.data(), padded_, kShift / 4, status, stream);
   const auto solve = [&](auto kernel_launch) {
-    kernel_launch(product_.data(), width_, largest_.data(), lambda, status, vectors_.data(),
-                  results, stream);
+    kernel_launch(matrix_.data(), width_, largest_.data(), lambda, status, results, stream);
   };
-  switch (padded_ / kTile) {
+  switch (padded_ / 16) {
     case 1:
       solve(launch<1>);
       break;

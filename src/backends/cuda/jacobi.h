@@ -11,7 +11,7 @@ namespace likewise::cuda {
 /// S + lambda is taken to be at least this share of the largest one.
 inline constexpr double kLeastShare = 1e-12;
 
-/// Eigenvectors of weight * gram; keeps them to start the next, similar matrix from.
+/// Eigenvectors of weight * gram.
 class JacobiSolver {
  public:
   /// The card has the shared memory for it; never beyond 128.
@@ -33,9 +33,7 @@ class JacobiSolver {
  private:
   int width_;
   int padded_;
-  DeviceArray<double> vectors_;  // Q^T of the last matrix; at first the identity
   DeviceArray<double> matrix_;
-  DeviceArray<double> product_;
   DeviceArray<double> largest_;  // diagonal entry of the matrix
 };
 
