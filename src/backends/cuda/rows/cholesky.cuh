@@ -2,10 +2,10 @@
 /// Solves a row exactly, A = L L^T, by the block that summed its matrix into registers.
 ///
 /// A lies in shared memory as the 16 x 16 tiles of its lower triangle. Panel by panel, one warp
-/// brings the diagonal tile up to date and inverts its factor, W = L_jj^-1, while the others update
-/// the tiles below (left-looking: L is read, not A written, over and over); L_ij = A_ij W^T then is
-/// one more product. Only W is kept of a diagonal tile: the solves multiply with it too. Products
-/// of tiles are exact to float32: three tensor-core products of tf32 parts.
+/// inverts the factor of the diagonal tile, W = L_jj^-1, while the others update the tiles below
+/// and the next diagonal tile (left-looking: L is read, not A written, over and over); L_ij = A_ij
+/// W^T then is one more product. Only W is kept of a diagonal tile: the solves multiply with it
+/// too. Products of tiles are exact to float32: three tensor-core products of tf32 parts.
 #pragma once
 
 #include "backends/cuda/device/mma.cuh"
@@ -122,19 +122,22 @@ struct FactorTile {
     }
     float own = 1.0F;  // this row's pivot
     bool positive = true;
+#pragma unroll 1
+    for (int n = 0; n < 2; ++n) {  // code that is run once is slow to fetch: eight columns of it
 #pragma unroll
-    for (int c = 0; c < 16; ++c) {
-      const int holder = 2 * (c & 8);  // lanes of column c
-      const float pivot = __shfl_sync(0xffffffffU, a[c & 7], holder | c);
-      const float below = __shfl_sync(0xffffffffU, a[c & 7], holder | row);
-      positive = positive && pivot > 0.0F && pivot < kLargestPivot;
-      if (row == c) own = pivot;
-      const float factor = row > c ? -below * reciprocal(pivot) : 0.0F;
+      for (int i = 0; i < 8; ++i) {
+        const int c = 8 * n + i;
+        const float pivot = __shfl_sync(0xffffffffU, a[i], 16 * n | c);
+        const float below = __shfl_sync(0xffffffffU, a[i], 16 * n | row);
+        positive = positive && pivot > 0.0F && pivot < kLargestPivot;
+        if (row == c) own = pivot;
+        const float factor = row > c ? -below * reciprocal(pivot) : 0.0F;
 #pragma unroll
-      for (int e = 0; e < 8; ++e) {
-        const float above = __shfl_sync(0xffffffffU, a[e], (lane & 16) | c);
-        const bool leaves = e == (c & 7) && half == c / 8 && row > c;
-        a[e] = leaves ? factor : fmaf(factor, above, a[e]);
+        for (int e = 0; e < 8; ++e) {
+          const float above = __shfl_sync(0xffffffffU, a[e], (lane & 16) | c);
+          const bool leaves = e == i && half == n && row > c;
+          a[e] = leaves ? factor : fmaf(factor, above, a[e]);
+        }
       }
     }
     const float scale = rsqrtf(own);
@@ -209,11 +212,12 @@ struct RowCholesky {
     Shape::synchronize();
   }
 
-  /// A_ij -= sum over k < j of L_ik L_jk^T.
-  static __device__ __forceinline__ void update(float* tiles, int i, int j, int lane) {
+  /// A_ij -= sum over first <= k < last of L_ik L_jk^T.
+  static __device__ __forceinline__ void update(float* tiles, int i, int j, int first, int last,
+                                                int lane) {
     FactorTile::Products products;
 #pragma unroll 2
-    for (int k = 0; k < j; ++k) {
+    for (int k = first; k < last; ++k) {
       products.add({tile(tiles, i, k), lane}, {tile(tiles, j, k), lane});
     }
     products.for_pairs(tile(tiles, i, j), lane, [](float2& pair, float x, float y) {
@@ -241,12 +245,16 @@ struct RowCholesky {
     for (int j = 0; j < kStrips; ++j) {
       float* diagonal = tile(tiles, j, j);
       if (role == 0) {
-        update(tiles, j, j, p.lane);
+        if (j > 0) update(tiles, j, j, j - 1, j, p.lane);
         __syncwarp();
         positive = FactorTile::invert_factor(diagonal, p.lane) && positive;
       }
       if (helper >= 0) {
-        for (int i = j + 1 + helper; i < kStrips; i += kHelpers) update(tiles, i, j, p.lane);
+        // After the last tile below, the next diagonal tile: it will lack only one product.
+        for (int i = j + 1 + helper; i <= kStrips && j + 1 < kStrips; i += kHelpers) {
+          const bool next = i == kStrips;
+          update(tiles, next ? j + 1 : i, next ? j + 1 : j, 0, j, p.lane);
+        }
       }
       if (solves) {
         float part = p.lane < 16 ? b[16 * j + p.lane] : 0.0F;
