@@ -61,16 +61,21 @@ find_package(CUDAToolkit REQUIRED)
 file(GLOB_RECURSE CUDA_SOURCES CONFIGURE_DEPENDS
   ${CMAKE_SOURCE_DIR}/src/backends/cuda/*.cpp ${CMAKE_SOURCE_DIR}/src/backends/cuda/*.cu)
 likewise_plugin(likewise_cuda ${CUDA_SOURCES})
-target_link_libraries(likewise_cuda PRIVATE CUDA::cudart_static)
-set_target_properties(likewise_cuda PROPERTIES
-  CUDA_ARCHITECTURES "${LIKEWISE_CUDA_ARCHITECTURES}" CUDA_RUNTIME_LIBRARY Static
-  CUDA_STANDARD 20 CUDA_STANDARD_REQUIRED ON CUDA_EXTENSIONS OFF)
+
 list(JOIN WARNINGS "," host_warnings)
-target_compile_options(likewise_cuda PRIVATE
-  "$<$<COMPILE_LANGUAGE:CUDA>:-Xfatbin=-compress-all;-Xcompiler=${host_warnings}>")
-if(LIKEWISE_WERROR)
-  target_compile_options(likewise_cuda PRIVATE "$<$<COMPILE_LANGUAGE:CUDA>:-Werror=all-warnings>")
-endif()
+# likewise_compile_cuda(TARGET): what a target with CUDA sources needs.
+function(likewise_compile_cuda target)
+  target_link_libraries(${target} PRIVATE CUDA::cudart_static)
+  set_target_properties(${target} PROPERTIES
+    CUDA_ARCHITECTURES "${LIKEWISE_CUDA_ARCHITECTURES}" CUDA_RUNTIME_LIBRARY Static
+    CUDA_STANDARD 20 CUDA_STANDARD_REQUIRED ON CUDA_EXTENSIONS OFF)
+  target_compile_options(${target} PRIVATE
+    "$<$<COMPILE_LANGUAGE:CUDA>:-Xfatbin=-compress-all;-Xcompiler=${host_warnings}>")
+  if(LIKEWISE_WERROR)
+    target_compile_options(${target} PRIVATE "$<$<COMPILE_LANGUAGE:CUDA>:-Werror=all-warnings>")
+  endif()
+endfunction()
+likewise_compile_cuda(likewise_cuda)
 # A program built anew must not find a plug-in of yesterday beside it.
 if(TARGET likewise_cli)
   add_dependencies(likewise_cli likewise_cuda)

@@ -90,7 +90,6 @@ class CpuAlsSolver final : public AlsSolver {
   double solve(Side side, const RunControl& control) override {
     const HalfStep& step = sides_[side == Side::kItems];
     const HalfStep& fixed_step = sides_[side == Side::kUsers];
-    if (step.matrix.rows == 0 || step.matrix.cols == 0) return 0.0;
     fixed_side_.prepare(fixed_step.matrix, other(side), factors_, params_);
     ++half_steps_;
 

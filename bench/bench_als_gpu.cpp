@@ -1,0 +1,317 @@
+// SPDX-License-Identifier: Apache-2.0
+/// ALS on a card, as rows of Markdown tables; their heads come from the word alone.
+///
+///     bench_als_gpu speed DEVICE DATA FACTORS[,FACTORS...] [ITERATIONS]
+///         seconds of an iteration beside those of gathering alone, and of loading
+///     bench_als_gpu accuracy DEVICE DATA FACTORS [EXACT_DEVICE]
+///         the objective after each of ten iterations, above that of the exact solver in float32
+///
+/// DATA is a file of interactions, or a shape of `likewise generate` such as netflix:explicit.
+#include <algorithm>
+#include <chrono>
+#include <cmath>
+#include <filesystem>
+#include <sstream>
+#include <string>
+#include <vector>
+
+#include <fmt/format.h>
+
+#include "algorithms/weights.h"
+#include "core/parallel.h"
+#include "gather_floor.h"
+#include "likewise/likewise.h"
+
+namespace likewise {
+namespace {
+
+struct Data {
+  std::string name;
+  CsrMatrix by_user;
+  Feedback feedback = Feedback::kImplicit;
+};
+
+/// Ratings that a name calls explicit are such; all others are taken for signals.
+[[nodiscard]] Data open_data(const std::string& text) {
+  if (std::filesystem::exists(text)) {
+    const std::filesystem::path path(text);
+    return {path.parent_path().filename() / path.filename(), read_interactions(text).by_user,
+            Feedback::kImplicit};
+  }
+  return {text, generate(parse_shape(text), 1).by_user,
+          text.ends_with(":explicit") ? Feedback::kExplicit : Feedback::kImplicit};
+}
+
+[[nodiscard]] AlsParams params_for(const Data& data, int factors) {
+  AlsParams params = AlsParams::defaults(data.feedback);
+  params.factors = factors;
+  return params;
+}
+
+[[nodiscard]] Factors first_factors(const Data& data, AlsParams params, const Backend& backend) {
+  params.iterations = 0;
+  return train_als(data.by_user.view(), params, backend).factors;
+}
+
+template <class Work>
+[[nodiscard]] double seconds_of(const Work& work) {
+  const auto begin = std::chrono::steady_clock::now();
+  work();
+  return std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
+}
+
+/// "median (least - most)" in milliseconds.
+[[nodiscard]] std::string spread(std::vector<double> seconds) {
+  std::ranges::sort(seconds);
+  return fmt::format("{:.1f} ({:.1f} - {:.1f})", 1e3 * seconds[seconds.size() / 2],
+                     1e3 * seconds.front(), 1e3 * seconds.back());
+}
+
+[[nodiscard]] double median(std::vector<double> values) {
+  std::ranges::sort(values);
+  return values[values.size() / 2];
+}
+
+/// Goes on after a failure, and tells.
+template <class Work>
+[[nodiscard]] bool succeeds(const std::string& what, const Work& work) {
+  try {
+    work();
+    return true;
+  } catch (const Error& error) {
+    fmt::print(stderr, "bench_als_gpu: {}: {}\n", what, error.what());
+    return false;
+  }
+}
+
+// ---------------------------------------------------------------------------------- speed
+
+struct Speed {
+  double load = 0.0;   ///< matrix and first factors to the device, and its plans
+  double fetch = 0.0;  ///< the factors back
+  std::vector<double> iterations;
+};
+
+[[nodiscard]] Speed measure(const Data& data, const AlsParams& params, const Backend& backend,
+                            int iterations) {
+  constexpr int kWarmUp = 3;
+  Speed speed;
+  Factors start = first_factors(data, params, backend);
+  std::unique_ptr<AlsSolver> solver;
+  speed.load = seconds_of(
+      [&] { solver = backend.make_als_solver(data.by_user.view(), params, std::move(start)); });
+  for (int i = 0; i < kWarmUp + iterations; ++i) {
+    const double seconds = seconds_of([&] {
+      (void)solver->solve(Side::kUsers, {});
+      (void)solver->solve(Side::kItems, {});
+    });
+    if (i >= kWarmUp) speed.iterations.push_back(seconds);
+  }
+  speed.fetch = seconds_of([&] { (void)solver->take_factors(); });
+  return speed;
+}
+
+void print_speed(const Data& data, const Backend& backend, int factors, int iterations) {
+  const AlsParams params = params_for(data, factors);
+  const Speed speed = measure(data, params, backend, iterations);
+  const double f = factors;
+  const auto n = static_cast<double>(data.by_user.nnz());
+  const double rows = static_cast<double>(data.by_user.rows) + data.by_user.cols;
+  const int row_bytes = (2 * factors + 15) / 16 * 16;  // 16-bit numbers
+  const double operations = 2 * n * f * f + rows * f * f * f / 3;
+  const double seconds = median(speed.iterations);
+  std::string floor = " | ";
+  if (backend.name().starts_with("cuda")) {
+    const double gather = gather_seconds(data.by_user.view(), row_bytes) +
+                          gather_seconds(transpose(data.by_user.view()).view(), row_bytes);
+    floor = fmt::format("{:.2f} | {:.0f} %", 1e3 * gather, 100 * gather / seconds);
+  }
+  fmt::print("| {} | {} | {} | {} | {:.3g} | {} | {:.3g} | {:.3g} | {:.2f} | {:.3f} |\n", data.name,
+             backend.name(), factors, spread(speed.iterations), 2 * n * row_bytes * 1e-9, floor,
+             operations * 1e-12, operations * 1e-12 / seconds, speed.load, speed.fetch);
+  std::fflush(stdout);
+}
+
+int print_speeds(const std::string& device, const std::string& text, const std::string& factors,
+                 int iterations) {
+  const Data data = open_data(text);
+  const auto backend = open_backend(device);
+  {  // the first use of a device takes a while
+    const Data small = open_data("100x100x1000");
+    (void)measure(small, params_for(small, 16), *backend, 1);
+  }
+  bool good = true;
+  std::istringstream list(factors);
+  for (std::string f; std::getline(list, f, ',');) {
+    good = succeeds(fmt::format("{}, {} factors", text, f),
+                    [&] { print_speed(data, *backend, std::stoi(f), iterations); }) &&
+           good;
+  }
+  return good ? 0 : 1;
+}
+
+// ------------------------------------------------------------------------------- accuracy
+
+/// sum over the rows of a table of y y^T
+[[nodiscard]] std::vector<double> gram_of(const Matrix& table) {
+  constexpr Offset kBlockRows = 4096;
+  const auto f = static_cast<std::size_t>(table.cols());
+  const Offset blocks = (table.rows() + kBlockRows - 1) / kBlockRows;
+  std::vector<std::vector<double>> parts(static_cast<std::size_t>(blocks));
+  parallel_blocks(table.rows(), kBlockRows, [&](Offset begin, Offset end, Offset block) {
+    std::vector<double>& part = parts[static_cast<std::size_t>(block)];
+    part.assign(f * f, 0.0);
+    for (Offset r = begin; r < end; ++r) {
+      const float* y = table.row(static_cast<Index>(r));
+      for (std::size_t i = 0; i < f; ++i) {
+        for (std::size_t j = 0; j < f; ++j) part[i * f + j] += double{y[i]} * y[j];
+      }
+    }
+  });
+  std::vector<double> sum(f * f, 0.0);
+  for (const std::vector<double>& part : parts) {
+    for (std::size_t i = 0; i < sum.size(); ++i) sum[i] += part[i];
+  }
+  return sum;
+}
+
+/// Adds per_row(r) over all rows, in float64.
+template <class PerRow>
+[[nodiscard]] double sum_over(Index rows, const PerRow& per_row) {
+  std::vector<double> sums(static_cast<std::size_t>(rows));
+  parallel_for(rows, 64, [&](Offset r) {
+    sums[static_cast<std::size_t>(r)] = per_row(static_cast<Index>(r));
+  });
+  double total = 0.0;
+  for (const double sum : sums) total += sum;
+  return total;
+}
+
+[[nodiscard]] double regularization(const CsrView& rows, const Factors& f, Side side,
+                                    const AlsParams& params) {
+  return sum_over(rows.rows, [&](Index r) {
+    double square = f.bias(side).empty() ? 0.0 : std::pow(f.bias(side)[r], 2);
+    for (const float x : f.side(side).row_span(r)) square += double{x} * x;
+    return square * row_regularization(params, rows.row_size(r), rows.cols);
+  });
+}
+
+/// The objective (docs/math.md) in float64.
+[[nodiscard]] double objective(const CsrView& by_user, const CsrView& by_item, const Factors& f,
+                               const AlsParams& params) {
+  const bool implicit = params.feedback == Feedback::kImplicit;
+  double sum = sum_over(by_user.rows, [&](Index u) {
+    double row = 0.0;
+    for (std::size_t e = 0; e < by_user.row_columns(u).size(); ++e) {
+      const Index i = by_user.row_columns(u)[e];
+      const double value = by_user.row_values(u)[e];
+      double s = 0.0;
+      for (Index j = 0; j < f.users.cols(); ++j) s += double{f.users.row(u)[j]} * f.items.row(i)[j];
+      if (implicit) {
+        const CellWeights weight = cell_weights(params, value);
+        row += weight.w * s * s - 2 * weight.v * s + weight.constant;
+      } else {
+        row += std::pow(value - f.global_mean - f.user_bias[u] - f.item_bias[i] - s, 2);
+      }
+    }
+    return row;
+  });
+  if (implicit) {
+    const std::vector<double> x = gram_of(f.users);
+    const std::vector<double> y = gram_of(f.items);
+    for (std::size_t i = 0; i < x.size(); ++i) sum += missing_weight(params) * x[i] * y[i];
+  }
+  return sum + regularization(by_user, f, Side::kUsers, params) +
+         regularization(by_item, f, Side::kItems, params);
+}
+
+struct Objectives {
+  std::vector<double> reported;  ///< after each iteration
+  double computed = 0.0;         ///< after the last
+};
+
+[[nodiscard]] Objectives train(const Data& data, const AlsParams& params, const Backend& backend) {
+  const AlsResult result = train_als(data.by_user.view(), params, backend);
+  Objectives all;
+  for (const AlsIteration& one : result.iterations) all.reported.push_back(one.objective);
+  const CsrMatrix by_item = transpose(data.by_user.view());
+  all.computed = objective(data.by_user.view(), by_item.view(), result.factors, params);
+  return all;
+}
+
+int print_accuracies(const std::string& device, const std::string& text, int factors,
+                     const std::string& exact_device) {
+  const Data data = open_data(text);
+  AlsParams params = params_for(data, factors);
+  params.iterations = 10;
+  params.solver = AlsSolverKind::kCholesky;
+  params.precision = Precision::kFp32;
+  const Objectives exact = train(data, params, *open_backend(exact_device));
+  const auto backend = open_backend(device);
+  const std::pair<const char*, AlsSolverKind> solvers[] = {{"auto", AlsSolverKind::kAuto},
+                                                           {"cholesky", AlsSolverKind::kCholesky},
+                                                           {"cg, 3 steps", AlsSolverKind::kCg}};
+  const std::pair<const char*, Precision> precisions[] = {{"fp32", Precision::kFp32},
+                                                          {"tf32", Precision::kTf32},
+                                                          {"fp16", Precision::kFp16},
+                                                          {"bf16", Precision::kBf16}};
+  bool good = true;
+  for (const auto& [solver_name, solver] : solvers) {
+    for (const auto& [precision_name, precision] : precisions) {
+      params.solver = solver;
+      params.precision = precision;
+      const std::string way =
+          fmt::format("{} | {} | {} | {}", data.name, factors, solver_name, precision_name);
+      good = succeeds(way,
+                      [&] {
+                        const Objectives found = train(data, params, *backend);
+                        fmt::print("| {} |", way);
+                        for (std::size_t i = 0; i < found.reported.size(); ++i) {
+                          fmt::print(" {:+.1e} |", found.reported[i] / exact.reported[i] - 1.0);
+                        }
+                        fmt::print(" {:+.1e} |\n", found.computed / exact.computed - 1.0);
+                        std::fflush(stdout);
+                      }) &&
+             good;
+    }
+  }
+  return good ? 0 : 1;
+}
+
+constexpr const char* kSpeedHead =
+    "| data | device | f | iteration, ms | gathered, GB | gathering alone, ms | share | Gram + "
+    "Cholesky, TFLOP | as TFLOP/s | load, s | fetch, s "
+    "|\n|---|---|---|---|---|---|---|---|---|---|---|\n";
+constexpr const char* kAccuracyHead =
+    "| data | f | solver | precision | 1 | 2 | 3 | 4 | 5 | 6 | 7 | 8 | 9 | 10 | 10, computed |\n"
+    "|---|---|---|---|---|---|---|---|---|---|---|---|---|---|---|\n";
+
+int run(const std::vector<std::string>& words) {
+  const std::string verb = words.empty() ? "" : words[0];
+  if (verb == "speed" && words.size() == 1) {
+    fmt::print("{}", kSpeedHead);
+  } else if (verb == "accuracy" && words.size() == 1) {
+    fmt::print("{}", kAccuracyHead);
+  } else if (verb == "speed" && (words.size() == 4 || words.size() == 5)) {
+    return print_speeds(words[1], words[2], words[3], words.size() == 5 ? std::stoi(words[4]) : 7);
+  } else if (verb == "accuracy" && (words.size() == 4 || words.size() == 5)) {
+    return print_accuracies(words[1], words[2], std::stoi(words[3]),
+                            words.size() == 5 ? words[4] : words[1]);
+  } else {
+    fmt::print(stderr, "bench_als_gpu: its file says what it takes\n");
+    return 2;
+  }
+  return 0;
+}
+
+}  // namespace
+}  // namespace likewise
+
+int main(int argc, char** argv) {
+  try {
+    return likewise::run({argv + 1, argv + argc});
+  } catch (const std::exception& error) {
+    fmt::print(stderr, "bench_als_gpu: {}\n", error.what());
+    return 1;
+  }
+}

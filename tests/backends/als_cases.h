@@ -1,0 +1,62 @@
+// SPDX-License-Identifier: Apache-2.0
+/// What tests of ALS run over: parameters, ways to solve with their tolerances, awkward matrices.
+#pragma once
+
+#include <cstdint>
+#include <iosfwd>
+#include <string>
+#include <vector>
+
+#include "likewise/als.h"
+#include "likewise/csr.h"
+
+namespace likewise::test {
+
+/// Few factors, large first ones, and a regularization at which systems are well conditioned.
+[[nodiscard]] AlsParams small_als(Feedback feedback, int factors);
+
+struct AlsCase {
+  std::string name;
+  AlsParams params;
+};
+struct AlsCases {
+  std::string name;
+  std::vector<AlsCase> cases;
+};
+void PrintTo(const AlsCases& cases, std::ostream* to);
+/// Every option that changes the mathematics, in `implicit` and `explicit`; widths around the sizes
+/// of tiles, up to `widest`, in `implicit_widths` and `explicit_widths`.
+[[nodiscard]] std::vector<AlsCases> als_cases(int widest);
+
+/// How far an answer may be from the exact one. Objectives of half-steps in units of the objective
+/// of zero factors: rounding is that of the sums which an objective is the small difference of.
+struct AlsTolerance {
+  double objective = 0.0;  ///< of the factors found, above the exact minimum
+  double reported = 0.0;   ///< what the solver says it is, from what it is
+  double factors = 0.0;    ///< relative, in the Euclidean norm over a side
+  double gradient = 0.0;   ///< worst_gradient (als_oracle.h)
+  double drift = 0.0;      ///< of the objective in ten iterations, relative to an exact training's
+};
+
+/// A way to solve rows on a device, and how good it has to be.
+struct AlsWay {
+  std::string name;  ///< "auto_fp16"
+  AlsSolverKind solver;
+  Precision precision;
+  bool exact;  ///< solves to the rounding of its numbers: Cholesky, and CG with 100 steps
+  AlsTolerance tolerance;
+
+  [[nodiscard]] AlsParams applied_to(AlsParams params) const;
+};
+void PrintTo(const AlsWay& way, std::ostream* to);
+/// All that a device offers: the default first, then each solver in all precisions.
+[[nodiscard]] std::vector<AlsWay> als_ways(const std::string& device);
+
+/// About `per_row` entries a row, and: a user with nearly all items, a user without any, a user
+/// with one; an item without any, an item with one; values of 0; dislikes where asked for.
+[[nodiscard]] CsrMatrix awkward_matrix(Index users, Index items, bool dislikes, std::uint64_t seed);
+
+/// 40,000 users x 7 items: two items with 20,000 users each, one with 34,000.
+[[nodiscard]] CsrMatrix long_rows_matrix();
+
+}  // namespace likewise::test

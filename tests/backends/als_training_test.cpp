@@ -1,0 +1,314 @@
+// SPDX-License-Identifier: Apache-2.0
+/// Training on every device: checkpoints, cancelling, threads, and systems that cannot be solved.
+#include <algorithm>
+#include <array>
+#include <atomic>
+#include <cmath>
+#include <thread>
+#include <tuple>
+
+#include <fmt/format.h>
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "likewise/als.h"
+#include "likewise/backend.h"
+#include "likewise/control.h"
+#include "likewise/model.h"
+#include "likewise/synthetic.h"
+#include "tests/backends/als_cases.h"
+#include "tests/backends/als_oracle.h"
+#include "tests/backends/device_test.h"
+#include "tests/support.h"
+
+namespace likewise {
+namespace {
+
+using test::AlsWay;
+using testing::HasSubstr;
+
+class AlsTraining : public test::DeviceTest<AlsWay> {
+ protected:
+  [[nodiscard]] static const AlsWay& way() { return GetParam(); }
+  [[nodiscard]] static AlsParams params(Feedback feedback, int factors) {
+    return way().applied_to(test::small_als(feedback, factors));
+  }
+  [[nodiscard]] static std::unique_ptr<AlsSolver> make_solver(const CsrMatrix& m,
+                                                              const AlsParams& params) {
+    return backend().make_als_solver(m.view(), params, test::first_factors(m.view(), params));
+  }
+};
+
+/// The kind of error that `work` ends with, and what it says.
+template <class Work>
+[[nodiscard]] std::string message_of(ErrorKind kind, const Work& work) {
+  try {
+    work();
+  } catch (const Error& error) {
+    EXPECT_EQ(error.kind(), kind) << error.what();
+    return error.what();
+  }
+  ADD_FAILURE() << "no error";
+  return {};
+}
+
+TEST_P(AlsTraining, ValidationSeesTheFactorsOfItsIteration) {
+  const CsrMatrix m = test::awkward_matrix(200, 90, true, 21);
+  AlsParams wanted = params(Feedback::kImplicit, 12);
+  wanted.iterations = 6;
+  std::vector<Factors> seen;
+  AlsRun run;
+  run.validation = {"made up", true, [&](const Factors& factors) {
+                      seen.push_back(factors.clone());
+                      return seen.size() == 4 ? 1.0 : 0.0;
+                    }};
+  const AlsResult result = train_als(m.view(), wanted, backend(), run);
+  EXPECT_EQ(result.best_iteration, 4);
+  ASSERT_EQ(seen.size(), 6U);
+  EXPECT_TRUE(test::same_factors(result.factors, seen[3]));
+  const double unit = test::als_objective_of_nothing(m.view(), seen[0], wanted);
+  for (std::size_t i = 0; i < seen.size(); ++i) {
+    EXPECT_NEAR(result.iterations[i].objective, test::als_objective(m.view(), seen[i], wanted),
+                way().tolerance.reported * unit);
+  }
+}
+
+/// From a file written after an odd number of iterations, and to the bit.
+TEST_P(AlsTraining, GoesOnFromACheckpointAsWithoutTheBreak) {
+  const test::TemporaryFolder folder;
+  for (const Feedback feedback : {Feedback::kImplicit, Feedback::kExplicit}) {
+    for (const int factors : {12, 16, 65}) {
+      SCOPED_TRACE(fmt::format("{}, {} factors",
+                               feedback == Feedback::kExplicit ? "explicit" : "implicit", factors));
+      Interactions data = generate(parse_shape("300x80x6000"), 5);
+      Model model{.algorithm = "als",
+                  .users = std::move(data.users),
+                  .items = std::move(data.items),
+                  .factors = {},
+                  .history = std::move(data.by_user),
+                  .als = params(feedback, factors),
+                  .iterations = {},
+                  .best_iteration = 0,
+                  .provenance = {}};
+      model.als.iterations = 5;
+      AlsRun run;
+      std::vector<AlsIteration> reports;
+      run.on_iteration = [&](const AlsIteration& now, const FetchFactors& found) {
+        reports.push_back(now);
+        if (now.iteration == 3) save_checkpoint(model, found(), reports, folder / "state");
+      };
+      const AlsResult whole = train_als(model.history.view(), model.als, backend(), run);
+
+      const Model state = load_model(folder / "state");
+      AlsRun rest;
+      resume_from(state, rest);
+      const AlsResult resumed = train_als(model.history.view(), state.als, backend(), rest);
+      EXPECT_TRUE(test::same_factors(resumed.factors, whole.factors));
+      ASSERT_EQ(resumed.iterations.size(), 5U);
+      EXPECT_EQ(resumed.iterations.back().objective, whole.iterations.back().objective);
+    }
+  }
+}
+
+TEST_P(AlsTraining, CanBeCancelled) {
+  const CsrMatrix m = test::awkward_matrix(200, 90, true, 21);
+  const AlsParams wanted = params(Feedback::kImplicit, 12);
+  std::atomic<bool> cancel{true};
+  RunControl control;
+  control.cancel = &cancel;
+  const auto solver = make_solver(m, wanted);
+  (void)message_of(ErrorKind::kCancelled, [&] { (void)solver->solve(Side::kUsers, control); });
+
+  cancel = false;
+  AlsRun run;
+  run.control.cancel = &cancel;
+  run.on_iteration = [&](const AlsIteration& now, const FetchFactors&) {
+    cancel = now.iteration == 2;
+  };
+  (void)message_of(ErrorKind::kCancelled,
+                   [&] { (void)train_als(m.view(), wanted, backend(), run); });
+  EXPECT_NO_THROW((void)train_als(m.view(), wanted, backend()));
+}
+
+/// On data with structure what `auto` leaves, and what a card rounds, does not show: 1e-4 on a
+/// card, whatever the iteration. (The processor's auto is a little behind while the objective
+/// falls.)
+TEST_P(AlsTraining, EveryIterationKeepsTheExactObjective) {
+  const Interactions data = generate(parse_shape("1000x300x40k"), 5);
+  const CsrView m = data.by_user.view();
+  for (const auto& [name, feedback, alpha] : {std::tuple{"implicit", Feedback::kImplicit, 1.0},
+                                              {"alpha 40", Feedback::kImplicit, 40.0},
+                                              {"explicit", Feedback::kExplicit, 1.0}}) {
+    AlsParams wanted = AlsParams::defaults(feedback);
+    wanted.factors = 32;
+    wanted.alpha = alpha;
+    wanted.iterations = 10;
+    wanted.solver = AlsSolverKind::kCholesky;
+    const AlsResult exact = train_als(m, wanted, *open_backend("cpu"));
+    AlsRun run;
+    run.on_iteration = [&, &label = name](const AlsIteration& now, const FetchFactors& factors) {
+      const double want = exact.iterations[static_cast<std::size_t>(now.iteration) - 1].objective;
+      EXPECT_NEAR(test::als_objective(m, factors(), wanted), want, (on_card() ? 1e-4 : 5e-4) * want)
+          << label << ", iteration " << now.iteration;
+    };
+    (void)train_als(m, way().applied_to(wanted), backend(), run);
+  }
+}
+
+/// A solver may be made, used and let go in different threads, and others may run beside it.
+TEST_P(AlsTraining, ThreadsDoNotMatter) {
+  const CsrMatrix m = test::awkward_matrix(300, 120, true, 23);
+  const AlsParams wanted = params(Feedback::kImplicit, 20);
+  const auto alone = make_solver(m, wanted);
+  const double users = alone->solve(Side::kUsers, {});
+  const double items = alone->solve(Side::kItems, {});
+  std::array<std::unique_ptr<AlsSolver>, 3> solvers;
+  std::vector<std::thread> threads;
+  for (auto& solver : solvers) {
+    solver = make_solver(m, wanted);
+    threads.emplace_back([&solver, users, items] {
+      EXPECT_EQ(solver->solve(Side::kUsers, {}), users);
+      EXPECT_EQ(solver->solve(Side::kItems, {}), items);
+    });
+  }
+  for (std::thread& thread : threads) thread.join();
+  for (auto& solver : solvers) {
+    EXPECT_TRUE(test::same_factors(solver->factors(), alone->factors()));
+  }
+}
+
+/// Few steps of CG are the better the more they are; enough of them are the exact solution.
+TEST_P(AlsTraining, MoreStepsOfCgComeCloserToTheExactSolution) {
+  AlsParams wanted = params(Feedback::kImplicit, 12);
+  wanted.alpha = 10.0;
+  const CsrMatrix m = test::awkward_matrix(120, 80, false, 11);
+  const Factors start = test::trained_factors(m.view(), wanted);
+  const auto objective_of = [&](const Backend& solved_by) {
+    const auto solver = solved_by.make_als_solver(m.view(), wanted, start.clone());
+    (void)solver->solve(Side::kUsers, {});
+    return test::als_objective(m.view(), solver->factors(), wanted);
+  };
+  wanted.precision = Precision::kAuto;
+  const double minimum = objective_of(*open_backend("reference"));
+  wanted.precision = way().precision;
+  wanted.solver = AlsSolverKind::kCg;
+  double before = 1e300;
+  for (const int steps : {1, 2, 4, 30}) {
+    wanted.cg_steps = steps;
+    const double now = objective_of(backend());
+    EXPECT_LT(now, before) << steps << " steps";
+    EXPECT_GT(now, minimum * (1 - 1e-7)) << steps << " steps";
+    before = now;
+  }
+  const double unit = test::als_objective_of_nothing(m.view(), start, wanted);
+  EXPECT_NEAR(before, minimum, way().tolerance.objective * unit);
+  wanted.cg_tolerance = 0.5;
+  EXPECT_GT(objective_of(backend()), before);
+}
+
+/// The ways that factor every row's matrix.
+class AlsByCholesky : public AlsTraining {};
+
+/// One user has only items whose factors are zero, and there is no regularization.
+TEST_P(AlsByCholesky, TheRowThatHasNoSolutionIsNamed) {
+  AlsParams wanted = params(Feedback::kExplicit, 3);
+  wanted.regularization = 0.0;
+  wanted.biases = false;
+  std::vector<Entry> entries;
+  for (Index u = 0; u < 12; ++u) {
+    for (Index i = 0; i < 9; ++i) {
+      if ((u == 7) == (i < 2)) entries.push_back({u, i, 1.0F + static_cast<float>((u + i) % 5)});
+    }
+  }
+  const CsrMatrix m = make_csr(12, 9, entries);
+  for (const Side side : {Side::kUsers, Side::kItems}) {
+    const CsrMatrix matrix = side == Side::kUsers ? m.clone() : transpose(m.view());
+    Factors start = test::first_factors(matrix.view(), wanted);
+    for (const Index empty : {0, 1}) {
+      for (float& x : start.side(other(side)).row_span(empty)) x = 0.0F;
+    }
+    const auto solver = backend().make_als_solver(matrix.view(), wanted, std::move(start));
+    EXPECT_THAT(message_of(ErrorKind::kNumerical, [&] { (void)solver->solve(side, {}); }),
+                testing::AllOf(HasSubstr(std::string("row 7 of the ") + side_name(side)),
+                               HasSubstr("(2 interactions)"), HasSubstr("larger regularization")));
+  }
+}
+
+TEST_P(AlsByCholesky, SingularSystemsAreNoticed) {
+  AlsParams wanted = params(Feedback::kExplicit, 8);
+  wanted.regularization = 0.0;
+  const CsrMatrix m = test::awkward_matrix(20, 15, false, 1);
+  EXPECT_THAT(
+      message_of(ErrorKind::kNumerical, [&] { (void)train_als(m.view(), wanted, backend()); }),
+      HasSubstr("larger regularization"));
+}
+
+/// The others may find one of many solutions; never a NaN.
+TEST_P(AlsTraining, SingularSystemsGiveNumbersOrAnError) {
+  AlsParams wanted = params(Feedback::kExplicit, 8);
+  wanted.regularization = 0.0;
+  const CsrMatrix m = test::awkward_matrix(20, 15, false, 1);
+  try {
+    const AlsResult result = train_als(m.view(), wanted, backend());
+    EXPECT_TRUE(std::isfinite(test::als_objective(m.view(), result.factors, wanted)));
+  } catch (const Error& error) {
+    EXPECT_EQ(error.kind(), ErrorKind::kNumerical) << error.what();
+  }
+}
+
+/// Huge values overflow float32: an error, never a NaN in the factors.
+TEST_P(AlsTraining, OverflowIsNoticed) {
+  AlsParams wanted = params(Feedback::kImplicit, 4);
+  wanted.alpha = 1e30;
+  const std::array<Entry, 3> entries{Entry{0, 0, 1e30F}, {1, 0, 1.0F}, {1, 1, 2.0F}};
+  const CsrMatrix m = make_csr(2, 2, entries);
+  (void)message_of(ErrorKind::kNumerical, [&] { (void)train_als(m.view(), wanted, backend()); });
+}
+
+/// What users get by default, and the most exact way.
+[[nodiscard]] std::vector<AlsWay> two_ways(const std::string& device) {
+  const std::vector<AlsWay> ways = test::als_ways(device);
+  const auto exact = std::ranges::find_if(ways, [](const AlsWay& one) { return one.exact; });
+  return {ways.front(), *exact};
+}
+
+[[nodiscard]] std::vector<AlsWay> by_cholesky(const std::string& device) {
+  std::vector<AlsWay> ways = test::als_ways(device);
+  std::erase_if(ways, [](const AlsWay& one) { return one.solver != AlsSolverKind::kCholesky; });
+  return ways;
+}
+
+[[nodiscard]] std::string way_name(const testing::TestParamInfo<AlsWay>& test) {
+  return test.param.name;
+}
+
+INSTANTIATE_TEST_SUITE_P(Cpu, AlsTraining, testing::ValuesIn(two_ways("cpu")), way_name);
+INSTANTIATE_TEST_SUITE_P(Cuda, AlsTraining, testing::ValuesIn(two_ways("cuda")), way_name);
+INSTANTIATE_TEST_SUITE_P(Cpu, AlsByCholesky, testing::ValuesIn(by_cholesky("cpu")), way_name);
+INSTANTIATE_TEST_SUITE_P(Cuda, AlsByCholesky, testing::ValuesIn(by_cholesky("cuda")), way_name);
+
+class AlsThreads : public testing::TestWithParam<test::AlsCases> {};
+
+TEST_P(AlsThreads, TheirNumberDoesNotChangeTheResult) {
+  const auto backend = open_backend("cpu");
+  for (const auto& [name, params] : GetParam().cases) {
+    SCOPED_TRACE(name);
+    const bool dislikes = params.feedback == Feedback::kImplicit;
+    const CsrMatrix m = test::awkward_matrix(700, 150, dislikes, 9);
+    AlsResult one;
+    with_threads(1, [&, &wanted = params] { one = train_als(m.view(), wanted, *backend); });
+    for (const int threads : {2, 5}) {
+      with_threads(threads, [&, &wanted = params] {
+        const AlsResult many = train_als(m.view(), wanted, *backend);
+        EXPECT_TRUE(test::same_factors(many.factors, one.factors));
+        EXPECT_EQ(many.iterations.back().objective, one.iterations.back().objective);
+      });
+    }
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(Cpu, AlsThreads, testing::ValuesIn(test::als_cases(48)),
+                         [](const auto& test) { return test.param.name; });
+
+}  // namespace
+}  // namespace likewise

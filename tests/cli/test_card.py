@@ -1,0 +1,49 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Training on a real card, from outside. Skipped where there is none."""
+import json
+
+import pytest
+
+
+@pytest.fixture
+def card(program):
+    """The first card that can be used, e.g. cuda:0."""
+    backends = json.loads(program("info", "--json").stdout)["backends"]
+    cards = [b for b in backends if b["name"].startswith("cuda")]
+    for one in cards:
+        if one["available"]:
+            return one["name"]
+    pytest.skip("no card to test on: " + "; ".join(b["description"] for b in cards))
+
+
+def train(program, ratings, *options):
+    return json.loads(program("train", ratings, "-o", "m", "--factors", 24, "--iterations", 6,
+                              "--json", *options).stdout)
+
+
+@pytest.mark.parametrize("feedback", ["implicit", "explicit"])
+def test_training_equals_the_processor(program, cinema, card, feedback):
+    ratings = cinema / "parts/train.csv"
+    options = "--feedback", feedback, "--validation", cinema / "parts/test.csv"
+    on_card = train(program, ratings, *options, "--device", "cuda")
+    exact = train(program, ratings, *options, "--device", "cpu", "--solver", "cholesky")
+    for one, other in zip(on_card["iterations"], exact["iterations"], strict=True):
+        assert one["objective"] == pytest.approx(other["objective"], rel=1e-4)
+        assert one["validation"] == pytest.approx(other["validation"], rel=1e-2)
+
+
+def test_the_model_says_which_card_trained_it(program, cinema, card):
+    stderr = program("train", cinema / "ratings.csv", "-o", "m", "--device", card).stderr
+    assert stderr.splitlines()[0].startswith(f"device: {card} (")
+    assert card in program("info", "m").stdout
+
+
+def test_a_checkpoint_goes_on(program, cinema, card):
+    ratings = cinema / "ratings.csv"
+    whole = train(program, ratings, "--device", "cuda", "--checkpoint", "state",
+                  "--checkpoint-every", 4)
+    resumed = json.loads(program("train", ratings, "-o", "resumed", "--resume", "state",
+                                 "--device", "cuda", "--json").stdout)
+    assert len(resumed["iterations"]) == 6
+    last = whole["iterations"][-1]["objective"]
+    assert resumed["iterations"][-1]["objective"] == last
