@@ -111,14 +111,14 @@ class CudaAlsSolver final : public AlsSolver {
   void load_matrix(const CsrView& by_user) {
     state(Side::kUsers).rows = upload_rows(by_user, stream_);
     weigh_values(state(Side::kUsers).rows, params_, stream_);
-    const int short_rows = short_row_limit(precision_, padded_);
+    const StoredTable fixed{precision_, padded_};
     std::vector<Offset> item_offsets;
     state(Side::kItems).rows = transpose_rows(state(Side::kUsers).rows, item_offsets, stream_);
     state(Side::kUsers).plan = plan_rows(
         state(Side::kUsers).rows, {by_user.offsets, static_cast<std::size_t>(by_user.rows) + 1},
-        params_, short_rows, stream_);
+        params_, fixed, stream_);
     state(Side::kItems).plan =
-        plan_rows(state(Side::kItems).rows, item_offsets, params_, short_rows, stream_);
+        plan_rows(state(Side::kItems).rows, item_offsets, params_, fixed, stream_);
     float largest = 0.0F;
     for (Offset i = 0; i < by_user.nnz(); ++i) {
       largest = std::max(largest, std::abs(by_user.values[i]));
@@ -263,9 +263,7 @@ class CudaAlsSolver final : public AlsSolver {
     problem.piece_constants = piece_constants_.data();
     fill_zero(objectives_.data(), solved.rows.rows, stream_);
     LIKEWISE_CUDA_CHECK(cudaMemsetAsync(problem.failed_row, 0x7f, sizeof(int), stream_));
-    solve_rows(precision_, problem, solved.plan.tasks.data(), solved.plan.task_count, stream_);
-    solve_short_rows(problem, solved.plan.short_tasks.data(), solved.plan.short_counts, stream_);
-    solve_rows(precision_, problem, solved.plan.ends.data(), solved.plan.end_count, stream_);
+    solve_rows(problem, solved.plan, precision_, stream_);
   }
 
   void finish(Side side) {
@@ -341,7 +339,7 @@ class EmptyAlsSolver final : public AlsSolver {
 };
 
 void refuse_what_is_missing(const AlsParams& params) {
-  const int most = cuda::kMaxRowsPadded - (als_width(params) - params.factors);
+  const int most = cuda::kMostPadded - (als_width(params) - params.factors);
   if (params.factors > most) {
     throw Error(ErrorKind::kInvalidArgument,
                 fmt::format("factors: cards train up to {} in this version, not {}; use the cpu",

@@ -109,16 +109,10 @@ __global__ void find_largest(const Offset* offsets, const RowEntry* entries, Ind
   }
 }
 
-template <class T>
-[[nodiscard]] DeviceArray<T> to_device(const std::vector<T>& values, cudaStream_t stream) {
-  DeviceArray<T> copy(static_cast<Offset>(values.size()));
-  copy_to_device(copy.data(), values.data(), copy.size(), stream);
-  LIKEWISE_CUDA_CHECK(cudaStreamSynchronize(stream));
-  return copy;
-}
-
-void plan_tasks(RowPlan& plan, std::span<const Offset> offsets, int short_row_limit,
-                cudaStream_t stream) {
+void plan_tasks(RowPlan& plan, std::span<const Offset> offsets, Index cols,
+                const StoredTable& fixed, cudaStream_t stream) {
+  const int short_rows = short_row_limit(fixed.precision, fixed.padded);
+  const bool wide = fixed.padded > kMaxRowsPadded;
   std::vector<RowTask> tasks;
   std::vector<RowTask> short_tasks;
   std::vector<RowTask> ends;
@@ -129,8 +123,8 @@ void plan_tasks(RowPlan& plan, std::span<const Offset> offsets, int short_row_li
     const Offset count = offsets[static_cast<std::size_t>(row) + 1] - begin;
     if (count == 0) {
       empty.push_back(row);
-    } else if (count <= kPieceEntries) {
-      (count <= short_row_limit ? short_tasks : tasks)
+    } else if (wide || count <= kPieceEntries) {
+      (count <= short_rows ? short_tasks : tasks)
           .push_back({row, static_cast<std::int32_t>(count), begin, -1, 0});
     } else {
       const Offset pieces = (count + kPieceEntries - 1) / kPieceEntries;
@@ -146,6 +140,11 @@ void plan_tasks(RowPlan& plan, std::span<const Offset> offsets, int short_row_li
   const auto longer = [](const RowTask& a, const RowTask& b) { return a.count > b.count; };
   std::stable_sort(tasks.begin(), tasks.end(), longer);
   std::stable_sort(short_tasks.begin(), short_tasks.end(), longer);
+  if (wide) {
+    plan.wide = plan_wide_rows(std::move(tasks), cols, fixed, stream);
+    plan.pieces = plan.wide.slots;
+    tasks.clear();
+  }
   for (const RowTask& task : short_tasks) plan.short_counts.push_back(task.count);
   plan.short_tasks = to_device(short_tasks, stream);
   plan.task_count = static_cast<int>(tasks.size());
@@ -245,9 +244,9 @@ void weigh_values(DeviceRows& matrix, const AlsParams& params, cudaStream_t stre
 }
 
 RowPlan plan_rows(const DeviceRows& matrix, std::span<const Offset> offsets,
-                  const AlsParams& params, int short_row_limit, cudaStream_t stream) {
+                  const AlsParams& params, const StoredTable& fixed, cudaStream_t stream) {
   RowPlan plan;
-  plan_tasks(plan, offsets, short_row_limit, stream);
+  plan_tasks(plan, offsets, matrix.cols, fixed, stream);
   plan_regularization(plan, matrix.cols, offsets, params, stream);
   if (params.feedback == Feedback::kImplicit && matrix.rows > 0) {
     plan.largest = DeviceArray<float>(matrix.rows);
@@ -256,6 +255,14 @@ RowPlan plan_rows(const DeviceRows& matrix, std::span<const Offset> offsets,
     LIKEWISE_CUDA_CHECK_LAUNCH();
   }
   return plan;
+}
+
+void solve_rows(const RowProblem& problem, const RowPlan& plan, Precision precision,
+                cudaStream_t stream) {
+  solve_rows(precision, problem, plan.tasks.data(), plan.task_count, stream);
+  solve_short_rows(problem, plan.short_tasks.data(), plan.short_counts, stream);
+  solve_rows(precision, problem, plan.ends.data(), plan.end_count, stream);
+  solve_wide_rows(precision, problem, plan.wide, stream);
 }
 
 }  // namespace likewise::cuda

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "backends/cuda/als_rows.h"
+#include "backends/cuda/als_wide.h"
 #include "backends/cuda/device/memory.h"
 #include "likewise/als.h"
 #include "likewise/csr.h"
@@ -39,6 +40,7 @@ struct RowPlan {
   DeviceArray<RowTask> ends;  ///< of rows in pieces
   int end_count = 0;
   int pieces = 0;
+  WidePlan wide;  ///< all rows, where the tables are wide; there are no other tasks then
   DeviceArray<Index> empty_rows;
   int empty_count = 0;
   DeviceArray<float> regularization;     ///< lambda of each row
@@ -50,6 +52,11 @@ struct RowPlan {
 };
 
 [[nodiscard]] RowPlan plan_rows(const DeviceRows& matrix, std::span<const Offset> offsets,
-                                const AlsParams& params, int short_row_limit, cudaStream_t stream);
+                                const AlsParams& params, const StoredTable& fixed,
+                                cudaStream_t stream);
+
+/// Solves all rows of the plan.
+void solve_rows(const RowProblem& problem, const RowPlan& plan, Precision precision,
+                cudaStream_t stream);
 
 }  // namespace likewise::cuda

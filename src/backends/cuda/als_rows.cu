@@ -4,6 +4,7 @@
 #include "backends/cuda/als_rows.cuh"
 #include "backends/cuda/als_rows.h"
 #include "backends/cuda/rows/instances.h"
+#include "backends/cuda/wide/tiles.h"
 
 namespace likewise::cuda {
 namespace {
@@ -46,6 +47,7 @@ template <class Format>
 }  // namespace
 
 Offset piece_floats(int padded) {
+  if (padded > kMaxRowsPadded) return slot_floats(padded);
   Offset floats = 0;
   for_all_strips([&](auto strips) {
     using Shape = RowShape<strips.value>;
@@ -56,6 +58,7 @@ Offset piece_floats(int padded) {
 
 int rows_padded(Precision precision, int width) {
   int strips = (width + 15) / 16;
+  if (16 * strips > kMaxRowsPadded) return 16 * strips;
   while (strips < kMaxRowsPadded / 16 && find_launch(precision, strips) == nullptr) ++strips;
   return 16 * strips;
 }

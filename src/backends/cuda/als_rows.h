@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /// The rows of an ALS half-step on the card: every row's matrix is summed on tensor cores into the
-/// registers of one block and solved there; nothing f x f goes to memory.
+/// registers of one block and solved there; nothing f x f goes to memory. Tables too wide for that
+/// are als_wide.h's.
 #pragma once
 
 #include <cuda_runtime_api.h>
@@ -45,6 +46,12 @@ struct RowLimits {
   float residual = 0.0F;  ///< of the first residual
 };
 
+/// How the fixed side's table is stored while rows are solved.
+struct StoredTable {
+  Precision precision = Precision::kFp16;
+  int padded = 0;
+};
+
 struct RowProblem {
   // The fixed side: `scale` times its rows in the basis of the half-step, `padded` columns.
   const void* table = nullptr;
@@ -73,7 +80,8 @@ struct RowProblem {
 /// Floats that a piece's sums take.
 [[nodiscard]] Offset piece_floats(int padded);
 
-/// Columns that tables of `width` unknowns get: a multiple of 16 for which there is a kernel.
+/// Columns that tables of `width` unknowns get: a multiple of 16 for which there is a kernel;
+/// als_wide.h has kernels for all beyond kMaxRowsPadded.
 [[nodiscard]] int rows_padded(Precision precision, int width);
 
 /// Largest `padded` for which a row's matrix fits the registers of a block.
