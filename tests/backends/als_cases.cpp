@@ -160,6 +160,17 @@ CsrMatrix awkward_matrix(Index users, Index items, bool dislikes, std::uint64_t 
   return make_csr(users, items, entries);
 }
 
+CsrMatrix few_rows_matrix() {
+  constexpr Index kSizes[] = {0, 1, 40, 100, 139};
+  std::vector<Entry> entries;
+  for (Index u = 0; u < 5; ++u) {
+    for (Index e = 0; e < kSizes[u]; ++e) {  // 37 and 140 have no common factor
+      entries.push_back({u, 37 * e % 140, 1.0F + static_cast<float>((u + e) % 5)});
+    }
+  }
+  return make_csr(5, 140, entries);
+}
+
 CsrMatrix long_rows_matrix() {
   const Index users = 40000;
   std::vector<Entry> entries;

@@ -56,6 +56,9 @@ void PrintTo(const AlsWay& way, std::ostream* to);
 /// with one; an item without any, an item with one; values of 0; dislikes where asked for.
 [[nodiscard]] CsrMatrix awkward_matrix(Index users, Index items, bool dislikes, std::uint64_t seed);
 
+/// 5 users x 140 items: users with 0, 1, 40, 100 and 139 items.
+[[nodiscard]] CsrMatrix few_rows_matrix();
+
 /// 40,000 users x 7 items: two items with 20,000 users each, one with 34,000.
 [[nodiscard]] CsrMatrix long_rows_matrix();
 

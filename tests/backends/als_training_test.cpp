@@ -140,7 +140,7 @@ TEST_P(AlsTraining, EveryIterationKeepsTheExactObjective) {
                                               {"alpha 40", Feedback::kImplicit, 40.0},
                                               {"explicit", Feedback::kExplicit, 1.0}}) {
     AlsParams wanted = AlsParams::defaults(feedback);
-    wanted.factors = 32;
+    wanted.factors = 16;
     wanted.alpha = alpha;
     wanted.iterations = 10;
     wanted.solver = AlsSolverKind::kCholesky;
