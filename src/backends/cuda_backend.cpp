@@ -38,6 +38,7 @@ class CudaBackend final : public Backend {
   CudaBackend(const CudaPlugin& plugin, int device, const CudaCard& card)
       : plugin_(plugin),
         device_(device),
+        card_(card),
         name_(fmt::format("cuda:{}", device)),
         description_(describe(card)) {
     chosen_target();
@@ -48,8 +49,10 @@ class CudaBackend final : public Backend {
       const CsrView& by_user, const AlsParams& params, Factors start,
       int completed_iterations) const override {
     const std::array devices{device_};
-    return plugin_.make_als_solver(devices, by_user, params, std::move(start),
-                                   completed_iterations);
+    const AlsWork work = als_work(params);
+    const AlsTuning tuning = built_in_tuning(work, plugin_.als_variants(card_, work));
+    return plugin_.make_als_solver(devices, by_user, params, std::move(start), completed_iterations,
+                                   tuning);
   }
   [[nodiscard]] std::unique_ptr<Scorer> make_scorer(
       const MatrixView& items, std::span<const float> item_bias) const override {
@@ -59,6 +62,7 @@ class CudaBackend final : public Backend {
  private:
   const CudaPlugin& plugin_;
   int device_;
+  CudaCard card_;
   std::string name_;
   std::string description_;
 };

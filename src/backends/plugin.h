@@ -10,15 +10,26 @@
 #include <string>
 #include <vector>
 
+#include "backends/als_tuning.h"
 #include "likewise/als.h"
 #include "likewise/backend.h"
 
 namespace likewise {
 
 /// Goes up with every change of this file and of the types that cross.
-inline constexpr std::int32_t kPluginInterface = 1;
+inline constexpr std::int32_t kPluginInterface = 2;
 /// The compiler lays out the types that cross.
 inline constexpr const char* kPluginCompiler = __VERSION__;
+
+/// What says how fast a card is.
+struct CardFacts {
+  int multiprocessors = 0;
+  double clock = 0.0;                 ///< of the multiprocessors, Hz
+  double bandwidth = 0.0;             ///< of the memory, bytes a second
+  Offset cache = 0;                   ///< second level, bytes
+  Offset shared_memory = 0;           ///< of a multiprocessor, bytes
+  Offset shared_memory_of_block = 0;  ///< most that a block may have
+};
 
 struct CudaCard {
   std::string name;
@@ -26,10 +37,12 @@ struct CudaCard {
   int minor = 0;
   Offset memory = 0;    ///< bytes
   std::string problem;  ///< what else keeps it from use; empty where nothing does
+  CardFacts facts;
 };
 
 struct CudaCards {
   std::vector<CudaCard> cards;  ///< by device number
+  int driver = 0;               ///< CUDA version that the driver supports, 1000 major + 10 minor
   std::string problem;          ///< why there are none, and what to do; empty where there are
 };
 
@@ -41,10 +54,13 @@ struct CudaPlugin {
 
   // For a program of the same three only.
   CudaCards (*find_cards)();
-  /// As Backend::make_als_solver. `devices`: one or more usable cards.
+  /// All tunings that this work may have on the card; at least one.
+  std::vector<AlsTuning> (*als_variants)(const CudaCard& card, const AlsWork& work);
+  /// As Backend::make_als_solver. `devices`: one or more usable cards; `tuning` is one of theirs.
   std::unique_ptr<AlsSolver> (*make_als_solver)(std::span<const int> devices,
                                                 const CsrView& by_user, const AlsParams& params,
-                                                Factors start, int completed_iterations);
+                                                Factors start, int completed_iterations,
+                                                const AlsTuning& tuning);
 };
 
 }  // namespace likewise

@@ -8,6 +8,7 @@
 
 #include "algorithms/weights.h"
 #include "backends/als_errors.h"
+#include "backends/als_tuning.h"
 #include "backends/cuda/als_matrix.h"
 #include "backends/cuda/als_rows.h"
 #include "backends/cuda/als_tables.h"
@@ -27,12 +28,6 @@ namespace {
 }
 constexpr int kAutoSteps = 100;
 
-/// Precision::kAuto: whoever asks for exact rows gets float32.
-[[nodiscard]] Precision row_precision(const AlsParams& params) {
-  if (params.precision != Precision::kAuto) return params.precision;
-  return params.solver == AlsSolverKind::kCholesky ? Precision::kFp32 : Precision::kFp16;
-}
-
 /// Numbers that a half-step hands to the host.
 struct Outcome {
   double rows = 0.0;            ///< the rows' objectives
@@ -43,14 +38,15 @@ struct Outcome {
 class CudaAlsSolver final : public AlsSolver {
  public:
   CudaAlsSolver(int device, const CsrView& by_user, const AlsParams& params, Factors start,
-                int completed_iterations)
+                int completed_iterations, const AlsTuning& tuning)
       : device_(device),
         params_(params),
-        exact_(params.solver == AlsSolverKind::kCholesky),
-        precision_(row_precision(params)),
+        tuning_(tuning),
+        exact_(als_work(params).exact),
+        precision_(als_work(params).precision),
         width_(als_width(params)),
         biased_(width_ > params.factors),
-        padded_(rows_padded(precision_, exact_, width_)),
+        padded_(tuning.columns),
         factors_(std::move(start)),
         gram_sum_(padded_),
         transform_(padded_),
@@ -132,14 +128,13 @@ class CudaAlsSolver final : public AlsSolver {
   void load_matrix(const CsrView& by_user) {
     state(Side::kUsers).rows = upload_rows(by_user, stream_);
     weigh_values(state(Side::kUsers).rows, params_, stream_);
-    const int short_rows = exact_ ? 0 : short_row_limit(precision_, padded_);
     std::vector<Offset> item_offsets;
     state(Side::kItems).rows = transpose_rows(state(Side::kUsers).rows, item_offsets, stream_);
     state(Side::kUsers).plan = plan_rows(
         state(Side::kUsers).rows, {by_user.offsets, static_cast<std::size_t>(by_user.rows) + 1},
-        params_, short_rows, stream_);
+        params_, tuning_, stream_);
     state(Side::kItems).plan =
-        plan_rows(state(Side::kItems).rows, item_offsets, params_, short_rows, stream_);
+        plan_rows(state(Side::kItems).rows, item_offsets, params_, tuning_, stream_);
     float largest = 0.0F;
     for (Offset i = 0; i < by_user.nnz(); ++i) {
       largest = std::max(largest, std::abs(by_user.values[i]));
@@ -288,7 +283,8 @@ class CudaAlsSolver final : public AlsSolver {
     fill_zero(objectives_.data(), solved.rows.rows, stream_);
     LIKEWISE_CUDA_CHECK(cudaMemsetAsync(problem.failed_row, 0x7f, sizeof(int), stream_));
     solve_rows(precision_, problem, solved.plan.tasks.data(), solved.plan.task_count, stream_);
-    solve_short_rows(problem, solved.plan.short_tasks.data(), solved.plan.short_counts, stream_);
+    solve_short_rows(problem, solved.plan.short_tasks.data(), solved.plan.short_counts,
+                     tuning_.one_warp, stream_);
     solve_rows(precision_, problem, solved.plan.ends.data(), solved.plan.end_count, stream_);
   }
 
@@ -320,6 +316,7 @@ class CudaAlsSolver final : public AlsSolver {
 
   int device_;
   AlsParams params_;
+  AlsTuning tuning_;
   bool exact_;
   Precision precision_;
   int width_;
@@ -396,14 +393,14 @@ void refuse_what_is_missing(const AlsParams& params) {
 
 std::unique_ptr<AlsSolver> make_cuda_als_solver(int device, const CsrView& by_user,
                                                 const AlsParams& params, Factors start,
-                                                int completed_iterations) {
+                                                int completed_iterations, const AlsTuning& tuning) {
   refuse_what_is_missing(params);
   if (by_user.rows == 0 || by_user.cols == 0) {
     return std::make_unique<EmptyAlsSolver>(params, std::move(start));
   }
   LIKEWISE_CUDA_CHECK(cudaSetDevice(device));
   return std::make_unique<cuda::CudaAlsSolver>(device, by_user, params, std::move(start),
-                                               completed_iterations);
+                                               completed_iterations, tuning);
 }
 
 }  // namespace likewise

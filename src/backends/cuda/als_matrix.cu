@@ -11,11 +11,6 @@
 namespace likewise::cuda {
 namespace {
 
-/// Rows with more interactions than this are cut into pieces of as many, which are summed by blocks
-/// of their own: no block runs long after all others, and tensor cores, which cut off what does not
-/// fit a float32 instead of rounding it, add no more than this many numbers in a row.
-constexpr Offset kPieceEntries = 4096;
-
 constexpr int kBlock = 256;
 
 [[nodiscard]] int blocks_for(Offset threads) {
@@ -117,7 +112,8 @@ template <class T>
   return copy;
 }
 
-void plan_tasks(RowPlan& plan, std::span<const Offset> offsets, int short_row_limit,
+/// Pieces of long rows are summed by blocks of their own: no block runs long after all others.
+void plan_tasks(RowPlan& plan, std::span<const Offset> offsets, const AlsTuning& tuning,
                 cudaStream_t stream) {
   std::vector<RowTask> tasks;
   std::vector<RowTask> short_tasks;
@@ -129,11 +125,11 @@ void plan_tasks(RowPlan& plan, std::span<const Offset> offsets, int short_row_li
     const Offset count = offsets[static_cast<std::size_t>(row) + 1] - begin;
     if (count == 0) {
       empty.push_back(row);
-    } else if (count <= kPieceEntries) {
-      (count <= short_row_limit ? short_tasks : tasks)
+    } else if (count <= tuning.piece) {
+      (count <= tuning.short_rows ? short_tasks : tasks)
           .push_back({row, static_cast<std::int32_t>(count), begin, -1, 0});
     } else {
-      const Offset pieces = (count + kPieceEntries - 1) / kPieceEntries;
+      const Offset pieces = (count + tuning.piece - 1) / tuning.piece;
       ends.push_back({row, 0, begin, plan.pieces, static_cast<std::int32_t>(pieces)});
       for (Offset piece = 0; piece < pieces; ++piece) {
         const Offset first = count * piece / pieces;
@@ -245,9 +241,9 @@ void weigh_values(DeviceRows& matrix, const AlsParams& params, cudaStream_t stre
 }
 
 RowPlan plan_rows(const DeviceRows& matrix, std::span<const Offset> offsets,
-                  const AlsParams& params, int short_row_limit, cudaStream_t stream) {
+                  const AlsParams& params, const AlsTuning& tuning, cudaStream_t stream) {
   RowPlan plan;
-  plan_tasks(plan, offsets, short_row_limit, stream);
+  plan_tasks(plan, offsets, tuning, stream);
   plan_regularization(plan, matrix.cols, offsets, params, stream);
   if (params.feedback == Feedback::kImplicit && matrix.rows > 0) {
     plan.largest = DeviceArray<float>(matrix.rows);

@@ -8,6 +8,7 @@
 #include "backends/cuda/als_rows.h"
 #include "backends/cuda/device/memory.h"
 #include "likewise/als.h"
+#include "likewise/autotune.h"
 #include "likewise/csr.h"
 
 namespace likewise::cuda {
@@ -50,6 +51,7 @@ struct RowPlan {
 };
 
 [[nodiscard]] RowPlan plan_rows(const DeviceRows& matrix, std::span<const Offset> offsets,
-                                const AlsParams& params, int short_row_limit, cudaStream_t stream);
+                                const AlsParams& params, const AlsTuning& tuning,
+                                cudaStream_t stream);
 
 }  // namespace likewise::cuda

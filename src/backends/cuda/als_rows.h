@@ -3,6 +3,7 @@
 /// registers of one block and solved there; nothing f x f goes to memory.
 #pragma once
 
+#include <array>
 #include <cuda_runtime_api.h>
 #include <span>
 
@@ -83,13 +84,17 @@ struct RowProblem {
 /// Largest `padded` for which a row's matrix fits the registers of a block.
 inline constexpr int kMaxRowsPadded = 256;
 
-/// Rows of at most this many interactions go to solve_short_rows(); 0 where it has no kernel.
-[[nodiscard]] int short_row_limit(Precision precision, int padded);
+/// Interactions for which solve_short_rows() sets shared memory aside; it takes no longer rows.
+inline constexpr std::array kShortRowSizes{32, 48, 64, 80, 96, 128, 160, 192};
+
+/// Bytes of shared memory that a block of solve_short_rows() takes for a row of so many
+/// interactions; 0 where there is no kernel.
+[[nodiscard]] int short_row_bytes(Precision precision, int padded, int interactions);
 
 /// Solves short rows without forming their matrices. The tasks are whole rows, the longest first;
-/// `counts` are their interactions.
+/// `counts` are their interactions. Rows of more than `one_warp` get two warps.
 void solve_short_rows(const RowProblem& problem, const RowTask* tasks,
-                      std::span<const std::int32_t> counts, cudaStream_t stream);
+                      std::span<const std::int32_t> counts, int one_warp, cudaStream_t stream);
 
 /// Solves, or for pieces sums, all tasks. The table's numbers are stored as `precision` says.
 void solve_rows(Precision precision, const RowProblem& problem, const RowTask* tasks, int count,

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <algorithm>
-#include <array>
 
 #include "backends/cuda/als_rows.h"
 #include "backends/cuda/rows/instances.h"
@@ -9,14 +8,8 @@
 namespace likewise::cuda {
 namespace {
 
-/// Rows of up to `interactions` are solved by `warps` warps each.
-struct Class {
-  int interactions;
-  int warps;
-};
-constexpr std::array<Class, 8> kClasses = {
-    {{192, 2}, {160, 2}, {128, 2}, {96, 1}, {80, 1}, {64, 1}, {48, 1}, {32, 1}}};
 constexpr int kMostStrips = 16;
+constexpr int kMostWarps = 2;
 
 using Launch = void (*)(const RowProblem&, const RowTask*, int, int, cudaStream_t);
 
@@ -30,14 +23,22 @@ void launch(const RowProblem& problem, const RowTask* tasks, int count, int capa
   LIKEWISE_CUDA_CHECK_LAUNCH();
 }
 
+/// One kernel.
+struct Kernel {
+  Launch launch = nullptr;
+  int (*bytes)(int capacity) = nullptr;
+};
+
 template <int kWarps>
-[[nodiscard]] Launch find_launch(int strips) {
-  Launch found = nullptr;
+[[nodiscard]] Kernel find_kernel(int strips) {
+  Kernel found;
   [&]<int... kStrips>(std::integer_sequence<int, kStrips...>) {
     (
         [&] {
           if constexpr (has_row_kernel<HalfFormat, false>(kStrips + 1)) {
-            if (kStrips + 1 == strips) found = launch<kStrips + 1, kWarps>;
+            if (kStrips + 1 == strips) {
+              found = {launch<kStrips + 1, kWarps>, RowProducts<kStrips + 1, kWarps>::shared_bytes};
+            }
           }
         }(),
         ...);
@@ -48,24 +49,27 @@ template <int kWarps>
 
 }  // namespace
 
-int short_row_limit(Precision precision, int padded) {
-  if (precision != Precision::kFp16 || padded > 16 * kMostStrips) return 0;
-  return padded <= 64 ? 64 : 192;
+int short_row_bytes(Precision precision, int padded, int interactions) {
+  if (precision != Precision::kFp16) return 0;
+  const Kernel kernel = find_kernel<kMostWarps>(padded / 16);
+  return kernel.bytes == nullptr ? 0 : kernel.bytes(interactions);
 }
 
 void solve_short_rows(const RowProblem& problem, const RowTask* tasks,
-                      std::span<const std::int32_t> counts, cudaStream_t stream) {
+                      std::span<const std::int32_t> counts, int one_warp, cudaStream_t stream) {
+  const int strips = problem.padded / 16;
   std::size_t first = 0;
-  for (std::size_t c = 0; c < kClasses.size() && first < counts.size(); ++c) {
-    const int below = c + 1 < kClasses.size() ? kClasses[c + 1].interactions : 0;
+  for (std::size_t size = kShortRowSizes.size(); size > 0 && first < counts.size(); --size) {
+    const int capacity = kShortRowSizes[size - 1];
+    const int below = size > 1 ? kShortRowSizes[size - 2] : 0;
     const auto end = static_cast<std::size_t>(
         std::lower_bound(counts.begin() + static_cast<std::ptrdiff_t>(first), counts.end(), below,
                          std::greater<>()) -
         counts.begin());
     if (end == first) continue;
-    const int strips = problem.padded / 16;
-    const Launch run = kClasses[c].warps == 1 ? find_launch<1>(strips) : find_launch<2>(strips);
-    run(problem, tasks + first, static_cast<int>(end - first), kClasses[c].interactions, stream);
+    const Kernel kernel =
+        capacity <= one_warp ? find_kernel<1>(strips) : find_kernel<kMostWarps>(strips);
+    kernel.launch(problem, tasks + first, static_cast<int>(end - first), capacity, stream);
     first = end;
   }
 }

@@ -5,14 +5,17 @@
 #include <memory>
 
 #include "likewise/als.h"
+#include "likewise/autotune.h"
 #include "likewise/backend.h"
 
 namespace likewise {
 
-/// Trains on card number `device`. `by_user` must outlive the solver.
+/// Trains on card number `device`. `by_user` must outlive the solver; `tuning` is one of
+/// als_variants.h.
 [[nodiscard]] std::unique_ptr<AlsSolver> make_cuda_als_solver(int device, const CsrView& by_user,
                                                               const AlsParams& params,
                                                               Factors start,
-                                                              int completed_iterations);
+                                                              int completed_iterations,
+                                                              const AlsTuning& tuning);
 
 }  // namespace likewise

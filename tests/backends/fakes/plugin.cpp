@@ -20,12 +20,12 @@ namespace {
 
 CudaCards find_cards() {
   if (fault_is("search")) throw std::runtime_error("the cards are on fire");
-  if (fault_is("no card")) return {{}, "there is no card in this test"};
-  const CudaCard old{"Old Card", 7, 5, Offset{8} << 30, {}};
-  const CudaCard fine{"Fine Card", 9, 0, Offset{140} << 30, {}};
-  const CudaCard closed{"Closed Card", 9, 0, Offset{80} << 30, "closed to programs"};
-  if (fault_is("none usable")) return {{old, closed}, {}};
-  return {{old, fine, closed}, {}};
+  if (fault_is("no card")) return {{}, 0, "there is no card in this test"};
+  const CudaCard old{"Old Card", 7, 5, Offset{8} << 30, {}, {}};
+  const CudaCard fine{"Fine Card", 9, 0, Offset{140} << 30, {}, {}};
+  const CudaCard closed{"Closed Card", 9, 0, Offset{80} << 30, "closed to programs", {}};
+  if (fault_is("none usable")) return {{old, closed}, 13000, {}};
+  return {{old, fine, closed}, 13000, {}};
 }
 
 /// Fails in the second half-step, with an exception made in the plug-in.
@@ -43,9 +43,13 @@ class FailingSolver final : public AlsSolver {
   std::unique_ptr<AlsSolver> cpu_;
 };
 
+std::vector<AlsTuning> als_variants(const CudaCard&, const AlsWork& work) {
+  return {{(work.width + 15) / 16 * 16, 0, 0, 4096}};
+}
+
 std::unique_ptr<AlsSolver> make_als_solver(std::span<const int> devices, const CsrView& by_user,
                                            const AlsParams& params, Factors start,
-                                           int completed_iterations) {
+                                           int completed_iterations, const AlsTuning&) {
   if (devices.size() != 1 || devices[0] != 1) throw std::logic_error("the wrong card was asked");
   auto cpu = make_cpu_als_solver(by_user, params, std::move(start), completed_iterations);
   if (fault_is("training")) return std::make_unique<FailingSolver>(std::move(cpu));
@@ -58,7 +62,7 @@ std::unique_ptr<AlsSolver> make_als_solver(std::span<const int> devices, const C
 const likewise::CudaPlugin* likewise_cuda_plugin() {
   using namespace likewise;
   static CudaPlugin plugin;
-  plugin = {kPluginInterface, kVersion, kPluginCompiler, find_cards, make_als_solver};
+  plugin = {kPluginInterface, kVersion, kPluginCompiler, find_cards, als_variants, make_als_solver};
   if (fault_is("interface")) plugin.interface_number = kPluginInterface + 1;
   if (fault_is("version")) plugin.version = "0.0.9";
   if (fault_is("compiler")) plugin.compiler = "another compiler";

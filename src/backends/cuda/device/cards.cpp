@@ -89,6 +89,22 @@ constexpr std::array kExplanations{
   return "CUDA does not start: " + name;
 }
 
+[[nodiscard]] double attribute(cudaDeviceAttr which, int device) {
+  int value = 0;
+  return cudaDeviceGetAttribute(&value, which, device) == cudaSuccess ? value : 0;
+}
+
+[[nodiscard]] CardFacts facts_of(const cudaDeviceProp& card, int device) {
+  constexpr double kKilo = 1000.0;  // clocks are in kHz
+  const double memory_clock = kKilo * attribute(cudaDevAttrMemoryClockRate, device);
+  return {card.multiProcessorCount,
+          kKilo * attribute(cudaDevAttrClockRate, device),
+          2.0 * memory_clock * card.memoryBusWidth / 8.0,  // two transfers a clock
+          card.l2CacheSize,
+          static_cast<Offset>(card.sharedMemPerMultiprocessor),
+          static_cast<Offset>(card.sharedMemPerBlockOptin)};
+}
+
 [[nodiscard]] CudaCard describe(int device) {
   cudaDeviceProp card{};
   int mode = cudaComputeModeDefault;
@@ -96,7 +112,9 @@ constexpr std::array kExplanations{
   if (status == cudaSuccess) {
     status = cudaDeviceGetAttribute(&mode, cudaDevAttrComputeMode, device);
   }
-  CudaCard facts{card.name, card.major, card.minor, static_cast<Offset>(card.totalGlobalMem), {}};
+  CudaCard facts{card.name, card.major, card.minor, static_cast<Offset>(card.totalGlobalMem),
+                 {},        {}};
+  if (status == cudaSuccess) facts.facts = facts_of(card, device);
   if (status != cudaSuccess) facts.problem = explain(status);
   if (mode == cudaComputeModeProhibited) {
     facts.problem = "closed to programs: `nvidia-smi -c DEFAULT` as root opens it";
@@ -111,6 +129,7 @@ CudaCards find_cards() {
   cudaError_t status = cudaGetDeviceCount(&count);
   if (status == cudaSuccess && count == 0) status = cudaErrorNoDevice;
   CudaCards found;
+  found.driver = supported_version();
   if (status != cudaSuccess) found.problem = explain(status);
   for (int device = 0; status == cudaSuccess && device < count; ++device) {
     found.cards.push_back(describe(device));
