@@ -12,6 +12,8 @@ struct AlsTuning {
   int short_rows = 0;  ///< rows of at most this many interactions are solved without a matrix
   int one_warp = 0;    ///< of these, those of at most this many get one warp, the others two
   int piece = 4096;    ///< rows of more interactions are summed in pieces of at most as many
+  bool wide =
+      false;  ///< no block holds a row's matrix: the numbers above but `columns` mean nothing
 
   [[nodiscard]] bool operator==(const AlsTuning&) const = default;
 };

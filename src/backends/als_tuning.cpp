@@ -20,9 +20,10 @@ AlsWork als_work(const AlsParams& params) {
 
 AlsTuning built_in_tuning(const AlsWork& work, std::span<const AlsTuning> variants) {
   const int short_rows = work.width <= 64 ? 64 : 192;
+  const bool wide = work.width > 192 && !work.exact;
   // How far a variant is from what is wanted, the most important first.
   const auto distance = [&](const AlsTuning& one) {
-    return std::tuple(one.columns, std::abs(one.short_rows - short_rows),
+    return std::tuple(one.wide != wide, one.columns, std::abs(one.short_rows - short_rows),
                       std::abs(one.one_warp - 96), std::abs(one.piece - 4096));
   };
   return *std::ranges::min_element(variants, {}, distance);

@@ -49,7 +49,7 @@ void PrintTo(const AlsWay& way, std::ostream* to) { *to << way.name; }
 
 std::vector<AlsCases> als_cases(int widest) {
   const auto nothing = [](AlsParams&) {};
-  return {
+  std::vector<AlsCases> all{
       {"implicit",
        {changed("plain", kImplicit, nothing),
         changed("alpha", kImplicit, [](AlsParams& p) { p.alpha = 40.0; }),
@@ -79,9 +79,13 @@ std::vector<AlsCases> als_cases(int widest) {
                   p.regularization_exponent = 0.0;
                   p.regularization = 2.0;
                 })}},
-      widths("implicit_widths", kImplicit, widest, {1, 33, 100, 127, 128, 129, 256, 257}),
-      widths("explicit_widths", kExplicit, widest, {1, 48, 100, 127, 128, 255, 257}),  // + a bias
+      widths("implicit_widths", kImplicit, widest, {1, 33, 100, 127, 128, 129, 256}),
+      widths("explicit_widths", kExplicit, widest, {1, 48, 100, 127, 128, 255}),  // + a bias
+      widths("implicit_wide", kImplicit, widest, {257, 520, 1024}),
+      widths("explicit_wide", kExplicit, widest, {300}),
   };
+  std::erase_if(all, [](const AlsCases& group) { return group.cases.empty(); });
+  return all;
 }
 
 AlsParams AlsWay::applied_to(AlsParams params) const {

@@ -25,7 +25,8 @@ struct AlsCases {
 };
 void PrintTo(const AlsCases& cases, std::ostream* to);
 /// Every option that changes the mathematics, in `implicit` and `explicit`; widths around the sizes
-/// of tiles, up to `widest`, in `implicit_widths` and `explicit_widths`.
+/// of tiles, up to `widest`, in `implicit_widths` and `explicit_widths`; `implicit_wide` and
+/// `explicit_wide` are those whose rows' matrices no block of a card holds.
 [[nodiscard]] std::vector<AlsCases> als_cases(int widest);
 
 /// How far an answer may be from the exact one. Objectives of half-steps in units of the objective

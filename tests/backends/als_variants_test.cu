@@ -35,7 +35,7 @@ TEST(AlsVariants, AreDifferentAndWideEnough) {
   for_all_work([](const AlsWork& work) {
     const std::vector<AlsTuning> all = als_variants(work, kLarge);
     ASSERT_FALSE(all.empty());
-    std::set<std::tuple<int, int, int, int>> seen;
+    std::set<std::tuple<int, int, int, int, bool>> seen;
     for (const AlsTuning& one : all) {
       EXPECT_GE(one.columns, work.width);
       EXPECT_EQ(one.columns % 16, 0);
@@ -43,8 +43,9 @@ TEST(AlsVariants, AreDifferentAndWideEnough) {
       EXPECT_LE(one.one_warp, one.short_rows);
       EXPECT_LE(one.short_rows, one.piece);
       EXPECT_LE(one.piece, 4096);
-      EXPECT_GT(row_bytes(work.precision, work.exact, one.columns), 0);
-      EXPECT_TRUE(seen.emplace(one.columns, one.short_rows, one.one_warp, one.piece).second);
+      EXPECT_TRUE(
+          seen.emplace(one.columns, one.short_rows, one.one_warp, one.piece, one.wide).second);
+      if (!one.wide) EXPECT_GT(row_bytes(work.precision, work.exact, one.columns), 0);
       if (one.short_rows == 0) continue;
       EXPECT_TRUE(work.precision == Precision::kFp16 && !work.exact);
       EXPECT_GT(short_row_bytes(work.precision, one.columns, one.short_rows), 0);
@@ -58,18 +59,29 @@ TEST(AlsVariants, FitTheSharedMemory) {
     const std::vector<AlsTuning> all = als_variants(work, kSmall);
     ASSERT_FALSE(all.empty());
     for (const AlsTuning& one : all) {
-      if (one.columns > all.front().columns) {
-        EXPECT_LE(row_bytes(work.precision, work.exact, one.columns), kSmall);
-      }
+      if (!one.wide) EXPECT_LE(row_bytes(work.precision, work.exact, one.columns), kSmall);
       if (one.short_rows > 0) {
         EXPECT_LE(short_row_bytes(work.precision, one.columns, one.short_rows), kSmall);
       }
     }
   });
-  // A row of 192 interactions and 256 columns does not fit a small block.
-  const AlsWork wide = work_of(Precision::kFp16, false, 256);
-  EXPECT_EQ(built_in_tuning(wide, als_variants(wide, kLarge)).short_rows, 192);
-  EXPECT_EQ(built_in_tuning(wide, als_variants(wide, kSmall)).short_rows, 160);
+}
+
+TEST(AlsVariants, WhatNoBlockHoldsIsWide) {
+  const auto only = [](Precision precision, bool exact, int width, int shared_memory) {
+    const std::vector<AlsTuning> all =
+        als_variants(work_of(precision, exact, width), shared_memory);
+    return all.size() == 1 && all.front().wide ? all.front().columns : 0;
+  };
+  for (const Precision precision : kPrecisions) {
+    for (const bool exact : {false, true}) {
+      EXPECT_EQ(only(precision, exact, 257, kLarge), 272);
+      EXPECT_EQ(only(precision, exact, 1024, kLarge), 1024);
+    }
+    EXPECT_EQ(only(precision, true, 200, kLarge), 0);
+    EXPECT_EQ(only(precision, true, 200, kSmall), 208);
+    EXPECT_EQ(only(precision, false, 250, kSmall), 256);
+  }
 }
 
 TEST(AlsVariants, BuiltIn) {
@@ -85,7 +97,10 @@ TEST(AlsVariants, BuiltIn) {
   EXPECT_EQ(built_in(Precision::kFp32, false, 100), (AlsTuning{128, 0, 0, 4096}));
   EXPECT_EQ(built_in(Precision::kTf32, true, 33), (AlsTuning{64, 0, 0, 4096}));
   EXPECT_EQ(built_in(Precision::kBf16, false, 20), (AlsTuning{32, 0, 0, 4096}));
-  EXPECT_EQ(built_in(Precision::kFp16, false, 256), (AlsTuning{256, 192, 96, 4096}));
+  EXPECT_EQ(built_in(Precision::kFp16, false, 192), (AlsTuning{192, 192, 96, 4096}));
+  EXPECT_EQ(built_in(Precision::kFp16, false, 193), (AlsTuning{208, 0, 0, 4096, true}));
+  EXPECT_EQ(built_in(Precision::kFp32, true, 256), (AlsTuning{256, 0, 0, 4096}));
+  EXPECT_EQ(built_in(Precision::kFp32, true, 257), (AlsTuning{272, 0, 0, 4096, true}));
 }
 
 }  // namespace

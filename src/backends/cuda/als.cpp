@@ -12,7 +12,6 @@
 #include "backends/cuda/als_empty.h"
 #include "backends/cuda/als_fixed_side.h"
 #include "backends/cuda/als_tables.h"
-#include "backends/cuda/device/attributes.h"
 #include "backends/cuda/jobs.h"
 
 namespace likewise {
@@ -50,16 +49,16 @@ class CudaAlsSolver final : public AlsSolver {
         half_steps_(2 * Offset{completed_iterations}),
         target_scale_(target_scale(by_user)),
         fixed_side_(setup_, std::max(by_user.rows, by_user.cols)) {
-    refuse_too_wide();
     load_matrix(by_user);
     const Index most = std::max(by_user.rows, by_user.cols);
     const Offset numbers = Offset{most} * setup_.padded;
     solutions_ = DeviceArray<float>(numbers);
     objectives_ = DeviceArray<double>(most);
     fill_zero(outcome_.data(), 1, stream_);
-    const int pieces = std::max(sides_[0].plan.pieces, sides_[1].plan.pieces);
-    piece_sums_ = DeviceArray<float>(pieces * piece_floats(setup_.padded));
-    piece_constants_ = DeviceArray<double>(pieces);
+    const RowPlan& users = sides_[0].plan;
+    const RowPlan& items = sides_[1].plan;
+    piece_sums_ = DeviceArray<float>(std::max(users.sum_floats, items.sum_floats));
+    piece_constants_ = DeviceArray<double>(std::max(users.pieces, items.pieces));
     fill_zero(solutions_.data(), numbers, stream_);
     fill_zero(objectives_.data(), most, stream_);
     load_factors(Side::kUsers);
@@ -95,17 +94,6 @@ class CudaAlsSolver final : public AlsSolver {
   }
 
  private:
-  /// Cards differ in the shared memory that a block may have.
-  void refuse_too_wide() const {
-    const int needed = row_bytes(setup_.precision, setup_.exact, setup_.padded);
-    const int available = largest_shared_memory();
-    if (needed <= available) return;
-    throw Error(ErrorKind::kInvalidArgument,
-                fmt::format("factors: with this solver and precision, {} need {} bytes of shared "
-                            "memory, card {} has {}; use fewer factors, another solver or the cpu",
-                            setup_.params.factors, needed, device_, available));
-  }
-
   [[nodiscard]] AlsSide& state(Side side) { return sides_[side == Side::kItems]; }
 
   void load_matrix(const CsrView& by_user) {
@@ -192,11 +180,7 @@ class CudaAlsSolver final : public AlsSolver {
     }
     fill_zero(objectives_.data(), rows, stream_);
     LIKEWISE_CUDA_CHECK(cudaMemsetAsync(problem.failed_row, 0x7f, sizeof(int), stream_));
-    const RowPlan& plan = solved.plan;
-    solve_rows(setup_.precision, problem, plan.tasks.data(), plan.task_count, stream_);
-    solve_short_rows(problem, plan.short_tasks.data(), plan.short_counts, setup_.tuning.one_warp,
-                     stream_);
-    solve_rows(setup_.precision, problem, plan.ends.data(), plan.end_count, stream_);
+    solve_rows(setup_.precision, problem, solved.plan, setup_.tuning, stream_);
   }
 
   void finish(Side side) {
@@ -260,7 +244,7 @@ AlsSetup::AlsSetup(const AlsParams& given, const AlsTuning& chosen)
 namespace {
 
 void refuse_what_is_missing(const AlsParams& params) {
-  const int most = cuda::kMaxRowsPadded - (als_width(params) - params.factors);
+  const int most = cuda::kMostPadded - (als_width(params) - params.factors);
   if (params.factors > most) {
     throw Error(ErrorKind::kInvalidArgument,
                 fmt::format("factors: cards train up to {} in this version, not {}; use the cpu",

@@ -6,6 +6,7 @@
 #include <numeric>
 
 #include "algorithms/weights.h"
+#include "backends/als_tuning.h"
 #include "backends/cuda/als_matrix.h"
 
 namespace likewise::cuda {
@@ -104,17 +105,9 @@ __global__ void find_largest(const Offset* offsets, const RowEntry* entries, Ind
   }
 }
 
-template <class T>
-[[nodiscard]] DeviceArray<T> to_device(const std::vector<T>& values, cudaStream_t stream) {
-  DeviceArray<T> copy(static_cast<Offset>(values.size()));
-  copy_to_device(copy.data(), values.data(), copy.size(), stream);
-  LIKEWISE_CUDA_CHECK(cudaStreamSynchronize(stream));
-  return copy;
-}
-
 /// Pieces of long rows are summed by blocks of their own: no block runs long after all others.
-void plan_tasks(RowPlan& plan, std::span<const Offset> offsets, const AlsTuning& tuning,
-                cudaStream_t stream) {
+void plan_tasks(RowPlan& plan, std::span<const Offset> offsets, Index cols, const AlsWork& work,
+                const AlsTuning& tuning, cudaStream_t stream) {
   std::vector<RowTask> tasks;
   std::vector<RowTask> short_tasks;
   std::vector<RowTask> ends;
@@ -125,7 +118,7 @@ void plan_tasks(RowPlan& plan, std::span<const Offset> offsets, const AlsTuning&
     const Offset count = offsets[static_cast<std::size_t>(row) + 1] - begin;
     if (count == 0) {
       empty.push_back(row);
-    } else if (count <= tuning.piece) {
+    } else if (tuning.wide || count <= tuning.piece) {
       (count <= tuning.short_rows ? short_tasks : tasks)
           .push_back({row, static_cast<std::int32_t>(count), begin, -1, 0});
     } else {
@@ -142,6 +135,14 @@ void plan_tasks(RowPlan& plan, std::span<const Offset> offsets, const AlsTuning&
   const auto longer = [](const RowTask& a, const RowTask& b) { return a.count > b.count; };
   std::stable_sort(tasks.begin(), tasks.end(), longer);
   std::stable_sort(short_tasks.begin(), short_tasks.end(), longer);
+  if (tuning.wide) {
+    plan.wide = plan_wide_rows(std::move(tasks), cols, {work.precision, tuning.columns, work.exact},
+                               stream);
+    plan.pieces = plan.wide.slots;
+    tasks.clear();
+  }
+  plan.sum_floats =
+      plan.pieces * (tuning.wide ? slot_floats(tuning.columns) : piece_floats(tuning.columns));
   for (const RowTask& task : short_tasks) plan.short_counts.push_back(task.count);
   plan.short_tasks = to_device(short_tasks, stream);
   plan.task_count = static_cast<int>(tasks.size());
@@ -243,7 +244,7 @@ void weigh_values(DeviceRows& matrix, const AlsParams& params, cudaStream_t stre
 RowPlan plan_rows(const DeviceRows& matrix, std::span<const Offset> offsets,
                   const AlsParams& params, const AlsTuning& tuning, cudaStream_t stream) {
   RowPlan plan;
-  plan_tasks(plan, offsets, tuning, stream);
+  plan_tasks(plan, offsets, matrix.cols, als_work(params), tuning, stream);
   plan_regularization(plan, matrix.cols, offsets, params, stream);
   if (params.feedback == Feedback::kImplicit && matrix.rows > 0) {
     plan.largest = DeviceArray<float>(matrix.rows);
@@ -252,6 +253,14 @@ RowPlan plan_rows(const DeviceRows& matrix, std::span<const Offset> offsets,
     LIKEWISE_CUDA_CHECK_LAUNCH();
   }
   return plan;
+}
+
+void solve_rows(Precision precision, const RowProblem& problem, const RowPlan& plan,
+                const AlsTuning& tuning, cudaStream_t stream) {
+  solve_rows(precision, problem, plan.tasks.data(), plan.task_count, stream);
+  solve_short_rows(problem, plan.short_tasks.data(), plan.short_counts, tuning.one_warp, stream);
+  solve_rows(precision, problem, plan.ends.data(), plan.end_count, stream);
+  solve_wide_rows(precision, problem, plan.wide, stream);
 }
 
 }  // namespace likewise::cuda

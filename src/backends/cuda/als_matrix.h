@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "backends/cuda/als_rows.h"
+#include "backends/cuda/als_wide.h"
 #include "backends/cuda/device/memory.h"
 #include "likewise/als.h"
 #include "likewise/autotune.h"
@@ -40,6 +41,8 @@ struct RowPlan {
   DeviceArray<RowTask> ends;  ///< of rows in pieces
   int end_count = 0;
   int pieces = 0;
+  Offset sum_floats = 0;  ///< that the sums of pieces take
+  WidePlan wide;          ///< all rows, where the tuning is wide; there are no other tasks then
   DeviceArray<Index> empty_rows;
   int empty_count = 0;
   DeviceArray<float> regularization;     ///< lambda of each row
@@ -53,5 +56,9 @@ struct RowPlan {
 [[nodiscard]] RowPlan plan_rows(const DeviceRows& matrix, std::span<const Offset> offsets,
                                 const AlsParams& params, const AlsTuning& tuning,
                                 cudaStream_t stream);
+
+/// Solves all rows of the plan.
+void solve_rows(Precision precision, const RowProblem& problem, const RowPlan& plan,
+                const AlsTuning& tuning, cudaStream_t stream);
 
 }  // namespace likewise::cuda

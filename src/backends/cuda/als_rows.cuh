@@ -14,7 +14,8 @@ namespace likewise::cuda {
 template <class Format, int kStrips, bool kExact>
 struct RowKernel {
   using Shape = RowShape<kStrips>;
-  using Ring = RowRing<Format, kStrips>;
+  using Copier = RowCopier<Format, kStrips>;
+  using Ring = RowRing<Format, Copier>;
   using Summing = RowSums<Format, kStrips>;
   using Total = typename Format::Total;
   using Solve = std::conditional_t<kExact, RowCholesky<Format, kStrips>, RowSolve<Format, kStrips>>;
@@ -28,7 +29,7 @@ struct RowKernel {
                                                    typename Shape::Sums& sums) {
 #pragma unroll(Format::kWide ? 1 : 2)
     for (int group = 0; group < groups; ++group) {
-      Summing::template add_group<kPart>(p, rows + group * Format::kGroup * Ring::kPitch,
+      Summing::template add_group<kPart>(p, rows + group * Format::kGroup * Copier::kPitch,
                                          weights + group * Format::kGroup * Format::kBytes, sums);
     }
   }
@@ -43,7 +44,7 @@ struct RowKernel {
     if (task.slots > 0) {
       constant = static_cast<Total>(Summing::load_pieces(problem, task, p, sums));
     } else {
-      Ring ring(problem, task, bounds, shared);
+      Ring ring(problem, task, bounds, Copier(problem, shared), shared);
       ring.run(problem, [&](std::uint32_t rows, const unsigned char* weights, int groups) {
         Shape::for_part(p,
                         [&](auto part) { add_stage<part.value>(rows, weights, groups, p, sums); });

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /// The rows of an ALS half-step on the card: every row's matrix is summed on tensor cores into the
-/// registers of one block and solved there; nothing f x f goes to memory.
+/// registers of one block and solved there; nothing f x f goes to memory. Tables too wide for that
+/// are als_wide.h's.
 #pragma once
 
 #include <array>

@@ -91,13 +91,13 @@ __global__ void regularization_kernel(const float* table, Index rows, int padded
   const int lane = threadIdx.x % 32;
   double sum = 0.0;
   for (Offset r = first_thread() / 32; r < rows; r += all_threads() / 32) {
-    float square = 0.0F;
+    double square = 0.0;
     for (int c = lane; c < width; c += 32) {
-      const float x = table[r * padded + c];
-      square = fmaf(x, x, square);
+      const double x = table[r * padded + c];
+      square += x * x;
     }
-    if (bias != nullptr && lane == 0) square = fmaf(bias[r], bias[r], square);
-    sum += static_cast<double>(regularization[r]) * square;
+    if (bias != nullptr && lane == 0) square += static_cast<double>(bias[r]) * bias[r];
+    sum += regularization[r] * square;
   }
   sum = block_sum(sum);
   if (threadIdx.x == 0) out[blockIdx.x] = sum;

@@ -12,6 +12,9 @@ namespace {
 /// Kernels from the narrowest that will do.
 constexpr int kMostKernels = 3;
 
+/// Widths beyond this may also be solved as wide tables.
+constexpr int kLeastWide = 192;
+
 /// No more: tensor cores, which cut off what does not fit a float32 instead of rounding it, then
 /// add no more than this many numbers in a row.
 constexpr std::array kPieces{4096, 2048, 1024};
@@ -19,13 +22,14 @@ constexpr std::array kPieces{4096, 2048, 1024};
 /// Short rows of up to this many interactions may have one warp.
 constexpr std::array kOneWarp{48, 96, 192};
 
-/// Columns for which there is a kernel, ascending.
+/// Columns for which there is a kernel that holds a row's matrix, ascending.
 [[nodiscard]] std::vector<int> column_variants(const AlsWork& work, int shared_memory) {
-  std::vector<int> found{rows_padded(work.precision, work.exact, work.width)};
-  while (static_cast<int>(found.size()) < kMostKernels && found.back() < kMaxRowsPadded) {
-    const int next = rows_padded(work.precision, work.exact, found.back() + 1);
+  std::vector<int> found;
+  int next = work.width;
+  while (static_cast<int>(found.size()) < kMostKernels && next <= kMaxRowsPadded) {
+    next = rows_padded(work.precision, work.exact, next);
     if (row_bytes(work.precision, work.exact, next) > shared_memory) break;
-    found.push_back(next);
+    found.push_back(next++);
   }
   return found;
 }
@@ -57,6 +61,9 @@ std::vector<AlsTuning> als_variants(const AlsWork& work, int shared_memory) {
         all.push_back(one);
       }
     }
+  }
+  if (all.empty() || work.width > kLeastWide) {
+    all.push_back({.columns = (work.width + 15) / 16 * 16, .wide = true});
   }
   return all;
 }

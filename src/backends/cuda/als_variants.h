@@ -9,7 +9,7 @@
 namespace likewise::cuda {
 
 /// All tunings for this work, the fewest columns first, whose kernels fit `shared_memory`, the
-/// bytes that a block may have. At least one: the fewest columns come whether they fit or not.
+/// bytes that a block may have. At least one.
 [[nodiscard]] std::vector<AlsTuning> als_variants(const AlsWork& work, int shared_memory);
 
 }  // namespace likewise::cuda

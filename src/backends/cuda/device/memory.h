@@ -6,6 +6,7 @@
 #include <cuda_runtime_api.h>
 #include <span>
 #include <utility>
+#include <vector>
 
 #include "backends/cuda/device/check.h"
 #include "likewise/types.h"
@@ -103,6 +104,15 @@ template <class T>
 void fill_zero(T* at, Offset count, cudaStream_t stream) {
   if (count == 0) return;
   LIKEWISE_CUDA_CHECK(cudaMemsetAsync(at, 0, static_cast<std::size_t>(count) * sizeof(T), stream));
+}
+
+/// A copy on the card; waits for it.
+template <class T>
+[[nodiscard]] DeviceArray<T> to_device(const std::vector<T>& values, cudaStream_t stream) {
+  DeviceArray<T> copy(static_cast<Offset>(values.size()));
+  copy_to_device(copy.data(), values.data(), copy.size(), stream);
+  LIKEWISE_CUDA_CHECK(cudaStreamSynchronize(stream));
+  return copy;
 }
 
 }  // namespace likewise::cuda

@@ -9,6 +9,7 @@
 #pragma once
 
 #include "backends/cuda/device/mma.cuh"
+#include "backends/cuda/rows/gradients.cuh"
 #include "backends/cuda/rows/solve.cuh"
 #include "backends/cuda/rows/sums.cuh"
 #include "backends/cuda/rows/vectors.cuh"
@@ -312,7 +313,7 @@ struct RowCholesky {
     if (threadIdx.x >= 32) return;
     // constant + z^T A z - 2 b^T z, with A z from the sums: its error is of second order in z's.
     Lane diagonal, inverse, b;
-    Vectors::diagonals(problem, row, p.lane, diagonal, inverse);
+    load_diagonals(Vectors(), problem, row, diagonal, inverse);
     Vectors::load(b, memory + kRight, p.lane);
     double objective = 0.0;
 #pragma unroll

@@ -22,7 +22,7 @@ template <class Format, bool kExact>
 
 /// The solver's numbers take the place of the ring.
 template <class Format, int kStrips, bool kExact>
-inline constexpr int kRowBytes = std::max(RowRing<Format, kStrips>::kBytes,
+inline constexpr int kRowBytes = std::max(RowRing<Format, RowCopier<Format, kStrips>>::kBytes,
                                           kExact ? RowCholesky<Format, kStrips>::kBytes
                                                  : RowSolve<Format, kStrips>::kBytes);
 

@@ -7,6 +7,7 @@
 #include "backends/cuda/als_rows.h"
 #include "backends/cuda/device/check.h"
 #include "backends/cuda/device/mma.cuh"
+#include "backends/cuda/rows/gradients.cuh"
 #include "backends/cuda/rows/vectors.cuh"
 
 namespace likewise::cuda {
@@ -292,9 +293,10 @@ struct RowProducts {
     const float right_scale = __fdividef(bounds.v, problem.scale);
 #pragma unroll
     for (int e = 0; e < kOwn; ++e) r[e] *= right_scale;
-    Vectors::solve(problem, task.row, r, constant, [&](const Lane& x, int turn, Lane& product) {
-      multiply(row, memory, problem, x, turn, product);
-    });
+    solve_row(Vectors(), problem, task.row, problem.warm, r, RowTotals{constant},
+              [&](const Lane& x, int step, Lane& product) {
+                multiply(row, memory, problem, x, step & 1, product);
+              });
   }
 };
 

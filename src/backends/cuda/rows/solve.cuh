@@ -2,6 +2,7 @@
 /// Solves a row while its summed matrix lies in the registers of a block.
 #pragma once
 
+#include "backends/cuda/rows/gradients.cuh"
 #include "backends/cuda/rows/sums.cuh"
 #include "backends/cuda/rows/vectors.cuh"
 
@@ -69,9 +70,10 @@ struct RowSolve {
     Vectors::load(r, vectors + kRightVector, p.lane);
 #pragma unroll
     for (int e = 0; e < kOwn; ++e) r[e] *= right_scale;
-    Vectors::solve(problem, row, r, constant, [&](const Lane& v, int turn, Lane& product) {
-      multiply(p, sums, sum_scale, v, vectors, turn, product);
-    });
+    solve_row(Vectors(), problem, row, problem.warm, r, RowTotals<typename Format::Total>{constant},
+              [&](const Lane& v, int step, Lane& product) {
+                multiply(p, sums, sum_scale, v, vectors, step & 1, product);
+              });
   }
 };
 

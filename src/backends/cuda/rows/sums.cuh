@@ -4,6 +4,7 @@
 
 #include "backends/cuda/als_rows.h"
 #include "backends/cuda/device/mma.cuh"
+#include "backends/cuda/rows/scatter.cuh"
 #include "backends/cuda/rows/shape.cuh"
 
 namespace likewise::cuda {
@@ -127,26 +128,6 @@ struct RowSums {
       constant += problem.piece_constants[piece];
     }
     return constant;
-  }
-
-  /// Adds values[] over the lanes that differ in the bits of kMask, halving the number of values
-  /// with every bit: value(s) that stay in a lane are given by its bits, the first bit first.
-  template <int kCount, int kFirstBit, int kLastBit>
-  static __device__ __forceinline__ void scatter_sum(float (&values)[kCount], int lane) {
-    int count = kCount;
-#pragma unroll
-    for (int bit = kFirstBit; bit <= kLastBit; bit *= 2) {
-      const bool upper = (lane & bit) != 0;
-      count /= 2;
-#pragma unroll
-      for (int i = 0; i < kCount / 2; ++i) {
-        if (i < count) {
-          const float keep = upper ? values[i + count] : values[i];
-          const float send = upper ? values[i] : values[i + count];
-          values[i] = keep + __shfl_xor_sync(0xffffffffU, send, bit);
-        }
-      }
-    }
   }
 
   /// partial = this warp's part of the product of the summed matrix with its vector: for a tile

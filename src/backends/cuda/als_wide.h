@@ -1,0 +1,80 @@
+// SPDX-License-Identifier: Apache-2.0
+/// The rows of an ALS half-step on wide tables, whose rows' matrices no block can hold
+/// (als_rows.h). Two ways, for which plan_wide_rows() deals the rows: by products, which
+/// reads a row's factor rows in every step, and by matrices, summed on tensor cores into memory.
+/// Exact rows all have their matrices summed, and factored there.
+#pragma once
+
+#include <type_traits>
+#include <vector>
+
+#include "backends/cuda/als_rows.h"
+#include "backends/cuda/device/memory.h"
+#include "backends/cuda/wide/tiles.h"
+
+namespace likewise::cuda {
+
+/// Calls visit with the number of 128-column slices of the kernel for such tables.
+template <class Visit>
+void for_slices(int padded, Visit visit) {
+  if (padded <= 256) {
+    visit(std::integral_constant<int, 2>{});
+  } else if (padded <= 384) {
+    visit(std::integral_constant<int, 3>{});
+  } else if (padded <= 512) {
+    visit(std::integral_constant<int, 4>{});
+  } else if (padded <= 768) {
+    visit(std::integral_constant<int, 6>{});
+  } else {
+    visit(std::integral_constant<int, 8>{});
+  }
+}
+
+/// How the fixed side's table is stored while rows are solved, and how they are.
+struct StoredTable {
+  Precision precision = Precision::kFp16;
+  int padded = 0;
+  bool exact = false;
+};
+
+/// Rows that are solved by their matrices together.
+struct WideBatch {
+  int first_piece = 0;
+  int pieces = 0;
+  int first_row = 0;
+  int rows = 0;
+  bool has_pieces = false;  ///< some rows are cut
+};
+
+/// What a half-step does with the rows.
+struct WidePlan {
+  DeviceArray<RowTask> products;  ///< whole rows, the longest first
+  int product_count = 0;
+  DeviceArray<RowTask> pieces;  ///< to sum; slots start anew with every batch
+  DeviceArray<RowTask> rows;    ///< to solve from their pieces
+  std::vector<WideBatch> batches;
+  DeviceArray<TileJob> jobs;
+  int job_count = 0;
+  int slots = 0;  ///< of the largest batch; exact rows have two or more, the second for the factor
+};
+
+/// Deals whole rows to the two ways, by what each would cost. `fixed_rows` are the table's.
+[[nodiscard]] WidePlan plan_wide_rows(std::vector<RowTask> rows, Index fixed_rows,
+                                      const StoredTable& fixed, cudaStream_t stream);
+
+void solve_wide_rows(Precision precision, const RowProblem& problem, const WidePlan& plan,
+                     cudaStream_t stream);
+
+/// The tasks are whole rows, the longest first.
+void solve_by_products(Precision precision, const RowProblem& problem, const RowTask* tasks,
+                       int count, cudaStream_t stream);
+
+/// Sums the matrices of the tasks, whole rows or pieces of rows, each into its slot.
+void sum_matrices(Precision precision, const RowProblem& problem, const RowTask* tasks, int count,
+                  const TileJob* jobs, int job_count, cudaStream_t stream);
+
+/// Solves rows from what sum_matrices() left in their slots, as the problem says.
+void solve_by_matrices(const RowProblem& problem, const RowTask* tasks, int count, bool in_pieces,
+                       cudaStream_t stream);
+
+}  // namespace likewise::cuda

@@ -1,0 +1,238 @@
+// SPDX-License-Identifier: Apache-2.0
+/// Rows of wide tables by products: a step of conjugate gradients reads the row's factor rows once,
+/// q = V p and y = V^T (w q) in one pass, in float32 on the plain arithmetic units. A warp brings
+/// some interactions straight to its registers, has all columns of them, and needs no other warp
+/// before the end of the pass. No matrix is formed. What a pass takes is what reading takes.
+#pragma once
+
+#include "backends/cuda/als_rows.h"
+#include "backends/cuda/device/check.h"
+#include "backends/cuda/rows/gradients.cuh"
+#include "backends/cuda/rows/vectors.cuh"
+#include "backends/cuda/wide/stored.cuh"
+#include "backends/cuda/wide/vectors.cuh"
+
+namespace likewise::cuda {
+
+template <class Stored, int kSlices>
+struct WideProducts {
+  using Vectors = BlockVectors<kSlices>;
+  using Lane = typename Vectors::Lane;
+  using Four = typename Stored::Four;  ///< numbers of a slice that a lane reads at once
+  using Total = typename Stored::Total;
+  static constexpr int kColumns = Vectors::kColumns;
+  static constexpr int kWarps = 4;
+  static constexpr int kThreads = 32 * kWarps;
+  static constexpr int kTogether = kSlices <= 4 ? 4 : 2;  ///< interactions on the way at a time
+  static constexpr int kLanes = 32 / kTogether;           ///< that end up with the same q
+  static constexpr int kBlocks = kSlices <= 4 ? 4 : 3;    ///< on a multiprocessor
+  /// Slices that every table of this kernel fills.
+  static constexpr int kFullSlices = kSlices <= 4 ? kSlices - 1 : kSlices == 6 ? 4 : 6;
+
+  struct Memory {
+    float vector[kColumns];
+    float parts[kWarps * kColumns];
+    float sums[2 * Vectors::kWarps];
+    Total totals[2 * kWarps];
+  };
+
+  /// A warp's interactions, and what it reads of their factor rows.
+  struct Place {
+    const unsigned char* table;  ///< this lane's first number of row 0
+    std::size_t pitch;
+    std::uint32_t
+        slice_at[kSlices];  ///< bytes to the lane's numbers; 0 for slices beyond the table
+    int lane;
+    Offset begin;
+    int count;
+  };
+
+  static __device__ __forceinline__ Place place(const RowProblem& problem, const RowTask& task) {
+    Place p;
+    const int warp = static_cast<int>(threadIdx.x) / 32;
+    p.lane = static_cast<int>(threadIdx.x) % 32;
+    p.table = static_cast<const unsigned char*>(problem.table) + p.lane * sizeof(Four);
+    p.pitch = static_cast<std::size_t>(problem.padded) * Stored::kBytes;
+#pragma unroll
+    for (int s = 0; s < kSlices; ++s) {
+      const bool there = s < kFullSlices || s * kSliceColumns + 4 * p.lane < problem.padded;
+      p.slice_at[s] = there ? s * 32 * sizeof(Four) : 0;
+    }
+    const int each = (task.count + kWarps * kTogether - 1) / (kWarps * kTogether) * kTogether;
+    const int first = min(task.count, warp * each);
+    p.begin = task.begin + first;
+    p.count = min(each, task.count - first);
+    return p;
+  }
+
+  /// An interaction: its column, w over the table's scale, and v.
+  struct Entry {
+    Index column = 0;
+    float w = 0.0F;
+    float v = 0.0F;
+  };
+
+  static __device__ __forceinline__ Entry read_entry(const RowProblem& problem, Offset at,
+                                                     float inverse_scale, Total& constant) {
+    const RowWeights& how = problem.weights;
+    const int2 both = __ldg(reinterpret_cast<const int2*>(problem.entries + at));
+    const float value = __int_as_float(both.y);
+    Entry entry{both.x, inverse_scale, 0.0F};
+    if (how.explicit_feedback) {
+      entry.v = value - how.mean - (how.bias == nullptr ? 0.0F : __ldg(how.bias + entry.column));
+      constant += static_cast<Total>(entry.v) * entry.v;
+      return entry;
+    }
+    entry.w = fabsf(value) * inverse_scale;
+    if (value > 0.0F) {
+      entry.v = fmaf(how.slope, value, how.like);
+      constant += entry.v;
+    }
+    return entry;
+  }
+
+  /// The sums of q[] over the lanes: of q[lane / kLanes] in each.
+  static __device__ __forceinline__ float sum_lanes(float (&q)[kTogether], int lane) {
+#pragma unroll
+    for (int count = kTogether / 2, bit = 16; count > 0; count /= 2, bit /= 2) {
+      const bool upper = (lane & bit) != 0;
+#pragma unroll
+      for (int i = 0; i < count; ++i) {
+        const float keep = upper ? q[i + count] : q[i];
+        const float send = upper ? q[i] : q[i + count];
+        q[i] = keep + __shfl_xor_sync(0xffffffffU, send, bit);
+      }
+    }
+#pragma unroll
+    for (int bit = kLanes / 2; bit > 0; bit /= 2) {
+      q[0] += __shfl_xor_sync(0xffffffffU, q[0], bit);
+    }
+    return q[0];
+  }
+
+  /// y += V^T (w V x), or with `start` V^T (w V x - v), over this warp's interactions; both times
+  /// the table's scale. Sets what the lane has of the totals.
+  static __device__ __forceinline__ void pass(const RowProblem& problem, const Place& p, bool start,
+                                              const float (&x)[kSlices][4], float (&y)[kSlices][4],
+                                              RowTotals<Total>& totals) {
+    const float inverse_scale = 1.0F / problem.scale;
+    for (int first = 0; first < p.count; first += 32) {
+      Entry mine;
+      if (first + p.lane < p.count) {
+        mine = read_entry(problem, p.begin + first + p.lane, inverse_scale, totals.constant);
+      }
+      const int here = min(32, p.count - first);
+      for (int at = 0; at < here; at += kTogether) {
+        Four rows[kTogether][kSlices];
+#pragma unroll
+        for (int i = 0; i < kTogether; ++i) {
+          const Index column = __shfl_sync(0xffffffffU, mine.column, at + i);
+          const unsigned char* row = p.table + static_cast<std::size_t>(column) * p.pitch;
+#pragma unroll
+          for (int s = 0; s < kSlices; ++s) {
+            rows[i][s] = __ldg(reinterpret_cast<const Four*>(row + p.slice_at[s]));
+          }
+        }
+        float q[kTogether];
+#pragma unroll
+        for (int i = 0; i < kTogether; ++i) {
+          q[i] = 0.0F;
+#pragma unroll
+          for (int s = 0; s < kSlices; ++s) {
+            const float4 row = Stored::values(rows[i][s]);
+            q[i] = fmaf(row.x, x[s][0], q[i]);
+            q[i] = fmaf(row.y, x[s][1], q[i]);
+            q[i] = fmaf(row.z, x[s][2], q[i]);
+            q[i] = fmaf(row.w, x[s][3], q[i]);
+          }
+        }
+        const int own = at + p.lane / kLanes;
+        float u = sum_lanes(q, p.lane);
+        const float w = __shfl_sync(0xffffffffU, mine.w, own);
+        if (start) {
+          const float v = __shfl_sync(0xffffffffU, mine.v, own);
+          totals.reached += static_cast<Total>(v) * u;
+          u = fmaf(w, u, -v);
+        } else {
+          u *= w;
+        }
+#pragma unroll
+        for (int i = 0; i < kTogether; ++i) {
+          const float weight = __shfl_sync(0xffffffffU, u, i * kLanes);
+#pragma unroll
+          for (int s = 0; s < kSlices; ++s) {
+            const float4 row = Stored::values(rows[i][s]);
+            y[s][0] = fmaf(row.x, weight, y[s][0]);
+            y[s][1] = fmaf(row.y, weight, y[s][1]);
+            y[s][2] = fmaf(row.z, weight, y[s][2]);
+            y[s][3] = fmaf(row.w, weight, y[s][3]);
+          }
+        }
+      }
+    }
+  }
+
+  static __device__ __forceinline__ void run(const RowProblem& problem, const RowTask& task,
+                                             Memory& memory) {
+    const Place p = place(problem, task);
+    const Vectors on{problem.padded, memory.sums};
+    const int warp = static_cast<int>(threadIdx.x) / 32;
+    const float inverse_scale = 1.0F / problem.scale;
+    RowTotals<Total> totals;
+    Lane r;
+#pragma unroll
+    for (int e = 0; e < Vectors::kOwn; ++e) r[e] = 0.0F;
+    solve_row(on, problem, task.row, true, r, totals, [&](const Lane& v, int step, Lane& product) {
+      on.share(memory.vector, v);
+      __syncthreads();
+      float x[kSlices][4];
+      float y[kSlices][4] = {};
+#pragma unroll
+      for (int s = 0; s < kSlices; ++s) {
+        const float4 four =
+            *reinterpret_cast<const float4*>(memory.vector + s * kSliceColumns + 4 * p.lane);
+        x[s][0] = four.x;
+        x[s][1] = four.y;
+        x[s][2] = four.z;
+        x[s][3] = four.w;
+      }
+      RowTotals<Total> mine;
+      pass(problem, p, step < 0, x, y, mine);
+#pragma unroll
+      for (int s = 0; s < kSlices; ++s) {
+        *reinterpret_cast<float4*>(memory.parts + warp * kColumns + s * kSliceColumns +
+                                   4 * p.lane) = make_float4(y[s][0], y[s][1], y[s][2], y[s][3]);
+      }
+      if (step < 0) {
+        const Total constant = warp_sum(mine.constant);
+        const Total reached = warp_sum(p.lane % kLanes == 0 ? mine.reached : Total{0});
+        if (p.lane == 0) {
+          memory.totals[warp] = constant;
+          memory.totals[kWarps + warp] = reached;
+        }
+      }
+      __syncthreads();
+      on.add_up(memory.parts, kWarps, product);
+#pragma unroll
+      for (int e = 0; e < Vectors::kOwn; ++e) product[e] *= inverse_scale;
+      if (step < 0) {
+#pragma unroll
+        for (int i = 0; i < kWarps; ++i) {
+          totals.constant += memory.totals[i];
+          totals.reached += memory.totals[kWarps + i] * inverse_scale;
+        }
+      }
+    });
+  }
+};
+
+template <class Stored, int kSlices>
+__global__ void __launch_bounds__(WideProducts<Stored, kSlices>::kThreads,
+                                  WideProducts<Stored, kSlices>::kBlocks)
+    wide_product_kernel(const __grid_constant__ RowProblem problem, const RowTask* tasks) {
+  using Kernel = WideProducts<Stored, kSlices>;
+  __shared__ __align__(16) typename Kernel::Memory memory;
+  Kernel::run(problem, tasks[blockIdx.x], memory);
+}
+
+}  // namespace likewise::cuda
