@@ -73,11 +73,18 @@ Json data_json(const Interactions& data, const ReadSummary& summary) {
 }
 
 Json model_json(const Model& model) {
-  const bool implicit = model.als.feedback == Feedback::kImplicit;
+  const bool implicit = model.feedback() == Feedback::kImplicit;
   Json out = {{"kind", "model"}, {"algorithm", model.algorithm}};
   out["feedback"] = implicit ? "implicit" : "explicit";
   out.update(matrix_json(model.history));
-  out["factors"] = model.factors.items.cols();
+  if (model.has_neighbours()) {
+    out["similarity"] = kSimilarityNames[static_cast<std::size_t>(model.knn.similarity)];
+    out["prediction"] = kPredictionNames[static_cast<std::size_t>(model.knn.prediction)];
+    out["neighbours"] = model.knn.neighbours;
+    out["neighbours_kept"] = model.neighbours.rows.size();
+  } else {
+    out["factors"] = model.factors.items.cols();
+  }
   if (!model.iterations.empty()) {
     out["regularization"] = model.als.regularization;
     out["regularization_exponent"] = model.als.regularization_exponent;

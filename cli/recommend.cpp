@@ -137,17 +137,13 @@ struct Recommend {
     return short_users;
   }
 
-  /// Somebody who was not trained: factors are solved from the liked items.
+  /// Somebody who was not trained.
   Offset for_likes(const Recommender& recommender, RowWriter& rows) const {
     const Model& model = recommender.model();
     FoldInRow likes{liked_items(model), {}};
     likes.values.assign(likes.columns.size(), value_of_a_like(model));
-    std::vector<Entry> entries;
-    for (const Index item : likes.columns) entries.push_back({0, item, likes.values.front()});
-    const CsrMatrix history = make_csr(1, model.items.size(), entries);
-    const auto folded = recommender.fold_in(Side::kUsers, std::span(&likes, 1));
-    const TopKResult top = recommender.recommend(folded.factors.view(), history.view(), options(),
-                                                 Progress::stop_control(), folded.bias.span());
+    const TopKResult top =
+        recommender.recommend_new(std::span(&likes, 1), options(), Progress::stop_control());
     write(recommender, "likes", top, 0, likes, rows);
     return top.counts[0] < n ? 1 : 0;
   }
@@ -155,7 +151,7 @@ struct Recommend {
   /// For ratings the highest one: a 1 would say the opposite.
   static float value_of_a_like(const Model& model) {
     const Array<float>& values = model.history.values;
-    const bool counts = model.als.feedback == Feedback::kImplicit || values.empty();
+    const bool counts = model.feedback() == Feedback::kImplicit || values.empty();
     return counts ? 1.0F : *std::max_element(values.begin(), values.end());
   }
 

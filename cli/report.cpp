@@ -115,7 +115,7 @@ const char* solver_name(AlsSolverKind solver) {
 
 Facts parameters_of(const Model& model) {
   const AlsParams& p = model.als;
-  const bool implicit = p.feedback == Feedback::kImplicit;
+  const bool implicit = model.feedback() == Feedback::kImplicit;
   Facts facts = {{"algorithm", model.algorithm}, {"feedback", implicit ? "implicit" : "explicit"}};
   if (model.algorithm == "als") {
     facts.insert(facts.end(),
@@ -134,6 +134,13 @@ Facts parameters_of(const Model& model) {
     facts.emplace_back("solver", solver_name(p.solver));
     facts.emplace_back("seed", fmt::format("{}", p.seed));
   }
+  if (model.has_neighbours()) {
+    const NeighbourParams& knn = model.knn;
+    facts.emplace_back("similarity", kSimilarityNames[static_cast<std::size_t>(knn.similarity)]);
+    facts.emplace_back("prediction", kPredictionNames[static_cast<std::size_t>(knn.prediction)]);
+    facts.emplace_back("neighbours", fmt::format("{}", knn.neighbours));
+    facts.emplace_back("min support", fmt::format("{}", knn.min_support));
+  }
   facts.emplace_back("device", model.provenance.device);
   facts.emplace_back("created", model.provenance.created);
   facts.emplace_back("likewise", kVersion);
@@ -149,6 +156,9 @@ Facts figures_of(const Model& model) {
                  {"of all pairs", fmt::format("{:.3g} %", 100 * density)}};
   if (model.factors.items.cols() > 0) {
     facts.emplace_back("factors", fmt::format("{}", model.factors.items.cols()));
+  }
+  if (model.has_neighbours()) {
+    facts.emplace_back("neighbours kept", with_commas(model.neighbours.rows.size()));
   }
   return facts;
 }

@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
+#include "neighbour_options.h"
 #include "options.h"
 #include "report.h"
 #include "rows.h"
@@ -33,21 +34,31 @@ struct Train {
   std::string report;
   bool json = false;
   TrainingOptions training;
+  NeighbourOptions neighbourhood;
   ReadOptions reading;
   Common common;
 
+  [[nodiscard]] bool compares() const { return algorithm == "item-knn" || algorithm == "user-knn"; }
+
   void run() const {
+    check_options();
     for (const std::string& path : {output, report, checkpointing.path}) check_output_folder(path);
     Progress progress(common.quiet);
     std::shared_ptr<Model> earlier;
     if (!resume.empty()) earlier = std::make_shared<Model>(load_model(resume));
     const AlsParams params = earlier ? training.resumed(earlier->als) : training.params();
     const auto backend = open_device(common, progress);
+    NeighbourParams knn;
+    if (compares()) {
+      knn = neighbourhood.params(training.feedback(),
+                                 algorithm == "item-knn" ? Side::kItems : Side::kUsers);
+    }
     if (algorithm == "als") check_can_train(*backend, params);
     Interactions data = read_with_report(ratings, reading, progress);
     if (earlier) require_same_ids(*earlier, data);
     const auto model =
         start_model(std::move(data), algorithm, params, base_name(ratings), *backend);
+    model->knn = knn;
     const std::string stop_reason = learn(model, earlier.get(), backend, progress);
     progress.stage("save");
     save_model(*model, output);
@@ -59,12 +70,31 @@ struct Train {
     tell(*model, stop_reason, progress);
   }
 
+  /// An option that would do nothing is a mistake.
+  void check_options() const {
+    const auto refuse = [&](bool given, const char* options, const char* owner) {
+      if (!given) return;
+      throw Error(ErrorKind::kInvalidArgument,
+                  fmt::format("{} need --algorithm {}, not {}", options, owner, algorithm));
+    };
+    refuse(!compares() && neighbourhood.given(), "options of neighbourhoods",
+           "item-knn or user-knn");
+    refuse(compares() && training.given(), "options of factors", "als");
+    refuse(compares() && !(validation.empty() && checkpointing.path.empty() && resume.empty()),
+           "--validation, --checkpoint and --resume", "als");
+  }
+
   /// Returns why training stopped; empty for algorithms that do not iterate.
   std::string learn(const std::shared_ptr<Model>& model, const Model* earlier,
                     const std::shared_ptr<const Backend>& backend, Progress& progress) const {
     if (algorithm == "popular") {
       progress.stage("train");
       train_popular_model(*model);
+      return "";
+    }
+    if (compares()) {
+      progress.stage("train");
+      train_neighbour_model(*model, *backend, progress);
       return "";
     }
     std::optional<ValidationData> held_out;
@@ -169,9 +199,14 @@ Run add_train(CLI::App& app) {
   app.add_option("-o,--output", verb->output, "The model file to write")
       ->type_name("MODEL")
       ->required();
-  add_choice<std::string>(app, "--algorithm", {{"als", "als"}, {"popular", "popular"}},
-                          verb->algorithm, "Matrix factorisation, or the popularity baseline");
+  add_choice<std::string>(
+      app, "--algorithm",
+      {{"als", "als"}, {"item-knn", "item-knn"}, {"user-knn", "user-knn"}, {"popular", "popular"}},
+      verb->algorithm,
+      "Matrix factorisation, nearest items, nearest users, or the popularity "
+      "baseline");
   verb->training.add(app);
+  verb->neighbourhood.add(app);
   add_device_options(app, verb->common);
   add_keeping_options(app, *verb);
   add_reading_options(app, verb->reading);
@@ -179,6 +214,7 @@ Run add_train(CLI::App& app) {
       "Examples:\n"
       "  likewise train plays.csv -o model.safetensors --factors 128 --alpha 10\n"
       "  likewise train ratings.csv -o model.safetensors --feedback explicit --report report.html\n"
+      "  likewise train plays.csv -o model.safetensors --algorithm item-knn --similarity bm25\n"
       "  likewise train parts/train.csv -o model.safetensors --validation parts/test.csv \\\n"
       "      --iterations 50 --patience 3 --checkpoint state.safetensors");
   return on_threads(verb);

@@ -108,6 +108,13 @@ std::string train_als_model(const std::shared_ptr<Model>& model,
   return result.stop_reason;
 }
 
+void train_neighbour_model(Model& model, const Backend& backend, Progress& progress) {
+  NeighbourResult result =
+      train_neighbours(model.history.view(), model.knn, backend, progress.control());
+  model.factors = std::move(result.baselines);
+  model.neighbours = std::move(result.neighbours);
+}
+
 void train_popular_model(Model& model) {
   model.factors = train_popularity(model.history.view(), model.als.feedback);
 }

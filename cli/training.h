@@ -44,6 +44,9 @@ std::string train_als_model(const std::shared_ptr<Model>& model,
                             const std::optional<ValidationData>& validation, const Model* resume,
                             const Checkpointing& checkpointing, Progress& progress);
 
+/// Finds the neighbours of the rows that the model's algorithm compares.
+void train_neighbour_model(Model& model, const Backend& backend, Progress& progress);
+
 /// Fills in the popularity baseline.
 void train_popular_model(Model& model);
 

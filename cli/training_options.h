@@ -17,6 +17,10 @@ class TrainingOptions {
   /// Declares --feedback, --factors, ... Keeps a reference to this object.
   void add(CLI::App& app);
 
+  [[nodiscard]] Feedback feedback() const { return feedback_; }
+  /// Whether an option was given that only factors have a use for.
+  [[nodiscard]] bool given() const { return !changes_.empty(); }
+
   /// The given options over the defaults of the chosen kind of feedback; validated.
   [[nodiscard]] AlsParams params() const;
   /// The given options over the parameters of a model to resume; validated. Throws

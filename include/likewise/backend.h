@@ -19,6 +19,9 @@
 namespace likewise {
 
 struct AlsParams;
+struct Neighbours;
+class SimilarityProblem;
+struct WeightedRows;
 
 /// One ALS training under way. Made with the matrix and the first factors, which it owns from then
 /// on.
@@ -67,6 +70,19 @@ class Scorer {
   virtual void score_all(const MatrixView& queries, float* out) const = 0;
 };
 
+/// Compares the rows of a similarity problem (src/algorithms/similarity.h) with each other and with
+/// rows from outside. Thread-safe after construction. Never holds rows x rows numbers.
+class NeighbourSearch {
+ public:
+  virtual ~NeighbourSearch() = default;
+  /// The k nearest of every row (k may exceed the number of rows).
+  [[nodiscard]] virtual Neighbours find(Index k, const RunControl& control) const = 0;
+  /// How similar every row of the problem is to each of `queries`, which may be outside rows:
+  /// `out` is queries x rows, row-major without padding; 0 where two are no neighbours. A row of
+  /// the problem that is asked about meets itself like any other.
+  virtual void similarities(const WeightedRows& queries, float* out) const = 0;
+};
+
 /// A device that can do every job.
 class Backend {
  public:
@@ -82,6 +98,9 @@ class Backend {
   /// `items` (items x factors) and `item_bias` (empty or one per item) must outlive the scorer.
   [[nodiscard]] virtual std::unique_ptr<Scorer> make_scorer(
       const MatrixView& items, std::span<const float> item_bias) const = 0;
+  /// `problem` must outlive the search.
+  [[nodiscard]] virtual std::unique_ptr<NeighbourSearch> make_neighbour_search(
+      const SimilarityProblem& problem) const = 0;
 };
 
 /// Opens "auto", "cpu", "reference", "cuda" (the first card that can be used) or "cuda:N" (card

@@ -9,6 +9,7 @@
 #include "likewise/evaluation.h"
 #include "likewise/interactions.h"
 #include "likewise/model.h"
+#include "likewise/neighbourhood.h"
 #include "likewise/popularity.h"
 #include "likewise/read.h"
 #include "likewise/recommender.h"

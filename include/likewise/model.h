@@ -12,6 +12,7 @@
 #include "likewise/factors.h"
 #include "likewise/id_map.h"
 #include "likewise/interactions.h"
+#include "likewise/neighbourhood.h"
 
 namespace likewise {
 
@@ -24,16 +25,29 @@ struct Provenance {
 };
 
 struct Model {
-  std::string algorithm;  ///< "als" or "popular"
+  std::string algorithm;  ///< "als", "popular", "item-knn" or "user-knn"
   IdMap users;
   IdMap items;
-  Factors factors;
+  Factors factors;          ///< of "item-knn" and "user-knn": the baselines
+  Neighbours neighbours{};  ///< "item-knn": of every item; "user-knn": of every user
   /// What each user did (users x items): for the seen filter, explanations and fold-in.
   CsrMatrix history;
-  AlsParams als;  ///< meaningful for "als"; for "popular" only `feedback`
+  AlsParams als;          ///< meaningful for "als"; for "popular" only `feedback`
+  NeighbourParams knn{};  ///< meaningful for "item-knn" and "user-knn"
   std::vector<AlsIteration> iterations;
   int best_iteration = 0;
   Provenance provenance;
+
+  /// "item-knn" or "user-knn".
+  [[nodiscard]] bool has_neighbours() const {
+    return algorithm == "item-knn" || algorithm == "user-knn";
+  }
+  [[nodiscard]] Feedback feedback() const { return has_neighbours() ? knn.feedback : als.feedback; }
+  /// Whether scores are predicted values, and not only good for ranking.
+  [[nodiscard]] bool predicts_ratings() const {
+    if (has_neighbours()) return knn.prediction != Prediction::kSum;
+    return algorithm == "als" && als.feedback == Feedback::kExplicit;
+  }
 
   /// Throws Error(kBadData) when sizes of maps, factors, biases and history do not fit together or
   /// a number is not finite.

@@ -18,6 +18,8 @@ struct RecommendOptions {
   bool include_seen = false;       ///< also items of the user's history
   std::span<const Index> allow{};  ///< if not empty: only these items
   std::span<const Index> deny{};   ///< never these items
+  /// Not null: row q lists what query q has seen, in place of the user's history.
+  const CsrView* seen = nullptr;
 };
 
 enum class SimilarityMetric { kCosine, kDot };
@@ -61,14 +63,22 @@ class Recommender {
   [[nodiscard]] TopKResult recommend(std::span<const Index> users, const RecommendOptions& options,
                                      const RunControl& control = {}) const;
   /// The same for users given by their factors (fold-in); `history` row q holds what query q must
-  /// not get unless include_seen (rows == 0: nothing). `user_bias` is empty or one per user.
+  /// not get unless include_seen (rows == 0: nothing). `user_bias` is empty or one per user. Only
+  /// for models with factors.
   [[nodiscard]] TopKResult recommend(const MatrixView& user_factors, const CsrView& history,
                                      const RecommendOptions& options,
                                      const RunControl& control = {},
                                      std::span<const float> user_bias = {}) const;
 
+  /// The same for users who were not trained, each given by what it likes.
+  [[nodiscard]] TopKResult recommend_new(std::span<const FoldInRow> users,
+                                         const RecommendOptions& options,
+                                         const RunControl& control = {}) const;
+
   /// The n rows of `side` most similar to each of `rows` (itself excluded). The cosine with a row
-  /// of zeros is 0. Throws Error(kInvalidArgument) for a model without factors (popularity).
+  /// of zeros is 0. A neighbourhood model gives the neighbours it keeps, by its own similarity.
+  /// Throws Error(kInvalidArgument) for a model that has neither (popularity, or the other side of
+  /// neighbours).
   [[nodiscard]] TopKResult similar(Side side, std::span<const Index> rows, Index n,
                                    SimilarityMetric metric, const RunControl& control = {}) const;
 
@@ -76,6 +86,10 @@ class Recommender {
   /// that side (an explicit model then falls back to mean and the other bias).
   [[nodiscard]] std::vector<float> predict(std::span<const Index> users,
                                            std::span<const Index> items) const;
+
+  /// The scores that users who were not trained would give `items`: out is users x items.
+  [[nodiscard]] std::vector<float> predict_new(std::span<const FoldInRow> users,
+                                               std::span<const Index> items) const;
 
   /// Every score of a few users: out is users.size() x items, row-major without padding.
   void score_all(std::span<const Index> users, float* out) const;

@@ -47,14 +47,13 @@ FoldInSolver::FoldInSolver(const Factors& factors, const AlsParams& params, Side
   }
 }
 
-void FoldInSolver::check(const FoldInRow& row) const {
-  const char* what = other(side_) == Side::kItems ? "item" : "user";
+void check_fold_in_row(const FoldInRow& row, Index columns, const char* what) {
   if (!row.values.empty() && row.values.size() != row.columns.size()) {
     refuse(fmt::format("{} values for {} {}s", row.values.size(), row.columns.size(), what));
   }
   for (const Index column : row.columns) {
-    if (column < 0 || column >= other_.rows()) {
-      refuse(fmt::format("{} {} is outside [0, {})", what, column, other_.rows()));
+    if (column < 0 || column >= columns) {
+      refuse(fmt::format("{} {} is outside [0, {})", what, column, columns));
     }
   }
   for (const float value : row.values) {

@@ -28,6 +28,10 @@ class RowSystem {
   Index width_;
 };
 
+/// Throws Error(kInvalidArgument) naming what is wrong with a row over `columns` columns, each of
+/// them a `what`.
+void check_fold_in_row(const FoldInRow& row, Index columns, const char* what);
+
 /// Rows of `side` against the factors of the other side. Thread-safe after construction.
 class FoldInSolver {
  public:
@@ -42,7 +46,9 @@ class FoldInSolver {
   [[nodiscard]] Explanation explain(const FoldInRow& row, Index item) const;
 
   /// Throws Error(kInvalidArgument) naming what is wrong with a row.
-  void check(const FoldInRow& row) const;
+  void check(const FoldInRow& row) const {
+    check_fold_in_row(row, other_.rows(), other(side_) == Side::kItems ? "item" : "user");
+  }
 
  private:
   [[nodiscard]] RowSystem system(const FoldInRow& row) const;

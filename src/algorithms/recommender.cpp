@@ -3,14 +3,14 @@
 
 #include <algorithm>
 #include <array>
-#include <mutex>
 #include <numeric>
 
 #include <fmt/format.h>
-#include <tbb/task_arena.h>
 
 #include "algorithms/batches.h"
 #include "algorithms/fold_in.h"
+#include "algorithms/lazy.h"
+#include "algorithms/neighbour_recommender.h"
 #include "algorithms/similar.h"
 #include "core/parallel.h"
 
@@ -48,23 +48,6 @@ void check_model(const Factors& factors) {
                       factors.items.cols(), factors.user_bias.size(), factors.item_bias.size()));
 }
 
-/// A value made once, by whoever needs it first. The maker's exception leaves it unmade. Isolated:
-/// while the maker waits for its own parallel loop, its thread must not pick up a task of the
-/// caller that wants this very value.
-template <class T>
-class Lazy {
- public:
-  template <class Make>
-  const T& get(const Make& make) {
-    std::call_once(once_, [&] { tbb::this_task_arena::isolate([&] { value_ = make(); }); });
-    return *value_;
-  }
-
- private:
-  std::once_flag once_;
-  std::unique_ptr<T> value_;
-};
-
 /// Adds constant(query) to the scores of every query.
 template <class Constant>
 void add_constants(TopKResult& result, const Constant& constant) {
@@ -75,6 +58,38 @@ void add_constants(TopKResult& result, const Constant& constant) {
       result.scores[e] = static_cast<float>(c + double{result.scores[e]});
     }
   }
+}
+
+/// Items rising, values never empty; throws as fold_in does for a row that does not fit.
+[[nodiscard]] std::vector<FoldInRow> sorted_rows(std::span<const FoldInRow> rows, Index items) {
+  std::vector<FoldInRow> result;
+  for (const FoldInRow& row : rows) {
+    check_fold_in_row(row, items, "item");
+    std::vector<std::size_t> order(row.columns.size());
+    std::iota(order.begin(), order.end(), std::size_t{0});
+    std::ranges::sort(order, {}, [&](std::size_t e) { return row.columns[e]; });
+    FoldInRow sorted;
+    for (const std::size_t e : order) {
+      sorted.columns.push_back(row.columns[e]);
+      sorted.values.push_back(row.values.empty() ? 1.0F : row.values[e]);
+    }
+    result.push_back(std::move(sorted));
+  }
+  return result;
+}
+
+[[nodiscard]] CsrMatrix seen_rows(std::span<const FoldInRow> rows, Index items) {
+  std::vector<Entry> entries;
+  for (std::size_t u = 0; u < rows.size(); ++u) {
+    for (const Index item : rows[u].columns) entries.push_back({static_cast<Index>(u), item, 1.0F});
+  }
+  return make_csr(static_cast<Index>(rows.size()), items, entries);
+}
+
+[[nodiscard]] std::vector<AskedUser> asked_of(std::span<const FoldInRow> rows) {
+  std::vector<AskedUser> users;
+  for (const FoldInRow& row : rows) users.push_back({-1, row.columns, row.values});
+  return users;
 }
 
 constexpr std::size_t number(Side side) { return side == Side::kUsers ? 0 : 1; }
@@ -90,6 +105,7 @@ struct Recommender::State {
   Lazy<Scorer> item_scorer;
   std::array<std::array<Lazy<SimilarRows>, 2>, 2> similar_rows;
   std::array<Lazy<FoldInSolver>, 2> fold_in_solvers;
+  std::unique_ptr<NeighbourRecommender> neighbours;  ///< null: the model has factors
 
   [[nodiscard]] const Factors& factors() const { return model->factors; }
 
@@ -113,6 +129,11 @@ struct Recommender::State {
             fmt::format("{} needs a model with factors; this one ({}) has none: train with "
                         "--algorithm als",
                         what, model->algorithm));
+  }
+  [[nodiscard]] std::vector<AskedUser> asked(std::span<const Index> users) const {
+    std::vector<AskedUser> result;
+    for (const Index user : users) result.push_back(neighbours->user(user));
+    return result;
   }
   [[nodiscard]] double user_constant(Index user) const {
     const Array<float>& bias = factors().user_bias;
@@ -155,6 +176,9 @@ Recommender::Recommender(std::shared_ptr<const Model> model, std::shared_ptr<con
   check_history(model->history.view(), model->factors);
   state_->model = std::move(model);
   state_->backend = std::move(backend);
+  if (state_->model->has_neighbours()) {
+    state_->neighbours = std::make_unique<NeighbourRecommender>(*state_->model, *state_->backend);
+  }
 }
 
 Recommender::~Recommender() = default;
@@ -166,15 +190,29 @@ TopKResult Recommender::recommend(std::span<const Index> users, const RecommendO
   const Factors& factors = state_->factors();
   require(options.n >= 1, fmt::format("n must be 1 or more, not {}", options.n));
   check_rows(users, 0, factors.users.rows(), "user");
+  require(options.seen == nullptr || options.seen->rows == static_cast<Index>(users.size()),
+          "seen has other rows than there are users");
   const CsrView history = state_->model->history.view();
-  const bool filter_seen = !options.include_seen && history.rows > 0;
   const std::vector<std::uint8_t> allowed = state_->mask(options);
+  const auto seen_by = [&](std::span<const Index> batch) {
+    if (options.include_seen) return CsrMatrix();
+    if (options.seen == nullptr)
+      return history.rows > 0 ? gather_rows(history, batch) : CsrMatrix();
+    std::vector<Index> queries(batch.size());
+    std::iota(queries.begin(), queries.end(), static_cast<Index>(batch.data() - users.data()));
+    return gather_rows(*options.seen, queries);
+  };
   const auto answer = [&](std::span<const Index> batch, const RunControl& part) {
+    const CsrMatrix seen = seen_by(batch);
+    if (state_->neighbours) {
+      return state_->neighbours->recommend(state_->asked(batch), seen.view(), allowed, options.n,
+                                           part);
+    }
     const Matrix queries = gather_rows(factors.users.view(), batch);
-    const CsrMatrix seen = filter_seen ? gather_rows(history, batch) : CsrMatrix();
     return state_->scorer().top_k(queries.view(), options.n, {seen.view(), allowed}, part);
   };
   TopKResult result = in_batches(users, std::min(options.n, factors.items.rows()), control, answer);
+  if (state_->neighbours) return result;
   add_constants(
       result, [&](Offset q) { return state_->user_constant(users[static_cast<std::size_t>(q)]); });
   return result;
@@ -196,10 +234,26 @@ TopKResult Recommender::recommend(const MatrixView& user_factors, const CsrView&
   return result;
 }
 
+TopKResult Recommender::recommend_new(std::span<const FoldInRow> users,
+                                      const RecommendOptions& options,
+                                      const RunControl& control) const {
+  require(options.n >= 1, fmt::format("n must be 1 or more, not {}", options.n));
+  const std::vector<FoldInRow> sorted = sorted_rows(users, state_->factors().items.rows());
+  const CsrMatrix history = seen_rows(sorted, state_->factors().items.rows());
+  if (state_->neighbours) {
+    const CsrView seen = options.include_seen ? CsrView{} : history.view();
+    return state_->neighbours->recommend(asked_of(sorted), seen, state_->mask(options), options.n,
+                                         control);
+  }
+  const FoldedIn folded = fold_in(Side::kUsers, sorted);
+  return recommend(folded.factors.view(), history.view(), options, control, folded.bias.span());
+}
+
 TopKResult Recommender::similar(Side side, std::span<const Index> rows, Index n,
                                 SimilarityMetric metric, const RunControl& control) const {
   require(n >= 1, fmt::format("n must be 1 or more, not {}", n));
   check_rows(rows, 0, state_->factors().side(side).rows(), side == Side::kUsers ? "user" : "item");
+  if (state_->neighbours) return state_->neighbours->similar(side, rows, n);
   return state_->similar(side, metric).find(rows, n, control);
 }
 
@@ -210,6 +264,7 @@ std::vector<float> Recommender::predict(std::span<const Index> users,
       fmt::format("predict needs pairs, not {} users and {} items", users.size(), items.size()));
   check_rows(users, -1, state_->factors().users.rows(), "user");
   check_rows(items, -1, state_->factors().items.rows(), "item");
+  if (state_->neighbours) return state_->neighbours->predict(users, items);
   std::vector<float> scores(users.size());
   parallel_for(static_cast<Offset>(scores.size()), 1024, [&](Offset i) {
     const auto pair = static_cast<std::size_t>(i);
@@ -218,9 +273,38 @@ std::vector<float> Recommender::predict(std::span<const Index> users,
   return scores;
 }
 
+std::vector<float> Recommender::predict_new(std::span<const FoldInRow> users,
+                                            std::span<const Index> items) const {
+  const Index catalogue = state_->factors().items.rows();
+  check_rows(items, 0, catalogue, "item");
+  const std::vector<FoldInRow> sorted = sorted_rows(users, catalogue);
+  std::vector<float> scores(users.size() * static_cast<std::size_t>(catalogue));
+  if (state_->neighbours) {
+    state_->neighbours->score_all(asked_of(sorted), scores.data());
+  } else {
+    const FoldedIn folded = fold_in(Side::kUsers, sorted);
+    state_->scorer().score_all(folded.factors.view(), scores.data());
+    for (std::size_t at = 0; at < scores.size(); ++at) {
+      const auto user = static_cast<Offset>(at / static_cast<std::size_t>(catalogue));
+      const double bias = folded.bias.empty() ? 0.0 : double{folded.bias[user]};
+      scores[at] =
+          static_cast<float>(double{state_->factors().global_mean} + bias + double{scores[at]});
+    }
+  }
+  std::vector<float> wanted;
+  for (std::size_t u = 0; u < users.size(); ++u) {
+    for (const Index item : items) {
+      wanted.push_back(
+          scores[u * static_cast<std::size_t>(catalogue) + static_cast<std::size_t>(item)]);
+    }
+  }
+  return wanted;
+}
+
 void Recommender::score_all(std::span<const Index> users, float* out) const {
   const Factors& factors = state_->factors();
   check_rows(users, 0, factors.users.rows(), "user");
+  if (state_->neighbours) return state_->neighbours->score_all(state_->asked(users), out);
   const Matrix queries = gather_rows(factors.users.view(), users);
   state_->scorer().score_all(queries.view(), out);
   for (const Index user : users) {
@@ -248,6 +332,12 @@ Recommender::FoldedIn Recommender::fold_in(Side side, std::span<const FoldInRow>
 }
 
 Explanation Recommender::explain(const FoldInRow& user_history, Index item) const {
+  if (state_->neighbours) {
+    const std::vector<FoldInRow> sorted =
+        sorted_rows(std::span(&user_history, 1), state_->factors().items.rows());
+    check_rows(std::span(&item, 1), 0, state_->factors().items.rows(), "item");
+    return state_->neighbours->explain(asked_of(sorted).front(), item);
+  }
   const FoldInSolver& solver = state_->fold_in(Side::kUsers, "an explanation");
   solver.check(user_history);
   check_rows(std::span(&item, 1), 0, state_->factors().items.rows(), "item");

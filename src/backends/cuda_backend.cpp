@@ -32,7 +32,7 @@ constexpr int kOldestMajor = 8;
                      problem.empty() ? "" : ": ", problem);
 }
 
-/// Trains on a card. Lists are made on the CPU.
+/// Trains ALS on a card. Lists are made, and neighbours found, on the CPU.
 class CudaBackend final : public Backend {
  public:
   CudaBackend(const CudaPlugin& plugin, int device, const CudaCard& card)
@@ -57,6 +57,10 @@ class CudaBackend final : public Backend {
   [[nodiscard]] std::unique_ptr<Scorer> make_scorer(
       const MatrixView& items, std::span<const float> item_bias) const override {
     return make_cpu_scorer(items, item_bias);
+  }
+  [[nodiscard]] std::unique_ptr<NeighbourSearch> make_neighbour_search(
+      const SimilarityProblem& problem) const override {
+    return make_cpu_neighbour_search(problem);
   }
 
  private:

@@ -38,6 +38,10 @@ class ReferenceBackend final : public Backend {
       const MatrixView& items, std::span<const float> item_bias) const override {
     return make_reference_scorer(items, item_bias);
   }
+  [[nodiscard]] std::unique_ptr<NeighbourSearch> make_neighbour_search(
+      const SimilarityProblem& problem) const override {
+    return make_reference_neighbour_search(problem);
+  }
 };
 
 class CpuBackend final : public Backend {
@@ -56,6 +60,10 @@ class CpuBackend final : public Backend {
   [[nodiscard]] std::unique_ptr<Scorer> make_scorer(
       const MatrixView& items, std::span<const float> item_bias) const override {
     return make_cpu_scorer(items, item_bias);
+  }
+  [[nodiscard]] std::unique_ptr<NeighbourSearch> make_neighbour_search(
+      const SimilarityProblem& problem) const override {
+    return make_cpu_neighbour_search(problem);
   }
 };
 

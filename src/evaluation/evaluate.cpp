@@ -36,7 +36,7 @@ struct Task {
 };
 
 std::vector<std::string> default_metrics(const Model& model, bool has_history) {
-  if (model.algorithm == "als" && model.als.feedback == Feedback::kExplicit) return {"rmse", "mae"};
+  if (model.predicts_ratings()) return {"rmse", "mae"};
   std::vector<std::string> names;
   for (const MetricInfo& metric : all_metrics()) {
     const bool of_lists = metric.kind == MetricKind::kList || metric.kind == MetricKind::kCoverage;
@@ -77,9 +77,10 @@ TopKResult rank(const Task& task, std::span<const Index> users, Index n) {
   options.n = n;
   const RunControl quiet{task.control.cancel, {}};  // progress counts users of the whole evaluation
   if (task.seen.rows == 0) return task.recommender.recommend(users, options, quiet);
-  const Matrix factors = gather_rows(task.model().factors.users.view(), users);
   const CsrMatrix history = gather_rows(task.seen, users);
-  return task.recommender.recommend(factors.view(), history.view(), options, quiet);
+  const CsrView seen = history.view();
+  options.seen = &seen;
+  return task.recommender.recommend(users, options, quiet);
 }
 
 /// Calls body(first, users) for the evaluated users in batches that bound the memory of answers and
@@ -103,7 +104,7 @@ void evaluate_lists(const Task& task, const Relevance& relevance, bool per_user,
   const Model& model = task.model();
   const Index n = std::min(task.plan.longest(), model.items.size());
   Factors shares;
-  if (task.plan.popularity) shares = train_popularity(task.excluded, model.als.feedback);
+  if (task.plan.popularity) shares = train_popularity(task.excluded, model.feedback());
   ListEvaluation lists(task.plan, relevance, shares.item_bias.span(), model.items.size(), per_user);
   const Offset numbers = n + static_cast<Offset>(task.plan.columns.size());
   for_batches(task, relevance, numbers, "evaluate",

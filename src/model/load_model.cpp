@@ -131,6 +131,12 @@ CsrMatrix load_history(const Loader& load, Index users, Index items) {
           load.array<float>("history.values", Type::kF32)};
 }
 
+Neighbours load_neighbours(const Loader& load) {
+  return {load.array<Offset>("neighbours.offsets", Type::kI64),
+          load.array<Index>("neighbours.rows", Type::kI32),
+          load.array<float>("neighbours.similarities", Type::kF32)};
+}
+
 void check_sum(const Document& document, std::span<const std::byte> file) {
   const std::string& stated = require(document.metadata, kChecksumKey);
   if (stated.size() != kNoChecksum.size()) {
@@ -176,6 +182,7 @@ Model model_from_bytes(const std::shared_ptr<void>& owner, std::span<std::byte> 
   model.factors.item_bias = load.bias("item_bias");
   model.users = load_ids(load, "user", model.factors.users);
   model.items = load_ids(load, "item", model.factors.items);
+  if (model.has_neighbours()) model.neighbours = load_neighbours(load);
   model.history = load_history(load, model.users.size(), model.items.size());
   model.validate();
   return model;

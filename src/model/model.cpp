@@ -25,13 +25,17 @@ struct Rule {
   bool has_factors;  ///< `als.factors` columns; otherwise none
   bool needs_item_bias;
 };
-constexpr Rule kRules[] = {{"als", true, false}, {"popular", false, true}};
+constexpr Rule kRules[] = {{"als", true, false},
+                           {"popular", false, true},
+                           {"item-knn", false, false},
+                           {"user-knn", false, false}};
 
 const Rule& rule_of(const std::string& algorithm) {
   for (const Rule& rule : kRules) {
     if (rule.algorithm == algorithm) return rule;
   }
-  fail(fmt::format("unknown algorithm '{}': this version knows als and popular", algorithm));
+  fail(fmt::format("unknown algorithm '{}': this version knows als, popular, item-knn and user-knn",
+                   algorithm));
 }
 
 /// NaN or infinity. By bits, so that the loop over a row is plain integer work.
@@ -100,6 +104,40 @@ void check_history(const Model& model) {
   validate(h.view(), "history");
 }
 
+/// Sizes first, as with the history.
+void check_neighbours(const Model& model) {
+  const Neighbours& lists = model.neighbours;
+  const Index rows = model.knn.side == Side::kUsers ? model.users.size() : model.items.size();
+  if ((model.knn.side == Side::kUsers) != (model.algorithm == "user-knn")) {
+    fail(fmt::format("parameters: side is {} in a model of {}", side_name(model.knn.side),
+                     model.algorithm));
+  }
+  if (!(rows == 0 && lists.offsets.empty()) && lists.offsets.size() != Offset{rows} + 1) {
+    fail(fmt::format("neighbours.offsets has {} numbers for {} rows", lists.offsets.size(), rows));
+  }
+  const Offset last = lists.offsets.empty() ? 0 : lists.offsets[rows];
+  if (last != lists.rows.size() || last != lists.similarities.size()) {
+    fail(fmt::format("neighbours.offsets ends at {}, but there are {} rows and {} similarities",
+                     last, lists.rows.size(), lists.similarities.size()));
+  }
+  if (rows > 0 && lists.offsets[0] != 0) fail("neighbours.offsets does not start at 0");
+  for (Index row = 0; row < rows; ++row) {
+    if (lists.offsets[row + 1] < lists.offsets[row]) {
+      fail(fmt::format("neighbours.offsets falls after row {}", row));
+    }
+  }
+  for (Index row = 0; row < rows; ++row) {
+    for (const Index near : lists.rows_of(row)) {
+      if (near >= 0 && near < rows && near != row) continue;
+      fail(fmt::format("neighbours: row {} cannot have neighbour {}", row, near));
+    }
+    for (const float similarity : lists.similarities_of(row)) {
+      if (std::isfinite(similarity)) continue;
+      fail(fmt::format("neighbours: a similarity of row {} is not finite", row));
+    }
+  }
+}
+
 void check_iterations(std::span<const AlsIteration> iterations, int best_iteration) {
   int last = 0;
   for (const AlsIteration& report : iterations) {
@@ -113,7 +151,8 @@ void check_iterations(std::span<const AlsIteration> iterations, int best_iterati
   }
 }
 
-void check_params(const AlsParams& params) {
+template <class Params>
+void check_params(const Params& params) {
   try {
     params.validate();
   } catch (const Error& fault) {
@@ -156,6 +195,7 @@ void validate_parts(const Model& model, const Factors& factors,
                     std::span<const AlsIteration> iterations, int best_iteration) {
   const Rule& rule = rule_of(model.algorithm);
   if (rule.has_factors) check_params(model.als);
+  if (model.has_neighbours()) check_params(model.knn);
   const Index width = rule.has_factors ? model.als.factors : 0;
   check_factors("user_factors", factors.users, model.users, width);
   check_factors("item_factors", factors.items, model.items, width);
@@ -163,6 +203,7 @@ void validate_parts(const Model& model, const Factors& factors,
   check_bias("item_bias", factors.item_bias, model.items, rule.needs_item_bias);
   if (!std::isfinite(factors.global_mean)) fail("global_mean is not finite");
   check_history(model);
+  if (model.has_neighbours()) check_neighbours(model);
   check_iterations(iterations, best_iteration);
 }
 

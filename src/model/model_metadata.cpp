@@ -13,6 +13,7 @@
 #include "likewise/error.h"
 #include "likewise/version.h"
 #include "model/als_params_json.h"
+#include "model/neighbour_params_json.h"
 #include "model/strict_json.h"
 
 namespace likewise {
@@ -104,7 +105,9 @@ Metadata encode_metadata(const Model& model, float global_mean,
   return {{"format", kModelFormat},
           {"format_version", std::to_string(kModelFormatVersion)},
           {"algorithm", model.algorithm},
-          {"parameters", encode_als_params(model.als).dump()},
+          {"parameters", (model.has_neighbours() ? encode_neighbour_params(model.knn)
+                                                 : encode_als_params(model.als))
+                             .dump()},
           {"iterations", reports.dump()},
           {"best_iteration", std::to_string(best_iteration)},
           {"global_mean", fmt::format("{}", global_mean)},
@@ -131,8 +134,13 @@ void check_format(const Metadata& metadata) {
 
 void decode_metadata(const Metadata& metadata, Model& model) {
   model.algorithm = require(metadata, "algorithm");
-  model.als = decode_als_params(
-      parse_strict_json(require(metadata, "parameters"), "metadata 'parameters'"));
+  const json parameters =
+      parse_strict_json(require(metadata, "parameters"), "metadata 'parameters'");
+  if (model.has_neighbours()) {
+    model.knn = decode_neighbour_params(parameters);
+  } else {
+    model.als = decode_als_params(parameters);
+  }
   model.iterations = decode_iterations(require(metadata, "iterations"));
   model.best_iteration = parse_number<int>(metadata, "best_iteration");
   model.factors.global_mean = parse_number<float>(metadata, "global_mean");

@@ -75,6 +75,13 @@ std::vector<Source> list_tensors(const Model& model, const Factors& factors, Met
   add_bias("user_bias", factors.user_bias);
   add_bias("item_bias", factors.item_bias);
   static constexpr Offset kNoRows[] = {0};
+  if (model.has_neighbours()) {
+    const Neighbours& lists = model.neighbours;
+    tensors.push_back(numbers<Offset>("neighbours.offsets", Type::kI64,
+                                      lists.offsets.empty() ? kNoRows : lists.offsets.span()));
+    tensors.push_back(numbers("neighbours.rows", Type::kI32, lists.rows.span()));
+    tensors.push_back(numbers("neighbours.similarities", Type::kF32, lists.similarities.span()));
+  }
   const CsrMatrix& history = model.history;
   tensors.push_back(numbers<Offset>("history.offsets", Type::kI64,
                                     history.offsets.empty() ? kNoRows : history.offsets.span()));

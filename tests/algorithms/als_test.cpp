@@ -119,6 +119,10 @@ class CountingBackend final : public Backend {
       const MatrixView& items, std::span<const float> item_bias) const override {
     return cpu_->make_scorer(items, item_bias);
   }
+  [[nodiscard]] std::unique_ptr<NeighbourSearch> make_neighbour_search(
+      const SimilarityProblem& problem) const override {
+    return cpu_->make_neighbour_search(problem);
+  }
 
  private:
   std::shared_ptr<const Backend> cpu_ = open_backend("cpu");

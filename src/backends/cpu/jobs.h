@@ -29,4 +29,8 @@ struct CpuScorerOptions {
                                                              const AlsParams& params, Factors start,
                                                              int completed_iterations);
 
+/// Sorts the entries by column once. `problem` must outlive the search.
+[[nodiscard]] std::unique_ptr<NeighbourSearch> make_cpu_neighbour_search(
+    const SimilarityProblem& problem);
+
 }  // namespace likewise

@@ -19,4 +19,8 @@ namespace likewise {
                                                                    const AlsParams& params,
                                                                    Factors start);
 
+/// Compares every pair of rows, sorts them all. `problem` must outlive the search.
+[[nodiscard]] std::unique_ptr<NeighbourSearch> make_reference_neighbour_search(
+    const SimilarityProblem& problem);
+
 }  // namespace likewise

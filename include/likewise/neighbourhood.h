@@ -1,0 +1,129 @@
+// SPDX-License-Identifier: Apache-2.0
+/// Neighbourhood methods: similarities between the users or between the items, the K nearest kept,
+/// ratings predicted and lists made from them. Formulas and their sources: docs/math.md.
+///
+/// "Rows" are what is compared: users (`user-knn`) or items (`item-knn`). A row is never its own
+/// neighbour; a pair without a common entry, and a pair whose similarity is 0, are no neighbours.
+#pragma once
+
+#include <optional>
+#include <span>
+#include <string_view>
+
+#include "likewise/array.h"
+#include "likewise/backend.h"
+#include "likewise/control.h"
+#include "likewise/csr.h"
+#include "likewise/factors.h"
+#include "likewise/types.h"
+
+namespace likewise {
+
+/// Over common entries: kPearson, kPearsonBaseline, kMsd, and kCosine of explicit ratings, whose
+/// missing cells are unknown. Over whole rows, a missing cell counting as 0: kAdjustedCosine,
+/// kPearsonFull, kTfidf, kBm25, and kCosine of implicit feedback. Of counts alone: kJaccard,
+/// kLogLikelihood, kConditional.
+enum class Similarity {
+  kCosine,
+  kAdjustedCosine,   ///< cosine of centred values
+  kPearson,          ///< correlation of the common entries
+  kPearsonFull,      ///< cosine of values centred by their row
+  kPearsonBaseline,  ///< correlation about baselines, shrunk
+  kMsd,              ///< 1 / (1 + mean squared difference)
+  kJaccard,
+  kTfidf,          ///< cosine of TF-IDF weights
+  kBm25,           ///< product of BM25 weights
+  kLogLikelihood,  ///< log-likelihood ratio of a 2 x 2 table, negative where rarer than by chance
+  kConditional,    ///< P(other | row), damped by the popularity of the other: not symmetric
+};
+
+/// Their names everywhere, in the order above.
+inline constexpr std::string_view kSimilarityNames[] = {
+    "cosine",  "adjusted-cosine", "pearson", "pearson-full",   "pearson-baseline", "msd",
+    "jaccard", "tfidf",           "bm25",    "log-likelihood", "conditional"};
+
+/// How neighbours make a prediction. kSum is for lists of implicit feedback: it adds up, and what
+/// comes out is no rating.
+enum class Prediction { kMean, kCentred, kZScore, kBaseline, kSum };
+
+inline constexpr std::string_view kPredictionNames[] = {"mean", "centred", "z-score", "baseline",
+                                                        "sum"};
+
+enum class BaselineMethod { kAls, kSgd };
+
+struct NeighbourParams {
+  Feedback feedback = Feedback::kImplicit;
+  Side side = Side::kItems;  ///< what is compared
+  int neighbours = 40;       ///< K, 1 to 100000
+  Similarity similarity = Similarity::kCosine;
+  int min_support = 1;  ///< pairs with fewer common entries are no neighbours, >= 1
+  /// >= 0; absent: 100 for kPearsonBaseline, else 0. Multiplies a similarity of n common entries
+  /// by n / (n + shrinkage), that of kPearsonBaseline by (n - 1) / (n - 1 + shrinkage).
+  std::optional<double> shrinkage{};
+  double amplification = 1.0;    ///< exponent of |similarity|, > 0
+  bool keep_negative = false;    ///< negative similarities are neighbours too
+  Side centring = Side::kUsers;  ///< whose mean kAdjustedCosine takes off
+  Prediction prediction = Prediction::kSum;
+  int min_neighbours = 1;  ///< a prediction from fewer is the fallback, 1 to 100000
+  bool clip = true;        ///< ratings stay within the scale of the training values
+  BaselineMethod baseline_method = BaselineMethod::kAls;
+  std::optional<int> baseline_epochs{};        ///< >= 0; absent: 10 by ALS, 20 by SGD
+  double baseline_user_regularization = 15.0;  ///< ALS, >= 0
+  double baseline_item_regularization = 10.0;  ///< ALS, >= 0
+  double baseline_regularization = 0.02;       ///< SGD, >= 0
+  double baseline_learning_rate = 0.005;       ///< SGD, > 0
+  double bm25_k1 = 1.2;                        ///< how soon a large value saturates, >= 0
+  double bm25_b = 0.75;                        ///< how much long rows are held back, in [0, 1]
+  double popularity_damping = 0.5;             ///< exponent of kConditional, in [0, 1]
+
+  /// Good starting values for a kind of feedback: explicit ratings take Pearson about baselines
+  /// and predict from baselines.
+  [[nodiscard]] static NeighbourParams defaults(Feedback feedback);
+
+  /// Throws Error(kInvalidArgument) naming the field, its value and its range.
+  void validate() const;
+};
+
+/// The nearest rows of every row, best first, ties to the smaller row.
+struct Neighbours {
+  Array<Offset> offsets;      ///< rows + 1 positions; empty for no rows
+  Array<Index> rows;          ///< whom the row is similar to
+  Array<float> similarities;  ///< and how much
+
+  [[nodiscard]] Index size() const {
+    return offsets.empty() ? 0 : static_cast<Index>(offsets.size() - 1);
+  }
+  [[nodiscard]] std::span<const Index> rows_of(Index row) const {
+    return {rows.data() + offsets[row], count(row)};
+  }
+  [[nodiscard]] std::span<const float> similarities_of(Index row) const {
+    return {similarities.data() + offsets[row], count(row)};
+  }
+
+ private:
+  [[nodiscard]] std::size_t count(Index row) const {
+    return static_cast<std::size_t>(offsets[row + 1] - offsets[row]);
+  }
+};
+
+struct NeighbourResult {
+  Neighbours neighbours;  ///< of the rows of `params.side`
+  /// No factors; mean and biases are the baselines b_ui = mean + b_u + b_i, where similarity or
+  /// prediction wants them.
+  Factors baselines;
+};
+
+/// Finds the K nearest rows of every row of `by_user` (users x items) or of its transpose, exactly,
+/// without ever holding a rows x rows matrix. Neither threads nor backends change a similarity: it
+/// is computed in double precision and rounded once.
+/// Errors: kInvalidArgument (params), kCancelled, kOutOfMemory.
+[[nodiscard]] NeighbourResult train_neighbours(const CsrView& by_user,
+                                               const NeighbourParams& params,
+                                               const Backend& backend,
+                                               const RunControl& control = {});
+
+/// The baselines alone: biases of users and items about the mean of all values, by alternating
+/// least squares or stochastic gradient descent over the entries in their order (Koren 2010).
+[[nodiscard]] Factors train_baselines(const CsrView& by_user, const NeighbourParams& params);
+
+}  // namespace likewise

@@ -1,0 +1,78 @@
+// SPDX-License-Identifier: Apache-2.0
+/// Ratings from neighbours. With x the row that is asked about (a user of user-knn, an item of
+/// item-knn) and c the column, over the K rows v most similar to x among those that have c:
+///
+///     mean      sum s r_vc / sum |s|
+///     centred   mean_x + sum s (r_vc - mean_v) / sum |s|
+///     z-score   mean_x + sigma_x sum s (r_vc - mean_v) / sigma_v / sum |s|
+///     baseline  b_xc + sum s (r_vc - b_vc) / sum |s|
+///
+/// and with too few neighbours what stands before the sums; the mean of all values where nothing
+/// does.
+#pragma once
+
+#include <span>
+#include <vector>
+
+#include "likewise/csr.h"
+#include "likewise/neighbourhood.h"
+
+namespace likewise {
+
+/// What a prediction needs to know of a row alone.
+struct RowLevel {
+  double mean = 0.0;
+  double sigma = 1.0;
+  double bias = 0.0;
+};
+
+class NeighbourPredictor {
+ public:
+  /// `by_user` and `baselines` must outlive it.
+  NeighbourPredictor(const CsrView& by_user, const NeighbourParams& params,
+                     const Factors& baselines);
+
+  [[nodiscard]] const RowLevel& level(Index row) const {
+    return levels_[static_cast<std::size_t>(row)];
+  }
+  [[nodiscard]] RowLevel level_of(std::span<const Index> columns,
+                                  std::span<const float> values) const;
+  /// Bias of a column with these entries, of which the model may know nothing.
+  [[nodiscard]] double column_bias_of(std::span<const Index> rows,
+                                      std::span<const float> values) const;
+  [[nodiscard]] double column_bias(Index column) const;
+
+  /// Who has a column, and by how much they are off their level: what the sums add up.
+  struct Raters {
+    std::span<const Index> rows;
+    std::span<const float> deviations;
+    double column_bias = 0.0;
+  };
+  [[nodiscard]] Raters raters(Index column) const;
+  [[nodiscard]] std::vector<float> deviations_of(std::span<const Index> rows,
+                                                 std::span<const float> values,
+                                                 double column_bias) const;
+
+  /// `similarities` of x, one per row; `own` (or -1) is x itself, which is not asked.
+  [[nodiscard]] float predict(const RowLevel& x, Index own, const Raters& raters,
+                              const float* similarities) const;
+
+  /// What is left without a row (x) or a column: -1 stands for "unknown".
+  [[nodiscard]] float fallback(Index row, Index column) const;
+
+ private:
+  [[nodiscard]] double base(const RowLevel& x, double column_bias) const;
+  [[nodiscard]] float clipped(double rating) const;
+  [[nodiscard]] float deviation(Index row, float value, double column_bias) const;
+
+  const NeighbourParams params_;
+  const Factors& baselines_;
+  double mean_ = 0.0;
+  double sigma_ = 0.0;
+  float lowest_ = 0.0F;
+  float highest_ = 0.0F;
+  std::vector<RowLevel> levels_;
+  CsrMatrix by_column_;  ///< values: deviations
+};
+
+}  // namespace likewise

@@ -1,0 +1,354 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "algorithms/neighbour_recommender.h"
+
+#include <algorithm>
+#include <atomic>
+#include <mutex>
+#include <numeric>
+
+#include <fmt/format.h>
+
+#include "backends/cpu/top_list.h"
+#include "core/parallel.h"
+#include "likewise/error.h"
+
+namespace likewise {
+namespace {
+
+/// Similarities held at once.
+constexpr Offset kBlockNumbers = Offset{1} << 24;
+
+/// Rows of a matrix put together one after the other.
+struct RowBuilder {
+  std::vector<Offset> offsets{0};
+  std::vector<Index> columns;
+  std::vector<float> values;
+  std::vector<RowFacts> facts;
+
+  void add(std::span<const Index> row_columns, std::span<const float> row_values,
+           const RowFacts& row_facts) {
+    columns.insert(columns.end(), row_columns.begin(), row_columns.end());
+    values.insert(values.end(), row_values.begin(), row_values.end());
+    offsets.push_back(static_cast<Offset>(columns.size()));
+    facts.push_back(row_facts);
+  }
+  [[nodiscard]] WeightedRows view(Index cols) const {
+    return {{static_cast<Index>(facts.size()), cols, offsets.data(), columns.data(), values.data()},
+            facts};
+  }
+};
+
+}  // namespace
+
+NeighbourRecommender::Engine::Engine(const Model& model, const Backend& backend)
+    : problem(model.history.view(), model.knn, model.factors),
+      search(backend.make_neighbour_search(problem)),
+      predictor(model.history.view(), model.knn, model.factors) {}
+
+NeighbourRecommender::NeighbourRecommender(const Model& model, const Backend& backend)
+    : model_(model), params_(model.knn), backend_(backend), history_(model.history.view()) {}
+
+const NeighbourRecommender::Engine& NeighbourRecommender::engine() const {
+  return engine_.get([&] { return std::make_unique<Engine>(model_, backend_); });
+}
+
+AskedUser NeighbourRecommender::user(Index number) const {
+  return {number, history_.row_columns(number), history_.row_values(number)};
+}
+
+std::size_t NeighbourRecommender::rows_at_a_time() const {
+  const Offset rows = std::max<Offset>(1, model_.neighbours.size());
+  return static_cast<std::size_t>(std::clamp<Offset>(kBlockNumbers / rows, 1, 4096));
+}
+
+Array<float> NeighbourRecommender::similarities(std::span<const Index> rows) const {
+  const WeightedRows all = engine().problem.rows();
+  RowBuilder queries;
+  for (const Index row : rows) {
+    queries.add(all.weights.row_columns(row), all.weights.row_values(row),
+                all.facts[static_cast<std::size_t>(row)]);
+  }
+  auto result = Array<float>::uninitialized(static_cast<Offset>(rows.size()) * all.weights.rows);
+  engine().search->similarities(queries.view(all.weights.cols), result.data());
+  return result;
+}
+
+Array<float> NeighbourRecommender::similarities(std::span<const AskedUser> users) const {
+  const SimilarityProblem& problem = engine().problem;
+  const WeightedRows all = problem.rows();
+  RowBuilder queries;
+  for (const AskedUser& user : users) {
+    std::vector<float> weights(user.values.size());
+    const double bias = user.number >= 0
+                            ? engine().predictor.level(user.number).bias
+                            : engine().predictor.level_of(user.items, user.values).bias;
+    problem.weigh(bias, user.items, user.values, weights);
+    queries.add(user.items, weights, SimilarityProblem::facts_of(weights));
+  }
+  auto result = Array<float>::uninitialized(static_cast<Offset>(users.size()) * all.weights.rows);
+  engine().search->similarities(queries.view(all.weights.cols), result.data());
+  return result;
+}
+
+void NeighbourRecommender::score(std::span<const AskedUser> users, const RunControl& control,
+                                 const TakeScores& take) const {
+  if (sums()) return score_sums(users, control, take);
+  of_users() ? score_by_users(users, control, take) : score_by_items(users, control, take);
+}
+
+/// item-knn: sum over the user's items j of r_uj s(j, i); user-knn: sum over the user's neighbours
+/// v of s(u, v) r_vi.
+void NeighbourRecommender::add_sums(const AskedUser& user, std::vector<double>& scores) const {
+  std::ranges::fill(scores, 0.0);
+  const auto add = [&](std::span<const Index> items, const auto& value_of) {
+    for (std::size_t e = 0; e < items.size(); ++e) {
+      scores[static_cast<std::size_t>(items[e])] += value_of(e);
+    }
+  };
+  const Neighbours& lists = model_.neighbours;
+  if (!of_users()) {
+    for (std::size_t j = 0; j < user.items.size(); ++j) {
+      const auto near = lists.similarities_of(user.items[j]);
+      const double value = user.values[j];
+      add(lists.rows_of(user.items[j]), [&](std::size_t e) { return value * double{near[e]}; });
+    }
+    return;
+  }
+  const auto add_neighbour = [&](Index v, double s) {
+    const auto values = history_.row_values(v);
+    add(history_.row_columns(v), [&](std::size_t e) { return s * double{values[e]}; });
+  };
+  if (user.number >= 0) {
+    const auto near = lists.similarities_of(user.number);
+    for (std::size_t e = 0; e < near.size(); ++e) {
+      add_neighbour(lists.rows_of(user.number)[e], double{near[e]});
+    }
+    return;
+  }
+  const Array<float> all = similarities(std::span(&user, 1));
+  TopList near;
+  near.reset(static_cast<std::size_t>(params_.neighbours));
+  for (Index v = 0; v < lists.size(); ++v) {
+    if (all[v] != 0.0F) near.offer({all[v], v});
+  }
+  for (const Candidate& one : near.finish()) add_neighbour(one.item, double{one.score});
+}
+
+void NeighbourRecommender::score_sums(std::span<const AskedUser> users, const RunControl& control,
+                                      const TakeScores& take) const {
+  const auto items = static_cast<std::size_t>(history_.cols);
+  parallel_blocks(std::ssize(users), 16, [&](Offset begin, Offset end, Offset) {
+    control.check();
+    std::vector<double> scores(items);
+    std::vector<float> rounded(items);
+    for (auto u = static_cast<std::size_t>(begin); u < static_cast<std::size_t>(end); ++u) {
+      add_sums(users[u], scores);
+      std::ranges::transform(scores, rounded.begin(),
+                             [](double s) { return static_cast<float>(s); });
+      take(u, 0, rounded);
+    }
+  });
+}
+
+void NeighbourRecommender::score_by_users(std::span<const AskedUser> users,
+                                          const RunControl& control, const TakeScores& take) const {
+  const NeighbourPredictor& predictor = engine().predictor;
+  const std::size_t batch = rows_at_a_time();
+  for (std::size_t at = 0; at < users.size(); at += batch) {
+    const auto part = users.subspan(at, std::min(batch, users.size() - at));
+    const Array<float> similar = similarities(part);
+    parallel_for(std::ssize(part), 1, [&](Offset u) {
+      control.check();
+      const AskedUser& user = part[static_cast<std::size_t>(u)];
+      const RowLevel level = user.number >= 0 ? predictor.level(user.number)
+                                              : predictor.level_of(user.items, user.values);
+      std::vector<float> scores(static_cast<std::size_t>(history_.cols));
+      for (Index item = 0; item < history_.cols; ++item) {
+        scores[static_cast<std::size_t>(item)] = predictor.predict(
+            level, user.number, predictor.raters(item), similar.data() + u * history_.rows);
+      }
+      take(at + static_cast<std::size_t>(u), 0, scores);
+    });
+    control.report("predict", static_cast<Offset>(at + part.size()), std::ssize(users), "users");
+  }
+}
+
+NeighbourPredictor::Raters NeighbourRecommender::raters_of(const AskedUser& user,
+                                                           std::vector<float>& deviations) const {
+  const NeighbourPredictor& predictor = engine().predictor;
+  if (user.number >= 0) return predictor.raters(user.number);
+  const double bias = predictor.column_bias_of(user.items, user.values);
+  deviations = predictor.deviations_of(user.items, user.values, bias);
+  return {user.items, deviations, bias};
+}
+
+void NeighbourRecommender::score_by_items(std::span<const AskedUser> users,
+                                          const RunControl& control, const TakeScores& take) const {
+  const NeighbourPredictor& predictor = engine().predictor;
+  std::vector<std::vector<float>> deviations(users.size());
+  std::vector<NeighbourPredictor::Raters> raters;
+  for (std::size_t u = 0; u < users.size(); ++u) {
+    raters.push_back(raters_of(users[u], deviations[u]));
+  }
+  std::vector<Index> block;
+  for (Index first = 0; first < history_.cols; first += static_cast<Index>(block.size())) {
+    block.resize(std::min(rows_at_a_time(), static_cast<std::size_t>(history_.cols - first)));
+    std::iota(block.begin(), block.end(), first);
+    const Array<float> similar = similarities(block);
+    parallel_for(std::ssize(users), 1, [&](Offset u) {
+      control.check();
+      const auto position = static_cast<std::size_t>(u);
+      std::vector<float> scores(block.size());
+      for (std::size_t i = 0; i < block.size(); ++i) {
+        scores[i] = predictor.predict(predictor.level(block[i]), block[i], raters[position],
+                                      similar.data() + static_cast<Offset>(i) * history_.cols);
+      }
+      take(position, first, scores);
+    });
+    control.report("predict", first + std::ssize(block), history_.cols, "items");
+  }
+}
+
+void NeighbourRecommender::score_all(std::span<const AskedUser> users, float* out) const {
+  score(users, {}, [&](std::size_t u, Index first, std::span<const float> scores) {
+    std::ranges::copy(scores, out + static_cast<Offset>(u) * history_.cols + first);
+  });
+}
+
+TopKResult NeighbourRecommender::recommend(std::span<const AskedUser> users, const CsrView& seen,
+                                           std::span<const std::uint8_t> allowed, Index n,
+                                           const RunControl& control) const {
+  TopKResult result = make_top_k_result(static_cast<Index>(users.size()), n, history_.cols);
+  std::vector<TopList> lists(users.size());
+  for (TopList& list : lists) list.reset(static_cast<std::size_t>(result.k));
+  score(users, control, [&](std::size_t u, Index first, std::span<const float> scores) {
+    std::span<const Index> taken;
+    if (seen.rows > 0) taken = seen.row_columns(static_cast<Index>(u));
+    auto next = std::ranges::lower_bound(taken, first);
+    for (std::size_t i = 0; i < scores.size(); ++i) {
+      const Index item = first + static_cast<Index>(i);
+      if (next != taken.end() && *next == item) {
+        ++next;
+      } else if (allowed.empty() || allowed[static_cast<std::size_t>(item)] != 0) {
+        lists[u].offer({scores[i], item});
+      }
+    }
+  });
+  for (std::size_t u = 0; u < users.size(); ++u) {
+    write_answer(lists[u].finish(), static_cast<Index>(u), result);
+  }
+  return result;
+}
+
+TopKResult NeighbourRecommender::similar(Side side, std::span<const Index> rows, Index n) const {
+  if (side != params_.side) {
+    throw Error(ErrorKind::kInvalidArgument,
+                fmt::format("{} compares {}, it knows nothing of similar {}", model_.algorithm,
+                            side_name(params_.side), side_name(side)));
+  }
+  const Neighbours& lists = model_.neighbours;
+  TopKResult result = make_top_k_result(static_cast<Index>(rows.size()), n, lists.size());
+  for (std::size_t q = 0; q < rows.size(); ++q) {
+    const auto near = lists.rows_of(rows[q]);
+    const auto count = std::min(near.size(), static_cast<std::size_t>(result.k));
+    const Offset to = static_cast<Offset>(q) * result.k;
+    std::copy_n(near.begin(), count, result.items.begin() + to);
+    std::copy_n(lists.similarities_of(rows[q]).begin(), count, result.scores.begin() + to);
+    result.counts[static_cast<Offset>(q)] = static_cast<Index>(count);
+  }
+  return result;
+}
+
+std::vector<float> NeighbourRecommender::predict(std::span<const Index> users,
+                                                 std::span<const Index> items) const {
+  return sums() ? predict_sums(users, items) : predict_ratings(users, items);
+}
+
+std::vector<float> NeighbourRecommender::predict_sums(std::span<const Index> users,
+                                                      std::span<const Index> items) const {
+  std::vector<std::size_t> order(users.size());
+  std::iota(order.begin(), order.end(), std::size_t{0});
+  std::ranges::stable_sort(order, {}, [&](std::size_t p) { return users[p]; });
+  std::vector<std::size_t> starts;
+  for (std::size_t at = 0; at < order.size(); ++at) {
+    if (at == 0 || users[order[at]] != users[order[at - 1]]) starts.push_back(at);
+  }
+  std::vector<float> result(users.size());
+  parallel_for(std::ssize(starts), 1, [&](Offset g) {
+    const auto group = static_cast<std::size_t>(g);
+    const Index number = users[order[starts[group]]];
+    if (number < 0) return;
+    std::vector<double> scores(static_cast<std::size_t>(history_.cols));
+    add_sums(user(number), scores);
+    const std::size_t end = group + 1 < starts.size() ? starts[group + 1] : order.size();
+    for (std::size_t at = starts[group]; at < end; ++at) {
+      const Index item = items[order[at]];
+      if (item >= 0) {
+        result[order[at]] = static_cast<float>(scores[static_cast<std::size_t>(item)]);
+      }
+    }
+  });
+  return result;
+}
+
+std::vector<float> NeighbourRecommender::predict_ratings(std::span<const Index> users,
+                                                         std::span<const Index> items) const {
+  const NeighbourPredictor& predictor = engine().predictor;
+  const std::span<const Index> rows = of_users() ? users : items;
+  const std::span<const Index> columns = of_users() ? items : users;
+  std::vector<float> result(users.size());
+  std::vector<std::size_t> order;
+  for (std::size_t p = 0; p < users.size(); ++p) {
+    if (rows[p] >= 0 && columns[p] >= 0) {
+      order.push_back(p);
+    } else {
+      result[p] = predictor.fallback(rows[p], columns[p]);
+    }
+  }
+  std::ranges::stable_sort(order, {}, [&](std::size_t p) { return rows[p]; });
+  for (std::size_t at = 0; at < order.size();) {
+    std::vector<Index> batch;
+    std::vector<std::size_t> place;  // of each pair's row in the batch
+    std::size_t end = at;
+    for (; end < order.size(); ++end) {
+      const Index row = rows[order[end]];
+      if (batch.empty() || batch.back() != row) {
+        if (batch.size() == rows_at_a_time()) break;
+        batch.push_back(row);
+      }
+      place.push_back(batch.size() - 1);
+    }
+    const Array<float> similar = similarities(batch);
+    parallel_for(static_cast<Offset>(end - at), 64, [&](Offset i) {
+      const std::size_t p = order[at + static_cast<std::size_t>(i)];
+      const auto query = static_cast<Offset>(place[static_cast<std::size_t>(i)]);
+      result[p] = predictor.predict(predictor.level(rows[p]), rows[p], predictor.raters(columns[p]),
+                                    similar.data() + query * model_.neighbours.size());
+    });
+    at = end;
+  }
+  return result;
+}
+
+Explanation NeighbourRecommender::explain(const AskedUser& user, Index item) const {
+  if (of_users() || !sums()) {
+    throw Error(ErrorKind::kInvalidArgument,
+                "only als, and item-knn with --prediction sum, say which past items speak for an "
+                "answer");
+  }
+  Explanation result;
+  for (std::size_t e = 0; e < user.items.size(); ++e) {
+    const auto near = model_.neighbours.rows_of(user.items[e]);
+    const auto found = std::ranges::find(near, item);
+    if (found == near.end()) continue;
+    const auto at = static_cast<std::size_t>(found - near.begin());
+    const double share =
+        double{user.values[e]} * double{model_.neighbours.similarities_of(user.items[e])[at]};
+    result.contributions.push_back({user.items[e], user.values[e], share});
+    result.score += share;
+  }
+  std::ranges::stable_sort(result.contributions, std::ranges::greater{}, &Contribution::share);
+  return result;
+}
+
+}  // namespace likewise

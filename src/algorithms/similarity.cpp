@@ -1,0 +1,278 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "algorithms/similarity.h"
+
+#include "core/parallel.h"
+
+namespace likewise {
+namespace {
+
+[[nodiscard]] PairForm form_of(const NeighbourParams& params) {
+  switch (params.similarity) {
+    case Similarity::kCosine:
+      return params.feedback == Feedback::kExplicit ? PairForm::kCommonCosine : PairForm::kCosine;
+    case Similarity::kPearsonBaseline:
+      return PairForm::kCommonCosine;
+    case Similarity::kPearson:
+      return PairForm::kPearson;
+    case Similarity::kMsd:
+      return PairForm::kMsd;
+    case Similarity::kJaccard:
+      return PairForm::kJaccard;
+    case Similarity::kLogLikelihood:
+      return PairForm::kLogLikelihood;
+    case Similarity::kConditional:
+      return PairForm::kConditional;
+    case Similarity::kBm25:
+      return PairForm::kDot;
+    case Similarity::kAdjustedCosine:
+    case Similarity::kPearsonFull:
+    case Similarity::kTfidf:
+      break;
+  }
+  return PairForm::kCosine;
+}
+
+[[nodiscard]] PairFormula make_formula(const NeighbourParams& params, Index columns) {
+  const bool about_baselines = params.similarity == Similarity::kPearsonBaseline;
+  PairFormula formula;
+  formula.form = form_of(params);
+  formula.min_support = params.min_support;
+  formula.shrinkage = params.shrinkage.value_or(about_baselines ? 100.0 : 0.0);
+  formula.lost_degrees = about_baselines ? 1.0 : 0.0;
+  formula.amplification = params.amplification;
+  formula.damping = params.popularity_damping;
+  formula.keep_negative = params.keep_negative;
+  formula.columns = columns;
+  const bool counted = params.min_support > 1 || formula.shrinkage > 0.0;
+  if (formula.form == PairForm::kPearson) {
+    formula.sums = SumsNeeded::kAll;
+  } else if (formula.form == PairForm::kCommonCosine || formula.form == PairForm::kMsd ||
+             (counted && !formula.of_counts())) {
+    formula.sums = SumsNeeded::kSquares;
+  }
+  if (formula.form == PairForm::kLogLikelihood) {
+    formula.x_log_x.assign(static_cast<std::size_t>(columns) + 1, 0.0);
+    for (Index k = 1; k <= columns; ++k) {
+      formula.x_log_x[static_cast<std::size_t>(k)] = k * std::log(static_cast<double>(k));
+    }
+  }
+  return formula;
+}
+
+[[nodiscard]] double mean_of(std::span<const float> values) {
+  double sum = 0.0;
+  for (const float value : values) sum += double{value};
+  return values.empty() ? 0.0 : sum / static_cast<double>(values.size());
+}
+
+/// BM25's length of a row.
+[[nodiscard]] double length_of(std::span<const float> values) {
+  double sum = 0.0;
+  for (const float value : values) sum += std::abs(double{value});
+  return sum;
+}
+
+/// Sums, sums of sizes, and numbers of values per column.
+struct ColumnSums {
+  std::vector<double> sum;
+  std::vector<double> count;
+  double sizes = 0.0;
+};
+[[nodiscard]] ColumnSums column_sums(const CsrView& rows) {
+  const auto columns = static_cast<std::size_t>(rows.cols);
+  ColumnSums result{std::vector<double>(columns), std::vector<double>(columns)};
+  result.sizes = length_of({rows.values, static_cast<std::size_t>(rows.nnz())});
+  for (Offset e = 0; e < rows.nnz(); ++e) {
+    const auto column = static_cast<std::size_t>(rows.columns[e]);
+    result.sum[column] += double{rows.values[e]};
+    result.count[column] += 1.0;
+  }
+  return result;
+}
+
+/// Similarities that compare the values as they are.
+[[nodiscard]] bool takes_values(const NeighbourParams& params) {
+  return params.similarity == Similarity::kCosine || params.similarity == Similarity::kPearson ||
+         params.similarity == Similarity::kMsd;
+}
+
+/// n^2 times the variance; what is left of equal values by rounding counts as 0.
+[[nodiscard]] double variance(double n, double sum, double squares) {
+  const double value = n * squares - sum * sum;
+  return value > 1e-12 * n * squares ? value : 0.0;
+}
+
+/// f(|r|) with the sign of r: a dislike weighs as much as a like of the same size.
+template <class Function>
+double signed_weight(double r, const Function& f) {
+  return std::copysign(f(std::abs(r)), r);
+}
+
+}  // namespace
+
+float PairFormula::similarity(const RowFacts& x, const RowFacts& y, const PairSums& s) const {
+  const double common = of_counts() || sums == SumsNeeded::kProducts ? s.xy : s.n;
+  const bool counts = of_counts() || sums != SumsNeeded::kProducts;
+  if (counts && common < min_support) return 0.0F;
+  double value = plain(x, y, s);
+  if (shrinkage > 0.0) {
+    const double free = common - lost_degrees;
+    value *= free / (free + shrinkage);
+  }
+  if (amplification != 1.0) value = std::copysign(std::pow(std::abs(value), amplification), value);
+  return value > 0.0 || keep_negative ? static_cast<float>(value) : 0.0F;
+}
+
+double PairFormula::plain(const RowFacts& x, const RowFacts& y, const PairSums& s) const {
+  switch (form) {
+    case PairForm::kDot:
+      return s.xy;
+    case PairForm::kCosine: {
+      const double norms = x.norm * y.norm;
+      return norms > 0.0 ? s.xy / norms : 0.0;
+    }
+    case PairForm::kCommonCosine: {
+      const double norms = std::sqrt(s.xx * s.yy);
+      return norms > 0.0 ? s.xy / norms : 0.0;
+    }
+    case PairForm::kPearson: {
+      const double spread = variance(s.n, s.x, s.xx) * variance(s.n, s.y, s.yy);
+      return spread > 0.0 ? (s.n * s.xy - s.x * s.y) / std::sqrt(spread) : 0.0;
+    }
+    case PairForm::kMsd:
+      return s.n > 0.0 ? 1.0 / (std::max(0.0, s.xx + s.yy - 2.0 * s.xy) / s.n + 1.0) : 0.0;
+    case PairForm::kJaccard: {
+      const double either = x.count + y.count - s.xy;
+      return either > 0.0 ? s.xy / either : 0.0;
+    }
+    case PairForm::kLogLikelihood:
+      return s.xy > 0.0 ? log_likelihood(s.xy, x.count, y.count) : 0.0;
+    case PairForm::kConditional:
+      return s.xy > 0.0 ? s.xy / (x.count * std::pow(y.count, damping)) : 0.0;
+  }
+  return 0.0;
+}
+
+/// 2 (sum of k log k over the cells - over the margins + N log N)
+double PairFormula::log_likelihood(double common, double x_count, double y_count) const {
+  const auto term = [&](double k) { return x_log_x[static_cast<std::size_t>(k)]; };
+  const double x_only = x_count - common;
+  const double y_only = y_count - common;
+  const double neither = columns - x_count - y_only;
+  // Added up so that x and y can change places without another rounding.
+  const double cells = term(common) + term(neither) + (term(x_only) + term(y_only));
+  const double margins =
+      (term(x_count) + term(y_count)) + (term(columns - x_count) + term(columns - y_count));
+  const double ratio = std::max(0.0, 2.0 * (cells - margins + term(columns)));
+  return common * columns >= x_count * y_count ? ratio : -ratio;
+}
+
+SimilarityProblem::SimilarityProblem(const CsrView& by_user, const NeighbourParams& params,
+                                     const Factors& baselines)
+    : params_(params),
+      baselines_(baselines),
+      formula_(make_formula(params, params.side == Side::kUsers ? by_user.cols : by_user.rows)) {
+  if (params.side == Side::kItems) {
+    owned_ = transpose(by_user);
+    weights_ = owned_.view();
+  } else {
+    weights_ = by_user;
+  }
+  gather_statistics(weights_);
+  if (!takes_values(params)) weigh_all();
+  facts_.resize(static_cast<std::size_t>(weights_.rows));
+  parallel_for(weights_.rows, 256, [&](Offset r) {
+    facts_[static_cast<std::size_t>(r)] = facts_of(weights_.row_values(static_cast<Index>(r)));
+  });
+}
+
+/// In the transpose, or beside the caller's values.
+void SimilarityProblem::weigh_all() {
+  if (owned_.values.empty()) owned_.values = Array<float>::uninitialized(weights_.nnz());
+  const Array<float>& bias = baselines_.bias(params_.side);
+  parallel_for(weights_.rows, 64, [&](Offset r) {
+    const auto row = static_cast<Index>(r);
+    const auto values = weights_.row_values(row);
+    weigh(bias.empty() ? 0.0 : double{bias[row]}, weights_.row_columns(row), values,
+          {owned_.values.data() + weights_.offsets[r], values.size()});
+  });
+  weights_.values = owned_.values.data();
+}
+
+void SimilarityProblem::gather_statistics(const CsrView& rows) {
+  const bool weighted =
+      params_.similarity == Similarity::kTfidf || params_.similarity == Similarity::kBm25;
+  const bool by_column =
+      params_.similarity == Similarity::kAdjustedCosine && params_.centring != params_.side;
+  if (!weighted && !by_column) return;
+  const ColumnSums columns = column_sums(rows);
+  column_weight_.resize(columns.sum.size());
+  for (std::size_t c = 0; c < column_weight_.size(); ++c) {
+    if (by_column) {
+      column_weight_[c] = columns.count[c] > 0.0 ? columns.sum[c] / columns.count[c] : 0.0;
+    } else {
+      // idf_c = log(rows) - log(1 + rows with c)
+      column_weight_[c] =
+          std::log(std::max(1.0, static_cast<double>(rows.rows))) - std::log1p(columns.count[c]);
+    }
+  }
+  mean_length_ = rows.rows > 0 ? columns.sizes / rows.rows : 0.0;
+}
+
+void SimilarityProblem::weigh(double bias, std::span<const Index> columns,
+                              std::span<const float> values, std::span<float> weights) const {
+  const auto column_weight = [&](std::size_t e) {
+    return column_weight_[static_cast<std::size_t>(columns[e])];
+  };
+  const auto fill = [&](const auto& weight) {
+    for (std::size_t e = 0; e < values.size(); ++e) {
+      weights[e] = static_cast<float>(weight(e, double{values[e]}));
+    }
+  };
+  switch (params_.similarity) {
+    case Similarity::kCosine:
+    case Similarity::kPearson:
+    case Similarity::kMsd:
+      return fill([](std::size_t, double r) { return r; });
+    case Similarity::kJaccard:
+    case Similarity::kLogLikelihood:
+    case Similarity::kConditional:
+      return fill([](std::size_t, double) { return 1.0; });
+    case Similarity::kAdjustedCosine:
+      if (params_.centring != params_.side) {
+        return fill([&](std::size_t e, double r) { return r - column_weight(e); });
+      }
+      [[fallthrough]];
+    case Similarity::kPearsonFull: {
+      const double mean = mean_of(values);
+      return fill([&](std::size_t, double r) { return r - mean; });
+    }
+    case Similarity::kPearsonBaseline: {
+      const Array<float>& column_bias = baselines_.bias(other(params_.side));
+      const double own = double{baselines_.global_mean} + bias;
+      return fill(
+          [&](std::size_t e, double r) { return r - own - double{column_bias[columns[e]]}; });
+    }
+    case Similarity::kTfidf:
+      return fill([&](std::size_t e, double r) {
+        return signed_weight(r, [](double size) { return std::sqrt(size); }) * column_weight(e);
+      });
+    case Similarity::kBm25: {
+      const double k1 = params_.bm25_k1;
+      const double length = mean_length_ > 0.0 ? length_of(values) / mean_length_ : 1.0;
+      const double held = k1 * (1.0 - params_.bm25_b + params_.bm25_b * length);
+      return fill([&](std::size_t e, double r) {
+        return signed_weight(r, [&](double size) { return size * (k1 + 1.0) / (held + size); }) *
+               column_weight(e);
+      });
+    }
+  }
+}
+
+RowFacts SimilarityProblem::facts_of(std::span<const float> weights) {
+  double squares = 0.0;
+  for (const float w : weights) squares += double{w} * double{w};
+  return {std::sqrt(squares), static_cast<double>(weights.size())};
+}
+
+}  // namespace likewise

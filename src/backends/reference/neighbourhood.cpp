@@ -1,0 +1,81 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "likewise/neighbourhood.h"
+
+#include <algorithm>
+#include <vector>
+
+#include "algorithms/similarity.h"
+#include "backends/neighbour_lists.h"
+#include "backends/reference/jobs.h"
+#include "backends/top_k.h"
+
+namespace likewise {
+namespace {
+
+class ReferenceNeighbourSearch final : public NeighbourSearch {
+ public:
+  explicit ReferenceNeighbourSearch(const SimilarityProblem& problem)
+      : formula_(problem.formula()), rows_(problem.rows()) {}
+
+  [[nodiscard]] Neighbours find(Index k, const RunControl& control) const override {
+    std::vector<std::vector<Candidate>> lists;
+    for (Index x = 0; x < rows_.weights.rows; ++x) {
+      control.check();
+      std::vector<Candidate> all;
+      for (Index y = 0; y < rows_.weights.rows; ++y) {
+        const float s = similarity(rows_, x, y);
+        if (y != x && s != 0.0F) all.push_back({s, y});
+      }
+      std::sort(all.begin(), all.end(), before);
+      all.resize(std::min(all.size(), static_cast<std::size_t>(k)));
+      lists.push_back(std::move(all));
+      control.report("neighbours", x + 1, rows_.weights.rows, "rows");
+    }
+    return pack_neighbours(rows_.weights.rows, [&](Index row) {
+      return std::span<const Candidate>(lists[static_cast<std::size_t>(row)]);
+    });
+  }
+
+  void similarities(const WeightedRows& queries, float* out) const override {
+    for (Index x = 0; x < queries.weights.rows; ++x) {
+      for (Index y = 0; y < rows_.weights.rows; ++y) *out++ = similarity(queries, x, y);
+    }
+  }
+
+ private:
+  [[nodiscard]] float similarity(const WeightedRows& queries, Index x, Index y) const {
+    return formula_.similarity(queries.facts[static_cast<std::size_t>(x)],
+                               rows_.facts[static_cast<std::size_t>(y)],
+                               sums(queries.weights, x, y));
+  }
+
+  [[nodiscard]] PairSums sums(const CsrView& queries, Index x, Index y) const {
+    const auto columns = rows_.weights.row_columns(y);
+    const auto values = rows_.weights.row_values(y);
+    PairSums sum;
+    for (Offset e = queries.offsets[x]; e < queries.offsets[x + 1]; ++e) {
+      const auto found = std::ranges::find(columns, queries.columns[e]);
+      if (found == columns.end()) continue;
+      const double a = queries.values[e];
+      const double b = values[static_cast<std::size_t>(found - columns.begin())];
+      sum.n += 1.0;
+      sum.x += a;
+      sum.y += b;
+      sum.xx += a * a;
+      sum.yy += b * b;
+      sum.xy += a * b;
+    }
+    return sum;
+  }
+
+  const PairFormula& formula_;
+  WeightedRows rows_;
+};
+
+}  // namespace
+
+std::unique_ptr<NeighbourSearch> make_reference_neighbour_search(const SimilarityProblem& problem) {
+  return std::make_unique<ReferenceNeighbourSearch>(problem);
+}
+
+}  // namespace likewise
