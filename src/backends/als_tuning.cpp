@@ -9,6 +9,14 @@
 
 namespace likewise {
 
+AlsParams settle_precision(AlsParams params, Offset interactions) {
+  constexpr Offset kFew = Offset{1} << 18;
+  if (params.precision == Precision::kAuto && interactions <= kFew) {
+    params.precision = Precision::kFp32;
+  }
+  return params;
+}
+
 AlsWork als_work(const AlsParams& params) {
   AlsWork work{params.feedback, params.precision, params.solver == AlsSolverKind::kCholesky,
                als_width(params)};

@@ -17,6 +17,10 @@ struct AlsWork {
   int width = 0;                           ///< unknowns of a row
 };
 
+/// The parameters with a precision for Precision::kAuto on so many interactions: float32 for few of
+/// them, where it takes no time that counts and rounding would not cancel out.
+[[nodiscard]] AlsParams settle_precision(AlsParams params, Offset interactions);
+
 /// What a training with these parameters is on a card. Precision::kAuto: whoever asks for exact
 /// rows gets float32, others float16.
 [[nodiscard]] AlsWork als_work(const AlsParams& params);

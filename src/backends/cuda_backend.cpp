@@ -49,10 +49,11 @@ class CudaBackend final : public Backend {
       const CsrView& by_user, const AlsParams& params, Factors start,
       int completed_iterations) const override {
     const std::array devices{device_};
-    const AlsWork work = als_work(params);
+    const AlsParams settled = settle_precision(params, by_user.nnz());
+    const AlsWork work = als_work(settled);
     const AlsTuning tuning = built_in_tuning(work, plugin_.als_variants(card_, work));
-    return plugin_.make_als_solver(devices, by_user, params, std::move(start), completed_iterations,
-                                   tuning);
+    return plugin_.make_als_solver(devices, by_user, settled, std::move(start),
+                                   completed_iterations, tuning);
   }
   [[nodiscard]] std::unique_ptr<Scorer> make_scorer(
       const MatrixView& items, std::span<const float> item_bias) const override {

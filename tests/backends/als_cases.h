@@ -28,6 +28,8 @@ void PrintTo(const AlsCases& cases, std::ostream* to);
 /// of tiles, up to `widest`, in `implicit_widths` and `explicit_widths`; `implicit_wide` and
 /// `explicit_wide` are those whose rows' matrices no block of a card holds.
 [[nodiscard]] std::vector<AlsCases> als_cases(int widest);
+/// What reaches every kernel of a card for rows.
+[[nodiscard]] std::vector<AlsCases> als_kernel_cases();
 
 /// How far an answer may be from the exact one. Objectives of half-steps in units of the objective
 /// of zero factors: rounding is that of the sums which an objective is the small difference of.
@@ -57,7 +59,8 @@ void PrintTo(const AlsWay& way, std::ostream* to);
 /// with one; an item without any, an item with one; values of 0; dislikes where asked for.
 [[nodiscard]] CsrMatrix awkward_matrix(Index users, Index items, bool dislikes, std::uint64_t seed);
 
-/// 5 users x 140 items: users with 0, 1, 40, 100 and 139 items.
+/// 5 users x 140 items: users with 0, 1, 40, 100 and 139 items: for kernels of short rows and of
+/// others, whose interactions take several stages.
 [[nodiscard]] CsrMatrix few_rows_matrix();
 
 /// 40,000 users x 7 items: two items with 20,000 users each, one with 34,000.

@@ -68,10 +68,12 @@ struct HalfStep {
 }
 
 /// What kAuto may leave of a row's objective. Warm starts carry the rest on to the next iteration;
-/// the first half-steps have none, and everything later grows from them.
-[[nodiscard]] double auto_accuracy(Feedback feedback, Offset half_steps) {
-  const double accuracy = feedback == Feedback::kImplicit ? 3e-5 : 1e-5;
-  return half_steps <= 2 ? accuracy / 100 : accuracy;
+/// the first half-steps have none, and everything later grows from them. Over many rows the errors
+/// cancel out, over few they do not.
+[[nodiscard]] double auto_accuracy(const AlsParams& params, Offset half_steps, Index rows) {
+  const double accuracy = params.feedback == Feedback::kImplicit ? 4.5e-5 : 1.3e-5;
+  const double first = half_steps <= 2 ? 0.01 : 1.0;
+  return accuracy * first * std::min(1.0, rows / 1000.0);
 }
 
 class CpuAlsSolver final : public AlsSolver {
@@ -131,7 +133,8 @@ class CpuAlsSolver final : public AlsSolver {
     kernels::Weighing weighing = kernels::Weighing::of(params_);
     weighing.mean = factors_.global_mean;
     weighing.bias = factors_.bias(other(side)).data();
-    return {fixed_side_, params_, weighing, auto_accuracy(params_.feedback, half_steps_)};
+    const Index rows = std::min(factors_.users.rows(), factors_.items.rows());
+    return {fixed_side_, params_, weighing, auto_accuracy(params_, half_steps_, rows)};
   }
 
   [[nodiscard]] Worker make_worker(Side side) const {

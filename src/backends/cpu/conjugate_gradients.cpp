@@ -6,6 +6,11 @@
 
 namespace likewise {
 
+double ConjugateGradients::unseen() const {
+  const double share = std::clamp(objective_ / constant_, 1e-3, 1.0);
+  return constant_ > 0.0 ? limits_.decrease * constant_ * share * std::sqrt(share) : 0.0;
+}
+
 /// product = D z,  r = 0
 void ConjugateGradients::begin() {
   own_ = kernels::scale_square(x_.diagonal, x_.z, x_.product, x_.stride);
@@ -23,10 +28,9 @@ void ConjugateGradients::start(const kernels::StartSums& sums, double constant) 
   enough_ = share * share * rho_;
   // The preconditioner is about A or less, so that alpha is at most about 1 and a first step lowers
   // the objective by at most about rho; a second one mostly by less than a quarter of that.
-  const double unseen = limits_.decrease * std::max(objective_, 1e-3 * constant_);
-  last_ = limits_.steps == 1 || 0.25 * rho_ <= unseen;
+  last_ = limits_.steps == 1 || 0.25 * rho_ <= unseen();
   positive_ = std::isfinite(objective_) && std::isfinite(rho_);
-  done_ = !positive_ || !(rho_ > unseen) || limits_.steps < 1;
+  done_ = !positive_ || !(rho_ > unseen()) || limits_.steps < 1;
 }
 
 /// product = D p
@@ -56,10 +60,9 @@ void ConjugateGradients::after_product(double curvature) {
   // The next step will lower the objective by its own alpha times next. Alphas tend to rise towards
   // 1 from step to step: the root is between. The step after it wins about beta times as much.
   const double expected = std::sqrt(alpha) * next;
-  const double unseen = limits_.decrease * std::max(objective_, 1e-3 * constant_);
-  done_ = !(expected > unseen) || next <= enough_;
+  done_ = !(expected > unseen()) || next <= enough_;
   if (done_) return;
-  last_ = steps_ + 1 == limits_.steps || expected * beta <= unseen;
+  last_ = steps_ + 1 == limits_.steps || expected * beta <= unseen();
   kernels::next_direction(x_.inverse, x_.r, static_cast<float>(beta), x_.p, x_.stride);
   rho_ = next;
 }

@@ -15,8 +15,10 @@ namespace likewise {
 
 struct CgLimits {
   int steps = 0;  ///< at most
-  /// Stop when another step would lower the row's objective, constant + z^T A z - 2 b^T z, by less
-  /// than this share of it; 0 = off.
+  /// Stop when another step would lower the row's objective o, constant + z^T A z - 2 b^T z, by
+  /// less than this share of o (o / constant)^1/2; 0 = off. What a row lacks moves the objective of
+  /// the next half-step by the geometric mean of that and of what is gained there, in the size of
+  /// the constant: the closer the fit, the more of o it is.
   double decrease = 0.0;
   /// Stop when the preconditioned residual fell to this share of the first one; 0 = off.
   double residual = 0.0;
@@ -56,6 +58,9 @@ class ConjugateGradients {
   void after_product(double curvature);
 
  private:
+  /// What a step has to win at least.
+  [[nodiscard]] double unseen() const;
+
   CgVectors x_;
   CgLimits limits_;
   double own_ = 0.0;  ///< z^T D z, then p^T D p

@@ -19,9 +19,11 @@ namespace cuda {
 namespace {
 
 /// What kAuto may leave of a row's objective; warm starts carry the rest on to the next iteration.
-[[nodiscard]] float auto_accuracy(Feedback feedback, Offset half_steps) {
+/// Over many rows the errors cancel out, over few they do not.
+[[nodiscard]] float auto_accuracy(Feedback feedback, Offset half_steps, Index rows) {
   const float accuracy = feedback == Feedback::kImplicit ? 5e-6F : 1e-7F;
-  return half_steps < 2 ? accuracy / 100.0F : accuracy;
+  const float first = half_steps < 2 ? 0.01F : 1.0F;
+  return accuracy * first * std::min(1.0F, static_cast<float>(rows) / 1000.0F);
 }
 constexpr int kAutoSteps = 100;
 
@@ -154,9 +156,11 @@ class CudaAlsSolver final : public AlsSolver {
     problem.weights = {setup_.is_explicit(), 1.0F,    params.unobserved_weight ? 0.0F : 1.0F,
                        factors_.global_mean, nullptr, target_scale_};
     fixed_side_.describe(problem);
-    problem.limits = params.solver == AlsSolverKind::kCg
-                         ? RowLimits{params.cg_steps, 0.0F, static_cast<float>(params.cg_tolerance)}
-                         : RowLimits{kAutoSteps, auto_accuracy(params.feedback, half_steps_), 0.0F};
+    const Index fewest = std::min(sides_[0].rows.rows, sides_[1].rows.rows);
+    problem.limits =
+        params.solver == AlsSolverKind::kCg
+            ? RowLimits{params.cg_steps, 0.0F, static_cast<float>(params.cg_tolerance)}
+            : RowLimits{kAutoSteps, auto_accuracy(params.feedback, half_steps_, fewest), 0.0F};
     problem.exact = setup_.exact;
     problem.warm = !setup_.exact && half_steps_ >= 2;
     problem.solutions = solutions_.data();
