@@ -206,6 +206,30 @@ TEST_P(AlsTraining, MoreStepsOfCgComeCloserToTheExactSolution) {
   EXPECT_GT(objective_of(backend()), before);
 }
 
+/// The Gram matrix of the fixed side has no full rank then, and this lambda is below its rounding.
+TEST_P(AlsTraining, FewerFixedRowsThanFactors) {
+  for (const int factors : {100, 150}) {
+    SCOPED_TRACE(fmt::format("{} factors", factors));
+    AlsParams wanted = params(Feedback::kImplicit, factors);
+    wanted.regularization = 1e-7;
+    AlsParams plain = wanted;
+    plain.precision = Precision::kAuto;
+    const CsrMatrix m = test::awkward_matrix(90, 60, false, 15);
+    const Factors start = test::first_factors(m.view(), wanted);
+    const double unit = test::als_objective_of_nothing(m.view(), start, wanted);
+    for (const Side side : {Side::kUsers, Side::kItems}) {
+      const auto exact = open_backend("reference")->make_als_solver(m.view(), plain, start.clone());
+      (void)exact->solve(side, {});
+      const double minimum = test::als_objective(m.view(), exact->factors(), wanted);
+      const auto solver = make_solver(m, wanted);
+      const double reported = solver->solve(side, {});
+      const double objective = test::als_objective(m.view(), solver->factors(), wanted);
+      EXPECT_NEAR(objective, minimum, (way().tolerance.objective + 1e-7) * unit);
+      EXPECT_NEAR(reported, objective, way().tolerance.reported * unit);
+    }
+  }
+}
+
 /// The ways that factor every row's matrix.
 class AlsByCholesky : public AlsTraining {};
 

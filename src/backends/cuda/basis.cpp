@@ -72,10 +72,14 @@ void BasisMaker::by_cholesky(const double* gram, double weight, double lambda,
   }
   fill_zero(status_.data(), 1, stream);
   regularize(gram, width_, padded_, weight, lambda, matrix_.data(), stream);
+  // A pivot is at least the smallest eigenvalue, hence lambda, or 1 in the padding: one that is
+  // well below both is rounding.
+  const double least = std::min(lambda, 1.0) / 2;
   invert_cholesky(
-      matrix_.data(), padded_, panel_.data(),
+      matrix_.data(), padded_, least, panel_.data(),
       {basis_.back.data(), basis_.transform.data(), basis_.base.data(), basis_.shrink.data()},
       status_.data(), stream);
+  if (read_status(stream) != 0) by_eigenvectors(gram, weight, lambda, stream);
 }
 
 void BasisMaker::by_eigenvectors(const double* gram, double weight, double lambda_ref,
@@ -100,10 +104,15 @@ void BasisMaker::by_eigenvectors(const double* gram, double weight, double lambd
   LIKEWISE_CUDA_CHECK(cudaStreamSynchronize(stream));
 }
 
-void BasisMaker::check(cudaStream_t stream) {
+int BasisMaker::read_status(cudaStream_t stream) const {
   int status = 0;
   copy_to_host(&status, status_.data(), 1, stream);
   LIKEWISE_CUDA_CHECK(cudaStreamSynchronize(stream));
+  return status;
+}
+
+void BasisMaker::check(cudaStream_t stream) const {
+  const int status = read_status(stream);
   if (status == 0) return;
   throw Error(ErrorKind::kNumerical,
               fmt::format("the {0} x {0} Gram matrix of the factors {1}: use a larger "

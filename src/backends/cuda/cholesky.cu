@@ -44,6 +44,8 @@ __device__ __forceinline__ int2 lower_pair(int number) {
 
 /// One warp: W = L^-1 of a tile, in place. Lanes 0-15 hold the rows of the tile, lanes 16-31 the
 /// columns of the identity beside it; both take the same steps. Leaves L's rows in x of the first.
+/// Pivots below `least` are raised to it, or noted in *status.
+template <bool kRaise>
 __device__ __forceinline__ void invert_tile(double* tile, double least, int first, int* status,
                                             double (&x)[kTile], int lane) {
 #pragma unroll
@@ -53,8 +55,8 @@ __device__ __forceinline__ void invert_tile(double* tile, double least, int firs
 #pragma unroll
   for (int j = 0; j < kTile; ++j) {
     double pivot = __shfl_sync(0xFFFFFFFFU, x[j], j);
-    if (pivot < least) pivot = least;
-    if (!(pivot > 0.0 && isfinite(pivot))) {
+    if (kRaise && pivot < least) pivot = least;
+    if (!(pivot >= least && isfinite(pivot))) {
       if (lane == 0 && *status == 0) *status = first + j + 1;
       pivot = 1.0;
     }
@@ -163,7 +165,7 @@ __global__ void __launch_bounds__(kPanelThreads)
   for (int j = 0; j < count; ++j) {
     if (warp == 0) {
       double x[kTile];
-      invert_tile(tiles.at(j, j), least, first + j * kTile, status, x, lane);
+      invert_tile<!kInverse>(tiles.at(j, j), least, first + j * kTile, status, x, lane);
       if (!kInverse) store_transposed(corner + j * kTile * (padded + 1), padded, x, lane);
     } else if (kInverse && j > 0) {
       start_right_side(tiles, count, j, warp - 1, lane);
@@ -313,10 +315,10 @@ void regularize(const double* gram, int width, int padded, double weight, double
   LIKEWISE_CUDA_CHECK_LAUNCH();
 }
 
-void invert_cholesky(double* matrix, int padded, double* panel, const CholeskyResults& results,
-                     int* status, cudaStream_t stream) {
+void invert_cholesky(double* matrix, int padded, double least, double* panel,
+                     const CholeskyResults& results, int* status, cudaStream_t stream) {
   for (int first = 0; first < padded; first += kPanel) {
-    launch_panel<true>(matrix, padded, first, 0.0, status, stream);
+    launch_panel<true>(matrix, padded, first, least, status, stream);
     const int below = padded - first - kPanel;
     if (below <= 0) break;
     const dim3 along = tile_grid(below, kPanel);

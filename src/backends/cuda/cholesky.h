@@ -24,10 +24,10 @@ struct CholeskyResults {
   float* shrink;      ///< 0
 };
 /// For matrix = L L^T, which is lost. `panel`: room for padded x kPanel numbers, not used up to
-/// kPanel. *status (0 before) becomes 1 + the number of the first pivot that is not positive and
-/// finite; the results are then undefined.
-void invert_cholesky(double* matrix, int padded, double* panel, const CholeskyResults& results,
-                     int* status, cudaStream_t stream);
+/// kPanel. *status (0 before) becomes 1 + the number of the first pivot that is below `least` (> 0)
+/// or not finite; the results are then undefined.
+void invert_cholesky(double* matrix, int padded, double least, double* panel,
+                     const CholeskyResults& results, int* status, cudaStream_t stream);
 
 /// matrix = L L^T is replaced by L^T, zeros below; padded <= kPanel. Pivots below `least` are
 /// raised to it. *status as above for those that are not finite.

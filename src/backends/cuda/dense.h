@@ -51,7 +51,8 @@ class BasisMaker {
   BasisMaker(int width, int padded);
 
   /// For one regularisation shared by all rows: weight * gram + lambda I = L L^T, transform = L^-T,
-  /// back = L^-1. base = 1 and shrink = 0: the row matrix is I + sum w v v^T.
+  /// back = L^-1. base = 1 and shrink = 0: the row matrix is I + sum w v v^T. Waits for the card:
+  /// where rounding outweighs lambda, as with fewer rows than columns, eigenvectors take over.
   void by_cholesky(const double* gram, double weight, double lambda, cudaStream_t stream);
 
   /// weight * gram = Q S Q^T, transform = Q (S + lambda_ref)^-1/2, back its transpose. S in no
@@ -62,9 +63,11 @@ class BasisMaker {
   [[nodiscard]] const Basis& basis() const { return basis_; }
   /// After the stream is through: throws Error(kNumerical) when the last matrix was not positive
   /// definite or not finite.
-  void check(cudaStream_t stream);
+  void check(cudaStream_t stream) const;
 
  private:
+  [[nodiscard]] int read_status(cudaStream_t stream) const;
+
   int width_;
   int padded_;
   Basis basis_;
