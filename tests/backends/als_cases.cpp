@@ -91,7 +91,7 @@ std::vector<AlsCases> als_cases(int widest) {
 
 std::vector<AlsCases> als_kernel_cases() {
   std::vector<AlsCases> all;
-  for (const int f : {16, 32, 48, 64, 80, 96, 112, 128, 192, 256}) {
+  for (const int f : {16, 32, 48, 64, 80, 96, 112, 128, 192, 256, 320}) {
     all.push_back(widths(fmt::format("implicit_{}", f), kImplicit, f, {f}));
   }
   all.push_back(widths("explicit_33", kExplicit, 33, {33}));  // its basis is of eigenvectors

@@ -295,18 +295,6 @@ TEST_P(AlsOnDevice, RunsAreTheSameToTheBit) {
   }
 }
 
-/// Every kernel in a moment, so that slow checkers get through: rows that take several stages of
-/// reading, and short ones.
-TEST_P(AlsOnDevice, FewRowsEqualReference) {
-  Largest largest;
-  const CsrMatrix m = test::few_rows_matrix();
-  for (const auto& one : GetParam().cases) {
-    SCOPED_TRACE(one.name);
-    const Factors start = test::first_factors(m.view(), one.params);
-    compare_all(m, one.params, Side::kUsers, start, largest);
-  }
-}
-
 /// Rows of up to 34,000 interactions: too long for a cache, and cut in pieces on a card.
 TEST_P(AlsOnDevice, LongRowsEqualReference) {
   Largest largest;
@@ -328,6 +316,30 @@ TEST_P(WidestAlsOnDevice, FewRowsEqualReference) {
   compare_all(m, params, Side::kUsers, test::first_factors(m.view(), params), largest);
 }
 
+/// Every kernel in a moment, so that slow checkers get through.
+class AlsKernels : public AlsOnDevice {};
+
+TEST_P(AlsKernels, FewRowsEqualReference) {
+  Largest largest;
+  const CsrMatrix m = test::few_rows_matrix();
+  const AlsParams& params = GetParam().cases.front().params;
+  const Factors start = test::first_factors(m.view(), params);
+  const auto exact = open_backend("reference")->make_als_solver(m.view(), params, start.clone());
+  (void)exact->solve(Side::kUsers, {});
+  for_each_way([&](const AlsWay& way) {
+    // Those have the kernels of other ways.
+    if (way.solver == AlsSolverKind::kCg) return;
+    if (on_card() && way.precision == Precision::kAuto) return;
+    for (const int completed : {0, 1}) {  // 1: solutions start from the factors
+      if (way.exact && completed > 0) continue;
+      SCOPED_TRACE(fmt::format("{} completed", completed));
+      const auto solver = make_solver(m, params, way, start, completed);
+      const double reported = solver->solve(Side::kUsers, {});
+      compare(m, params, Side::kUsers, way, *solver, reported, exact->factors(), largest[way]);
+    }
+  });
+}
+
 INSTANTIATE_TEST_SUITE_P(Cuda, WidestAlsOnDevice,
                          testing::Values(AlsCases{
                              "explicit",
@@ -335,6 +347,8 @@ INSTANTIATE_TEST_SUITE_P(Cuda, WidestAlsOnDevice,
                          cases_name);
 INSTANTIATE_TEST_SUITE_P(Cpu, AlsOnDevice, testing::ValuesIn(test::als_cases(129)), cases_name);
 INSTANTIATE_TEST_SUITE_P(Cuda, AlsOnDevice, testing::ValuesIn(test::als_cases(1024)), cases_name);
+INSTANTIATE_TEST_SUITE_P(Cpu, AlsKernels, testing::ValuesIn(test::als_kernel_cases()), cases_name);
+INSTANTIATE_TEST_SUITE_P(Cuda, AlsKernels, testing::ValuesIn(test::als_kernel_cases()), cases_name);
 
 }  // namespace
 }  // namespace likewise

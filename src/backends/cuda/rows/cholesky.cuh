@@ -142,6 +142,7 @@ struct FactorTile {
       }
     }
     const float scale = rsqrtf(own);
+    __syncwarp();  // all lanes have read the tile
 #pragma unroll
     for (int e = 0; e < 8; ++e) {
       const int column = 8 * half + e;

@@ -289,7 +289,7 @@ struct RowProducts {
                make_float2(memory.v[16 * tile + row.g], memory.v[16 * tile + 8 + row.g]), y);
     });
     Lane r;
-    add_up(row, memory, 0, y, r);
+    add_up(row, memory, problem.warm ? 0 : 1, y, r);  // not the turn that solve() begins with
     const float right_scale = __fdividef(bounds.v, problem.scale);
 #pragma unroll
     for (int e = 0; e < kOwn; ++e) r[e] *= right_scale;
