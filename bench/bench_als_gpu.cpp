@@ -3,8 +3,9 @@
 ///
 ///     bench_als_gpu speed DEVICE DATA FACTORS[,FACTORS...] [ITERATIONS]
 ///         seconds of an iteration beside those of gathering alone, and of loading
-///     bench_als_gpu accuracy DEVICE DATA FACTORS [EXACT_DEVICE]
-///         the objective after each of ten iterations, above that of the exact solver in float32
+///     bench_als_gpu accuracy DEVICE DATA FACTORS [EXACT_DEVICE [ALPHA]]
+///         the objective after each of ten iterations: of the exact solver in float32, then of all
+///         others from that, relative; and the median time of an iteration
 ///
 /// DATA is a file of interactions, or a shape of `likewise generate` such as netflix:explicit.
 #include <algorithm>
@@ -228,25 +229,49 @@ template <class PerRow>
 struct Objectives {
   std::vector<double> reported;  ///< after each iteration
   double computed = 0.0;         ///< after the last
+  std::vector<double> seconds;   ///< of each iteration
+
+  [[nodiscard]] std::vector<double> all() const {
+    std::vector<double> numbers = reported;
+    numbers.push_back(computed);
+    return numbers;
+  }
 };
 
 [[nodiscard]] Objectives train(const Data& data, const AlsParams& params, const Backend& backend) {
   const AlsResult result = train_als(data.by_user.view(), params, backend);
   Objectives all;
-  for (const AlsIteration& one : result.iterations) all.reported.push_back(one.objective);
+  for (const AlsIteration& one : result.iterations) {
+    all.reported.push_back(one.objective);
+    all.seconds.push_back(one.seconds);
+  }
   const CsrMatrix by_item = transpose(data.by_user.view());
   all.computed = objective(data.by_user.view(), by_item.view(), result.factors, params);
   return all;
 }
 
+/// A row of the table. `numbers` are as many as iterations, and one more.
+void print_accuracy(const std::string& way, const Objectives& found, const char* format,
+                    const std::vector<double>& numbers) {
+  fmt::print("| {} | {} |", way, spread(found.seconds));
+  for (const double x : numbers) fmt::print(fmt::runtime(format), x);
+  fmt::print("\n");
+  std::fflush(stdout);
+}
+
 int print_accuracies(const std::string& device, const std::string& text, int factors,
-                     const std::string& exact_device) {
+                     const std::string& exact_device, double alpha) {
   const Data data = open_data(text);
   AlsParams params = params_for(data, factors);
+  params.alpha = alpha;
   params.iterations = 10;
   params.solver = AlsSolverKind::kCholesky;
   params.precision = Precision::kFp32;
   const Objectives exact = train(data, params, *open_backend(exact_device));
+  const auto describe = [&](const std::string& solver, const char* precision) {
+    return fmt::format("{} | {} | {:g} | {} | {}", data.name, factors, alpha, solver, precision);
+  };
+  print_accuracy(describe("exact, on " + exact_device, "fp32"), exact, " {:.7g} |", exact.all());
   const auto backend = open_backend(device);
   const std::pair<const char*, AlsSolverKind> solvers[] = {{"auto", AlsSolverKind::kAuto},
                                                            {"cholesky", AlsSolverKind::kCholesky},
@@ -260,17 +285,15 @@ int print_accuracies(const std::string& device, const std::string& text, int fac
     for (const auto& [precision_name, precision] : precisions) {
       params.solver = solver;
       params.precision = precision;
-      const std::string way =
-          fmt::format("{} | {} | {} | {}", data.name, factors, solver_name, precision_name);
+      const std::string way = describe(solver_name, precision_name);
       good = succeeds(way,
                       [&] {
                         const Objectives found = train(data, params, *backend);
-                        fmt::print("| {} |", way);
-                        for (std::size_t i = 0; i < found.reported.size(); ++i) {
-                          fmt::print(" {:+.1e} |", found.reported[i] / exact.reported[i] - 1.0);
+                        std::vector<double> differences = found.all();
+                        for (std::size_t i = 0; i < differences.size(); ++i) {
+                          differences[i] = differences[i] / exact.all()[i] - 1.0;
                         }
-                        fmt::print(" {:+.1e} |\n", found.computed / exact.computed - 1.0);
-                        std::fflush(stdout);
+                        print_accuracy(way, found, " {:+.1e} |", differences);
                       }) &&
              good;
     }
@@ -283,8 +306,8 @@ constexpr const char* kSpeedHead =
     "Cholesky, TFLOP | as TFLOP/s | load, s | fetch, s "
     "|\n|---|---|---|---|---|---|---|---|---|---|---|\n";
 constexpr const char* kAccuracyHead =
-    "| data | f | solver | precision | 1 | 2 | 3 | 4 | 5 | 6 | 7 | 8 | 9 | 10 | 10, computed |\n"
-    "|---|---|---|---|---|---|---|---|---|---|---|---|---|---|---|\n";
+    "| data | f | alpha | solver | precision | iteration, ms | 1 | 2 | 3 | 4 | 5 | 6 | 7 | 8 | 9 | "
+    "10 | 10, computed |\n|---|---|---|---|---|---|---|---|---|---|---|---|---|---|---|---|---|\n";
 
 int run(const std::vector<std::string>& words) {
   const std::string verb = words.empty() ? "" : words[0];
@@ -294,9 +317,10 @@ int run(const std::vector<std::string>& words) {
     fmt::print("{}", kAccuracyHead);
   } else if (verb == "speed" && (words.size() == 4 || words.size() == 5)) {
     return print_speeds(words[1], words[2], words[3], words.size() == 5 ? std::stoi(words[4]) : 7);
-  } else if (verb == "accuracy" && (words.size() == 4 || words.size() == 5)) {
+  } else if (verb == "accuracy" && words.size() >= 4 && words.size() <= 6) {
     return print_accuracies(words[1], words[2], std::stoi(words[3]),
-                            words.size() == 5 ? words[4] : words[1]);
+                            words.size() > 4 ? words[4] : words[1],
+                            words.size() > 5 ? std::stod(words[5]) : 1.0);
   } else {
     fmt::print(stderr, "bench_als_gpu: its file says what it takes\n");
     return 2;
