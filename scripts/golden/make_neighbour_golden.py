@@ -20,8 +20,8 @@ the least and the greatest estimate that a choice among the equals can give.
 
 implicit.xz, of u1.base with its ratings as counts: for cosine, tfidf and bm25 the 20 neighbours of
 every item (`-neighbours`, `-scores`; the package keeps an item among its own neighbours, which is
-taken out here, and no neighbour is -1) and the top 10 of users (`-users`, `-recommended`,
-`-recommended-scores`). All are ids of the data.
+taken out here, and no neighbour is -1) and the top 10 of users (`-recommended`,
+`-recommended-scores`) from them. All are ids of the data.
 """
 import argparse
 import concurrent.futures
@@ -163,16 +163,18 @@ def make_surprise(folder):
 
 
 def neighbour_matrix(weighted):
-    """The package's similarities of 20 neighbours that are not the item itself."""
+    """The package's similarities of 20 neighbours that are not the item itself; the smaller of
+    equals, which the package would leave to chance."""
     import scipy.sparse as sparse
     from implicit.nearest_neighbours import all_pairs_knn
 
     items = weighted.shape[1]
-    similar = all_pairs_knn(weighted, IMPLICIT_NEIGHBOURS + 1, show_progress=False).tocsr()
+    similar = all_pairs_knn(weighted, items, show_progress=False).tocsr()
     rows, columns, values = [], [], []
     for item in range(items):
         row = similar[item]
-        others = [(-score, other) for other, score in zip(row.indices, row.data) if other != item]
+        others = [(-np.float32(score), other) for other, score in zip(row.indices, row.data)
+                  if other != item and score > 0]
         for score, other in sorted(others)[:IMPLICIT_NEIGHBOURS]:
             rows.append(item)
             columns.append(other)
