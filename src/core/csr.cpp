@@ -9,7 +9,7 @@
 #include <fmt/format.h>
 
 #include "core/parallel.h"
-#include "likewise/control.h"
+#include "core/scatter_columns.h"
 #include "likewise/error.h"
 
 namespace likewise {
@@ -57,51 +57,17 @@ void validate(const CsrView& m, const char* what) {
 }
 
 CsrMatrix transpose(const CsrView& m) {
-  const Offset nnz = m.nnz();
-  CsrMatrix t{m.cols, m.rows, Array<Offset>(Offset{m.cols} + 1), Array<Index>::uninitialized(nnz),
-              Array<float>::uninitialized(nnz)};
-
-  // Parts of rows, each with about the same number of entries; part p counts its entries per
-  // column, the counts become its write positions, so every entry's place is fixed by the matrix
-  // alone.
-  const int parts = static_cast<int>(std::clamp<Offset>(
-      std::min<Offset>(thread_count(), nnz / std::max<Offset>(1, Offset{m.cols} / 2)), 1, 64));
-  std::vector<Index> part_begin(static_cast<std::size_t>(parts) + 1, m.rows);
-  for (int p = 0; p < parts; ++p) {
-    const Offset target = nnz / parts * p;
-    part_begin[static_cast<std::size_t>(p)] = static_cast<Index>(
-        p == 0 ? 0 : std::lower_bound(m.offsets, m.offsets + m.rows, target) - m.offsets);
-  }
-  std::vector<Array<Offset>> next(static_cast<std::size_t>(parts));
-  parallel_for(parts, 1, [&](Offset p) {
-    auto& counts = next[static_cast<std::size_t>(p)] = Array<Offset>(m.cols);
-    const Offset end = m.rows == 0 ? 0 : m.offsets[part_begin[static_cast<std::size_t>(p) + 1]];
-    for (Offset i = m.rows == 0 ? 0 : m.offsets[part_begin[static_cast<std::size_t>(p)]]; i < end;
-         ++i) {
-      ++counts[m.columns[i]];
-    }
-  });
-  Offset position = 0;
-  for (Index col = 0; col < m.cols; ++col) {
-    t.offsets[col] = position;
-    for (auto& counts : next) {
-      const Offset count = counts[col];
-      counts[col] = position;
-      position += count;
-    }
-  }
-  t.offsets[m.cols] = position;
-  parallel_for(parts, 1, [&](Offset p) {
-    auto& write = next[static_cast<std::size_t>(p)];
-    for (Index row = part_begin[static_cast<std::size_t>(p)];
-         row < part_begin[static_cast<std::size_t>(p) + 1]; ++row) {
-      for (Offset i = m.offsets[row]; i < m.offsets[row + 1]; ++i) {
-        const Offset to = write[m.columns[i]]++;
+  CsrMatrix t{m.cols,
+              m.rows,
+              {},
+              Array<Index>::uninitialized(m.nnz()),
+              Array<float>::uninitialized(m.nnz())};
+  t.offsets = scatter_by_column(
+      m, [](Index place) { return place; },
+      [&](Offset to, Index row, Offset entry) {
         t.columns[to] = row;
-        t.values[to] = m.values[i];
-      }
-    }
-  });
+        t.values[to] = m.values[entry];
+      });
   return t;
 }
 

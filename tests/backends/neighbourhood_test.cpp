@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "likewise/neighbourhood.h"
 
+#include <cmath>
 #include <random>
 
 #include <gtest/gtest.h>
@@ -49,7 +50,7 @@ void check_all(const CsrView& matrix, Index k) {
   for (const Feedback feedback : {Feedback::kImplicit, Feedback::kExplicit}) {
     for (const Side side : {Side::kUsers, Side::kItems}) {
       for (const Similarity similarity : kAll) {
-        for (const bool plain : {true, false}) {
+        for (const int variant : {0, 1, 2}) {
           NeighbourParams params;
           params.feedback = feedback;
           params.side = side;
@@ -57,15 +58,15 @@ void check_all(const CsrView& matrix, Index k) {
           params.neighbours = k;
           if (feedback == Feedback::kImplicit && similarity == Similarity::kPearsonBaseline)
             continue;
-          if (!plain) {
+          params.keep_negative = variant > 0;
+          if (variant == 2) {
             params.min_support = 2;
             params.shrinkage = 3.0;
             params.amplification = 1.5;
-            params.keep_negative = true;
             params.centring = Side::kItems;
           }
           SCOPED_TRACE(testing::Message() << "similarity " << static_cast<int>(similarity) << " of "
-                                          << side_name(side) << (plain ? "" : ", every option"));
+                                          << side_name(side) << ", variant " << variant);
           expect_same(train_neighbours(matrix, params, *cpu).neighbours,
                       train_neighbours(matrix, params, *reference).neighbours);
         }
@@ -83,6 +84,103 @@ TEST(NeighbourSearch, EqualsTheReferenceOnAwkwardMatrices) {
   check_all(awkward(37, 90, 11.0, false, 4).view(), 1000);
   check_all(awkward(300, 40, 3.0, true, 5).view(), 17);
   check_all(awkward(40, 700, 30.0, false, 6).view(), 10);
+}
+
+/// Rows are numbered in 16 bits where that is enough.
+TEST(NeighbourSearch, DoesNotDependOnEmptyRows) {
+  const auto cpu = open_backend("cpu");
+  const CsrMatrix few = awkward(200, 50, 6.0, true, 7);
+  CsrMatrix many = few.clone();
+  many.rows = 70'000;
+  many.offsets = Array<Offset>(Offset{many.rows} + 1);
+  for (Index row = 0; row <= many.rows; ++row) {
+    many.offsets[row] = few.offsets[std::min(row, few.rows)];
+  }
+  for (const Similarity similarity : {Similarity::kCosine, Similarity::kPearson}) {
+    NeighbourParams params;
+    params.side = Side::kUsers;
+    params.similarity = similarity;
+    const Neighbours expected = train_neighbours(few.view(), params, *cpu).neighbours;
+    const Neighbours found = train_neighbours(many.view(), params, *cpu).neighbours;
+    ASSERT_EQ(found.size(), many.rows);
+    ASSERT_TRUE(std::ranges::equal(found.rows.span(), expected.rows.span()));
+    ASSERT_TRUE(std::ranges::equal(found.similarities.span(), expected.similarities.span()));
+  }
+}
+
+TEST(NeighbourSearch, DoesNotDependOnThreads) {
+  const auto cpu = open_backend("cpu");
+  const CsrMatrix matrix = awkward(900, 300, 25.0, false, 8);
+  for (const Similarity similarity : {Similarity::kBm25, Similarity::kPearson}) {
+    NeighbourParams params;
+    params.similarity = similarity;
+    params.neighbours = 7;
+    const Neighbours whole = train_neighbours(matrix.view(), params, *cpu).neighbours;
+    for (const int threads : {1, 3}) {
+      with_threads(threads, [&] {
+        expect_same(train_neighbours(matrix.view(), params, *cpu).neighbours, whole);
+      });
+    }
+  }
+}
+
+/// What the formulas give on paper.
+TEST(NeighbourSearch, SimilaritiesByHand) {
+  // user 0: 5 3 . 1    user 1: 4 . 2 1    user 2: 1 1 5 .
+  const CsrMatrix m = make_csr(3, 4,
+                               std::vector<Entry>{{0, 0, 5},
+                                                  {0, 1, 3},
+                                                  {0, 3, 1},
+                                                  {1, 0, 4},
+                                                  {1, 2, 2},
+                                                  {1, 3, 1},
+                                                  {2, 0, 1},
+                                                  {2, 1, 1},
+                                                  {2, 2, 5}});
+  const auto of = [&](Similarity similarity, Feedback feedback, const auto& change) {
+    NeighbourParams params;
+    params.feedback = feedback;
+    params.side = Side::kUsers;
+    params.similarity = similarity;
+    params.keep_negative = true;
+    change(params);
+    const auto reference = open_backend("reference");
+    const Neighbours found = train_neighbours(m.view(), params, *reference).neighbours;
+    std::vector<double> row(3, 0.0);
+    for (std::size_t e = 0; e < found.rows_of(0).size(); ++e) {
+      row[static_cast<std::size_t>(found.rows_of(0)[e])] = double{found.similarities_of(0)[e]};
+    }
+    return row;
+  };
+  const auto nothing = [](NeighbourParams&) {};
+  const auto implicit = [&](Similarity s) { return of(s, Feedback::kImplicit, nothing); };
+  const auto rated = [&](Similarity s) { return of(s, Feedback::kExplicit, nothing); };
+  const double norm0 = std::sqrt(35.0);
+  EXPECT_NEAR(implicit(Similarity::kCosine)[1], 21.0 / (norm0 * std::sqrt(21.0)), 1e-7);
+  EXPECT_NEAR(rated(Similarity::kCosine)[1], 21.0 / std::sqrt(26.0 * 17.0), 1e-7);
+  EXPECT_NEAR(rated(Similarity::kMsd)[1], 1.0 / (1.0 + 0.5), 1e-7);
+  EXPECT_NEAR(rated(Similarity::kMsd)[2], 1.0 / (1.0 + 10.0), 1e-7);
+  EXPECT_NEAR(rated(Similarity::kPearson)[1], 1.0, 1e-7);
+  EXPECT_EQ(rated(Similarity::kPearson)[2], 0.0) << "equal ratings have no direction";
+  EXPECT_NEAR(implicit(Similarity::kJaccard)[1], 2.0 / 4.0, 1e-7);
+  EXPECT_NEAR(implicit(Similarity::kConditional)[1], 2.0 / (3.0 * std::sqrt(3.0)), 1e-7);
+  // k11 = 2, k12 = 1, k21 = 1, k22 = 0 of 4 items: rarer together than by chance
+  const auto h = [](double k) { return k * std::log(k); };
+  EXPECT_NEAR(implicit(Similarity::kLogLikelihood)[1], -2.0 * (h(2.0) + h(4.0) - 2.0 * h(3.0)),
+              1e-6);
+  // means 3, 7/3: (2 5/3 + -2 -4/3) / (sqrt 8 sqrt(14/3))
+  EXPECT_NEAR(implicit(Similarity::kPearsonFull)[1], 6.0 / std::sqrt(8.0 * 14.0 / 3.0), 1e-6);
+  // idf of an item that n of 3 users have: log 3 - log(1 + n)
+  const double rare = std::log(3.0 / 3.0);
+  const double common = std::log(3.0 / 4.0);
+  EXPECT_NEAR(implicit(Similarity::kTfidf)[1],
+              (std::sqrt(20.0) * common * common + rare * rare) /
+                  (std::sqrt(5.0) * -common * 2.0 * -common),
+              1e-6);
+  const auto shrunk = [](NeighbourParams& p) { p.shrinkage = 3.0, p.amplification = 2.0; };
+  EXPECT_NEAR(of(Similarity::kMsd, Feedback::kExplicit, shrunk)[1], std::pow(0.4 / 1.5, 2.0), 1e-7);
+  const auto three = [](NeighbourParams& p) { p.min_support = 3; };
+  EXPECT_EQ(of(Similarity::kMsd, Feedback::kExplicit, three)[1], 0.0);
 }
 
 }  // namespace

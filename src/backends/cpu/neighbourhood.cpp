@@ -5,7 +5,9 @@
 #include "likewise/neighbourhood.h"
 
 #include <algorithm>
+#include <atomic>
 #include <cmath>
+#include <limits>
 #include <memory>
 #include <mutex>
 #include <numeric>
@@ -18,19 +20,23 @@
 #include "backends/cpu/top_list.h"
 #include "backends/neighbour_lists.h"
 #include "core/parallel.h"
+#include "core/scatter_columns.h"
 
 namespace likewise {
 namespace {
 
 constexpr std::size_t kOffersKept = 4096;
+/// Rows looked through at once: their sums stay in the first cache.
+constexpr Index kRowBlock = 2048;
+constexpr Index kFirstRowBlock = 64;
 
 /// Numbers per row that a pass adds to.
 [[nodiscard]] constexpr int lanes_of(SumsNeeded sums) {
   return sums == SumsNeeded::kProducts ? 1 : sums == SumsNeeded::kSquares ? 4 : 8;
 }
 
-template <int kLanes, class T>
-void add_pairs(const kernels::PairPass& pass, T* sums) {
+template <int kLanes, class Rank, class T>
+void add_pairs(const kernels::PairPass<Rank>& pass, T* sums) {
   if constexpr (kLanes == 1) {
     kernels::add_products(pass, sums);
   } else if constexpr (kLanes == 4) {
@@ -53,24 +59,52 @@ template <int kLanes, class T>
 
 [[nodiscard]] PairSums swapped(const PairSums& s) { return {s.n, s.y, s.x, s.yy, s.xx, s.xy}; }
 
+/// The smallest power of two that makes the value whole, up to 256; 512 where that is not enough.
+[[nodiscard]] int whole_from(float value) {
+  int unit = 1;
+  for (double v = double{value}; v != std::rint(v) && unit <= 256; v *= 2.0) unit *= 2;
+  return unit;
+}
+
 /// Whether every sum over common entries is exact in float32, so that its order does not matter:
 /// the values are multiples of a power of two and their squares stay small.
 [[nodiscard]] bool exact_in_float(const WeightedRows& rows) {
-  const CsrView& m = rows.weights;
-  double unit = 1.0;
-  for (Offset e = 0; e < m.nnz(); ++e) {
-    const double v = double{m.values[e]};
-    while (v * unit != std::rint(v * unit)) {
-      unit *= 2.0;
-      if (unit > 256.0) return false;
+  std::atomic<int> unit{1};
+  parallel_blocks(rows.weights.nnz(), Offset{1} << 16, [&](Offset begin, Offset end, Offset) {
+    int largest = unit.load(std::memory_order_relaxed);
+    if (largest > 256) return;
+    for (Offset e = begin; e < end; ++e) {
+      largest = std::max(largest, whole_from(rows.weights.values[e]));
     }
-  }
+    for (int seen = unit.load(); seen < largest && !unit.compare_exchange_weak(seen, largest);) {
+    }
+  });
+  if (unit > 256) return false;
   double largest = 0.0;  // |sum a b| and the rest are at most this
   for (const RowFacts& row : rows.facts) {
     largest = std::max({largest, row.norm * row.norm, row.count});
   }
   return largest * unit * unit < 0x1p24;
 }
+
+/// A matrix by column; rows are numbered by rank.
+template <class Rank>
+struct RanksByColumn {
+  Array<Offset> offsets;
+  Array<Rank> ranks;
+  Array<float> values;
+
+  RanksByColumn(const CsrView& rows, std::span<const Index> order)
+      : ranks(Array<Rank>::uninitialized(rows.nnz())),
+        values(Array<float>::uninitialized(rows.nnz())) {
+    offsets = scatter_by_column(
+        rows, [&](Index rank) { return order[static_cast<std::size_t>(rank)]; },
+        [&](Offset to, Index rank, Offset entry) {
+          ranks[to] = static_cast<Rank>(rank);
+          values[to] = rows.values[entry];
+        });
+  }
+};
 
 /// Buffers that outlive the tasks using them.
 template <class T>
@@ -96,21 +130,22 @@ class Pool {
   std::vector<Array<T>> free_;
 };
 
+template <class Rank>
 class CpuNeighbourSearch final : public NeighbourSearch {
  public:
   explicit CpuNeighbourSearch(const SimilarityProblem& problem)
       : formula_(problem.formula()),
         rows_(problem.rows()),
         in_float_(exact_in_float(rows_)),
-        order_(by_falling_length(rows_.weights)) {
-    sort_by_column();
-  }
+        order_(by_falling_length(rows_.weights)),
+        by_column_(rows_.weights, order_) {}
 
   [[nodiscard]] Neighbours find(Index k, const RunControl& control) const override {
     const Index rows = rows_.weights.rows;
-    NeighbourTable table(rows, std::min(k, std::max<Index>(0, rows - 1)));
-    if (rows > 1) {
-      with_sums([&]<int kLanes, class T>() { search<kLanes, T>(table, k, control); });
+    const Index kept = std::min(k, std::max<Index>(0, rows - 1));
+    NeighbourTable table(rows, kept);
+    if (kept > 0) {
+      with_sums([&]<int kLanes, class T>() { search<kLanes, T>(table, kept, control); });
     }
     parallel_for(rows, 256, [&](Offset rank) { table.sort(static_cast<Index>(rank)); });
     std::vector<Index> rank_of(order_.size());
@@ -122,7 +157,7 @@ class CpuNeighbourSearch final : public NeighbourSearch {
   }
 
   void similarities(const WeightedRows& queries, float* out) const override {
-    // An outside row's values may not be multiples of what the others are.
+    // An outside row's values need not be multiples of what the others are.
     if (lanes_of(formula_.sums) == 1) return compare<1, double>(queries, out);
     if (lanes_of(formula_.sums) == 4) return compare<4, double>(queries, out);
     compare<8, double>(queries, out);
@@ -135,25 +170,6 @@ class CpuNeighbourSearch final : public NeighbourSearch {
     std::ranges::stable_sort(order,
                              [&](Index a, Index b) { return rows.row_size(a) > rows.row_size(b); });
     return order;
-  }
-
-  /// The entries by column, within a column by rank.
-  void sort_by_column() {
-    const CsrView& m = rows_.weights;
-    column_offsets_ = Array<Offset>(Offset{m.cols} + 1);
-    ranks_ = Array<Index>::uninitialized(m.nnz());
-    values_ = Array<float>::uninitialized(m.nnz());
-    for (Offset e = 0; e < m.nnz(); ++e) ++column_offsets_[m.columns[e] + 1];
-    for (Index c = 0; c < m.cols; ++c) column_offsets_[c + 1] += column_offsets_[c];
-    Array<Offset> next = column_offsets_.clone();
-    for (std::size_t rank = 0; rank < order_.size(); ++rank) {
-      const Index row = order_[rank];
-      for (Offset e = m.offsets[row]; e < m.offsets[row + 1]; ++e) {
-        const Offset to = next[m.columns[e]]++;
-        ranks_[to] = static_cast<Index>(rank);
-        values_[to] = m.values[e];
-      }
-    }
   }
 
   template <class Body>
@@ -175,14 +191,14 @@ class CpuNeighbourSearch final : public NeighbourSearch {
     }
   }
 
-  [[nodiscard]] kernels::PairPass pass_over(const CsrView& queries, Index query,
-                                            Index limit) const {
+  [[nodiscard]] kernels::PairPass<Rank> pass_over(const CsrView& queries, Index query,
+                                                  Index limit) const {
     return {queries.columns + queries.offsets[query],
             queries.values + queries.offsets[query],
             queries.row_size(query),
-            column_offsets_.data(),
-            ranks_.data(),
-            values_.data(),
+            by_column_.offsets.data(),
+            by_column_.ranks.data(),
+            by_column_.values.data(),
             limit};
   }
 
@@ -190,9 +206,32 @@ class CpuNeighbourSearch final : public NeighbourSearch {
     return rows_.facts[static_cast<std::size_t>(order_[static_cast<std::size_t>(rank)])];
   }
 
+  /// What makes an estimate of the similarity from a sum of products; empty where only the formula
+  /// can tell.
+  template <class T>
+  [[nodiscard]] std::vector<T> estimate_factors() const {
+    const bool cosine = formula_.form == PairForm::kCosine;
+    const bool simple = formula_.sums == SumsNeeded::kProducts && formula_.amplification == 1.0;
+    if (!simple || !(cosine || formula_.form == PairForm::kDot)) return {};
+    std::vector<T> factors(order_.size(), T{1});
+    for (std::size_t rank = 0; cosine && rank < factors.size(); ++rank) {
+      const double norm = facts_of(static_cast<Index>(rank)).norm;
+      factors[rank] = norm > 0.0 ? static_cast<T>(1.0 / norm) : T{0};
+    }
+    return factors;
+  }
+
+  template <class T>
+  struct Search {
+    NeighbourTable& table;
+    Index k;
+    std::vector<T> factors;
+  };
+
   template <int kLanes, class T>
   void search(NeighbourTable& table, Index k, const RunControl& control) const {
     const Index rows = rows_.weights.rows;
+    const Search<T> task{table, k, estimate_factors<T>()};
     Pool<T> sums(Offset{rows} * kLanes);
     // Thresholds rise between waves only: short ones first, when they rise fastest.
     for (Index begin = 0; begin < rows;) {
@@ -202,7 +241,7 @@ class CpuNeighbourSearch final : public NeighbourSearch {
         Array<T> buffer = sums.take();
         std::vector<Offer> offers;
         for (Offset r = first; r < last; ++r) {
-          search_row<kLanes>(begin + static_cast<Index>(r), k, buffer.data(), table, offers);
+          search_row<kLanes>(task, begin + static_cast<Index>(r), buffer.data(), offers);
         }
         table.offer(offers);
         sums.give_back(std::move(buffer));
@@ -215,31 +254,57 @@ class CpuNeighbourSearch final : public NeighbourSearch {
 
   /// Compares the row of this rank with all before it. `sums` are 0 before and after.
   template <int kLanes, class T>
-  void search_row(Index rank, Index k, T* sums, NeighbourTable& table,
-                  std::vector<Offer>& offers) const {
+  void search_row(const Search<T>& task, Index rank, T* sums, std::vector<Offer>& offers) const {
     const Index row = order_[static_cast<std::size_t>(rank)];
+    if (rows_.weights.row_size(row) == 0) return;
     add_pairs<kLanes>(pass_over(rows_.weights, row, rank), sums);
-    const RowFacts& x = facts_of(rank);
-    const auto thresholds = table.thresholds();
     TopList own;
-    own.reset(static_cast<std::size_t>(k));
-    for (Index y = 0; y < rank; ++y) {
-      const T* const at = sums + Offset{y} * kLanes;
-      if (at[0] == T{0}) continue;
-      const PairSums s = unpack<kLanes>(at);
-      const float to_y = formula_.similarity(x, facts_of(y), s);
-      const float to_x =
-          formula_.symmetric() ? to_y : formula_.similarity(facts_of(y), x, swapped(s));
-      if (to_y != 0.0F) own.offer({to_y, order_[static_cast<std::size_t>(y)]});
-      if (to_x == 0.0F || to_x < thresholds[static_cast<std::size_t>(y)]) continue;
-      offers.push_back({y, {to_x, row}});
-      if (offers.size() == kOffersKept) {
-        table.offer(offers);
-        offers.clear();
+    own.reset(static_cast<std::size_t>(task.k));
+    std::vector<Index> hits(kRowBlock);
+    // Short blocks first: the own list's threshold rises between them.
+    for (Index first = 0, count = 0; first < rank; first += count) {
+      count = std::min(rank - first, std::clamp(first, kFirstRowBlock, kRowBlock));
+      T* const block = sums + Offset{first} * kLanes;
+      const Index found = find_hits<kLanes>(task, rank, first, count, block, own, hits.data());
+      for (Index h = 0; h < found; ++h) {
+        const Index y = first + hits[static_cast<std::size_t>(h)];
+        offer_pair(task.table, rank, y, unpack<kLanes>(sums + Offset{y} * kLanes), own, offers);
+      }
+      std::fill_n(block, Offset{count} * kLanes, T{0});
+    }
+    task.table.offer(rank, own.finish());
+  }
+
+  /// Which rows of a block are worth a look.
+  template <int kLanes, class T>
+  [[nodiscard]] static Index find_hits(const Search<T>& task, Index rank, Index first, Index count,
+                                       const T* sums, const TopList& own, Index* hits) {
+    if constexpr (kLanes == 1) {
+      if (!task.factors.empty()) {
+        return kernels::find_offers(sums, task.factors.data() + first,
+                                    task.table.thresholds().data() + first, count,
+                                    task.factors[static_cast<std::size_t>(rank)],
+                                    own.full() ? own.worst().score : kLowest, hits);
       }
     }
-    std::fill_n(sums, Offset{rank} * kLanes, T{0});
-    table.offer(rank, own.finish());
+    Index found = 0;
+    for (Index i = 0; i < count; ++i) {
+      if (sums[Offset{i} * kLanes] != T{0}) hits[found++] = i;
+    }
+    return found;
+  }
+
+  void offer_pair(NeighbourTable& table, Index x, Index y, const PairSums& s, TopList& own,
+                  std::vector<Offer>& offers) const {
+    const float to_y = formula_.similarity(facts_of(x), facts_of(y), s);
+    const float to_x =
+        formula_.symmetric() ? to_y : formula_.similarity(facts_of(y), facts_of(x), swapped(s));
+    if (to_y != 0.0F) own.offer({to_y, order_[static_cast<std::size_t>(y)]});
+    if (to_x == 0.0F || to_x < table.thresholds()[static_cast<std::size_t>(y)]) return;
+    offers.push_back({y, {to_x, order_[static_cast<std::size_t>(x)]}});
+    if (offers.size() < kOffersKept) return;
+    table.offer(offers);
+    offers.clear();
   }
 
   template <int kLanes, class T>
@@ -261,19 +326,22 @@ class CpuNeighbourSearch final : public NeighbourSearch {
     });
   }
 
+  static constexpr float kLowest = std::numeric_limits<float>::lowest();
+
   const PairFormula& formula_;
   WeightedRows rows_;
   bool in_float_;
   std::vector<Index> order_;  ///< rank -> row
-  Array<Offset> column_offsets_;
-  Array<Index> ranks_;
-  Array<float> values_;
+  RanksByColumn<Rank> by_column_;
 };
 
 }  // namespace
 
 std::unique_ptr<NeighbourSearch> make_cpu_neighbour_search(const SimilarityProblem& problem) {
-  return std::make_unique<CpuNeighbourSearch>(problem);
+  if (problem.rows().weights.rows <= 65536) {
+    return std::make_unique<CpuNeighbourSearch<std::uint16_t>>(problem);
+  }
+  return std::make_unique<CpuNeighbourSearch<Index>>(problem);
 }
 
 }  // namespace likewise

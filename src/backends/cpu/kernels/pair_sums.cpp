@@ -3,6 +3,7 @@
 
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "backends/cpu/kernels/pair_sums.cpp"
+#include <hwy/cache_control.h>
 #include <hwy/foreach_target.h>
 #include <hwy/highway.h>
 
@@ -12,38 +13,62 @@ namespace {
 
 namespace hn = hwy::HWY_NAMESPACE;
 
-/// Calls visit(position) for the entries of a column whose row is below the limit. Rows rise, so
-/// the last of four decides for all of them, and the four are different rows.
-template <class Visit, class VisitFour>
-HWY_INLINE void for_rows(const PairPass& pass, Index column, const VisitFour& visit_four,
-                         const Visit& visit) {
-  Offset at = pass.column_offsets[column];
-  const Offset end = pass.column_offsets[column + 1];
-  for (; at + 4 <= end && pass.rows[at + 3] < pass.limit; at += 4) visit_four(at);
-  for (; at < end && pass.rows[at] < pass.limit; ++at) visit(at);
-}
+/// Columns whose entries are asked for ahead of their turn, and how many of them: the hardware
+/// takes over only where a column is long.
+constexpr Offset kAhead = 6;
+constexpr Offset kAheadEntries = 128;
+constexpr std::size_t kCacheLine = 64;
 
 template <class T>
-HWY_INLINE void products(const PairPass& pass, T* HWY_RESTRICT sums) {
-  for (Offset e = 0; e < pass.count; ++e) {
-    const T a = static_cast<T>(pass.values[e]);
-    const auto visit = [&](Offset at) HWY_ATTR {
-      sums[pass.rows[at]] += a * static_cast<T>(pass.row_values[at]);
-    };
-    const auto visit_four = [&](Offset at) HWY_ATTR {
-      const Index* HWY_RESTRICT r = pass.rows + at;
-      const float* HWY_RESTRICT b = pass.row_values + at;
-      const T s0 = sums[r[0]] + a * static_cast<T>(b[0]);
-      const T s1 = sums[r[1]] + a * static_cast<T>(b[1]);
-      const T s2 = sums[r[2]] + a * static_cast<T>(b[2]);
-      const T s3 = sums[r[3]] + a * static_cast<T>(b[3]);
-      sums[r[0]] = s0;
-      sums[r[1]] = s1;
-      sums[r[2]] = s2;
-      sums[r[3]] = s3;
-    };
-    for_rows(pass, pass.columns[e], visit_four, visit);
+HWY_INLINE void ask_for(const T* from) {
+  for (std::size_t byte = 0; byte < kAheadEntries * sizeof(T); byte += kCacheLine) {
+    hwy::Prefetch(reinterpret_cast<const char*>(from) + byte);
   }
+}
+
+/// Calls enter(value) for each column of the row, then visit(position) for the column's entries
+/// below the limit. Ranks rise, so the last of four decides for all of them, and the four are
+/// different rows.
+template <class Rank, class Enter, class VisitFour, class Visit>
+HWY_INLINE void for_pairs(const PairPass<Rank>& pass, const Enter& enter,
+                          const VisitFour& visit_four, const Visit& visit) {
+  const auto limit = static_cast<std::uint32_t>(pass.limit);
+  const auto below = [&](Offset at)
+                         HWY_ATTR { return static_cast<std::uint32_t>(pass.ranks[at]) < limit; };
+  for (Offset e = 0; e < pass.count; ++e) {
+    if (e + kAhead < pass.count) {
+      const Offset ahead = pass.column_offsets[pass.columns[e + kAhead]];
+      ask_for(pass.ranks + ahead);
+      ask_for(pass.rank_values + ahead);
+    }
+    enter(pass.values[e]);
+    Offset at = pass.column_offsets[pass.columns[e]];
+    const Offset end = pass.column_offsets[pass.columns[e] + 1];
+    for (; at + 4 <= end && below(at + 3); at += 4) visit_four(at);
+    for (; at < end && below(at); ++at) visit(at);
+  }
+}
+
+template <class Rank, class T>
+HWY_INLINE void products(const PairPass<Rank>& pass, T* HWY_RESTRICT sums) {
+  T a{0};
+  const auto enter = [&](float value) HWY_ATTR { a = static_cast<T>(value); };
+  const auto visit = [&](Offset at) HWY_ATTR {
+    sums[pass.ranks[at]] += a * static_cast<T>(pass.rank_values[at]);
+  };
+  const auto visit_four = [&](Offset at) HWY_ATTR {
+    const Rank* HWY_RESTRICT r = pass.ranks + at;
+    const float* HWY_RESTRICT b = pass.rank_values + at;
+    const T s0 = sums[r[0]] + a * static_cast<T>(b[0]);
+    const T s1 = sums[r[1]] + a * static_cast<T>(b[1]);
+    const T s2 = sums[r[2]] + a * static_cast<T>(b[2]);
+    const T s3 = sums[r[3]] + a * static_cast<T>(b[3]);
+    sums[r[0]] = s0;
+    sums[r[1]] = s1;
+    sums[r[2]] = s2;
+    sums[r[3]] = s3;
+  };
+  for_pairs(pass, enter, visit_four, visit);
 }
 
 /// What one common entry adds, lane by lane: base + b (linear + b square), where base and linear
@@ -68,59 +93,114 @@ HWY_INLINE Terms<T, 8> all_terms(T a) {
 }
 
 /// kLanes sums a row, in as many vectors as they take on this target.
-template <class T, int kLanes, class MakeTerms>
-HWY_INLINE void lane_sums(const PairPass& pass, const MakeTerms& make_terms, T* HWY_RESTRICT sums) {
+template <int kLanes, class Rank, class T, class MakeTerms>
+HWY_INLINE void lane_sums(const PairPass<Rank>& pass, const MakeTerms& make_terms,
+                          T* HWY_RESTRICT sums) {
   using D = HWY_CAPPED(T, kLanes);
   const D d;
   constexpr int kWidth = static_cast<int>(hn::MaxLanes(D()));
   constexpr int kVectors = kLanes / kWidth;
-  for (Offset e = 0; e < pass.count; ++e) {
-    const Terms<T, kLanes> terms = make_terms(static_cast<T>(pass.values[e]));
-    hn::Vec<D> base[kVectors];
-    hn::Vec<D> linear[kVectors];
-    hn::Vec<D> square[kVectors];
+  hn::Vec<D> base[kVectors];
+  hn::Vec<D> linear[kVectors];
+  hn::Vec<D> square[kVectors];
+  const auto enter = [&](float value) HWY_ATTR {
+    const Terms<T, kLanes> terms = make_terms(static_cast<T>(value));
     HWY_UNROLL(8)
     for (int v = 0; v < kVectors; ++v) {
       base[v] = hn::Load(d, terms.base + v * kWidth);
       linear[v] = hn::Load(d, terms.linear + v * kWidth);
       square[v] = hn::Load(d, terms.square + v * kWidth);
     }
-    const auto visit = [&](Offset at) HWY_ATTR {
-      const auto b = hn::Set(d, static_cast<T>(pass.row_values[at]));
-      T* HWY_RESTRICT sum = sums + Offset{pass.rows[at]} * kLanes;
-      HWY_UNROLL(8)
-      for (int v = 0; v < kVectors; ++v) {
-        const auto term = hn::MulAdd(b, hn::MulAdd(b, square[v], linear[v]), base[v]);
-        hn::Store(hn::Add(hn::Load(d, sum + v * kWidth), term), d, sum + v * kWidth);
-      }
-    };
-    const auto visit_four = [&](Offset at) HWY_ATTR {
-      visit(at);
-      visit(at + 1);
-      visit(at + 2);
-      visit(at + 3);
-    };
-    for_rows(pass, pass.columns[e], visit_four, visit);
-  }
+  };
+  const auto visit = [&](Offset at) HWY_ATTR {
+    const auto b = hn::Set(d, static_cast<T>(pass.rank_values[at]));
+    T* HWY_RESTRICT sum = sums + Offset{pass.ranks[at]} * kLanes;
+    HWY_UNROLL(8)
+    for (int v = 0; v < kVectors; ++v) {
+      const auto term = hn::MulAdd(b, hn::MulAdd(b, square[v], linear[v]), base[v]);
+      hn::Store(hn::Add(hn::Load(d, sum + v * kWidth), term), d, sum + v * kWidth);
+    }
+  };
+  const auto visit_four = [&](Offset at) HWY_ATTR {
+    visit(at);
+    visit(at + 1);
+    visit(at + 2);
+    visit(at + 3);
+  };
+  for_pairs(pass, enter, visit_four, visit);
 }
 
-void products_f32(const PairPass& pass, float* sums) { products(pass, sums); }
-void products_f64(const PairPass& pass, double* sums) { products(pass, sums); }
-void squares_f32(const PairPass& pass, float* sums) {
-  lane_sums<float, 4>(
-      pass, [](float a) HWY_ATTR { return square_terms(a); }, sums);
+template <class Rank, class T>
+HWY_INLINE void squares(const PairPass<Rank>& pass, T* sums) {
+  lane_sums<4>(
+      pass, [](T a) HWY_ATTR { return square_terms(a); }, sums);
 }
-void squares_f64(const PairPass& pass, double* sums) {
-  lane_sums<double, 4>(
-      pass, [](double a) HWY_ATTR { return square_terms(a); }, sums);
+
+template <class Rank, class T>
+HWY_INLINE void all(const PairPass<Rank>& pass, T* sums) {
+  lane_sums<8>(
+      pass, [](T a) HWY_ATTR { return all_terms(a); }, sums);
 }
-void all_f32(const PairPass& pass, float* sums) {
-  lane_sums<float, 8>(
-      pass, [](float a) HWY_ATTR { return all_terms(a); }, sums);
+
+template <class T>
+HWY_INLINE Index offers(const T* HWY_RESTRICT sums, const T* HWY_RESTRICT factors,
+                        const float* HWY_RESTRICT thresholds, Index count, T factor,
+                        float threshold, Index* HWY_RESTRICT hits) {
+  const HWY_CAPPED(T, 64 / sizeof(T)) d;
+  const hn::Rebind<float, decltype(d)> f;
+  const auto lanes = static_cast<Index>(hn::Lanes(d));
+  const auto own = hn::Set(f, threshold);
+  const auto margin = hn::Set(f, 1e-6F);
+  Index found = 0;
+  Index i = 0;
+  for (; i + lanes <= count; i += lanes) {
+    const auto scaled =
+        hn::Mul(hn::Mul(hn::LoadU(d, sums + i), hn::LoadU(d, factors + i)), hn::Set(d, factor));
+    hn::Vec<decltype(f)> estimate;
+    if constexpr (sizeof(T) == sizeof(float)) {
+      estimate = scaled;
+    } else {
+      estimate = hn::DemoteTo(f, scaled);
+    }
+    const auto highest = hn::MulAdd(hn::Abs(estimate), margin, estimate);
+    const auto needed = hn::Min(hn::LoadU(f, thresholds + i), own);
+    const auto hit = hn::And(hn::Ge(highest, needed), hn::Ne(estimate, hn::Zero(f)));
+    if (hn::AllFalse(f, hit)) continue;
+    std::uint8_t bytes[8] = {};
+    hn::StoreMaskBits(f, hit, bytes);
+    for (auto bits = static_cast<std::uint32_t>(bytes[0] | bytes[1] << 8); bits != 0;
+         bits &= bits - 1) {
+      hits[found++] = i + static_cast<Index>(hwy::Num0BitsBelowLS1Bit_Nonzero32(bits));
+    }
+  }
+  for (; i < count; ++i) {
+    const auto estimate = static_cast<float>(sums[i] * factors[i] * factor);
+    const float needed = thresholds[i] < threshold ? thresholds[i] : threshold;
+    const float size = estimate < 0.0F ? -estimate : estimate;
+    if (estimate != 0.0F && estimate + size * 1e-6F >= needed) hits[found++] = i;
+  }
+  return found;
 }
-void all_f64(const PairPass& pass, double* sums) {
-  lane_sums<double, 8>(
-      pass, [](double a) HWY_ATTR { return all_terms(a); }, sums);
+
+void products_u16_f32(const PairPass<std::uint16_t>& pass, float* sums) { products(pass, sums); }
+void products_u16_f64(const PairPass<std::uint16_t>& pass, double* sums) { products(pass, sums); }
+void products_i32_f32(const PairPass<Index>& pass, float* sums) { products(pass, sums); }
+void products_i32_f64(const PairPass<Index>& pass, double* sums) { products(pass, sums); }
+void squares_u16_f32(const PairPass<std::uint16_t>& pass, float* sums) { squares(pass, sums); }
+void squares_u16_f64(const PairPass<std::uint16_t>& pass, double* sums) { squares(pass, sums); }
+void squares_i32_f32(const PairPass<Index>& pass, float* sums) { squares(pass, sums); }
+void squares_i32_f64(const PairPass<Index>& pass, double* sums) { squares(pass, sums); }
+void all_u16_f32(const PairPass<std::uint16_t>& pass, float* sums) { all(pass, sums); }
+void all_u16_f64(const PairPass<std::uint16_t>& pass, double* sums) { all(pass, sums); }
+void all_i32_f32(const PairPass<Index>& pass, float* sums) { all(pass, sums); }
+void all_i32_f64(const PairPass<Index>& pass, double* sums) { all(pass, sums); }
+Index offers_f32(const float* sums, const float* factors, const float* thresholds, Index count,
+                 float factor, float threshold, Index* hits) {
+  return offers(sums, factors, thresholds, count, factor, threshold, hits);
+}
+Index offers_f64(const double* sums, const double* factors, const float* thresholds, Index count,
+                 double factor, float threshold, Index* hits) {
+  return offers(sums, factors, thresholds, count, factor, threshold, hits);
 }
 
 }  // namespace
@@ -130,27 +210,82 @@ HWY_AFTER_NAMESPACE();
 #if HWY_ONCE
 namespace likewise::kernels {
 
-HWY_EXPORT(products_f32);
-HWY_EXPORT(products_f64);
-HWY_EXPORT(squares_f32);
-HWY_EXPORT(squares_f64);
-HWY_EXPORT(all_f32);
-HWY_EXPORT(all_f64);
+HWY_EXPORT(products_u16_f32);
+HWY_EXPORT(products_u16_f64);
+HWY_EXPORT(products_i32_f32);
+HWY_EXPORT(products_i32_f64);
+HWY_EXPORT(squares_u16_f32);
+HWY_EXPORT(squares_u16_f64);
+HWY_EXPORT(squares_i32_f32);
+HWY_EXPORT(squares_i32_f64);
+HWY_EXPORT(all_u16_f32);
+HWY_EXPORT(all_u16_f64);
+HWY_EXPORT(all_i32_f32);
+HWY_EXPORT(all_i32_f64);
+HWY_EXPORT(offers_f32);
+HWY_EXPORT(offers_f64);
 
-void add_products(const PairPass& pass, float* sums) {
-  HWY_DYNAMIC_DISPATCH(products_f32)(pass, sums);
+template <>
+void add_products(const PairPass<std::uint16_t>& pass, float* sums) {
+  HWY_DYNAMIC_DISPATCH(products_u16_f32)(pass, sums);
 }
-void add_products(const PairPass& pass, double* sums) {
-  HWY_DYNAMIC_DISPATCH(products_f64)(pass, sums);
+template <>
+void add_products(const PairPass<std::uint16_t>& pass, double* sums) {
+  HWY_DYNAMIC_DISPATCH(products_u16_f64)(pass, sums);
 }
-void add_squares(const PairPass& pass, float* sums) {
-  HWY_DYNAMIC_DISPATCH(squares_f32)(pass, sums);
+template <>
+void add_products(const PairPass<Index>& pass, float* sums) {
+  HWY_DYNAMIC_DISPATCH(products_i32_f32)(pass, sums);
 }
-void add_squares(const PairPass& pass, double* sums) {
-  HWY_DYNAMIC_DISPATCH(squares_f64)(pass, sums);
+template <>
+void add_products(const PairPass<Index>& pass, double* sums) {
+  HWY_DYNAMIC_DISPATCH(products_i32_f64)(pass, sums);
 }
-void add_all(const PairPass& pass, float* sums) { HWY_DYNAMIC_DISPATCH(all_f32)(pass, sums); }
-void add_all(const PairPass& pass, double* sums) { HWY_DYNAMIC_DISPATCH(all_f64)(pass, sums); }
+template <>
+void add_squares(const PairPass<std::uint16_t>& pass, float* sums) {
+  HWY_DYNAMIC_DISPATCH(squares_u16_f32)(pass, sums);
+}
+template <>
+void add_squares(const PairPass<std::uint16_t>& pass, double* sums) {
+  HWY_DYNAMIC_DISPATCH(squares_u16_f64)(pass, sums);
+}
+template <>
+void add_squares(const PairPass<Index>& pass, float* sums) {
+  HWY_DYNAMIC_DISPATCH(squares_i32_f32)(pass, sums);
+}
+template <>
+void add_squares(const PairPass<Index>& pass, double* sums) {
+  HWY_DYNAMIC_DISPATCH(squares_i32_f64)(pass, sums);
+}
+template <>
+void add_all(const PairPass<std::uint16_t>& pass, float* sums) {
+  HWY_DYNAMIC_DISPATCH(all_u16_f32)(pass, sums);
+}
+template <>
+void add_all(const PairPass<std::uint16_t>& pass, double* sums) {
+  HWY_DYNAMIC_DISPATCH(all_u16_f64)(pass, sums);
+}
+template <>
+void add_all(const PairPass<Index>& pass, float* sums) {
+  HWY_DYNAMIC_DISPATCH(all_i32_f32)(pass, sums);
+}
+template <>
+void add_all(const PairPass<Index>& pass, double* sums) {
+  HWY_DYNAMIC_DISPATCH(all_i32_f64)(pass, sums);
+}
+
+template <>
+Index find_offers(const float* sums, const float* factors, const float* thresholds, Index count,
+                  float factor, float threshold, Index* hits) {
+  return HWY_DYNAMIC_DISPATCH(offers_f32)(sums, factors, thresholds, count, factor, threshold,
+                                          hits);
+}
+template <>
+Index find_offers(const double* sums, const double* factors, const float* thresholds, Index count,
+                  double factor, float threshold, Index* hits) {
+  return HWY_DYNAMIC_DISPATCH(offers_f64)(sums, factors, thresholds, count, factor, threshold,
+                                          hits);
+}
 
 }  // namespace likewise::kernels
 #endif

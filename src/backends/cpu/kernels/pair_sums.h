@@ -3,32 +3,44 @@
 /// columns are walked in their order, and every other row with an entry there gets its share.
 #pragma once
 
+#include <cstdint>
+
 #include "likewise/types.h"
 
 namespace likewise::kernels {
 
-/// One row against the rows below `limit`, in a matrix sorted by column.
+/// One row against the rows below `limit`, in a matrix sorted by column. Rank is std::uint16_t
+/// where it is enough: most of the time goes into waiting for the columns.
+template <class Rank>
 struct PairPass {
   const Index* columns;  ///< of the row
   const float* values;
   Offset count;
   const Offset* column_offsets;  ///< of the matrix
-  const Index* rows;             ///< rising within a column
-  const float* row_values;
+  const Rank* ranks;             ///< rows, rising within a column
+  const float* rank_values;
   Index limit;
 };
 
 /// Adds to sums[r] the product of the row and row r.
-void add_products(const PairPass& pass, float* sums);
-void add_products(const PairPass& pass, double* sums);
+template <class Rank, class Sum>
+void add_products(const PairPass<Rank>& pass, Sum* sums);
 
 /// Adds n, sum a^2, sum b^2, sum a b to the four numbers from sums[4 r] on.
-void add_squares(const PairPass& pass, float* sums);
-void add_squares(const PairPass& pass, double* sums);
+template <class Rank, class Sum>
+void add_squares(const PairPass<Rank>& pass, Sum* sums);
 
 /// Adds n, sum a, sum b, sum a^2, sum b^2, sum a b to the eight numbers from sums[8 r] on (two stay
 /// 0).
-void add_all(const PairPass& pass, float* sums);
-void add_all(const PairPass& pass, double* sums);
+template <class Rank, class Sum>
+void add_all(const PairPass<Rank>& pass, Sum* sums);
+
+/// Which of `count` rows may have a place in their own list or in that of the row they are compared
+/// with: the estimate sums[i] * factors[i] * factor is not 0 and reaches thresholds[i] or
+/// threshold, give or take a millionth. Writes their numbers to `hits` (room for count + 16) and
+/// returns how many.
+template <class Sum>
+Index find_offers(const Sum* sums, const Sum* factors, const float* thresholds, Index count,
+                  Sum factor, float threshold, Index* hits);
 
 }  // namespace likewise::kernels
