@@ -3,6 +3,7 @@
 /// live in the model's id maps. Batch in, batch out; memory is bounded whatever the batch.
 #pragma once
 
+#include <functional>
 #include <memory>
 #include <span>
 #include <string>
@@ -49,6 +50,19 @@ struct FoldInRow {
   std::vector<float> values;   ///< empty: all 1
 };
 
+/// Predictions for what a row has no value for: `row` is a user and `others` are items, or the
+/// other way round.
+using TakeMissing = std::function<void(Side side, Index row, std::span<const Index> others,
+                                       std::span<const float> predictions)>;
+
+/// Seconds of the stages of Recommender::predict_missing().
+struct PredictionTimes {
+  double magnitudes = 0.0;    ///< means, norms and weights of the rows
+  double similarities = 0.0;  ///< of neighbourhood models that predict ratings
+  double predictions = 0.0;
+  double output = 0.0;  ///< in `take`
+};
+
 class Recommender {
  public:
   /// `model` and `backend` are kept alive.
@@ -86,6 +100,10 @@ class Recommender {
   /// that side (an explicit model then falls back to mean and the other bias).
   [[nodiscard]] std::vector<float> predict(std::span<const Index> users,
                                            std::span<const Index> items) const;
+
+  /// A prediction for every user and item that have no value together, row by row from one thread:
+  /// by item where item-knn predicts ratings, else by user. Memory is bounded.
+  PredictionTimes predict_missing(const TakeMissing& take, const RunControl& control = {}) const;
 
   /// The scores that users who were not trained would give `items`: out is users x items.
   [[nodiscard]] std::vector<float> predict_new(std::span<const FoldInRow> users,

@@ -2,9 +2,9 @@
 #include "algorithms/neighbour_prediction.h"
 
 #include <algorithm>
+#include <bit>
 #include <cmath>
 
-#include "backends/top_k.h"
 #include "core/parallel.h"
 
 namespace likewise {
@@ -28,6 +28,13 @@ struct Moments {
 
 [[nodiscard]] double bias_of(const Array<float>& biases, Index index) {
   return index < 0 || biases.empty() ? 0.0 : double{biases[index]};
+}
+
+/// Rises from the most to the least similar, then with the entry.
+[[nodiscard]] std::uint64_t key_of(float similarity, std::uint32_t entry) {
+  const auto bits = std::bit_cast<std::uint32_t>(similarity);
+  const std::uint32_t falling = (bits & 0x8000'0000U) != 0 ? bits : 0x7fff'ffffU - bits;
+  return std::uint64_t{falling} << 32U | entry;
 }
 
 }  // namespace
@@ -156,23 +163,27 @@ float NeighbourPredictor::clipped(double rating) const {
 
 float NeighbourPredictor::predict(const RowLevel& x, Index own, const Raters& raters,
                                   const float* similarities) const {
-  thread_local std::vector<Candidate> near;
-  near.clear();
+  thread_local std::vector<std::uint64_t> near;
+  near.resize(raters.rows.size());
+  std::size_t count = 0;
   for (std::size_t e = 0; e < raters.rows.size(); ++e) {
     const float s = similarities[raters.rows[e]];
-    if (s != 0.0F && raters.rows[e] != own) near.push_back({s, static_cast<Index>(e)});
+    near[count] = key_of(s, static_cast<std::uint32_t>(e));
+    count += s != 0.0F && raters.rows[e] != own ? 1 : 0;
   }
+  near.resize(count);
   const auto k = static_cast<std::size_t>(params_.neighbours);
   if (near.size() > k) {  // entries rise with rows: ties go to the smaller row
-    std::nth_element(near.begin(), near.begin() + static_cast<std::ptrdiff_t>(k), near.end(),
-                     before);
+    std::nth_element(near.begin(), near.begin() + static_cast<std::ptrdiff_t>(k), near.end());
     near.resize(k);
   }
   double sum = 0.0;
   double weights = 0.0;
-  for (const Candidate& one : near) {
-    sum += double{one.score} * double{raters.deviations[static_cast<std::size_t>(one.item)]};
-    weights += std::abs(double{one.score});
+  for (const std::uint64_t key : near) {
+    const auto e = static_cast<std::uint32_t>(key);
+    const double s = double{similarities[raters.rows[e]]};
+    sum += s * double{raters.deviations[e]};
+    weights += std::abs(s);
   }
   const double level = base(x, raters.column_bias);
   if (raters.rows.empty() && params_.prediction != Prediction::kBaseline) return clipped(mean_);

@@ -8,6 +8,7 @@
 
 #include <fmt/format.h>
 
+#include "algorithms/missing_cells.h"
 #include "backends/cpu/top_list.h"
 #include "core/parallel.h"
 #include "likewise/error.h"
@@ -328,6 +329,53 @@ std::vector<float> NeighbourRecommender::predict_ratings(std::span<const Index> 
     at = end;
   }
   return result;
+}
+
+void NeighbourRecommender::predict_rows(std::span<const Index> rows, const float* similarities,
+                                        float* out) const {
+  const NeighbourPredictor& predictor = engine().predictor;
+  const Index columns = of_users() ? history_.cols : history_.rows;
+  const Index all = model_.neighbours.size();
+  constexpr Offset kColumnsPerTask = 512;
+  const Offset tasks = (columns + kColumnsPerTask - 1) / kColumnsPerTask;
+  parallel_for(std::ssize(rows) * tasks, 1, [&](Offset task) {
+    const Offset r = task / tasks;
+    const Index row = rows[static_cast<std::size_t>(r)];
+    const auto first = static_cast<Index>(task % tasks * kColumnsPerTask);
+    const auto end = static_cast<Index>(std::min<Offset>(columns, first + kColumnsPerTask));
+    for (Index column = first; column < end; ++column) {
+      out[r * columns + column] = predictor.predict(
+          predictor.level(row), row, predictor.raters(column), similarities + r * all);
+    }
+  });
+}
+
+PredictionTimes NeighbourRecommender::predict_missing(const TakeMissing& take,
+                                                      const RunControl& control) const {
+  if (sums()) {
+    const auto nothing = [](std::span<const Index>) {};
+    const auto fill = [&](std::span<const Index> batch, float* out) {
+      std::vector<AskedUser> users;
+      for (const Index number : batch) users.push_back(user(number));
+      score_all(users, out);
+    };
+    return MissingCells(history_, history_.cols)
+        .for_rows(Side::kUsers, history_.rows, control, nothing, fill, take);
+  }
+  const double magnitudes = MissingCells::seconds_of([&] { (void)engine(); });
+  const CsrView known = engine().problem.rows().weights;
+  Array<float> similar;
+  PredictionTimes times =
+      MissingCells(known, known.cols)
+          .for_rows(
+              params_.side, known.rows, control,
+              [&](std::span<const Index> rows) { similar = similarities(rows); },
+              [&](std::span<const Index> rows, float* out) {
+                predict_rows(rows, similar.data(), out);
+              },
+              take);
+  times.magnitudes = magnitudes;
+  return times;
 }
 
 Explanation NeighbourRecommender::explain(const AskedUser& user, Index item) const {

@@ -53,6 +53,8 @@ class NeighbourRecommender {
   /// -1 stands for an unknown user or item.
   [[nodiscard]] std::vector<float> predict(std::span<const Index> users,
                                            std::span<const Index> items) const;
+  /// As Recommender::predict_missing().
+  PredictionTimes predict_missing(const TakeMissing& take, const RunControl& control) const;
   /// What each item of an outside or trained user adds to the score of `item`.
   [[nodiscard]] Explanation explain(const AskedUser& user, Index item) const;
 
@@ -65,6 +67,8 @@ class NeighbourRecommender {
                       const TakeScores& take) const;
   void score_by_items(std::span<const AskedUser> users, const RunControl& control,
                       const TakeScores& take) const;
+  /// Ratings of some rows of the compared side for every column: rows.size() x columns.
+  void predict_rows(std::span<const Index> rows, const float* similarities, float* out) const;
   void add_sums(const AskedUser& user, std::vector<double>& scores) const;
   [[nodiscard]] std::vector<float> predict_sums(std::span<const Index> users,
                                                 std::span<const Index> items) const;

@@ -10,6 +10,7 @@
 #include "algorithms/batches.h"
 #include "algorithms/fold_in.h"
 #include "algorithms/lazy.h"
+#include "algorithms/missing_cells.h"
 #include "algorithms/neighbour_recommender.h"
 #include "algorithms/similar.h"
 #include "core/parallel.h"
@@ -271,6 +272,17 @@ std::vector<float> Recommender::predict(std::span<const Index> users,
     scores[pair] = state_->predict(users[pair], items[pair]);
   });
   return scores;
+}
+
+PredictionTimes Recommender::predict_missing(const TakeMissing& take,
+                                             const RunControl& control) const {
+  if (state_->neighbours) return state_->neighbours->predict_missing(take, control);
+  const CsrView history = state_->model->history.view();
+  const MissingCells cells(history, state_->factors().items.rows());
+  const Index users = state_->factors().users.rows();
+  return cells.for_rows(
+      Side::kUsers, users, control, [](std::span<const Index>) {},
+      [&](std::span<const Index> batch, float* scores) { score_all(batch, scores); }, take);
 }
 
 std::vector<float> Recommender::predict_new(std::span<const FoldInRow> users,
