@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
+#include "likewise/add_interactions.h"
 #include "neighbour_options.h"
 #include "options.h"
 #include "report.h"
@@ -31,6 +32,7 @@ struct Train {
   std::string validation_metric;
   Checkpointing checkpointing;
   std::string resume;
+  std::string add_to;
   std::string report;
   bool json = false;
   TrainingOptions training;
@@ -44,6 +46,7 @@ struct Train {
     check_options();
     for (const std::string& path : {output, report, checkpointing.path}) check_output_folder(path);
     Progress progress(common.quiet);
+    if (!add_to.empty()) return add(progress);
     std::shared_ptr<Model> earlier;
     if (!resume.empty()) earlier = std::make_shared<Model>(load_model(resume));
     const AlsParams params = earlier ? training.resumed(earlier->als) : training.params();
@@ -70,6 +73,24 @@ struct Train {
     tell(*model, stop_reason, progress);
   }
 
+  /// The model of --add-to with more interactions.
+  void add(Progress& progress) const {
+    progress.stage("load");
+    const Model earlier = load_model(add_to);
+    const auto backend = open_device(common, progress);
+    const Interactions more = read_with_report(ratings, reading, progress);
+    progress.stage("add");
+    AddedInteractions added = add_interactions(earlier, more, *backend, progress.control());
+    added.model.provenance.created = utc_now();
+    added.model.provenance.device = device_text(*backend);
+    progress.say(fmt::format("{} of {} compared with all others again",
+                             counted(added.rows_searched, "row"),
+                             with_commas(added.model.neighbours.size())));
+    progress.stage("save");
+    save_model(added.model, output);
+    tell(added.model, "", progress);
+  }
+
   /// An option that would do nothing is a mistake.
   void check_options() const {
     const auto refuse = [&](bool given, const char* options, const char* owner) {
@@ -79,6 +100,11 @@ struct Train {
     };
     refuse(!compares() && neighbourhood.given(), "options of neighbourhoods",
            "item-knn or user-knn");
+    if (!add_to.empty() && (neighbourhood.given() || training.given() || !report.empty())) {
+      throw Error(ErrorKind::kInvalidArgument,
+                  "--add-to takes its parameters from the model and writes no report: leave out "
+                  "training options and --report");
+    }
     refuse(compares() && training.given(), "options of factors", "als");
     refuse(compares() && !(validation.empty() && checkpointing.path.empty() && resume.empty()),
            "--validation, --checkpoint and --resume", "als");
@@ -141,7 +167,7 @@ struct Train {
                   const std::vector<StageTime>& stages) const {
     nlohmann::ordered_json out;
     out["model"] = output;
-    out["algorithm"] = algorithm;
+    out["algorithm"] = model.algorithm;
     out["users"] = model.users.size();
     out["items"] = model.items.size();
     out["interactions"] = model.history.nnz();
@@ -182,6 +208,11 @@ void add_keeping_options(CLI::App& app, Train& verb) {
       ->group(kGroup);
   app.add_option("--resume", verb.resume, "Go on from a checkpoint or model, with its parameters")
       ->type_name("FILE")
+      ->group(kGroup);
+  app.add_option("--add-to", verb.add_to,
+                 "Neighbourhoods: add RATINGS to what this model was trained on, and compare anew "
+                 "only what changes; parameters are the model's")
+      ->type_name("MODEL")
       ->group(kGroup);
   app.add_option("--report", verb.report, "Write a page with charts and sample recommendations")
       ->type_name("FILE.html")

@@ -3,6 +3,7 @@
 /// evaluation.
 #pragma once
 
+#include "likewise/add_interactions.h"
 #include "likewise/als.h"
 #include "likewise/backend.h"
 #include "likewise/control.h"

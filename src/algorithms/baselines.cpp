@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
+#include "algorithms/baselines.h"
+
 #include <vector>
 
 #include "core/parallel.h"
@@ -76,6 +78,14 @@ Factors train_baselines(const CsrView& by_user, const NeighbourParams& params) {
   (als ? fit_als : fit_sgd)(by_user, mean, params, users, items);
   return {Matrix(by_user.rows, 0), Matrix(by_user.cols, 0), rounded(users), rounded(items),
           static_cast<float>(mean)};
+}
+
+Factors needed_baselines(const CsrView& by_user, const NeighbourParams& params) {
+  if (params.similarity == Similarity::kPearsonBaseline ||
+      params.prediction == Prediction::kBaseline) {
+    return train_baselines(by_user, params);
+  }
+  return {Matrix(by_user.rows, 0), Matrix(by_user.cols, 0), {}, {}, 0.0F};
 }
 
 }  // namespace likewise

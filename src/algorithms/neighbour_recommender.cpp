@@ -8,6 +8,7 @@
 
 #include <fmt/format.h>
 
+#include "algorithms/compare_rows.h"
 #include "algorithms/missing_cells.h"
 #include "backends/cpu/top_list.h"
 #include "core/parallel.h"
@@ -18,26 +19,6 @@ namespace {
 
 /// Similarities held at once.
 constexpr Offset kBlockNumbers = Offset{1} << 24;
-
-/// Rows of a matrix put together one after the other.
-struct RowBuilder {
-  std::vector<Offset> offsets{0};
-  std::vector<Index> columns;
-  std::vector<float> values;
-  std::vector<RowFacts> facts;
-
-  void add(std::span<const Index> row_columns, std::span<const float> row_values,
-           const RowFacts& row_facts) {
-    columns.insert(columns.end(), row_columns.begin(), row_columns.end());
-    values.insert(values.end(), row_values.begin(), row_values.end());
-    offsets.push_back(static_cast<Offset>(columns.size()));
-    facts.push_back(row_facts);
-  }
-  [[nodiscard]] WeightedRows view(Index cols) const {
-    return {{static_cast<Index>(facts.size()), cols, offsets.data(), columns.data(), values.data()},
-            facts};
-  }
-};
 
 }  // namespace
 
@@ -63,15 +44,7 @@ std::size_t NeighbourRecommender::rows_at_a_time() const {
 }
 
 Array<float> NeighbourRecommender::similarities(std::span<const Index> rows) const {
-  const WeightedRows all = engine().problem.rows();
-  RowBuilder queries;
-  for (const Index row : rows) {
-    queries.add(all.weights.row_columns(row), all.weights.row_values(row),
-                all.facts[static_cast<std::size_t>(row)]);
-  }
-  auto result = Array<float>::uninitialized(static_cast<Offset>(rows.size()) * all.weights.rows);
-  engine().search->similarities(queries.view(all.weights.cols), result.data());
-  return result;
+  return compare_rows(engine().problem.rows(), *engine().search, rows);
 }
 
 Array<float> NeighbourRecommender::similarities(std::span<const AskedUser> users) const {

@@ -6,6 +6,7 @@
 
 #include <fmt/format.h>
 
+#include "algorithms/baselines.h"
 #include "algorithms/similarity.h"
 #include "likewise/error.h"
 
@@ -20,15 +21,6 @@ void check_range(const char* field, Number value, Number low, Number high, const
   if (value >= low && value <= high) return;
   throw Error(ErrorKind::kInvalidArgument,
               fmt::format("{} must be {}, not {}", field, range, value));
-}
-
-/// What the parameters have a use for: baselines cost more than the neighbours of a small matrix.
-[[nodiscard]] Factors needed_baselines(const CsrView& by_user, const NeighbourParams& params) {
-  if (params.similarity == Similarity::kPearsonBaseline ||
-      params.prediction == Prediction::kBaseline) {
-    return train_baselines(by_user, params);
-  }
-  return {Matrix(by_user.rows, 0), Matrix(by_user.cols, 0), {}, {}, 0.0F};
 }
 
 }  // namespace

@@ -1,0 +1,85 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "algorithms/merge_interactions.h"
+
+#include <algorithm>
+#include <iterator>
+#include <string>
+
+namespace likewise {
+namespace {
+
+[[nodiscard]] IdMap union_of(const IdMap& first, const IdMap& second) {
+  if (first.is_integer() && second.is_integer()) {
+    std::vector<std::int64_t> all;
+    std::ranges::set_union(first.integers(), second.integers(), std::back_inserter(all));
+    return IdMap::from_sorted_integers(Array<std::int64_t>::copy_of(all));
+  }
+  std::vector<std::string> names;
+  for (const IdMap* ids : {&first, &second}) {
+    for (Index i = 0; i < ids->size(); ++i) names.push_back(ids->name(i));
+  }
+  return IdMap::from_text(names);
+}
+
+[[nodiscard]] std::vector<Index> places_of(const IdMap& ids, const IdMap& in) {
+  std::vector<Index> places;
+  for (Index i = 0; i < ids.size(); ++i) places.push_back(in.find(ids.name(i)).value());
+  return places;
+}
+
+}  // namespace
+
+MergedIds merge_ids(const IdMap& first, const IdMap& second) {
+  MergedIds merged{union_of(first, second), {}, {}};
+  merged.first = places_of(first, merged.ids);
+  merged.second = places_of(second, merged.ids);
+  return merged;
+}
+
+CsrMatrix merge_matrices(const CsrView& first, const CsrView& second, const MergedIds& rows,
+                         const MergedIds& columns, bool sum) {
+  struct Cell {
+    Index column;
+    float value;
+  };
+  std::vector<std::vector<Cell>> cells(static_cast<std::size_t>(rows.ids.size()));
+  const auto add = [&](const CsrView& m, const std::vector<Index>& row_places,
+                       const std::vector<Index>& column_places) {
+    for (Index row = 0; row < m.rows; ++row) {
+      auto& to = cells[static_cast<std::size_t>(row_places[static_cast<std::size_t>(row)])];
+      for (Offset e = m.offsets[row]; e < m.offsets[row + 1]; ++e) {
+        to.push_back({column_places[static_cast<std::size_t>(m.columns[e])], m.values[e]});
+      }
+    }
+  };
+  add(first, rows.first, columns.first);
+  add(second, rows.second, columns.second);
+  CsrMatrix merged{
+      rows.ids.size(), columns.ids.size(), Array<Offset>(Offset{rows.ids.size()} + 1), {}, {}};
+  for (Index row = 0; row < merged.rows; ++row) {
+    auto& list = cells[static_cast<std::size_t>(row)];
+    std::ranges::stable_sort(list, {}, &Cell::column);
+    std::size_t kept = 0;
+    for (const Cell& cell : list) {
+      if (kept > 0 && list[kept - 1].column == cell.column) {
+        list[kept - 1].value = sum ? list[kept - 1].value + cell.value : cell.value;
+      } else {
+        list[kept++] = cell;
+      }
+    }
+    list.resize(kept);
+    merged.offsets[row + 1] = merged.offsets[row] + static_cast<Offset>(kept);
+  }
+  merged.columns = Array<Index>::uninitialized(merged.offsets[merged.rows]);
+  merged.values = Array<float>::uninitialized(merged.offsets[merged.rows]);
+  for (Index row = 0; row < merged.rows; ++row) {
+    Offset to = merged.offsets[row];
+    for (const Cell& cell : cells[static_cast<std::size_t>(row)]) {
+      merged.columns[to] = cell.column;
+      merged.values[to++] = cell.value;
+    }
+  }
+  return merged;
+}
+
+}  // namespace likewise
