@@ -16,14 +16,6 @@
 namespace likewise::cli {
 namespace {
 
-/// A solver of an empty matrix: parameters that the device cannot do, or a device that cannot
-/// train, are refused here and not after an hour of reading.
-void check_can_train(const Backend& backend, const AlsParams& params) {
-  const CsrMatrix nothing = make_csr(0, 0, {});
-  Factors none{Matrix(0, params.factors), Matrix(0, params.factors), {}, {}, 0.0F};
-  (void)backend.make_als_solver(nothing.view(), params, std::move(none));
-}
-
 struct Train {
   std::string ratings;
   std::string output;
@@ -50,13 +42,13 @@ struct Train {
     std::shared_ptr<Model> earlier;
     if (!resume.empty()) earlier = std::make_shared<Model>(load_model(resume));
     const AlsParams params = earlier ? training.resumed(earlier->als) : training.params();
-    const auto backend = open_device(common, progress);
+    const auto backend = algorithm == "als" ? open_device_to_train(common, params, progress)
+                                            : open_device(common, progress);
     NeighbourParams knn;
     if (compares()) {
       knn = neighbourhood.params(training.feedback(),
                                  algorithm == "item-knn" ? Side::kItems : Side::kUsers);
     }
-    if (algorithm == "als") check_can_train(*backend, params);
     Interactions data = read_with_report(ratings, reading, progress);
     if (earlier) require_same_ids(*earlier, data);
     const auto model =

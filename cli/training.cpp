@@ -6,9 +6,9 @@
 
 #include <fmt/format.h>
 
+#include "likewise/device.h"
 #include "likewise/popularity.h"
 #include "nearest.h"
-#include "options.h"
 
 namespace likewise::cli {
 namespace {
@@ -67,6 +67,14 @@ NamedMetric parse_metric(const std::string& text) {
     metric.k = static_cast<Index>(*k);
   }
   return metric;
+}
+
+std::shared_ptr<const Backend> open_device_to_train(const Common& common, const AlsParams& params,
+                                                    Progress& progress) {
+  DeviceChoice choice = open_backend_to_train(common.device, params);
+  progress.say(fmt::format("device: {}{}{}", device_text(*choice.backend),
+                           choice.reason.empty() ? "" : "; ", choice.reason));
+  return std::move(choice.backend);
 }
 
 std::shared_ptr<Model> start_model(Interactions data, const std::string& algorithm,

@@ -9,6 +9,7 @@
 
 #include "likewise/evaluation.h"
 #include "likewise/model.h"
+#include "options.h"
 #include "progress.h"
 
 namespace likewise::cli {
@@ -31,6 +32,12 @@ struct Checkpointing {
   std::string path;  ///< empty: none
   int every = 1;
 };
+
+/// Opens the device for a training that it can do, says which one it is and why `auto` took no
+/// card.
+[[nodiscard]] std::shared_ptr<const Backend> open_device_to_train(const Common& common,
+                                                                  const AlsParams& params,
+                                                                  Progress& progress);
 
 /// A model without factors that owns the interactions as its users' history.
 [[nodiscard]] std::shared_ptr<Model> start_model(Interactions data, const std::string& algorithm,

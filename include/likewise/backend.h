@@ -103,8 +103,8 @@ class Backend {
       const SimilarityProblem& problem) const = 0;
 };
 
-/// Opens "auto", "cpu", "reference", "cuda" (the first card that can be used) or "cuda:N" (card
-/// number N, from 0). "auto" takes the CPU in this version. Other texts throw
+/// Opens "auto" (the CPU; device.h chooses for a training), "cpu", "reference", "cuda" (the first
+/// card that can be used) or "cuda:N" (card number N, from 0). Other texts throw
 /// Error(kInvalidArgument); a device that cannot be used throws Error(kDevice) with the reason and
 /// the remedy.
 [[nodiscard]] std::shared_ptr<const Backend> open_backend(std::string_view device = "auto");

@@ -7,6 +7,7 @@
 #include "likewise/als.h"
 #include "likewise/backend.h"
 #include "likewise/control.h"
+#include "likewise/device.h"
 #include "likewise/evaluation.h"
 #include "likewise/interactions.h"
 #include "likewise/model.h"

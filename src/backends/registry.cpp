@@ -10,8 +10,7 @@
 #include "backends/cuda_backend.h"
 #include "backends/reference/jobs.h"
 #include "core/instruction_set.h"
-#include "likewise/als.h"
-#include "likewise/backend.h"
+#include "likewise/device.h"
 
 namespace likewise {
 namespace {
@@ -67,9 +66,6 @@ class CpuBackend final : public Backend {
   }
 };
 
-/// Whether "auto" takes a card that works, or stays on the CPU.
-constexpr bool kAutoTakesCuda = false;
-
 /// The numbers behind "cuda:"; nothing where they are not such.
 [[nodiscard]] std::optional<std::vector<int>> parse_numbers(std::string_view text) {
   std::vector<int> numbers;
@@ -85,21 +81,32 @@ constexpr bool kAutoTakesCuda = false;
   }
 }
 
-[[nodiscard]] std::shared_ptr<const Backend> open_auto() {
-  if (kAutoTakesCuda) {
-    try {
-      return open_cuda("cuda", {});
-    } catch (const Error&) {  // cuda_statuses says what is wrong
-    }
+/// Makes a solver of an empty matrix: what the device cannot do is refused here.
+void require_training(const Backend& backend, const AlsParams& params) {
+  const CsrMatrix nothing = make_csr(0, 0, {});
+  Factors none{Matrix(0, params.factors), Matrix(0, params.factors), {}, {}, 0.0F};
+  (void)backend.make_als_solver(nothing.view(), params, std::move(none));
+}
+
+[[nodiscard]] DeviceChoice choose_to_train(const AlsParams& params) {
+  std::shared_ptr<const Backend> card;
+  try {
+    card = open_cuda("cuda", {});
+  } catch (const std::exception&) {
+    return {std::make_shared<CpuBackend>(), "no card can be used, `likewise info` says why"};
   }
-  return std::make_shared<CpuBackend>();
+  try {
+    require_training(*card, params);
+  } catch (const Error& error) {
+    return {std::make_shared<CpuBackend>(), fmt::format("{}: {}", card->name(), error.what())};
+  }
+  return {std::move(card), {}};
 }
 
 }  // namespace
 
 std::shared_ptr<const Backend> open_backend(std::string_view device) {
-  if (device == "auto") return open_auto();
-  if (device == "cpu") return std::make_shared<CpuBackend>();
+  if (device == "auto" || device == "cpu") return std::make_shared<CpuBackend>();
   if (device == "reference") return std::make_shared<ReferenceBackend>();
   if (device == "cuda") return open_cuda(device, {});
   if (device.starts_with("cuda:")) {
@@ -115,6 +122,13 @@ std::shared_ptr<const Backend> open_backend(std::string_view device) {
               fmt::format("device must be auto, cpu, reference, cuda or cuda:N (N is the number of "
                           "a card, from 0), not \"{}\"",
                           device));
+}
+
+DeviceChoice open_backend_to_train(std::string_view device, const AlsParams& params) {
+  DeviceChoice choice =
+      device == "auto" ? choose_to_train(params) : DeviceChoice{open_backend(device), {}};
+  require_training(*choice.backend, params);
+  return choice;
 }
 
 std::vector<BackendStatus> backend_statuses() {

@@ -14,8 +14,7 @@
 #include <zlib.h>
 
 #include "backends/load_plugin.h"
-#include "likewise/als.h"
-#include "likewise/backend.h"
+#include "likewise/device.h"
 #include "likewise/error.h"
 #include "tests/support.h"
 
@@ -78,6 +77,13 @@ std::string refusal(const char* device, ErrorKind kind = ErrorKind::kDevice) {
   return message_of(kind, [device] { (void)open_backend(device); });
 }
 
+AlsParams small_params() {
+  AlsParams params;
+  params.factors = 6;
+  params.iterations = 3;
+  return params;
+}
+
 /// The only line of backend_statuses about CUDA.
 std::string cuda_line() {
   const std::vector<BackendStatus> lines = cuda_statuses();
@@ -121,15 +127,54 @@ TEST(Devices, CardsThatCannotBeUsedSayWhy) {
   EXPECT_EQ(refusal("cuda:0"), "device cuda:0: there is no card in this test");
 }
 
-TEST(Devices, AutoIsTheCpu) {
+TEST(Devices, AutoMakesListsOnTheCpu) {
   const FakePlugin plugin;
   EXPECT_EQ(open_backend("auto")->name(), "cpu");
+}
+
+TEST(Devices, AutoTrainsOnTheFirstCardThatCanBeUsed) {
+  const FakePlugin plugin;
+  const DeviceChoice choice = open_backend_to_train("auto", small_params());
+  EXPECT_EQ(choice.backend->name(), "cuda:1");
+  EXPECT_EQ(choice.reason, "");
+}
+
+TEST(Devices, AutoTrainsOnTheCpuWhereNoCardCanBeUsed) {
+  for (const char* fault : {"none usable", "no card", "search", "version"}) {
+    const FakePlugin plugin(fault);
+    const DeviceChoice choice = open_backend_to_train("auto", small_params());
+    EXPECT_EQ(choice.backend->name(), "cpu") << fault;
+    EXPECT_THAT(choice.reason, HasSubstr("`likewise info` says why")) << fault;
+  }
+}
+
+TEST(Devices, AutoTrainsOnTheCpuWhatTheCardCannot) {
+  const FakePlugin plugin("refusal");
+  const DeviceChoice choice = open_backend_to_train("auto", small_params());
+  EXPECT_EQ(choice.backend->name(), "cpu");
+  EXPECT_EQ(choice.reason, "cuda:1: factors: not in this test");
+  EXPECT_EQ(message_of(ErrorKind::kInvalidArgument,
+                       [] { (void)open_backend_to_train("cuda", small_params()); }),
+            "factors: not in this test");
+}
+
+TEST(Devices, WhatCannotBeTrainedIsRefusedBeforeAnyDataIsRead) {
+  const test::TemporaryFolder empty;
+  const Variable folder("LIKEWISE_PLUGIN_PATH", (empty / "").c_str());
+  AlsParams params = small_params();
+  params.precision = Precision::kTf32;
+  for (const char* device : {"auto", "cpu", "reference"}) {
+    EXPECT_THAT(message_of(ErrorKind::kInvalidArgument,
+                           [&] { (void)open_backend_to_train(device, params); }),
+                HasSubstr("trains in fp32"));
+  }
 }
 
 TEST(Devices, AutoNeedsNoPlugin) {
   const test::TemporaryFolder empty;
   const Variable folder("LIKEWISE_PLUGIN_PATH", (empty / "").c_str());
   EXPECT_EQ(open_backend()->name(), "cpu");
+  EXPECT_EQ(open_backend_to_train("auto", small_params()).backend->name(), "cpu");
 }
 
 TEST(Devices, EveryCardHasALine) {
@@ -204,13 +249,6 @@ TEST(Plugin, AFailingSearchIsALineNotTheEnd) {
   const FakePlugin plugin("search");
   EXPECT_EQ(cuda_line(), "the cards are on fire");
   EXPECT_EQ(open_backend("auto")->name(), "cpu");
-}
-
-AlsParams small_params() {
-  AlsParams params;
-  params.factors = 6;
-  params.iterations = 3;
-  return params;
 }
 
 TEST(Plugin, TrainsThroughTheBoundary) {

@@ -38,6 +38,17 @@ def test_the_model_says_which_card_trained_it(program, cinema, card):
     assert card in program("info", "m").stdout
 
 
+def test_auto_takes_the_card_for_what_it_can_do(program, cinema, card):
+    def first_line(*options):
+        stderr = program("train", cinema / "ratings.csv", "-o", "m", "--iterations", 1,
+                         *options).stderr
+        return stderr.splitlines()[0]
+
+    assert first_line("--factors", 8).startswith(f"device: {card} (")
+    beyond = first_line("--factors", 2000)
+    assert beyond.startswith("device: cpu (") and f"; {card}: factors: " in beyond
+
+
 def test_a_checkpoint_goes_on(program, cinema, card):
     ratings = cinema / "ratings.csv"
     whole = train(program, ratings, "--device", "cuda", "--checkpoint", "state",

@@ -37,6 +37,12 @@ def trains(program, ratings, device, env):
     return stderr.splitlines()[0]
 
 
+def falls_back(program, ratings, env):
+    line = trains(program, ratings, "auto", env)
+    return line.startswith("device: cpu (") and line.endswith(
+        "); no card can be used, `likewise info` says why")
+
+
 def test_without_the_plugin(program, cinema, tmp_path):
     env = {"LIKEWISE_PLUGIN_PATH": str(tmp_path)}
     lines = cuda_lines(program, env)
@@ -46,7 +52,7 @@ def test_without_the_plugin(program, cinema, tmp_path):
     ratings = cinema / "ratings.csv"
     for device in ("cuda", "cuda:0"):
         assert reason in refusal(program, ratings, device, env)
-    assert trains(program, ratings, "auto", env).startswith("device: cpu ")
+    assert falls_back(program, ratings, env)
 
 
 @pytest.mark.parametrize("content", [b"", b"text\n" * 1000])
@@ -55,7 +61,7 @@ def test_a_broken_plugin(program, cinema, tmp_path, content):
     env = {"LIKEWISE_PLUGIN_PATH": str(tmp_path)}
     assert "cannot be loaded" in cuda_lines(program, env)["cuda"]["description"]
     assert "cannot be loaded" in refusal(program, cinema / "ratings.csv", "cuda", env)
-    assert trains(program, cinema / "ratings.csv", "auto", env).startswith("device: cpu ")
+    assert falls_back(program, cinema / "ratings.csv", env)
 
 
 @pytest.mark.parametrize("part", ["interface", "version", "compiler"])
@@ -63,7 +69,7 @@ def test_a_plugin_of_another_build(program, cinema, part):
     env = {**FAKE_PLUGIN, "FAKE_PLUGIN": part}
     assert f"its {part} is" in cuda_lines(program, env)["cuda"]["description"]
     assert f"its {part} is" in refusal(program, cinema / "ratings.csv", "cuda", env)
-    assert trains(program, cinema / "ratings.csv", "auto", env).startswith("device: cpu ")
+    assert falls_back(program, cinema / "ratings.csv", env)
 
 
 def test_every_card_has_a_line(program):
@@ -77,8 +83,33 @@ def test_training_says_which_card_it_takes(program, cinema):
     ratings = cinema / "ratings.csv"
     expected = "device: cuda:1 (Fine Card, compute capability 9.0, 140 GiB)"
     assert trains(program, ratings, "cuda", FAKE_PLUGIN) == expected
+    assert trains(program, ratings, "auto", FAKE_PLUGIN) == expected
     program("recommend", "m", "--user", 1, "--device", "cuda", env=FAKE_PLUGIN)
     assert json.loads(program("info", "m", "--json").stdout)["device"] in expected
+
+
+def test_what_the_card_cannot_do_goes_to_the_processor(program, cinema):
+    env = {**FAKE_PLUGIN, "FAKE_PLUGIN": "refusal"}
+    ratings = cinema / "ratings.csv"
+    line = trains(program, ratings, "auto", env)
+    assert line.startswith("device: cpu (") and line.endswith("; cuda:1: factors: not in this test")
+    assert "factors: not in this test" in refusal(program, ratings, "cuda", env, exit_code=2)
+
+
+def test_only_training_takes_a_card_unasked(program, cinema):
+    ratings = cinema / "ratings.csv"
+    line = trains(program, ratings, "auto", FAKE_PLUGIN)
+    assert line.startswith("device: cuda:1 ")
+    stderr = program("recommend", "m", "--user", 1, env=FAKE_PLUGIN).stderr
+    assert stderr.startswith("device: cpu (")
+
+
+def test_no_card_that_can_be_used(program, cinema):
+    env = {**FAKE_PLUGIN, "FAKE_PLUGIN": "none usable"}
+    lines = cuda_lines(program, env)
+    assert not any(line["available"] for line in lines.values())
+    assert "Old Card" in refusal(program, cinema / "ratings.csv", "cuda", env)
+    assert falls_back(program, cinema / "ratings.csv", env)
 
 
 def test_cards_that_cannot_be_used(program, cinema):
@@ -128,7 +159,7 @@ def test_what_the_driver_answers_is_explained(program, cinema, version, status, 
     assert words in lines["cuda"]["description"]
     ratings = cinema / "ratings.csv"
     assert words in refusal(program, ratings, "cuda", env)
-    assert trains(program, ratings, "auto", env).startswith("device: cpu ")
+    assert falls_back(program, ratings, env)
 
 
 def test_hidden_cards_are_named(program):

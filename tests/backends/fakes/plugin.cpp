@@ -51,6 +51,7 @@ std::unique_ptr<AlsSolver> make_als_solver(std::span<const int> devices, const C
                                            const AlsParams& params, Factors start,
                                            int completed_iterations, const AlsTuning&) {
   if (devices.size() != 1 || devices[0] != 1) throw std::logic_error("the wrong card was asked");
+  if (fault_is("refusal")) throw Error(ErrorKind::kInvalidArgument, "factors: not in this test");
   auto cpu = make_cpu_als_solver(by_user, params, std::move(start), completed_iterations);
   if (fault_is("training")) return std::make_unique<FailingSolver>(std::move(cpu));
   return cpu;
