@@ -340,10 +340,32 @@ TEST_P(AlsKernels, FewRowsEqualReference) {
   });
 }
 
+/// By calculus: long rows of a table that is larger than a card's cache, which it solves together.
+using LargeTableOnDevice = AlsOnDevice;
+TEST_P(LargeTableOnDevice, GradientVanishesAfterAnExactHalfStep) {
+  Largest largest;
+  const CsrMatrix m = test::long_rows_matrix();
+  const AlsParams& params = GetParam().cases.front().params;
+  const Factors start = test::first_factors(m.view(), params);
+  for_each_way([&](const AlsWay& way) {
+    if (!way.exact) return;
+    const auto solver = make_solver(m, params, way, start);
+    (void)solver->solve(Side::kItems, {});
+    expect_small(test::worst_gradient(m.view(), solver->factors(), Side::kItems, params),
+                 way.tolerance.gradient, largest[way].gradient, "gradient");
+  });
+}
+
+[[nodiscard]] AlsCases one_case(const char* name, Feedback feedback, int factors) {
+  return {name, {{fmt::format("{} factors", factors), test::small_als(feedback, factors)}}};
+}
+
 INSTANTIATE_TEST_SUITE_P(Cuda, WidestAlsOnDevice,
-                         testing::Values(AlsCases{
-                             "explicit",
-                             {{"1023 factors", test::small_als(Feedback::kExplicit, 1023)}}}),
+                         testing::Values(one_case("explicit", Feedback::kExplicit, 1023)),
+                         cases_name);
+INSTANTIATE_TEST_SUITE_P(Cuda, LargeTableOnDevice,
+                         testing::Values(one_case("implicit", Feedback::kImplicit, 1024),
+                                         one_case("explicit", Feedback::kExplicit, 300)),
                          cases_name);
 INSTANTIATE_TEST_SUITE_P(Cpu, AlsOnDevice, testing::ValuesIn(test::als_cases(129)), cases_name);
 INSTANTIATE_TEST_SUITE_P(Cuda, AlsOnDevice, testing::ValuesIn(test::als_cases(1024)), cases_name);

@@ -59,8 +59,8 @@ class CudaAlsSolver final : public AlsSolver {
     fill_zero(outcome_.data(), 1, stream_);
     const RowPlan& users = sides_[0].plan;
     const RowPlan& items = sides_[1].plan;
-    piece_sums_ = DeviceArray<float>(std::max(users.sum_floats, items.sum_floats));
-    piece_constants_ = DeviceArray<double>(std::max(users.pieces, items.pieces));
+    piece_sums_ = DeviceArray<float>(std::max(users.sums, items.sums));
+    piece_constants_ = DeviceArray<double>(std::max(users.constants, items.constants));
     fill_zero(solutions_.data(), numbers, stream_);
     fill_zero(objectives_.data(), most, stream_);
     load_factors(Side::kUsers);

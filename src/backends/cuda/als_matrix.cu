@@ -106,8 +106,8 @@ __global__ void find_largest(const Offset* offsets, const RowEntry* entries, Ind
 }
 
 /// Pieces of long rows are summed by blocks of their own: no block runs long after all others.
-void plan_tasks(RowPlan& plan, std::span<const Offset> offsets, Index cols, const AlsWork& work,
-                const AlsTuning& tuning, cudaStream_t stream) {
+void plan_tasks(RowPlan& plan, const DeviceRows& matrix, std::span<const Offset> offsets,
+                const AlsWork& work, const AlsTuning& tuning, cudaStream_t stream) {
   std::vector<RowTask> tasks;
   std::vector<RowTask> short_tasks;
   std::vector<RowTask> ends;
@@ -136,13 +136,12 @@ void plan_tasks(RowPlan& plan, std::span<const Offset> offsets, Index cols, cons
   std::stable_sort(tasks.begin(), tasks.end(), longer);
   std::stable_sort(short_tasks.begin(), short_tasks.end(), longer);
   if (tuning.wide) {
-    plan.wide = plan_wide_rows(std::move(tasks), cols, {work.precision, tuning.columns, work.exact},
-                               stream);
-    plan.pieces = plan.wide.slots;
+    plan.wide = plan_wide_rows(std::move(tasks), matrix.entries.data(),
+                               {work.precision, matrix.cols, tuning.columns, work.exact}, stream);
     tasks.clear();
   }
-  plan.sum_floats =
-      plan.pieces * (tuning.wide ? slot_floats(tuning.columns) : piece_floats(tuning.columns));
+  plan.sums = tuning.wide ? plan.wide.floats : plan.pieces * piece_floats(tuning.columns);
+  plan.constants = tuning.wide ? plan.wide.doubles : plan.pieces;
   for (const RowTask& task : short_tasks) plan.short_counts.push_back(task.count);
   plan.short_tasks = to_device(short_tasks, stream);
   plan.task_count = static_cast<int>(tasks.size());
@@ -244,7 +243,7 @@ void weigh_values(DeviceRows& matrix, const AlsParams& params, cudaStream_t stre
 RowPlan plan_rows(const DeviceRows& matrix, std::span<const Offset> offsets,
                   const AlsParams& params, const AlsTuning& tuning, cudaStream_t stream) {
   RowPlan plan;
-  plan_tasks(plan, offsets, matrix.cols, als_work(params), tuning, stream);
+  plan_tasks(plan, matrix, offsets, als_work(params), tuning, stream);
   plan_regularization(plan, matrix.cols, offsets, params, stream);
   if (params.feedback == Feedback::kImplicit && matrix.rows > 0) {
     plan.largest = DeviceArray<float>(matrix.rows);
@@ -255,7 +254,7 @@ RowPlan plan_rows(const DeviceRows& matrix, std::span<const Offset> offsets,
   return plan;
 }
 
-void solve_rows(Precision precision, const RowProblem& problem, const RowPlan& plan,
+void solve_rows(Precision precision, const RowProblem& problem, RowPlan& plan,
                 const AlsTuning& tuning, cudaStream_t stream) {
   solve_rows(precision, problem, plan.tasks.data(), plan.task_count, stream);
   solve_short_rows(problem, plan.short_tasks.data(), plan.short_counts, tuning.one_warp, stream);

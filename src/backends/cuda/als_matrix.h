@@ -41,8 +41,9 @@ struct RowPlan {
   DeviceArray<RowTask> ends;  ///< of rows in pieces
   int end_count = 0;
   int pieces = 0;
-  Offset sum_floats = 0;  ///< that the sums of pieces take
-  WidePlan wide;          ///< all rows, where the tuning is wide; there are no other tasks then
+  Offset sums = 0;       ///< floats that a problem's piece_sums must have
+  Offset constants = 0;  ///< doubles of its piece_constants
+  WidePlan wide;         ///< all rows, where the tuning is wide; there are no other tasks then
   DeviceArray<Index> empty_rows;
   int empty_count = 0;
   DeviceArray<float> regularization;     ///< lambda of each row
@@ -58,7 +59,7 @@ struct RowPlan {
                                 cudaStream_t stream);
 
 /// Solves all rows of the plan.
-void solve_rows(Precision precision, const RowProblem& problem, const RowPlan& plan,
+void solve_rows(Precision precision, const RowProblem& problem, RowPlan& plan,
                 const AlsTuning& tuning, cudaStream_t stream);
 
 }  // namespace likewise::cuda

@@ -6,47 +6,62 @@
 namespace likewise::cuda {
 namespace {
 
+enum class WideWay { kProducts, kTogether, kMatrices };
+
 /// Interactions that a block sums in one go, as long as a row has no more pieces than kMostPieces:
 /// few enough that tensor cores, which cut off what does not fit a float32, add up no large error.
 constexpr Offset kPieceEntries = 8192;
 constexpr Offset kMostPieces = 64;
-constexpr Offset kMostSumBytes = Offset{1} << 30;  ///< but room for one row in any case
+constexpr Offset kMostSumBytes = Offset{1} << 30;  ///< but room for a row in any case
 
-/// What a row's two ways cost, in seconds of a whole H200. Other cards have other numbers but like
-/// ratios, and near the border both ways are good.
+/// What a row's ways cost, in seconds of a whole H200. Other cards have other numbers but like
+/// ratios, and near the borders two ways are good.
 class Costs {
  public:
-  Costs(Index fixed_rows, const StoredTable& fixed) {
+  explicit Costs(const StoredTable& fixed) {
     const double columns = fixed.padded;
-    const bool sixteen = fixed.precision == Precision::kFp16 || fixed.precision == Precision::kBf16;
-    const double row_bytes = columns * (sixteen ? 2.0 : 4.0);
-    const double rate = row_bytes * fixed_rows < kCacheBytes ? kCacheRate : kMemoryRate;
-    by_products_ = kPasses * std::max(row_bytes / rate, columns * kColumnSeconds);
-    const double tensor_rate = sixteen                               ? 350e12
-                               : fixed.precision == Precision::kTf32 ? 170e12
-                                                                     : 75e12;
-    by_matrix_ = columns * columns * 1.06 / tensor_rate;
+    const auto row_bytes = static_cast<double>(fixed.row_bytes());
+    const double arithmetic = columns * kColumnSeconds;
+    fits_ = row_bytes * fixed.rows <= kCacheBytes;
+    together_ = kPasses * std::max(row_bytes / kCacheRate, arithmetic);
+    products_ = fits_ ? together_ : kPasses * std::max(row_bytes / kMemoryRate, arithmetic);
+    together_row_ = kPasses * table_chunks(fixed.row_bytes(), fixed.rows) *
+                    (8.0 * columns / kMemoryRate + kBlockSeconds);
+    const double tensor_rate = fixed.sixteen_bits()                  ? 280e12
+                               : fixed.precision == Precision::kTf32 ? 140e12
+                                                                     : 60e12;
+    matrix_ = columns * columns * 1.06 / tensor_rate;
     const auto matrix_bytes = static_cast<double>(slot_floats(fixed.padded)) * sizeof(float);
-    matrix_ = matrix_bytes * (1.0 + kPasses) / kMemoryRate;
+    matrix_row_ = matrix_bytes * (1.0 + kPasses) / kMemoryRate;
   }
 
-  [[nodiscard]] bool matrix_is_better(Offset count) const {
+  [[nodiscard]] WideWay best(Offset count) const {
     const auto k = static_cast<double>(count);
-    return count > kMostByProducts || matrix_ + k * by_matrix_ < k * by_products_;
+    const double products = k * products_;
+    const double together = together_row_ + k * together_;
+    const double matrix = matrix_row_ + k * matrix_;
+    if (!fits_ && together < std::min(products, matrix)) return WideWay::kTogether;
+    return count > kMostByProducts || matrix < products ? WideWay::kMatrices : WideWay::kProducts;
   }
 
  private:
-  static constexpr double kPasses = 5.0;  ///< over a row, from a warm start
+  static constexpr double kPasses = 4.0;  ///< over a row, from a warm start
   static constexpr double kCacheBytes = 40e6;
-  static constexpr double kCacheRate = 10e12;
-  static constexpr double kMemoryRate = 4e12;
-  static constexpr double kColumnSeconds = 1.4e-13;  ///< of a pass, for each interaction
+  static constexpr double kCacheRate = 9e12;
+  static constexpr double kMemoryRate = 4.5e12;
+  static constexpr double kBlockSeconds = 4e-9;
+  static constexpr double kColumnSeconds = 2.3e-13;  ///< of a pass, for each interaction
   /// A block goes over these alone: longer rows must be cut.
   static constexpr Offset kMostByProducts = 32768;
 
-  double by_products_;  ///< for each interaction
-  double by_matrix_;
-  double matrix_;  ///< for each row
+  bool fits_;  ///< the table, into the cache
+  // Of a row, for each interaction:
+  double products_;
+  double together_;
+  double matrix_;
+  // And once:
+  double together_row_;
+  double matrix_row_;
 };
 
 [[nodiscard]] int pieces_of(Offset count) {
@@ -92,22 +107,37 @@ void plan_matrices(WidePlan& plan, const std::vector<RowTask>& rows, const Store
 
 }  // namespace
 
-WidePlan plan_wide_rows(std::vector<RowTask> rows, Index fixed_rows, const StoredTable& fixed,
-                        cudaStream_t stream) {
+WidePlan plan_wide_rows(std::vector<RowTask> rows, const RowEntry* entries,
+                        const StoredTable& fixed, cudaStream_t stream) {
   std::stable_sort(rows.begin(), rows.end(),
                    [](const RowTask& a, const RowTask& b) { return a.count > b.count; });
-  const Costs costs(fixed_rows, fixed);
-  const auto border = std::find_if(rows.begin(), rows.end(), [&](const RowTask& row) {
-    return !fixed.exact && !costs.matrix_is_better(row.count);
-  });
+  const Costs costs(fixed);
+  std::vector<RowTask> by_products;
+  std::vector<RowTask> together;
+  std::vector<RowTask> by_matrices;
+  for (const RowTask& row : rows) {
+    const WideWay way = fixed.exact ? WideWay::kMatrices : costs.best(row.count);
+    (way == WideWay::kProducts   ? by_products
+     : way == WideWay::kTogether ? together
+                                 : by_matrices)
+        .push_back(row);
+  }
   WidePlan plan;
-  plan_matrices(plan, {rows.begin(), border}, fixed, stream);
-  plan.products = to_device(std::vector<RowTask>(border, rows.end()), stream);
-  plan.product_count = static_cast<int>(rows.end() - border);
+  plan_matrices(plan, by_matrices, fixed, stream);
+  plan.products = to_device(by_products, stream);
+  plan.product_count = static_cast<int>(by_products.size());
+  const int chunks = table_chunks(fixed.row_bytes(), fixed.rows);
+  const Offset row_floats = together_floats(fixed.padded, chunks);
+  const Offset batch =
+      std::max(Offset{1}, kMostSumBytes / static_cast<Offset>(row_floats * sizeof(float)));
+  plan.together = plan_together(together, entries, fixed.rows, fixed.row_bytes(),
+                                static_cast<int>(std::min(batch, Offset{1} << 30)), stream);
+  plan.floats = std::max(plan.slots * slot_floats(fixed.padded), plan.together.batch * row_floats);
+  plan.doubles = std::max(Offset{plan.slots}, plan.together.batch * together_doubles(chunks));
   return plan;
 }
 
-void solve_wide_rows(Precision precision, const RowProblem& problem, const WidePlan& plan,
+void solve_wide_rows(Precision precision, const RowProblem& problem, WidePlan& plan,
                      cudaStream_t stream) {
   for (const WideBatch& batch : plan.batches) {
     sum_matrices(precision, problem, plan.pieces.data() + batch.first_piece, batch.pieces,
@@ -115,6 +145,7 @@ void solve_wide_rows(Precision precision, const RowProblem& problem, const WideP
     solve_by_matrices(problem, plan.rows.data() + batch.first_row, batch.rows, batch.has_pieces,
                       stream);
   }
+  solve_together(precision, problem, plan.together, stream);
   solve_by_products(precision, problem, plan.products.data(), plan.product_count, stream);
 }
 

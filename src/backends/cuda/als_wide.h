@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 /// The rows of an ALS half-step on wide tables, whose rows' matrices no block can hold
-/// (als_rows.h). Two ways, for which plan_wide_rows() deals the rows: by products, which
-/// reads a row's factor rows in every step, and by matrices, summed on tensor cores into memory.
-/// Exact rows all have their matrices summed, and factored there.
+/// (als_rows.h). Three ways, to which plan_wide_rows() deals the rows: by products, which read a
+/// row's factor rows in every step; by such products of many rows together (wide/together.h); and
+/// by matrices, summed on tensor cores into memory. Exact rows all have their matrices summed, and
+/// factored there.
 #pragma once
 
 #include <type_traits>
@@ -11,6 +12,7 @@
 #include "backends/cuda/als_rows.h"
 #include "backends/cuda/device/memory.h"
 #include "backends/cuda/wide/tiles.h"
+#include "backends/cuda/wide/together.h"
 
 namespace likewise::cuda {
 
@@ -33,8 +35,14 @@ void for_slices(int padded, Visit visit) {
 /// How the fixed side's table is stored while rows are solved, and how they are.
 struct StoredTable {
   Precision precision = Precision::kFp16;
+  Index rows = 0;
   int padded = 0;
   bool exact = false;
+
+  [[nodiscard]] bool sixteen_bits() const {
+    return precision == Precision::kFp16 || precision == Precision::kBf16;
+  }
+  [[nodiscard]] Offset row_bytes() const { return Offset{padded} * (sixteen_bits() ? 2 : 4); }
 };
 
 /// Rows that are solved by their matrices together.
@@ -56,13 +64,16 @@ struct WidePlan {
   DeviceArray<TileJob> jobs;
   int job_count = 0;
   int slots = 0;  ///< of the largest batch; exact rows have two or more, the second for the factor
+  TogetherPlan together;
+  Offset floats = 0;   ///< that a problem's piece_sums must have
+  Offset doubles = 0;  ///< and its piece_constants
 };
 
-/// Deals whole rows to the two ways, by what each would cost. `fixed_rows` are the table's.
-[[nodiscard]] WidePlan plan_wide_rows(std::vector<RowTask> rows, Index fixed_rows,
+/// Deals whole rows of these entries to the three ways, by what each would cost.
+[[nodiscard]] WidePlan plan_wide_rows(std::vector<RowTask> rows, const RowEntry* entries,
                                       const StoredTable& fixed, cudaStream_t stream);
 
-void solve_wide_rows(Precision precision, const RowProblem& problem, const WidePlan& plan,
+void solve_wide_rows(Precision precision, const RowProblem& problem, WidePlan& plan,
                      cudaStream_t stream);
 
 /// The tasks are whole rows, the longest first.

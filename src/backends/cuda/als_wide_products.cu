@@ -7,8 +7,7 @@ namespace {
 
 template <class Stored, int kSlices>
 void launch(const RowProblem& problem, const RowTask* tasks, int count, cudaStream_t stream) {
-  using Kernel = WideProducts<Stored, kSlices>;
-  wide_product_kernel<Stored, kSlices><<<count, Kernel::kThreads, 0, stream>>>(problem, tasks);
+  wide_product_kernel<Stored, kSlices><<<count, kProductThreads, 0, stream>>>(problem, tasks);
   LIKEWISE_CUDA_CHECK_LAUNCH();
 }
 

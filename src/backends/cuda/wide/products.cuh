@@ -14,18 +14,18 @@
 
 namespace likewise::cuda {
 
-template <class Stored, int kSlices>
+inline constexpr int kProductThreads = 128;
+
+/// kTogether interactions are on the way to a warp at a time.
+template <class Stored, int kSlices, int kTogether>
 struct WideProducts {
   using Vectors = BlockVectors<kSlices>;
   using Lane = typename Vectors::Lane;
   using Four = typename Stored::Four;  ///< numbers of a slice that a lane reads at once
   using Total = typename Stored::Total;
   static constexpr int kColumns = Vectors::kColumns;
-  static constexpr int kWarps = 4;
-  static constexpr int kThreads = 32 * kWarps;
-  static constexpr int kTogether = kSlices <= 4 ? 4 : 2;  ///< interactions on the way at a time
-  static constexpr int kLanes = 32 / kTogether;           ///< that end up with the same q
-  static constexpr int kBlocks = kSlices <= 4 ? 4 : 3;    ///< on a multiprocessor
+  static constexpr int kWarps = kProductThreads / 32;
+  static constexpr int kLanes = 32 / kTogether;  ///< that end up with the same q
   /// Slices that every table of this kernel fills.
   static constexpr int kFullSlices = kSlices <= 4 ? kSlices - 1 : kSlices == 6 ? 4 : 6;
 
@@ -47,7 +47,8 @@ struct WideProducts {
     int count;
   };
 
-  static __device__ __forceinline__ Place place(const RowProblem& problem, const RowTask& task) {
+  static __device__ __forceinline__ Place place(const RowProblem& problem, Offset begin,
+                                                int count) {
     Place p;
     const int warp = static_cast<int>(threadIdx.x) / 32;
     p.lane = static_cast<int>(threadIdx.x) % 32;
@@ -58,10 +59,10 @@ struct WideProducts {
       const bool there = s < kFullSlices || s * kSliceColumns + 4 * p.lane < problem.padded;
       p.slice_at[s] = there ? s * 32 * sizeof(Four) : 0;
     }
-    const int each = (task.count + kWarps * kTogether - 1) / (kWarps * kTogether) * kTogether;
-    const int first = min(task.count, warp * each);
-    p.begin = task.begin + first;
-    p.count = min(each, task.count - first);
+    const int each = (count + kWarps * kTogether - 1) / (kWarps * kTogether) * kTogether;
+    const int first = min(count, warp * each);
+    p.begin = begin + first;
+    p.count = min(each, count - first);
     return p;
   }
 
@@ -72,19 +73,19 @@ struct WideProducts {
     float v = 0.0F;
   };
 
-  static __device__ __forceinline__ Entry read_entry(const RowProblem& problem, Offset at,
-                                                     float inverse_scale, Total& constant) {
+  /// Of what the matrix holds; v only at the start.
+  static __device__ __forceinline__ Entry weigh(const RowProblem& problem, const int2& stored,
+                                                bool start, Total& constant) {
     const RowWeights& how = problem.weights;
-    const int2 both = __ldg(reinterpret_cast<const int2*>(problem.entries + at));
-    const float value = __int_as_float(both.y);
-    Entry entry{both.x, inverse_scale, 0.0F};
+    const float inverse_scale = 1.0F / problem.scale;
+    const float value = __int_as_float(stored.y);
+    Entry entry{stored.x, inverse_scale, 0.0F};
+    if (!how.explicit_feedback) entry.w = fabsf(value) * inverse_scale;
+    if (!start) return entry;
     if (how.explicit_feedback) {
       entry.v = value - how.mean - (how.bias == nullptr ? 0.0F : __ldg(how.bias + entry.column));
       constant += static_cast<Total>(entry.v) * entry.v;
-      return entry;
-    }
-    entry.w = fabsf(value) * inverse_scale;
-    if (value > 0.0F) {
+    } else if (value > 0.0F) {
       entry.v = fmaf(how.slope, value, how.like);
       constant += entry.v;
     }
@@ -110,127 +111,164 @@ struct WideProducts {
     return q[0];
   }
 
+  /// What a lane has read of kTogether factor rows.
+  using Rows = Four[kTogether][kSlices];
+
+  /// Factor rows of the interactions from `at` on, of a column in every lane.
+  static __device__ __forceinline__ void load(const Place& p, Index columns, int at, Rows& rows) {
+#pragma unroll
+    for (int i = 0; i < kTogether; ++i) {
+      const Index column = __shfl_sync(0xffffffffU, columns, at + i);
+      const unsigned char* row = p.table + static_cast<std::size_t>(column) * p.pitch;
+#pragma unroll
+      for (int s = 0; s < kSlices; ++s) {
+        rows[i][s] = __ldg(reinterpret_cast<const Four*>(row + p.slice_at[s]));
+      }
+    }
+  }
+
+  /// A lane's numbers of a vector of all columns.
+  using Slices = float[kSlices][4];
+
+  /// y += V^T (w V x), or with `start` V^T (w V x - v), over a few interactions, entries at + ...
+  static __device__ __forceinline__ void add(const Place& p, const Rows& rows, const Entry& entries,
+                                             int at, bool start, const Slices& x, Slices& y,
+                                             Total& reached) {
+    float q[kTogether];
+#pragma unroll
+    for (int i = 0; i < kTogether; ++i) {
+      q[i] = 0.0F;
+#pragma unroll
+      for (int s = 0; s < kSlices; ++s) {
+        const float4 row = Stored::values(rows[i][s]);
+        q[i] = fmaf(row.x, x[s][0], q[i]);
+        q[i] = fmaf(row.y, x[s][1], q[i]);
+        q[i] = fmaf(row.z, x[s][2], q[i]);
+        q[i] = fmaf(row.w, x[s][3], q[i]);
+      }
+    }
+    const int own = at + p.lane / kLanes;
+    float u = sum_lanes(q, p.lane);
+    const float w = __shfl_sync(0xffffffffU, entries.w, own);
+    if (start) {
+      const float v = __shfl_sync(0xffffffffU, entries.v, own);
+      reached += static_cast<Total>(v) * u;
+      u = fmaf(w, u, -v);
+    } else {
+      u *= w;
+    }
+#pragma unroll
+    for (int i = 0; i < kTogether; ++i) {
+      const float weight = __shfl_sync(0xffffffffU, u, i * kLanes);
+#pragma unroll
+      for (int s = 0; s < kSlices; ++s) {
+        const float4 row = Stored::values(rows[i][s]);
+        y[s][0] = fmaf(row.x, weight, y[s][0]);
+        y[s][1] = fmaf(row.y, weight, y[s][1]);
+        y[s][2] = fmaf(row.z, weight, y[s][2]);
+        y[s][3] = fmaf(row.w, weight, y[s][3]);
+      }
+    }
+  }
+
   /// y += V^T (w V x), or with `start` V^T (w V x - v), over this warp's interactions; both times
   /// the table's scale. Sets what the lane has of the totals.
   static __device__ __forceinline__ void pass(const RowProblem& problem, const Place& p, bool start,
-                                              const float (&x)[kSlices][4], float (&y)[kSlices][4],
+                                              const Slices& x, Slices& y,
                                               RowTotals<Total>& totals) {
-    const float inverse_scale = 1.0F / problem.scale;
+    const RowEntry* entries = problem.entries + p.begin + p.lane;
+    const auto read = [&](int at) {
+      return p.lane + at < p.count ? __ldg(reinterpret_cast<const int2*>(entries + at))
+                                   : make_int2(0, 0);
+    };
+    int2 coming = read(0);
     for (int first = 0; first < p.count; first += 32) {
       Entry mine;
-      if (first + p.lane < p.count) {
-        mine = read_entry(problem, p.begin + first + p.lane, inverse_scale, totals.constant);
-      }
+      if (first + p.lane < p.count) mine = weigh(problem, coming, start, totals.constant);
+      coming = read(first + 32);
       const int here = min(32, p.count - first);
       for (int at = 0; at < here; at += kTogether) {
-        Four rows[kTogether][kSlices];
+        Rows rows;
+        load(p, mine.column, at, rows);
+        add(p, rows, mine, at, start, x, y, totals.reached);
+      }
+    }
+  }
+
+  /// product = V^T (w V v), or with `start` V^T (w V v - v), over the interactions of all warps,
+  /// whose totals are then set.
+  static __device__ __forceinline__ void multiply(const RowProblem& problem, const Place& p,
+                                                  const Vectors& on, const Lane& v, bool start,
+                                                  Memory& memory, RowTotals<Total>& totals,
+                                                  Lane& product) {
+    const int warp = static_cast<int>(threadIdx.x) / 32;
+    const float inverse_scale = 1.0F / problem.scale;
+    on.share(memory.vector, v);
+    __syncthreads();
+    Slices x;
+    Slices y = {};
 #pragma unroll
-        for (int i = 0; i < kTogether; ++i) {
-          const Index column = __shfl_sync(0xffffffffU, mine.column, at + i);
-          const unsigned char* row = p.table + static_cast<std::size_t>(column) * p.pitch;
+    for (int s = 0; s < kSlices; ++s) {
+      const float4 four =
+          *reinterpret_cast<const float4*>(memory.vector + s * kSliceColumns + 4 * p.lane);
+      x[s][0] = four.x;
+      x[s][1] = four.y;
+      x[s][2] = four.z;
+      x[s][3] = four.w;
+    }
+    RowTotals<Total> mine;
+    pass(problem, p, start, x, y, mine);
 #pragma unroll
-          for (int s = 0; s < kSlices; ++s) {
-            rows[i][s] = __ldg(reinterpret_cast<const Four*>(row + p.slice_at[s]));
-          }
-        }
-        float q[kTogether];
+    for (int s = 0; s < kSlices; ++s) {
+      *reinterpret_cast<float4*>(memory.parts + warp * kColumns + s * kSliceColumns + 4 * p.lane) =
+          make_float4(y[s][0], y[s][1], y[s][2], y[s][3]);
+    }
+    if (start) {
+      const Total constant = warp_sum(mine.constant);
+      const Total reached = warp_sum(p.lane % kLanes == 0 ? mine.reached : Total{0});
+      if (p.lane == 0) {
+        memory.totals[warp] = constant;
+        memory.totals[kWarps + warp] = reached;
+      }
+    }
+    __syncthreads();
+    on.add_up(memory.parts, kWarps, product);
 #pragma unroll
-        for (int i = 0; i < kTogether; ++i) {
-          q[i] = 0.0F;
+    for (int e = 0; e < Vectors::kOwn; ++e) product[e] *= inverse_scale;
+    if (start) {
 #pragma unroll
-          for (int s = 0; s < kSlices; ++s) {
-            const float4 row = Stored::values(rows[i][s]);
-            q[i] = fmaf(row.x, x[s][0], q[i]);
-            q[i] = fmaf(row.y, x[s][1], q[i]);
-            q[i] = fmaf(row.z, x[s][2], q[i]);
-            q[i] = fmaf(row.w, x[s][3], q[i]);
-          }
-        }
-        const int own = at + p.lane / kLanes;
-        float u = sum_lanes(q, p.lane);
-        const float w = __shfl_sync(0xffffffffU, mine.w, own);
-        if (start) {
-          const float v = __shfl_sync(0xffffffffU, mine.v, own);
-          totals.reached += static_cast<Total>(v) * u;
-          u = fmaf(w, u, -v);
-        } else {
-          u *= w;
-        }
-#pragma unroll
-        for (int i = 0; i < kTogether; ++i) {
-          const float weight = __shfl_sync(0xffffffffU, u, i * kLanes);
-#pragma unroll
-          for (int s = 0; s < kSlices; ++s) {
-            const float4 row = Stored::values(rows[i][s]);
-            y[s][0] = fmaf(row.x, weight, y[s][0]);
-            y[s][1] = fmaf(row.y, weight, y[s][1]);
-            y[s][2] = fmaf(row.z, weight, y[s][2]);
-            y[s][3] = fmaf(row.w, weight, y[s][3]);
-          }
-        }
+      for (int i = 0; i < kWarps; ++i) {
+        totals.constant += memory.totals[i];
+        totals.reached += memory.totals[kWarps + i] * inverse_scale;
       }
     }
   }
 
   static __device__ __forceinline__ void run(const RowProblem& problem, const RowTask& task,
                                              Memory& memory) {
-    const Place p = place(problem, task);
+    const Place p = place(problem, task.begin, task.count);
     const Vectors on{problem.padded, memory.sums};
-    const int warp = static_cast<int>(threadIdx.x) / 32;
-    const float inverse_scale = 1.0F / problem.scale;
     RowTotals<Total> totals;
-    Lane r;
+    Lane right;
 #pragma unroll
-    for (int e = 0; e < Vectors::kOwn; ++e) r[e] = 0.0F;
-    solve_row(on, problem, task.row, true, r, totals, [&](const Lane& v, int step, Lane& product) {
-      on.share(memory.vector, v);
-      __syncthreads();
-      float x[kSlices][4];
-      float y[kSlices][4] = {};
-#pragma unroll
-      for (int s = 0; s < kSlices; ++s) {
-        const float4 four =
-            *reinterpret_cast<const float4*>(memory.vector + s * kSliceColumns + 4 * p.lane);
-        x[s][0] = four.x;
-        x[s][1] = four.y;
-        x[s][2] = four.z;
-        x[s][3] = four.w;
-      }
-      RowTotals<Total> mine;
-      pass(problem, p, step < 0, x, y, mine);
-#pragma unroll
-      for (int s = 0; s < kSlices; ++s) {
-        *reinterpret_cast<float4*>(memory.parts + warp * kColumns + s * kSliceColumns +
-                                   4 * p.lane) = make_float4(y[s][0], y[s][1], y[s][2], y[s][3]);
-      }
-      if (step < 0) {
-        const Total constant = warp_sum(mine.constant);
-        const Total reached = warp_sum(p.lane % kLanes == 0 ? mine.reached : Total{0});
-        if (p.lane == 0) {
-          memory.totals[warp] = constant;
-          memory.totals[kWarps + warp] = reached;
-        }
-      }
-      __syncthreads();
-      on.add_up(memory.parts, kWarps, product);
-#pragma unroll
-      for (int e = 0; e < Vectors::kOwn; ++e) product[e] *= inverse_scale;
-      if (step < 0) {
-#pragma unroll
-        for (int i = 0; i < kWarps; ++i) {
-          totals.constant += memory.totals[i];
-          totals.reached += memory.totals[kWarps + i] * inverse_scale;
-        }
-      }
-    });
+    for (int e = 0; e < Vectors::kOwn; ++e) right[e] = 0.0F;
+    solve_row(on, problem, task.row, true, right, totals,
+              [&](const Lane& v, int step, Lane& product) {
+                multiply(problem, p, on, v, step < 0, memory, totals, product);
+              });
   }
 };
 
+/// Blocks on a multiprocessor.
+template <int kSlices>
+inline constexpr int kProductBlocks = kSlices <= 2   ? 5
+                                      : kSlices <= 4 ? 4
+                                                     : 3;
+
 template <class Stored, int kSlices>
-__global__ void __launch_bounds__(WideProducts<Stored, kSlices>::kThreads,
-                                  WideProducts<Stored, kSlices>::kBlocks)
+__global__ void __launch_bounds__(kProductThreads, kProductBlocks<kSlices>)
     wide_product_kernel(const __grid_constant__ RowProblem problem, const RowTask* tasks) {
-  using Kernel = WideProducts<Stored, kSlices>;
+  using Kernel = WideProducts<Stored, kSlices, kSlices <= 4 ? 4 : 2>;
   __shared__ __align__(16) typename Kernel::Memory memory;
   Kernel::run(problem, tasks[blockIdx.x], memory);
 }
