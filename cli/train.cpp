@@ -42,8 +42,8 @@ struct Train {
     std::shared_ptr<Model> earlier;
     if (!resume.empty()) earlier = std::make_shared<Model>(load_model(resume));
     const AlsParams params = earlier ? training.resumed(earlier->als) : training.params();
-    const auto backend = algorithm == "als" ? open_device_to_train(common, params, progress)
-                                            : open_device(common, progress);
+    const auto backend = algorithm != "popular" ? open_device_to_train(common, params, progress)
+                                                : open_device(common, progress);
     NeighbourParams knn;
     if (compares()) {
       knn = neighbourhood.params(training.feedback(),

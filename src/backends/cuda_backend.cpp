@@ -32,7 +32,7 @@ constexpr int kOldestMajor = 8;
                      problem.empty() ? "" : ": ", problem);
 }
 
-/// Trains ALS on a card. Lists are made, and neighbours found, on the CPU.
+/// Trains ALS and finds neighbours on a card. Lists are made on the CPU.
 class CudaBackend final : public Backend {
  public:
   CudaBackend(const CudaPlugin& plugin, int device, const CudaCard& card)
@@ -61,7 +61,7 @@ class CudaBackend final : public Backend {
   }
   [[nodiscard]] std::unique_ptr<NeighbourSearch> make_neighbour_search(
       const SimilarityProblem& problem) const override {
-    return make_cpu_neighbour_search(problem);
+    return plugin_.make_neighbour_search(device_, problem);
   }
 
  private:

@@ -17,7 +17,7 @@
 namespace likewise {
 
 /// Goes up with every change of this file and of the types that cross.
-inline constexpr std::int32_t kPluginInterface = 2;
+inline constexpr std::int32_t kPluginInterface = 3;
 /// The compiler lays out the types that cross.
 inline constexpr const char* kPluginCompiler = __VERSION__;
 
@@ -61,6 +61,9 @@ struct CudaPlugin {
                                                 const CsrView& by_user, const AlsParams& params,
                                                 Factors start, int completed_iterations,
                                                 const AlsTuning& tuning);
+  /// As Backend::make_neighbour_search, on one usable card.
+  std::unique_ptr<NeighbourSearch> (*make_neighbour_search)(int device,
+                                                            const SimilarityProblem& problem);
 };
 
 }  // namespace likewise

@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
+/// Every device finds the lists of the reference, to the bit: sums are added up in the same order,
+/// or exactly.
 #include "likewise/neighbourhood.h"
 
 #include <cmath>
@@ -7,6 +9,7 @@
 #include <gtest/gtest.h>
 
 #include "algorithms/similarity.h"
+#include "tests/backends/device_test.h"
 #include "tests/support.h"
 
 namespace likewise {
@@ -27,7 +30,8 @@ void expect_same(const Neighbours& a, const Neighbours& b) {
   }
 }
 
-/// Empty rows and columns, one column that everybody has, constant rows, values of a kind.
+/// Empty rows and columns, one column that everybody has, constant rows, values of a kind; a row
+/// with half of all columns in the middle.
 CsrMatrix awkward(Index rows, Index cols, double per_row, bool whole_values, std::uint64_t seed) {
   CsrMatrix m = test::random_csr(rows, cols, per_row, seed);
   std::mt19937_64 random(seed);
@@ -35,6 +39,10 @@ CsrMatrix awkward(Index rows, Index cols, double per_row, bool whole_values, std
   for (Index r = 0; r < rows; ++r) {
     if (r % 7 == 3) continue;
     entries.push_back({r, 0, 2.0F});
+    if (r > 0 && r == rows / 2) {
+      for (Index c = 2; c < cols; c += 2) entries.push_back({r, c, static_cast<float>(c % 5 + 1)});
+      continue;
+    }
     for (Offset e = m.offsets[r]; e < m.offsets[r + 1]; ++e) {
       if (m.columns[e] == 0 || m.columns[e] == cols - 1) continue;
       const float value = whole_values ? m.values[e] : m.values[e] + 0.001F * (random() % 1000);
@@ -44,46 +52,108 @@ CsrMatrix awkward(Index rows, Index cols, double per_row, bool whole_values, std
   return make_csr(rows, cols, entries);
 }
 
-void check_all(const CsrView& matrix, Index k) {
-  const auto reference = open_backend("reference");
-  const auto cpu = open_backend("cpu");
+[[nodiscard]] bool exists(Feedback feedback, Similarity similarity) {
+  return feedback == Feedback::kExplicit || similarity != Similarity::kPearsonBaseline;
+}
+
+[[nodiscard]] NeighbourParams params_of(Feedback feedback, Side side, Similarity similarity,
+                                        int neighbours, int variant) {
+  NeighbourParams params;
+  params.feedback = feedback;
+  params.side = side;
+  params.similarity = similarity;
+  params.neighbours = neighbours;
+  params.keep_negative = variant > 0;
+  if (variant < 2) return params;
+  params.min_support = 2;
+  params.shrinkage = 3.0;
+  params.amplification = 1.5;
+  params.centring = Side::kItems;
+  return params;
+}
+
+/// check(params) for both kinds of feedback and both sides: plain, with negative similarities, with
+/// every option.
+template <class Check>
+void for_each_way(Similarity similarity, int neighbours, const Check& check) {
   for (const Feedback feedback : {Feedback::kImplicit, Feedback::kExplicit}) {
+    if (!exists(feedback, similarity)) continue;
     for (const Side side : {Side::kUsers, Side::kItems}) {
-      for (const Similarity similarity : kAll) {
-        for (const int variant : {0, 1, 2}) {
-          NeighbourParams params;
-          params.feedback = feedback;
-          params.side = side;
-          params.similarity = similarity;
-          params.neighbours = k;
-          if (feedback == Feedback::kImplicit && similarity == Similarity::kPearsonBaseline)
-            continue;
-          params.keep_negative = variant > 0;
-          if (variant == 2) {
-            params.min_support = 2;
-            params.shrinkage = 3.0;
-            params.amplification = 1.5;
-            params.centring = Side::kItems;
-          }
-          SCOPED_TRACE(testing::Message() << "similarity " << static_cast<int>(similarity) << " of "
-                                          << side_name(side) << ", variant " << variant);
-          expect_same(train_neighbours(matrix, params, *cpu).neighbours,
-                      train_neighbours(matrix, params, *reference).neighbours);
-        }
+      for (const int variant : {0, 1, 2}) {
+        SCOPED_TRACE(testing::Message()
+                     << side_name(side) << ", variant " << variant
+                     << (feedback == Feedback::kExplicit ? ", explicit" : ", implicit"));
+        check(params_of(feedback, side, similarity, neighbours, variant));
       }
     }
   }
 }
 
-TEST(NeighbourSearch, EqualsTheReferenceOnAwkwardMatrices) {
-  check_all(make_csr(0, 0, {}).view(), 3);
-  check_all(make_csr(1, 1, {}).view(), 3);
-  check_all(awkward(1, 4, 2.0, true, 1).view(), 3);
-  check_all(awkward(2, 9, 5.0, false, 2).view(), 1);
-  check_all(awkward(61, 37, 6.0, true, 3).view(), 5);
-  check_all(awkward(37, 90, 11.0, false, 4).view(), 1000);
-  check_all(awkward(300, 40, 3.0, true, 5).view(), 17);
-  check_all(awkward(40, 700, 30.0, false, 6).view(), 10);
+class NeighboursOnDevice : public test::DeviceTest<Similarity> {
+ protected:
+  static void check_lists(const CsrView& matrix, int neighbours) {
+    const auto reference = open_backend("reference");
+    for_each_way(GetParam(), neighbours, [&](const NeighbourParams& params) {
+      expect_same(train_neighbours(matrix, params, backend()).neighbours,
+                  train_neighbours(matrix, params, *reference).neighbours);
+    });
+  }
+};
+
+class ManyNeighboursOnDevice : public NeighboursOnDevice {};
+
+TEST_P(NeighboursOnDevice, EqualTheReferenceOnAwkwardMatrices) {
+  check_lists(make_csr(0, 0, {}).view(), 3);
+  check_lists(make_csr(1, 1, {}).view(), 3);
+  check_lists(awkward(1, 4, 2.0, true, 1).view(), 3);
+  check_lists(awkward(2, 9, 5.0, false, 2).view(), 1);
+  check_lists(awkward(37, 90, 11.0, false, 4).view(), 1000);
+  check_lists(awkward(300, 40, 3.0, true, 5).view(), 17);
+  check_lists(awkward(40, 700, 30.0, false, 6).view(), 10);
+}
+
+TEST_P(NeighboursOnDevice, EqualTheReferenceOnFewRows) {
+  check_lists(awkward(61, 37, 6.0, true, 3).view(), 5);
+  check_lists(awkward(23, 50, 9.0, false, 7).view(), 30);
+}
+
+TEST_P(NeighboursOnDevice, CompareOutsideRows) {
+  const auto reference = open_backend("reference");
+  for (const bool whole : {true, false}) {
+    const CsrMatrix known = awkward(90, 60, 9.0, whole, 8);
+    const CsrMatrix outside = awkward(8, 60, 12.0, false, 9);
+    std::vector<RowFacts> facts;
+    for (Index r = 0; r < outside.rows; ++r) {
+      facts.push_back(SimilarityProblem::facts_of(outside.view().row_values(r)));
+    }
+    for_each_way(GetParam(), 5, [&](NeighbourParams params) {
+      params.side = Side::kUsers;
+      const Factors baselines = train_baselines(known.view(), params);
+      const SimilarityProblem problem(known.view(), params, baselines);
+      const WeightedRows queries{outside.view(), facts};
+      std::vector<float> found(8 * 90);
+      std::vector<float> expected(8 * 90);
+      backend().make_neighbour_search(problem)->similarities(queries, found.data());
+      reference->make_neighbour_search(problem)->similarities(queries, expected.data());
+      EXPECT_EQ(found, expected);
+    });
+  }
+}
+
+// More rows than a card's blocks hold at a time, and lists longer than they hold. The reference
+// would take minutes: the CPU stands for it.
+TEST_P(ManyNeighboursOnDevice, EqualTheCpu) {
+  const auto cpu = open_backend("cpu");
+  for (const bool whole : {true, false}) {
+    const CsrMatrix matrix = awkward(14'000, 150, 5.0, whole, 10);
+    for (const int neighbours : {20, 1500}) {
+      const NeighbourParams params = params_of(Feedback::kExplicit, Side::kUsers, GetParam(),
+                                               neighbours, neighbours == 20 ? 0 : 2);
+      SCOPED_TRACE(testing::Message() << neighbours << (whole ? ", whole values" : ""));
+      expect_same(train_neighbours(matrix.view(), params, backend()).neighbours,
+                  train_neighbours(matrix.view(), params, *cpu).neighbours);
+    }
+  }
 }
 
 /// Rows are numbered in 16 bits where that is enough.
@@ -182,6 +252,19 @@ TEST(NeighbourSearch, SimilaritiesByHand) {
   const auto three = [](NeighbourParams& p) { p.min_support = 3; };
   EXPECT_EQ(of(Similarity::kMsd, Feedback::kExplicit, three)[1], 0.0);
 }
+
+std::string similarity_name(const testing::TestParamInfo<Similarity>& info) {
+  std::string name(kSimilarityNames[static_cast<std::size_t>(info.param)]);
+  std::ranges::replace(name, '-', '_');
+  return name;
+}
+
+INSTANTIATE_TEST_SUITE_P(Cpu, NeighboursOnDevice, testing::ValuesIn(kAll), similarity_name);
+INSTANTIATE_TEST_SUITE_P(Cuda, NeighboursOnDevice, testing::ValuesIn(kAll), similarity_name);
+INSTANTIATE_TEST_SUITE_P(Cuda, ManyNeighboursOnDevice,
+                         testing::Values(Similarity::kPearson, Similarity::kMsd, Similarity::kBm25,
+                                         Similarity::kJaccard),
+                         similarity_name);
 
 }  // namespace
 }  // namespace likewise

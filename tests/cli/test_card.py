@@ -58,3 +58,14 @@ def test_a_checkpoint_goes_on(program, cinema, card):
     assert len(resumed["iterations"]) == 6
     last = whole["iterations"][-1]["objective"]
     assert resumed["iterations"][-1]["objective"] == last
+
+
+@pytest.mark.parametrize("algorithm", ["item-knn", "user-knn"])
+def test_neighbours_equal_the_processors(program, cinema, card, algorithm):
+    lists = []
+    for device in card, "cpu":
+        program("train", cinema / "ratings.csv", "-o", "m", "--algorithm", algorithm,
+                "--feedback", "explicit", "--device", device)
+        lists.append(program("recommend", "m", "--all", "-n", 10).stdout)
+    assert lists[0].count("\n") > 10
+    assert lists[0] == lists[1]

@@ -18,4 +18,8 @@ namespace likewise {
                                                               int completed_iterations,
                                                               const AlsTuning& tuning);
 
+/// Searches on card number `device`. `problem` must outlive the search.
+[[nodiscard]] std::unique_ptr<NeighbourSearch> make_cuda_neighbour_search(
+    int device, const SimilarityProblem& problem);
+
 }  // namespace likewise

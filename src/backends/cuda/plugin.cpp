@@ -25,8 +25,9 @@ std::vector<AlsTuning> als_variants(const CudaCard& card, const AlsWork& work) {
   return cuda::als_variants(work, static_cast<int>(card.facts.shared_memory_of_block));
 }
 
-constexpr CudaPlugin kPlugin{kPluginInterface, kVersion,     kPluginCompiler,
-                             cuda::find_cards, als_variants, make_als_solver};
+constexpr CudaPlugin kPlugin{kPluginInterface,          kVersion,     kPluginCompiler,
+                             cuda::find_cards,          als_variants, make_als_solver,
+                             make_cuda_neighbour_search};
 
 }  // namespace
 }  // namespace likewise

@@ -57,13 +57,20 @@ std::unique_ptr<AlsSolver> make_als_solver(std::span<const int> devices, const C
   return cpu;
 }
 
+std::unique_ptr<NeighbourSearch> make_neighbour_search(int device,
+                                                       const SimilarityProblem& problem) {
+  if (device != 1) throw std::logic_error("the wrong card was asked");
+  return make_cpu_neighbour_search(problem);
+}
+
 }  // namespace
 }  // namespace likewise
 
 const likewise::CudaPlugin* likewise_cuda_plugin() {
   using namespace likewise;
   static CudaPlugin plugin;
-  plugin = {kPluginInterface, kVersion, kPluginCompiler, find_cards, als_variants, make_als_solver};
+  plugin = {kPluginInterface, kVersion,        kPluginCompiler,      find_cards,
+            als_variants,     make_als_solver, make_neighbour_search};
   if (fault_is("interface")) plugin.interface_number = kPluginInterface + 1;
   if (fault_is("version")) plugin.version = "0.0.9";
   if (fault_is("compiler")) plugin.compiler = "another compiler";
