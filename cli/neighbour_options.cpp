@@ -6,6 +6,7 @@
 #include <type_traits>
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include "options.h"
 
@@ -13,6 +14,9 @@ namespace likewise::cli {
 namespace {
 
 constexpr const char* kGroup = "Neighbourhoods (--algorithm item-knn or user-knn)";
+
+/// More choices than this go into the description, which is cut into lines.
+constexpr std::size_t kShownChoices = 6;
 
 /// An enum's names in its order, as choices.
 template <class T>
@@ -50,6 +54,7 @@ void NeighbourOptions::choice(CLI::App& app, const std::string& flag,
   };
   CLI::Option* option = add_choice<T>(app, flag, choices, keep, text)->group(kGroup);
   option->default_str(usual);
+  if (choices.size() > kShownChoices) option->type_name("NAME");
   for (const auto& [name, value] : choices) {
     if (usual.empty() && value == NeighbourParams{}.*field) option->default_str(name);
   }
@@ -58,9 +63,10 @@ void NeighbourOptions::choice(CLI::App& app, const std::string& flag,
 void NeighbourOptions::add(CLI::App& app) {
   using Params = NeighbourParams;
   number<int>(app, "--neighbours", &Params::neighbours, "K: nearest rows kept, and asked");
-  choice<Similarity>(app, "--similarity", choices_of<Similarity>(kSimilarityNames),
-                     &Params::similarity, "How two rows are compared",
-                     "cosine implicit, pearson-baseline explicit");
+  choice<Similarity>(
+      app, "--similarity", choices_of<Similarity>(kSimilarityNames), &Params::similarity,
+      fmt::format("How two rows are compared: {}", fmt::join(kSimilarityNames, ", ")),
+      "cosine implicit, pearson-baseline explicit");
   number<int>(app, "--min-support", &Params::min_support,
               "Rows with fewer common entries are no neighbours");
   number<double>(app, "--shrinkage", &Params::shrinkage,

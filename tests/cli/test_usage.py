@@ -52,7 +52,7 @@ def test_a_mistyped_option_gets_the_nearest(program):
         (["train"], "RATINGS"),
         (["train", "x"], "--output"),
         (["train", "x", "-o", "y", "--feedback", "implict"], "did you mean implicit?"),
-        (["train", "x", "-o", "y", "--algorithm", "magic"], "als|popular"),
+        (["train", "x", "-o", "y", "--algorithm", "magic"], "als|item-knn|user-knn|popular"),
         (["train", "x", "-o", "y", "--factors", "many"], "--factors"),
         (["train", "x", "-o", "y", "--factors", "0"], "factors"),
         (["train", "x", "-o", "y", "--regularization", "-1"], "regularization"),

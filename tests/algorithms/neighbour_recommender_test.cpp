@@ -1,0 +1,356 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <algorithm>
+#include <cmath>
+#include <map>
+#include <numeric>
+
+#include <gtest/gtest.h>
+
+#include "algorithms/similarity.h"
+#include "likewise/error.h"
+#include "likewise/model.h"
+#include "likewise/recommender.h"
+#include "tests/support.h"
+
+namespace likewise {
+namespace {
+
+constexpr Index kUsers = 40;
+constexpr Index kItems = 30;
+
+std::shared_ptr<Model> make_model(const NeighbourParams& params) {
+  auto model = std::make_shared<Model>();
+  model->algorithm = params.side == Side::kUsers ? "user-knn" : "item-knn";
+  model->users = IdMap::range(kUsers);
+  model->items = IdMap::range(kItems);
+  model->history = test::random_csr(kUsers, kItems, 9.0, 5);
+  model->knn = params;
+  NeighbourResult result =
+      train_neighbours(model->history.view(), params, *open_backend("reference"));
+  model->neighbours = std::move(result.neighbours);
+  model->factors = std::move(result.baselines);
+  return model;
+}
+
+NeighbourParams rating_params(Side side, Prediction prediction) {
+  NeighbourParams params = NeighbourParams::defaults(Feedback::kExplicit);
+  params.side = side;
+  params.similarity = Similarity::kMsd;
+  params.prediction = prediction;
+  params.neighbours = 4;
+  params.min_neighbours = 2;
+  return params;
+}
+
+/// A prediction by its definition in docs/math.md, every number looked up anew.
+class Definition {
+ public:
+  explicit Definition(const Model& model)
+      : model_(model),
+        by_item_(transpose(model.history.view())),
+        problem_(model.history.view(), model.knn, model.factors) {
+    const auto rows = static_cast<std::size_t>(model.neighbours.size());
+    similarities_.resize(rows * rows);
+    open_backend("reference")
+        ->make_neighbour_search(problem_)
+        ->similarities(problem_.rows(), similarities_.data());
+  }
+
+  [[nodiscard]] double predict(Index user, Index item) const {
+    const bool of_users = model_.knn.side == Side::kUsers;
+    const Index x = of_users ? user : item;
+    const CsrView raters = of_users ? by_item_.view() : model_.history.view();
+    const Index column = of_users ? item : user;
+    std::vector<std::pair<double, Index>> near;  // (-similarity, entry)
+    for (std::size_t e = 0; e < raters.row_columns(column).size(); ++e) {
+      const Index v = raters.row_columns(column)[e];
+      const auto at =
+          static_cast<std::size_t>(x) * static_cast<std::size_t>(model_.neighbours.size()) +
+          static_cast<std::size_t>(v);
+      if (v != x && similarities_[at] > 0.0F) {
+        near.emplace_back(-double{similarities_[at]}, static_cast<Index>(e));
+      }
+    }
+    std::sort(near.begin(), near.end());
+    near.resize(std::min(near.size(), static_cast<std::size_t>(model_.knn.neighbours)));
+    double sum = 0.0;
+    double weights = 0.0;
+    for (const auto& [negative, e] : near) {
+      const auto entry = static_cast<std::size_t>(e);
+      sum -= negative * deviation(raters.row_columns(column)[entry], column,
+                                  double{raters.row_values(column)[entry]});
+      weights -= negative;
+    }
+    const bool fall_back = std::ssize(near) < model_.knn.min_neighbours;
+    const Level level = level_of(x);
+    switch (model_.knn.prediction) {
+      case Prediction::kMean:
+        return fall_back ? total_mean() : sum / weights;
+      case Prediction::kCentred:
+        return level.mean + (fall_back ? 0.0 : sum / weights);
+      case Prediction::kZScore:
+        return level.mean + (fall_back ? 0.0 : level.sigma * sum / weights);
+      default:
+        return baseline(x, column) + (fall_back ? 0.0 : sum / weights);
+    }
+  }
+
+ private:
+  struct Level {
+    double mean;
+    double sigma;
+  };
+  [[nodiscard]] Level level_of(Index row) const {
+    const CsrView rows = model_.knn.side == Side::kUsers ? model_.history.view() : by_item_.view();
+    const auto values = rows.row_values(row);
+    const double mean = std::accumulate(values.begin(), values.end(), 0.0) / std::size(values);
+    double squares = 0.0;
+    for (const float v : values) squares += (v - mean) * (v - mean);
+    return {mean, std::sqrt(squares / static_cast<double>(std::size(values)))};
+  }
+  [[nodiscard]] double total_mean() const {
+    const auto& v = model_.history.values;
+    return std::accumulate(v.begin(), v.end(), 0.0) / static_cast<double>(v.size());
+  }
+  [[nodiscard]] double baseline(Index row, Index column) const {
+    const Factors& f = model_.factors;
+    const bool of_users = model_.knn.side == Side::kUsers;
+    return double{f.global_mean} + double{f.user_bias[of_users ? row : column]} +
+           double{f.item_bias[of_users ? column : row]};
+  }
+  [[nodiscard]] double deviation(Index row, Index column, double value) const {
+    const Level level = level_of(row);
+    switch (model_.knn.prediction) {
+      case Prediction::kCentred:
+        return value - level.mean;
+      case Prediction::kZScore:
+        return (value - level.mean) / level.sigma;
+      case Prediction::kBaseline:
+        return value - baseline(row, column);
+      default:
+        return value;
+    }
+  }
+
+  const Model& model_;
+  CsrMatrix by_item_;
+  SimilarityProblem problem_;
+  std::vector<float> similarities_;
+};
+
+std::vector<Index> range(Index count) {
+  std::vector<Index> all(static_cast<std::size_t>(count));
+  std::iota(all.begin(), all.end(), 0);
+  return all;
+}
+
+class Ratings : public testing::TestWithParam<std::pair<Side, Prediction>> {};
+
+TEST_P(Ratings, AreThoseOfTheDefinitionHoweverAsked) {
+  const auto [side, prediction] = GetParam();
+  NeighbourParams params = rating_params(side, prediction);
+  params.clip = false;
+  const auto model = make_model(params);
+  const Definition definition(*model);
+  const Recommender recommender(model, open_backend("cpu"));
+  std::vector<float> all(static_cast<std::size_t>(kUsers * kItems));
+  recommender.score_all(range(kUsers), all.data());
+  for (Index u = 0; u < kUsers; ++u) {
+    for (Index i = 0; i < kItems; ++i) {
+      const float one = recommender.predict(std::span(&u, 1), std::span(&i, 1)).front();
+      ASSERT_NEAR(one, definition.predict(u, i), 2e-6) << "user " << u << " item " << i;
+      ASSERT_EQ(one, all[static_cast<std::size_t>(u * kItems + i)]);
+    }
+  }
+}
+
+TEST_P(Ratings, EveryMissingCellComesOnce) {
+  const auto [side, prediction] = GetParam();
+  const auto model = make_model(rating_params(side, prediction));
+  const Recommender recommender(model, open_backend("cpu"));
+  std::map<std::pair<Index, Index>, float> cells;
+  (void)recommender.predict_missing([&](Side of, Index row, std::span<const Index> others,
+                                        std::span<const float> values) {
+    for (std::size_t e = 0; e < others.size(); ++e) {
+      const auto cell = of == Side::kUsers ? std::pair(row, others[e]) : std::pair(others[e], row);
+      EXPECT_TRUE(cells.emplace(cell, values[e]).second);
+    }
+  });
+  EXPECT_EQ(std::ssize(cells), Offset{kUsers} * kItems - model->history.nnz());
+  for (const auto& [cell, value] : cells) {
+    const auto& [user, item] = cell;
+    const auto items = model->history.view().row_columns(user);
+    EXPECT_FALSE(std::binary_search(items.begin(), items.end(), item));
+    EXPECT_EQ(value, recommender.predict(std::span(&user, 1), std::span(&item, 1)).front());
+    EXPECT_TRUE(value >= 1.0F && value <= 5.0F) << "clipped to the scale";
+  }
+}
+
+TEST_P(Ratings, TheUnknownGetWhatIsKnownOfTheOtherSide) {
+  const auto [side, prediction] = GetParam();
+  const auto model = make_model(rating_params(side, prediction));
+  const Recommender recommender(model, open_backend("cpu"));
+  const std::vector<Index> users{-1, -1, 3};
+  const std::vector<Index> items{-1, 4, -1};
+  const std::vector<float> found = recommender.predict(users, items);
+  const double sum =
+      std::accumulate(model->history.values.begin(), model->history.values.end(), 0.0);
+  const double mean = sum / static_cast<double>(model->history.nnz());
+  const bool biased = prediction == Prediction::kBaseline;
+  EXPECT_NEAR(found[0], mean, 1e-6);
+  EXPECT_NEAR(found[1], mean + (biased ? model->factors.item_bias[4] : 0.0F), 1e-6);
+  EXPECT_NEAR(found[2], mean + (biased ? model->factors.user_bias[3] : 0.0F), 1e-6);
+}
+
+INSTANTIATE_TEST_SUITE_P(Sides, Ratings,
+                         testing::Values(std::pair(Side::kUsers, Prediction::kMean),
+                                         std::pair(Side::kUsers, Prediction::kCentred),
+                                         std::pair(Side::kUsers, Prediction::kZScore),
+                                         std::pair(Side::kUsers, Prediction::kBaseline),
+                                         std::pair(Side::kItems, Prediction::kMean),
+                                         std::pair(Side::kItems, Prediction::kCentred),
+                                         std::pair(Side::kItems, Prediction::kZScore),
+                                         std::pair(Side::kItems, Prediction::kBaseline)));
+
+TEST(NeighbourRecommender, SumsAddUpOverKeptNeighbours) {
+  for (const Side side : {Side::kUsers, Side::kItems}) {
+    NeighbourParams params;
+    params.side = side;
+    params.neighbours = 5;
+    const auto model = make_model(params);
+    const Recommender recommender(model, open_backend("cpu"));
+    const CsrView history = model->history.view();
+    std::vector<double> expected(static_cast<std::size_t>(kUsers * kItems), 0.0);
+    const auto add = [&](Index user, Index item, double value) {
+      expected[static_cast<std::size_t>(user * kItems + item)] += value;
+    };
+    for (Index row = 0; row < model->neighbours.size(); ++row) {
+      for (std::size_t e = 0; e < model->neighbours.rows_of(row).size(); ++e) {
+        const Index near = model->neighbours.rows_of(row)[e];
+        const double s = model->neighbours.similarities_of(row)[e];
+        for (Index u = 0; u < kUsers; ++u) {
+          for (Offset at = history.offsets[u]; at < history.offsets[u + 1]; ++at) {
+            const Index item = history.columns[at];
+            if (side == Side::kItems && item == row) add(u, near, s * history.values[at]);
+            if (side == Side::kUsers && u == near) add(row, item, s * history.values[at]);
+          }
+        }
+      }
+    }
+    std::vector<float> all(expected.size());
+    recommender.score_all(range(kUsers), all.data());
+    for (std::size_t at = 0; at < all.size(); ++at) ASSERT_NEAR(all[at], expected[at], 1e-5);
+    const std::vector<Index> users(expected.size(), 7);
+    const std::vector<float> pairs = recommender.predict(range(kItems), range(kItems));
+    for (Index i = 0; i < kItems; ++i) {
+      EXPECT_EQ(pairs[static_cast<std::size_t>(i)], all[static_cast<std::size_t>(i * kItems + i)]);
+    }
+  }
+}
+
+TEST(NeighbourRecommender, ListsAreTheBestOfTheScores) {
+  for (const Side side : {Side::kUsers, Side::kItems}) {
+    for (const Prediction prediction : {Prediction::kSum, Prediction::kCentred}) {
+      NeighbourParams params = rating_params(side, prediction);
+      if (prediction == Prediction::kSum) params.feedback = Feedback::kImplicit;
+      const auto model = make_model(params);
+      const Recommender recommender(model, open_backend("cpu"));
+      std::vector<float> all(static_cast<std::size_t>(kUsers * kItems));
+      recommender.score_all(range(kUsers), all.data());
+      const std::vector<Index> denied{2, 3};
+      const TopKResult top = recommender.recommend(range(kUsers), {.n = 6, .deny = denied});
+      for (Index u = 0; u < kUsers; ++u) {
+        std::vector<std::pair<float, Index>> expected;
+        const auto seen = model->history.view().row_columns(u);
+        for (Index i = 0; i < kItems; ++i) {
+          if (i == 2 || i == 3 || std::binary_search(seen.begin(), seen.end(), i)) continue;
+          expected.emplace_back(-all[static_cast<std::size_t>(u * kItems + i)], i);
+        }
+        std::sort(expected.begin(), expected.end());
+        ASSERT_EQ(top.counts[u], std::min<Index>(6, static_cast<Index>(expected.size())));
+        for (Index r = 0; r < top.counts[u]; ++r) {
+          EXPECT_EQ(top.items[Offset{u} * top.k + r], expected[static_cast<std::size_t>(r)].second);
+        }
+      }
+    }
+  }
+}
+
+/// An outside user with the ratings of a trained one is that user to item-knn.
+TEST(NeighbourRecommender, FoldsInUsers) {
+  for (const Prediction prediction :
+       {Prediction::kSum, Prediction::kMean, Prediction::kCentred, Prediction::kZScore}) {
+    NeighbourParams params = rating_params(Side::kItems, prediction);
+    const auto model = make_model(params);
+    const Recommender recommender(model, open_backend("cpu"));
+    std::vector<float> all(static_cast<std::size_t>(kUsers * kItems));
+    recommender.score_all(range(kUsers), all.data());
+    const auto items = model->history.view().row_columns(9);
+    const auto values = model->history.view().row_values(9);
+    FoldInRow row{{items.rbegin(), items.rend()}, {values.rbegin(), values.rend()}};
+    const std::vector<float> found = recommender.predict_new(std::span(&row, 1), range(kItems));
+    for (Index i = 0; i < kItems; ++i) {
+      EXPECT_NEAR(found[static_cast<std::size_t>(i)], all[static_cast<std::size_t>(9 * kItems + i)],
+                  1e-6);
+    }
+    const TopKResult top = recommender.recommend_new(std::span(&row, 1), {.n = 5});
+    const Index nine = 9;
+    const TopKResult same = recommender.recommend(std::span(&nine, 1), {.n = 5});
+    EXPECT_TRUE(std::equal(top.items.begin(), top.items.end(), same.items.begin()));
+  }
+}
+
+/// To user-knn a user with everybody's ratings doubled is most like the one it was copied from.
+TEST(NeighbourRecommender, FoldsInUsersByTheirNeighbours) {
+  NeighbourParams params;
+  params.side = Side::kUsers;
+  params.neighbours = 1;
+  const auto model = make_model(params);
+  const Recommender recommender(model, open_backend("cpu"));
+  const auto items = model->history.view().row_columns(9);
+  const auto values = model->history.view().row_values(9);
+  FoldInRow row{{items.begin(), items.end()}, {}};
+  for (const float v : values) row.values.push_back(2.0F * v);
+  const std::vector<float> found = recommender.predict_new(std::span(&row, 1), range(kItems));
+  for (std::size_t e = 0; e < items.size(); ++e) {
+    EXPECT_NEAR(found[static_cast<std::size_t>(items[e])], values[e], 1e-6);
+  }
+  row.columns.push_back(kItems);
+  row.values.push_back(1.0F);
+  EXPECT_THROW((void)recommender.predict_new(std::span(&row, 1), range(kItems)), Error);
+}
+
+TEST(NeighbourRecommender, ExplainsSums) {
+  NeighbourParams params;
+  const auto model = make_model(params);
+  const Recommender recommender(model, open_backend("cpu"));
+  const auto items = model->history.view().row_columns(4);
+  const auto values = model->history.view().row_values(4);
+  const FoldInRow row{{items.begin(), items.end()}, {values.begin(), values.end()}};
+  const TopKResult top = recommender.recommend_new(std::span(&row, 1), {.n = 1});
+  const Explanation why = recommender.explain(row, top.items[0]);
+  ASSERT_FALSE(why.contributions.empty());
+  double sum = 0.0;
+  for (const Contribution& part : why.contributions) sum += part.share;
+  EXPECT_NEAR(why.score, top.scores[0], 1e-5);
+  EXPECT_NEAR(sum, top.scores[0], 1e-5);
+  const auto ratings = make_model(rating_params(Side::kItems, Prediction::kMean));
+  EXPECT_THROW((void)Recommender(ratings, open_backend("cpu")).explain(row, 0), Error);
+}
+
+TEST(NeighbourRecommender, KnowsOneSideOnly) {
+  const auto model = make_model(NeighbourParams{});
+  const Recommender recommender(model, open_backend("cpu"));
+  const Index one = 1;
+  const TopKResult near =
+      recommender.similar(Side::kItems, std::span(&one, 1), 3, SimilarityMetric::kCosine);
+  ASSERT_EQ(near.counts[0], 3);
+  EXPECT_EQ(near.items[0], model->neighbours.rows_of(1)[0]);
+  EXPECT_EQ(near.scores[2], model->neighbours.similarities_of(1)[2]);
+  EXPECT_THROW(
+      (void)recommender.similar(Side::kUsers, std::span(&one, 1), 3, SimilarityMetric::kCosine),
+      Error);
+}
+
+}  // namespace
+}  // namespace likewise

@@ -1,0 +1,96 @@
+# SPDX-License-Identifier: Apache-2.0
+"""item-knn and user-knn from outside: every verb with them, and what they refuse."""
+import csv
+import io
+import json
+
+import pytest
+
+
+def rows(text):
+    return list(csv.DictReader(io.StringIO(text)))
+
+
+@pytest.mark.parametrize("algorithm", ["item-knn", "user-knn"])
+def test_every_verb_knows_neighbours(program, cinema, algorithm):
+    train = cinema / "parts/train.csv"
+    program("train", train, "-o", "m", "--algorithm", algorithm, "--neighbours", 7, "--report",
+            "r.html")
+    info = json.loads(program("info", "m", "--json").stdout)
+    assert info["algorithm"] == algorithm and info["neighbours"] == 7
+    assert info["similarity"] == "cosine" and info["prediction"] == "sum"
+    lists = rows(program("recommend", "m", "--user", "1", "-n", 4).stdout)
+    scores = [float(r["score"]) for r in lists]
+    assert len(scores) == 4 and scores == sorted(scores, reverse=True) and scores[0] > 0
+    side = "item" if algorithm == "item-knn" else "user"
+    near = rows(program("similar", "m", f"--{side}", "3", "-n", 50).stdout)
+    assert len(near) == 7 and all(r[f"similar_{side}"] != "3" for r in near)
+    other = "user" if side == "item" else "item"
+    assert f"similar {other}s" in program("similar", "m", f"--{other}", "3", exit_code=2).stderr
+    found = json.loads(program("evaluate", "m", cinema / "parts/test.csv", "--json").stdout)
+    program("train", train, "-o", "popular", "--algorithm", "popular")
+    least = json.loads(program("evaluate", "popular", cinema / "parts/test.csv", "--json").stdout)
+    assert found["ndcg@10"] > least["ndcg@10"] / 2
+    liked = rows(program("recommend", "m", "--likes", "3,4", "-n", 2).stdout)
+    assert len(liked) == 2 and {r["item"] for r in liked}.isdisjoint({"3", "4"})
+
+
+@pytest.mark.parametrize("algorithm", ["item-knn", "user-knn"])
+def test_ratings_beat_the_mean(program, cinema, algorithm):
+    program("train", cinema / "parts/train.csv", "-o", "m", "--algorithm", algorithm, "--feedback",
+            "explicit")
+    found = json.loads(program("evaluate", "m", cinema / "parts/test.csv", "--json").stdout)
+    ratings = [float(r["value"]) for r in rows((cinema / "parts/test.csv").read_text())]
+    mean = sum(ratings) / len(ratings)
+    spread = (sum((r - mean) ** 2 for r in ratings) / len(ratings)) ** 0.5
+    assert found["rmse"] < spread
+    again = program("predict", "m", cinema / "parts/test.csv", "--device", "reference").stdout
+    assert again == program("predict", "m", cinema / "parts/test.csv").stdout
+
+
+def test_every_missing_cell_is_predicted(program, cinema):
+    for algorithm in ("item-knn", "user-knn"):
+        program("train", cinema / "parts/train.csv", "-o", "m", "--algorithm", algorithm,
+                "--feedback", "explicit")
+        done = program("predict", "m", "--all-missing", "-o", "all.csv")
+        for part in ("load ", "magnitudes ", "similarities ", "predict ", "write ", "memory: "):
+            assert part in done.stderr
+        text = (program.folder / "all.csv").read_text()
+        cells = {(r["user"], r["item"]): r["prediction"] for r in rows(text)}
+        info = json.loads(program("info", "m", "--json").stdout)
+        assert len(cells) == info["users"] * info["items"] - info["interactions"]
+        some = rows(program("predict", "m", cinema / "parts/test.csv").stdout)
+        known = [r for r in some if (r["user"], r["item"]) in cells]
+        assert len(known) > 1000
+        assert all(cells[r["user"], r["item"]] == r["prediction"] for r in known)
+    assert "--all-missing" in program("predict", "m", exit_code=2).stderr
+
+
+def test_added_interactions_are_as_good_as_trained(program, cinema):
+    train, test = cinema / "parts/train.csv", cinema / "parts/test.csv"
+    options = ("--algorithm", "item-knn", "--similarity", "jaccard")
+    few = test.read_text().splitlines(keepends=True)
+    (program.folder / "few.csv").write_text("".join(few[:4]))
+    (program.folder / "both.csv").write_text(train.read_text() + "".join(few[1:4]))
+    program("train", train, "-o", "old", *options)
+    done = program("train", "few.csv", "-o", "grown", "--add-to", "old")
+    assert "compared with all others again" in done.stderr
+    program("train", "both.csv", "-o", "anew", *options)
+    for question in (("similar", "--all-items"), ("recommend", "--all")):
+        answers = [program(question[0], m, question[1]).stdout for m in ("grown", "anew")]
+        assert answers[0] == answers[1]
+    assert "--add-to" in program("train", "few.csv", "-o", "x", "--add-to", "old", "--alpha", 2,
+                                 exit_code=2).stderr
+
+
+def test_options_that_would_do_nothing_are_refused(program, cinema):
+    train = cinema / "parts/train.csv"
+    for options, part in (
+        (("--similarity", "msd"), "item-knn or user-knn"),
+        (("--algorithm", "item-knn", "--factors", 8), "--algorithm als"),
+        (("--algorithm", "user-knn", "--validation", train), "--algorithm als"),
+        (("--algorithm", "item-knn", "--neighbours", 0), "neighbours must be in [1, 100000]"),
+        (("--algorithm", "item-knn", "--prediction", "baseline"), "feedback explicit"),
+        (("--algorithm", "item-knn", "--similarity", "cosin"), "did you mean cosine"),
+    ):
+        assert part in program("train", train, "-o", "m", *options, exit_code=2).stderr

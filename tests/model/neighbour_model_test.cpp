@@ -1,0 +1,94 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <gtest/gtest.h>
+
+#include "likewise/error.h"
+#include "tests/model/model_support.h"
+
+namespace likewise {
+namespace {
+
+Model neighbour_model(Side side) {
+  Model model = test::make_model({.factors = 0, .ids = test::Ids::kText});
+  model.algorithm = side == Side::kUsers ? "user-knn" : "item-knn";
+  model.iterations.clear();
+  model.best_iteration = 0;
+  model.als = {};
+  model.knn = NeighbourParams::defaults(Feedback::kExplicit);
+  model.knn.side = side;
+  model.knn.shrinkage = 1.0 / 3.0;
+  model.knn.baseline_epochs = 3;
+  model.knn.keep_negative = true;
+  model.knn.centring = Side::kItems;
+  model.knn.neighbours = 2;
+  NeighbourResult result = train_neighbours(model.history.view(), model.knn, *open_backend("cpu"));
+  model.neighbours = std::move(result.neighbours);
+  model.factors = std::move(result.baselines);
+  return model;
+}
+
+std::string saved(const Model& model) {
+  const test::TemporaryFolder folder;
+  save_model(model, folder / "m.safetensors");
+  return test::read_file(folder / "m.safetensors");
+}
+
+TEST(NeighbourModel, ComesBackAsItWas) {
+  for (const Side side : {Side::kUsers, Side::kItems}) {
+    const Model model = neighbour_model(side);
+    ASSERT_FALSE(model.neighbours.rows.empty());
+    const Model back = test::model_from_string(saved(model));
+    EXPECT_EQ(back.algorithm, model.algorithm);
+    test::expect_same_bytes(back.neighbours.offsets.span(), model.neighbours.offsets.span(), "");
+    test::expect_same_bytes(back.neighbours.rows.span(), model.neighbours.rows.span(), "");
+    test::expect_same_bytes(back.neighbours.similarities.span(),
+                            model.neighbours.similarities.span(), "");
+    test::expect_same_factors(back.factors, model.factors);
+    EXPECT_EQ(back.knn.side, side);
+    EXPECT_EQ(back.knn.shrinkage, model.knn.shrinkage);
+    EXPECT_EQ(back.knn.baseline_epochs, 3);
+    EXPECT_TRUE(back.knn.keep_negative);
+    EXPECT_EQ(back.knn.centring, Side::kItems);
+    EXPECT_EQ(back.knn.similarity, Similarity::kPearsonBaseline);
+    EXPECT_EQ(back.knn.prediction, Prediction::kBaseline);
+    EXPECT_EQ(back.feedback(), Feedback::kExplicit);
+    EXPECT_EQ(saved(back), saved(model)) << "every parameter is in the file";
+  }
+}
+
+template <class Break>
+void expect_refused(const std::string& part_of_message, const Break& change) {
+  test::ModelParts parts(saved(neighbour_model(Side::kItems)));
+  change(parts);
+  try {
+    (void)test::model_from_string(parts.sealed());
+    FAIL() << "loaded, but " << part_of_message;
+  } catch (const Error& error) {
+    EXPECT_EQ(error.kind(), ErrorKind::kBadData);
+    EXPECT_NE(std::string(error.what()).find(part_of_message), std::string::npos) << error.what();
+  }
+}
+
+TEST(NeighbourModel, RefusesBrokenLists) {
+  using test::ModelParts;
+  expect_refused("cannot have neighbour 9",
+                 [](ModelParts& p) { p.set<Index>("neighbours.rows", 0, 9); });
+  expect_refused("cannot have neighbour -1",
+                 [](ModelParts& p) { p.set<Index>("neighbours.rows", 0, -1); });
+  expect_refused("not finite", [](ModelParts& p) {
+    p.set<float>("neighbours.similarities", 0, std::numeric_limits<float>::infinity());
+  });
+  expect_refused("does not start at 0",
+                 [](ModelParts& p) { p.set<Offset>("neighbours.offsets", 0, -1); });
+  expect_refused("falls after row",
+                 [](ModelParts& p) { p.set<Offset>("neighbours.offsets", 2, Offset{1} << 40); });
+  expect_refused("ends at",
+                 [](ModelParts& p) { p.set<Offset>("neighbours.offsets", 9, Offset{1} << 40); });
+  expect_refused("side is items", [](ModelParts& p) { p.metadata()["algorithm"] = "user-knn"; });
+  expect_refused("'neighbours.rows' is missing", [](ModelParts& p) {
+    p.header["elsewhere"] = p.header["neighbours.rows"];
+    p.header.erase("neighbours.rows");
+  });
+}
+
+}  // namespace
+}  // namespace likewise
