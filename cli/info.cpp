@@ -107,9 +107,11 @@ Json machine_json() {
       {"version", kVersion}, {"instruction_set", instruction_set()}, {"threads", thread_count()}};
   out["backends"] = Json::array();
   for (const BackendStatus& backend : backend_statuses()) {
-    out["backends"].push_back({{"name", backend.name},
-                               {"available", backend.available},
-                               {"description", backend.description}});
+    Json line = {{"name", backend.name},
+                 {"available", backend.available},
+                 {"description", backend.description}};
+    if (!backend.tuning.empty()) line["tuning"] = backend.tuning;
+    out["backends"].push_back(std::move(line));
   }
   return out;
 }
@@ -143,6 +145,9 @@ std::string as_text(const Json& facts) {
     text += fmt::format("  {} {} {}\n", works ? style.good("yes") : style.dim("no "),
                         fit(backend["name"].get<std::string>(), 18),
                         backend["description"].get<std::string>());
+    if (!backend.contains("tuning")) continue;
+    text += fmt::format("      {}{}\n", style.dim(fit("ALS tuning", 18)),
+                        backend["tuning"].get<std::string>());
   }
   return text;
 }

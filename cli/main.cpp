@@ -30,7 +30,7 @@ struct Verb {
   Run (*add)(CLI::App&);
 };
 
-constexpr std::array<Verb, 9> kVerbs = {{
+constexpr std::array<Verb, 10> kVerbs = {{
     {"demo", "See everything at work on a made-up cinema, in seconds", add_demo},
     {"generate", "Make synthetic interactions of a known shape", add_generate},
     {"split", "Split interactions into a training and a test part", add_split},
@@ -39,6 +39,7 @@ constexpr std::array<Verb, 9> kVerbs = {{
     {"predict", "Predict the value of each (user, item) row", add_predict},
     {"recommend", "Recommend items to users", add_recommend},
     {"similar", "List items or users that are alike", add_similar},
+    {"autotune", "Find the fastest way to train on the card of this machine", add_autotune},
     {"info", "Devices and threads, or what a model or data file holds", add_info},
 }};
 

@@ -134,8 +134,11 @@ std::string line_of(const Series& series, std::size_t number, const Axis& x, con
         "<circle cx='{:.1f}' cy='{:.1f}' r='2.5'><title>{:.6g}: {:.6g}</title></circle>", x.at(px),
         y.at(py), px, py);
   }
-  std::string out = fmt::format("<polyline class='l s{}' points='{}'/>\n", number, points);
-  if (series.points.size() <= 40) out += fmt::format("<g class='d s{}'>{}</g>\n", number, dots);
+  std::string out;
+  if (!series.dots_only)
+    out = fmt::format("<polyline class='l s{}' points='{}'/>\n", number, points);
+  if (series.dots_only || series.points.size() <= 40)
+    out += fmt::format("<g class='d s{}'>{}</g>\n", number, dots);
   return out;
 }
 
@@ -194,8 +197,9 @@ std::string draw(const LineChart& chart) {
   const auto get_y = [](const auto& point) { return point.second; };
   const Axis x = make_axis(chart, chart.log_x, kLeft, kWidth - kRight, 6, get_x);
   const Axis y = make_axis(chart, chart.log_y, kHeight - kBottom, kTop, 5, get_y);
-  std::string out = fmt::format("<svg viewBox='0 0 {} {}' role='img' aria-label='{}'>\n", kWidth,
-                                kHeight, escape_html(chart.y_label + " by " + chart.x_label));
+  std::string out = fmt::format(
+      "<svg viewBox='0 0 {0} {1}' width='{0}' height='{1}' role='img' aria-label='{2}'>\n", kWidth,
+      kHeight, escape_html(chart.y_label + " by " + chart.x_label));
   out += grid(x, y) + mark(chart, x, y);
   for (std::size_t s = 0; s < chart.series.size(); ++s) {
     out += line_of(chart.series[s], s + 1, x, y);

@@ -16,6 +16,7 @@ namespace likewise::cli {
 struct Series {
   std::string name;
   std::vector<std::pair<double, double>> points;
+  bool dots_only = false;  ///< no line joins them
 };
 
 struct LineChart {

@@ -5,6 +5,7 @@
 #include <nlohmann/json.hpp>
 
 #include "likewise/add_interactions.h"
+#include "likewise/autotune.h"
 #include "neighbour_options.h"
 #include "options.h"
 #include "report.h"
@@ -15,6 +16,15 @@
 
 namespace likewise::cli {
 namespace {
+
+/// Which of a card's ways this training takes, and where that is from.
+void say_tuning(const Backend& backend, const AlsParams& params, Offset interactions,
+                Progress& progress) {
+  const AlsTuner* tuner = backend.als_tuner();
+  if (tuner == nullptr) return progress.say("tuning: there is none on this device");
+  const ChosenTuning chosen = tuner->choose(params, interactions);
+  progress.say(fmt::format("tuning: {} ({})", tuning_text(chosen.tuning), chosen.source));
+}
 
 struct Train {
   std::string ratings;
@@ -27,6 +37,7 @@ struct Train {
   std::string add_to;
   std::string report;
   bool json = false;
+  bool verbose = false;
   TrainingOptions training;
   NeighbourOptions neighbourhood;
   ReadOptions reading;
@@ -51,6 +62,9 @@ struct Train {
     }
     Interactions data = read_with_report(ratings, reading, progress);
     if (earlier) require_same_ids(*earlier, data);
+    if (algorithm == "als" && verbose) {
+      say_tuning(*backend, params, data.by_user.nnz(), progress);
+    }
     const auto model =
         start_model(std::move(data), algorithm, params, base_name(ratings), *backend);
     model->knn = knn;
@@ -209,6 +223,7 @@ void add_keeping_options(CLI::App& app, Train& verb) {
   app.add_option("--report", verb.report, "Write a page with charts and sample recommendations")
       ->type_name("FILE.html")
       ->group(kGroup);
+  app.add_flag("-v,--verbose", verb.verbose, "Also say how a card is used")->group(kGroup);
   app.add_flag("--json", verb.json, "Print one object: sizes, times, objective per iteration")
       ->group(kGroup);
 }

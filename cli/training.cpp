@@ -6,6 +6,7 @@
 
 #include <fmt/format.h>
 
+#include "likewise/autotune.h"
 #include "likewise/device.h"
 #include "likewise/popularity.h"
 #include "nearest.h"
@@ -96,6 +97,8 @@ std::string train_als_model(const std::shared_ptr<Model>& model,
                             const std::shared_ptr<const Backend>& backend,
                             const std::optional<ValidationData>& validation, const Model* resume,
                             const Checkpointing& checkpointing, Progress& progress) {
+  const AlsTuner* tuner = backend->als_tuner();
+  if (tuner != nullptr && !tuner->warning().empty()) progress.say(tuner->warning());
   AlsRun run;
   run.control = Progress::stop_control();
   if (validation) run.validation = make_validation(*model, backend, *validation);

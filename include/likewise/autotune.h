@@ -1,6 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
-/// Ways to run ALS on a card, of which the fastest is found by measuring.
+/// Ways to run ALS on a card, and the fastest of them found by measuring (as Gates et al. 2015 did
+/// for HPC-ALS; their figure 13).
 #pragma once
+
+#include <memory>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "likewise/als.h"
+#include "likewise/backend.h"
 
 namespace likewise {
 
@@ -12,10 +21,73 @@ struct AlsTuning {
   int short_rows = 0;  ///< rows of at most this many interactions are solved without a matrix
   int one_warp = 0;    ///< of these, those of at most this many get one warp, the others two
   int piece = 4096;    ///< rows of more interactions are summed in pieces of at most as many
-  bool wide =
-      false;  ///< no block holds a row's matrix: the numbers above but `columns` mean nothing
+  /// No block holds a row's matrix: the numbers above but `columns` mean nothing.
+  bool wide = false;
 
   [[nodiscard]] bool operator==(const AlsTuning&) const = default;
 };
+
+/// "80 columns, short rows to 192 (one warp to 96), pieces of 4096"
+[[nodiscard]] std::string tuning_text(const AlsTuning& tuning);
+
+/// The tuning of a training, and where it comes from, for people.
+struct ChosenTuning {
+  AlsTuning tuning;
+  std::string source;
+};
+
+/// A winner.
+struct TunedAls {
+  AlsParams params;  ///< what counts: feedback, precision, solver, factors and biases
+  AlsTuning tuning;
+  double seconds = 0.0;  ///< of an iteration of what was measured
+};
+
+/// The tunings of one card. Thread-safe.
+class AlsTuner {
+ public:
+  virtual ~AlsTuner() = default;
+  /// All that were compiled for a training with these parameters; at least one.
+  [[nodiscard]] virtual std::vector<AlsTuning> variants(const AlsParams& params) const = 0;
+  /// The one of each kernel (columns, wide) that is thought the best where nothing was measured;
+  /// first the best of all, which is then taken.
+  [[nodiscard]] virtual std::vector<AlsTuning> built_in(const AlsParams& params) const = 0;
+  /// The one that a training on so many interactions takes: with Precision::kAuto, few of them are
+  /// stored in float32, more in float16.
+  [[nodiscard]] virtual ChosenTuning choose(const AlsParams& params, Offset interactions) const = 0;
+  /// As Backend::make_als_solver, with one of variants(). Precision::kAuto is float16 (float32
+  /// where rows are exact), however few the interactions are.
+  [[nodiscard]] virtual std::unique_ptr<AlsSolver> make_als_solver(
+      const CsrView& by_user, const AlsParams& params, Factors start,
+      const AlsTuning& tuning) const = 0;
+
+  /// Keeps winners for later programs, in place of earlier ones for the same work. Returns the
+  /// file. Throws Error(kIo).
+  [[nodiscard]] virtual std::string keep(std::span<const TunedAls> winners) const = 0;
+  /// Where tunings come from, for people.
+  [[nodiscard]] virtual std::string source() const = 0;
+  /// Why a file of winners is ignored, with its name; empty where none is.
+  [[nodiscard]] virtual std::string warning() const = 0;
+};
+
+/// Seconds of an iteration with one tuning.
+struct TuningTime {
+  AlsTuning tuning;
+  double median = 0.0;
+  double least = 0.0;
+  double most = 0.0;
+};
+
+struct TuningResult {
+  std::vector<TuningTime> times;  ///< in the order of measuring; the first is the built-in tuning's
+  std::size_t best = 0;           ///< index of the fastest
+};
+
+/// Trains a few iterations with the built-in tuning and with others: first with that of each
+/// kernel, then with each way to deal short rows, then with each length of pieces, every time on
+/// from the fastest so far. A tuning that wins less than a hundredth is not worth leaving the
+/// built-in one. Errors: as train_als.
+[[nodiscard]] TuningResult autotune_als(const CsrView& by_user, const AlsParams& params,
+                                        const AlsTuner& tuner, const RunControl& control = {});
 
 }  // namespace likewise

@@ -18,6 +18,7 @@
 
 namespace likewise {
 
+class AlsTuner;
 struct AlsParams;
 struct Neighbours;
 class SimilarityProblem;
@@ -95,6 +96,9 @@ class Backend {
   [[nodiscard]] virtual std::unique_ptr<AlsSolver> make_als_solver(
       const CsrView& by_user, const AlsParams& params, Factors start,
       int completed_iterations = 0) const = 0;
+  /// What to choose from where training can be tuned (likewise/autotune.h), else null. Belongs to
+  /// the backend.
+  [[nodiscard]] virtual const AlsTuner* als_tuner() const { return nullptr; }
   /// `items` (items x factors) and `item_bias` (empty or one per item) must outlive the scorer.
   [[nodiscard]] virtual std::unique_ptr<Scorer> make_scorer(
       const MatrixView& items, std::span<const float> item_bias) const = 0;
@@ -114,6 +118,7 @@ struct BackendStatus {
   std::string name;  ///< "cpu", "cuda:0"; "cuda" where there is no card
   bool available = false;
   std::string description;  ///< what it is, or why it cannot be used and what to do
+  std::string tuning;       ///< where its tunings come from; empty where nothing can be tuned
 };
 [[nodiscard]] std::vector<BackendStatus> backend_statuses();
 

@@ -5,6 +5,7 @@
 
 #include "likewise/add_interactions.h"
 #include "likewise/als.h"
+#include "likewise/autotune.h"
 #include "likewise/backend.h"
 #include "likewise/control.h"
 #include "likewise/device.h"

@@ -7,8 +7,7 @@
 
 #include <fmt/format.h>
 
-#include "core/parallel.h"
-#include "core/random.h"
+#include "algorithms/first_factors.h"
 
 namespace likewise {
 namespace {
@@ -25,30 +24,6 @@ void check_range(const char* field, Number value, Number low, Number high, const
 
 constexpr double kHuge = std::numeric_limits<double>::max();
 constexpr double kTiny = std::numeric_limits<double>::min();
-
-[[nodiscard]] bool has_biases(const AlsParams& params) {
-  return params.feedback == Feedback::kExplicit && params.biases;
-}
-
-[[nodiscard]] float mean_value(const CsrView& matrix) {
-  double sum = 0.0;
-  for (Offset i = 0; i < matrix.nnz(); ++i) sum += matrix.values[i];
-  return matrix.nnz() == 0 ? 0.0F : static_cast<float>(sum / static_cast<double>(matrix.nnz()));
-}
-
-[[nodiscard]] Factors first_factors(const CsrView& by_user, const AlsParams& params) {
-  Factors first{draw_factors(Side::kUsers, by_user.rows, params),
-                draw_factors(Side::kItems, by_user.cols, params),
-                {},
-                {},
-                0.0F};
-  if (has_biases(params)) {
-    first.user_bias = Array<float>(by_user.rows);
-    first.item_bias = Array<float>(by_user.cols);
-    first.global_mean = mean_value(by_user);
-  }
-  return first;
-}
 
 void check_start(const Factors& start, const CsrView& by_user, const AlsParams& params) {
   const bool fits = start.users.rows() == by_user.rows && start.items.rows() == by_user.cols &&
@@ -171,19 +146,6 @@ void AlsParams::validate() const {
     refuse("unobserved_weight", fmt::format("{}", *unobserved_weight),
            "left out with explicit feedback");
   }
-}
-
-Matrix draw_factors(Side side, Index rows, const AlsParams& params) {
-  Matrix drawn(rows, params.factors);
-  const double scale = params.init_stddev / std::sqrt(static_cast<double>(params.factors));
-  const auto stream = side == Side::kUsers ? kStreamUserFactors : kStreamItemFactors;
-  parallel_for(rows, 256, [&](Offset r) {
-    CounterRandom random(params.seed, stream, static_cast<std::uint64_t>(r));
-    for (float& x : drawn.row_span(static_cast<Index>(r))) {
-      x = static_cast<float>(scale * random.normal());
-    }
-  });
-  return drawn;
 }
 
 AlsResult train_als(const CsrView& by_user, const AlsParams& params, const Backend& backend,

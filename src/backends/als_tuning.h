@@ -1,15 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-/// Which tuning a training on a card gets.
+/// What the tuning of a training on a card depends on.
 #pragma once
-
-#include <span>
 
 #include "likewise/als.h"
 #include "likewise/autotune.h"
 
 namespace likewise {
 
-/// What a tuning depends on.
 struct AlsWork {
   Feedback feedback = Feedback::kImplicit;
   Precision precision = Precision::kFp16;  ///< never kAuto
@@ -24,8 +21,5 @@ struct AlsWork {
 /// What a training with these parameters is on a card. Precision::kAuto: whoever asks for exact
 /// rows gets float32, others float16.
 [[nodiscard]] AlsWork als_work(const AlsParams& params);
-
-/// The variant that was the best on an H200. `variants` are all that were compiled, at least one.
-[[nodiscard]] AlsTuning built_in_tuning(const AlsWork& work, std::span<const AlsTuning> variants);
 
 }  // namespace likewise

@@ -2,12 +2,12 @@
 #include "backends/cuda_backend.h"
 
 #include <algorithm>
-#include <array>
 #include <utility>
 
 #include <fmt/format.h>
 
 #include "backends/cpu/jobs.h"
+#include "backends/cuda_tuner.h"
 #include "backends/load_plugin.h"
 #include "core/instruction_set.h"
 #include "likewise/error.h"
@@ -35,10 +35,10 @@ constexpr int kOldestMajor = 8;
 /// Trains ALS and finds neighbours on a card. Lists are made on the CPU.
 class CudaBackend final : public Backend {
  public:
-  CudaBackend(const CudaPlugin& plugin, int device, const CudaCard& card)
+  CudaBackend(const CudaPlugin& plugin, int device, const CudaCard& card, int driver)
       : plugin_(plugin),
         device_(device),
-        card_(card),
+        tuner_(plugin, device, card, driver),
         name_(fmt::format("cuda:{}", device)),
         description_(describe(card)) {
     chosen_target();
@@ -48,13 +48,9 @@ class CudaBackend final : public Backend {
   [[nodiscard]] std::unique_ptr<AlsSolver> make_als_solver(
       const CsrView& by_user, const AlsParams& params, Factors start,
       int completed_iterations) const override {
-    const std::array devices{device_};
-    const AlsParams settled = settle_precision(params, by_user.nnz());
-    const AlsWork work = als_work(settled);
-    const AlsTuning tuning = built_in_tuning(work, plugin_.als_variants(card_, work));
-    return plugin_.make_als_solver(devices, by_user, settled, std::move(start),
-                                   completed_iterations, tuning);
+    return tuner_.make_als_solver(by_user, params, std::move(start), completed_iterations);
   }
+  [[nodiscard]] const AlsTuner* als_tuner() const override { return &tuner_; }
   [[nodiscard]] std::unique_ptr<Scorer> make_scorer(
       const MatrixView& items, std::span<const float> item_bias) const override {
     return make_cpu_scorer(items, item_bias);
@@ -67,7 +63,7 @@ class CudaBackend final : public Backend {
  private:
   const CudaPlugin& plugin_;
   int device_;
-  CudaCard card_;
+  CudaTuner tuner_;
   std::string name_;
   std::string description_;
 };
@@ -99,20 +95,24 @@ std::shared_ptr<const Backend> open_cuda(std::string_view device, std::optional<
   if (found.cards.empty()) refuse(device, found.problem);
   const int number = choose(device, wanted, found.cards);
   return std::make_shared<CudaBackend>(plugin, number,
-                                       found.cards[static_cast<std::size_t>(number)]);
+                                       found.cards[static_cast<std::size_t>(number)], found.driver);
 }
 
 std::vector<BackendStatus> cuda_statuses() {
   try {
-    const CudaCards found = load_cuda_plugin().find_cards();
-    if (found.cards.empty()) return {{"cuda", false, found.problem}};
+    const CudaPlugin& plugin = load_cuda_plugin();
+    const CudaCards found = plugin.find_cards();
+    if (found.cards.empty()) return {{"cuda", false, found.problem, {}}};
     std::vector<BackendStatus> lines;
     for (const CudaCard& card : found.cards) {
-      lines.push_back({fmt::format("cuda:{}", lines.size()), is_usable(card), describe(card)});
+      const int device = static_cast<int>(lines.size());
+      lines.push_back({fmt::format("cuda:{}", device), is_usable(card), describe(card), {}});
+      if (!is_usable(card)) continue;
+      lines.back().tuning = CudaTuner(plugin, device, card, found.driver).source();
     }
     return lines;
   } catch (const std::exception& error) {
-    return {{"cuda", false, error.what()}};
+    return {{"cuda", false, error.what(), {}}};
   }
 }
 

@@ -132,8 +132,8 @@ DeviceChoice open_backend_to_train(std::string_view device, const AlsParams& par
 }
 
 std::vector<BackendStatus> backend_statuses() {
-  std::vector<BackendStatus> all{{"cpu", true, CpuBackend().description()},
-                                 {"reference", true, ReferenceBackend().description()}};
+  std::vector<BackendStatus> all{{"cpu", true, CpuBackend().description(), {}},
+                                 {"reference", true, ReferenceBackend().description(), {}}};
   for (BackendStatus& line : cuda_statuses()) all.push_back(std::move(line));
   return all;
 }

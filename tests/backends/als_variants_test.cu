@@ -5,6 +5,7 @@
 
 #include <gtest/gtest.h>
 
+#include "backends/built_in_tunings.h"
 #include "backends/cuda/als_rows.h"
 #include "backends/cuda/als_variants.h"
 
@@ -84,20 +85,22 @@ TEST(AlsVariants, WhatNoBlockHoldsIsWide) {
   }
 }
 
-TEST(AlsVariants, BuiltIn) {
-  const auto built_in = [](Precision precision, bool exact, int width) {
+TEST(AlsVariants, BuiltInOnAnH200) {
+  CudaCard h200;
+  h200.name = "NVIDIA H200";
+  const auto built_in = [&](Precision precision, bool exact, int width) {
     const AlsWork work = work_of(precision, exact, width);
-    return built_in_tuning(work, als_variants(work, kLarge));
+    return built_in_tuning(h200, work, als_variants(work, kLarge));
   };
-  EXPECT_EQ(built_in(Precision::kFp16, false, 1), (AlsTuning{16, 64, 64, 4096}));
-  EXPECT_EQ(built_in(Precision::kFp16, false, 64), (AlsTuning{64, 64, 64, 4096}));
-  EXPECT_EQ(built_in(Precision::kFp16, false, 65), (AlsTuning{80, 192, 96, 4096}));
-  EXPECT_EQ(built_in(Precision::kFp16, false, 128), (AlsTuning{128, 192, 96, 4096}));
+  EXPECT_EQ(built_in(Precision::kFp16, false, 1), (AlsTuning{16, 0, 0, 4096}));
+  EXPECT_EQ(built_in(Precision::kFp16, false, 64), (AlsTuning{64, 0, 0, 4096}));
+  EXPECT_EQ(built_in(Precision::kFp16, false, 65), (AlsTuning{80, 160, 96, 4096}));
+  EXPECT_EQ(built_in(Precision::kFp16, false, 128), (AlsTuning{128, 80, 80, 4096}));
   EXPECT_EQ(built_in(Precision::kFp16, true, 100), (AlsTuning{128, 0, 0, 4096}));
   EXPECT_EQ(built_in(Precision::kFp32, false, 100), (AlsTuning{128, 0, 0, 4096}));
   EXPECT_EQ(built_in(Precision::kTf32, true, 33), (AlsTuning{64, 0, 0, 4096}));
   EXPECT_EQ(built_in(Precision::kBf16, false, 20), (AlsTuning{32, 0, 0, 4096}));
-  EXPECT_EQ(built_in(Precision::kFp16, false, 192), (AlsTuning{192, 192, 96, 4096}));
+  EXPECT_EQ(built_in(Precision::kFp16, false, 192), (AlsTuning{192, 192, 48, 4096}));
   EXPECT_EQ(built_in(Precision::kFp16, false, 193), (AlsTuning{208, 0, 0, 4096, true}));
   EXPECT_EQ(built_in(Precision::kFp32, true, 256), (AlsTuning{256, 0, 0, 4096}));
   EXPECT_EQ(built_in(Precision::kFp32, true, 257), (AlsTuning{272, 0, 0, 4096, true}));

@@ -21,6 +21,12 @@ def train(program, ratings, *options):
                               "--json", *options).stdout)
 
 
+def factors_of(model):
+    """The bytes of all tensors: no header, which holds times."""
+    content = model.read_bytes()
+    return content[8 + int.from_bytes(content[:8], "little"):]
+
+
 @pytest.mark.parametrize("feedback", ["implicit", "explicit"])
 def test_training_equals_the_processor(program, cinema, card, feedback):
     ratings = cinema / "parts/train.csv"
@@ -69,3 +75,32 @@ def test_neighbours_equal_the_processors(program, cinema, card, algorithm):
         lists.append(program("recommend", "m", "--all", "-n", 10).stdout)
     assert lists[0].count("\n") > 10
     assert lists[0] == lists[1]
+
+
+def test_autotune_keeps_what_trainings_then_use(program, cinema, card, tmp_path):
+    env = {"XDG_CACHE_HOME": str(tmp_path)}
+    done = program("autotune", "--device", card, "--factors", "24,100", "--feedback",
+                   "implicit,explicit", "--shape", "3000x1000x200k", "-o", "all.csv",
+                   "--plot", "all.svg", env=env)
+    assert len(done.stdout.splitlines()) == 5
+    assert "measured here" in program("info", env=env).stdout
+    ratings = cinema / "ratings.csv"
+    for feedback in ("implicit", "explicit"):
+        options = ("train", ratings, "--factors", 24, "--iterations", 4,
+                   "--feedback", feedback)
+        exact = json.loads(program(*options, "-o", "cpu", "--device", "cpu", "--solver",
+                                   "cholesky", "--json").stdout)
+        on_card = (*options, "--device", card, "--precision", "fp16", "--json")
+        first = program(*on_card, "-o", "a", "--verbose", env=env)
+        again = program(*on_card, "-o", "b", "--checkpoint", "state", "--checkpoint-every", 3,
+                        env=env)
+        program(*options[:2], "--resume", "state", "--iterations", 4, "-o", "c", "--device", card,
+                env=env)
+        assert "measured here" in first.stderr
+        one, same = json.loads(first.stdout), json.loads(again.stdout)
+        assert [i["objective"] for i in one["iterations"]] == [
+            i["objective"] for i in same["iterations"]]
+        for mine, other in zip(one["iterations"], exact["iterations"], strict=True):
+            assert mine["objective"] == pytest.approx(other["objective"], rel=1e-4)
+        for model in ("b", "c"):
+            assert factors_of(tmp_path / model) == factors_of(tmp_path / "a")

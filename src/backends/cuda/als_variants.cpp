@@ -13,7 +13,7 @@ namespace {
 constexpr int kMostKernels = 3;
 
 /// Widths beyond this may also be solved as wide tables.
-constexpr int kLeastWide = 192;
+constexpr int kLeastWide = 128;
 
 /// No more: tensor cores, which cut off what does not fit a float32 instead of rounding it, then
 /// add no more than this many numbers in a row.

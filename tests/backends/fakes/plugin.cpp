@@ -1,10 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
 /// A plug-in without CUDA, for tests of what the program makes of one. FAKE_PLUGIN says what is
-/// wrong with it; without it, two cards are there, the first too old, and training is the CPU's.
+/// wrong with it; without it, three cards are there, of which the second can be used, and training
+/// is the CPU's. Its tunings take different times. FAKE_PLUGIN_LOG names a file to which every
+/// training adds a line with its tuning.
 #include "backends/plugin.h"
 
+#include <chrono>
 #include <cstdlib>
+#include <fstream>
 #include <stdexcept>
+#include <thread>
+#include <utility>
 
 #include "backends/cpu/jobs.h"
 #include "likewise/error.h"
@@ -22,7 +28,8 @@ CudaCards find_cards() {
   if (fault_is("search")) throw std::runtime_error("the cards are on fire");
   if (fault_is("no card")) return {{}, 0, "there is no card in this test"};
   const CudaCard old{"Old Card", 7, 5, Offset{8} << 30, {}, {}};
-  const CudaCard fine{"Fine Card", 9, 0, Offset{140} << 30, {}, {}};
+  const CardFacts facts{132, 1.98e9, 4.9e12, 60 << 20, 228 << 10, 227 << 10};
+  const CudaCard fine{"Fine Card", 9, 0, Offset{140} << 30, {}, facts};
   const CudaCard closed{"Closed Card", 9, 0, Offset{80} << 30, "closed to programs", {}};
   if (fault_is("none usable")) return {{old, closed}, 13000, {}};
   return {{old, fine, closed}, 13000, {}};
@@ -44,17 +51,55 @@ class FailingSolver final : public AlsSolver {
 };
 
 std::vector<AlsTuning> als_variants(const CudaCard&, const AlsWork& work) {
-  return {{(work.width + 15) / 16 * 16, 0, 0, 4096}};
+  const int columns = (work.width + 15) / 16 * 16;
+  std::vector<AlsTuning> all;
+  for (const int more : {0, 16}) {
+    for (const auto& [short_rows, one_warp] : {std::pair(0, 0), {64, 64}, {128, 48}, {128, 128}}) {
+      for (const int piece : {4096, 1024}) {
+        all.push_back({columns + more, short_rows, one_warp, piece});
+      }
+    }
+  }
+  return all;
+}
+
+/// Takes a millisecond a half-step with the best tuning, twice as long for each thing that is
+/// not the best.
+class TunedSolver final : public AlsSolver {
+ public:
+  TunedSolver(std::unique_ptr<AlsSolver> cpu, const AlsWork& work, const AlsTuning& tuning)
+      : cpu_(std::move(cpu)), time_(1000) {
+    if (tuning.columns < work.width + 16) time_ *= 2;
+    if (tuning.short_rows != 128 || tuning.one_warp != 48) time_ *= 2;
+    if (tuning.piece != 1024) time_ *= 2;
+  }
+  double solve(Side side, const RunControl& control) override {
+    std::this_thread::sleep_for(time_);
+    return cpu_->solve(side, control);
+  }
+  const Factors& factors() override { return cpu_->factors(); }
+  Factors take_factors() override { return cpu_->take_factors(); }
+
+ private:
+  std::unique_ptr<AlsSolver> cpu_;
+  std::chrono::microseconds time_;
+};
+
+void log_tuning(const AlsTuning& tuning) {
+  const char* path = std::getenv("FAKE_PLUGIN_LOG");
+  if (path == nullptr) return;
+  std::ofstream(path, std::ios::app) << tuning_text(tuning) << '\n';
 }
 
 std::unique_ptr<AlsSolver> make_als_solver(std::span<const int> devices, const CsrView& by_user,
                                            const AlsParams& params, Factors start,
-                                           int completed_iterations, const AlsTuning&) {
+                                           int completed_iterations, const AlsTuning& tuning) {
   if (devices.size() != 1 || devices[0] != 1) throw std::logic_error("the wrong card was asked");
   if (fault_is("refusal")) throw Error(ErrorKind::kInvalidArgument, "factors: not in this test");
+  log_tuning(tuning);
   auto cpu = make_cpu_als_solver(by_user, params, std::move(start), completed_iterations);
   if (fault_is("training")) return std::make_unique<FailingSolver>(std::move(cpu));
-  return cpu;
+  return std::make_unique<TunedSolver>(std::move(cpu), als_work(params), tuning);
 }
 
 std::unique_ptr<NeighbourSearch> make_neighbour_search(int device,

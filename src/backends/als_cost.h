@@ -1,0 +1,14 @@
+// SPDX-License-Identifier: Apache-2.0
+/// What ALS costs on a card that nobody has measured.
+#pragma once
+
+#include "backends/plugin.h"
+
+namespace likewise {
+
+/// Seconds that the rows of an iteration take, by estimate, on data with the row lengths of
+/// Netflix's. Compares tunings of one card; tests/backends/als_cost_test.cpp has what it is off.
+[[nodiscard]] double estimated_seconds(const CudaCard& card, const AlsWork& work,
+                                       const AlsTuning& tuning);
+
+}  // namespace likewise

@@ -1,0 +1,109 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "backends/cuda_tuner.h"
+
+#include <algorithm>
+#include <array>
+#include <ctime>
+#include <utility>
+
+#include <fmt/chrono.h>
+#include <fmt/format.h>
+
+#include "backends/built_in_tunings.h"
+
+namespace likewise {
+namespace {
+
+[[nodiscard]] std::string utc_now() {
+  return fmt::format("{:%Y-%m-%dT%H:%M:%SZ}", fmt::gmtime(std::time(nullptr)));
+}
+
+}  // namespace
+
+CudaTuner::CudaTuner(const CudaPlugin& plugin, int device, const CudaCard& card, int driver)
+    : plugin_(plugin),
+      device_(device),
+      card_(card),
+      owner_{card.name, card.major, card.minor, driver},
+      path_(tuning_path(owner_)) {
+  try {
+    kept_ = read_tunings(path_, owner_);
+    require_compiled();
+  } catch (const Error& error) {
+    kept_ = {};
+    warning_ = fmt::format(
+        "the tunings of this card are ignored: {}; `likewise autotune` measures "
+        "them anew",
+        error.what());
+  }
+}
+
+void CudaTuner::require_compiled() const {
+  for (const Winner& one : kept_.winners) {
+    const std::vector<AlsTuning> compiled = plugin_.als_variants(card_, one.work);
+    if (std::ranges::find(compiled, one.tuning) != compiled.end()) continue;
+    throw Error(ErrorKind::kBadData,
+                fmt::format("{}: this build has no kernel for {}", path_, tuning_text(one.tuning)));
+  }
+}
+
+std::vector<AlsTuning> CudaTuner::variants(const AlsParams& params) const {
+  return plugin_.als_variants(card_, als_work(params));
+}
+
+std::vector<AlsTuning> CudaTuner::built_in(const AlsParams& params) const {
+  return built_in_tunings(card_, als_work(params), variants(params));
+}
+
+ChosenTuning CudaTuner::choose(const AlsParams& given, Offset interactions) const {
+  const AlsParams params = settle_precision(given, interactions);
+  const AlsWork work = als_work(params);
+  const auto found = std::ranges::find_if(
+      kept_.winners, [&](const Winner& one) { return same_work(one.work, work); });
+  if (found == kept_.winners.end()) return {built_in(params).front(), unmeasured_source()};
+  return {found->tuning, fmt::format("measured here, {}", path_)};
+}
+
+std::unique_ptr<AlsSolver> CudaTuner::make_als_solver(const CsrView& by_user,
+                                                      const AlsParams& params, Factors start,
+                                                      const AlsTuning& tuning) const {
+  const std::array devices{device_};
+  AlsParams settled = params;
+  settled.precision = als_work(params).precision;
+  return plugin_.make_als_solver(devices, by_user, settled, std::move(start), 0, tuning);
+}
+
+std::unique_ptr<AlsSolver> CudaTuner::make_als_solver(const CsrView& by_user,
+                                                      const AlsParams& params, Factors start,
+                                                      int completed_iterations) const {
+  const std::array devices{device_};
+  return plugin_.make_als_solver(devices, by_user, settle_precision(params, by_user.nnz()),
+                                 std::move(start), completed_iterations,
+                                 choose(params, by_user.nnz()).tuning);
+}
+
+std::string CudaTuner::keep(std::span<const TunedAls> winners) const {
+  Tunings all{kept_.winners, utc_now()};
+  for (const TunedAls& one : winners) {
+    const AlsWork work = als_work(one.params);
+    std::erase_if(all.winners, [&](const Winner& old) { return same_work(old.work, work); });
+    all.winners.push_back({work, one.tuning, one.seconds});
+  }
+  write_tunings(path_, owner_, all);
+  return path_;
+}
+
+std::string CudaTuner::source() const {
+  if (!warning_.empty()) return fmt::format("{}; {}", unmeasured_source(), warning_);
+  if (kept_.winners.empty()) {
+    return unmeasured_source() + "; `likewise autotune` measures on this card";
+  }
+  return fmt::format("{} measured here on {}, else {}: {}", kept_.winners.size(), kept_.measured,
+                     unmeasured_source(), path_);
+}
+
+std::string CudaTuner::unmeasured_source() const {
+  return is_measured(card_) ? "built in" : "estimated from the card's numbers";
+}
+
+}  // namespace likewise

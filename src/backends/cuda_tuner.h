@@ -1,0 +1,45 @@
+// SPDX-License-Identifier: Apache-2.0
+/// The tunings of one card: built in, or measured before and kept.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "backends/tuning_file.h"
+
+namespace likewise {
+
+class CudaTuner final : public AlsTuner {
+ public:
+  /// Reads what was kept for the card. `driver` as CudaCards::driver.
+  CudaTuner(const CudaPlugin& plugin, int device, const CudaCard& card, int driver);
+
+  [[nodiscard]] std::vector<AlsTuning> variants(const AlsParams& params) const override;
+  [[nodiscard]] std::vector<AlsTuning> built_in(const AlsParams& params) const override;
+  [[nodiscard]] ChosenTuning choose(const AlsParams& params, Offset interactions) const override;
+  [[nodiscard]] std::unique_ptr<AlsSolver> make_als_solver(const CsrView& by_user,
+                                                           const AlsParams& params, Factors start,
+                                                           const AlsTuning& tuning) const override;
+  [[nodiscard]] std::string keep(std::span<const TunedAls> winners) const override;
+  [[nodiscard]] std::string source() const override;
+  [[nodiscard]] std::string warning() const override { return warning_; }
+
+  /// As Backend::make_als_solver, with the tuning of choose().
+  [[nodiscard]] std::unique_ptr<AlsSolver> make_als_solver(const CsrView& by_user,
+                                                           const AlsParams& params, Factors start,
+                                                           int completed_iterations) const;
+
+ private:
+  void require_compiled() const;
+  [[nodiscard]] std::string unmeasured_source() const;
+
+  const CudaPlugin& plugin_;
+  int device_;
+  CudaCard card_;
+  TuningOwner owner_;
+  std::string path_;
+  Tunings kept_;
+  std::string warning_;
+};
+
+}  // namespace likewise
