@@ -6,6 +6,7 @@
 
 #include "ids.h"
 #include "likewise/recommender.h"
+#include "new_users.h"
 #include "options.h"
 #include "rows.h"
 #include "verb.h"
@@ -43,6 +44,7 @@ struct Recommend {
   std::vector<std::string> user_ids;
   std::vector<std::string> liked;
   std::string users_path;
+  std::string new_path;
   bool everyone = false;
   Index n = 10;
   bool include_seen = false;
@@ -66,7 +68,12 @@ struct Recommend {
     progress.stage("recommend");
     Offset asked = 1;
     Offset short_users = 0;
-    if (liked.empty()) {
+    if (!new_path.empty()) {
+      const NewUsers users = read_new_users(*model, new_path, progress);
+      progress.stage("recommend");
+      asked = std::ssize(users.names);
+      short_users = for_new_users(recommender, users, rows, progress);
+    } else if (liked.empty()) {
       const std::vector<Index> users = chosen_users(*model);
       asked = std::ssize(users);
       short_users = for_users(recommender, users, rows, progress);
@@ -137,6 +144,23 @@ struct Recommend {
     return short_users;
   }
 
+  Offset for_new_users(const Recommender& recommender, const NewUsers& users, RowWriter& rows,
+                       Progress& progress) const {
+    constexpr std::size_t kUsersPerBatch = 1024;
+    Offset short_users = 0;
+    for (std::size_t at = 0; at < users.rows.size(); at += kUsersPerBatch) {
+      const auto part =
+          std::span(users.rows).subspan(at, std::min(kUsersPerBatch, users.rows.size() - at));
+      const TopKResult top = recommender.recommend_new(part, options(), progress.control());
+      for (std::size_t q = 0; q < part.size(); ++q) {
+        const auto query = static_cast<Index>(q);
+        write(recommender, users.names[at + q], top, query, part[q], rows);
+        if (top.counts[query] < n) ++short_users;
+      }
+    }
+    return short_users;
+  }
+
   /// Somebody who was not trained.
   Offset for_likes(const Recommender& recommender, RowWriter& rows) const {
     const Model& model = recommender.model();
@@ -197,7 +221,10 @@ void add_who(CLI::App& app, Recommend& verb) {
                                "answers name the user 'likes'")
                     ->type_name("IDS")
                     ->allow_extra_args(false);
-  require_one(app, {user, users, all, likes});
+  auto* fresh = app.add_option("--new", verb.new_path,
+                               "Users who were not trained: their interactions, as for train")
+                    ->type_name("RATINGS");
+  require_one(app, {user, users, all, likes, fresh});
 }
 
 }  // namespace

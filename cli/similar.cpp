@@ -6,6 +6,7 @@
 
 #include "ids.h"
 #include "likewise/recommender.h"
+#include "new_users.h"
 #include "options.h"
 #include "rows.h"
 #include "verb.h"
@@ -19,6 +20,7 @@ struct Similar {
   std::string model_path;
   std::vector<std::string> item_ids;
   std::vector<std::string> user_ids;
+  std::string new_path;
   bool all_items = false;
   Index n = 10;
   SimilarityMetric metric = SimilarityMetric::kCosine;
@@ -31,6 +33,7 @@ struct Similar {
     progress.stage("load");
     const auto model = std::make_shared<const Model>(load_model(model_path));
     const Recommender recommender(model, open_device(common, progress));
+    if (!new_path.empty()) return write_new(recommender, progress);
     const Side side = user_ids.empty() ? Side::kItems : Side::kUsers;
     const IdMap& ids = side == Side::kItems ? model->items : model->users;
     const char* kind = side == Side::kItems ? "item" : "user";
@@ -47,6 +50,23 @@ struct Similar {
                 progress);
   }
 
+  /// The trained users nearest to new ones.
+  void write_new(const Recommender& recommender, Progress& progress) const {
+    const Model& model = recommender.model();
+    const NewUsers users = read_new_users(model, new_path, progress);
+    RowWriter rows(output, {"user", "similar_user", "rank", "score"});
+    progress.stage("similar");
+    const TopKResult top = recommender.similar_new(users.rows, n);
+    for (std::size_t q = 0; q < users.names.size(); ++q) {
+      write(model.users, users.names[q], top, static_cast<Index>(q), rows);
+    }
+    rows.finish();
+    say_written(output,
+                fmt::format("{} for {}", counted(rows.rows(), "similar user"),
+                            counted(std::ssize(users.names), "new user")),
+                progress);
+  }
+
   void write_all(const Recommender& recommender, Side side, const IdMap& ids,
                  const std::vector<Index>& asked, RowWriter& rows, Progress& progress) const {
     const auto batch =
@@ -55,16 +75,15 @@ struct Similar {
       const auto part = std::span(asked).subspan(at, std::min(batch, asked.size() - at));
       const TopKResult top = recommender.similar(side, part, n, metric, Progress::stop_control());
       for (std::size_t q = 0; q < part.size(); ++q) {
-        write(ids, part[q], top, static_cast<Index>(q), rows);
+        write(ids, ids.name(part[q]), top, static_cast<Index>(q), rows);
       }
       progress.control().report("similar", static_cast<Offset>(at + part.size()),
                                 static_cast<Offset>(asked.size()), side_name(side));
     }
   }
 
-  static void write(const IdMap& ids, Index row, const TopKResult& top, Index query,
+  static void write(const IdMap& ids, const std::string& name, const TopKResult& top, Index query,
                     RowWriter& rows) {
-    const std::string name = ids.name(row);
     for (Index r = 0; r < top.counts[query]; ++r) {
       const Offset at = Offset{query} * top.k + r;
       const std::string like = ids.name(top.items[at]);
@@ -85,7 +104,10 @@ Run add_similar(CLI::App& app) {
                    ->type_name("ID")
                    ->allow_extra_args(false);
   auto* all = app.add_flag("--all-items", verb->all_items, "Every item of the model");
-  require_one(app, {item, user, all});
+  auto* fresh = app.add_option("--new", verb->new_path,
+                               "user-knn: users who were not trained, by their interactions")
+                    ->type_name("RATINGS");
+  require_one(app, {item, user, all, fresh});
   app.add_option("-n", verb->n, "Answers per item or user")
       ->type_name("N")
       ->check(CLI::Range(1, 1'000'000).description(""))

@@ -96,6 +96,10 @@ class Recommender {
   [[nodiscard]] TopKResult similar(Side side, std::span<const Index> rows, Index n,
                                    SimilarityMetric metric, const RunControl& control = {}) const;
 
+  /// The n trained users most similar to users who were not trained, by a user-knn model. Throws
+  /// Error(kInvalidArgument) for other models.
+  [[nodiscard]] TopKResult similar_new(std::span<const FoldInRow> users, Index n) const;
+
   /// score(u, i) for each pair; -1 stands for "unknown to the model" and leaves out the terms of
   /// that side (an explicit model then falls back to mean and the other bias).
   [[nodiscard]] std::vector<float> predict(std::span<const Index> users,

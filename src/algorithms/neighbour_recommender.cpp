@@ -99,13 +99,8 @@ void NeighbourRecommender::add_sums(const AskedUser& user, std::vector<double>& 
     }
     return;
   }
-  const Array<float> all = similarities(std::span(&user, 1));
-  TopList near;
-  near.reset(static_cast<std::size_t>(params_.neighbours));
-  for (Index v = 0; v < lists.size(); ++v) {
-    if (all[v] != 0.0F) near.offer({all[v], v});
-  }
-  for (const Candidate& one : near.finish()) add_neighbour(one.item, double{one.score});
+  const TopKResult near = similar_new(std::span(&user, 1), params_.neighbours);
+  for (Index e = 0; e < near.counts[0]; ++e) add_neighbour(near.items[e], double{near.scores[e]});
 }
 
 void NeighbourRecommender::score_sums(std::span<const AskedUser> users, const RunControl& control,
@@ -156,8 +151,58 @@ NeighbourPredictor::Raters NeighbourRecommender::raters_of(const AskedUser& user
   return {user.items, deviations, bias};
 }
 
+std::vector<Index> NeighbourRecommender::few_items(std::span<const AskedUser> users) const {
+  if (!engine().problem.formula().symmetric()) return {};
+  std::vector<Index> items;
+  for (const AskedUser& user : users) {
+    items.insert(items.end(), user.items.begin(), user.items.end());
+    std::ranges::sort(items);
+    items.erase(std::unique(items.begin(), items.end()), items.end());
+    const Offset numbers = std::ssize(items) * Offset{history_.cols};
+    if (std::ssize(items) > history_.cols / 4 || numbers > kBlockNumbers) return {};
+  }
+  return items;
+}
+
+void NeighbourRecommender::score_by_own_items(std::span<const AskedUser> users,
+                                              std::span<const Index> own_items,
+                                              const RunControl& control,
+                                              const TakeScores& take) const {
+  const NeighbourPredictor& predictor = engine().predictor;
+  const auto place_of = [&](Index item) {
+    const auto found = std::ranges::lower_bound(own_items, item);
+    const bool there = found != own_items.end() && *found == item;
+    return there ? static_cast<Index>(found - own_items.begin()) : -1;
+  };
+  const Array<float> similar = similarities(own_items);
+  for (std::size_t u = 0; u < users.size(); ++u) {
+    control.check();
+    std::vector<float> deviations;
+    NeighbourPredictor::Raters raters = raters_of(users[u], deviations);
+    std::vector<Index> places;  // items rise, so their places do, and ties go the same way
+    for (const Index item : raters.rows) places.push_back(place_of(item));
+    raters.rows = places;
+    std::vector<float> scores(static_cast<std::size_t>(history_.cols));
+    parallel_blocks(history_.cols, 256, [&](Offset begin, Offset end, Offset) {
+      std::vector<float> to_own(own_items.size());
+      for (Offset item = begin; item < end; ++item) {
+        for (std::size_t p = 0; p < to_own.size(); ++p) {
+          to_own[p] = similar[static_cast<Offset>(p) * history_.cols + item];
+        }
+        const auto index = static_cast<Index>(item);
+        scores[static_cast<std::size_t>(item)] =
+            predictor.predict(predictor.level(index), place_of(index), raters, to_own.data());
+      }
+    });
+    take(u, 0, scores);
+  }
+}
+
 void NeighbourRecommender::score_by_items(std::span<const AskedUser> users,
                                           const RunControl& control, const TakeScores& take) const {
+  if (const std::vector<Index> items = few_items(users); !items.empty()) {
+    return score_by_own_items(users, items, control, take);
+  }
   const NeighbourPredictor& predictor = engine().predictor;
   std::vector<std::vector<float>> deviations(users.size());
   std::vector<NeighbourPredictor::Raters> raters;
@@ -210,6 +255,29 @@ TopKResult NeighbourRecommender::recommend(std::span<const AskedUser> users, con
   });
   for (std::size_t u = 0; u < users.size(); ++u) {
     write_answer(lists[u].finish(), static_cast<Index>(u), result);
+  }
+  return result;
+}
+
+TopKResult NeighbourRecommender::similar_new(std::span<const AskedUser> users, Index n) const {
+  if (!of_users()) {
+    throw Error(ErrorKind::kInvalidArgument,
+                fmt::format("{} compares items: it has no neighbours of users", model_.algorithm));
+  }
+  TopKResult result = make_top_k_result(static_cast<Index>(users.size()), n, history_.rows);
+  const std::size_t batch = rows_at_a_time();
+  for (std::size_t at = 0; at < users.size(); at += batch) {
+    const auto part = users.subspan(at, std::min(batch, users.size() - at));
+    const Array<float> all = similarities(part);
+    parallel_for(std::ssize(part), 1, [&](Offset u) {
+      TopList near;
+      near.reset(static_cast<std::size_t>(result.k));
+      const float* const similar = all.data() + u * history_.rows;
+      for (Index v = 0; v < history_.rows; ++v) {
+        if (similar[v] != 0.0F) near.offer({similar[v], v});
+      }
+      write_answer(near.finish(), static_cast<Index>(at) + static_cast<Index>(u), result);
+    });
   }
   return result;
 }

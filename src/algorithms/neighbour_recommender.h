@@ -48,6 +48,8 @@ class NeighbourRecommender {
   [[nodiscard]] TopKResult recommend(std::span<const AskedUser> users, const CsrView& seen,
                                      std::span<const std::uint8_t> allowed, Index n,
                                      const RunControl& control) const;
+  /// The n trained users nearest to outside ones; only of user-knn.
+  [[nodiscard]] TopKResult similar_new(std::span<const AskedUser> users, Index n) const;
   /// From the kept neighbours: fewer than n where there are fewer.
   [[nodiscard]] TopKResult similar(Side side, std::span<const Index> rows, Index n) const;
   /// -1 stands for an unknown user or item.
@@ -65,6 +67,11 @@ class NeighbourRecommender {
                   const TakeScores& take) const;
   void score_by_users(std::span<const AskedUser> users, const RunControl& control,
                       const TakeScores& take) const;
+  /// The way of a few users: only their own items are compared. Empty where all items had better
+  /// be.
+  [[nodiscard]] std::vector<Index> few_items(std::span<const AskedUser> users) const;
+  void score_by_own_items(std::span<const AskedUser> users, std::span<const Index> own_items,
+                          const RunControl& control, const TakeScores& take) const;
   void score_by_items(std::span<const AskedUser> users, const RunControl& control,
                       const TakeScores& take) const;
   /// Ratings of some rows of the compared side for every column: rows.size() x columns.

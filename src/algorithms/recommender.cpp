@@ -258,6 +258,14 @@ TopKResult Recommender::similar(Side side, std::span<const Index> rows, Index n,
   return state_->similar(side, metric).find(rows, n, control);
 }
 
+TopKResult Recommender::similar_new(std::span<const FoldInRow> users, Index n) const {
+  require(n >= 1, fmt::format("n must be 1 or more, not {}", n));
+  require(state_->neighbours != nullptr,
+          fmt::format("neighbours of new users need user-knn, not {}", state_->model->algorithm));
+  const std::vector<FoldInRow> sorted = sorted_rows(users, state_->factors().items.rows());
+  return state_->neighbours->similar_new(asked_of(sorted), n);
+}
+
 std::vector<float> Recommender::predict(std::span<const Index> users,
                                         std::span<const Index> items) const {
   require(

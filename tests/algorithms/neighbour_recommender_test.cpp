@@ -276,6 +276,31 @@ TEST(NeighbourRecommender, ListsAreTheBestOfTheScores) {
   }
 }
 
+/// Few users have only their own items compared, many have all.
+TEST(NeighbourRecommender, OneUserIsAnsweredAsAmongMany) {
+  for (const Similarity similarity : {Similarity::kPearson, Similarity::kConditional}) {
+    NeighbourParams params = rating_params(Side::kItems, Prediction::kCentred);
+    params.similarity = similarity;
+    auto model = std::make_shared<Model>();
+    model->algorithm = "item-knn";
+    model->users = IdMap::range(60);
+    model->items = IdMap::range(200);
+    model->history = test::random_csr(60, 200, 30.0, 6);
+    model->knn = params;
+    model->neighbours =
+        train_neighbours(model->history.view(), params, *open_backend("cpu")).neighbours;
+    model->factors = {Matrix(60, 0), Matrix(200, 0), {}, {}, 0.0F};
+    const Recommender recommender(model, open_backend("cpu"));
+    std::vector<float> all(60 * 200);
+    recommender.score_all(range(60), all.data());
+    std::vector<float> one(200);
+    for (Index u = 0; u < 60; ++u) {
+      recommender.score_all(std::span(&u, 1), one.data());
+      ASSERT_TRUE(std::equal(one.begin(), one.end(), all.begin() + Offset{u} * 200)) << u;
+    }
+  }
+}
+
 /// An outside user with the ratings of a trained one is that user to item-knn.
 TEST(NeighbourRecommender, FoldsInUsers) {
   for (const Prediction prediction :

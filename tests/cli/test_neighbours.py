@@ -83,6 +83,24 @@ def test_added_interactions_are_as_good_as_trained(program, cinema):
                                  exit_code=2).stderr
 
 
+def test_new_users_are_those_they_copy(program, cinema):
+    train = cinema / "parts/train.csv"
+    mine = [r for r in rows(train.read_text()) if r["user"] == "5"]
+    copied = "".join(f"new,{r['item']},{r['value']}\n" for r in mine)
+    (program.folder / "new.csv").write_text("user,item,value\n" + copied + "new,nowhere,3\n")
+    for options in (("--feedback", "explicit", "--prediction", "centred"), ()):
+        program("train", train, "-o", "m", "--algorithm", "item-knn", *options)
+        done = program("recommend", "m", "--new", "new.csv")
+        assert "1 interaction with items that the model does not know" in done.stderr
+        known = rows(program("recommend", "m", "--user", "5").stdout)
+        assert [r["item"] for r in rows(done.stdout)] == [r["item"] for r in known]
+        assert rows(done.stdout)[0]["user"] == "new"
+    program("train", train, "-o", "u", "--algorithm", "user-knn")
+    near = rows(program("similar", "u", "--new", "new.csv", "-n", 3).stdout)
+    assert near[0]["similar_user"] == "5" and abs(float(near[0]["score"]) - 1) < 1e-6
+    assert "user" in program("similar", "m", "--new", "new.csv", exit_code=2).stderr
+
+
 def test_options_that_would_do_nothing_are_refused(program, cinema):
     train = cinema / "parts/train.csv"
     for options, part in (
