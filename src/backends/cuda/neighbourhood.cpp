@@ -202,6 +202,8 @@ class CudaNeighbourSearch final : public NeighbourSearch {
     DeviceArray<Index> batch_found(most);
     DeviceArray<std::uint64_t> keys(
         task.key_capacity > kSharedKeys ? Offset{blocks} * task.key_capacity : 0);
+    // Short lists are copied with what lies behind them.
+    fill_zero(batch_lists.data(), batch_lists.size(), stream);
     task.next = next.data();
     task.lists = batch_lists.data();
     task.found = batch_found.data();
