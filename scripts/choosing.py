@@ -32,7 +32,6 @@ SEED = 2026
 LATEST = DATA / "ml-latest-small/ratings.csv.gz"
 ML_1M = DATA / "ml-1m/ratings_notime.dat.gz"
 BOOKS = DATA / "goodbooks-10k/ratings.csv.gz"
-BOOK_COLUMNS = ["--columns", "user_id,book_id,rating"]
 FOLDS = [(DATA / f"ml-100k/u{n}.base.gz", DATA / f"ml-100k/u{n}.test.gz") for n in range(1, 6)]
 
 # What is split how; ml-100k comes split into five folds.
@@ -40,13 +39,13 @@ RATINGS = {
     "ml-100k": (FOLDS, ["--test", "0.1"]),
     "ml-latest-small": (LATEST, ["--test", "0.1"]),
     "ml-1m": (ML_1M, ["--test", "0.1"]),
-    "goodbooks-10k": (BOOKS, ["--test", "0.1", *BOOK_COLUMNS]),
 }
 LISTS = {
     "ml-100k": (DATA / "ml-100k/u.data", ["--test", "0.2"]),
     "ml-latest-small": (LATEST, ["--method", "last"]),
     "ml-1m": (ML_1M, ["--test", "0.2"]),
-    "goodbooks-10k": (BOOKS, ["--test", "0.1", "--min-value", "4", *BOOK_COLUMNS]),
+    "goodbooks-10k": (BOOKS, ["--test", "0.1", "--min-value", "4",
+                              "--columns", "user_id,book_id,rating"]),
 }
 
 
@@ -155,7 +154,7 @@ class Study:
 def main():
     parser = argparse.ArgumentParser()
     parser.add_argument("tasks", nargs="*", default=["ratings", "lists"])
-    parser.add_argument("--data", default=",".join(RATINGS))
+    parser.add_argument("--data", default=",".join(LISTS))
     parser.add_argument("--algorithms", default="als,item-knn,user-knn,popular")
     parser.add_argument("--threads", type=int, default=2)
     args = parser.parse_args()
@@ -165,8 +164,9 @@ def main():
     for task in args.tasks:
         of_ratings = task == "ratings"
         metric = "rmse" if of_ratings else "ndcg@10"
-        for name in args.data.split(","):
-            source, how = (RATINGS if of_ratings else LISTS)[name]
+        data = RATINGS if of_ratings else LISTS
+        for name in filter(data.get, args.data.split(",")):
+            source, how = data[name]
             for algorithm in args.algorithms.split(","):
                 if of_ratings and algorithm == "popular":
                     continue  # it predicts no ratings
