@@ -112,6 +112,12 @@ TEST_P(NeighboursOnDevice, EqualTheReferenceOnAwkwardMatrices) {
   check_lists(awkward(40, 700, 30.0, false, 6).view(), 10);
 }
 
+/// Nearly full: the CPU takes dense products here, in blocks and panels with remainders.
+TEST_P(NeighboursOnDevice, EqualTheReferenceOnFullMatrices) {
+  check_lists(awkward(270, 18, 17.0, true, 7).view(), 5);
+  check_lists(awkward(19, 270, 250.0, true, 8).view(), 12);
+}
+
 TEST_P(NeighboursOnDevice, EqualTheReferenceOnFewRows) {
   check_lists(awkward(61, 37, 6.0, true, 3).view(), 5);
   check_lists(awkward(23, 50, 9.0, false, 7).view(), 30);

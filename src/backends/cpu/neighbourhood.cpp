@@ -11,9 +11,11 @@
 #include <memory>
 #include <mutex>
 #include <numeric>
+#include <type_traits>
 #include <vector>
 
 #include "algorithms/similarity.h"
+#include "backends/cpu/dense_pairs.h"
 #include "backends/cpu/jobs.h"
 #include "backends/cpu/kernels/pair_sums.h"
 #include "backends/cpu/neighbour_table.h"
@@ -29,6 +31,10 @@ constexpr std::size_t kOffersKept = 4096;
 /// Rows looked through at once: their sums stay in the first cache.
 constexpr Index kRowBlock = 2048;
 constexpr Index kFirstRowBlock = 64;
+
+/// Rows that share a product, and the sums that it may make at once.
+constexpr Offset kDenseRows = 128;
+constexpr Offset kDenseNumbers = Offset{1} << 23;
 
 /// Numbers per row that a pass adds to.
 [[nodiscard]] constexpr int lanes_of(SumsNeeded sums) {
@@ -232,6 +238,11 @@ class CpuNeighbourSearch final : public NeighbourSearch {
   void search(NeighbourTable& table, Index k, const RunControl& control) const {
     const Index rows = rows_.weights.rows;
     const Search<T> task{table, k, estimate_factors<T>()};
+    if constexpr (std::is_same_v<T, float>) {
+      if (DensePairs::pays(rows_.weights, common_entries(), kLanes)) {
+        return search_dense<kLanes>(task, control);
+      }
+    }
     Pool<T> sums(Offset{rows} * kLanes);
     // Thresholds rise between waves only: short ones first, when they rise fastest.
     for (Index begin = 0; begin < rows;) {
@@ -252,12 +263,56 @@ class CpuNeighbourSearch final : public NeighbourSearch {
     }
   }
 
+  /// Each common entry of a pair of rows, which the search meets once.
+  [[nodiscard]] double common_entries() const {
+    double pairs = 0.0;
+    for (Index c = 0; c < rows_.weights.cols; ++c) {
+      const auto n = static_cast<double>(by_column_.offsets[c + 1] - by_column_.offsets[c]);
+      pairs += n * (n - 1.0) / 2.0;
+    }
+    return pairs;
+  }
+
+  /// The sums of a block of rows come from products of dense matrices.
+  template <int kLanes>
+  void search_dense(const Search<float>& task, const RunControl& control) const {
+    const Index rows = rows_.weights.rows;
+    const DensePairs pairs(rows_.weights, order_, kLanes);
+    const auto block = static_cast<Index>(
+        std::clamp<Offset>(kDenseNumbers / (Offset{rows} * kLanes), 16, kDenseRows));
+    for (Index begin = 0; begin < rows;) {
+      const Index end = begin + std::min(rows - begin, std::clamp<Index>(begin / 4, 256, 4096));
+      parallel_blocks(end - begin, block, [&](Offset first, Offset last, Offset) {
+        control.check();
+        std::vector<float> sums;
+        std::vector<Offer> offers;
+        const Index rank = begin + static_cast<Index>(first);
+        const auto count = static_cast<Index>(last - first);
+        pairs.add(rank, count, rank + count, sums);
+        for (Index r = 0; r < count; ++r) {
+          float* const of_row = sums.data() + Offset{r} * (rank + count) * kLanes;
+          offer_row<kLanes>(task, rank + r, of_row, offers);
+        }
+        task.table.offer(offers);
+      });
+      task.table.raise_thresholds();
+      begin = end;
+      control.report("neighbours", begin, rows, "rows");
+    }
+  }
+
   /// Compares the row of this rank with all before it. `sums` are 0 before and after.
   template <int kLanes, class T>
   void search_row(const Search<T>& task, Index rank, T* sums, std::vector<Offer>& offers) const {
     const Index row = order_[static_cast<std::size_t>(rank)];
     if (rows_.weights.row_size(row) == 0) return;
     add_pairs<kLanes>(pass_over(rows_.weights, row, rank), sums);
+    offer_row<kLanes>(task, rank, sums, offers);
+  }
+
+  /// Offers what the sums of a row say, and clears them.
+  template <int kLanes, class T>
+  void offer_row(const Search<T>& task, Index rank, T* sums, std::vector<Offer>& offers) const {
     TopList own;
     own.reset(static_cast<std::size_t>(task.k));
     std::vector<Index> hits(kRowBlock);
