@@ -3,6 +3,8 @@
 ///
 ///     bench_als_gpu speed DEVICE DATA FACTORS[,FACTORS...] [ITERATIONS]
 ///         seconds of an iteration beside those of gathering alone, and of loading
+///     bench_als_gpu stages DEVICE DATA FACTORS [ITERATIONS [DEVICE_MEMORY]]
+///         one training of a large matrix: what it takes of the memory, and the time of each part
 ///     bench_als_gpu accuracy DEVICE DATA FACTORS [EXACT_DEVICE [ALPHA]]
 ///         the objective after each of ten iterations: of the exact solver in float32, then of all
 ///         others from that, relative; and the median time of an iteration
@@ -149,6 +151,56 @@ int print_speeds(const std::string& device, const std::string& text, const std::
            good;
   }
   return good ? 0 : 1;
+}
+
+// --------------------------------------------------------------------------------- stages
+
+/// As training draws them, but for the mean, which does not change how long anything takes.
+[[nodiscard]] Factors drawn_factors(const CsrView& m, const AlsParams& params) {
+  Factors start{draw_factors(Side::kUsers, m.rows, params),
+                draw_factors(Side::kItems, m.cols, params),
+                {},
+                {},
+                3.0F};
+  if (als_width(params) > params.factors) {
+    start.user_bias = Array<float>(m.rows);
+    start.item_bias = Array<float>(m.cols);
+  }
+  return start;
+}
+
+int print_stages(const std::string& device, const std::string& text, int factors, int iterations,
+                 Offset device_memory) {
+  const auto backend = open_backend(device, {.device_memory = device_memory});
+  double total = 0.0;
+  const auto tell = [](const std::string& stage, double seconds) {
+    fmt::print("| {} | {:.3f} |\n", stage, seconds);
+    std::fflush(stdout);
+  };
+  Data data;
+  tell("generate", seconds_of([&] { data = open_data(text); }));
+  const AlsParams params = params_for(data, factors);
+  const CsrView m = data.by_user.view();
+  const MemoryPlan plan = backend->plan_als({m.rows, m.cols, m.nnz()}, params);
+  fmt::print(stderr, "{}: {}\n{}\n", text, plan.way, describe(plan));
+  Factors start;
+  tell("draw factors", seconds_of([&] { start = drawn_factors(m, params); }));
+  std::unique_ptr<AlsSolver> solver;
+  const auto timed = [&](const std::string& stage, const auto& work) {
+    const double seconds = seconds_of(work);
+    total += seconds;
+    tell(stage, seconds);
+  };
+  timed("load", [&] { solver = backend->make_als_solver(m, params, std::move(start)); });
+  for (int i = 1; i <= iterations; ++i) {
+    double objective = 0.0;
+    timed(fmt::format("users {}", i), [&] { objective = solver->solve(Side::kUsers, {}); });
+    timed(fmt::format("items {}", i), [&] { objective = solver->solve(Side::kItems, {}); });
+    fmt::print(stderr, "objective {:.9g}\n", objective);
+  }
+  timed("factors back", [&] { start = solver->take_factors(); });
+  tell("load to factors back", total);
+  return 0;
 }
 
 // ------------------------------------------------------------------------------- accuracy
@@ -305,6 +357,7 @@ constexpr const char* kSpeedHead =
     "| data | device | f | iteration, ms | gathered, GB | gathering alone, ms | share | Gram + "
     "Cholesky, TFLOP | as TFLOP/s | load, s | fetch, s "
     "|\n|---|---|---|---|---|---|---|---|---|---|---|\n";
+constexpr const char* kStagesHead = "| stage | s |\n|---|---|\n";
 constexpr const char* kAccuracyHead =
     "| data | f | alpha | solver | precision | iteration, ms | 1 | 2 | 3 | 4 | 5 | 6 | 7 | 8 | 9 | "
     "10 | 10, computed |\n|---|---|---|---|---|---|---|---|---|---|---|---|---|---|---|---|---|\n";
@@ -313,6 +366,12 @@ int run(const std::vector<std::string>& words) {
   const std::string verb = words.empty() ? "" : words[0];
   if (verb == "speed" && words.size() == 1) {
     fmt::print("{}", kSpeedHead);
+  } else if (verb == "stages" && words.size() == 1) {
+    fmt::print("{}", kStagesHead);
+  } else if (verb == "stages" && words.size() >= 4 && words.size() <= 6) {
+    return print_stages(words[1], words[2], std::stoi(words[3]),
+                        words.size() > 4 ? std::stoi(words[4]) : 10,
+                        words.size() > 5 ? std::stoll(words[5]) : 0);
   } else if (verb == "accuracy" && words.size() == 1) {
     fmt::print("{}", kAccuracyHead);
   } else if (verb == "speed" && (words.size() == 4 || words.size() == 5)) {

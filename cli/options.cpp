@@ -59,6 +59,21 @@ void add_device_options(CLI::App& app, Common& common) {
   add_common_options(app, common);
 }
 
+void add_device_memory_option(CLI::App& app, Common& common) {
+  const auto parse = [&common](const std::string& given) {
+    const auto bytes = parse_size(given);
+    if (!bytes || *bytes < 1) {
+      throw CLI::ValidationError("--device-memory",
+                                 "'" + given + "' is not a size such as 2GiB, 500MB or 1.5GiB");
+    }
+    common.device_memory = *bytes;
+  };
+  app.add_option_function<std::string>(
+         "--device-memory", parse,
+         "Most of a card's memory to take; the rest of the data is streamed [what is free]")
+      ->type_name("SIZE");
+}
+
 void add_row_options(CLI::App& app, std::string& output, Common& common) {
   add_output_option(app, output, "Where to write: .csv, .tsv or .jsonl, and .gz or .zst")
       ->capture_default_str();
@@ -107,7 +122,7 @@ CLI::Option* add_output_option(CLI::App& app, std::string& path, const std::stri
 }
 
 std::shared_ptr<const Backend> open_device(const Common& common, Progress& progress) {
-  auto backend = open_backend(common.device);
+  auto backend = open_backend(common.device, {.device_memory = common.device_memory});
   progress.say("device: " + device_text(*backend));
   return backend;
 }

@@ -67,11 +67,14 @@ struct Common {
   bool quiet = false;
   int threads = 0;
   std::string device = "auto";
+  Offset device_memory = 0;
 };
 /// --quiet and --threads: for every verb.
 void add_common_options(CLI::App& app, Common& common);
 /// --device and the common ones: for verbs that train or ask a model.
 void add_device_options(CLI::App& app, Common& common);
+/// --device-memory: for verbs that train.
+void add_device_memory_option(CLI::App& app, Common& common);
 /// --output for a RowWriter, --device and the common ones: for verbs that print rows.
 void add_row_options(CLI::App& app, std::string& output, Common& common);
 /// --columns, --delimiter, --header, --duplicates, --min-*, --on-bad-row: for every verb that reads

@@ -23,8 +23,9 @@ double seconds_since(std::chrono::steady_clock::time_point start) {
 
 }  // namespace
 
-Progress::Progress(bool quiet)
+Progress::Progress(bool quiet, bool verbose)
     : quiet_(quiet),
+      verbose_(verbose),
       live_(!quiet && is_terminal(stderr)),
       style_(stderr),
       stage_start_(Clock::now()),
@@ -48,6 +49,10 @@ const std::vector<StageTime>& Progress::finish() {
 
 void Progress::say(std::string_view line) {
   if (!quiet_) warn(line);
+}
+
+void Progress::detail(std::string_view lines) {
+  if (verbose_) say(lines);
 }
 
 void Progress::warn(std::string_view line) {

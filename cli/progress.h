@@ -21,7 +21,7 @@ struct StageTime {
 
 class Progress {
  public:
-  explicit Progress(bool quiet);
+  explicit Progress(bool quiet, bool verbose = false);
   ~Progress();
   Progress(const Progress&) = delete;
   Progress& operator=(const Progress&) = delete;
@@ -33,6 +33,8 @@ class Progress {
 
   /// A line for people. Left out when quiet.
   void say(std::string_view line);
+  /// Lines for those who asked for more.
+  void detail(std::string_view lines);
   /// A line that matters even when quiet.
   void warn(std::string_view line);
 
@@ -53,6 +55,7 @@ class Progress {
   [[nodiscard]] std::string bar(std::string_view label, Offset done, Offset total) const;
 
   bool quiet_;
+  bool verbose_;
   bool live_;
   bool drawn_ = false;
   Style style_;

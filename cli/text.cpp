@@ -3,6 +3,8 @@
 
 #include <algorithm>
 #include <array>
+#include <cctype>
+#include <charconv>
 #include <cmath>
 #include <cstdlib>
 #include <ctime>
@@ -57,6 +59,32 @@ std::string short_number(double number) {
     if (std::abs(number) >= unit) return fmt::format("{:.3g}{}", number / unit, name);
   }
   return fmt::format("{:.3g}", number);
+}
+
+std::optional<Offset> parse_size(std::string_view text) {
+  constexpr std::array<std::pair<std::string_view, double>, 10> kUnits = {{{"", 1.0},
+                                                                           {"b", 1.0},
+                                                                           {"kb", 1e3},
+                                                                           {"mb", 1e6},
+                                                                           {"gb", 1e9},
+                                                                           {"tb", 1e12},
+                                                                           {"kib", 0x1p10},
+                                                                           {"mib", 0x1p20},
+                                                                           {"gib", 0x1p30},
+                                                                           {"tib", 0x1p40}}};
+  double number = 0.0;
+  const auto [at, failure] = std::from_chars(text.data(), text.data() + text.size(), number);
+  if (failure != std::errc{}) return std::nullopt;
+  std::string unit(at, text.data() + text.size());
+  if (!unit.empty() && unit.front() == ' ') unit.erase(0, 1);
+  std::ranges::transform(unit, unit.begin(), [](unsigned char c) { return std::tolower(c); });
+  for (const auto& [name, bytes] : kUnits) {
+    if (unit != name) continue;
+    const double size = number * bytes;
+    // Both ends are false for NaN.
+    if (size >= 0.0 && size < 0x1p63) return static_cast<Offset>(size);
+  }
+  return std::nullopt;
 }
 
 std::string duration(double seconds) {

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdio>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -36,6 +37,8 @@ class Style {
 [[nodiscard]] std::string with_commas(Offset number);
 /// 1234567 -> "1.23 M".
 [[nodiscard]] std::string short_number(double number);
+/// "2GiB", "500 MB", "1.5GiB", "1048576": bytes; nothing where it is no size.
+[[nodiscard]] std::optional<Offset> parse_size(std::string_view text);
 /// 0.0123 -> "12 ms", 83 -> "1 min 23 s".
 [[nodiscard]] std::string duration(double seconds);
 /// "1 user", "2 users".

@@ -48,7 +48,7 @@ struct Train {
   void run() const {
     check_options();
     for (const std::string& path : {output, report, checkpointing.path}) check_output_folder(path);
-    Progress progress(common.quiet);
+    Progress progress(common.quiet, verbose);
     if (!add_to.empty()) return add(progress);
     std::shared_ptr<Model> earlier;
     if (!resume.empty()) earlier = std::make_shared<Model>(load_model(resume));
@@ -223,7 +223,10 @@ void add_keeping_options(CLI::App& app, Train& verb) {
   app.add_option("--report", verb.report, "Write a page with charts and sample recommendations")
       ->type_name("FILE.html")
       ->group(kGroup);
-  app.add_flag("-v,--verbose", verb.verbose, "Also say how a card is used")->group(kGroup);
+  app.add_flag("-v,--verbose", verb.verbose,
+               "Also say what training takes of the memory, and how a card is used")
+      ->excludes("--quiet")
+      ->group(kGroup);
   app.add_flag("--json", verb.json, "Print one object: sizes, times, objective per iteration")
       ->group(kGroup);
 }
@@ -246,6 +249,7 @@ Run add_train(CLI::App& app) {
   verb->training.add(app);
   verb->neighbourhood.add(app);
   add_device_options(app, verb->common);
+  add_device_memory_option(app, verb->common);
   add_keeping_options(app, *verb);
   add_reading_options(app, verb->reading);
   app.footer(

@@ -72,7 +72,8 @@ NamedMetric parse_metric(const std::string& text) {
 
 std::shared_ptr<const Backend> open_device_to_train(const Common& common, const AlsParams& params,
                                                     Progress& progress) {
-  DeviceChoice choice = open_backend_to_train(common.device, params);
+  DeviceChoice choice =
+      open_backend_to_train(common.device, params, {.device_memory = common.device_memory});
   progress.say(fmt::format("device: {}{}{}", device_text(*choice.backend),
                            choice.reason.empty() ? "" : "; ", choice.reason));
   return std::move(choice.backend);
@@ -104,6 +105,10 @@ std::string train_als_model(const std::shared_ptr<Model>& model,
   if (validation) run.validation = make_validation(*model, backend, *validation);
   if (resume != nullptr) resume_from(*resume, run);
   const Offset rows = Offset{model->users.size()} + model->items.size();
+  run.on_plan = [&](const MemoryPlan& plan) {
+    if (plan.parts.empty()) return;
+    progress.detail(fmt::format("memory of {}: {}\n{}", backend->name(), plan.way, describe(plan)));
+  };
   std::vector<AlsIteration> reports = run.history;
   run.on_iteration = [&](const AlsIteration& done, const FetchFactors& factors) {
     progress.show(done, model->als.iterations, rows, run.validation.metric);

@@ -87,6 +87,8 @@ struct AlsRun {
   const Factors* start = nullptr;     ///< first factors; absent: drawn from the seed
   int completed_iterations = 0;       ///< iterations already in `start` (resume)
   std::vector<AlsIteration> history;  ///< their reports (resume)
+  /// Called once before anything is allocated, with what the device says it will take.
+  std::function<void(const MemoryPlan&)> on_plan;
   /// Called after every iteration with its report, and with what fetches the factors (to be called
   /// during the call only): progress lines, checkpoints.
   std::function<void(const AlsIteration&, const FetchFactors&)> on_iteration;

@@ -84,6 +84,29 @@ class NeighbourSearch {
   virtual void similarities(const WeightedRows& queries, float* out) const = 0;
 };
 
+/// The counts that the memory of a training depends on.
+struct AlsShape {
+  Index users = 0;
+  Index items = 0;
+  Offset interactions = 0;
+};
+
+/// What a training takes of its device's memory, found before anything is allocated.
+struct MemoryPlan {
+  struct Part {
+    std::string name;
+    Offset bytes = 0;
+  };
+  std::string way;  ///< what lies where, e.g. "everything on the card"
+  std::vector<Part> parts;
+  Offset total = 0;
+  Offset available = 0;  ///< on the device: what is free, or the limit where one was given
+  Offset machine = 0;    ///< what a card takes of the machine's memory besides
+};
+
+/// The plan for people: a line per part, the total, and what is available.
+[[nodiscard]] std::string describe(const MemoryPlan& plan);
+
 /// A device that can do every job.
 class Backend {
  public:
@@ -96,6 +119,12 @@ class Backend {
   [[nodiscard]] virtual std::unique_ptr<AlsSolver> make_als_solver(
       const CsrView& by_user, const AlsParams& params, Factors start,
       int completed_iterations = 0) const = 0;
+  /// What make_als_solver() would take now for a matrix of this shape. Throws Error(kOutOfMemory)
+  /// with the figures when it does not fit. Empty where a device does not plan.
+  [[nodiscard]] virtual MemoryPlan plan_als(const AlsShape& /*shape*/,
+                                            const AlsParams& /*params*/) const {
+    return {};
+  }
   /// What to choose from where training can be tuned (likewise/autotune.h), else null. Belongs to
   /// the backend.
   [[nodiscard]] virtual const AlsTuner* als_tuner() const { return nullptr; }
@@ -107,11 +136,18 @@ class Backend {
       const SimilarityProblem& problem) const = 0;
 };
 
+struct BackendOptions {
+  /// Bytes of a card's memory that a training may take; 0: what is free. What does not fit is
+  /// streamed from the machine's memory, with the same result.
+  Offset device_memory = 0;
+};
+
 /// Opens "auto" (the CPU; device.h chooses for a training), "cpu", "reference", "cuda" (the first
 /// card that can be used) or "cuda:N" (card number N, from 0). Other texts throw
 /// Error(kInvalidArgument); a device that cannot be used throws Error(kDevice) with the reason and
-/// the remedy.
-[[nodiscard]] std::shared_ptr<const Backend> open_backend(std::string_view device = "auto");
+/// the remedy. Error(kInvalidArgument) too for options that the device cannot honour.
+[[nodiscard]] std::shared_ptr<const Backend> open_backend(std::string_view device = "auto",
+                                                          const BackendOptions& options = {});
 
 /// One line per backend known to this program and per card of this machine, for `likewise info`.
 struct BackendStatus {

@@ -151,6 +151,8 @@ void AlsParams::validate() const {
 AlsResult train_als(const CsrView& by_user, const AlsParams& params, const Backend& backend,
                     const AlsRun& run) {
   params.validate();
+  const MemoryPlan plan = backend.plan_als({by_user.rows, by_user.cols, by_user.nnz()}, params);
+  if (run.on_plan) run.on_plan(plan);
   std::unique_ptr<AlsSolver> solver;
   if (run.start != nullptr) {
     check_start(*run.start, by_user, params);

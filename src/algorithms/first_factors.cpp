@@ -2,6 +2,8 @@
 #include "algorithms/first_factors.h"
 
 #include <cmath>
+#include <numeric>
+#include <vector>
 
 #include "core/parallel.h"
 #include "core/random.h"
@@ -10,9 +12,15 @@ namespace likewise {
 namespace {
 
 [[nodiscard]] float mean_value(const CsrView& matrix) {
-  double sum = 0.0;
-  for (Offset i = 0; i < matrix.nnz(); ++i) sum += matrix.values[i];
-  return matrix.nnz() == 0 ? 0.0F : static_cast<float>(sum / static_cast<double>(matrix.nnz()));
+  constexpr Offset kBlock = Offset{1} << 20;
+  std::vector<double> sums(static_cast<std::size_t>((matrix.nnz() + kBlock - 1) / kBlock));
+  parallel_blocks(matrix.nnz(), kBlock, [&](Offset begin, Offset end, Offset block) {
+    double sum = 0.0;
+    for (Offset i = begin; i < end; ++i) sum += matrix.values[i];
+    sums[static_cast<std::size_t>(block)] = sum;
+  });
+  const double total = std::accumulate(sums.begin(), sums.end(), 0.0);
+  return matrix.nnz() == 0 ? 0.0F : static_cast<float>(total / static_cast<double>(matrix.nnz()));
 }
 
 }  // namespace

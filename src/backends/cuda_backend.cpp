@@ -10,6 +10,7 @@
 #include "backends/cuda_tuner.h"
 #include "backends/load_plugin.h"
 #include "core/instruction_set.h"
+#include "core/memory_plan.h"
 #include "likewise/error.h"
 
 namespace likewise {
@@ -35,16 +36,23 @@ constexpr int kOldestMajor = 8;
 /// Trains ALS and finds neighbours on a card. Lists are made on the CPU.
 class CudaBackend final : public Backend {
  public:
-  CudaBackend(const CudaPlugin& plugin, int device, const CudaCard& card, int driver)
+  CudaBackend(const CudaPlugin& plugin, int device, const CudaCard& card, int driver,
+              const BackendOptions& options)
       : plugin_(plugin),
         device_(device),
-        tuner_(plugin, device, card, driver),
+        tuner_(plugin, device, card, driver, options.device_memory),
         name_(fmt::format("cuda:{}", device)),
         description_(describe(card)) {
     chosen_target();
   }
   [[nodiscard]] std::string_view name() const override { return name_; }
   [[nodiscard]] std::string description() const override { return description_; }
+  [[nodiscard]] MemoryPlan plan_als(const AlsShape& shape, const AlsParams& params) const override {
+    MemoryPlan plan = tuner_.plan_als(shape, params);
+    check_memory_plan(fmt::format("training on {}, {}", name_, plan.way),
+                      static_cast<double>(plan.machine));
+    return plan;
+  }
   [[nodiscard]] std::unique_ptr<AlsSolver> make_als_solver(
       const CsrView& by_user, const AlsParams& params, Factors start,
       int completed_iterations) const override {
@@ -89,13 +97,14 @@ class CudaBackend final : public Backend {
 
 }  // namespace
 
-std::shared_ptr<const Backend> open_cuda(std::string_view device, std::optional<int> wanted) {
+std::shared_ptr<const Backend> open_cuda(std::string_view device, std::optional<int> wanted,
+                                         const BackendOptions& options) {
   const CudaPlugin& plugin = load_cuda_plugin();
   const CudaCards found = plugin.find_cards();
   if (found.cards.empty()) refuse(device, found.problem);
   const int number = choose(device, wanted, found.cards);
-  return std::make_shared<CudaBackend>(plugin, number,
-                                       found.cards[static_cast<std::size_t>(number)], found.driver);
+  return std::make_shared<CudaBackend>(
+      plugin, number, found.cards[static_cast<std::size_t>(number)], found.driver, options);
 }
 
 std::vector<BackendStatus> cuda_statuses() {
@@ -108,7 +117,7 @@ std::vector<BackendStatus> cuda_statuses() {
       const int device = static_cast<int>(lines.size());
       lines.push_back({fmt::format("cuda:{}", device), is_usable(card), describe(card), {}});
       if (!is_usable(card)) continue;
-      lines.back().tuning = CudaTuner(plugin, device, card, found.driver).source();
+      lines.back().tuning = CudaTuner(plugin, device, card, found.driver, 0).source();
     }
     return lines;
   } catch (const std::exception& error) {

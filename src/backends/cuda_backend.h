@@ -15,7 +15,8 @@ namespace likewise {
 /// job is made. `device` is the text that asked for it; errors begin with it. Throws
 /// Error(kDevice).
 [[nodiscard]] std::shared_ptr<const Backend> open_cuda(std::string_view device,
-                                                       std::optional<int> wanted);
+                                                       std::optional<int> wanted,
+                                                       const BackendOptions& options);
 
 /// A line for each card, or one that says why there is none. Never throws.
 [[nodiscard]] std::vector<BackendStatus> cuda_statuses();

@@ -2,7 +2,6 @@
 #include "backends/cuda_tuner.h"
 
 #include <algorithm>
-#include <array>
 #include <ctime>
 #include <utility>
 
@@ -20,9 +19,11 @@ namespace {
 
 }  // namespace
 
-CudaTuner::CudaTuner(const CudaPlugin& plugin, int device, const CudaCard& card, int driver)
+CudaTuner::CudaTuner(const CudaPlugin& plugin, int device, const CudaCard& card, int driver,
+                     Offset memory)
     : plugin_(plugin),
       device_(device),
+      memory_(memory),
       card_(card),
       owner_{card.name, card.major, card.minor, driver},
       path_(tuning_path(owner_)) {
@@ -67,19 +68,23 @@ ChosenTuning CudaTuner::choose(const AlsParams& given, Offset interactions) cons
 std::unique_ptr<AlsSolver> CudaTuner::make_als_solver(const CsrView& by_user,
                                                       const AlsParams& params, Factors start,
                                                       const AlsTuning& tuning) const {
-  const std::array devices{device_};
   AlsParams settled = params;
   settled.precision = als_work(params).precision;
-  return plugin_.make_als_solver(devices, by_user, settled, std::move(start), 0, tuning);
+  return plugin_.make_als_solver({{device_}, tuning, memory_}, by_user, settled, std::move(start),
+                                 0);
 }
 
 std::unique_ptr<AlsSolver> CudaTuner::make_als_solver(const CsrView& by_user,
                                                       const AlsParams& params, Factors start,
                                                       int completed_iterations) const {
-  const std::array devices{device_};
-  return plugin_.make_als_solver(devices, by_user, settle_precision(params, by_user.nnz()),
-                                 std::move(start), completed_iterations,
-                                 choose(params, by_user.nnz()).tuning);
+  return plugin_.make_als_solver({{device_}, choose(params, by_user.nnz()).tuning, memory_},
+                                 by_user, settle_precision(params, by_user.nnz()), std::move(start),
+                                 completed_iterations);
+}
+
+MemoryPlan CudaTuner::plan_als(const AlsShape& shape, const AlsParams& params) const {
+  return plugin_.plan_als({{device_}, choose(params, shape.interactions).tuning, memory_}, shape,
+                          settle_precision(params, shape.interactions));
 }
 
 std::string CudaTuner::keep(std::span<const TunedAls> winners) const {

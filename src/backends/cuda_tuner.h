@@ -12,7 +12,8 @@ namespace likewise {
 class CudaTuner final : public AlsTuner {
  public:
   /// Reads what was kept for the card. `driver` as CudaCards::driver.
-  CudaTuner(const CudaPlugin& plugin, int device, const CudaCard& card, int driver);
+  /// `memory` as CardUse::memory.
+  CudaTuner(const CudaPlugin& plugin, int device, const CudaCard& card, int driver, Offset memory);
 
   [[nodiscard]] std::vector<AlsTuning> variants(const AlsParams& params) const override;
   [[nodiscard]] std::vector<AlsTuning> built_in(const AlsParams& params) const override;
@@ -24,6 +25,8 @@ class CudaTuner final : public AlsTuner {
   [[nodiscard]] std::string source() const override;
   [[nodiscard]] std::string warning() const override { return warning_; }
 
+  /// As Backend::plan_als, with the tuning of choose().
+  [[nodiscard]] MemoryPlan plan_als(const AlsShape& shape, const AlsParams& params) const;
   /// As Backend::make_als_solver, with the tuning of choose().
   [[nodiscard]] std::unique_ptr<AlsSolver> make_als_solver(const CsrView& by_user,
                                                            const AlsParams& params, Factors start,
@@ -35,6 +38,7 @@ class CudaTuner final : public AlsTuner {
 
   const CudaPlugin& plugin_;
   int device_;
+  Offset memory_;
   CudaCard card_;
   TuningOwner owner_;
   std::string path_;

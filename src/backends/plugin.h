@@ -6,7 +6,6 @@
 
 #include <cstdint>
 #include <memory>
-#include <span>
 #include <string>
 #include <vector>
 
@@ -17,7 +16,7 @@
 namespace likewise {
 
 /// Goes up with every change of this file and of the types that cross.
-inline constexpr std::int32_t kPluginInterface = 3;
+inline constexpr std::int32_t kPluginInterface = 4;
 /// The compiler lays out the types that cross.
 inline constexpr const char* kPluginCompiler = __VERSION__;
 
@@ -46,6 +45,13 @@ struct CudaCards {
   std::string problem;          ///< why there are none, and what to do; empty where there are
 };
 
+/// The cards of a training, and how it uses them.
+struct CardUse {
+  std::vector<int> devices;  ///< one or more usable cards
+  AlsTuning tuning;          ///< one of theirs
+  Offset memory = 0;         ///< bytes that it may take of each; 0: what is free
+};
+
 struct CudaPlugin {
   // Plain numbers and text, readable whatever built the plug-in. These lines stay as they are.
   std::int32_t interface_number;
@@ -56,11 +62,12 @@ struct CudaPlugin {
   CudaCards (*find_cards)();
   /// All tunings that this work may have on the card; at least one.
   std::vector<AlsTuning> (*als_variants)(const CudaCard& card, const AlsWork& work);
-  /// As Backend::make_als_solver. `devices`: one or more usable cards; `tuning` is one of theirs.
-  std::unique_ptr<AlsSolver> (*make_als_solver)(std::span<const int> devices,
-                                                const CsrView& by_user, const AlsParams& params,
-                                                Factors start, int completed_iterations,
-                                                const AlsTuning& tuning);
+  /// As Backend::plan_als.
+  MemoryPlan (*plan_als)(const CardUse& use, const AlsShape& shape, const AlsParams& params);
+  /// As Backend::make_als_solver.
+  std::unique_ptr<AlsSolver> (*make_als_solver)(const CardUse& use, const CsrView& by_user,
+                                                const AlsParams& params, Factors start,
+                                                int completed_iterations);
   /// As Backend::make_neighbour_search, on one usable card.
   std::unique_ptr<NeighbourSearch> (*make_neighbour_search)(int device,
                                                             const SimilarityProblem& problem);

@@ -1,15 +1,19 @@
 // SPDX-License-Identifier: Apache-2.0
 /// The only file that knows which backends exist.
+#include <algorithm>
 #include <charconv>
+#include <limits>
 #include <optional>
 #include <utility>
 
 #include <fmt/format.h>
 
+#include "algorithms/weights.h"
 #include "backends/cpu/jobs.h"
 #include "backends/cuda_backend.h"
 #include "backends/reference/jobs.h"
 #include "core/instruction_set.h"
+#include "core/memory_plan.h"
 #include "likewise/device.h"
 
 namespace likewise {
@@ -43,12 +47,37 @@ class ReferenceBackend final : public Backend {
   }
 };
 
+/// What training on the processor takes beside the interactions, which are there.
+[[nodiscard]] MemoryPlan plan_cpu_als(const AlsShape& shape, const AlsParams& params) {
+  constexpr Offset kFloat = sizeof(float);
+  const Offset rows = Offset{shape.users} + shape.items;
+  const Offset width = padded_stride(als_width(params));
+  const bool biased = als_width(params) > params.factors;
+  MemoryPlan plan;
+  plan.way = "everything in the machine's memory";
+  plan.parts = {
+      {"interactions by item", shape.interactions * Offset{sizeof(Index) + sizeof(float)}},
+      {"factors", rows * (padded_stride(params.factors) + (biased ? 1 : 0)) * kFloat},
+      {"fixed side in its basis", std::max(shape.users, shape.items) * width * kFloat},
+      {"order of the rows", rows * Offset{sizeof(Index) + sizeof(Offset)}}};
+  for (const MemoryPlan::Part& part : plan.parts) plan.total += part.bytes;
+  plan.available = static_cast<Offset>(
+      std::min<std::uint64_t>(available_memory(), std::numeric_limits<Offset>::max()));
+  check_memory_plan(fmt::format("training on {} users x {} items, {} interactions", shape.users,
+                                shape.items, shape.interactions),
+                    static_cast<double>(plan.total));
+  return plan;
+}
+
 class CpuBackend final : public Backend {
  public:
   CpuBackend() { chosen_target(); }
   [[nodiscard]] std::string_view name() const override { return "cpu"; }
   [[nodiscard]] std::string description() const override {
     return fmt::format("{} kernels, {} threads", instruction_set(), thread_count());
+  }
+  [[nodiscard]] MemoryPlan plan_als(const AlsShape& shape, const AlsParams& params) const override {
+    return plan_cpu_als(shape, params);
   }
   [[nodiscard]] std::unique_ptr<AlsSolver> make_als_solver(
       const CsrView& by_user, const AlsParams& params, Factors start,
@@ -88,10 +117,10 @@ void require_training(const Backend& backend, const AlsParams& params) {
   (void)backend.make_als_solver(nothing.view(), params, std::move(none));
 }
 
-[[nodiscard]] DeviceChoice choose_to_train(const AlsParams& params) {
+[[nodiscard]] DeviceChoice choose_to_train(const AlsParams& params, const BackendOptions& options) {
   std::shared_ptr<const Backend> card;
   try {
-    card = open_cuda("cuda", {});
+    card = open_cuda("cuda", {}, options);
   } catch (const std::exception&) {
     return {std::make_shared<CpuBackend>(), "no card can be used, `likewise info` says why"};
   }
@@ -103,15 +132,32 @@ void require_training(const Backend& backend, const AlsParams& params) {
   return {std::move(card), {}};
 }
 
+void check_options(const BackendOptions& options, std::string_view device) {
+  if (options.device_memory < 0) {
+    throw Error(ErrorKind::kInvalidArgument,
+                fmt::format("device_memory must be 0 (what is free) or a number of bytes, not {}",
+                            options.device_memory));
+  }
+  if (options.device_memory > 0 && !device.starts_with("cuda")) {
+    throw Error(
+        ErrorKind::kInvalidArgument,
+        fmt::format("device_memory: {} bytes were given, but device {} has no memory of its "
+                    "own; ask for a card, as cuda",
+                    options.device_memory, device));
+  }
+}
+
 }  // namespace
 
-std::shared_ptr<const Backend> open_backend(std::string_view device) {
+std::shared_ptr<const Backend> open_backend(std::string_view device,
+                                            const BackendOptions& options) {
+  check_options(options, device);
   if (device == "auto" || device == "cpu") return std::make_shared<CpuBackend>();
   if (device == "reference") return std::make_shared<ReferenceBackend>();
-  if (device == "cuda") return open_cuda(device, {});
+  if (device == "cuda") return open_cuda(device, {}, options);
   if (device.starts_with("cuda:")) {
     if (const auto numbers = parse_numbers(device.substr(5))) {
-      if (numbers->size() == 1) return open_cuda(device, numbers->front());
+      if (numbers->size() == 1) return open_cuda(device, numbers->front(), options);
       throw Error(ErrorKind::kDevice,
                   fmt::format("device {}: this version trains on one card, not on several; name "
                               "one, as cuda:{}",
@@ -124,9 +170,10 @@ std::shared_ptr<const Backend> open_backend(std::string_view device) {
                           device));
 }
 
-DeviceChoice open_backend_to_train(std::string_view device, const AlsParams& params) {
-  DeviceChoice choice =
-      device == "auto" ? choose_to_train(params) : DeviceChoice{open_backend(device), {}};
+DeviceChoice open_backend_to_train(std::string_view device, const AlsParams& params,
+                                   const BackendOptions& options) {
+  DeviceChoice choice = device == "auto" ? choose_to_train(params, options)
+                                         : DeviceChoice{open_backend(device, options), {}};
   require_training(*choice.backend, params);
   return choice;
 }

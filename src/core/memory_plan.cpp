@@ -9,12 +9,14 @@
 
 #include <fmt/format.h>
 
+#include "likewise/backend.h"
 #include "likewise/error.h"
 
 namespace likewise {
 namespace {
 
-constexpr double kGibibyte = 1024.0 * 1024.0 * 1024.0;
+constexpr double kMebibyte = 1024.0 * 1024.0;
+constexpr double kGibibyte = 1024.0 * kMebibyte;
 
 /// The number in a file that holds one; nothing for "max" or a missing file.
 std::optional<std::uint64_t> number_in(const std::string& path) {
@@ -53,6 +55,28 @@ std::uint64_t available_memory() {
     if (bytes) least = std::min(least, *bytes);
   }
   return least;
+}
+
+std::string size_text(double bytes) {
+  if (bytes >= kGibibyte) return fmt::format("{:.2f} GiB", bytes / kGibibyte);
+  if (bytes >= kMebibyte) return fmt::format("{:.1f} MiB", bytes / kMebibyte);
+  return fmt::format("{:.1f} KiB", bytes / 1024.0);
+}
+
+std::string describe(const MemoryPlan& plan) {
+  std::string lines;
+  const auto add = [&](std::string_view name, Offset bytes) {
+    lines += fmt::format("  {:<36}{:>12}\n", name, size_text(static_cast<double>(bytes)));
+  };
+  for (const MemoryPlan::Part& part : plan.parts) add(part.name, part.bytes);
+  add("total", plan.total);
+  lines +=
+      fmt::format("  {:<36}{:>12}", "available", size_text(static_cast<double>(plan.available)));
+  if (plan.machine > 0) {
+    lines += fmt::format("\n  {:<36}{:>12}", "of the machine's memory, besides",
+                         size_text(static_cast<double>(plan.machine)));
+  }
+  return lines;
 }
 
 void check_memory_plan(std::string_view plan, double bytes) {

@@ -251,6 +251,49 @@ TEST(Plugin, AFailingSearchIsALineNotTheEnd) {
   EXPECT_EQ(open_backend("auto")->name(), "cpu");
 }
 
+TEST(Devices, OnlyCardsHaveAMemoryOfTheirOwn) {
+  const FakePlugin plugin;
+  for (const char* device : {"auto", "cpu", "reference"}) {
+    const std::string message = message_of(ErrorKind::kInvalidArgument, [device] {
+      (void)open_backend(device, {.device_memory = 5000});
+    });
+    EXPECT_THAT(message, AllOf(HasSubstr("device_memory"), HasSubstr("5000"), HasSubstr(device)));
+  }
+  EXPECT_THAT(message_of(ErrorKind::kInvalidArgument,
+                         [] { (void)open_backend("cuda", {.device_memory = -1}); }),
+              HasSubstr("-1"));
+}
+
+/// The fake card has 1 GiB.
+TEST(Devices, PlansKeepToTheMemoryThatIsAllowed) {
+  const FakePlugin plugin;
+  const AlsShape shape{100000, 5000, 10000000};
+  const AlsParams params;
+  const auto plan_with = [&](Offset memory) {
+    return open_backend("cuda", {.device_memory = memory})->plan_als(shape, params);
+  };
+  EXPECT_EQ(plan_with(0).way, "everything on the card");
+  EXPECT_EQ(plan_with(0).available, Offset{1} << 30);
+  const MemoryPlan tight = plan_with(Offset{100} << 20);
+  EXPECT_THAT(tight.way, HasSubstr("streamed"));
+  EXPECT_LE(tight.total, Offset{100} << 20);
+  EXPECT_THAT(message_of(ErrorKind::kOutOfMemory, [&] { (void)plan_with(10 << 20); }),
+              AllOf(HasSubstr("10.0 MiB"), HasSubstr("fixed side")));
+}
+
+TEST(Devices, TheProcessorPlansToo) {
+  const auto backend = open_backend("cpu");
+  const AlsParams params;
+  const MemoryPlan plan = backend->plan_als({1000, 500, 20000}, params);
+  EXPECT_GE(plan.total, 20000 * 8 + 1500 * 64 * 4);
+  EXPECT_LE(plan.total, 1 << 20);
+  EXPECT_THAT(message_of(ErrorKind::kOutOfMemory,
+                         [&] {
+                           (void)backend->plan_als({2000000000, 2000000000, 1}, params);
+                         }),
+              AllOf(HasSubstr("2000000000 users"), HasSubstr("GiB")));
+}
+
 TEST(Plugin, TrainsThroughTheBoundary) {
   const FakePlugin plugin;
   const CsrMatrix by_user = test::random_csr(60, 40, 8.0);

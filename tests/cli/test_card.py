@@ -1,6 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """Training on a real card, from outside. Skipped where there is none."""
 import json
+import signal
+import subprocess
+import time
 
 import pytest
 
@@ -104,3 +107,42 @@ def test_autotune_keeps_what_trainings_then_use(program, cinema, card, tmp_path)
             assert mine["objective"] == pytest.approx(other["objective"], rel=1e-4)
         for model in ("b", "c"):
             assert factors_of(tmp_path / model) == factors_of(tmp_path / "a")
+
+
+@pytest.mark.parametrize("feedback", ["implicit", "explicit"])
+def test_less_memory_streams_and_gives_the_same_model(program, card, feedback):
+    program("generate", "20kx300x400k", "-o", "r.csv")
+    options = "--feedback", feedback, "--device", card, "--iterations", 3
+    whole = train(program, "r.csv", *options)
+    done = program("train", "r.csv", "-o", "m", "--factors", 24, "--json", *options, "--verbose",
+                   "--device-memory", "6MB")
+    assert "streamed from the machine's memory" in done.stderr
+    streamed = json.loads(done.stdout)
+    for one, other in zip(streamed["iterations"], whole["iterations"], strict=True):
+        assert one["objective"] == other["objective"]
+    refused = program("train", "r.csv", "-o", "m", *options, "--device-memory", "1MB", exit_code=1)
+    assert "total" in refused.stderr and "976.6 KiB" in refused.stderr
+
+
+def test_the_plan_is_told(program, cinema, card):
+    stderr = program("train", cinema / "ratings.csv", "-o", "m", "--device", card, "--verbose",
+                     "--iterations", 1).stderr
+    assert f"memory of {card}: everything on the card" in stderr
+    for part in ("interactions", "factors", "fixed side, stored", "total", "available"):
+        assert f"  {part}" in stderr
+
+
+def test_an_interrupt_ends_a_training_on_a_card(program, cinema, card, tmp_path):
+    process = program.start("train", cinema / "ratings.csv", "-o", "m", "--iterations", 1_000_000,
+                            "--device", card, stderr=subprocess.PIPE, stdout=subprocess.DEVNULL,
+                            text=True)
+    for line in process.stderr:
+        if line.startswith("iteration"):
+            break
+    begin = time.monotonic()
+    process.send_signal(signal.SIGINT)
+    stderr = process.stderr.read()
+    assert process.wait(timeout=60) == 1
+    assert time.monotonic() - begin < 3
+    assert "interrupted" in stderr
+    assert list(tmp_path.iterdir()) == []

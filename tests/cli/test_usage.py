@@ -55,6 +55,11 @@ def test_a_mistyped_option_gets_the_nearest(program):
         (["train", "x", "-o", "y", "--algorithm", "magic"], "als|item-knn|user-knn|popular"),
         (["train", "x", "-o", "y", "--factors", "many"], "--factors"),
         (["train", "x", "-o", "y", "--factors", "0"], "factors"),
+        (["train", "x", "-o", "y", "--device-memory", "2 cups"], "2GiB"),
+        (["train", "x", "-o", "y", "--device-memory", "-1GiB"], "2GiB"),
+        (["train", "x", "-o", "y", "--device-memory", "0"], "2GiB"),
+        (["train", "x", "-o", "y", "--device", "cpu", "--device-memory", "2GiB"], "device cpu"),
+        (["train", "x", "-o", "y", "--verbose", "--quiet"], "--quiet"),
         (["train", "x", "-o", "y", "--regularization", "-1"], "regularization"),
         (["train", "x", "-o", "y", "--regularization", "nan"], "regularization"),
         (["recommend", "m"], "--user"),
@@ -95,3 +100,16 @@ def test_an_impossible_instruction_set_is_refused(program):
     impossible = "neon" if "x86" in platform.machine() else "avx2"
     assert impossible in program("info", exit_code=1, env={"LIKEWISE_ISA": impossible}).stderr
     assert "mmx" in program("info", exit_code=2, env={"LIKEWISE_ISA": "mmx"}).stderr
+
+
+def test_training_tells_what_it_takes_of_the_memory_when_asked(program, cinema):
+    plain = program("train", cinema / "ratings.csv", "-o", "m", "--iterations", 1,
+                    "--device", "cpu").stderr
+    verbose = program("train", cinema / "ratings.csv", "-o", "m", "--iterations", 1,
+                      "--device", "cpu", "--verbose").stderr
+    assert "memory of cpu" not in plain
+    lines = verbose.splitlines()
+    at = next(i for i, line in enumerate(lines) if line.startswith("memory of cpu: "))
+    names = [line.split("  ")[1] for line in lines[at + 1:at + 7]]
+    assert names[0] == "interactions by item" and names[-2:] == ["total", "available"]
+    assert all(line.split()[-1] in ("KiB", "MiB", "GiB") for line in lines[at + 1:at + 7])

@@ -1,15 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
-/// ALS on one card. The factors stay there between half-steps; the host sees the objective.
+/// ALS on one card. What fits stays there between half-steps, the rest passes through it
+/// (card_plan.h); the host sees the objective.
 #include <algorithm>
-#include <cmath>
 #include <vector>
 
 #include <fmt/format.h>
 
 #include "algorithms/weights.h"
 #include "backends/als_errors.h"
-#include "backends/als_tuning.h"
 #include "backends/cuda/als_empty.h"
+#include "backends/cuda/als_entries.h"
 #include "backends/cuda/als_fixed_side.h"
 #include "backends/cuda/als_tables.h"
 #include "backends/cuda/jobs.h"
@@ -34,58 +34,49 @@ struct Outcome {
   int failed_row = 0;
 };
 
-/// A power of two not below any |value| that a residual takes.
-[[nodiscard]] float target_scale(const CsrView& matrix) {
-  float largest = 0.0F;
-  for (Offset i = 0; i < matrix.nnz(); ++i) largest = std::max(largest, std::abs(matrix.values[i]));
-  return std::exp2(std::ceil(std::log2(std::max(1e-30F, 4.0F * largest))));
+/// That the sums of a piece take.
+[[nodiscard]] Offset sum_floats(const AlsSetup& setup) {
+  return setup.tuning.wide ? slot_floats(setup.padded) : piece_floats(setup.padded);
 }
 
 class CudaAlsSolver final : public AlsSolver {
  public:
-  CudaAlsSolver(int device, const CsrView& by_user, const AlsParams& params, Factors start,
-                int completed_iterations, const AlsTuning& tuning)
+  CudaAlsSolver(int device, const CsrView& by_user, const AlsSetup& setup, Factors start,
+                int completed_iterations)
       : device_(device),
-        setup_(params, tuning),
+        setup_(setup),
         factors_(std::move(start)),
         half_steps_(2 * Offset{completed_iterations}),
-        target_scale_(target_scale(by_user)),
-        fixed_side_(setup_, std::max(by_user.rows, by_user.cols)) {
-    load_matrix(by_user);
-    const Index most = std::max(by_user.rows, by_user.cols);
-    const Offset numbers = Offset{most} * setup_.padded;
-    solutions_ = DeviceArray<float>(numbers);
-    objectives_ = DeviceArray<double>(most);
+        staging_(staging_bytes(by_user)),
+        data_(by_user, setup_, staging_, stream_),
+        tables_(setup_, factors_, staging_, stream_),
+        feed_(setup_.params, is_streamed() ? setup_.plan.portion_entries : 0, staging_, stream_),
+        fixed_side_(setup_, std::max(by_user.rows, by_user.cols)),
+        solutions_(Offset{setup_.plan.block_rows} * setup_.padded),
+        row_numbers_(std::max(by_user.rows, by_user.cols)),
+        piece_sums_(data_.sums()),
+        piece_constants_(data_.constants()) {
     fill_zero(outcome_.data(), 1, stream_);
-    const RowPlan& users = sides_[0].plan;
-    const RowPlan& items = sides_[1].plan;
-    piece_sums_ = DeviceArray<float>(std::max(users.sums, items.sums));
-    piece_constants_ = DeviceArray<double>(std::max(users.constants, items.constants));
-    fill_zero(solutions_.data(), numbers, stream_);
-    fill_zero(objectives_.data(), most, stream_);
-    load_factors(Side::kUsers);
-    load_factors(Side::kItems);
+    fill_zero(solutions_.data(), solutions_.size(), stream_);
     stream_.synchronize();
   }
 
   double solve(Side side, const RunControl& control) override {
     control.check();
     LIKEWISE_CUDA_CHECK(cudaSetDevice(device_));
-    fixed_side_.prepare(other(side), state(other(side)), state(side).plan, solutions_.data(),
-                        &outcome_.data()->regularization, stream_);
-    solve_all(side);
-    finish(side);
-    ++half_steps_;
     on_host_ = false;
+    fixed_side_.prepare(other(side), data_, tables_,
+                        {solutions_.data(), row_numbers_.data(), &outcome_.data()->regularization},
+                        control, stream_);
+    solve_rows_of(side, control);
+    ++half_steps_;
     return read_outcome(side);
   }
 
   const Factors& factors() override {
     if (!on_host_) {
       LIKEWISE_CUDA_CHECK(cudaSetDevice(device_));
-      fetch_factors(Side::kUsers);
-      fetch_factors(Side::kItems);
-      stream_.synchronize();
+      tables_.fetch();
       on_host_ = true;
     }
     return factors_;
@@ -96,108 +87,84 @@ class CudaAlsSolver final : public AlsSolver {
   }
 
  private:
-  [[nodiscard]] AlsSide& state(Side side) { return sides_[side == Side::kItems]; }
+  [[nodiscard]] bool is_streamed() const { return setup_.plan.level != CardLevel::kResident; }
 
-  void load_matrix(const CsrView& by_user) {
-    AlsSide& users = state(Side::kUsers);
-    AlsSide& items = state(Side::kItems);
-    users.rows = upload_rows(by_user, stream_);
-    weigh_values(users.rows, setup_.params, stream_);
-    std::vector<Offset> item_offsets;
-    items.rows = transpose_rows(users.rows, item_offsets, stream_);
-    users.plan =
-        plan_rows(users.rows, {by_user.offsets, static_cast<std::size_t>(by_user.rows) + 1},
-                  setup_.params, setup_.tuning, stream_);
-    items.plan = plan_rows(items.rows, item_offsets, setup_.params, setup_.tuning, stream_);
+  /// What the longest copies take.
+  [[nodiscard]] Offset staging_bytes(const CsrView& by_user) const {
+    const Offset entries = by_user.nnz() * Offset{sizeof(RowEntry)};
+    return std::max(entries, Offset{std::max(by_user.rows, by_user.cols)} * setup_.padded *
+                                 Offset{sizeof(float)});
   }
 
-  void load_factors(Side side) {
-    AlsSide& to = state(side);
-    const Matrix& from = factors_.side(side);
-    const Index rows = to.rows.rows;
-    to.table = DeviceArray<float>(Offset{rows} * setup_.padded);
-    fill_zero(to.table.data(), to.table.size(), stream_);
-    copy_table(to.table.data(), setup_.padded, from.data(), from.stride(), rows,
-               cudaMemcpyHostToDevice);
-    if (!setup_.biased) return;
-    fill_column(to.table.data(), rows, setup_.padded, setup_.params.factors, 1.0F, stream_);
-    to.bias = DeviceArray<float>(rows);
-    copy_to_device(to.bias.data(), factors_.bias(side).data(), rows, stream_);
-  }
-
-  void fetch_factors(Side side) {
-    const AlsSide& from = state(side);
-    Matrix& to = factors_.side(side);
-    copy_table(to.data(), to.stride(), from.table.data(), setup_.padded, from.rows.rows,
-               cudaMemcpyDeviceToHost);
-    if (setup_.biased) {
-      copy_to_host(factors_.bias(side).data(), from.bias.data(), from.rows.rows, stream_);
-    }
-  }
-
-  void copy_table(float* to, Index to_stride, const float* from, Index from_stride, Index rows,
-                  cudaMemcpyKind kind) {
-    if (rows == 0) return;
-    constexpr std::size_t kNumber = sizeof(float);
-    LIKEWISE_CUDA_CHECK(cudaMemcpy2DAsync(to, static_cast<std::size_t>(to_stride) * kNumber, from,
-                                          static_cast<std::size_t>(from_stride) * kNumber,
-                                          static_cast<std::size_t>(setup_.params.factors) * kNumber,
-                                          static_cast<std::size_t>(rows), kind, stream_));
-  }
-
-  [[nodiscard]] RowProblem make_problem(Side side) {
-    AlsSide& solved = state(side);
+  /// All that is the same for all blocks and portions.
+  [[nodiscard]] RowProblem make_problem(const AlsSide& solved) {
     const AlsParams& params = setup_.params;
     RowProblem problem;
-    problem.entries = solved.rows.entries.data();
     problem.regularization = solved.plan.regularization.data();
     problem.largest = solved.plan.largest.data();
     problem.offsets = solved.rows.offsets.data();
     problem.weights = {setup_.is_explicit(), 1.0F,    params.unobserved_weight ? 0.0F : 1.0F,
-                       factors_.global_mean, nullptr, target_scale_};
+                       factors_.global_mean, nullptr, data_.target_scale()};
     fixed_side_.describe(problem);
-    const Index fewest = std::min(sides_[0].rows.rows, sides_[1].rows.rows);
+    const Index fewest = std::min(solved.rows.rows, solved.rows.cols);
     problem.limits =
         params.solver == AlsSolverKind::kCg
             ? RowLimits{params.cg_steps, 0.0F, static_cast<float>(params.cg_tolerance)}
             : RowLimits{kAutoSteps, auto_accuracy(params.feedback, half_steps_, fewest), 0.0F};
     problem.exact = setup_.exact;
     problem.warm = !setup_.exact && half_steps_ >= 2;
-    problem.solutions = solutions_.data();
-    problem.objectives = objectives_.data();
+    problem.objectives = row_numbers_.data();
     problem.failed_row = &outcome_.data()->failed_row;
     problem.piece_sums = piece_sums_.data();
     problem.piece_constants = piece_constants_.data();
     return problem;
   }
 
-  void solve_all(Side side) {
-    AlsSide& solved = state(side);
+  /// Block by block: its rows into the basis, solved portion by portion, and back.
+  void solve_rows_of(Side side, const RunControl& control) {
+    AlsSide& solved = data_.side(side);
     const Index rows = solved.rows.rows;
-    const RowProblem problem = make_problem(side);
-    if (problem.warm) {
-      if (setup_.biased) {
-        put_column(solved.table.data(), rows, setup_.padded, setup_.params.factors,
-                   solved.bias.data(), stream_);
-      }
-      fixed_side_.enter(solved.table.data(), rows, solutions_.data(), stream_);
-    }
-    fill_zero(objectives_.data(), rows, stream_);
+    RowProblem problem = make_problem(solved);
+    fill_zero(row_numbers_.data(), rows, stream_);
     LIKEWISE_CUDA_CHECK(cudaMemsetAsync(problem.failed_row, 0x7f, sizeof(int), stream_));
-    solve_rows(setup_.precision, problem, solved.plan, setup_.tuning, stream_);
+    const std::vector<RowPortion>& portions = solved.plan.portions;
+    std::size_t portion = 0;
+    for (Index first = 0; first < rows; first += std::min(setup_.plan.block_rows, rows - first)) {
+      control.check();
+      const Index count = std::min(setup_.plan.block_rows, rows - first);
+      float* table = tables_.open(side, first, count, problem.warm);
+      if (problem.warm) enter(side, table, first, count);
+      problem.solutions = moved_back(solutions_.data(), Offset{first} * setup_.padded);
+      for (; portion < portions.size() && portions[portion].first_row < first + count; ++portion) {
+        control.check();
+        problem.entries = feed_.open(solved.rows, portions[portion]);
+        solve_portion(setup_.precision, problem, solved.plan, portion, setup_.tuning.one_warp,
+                      stream_);
+        feed_.close();
+      }
+      leave(side, table, first, count);
+      tables_.close(side, first, count);
+    }
+    tables_.finish();
+    FixedSum::run(row_numbers_.data(), rows, partial_.data(), &outcome_.data()->rows, stream_);
   }
 
-  void finish(Side side) {
-    AlsSide& solved = state(side);
-    const Index rows = solved.rows.rows;
-    float* table = solved.table.data();
-    fixed_side_.leave(solutions_.data(), rows, table, stream_);
-    clear_rows(table, setup_.padded, setup_.width, solved.plan.empty_rows.data(),
-               solved.plan.empty_count, stream_);
+  void enter(Side side, float* table, Index first, Index count) {
     if (setup_.biased) {
-      take_bias(table, rows, setup_.padded, setup_.params.factors, solved.bias.data(), stream_);
+      put_column(table, count, setup_.padded, setup_.params.factors, tables_.bias(side) + first,
+                 stream_);
     }
-    FixedSum::run(objectives_.data(), rows, partial_.data(), &outcome_.data()->rows, stream_);
+    fixed_side_.enter(table, count, solutions_.data(), stream_);
+  }
+
+  void leave(Side side, float* table, Index first, Index count) {
+    fixed_side_.leave(solutions_.data(), count, table, stream_);
+    clear_empty_rows(table, count, setup_.padded, setup_.width,
+                     data_.side(side).rows.offsets.data() + first, stream_);
+    if (setup_.biased) {
+      take_bias(table, count, setup_.padded, setup_.params.factors, tables_.bias(side) + first,
+                stream_);
+    }
   }
 
   [[nodiscard]] double read_outcome(Side side) {
@@ -207,7 +174,7 @@ class CudaAlsSolver final : public AlsSolver {
     const Outcome& outcome = *host_outcome_.data();
     if (outcome.failed_row != 0x7f7f7f7f) {
       Offset range[2];
-      copy_to_host(range, state(side).rows.offsets.data() + outcome.failed_row, 2, stream_);
+      copy_to_host(range, data_.side(side).rows.offsets.data() + outcome.failed_row, 2, stream_);
       stream_.synchronize();
       throw_singular(side, outcome.failed_row, range[1] - range[0], 0);
     }
@@ -219,35 +186,73 @@ class CudaAlsSolver final : public AlsSolver {
   Factors factors_;
   bool on_host_ = true;
   Offset half_steps_;  ///< done so far, those before the start included
-  float target_scale_;
   Stream stream_;
+  Staging staging_;
+  AlsData data_;  ///< first: what it takes in passing is planned to be free afterwards
+  AlsFactorTables tables_;
+  EntryFeed feed_;
   AlsFixedSide fixed_side_;
-  AlsSide sides_[2];
-  DeviceArray<float> solutions_;
-  DeviceArray<double> objectives_;
+  DeviceArray<float> solutions_;     ///< of a block
+  DeviceArray<double> row_numbers_;  ///< objectives of the rows, or their regularization
+  DeviceArray<float> piece_sums_;
+  DeviceArray<double> piece_constants_;
   DeviceArray<double> partial_{FixedSum::kBlocks};
   DeviceArray<Outcome> outcome_{1};
   PinnedArray<Outcome> host_outcome_{1};
-  DeviceArray<float> piece_sums_;
-  DeviceArray<double> piece_constants_;
 };
 
+/// Bytes of small matrices that are there in any training.
+[[nodiscard]] Offset workspace_bytes(int padded) {
+  const Offset square = Offset{padded} * padded;
+  return GramSum::bytes(padded) + 80 * square + (Offset{1} << 16);
+}
+
+[[nodiscard]] CardAlsNeeds needs_of(const AlsShape& shape, const AlsSetup& setup) {
+  CardAlsNeeds needs;
+  needs.shape = shape;
+  needs.columns = setup.padded;
+  needs.stored_bytes = stored_bytes(setup.precision);
+  needs.has_biases = setup.biased;
+  needs.piece = setup.tuning.piece;
+  needs.piece_bytes = sum_floats(setup) * Offset{sizeof(float)} + Offset{sizeof(double)};
+  needs.task_bytes = sizeof(RowTask);
+  needs.workspace = workspace_bytes(setup.padded);
+  if (setup.tuning.wide) {
+    needs.longest_row = std::min<Offset>(shape.interactions, std::max(shape.users, shape.items));
+    needs.task_bytes *= 2;  // for what sums a row, and what solves it
+    needs.slots = most_wide_slots(setup.padded);
+    needs.workspace += shape.interactions / 8;  // where rows meet chunks of the table
+  }
+  return needs;
+}
+
+/// What a training may take of the current card.
+[[nodiscard]] Offset available_bytes(Offset limit) {
+  constexpr Offset kReserve = Offset{256} << 20;  // kernels, and what the driver sets aside
+  std::size_t free = 0;
+  std::size_t all = 0;
+  LIKEWISE_CUDA_CHECK(cudaMemGetInfo(&free, &all));
+  const Offset available = std::max<Offset>(0, static_cast<Offset>(free) - kReserve);
+  return limit > 0 ? std::min(limit, available) : available;
+}
+
+/// Makes the card the current one.
+[[nodiscard]] AlsSetup settle(const CardUse& use, const AlsShape& shape, const AlsParams& params) {
+  LIKEWISE_CUDA_CHECK(cudaSetDevice(use.devices.front()));
+  AlsSetup setup(params, use.tuning);
+  setup.plan = plan_card_als(needs_of(shape, setup), available_bytes(use.memory));
+  return setup;
+}
+
 }  // namespace
-
-AlsSetup::AlsSetup(const AlsParams& given, const AlsTuning& chosen)
-    : params(given),
-      tuning(chosen),
-      exact(als_work(given).exact),
-      precision(als_work(given).precision),
-      width(als_width(given)),
-      biased(width > given.factors),
-      padded(chosen.columns) {}
-
 }  // namespace cuda
 
 namespace {
 
-void refuse_what_is_missing(const AlsParams& params) {
+void refuse_what_is_missing(const CardUse& use, const AlsParams& params) {
+  if (use.devices.size() != 1) {
+    throw Error(ErrorKind::kDevice, "training on several cards is not in this version");
+  }
   const int most = cuda::kMostPadded - (als_width(params) - params.factors);
   if (params.factors > most) {
     throw Error(ErrorKind::kInvalidArgument,
@@ -258,16 +263,23 @@ void refuse_what_is_missing(const AlsParams& params) {
 
 }  // namespace
 
-std::unique_ptr<AlsSolver> make_cuda_als_solver(int device, const CsrView& by_user,
+MemoryPlan plan_cuda_als(const CardUse& use, const AlsShape& shape, const AlsParams& params) {
+  refuse_what_is_missing(use, params);
+  if (shape.users == 0 || shape.items == 0) return {};
+  return cuda::settle(use, shape, params).plan.memory;
+}
+
+std::unique_ptr<AlsSolver> make_cuda_als_solver(const CardUse& use, const CsrView& by_user,
                                                 const AlsParams& params, Factors start,
-                                                int completed_iterations, const AlsTuning& tuning) {
-  refuse_what_is_missing(params);
+                                                int completed_iterations) {
+  refuse_what_is_missing(use, params);
   if (by_user.rows == 0 || by_user.cols == 0) {
     return cuda::make_empty_als_solver(params, std::move(start));
   }
-  LIKEWISE_CUDA_CHECK(cudaSetDevice(device));
-  return std::make_unique<cuda::CudaAlsSolver>(device, by_user, params, std::move(start),
-                                               completed_iterations, tuning);
+  const cuda::AlsSetup setup =
+      cuda::settle(use, {by_user.rows, by_user.cols, by_user.nnz()}, params);
+  return std::make_unique<cuda::CudaAlsSolver>(use.devices.front(), by_user, setup,
+                                               std::move(start), completed_iterations);
 }
 
 }  // namespace likewise

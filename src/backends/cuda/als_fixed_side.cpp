@@ -22,26 +22,33 @@ AlsFixedSide::AlsFixedSide(const AlsSetup& setup, Index most_rows)
       stored_(Offset{most_rows} * setup.padded * stored_bytes(setup.precision)),
       scale_(1) {}
 
-void AlsFixedSide::prepare(Side side, const AlsSide& fixed, const RowPlan& solved_plan,
-                           float* scratch, double* regularization, cudaStream_t stream) {
+void AlsFixedSide::prepare(Side side, const AlsData& data, AlsFactorTables& tables,
+                           const Scratch& scratch, const RunControl& control, cudaStream_t stream) {
+  const AlsSide& fixed = data.side(side);
+  const Index rows = fixed.rows.rows;
   maker_ = &makers_[side == Side::kItems];
-  bias_ = fixed.bias.data();
+  bias_ = tables.bias(side);
   host_scale_ = table_scale(fixed);
   row_bound_ = static_cast<float>(row_bound(fixed)) * host_scale_;
   fill_column(scale_.data(), 1, 1, 0, host_scale_, stream);
-  make_basis(fixed, solved_plan, stream);
-  store_in_basis(fixed, scratch, stream);
-  FixedSum::run_regularization(
-      fixed.table.data(), fixed.rows.rows, setup_.padded, setup_.params.factors, fixed.bias.data(),
-      fixed.plan.regularization.data(), partial_.data(), regularization, stream);
+  const float* weights = setup_.is_explicit() ? fixed.plan.shares.data() : nullptr;
+  tables.read(side, gram_sum_.rows_per_split(rows), control,
+              [&](const float* table, Index first, Index count) {
+                gram_sum_.add(table, first, count, rows, weights, gram_.data(), stream);
+              });
+  make_basis(data.side(other(side)).plan, stream);
+  tables.read(side, 1, control, [&](const float* table, Index first, Index count) {
+    store_in_basis(table, first, count, scratch.block, stream);
+    regularize_rows(table, count, setup_.padded, setup_.params.factors,
+                    bias_ == nullptr ? nullptr : bias_ + first,
+                    fixed.plan.regularization.data() + first, scratch.rows + first, stream);
+  });
+  FixedSum::run(scratch.rows, rows, partial_.data(), scratch.objective, stream);
 }
 
-void AlsFixedSide::make_basis(const AlsSide& fixed, const RowPlan& solved_plan,
-                              cudaStream_t stream) {
+void AlsFixedSide::make_basis(const RowPlan& solved_plan, cudaStream_t stream) {
   const AlsParams& params = setup_.params;
   const bool is_explicit = setup_.is_explicit();
-  gram_sum_.run(fixed.table.data(), fixed.rows.rows,
-                is_explicit ? fixed.plan.shares.data() : nullptr, gram_.data(), stream);
   const double missing = is_explicit ? 1.0 : missing_weight(params);
   const bool same_lambda =
       !is_explicit && params.regularization_exponent == 0.0 && params.regularization > 0.0;
@@ -64,16 +71,21 @@ void AlsFixedSide::make_basis(const AlsSide& fixed, const RowPlan& solved_plan,
   enter_.set(product, stream);
 }
 
-void AlsFixedSide::store_in_basis(const AlsSide& fixed, float* scratch, cudaStream_t stream) {
-  const Index rows = fixed.rows.rows;
+void AlsFixedSide::store_in_basis(const float* table, Index first, Index count, float* scratch,
+                                  cudaStream_t stream) {
+  const Offset line = setup_.padded;
+  unsigned char* const stored = stored_.data() + first * line * stored_bytes(setup_.precision);
   if (setup_.precision == Precision::kFp16) {
-    multiply_rows_half(fixed.table.data(), rows, transform_, scale_.data(),
-                       reinterpret_cast<__half*>(stored_.data()), stream);
-    return;
+    return multiply_rows_half(table, count, transform_, scale_.data(),
+                              reinterpret_cast<__half*>(stored), stream);
   }
-  multiply_rows(fixed.table.data(), rows, transform_, scratch, stream);
-  store_table(setup_.precision, scratch, Offset{rows} * setup_.padded, host_scale_, stored_.data(),
-              stream);
+  const Index block = setup_.plan.block_rows;
+  for (Index done = 0; done < count; done += std::min(block, count - done)) {
+    const Offset numbers = std::min(block, count - done) * line;
+    multiply_rows(table + done * line, std::min(block, count - done), transform_, scratch, stream);
+    store_table(setup_.precision, scratch, numbers, host_scale_,
+                stored + done * line * stored_bytes(setup_.precision), stream);
+  }
 }
 
 /// Rows in the basis are bounded: |v|^2 <= 1 / w0 (implicit), <= ratings / ratings of the row

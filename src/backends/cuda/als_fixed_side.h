@@ -3,6 +3,7 @@
 /// in it, stored as the row kernels read it.
 #pragma once
 
+#include "backends/cuda/als_factor_tables.h"
 #include "backends/cuda/als_side.h"
 #include "backends/cuda/dense.h"
 
@@ -13,10 +14,16 @@ class AlsFixedSide {
   /// For sides of at most `most_rows`.
   AlsFixedSide(const AlsSetup& setup, Index most_rows);
 
-  /// Makes the basis and the stored table. `solved_plan` is the other side's; `scratch` has room
-  /// for the side's table; *regularization (on the card) becomes the side's share of the objective.
-  void prepare(Side side, const AlsSide& fixed, const RowPlan& solved_plan, float* scratch,
-               double* regularization, cudaStream_t stream);
+  /// What a half-step lends.
+  struct Scratch {
+    float* block = nullptr;       ///< a block's rows
+    double* rows = nullptr;       ///< a number for every row
+    double* objective = nullptr;  ///< becomes the side's share of the objective
+  };
+
+  /// Makes the basis and the stored table.
+  void prepare(Side side, const AlsData& data, AlsFactorTables& tables, const Scratch& scratch,
+               const RunControl& control, cudaStream_t stream);
 
   /// Fills in what is the fixed side's in a problem.
   void describe(RowProblem& problem) const;
@@ -29,8 +36,10 @@ class AlsFixedSide {
   void check(cudaStream_t stream);
 
  private:
-  void make_basis(const AlsSide& fixed, const RowPlan& solved_plan, cudaStream_t stream);
-  void store_in_basis(const AlsSide& fixed, float* scratch, cudaStream_t stream);
+  void make_basis(const RowPlan& solved_plan, cudaStream_t stream);
+  /// Rows of the fixed side from `first` on.
+  void store_in_basis(const float* table, Index first, Index count, float* scratch,
+                      cudaStream_t stream);
   [[nodiscard]] double row_bound(const AlsSide& fixed) const;
   [[nodiscard]] float table_scale(const AlsSide& fixed) const;
 

@@ -3,10 +3,8 @@
 #include <cfloat>
 #include <cmath>
 #include <cub/device/device_radix_sort.cuh>
-#include <numeric>
+#include <cub/device/device_scan.cuh>
 
-#include "algorithms/weights.h"
-#include "backends/als_tuning.h"
 #include "backends/cuda/als_matrix.h"
 
 namespace likewise::cuda {
@@ -18,27 +16,28 @@ constexpr int kBlock = 256;
   return static_cast<int>(std::min<Offset>((threads + kBlock - 1) / kBlock, 1 << 20));
 }
 
-__global__ void pack_entries(const Index* columns, const float* values, Offset count,
-                             RowEntry* entries) {
-  const Offset step = Offset{gridDim.x} * kBlock;
-  for (Offset i = Offset{blockIdx.x} * kBlock + threadIdx.x; i < count; i += step) {
-    entries[i] = {columns[i], values[i]};
+/// What the transpose sorts, of entries [first, end) in rows from `first_row` to `end_row`: every
+/// entry's column, and the entry with its row instead; a warp per row.
+__global__ void turn_entries(const Offset* offsets, Index first_row, Index end_row, Offset first,
+                             Offset end, const RowEntry* entries, Index* columns,
+                             RowEntry* turned) {
+  const int lane = static_cast<int>(threadIdx.x) % 32;
+  const Offset step = Offset{gridDim.x} * (kBlock / 32);
+  for (Offset row = first_row + Offset{blockIdx.x} * (kBlock / 32) + threadIdx.x / 32;
+       row < end_row; row += step) {
+    const Offset row_end = min(offsets[row + 1], end);
+    for (Offset i = max(offsets[row], first) + lane; i < row_end; i += 32) {
+      const RowEntry entry = entries[i];
+      columns[i - first] = entry.column;
+      turned[i - first] = {static_cast<Index>(row), entry.value};
+    }
   }
 }
 
-/// What the transpose sorts: every entry's column, and the entry with its row instead; a warp per
-/// row.
-__global__ void turn_entries(const Offset* offsets, Index rows, const RowEntry* entries,
-                             Index* columns, RowEntry* turned) {
-  const int lane = static_cast<int>(threadIdx.x) % 32;
-  const Index step = static_cast<Index>(gridDim.x * (kBlock / 32));
-  for (Index row = static_cast<Index>(blockIdx.x * (kBlock / 32) + threadIdx.x / 32); row < rows;
-       row += step) {
-    for (Offset i = offsets[row] + lane; i < offsets[row + 1]; i += 32) {
-      const RowEntry entry = entries[i];
-      columns[i] = entry.column;
-      turned[i] = {row, entry.value};
-    }
+__global__ void count_columns(const RowEntry* entries, Offset count, unsigned long long* counts) {
+  const Offset step = Offset{gridDim.x} * kBlock;
+  for (Offset i = Offset{blockIdx.x} * kBlock + threadIdx.x; i < count; i += step) {
+    atomicAdd(counts + entries[i].column, 1ULL);
   }
 }
 
@@ -57,6 +56,23 @@ __global__ void find_offsets(const Index* columns, Offset count, Index cols, Off
       }
     }
     offsets[c] = low;
+  }
+}
+
+/// Sorted entries behind those of their columns that are there already.
+__global__ void append_columns(const Index* columns, const RowEntry* sorted, Offset count,
+                               const Offset* starts, const Offset* next, RowEntry* entries) {
+  const Offset step = Offset{gridDim.x} * kBlock;
+  for (Offset i = Offset{blockIdx.x} * kBlock + threadIdx.x; i < count; i += step) {
+    const Index c = columns[i];
+    entries[next[c] + i - starts[c]] = sorted[i];
+  }
+}
+
+__global__ void advance_columns(Index cols, const Offset* starts, Offset* next) {
+  const Offset step = Offset{gridDim.x} * kBlock;
+  for (Offset c = Offset{blockIdx.x} * kBlock + threadIdx.x; c < cols; c += step) {
+    next[c] += starts[c + 1] - starts[c];
   }
 }
 
@@ -83,183 +99,162 @@ __global__ void weigh(RowEntry* entries, Offset count, Weighing how) {
   }
 }
 
-/// largest[row] = a power of two not below any |value| of the row; 1 where all are 0.
-__global__ void find_largest(const Offset* offsets, const RowEntry* entries, Index rows,
-                             float* largest) {
-  const int lane = threadIdx.x % 32;
-  const Index step = static_cast<Index>(gridDim.x * (kBlock / 32));
-  for (Index row = static_cast<Index>(blockIdx.x * (kBlock / 32) + threadIdx.x / 32); row < rows;
-       row += step) {
+/// largest[row] becomes the largest |value| of the task's row if it is larger; a warp per task.
+/// Numbers that are not negative compare as their bits do.
+__global__ void raise_largest_kernel(const RowTask* tasks, int count, const RowEntry* entries,
+                                     float* largest) {
+  const int lane = static_cast<int>(threadIdx.x) % 32;
+  const Offset step = Offset{gridDim.x} * (kBlock / 32);
+  for (Offset t = Offset{blockIdx.x} * (kBlock / 32) + threadIdx.x / 32; t < count; t += step) {
+    const RowTask task = tasks[t];
     float most = 0.0F;
-    for (Offset i = offsets[row] + lane; i < offsets[row + 1]; i += 32) {
+    for (Offset i = task.begin + lane; i < task.begin + task.count; i += 32) {
       most = fmaxf(most, fabsf(entries[i].value));
     }
     for (int distance = 16; distance > 0; distance /= 2) {
       most = fmaxf(most, __shfl_xor_sync(0xffffffffU, most, distance));
     }
-    if (lane == 0) {
-      int exponent = 0;
-      const float fraction = frexpf(most, &exponent);
-      largest[row] = most > 0.0F ? ldexpf(1.0F, fraction > 0.5F ? exponent : exponent - 1) : 1.0F;
-    }
+    if (lane == 0) atomicMax(reinterpret_cast<int*>(largest) + task.row, __float_as_int(most));
   }
 }
 
-/// Pieces of long rows are summed by blocks of their own: no block runs long after all others.
-void plan_tasks(RowPlan& plan, const DeviceRows& matrix, std::span<const Offset> offsets,
-                const AlsWork& work, const AlsTuning& tuning, cudaStream_t stream) {
-  std::vector<RowTask> tasks;
-  std::vector<RowTask> short_tasks;
-  std::vector<RowTask> ends;
-  std::vector<Index> empty;
-  const auto rows = static_cast<Index>(offsets.size()) - 1;
-  for (Index row = 0; row < rows; ++row) {
-    const Offset begin = offsets[static_cast<std::size_t>(row)];
-    const Offset count = offsets[static_cast<std::size_t>(row) + 1] - begin;
-    if (count == 0) {
-      empty.push_back(row);
-    } else if (tuning.wide || count <= tuning.piece) {
-      (count <= tuning.short_rows ? short_tasks : tasks)
-          .push_back({row, static_cast<std::int32_t>(count), begin, -1, 0});
-    } else {
-      const Offset pieces = (count + tuning.piece - 1) / tuning.piece;
-      ends.push_back({row, 0, begin, plan.pieces, static_cast<std::int32_t>(pieces)});
-      for (Offset piece = 0; piece < pieces; ++piece) {
-        const Offset first = count * piece / pieces;
-        const Offset last = count * (piece + 1) / pieces;
-        tasks.push_back(
-            {row, static_cast<std::int32_t>(last - first), begin + first, plan.pieces++, 0});
-      }
-    }
+__global__ void round_largest_kernel(float* largest, Index rows) {
+  const Offset step = Offset{gridDim.x} * kBlock;
+  for (Offset r = Offset{blockIdx.x} * kBlock + threadIdx.x; r < rows; r += step) {
+    const float most = largest[r];
+    int exponent = 0;
+    const float fraction = frexpf(most, &exponent);
+    largest[r] = most > 0.0F ? ldexpf(1.0F, fraction > 0.5F ? exponent : exponent - 1) : 1.0F;
   }
-  const auto longer = [](const RowTask& a, const RowTask& b) { return a.count > b.count; };
-  std::stable_sort(tasks.begin(), tasks.end(), longer);
-  std::stable_sort(short_tasks.begin(), short_tasks.end(), longer);
-  if (tuning.wide) {
-    plan.wide = plan_wide_rows(std::move(tasks), matrix.entries.data(),
-                               {work.precision, matrix.cols, tuning.columns, work.exact}, stream);
-    tasks.clear();
-  }
-  plan.sums = tuning.wide ? plan.wide.floats : plan.pieces * piece_floats(tuning.columns);
-  plan.constants = tuning.wide ? plan.wide.doubles : plan.pieces;
-  for (const RowTask& task : short_tasks) plan.short_counts.push_back(task.count);
-  plan.short_tasks = to_device(short_tasks, stream);
-  plan.task_count = static_cast<int>(tasks.size());
-  plan.end_count = static_cast<int>(ends.size());
-  plan.empty_count = static_cast<int>(empty.size());
-  plan.tasks = to_device(tasks, stream);
-  plan.ends = to_device(ends, stream);
-  plan.empty_rows = to_device(empty, stream);
 }
 
-void plan_regularization(RowPlan& plan, Index cols, std::span<const Offset> offsets,
-                         const AlsParams& params, cudaStream_t stream) {
-  const auto rows = static_cast<Index>(offsets.size()) - 1;
-  std::vector<float> lambda(static_cast<std::size_t>(rows));
-  std::vector<float> shares(static_cast<std::size_t>(rows));
-  const double total = static_cast<double>(std::max<Offset>(1, offsets.back()));
-  double typical = 0.0;
-  double smallest = DBL_MAX;
-  for (Index row = 0; row < rows; ++row) {
-    const auto r = static_cast<std::size_t>(row);
-    const Offset count = offsets[r + 1] - offsets[r];
-    const double value = row_regularization(params, count, cols);
-    lambda[r] = static_cast<float>(value);
-    shares[r] = static_cast<float>(static_cast<double>(count) / total);
-    if (count == 0) continue;
-    smallest = std::min(smallest, value);
-    typical += params.feedback == Feedback::kExplicit ? value / total
-                                                      : value * static_cast<double>(count) / total;
-    plan.smallest_count = plan.smallest_count == 0 ? count : std::min(plan.smallest_count, count);
+/// What is sorted at a time.
+class ColumnSort {
+ public:
+  ColumnSort(Offset most, Index cols, cudaStream_t stream)
+      : columns_{DeviceArray<Index>(most), DeviceArray<Index>(most)},
+        entries_{DeviceArray<RowEntry>(most), DeviceArray<RowEntry>(most)},
+        stream_(stream) {
+    while (bits_ < 31 && (Offset{1} << bits_) < cols) ++bits_;
+    bytes_ = sort(nullptr, most);
+    space_ = DeviceArray<unsigned char>(static_cast<Offset>(bytes_));
   }
-  plan.smallest_regularization = static_cast<float>(smallest == DBL_MAX ? 0.0 : smallest);
-  plan.typical_regularization = static_cast<float>(typical);
-  plan.regularization = to_device(lambda, stream);
-  if (params.feedback == Feedback::kExplicit) plan.shares = to_device(shares, stream);
+
+  [[nodiscard]] Index* columns() { return columns_[0].data(); }
+  [[nodiscard]] RowEntry* entries() { return entries_[0].data(); }
+
+  /// Sorts the first `count` by column; what is equal keeps its order.
+  void run(Offset count) { (void)sort(space_.data(), count); }
+  [[nodiscard]] const Index* sorted_columns() const { return sorted_columns_; }
+  [[nodiscard]] const RowEntry* sorted_entries() const { return sorted_entries_; }
+
+ private:
+  [[nodiscard]] std::size_t sort(void* space, Offset count) {
+    std::size_t bytes = bytes_;
+    cub::DoubleBuffer<Index> keys(columns_[0].data(), columns_[1].data());
+    cub::DoubleBuffer<RowEntry> values(entries_[0].data(), entries_[1].data());
+    LIKEWISE_CUDA_CHECK(
+        cub::DeviceRadixSort::SortPairs(space, bytes, keys, values, count, 0, bits_, stream_));
+    sorted_columns_ = keys.Current();
+    sorted_entries_ = values.Current();
+    return bytes;
+  }
+
+  DeviceArray<Index> columns_[2];
+  DeviceArray<RowEntry> entries_[2];
+  DeviceArray<unsigned char> space_;
+  std::size_t bytes_ = 0;
+  int bits_ = 1;
+  const Index* sorted_columns_ = nullptr;
+  const RowEntry* sorted_entries_ = nullptr;
+  cudaStream_t stream_;
+};
+
+/// offsets[c] = entries in the columns before c.
+void find_column_offsets(const DeviceRows& matrix, DeviceArray<Offset>& offsets,
+                         cudaStream_t stream) {
+  DeviceArray<Offset> counts(offsets.size());
+  fill_zero(counts.data(), counts.size(), stream);
+  if (matrix.nnz > 0) {
+    count_columns<<<blocks_for(matrix.nnz), kBlock, 0, stream>>>(
+        matrix.entries.data(), matrix.nnz, reinterpret_cast<unsigned long long*>(counts.data()));
+    LIKEWISE_CUDA_CHECK_LAUNCH();
+  }
+  std::size_t bytes = 0;
+  const auto scan = [&](void* space) {
+    LIKEWISE_CUDA_CHECK(cub::DeviceScan::ExclusiveSum(space, bytes, counts.data(), offsets.data(),
+                                                      offsets.size(), stream));
+  };
+  scan(nullptr);
+  DeviceArray<unsigned char> space(static_cast<Offset>(bytes));
+  scan(space.data());
+  LIKEWISE_CUDA_CHECK(cudaStreamSynchronize(stream));
 }
 
 }  // namespace
 
-DeviceRows upload_rows(const CsrView& matrix, cudaStream_t stream) {
-  DeviceRows rows{matrix.rows, matrix.cols, matrix.nnz(),
-                  DeviceArray<Offset>(Offset{matrix.rows} + 1),
-                  DeviceArray<RowEntry>(matrix.nnz())};
-  copy_to_device(rows.offsets.data(), matrix.offsets, rows.offsets.size(), stream);
-  if (rows.nnz == 0) return rows;
-  DeviceArray<Index> columns(rows.nnz);
-  DeviceArray<float> values(rows.nnz);
-  copy_to_device(columns.data(), matrix.columns, rows.nnz, stream);
-  copy_to_device(values.data(), matrix.values, rows.nnz, stream);
-  pack_entries<<<blocks_for(rows.nnz), kBlock, 0, stream>>>(columns.data(), values.data(), rows.nnz,
-                                                            rows.entries.data());
-  LIKEWISE_CUDA_CHECK_LAUNCH();
-  LIKEWISE_CUDA_CHECK(cudaStreamSynchronize(stream));
-  return rows;
-}
-
-DeviceRows transpose_rows(const DeviceRows& matrix, std::vector<Offset>& offsets,
+DeviceRows transpose_rows(const DeviceRows& matrix, std::span<const Offset> offsets, Offset at_once,
                           cudaStream_t stream) {
-  DeviceRows by_column{matrix.cols, matrix.rows, matrix.nnz,
+  DeviceRows by_column{matrix.cols,
+                       matrix.rows,
+                       matrix.nnz,
                        DeviceArray<Offset>(Offset{matrix.cols} + 1),
-                       DeviceArray<RowEntry>(matrix.nnz)};
-  DeviceArray<RowEntry> turned(matrix.nnz);
-  DeviceArray<Index> columns(matrix.nnz);
-  DeviceArray<Index> sorted(matrix.nnz);
-  if (matrix.nnz > 0) {
-    turn_entries<<<blocks_for(Offset{matrix.rows} * 32), kBlock, 0, stream>>>(
-        matrix.offsets.data(), matrix.rows, matrix.entries.data(), columns.data(), turned.data());
-    LIKEWISE_CUDA_CHECK_LAUNCH();
-    int bits = 1;
-    while (bits < 31 && (Offset{1} << bits) < matrix.cols) ++bits;
-    std::size_t bytes = 0;
-    const auto sort = [&](void* space) {
-      LIKEWISE_CUDA_CHECK(cub::DeviceRadixSort::SortPairs(
-          space, bytes, columns.data(), sorted.data(), turned.data(), by_column.entries.data(),
-          matrix.nnz, 0, bits, stream));
+                       DeviceArray<RowEntry>(matrix.nnz),
+                       {}};
+  find_column_offsets(matrix, by_column.offsets, stream);
+  if (matrix.nnz == 0) return by_column;
+  ColumnSort sort(at_once, matrix.cols, stream);
+  DeviceArray<Offset> starts(Offset{matrix.cols} + 1);
+  DeviceArray<Offset> next(matrix.cols);
+  LIKEWISE_CUDA_CHECK(cudaMemcpyAsync(next.data(), by_column.offsets.data(), next.bytes(),
+                                      cudaMemcpyDeviceToDevice, stream));
+  for (Offset first = 0; first < matrix.nnz; first += at_once) {
+    const Offset end = std::min(first + at_once, matrix.nnz);
+    const Offset count = end - first;
+    const auto row_of = [&](Offset entry) {
+      return static_cast<Index>(std::upper_bound(offsets.begin(), offsets.end(), entry) -
+                                offsets.begin() - 1);
     };
-    sort(nullptr);
-    DeviceArray<unsigned char> space(static_cast<Offset>(bytes));
-    sort(space.data());
-    LIKEWISE_CUDA_CHECK(cudaStreamSynchronize(stream));
+    const Index first_row = row_of(first);
+    const Index end_row = row_of(end - 1) + 1;
+    turn_entries<<<blocks_for(Offset{end_row - first_row} * 32), kBlock, 0, stream>>>(
+        matrix.offsets.data(), first_row, end_row, first, end, matrix.entries.data(),
+        sort.columns(), sort.entries());
+    sort.run(count);
+    find_offsets<<<blocks_for(Offset{matrix.cols} + 1), kBlock, 0, stream>>>(
+        sort.sorted_columns(), count, matrix.cols, starts.data());
+    append_columns<<<blocks_for(count), kBlock, 0, stream>>>(
+        sort.sorted_columns(), sort.sorted_entries(), count, starts.data(), next.data(),
+        by_column.entries.data());
+    advance_columns<<<blocks_for(matrix.cols), kBlock, 0, stream>>>(matrix.cols, starts.data(),
+                                                                    next.data());
+    LIKEWISE_CUDA_CHECK_LAUNCH();
   }
-  find_offsets<<<blocks_for(Offset{matrix.cols} + 1), kBlock, 0, stream>>>(
-      sorted.data(), matrix.nnz, matrix.cols, by_column.offsets.data());
-  LIKEWISE_CUDA_CHECK_LAUNCH();
-  offsets.resize(static_cast<std::size_t>(matrix.cols) + 1);
-  copy_to_host(offsets.data(), by_column.offsets.data(), by_column.offsets.size(), stream);
   LIKEWISE_CUDA_CHECK(cudaStreamSynchronize(stream));
   return by_column;
 }
 
-void weigh_values(DeviceRows& matrix, const AlsParams& params, cudaStream_t stream) {
-  if (params.feedback == Feedback::kExplicit || matrix.nnz == 0) return;
-  weigh<<<blocks_for(matrix.nnz), kBlock, 0, stream>>>(
-      matrix.entries.data(), matrix.nnz,
+void weigh_entries(RowEntry* entries, Offset count, const AlsParams& params, cudaStream_t stream) {
+  if (params.feedback == Feedback::kExplicit || count == 0) return;
+  weigh<<<blocks_for(count), kBlock, 0, stream>>>(
+      entries, count,
       {params.unobserved_weight.has_value(), params.confidence == Confidence::kLog, params.alpha,
        params.epsilon});
   LIKEWISE_CUDA_CHECK_LAUNCH();
 }
 
-RowPlan plan_rows(const DeviceRows& matrix, std::span<const Offset> offsets,
-                  const AlsParams& params, const AlsTuning& tuning, cudaStream_t stream) {
-  RowPlan plan;
-  plan_tasks(plan, matrix, offsets, als_work(params), tuning, stream);
-  plan_regularization(plan, matrix.cols, offsets, params, stream);
-  if (params.feedback == Feedback::kImplicit && matrix.rows > 0) {
-    plan.largest = DeviceArray<float>(matrix.rows);
-    find_largest<<<blocks_for(Offset{matrix.rows} * 32), kBlock, 0, stream>>>(
-        matrix.offsets.data(), matrix.entries.data(), matrix.rows, plan.largest.data());
-    LIKEWISE_CUDA_CHECK_LAUNCH();
-  }
-  return plan;
+void raise_largest(const RowTask* tasks, int count, const RowEntry* entries, float* largest,
+                   cudaStream_t stream) {
+  if (count == 0) return;
+  raise_largest_kernel<<<blocks_for(Offset{count} * 32), kBlock, 0, stream>>>(tasks, count, entries,
+                                                                              largest);
+  LIKEWISE_CUDA_CHECK_LAUNCH();
 }
 
-void solve_rows(Precision precision, const RowProblem& problem, RowPlan& plan,
-                const AlsTuning& tuning, cudaStream_t stream) {
-  solve_rows(precision, problem, plan.tasks.data(), plan.task_count, stream);
-  solve_short_rows(problem, plan.short_tasks.data(), plan.short_counts, tuning.one_warp, stream);
-  solve_rows(precision, problem, plan.ends.data(), plan.end_count, stream);
-  solve_wide_rows(precision, problem, plan.wide, stream);
+void round_largest(float* largest, Index rows, cudaStream_t stream) {
+  if (rows == 0) return;
+  round_largest_kernel<<<blocks_for(rows), kBlock, 0, stream>>>(largest, rows);
+  LIKEWISE_CUDA_CHECK_LAUNCH();
 }
 
 }  // namespace likewise::cuda

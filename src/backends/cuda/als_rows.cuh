@@ -42,7 +42,13 @@ struct RowKernel {
     const RowBounds bounds(problem, task.row);
     Total constant = 0;
     if (task.slots > 0) {
-      constant = static_cast<Total>(Summing::load_pieces(problem, task, p, sums));
+      const double pieces = Summing::load_pieces(problem, task, p, sums);
+      if (task.count == kCarryOn) {
+        Shape::synchronize();  // the slot may be one of those that were read
+        Summing::store_piece(problem, kCarrySlot, p, sums, pieces);
+        return;
+      }
+      constant = static_cast<Total>(pieces);
     } else {
       Ring ring(problem, task, bounds, Copier(problem, shared), shared);
       ring.run(problem, [&](std::uint32_t rows, const unsigned char* weights, int groups) {
@@ -52,7 +58,7 @@ struct RowKernel {
       constant = ring.sum_constant();
     }
     if (task.slot >= 0 && task.slots == 0) {
-      Summing::store_piece(problem, task, p, sums, constant);
+      Summing::store_piece(problem, task.slot, p, sums, constant);
       return;
     }
     const float inverse_scale = 1.0F / problem.scale;

@@ -13,6 +13,11 @@
 
 namespace likewise::cuda {
 
+/// `count` of a task that adds a row's pieces so far, for others to go on from.
+inline constexpr std::int32_t kCarryOn = -1;
+/// The slot that it leaves them in.
+inline constexpr std::int32_t kCarrySlot = 0;
+
 /// One task of a block: the whole of a short row, a piece of a long one, or the end of a long one.
 struct RowTask {
   Index row = 0;
@@ -93,9 +98,9 @@ inline constexpr std::array kShortRowSizes{32, 48, 64, 80, 96, 128, 160, 192};
 [[nodiscard]] int short_row_bytes(Precision precision, int padded, int interactions);
 
 /// Solves short rows without forming their matrices. The tasks are whole rows, the longest first;
-/// `counts` are their interactions. Rows of more than `one_warp` get two warps.
-void solve_short_rows(const RowProblem& problem, const RowTask* tasks,
-                      std::span<const std::int32_t> counts, int one_warp, cudaStream_t stream);
+/// counts[k] of them have at least k interactions. Rows of more than `one_warp` get two warps.
+void solve_short_rows(const RowProblem& problem, const RowTask* tasks, std::span<const int> counts,
+                      int one_warp, cudaStream_t stream);
 
 /// Solves, or for pieces sums, all tasks. The table's numbers are stored as `precision` says.
 void solve_rows(Precision precision, const RowProblem& problem, const RowTask* tasks, int count,

@@ -1,6 +1,4 @@
 // SPDX-License-Identifier: Apache-2.0
-#include <algorithm>
-
 #include "backends/cuda/als_rows.h"
 #include "backends/cuda/rows/instances.h"
 #include "backends/cuda/rows/products.cuh"
@@ -55,21 +53,18 @@ int short_row_bytes(Precision precision, int padded, int interactions) {
   return kernel.bytes == nullptr ? 0 : kernel.bytes(interactions);
 }
 
-void solve_short_rows(const RowProblem& problem, const RowTask* tasks,
-                      std::span<const std::int32_t> counts, int one_warp, cudaStream_t stream) {
+void solve_short_rows(const RowProblem& problem, const RowTask* tasks, std::span<const int> counts,
+                      int one_warp, cudaStream_t stream) {
   const int strips = problem.padded / 16;
-  std::size_t first = 0;
-  for (std::size_t size = kShortRowSizes.size(); size > 0 && first < counts.size(); --size) {
+  int first = 0;
+  for (std::size_t size = kShortRowSizes.size(); size > 0; --size) {
     const int capacity = kShortRowSizes[size - 1];
-    const int below = size > 1 ? kShortRowSizes[size - 2] : 0;
-    const auto end = static_cast<std::size_t>(
-        std::lower_bound(counts.begin() + static_cast<std::ptrdiff_t>(first), counts.end(), below,
-                         std::greater<>()) -
-        counts.begin());
+    const auto longer_than = static_cast<std::size_t>(size > 1 ? kShortRowSizes[size - 2] : 0);
+    const int end = longer_than + 1 < counts.size() ? counts[longer_than + 1] : 0;
     if (end == first) continue;
     const Kernel kernel =
         capacity <= one_warp ? find_kernel<1>(strips) : find_kernel<kMostWarps>(strips);
-    kernel.launch(problem, tasks + first, static_cast<int>(end - first), capacity, stream);
+    kernel.launch(problem, tasks + first, end - first, capacity, stream);
     first = end;
   }
 }

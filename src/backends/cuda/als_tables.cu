@@ -39,10 +39,11 @@ __global__ void take_bias_kernel(float* table, Index rows, int padded, int colum
   }
 }
 
-__global__ void clear_rows_kernel(float* table, int padded, int width, const Index* rows,
-                                  int count) {
-  for (Offset i = first_thread(); i < Offset{count} * width; i += all_threads()) {
-    table[Offset{rows[i / width]} * padded + i % width] = 0.0F;
+__global__ void clear_empty_rows_kernel(float* table, Index rows, int padded, int width,
+                                        const Offset* offsets) {
+  for (Offset r = first_thread(); r < rows; r += all_threads()) {
+    if (offsets[r] < offsets[r + 1]) continue;
+    for (int c = 0; c < width; ++c) table[r * padded + c] = 0.0F;
   }
 }
 
@@ -89,18 +90,19 @@ __global__ void sum_kernel(const double* values, Offset count, double* out) {
 __global__ void regularization_kernel(const float* table, Index rows, int padded, int width,
                                       const float* bias, const float* regularization, double* out) {
   const int lane = threadIdx.x % 32;
-  double sum = 0.0;
   for (Offset r = first_thread() / 32; r < rows; r += all_threads() / 32) {
     double square = 0.0;
     for (int c = lane; c < width; c += 32) {
       const double x = table[r * padded + c];
       square += x * x;
     }
-    if (bias != nullptr && lane == 0) square += static_cast<double>(bias[r]) * bias[r];
-    sum += regularization[r] * square;
+    for (int distance = 16; distance > 0; distance /= 2) {
+      square += __shfl_xor_sync(0xffffffffU, square, distance);
+    }
+    if (lane > 0) continue;
+    if (bias != nullptr) square += static_cast<double>(bias[r]) * bias[r];
+    out[r] = regularization[r] * square;
   }
-  sum = block_sum(sum);
-  if (threadIdx.x == 0) out[blockIdx.x] = sum;
 }
 
 template <class Format>
@@ -129,11 +131,10 @@ void take_bias(float* table, Index rows, int padded, int column, float* bias, cu
   LIKEWISE_CUDA_CHECK_LAUNCH();
 }
 
-void clear_rows(float* table, int padded, int width, const Index* rows, int count,
-                cudaStream_t stream) {
-  if (count == 0) return;
-  clear_rows_kernel<<<blocks_for(Offset{count} * width), kBlock, 0, stream>>>(table, padded, width,
-                                                                              rows, count);
+void clear_empty_rows(float* table, Index rows, int padded, int width, const Offset* offsets,
+                      cudaStream_t stream) {
+  clear_empty_rows_kernel<<<blocks_for(rows), kBlock, 0, stream>>>(table, rows, padded, width,
+                                                                   offsets);
   LIKEWISE_CUDA_CHECK_LAUNCH();
 }
 
@@ -173,12 +174,10 @@ void FixedSum::run(const double* values, Offset count, double* partial, double* 
   LIKEWISE_CUDA_CHECK_LAUNCH();
 }
 
-void FixedSum::run_regularization(const float* table, Index rows, int padded, int width,
-                                  const float* bias, const float* regularization, double* partial,
-                                  double* out, cudaStream_t stream) {
-  regularization_kernel<<<kBlocks, kBlock, 0, stream>>>(table, rows, padded, width, bias,
-                                                        regularization, partial);
-  sum_kernel<<<1, kBlock, 0, stream>>>(partial, kBlocks, out);
+void regularize_rows(const float* table, Index rows, int padded, int width, const float* bias,
+                     const float* regularization, double* out, cudaStream_t stream) {
+  regularization_kernel<<<blocks_for(Offset{rows} * 32), kBlock, 0, stream>>>(
+      table, rows, padded, width, bias, regularization, out);
   LIKEWISE_CUDA_CHECK_LAUNCH();
 }
 

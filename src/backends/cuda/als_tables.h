@@ -20,9 +20,9 @@ void put_column(float* table, Index rows, int padded, int column, const float* v
 /// bias[r] = table[r][column], table[r][column] = 1.
 void take_bias(float* table, Index rows, int padded, int column, float* bias, cudaStream_t stream);
 
-/// The given rows of the table become 0, in their first `width` columns.
-void clear_rows(float* table, int padded, int width, const Index* rows, int count,
-                cudaStream_t stream);
+/// Rows without interactions, by the matrix's offsets, become 0 in their first `width` columns.
+void clear_empty_rows(float* table, Index rows, int padded, int width, const Offset* offsets,
+                      cudaStream_t stream);
 
 /// out = scale * table in the format that `precision` (not auto) stores.
 void store_table(Precision precision, const float* table, Offset numbers, float scale, void* out,
@@ -35,6 +35,10 @@ void store_table(Precision precision, const float* table, Offset numbers, float 
 void regularized_gram(const double* gram, int width, int padded, double weight, double lambda,
                       float* out, cudaStream_t stream);
 
+/// out[r] = regularization_r (|first `width` columns of row r|^2 + bias_r^2); bias may be null.
+void regularize_rows(const float* table, Index rows, int padded, int width, const float* bias,
+                     const float* regularization, double* out, cudaStream_t stream);
+
 /// Sums in a fixed order, so that every run gives the same bits.
 class FixedSum {
  public:
@@ -43,11 +47,6 @@ class FixedSum {
   /// *out = sum of the values.
   static void run(const double* values, Offset count, double* partial, double* out,
                   cudaStream_t stream);
-  /// *out = sum_r regularization_r (|first `width` columns of row r|^2 + bias_r^2); bias may be
-  /// null.
-  static void run_regularization(const float* table, Index rows, int padded, int width,
-                                 const float* bias, const float* regularization, double* partial,
-                                 double* out, cudaStream_t stream);
 };
 
 }  // namespace likewise::cuda

@@ -71,8 +71,7 @@ class Costs {
 /// Deals rows that are solved by their matrices to batches whose sums fit the space for them.
 void plan_matrices(WidePlan& plan, const std::vector<RowTask>& rows, const StoredTable& fixed,
                    cudaStream_t stream) {
-  const Offset slot_bytes = slot_floats(fixed.padded) * static_cast<Offset>(sizeof(float));
-  const auto most = static_cast<int>(std::max(kMostPieces, kMostSumBytes / slot_bytes));
+  const int most = most_wide_slots(fixed.padded);
   std::vector<RowTask> pieces;
   std::vector<RowTask> solves;
   int slot = most;
@@ -106,6 +105,11 @@ void plan_matrices(WidePlan& plan, const std::vector<RowTask>& rows, const Store
 }
 
 }  // namespace
+
+int most_wide_slots(int padded) {
+  const Offset slot_bytes = slot_floats(padded) * static_cast<Offset>(sizeof(float));
+  return static_cast<int>(std::max(kMostPieces, kMostSumBytes / slot_bytes));
+}
 
 WidePlan plan_wide_rows(std::vector<RowTask> rows, const RowEntry* entries,
                         const StoredTable& fixed, cudaStream_t stream) {

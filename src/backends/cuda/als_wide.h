@@ -69,6 +69,9 @@ struct WidePlan {
   Offset doubles = 0;  ///< and its piece_constants
 };
 
+/// No plan has more slots.
+[[nodiscard]] int most_wide_slots(int padded);
+
 /// Deals whole rows of these entries to the three ways, by what each would cost.
 [[nodiscard]] WidePlan plan_wide_rows(std::vector<RowTask> rows, const RowEntry* entries,
                                       const StoredTable& fixed, cudaStream_t stream);

@@ -23,13 +23,23 @@ namespace likewise::cuda {
 class GramSum {
  public:
   explicit GramSum(int padded);
+  /// What it takes of the card.
+  [[nodiscard]] static Offset bytes(int padded);
+
   void run(const float* y, Index rows, const float* weights, double* gram, cudaStream_t stream);
+
+  /// The same bits from a table of `rows` rows that is given block by block, in order: `y` holds
+  /// rows [first, first + count), of which `first` is a multiple of rows_per_split(). `weights` are
+  /// those of all rows. `gram` is there after the last block.
+  void add(const float* y, Index first, Index count, Index rows, const float* weights, double* gram,
+           cudaStream_t stream);
+  [[nodiscard]] Index rows_per_split(Index rows) const;
 
  private:
   int padded_;
-  int tiles_ = 1;   // along the Gram matrix
-  int side_ = 1;    // of a tile, in groups of 16 columns
-  int splits_ = 1;  // partial sums of one round
+  int tiles_;   // along the Gram matrix
+  int side_;    // of a tile, in groups of 16 columns
+  int splits_;  // partial sums of one round
   DeviceArray<float> partial_;
 };
 

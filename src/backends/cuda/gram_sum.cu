@@ -88,36 +88,61 @@ void sum_tiles(const Problem& problem, int side, int splits, int along, cudaStre
   }
 }
 
-}  // namespace
-
-GramSum::GramSum(int padded) : padded_(padded) {
-  const int groups = padded / kGroup;
-  tiles_ = (groups + kMaxGroups - 1) / kMaxGroups;
-  side_ = (groups + tiles_ - 1) / tiles_;
-  const int multiprocessors = multiprocessor_count();
-  const int tiles = tiles_ * (tiles_ + 1) / 2;
-  splits_ = std::max(kLeastSplits, (2 * multiprocessors + tiles - 1) / tiles);
-  partial_ = DeviceArray<float>(Offset{splits_} * padded * padded);
+[[nodiscard]] int tiles_along(int padded) {
+  return (padded / kGroup + kMaxGroups - 1) / kMaxGroups;
 }
 
-void GramSum::run(const float* y, Index rows, const float* weights, double* gram,
-                  cudaStream_t stream) {
+[[nodiscard]] int splits_of_round(int along) {
+  const int tiles = along * (along + 1) / 2;
+  return std::max(kLeastSplits, (2 * multiprocessor_count() + tiles - 1) / tiles);
+}
+
+}  // namespace
+
+GramSum::GramSum(int padded)
+    : padded_(padded),
+      tiles_(tiles_along(padded)),
+      side_((padded / kGroup + tiles_ - 1) / tiles_),
+      splits_(splits_of_round(tiles_)),
+      partial_(Offset{splits_} * padded * padded) {}
+
+Offset GramSum::bytes(int padded) {
+  return Offset{splits_of_round(tiles_along(padded))} * padded * padded * Offset{sizeof(float)};
+}
+
+Index GramSum::rows_per_split(Index rows) const {
   // Rounds of `splits_` splits, as many as keep a split under kMaxRows.
   const Offset round_rows = Offset{kMaxRows} * splits_;
   const Offset rounds = std::max<Offset>(1, (rows + round_rows - 1) / round_rows);
   const Offset wanted = (rows + rounds * splits_ - 1) / (rounds * splits_);
-  const auto each = static_cast<Index>(std::max<Offset>(kLeastRows, (wanted + 15) / 16 * 16));
-  const auto splits = static_cast<int>((Offset{rows} + each - 1) / each);
-  Problem problem{y, weights, rows, padded_, each, 0, partial_.data()};
+  return static_cast<Index>(std::max<Offset>(kLeastRows, (wanted + 15) / 16 * 16));
+}
+
+void GramSum::add(const float* y, Index first, Index count, Index rows, const float* weights,
+                  double* gram, cudaStream_t stream) {
+  const Index each = rows_per_split(rows);
+  const Offset size = Offset{padded_} * padded_;
   const dim3 sums(static_cast<unsigned>((padded_ + 31) / 32), static_cast<unsigned>(padded_));
+  const auto end = static_cast<int>((Offset{first} + count + each - 1) / each);
+  int split = first / each;
   do {
-    const int count = std::min(splits - problem.first_split, splits_);
-    if (count > 0) sum_tiles(problem, side_, count, tiles_, stream);
-    add_partial<<<sums, 32 * kSumRows, 0, stream>>>(partial_.data(), count, padded_,
-                                                    problem.first_split > 0, gram);
+    const int place = split % splits_;  // in its round
+    const int now = std::min(end - split, splits_ - place);
+    const Problem problem{
+        moved_back(y, Offset{first} * padded_), weights, rows, padded_, each, split,
+        partial_.data() + place * size};
+    if (now > 0) sum_tiles(problem, side_, now, tiles_, stream);
+    split += now;
+    if (place + now < splits_ && first + count < rows) continue;  // the round goes on
+    add_partial<<<sums, 32 * kSumRows, 0, stream>>>(partial_.data(), place + now, padded_,
+                                                    split > place + now, gram);
     LIKEWISE_CUDA_CHECK_LAUNCH();
-    problem.first_split += splits_;
-  } while (problem.first_split < splits);
+  } while (split < end);
+}
+
+void GramSum::run(const float* y, Index rows, const float* weights, double* gram,
+                  cudaStream_t stream) {
+  add(y, 0, rows, rows, weights, gram, stream);
 }
 
 }  // namespace likewise::cuda

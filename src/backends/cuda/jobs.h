@@ -4,19 +4,20 @@
 
 #include <memory>
 
-#include "likewise/als.h"
-#include "likewise/autotune.h"
-#include "likewise/backend.h"
+#include "backends/plugin.h"
 
 namespace likewise {
 
-/// Trains on card number `device`. `by_user` must outlive the solver; `tuning` is one of
-/// als_variants.h.
-[[nodiscard]] std::unique_ptr<AlsSolver> make_cuda_als_solver(int device, const CsrView& by_user,
+/// What training takes of a card now.
+[[nodiscard]] MemoryPlan plan_cuda_als(const CardUse& use, const AlsShape& shape,
+                                       const AlsParams& params);
+
+/// Trains on one card. `by_user` must outlive the solver.
+[[nodiscard]] std::unique_ptr<AlsSolver> make_cuda_als_solver(const CardUse& use,
+                                                              const CsrView& by_user,
                                                               const AlsParams& params,
                                                               Factors start,
-                                                              int completed_iterations,
-                                                              const AlsTuning& tuning);
+                                                              int completed_iterations);
 
 /// Searches on card number `device`. `problem` must outlive the search.
 [[nodiscard]] std::unique_ptr<NeighbourSearch> make_cuda_neighbour_search(

@@ -5,29 +5,18 @@
 #include "backends/cuda/als_variants.h"
 #include "backends/cuda/device/cards.h"
 #include "backends/cuda/jobs.h"
-#include "likewise/error.h"
 #include "likewise/version.h"
 
 namespace likewise {
 namespace {
 
-std::unique_ptr<AlsSolver> make_als_solver(std::span<const int> devices, const CsrView& by_user,
-                                           const AlsParams& params, Factors start,
-                                           int completed_iterations, const AlsTuning& tuning) {
-  if (devices.size() != 1) {
-    throw Error(ErrorKind::kDevice, "training on several cards is not in this version");
-  }
-  return make_cuda_als_solver(devices[0], by_user, params, std::move(start), completed_iterations,
-                              tuning);
-}
-
 std::vector<AlsTuning> als_variants(const CudaCard& card, const AlsWork& work) {
   return cuda::als_variants(work, static_cast<int>(card.facts.shared_memory_of_block));
 }
 
-constexpr CudaPlugin kPlugin{kPluginInterface,          kVersion,     kPluginCompiler,
-                             cuda::find_cards,          als_variants, make_als_solver,
-                             make_cuda_neighbour_search};
+constexpr CudaPlugin kPlugin{
+    kPluginInterface, kVersion,      kPluginCompiler,      cuda::find_cards,
+    als_variants,     plan_cuda_als, make_cuda_als_solver, make_cuda_neighbour_search};
 
 }  // namespace
 }  // namespace likewise

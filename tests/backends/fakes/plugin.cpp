@@ -12,6 +12,7 @@
 #include <thread>
 #include <utility>
 
+#include "backends/card_plan.h"
 #include "backends/cpu/jobs.h"
 #include "likewise/error.h"
 #include "likewise/version.h"
@@ -91,15 +92,24 @@ void log_tuning(const AlsTuning& tuning) {
   std::ofstream(path, std::ios::app) << tuning_text(tuning) << '\n';
 }
 
-std::unique_ptr<AlsSolver> make_als_solver(std::span<const int> devices, const CsrView& by_user,
+/// A card of 1 GiB.
+MemoryPlan plan_als(const CardUse& use, const AlsShape& shape, const AlsParams& params) {
+  CardAlsNeeds needs;
+  needs.shape = shape;
+  needs.columns = (params.factors + 15) / 16 * 16;
+  needs.piece_bytes = 4096;
+  return plan_card_als(needs, use.memory > 0 ? use.memory : Offset{1} << 30).memory;
+}
+
+std::unique_ptr<AlsSolver> make_als_solver(const CardUse& use, const CsrView& by_user,
                                            const AlsParams& params, Factors start,
-                                           int completed_iterations, const AlsTuning& tuning) {
-  if (devices.size() != 1 || devices[0] != 1) throw std::logic_error("the wrong card was asked");
+                                           int completed_iterations) {
+  if (use.devices != std::vector{1}) throw std::logic_error("the wrong card was asked");
   if (fault_is("refusal")) throw Error(ErrorKind::kInvalidArgument, "factors: not in this test");
-  log_tuning(tuning);
+  log_tuning(use.tuning);
   auto cpu = make_cpu_als_solver(by_user, params, std::move(start), completed_iterations);
   if (fault_is("training")) return std::make_unique<FailingSolver>(std::move(cpu));
-  return std::make_unique<TunedSolver>(std::move(cpu), als_work(params), tuning);
+  return std::make_unique<TunedSolver>(std::move(cpu), als_work(params), use.tuning);
 }
 
 std::unique_ptr<NeighbourSearch> make_neighbour_search(int device,
@@ -114,8 +124,8 @@ std::unique_ptr<NeighbourSearch> make_neighbour_search(int device,
 const likewise::CudaPlugin* likewise_cuda_plugin() {
   using namespace likewise;
   static CudaPlugin plugin;
-  plugin = {kPluginInterface, kVersion,        kPluginCompiler,      find_cards,
-            als_variants,     make_als_solver, make_neighbour_search};
+  plugin = {kPluginInterface, kVersion, kPluginCompiler, find_cards,
+            als_variants,     plan_als, make_als_solver, make_neighbour_search};
   if (fault_is("interface")) plugin.interface_number = kPluginInterface + 1;
   if (fault_is("version")) plugin.version = "0.0.9";
   if (fault_is("compiler")) plugin.compiler = "another compiler";

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
 #include <cuda_runtime_api.h>
 #include <span>
 #include <utility>
@@ -85,6 +86,14 @@ using DeviceArray = detail::Buffer<T, detail::DeviceAllocation>;
 /// Host memory that copies at full speed and beside kernels.
 template <class T>
 using PinnedArray = detail::Buffer<T, detail::PinnedAllocation>;
+
+/// Where an array would begin whose element `first` is at `at`: kernels that count rows or entries
+/// from the beginning of a matrix get a part of it so. Only what is there may be touched.
+template <class T>
+[[nodiscard]] T* moved_back(T* at, Offset first) {
+  return reinterpret_cast<T*>(reinterpret_cast<std::uintptr_t>(at) -
+                              static_cast<std::uintptr_t>(first) * sizeof(T));
+}
 
 template <class T>
 void copy_to_device(T* to, const T* from, Offset count, cudaStream_t stream) {

@@ -110,11 +110,11 @@ struct RowSums {
 
   static constexpr Offset kPieceFloats = Offset{kThreads} * 4 * Shape::kProducts;
 
-  static __device__ __forceinline__ void store_piece(const RowProblem& problem, const RowTask& task,
+  static __device__ __forceinline__ void store_piece(const RowProblem& problem, int slot,
                                                      const Place& p, Sums& sums, double constant) {
-    float* to = problem.piece_sums + task.slot * kPieceFloats + p.role * 32 + p.lane;
+    float* to = problem.piece_sums + slot * kPieceFloats + p.role * 32 + p.lane;
     for_each_sum(sums, [&](float& x, int at) { to[Offset{at} * kThreads] = x; });
-    if (threadIdx.x == 0) problem.piece_constants[task.slot] = constant;
+    if (threadIdx.x == 0) problem.piece_constants[slot] = constant;
   }
 
   /// The row's pieces, added in their order. Returns their constants' sum.
