@@ -23,8 +23,9 @@ double seconds_since(std::chrono::steady_clock::time_point start) {
 
 }  // namespace
 
-Progress::Progress(bool quiet)
+Progress::Progress(bool quiet, bool verbose)
     : quiet_(quiet),
+      verbose_(verbose),
       live_(!quiet && is_terminal(stderr)),
       style_(stderr),
       stage_start_(Clock::now()),
@@ -64,6 +65,10 @@ RunControl Progress::control() {
 RunControl Progress::stop_control() { return {&interrupted(), {}}; }
 
 void Progress::show(const ProgressUpdate& update) {
+  if (update.unit.empty()) {
+    if (verbose_) say(update.stage);
+    return;
+  }
   if (quiet_ || Clock::now() - last_line_ < (live_ ? Clock::duration(kRedraw) : kPlainPause)) {
     return;
   }

@@ -21,7 +21,7 @@ struct StageTime {
 
 class Progress {
  public:
-  explicit Progress(bool quiet);
+  explicit Progress(bool quiet, bool verbose = false);
   ~Progress();
   Progress(const Progress&) = delete;
   Progress& operator=(const Progress&) = delete;
@@ -53,6 +53,7 @@ class Progress {
   [[nodiscard]] std::string bar(std::string_view label, Offset done, Offset total) const;
 
   bool quiet_;
+  bool verbose_;
   bool live_;
   bool drawn_ = false;
   Style style_;

@@ -48,7 +48,7 @@ struct Train {
   void run() const {
     check_options();
     for (const std::string& path : {output, report, checkpointing.path}) check_output_folder(path);
-    Progress progress(common.quiet);
+    Progress progress(common.quiet, verbose);
     if (!add_to.empty()) return add(progress);
     std::shared_ptr<Model> earlier;
     if (!resume.empty()) earlier = std::make_shared<Model>(load_model(resume));

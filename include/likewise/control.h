@@ -13,7 +13,7 @@ namespace likewise {
 
 /// One report of how far a piece of work is. `total` is 0 when it is not known.
 struct ProgressUpdate {
-  std::string_view stage;  ///< e.g. "read", "train", "recommend"
+  std::string_view stage;  ///< e.g. "read", "train", "recommend"; a remark where unit is empty
   Offset done = 0;
   Offset total = 0;
   std::string_view unit;  ///< e.g. "rows", "iterations"

@@ -17,7 +17,7 @@
 namespace likewise {
 
 /// Goes up with every change of this file and of the types that cross.
-inline constexpr std::int32_t kPluginInterface = 3;
+inline constexpr std::int32_t kPluginInterface = 4;
 /// The compiler lays out the types that cross.
 inline constexpr const char* kPluginCompiler = __VERSION__;
 
@@ -62,7 +62,7 @@ struct CudaPlugin {
                                                 Factors start, int completed_iterations,
                                                 const AlsTuning& tuning);
   /// As Backend::make_neighbour_search, on one usable card.
-  std::unique_ptr<NeighbourSearch> (*make_neighbour_search)(int device,
+  std::unique_ptr<NeighbourSearch> (*make_neighbour_search)(int device, const CudaCard& card,
                                                             const SimilarityProblem& problem);
 };
 

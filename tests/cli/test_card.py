@@ -104,3 +104,10 @@ def test_autotune_keeps_what_trainings_then_use(program, cinema, card, tmp_path)
             assert mine["objective"] == pytest.approx(other["objective"], rel=1e-4)
         for model in ("b", "c"):
             assert factors_of(tmp_path / model) == factors_of(tmp_path / "a")
+
+
+def test_verbose_says_how_neighbours_are_found(program, cinema, card):
+    arguments = ("train", cinema / "ratings.csv", "-o", "m", "--algorithm", "item-knn",
+                 "--device", card)
+    assert "common entries" in program(*arguments, "--verbose").stderr
+    assert "common entries" not in program(*arguments).stderr

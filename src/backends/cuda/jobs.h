@@ -4,6 +4,7 @@
 
 #include <memory>
 
+#include "backends/plugin.h"
 #include "likewise/als.h"
 #include "likewise/autotune.h"
 #include "likewise/backend.h"
@@ -18,8 +19,8 @@ namespace likewise {
                                                               int completed_iterations,
                                                               const AlsTuning& tuning);
 
-/// Searches on card number `device`. `problem` must outlive the search.
+/// Searches on card number `device`, which `card` describes. `problem` must outlive the search.
 [[nodiscard]] std::unique_ptr<NeighbourSearch> make_cuda_neighbour_search(
-    int device, const SimilarityProblem& problem);
+    int device, const CudaCard& card, const SimilarityProblem& problem);
 
 }  // namespace likewise

@@ -102,7 +102,7 @@ std::unique_ptr<AlsSolver> make_als_solver(std::span<const int> devices, const C
   return std::make_unique<TunedSolver>(std::move(cpu), als_work(params), tuning);
 }
 
-std::unique_ptr<NeighbourSearch> make_neighbour_search(int device,
+std::unique_ptr<NeighbourSearch> make_neighbour_search(int device, const CudaCard&,
                                                        const SimilarityProblem& problem) {
   if (device != 1) throw std::logic_error("the wrong card was asked");
   return make_cpu_neighbour_search(problem);
