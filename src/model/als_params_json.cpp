@@ -48,21 +48,14 @@ void visit_parameters(Params& params, const Visitor& visit) {
   visit("seed", params.seed);
 }
 
+constexpr auto kVisitAll = [](auto& params, const auto& visit) { visit_parameters(params, visit); };
+
 }  // namespace
 
-json encode_als_params(const AlsParams& params) {
-  json object = json::object();
-  visit_parameters(params, params_json::Writer{object});
-  return object;
-}
+json encode_als_params(const AlsParams& params) { return params_json::encode(params, kVisitAll); }
 
 AlsParams decode_als_params(const json& object) {
-  if (!object.is_object()) {
-    throw Error(ErrorKind::kBadData, "metadata 'parameters' is not an object");
-  }
-  AlsParams params;
-  visit_parameters(params, params_json::Reader{object});
-  return params;
+  return params_json::decode<AlsParams>(object, kVisitAll);
 }
 
 }  // namespace likewise

@@ -55,21 +55,16 @@ void visit_parameters(Params& params, const Visitor& visit) {
   visit("popularity_damping", params.popularity_damping);
 }
 
+constexpr auto kVisitAll = [](auto& params, const auto& visit) { visit_parameters(params, visit); };
+
 }  // namespace
 
 json encode_neighbour_params(const NeighbourParams& params) {
-  json object = json::object();
-  visit_parameters(params, params_json::Writer{object});
-  return object;
+  return params_json::encode(params, kVisitAll);
 }
 
 NeighbourParams decode_neighbour_params(const json& object) {
-  if (!object.is_object()) {
-    throw Error(ErrorKind::kBadData, "metadata 'parameters' is not an object");
-  }
-  NeighbourParams params;
-  visit_parameters(params, params_json::Reader{object});
-  return params;
+  return params_json::decode<NeighbourParams>(object, kVisitAll);
 }
 
 }  // namespace likewise

@@ -103,4 +103,21 @@ struct Reader {
   }
 };
 
+/// visit_all(params, visitor) calls the visitor for every field.
+template <class Params, class VisitAll>
+[[nodiscard]] nlohmann::json encode(const Params& params, const VisitAll& visit_all) {
+  nlohmann::json object = nlohmann::json::object();
+  visit_all(params, Writer{object});
+  return object;
+}
+template <class Params, class VisitAll>
+[[nodiscard]] Params decode(const nlohmann::json& object, const VisitAll& visit_all) {
+  if (!object.is_object()) {
+    throw Error(ErrorKind::kBadData, "metadata 'parameters' is not an object");
+  }
+  Params params;
+  visit_all(params, Reader{object});
+  return params;
+}
+
 }  // namespace likewise::params_json

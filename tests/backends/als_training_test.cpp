@@ -19,6 +19,7 @@
 #include "tests/backends/als_cases.h"
 #include "tests/backends/als_oracle.h"
 #include "tests/backends/device_test.h"
+#include "tests/errors.h"
 #include "tests/support.h"
 
 namespace likewise {
@@ -38,19 +39,6 @@ class AlsTraining : public test::DeviceTest<AlsWay> {
     return backend().make_als_solver(m.view(), params, test::first_factors(m.view(), params));
   }
 };
-
-/// The kind of error that `work` ends with, and what it says.
-template <class Work>
-[[nodiscard]] std::string message_of(ErrorKind kind, const Work& work) {
-  try {
-    work();
-  } catch (const Error& error) {
-    EXPECT_EQ(error.kind(), kind) << error.what();
-    return error.what();
-  }
-  ADD_FAILURE() << "no error";
-  return {};
-}
 
 TEST_P(AlsTraining, ValidationSeesTheFactorsOfItsIteration) {
   const CsrMatrix m = test::awkward_matrix(200, 90, true, 21);
@@ -117,7 +105,7 @@ TEST_P(AlsTraining, CanBeCancelled) {
   RunControl control;
   control.cancel = &cancel;
   const auto solver = make_solver(m, wanted);
-  (void)message_of(ErrorKind::kCancelled, [&] { (void)solver->solve(Side::kUsers, control); });
+  (void)test::error_of(ErrorKind::kCancelled, [&] { (void)solver->solve(Side::kUsers, control); });
 
   cancel = false;
   AlsRun run;
@@ -125,8 +113,8 @@ TEST_P(AlsTraining, CanBeCancelled) {
   run.on_iteration = [&](const AlsIteration& now, const FetchFactors&) {
     cancel = now.iteration == 2;
   };
-  (void)message_of(ErrorKind::kCancelled,
-                   [&] { (void)train_als(m.view(), wanted, backend(), run); });
+  (void)test::error_of(ErrorKind::kCancelled,
+                       [&] { (void)train_als(m.view(), wanted, backend(), run); });
   EXPECT_NO_THROW((void)train_als(m.view(), wanted, backend()));
 }
 
@@ -252,7 +240,7 @@ TEST_P(AlsByCholesky, TheRowThatHasNoSolutionIsNamed) {
       for (float& x : start.side(other(side)).row_span(empty)) x = 0.0F;
     }
     const auto solver = backend().make_als_solver(matrix.view(), wanted, std::move(start));
-    EXPECT_THAT(message_of(ErrorKind::kNumerical, [&] { (void)solver->solve(side, {}); }),
+    EXPECT_THAT(test::error_of(ErrorKind::kNumerical, [&] { (void)solver->solve(side, {}); }),
                 testing::AllOf(HasSubstr(std::string("row 7 of the ") + side_name(side)),
                                HasSubstr("(2 interactions)"), HasSubstr("larger regularization")));
   }
@@ -263,7 +251,7 @@ TEST_P(AlsByCholesky, SingularSystemsAreNoticed) {
   wanted.regularization = 0.0;
   const CsrMatrix m = test::awkward_matrix(20, 15, false, 1);
   EXPECT_THAT(
-      message_of(ErrorKind::kNumerical, [&] { (void)train_als(m.view(), wanted, backend()); }),
+      test::error_of(ErrorKind::kNumerical, [&] { (void)train_als(m.view(), wanted, backend()); }),
       HasSubstr("larger regularization"));
 }
 
@@ -286,7 +274,8 @@ TEST_P(AlsTraining, OverflowIsNoticed) {
   wanted.alpha = 1e30;
   const std::array<Entry, 3> entries{Entry{0, 0, 1e30F}, {1, 0, 1.0F}, {1, 1, 2.0F}};
   const CsrMatrix m = make_csr(2, 2, entries);
-  (void)message_of(ErrorKind::kNumerical, [&] { (void)train_als(m.view(), wanted, backend()); });
+  (void)test::error_of(ErrorKind::kNumerical,
+                       [&] { (void)train_als(m.view(), wanted, backend()); });
 }
 
 /// What users get by default, and the most exact way.

@@ -16,6 +16,7 @@
 #include "backends/load_plugin.h"
 #include "likewise/device.h"
 #include "likewise/error.h"
+#include "tests/errors.h"
 #include "tests/support.h"
 
 namespace likewise {
@@ -61,20 +62,8 @@ class FakePlugin {
   Variable fault_;
 };
 
-template <class Work>
-std::string message_of(ErrorKind kind, const Work& work) {
-  try {
-    work();
-  } catch (const Error& error) {
-    EXPECT_EQ(error.kind(), kind) << error.what();
-    return error.what();
-  }
-  ADD_FAILURE() << "no error";
-  return {};
-}
-
 std::string refusal(const char* device, ErrorKind kind = ErrorKind::kDevice) {
-  return message_of(kind, [device] { (void)open_backend(device); });
+  return test::error_of(kind, [device] { (void)open_backend(device); });
 }
 
 AlsParams small_params() {
@@ -153,8 +142,8 @@ TEST(Devices, AutoTrainsOnTheCpuWhatTheCardCannot) {
   const DeviceChoice choice = open_backend_to_train("auto", small_params());
   EXPECT_EQ(choice.backend->name(), "cpu");
   EXPECT_EQ(choice.reason, "cuda:1: factors: not in this test");
-  EXPECT_EQ(message_of(ErrorKind::kInvalidArgument,
-                       [] { (void)open_backend_to_train("cuda", small_params()); }),
+  EXPECT_EQ(test::error_of(ErrorKind::kInvalidArgument,
+                           [] { (void)open_backend_to_train("cuda", small_params()); }),
             "factors: not in this test");
 }
 
@@ -164,8 +153,8 @@ TEST(Devices, WhatCannotBeTrainedIsRefusedBeforeAnyDataIsRead) {
   AlsParams params = small_params();
   params.precision = Precision::kTf32;
   for (const char* device : {"auto", "cpu", "reference"}) {
-    EXPECT_THAT(message_of(ErrorKind::kInvalidArgument,
-                           [&] { (void)open_backend_to_train(device, params); }),
+    EXPECT_THAT(test::error_of(ErrorKind::kInvalidArgument,
+                               [&] { (void)open_backend_to_train(device, params); }),
                 HasSubstr("trains in fp32"));
   }
 }
@@ -254,13 +243,13 @@ TEST(Plugin, AFailingSearchIsALineNotTheEnd) {
 TEST(Devices, OnlyCardsHaveAMemoryOfTheirOwn) {
   const FakePlugin plugin;
   for (const char* device : {"auto", "cpu", "reference"}) {
-    const std::string message = message_of(ErrorKind::kInvalidArgument, [device] {
+    const std::string message = test::error_of(ErrorKind::kInvalidArgument, [device] {
       (void)open_backend(device, {.device_memory = 5000});
     });
     EXPECT_THAT(message, AllOf(HasSubstr("device_memory"), HasSubstr("5000"), HasSubstr(device)));
   }
-  EXPECT_THAT(message_of(ErrorKind::kInvalidArgument,
-                         [] { (void)open_backend("cuda", {.device_memory = -1}); }),
+  EXPECT_THAT(test::error_of(ErrorKind::kInvalidArgument,
+                             [] { (void)open_backend("cuda", {.device_memory = -1}); }),
               HasSubstr("-1"));
 }
 
@@ -277,7 +266,7 @@ TEST(Devices, PlansKeepToTheMemoryThatIsAllowed) {
   const MemoryPlan tight = plan_with(Offset{100} << 20);
   EXPECT_THAT(tight.way, HasSubstr("streamed"));
   EXPECT_LE(tight.total, Offset{100} << 20);
-  EXPECT_THAT(message_of(ErrorKind::kOutOfMemory, [&] { (void)plan_with(10 << 20); }),
+  EXPECT_THAT(test::error_of(ErrorKind::kOutOfMemory, [&] { (void)plan_with(10 << 20); }),
               AllOf(HasSubstr("10.0 MiB"), HasSubstr("fixed side")));
 }
 
@@ -287,10 +276,10 @@ TEST(Devices, TheProcessorPlansToo) {
   const MemoryPlan plan = backend->plan_als({1000, 500, 20000}, params);
   EXPECT_GE(plan.total, 20000 * 8 + 1500 * 64 * 4);
   EXPECT_LE(plan.total, 1 << 20);
-  EXPECT_THAT(message_of(ErrorKind::kOutOfMemory,
-                         [&] {
-                           (void)backend->plan_als({2000000000, 2000000000, 1}, params);
-                         }),
+  EXPECT_THAT(test::error_of(ErrorKind::kOutOfMemory,
+                             [&] {
+                               (void)backend->plan_als({2000000000, 2000000000, 1}, params);
+                             }),
               AllOf(HasSubstr("2000000000 users"), HasSubstr("GiB")));
 }
 
@@ -316,7 +305,7 @@ TEST(Plugin, ItsErrorsAreOurs) {
   const FakePlugin plugin("training");
   const CsrMatrix by_user = test::random_csr(60, 40, 8.0);
   const auto backend = open_backend("cuda");
-  const std::string message = message_of(
+  const std::string message = test::error_of(
       ErrorKind::kNumerical, [&] { (void)train_als(by_user.view(), small_params(), *backend); });
   EXPECT_EQ(message, "a pivot fell over");
 }

@@ -12,8 +12,8 @@
 
 #include "data/read_source.h"
 #include "likewise/csr.h"
-#include "likewise/error.h"
 #include "likewise/read.h"
+#include "tests/errors.h"
 
 namespace likewise::test {
 
@@ -67,19 +67,6 @@ inline void expect_same(const Interactions& a, const Interactions& b) {
     EXPECT_EQ(x->is_integer(), y->is_integer());
     for (Index i = 0; i < x->size(); ++i) ASSERT_EQ(x->name(i), y->name(i));
   }
-}
-
-/// What `work` throws; fails the test if it throws nothing or another kind.
-template <class Work>
-std::string error_of(ErrorKind kind, const Work& work) {
-  try {
-    work();
-  } catch (const Error& error) {
-    EXPECT_EQ(static_cast<int>(error.kind()), static_cast<int>(kind)) << error.what();
-    return error.what();
-  }
-  ADD_FAILURE() << "no error";
-  return {};
 }
 
 inline std::string bad_data(const std::string& text, const ReadOptions& options = {},
