@@ -128,15 +128,19 @@ TEST_P(NeighboursOnDevice, CompareOutsideRows) {
   for (const bool whole : {true, false}) {
     const CsrMatrix known = awkward(90, 60, 9.0, whole, 8);
     const CsrMatrix outside = awkward(8, 60, 12.0, false, 9);
-    std::vector<RowFacts> facts;
-    for (Index r = 0; r < outside.rows; ++r) {
-      facts.push_back(SimilarityProblem::facts_of(outside.view().row_values(r)));
-    }
     for_each_way(GetParam(), 5, [&](NeighbourParams params) {
       params.side = Side::kUsers;
       const Factors baselines = train_baselines(known.view(), params);
       const SimilarityProblem problem(known.view(), params, baselines);
-      const WeightedRows queries{outside.view(), facts};
+      CsrMatrix weighed = outside.clone();
+      std::vector<RowFacts> facts;
+      for (Index r = 0; r < outside.rows; ++r) {
+        const auto values = outside.view().row_values(r);
+        const std::span<float> weights(weighed.values.data() + outside.offsets[r], values.size());
+        problem.weigh(0.25, outside.view().row_columns(r), values, weights);
+        facts.push_back(SimilarityProblem::facts_of(weights));
+      }
+      const WeightedRows queries{weighed.view(), facts};
       std::vector<float> found(8 * 90);
       std::vector<float> expected(8 * 90);
       backend().make_neighbour_search(problem)->similarities(queries, found.data());
