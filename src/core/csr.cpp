@@ -57,17 +57,14 @@ void validate(const CsrView& m, const char* what) {
 }
 
 CsrMatrix transpose(const CsrView& m) {
-  CsrMatrix t{m.cols,
-              m.rows,
-              {},
-              Array<Index>::uninitialized(m.nnz()),
+  const auto row_at = [](Index place) { return place; };
+  const ColumnScatter scatter(m, row_at);
+  CsrMatrix t{m.cols, m.rows, scatter.begins().clone(), Array<Index>::uninitialized(m.nnz()),
               Array<float>::uninitialized(m.nnz())};
-  t.offsets = scatter_by_column(
-      m, [](Index place) { return place; },
-      [&](Offset to, Index row, Offset entry) {
-        t.columns[to] = row;
-        t.values[to] = m.values[entry];
-      });
+  scatter.write_all([&](Offset to, Index row, Offset entry) {
+    t.columns[to] = row;
+    t.values[to] = m.values[entry];
+  });
   return t;
 }
 

@@ -19,10 +19,10 @@
 #include "backends/cpu/jobs.h"
 #include "backends/cpu/kernels/pair_sums.h"
 #include "backends/cpu/neighbour_table.h"
+#include "backends/cpu/ranks_by_column.h"
 #include "backends/cpu/top_list.h"
 #include "backends/neighbour_lists.h"
 #include "core/parallel.h"
-#include "core/scatter_columns.h"
 
 namespace likewise {
 namespace {
@@ -39,6 +39,11 @@ constexpr Offset kDenseNumbers = Offset{1} << 23;
 /// Numbers per row that a pass adds to.
 [[nodiscard]] constexpr int lanes_of(SumsNeeded sums) {
   return sums == SumsNeeded::kProducts ? 1 : sums == SumsNeeded::kSquares ? 4 : 8;
+}
+
+/// Sums are added to by whole groups.
+[[nodiscard]] constexpr Offset padded(Index rows) {
+  return (Offset{rows} + kernels::kGroup - 1) / kernels::kGroup * kernels::kGroup;
 }
 
 template <int kLanes, class Rank, class T>
@@ -93,25 +98,6 @@ template <int kLanes, class T>
   return largest * unit * unit < 0x1p24;
 }
 
-/// A matrix by column; rows are numbered by rank.
-template <class Rank>
-struct RanksByColumn {
-  Array<Offset> offsets;
-  Array<Rank> ranks;
-  Array<float> values;
-
-  RanksByColumn(const CsrView& rows, std::span<const Index> order)
-      : ranks(Array<Rank>::uninitialized(rows.nnz())),
-        values(Array<float>::uninitialized(rows.nnz())) {
-    offsets = scatter_by_column(
-        rows, [&](Index rank) { return order[static_cast<std::size_t>(rank)]; },
-        [&](Offset to, Index rank, Offset entry) {
-          ranks[to] = static_cast<Rank>(rank);
-          values[to] = rows.values[entry];
-        });
-  }
-};
-
 /// Buffers that outlive the tasks using them.
 template <class T>
 class Pool {
@@ -144,7 +130,9 @@ class CpuNeighbourSearch final : public NeighbourSearch {
         rows_(problem.rows()),
         in_float_(exact_in_float(rows_)),
         order_(by_falling_length(rows_.weights)),
-        by_column_(rows_.weights, order_) {}
+        by_column_(rows_.weights, order_,
+                   lanes_of(formula_.sums) == 1 && kernels::masks_pay() ? ColumnHeads::kMasked
+                                                                        : ColumnHeads::kListed) {}
 
   [[nodiscard]] Neighbours find(Index k, const RunControl& control) const override {
     const Index rows = rows_.weights.rows;
@@ -197,17 +185,6 @@ class CpuNeighbourSearch final : public NeighbourSearch {
     }
   }
 
-  [[nodiscard]] kernels::PairPass<Rank> pass_over(const CsrView& queries, Index query,
-                                                  Index limit) const {
-    return {queries.columns + queries.offsets[query],
-            queries.values + queries.offsets[query],
-            queries.row_size(query),
-            by_column_.offsets.data(),
-            by_column_.ranks.data(),
-            by_column_.values.data(),
-            limit};
-  }
-
   [[nodiscard]] const RowFacts& facts_of(Index rank) const {
     return rows_.facts[static_cast<std::size_t>(order_[static_cast<std::size_t>(rank)])];
   }
@@ -239,11 +216,11 @@ class CpuNeighbourSearch final : public NeighbourSearch {
     const Index rows = rows_.weights.rows;
     const Search<T> task{table, k, estimate_factors<T>()};
     if constexpr (std::is_same_v<T, float>) {
-      if (DensePairs::pays(rows_.weights, common_entries(), kLanes)) {
+      if (DensePairs::pays(rows_.weights, by_column_.common_entries(), kLanes)) {
         return search_dense<kLanes>(task, control);
       }
     }
-    Pool<T> sums(Offset{rows} * kLanes);
+    Pool<T> sums(padded(rows) * kLanes);
     // Thresholds rise between waves only: short ones first, when they rise fastest.
     for (Index begin = 0; begin < rows;) {
       const Index end = begin + std::min(rows - begin, std::clamp<Index>(begin / 4, 256, 4096));
@@ -261,16 +238,6 @@ class CpuNeighbourSearch final : public NeighbourSearch {
       begin = end;
       control.report("neighbours", begin, rows, "rows");
     }
-  }
-
-  /// Each common entry of a pair of rows, which the search meets once.
-  [[nodiscard]] double common_entries() const {
-    double pairs = 0.0;
-    for (Index c = 0; c < rows_.weights.cols; ++c) {
-      const auto n = static_cast<double>(by_column_.offsets[c + 1] - by_column_.offsets[c]);
-      pairs += n * (n - 1.0) / 2.0;
-    }
-    return pairs;
   }
 
   /// The sums of a block of rows come from products of dense matrices.
@@ -306,7 +273,7 @@ class CpuNeighbourSearch final : public NeighbourSearch {
   void search_row(const Search<T>& task, Index rank, T* sums, std::vector<Offer>& offers) const {
     const Index row = order_[static_cast<std::size_t>(rank)];
     if (rows_.weights.row_size(row) == 0) return;
-    add_pairs<kLanes>(pass_over(rows_.weights, row, rank), sums);
+    add_pairs<kLanes>(by_column_.pass(rows_.weights, row, rank), sums);
     offer_row<kLanes>(task, rank, sums, offers);
   }
 
@@ -365,10 +332,11 @@ class CpuNeighbourSearch final : public NeighbourSearch {
   template <int kLanes, class T>
   void compare(const WeightedRows& queries, float* out) const {
     const Index rows = rows_.weights.rows;
-    Pool<T> sums(Offset{rows} * kLanes);
+    Pool<T> sums(padded(rows) * kLanes);
     parallel_for(queries.weights.rows, 1, [&](Offset q) {
       Array<T> buffer = sums.take();
-      add_pairs<kLanes>(pass_over(queries.weights, static_cast<Index>(q), rows), buffer.data());
+      add_pairs<kLanes>(by_column_.pass(queries.weights, static_cast<Index>(q), rows),
+                        buffer.data());
       const RowFacts& x = queries.facts[static_cast<std::size_t>(q)];
       float* const to = out + q * rows;
       for (Index y = 0; y < rows; ++y) {

@@ -13,62 +13,138 @@ namespace {
 
 namespace hn = hwy::HWY_NAMESPACE;
 
-/// Columns whose entries are asked for ahead of their turn, and how many of them: the hardware
-/// takes over only where a column is long.
+/// Columns whose entries are asked for ahead of their turn, and how many bytes of them: the
+/// hardware takes over only where a column is long.
 constexpr Offset kAhead = 6;
-constexpr Offset kAheadEntries = 128;
+constexpr std::size_t kAheadValues = 512;
+constexpr std::size_t kAheadRanks = 256;
 constexpr std::size_t kCacheLine = 64;
 
-template <class T>
+template <std::size_t kBytes, class T>
 HWY_INLINE void ask_for(const T* from) {
-  for (std::size_t byte = 0; byte < kAheadEntries * sizeof(T); byte += kCacheLine) {
+  for (std::size_t byte = 0; byte < kBytes; byte += kCacheLine) {
     hwy::Prefetch(reinterpret_cast<const char*>(from) + byte);
   }
 }
 
-/// Calls enter(value) for each column of the row, then visit(position) for the column's entries
-/// below the limit. Ranks rise, so the last of four decides for all of them, and the four are
-/// different rows.
-template <class Rank, class Enter, class VisitFour, class Visit>
-HWY_INLINE void for_pairs(const PairPass<Rank>& pass, const Enter& enter,
-                          const VisitFour& visit_four, const Visit& visit) {
-  const auto limit = static_cast<std::uint32_t>(pass.limit);
-  const auto below = [&](Offset at)
-                         HWY_ATTR { return static_cast<std::uint32_t>(pass.ranks[at]) < limit; };
+/// A column's part of the pass: its masks, and the rest of its ranks with their values.
+template <class Rank>
+struct Column {
+  Offset groups;
+  Offset listed;
+  const std::uint16_t* masks;
+  const Rank* ranks;
+  const float* head_values;
+  const float* values;  ///< of the listed ranks
+
+  HWY_INLINE Column(const PairPass<Rank>& pass, Index number) {
+    const ColumnStart& start = pass.starts[number];
+    const ColumnStart& end = pass.starts[number + 1];
+    groups = end.masks - start.masks;
+    listed = end.ranks - start.ranks;
+    masks = pass.masks + start.masks;
+    ranks = pass.ranks + start.ranks;
+    head_values = pass.rank_values + start.values;
+    values = pass.rank_values + end.values - listed;
+  }
+};
+
+/// Calls visit(value, column) for each entry of the row.
+template <class Rank, class Visit>
+HWY_INLINE void for_columns(const PairPass<Rank>& pass, const Visit& visit) {
   for (Offset e = 0; e < pass.count; ++e) {
-    if (e + kAhead < pass.count) {
-      const Offset ahead = pass.column_offsets[pass.columns[e + kAhead]];
-      ask_for(pass.ranks + ahead);
-      ask_for(pass.rank_values + ahead);
+    if (e + 2 * kAhead < pass.count) {
+      hwy::Prefetch(pass.starts + pass.columns[e + 2 * kAhead]);
     }
-    enter(pass.values[e]);
-    Offset at = pass.column_offsets[pass.columns[e]];
-    const Offset end = pass.column_offsets[pass.columns[e] + 1];
-    for (; at + 4 <= end && below(at + 3); at += 4) visit_four(at);
-    for (; at < end && below(at); ++at) visit(at);
+    if (e + kAhead < pass.count) {
+      const ColumnStart& ahead = pass.starts[pass.columns[e + kAhead]];
+      ask_for<kCacheLine>(pass.masks + ahead.masks);
+      ask_for<kAheadRanks>(pass.ranks + ahead.ranks);
+      ask_for<kAheadValues>(pass.rank_values + ahead.values);
+    }
+    visit(pass.values[e], Column<Rank>(pass, pass.columns[e]));
   }
 }
 
+/// Calls visit(position) for the listed ranks below the limit, four at a time where there are as
+/// many. Ranks rise, so the last of four decides for all of them, and the four are different rows.
+template <class Rank, class VisitFour, class Visit>
+HWY_INLINE void for_listed(const Column<Rank>& column, Index limit, const VisitFour& visit_four,
+                           const Visit& visit) {
+  const auto below = [&](Offset at) HWY_ATTR {
+    return static_cast<std::uint32_t>(column.ranks[at]) < static_cast<std::uint32_t>(limit);
+  };
+  Offset at = 0;
+  for (; at + 4 <= column.listed && below(at + 3); at += 4) visit_four(at);
+  for (; at < column.listed && below(at); ++at) visit(at);
+}
+
+// Without AVX-512 a mask's bits come one by one, which costs more than a list.
+#if HWY_ARCH_X86 && HWY_TARGET <= HWY_AVX3
+constexpr bool kMasks = true;
+
+/// Adds a b to the 16 sums of a group, b being the values of the ranks in the mask. Returns where
+/// the next group's begin. Highway 1.0 has no name for the expanding load.
+template <class T>
+HWY_INLINE const float* add_group(T a, std::uint32_t mask, const float* HWY_RESTRICT b,
+                                  T* HWY_RESTRICT sums) {
+  const __m512 values = _mm512_maskz_expandloadu_ps(static_cast<__mmask16>(mask), b);
+  if constexpr (sizeof(T) == sizeof(float)) {
+    _mm512_store_ps(sums, _mm512_fmadd_ps(_mm512_set1_ps(a), values, _mm512_load_ps(sums)));
+  } else {
+    const __m512d factor = _mm512_set1_pd(a);
+    const __m512d low = _mm512_cvtps_pd(_mm512_castps512_ps256(values));
+    const __m512d high = _mm512_cvtps_pd(_mm512_extractf32x8_ps(values, 1));
+    _mm512_store_pd(sums, _mm512_fmadd_pd(factor, low, _mm512_load_pd(sums)));
+    _mm512_store_pd(sums + 8, _mm512_fmadd_pd(factor, high, _mm512_load_pd(sums + 8)));
+  }
+  return b + hwy::PopCount(mask);
+}
+
+/// The masked ranks of a column below `limit`.
+template <class Rank, class T>
+HWY_INLINE void add_head(T a, const Column<Rank>& column, Index limit, T* HWY_RESTRICT sums) {
+  const Offset below = limit / kGroup;
+  const Offset whole = HWY_MIN(column.groups, below);
+  const float* b = column.head_values;
+  for (Offset g = 0; g < whole; ++g) b = add_group(a, column.masks[g], b, sums + g * kGroup);
+  const std::uint32_t rest = (1U << (limit % kGroup)) - 1;
+  if (below < column.groups && rest != 0) {
+    add_group(a, column.masks[below] & rest, b, sums + below * kGroup);
+  }
+}
+#else
+constexpr bool kMasks = false;
+
+template <class Rank, class T>
+HWY_INLINE void add_head(T, const Column<Rank>&, Index, T*) {}
+#endif
+
+bool masks_pay() { return kMasks; }
+
 template <class Rank, class T>
 HWY_INLINE void products(const PairPass<Rank>& pass, T* HWY_RESTRICT sums) {
-  T a{0};
-  const auto enter = [&](float value) HWY_ATTR { a = static_cast<T>(value); };
-  const auto visit = [&](Offset at) HWY_ATTR {
-    sums[pass.ranks[at]] += a * static_cast<T>(pass.rank_values[at]);
-  };
-  const auto visit_four = [&](Offset at) HWY_ATTR {
-    const Rank* HWY_RESTRICT r = pass.ranks + at;
-    const float* HWY_RESTRICT b = pass.rank_values + at;
-    const T s0 = sums[r[0]] + a * static_cast<T>(b[0]);
-    const T s1 = sums[r[1]] + a * static_cast<T>(b[1]);
-    const T s2 = sums[r[2]] + a * static_cast<T>(b[2]);
-    const T s3 = sums[r[3]] + a * static_cast<T>(b[3]);
-    sums[r[0]] = s0;
-    sums[r[1]] = s1;
-    sums[r[2]] = s2;
-    sums[r[3]] = s3;
-  };
-  for_pairs(pass, enter, visit_four, visit);
+  for_columns(pass, [&](float value, const Column<Rank>& column) HWY_ATTR {
+    const auto a = static_cast<T>(value);
+    add_head(a, column, pass.limit, sums);
+    if (pass.limit <= column.groups * kGroup) return;
+    const auto visit = [&](Offset at) HWY_ATTR {
+      sums[column.ranks[at]] += a * static_cast<T>(column.values[at]);
+    };
+    const auto visit_four = [&](Offset at) HWY_ATTR {
+      const Rank* HWY_RESTRICT r = column.ranks + at;
+      const float* HWY_RESTRICT v = column.values + at;
+      const T s0 = sums[r[0]] + a * static_cast<T>(v[0]);
+      const T s1 = sums[r[1]] + a * static_cast<T>(v[1]);
+      const T s2 = sums[r[2]] + a * static_cast<T>(v[2]);
+      const T s3 = sums[r[3]] + a * static_cast<T>(v[3]);
+      sums[r[0]] = s0;
+      sums[r[1]] = s1;
+      sums[r[2]] = s2;
+      sums[r[3]] = s3;
+    };
+    for_listed(column, pass.limit, visit_four, visit);
+  });
 }
 
 /// What one common entry adds, lane by lane: base + b (linear + b square), where base and linear
@@ -103,7 +179,7 @@ HWY_INLINE void lane_sums(const PairPass<Rank>& pass, const MakeTerms& make_term
   hn::Vec<D> base[kVectors];
   hn::Vec<D> linear[kVectors];
   hn::Vec<D> square[kVectors];
-  const auto enter = [&](float value) HWY_ATTR {
+  for_columns(pass, [&](float value, const Column<Rank>& column) HWY_ATTR {
     const Terms<T, kLanes> terms = make_terms(static_cast<T>(value));
     HWY_UNROLL(8)
     for (int v = 0; v < kVectors; ++v) {
@@ -111,23 +187,23 @@ HWY_INLINE void lane_sums(const PairPass<Rank>& pass, const MakeTerms& make_term
       linear[v] = hn::Load(d, terms.linear + v * kWidth);
       square[v] = hn::Load(d, terms.square + v * kWidth);
     }
-  };
-  const auto visit = [&](Offset at) HWY_ATTR {
-    const auto b = hn::Set(d, static_cast<T>(pass.rank_values[at]));
-    T* HWY_RESTRICT sum = sums + Offset{pass.ranks[at]} * kLanes;
-    HWY_UNROLL(8)
-    for (int v = 0; v < kVectors; ++v) {
-      const auto term = hn::MulAdd(b, hn::MulAdd(b, square[v], linear[v]), base[v]);
-      hn::Store(hn::Add(hn::Load(d, sum + v * kWidth), term), d, sum + v * kWidth);
-    }
-  };
-  const auto visit_four = [&](Offset at) HWY_ATTR {
-    visit(at);
-    visit(at + 1);
-    visit(at + 2);
-    visit(at + 3);
-  };
-  for_pairs(pass, enter, visit_four, visit);
+    const auto visit = [&](Offset at) HWY_ATTR {
+      const auto b = hn::Set(d, static_cast<T>(column.values[at]));
+      T* HWY_RESTRICT sum = sums + Offset{column.ranks[at]} * kLanes;
+      HWY_UNROLL(8)
+      for (int v = 0; v < kVectors; ++v) {
+        const auto term = hn::MulAdd(b, hn::MulAdd(b, square[v], linear[v]), base[v]);
+        hn::Store(hn::Add(hn::Load(d, sum + v * kWidth), term), d, sum + v * kWidth);
+      }
+    };
+    const auto visit_four = [&](Offset at) HWY_ATTR {
+      visit(at);
+      visit(at + 1);
+      visit(at + 2);
+      visit(at + 3);
+    };
+    for_listed(column, pass.limit, visit_four, visit);
+  });
 }
 
 template <class Rank, class T>
@@ -210,6 +286,7 @@ HWY_AFTER_NAMESPACE();
 #if HWY_ONCE
 namespace likewise::kernels {
 
+HWY_EXPORT(masks_pay);
 HWY_EXPORT(products_u16_f32);
 HWY_EXPORT(products_u16_f64);
 HWY_EXPORT(products_i32_f32);
@@ -224,6 +301,8 @@ HWY_EXPORT(all_i32_f32);
 HWY_EXPORT(all_i32_f64);
 HWY_EXPORT(offers_f32);
 HWY_EXPORT(offers_f64);
+
+bool masks_pay() { return HWY_DYNAMIC_DISPATCH(masks_pay)(); }
 
 template <>
 void add_products(const PairPass<std::uint16_t>& pass, float* sums) {

@@ -9,24 +9,42 @@
 
 namespace likewise::kernels {
 
-/// One row against the rows below `limit`, in a matrix sorted by column. Rank is std::uint16_t
-/// where it is enough: most of the time goes into waiting for the columns.
+/// Ranks that share a mask.
+constexpr Index kGroup = 16;
+
+/// Where a column begins among the values, the listed ranks and the masks of all columns.
+struct ColumnStart {
+  Offset values = 0;
+  Offset ranks = 0;
+  Offset masks = 0;
+};
+
+/// One row against the rows below `limit`, in a matrix sorted by column. The first ranks of a
+/// column come as masks, bit r of mask g for rank 16 g + r, the others as a rising list; its values
+/// are in the order of the ranks. Rank is std::uint16_t where it is enough: most of the time goes
+/// into waiting for the columns.
 template <class Rank>
 struct PairPass {
   const Index* columns;  ///< of the row
   const float* values;
   Offset count;
-  const Offset* column_offsets;  ///< of the matrix
-  const Rank* ranks;             ///< rows, rising within a column
+  const ColumnStart* starts;  ///< of the matrix
+  const std::uint16_t* masks;
+  const Rank* ranks;
   const float* rank_values;
   Index limit;
 };
 
-/// Adds to sums[r] the product of the row and row r.
+/// Whether this processor adds up masks faster than lists. Where not, there must be none.
+[[nodiscard]] bool masks_pay();
+
+/// Adds to sums[r] the product of the row and row r. `sums`: 64-byte aligned, a multiple of 16 of
+/// them.
 template <class Rank, class Sum>
 void add_products(const PairPass<Rank>& pass, Sum* sums);
 
-/// Adds n, sum a^2, sum b^2, sum a b to the four numbers from sums[4 r] on.
+/// Adds n, sum a^2, sum b^2, sum a b to the four numbers from sums[4 r] on. No masks here and
+/// below.
 template <class Rank, class Sum>
 void add_squares(const PairPass<Rank>& pass, Sum* sums);
 
