@@ -116,6 +116,7 @@ TEST_P(NeighboursOnDevice, EqualTheReferenceOnAwkwardMatrices) {
 TEST_P(NeighboursOnDevice, EqualTheReferenceOnFullMatrices) {
   check_lists(awkward(270, 18, 17.0, true, 7).view(), 5);
   check_lists(awkward(19, 270, 250.0, true, 8).view(), 12);
+  check_lists(awkward(130, 31, 29.0, false, 9).view(), 7);
 }
 
 TEST_P(NeighboursOnDevice, EqualTheReferenceOnFewRows) {

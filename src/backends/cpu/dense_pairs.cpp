@@ -3,11 +3,14 @@
 
 #include <algorithm>
 
-#include "core/dense_kernels.h"
+#include "backends/cpu/kernels/dense_tile.h"
 #include "core/parallel.h"
 
 namespace likewise {
 namespace {
+
+using kernels::kTileColumns;
+using kernels::kTileRows;
 
 /// What a product writes: left part x right part^T goes to a lane.
 struct Product {
@@ -30,81 +33,123 @@ constexpr Product kEight[] = {{kM, kM, 0}, {kA, kM, 1}, {kM, kA, 2},
 }
 
 /// Measured: seconds of a common entry, one after the other, and of an operation of a product.
-constexpr double kSecondsOfEntry = 0.9e-9;
+constexpr double kSecondsOfEntry = 0.6e-9;
 constexpr double kSecondsOfWideEntry = 1.7e-9;
-constexpr double kSecondsOfOperation = 1e-11;
+template <class T>
+constexpr double kSecondsOfOperation = sizeof(T) == 4 ? 1e-11 : 2e-11;
 
-/// c = a b, for as many columns as c has, in panels of b that stay in the second cache.
-void multiply_panels(const Matrix& a, const Matrix& b, Matrix& c) {
-  constexpr Index kPanel = 256;
-  for (Index j = 0; j < c.cols(); j += kPanel) {
-    for (Index k = 0; k < b.rows(); k += kPanel) {
-      kernels::multiply({.rows = a.rows(),
-                         .n = std::min(kPanel, c.cols() - j),
-                         .k = std::min(kPanel, b.rows() - k),
-                         .a = a.data() + k,
-                         .a_row = a.stride(),
-                         .a_step = 1,
-                         .b = b.row(k) + j,
-                         .b_stride = b.stride(),
-                         .c = c.data() + j,
-                         .c_stride = c.stride(),
-                         .add = k > 0});
-    }
-  }
+/// Rows that share a product; all their columns stay in the second cache.
+constexpr Index kBlockRows = 64;
+/// Sums that a block may make, however many rows there are.
+constexpr Offset kBlockSums = Offset{1} << 23;
+/// Columns that are added up before the next tile: they and the tile stay in the first cache.
+constexpr Index kDepth = 128;
+/// Tiles that share a depth of the block's rows.
+constexpr Index kTilesAtOnce = 4;
+
+[[nodiscard]] constexpr Index up_to_multiple(Index count, Index of) {
+  return (count + of - 1) / of * of;
 }
 
 }  // namespace
 
-bool DensePairs::pays(const CsrView& rows, double pairs, int lanes) {
+template <class T>
+bool DensePairs<T>::pays(const CsrView& rows, double pairs, int lanes) {
   const double cells = static_cast<double>(rows.rows) * rows.rows / 2.0 * rows.cols;
   const double dense = 2.0 * cells * static_cast<double>(products_of(lanes).size());
-  return dense * kSecondsOfOperation < pairs * (lanes == 1 ? kSecondsOfEntry : kSecondsOfWideEntry);
+  return dense * kSecondsOfOperation<T> <
+         pairs * (lanes == 1 ? kSecondsOfEntry : kSecondsOfWideEntry);
 }
 
-DensePairs::DensePairs(const CsrView& rows, std::span<const Index> order, int lanes)
+template <class T>
+DensePairs<T>::DensePairs(const CsrView& rows, std::span<const Index> order, int lanes)
     : rows_(rows), order_(order), lanes_(lanes) {
   for (const Part part : {kWeights, kPattern, kSquares}) {
-    if (!has(part)) continue;
-    by_column_[part] = Matrix(rows.cols, rows.rows);
-    Matrix& m = by_column_[part];
-    // Ranks of a cache line belong to one task.
-    parallel_for((rows.rows + 15) / 16, 4, [&](Offset block) {
-      const auto first = static_cast<Index>(16 * block);
-      for (Index rank = first; rank < std::min(first + 16, rows.rows); ++rank) {
-        fill(part, rank, m.data() + rank, m.stride());
+    if (has(part)) panels_[part] = pack<kTileColumns<T>>(part, 0, rows.rows);
+  }
+}
+
+template <class T>
+template <Index kWidth>
+Array<T> DensePairs<T>::pack(Part part, Index first, Index count) const {
+  const Offset of_tile = Offset{rows_.cols} * kWidth;
+  const Index tiles = up_to_multiple(count, kWidth) / kWidth;
+  Array<T> packed(tiles * of_tile);
+  parallel_for(tiles, 1, [&](Offset tile) {
+    const auto begin = static_cast<Index>(tile) * kWidth;
+    for (Index r = begin; r < std::min(begin + kWidth, count); ++r) {
+      const Index row = order_[static_cast<std::size_t>(first + r)];
+      T* const to = packed.data() + tile * of_tile + r - begin;
+      for (Offset e = rows_.offsets[row]; e < rows_.offsets[row + 1]; ++e) {
+        const T a{rows_.values[e]};
+        to[Offset{rows_.columns[e]} * kWidth] = part == kWeights   ? a
+                                                : part == kPattern ? T{1}
+                                                                   : a * a;
       }
-    });
-  }
+    }
+  });
+  return packed;
 }
 
-void DensePairs::fill(Part part, Index rank, float* row, Offset stride) const {
-  const Index number = order_[static_cast<std::size_t>(rank)];
-  for (Offset e = rows_.offsets[number]; e < rows_.offsets[number + 1]; ++e) {
-    const float a = rows_.values[e];
-    row[stride * rows_.columns[e]] = part == kWeights ? a : part == kPattern ? 1.0F : a * a;
-  }
+template <class T>
+Index DensePairs<T>::block_rows() const {
+  const Offset fit = kBlockSums / std::max<Offset>(1, stride_of(rows_.rows));
+  return static_cast<Index>(std::clamp<Offset>(fit, kTileRows, kBlockRows));
 }
 
-void DensePairs::add(Index first, Index count, Index limit, std::vector<float>& out) const {
-  out.assign(static_cast<std::size_t>(count) * static_cast<std::size_t>(limit) *
-                 static_cast<std::size_t>(lanes_),
-             0.0F);
-  Matrix left[3];
+template <class T>
+Offset DensePairs<T>::block_sums() const {
+  return up_to_multiple(block_rows(), kTileRows) * stride_of(rows_.rows);
+}
+
+template <class T>
+Offset DensePairs<T>::stride_of(Index limit) const {
+  return Offset{up_to_multiple(limit, kTileColumns<T>)} * lanes_;
+}
+
+template <class T>
+void DensePairs<T>::add(Index first, Index count, Index limit, T* out) const {
+  constexpr Index kColumns = kTileColumns<T>;
+  const Index cols = rows_.cols;
+  Array<T> left[3];
   for (const Part part : {kWeights, kPattern, kSquares}) {
-    if (!has(part)) continue;
-    left[part] = Matrix(count, rows_.cols);
-    for (Index r = 0; r < count; ++r) fill(part, first + r, left[part].row(r), 1);
+    if (has(part)) left[part] = pack<kTileRows>(part, first, count);
   }
-  Matrix product(count, limit);
-  for (const Product& p : products_of(lanes_)) {
-    multiply_panels(left[p.left], by_column_[p.right], product);
-    for (Index r = 0; r < count; ++r) {
-      const float* const from = product.row(r);
-      float* const to = out.data() + (Offset{r} * limit) * lanes_ + p.lane;
-      for (Index y = 0; y < limit; ++y) to[Offset{y} * lanes_] = from[y];
+  const Index row_tiles = up_to_multiple(count, kTileRows) / kTileRows;
+  const Index tiles = up_to_multiple(limit, kColumns) / kColumns;
+  const Offset stride = stride_of(limit);
+  // With one lane a product is what is asked for.
+  constexpr Offset kPart = Offset{kTilesAtOnce} * kColumns;
+  Array<T> part_of_product(lanes_ == 1 ? 0 : row_tiles * kTileRows * kPart);
+  for (Index tile = 0; tile < tiles; tile += kTilesAtOnce) {
+    const Index end = std::min(tile + kTilesAtOnce, tiles);
+    T* const product = lanes_ == 1 ? out + Offset{tile} * kColumns : part_of_product.data();
+    const Offset product_stride = lanes_ == 1 ? stride : kPart;
+    for (const Product& p : products_of(lanes_)) {
+      for (Index k = 0; k < cols; k += kDepth) {
+        for (Index t = tile; t < end; ++t) {
+          const T* const b = panels_[p.right].data() + (Offset{t} * cols + k) * kColumns;
+          for (Index i = 0; i < row_tiles; ++i) {
+            kernels::multiply_tile(
+                left[p.left].data() + (Offset{i} * cols + k) * kTileRows, b,
+                std::min(kDepth, cols - k),
+                product + i * kTileRows * product_stride + Offset{t - tile} * kColumns,
+                product_stride, k > 0);
+          }
+        }
+      }
+      if (lanes_ == 1) continue;
+      const Index width = (end - tile) * kColumns;
+      for (Index r = 0; r < count; ++r) {
+        const T* const from = product + r * kPart;
+        T* const to = out + r * stride + Offset{tile} * kColumns * lanes_ + p.lane;
+        for (Index y = 0; y < width; ++y) to[Offset{y} * lanes_] = from[y];
+      }
     }
   }
 }
+
+template class DensePairs<float>;
+template class DensePairs<double>;
 
 }  // namespace likewise

@@ -4,17 +4,19 @@
 ///
 ///     n = M M^T   x = A M^T   y = M A^T   xx = S M^T   yy = M S^T   xy = A A^T
 ///
-/// Exact, and so the same as one entry after the other, where sums in float32 are.
+/// One addition follows the other in the order of the columns, as where common entries are met one
+/// by one: the sums are the same to the bit.
 #pragma once
 
 #include <span>
-#include <vector>
 
+#include "likewise/array.h"
 #include "likewise/csr.h"
-#include "likewise/matrix.h"
 
 namespace likewise {
 
+/// T: of the sums, float or double.
+template <class T>
 class DensePairs {
  public:
   /// `lanes`: 1 for xy; 4 for n, xx, yy, xy; 8 for n, x, y, xx, yy, xy and two zeros.
@@ -23,19 +25,27 @@ class DensePairs {
   /// Whether it takes less time than `pairs` common entries one by one.
   [[nodiscard]] static bool pays(const CsrView& rows, double pairs, int lanes);
 
+  /// Rows that are to share a call of add(), and numbers that it then writes at most.
+  [[nodiscard]] Index block_rows() const;
+  [[nodiscard]] Offset block_sums() const;
+
   /// Sums of the rows of ranks [first, first + count) with those of ranks [0, limit):
-  /// out[(r limit + y) lanes + l].
-  void add(Index first, Index count, Index limit, std::vector<float>& out) const;
+  /// out[r stride_of(limit) + y lanes + l].
+  void add(Index first, Index count, Index limit, T* out) const;
+  [[nodiscard]] Offset stride_of(Index limit) const;
 
  private:
   enum Part { kWeights, kPattern, kSquares };
   [[nodiscard]] bool has(Part part) const { return part == kWeights || lanes_ > 1; }
-  void fill(Part part, Index rank, float* row, Offset stride) const;
+
+  /// Ranks [first, first + count) as tiles of kWidth ranks, column by column; zeros in the gaps.
+  template <Index kWidth>
+  [[nodiscard]] Array<T> pack(Part part, Index first, Index count) const;
 
   CsrView rows_;
   std::span<const Index> order_;
   int lanes_;
-  Matrix by_column_[3];  ///< columns x ranks
+  Array<T> panels_[3];
 };
 
 }  // namespace likewise

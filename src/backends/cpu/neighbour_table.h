@@ -6,6 +6,7 @@
 #include <limits>
 #include <mutex>
 #include <span>
+#include <tuple>
 #include <vector>
 
 #include "backends/top_k.h"
@@ -13,18 +14,25 @@
 
 namespace likewise {
 
-/// An offer for the list of `row`.
-struct Offer {
-  Index row;
-  Candidate candidate;
-};
-
 /// The k best of every row while the search goes on. Offers may come from any thread, in any
 /// order: the order of candidates is total, so the lists are the same.
 class NeighbourTable {
  public:
+  /// What a thread has to offer, gathered so that a lock and the lists behind it serve many at
+  /// once.
+  class Offers {
+   private:
+    friend NeighbourTable;
+    struct Offer {
+      Index row;
+      Candidate candidate;
+    };
+    std::array<std::vector<Offer>, 64> stripes_;
+  };
+
   NeighbourTable(Index rows, Index k)
       : k_(k),
+        rows_of_stripe_(rows / static_cast<Index>(kStripes) + 1),
         kept_(Array<Candidate>::uninitialized(Offset{rows} * k)),
         counts_(rows),
         thresholds_(static_cast<std::size_t>(rows), std::numeric_limits<float>::lowest()) {}
@@ -40,15 +48,21 @@ class NeighbourTable {
     }
   }
 
-  void offer(std::span<const Offer> offers) {
-    for (const Offer& one : offers) {
-      const std::lock_guard lock(lock_of(one.row));
-      insert(one.row, one.candidate);
-    }
+  void offer(Offers& offers, Index row, const Candidate& candidate) {
+    const std::size_t stripe = stripe_of(row);
+    auto& waiting = offers.stripes_[stripe];
+    waiting.push_back({row, candidate});
+    if (waiting.size() == kOffersKept) insert_all(waiting, stripe);
   }
   void offer(Index row, std::span<const Candidate> candidates) {
-    const std::lock_guard lock(lock_of(row));
+    const std::lock_guard lock(locks_[stripe_of(row)]);
     for (const Candidate& one : candidates) insert(row, one);
+  }
+  /// What is still waiting.
+  void finish(Offers& offers) {
+    for (std::size_t stripe = 0; stripe < kStripes; ++stripe) {
+      insert_all(offers.stripes_[stripe], stripe);
+    }
   }
 
   /// Best first. The last call for a row.
@@ -58,12 +72,19 @@ class NeighbourTable {
   }
 
  private:
-  static constexpr std::size_t kLocks = 1024;
+  static constexpr std::size_t kStripes = std::tuple_size_v<decltype(Offers::stripes_)>;
+  static constexpr std::size_t kOffersKept = 128;
 
-  [[nodiscard]] std::mutex& lock_of(Index row) {
-    return locks_[static_cast<std::size_t>(row) % kLocks];
+  [[nodiscard]] std::size_t stripe_of(Index row) const {
+    return static_cast<std::size_t>(row / rows_of_stripe_);
   }
   [[nodiscard]] Candidate* list(Index row) { return kept_.data() + Offset{row} * k_; }
+
+  void insert_all(std::vector<Offers::Offer>& waiting, std::size_t stripe) {
+    const std::lock_guard lock(locks_[stripe]);
+    for (const auto& one : waiting) insert(one.row, one.candidate);
+    waiting.clear();
+  }
 
   /// A heap with the worst in front.
   void insert(Index row, const Candidate& candidate) {
@@ -80,10 +101,11 @@ class NeighbourTable {
   }
 
   Index k_;
+  Index rows_of_stripe_;
   Array<Candidate> kept_;
   Array<Index> counts_;
   std::vector<float> thresholds_;
-  std::array<std::mutex, kLocks> locks_;
+  std::array<std::mutex, kStripes> locks_;
 };
 
 }  // namespace likewise

@@ -27,14 +27,9 @@
 namespace likewise {
 namespace {
 
-constexpr std::size_t kOffersKept = 4096;
 /// Rows looked through at once: their sums stay in the first cache.
 constexpr Index kRowBlock = 2048;
 constexpr Index kFirstRowBlock = 64;
-
-/// Rows that share a product, and the sums that it may make at once.
-constexpr Offset kDenseRows = 128;
-constexpr Offset kDenseNumbers = Offset{1} << 23;
 
 /// Numbers per row that a pass adds to.
 [[nodiscard]] constexpr int lanes_of(SumsNeeded sums) {
@@ -98,28 +93,27 @@ template <int kLanes, class T>
   return largest * unit * unit < 0x1p24;
 }
 
-/// Buffers that outlive the tasks using them.
+/// What tasks work with and leave to the next.
 template <class T>
 class Pool {
  public:
-  explicit Pool(Offset size) : size_(size) {}
-  [[nodiscard]] Array<T> take() {
+  template <class Make>
+  [[nodiscard]] std::unique_ptr<T> take(const Make& make) {
     const std::lock_guard lock(mutex_);
-    if (free_.empty()) return Array<T>(size_);
-    Array<T> buffer = std::move(free_.back());
+    if (free_.empty()) return std::make_unique<T>(make());
+    std::unique_ptr<T> one = std::move(free_.back());
     free_.pop_back();
-    return buffer;
+    return one;
   }
-  /// All zeros again.
-  void give_back(Array<T> buffer) {
+  void give_back(std::unique_ptr<T> one) {
     const std::lock_guard lock(mutex_);
-    free_.push_back(std::move(buffer));
+    free_.push_back(std::move(one));
   }
+  [[nodiscard]] std::span<const std::unique_ptr<T>> all() const { return free_; }
 
  private:
-  Offset size_;
   std::mutex mutex_;
-  std::vector<Array<T>> free_;
+  std::vector<std::unique_ptr<T>> free_;
 };
 
 template <class Rank>
@@ -209,77 +203,80 @@ class CpuNeighbourSearch final : public NeighbourSearch {
     NeighbourTable& table;
     Index k;
     std::vector<T> factors;
+    const RunControl& control;
+  };
+
+  /// What a task works with.
+  template <class T>
+  struct Worker {
+    Array<T> sums;
+    NeighbourTable::Offers offers;
   };
 
   template <int kLanes, class T>
   void search(NeighbourTable& table, Index k, const RunControl& control) const {
-    const Index rows = rows_.weights.rows;
-    const Search<T> task{table, k, estimate_factors<T>()};
-    if constexpr (std::is_same_v<T, float>) {
-      if (DensePairs::pays(rows_.weights, by_column_.common_entries(), kLanes)) {
-        return search_dense<kLanes>(task, control);
-      }
-    }
-    Pool<T> sums(padded(rows) * kLanes);
-    // Thresholds rise between waves only: short ones first, when they rise fastest.
-    for (Index begin = 0; begin < rows;) {
-      const Index end = begin + std::min(rows - begin, std::clamp<Index>(begin / 4, 256, 4096));
-      parallel_blocks(end - begin, 4, [&](Offset first, Offset last, Offset) {
-        control.check();
-        Array<T> buffer = sums.take();
-        std::vector<Offer> offers;
-        for (Offset r = first; r < last; ++r) {
-          search_row<kLanes>(task, begin + static_cast<Index>(r), buffer.data(), offers);
-        }
-        table.offer(offers);
-        sums.give_back(std::move(buffer));
-      });
-      table.raise_thresholds();
-      begin = end;
-      control.report("neighbours", begin, rows, "rows");
+    const Search<T> task{table, k, estimate_factors<T>(), control};
+    if (DensePairs<T>::pays(rows_.weights, by_column_.common_entries(), kLanes)) {
+      const DensePairs<T> pairs(rows_.weights, order_, kLanes);
+      search_ranks(task, pairs.block_rows(), pairs.block_sums(),
+                   [&](Worker<T>& worker, Index rank, Index count) {
+                     search_block<kLanes>(task, pairs, rank, count, worker);
+                   });
+    } else {
+      search_ranks(task, 4, padded(rows_.weights.rows) * kLanes,
+                   [&](Worker<T>& worker, Index rank, Index count) {
+                     for (Index r = rank; r < rank + count; ++r)
+                       search_row<kLanes>(task, r, worker);
+                   });
     }
   }
 
-  /// The sums of a block of rows come from products of dense matrices.
-  template <int kLanes>
-  void search_dense(const Search<float>& task, const RunControl& control) const {
+  /// search(worker, rank, count) for blocks of ranks. Thresholds rise between waves only: short
+  /// ones first, when they rise fastest.
+  template <class T, class SearchBlock>
+  void search_ranks(const Search<T>& task, Index block, Offset sums,
+                    const SearchBlock& search) const {
     const Index rows = rows_.weights.rows;
-    const DensePairs pairs(rows_.weights, order_, kLanes);
-    const auto block = static_cast<Index>(
-        std::clamp<Offset>(kDenseNumbers / (Offset{rows} * kLanes), 16, kDenseRows));
+    Pool<Worker<T>> workers;
     for (Index begin = 0; begin < rows;) {
       const Index end = begin + std::min(rows - begin, std::clamp<Index>(begin / 4, 256, 4096));
       parallel_blocks(end - begin, block, [&](Offset first, Offset last, Offset) {
-        control.check();
-        std::vector<float> sums;
-        std::vector<Offer> offers;
-        const Index rank = begin + static_cast<Index>(first);
-        const auto count = static_cast<Index>(last - first);
-        pairs.add(rank, count, rank + count, sums);
-        for (Index r = 0; r < count; ++r) {
-          float* const of_row = sums.data() + Offset{r} * (rank + count) * kLanes;
-          offer_row<kLanes>(task, rank + r, of_row, offers);
-        }
-        task.table.offer(offers);
+        task.control.check();
+        auto worker = workers.take([&] { return Worker<T>{Array<T>(sums), {}}; });
+        search(*worker, begin + static_cast<Index>(first), static_cast<Index>(last - first));
+        workers.give_back(std::move(worker));
       });
+      for (const auto& worker : workers.all()) task.table.finish(worker->offers);
       task.table.raise_thresholds();
       begin = end;
-      control.report("neighbours", begin, rows, "rows");
+      task.control.report("neighbours", begin, rows, "rows");
     }
   }
 
-  /// Compares the row of this rank with all before it. `sums` are 0 before and after.
+  /// Compares a block of rows with all before it and with one another.
   template <int kLanes, class T>
-  void search_row(const Search<T>& task, Index rank, T* sums, std::vector<Offer>& offers) const {
+  void search_block(const Search<T>& task, const DensePairs<T>& pairs, Index rank, Index count,
+                    Worker<T>& worker) const {
+    const Index limit = rank + count;
+    pairs.add(rank, count, limit, worker.sums.data());
+    for (Index r = 0; r < count; ++r) {
+      T* const sums = worker.sums.data() + r * pairs.stride_of(limit);
+      offer_row<kLanes>(task, rank + r, sums, worker.offers);
+    }
+  }
+
+  /// Compares the row of this rank with all before it. The sums are 0 before and after.
+  template <int kLanes, class T>
+  void search_row(const Search<T>& task, Index rank, Worker<T>& worker) const {
     const Index row = order_[static_cast<std::size_t>(rank)];
     if (rows_.weights.row_size(row) == 0) return;
-    add_pairs<kLanes>(by_column_.pass(rows_.weights, row, rank), sums);
-    offer_row<kLanes>(task, rank, sums, offers);
+    add_pairs<kLanes>(by_column_.pass(rows_.weights, row, rank), worker.sums.data());
+    offer_row<kLanes>(task, rank, worker.sums.data(), worker.offers);
   }
 
   /// Offers what the sums of a row say, and clears them.
   template <int kLanes, class T>
-  void offer_row(const Search<T>& task, Index rank, T* sums, std::vector<Offer>& offers) const {
+  void offer_row(const Search<T>& task, Index rank, T* sums, NeighbourTable::Offers& offers) const {
     TopList own;
     own.reset(static_cast<std::size_t>(task.k));
     std::vector<Index> hits(kRowBlock);
@@ -317,35 +314,32 @@ class CpuNeighbourSearch final : public NeighbourSearch {
   }
 
   void offer_pair(NeighbourTable& table, Index x, Index y, const PairSums& s, TopList& own,
-                  std::vector<Offer>& offers) const {
+                  NeighbourTable::Offers& offers) const {
     const float to_y = formula_.similarity(facts_of(x), facts_of(y), s);
     const float to_x =
         formula_.symmetric() ? to_y : formula_.similarity(facts_of(y), facts_of(x), swapped(s));
     if (to_y != 0.0F) own.offer({to_y, order_[static_cast<std::size_t>(y)]});
     if (to_x == 0.0F || to_x < table.thresholds()[static_cast<std::size_t>(y)]) return;
-    offers.push_back({y, {to_x, order_[static_cast<std::size_t>(x)]}});
-    if (offers.size() < kOffersKept) return;
-    table.offer(offers);
-    offers.clear();
+    table.offer(offers, y, {to_x, order_[static_cast<std::size_t>(x)]});
   }
 
   template <int kLanes, class T>
   void compare(const WeightedRows& queries, float* out) const {
     const Index rows = rows_.weights.rows;
-    Pool<T> sums(padded(rows) * kLanes);
+    Pool<Array<T>> pool;
     parallel_for(queries.weights.rows, 1, [&](Offset q) {
-      Array<T> buffer = sums.take();
+      auto buffer = pool.take([&] { return Array<T>(padded(rows) * kLanes); });
       add_pairs<kLanes>(by_column_.pass(queries.weights, static_cast<Index>(q), rows),
-                        buffer.data());
+                        buffer->data());
       const RowFacts& x = queries.facts[static_cast<std::size_t>(q)];
       float* const to = out + q * rows;
       for (Index y = 0; y < rows; ++y) {
-        T* const at = buffer.data() + Offset{y} * kLanes;
+        T* const at = buffer->data() + Offset{y} * kLanes;
         to[order_[static_cast<std::size_t>(y)]] =
             at[0] == T{0} ? 0.0F : formula_.similarity(x, facts_of(y), unpack<kLanes>(at));
         std::fill_n(at, kLanes, T{0});
       }
-      sums.give_back(std::move(buffer));
+      pool.give_back(std::move(buffer));
     });
   }
 

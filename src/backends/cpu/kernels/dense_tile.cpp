@@ -1,0 +1,98 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "backends/cpu/kernels/dense_tile.h"
+
+#undef HWY_TARGET_INCLUDE
+#define HWY_TARGET_INCLUDE "backends/cpu/kernels/dense_tile.cpp"
+#include <hwy/foreach_target.h>
+#include <hwy/highway.h>
+
+HWY_BEFORE_NAMESPACE();
+namespace likewise::kernels::HWY_NAMESPACE {
+namespace {
+
+namespace hn = hwy::HWY_NAMESPACE;
+
+constexpr Index kVectors = 3;
+/// Sums that are kept in registers, of 32 or of 16.
+#if HWY_ARCH_X86 && HWY_TARGET > HWY_AVX3
+constexpr Index kRows = 4;
+#else
+constexpr Index kRows = 8;
+#endif
+
+template <class T>
+HWY_INLINE void part_of_tile(const T* HWY_RESTRICT a, const T* HWY_RESTRICT b, Index k,
+                             T* HWY_RESTRICT c, Offset c_stride, bool add) {
+  const HWY_CAPPED(T, 64 / sizeof(T)) d;
+  const auto lanes = static_cast<Index>(hn::Lanes(d));
+  hn::Vec<decltype(d)> sum[kRows][kVectors];
+  HWY_UNROLL(8)
+  for (Index i = 0; i < kRows; ++i) {
+    HWY_UNROLL(3)
+    for (Index v = 0; v < kVectors; ++v) {
+      sum[i][v] = add ? hn::Load(d, c + i * c_stride + v * lanes) : hn::Zero(d);
+    }
+  }
+  for (Index step = 0; step < k; ++step) {
+    const auto b0 = hn::Load(d, b);
+    const auto b1 = hn::Load(d, b + lanes);
+    const auto b2 = hn::Load(d, b + 2 * lanes);
+    HWY_UNROLL(8)
+    for (Index i = 0; i < kRows; ++i) {
+      const auto factor = hn::Set(d, a[i]);
+      sum[i][0] = hn::MulAdd(factor, b0, sum[i][0]);
+      sum[i][1] = hn::MulAdd(factor, b1, sum[i][1]);
+      sum[i][2] = hn::MulAdd(factor, b2, sum[i][2]);
+    }
+    a += kTileRows;
+    b += kTileColumns<T>;
+  }
+  HWY_UNROLL(8)
+  for (Index i = 0; i < kRows; ++i) {
+    HWY_UNROLL(3)
+    for (Index v = 0; v < kVectors; ++v) {
+      hn::Store(sum[i][v], d, c + i * c_stride + v * lanes);
+    }
+  }
+}
+
+template <class T>
+HWY_INLINE void tile(const T* a, const T* b, Index k, T* c, Offset c_stride, bool add) {
+  const HWY_CAPPED(T, 64 / sizeof(T)) d;
+  const auto width = kVectors * static_cast<Index>(hn::Lanes(d));
+  for (Index j = 0; j < kTileColumns<T>; j += width) {
+    for (Index i = 0; i < kTileRows; i += kRows) {
+      part_of_tile(a + i, b + j, k, c + i * c_stride + j, c_stride, add);
+    }
+  }
+}
+
+void tile_f32(const float* a, const float* b, Index k, float* c, Offset c_stride, bool add) {
+  tile(a, b, k, c, c_stride, add);
+}
+void tile_f64(const double* a, const double* b, Index k, double* c, Offset c_stride, bool add) {
+  tile(a, b, k, c, c_stride, add);
+}
+
+}  // namespace
+}  // namespace likewise::kernels::HWY_NAMESPACE
+HWY_AFTER_NAMESPACE();
+
+#if HWY_ONCE
+namespace likewise::kernels {
+
+HWY_EXPORT(tile_f32);
+HWY_EXPORT(tile_f64);
+
+template <>
+void multiply_tile(const float* a, const float* b, Index k, float* c, Offset c_stride, bool add) {
+  HWY_DYNAMIC_DISPATCH(tile_f32)(a, b, k, c, c_stride, add);
+}
+template <>
+void multiply_tile(const double* a, const double* b, Index k, double* c, Offset c_stride,
+                   bool add) {
+  HWY_DYNAMIC_DISPATCH(tile_f64)(a, b, k, c, c_stride, add);
+}
+
+}  // namespace likewise::kernels
+#endif

@@ -1,0 +1,19 @@
+// SPDX-License-Identifier: Apache-2.0
+/// A tile of a dense product from packed operands, in SIMD (Highway).
+#pragma once
+
+#include "likewise/types.h"
+
+namespace likewise::kernels {
+
+/// Rows of a tile, and its columns: 24 vectors of sums where a vector has 64 bytes.
+constexpr Index kTileRows = 8;
+template <class T>
+constexpr Index kTileColumns = 192 / static_cast<Index>(sizeof(T));
+
+/// c = or += sum_k a(k, i) b(k, j): `a` is k x kTileRows, `b` k x kTileColumns, 64-byte aligned.
+/// One addition follows the other in the order of k, whatever the processor. T: float or double.
+template <class T>
+void multiply_tile(const T* a, const T* b, Index k, T* c, Offset c_stride, bool add);
+
+}  // namespace likewise::kernels
