@@ -50,11 +50,12 @@ void check_sums(bool whole) {
   std::swap(order[2], order[80]);
   for (const int lanes : {1, 4, 8}) {
     const DensePairs<T> pairs(matrix.view(), order, lanes);
-    std::vector<T> out(static_cast<std::size_t>(pairs.block_sums()));
+    typename DensePairs<T>::Scratch scratch;
+    Array<T> out(pairs.block_sums());
     for (const Index first : {0, 13, 77}) {
       const Index count = std::min<Index>(first == 0 ? 1 : 13, pairs.block_rows());
       const Index limit = first + count;
-      pairs.add(first, count, limit, out.data());
+      pairs.add(first, count, limit, scratch, out.data());
       for (Index r = 0; r < count; ++r) {
         for (Index y = 0; y < limit; ++y) {
           const auto expected =
@@ -73,8 +74,12 @@ TEST(DensePairs, AddUpAnyValuesInTheirOrder) { check_sums<double>(false); }
 
 TEST(DensePairs, PayForNearlyFullMatricesOnly) {
   const CsrMatrix full = nearly_full(60, 50, true);
-  EXPECT_TRUE(DensePairs<float>::pays(full.view(), 50 * 60 * 59 / 2.0, 1));
-  EXPECT_FALSE(DensePairs<float>::pays(full.view(), 50 * 60 * 59 / 2.0 * 1e-3, 1));
+  EXPECT_TRUE(DensePairs<float>::pays(full.view(), 1));
+  EXPECT_TRUE(DensePairs<double>::pays(full.view(), 8));
+  std::vector<Entry> diagonal;
+  for (Index r = 0; r < 60; ++r) diagonal.push_back({r, r % 50, 1.0F});
+  const CsrMatrix sparse = make_csr(60, 50, diagonal);
+  EXPECT_FALSE(DensePairs<float>::pays(sparse.view(), 1));
 }
 
 }  // namespace

@@ -72,14 +72,5 @@ TEST(RanksByColumn, AddUpMasks) {
   check_heads<Index>(ColumnHeads::kMasked);
 }
 
-TEST(RanksByColumn, CountsCommonEntries) {
-  const std::vector<Entry> entries = {{0, 0, 1.0F}, {1, 0, 2.0F}, {2, 0, 1.0F}, {2, 1, 5.0F}};
-  const CsrMatrix matrix = make_csr(3, 2, entries);
-  const std::vector<Index> order = {2, 0, 1};
-  for (const ColumnHeads heads : {ColumnHeads::kListed, ColumnHeads::kMasked}) {
-    EXPECT_EQ(RanksByColumn<std::uint16_t>(matrix.view(), order, heads).common_entries(), 3.0);
-  }
-}
-
 }  // namespace
 }  // namespace likewise

@@ -12,15 +12,14 @@ namespace {
 using kernels::kTileColumns;
 using kernels::kTileRows;
 
+enum Part { kA, kM, kS };
+
 /// What a product writes: left part x right part^T goes to a lane.
 struct Product {
-  int left;
-  int right;
+  Part left;
+  Part right;
   int lane;
 };
-constexpr int kA = 0;
-constexpr int kM = 1;
-constexpr int kS = 2;
 constexpr Product kOne[] = {{kA, kA, 0}};
 constexpr Product kFour[] = {{kM, kM, 0}, {kS, kM, 1}, {kM, kS, 2}, {kA, kA, 3}};
 constexpr Product kEight[] = {{kM, kM, 0}, {kA, kM, 1}, {kM, kA, 2},
@@ -47,48 +46,69 @@ constexpr Index kDepth = 128;
 /// Tiles that share a depth of the block's rows.
 constexpr Index kTilesAtOnce = 4;
 
-[[nodiscard]] constexpr Index up_to_multiple(Index count, Index of) {
-  return (count + of - 1) / of * of;
+[[nodiscard]] constexpr Index tiles_of(Index count, Index width) {
+  return (count + width - 1) / width;
+}
+
+/// Pairs of entries that share a column, each once.
+[[nodiscard]] double common_entries(const CsrView& rows) {
+  Array<Offset> counts(rows.cols);
+  for (Offset e = 0; e < rows.nnz(); ++e) ++counts[rows.columns[e]];
+  double pairs = 0.0;
+  for (const Offset n : counts) {
+    pairs += static_cast<double>(n) * (static_cast<double>(n) - 1.0) / 2.0;
+  }
+  return pairs;
+}
+
+/// Ranks [first, first + count) in tiles of kWidth, a tile column by column. Gaps stay as they are.
+template <Index kWidth, class Number>
+void pack(const CsrView& rows, std::span<const Index> order, Part part, Index first, Index count,
+          Number* packed) {
+  const Offset of_tile = Offset{rows.cols} * kWidth;
+  parallel_for(tiles_of(count, kWidth), 1, [&](Offset tile) {
+    const auto begin = static_cast<Index>(tile) * kWidth;
+    for (Index r = begin; r < std::min(begin + kWidth, count); ++r) {
+      const Index row = order[static_cast<std::size_t>(first + r)];
+      Number* const to = packed + tile * of_tile + r - begin;
+      for (Offset e = rows.offsets[row]; e < rows.offsets[row + 1]; ++e) {
+        const Number a{rows.values[e]};
+        to[Offset{rows.columns[e]} * kWidth] = part == kA ? a : part == kM ? Number{1} : a * a;
+      }
+    }
+  });
+}
+
+/// The array, set to zeros; longer if need be.
+template <class T>
+T* zeros(Array<T>& array, Offset count) {
+  if (array.size() < count) array = Array<T>::uninitialized(count);
+  std::fill_n(array.data(), count, T{0});
+  return array.data();
 }
 
 }  // namespace
 
 template <class T>
-bool DensePairs<T>::pays(const CsrView& rows, double pairs, int lanes) {
-  const double cells = static_cast<double>(rows.rows) * rows.rows / 2.0 * rows.cols;
-  const double dense = 2.0 * cells * static_cast<double>(products_of(lanes).size());
-  return dense * kSecondsOfOperation<T> <
-         pairs * (lanes == 1 ? kSecondsOfEntry : kSecondsOfWideEntry);
+bool DensePairs<T>::pays(const CsrView& rows, int lanes) {
+  const double pairs = static_cast<double>(rows.rows) * rows.rows / 2.0;
+  const double dense = 2.0 * pairs * rows.cols * static_cast<double>(products_of(lanes).size()) *
+                       kSecondsOfOperation<T>;
+  const double entry = lanes == 1 ? kSecondsOfEntry : kSecondsOfWideEntry;
+  // Every entry meets all other rows at most: most matrices need not be looked at.
+  const double most = static_cast<double>(rows.nnz()) * rows.rows / 2.0;
+  return dense < most * entry && dense < common_entries(rows) * entry;
 }
 
 template <class T>
 DensePairs<T>::DensePairs(const CsrView& rows, std::span<const Index> order, int lanes)
     : rows_(rows), order_(order), lanes_(lanes) {
-  for (const Part part : {kWeights, kPattern, kSquares}) {
-    if (has(part)) panels_[part] = pack<kTileColumns<T>>(part, 0, rows.rows);
+  for (const Part part : {kA, kM}) {
+    if (part == kM && lanes == 1) continue;
+    constexpr Index kColumns = kTileColumns<T>;
+    panels_[part] = Array<float>(tiles_of(rows.rows, kColumns) * Offset{rows.cols} * kColumns);
+    pack<kColumns>(rows_, order_, part, 0, rows.rows, panels_[part].data());
   }
-}
-
-template <class T>
-template <Index kWidth>
-Array<T> DensePairs<T>::pack(Part part, Index first, Index count) const {
-  const Offset of_tile = Offset{rows_.cols} * kWidth;
-  const Index tiles = up_to_multiple(count, kWidth) / kWidth;
-  Array<T> packed(tiles * of_tile);
-  parallel_for(tiles, 1, [&](Offset tile) {
-    const auto begin = static_cast<Index>(tile) * kWidth;
-    for (Index r = begin; r < std::min(begin + kWidth, count); ++r) {
-      const Index row = order_[static_cast<std::size_t>(first + r)];
-      T* const to = packed.data() + tile * of_tile + r - begin;
-      for (Offset e = rows_.offsets[row]; e < rows_.offsets[row + 1]; ++e) {
-        const T a{rows_.values[e]};
-        to[Offset{rows_.columns[e]} * kWidth] = part == kWeights   ? a
-                                                : part == kPattern ? T{1}
-                                                                   : a * a;
-      }
-    }
-  });
-  return packed;
 }
 
 template <class T>
@@ -99,42 +119,47 @@ Index DensePairs<T>::block_rows() const {
 
 template <class T>
 Offset DensePairs<T>::block_sums() const {
-  return up_to_multiple(block_rows(), kTileRows) * stride_of(rows_.rows);
+  return tiles_of(block_rows(), kTileRows) * kTileRows * stride_of(rows_.rows);
 }
 
 template <class T>
 Offset DensePairs<T>::stride_of(Index limit) const {
-  return Offset{up_to_multiple(limit, kTileColumns<T>)} * lanes_;
+  return Offset{tiles_of(limit, kTileColumns<T>)} * kTileColumns<T> * lanes_;
 }
 
 template <class T>
-void DensePairs<T>::add(Index first, Index count, Index limit, T* out) const {
+void DensePairs<T>::add(Index first, Index count, Index limit, Scratch& scratch, T* out) const {
   constexpr Index kColumns = kTileColumns<T>;
   const Index cols = rows_.cols;
-  Array<T> left[3];
-  for (const Part part : {kWeights, kPattern, kSquares}) {
-    if (has(part)) left[part] = pack<kTileRows>(part, first, count);
+  const Index row_tiles = tiles_of(count, kTileRows);
+  for (const Part part : {kA, kM, kS}) {
+    if (part != kA && lanes_ == 1) continue;
+    T* const left = zeros(scratch.left[part], Offset{row_tiles} * kTileRows * cols);
+    pack<kTileRows>(rows_, order_, part, first, count, left);
   }
-  const Index row_tiles = up_to_multiple(count, kTileRows) / kTileRows;
-  const Index tiles = up_to_multiple(limit, kColumns) / kColumns;
-  const Offset stride = stride_of(limit);
+  T* const right = zeros(scratch.right, Offset{kDepth} * kColumns);
   // With one lane a product is what is asked for.
   constexpr Offset kPart = Offset{kTilesAtOnce} * kColumns;
-  Array<T> part_of_product(lanes_ == 1 ? 0 : row_tiles * kTileRows * kPart);
+  T* const part_of_product =
+      zeros(scratch.product, lanes_ == 1 ? 0 : row_tiles * kTileRows * kPart);
+  const Offset stride = stride_of(limit);
+  const Index tiles = tiles_of(limit, kColumns);
   for (Index tile = 0; tile < tiles; tile += kTilesAtOnce) {
     const Index end = std::min(tile + kTilesAtOnce, tiles);
-    T* const product = lanes_ == 1 ? out + Offset{tile} * kColumns : part_of_product.data();
+    T* const product = lanes_ == 1 ? out + Offset{tile} * kColumns : part_of_product;
     const Offset product_stride = lanes_ == 1 ? stride : kPart;
     for (const Product& p : products_of(lanes_)) {
       for (Index k = 0; k < cols; k += kDepth) {
+        const Index depth = std::min(kDepth, cols - k);
         for (Index t = tile; t < end; ++t) {
-          const T* const b = panels_[p.right].data() + (Offset{t} * cols + k) * kColumns;
+          const float* const panel = panels_[p.right == kM ? kM : kA].data();
+          kernels::widen(panel + (Offset{t} * cols + k) * kColumns, Offset{depth} * kColumns,
+                         p.right == kS, right);
+          T* const c = product + Offset{t - tile} * kColumns;
           for (Index i = 0; i < row_tiles; ++i) {
-            kernels::multiply_tile(
-                left[p.left].data() + (Offset{i} * cols + k) * kTileRows, b,
-                std::min(kDepth, cols - k),
-                product + i * kTileRows * product_stride + Offset{t - tile} * kColumns,
-                product_stride, k > 0);
+            const T* const left = scratch.left[p.left].data() + (Offset{i} * cols + k) * kTileRows;
+            kernels::multiply_tile(left, right, depth, c + i * kTileRows * product_stride,
+                                   product_stride, k > 0);
           }
         }
       }

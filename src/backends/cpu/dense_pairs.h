@@ -22,30 +22,32 @@ class DensePairs {
   /// `lanes`: 1 for xy; 4 for n, xx, yy, xy; 8 for n, x, y, xx, yy, xy and two zeros.
   DensePairs(const CsrView& rows, std::span<const Index> order, int lanes);
 
-  /// Whether it takes less time than `pairs` common entries one by one.
-  [[nodiscard]] static bool pays(const CsrView& rows, double pairs, int lanes);
+  /// Whether it takes less time than to meet common entries one by one.
+  [[nodiscard]] static bool pays(const CsrView& rows, int lanes);
 
   /// Rows that are to share a call of add(), and numbers that it then writes at most.
   [[nodiscard]] Index block_rows() const;
   [[nodiscard]] Offset block_sums() const;
 
+  /// Memory of a thread that calls add().
+  class Scratch {
+    friend DensePairs;
+    Array<T> left[3];  ///< A, M and S of the rows of a call
+    Array<T> right;    ///< some columns of a tile of the others
+    Array<T> product;
+  };
+
   /// Sums of the rows of ranks [first, first + count) with those of ranks [0, limit):
-  /// out[r stride_of(limit) + y lanes + l].
-  void add(Index first, Index count, Index limit, T* out) const;
+  /// out[r stride_of(limit) + y lanes + l]. `out` is 64-byte aligned; lanes of no sum are left
+  /// alone.
+  void add(Index first, Index count, Index limit, Scratch& scratch, T* out) const;
   [[nodiscard]] Offset stride_of(Index limit) const;
 
  private:
-  enum Part { kWeights, kPattern, kSquares };
-  [[nodiscard]] bool has(Part part) const { return part == kWeights || lanes_ > 1; }
-
-  /// Ranks [first, first + count) as tiles of kWidth ranks, column by column; zeros in the gaps.
-  template <Index kWidth>
-  [[nodiscard]] Array<T> pack(Part part, Index first, Index count) const;
-
   CsrView rows_;
   std::span<const Index> order_;
   int lanes_;
-  Array<T> panels_[3];
+  Array<float> panels_[2];  ///< A and M of all ranks, in tiles
 };
 
 }  // namespace likewise

@@ -14,6 +14,7 @@
 #include <type_traits>
 #include <vector>
 
+#include "algorithms/lazy.h"
 #include "algorithms/similarity.h"
 #include "backends/cpu/dense_pairs.h"
 #include "backends/cpu/jobs.h"
@@ -123,10 +124,7 @@ class CpuNeighbourSearch final : public NeighbourSearch {
       : formula_(problem.formula()),
         rows_(problem.rows()),
         in_float_(exact_in_float(rows_)),
-        order_(by_falling_length(rows_.weights)),
-        by_column_(rows_.weights, order_,
-                   lanes_of(formula_.sums) == 1 && kernels::masks_pay() ? ColumnHeads::kMasked
-                                                                        : ColumnHeads::kListed) {}
+        order_(by_falling_length(rows_.weights)) {}
 
   [[nodiscard]] Neighbours find(Index k, const RunControl& control) const override {
     const Index rows = rows_.weights.rows;
@@ -158,6 +156,14 @@ class CpuNeighbourSearch final : public NeighbourSearch {
     std::ranges::stable_sort(order,
                              [&](Index a, Index b) { return rows.row_size(a) > rows.row_size(b); });
     return order;
+  }
+
+  [[nodiscard]] const RanksByColumn<Rank>& by_column() const {
+    return by_column_.get([&] {
+      const bool masked = lanes_of(formula_.sums) == 1 && kernels::masks_pay();
+      return std::make_unique<RanksByColumn<Rank>>(
+          rows_.weights, order_, masked ? ColumnHeads::kMasked : ColumnHeads::kListed);
+    });
   }
 
   template <class Body>
@@ -211,12 +217,13 @@ class CpuNeighbourSearch final : public NeighbourSearch {
   struct Worker {
     Array<T> sums;
     NeighbourTable::Offers offers;
+    typename DensePairs<T>::Scratch scratch;
   };
 
   template <int kLanes, class T>
   void search(NeighbourTable& table, Index k, const RunControl& control) const {
     const Search<T> task{table, k, estimate_factors<T>(), control};
-    if (DensePairs<T>::pays(rows_.weights, by_column_.common_entries(), kLanes)) {
+    if (DensePairs<T>::pays(rows_.weights, kLanes)) {
       const DensePairs<T> pairs(rows_.weights, order_, kLanes);
       search_ranks(task, pairs.block_rows(), pairs.block_sums(),
                    [&](Worker<T>& worker, Index rank, Index count) {
@@ -242,7 +249,7 @@ class CpuNeighbourSearch final : public NeighbourSearch {
       const Index end = begin + std::min(rows - begin, std::clamp<Index>(begin / 4, 256, 4096));
       parallel_blocks(end - begin, block, [&](Offset first, Offset last, Offset) {
         task.control.check();
-        auto worker = workers.take([&] { return Worker<T>{Array<T>(sums), {}}; });
+        auto worker = workers.take([&] { return Worker<T>{Array<T>(sums), {}, {}}; });
         search(*worker, begin + static_cast<Index>(first), static_cast<Index>(last - first));
         workers.give_back(std::move(worker));
       });
@@ -258,7 +265,7 @@ class CpuNeighbourSearch final : public NeighbourSearch {
   void search_block(const Search<T>& task, const DensePairs<T>& pairs, Index rank, Index count,
                     Worker<T>& worker) const {
     const Index limit = rank + count;
-    pairs.add(rank, count, limit, worker.sums.data());
+    pairs.add(rank, count, limit, worker.scratch, worker.sums.data());
     for (Index r = 0; r < count; ++r) {
       T* const sums = worker.sums.data() + r * pairs.stride_of(limit);
       offer_row<kLanes>(task, rank + r, sums, worker.offers);
@@ -270,7 +277,7 @@ class CpuNeighbourSearch final : public NeighbourSearch {
   void search_row(const Search<T>& task, Index rank, Worker<T>& worker) const {
     const Index row = order_[static_cast<std::size_t>(rank)];
     if (rows_.weights.row_size(row) == 0) return;
-    add_pairs<kLanes>(by_column_.pass(rows_.weights, row, rank), worker.sums.data());
+    add_pairs<kLanes>(by_column().pass(rows_.weights, row, rank), worker.sums.data());
     offer_row<kLanes>(task, rank, worker.sums.data(), worker.offers);
   }
 
@@ -329,7 +336,7 @@ class CpuNeighbourSearch final : public NeighbourSearch {
     Pool<Array<T>> pool;
     parallel_for(queries.weights.rows, 1, [&](Offset q) {
       auto buffer = pool.take([&] { return Array<T>(padded(rows) * kLanes); });
-      add_pairs<kLanes>(by_column_.pass(queries.weights, static_cast<Index>(q), rows),
+      add_pairs<kLanes>(by_column().pass(queries.weights, static_cast<Index>(q), rows),
                         buffer->data());
       const RowFacts& x = queries.facts[static_cast<std::size_t>(q)];
       float* const to = out + q * rows;
@@ -348,8 +355,8 @@ class CpuNeighbourSearch final : public NeighbourSearch {
   const PairFormula& formula_;
   WeightedRows rows_;
   bool in_float_;
-  std::vector<Index> order_;  ///< rank -> row
-  RanksByColumn<Rank> by_column_;
+  std::vector<Index> order_;                     ///< rank -> row
+  mutable Lazy<RanksByColumn<Rank>> by_column_;  ///< dense products do without
 };
 
 }  // namespace

@@ -100,16 +100,6 @@ kernels::PairPass<Rank> RanksByColumn<Rank>::pass(const CsrView& queries, Index 
           limit};
 }
 
-template <class Rank>
-double RanksByColumn<Rank>::common_entries() const {
-  double pairs = 0.0;
-  for (Offset c = 0; c + 1 < starts_.size(); ++c) {
-    const auto n = static_cast<double>(starts_[c + 1].values - starts_[c].values);
-    pairs += n * (n - 1.0) / 2.0;
-  }
-  return pairs;
-}
-
 template class RanksByColumn<std::uint16_t>;
 template class RanksByColumn<Index>;
 

@@ -28,9 +28,6 @@ class RanksByColumn {
   [[nodiscard]] kernels::PairPass<Rank> pass(const CsrView& queries, Index query,
                                              Index limit) const;
 
-  /// Pairs of entries that share a column, each once.
-  [[nodiscard]] double common_entries() const;
-
  private:
   void mask_heads(const Array<Rank>& all);
 

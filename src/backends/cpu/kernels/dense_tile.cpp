@@ -67,11 +67,35 @@ HWY_INLINE void tile(const T* a, const T* b, Index k, T* c, Offset c_stride, boo
   }
 }
 
+template <class T>
+HWY_INLINE void widen_all(const float* HWY_RESTRICT from, Offset count, bool squared,
+                          T* HWY_RESTRICT to) {
+  const HWY_CAPPED(T, 64 / sizeof(T)) d;
+  const hn::Rebind<float, decltype(d)> f;
+  const auto lanes = static_cast<Offset>(hn::Lanes(d));
+  for (Offset i = 0; i < count; i += lanes) {
+    hn::Vec<decltype(d)> value;
+    if constexpr (sizeof(T) == sizeof(float)) {
+      value = hn::Load(f, from + i);
+    } else {
+      value = hn::PromoteTo(d, hn::Load(f, from + i));
+    }
+    hn::Store(squared ? hn::Mul(value, value) : value, d, to + i);
+  }
+}
+
 void tile_f32(const float* a, const float* b, Index k, float* c, Offset c_stride, bool add) {
   tile(a, b, k, c, c_stride, add);
 }
 void tile_f64(const double* a, const double* b, Index k, double* c, Offset c_stride, bool add) {
   tile(a, b, k, c, c_stride, add);
+}
+
+void widen_f32(const float* from, Offset count, bool squared, float* to) {
+  widen_all(from, count, squared, to);
+}
+void widen_f64(const float* from, Offset count, bool squared, double* to) {
+  widen_all(from, count, squared, to);
 }
 
 }  // namespace
@@ -83,6 +107,8 @@ namespace likewise::kernels {
 
 HWY_EXPORT(tile_f32);
 HWY_EXPORT(tile_f64);
+HWY_EXPORT(widen_f32);
+HWY_EXPORT(widen_f64);
 
 template <>
 void multiply_tile(const float* a, const float* b, Index k, float* c, Offset c_stride, bool add) {
@@ -92,6 +118,15 @@ template <>
 void multiply_tile(const double* a, const double* b, Index k, double* c, Offset c_stride,
                    bool add) {
   HWY_DYNAMIC_DISPATCH(tile_f64)(a, b, k, c, c_stride, add);
+}
+
+template <>
+void widen(const float* from, Offset count, bool squared, float* to) {
+  HWY_DYNAMIC_DISPATCH(widen_f32)(from, count, squared, to);
+}
+template <>
+void widen(const float* from, Offset count, bool squared, double* to) {
+  HWY_DYNAMIC_DISPATCH(widen_f64)(from, count, squared, to);
 }
 
 }  // namespace likewise::kernels

@@ -16,4 +16,8 @@ constexpr Index kTileColumns = 192 / static_cast<Index>(sizeof(T));
 template <class T>
 void multiply_tile(const T* a, const T* b, Index k, T* c, Offset c_stride, bool add);
 
+/// to[i] = from[i], or its square. `count`: a multiple of 16. T: float or double.
+template <class T>
+void widen(const float* from, Offset count, bool squared, T* to);
+
 }  // namespace likewise::kernels
