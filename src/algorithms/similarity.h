@@ -70,8 +70,57 @@ struct PairFormula {
 
  private:
   [[nodiscard]] double plain(const RowFacts& x, const RowFacts& y, const PairSums& s) const;
+  /// n^2 times the variance; what is left of equal values by rounding counts as 0.
+  [[nodiscard]] static double variance(double n, double sum, double squares) {
+    const double value = n * squares - sum * sum;
+    return value > 1e-12 * n * squares ? value : 0.0;
+  }
   [[nodiscard]] double log_likelihood(double common, double x_count, double y_count) const;
 };
+
+inline float PairFormula::similarity(const RowFacts& x, const RowFacts& y,
+                                     const PairSums& s) const {
+  const double common = of_counts() || sums == SumsNeeded::kProducts ? s.xy : s.n;
+  const bool counts = of_counts() || sums != SumsNeeded::kProducts;
+  if (counts && common < min_support) return 0.0F;
+  double value = plain(x, y, s);
+  if (shrinkage > 0.0) {
+    const double free = common - lost_degrees;
+    value *= free / (free + shrinkage);
+  }
+  if (amplification != 1.0) value = std::copysign(std::pow(std::abs(value), amplification), value);
+  return value > 0.0 || keep_negative ? static_cast<float>(value) : 0.0F;
+}
+
+inline double PairFormula::plain(const RowFacts& x, const RowFacts& y, const PairSums& s) const {
+  switch (form) {
+    case PairForm::kDot:
+      return s.xy;
+    case PairForm::kCosine: {
+      const double norms = x.norm * y.norm;
+      return norms > 0.0 ? s.xy / norms : 0.0;
+    }
+    case PairForm::kCommonCosine: {
+      const double norms = std::sqrt(s.xx * s.yy);
+      return norms > 0.0 ? s.xy / norms : 0.0;
+    }
+    case PairForm::kPearson: {
+      const double spread = variance(s.n, s.x, s.xx) * variance(s.n, s.y, s.yy);
+      return spread > 0.0 ? (s.n * s.xy - s.x * s.y) / std::sqrt(spread) : 0.0;
+    }
+    case PairForm::kMsd:
+      return s.n > 0.0 ? 1.0 / (std::max(0.0, s.xx + s.yy - 2.0 * s.xy) / s.n + 1.0) : 0.0;
+    case PairForm::kJaccard: {
+      const double either = x.count + y.count - s.xy;
+      return either > 0.0 ? s.xy / either : 0.0;
+    }
+    case PairForm::kLogLikelihood:
+      return s.xy > 0.0 ? log_likelihood(s.xy, x.count, y.count) : 0.0;
+    case PairForm::kConditional:
+      return s.xy > 0.0 ? s.xy / (x.count * std::pow(y.count, damping)) : 0.0;
+  }
+  return 0.0;
+}
 
 /// Rows to be compared: weights and facts. Weights are float32, products of two are exact in
 /// double.

@@ -15,9 +15,9 @@ struct Candidate {
 };
 
 /// The order of answers: higher scores first, ties to the smaller item.
-[[nodiscard]] inline bool before(const Candidate& a, const Candidate& b) {
+inline constexpr auto before = [](const Candidate& a, const Candidate& b) {
   return a.score != b.score ? a.score > b.score : a.item < b.item;
-}
+};
 
 /// Throws Error(kInvalidArgument) naming what does not fit: widths, k, the filter's shapes.
 void check_top_k(const MatrixView& items, const MatrixView& queries, Index k,
