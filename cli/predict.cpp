@@ -1,10 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
+#include <algorithm>
 #include <memory>
 #include <sys/resource.h>
+#include <unordered_map>
 
 #include <fmt/format.h>
 
 #include "likewise/recommender.h"
+#include "new_users.h"
 #include "options.h"
 #include "rows.h"
 #include "verb.h"
@@ -14,6 +17,8 @@ namespace {
 
 /// Pairs per call of the recommender: bounds the memory, whatever the file.
 constexpr std::size_t kBatch = 65'536;
+/// New users per call.
+constexpr std::size_t kNewUsers = 64;
 
 struct Batch {
   std::vector<Index> users;  ///< in the model, -1 where unknown
@@ -42,9 +47,28 @@ std::vector<Index> translate(const IdMap& from, const IdMap& to) {
   return table;
 }
 
+/// Users who were not trained, by name.
+class Strangers {
+ public:
+  Strangers() = default;
+  explicit Strangers(NewUsers users) : users_(std::move(users)) {
+    for (std::size_t u = 0; u < users_.names.size(); ++u) numbers_.emplace(users_.names[u], u);
+  }
+  /// Null for anybody else.
+  [[nodiscard]] const FoldInRow* find(const std::string& name) const {
+    const auto found = numbers_.find(name);
+    return found == numbers_.end() ? nullptr : &users_.rows[found->second];
+  }
+
+ private:
+  NewUsers users_;
+  std::unordered_map<std::string, std::size_t> numbers_;
+};
+
 struct Predict {
   std::string model_path;
   std::string pairs_path;
+  std::string new_path;
   bool all_missing = false;
   std::string output = "-";
   ReadOptions reading;
@@ -58,8 +82,10 @@ struct Predict {
     const auto backend = open_device(common, progress);
     if (all_missing) return predict_missing(Recommender(model, backend), progress);
     const Interactions pairs = read_with_report(pairs_path, reading, progress);
+    const Strangers strangers =
+        new_path.empty() ? Strangers() : Strangers(read_new_users(*model, new_path, progress));
     progress.stage("predict");
-    predict_all(Recommender(model, backend), pairs, progress);
+    predict_all(Recommender(model, backend), pairs, strangers, progress);
   }
 
   /// Says how long each stage took, and the most memory that was ever held.
@@ -90,25 +116,40 @@ struct Predict {
   }
 
   void predict_all(const Recommender& recommender, const Interactions& pairs,
-                   Progress& progress) const {
+                   const Strangers& strangers, Progress& progress) const {
     const Model& model = recommender.model();
     const std::vector<Index> users = translate(pairs.users, model.users);
     const std::vector<Index> items = translate(pairs.items, model.items);
     RowWriter rows(output, {"user", "item", "prediction"});
     Batch batch;
+    std::vector<Index> waiting;  // strangers, as users of the file
     Offset unknown = 0;
     const CsrView view = pairs.by_user.view();
     for (Index u = 0; u < view.rows; ++u) {
+      const bool stranger = strangers.find(pairs.users.name(u)) != nullptr;
+      for (const Index i : view.row_columns(u)) {
+        const Index item = items[static_cast<std::size_t>(i)];
+        if (item < 0 || (!stranger && users[static_cast<std::size_t>(u)] < 0)) ++unknown;
+      }
+      // Rows keep the order of the file's users.
+      if (stranger) {
+        write(recommender, pairs, batch, rows, progress);
+        waiting.push_back(u);
+      }
+      if (!stranger || waiting.size() == kNewUsers) {
+        write_new(recommender, pairs, strangers, items, waiting, rows, progress);
+      }
+      if (stranger) continue;
       for (const Index i : view.row_columns(u)) {
         batch.file_users.push_back(u);
         batch.file_items.push_back(i);
         batch.users.push_back(users[static_cast<std::size_t>(u)]);
         batch.items.push_back(items[static_cast<std::size_t>(i)]);
-        if (batch.users.back() < 0 || batch.items.back() < 0) ++unknown;
         if (batch.users.size() == kBatch) write(recommender, pairs, batch, rows, progress);
       }
     }
     write(recommender, pairs, batch, rows, progress);
+    write_new(recommender, pairs, strangers, items, waiting, rows, progress);
     rows.finish();
     say_written(output, counted(rows.rows(), "prediction"), progress);
     if (unknown > 0) {
@@ -119,8 +160,45 @@ struct Predict {
     }
   }
 
+  /// `items`: of the file in the model. Empties `waiting`.
+  static void write_new(const Recommender& recommender, const Interactions& pairs,
+                        const Strangers& strangers, const std::vector<Index>& items,
+                        std::vector<Index>& waiting, RowWriter& rows, Progress& progress) {
+    if (waiting.empty()) return;
+    const RunControl control = progress.control();
+    control.check();
+    const CsrView view = pairs.by_user.view();
+    std::vector<FoldInRow> asked;
+    std::vector<Index> wanted;
+    for (const Index u : waiting) {
+      asked.push_back(*strangers.find(pairs.users.name(u)));
+      for (const Index i : view.row_columns(u)) {
+        const Index item = items[static_cast<std::size_t>(i)];
+        if (item >= 0) wanted.push_back(item);
+      }
+    }
+    std::ranges::sort(wanted);
+    wanted.erase(std::unique(wanted.begin(), wanted.end()), wanted.end());
+    const std::vector<float> values = recommender.predict_new(asked, wanted);
+    const float nothing_known =
+        recommender.predict(std::vector<Index>{-1}, std::vector<Index>{-1})[0];
+    for (std::size_t w = 0; w < waiting.size(); ++w) {
+      const std::string name = pairs.users.name(waiting[w]);
+      for (const Index i : view.row_columns(waiting[w])) {
+        const Index item = items[static_cast<std::size_t>(i)];
+        const auto at = std::ranges::lower_bound(wanted, item) - wanted.begin();
+        const float value =
+            item < 0 ? nothing_known : values[w * wanted.size() + static_cast<std::size_t>(at)];
+        rows.row({name, pairs.items.name(i), value});
+      }
+    }
+    control.report("predict", rows.rows(), pairs.by_user.nnz(), "pairs");
+    waiting.clear();
+  }
+
   static void write(const Recommender& recommender, const Interactions& pairs, Batch& batch,
                     RowWriter& rows, Progress& progress) {
+    if (batch.users.empty()) return;
     const RunControl control = progress.control();
     control.check();
     const std::vector<float> values = recommender.predict(batch.users, batch.items);
@@ -145,6 +223,11 @@ Run add_predict(CLI::App& app) {
                                "Every user and item that have no value together: users x items "
                                "rows, streamed");
   require_one(app, {pairs, missing});
+  app.add_option("--new", verb->new_path,
+                 "Users who were not trained: their interactions, as for train; they are predicted "
+                 "from these")
+      ->type_name("RATINGS")
+      ->needs(pairs);
   add_row_options(app, verb->output, verb->common);
   add_reading_options(app, verb->reading);
   app.footer(
@@ -155,6 +238,7 @@ Run add_predict(CLI::App& app) {
       "Examples:\n"
       "  likewise predict model.safetensors parts/test.csv -o predictions.csv\n"
       "  likewise predict model.safetensors pairs.csv.gz > predictions.csv\n"
+      "  likewise predict model.safetensors pairs.csv --new ratings_of_new_users.csv\n"
       "  likewise predict model.safetensors --all-missing -o all.csv.gz");
   return on_threads(verb);
 }

@@ -95,6 +95,18 @@ def test_new_users_are_those_they_copy(program, cinema):
         known = rows(program("recommend", "m", "--user", "5").stdout)
         assert [r["item"] for r in rows(done.stdout)] == [r["item"] for r in known]
         assert rows(done.stdout)[0]["user"] == "new"
+        pairs = "".join(f"{user},{r['item']}\n" for r in known for user in ("5", "new", "6"))
+        (program.folder / "pairs.csv").write_text("user,item\n" + pairs + "new,nowhere\n")
+        done = program("predict", "m", "pairs.csv", "--new", "new.csv")
+        assert "1 row name a user or item that is not in the model" in done.stderr
+        predicted = {user: {} for user in ("5", "new", "6")}
+        for r in rows(done.stdout):
+            predicted[r["user"]][r["item"]] = float(r["prediction"])
+        del predicted["new"]["nowhere"]
+        assert len(predicted["5"]) == len(known) and predicted["6"] != predicted["5"]
+        for item, value in predicted["5"].items():
+            assert abs(predicted["new"][item] - value) < 1e-5 * max(1, abs(value))
+    assert "PAIRS" in program("predict", "m", "--all-missing", "--new", "new.csv", exit_code=2).stderr
     program("train", train, "-o", "u", "--algorithm", "user-knn")
     near = rows(program("similar", "u", "--new", "new.csv", "-n", 3).stdout)
     assert near[0]["similar_user"] == "5" and abs(float(near[0]["score"]) - 1) < 1e-6
