@@ -76,6 +76,11 @@ struct NeighbourParams {
   double bm25_b = 0.75;                        ///< how much long rows are held back, in [0, 1]
   double popularity_damping = 0.5;             ///< exponent of kConditional, in [0, 1]
 
+  /// Whether similarity or prediction look at baselines.
+  [[nodiscard]] bool needs_baselines() const {
+    return similarity == Similarity::kPearsonBaseline || prediction == Prediction::kBaseline;
+  }
+
   /// Good starting values for a kind of feedback: explicit ratings take Pearson about baselines
   /// and predict from baselines.
   [[nodiscard]] static NeighbourParams defaults(Feedback feedback);

@@ -81,10 +81,7 @@ Factors train_baselines(const CsrView& by_user, const NeighbourParams& params) {
 }
 
 Factors needed_baselines(const CsrView& by_user, const NeighbourParams& params) {
-  if (params.similarity == Similarity::kPearsonBaseline ||
-      params.prediction == Prediction::kBaseline) {
-    return train_baselines(by_user, params);
-  }
+  if (params.needs_baselines()) return train_baselines(by_user, params);
   return {Matrix(by_user.rows, 0), Matrix(by_user.cols, 0), {}, {}, 0.0F};
 }
 

@@ -53,8 +53,7 @@ void NeighbourParams::validate() const {
   check_range("bm25_k1", bm25_k1, 0.0, kHuge, kNotNegative);
   check_range("bm25_b", bm25_b, 0.0, 1.0, "in [0, 1]");
   check_range("popularity_damping", popularity_damping, 0.0, 1.0, "in [0, 1]");
-  if (feedback == Feedback::kExplicit) return;
-  if (similarity == Similarity::kPearsonBaseline || prediction == Prediction::kBaseline) {
+  if (feedback == Feedback::kImplicit && needs_baselines()) {
     throw Error(ErrorKind::kInvalidArgument,
                 fmt::format("{} needs feedback explicit: counts have no baselines",
                             prediction == Prediction::kBaseline ? "prediction baseline"

@@ -199,8 +199,9 @@ void validate_parts(const Model& model, const Factors& factors,
   const Index width = rule.has_factors ? model.als.factors : 0;
   check_factors("user_factors", factors.users, model.users, width);
   check_factors("item_factors", factors.items, model.items, width);
-  check_bias("user_bias", factors.user_bias, model.users, false);
-  check_bias("item_bias", factors.item_bias, model.items, rule.needs_item_bias);
+  const bool baselines = model.has_neighbours() && model.knn.needs_baselines();
+  check_bias("user_bias", factors.user_bias, model.users, baselines);
+  check_bias("item_bias", factors.item_bias, model.items, rule.needs_item_bias || baselines);
   if (!std::isfinite(factors.global_mean)) fail("global_mean is not finite");
   check_history(model);
   if (model.has_neighbours()) check_neighbours(model);

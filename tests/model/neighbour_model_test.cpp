@@ -68,6 +68,15 @@ void expect_refused(const std::string& part_of_message, const Break& change) {
   }
 }
 
+TEST(NeighbourModel, RefusesToPredictFromBaselinesThatAreNotThere) {
+  for (const std::string name : {"user_bias", "item_bias"}) {
+    expect_refused(name + " has 0 numbers", [&](test::ModelParts& p) {
+      p.header["elsewhere"] = p.header.at(name);
+      p.header.erase(name);
+    });
+  }
+}
+
 TEST(NeighbourModel, RefusesBrokenLists) {
   using test::ModelParts;
   expect_refused("cannot have neighbour 9",
