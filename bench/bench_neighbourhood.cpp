@@ -81,7 +81,7 @@ void measure(const Interactions& data, const NeighbourParams& params, int rounds
     double wall = 0.0;
     for (const auto& [stage, lap] :
          {std::pair("baselines", levels), std::pair("weights", weights),
-          std::pair("by column", sorting), std::pair("search", finding)}) {
+          std::pair("prepare", sorting), std::pair("search", finding)}) {
       fmt::print("{} {:.2f} s ({:.2f} s of processors), ", stage, lap.wall, lap.processor);
       wall += lap.wall;
     }

@@ -230,10 +230,12 @@ class CpuNeighbourSearch final : public NeighbourSearch {
                      search_block<kLanes>(task, pairs, rank, count, worker);
                    });
     } else {
+      const RanksByColumn<Rank>& columns = by_column();
       search_ranks(task, 4, padded(rows_.weights.rows) * kLanes,
                    [&](Worker<T>& worker, Index rank, Index count) {
-                     for (Index r = rank; r < rank + count; ++r)
-                       search_row<kLanes>(task, r, worker);
+                     for (Index r = rank; r < rank + count; ++r) {
+                       search_row<kLanes>(task, columns, r, worker);
+                     }
                    });
     }
   }
@@ -274,10 +276,11 @@ class CpuNeighbourSearch final : public NeighbourSearch {
 
   /// Compares the row of this rank with all before it. The sums are 0 before and after.
   template <int kLanes, class T>
-  void search_row(const Search<T>& task, Index rank, Worker<T>& worker) const {
+  void search_row(const Search<T>& task, const RanksByColumn<Rank>& columns, Index rank,
+                  Worker<T>& worker) const {
     const Index row = order_[static_cast<std::size_t>(rank)];
     if (rows_.weights.row_size(row) == 0) return;
-    add_pairs<kLanes>(by_column().pass(rows_.weights, row, rank), worker.sums.data());
+    add_pairs<kLanes>(columns.pass(rows_.weights, row, rank), worker.sums.data());
     offer_row<kLanes>(task, rank, worker.sums.data(), worker.offers);
   }
 
@@ -333,11 +336,11 @@ class CpuNeighbourSearch final : public NeighbourSearch {
   template <int kLanes, class T>
   void compare(const WeightedRows& queries, float* out) const {
     const Index rows = rows_.weights.rows;
+    const RanksByColumn<Rank>& columns = by_column();
     Pool<Array<T>> pool;
     parallel_for(queries.weights.rows, 1, [&](Offset q) {
       auto buffer = pool.take([&] { return Array<T>(padded(rows) * kLanes); });
-      add_pairs<kLanes>(by_column().pass(queries.weights, static_cast<Index>(q), rows),
-                        buffer->data());
+      add_pairs<kLanes>(columns.pass(queries.weights, static_cast<Index>(q), rows), buffer->data());
       const RowFacts& x = queries.facts[static_cast<std::size_t>(q)];
       float* const to = out + q * rows;
       for (Index y = 0; y < rows; ++y) {
