@@ -79,9 +79,8 @@ void measure(const Interactions& data, const NeighbourParams& params, int rounds
     const Neighbours lists = search->find(params.neighbours, {});
     const Lap finding = watch.lap();
     double wall = 0.0;
-    for (const auto& [stage, lap] :
-         {std::pair("baselines", levels), std::pair("weights", weights),
-          std::pair("prepare", sorting), std::pair("search", finding)}) {
+    for (const auto& [stage, lap] : {std::pair("baselines", levels), std::pair("weights", weights),
+                                     std::pair("prepare", sorting), std::pair("search", finding)}) {
       fmt::print("{} {:.2f} s ({:.2f} s of processors), ", stage, lap.wall, lap.processor);
       wall += lap.wall;
     }

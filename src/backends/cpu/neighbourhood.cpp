@@ -5,11 +5,8 @@
 #include "likewise/neighbourhood.h"
 
 #include <algorithm>
-#include <atomic>
-#include <cmath>
 #include <limits>
 #include <memory>
-#include <mutex>
 #include <numeric>
 #include <type_traits>
 #include <vector>
@@ -17,9 +14,11 @@
 #include "algorithms/lazy.h"
 #include "algorithms/similarity.h"
 #include "backends/cpu/dense_pairs.h"
+#include "backends/cpu/exact_sums.h"
 #include "backends/cpu/jobs.h"
 #include "backends/cpu/kernels/pair_sums.h"
 #include "backends/cpu/neighbour_table.h"
+#include "backends/cpu/pool.h"
 #include "backends/cpu/ranks_by_column.h"
 #include "backends/cpu/top_list.h"
 #include "backends/neighbour_lists.h"
@@ -65,57 +64,6 @@ template <int kLanes, class T>
 }
 
 [[nodiscard]] PairSums swapped(const PairSums& s) { return {s.n, s.y, s.x, s.yy, s.xx, s.xy}; }
-
-/// The smallest power of two that makes the value whole, up to 256; 512 where that is not enough.
-[[nodiscard]] int whole_from(float value) {
-  int unit = 1;
-  for (double v = double{value}; v != std::rint(v) && unit <= 256; v *= 2.0) unit *= 2;
-  return unit;
-}
-
-/// Whether every sum over common entries is exact in float32, so that its order does not matter:
-/// the values are multiples of a power of two and their squares stay small.
-[[nodiscard]] bool exact_in_float(const WeightedRows& rows) {
-  std::atomic<int> unit{1};
-  parallel_blocks(rows.weights.nnz(), Offset{1} << 16, [&](Offset begin, Offset end, Offset) {
-    int largest = unit.load(std::memory_order_relaxed);
-    if (largest > 256) return;
-    for (Offset e = begin; e < end; ++e) {
-      largest = std::max(largest, whole_from(rows.weights.values[e]));
-    }
-    for (int seen = unit.load(); seen < largest && !unit.compare_exchange_weak(seen, largest);) {
-    }
-  });
-  if (unit > 256) return false;
-  double largest = 0.0;  // |sum a b| and the rest are at most this
-  for (const RowFacts& row : rows.facts) {
-    largest = std::max({largest, row.norm * row.norm, row.count});
-  }
-  return largest * unit * unit < 0x1p24;
-}
-
-/// What tasks work with and leave to the next.
-template <class T>
-class Pool {
- public:
-  template <class Make>
-  [[nodiscard]] std::unique_ptr<T> take(const Make& make) {
-    const std::lock_guard lock(mutex_);
-    if (free_.empty()) return std::make_unique<T>(make());
-    std::unique_ptr<T> one = std::move(free_.back());
-    free_.pop_back();
-    return one;
-  }
-  void give_back(std::unique_ptr<T> one) {
-    const std::lock_guard lock(mutex_);
-    free_.push_back(std::move(one));
-  }
-  [[nodiscard]] std::span<const std::unique_ptr<T>> all() const { return free_; }
-
- private:
-  std::mutex mutex_;
-  std::vector<std::unique_ptr<T>> free_;
-};
 
 template <class Rank>
 class CpuNeighbourSearch final : public NeighbourSearch {
