@@ -22,8 +22,10 @@ constexpr std::size_t kCacheLine = 64;
 
 template <std::size_t kBytes, class T>
 HWY_INLINE void ask_for(const T* from) {
+  // Perhaps behind the end of the array: an address, not a pointer into it.
+  const auto begin = reinterpret_cast<std::uintptr_t>(from);
   for (std::size_t byte = 0; byte < kBytes; byte += kCacheLine) {
-    hwy::Prefetch(reinterpret_cast<const char*>(from) + byte);
+    hwy::Prefetch(reinterpret_cast<const char*>(begin + byte));
   }
 }
 
