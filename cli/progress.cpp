@@ -69,6 +69,10 @@ RunControl Progress::control() {
 RunControl Progress::stop_control() { return {&interrupted(), {}}; }
 
 void Progress::show(const ProgressUpdate& update) {
+  if (update.unit.empty()) {
+    if (verbose_) say(update.stage);
+    return;
+  }
   if (quiet_ || Clock::now() - last_line_ < (live_ ? Clock::duration(kRedraw) : kPlainPause)) {
     return;
   }

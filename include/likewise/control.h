@@ -13,7 +13,7 @@ namespace likewise {
 
 /// One report of how far a piece of work is. `total` is 0 when it is not known.
 struct ProgressUpdate {
-  std::string_view stage;  ///< e.g. "read", "train", "recommend"
+  std::string_view stage;  ///< e.g. "read", "train", "recommend"; a remark where unit is empty
   Offset done = 0;
   Offset total = 0;
   std::string_view unit;  ///< e.g. "rows", "iterations"
@@ -34,6 +34,8 @@ struct RunControl {
   void report(std::string_view stage, Offset done, Offset total, std::string_view unit) const {
     if (on_progress) on_progress({stage, done, total, unit});
   }
+  /// What whoever asks for details may want to know.
+  void remark(std::string_view line) const { report(line, 0, 0, {}); }
 };
 
 /// Runs `work` so that all parallel loops inside use at most `threads` threads (0: all cores).

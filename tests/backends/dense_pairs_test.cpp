@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "backends/cpu/dense_pairs.h"
 
+#include <algorithm>
 #include <numeric>
 #include <random>
 #include <vector>
@@ -72,14 +73,50 @@ void check_sums(bool whole) {
 TEST(DensePairs, AddUpWholeValuesInFloat) { check_sums<float>(true); }
 TEST(DensePairs, AddUpAnyValuesInTheirOrder) { check_sums<double>(false); }
 
-TEST(DensePairs, PayForNearlyFullMatricesOnly) {
-  const CsrMatrix full = nearly_full(60, 50, true);
-  EXPECT_TRUE(DensePairs<float>::pays(full.view(), 1));
-  EXPECT_TRUE(DensePairs<double>::pays(full.view(), 8));
-  std::vector<Entry> diagonal;
-  for (Index r = 0; r < 60; ++r) diagonal.push_back({r, r % 50, 1.0F});
-  const CsrMatrix sparse = make_csr(60, 50, diagonal);
-  EXPECT_FALSE(DensePairs<float>::pays(sparse.view(), 1));
+/// A matrix with this share of its cells.
+CsrMatrix filled(double share) {
+  std::mt19937 random(3);
+  std::vector<Entry> entries;
+  for (Index r = 0; r < 80; ++r) {
+    for (Index c = 0; c < 60; ++c) {
+      if (static_cast<double>(random() % 1000) < 1000 * share) entries.push_back({r, c, 1.0F});
+    }
+  }
+  return make_csr(80, 60, entries);
+}
+
+template <class T>
+void check_boundary(int lanes) {
+  const auto takes_dense = [&](double share) {
+    return DensePairs<T>::cost(filled(share).view(), lanes).takes_dense();
+  };
+  ASSERT_FALSE(takes_dense(0.0));
+  ASSERT_TRUE(takes_dense(1.0));
+  double thin = 0.0;
+  double full = 1.0;
+  while (full - thin > 0.01) {
+    const double middle = (thin + full) / 2;
+    (takes_dense(middle) ? full : thin) = middle;
+  }
+  EXPECT_FALSE(takes_dense(0.5 * thin));
+  EXPECT_FALSE(takes_dense(0.9 * thin));
+  EXPECT_TRUE(takes_dense(std::min(1.0, 1.1 * full)));
+}
+
+TEST(DensePairs, PayFromSomeShareOfCellsOn) {
+  for (const int lanes : {1, 4, 8}) {
+    SCOPED_TRACE(lanes);
+    check_boundary<float>(lanes);
+    check_boundary<double>(lanes);
+  }
+}
+
+TEST(NeighbourCost, IsSaid) {
+  EXPECT_EQ(describe({.common = 4.54e9, .sparse = 1.6, .dense = 990.0}),
+            "neighbours: 1.6 s by 4.54e+09 common entries, 990 s by products of whole rows: common "
+            "entries");
+  EXPECT_EQ(describe({.common = 9e9, .sparse = 2.0, .dense = 0.25}),
+            "neighbours: 2 s by 9e+09 common entries, 0.25 s by products of whole rows: products");
 }
 
 }  // namespace

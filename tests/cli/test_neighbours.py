@@ -124,3 +124,12 @@ def test_options_that_would_do_nothing_are_refused(program, cinema):
         (("--algorithm", "item-knn", "--similarity", "cosin"), "did you mean cosine"),
     ):
         assert part in program("train", train, "-o", "m", *options, exit_code=2).stderr
+
+
+def test_verbose_says_how_neighbours_are_found(program):
+    for shape, way in (("60x50x3000:explicit", "products"), ("2kx2kx9k", "common entries")):
+        program("generate", shape, "-o", "r.csv")
+        arguments = ("train", "r.csv", "-o", "m", "--algorithm", "user-knn")
+        told = program(*arguments, "--verbose").stderr
+        assert f"by products of whole rows: {way}" in told
+        assert "products of whole rows" not in program(*arguments).stderr

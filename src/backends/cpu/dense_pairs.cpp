@@ -5,6 +5,8 @@
 
 #include "backends/cpu/kernels/dense_tile.h"
 #include "core/parallel.h"
+#include "core/scatter_columns.h"
+#include "likewise/control.h"
 
 namespace likewise {
 namespace {
@@ -52,11 +54,12 @@ constexpr Index kTilesAtOnce = 4;
 
 /// Pairs of entries that share a column, each once.
 [[nodiscard]] double common_entries(const CsrView& rows) {
-  Array<Offset> counts(rows.cols);
-  for (Offset e = 0; e < rows.nnz(); ++e) ++counts[rows.columns[e]];
+  const auto row_at = [](Index row) { return row; };
+  const ColumnScatter scatter(rows, row_at);
   double pairs = 0.0;
-  for (const Offset n : counts) {
-    pairs += static_cast<double>(n) * (static_cast<double>(n) - 1.0) / 2.0;
+  for (Index c = 0; c < rows.cols; ++c) {
+    const auto n = static_cast<double>(scatter.begins()[c + 1] - scatter.begins()[c]);
+    pairs += n * (n - 1.0) / 2.0;
   }
   return pairs;
 }
@@ -90,14 +93,16 @@ T* zeros(Array<T>& array, Offset count) {
 }  // namespace
 
 template <class T>
-bool DensePairs<T>::pays(const CsrView& rows, int lanes) {
+NeighbourCost DensePairs<T>::cost(const CsrView& rows, int lanes) {
+  const double threads = thread_count();
   const double pairs = static_cast<double>(rows.rows) * rows.rows / 2.0;
-  const double dense = 2.0 * pairs * rows.cols * static_cast<double>(products_of(lanes).size()) *
-                       kSecondsOfOperation<T>;
-  const double entry = lanes == 1 ? kSecondsOfEntry : kSecondsOfWideEntry;
-  // Every entry meets all other rows at most: most matrices need not be looked at.
-  const double most = static_cast<double>(rows.nnz()) * rows.rows / 2.0;
-  return dense < most * entry && dense < common_entries(rows) * entry;
+  const double operations =
+      2.0 * pairs * rows.cols * static_cast<double>(products_of(lanes).size());
+  NeighbourCost cost;
+  cost.common = common_entries(rows);
+  cost.sparse = cost.common * (lanes == 1 ? kSecondsOfEntry : kSecondsOfWideEntry) / threads;
+  cost.dense = operations * kSecondsOfOperation<T> / threads;
+  return cost;
 }
 
 template <class T>

@@ -10,6 +10,7 @@
 
 #include <span>
 
+#include "backends/neighbour_cost.h"
 #include "likewise/array.h"
 #include "likewise/csr.h"
 
@@ -22,8 +23,8 @@ class DensePairs {
   /// `lanes`: 1 for xy; 4 for n, xx, yy, xy; 8 for n, x, y, xx, yy, xy and two zeros.
   DensePairs(const CsrView& rows, std::span<const Index> order, int lanes);
 
-  /// Whether it takes less time than to meet common entries one by one.
-  [[nodiscard]] static bool pays(const CsrView& rows, int lanes);
+  /// Beside that of meeting common entries one by one.
+  [[nodiscard]] static NeighbourCost cost(const CsrView& rows, int lanes);
 
   /// Rows that are to share a call of add(), and numbers that it then writes at most.
   [[nodiscard]] Index block_rows() const;

@@ -171,7 +171,9 @@ class CpuNeighbourSearch final : public NeighbourSearch {
   template <int kLanes, class T>
   void search(NeighbourTable& table, Index k, const RunControl& control) const {
     const Search<T> task{table, k, estimate_factors<T>(), control};
-    if (DensePairs<T>::pays(rows_.weights, kLanes)) {
+    const NeighbourCost cost = DensePairs<T>::cost(rows_.weights, kLanes);
+    control.remark(describe(cost));
+    if (cost.takes_dense()) {
       const DensePairs<T> pairs(rows_.weights, order_, kLanes);
       search_ranks(task, pairs.block_rows(), pairs.block_sums(),
                    [&](Worker<T>& worker, Index rank, Index count) {
