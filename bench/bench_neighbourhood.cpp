@@ -11,6 +11,7 @@
 #include <fmt/format.h>
 
 #include "algorithms/similarity.h"
+#include "backends/cpu/dense_pairs.h"
 #include "likewise/neighbourhood.h"
 #include "likewise/synthetic.h"
 
@@ -52,17 +53,6 @@ class Watch {
   return static_cast<double>(usage.ru_maxrss) / 1024;
 }
 
-/// Pairs of entries that share a column: what an accumulator has to add up, each pair once.
-[[nodiscard]] double common_entries(const CsrView& rows) {
-  const CsrMatrix columns = transpose(rows);
-  double pairs = 0.0;
-  for (Index c = 0; c < columns.rows; ++c) {
-    const auto n = static_cast<double>(columns.view().row_size(c));
-    pairs += n * (n - 1.0) / 2.0;
-  }
-  return pairs;
-}
-
 void measure(const Interactions& data, const NeighbourParams& params, int rounds) {
   const CsrView by_user = data.by_user.view();
   const auto backend = open_backend("cpu");
@@ -87,7 +77,7 @@ void measure(const Interactions& data, const NeighbourParams& params, int rounds
     fmt::print("all {:.2f} s; {} neighbours\n", wall, lists.rows.size());
     if (round == 0) {
       const double peak = peak_mebibytes();
-      const double pairs = common_entries(problem.rows().weights);
+      const double pairs = DensePairs<float>::cost(problem.rows().weights, 1).common;
       fmt::print("{:.3g} common entries, {:.2f} ns of a processor each; peak {:.0f} MiB\n", pairs,
                  finding.processor / pairs * 1e9, peak);
     }

@@ -55,6 +55,14 @@ KnownIds read_known_ids(const IdMap& ids, const std::string& path) {
   return result;
 }
 
+std::vector<Index> translate(const IdMap& from, const IdMap& to) {
+  std::vector<Index> table(static_cast<std::size_t>(from.size()));
+  for (Index i = 0; i < from.size(); ++i) {
+    table[static_cast<std::size_t>(i)] = to.find(from.name(i)).value_or(-1);
+  }
+  return table;
+}
+
 std::vector<Index> all_indices(Index size) {
   std::vector<Index> indices(static_cast<std::size_t>(size));
   std::iota(indices.begin(), indices.end(), 0);

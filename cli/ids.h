@@ -31,6 +31,9 @@ struct KnownIds {
 /// The same for lists that may name more than a model has, such as allow and deny lists.
 [[nodiscard]] KnownIds read_known_ids(const IdMap& ids, const std::string& path);
 
+/// Where each id of a file is in a model, -1 where it is not.
+[[nodiscard]] std::vector<Index> translate(const IdMap& from, const IdMap& to);
+
 /// 0, 1, ..., size - 1.
 [[nodiscard]] std::vector<Index> all_indices(Index size);
 

@@ -3,16 +3,14 @@
 
 #include <fmt/format.h>
 
+#include "ids.h"
 #include "options.h"
 
 namespace likewise::cli {
 
 NewUsers read_new_users(const Model& model, const std::string& path, Progress& progress) {
   const Interactions data = read_with_report(path, {}, progress);
-  std::vector<Index> items;
-  for (Index i = 0; i < data.items.size(); ++i) {
-    items.push_back(model.items.find(data.items.name(i)).value_or(-1));
-  }
+  const std::vector<Index> items = translate(data.items, model.items);
   NewUsers users;
   Offset unknown = 0;
   const CsrView view = data.by_user.view();

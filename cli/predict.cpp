@@ -6,6 +6,7 @@
 
 #include <fmt/format.h>
 
+#include "ids.h"
 #include "likewise/recommender.h"
 #include "new_users.h"
 #include "options.h"
@@ -36,15 +37,6 @@ Offset peak_memory() {
   rusage usage{};
   getrusage(RUSAGE_SELF, &usage);
   return Offset{usage.ru_maxrss} * 1024;
-}
-
-/// Where each id of the file is in the model, -1 where it is not.
-std::vector<Index> translate(const IdMap& from, const IdMap& to) {
-  std::vector<Index> table(static_cast<std::size_t>(from.size()));
-  for (Index i = 0; i < from.size(); ++i) {
-    table[static_cast<std::size_t>(i)] = to.find(from.name(i)).value_or(-1);
-  }
-  return table;
 }
 
 /// Users who were not trained, by name.

@@ -69,10 +69,7 @@ RunControl Progress::control() {
 RunControl Progress::stop_control() { return {&interrupted(), {}}; }
 
 void Progress::show(const ProgressUpdate& update) {
-  if (update.unit.empty()) {
-    if (verbose_) say(update.stage);
-    return;
-  }
+  if (update.unit.empty()) return detail(update.stage);
   if (quiet_ || Clock::now() - last_line_ < (live_ ? Clock::duration(kRedraw) : kPlainPause)) {
     return;
   }
