@@ -38,6 +38,10 @@ namespace {
   return range;
 }
 
+[[nodiscard]] CLI::Validator one_of(std::span<const std::string_view> names) {
+  return CLI::IsMember(std::vector<std::string>(names.begin(), names.end())).description("");
+}
+
 struct Autotune {
   std::string factors = "16:256:16";
   std::vector<std::string> precisions{"auto"};
@@ -87,8 +91,8 @@ struct Autotune {
     for (const std::string& feedback : feedbacks) {
       for (const std::string& precision : precisions) {
         for (const int f : all) {
-          AlsParams params = AlsParams::defaults(feedback_named(feedback));
-          params.precision = precision_named(precision);
+          AlsParams params = AlsParams::defaults(value_named<Feedback>(kFeedbackNames, feedback));
+          params.precision = value_named<Precision>(kPrecisionNames, precision);
           params.factors = f;
           params.solver = solver;
           params.validate();
@@ -129,11 +133,11 @@ Run add_autotune(CLI::App& app) {
       ->capture_default_str();
   add_list(app, "--precision", verb->precisions, "Which of auto, fp32, tf32, bf16, fp16")
       ->type_name("LIST")
-      ->check(CLI::IsMember(precision_names()).description(""))
+      ->check(one_of(kPrecisionNames))
       ->default_str("auto");
   add_list(app, "--feedback", verb->feedbacks, "Which of implicit, explicit")
       ->type_name("LIST")
-      ->check(CLI::IsMember(feedback_names()).description(""))
+      ->check(one_of(kFeedbackNames))
       ->default_str("implicit");
   add_choice<AlsSolverKind>(
       app, "--solver", {{"auto", AlsSolverKind::kAuto}, {"cholesky", AlsSolverKind::kCholesky}},

@@ -73,9 +73,8 @@ Json data_json(const Interactions& data, const ReadSummary& summary) {
 }
 
 Json model_json(const Model& model) {
-  const bool implicit = model.feedback() == Feedback::kImplicit;
   Json out = {{"kind", "model"}, {"algorithm", model.algorithm}};
-  out["feedback"] = implicit ? "implicit" : "explicit";
+  out["feedback"] = kFeedbackNames[static_cast<std::size_t>(model.feedback())];
   out.update(matrix_json(model.history));
   if (model.has_neighbours()) {
     out["similarity"] = kSimilarityNames[static_cast<std::size_t>(model.knn.similarity)];
@@ -88,7 +87,8 @@ Json model_json(const Model& model) {
   if (!model.iterations.empty()) {
     out["regularization"] = model.als.regularization;
     out["regularization_exponent"] = model.als.regularization_exponent;
-    if (implicit && !model.als.unobserved_weight) out["alpha"] = model.als.alpha;
+    if (model.feedback() == Feedback::kImplicit && !model.als.unobserved_weight)
+      out["alpha"] = model.als.alpha;
     if (model.als.unobserved_weight) out["unobserved_weight"] = *model.als.unobserved_weight;
     out["seed"] = model.als.seed;
     out["iterations"] = model.iterations.size();

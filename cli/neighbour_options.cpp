@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "neighbour_options.h"
 
-#include <span>
-#include <string_view>
 #include <type_traits>
 
 #include <fmt/format.h>
@@ -17,16 +15,6 @@ constexpr const char* kGroup = "Neighbourhoods (--algorithm item-knn or user-knn
 
 /// More choices than this go into the description, which is cut into lines.
 constexpr std::size_t kShownChoices = 6;
-
-/// An enum's names in its order, as choices.
-template <class T>
-Choices<T> choices_of(std::span<const std::string_view> names) {
-  Choices<T> choices;
-  for (std::size_t i = 0; i < names.size(); ++i) {
-    choices.emplace_back(std::string(names[i]), static_cast<T>(i));
-  }
-  return choices;
-}
 
 }  // namespace
 

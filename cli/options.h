@@ -2,8 +2,11 @@
 /// Options that several verbs share, and the small pieces to declare one.
 #pragma once
 
+#include <algorithm>
 #include <functional>
+#include <span>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -50,6 +53,22 @@ CLI::Option* add_choice(CLI::App& app, const std::string& flag, const Choices<T>
     if (value == target) option->default_str(name);
   }
   return option;
+}
+
+/// An enum's names in its order, as choices.
+template <class T>
+[[nodiscard]] Choices<T> choices_of(std::span<const std::string_view> names) {
+  Choices<T> choices;
+  for (std::size_t i = 0; i < names.size(); ++i) {
+    choices.emplace_back(std::string(names[i]), static_cast<T>(i));
+  }
+  return choices;
+}
+
+/// The value of one of an enum's names.
+template <class T>
+[[nodiscard]] T value_named(std::span<const std::string_view> names, std::string_view name) {
+  return static_cast<T>(std::ranges::find(names, name) - names.begin());
 }
 
 /// A list with commas or a repeated option: `-k 10,20` or `-k 10 -k 20`.

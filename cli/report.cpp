@@ -101,22 +101,12 @@ std::vector<ReportSample> make_samples(const std::shared_ptr<const Model>& model
   return samples;
 }
 
-const char* solver_name(AlsSolverKind solver) {
-  switch (solver) {
-    case AlsSolverKind::kAuto:
-      return "auto";
-    case AlsSolverKind::kCholesky:
-      return "cholesky";
-    case AlsSolverKind::kCg:
-      return "cg";
-  }
-  return "";
-}
-
 Facts parameters_of(const Model& model) {
   const AlsParams& p = model.als;
   const bool implicit = model.feedback() == Feedback::kImplicit;
-  Facts facts = {{"algorithm", model.algorithm}, {"feedback", implicit ? "implicit" : "explicit"}};
+  Facts facts;
+  facts.emplace_back("algorithm", model.algorithm);
+  facts.emplace_back("feedback", kFeedbackNames[static_cast<std::size_t>(model.feedback())]);
   if (model.algorithm == "als") {
     facts.insert(facts.end(),
                  {{"factors", fmt::format("{}", p.factors)},
@@ -127,11 +117,11 @@ Facts parameters_of(const Model& model) {
       facts.emplace_back("unobserved weight", fmt::format("{}", *p.unobserved_weight));
     } else if (implicit) {
       facts.emplace_back("alpha", fmt::format("{}", p.alpha));
-      facts.emplace_back("confidence", p.confidence == Confidence::kLog ? "log" : "linear");
+      facts.emplace_back("confidence", kConfidenceNames[static_cast<std::size_t>(p.confidence)]);
     } else {
       facts.emplace_back("biases", p.biases ? "on" : "off");
     }
-    facts.emplace_back("solver", solver_name(p.solver));
+    facts.emplace_back("solver", kAlsSolverNames[static_cast<std::size_t>(p.solver)]);
     facts.emplace_back("seed", fmt::format("{}", p.seed));
   }
   if (model.has_neighbours()) {

@@ -57,9 +57,7 @@ CLI::Option* TrainingOptions::choice(CLI::App& app, const std::string& flag,
 }
 
 void TrainingOptions::add(CLI::App& app) {
-  add_choice<Feedback>(app, "--feedback",
-                       {{"implicit", Feedback::kImplicit}, {"explicit", Feedback::kExplicit}},
-                       feedback_,
+  add_choice<Feedback>(app, "--feedback", choices_of<Feedback>(kFeedbackNames), feedback_,
                        "implicit: values are counts or strengths, what is missing is a weak no; "
                        "explicit: values are ratings to predict");
   number<int>(app, "--factors", &AlsParams::factors, "Numbers learnt per user and per item");
@@ -68,8 +66,7 @@ void TrainingOptions::add(CLI::App& app) {
   number<double>(app, "--regularization-exponent", &AlsParams::regularization_exponent,
                  "nu: 0 is plain lambda, 1 weighs it by how much a row has");
   number<double>(app, "--alpha", &AlsParams::alpha, "Implicit: confidence per unit of value");
-  choice<Confidence>(app, "--confidence",
-                     {{"linear", Confidence::kLinear}, {"log", Confidence::kLog}},
+  choice<Confidence>(app, "--confidence", choices_of<Confidence>(kConfidenceNames),
                      &AlsParams::confidence, "Implicit: how a value becomes confidence");
   number<double>(app, "--epsilon", &AlsParams::epsilon, "Scale of --confidence log");
   number<double>(app, "--unobserved-weight", &AlsParams::unobserved_weight,
@@ -77,20 +74,12 @@ void TrainingOptions::add(CLI::App& app) {
   choice<bool>(app, "--biases", {{"on", true}, {"off", false}}, &AlsParams::biases,
                "Explicit: learn the mean and a bias per user and item");
   number<double>(app, "--init-stddev", &AlsParams::init_stddev, "Spread of the first factors");
-  choice<AlsSolverKind>(app, "--solver",
-                        {{"auto", AlsSolverKind::kAuto},
-                         {"cholesky", AlsSolverKind::kCholesky},
-                         {"cg", AlsSolverKind::kCg}},
+  choice<AlsSolverKind>(app, "--solver", choices_of<AlsSolverKind>(kAlsSolverNames),
                         &AlsParams::solver, "Exact, or a few conjugate gradient steps per row");
   number<int>(app, "--cg-steps", &AlsParams::cg_steps, "Steps per row of --solver cg");
   number<double>(app, "--cg-tolerance", &AlsParams::cg_tolerance,
                  "A row also stops at this relative residual; 0 is off");
-  choice<Precision>(app, "--precision",
-                    {{"auto", Precision::kAuto},
-                     {"fp32", Precision::kFp32},
-                     {"tf32", Precision::kTf32},
-                     {"bf16", Precision::kBf16},
-                     {"fp16", Precision::kFp16}},
+  choice<Precision>(app, "--precision", choices_of<Precision>(kPrecisionNames),
                     &AlsParams::precision, "Storage of factors while training");
   number<double>(app, "--tolerance", &AlsParams::tolerance,
                  "Stop when the objective falls by less than this share; 0 is off");

@@ -15,15 +15,12 @@
 namespace likewise::cli {
 namespace {
 
-constexpr std::array kFeedbacks{"implicit", "explicit"};
-constexpr std::array kPrecisions{"auto", "fp32", "tf32", "bf16", "fp16"};
-
 [[nodiscard]] std::string feedback_of(const AlsParams& params) {
-  return kFeedbacks[static_cast<std::size_t>(params.feedback)];
+  return std::string(kFeedbackNames[static_cast<std::size_t>(params.feedback)]);
 }
 
 [[nodiscard]] std::string precision_of(const AlsParams& params) {
-  return kPrecisions[static_cast<std::size_t>(params.precision)];
+  return std::string(kPrecisionNames[static_cast<std::size_t>(params.precision)]);
 }
 
 [[nodiscard]] std::string solver_of(const AlsParams& params) {
@@ -38,12 +35,6 @@ constexpr std::array kPrecisions{"auto", "fp32", "tf32", "bf16", "fp16"};
 
 [[nodiscard]] std::string milliseconds(double seconds) {
   return fmt::format("{:.2f}", 1e3 * seconds);
-}
-
-template <std::size_t kCount>
-[[nodiscard]] std::size_t place_of(const std::array<const char*, kCount>& names,
-                                   const std::string& name) {
-  return static_cast<std::size_t>(std::ranges::find(names, name) - names.begin());
 }
 
 constexpr const char* kStyle = R"(<style>
@@ -162,17 +153,6 @@ void TuningReport::write_plot(const std::string& path, const std::string& title)
                   "</text>\n{}</svg>\n",
                   2 * kWidth, y, 2 * kWidth, y, kStyle, escape_html(title), body));
   file.commit();
-}
-
-std::vector<std::string> feedback_names() { return {kFeedbacks.begin(), kFeedbacks.end()}; }
-std::vector<std::string> precision_names() { return {kPrecisions.begin(), kPrecisions.end()}; }
-
-Feedback feedback_named(const std::string& name) {
-  return static_cast<Feedback>(place_of(kFeedbacks, name));
-}
-
-Precision precision_named(const std::string& name) {
-  return static_cast<Precision>(place_of(kPrecisions, name));
 }
 
 }  // namespace likewise::cli

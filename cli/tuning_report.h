@@ -38,11 +38,4 @@ struct TuningReport {
   [[nodiscard]] double gflops(const AlsParams& params, double seconds) const;
 };
 
-[[nodiscard]] std::vector<std::string> feedback_names();
-[[nodiscard]] std::vector<std::string> precision_names();
-/// Of a name of feedback_names().
-[[nodiscard]] Feedback feedback_named(const std::string& name);
-/// Of a name of precision_names().
-[[nodiscard]] Precision precision_named(const std::string& name);
-
 }  // namespace likewise::cli

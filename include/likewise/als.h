@@ -6,6 +6,7 @@
 #include <functional>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "likewise/backend.h"
@@ -19,13 +20,16 @@ namespace likewise {
 /// How an implicit value r becomes the confidence c: linear 1 + alpha |r|, log 1 + alpha
 /// log(1 + |r| / epsilon).
 enum class Confidence { kLinear, kLog };
+inline constexpr std::string_view kConfidenceNames[] = {"linear", "log"};
 
 /// kCholesky: exact. kCg: conjugate gradients, `cg_steps` at most. kAuto: the fastest that keeps
 /// the exact solver's objective.
 enum class AlsSolverKind { kAuto, kCholesky, kCg };
+inline constexpr std::string_view kAlsSolverNames[] = {"auto", "cholesky", "cg"};
 
 /// Storage of the factors while training. The CPU trains in fp32; sums are never below float32.
 enum class Precision { kAuto, kFp32, kTf32, kBf16, kFp16 };
+inline constexpr std::string_view kPrecisionNames[] = {"auto", "fp32", "tf32", "bf16", "fp16"};
 
 struct AlsParams {
   Feedback feedback = Feedback::kImplicit;

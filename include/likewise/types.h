@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <string_view>
 
 namespace likewise {
 
@@ -26,5 +27,8 @@ enum class Side { kUsers, kItems };
 /// What the values mean. Implicit: strength of a signal (counts, plays; negative = dislike), every
 /// missing cell counts as a weak "no". Explicit: ratings, missing cells are unknown.
 enum class Feedback { kImplicit, kExplicit };
+
+/// Their names everywhere, in the order above.
+inline constexpr std::string_view kFeedbackNames[] = {"implicit", "explicit"};
 
 }  // namespace likewise

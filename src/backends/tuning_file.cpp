@@ -2,13 +2,13 @@
 #include "backends/tuning_file.h"
 
 #include <algorithm>
-#include <array>
 #include <cctype>
 #include <cmath>
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
 #include <iterator>
+#include <span>
 #include <string_view>
 #include <system_error>
 
@@ -30,9 +30,7 @@ constexpr int kFormat = 1;
 constexpr std::size_t kMostBytes = 1 << 20;
 constexpr int kMostNumber = 1 << 20;
 
-constexpr std::array<std::string_view, 2> kFeedbacks{"implicit", "explicit"};
-constexpr std::array<std::string_view, 5> kPrecisions{"auto", "fp32", "tf32", "bf16", "fp16"};
-constexpr std::array<std::string_view, 2> kSolvers{"auto", "cholesky"};
+constexpr std::string_view kSolvers[] = {"auto", "cholesky"};
 
 [[noreturn]] void fail(const std::string& why) { throw Error(ErrorKind::kBadData, why); }
 
@@ -58,9 +56,8 @@ constexpr std::array<std::string_view, 2> kSolvers{"auto", "cholesky"};
 }
 
 /// The place of a name in `names`.
-template <std::size_t kCount>
 [[nodiscard]] int choice(const Json& object, const char* name,
-                         const std::array<std::string_view, kCount>& names) {
+                         std::span<const std::string_view> names) {
   const auto found = std::ranges::find(names, text(object, name));
   if (found == names.end()) fail(fmt::format("'{}' has a value that is not known", name));
   return static_cast<int>(found - names.begin());
@@ -68,8 +65,8 @@ template <std::size_t kCount>
 
 [[nodiscard]] Winner winner_from(const Json& object) {
   Winner one;
-  one.work = {static_cast<Feedback>(choice(object, "feedback", kFeedbacks)),
-              static_cast<Precision>(choice(object, "precision", kPrecisions)),
+  one.work = {static_cast<Feedback>(choice(object, "feedback", kFeedbackNames)),
+              static_cast<Precision>(choice(object, "precision", kPrecisionNames)),
               choice(object, "solver", kSolvers) == 1, integer(object, "width", 1)};
   one.tuning = {integer(object, "columns", 1), integer(object, "short_rows", 0),
                 integer(object, "one_warp", 0), integer(object, "piece", 1),
@@ -81,8 +78,8 @@ template <std::size_t kCount>
 }
 
 [[nodiscard]] Json to_json(const Winner& one) {
-  return {{"feedback", kFeedbacks[static_cast<std::size_t>(one.work.feedback)]},
-          {"precision", kPrecisions[static_cast<std::size_t>(one.work.precision)]},
+  return {{"feedback", kFeedbackNames[static_cast<std::size_t>(one.work.feedback)]},
+          {"precision", kPrecisionNames[static_cast<std::size_t>(one.work.precision)]},
           {"solver", kSolvers[one.work.exact ? 1 : 0]},
           {"width", one.work.width},
           {"columns", one.tuning.columns},

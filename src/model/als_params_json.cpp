@@ -8,15 +8,15 @@ namespace params_json {
 
 template <>
 struct Names<Confidence> {
-  static constexpr std::string_view kAll[] = {"linear", "log"};
+  static constexpr const auto& kAll = kConfidenceNames;
 };
 template <>
 struct Names<AlsSolverKind> {
-  static constexpr std::string_view kAll[] = {"auto", "cholesky", "cg"};
+  static constexpr const auto& kAll = kAlsSolverNames;
 };
 template <>
 struct Names<Precision> {
-  static constexpr std::string_view kAll[] = {"auto", "fp32", "tf32", "bf16", "fp16"};
+  static constexpr const auto& kAll = kPrecisionNames;
 };
 
 }  // namespace params_json

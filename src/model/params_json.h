@@ -23,7 +23,7 @@ template <class Choice>
 struct Names;
 template <>
 struct Names<Feedback> {
-  static constexpr std::string_view kAll[] = {"implicit", "explicit"};
+  static constexpr const auto& kAll = kFeedbackNames;
 };
 
 struct Writer {
