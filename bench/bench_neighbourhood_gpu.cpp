@@ -2,9 +2,12 @@
 /// The K nearest rows on a card, in milliseconds, as a Markdown table row for each work.
 ///
 ///     bench_neighbourhood_gpu [DEVICE [ROUNDS [WORK...]]]
-///     bench_neighbourhood_gpu cuda 5 ml-20m,item,cosine,20 ml-20m,user,pearson,40
+///     bench_neighbourhood_gpu cuda 5 ml-20m,item,cosine,20 full:4800x3200,user,pearson-full,20
+///
+/// A work is SHAPE,user|item,SIMILARITY,K; the shape full:USERSxITEMS has a rating in every cell.
 #include <algorithm>
 #include <chrono>
+#include <random>
 #include <string>
 #include <vector>
 
@@ -48,6 +51,28 @@ struct Work {
   return work;
 }
 
+/// Ratings from 1 to 5 of that shape, or of one of the generator's.
+[[nodiscard]] CsrMatrix make_ratings(const std::string& shape) {
+  constexpr std::string_view kFull = "full:";
+  if (!shape.starts_with(kFull)) return generate(parse_shape(shape)).by_user.clone();
+  const std::size_t times = shape.find('x');
+  CsrMatrix full;
+  full.rows = std::stoi(shape.substr(kFull.size()));
+  full.cols = std::stoi(shape.substr(times + 1));
+  full.offsets = Array<Offset>(Offset{full.rows} + 1);
+  full.columns = Array<Index>(Offset{full.rows} * full.cols);
+  full.values = Array<float>(full.columns.size());
+  std::mt19937_64 random(1);
+  for (Index r = 0; r < full.rows; ++r) {
+    for (Index c = 0; c < full.cols; ++c) {
+      full.columns[Offset{r} * full.cols + c] = c;
+      full.values[Offset{r} * full.cols + c] = static_cast<float>(random() % 5 + 1);
+    }
+    full.offsets[r + 1] = full.offsets[r] + full.cols;
+  }
+  return full;
+}
+
 /// Entries that share a column, every pair of rows met from both sides.
 [[nodiscard]] double common_entries(const CsrView& rows) {
   std::vector<double> lengths(static_cast<std::size_t>(rows.cols));
@@ -76,7 +101,7 @@ class Times {
   }
   [[nodiscard]] std::string text() const {
     const auto [low, high] = std::ranges::minmax(all_);
-    return fmt::format("{:.1f} ({:.1f} - {:.1f})", median(), low, high);
+    return fmt::format("{:.2f} ({:.2f} - {:.2f})", median(), low, high);
   }
 
  private:
@@ -85,8 +110,8 @@ class Times {
 
 void measure(const Backend& backend, const std::string& text, int rounds) {
   const Work work = parse_work(text);
-  const Interactions data = generate(parse_shape(work.shape));
-  const CsrView by_user = data.by_user.view();
+  const CsrMatrix ratings = make_ratings(work.shape);
+  const CsrView by_user = ratings.view();
   Factors baselines;
   if (work.params.similarity == Similarity::kPearsonBaseline) {
     baselines = train_baselines(by_user, work.params);
@@ -103,7 +128,7 @@ void measure(const Backend& backend, const std::string& text, int rounds) {
     again.add([&] { (void)search->find(work.params.neighbours, {}); });
   }
   const double pairs = common_entries(problem.rows().weights);
-  fmt::print("| {} | {:.3g} | {} | {} | {} | {:.1f} |\n", text, pairs, loading.text(), first.text(),
+  fmt::print("| {} | {:.3g} | {} | {} | {} | {:.0f} |\n", text, pairs, loading.text(), first.text(),
              again.text(), pairs / again.median() * 1e-6);
 }
 

@@ -40,6 +40,7 @@ class CudaBackend final : public Backend {
               const BackendOptions& options)
       : plugin_(plugin),
         device_(device),
+        card_(card),
         tuner_(plugin, device, card, driver, options.device_memory),
         name_(fmt::format("cuda:{}", device)),
         description_(describe(card)) {
@@ -65,12 +66,13 @@ class CudaBackend final : public Backend {
   }
   [[nodiscard]] std::unique_ptr<NeighbourSearch> make_neighbour_search(
       const SimilarityProblem& problem) const override {
-    return plugin_.make_neighbour_search(device_, problem);
+    return plugin_.make_neighbour_search(device_, card_, problem);
   }
 
  private:
   const CudaPlugin& plugin_;
   int device_;
+  CudaCard card_;
   CudaTuner tuner_;
   std::string name_;
   std::string description_;

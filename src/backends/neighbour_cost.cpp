@@ -1,14 +1,18 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "backends/neighbour_cost.h"
 
+#include <cmath>
+
 #include <fmt/format.h>
 
 namespace likewise {
 
 std::string describe(const NeighbourCost& cost) {
-  return fmt::format(
-      "neighbours: {:.3g} s by {:.3g} common entries, {:.3g} s by products of whole rows: {}",
-      cost.sparse, cost.common, cost.dense, cost.takes_dense() ? "products" : "common entries");
+  const std::string sparse =
+      fmt::format("neighbours: {:.3g} s by {:.3g} common entries", cost.sparse, cost.common);
+  if (std::isinf(cost.dense)) return sparse;
+  return fmt::format("{}, {:.3g} s by products of whole rows: {}", sparse, cost.dense,
+                     cost.takes_dense() ? "products" : "common entries");
 }
 
 }  // namespace likewise

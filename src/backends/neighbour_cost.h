@@ -11,7 +11,7 @@ namespace likewise {
 struct NeighbourCost {
   double common = 0.0;  ///< pairs of entries that share a column
   double sparse = 0.0;  ///< one by one
-  double dense = 0.0;   ///< by products
+  double dense = 0.0;   ///< by products; infinite where they cannot be
 
   [[nodiscard]] bool takes_dense() const { return dense < sparse; }
 };

@@ -69,7 +69,7 @@ struct CudaPlugin {
                                                 const AlsParams& params, Factors start,
                                                 int completed_iterations);
   /// As Backend::make_neighbour_search, on one usable card.
-  std::unique_ptr<NeighbourSearch> (*make_neighbour_search)(int device,
+  std::unique_ptr<NeighbourSearch> (*make_neighbour_search)(int device, const CudaCard& card,
                                                             const SimilarityProblem& problem);
 };
 

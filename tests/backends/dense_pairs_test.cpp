@@ -117,6 +117,9 @@ TEST(NeighbourCost, IsSaid) {
             "entries");
   EXPECT_EQ(describe({.common = 9e9, .sparse = 2.0, .dense = 0.25}),
             "neighbours: 2 s by 9e+09 common entries, 0.25 s by products of whole rows: products");
+  constexpr double kNever = std::numeric_limits<double>::infinity();
+  EXPECT_EQ(describe({.common = 8.0, .sparse = 1e-5, .dense = kNever}),
+            "neighbours: 1e-05 s by 8 common entries");
 }
 
 }  // namespace

@@ -264,6 +264,60 @@ TEST(NeighbourSearch, SimilaritiesByHand) {
   EXPECT_EQ(of(Similarity::kMsd, Feedback::kExplicit, three)[1], 0.0);
 }
 
+class DenseNeighboursOnDevice : public NeighboursOnDevice {
+ protected:
+  /// Every cell filled but those of an empty row; a constant row; some rows twice.
+  static CsrMatrix dense(Index rows, Index cols, bool whole_values, std::uint64_t seed) {
+    std::mt19937_64 random(seed);
+    std::vector<Entry> entries;
+    for (Index r = 0; r < rows; ++r) {
+      if (r == 5) continue;
+      const std::size_t twin = static_cast<std::size_t>(r - 6) * static_cast<std::size_t>(cols);
+      for (Index c = 0; c < cols; ++c) {
+        auto value = static_cast<float>(random() % 5 + 1);
+        if (!whole_values) value += 0.001F * static_cast<float>(random() % 1000);
+        if (r == 3) value = 4.0F;
+        if (r > 9 && r % 10 == 0) value = entries[twin + static_cast<std::size_t>(c)].value;
+        entries.push_back({r, c, value});
+      }
+    }
+    return make_csr(rows, cols, entries);
+  }
+
+  /// By products on the tensor cores, as the model of costs decides.
+  static void check_dense(const CsrView& matrix, int neighbours, Side side) {
+    const auto cpu = open_backend("cpu");
+    for (const bool negative : {false, true}) {
+      NeighbourParams params = params_of(Feedback::kImplicit, side, GetParam(), neighbours, 0);
+      params.keep_negative = negative;
+      SCOPED_TRACE(testing::Message() << matrix.rows << " x " << matrix.cols << ", "
+                                      << side_name(side) << ", K " << neighbours);
+      std::string remarks;
+      const RunControl control{nullptr, [&](const ProgressUpdate& update) {
+                                 if (update.unit.empty()) remarks += update.stage;
+                               }};
+      const Neighbours found = train_neighbours(matrix, params, backend(), control).neighbours;
+      EXPECT_TRUE(remarks.ends_with(": products")) << remarks;
+      expect_same(found, train_neighbours(matrix, params, *cpu).neighbours);
+    }
+  }
+};
+
+TEST_P(DenseNeighboursOnDevice, EqualTheCpu) {
+  check_dense(dense(300, 1000, true, 11).view(), 20, Side::kUsers);
+  check_dense(dense(515, 130, false, 12).view(), 7, Side::kItems);
+  check_dense(dense(700, 901, false, 13).view(), 400, Side::kUsers);
+}
+
+/// More candidates than a block has room for.
+TEST_P(DenseNeighboursOnDevice, EqualTheCpuWhereAllRowsAreAlike) {
+  std::vector<Entry> entries;
+  for (Index r = 0; r < 1500; ++r) {
+    for (Index c = 0; c < 300; ++c) entries.push_back({r, c, static_cast<float>(c % 5 + 1)});
+  }
+  check_dense(make_csr(1500, 300, entries).view(), 20, Side::kUsers);
+}
+
 std::string similarity_name(const testing::TestParamInfo<Similarity>& info) {
   std::string name(kSimilarityNames[static_cast<std::size_t>(info.param)]);
   std::ranges::replace(name, '-', '_');
@@ -275,6 +329,9 @@ INSTANTIATE_TEST_SUITE_P(Cuda, NeighboursOnDevice, testing::ValuesIn(kAll), simi
 INSTANTIATE_TEST_SUITE_P(Cuda, ManyNeighboursOnDevice,
                          testing::Values(Similarity::kPearson, Similarity::kMsd, Similarity::kBm25,
                                          Similarity::kJaccard),
+                         similarity_name);
+INSTANTIATE_TEST_SUITE_P(Cuda, DenseNeighboursOnDevice,
+                         testing::Values(Similarity::kCosine, Similarity::kPearsonFull),
                          similarity_name);
 
 }  // namespace

@@ -146,3 +146,10 @@ def test_an_interrupt_ends_a_training_on_a_card(program, cinema, card, tmp_path)
     assert time.monotonic() - begin < 3
     assert "interrupted" in stderr
     assert list(tmp_path.iterdir()) == []
+
+
+def test_verbose_says_how_neighbours_are_found(program, cinema, card):
+    arguments = ("train", cinema / "ratings.csv", "-o", "m", "--algorithm", "item-knn",
+                 "--device", card)
+    assert "common entries" in program(*arguments, "--verbose").stderr
+    assert "common entries" not in program(*arguments).stderr

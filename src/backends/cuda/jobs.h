@@ -19,8 +19,8 @@ namespace likewise {
                                                               Factors start,
                                                               int completed_iterations);
 
-/// Searches on card number `device`. `problem` must outlive the search.
+/// Searches on card number `device`, which `card` describes. `problem` must outlive the search.
 [[nodiscard]] std::unique_ptr<NeighbourSearch> make_cuda_neighbour_search(
-    int device, const SimilarityProblem& problem);
+    int device, const CudaCard& card, const SimilarityProblem& problem);
 
 }  // namespace likewise

@@ -70,6 +70,22 @@ __global__ void places_kernel(const float* weights, Offset count, int* places) {
   if (threadIdx.x % 32 == 0 && most > 0) atomicMax(places, most);
 }
 
+__global__ void lengths_kernel(const Index* columns, Offset count, Counter* lengths) {
+  for (Offset i = Offset{blockIdx.x} * kBlock + threadIdx.x; i < count;
+       i += Offset{gridDim.x} * kBlock) {
+    atomicAdd(lengths + columns[i], 1ULL);
+  }
+}
+
+__global__ void squares_kernel(const Counter* lengths, Index columns, Counter* sum) {
+  Counter mine = 0;
+  for (Offset c = Offset{blockIdx.x} * kBlock + threadIdx.x; c < columns;
+       c += Offset{gridDim.x} * kBlock) {
+    mine += lengths[c] * lengths[c];
+  }
+  if (mine > 0) atomicAdd(sum, mine);
+}
+
 }  // namespace
 
 CardRows upload(const CsrView& rows, cudaStream_t stream) {
@@ -115,6 +131,22 @@ SegmentTable make_segments(const CardRows& rows, const DeviceArray<Index>& rank_
   LIKEWISE_CUDA_CHECK_LAUNCH();
   LIKEWISE_CUDA_CHECK(cudaStreamSynchronize(stream));  // `scratch` goes
   return table;
+}
+
+double common_entries(const CardRows& rows, cudaStream_t stream) {
+  DeviceArray<Counter> lengths(Offset{rows.cols} + 1);  // and their squares' sum
+  fill_zero(lengths.data(), lengths.size(), stream);
+  Counter* const sum = lengths.data() + rows.cols;
+  lengths_kernel<<<std::min(blocks_for(rows.columns.size()), 2048), kBlock, 0, stream>>>(
+      rows.columns.data(), rows.columns.size(), lengths.data());
+  LIKEWISE_CUDA_CHECK_LAUNCH();
+  squares_kernel<<<std::min(blocks_for(rows.cols), 2048), kBlock, 0, stream>>>(lengths.data(),
+                                                                               rows.cols, sum);
+  LIKEWISE_CUDA_CHECK_LAUNCH();
+  Counter result = 0;
+  copy_to_host(&result, sum, 1, stream);
+  LIKEWISE_CUDA_CHECK(cudaStreamSynchronize(stream));
+  return static_cast<double>(result);
 }
 
 int binary_places(const DeviceArray<float>& weights, cudaStream_t stream) {

@@ -62,6 +62,9 @@ struct SegmentTable {
 [[nodiscard]] SegmentTable make_segments(const CardRows& rows, const DeviceArray<Index>& rank_of,
                                          const TilePlan& plan, cudaStream_t stream);
 
+/// Pairs of entries in one column, each met from both sides: the sum of squared column lengths.
+[[nodiscard]] double common_entries(const CardRows& rows, cudaStream_t stream);
+
 /// The smallest u in 0..8 so that 2^u times every weight is whole; 9 where there is none.
 [[nodiscard]] int binary_places(const DeviceArray<float>& weights, cudaStream_t stream);
 

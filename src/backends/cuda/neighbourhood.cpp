@@ -9,8 +9,11 @@
 #include <optional>
 #include <vector>
 
+#include "backends/card_neighbour_cost.h"
 #include "backends/cuda/jobs.h"
+#include "backends/cuda/neighbour_dense.h"
 #include "backends/cuda/neighbour_search.h"
+
 #include "backends/neighbour_lists.h"
 
 namespace likewise {
@@ -58,8 +61,9 @@ template <class RowAt>
 
 class CudaNeighbourSearch final : public NeighbourSearch {
  public:
-  CudaNeighbourSearch(int device, const SimilarityProblem& problem)
+  CudaNeighbourSearch(int device, const CudaCard& card, const SimilarityProblem& problem)
       : device_(device),
+        card_(card),
         formula_(problem.formula()),
         rows_(problem.rows()),
         order_(by_falling_length(rows_.weights)) {
@@ -88,23 +92,12 @@ class CudaNeighbourSearch final : public NeighbourSearch {
     }
     LIKEWISE_CUDA_CHECK(cudaSetDevice(device_));
     const Stream stream;
-    SearchTask task = task_over(segments(in_float_ ? 4 : 8));
-    task.offsets = card_rows_.offsets.data();
-    task.columns = card_rows_.columns.data();
-    task.weights = card_rows_.weights.data();
-    task.order = row_at_.data();
-    task.norms = facts_.norm.data();
-    task.counts = facts_.count.data();
-    task.k = k;
-    task.key_capacity = key_capacity(k);
-    auto lists = Array<Candidate>::uninitialized(Offset{rows} * k);
-    Array<Index> found(rows);
-    find_all(task, lists, found, control, stream);
-    return pack_neighbours(rows, [&](Index row) {
-      const Index rank = ranks_[static_cast<std::size_t>(row)];
-      return std::span<const Candidate>(lists.data() + Offset{rank} * k,
-                                        static_cast<std::size_t>(found[rank]));
-    });
+    if (takes_dense(k, control, stream)) {
+      if (std::optional<Neighbours> lists = find_dense(k, control, stream)) {
+        return std::move(*lists);
+      }
+    }
+    return find_sparse(k, control, stream);
   }
 
   void similarities(const WeightedRows& queries, float* out) const override {
@@ -156,6 +149,33 @@ class CudaNeighbourSearch final : public NeighbourSearch {
     return *table;
   }
 
+  /// Made when it is first wanted.
+  [[nodiscard]] const DenseRows& dense_rows() const {
+    const std::lock_guard lock(mutex_);
+    if (!dense_) {
+      const Stream stream;
+      dense_ = make_dense(card_rows_, stream);
+      stream.synchronize();
+    }
+    return *dense_;
+  }
+
+  [[nodiscard]] CardFormula card_formula() const {
+    return {formula_.form,
+            formula_.of_counts() || formula_.sums != SumsNeeded::kProducts,
+            formula_.of_counts() || formula_.sums == SumsNeeded::kProducts,
+            formula_.keep_negative,
+            formula_.min_support,
+            formula_.shrinkage,
+            formula_.lost_degrees,
+            formula_.amplification,
+            formula_.columns,
+            x_log_x_.data()};
+  }
+  [[nodiscard]] CardFacts card_facts() const {
+    return {facts_.norm.data(), facts_.count.data(), facts_.damped_count.data(), row_at_.data()};
+  }
+
   [[nodiscard]] SearchTask task_over(const SegmentTable& table) const {
     SearchTask task;
     task.rows = rows_.weights.rows;
@@ -163,19 +183,81 @@ class CudaNeighbourSearch final : public NeighbourSearch {
     task.plan = table.plan;
     task.starts = table.starts.data();
     task.entries = table.entries.data();
-    task.formula = {formula_.form,
-                    formula_.of_counts() || formula_.sums != SumsNeeded::kProducts,
-                    formula_.of_counts() || formula_.sums == SumsNeeded::kProducts,
-                    formula_.keep_negative,
-                    formula_.min_support,
-                    formula_.shrinkage,
-                    formula_.lost_degrees,
-                    formula_.amplification,
-                    formula_.columns,
-                    x_log_x_.data()};
-    task.facts = {facts_.norm.data(), facts_.count.data(), facts_.damped_count.data(),
-                  row_at_.data()};
+    task.formula = card_formula();
+    task.facts = card_facts();
     return task;
+  }
+
+  /// Says what it chose.
+  [[nodiscard]] bool takes_dense(Index k, const RunControl& control, const Stream& stream) const {
+    const int bytes = in_float_ ? 4 : 8;
+    const TilePlan plan =
+        plan_tiles(rows_.weights.rows, sums_of(formula_.sums), bytes, search_shared_memory());
+    const NeighbourWork work{rows_.weights.rows,
+                             rows_.weights.cols,
+                             rows_.weights.nnz(),
+                             common_entries(card_rows_, stream),
+                             plan.sums,
+                             plan.tiles,
+                             k,
+                             dense_can(card_formula(), k)};
+    const NeighbourCost cost = card_neighbour_cost(work, card_);
+    control.remark(describe(cost));
+    return cost.takes_dense();
+  }
+
+  [[nodiscard]] Neighbours find_sparse(Index k, const RunControl& control,
+                                       const Stream& stream) const {
+    const Index rows = rows_.weights.rows;
+    SearchTask task = task_over(segments(in_float_ ? 4 : 8));
+    task.offsets = card_rows_.offsets.data();
+    task.columns = card_rows_.columns.data();
+    task.weights = card_rows_.weights.data();
+    task.order = row_at_.data();
+    task.norms = facts_.norm.data();
+    task.counts = facts_.count.data();
+    task.k = k;
+    task.key_capacity = key_capacity(k);
+    auto lists = Array<Candidate>::uninitialized(Offset{rows} * k);
+    Array<Index> found(rows);
+    find_all(task, lists, found, control, stream);
+    return pack_neighbours(rows, [&](Index row) {
+      const Index rank = ranks_[static_cast<std::size_t>(row)];
+      return std::span<const Candidate>(lists.data() + Offset{rank} * k,
+                                        static_cast<std::size_t>(found[rank]));
+    });
+  }
+
+  /// Nothing where a row has too many candidates of almost the same cosine.
+  [[nodiscard]] std::optional<Neighbours> find_dense(Index k, const RunControl& control,
+                                                     const Stream& stream) const {
+    const Index rows = rows_.weights.rows;
+    const DenseRows& table = dense_rows();
+    const auto most = static_cast<Index>(
+        std::max<Offset>(1, kBytesAtATime / 4 / table.rows / DenseRows::kStep) * DenseRows::kStep);
+    const Index batch = std::min(most, table.rows);
+    DeviceArray<float> cosines(Offset{batch} * table.rows);
+    DeviceArray<Index> batch_found(batch);
+    DeviceArray<Candidate> batch_lists(Offset{batch} * k);
+    auto lists = Array<Candidate>::uninitialized(Offset{rows} * k);
+    Array<Index> found(rows);
+    for (Index first = 0; first < rows; first += batch) {
+      control.check();
+      const Index count = std::min(batch, table.rows - first);
+      search_dense({&table, rows, first, count, cosines.data(), rank_of_.data(), card_formula(),
+                    card_facts(), k, batch_found.data(), batch_lists.data()},
+                   stream);
+      const Index real = std::min(count, rows - first);
+      copy_to_host(lists.data() + Offset{first} * k, batch_lists.data(), Offset{real} * k, stream);
+      copy_to_host(found.data() + first, batch_found.data(), real, stream);
+      stream.synchronize();
+      control.report("neighbours", first + real, rows, "rows");
+    }
+    if (std::ranges::any_of(found.span(), [](Index n) { return n < 0; })) return std::nullopt;
+    return pack_neighbours(rows, [&](Index row) {
+      return std::span<const Candidate>(lists.data() + Offset{row} * k,
+                                        static_cast<std::size_t>(found[row]));
+    });
   }
 
   /// Ranks from `first` on that are compared without a look at whether to stop.
@@ -240,6 +322,7 @@ class CudaNeighbourSearch final : public NeighbourSearch {
   }
 
   int device_;
+  CudaCard card_;
   const PairFormula& formula_;
   WeightedRows rows_;
   std::vector<Index> order_;  ///< rank -> row
@@ -252,15 +335,16 @@ class CudaNeighbourSearch final : public NeighbourSearch {
   bool in_float_ = false;
   mutable std::mutex mutex_;
   mutable std::optional<SegmentTable> segments_[2];  ///< of float32 and of float64 sums
+  mutable std::optional<DenseRows> dense_;
 };
 
 }  // namespace
 }  // namespace cuda
 
-std::unique_ptr<NeighbourSearch> make_cuda_neighbour_search(int device,
+std::unique_ptr<NeighbourSearch> make_cuda_neighbour_search(int device, const CudaCard& card,
                                                             const SimilarityProblem& problem) {
   LIKEWISE_CUDA_CHECK(cudaSetDevice(device));
-  return std::make_unique<cuda::CudaNeighbourSearch>(device, problem);
+  return std::make_unique<cuda::CudaNeighbourSearch>(device, card, problem);
 }
 
 }  // namespace likewise

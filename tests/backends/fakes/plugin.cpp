@@ -112,7 +112,7 @@ std::unique_ptr<AlsSolver> make_als_solver(const CardUse& use, const CsrView& by
   return std::make_unique<TunedSolver>(std::move(cpu), als_work(params), use.tuning);
 }
 
-std::unique_ptr<NeighbourSearch> make_neighbour_search(int device,
+std::unique_ptr<NeighbourSearch> make_neighbour_search(int device, const CudaCard&,
                                                        const SimilarityProblem& problem) {
   if (device != 1) throw std::logic_error("the wrong card was asked");
   return make_cpu_neighbour_search(problem);

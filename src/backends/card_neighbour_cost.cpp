@@ -1,0 +1,50 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "backends/card_neighbour_cost.h"
+
+#include <cmath>
+#include <limits>
+
+namespace likewise {
+namespace {
+
+// Clocks of one multiprocessor, from two searches on an H200 (docs/performance.md).
+constexpr double kClocksOfVisit = 15.0;  // a warp finds the entries of one column in its tile
+constexpr double kClocksOfStep = 9.0;    // and adds 32 of them,
+constexpr double kClocksOfSum = 6.0;     // to each sum
+
+// By what the units can do at about half their rate.
+constexpr double kProductsOfClock = 1024.0;  // float16, two operations each
+constexpr double kBytesOfClock = 16.0;       // from the second level: rows that are compared again
+constexpr double kStart = 20e-6;             // launches, and the list of the slowest row
+
+/// Rows that are computed anew beside the k in a list.
+constexpr double kSpareCandidates = 16.0;
+/// Up to so many rows all products are at hand at once: half of them come by symmetry.
+constexpr Index kMirrored = 8192;
+
+}  // namespace
+
+NeighbourCost card_neighbour_cost(const NeighbourWork& work, const CudaCard& card) {
+  const double clocks = card.facts.multiprocessors * card.facts.clock;  // a second, of all
+  const double rows = work.rows;
+  const double cols = work.cols;
+  const double visits = static_cast<double>(work.entries) * work.tiles;
+  NeighbourCost cost;
+  cost.common = work.common;
+  cost.sparse = kStart + (visits * kClocksOfVisit +
+                          work.common / 32 * (kClocksOfStep + kClocksOfSum * work.sums)) /
+                             clocks;
+  const double table = rows * cols * 6.0;  // float16 and float32
+  if (!work.dense_can || table > 0.5 * static_cast<double>(card.memory)) {
+    cost.dense = std::numeric_limits<double>::infinity();
+    return cost;
+  }
+  const double products = rows * rows * cols * (work.rows <= kMirrored ? 0.5 : 1.0);
+  const double again = rows * (work.k + kSpareCandidates) * cols * 4.0;
+  const double moved = 2.0 * table + 3.0 * rows * rows * 4.0;
+  cost.dense = kStart + (products / kProductsOfClock + again / kBytesOfClock) / clocks +
+               moved / card.facts.bandwidth;
+  return cost;
+}
+
+}  // namespace likewise
