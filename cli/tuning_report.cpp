@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "tuning_report.h"
 
-#include <algorithm>
 #include <array>
 #include <map>
 

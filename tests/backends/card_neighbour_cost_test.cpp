@@ -22,7 +22,9 @@ NeighbourWork filled(Index rows, Index cols, double fill) {
   return work;
 }
 
-bool takes_dense(const NeighbourWork& work) { return card_neighbour_cost(work, card()).takes_dense(); }
+bool takes_dense(const NeighbourWork& work) {
+  return card_neighbour_cost(work, card()).takes_dense();
+}
 
 TEST(CardNeighbourCost, FullMatricesGoByProductsAndThinOnesDoNot) {
   EXPECT_TRUE(takes_dense(filled(4800, 3200, 1.0)));

@@ -13,7 +13,6 @@
 #include "backends/cuda/jobs.h"
 #include "backends/cuda/neighbour_dense.h"
 #include "backends/cuda/neighbour_search.h"
-
 #include "backends/neighbour_lists.h"
 
 namespace likewise {

@@ -42,10 +42,11 @@ __device__ __forceinline__ void mma_tf32(float (&c)[4], const std::uint32_t (&a)
       : "r"(a[0]), "r"(a[1]), "r"(a[2]), "r"(a[3]), "r"(b0), "r"(b1));
 }
 
+/// Ties to even, which the conversion that every card has does not do: an entry times a small whole
+/// weight lies half-way often, and a Gram matrix of entries that all grew is too large.
 __device__ __forceinline__ std::uint32_t to_tf32(float x) {
-  std::uint32_t bits;
-  asm("cvt.rna.tf32.f32 %0, %1;\n" : "=r"(bits) : "f"(x));
-  return bits;
+  const auto bits = as<std::uint32_t>(x);
+  return (bits + 0xFFFU + (bits >> 13 & 1U)) & 0xFFFFE000U;
 }
 
 /// x = high + low. Conversions are slow: `high` is rounded by integers, and the tensor cores do not
