@@ -4,6 +4,7 @@
 #include <span>
 
 #include "backends/top_k.h"
+#include "core/parallel.h"
 #include "likewise/neighbourhood.h"
 
 namespace likewise {
@@ -17,14 +18,14 @@ template <class ListOf>
   }
   result.rows = Array<Index>::uninitialized(result.offsets[rows]);
   result.similarities = Array<float>::uninitialized(result.offsets[rows]);
-  for (Index row = 0; row < rows; ++row) {
+  parallel_for(rows, 256, [&](Offset row) {
     Offset to = result.offsets[row];
-    for (const Candidate& one : list_of(row)) {
+    for (const Candidate& one : list_of(static_cast<Index>(row))) {
       result.rows[to] = one.item;
       result.similarities[to] = one.score;
       ++to;
     }
-  }
+  });
   return result;
 }
 

@@ -112,10 +112,10 @@ def test_autotune_keeps_what_trainings_then_use(program, cinema, card, tmp_path)
 @pytest.mark.parametrize("feedback", ["implicit", "explicit"])
 def test_less_memory_streams_and_gives_the_same_model(program, card, feedback):
     program("generate", "20kx300x400k", "-o", "r.csv")
-    options = "--feedback", feedback, "--device", card, "--iterations", 3
+    options = "--feedback", feedback, "--device", card
     whole = train(program, "r.csv", *options)
-    done = program("train", "r.csv", "-o", "m", "--factors", 24, "--json", *options, "--verbose",
-                   "--device-memory", "6MB")
+    done = program("train", "r.csv", "-o", "m", "--factors", 24, "--iterations", 6, "--json",
+                   *options, "--verbose", "--device-memory", "6MB")
     assert "streamed from the machine's memory" in done.stderr
     streamed = json.loads(done.stdout)
     for one, other in zip(streamed["iterations"], whole["iterations"], strict=True):

@@ -1,20 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
-/// Neighbours where most cells are filled: all products of rows on the tensor cores, in float16
-/// with float32 sums, choose candidates; those are computed anew in float64.
-///
-/// A cosine c is known up to e = 2^-10 (both factors rounded to 11 bits, Cauchy) plus what sums of
-/// float32 lose. Whoever is among the k nearest has a computed cosine of at least the k-th largest
-/// one less 2 e: all of these are candidates, and so the lists are exact.
+/// Cosines of all rows where most cells are filled: on the tensor cores, in float16 with float32
+/// sums.
 #pragma once
 
 #include <cuda_fp16.h>
 
-#include "backends/cuda/neighbour_search.h"
+#include "backends/cuda/neighbour_table.h"
 
 namespace likewise::cuda {
-
-/// Whether such cosines are all that the formula looks at, and lists are short enough.
-[[nodiscard]] bool dense_can(const CardFormula& formula, Index k);
 
 /// Missing cells are 0, rows and columns padded with zeros.
 struct DenseRows {
@@ -24,24 +17,18 @@ struct DenseRows {
   Index cols = 0;              ///< padded
   DeviceArray<__half> halves;  ///< each row times a power of two
   DeviceArray<float> weights;  ///< unchanged
-  DeviceArray<float> inverse;  ///< 1 / norm of a row of `halves`; 0 for an empty one
+  DeviceArray<float> inverse;  ///< 1 / norm of a row of `halves`; NaN for one of zeros
 };
 [[nodiscard]] DenseRows make_dense(const CardRows& rows, cudaStream_t stream);
 
-struct DenseTask {
-  const DenseRows* table = nullptr;
-  Index rows = 0;
-  Index first = 0;           ///< a multiple of DenseRows::kStep
-  Index count = 0;           ///< a multiple of DenseRows::kStep too
-  float* cosines = nullptr;  ///< count x table->rows
-  const Index* rank_of = nullptr;
-  CardFormula formula;
-  CardFacts facts;
-  Index k = 0;
-  Index* found = nullptr;      ///< of the rows from the first on; -1: too many candidates
-  Candidate* lists = nullptr;  ///< k each
-};
-/// The lists of rows [first, first + count).
-void search_dense(const DenseTask& task, cudaStream_t stream);
+/// Those of rows [first, first + count), both multiples of DenseRows::kStep: table.rows each, NaN
+/// where one of the two rows is all zeros.
+void find_cosines(const DenseRows& table, Index first, Index count, float* cosines,
+                  cudaStream_t stream);
+
+/// How far they may be off: both factors are rounded to 11 bits (2^-10 by Cauchy, and 2^-18 for
+/// whatever else is rounded), and each of cols / 16 sums on the tensor cores loses up to 2^-21 of
+/// what was added up so far. (Sums in parts lose less.)
+[[nodiscard]] float cosine_error(const DenseRows& table);
 
 }  // namespace likewise::cuda

@@ -11,7 +11,7 @@
 
 #include "backends/card_neighbour_cost.h"
 #include "backends/cuda/jobs.h"
-#include "backends/cuda/neighbour_dense.h"
+#include "backends/cuda/neighbour_products.h"
 #include "backends/cuda/neighbour_search.h"
 #include "backends/neighbour_lists.h"
 
@@ -80,7 +80,7 @@ class CudaNeighbourSearch final : public NeighbourSearch {
     rank_of_ = to_device(ranks_, stream);
     row_at_ = to_device(order_, stream);
     in_float_ = exact_in_float(stream);
-    stream.synchronize();
+    common_ = common_entries(card_rows_, stream);
   }
 
   [[nodiscard]] Neighbours find(Index k, const RunControl& control) const override {
@@ -90,13 +90,10 @@ class CudaNeighbourSearch final : public NeighbourSearch {
       return pack_neighbours(rows, [](Index) { return std::span<const Candidate>(); });
     }
     LIKEWISE_CUDA_CHECK(cudaSetDevice(device_));
-    const Stream stream;
-    if (takes_dense(k, control, stream)) {
-      if (std::optional<Neighbours> lists = find_dense(k, control, stream)) {
-        return std::move(*lists);
-      }
+    if (takes_products(k, control)) {
+      if (std::optional<Neighbours> lists = find_by_products(k, control)) return std::move(*lists);
     }
-    return find_sparse(k, control, stream);
+    return find_sparse(k, control);
   }
 
   void similarities(const WeightedRows& queries, float* out) const override {
@@ -148,17 +145,6 @@ class CudaNeighbourSearch final : public NeighbourSearch {
     return *table;
   }
 
-  /// Made when it is first wanted.
-  [[nodiscard]] const DenseRows& dense_rows() const {
-    const std::lock_guard lock(mutex_);
-    if (!dense_) {
-      const Stream stream;
-      dense_ = make_dense(card_rows_, stream);
-      stream.synchronize();
-    }
-    return *dense_;
-  }
-
   [[nodiscard]] CardFormula card_formula() const {
     return {formula_.form,
             formula_.of_counts() || formula_.sums != SumsNeeded::kProducts,
@@ -188,26 +174,26 @@ class CudaNeighbourSearch final : public NeighbourSearch {
   }
 
   /// Says what it chose.
-  [[nodiscard]] bool takes_dense(Index k, const RunControl& control, const Stream& stream) const {
+  [[nodiscard]] bool takes_products(Index k, const RunControl& control) const {
     const int bytes = in_float_ ? 4 : 8;
     const TilePlan plan =
         plan_tiles(rows_.weights.rows, sums_of(formula_.sums), bytes, search_shared_memory());
     const NeighbourWork work{rows_.weights.rows,
                              rows_.weights.cols,
                              rows_.weights.nnz(),
-                             common_entries(card_rows_, stream),
+                             common_,
                              plan.sums,
                              plan.tiles,
                              k,
-                             dense_can(card_formula(), k)};
+                             products_can(card_formula(), k)};
     const NeighbourCost cost = card_neighbour_cost(work, card_);
     control.remark(describe(cost));
     return cost.takes_dense();
   }
 
-  [[nodiscard]] Neighbours find_sparse(Index k, const RunControl& control,
-                                       const Stream& stream) const {
+  [[nodiscard]] Neighbours find_sparse(Index k, const RunControl& control) const {
     const Index rows = rows_.weights.rows;
+    const Stream stream;
     SearchTask task = task_over(segments(in_float_ ? 4 : 8));
     task.offsets = card_rows_.offsets.data();
     task.columns = card_rows_.columns.data();
@@ -227,36 +213,12 @@ class CudaNeighbourSearch final : public NeighbourSearch {
     });
   }
 
-  /// Nothing where a row has too many candidates of almost the same cosine.
-  [[nodiscard]] std::optional<Neighbours> find_dense(Index k, const RunControl& control,
-                                                     const Stream& stream) const {
-    const Index rows = rows_.weights.rows;
-    const DenseRows& table = dense_rows();
-    const auto most = static_cast<Index>(
-        std::max<Offset>(1, kBytesAtATime / 4 / table.rows / DenseRows::kStep) * DenseRows::kStep);
-    const Index batch = std::min(most, table.rows);
-    DeviceArray<float> cosines(Offset{batch} * table.rows);
-    DeviceArray<Index> batch_found(batch);
-    DeviceArray<Candidate> batch_lists(Offset{batch} * k);
-    auto lists = Array<Candidate>::uninitialized(Offset{rows} * k);
-    Array<Index> found(rows);
-    for (Index first = 0; first < rows; first += batch) {
-      control.check();
-      const Index count = std::min(batch, table.rows - first);
-      search_dense({&table, rows, first, count, cosines.data(), rank_of_.data(), card_formula(),
-                    card_facts(), k, batch_found.data(), batch_lists.data()},
-                   stream);
-      const Index real = std::min(count, rows - first);
-      copy_to_host(lists.data() + Offset{first} * k, batch_lists.data(), Offset{real} * k, stream);
-      copy_to_host(found.data() + first, batch_found.data(), real, stream);
-      stream.synchronize();
-      control.report("neighbours", first + real, rows, "rows");
-    }
-    if (std::ranges::any_of(found.span(), [](Index n) { return n < 0; })) return std::nullopt;
-    return pack_neighbours(rows, [&](Index row) {
-      return std::span<const Candidate>(lists.data() + Offset{row} * k,
-                                        static_cast<std::size_t>(found[row]));
-    });
+  /// Nothing where a row has too many candidates. What it needs is made when it is first wanted.
+  [[nodiscard]] std::optional<Neighbours> find_by_products(Index k,
+                                                           const RunControl& control) const {
+    const std::lock_guard lock(products_mutex_);
+    if (!products_) products_.emplace(card_rows_);
+    return products_->find(card_formula(), card_facts(), rank_of_.data(), k, control);
   }
 
   /// Ranks from `first` on that are compared without a look at whether to stop.
@@ -332,9 +294,11 @@ class CudaNeighbourSearch final : public NeighbourSearch {
   DeviceArray<Index> rank_of_;
   DeviceArray<Index> row_at_;
   bool in_float_ = false;
+  double common_ = 0.0;  ///< pairs of entries in one column
   mutable std::mutex mutex_;
   mutable std::optional<SegmentTable> segments_[2];  ///< of float32 and of float64 sums
-  mutable std::optional<DenseRows> dense_;
+  mutable std::mutex products_mutex_;
+  mutable std::optional<ProductSearch> products_;
 };
 
 }  // namespace

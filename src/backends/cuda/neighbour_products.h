@@ -1,0 +1,42 @@
+// SPDX-License-Identifier: Apache-2.0
+/// Neighbours by products of whole rows, for matrices of which most cells are filled.
+#pragma once
+
+#include <optional>
+
+#include "backends/cuda/neighbour_dense.h"
+#include "backends/cuda/neighbour_search.h"
+#include "likewise/neighbourhood.h"
+
+namespace likewise::cuda {
+
+/// Whether cosines are all that the formula looks at, and lists are short enough.
+[[nodiscard]] bool products_can(const CardFormula& formula, Index k);
+
+/// Keeps its memory from one search to the next; one search at a time.
+class ProductSearch {
+ public:
+  explicit ProductSearch(const CardRows& rows);
+
+  /// Nothing where a row has too many candidates of almost the same cosine. `rank_of` is on the
+  /// card.
+  [[nodiscard]] std::optional<Neighbours> find(const CardFormula& formula, const CardFacts& facts,
+                                               const Index* rank_of, Index k,
+                                               const RunControl& control);
+
+ private:
+  Index rows_;
+  Index cols_;
+  Stream stream_;
+  DenseRows table_;
+  Index batch_;  ///< rows whose cosines are there at a time
+  Index room_;   ///< for candidates of a row
+  DeviceArray<float> cosines_;
+  DeviceArray<Index> candidates_;
+  DeviceArray<std::uint64_t> keys_;
+  // The card writes lists straight to the host.
+  PinnedArray<Index> found_;
+  PinnedArray<Candidate> lists_;
+};
+
+}  // namespace likewise::cuda
