@@ -15,11 +15,15 @@ constexpr double kClocksOfSum = 6.0;     // to each sum
 // By what the units can do at about half their rate.
 constexpr double kProductsOfClock = 1024.0;  // float16, two operations each
 constexpr double kBytesOfClock = 16.0;       // from the second level: rows that are compared again
-constexpr double kStart = 20e-6;             // launches, and the list of the slowest row
+constexpr double kClocksOfColumn = 12.0;     // one addition after the other
+
+constexpr double kStart = 50e-6;          // launches, and waiting for the last of them
+constexpr double kListsBandwidth = 2e10;  // to the host, and packed there
 
 /// Rows that are computed anew beside the k in a list.
 constexpr double kSpareCandidates = 16.0;
-/// Up to so many rows all products are at hand at once: half of them come by symmetry.
+/// Up to so many rows all products are at hand at once: half of them, and of those that are
+/// computed anew, come by symmetry.
 constexpr Index kMirrored = 8192;
 
 }  // namespace
@@ -31,19 +35,21 @@ NeighbourCost card_neighbour_cost(const NeighbourWork& work, const CudaCard& car
   const double visits = static_cast<double>(work.entries) * work.tiles;
   NeighbourCost cost;
   cost.common = work.common;
-  cost.sparse = kStart + (visits * kClocksOfVisit +
-                          work.common / 32 * (kClocksOfStep + kClocksOfSum * work.sums)) /
-                             clocks;
+  const double start = kStart + rows * work.k * 8.0 / kListsBandwidth;
+  cost.sparse = start + (visits * kClocksOfVisit +
+                         work.common / 32 * (kClocksOfStep + kClocksOfSum * work.sums)) /
+                            clocks;
   const double table = rows * cols * 6.0;  // float16 and float32
   if (!work.dense_can || table > 0.5 * static_cast<double>(card.memory)) {
     cost.dense = std::numeric_limits<double>::infinity();
     return cost;
   }
-  const double products = rows * rows * cols * (work.rows <= kMirrored ? 0.5 : 1.0);
-  const double again = rows * (work.k + kSpareCandidates) * cols * 4.0;
+  const double halved = work.rows <= kMirrored ? 0.5 : 1.0;
+  const double products = halved * rows * rows * cols;
+  const double again = halved * rows * (work.k + kSpareCandidates) * cols * 4.0;
   const double moved = 2.0 * table + 3.0 * rows * rows * 4.0;
-  cost.dense = kStart + (products / kProductsOfClock + again / kBytesOfClock) / clocks +
-               moved / card.facts.bandwidth;
+  cost.dense = start + (products / kProductsOfClock + again / kBytesOfClock) / clocks +
+               cols * kClocksOfColumn / card.facts.clock + moved / card.facts.bandwidth;
   return cost;
 }
 

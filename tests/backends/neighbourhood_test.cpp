@@ -309,13 +309,41 @@ TEST_P(DenseNeighboursOnDevice, EqualTheCpu) {
   check_dense(dense(700, 901, false, 13).view(), 400, Side::kUsers);
 }
 
-/// More candidates than a block has room for.
-TEST_P(DenseNeighboursOnDevice, EqualTheCpuWhereAllRowsAreAlike) {
+/// Products of rows of different periods cancel but for what rounding leaves, and so the order of
+/// additions decides who is in a list.
+TEST_P(DenseNeighboursOnDevice, EqualTheCpuWhereProductsCancel) {
   std::vector<Entry> entries;
-  for (Index r = 0; r < 1500; ++r) {
-    for (Index c = 0; c < 300; ++c) entries.push_back({r, c, static_cast<float>(c % 5 + 1)});
+  for (Index r = 0; r < 200; ++r) {
+    constexpr Index kPeriods[] = {1, 3, 9, 27};
+    for (Index c = 0; c < 405; ++c) {
+      const Index step = c / kPeriods[r % 4] % 3;
+      entries.push_back({r, c, static_cast<float>(1 << step) + 0.1F * static_cast<float>(r % 3)});
+    }
   }
-  check_dense(make_csr(1500, 300, entries).view(), 20, Side::kUsers);
+  check_dense(make_csr(200, 405, entries).view(), 120, Side::kUsers);
+}
+
+TEST_P(DenseNeighboursOnDevice, EqualTheCpuWhereListsAreLongerThanThereAreRows) {
+  check_dense(dense(90, 600, false, 14).view(), 1000, Side::kUsers);
+}
+
+/// More than a card takes at a time.
+TEST_P(DenseNeighboursOnDevice, EqualTheCpuInBatches) {
+  check_dense(dense(8300, 70, false, 15).view(), 20, Side::kUsers);
+}
+
+/// All rows are candidates of each other; the second time more than there is room for.
+TEST_P(DenseNeighboursOnDevice, EqualTheCpuWhereAllRowsAreAlike) {
+  for (const Index rows : {900, 1500}) {
+    std::vector<Entry> entries;
+    for (Index r = 0; r < rows; ++r) {
+      for (Index c = 0; c < 300; ++c) {
+        const float noise = rows == 900 ? 0.001F * static_cast<float>((r * 7 + c * c) % 11) : 0.0F;
+        entries.push_back({r, c, static_cast<float>(c % 5 + 1) + noise});
+      }
+    }
+    check_dense(make_csr(rows, 300, entries).view(), 20, Side::kUsers);
+  }
 }
 
 std::string similarity_name(const testing::TestParamInfo<Similarity>& info) {

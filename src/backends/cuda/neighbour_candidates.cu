@@ -13,8 +13,9 @@ namespace {
 constexpr int kChooseThreads = 128;
 constexpr int kClasses = 2048;  // of cosines, 2^-10 wide
 constexpr int kOwnClasses = kClasses / kChooseThreads;
-constexpr int kAhead = 4;    // loads of a thread that are under way
-constexpr int kColumns = 32;  // of one stage
+constexpr int kPlaces = kClasses + kChooseThreads;  // of their counts; the last one is for the rest
+constexpr int kAhead = 4;                           // loads of a thread that are under way
+constexpr int kColumns = 32;                        // of one stage
 constexpr int kStages = 4;
 constexpr int kSortThreads = 64;
 
@@ -26,7 +27,9 @@ __device__ __forceinline__ float lower_edge(int index) {
   return static_cast<float>(index) * (2.0F / kClasses) - 1.0F;
 }
 /// Threads that own neighbouring classes read them from different banks.
-__device__ __forceinline__ int place_of(int index) { return index + index / kOwnClasses; }
+__device__ __forceinline__ int place_of(int index) {
+  return index + static_cast<int>(static_cast<unsigned>(index) / kOwnClasses);
+}
 
 /// visit(y, cosine) for all rows y, by all threads of the block.
 template <class Visit>
@@ -54,29 +57,25 @@ __device__ __forceinline__ void for_each_cosine(const CandidateTask& task, Index
   }
 }
 
-/// A block finds the candidates of one row: it counts cosines by class, walks down from the highest
-/// class to the one that the k-th falls in, and takes what is not 2 e below that. Fast because the
-/// cosines are read twice and never sorted.
+/// A block finds the least cosine of one row's candidates: it counts cosines by class, walks down
+/// from the highest class to the one that the k-th falls in, and goes 2 e below that. Fast because
+/// nothing is sorted.
 __global__ void __launch_bounds__(kChooseThreads)
-    choose_kernel(const __grid_constant__ CandidateTask task) {
+    limit_kernel(const __grid_constant__ CandidateTask task) {
   using Scan = cub::BlockScan<int, kChooseThreads>;
-  __shared__ int members[kClasses + kChooseThreads];
+  __shared__ int members[kPlaces];
   __shared__ Scan::TempStorage scan;
   __shared__ float least;
-  __shared__ int count;
   const Index query = static_cast<Index>(blockIdx.x);
   const Index row = task.first + query;
-  for (int i = static_cast<int>(threadIdx.x); i < kClasses + kChooseThreads; i += kChooseThreads) {
-    members[i] = 0;
-  }
-  if (threadIdx.x == 0) {
-    least = task.formula.keep_negative ? -2.0F : -task.error;
-    count = 0;
-  }
+#pragma unroll
+  for (int i = 0; i < kPlaces / kChooseThreads; ++i) members[i * kChooseThreads + threadIdx.x] = 0;
+  if (threadIdx.x == 0) least = task.formula.keep_negative ? -2.0F : -task.error;
   __syncthreads();
   for_each_cosine(task, query, [&](Index y, float cosine) {
     const float size = task.formula.keep_negative ? fabsf(cosine) : cosine;
-    if (size > task.error && y != row) atomicAdd(members + place_of(class_of(cosine)), 1);
+    const bool certain = size > task.error && y != row;
+    atomicAdd(members + (certain ? place_of(class_of(cosine)) : kPlaces - 1), 1);
   });
   __syncthreads();
   const int highest = kClasses - 1 - static_cast<int>(threadIdx.x) * kOwnClasses;
@@ -91,14 +90,32 @@ __global__ void __launch_bounds__(kChooseThreads)
     least = lower_edge(index) - 2.0F * task.error;
   }
   __syncthreads();
-  std::uint64_t* const keys = task.keys + Offset{query} * task.room;
+  if (threadIdx.x == 0) task.least[query] = least;
+}
+
+/// A block finds the candidates of one row. Of two rows that are candidates of each other one is
+/// charged with the pair, in turn the one before and the one behind.
+__global__ void __launch_bounds__(kChooseThreads)
+    choose_kernel(const __grid_constant__ CandidateTask task) {
+  __shared__ CandidateCount count;
+  const Index query = static_cast<Index>(blockIdx.x);
+  const Index row = task.first + query;
+  const float least = task.least[query];
+  Index* const candidates = task.candidates + Offset{query} * task.room;
+  if (threadIdx.x == 0) count = {};
+  __syncthreads();
   for_each_cosine(task, query, [&](Index y, float cosine) {
     if (!(cosine >= least) || y == row) return;
-    const int at = atomicAdd(&count, 1);
-    if (at < task.room) keys[at] = static_cast<std::uint64_t>(y);
+    const Index other = y - task.first;
+    const bool charged = ((row ^ y) & 1) == (row < y ? 1 : 0);
+    const bool own = charged || other < 0 || other >= task.count ||
+                     !(task.cosines[Offset{other} * task.cosine_pitch + row] >= task.least[other]);
+    const Index at = atomicAdd(own ? &count.own : &count.other, 1);
+    if (at < task.room) candidates[own ? at : task.room - 1 - at] = y;
   });
   __syncthreads();
-  if (threadIdx.x == 0) task.candidates[query] = count > task.room ? -1 : count;
+  if (threadIdx.x != 0) return;
+  task.counts[query] = count.own + count.other > task.room ? CandidateCount{-1, 0} : count;
 }
 
 /// x 2^-896, by moving bits: in a quarter of the time of a conversion. Denormal numbers stay exact
@@ -110,12 +127,12 @@ __device__ __forceinline__ double lowered(float x) {
 }
 __device__ __forceinline__ double raised(float x) { return static_cast<double>(x) * 0x1p896; }
 
-/// 32 columns of a warp's candidates, 16-byte units turned by the row: neither copies nor reads meet
-/// in a bank.
+/// 32 columns of a warp's candidates, 16-byte units turned by the row: neither copies nor reads
+/// meet in a bank.
 using Stage = float4[32 * kColumns / 4];
 __device__ __forceinline__ int unit_at(int row, int unit) { return row * 8 + (unit ^ (row & 7)); }
 
-/// A block of one warp scores candidates of one row, 32 at a time, one a lane:
+/// A block of one warp scores own candidates of one row, 32 at a time, one a lane:
 ///   sum_c x_c y_c in float64, columns rising, as the reference adds them.
 /// A product of two float32 is exact in float64, so a fused addition rounds as a separate one. Fast
 /// because candidates come in whole lines while earlier ones are added up, and because many warps
@@ -126,13 +143,13 @@ __global__ void __launch_bounds__(32) score_kernel(const __grid_constant__ Candi
   const int lane = static_cast<int>(threadIdx.x);
   const Index query = static_cast<Index>(blockIdx.x);
   const Index row = task.first + query;
-  const Index count = task.candidates[query];
+  const Index count = task.counts[query].own;
   const int chunks = (task.cols + kColumns - 1) / kColumns;
   const float* const x = task.weights + Offset{row} * task.pitch + lane;
   const auto group = static_cast<Index>(blockIdx.y);
   for (Index begin = 32 * group; begin < count; begin += 32 * static_cast<Index>(gridDim.y)) {
-    std::uint64_t* const key = task.keys + Offset{query} * task.room + begin + lane;
-    const Index y = begin + lane < count ? static_cast<Index>(*key) : row;
+    const Index at = begin + lane;
+    const Index y = at < count ? task.candidates[Offset{query} * task.room + at] : row;
     const float* from[8];  // a copy takes four rows
 #pragma unroll
     for (int i = 0; i < 8; ++i) {
@@ -174,14 +191,18 @@ __global__ void __launch_bounds__(32) score_kernel(const __grid_constant__ Candi
       }
     }
     __syncwarp();  // before the stages are filled again
-    if (begin + lane >= count) continue;
+    if (at >= count) continue;
     const Index rank = task.rank_of[row];
     PairSums sums;
     sums.xy = sum;
     const float score =
         pair_similarity(task.formula, task.facts, {task.facts.norm[rank], task.facts.count[rank]},
                         task.rank_of[y], sums);
-    *key = score != 0.0F ? key_of(score, y) : 0;
+    task.cosines[Offset{query} * task.cosine_pitch + y] = score;
+    const Index other = y - task.first;
+    if (other >= 0 && other < task.count) {
+      task.cosines[Offset{other} * task.cosine_pitch + row] = score;
+    }
   }
 }
 
@@ -192,16 +213,19 @@ __global__ void __launch_bounds__(kSortThreads)
   __shared__ std::uint64_t keys[kMostCandidates];
   __shared__ Index listed;
   const Index query = static_cast<Index>(blockIdx.x);
-  const Index count = task.candidates[query];
-  if (count < 0) {
+  const auto [own, other] = task.counts[query];
+  if (own < 0) {
     if (threadIdx.x == 0) task.found[query] = -1;
     return;
   }
-  for (Index i = static_cast<Index>(threadIdx.x); i < count; i += kSortThreads) {
-    keys[i] = task.keys[Offset{query} * task.room + i];
+  const Index* const candidates = task.candidates + Offset{query} * task.room;
+  for (Index i = static_cast<Index>(threadIdx.x); i < own + other; i += kSortThreads) {
+    const Index y = candidates[i < own ? i : task.room - 1 - (i - own)];
+    const float score = task.cosines[Offset{query} * task.cosine_pitch + y];
+    keys[i] = score != 0.0F ? key_of(score, y) : 0;
   }
   if (threadIdx.x == 0) {
-    best.count = count;
+    best.count = own + other;
     listed = 0;
   }
   __syncthreads();
@@ -218,10 +242,12 @@ __global__ void __launch_bounds__(kSortThreads)
 }  // namespace
 
 void list_candidates(const CandidateTask& task, cudaStream_t stream) {
+  limit_kernel<<<task.count, kChooseThreads, 0, stream>>>(task);
+  LIKEWISE_CUDA_CHECK_LAUNCH();
   choose_kernel<<<task.count, kChooseThreads, 0, stream>>>(task);
   LIKEWISE_CUDA_CHECK_LAUNCH();
-  // A few more than k; where they are many, warps take several groups of 32.
-  const dim3 groups(static_cast<unsigned>(task.count), static_cast<unsigned>(task.k / 32 + 2));
+  // About half of a few more than k; where they are many, warps take several groups of 32.
+  const dim3 groups(static_cast<unsigned>(task.count), static_cast<unsigned>(task.k / 64 + 2));
   score_kernel<<<groups, 32, 0, stream>>>(task);
   LIKEWISE_CUDA_CHECK_LAUNCH();
   sort_kernel<<<task.count, kSortThreads, 0, stream>>>(task);

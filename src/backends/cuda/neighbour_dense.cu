@@ -75,8 +75,8 @@ __device__ __forceinline__ void load_matrices(std::uint32_t (&x)[4], std::uint32
 
 /// out[x - first][y] = cosine of rows x and y. A block owns 128 x 128 of them, a warp 64 x 64 in
 /// registers: 32 products for 8 loads of operands. Where all rows are asked for at once, only the
-/// tiles on one side of the diagonal are computed, and written to both. Where tiles are few, gridDim.z
-/// blocks share the depth of one, and add to zeros what they have.
+/// tiles on one side of the diagonal are computed, and written to both. Where tiles are few,
+/// gridDim.z blocks share the depth of one, and add to zeros what they have.
 __global__ void __launch_bounds__(kProductThreads, kBlocksAtATime)
     product_kernel(const __half* table, Index pitch, const float* inverse, Index first,
                    Index out_pitch, bool mirrored, float* out) {

@@ -3,7 +3,6 @@
 
 #include <algorithm>
 
-#include "backends/cuda/neighbour_candidates.h"
 #include "backends/neighbour_lists.h"
 
 namespace likewise::cuda {
@@ -31,8 +30,9 @@ ProductSearch::ProductSearch(const CardRows& rows)
       batch_(rows_at_a_time(table_)),
       room_(std::min(table_.rows, Index{kMostCandidates})),
       cosines_(Offset{batch_} * table_.rows),
-      candidates_(batch_),
-      keys_(Offset{batch_} * room_),
+      least_(batch_),
+      counts_(batch_),
+      candidates_(Offset{batch_} * room_),
       found_(rows_) {}
 
 std::optional<Neighbours> ProductSearch::find(const CardFormula& formula, const CardFacts& facts,
@@ -48,9 +48,10 @@ std::optional<Neighbours> ProductSearch::find(const CardFormula& formula, const 
                      .rank_of = rank_of,
                      .formula = formula,
                      .facts = facts,
-                     .room = room_,
+                     .least = least_.data(),
+                     .counts = counts_.data(),
                      .candidates = candidates_.data(),
-                     .keys = keys_.data(),
+                     .room = room_,
                      .k = k};
   for (task.first = 0; task.first < rows_; task.first += task.count) {
     control.check();

@@ -4,8 +4,8 @@
 
 #include <optional>
 
+#include "backends/cuda/neighbour_candidates.h"
 #include "backends/cuda/neighbour_dense.h"
-#include "backends/cuda/neighbour_search.h"
 #include "likewise/neighbourhood.h"
 
 namespace likewise::cuda {
@@ -32,8 +32,9 @@ class ProductSearch {
   Index batch_;  ///< rows whose cosines are there at a time
   Index room_;   ///< for candidates of a row
   DeviceArray<float> cosines_;
+  DeviceArray<float> least_;
+  DeviceArray<CandidateCount> counts_;
   DeviceArray<Index> candidates_;
-  DeviceArray<std::uint64_t> keys_;
   // The card writes lists straight to the host.
   PinnedArray<Index> found_;
   PinnedArray<Candidate> lists_;
