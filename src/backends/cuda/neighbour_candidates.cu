@@ -157,14 +157,12 @@ __global__ void __launch_bounds__(32) score_kernel(const __grid_constant__ Candi
       from[i] = task.weights + Offset{other} * task.pitch + lane % 8 * 4;
     }
     const auto fetch = [&](int chunk) {
-      if (chunk < chunks) {
-        const std::uint32_t to = shared_address(stages[chunk % kStages]);
+      const std::uint32_t to = shared_address(stages[chunk % kStages]);
 #pragma unroll
-        for (int i = 0; i < 8; ++i) {
-          const int r = i * 4 + lane / 8;
-          copy_16_async(to + unit_at(r, lane % 8) * 16, from[i] + chunk * kColumns,
-                        begin + r < count);
-        }
+      for (int i = 0; i < 8; ++i) {
+        const int r = i * 4 + lane / 8;
+        copy_16_async(to + unit_at(r, lane % 8) * 16, from[i] + chunk * kColumns,
+                      begin + r < count && chunk < chunks);
       }
       commit_copies();
     };
@@ -176,21 +174,22 @@ __global__ void __launch_bounds__(32) score_kernel(const __grid_constant__ Candi
     for (int chunk = 0; chunk < chunks; ++chunk) {
       wait_for_copies<kStages - 2>();
       __syncwarp();
-      fetch(chunk + kStages - 1);
-      own[(chunk + 1) % 2][lane] = raised(next);
-      next = own_weight(chunk + 2);
       const Stage& stage = stages[chunk % kStages];
       const auto* const a = reinterpret_cast<const double2*>(own[chunk % 2]);
 #pragma unroll
       for (int unit = 0; unit < kColumns / 4; ++unit) {
+        if (unit == 4) fetch(chunk + kStages - 1);  // while additions wait for each other
         const float4 b = stage[unit_at(lane, unit)];
         sum = fma(a[2 * unit].x, lowered(b.x), sum);
         sum = fma(a[2 * unit].y, lowered(b.y), sum);
         sum = fma(a[2 * unit + 1].x, lowered(b.z), sum);
         sum = fma(a[2 * unit + 1].y, lowered(b.w), sum);
       }
+      own[(chunk + 1) % 2][lane] = raised(next);
+      next = own_weight(chunk + 2);
     }
-    __syncwarp();  // before the stages are filled again
+    wait_for_copies<0>();  // before the stages are filled again
+    __syncwarp();
     if (at >= count) continue;
     const Index rank = task.rank_of[row];
     PairSums sums;
