@@ -11,6 +11,7 @@
 /// added up by ordinary rounded additions.
 #pragma once
 
+#include "backends/cuda/device/half_matrices.cuh"
 #include "backends/cuda/gram_chunk.cuh"
 
 namespace likewise::cuda::gram {
@@ -25,12 +26,6 @@ struct Operand {
   __device__ __forceinline__ void load(std::uint32_t at) {
     load_matrices(high, at);
     load_matrices(low, at + 4 * kMatrix * sizeof(std::uint32_t));
-  }
-  static __device__ __forceinline__ void load_matrices(std::uint32_t (&to)[4], std::uint32_t at) {
-    asm volatile("ldmatrix.sync.aligned.m8n8.x4.shared.b16 {%0,%1,%2,%3}, [%4];\n"
-                 : "=r"(to[0]), "=r"(to[1]), "=r"(to[2]), "=r"(to[3])
-                 : "r"(at)
-                 : "memory");
   }
   /// Every lane names one row of one of the four matrices.
   static __device__ __forceinline__ std::uint32_t right_row(int lane) { return lane * 16; }
@@ -68,9 +63,9 @@ struct Sums {
           const Operand& right = b[k / 2];
           const int n = k % 2;
           auto& c = at[i][k / 2][n];
-          if (part == 0) multiply_halves(c, a[i].low, right.high[2 * n], right.high[2 * n + 1]);
-          if (part == 1) multiply_halves(c, a[i].high, right.low[2 * n], right.low[2 * n + 1]);
-          if (part == 2) multiply_halves(c, a[i].high, right.high[2 * n], right.high[2 * n + 1]);
+          if (part == 0) mma_half(c, a[i].low, right.high[2 * n], right.high[2 * n + 1]);
+          if (part == 1) mma_half(c, a[i].high, right.low[2 * n], right.low[2 * n + 1]);
+          if (part == 2) mma_half(c, a[i].high, right.high[2 * n], right.high[2 * n + 1]);
         }
       }
     }

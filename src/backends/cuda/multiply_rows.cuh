@@ -8,6 +8,7 @@
 /// four neighbouring floats.
 #pragma once
 
+#include "backends/cuda/device/half_matrices.cuh"
 #include "backends/cuda/device/split_float.cuh"
 #include "likewise/types.h"
 
@@ -122,12 +123,12 @@ struct Strip {
       // Four sums in turn: none waits for the product before it.
       const SplitColumn near = b[2 * s * 32 + lane];
       const SplitColumn far = b[(2 * s + 1) * 32 + lane];
-      multiply_halves(cross[0], low[s], near.high[0], near.high[1]);
-      multiply_halves(cross[1], low[s], far.high[0], far.high[1]);
-      multiply_halves(c[0], high[s], near.high[0], near.high[1]);
-      multiply_halves(c[1], high[s], far.high[0], far.high[1]);
-      multiply_halves(cross[0], high[s], near.low[0], near.low[1]);
-      multiply_halves(cross[1], high[s], far.low[0], far.low[1]);
+      mma_half(cross[0], low[s], near.high[0], near.high[1]);
+      mma_half(cross[1], low[s], far.high[0], far.high[1]);
+      mma_half(c[0], high[s], near.high[0], near.high[1]);
+      mma_half(c[1], high[s], far.high[0], far.high[1]);
+      mma_half(cross[0], high[s], near.low[0], near.low[1]);
+      mma_half(cross[1], high[s], far.low[0], far.low[1]);
     }
 #pragma unroll
     for (int n = 0; n < 2; ++n) {

@@ -4,6 +4,7 @@
 
 #include "backends/cuda/device/attributes.h"
 #include "backends/cuda/device/check.h"
+#include "backends/cuda/device/half_matrices.cuh"
 #include "backends/cuda/device/split_float.cuh"
 #include "backends/cuda/device/warp.cuh"
 #include "backends/cuda/neighbour_dense.h"
@@ -64,13 +65,9 @@ __device__ __forceinline__ void copy_tile(std::uint32_t to, const __half* table,
   }
 }
 
-__device__ __forceinline__ void load_matrices(std::uint32_t (&x)[4], std::uint32_t tile, int row,
-                                              int chunk) {
-  const std::uint32_t at = tile + row * 128 + ((chunk ^ (row & 7)) * 16);
-  asm volatile("ldmatrix.sync.aligned.m8n8.x4.shared.b16 {%0,%1,%2,%3}, [%4];\n"
-               : "=r"(x[0]), "=r"(x[1]), "=r"(x[2]), "=r"(x[3])
-               : "r"(at)
-               : "memory");
+__device__ __forceinline__ void load_unit(std::uint32_t (&x)[4], std::uint32_t tile, int row,
+                                          int chunk) {
+  load_matrices(x, tile + row * 128 + ((chunk ^ (row & 7)) * 16));
 }
 
 /// out[x - first][y] = cosine of rows x and y. A block owns 128 x 128 of them, a warp 64 x 64 in
@@ -115,15 +112,15 @@ __global__ void __launch_bounds__(kProductThreads, kBlocksAtATime)
       std::uint32_t b[4][4];
 #pragma unroll
       for (int i = 0; i < 4; ++i) {
-        load_matrices(a[i], rows_at, own_row + i * 16 + lane % 16, k * 2 + lane / 16);
-        load_matrices(b[i], columns_at, own_column + i * 16 + lane % 8 + lane / 16 * 8,
-                      k * 2 + lane / 8 % 2);
+        load_unit(a[i], rows_at, own_row + i * 16 + lane % 16, k * 2 + lane / 16);
+        load_unit(b[i], columns_at, own_column + i * 16 + lane % 8 + lane / 16 * 8,
+                  k * 2 + lane / 8 % 2);
       }
 #pragma unroll
       for (int i = 0; i < 4; ++i) {
 #pragma unroll
         for (int j = 0; j < 8; ++j) {
-          multiply_halves(c[i][j], a[i], b[j / 2][j % 2 * 2], b[j / 2][j % 2 * 2 + 1]);
+          mma_half(c[i][j], a[i], b[j / 2][j % 2 * 2], b[j / 2][j % 2 * 2 + 1]);
         }
       }
     }

@@ -12,19 +12,10 @@
 #include <cuda_bf16.h>
 #include <cuda_fp16.h>
 
+#include "backends/cuda/device/half_matrices.cuh"
 #include "backends/cuda/device/warp.cuh"
 
 namespace likewise::cuda {
-
-/// c += a b with float32 sums. Lane (g, t) = (lane / 4, lane % 4) holds of c: (g, 2t), (g, 2t + 1),
-/// (g + 8, 2t), (g + 8, 2t + 1).
-__device__ __forceinline__ void mma_half(float (&c)[4], const std::uint32_t (&a)[4],
-                                         std::uint32_t b0, std::uint32_t b1) {
-  asm("mma.sync.aligned.m16n8k16.row.col.f32.f16.f16.f32 "
-      "{%0,%1,%2,%3}, {%4,%5,%6,%7}, {%8,%9}, {%0,%1,%2,%3};\n"
-      : "+f"(c[0]), "+f"(c[1]), "+f"(c[2]), "+f"(c[3])
-      : "r"(a[0]), "r"(a[1]), "r"(a[2]), "r"(a[3]), "r"(b0), "r"(b1));
-}
 
 __device__ __forceinline__ void mma_bfloat(float (&c)[4], const std::uint32_t (&a)[4],
                                            std::uint32_t b0, std::uint32_t b1) {
@@ -42,11 +33,17 @@ __device__ __forceinline__ void mma_tf32(float (&c)[4], const std::uint32_t (&a)
       : "r"(a[0]), "r"(a[1]), "r"(a[2]), "r"(a[3]), "r"(b0), "r"(b1));
 }
 
-/// Ties to even, which the conversion that every card has does not do: an entry times a small whole
-/// weight lies half-way often, and a Gram matrix of entries that all grew is too large.
+/// Ties to even: an entry times a small whole weight lies half-way often, and a Gram matrix of
+/// entries that all grew is too large.
 __device__ __forceinline__ std::uint32_t to_tf32(float x) {
+#if __CUDA_ARCH__ >= 900
+  std::uint32_t bits;
+  asm("cvt.rn.tf32.f32 %0, %1;\n" : "=r"(bits) : "f"(x));
+  return bits;
+#else
   const auto bits = as<std::uint32_t>(x);
   return (bits + 0xFFFU + (bits >> 13 & 1U)) & 0xFFFFE000U;
+#endif
 }
 
 /// x = high + low. Conversions are slow: `high` is rounded by integers, and the tensor cores do not
@@ -71,11 +68,7 @@ struct SixteenBits {
   static __device__ __forceinline__ void load(Strip& strip, std::uint32_t rows, int pitch,
                                               int column, int lane) {
     const int row = (lane & 7) | ((lane >> 4) << 3);
-    const std::uint32_t at = rows + row * pitch + (column + ((lane >> 3) & 1) * 8) * 2;
-    asm volatile("ldmatrix.sync.aligned.m8n8.x4.trans.shared.b16 {%0,%1,%2,%3}, [%4];\n"
-                 : "=r"(strip[0]), "=r"(strip[1]), "=r"(strip[2]), "=r"(strip[3])
-                 : "r"(at)
-                 : "memory");
+    load_turned_matrices(strip, rows + row * pitch + (column + ((lane >> 3) & 1) * 8) * 2);
   }
   /// Weights 2 t, 2 t + 1 and 2 t + 8, 2 t + 9 of the group that starts at `at`.
   static __device__ __forceinline__ void load_weights(std::uint32_t (&w)[2], const void* at,

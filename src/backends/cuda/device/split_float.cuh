@@ -47,18 +47,6 @@ __device__ __forceinline__ SplitPair split_pair(float x, float y, float scale) {
   return {half_bits(high), half_bits(low)};
 }
 
-/// c += a b for 16 x 16 halves a and 16 x 8 halves b. Lane (g, t) = (lane / 4, lane % 4) holds
-/// of a: rows g, g + 8 of depths 2t, 2t + 1 (a[0], a[1]), the same rows of depths 2t + 8, 2t + 9;
-/// of b: column g of depths 2t, 2t + 1 and 2t + 8, 2t + 9;
-/// of c: (g, 2t), (g, 2t + 1), (g + 8, 2t), (g + 8, 2t + 1).
-__device__ __forceinline__ void multiply_halves(float (&c)[4], const std::uint32_t (&a)[4],
-                                                std::uint32_t b0, std::uint32_t b1) {
-  asm("mma.sync.aligned.m16n8k16.row.col.f32.f16.f16.f32 "
-      "{%0,%1,%2,%3}, {%4,%5,%6,%7}, {%8,%9}, {%0,%1,%2,%3};\n"
-      : "+f"(c[0]), "+f"(c[1]), "+f"(c[2]), "+f"(c[3])
-      : "r"(a[0]), "r"(a[1]), "r"(a[2]), "r"(a[3]), "r"(b0), "r"(b1));
-}
-
 /// The right operand of one product as it lies in memory: 16 bytes a lane.
 struct alignas(16) SplitColumn {
   std::uint32_t high[2];

@@ -176,13 +176,6 @@ struct RowProducts {
                        (q[0][2] + q[1][2]) + (q[0][3] + q[1][3]));
   }
 
-  static __device__ __forceinline__ void load_matrices(Strip& a, std::uint32_t at) {
-    asm volatile("ldmatrix.sync.aligned.m8n8.x4.shared.b16 {%0,%1,%2,%3}, [%4];\n"
-                 : "=r"(a[0]), "=r"(a[1]), "=r"(a[2]), "=r"(a[3])
-                 : "r"(at)
-                 : "memory");
-  }
-
   /// y += V^T u over the tile, for u of interactions g and g + 8 in the lanes t = 0.
   static __device__ __forceinline__ void add_tile(const Row& row, const Memory& memory, int tile,
                                                   float2 u, float (&y)[kStrips][4]) {
