@@ -71,10 +71,10 @@ void measure(const Interactions& data, const NeighbourParams& params, int rounds
     double wall = 0.0;
     for (const auto& [stage, lap] : {std::pair("baselines", levels), std::pair("weights", weights),
                                      std::pair("prepare", sorting), std::pair("search", finding)}) {
-      fmt::print("{} {:.2f} s ({:.2f} s of processors), ", stage, lap.wall, lap.processor);
+      fmt::print("{} {:.3g} s ({:.3g} s of processors), ", stage, lap.wall, lap.processor);
       wall += lap.wall;
     }
-    fmt::print("all {:.2f} s; {} neighbours\n", wall, lists.rows.size());
+    fmt::print("all {:.3g} s; {} neighbours\n", wall, lists.rows.size());
     if (round == 0) {
       const double peak = peak_mebibytes();
       const double pairs = DensePairs<float>::cost(problem.rows().weights, 1).common;

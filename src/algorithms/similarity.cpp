@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "algorithms/similarity.h"
 
+#include <limits>
+
 #include "core/parallel.h"
 
 namespace likewise {
@@ -59,10 +61,40 @@ namespace {
   return formula;
 }
 
+[[nodiscard]] double mean_of(double sum, std::size_t count) {
+  return count == 0 ? 0.0 : sum / static_cast<double>(count);
+}
 [[nodiscard]] double mean_of(std::span<const float> values) {
   double sum = 0.0;
   for (const float value : values) sum += double{value};
-  return values.empty() ? 0.0 : sum / static_cast<double>(values.size());
+  return mean_of(sum, values.size());
+}
+
+/// Rows that are added up side by side: one alone waits for each of its additions.
+constexpr Index kSideBySide = 4;
+
+/// Calls take(row, sum) with the sum of term(value) over the values of each row, in their order.
+template <class Term, class Take>
+void for_sums_of_rows(const CsrView& rows, const Term& term, const Take& take) {
+  const Offset entries_of_row = rows.nnz() / std::max<Index>(1, rows.rows) + 1;
+  const Offset grain = std::clamp<Offset>((Offset{1} << 15) / entries_of_row / kSideBySide, 1, 64);
+  parallel_for((rows.rows + kSideBySide - 1) / kSideBySide, grain, [&](Offset group) {
+    const auto first = static_cast<Index>(group) * kSideBySide;
+    std::span<const float> values[kSideBySide];
+    std::size_t common = std::numeric_limits<std::size_t>::max();
+    for (Index r = 0; r < kSideBySide; ++r) {
+      if (first + r < rows.rows) values[r] = rows.row_values(first + r);
+      common = std::min(common, values[r].size());
+    }
+    double sums[kSideBySide] = {};
+    for (std::size_t e = 0; e < common; ++e) {
+      for (Index r = 0; r < kSideBySide; ++r) sums[r] += term(double{values[r][e]});
+    }
+    for (Index r = 0; r < std::min(kSideBySide, rows.rows - first); ++r) {
+      for (const float value : values[r].subspan(common)) sums[r] += term(double{value});
+      take(first + r, sums[r]);
+    }
+  });
 }
 
 /// BM25's length of a row.
@@ -132,8 +164,10 @@ SimilarityProblem::SimilarityProblem(const CsrView& by_user, const NeighbourPara
   gather_statistics(weights_);
   if (!takes_values(params)) weigh_all();
   facts_.resize(static_cast<std::size_t>(weights_.rows));
-  parallel_for(weights_.rows, 256, [&](Offset r) {
-    facts_[static_cast<std::size_t>(r)] = facts_of(weights_.row_values(static_cast<Index>(r)));
+  const auto square = [](double w) { return w * w; };
+  for_sums_of_rows(weights_, square, [&](Index row, double squares) {
+    facts_[static_cast<std::size_t>(row)] = {std::sqrt(squares),
+                                             static_cast<double>(weights_.row_size(row))};
   });
 }
 
@@ -141,12 +175,17 @@ SimilarityProblem::SimilarityProblem(const CsrView& by_user, const NeighbourPara
 void SimilarityProblem::weigh_all() {
   if (owned_.values.empty()) owned_.values = Array<float>::uninitialized(weights_.nnz());
   const Array<float>& bias = baselines_.bias(params_.side);
-  parallel_for(weights_.rows, 64, [&](Offset r) {
-    const auto row = static_cast<Index>(r);
+  const auto weigh_row = [&](Index row, double sum) {
     const auto values = weights_.row_values(row);
-    weigh(bias.empty() ? 0.0 : double{bias[row]}, weights_.row_columns(row), values,
-          {owned_.values.data() + weights_.offsets[r], values.size()});
-  });
+    weigh_about(mean_of(sum, values.size()), bias.empty() ? 0.0 : double{bias[row]},
+                weights_.row_columns(row), values,
+                {owned_.values.data() + weights_.offsets[row], values.size()});
+  };
+  if (centres_rows()) {
+    for_sums_of_rows(weights_, [](double r) { return r; }, weigh_row);
+  } else {
+    parallel_for(weights_.rows, 64, [&](Offset row) { weigh_row(static_cast<Index>(row), 0.0); });
+  }
   weights_.values = owned_.values.data();
 }
 
@@ -170,8 +209,19 @@ void SimilarityProblem::gather_statistics(const CsrView& rows) {
   mean_length_ = rows.rows > 0 ? columns.sizes / rows.rows : 0.0;
 }
 
+bool SimilarityProblem::centres_rows() const {
+  return params_.similarity == Similarity::kPearsonFull ||
+         (params_.similarity == Similarity::kAdjustedCosine && params_.centring == params_.side);
+}
+
 void SimilarityProblem::weigh(double bias, std::span<const Index> columns,
                               std::span<const float> values, std::span<float> weights) const {
+  weigh_about(centres_rows() ? mean_of(values) : 0.0, bias, columns, values, weights);
+}
+
+void SimilarityProblem::weigh_about(double mean, double bias, std::span<const Index> columns,
+                                    std::span<const float> values,
+                                    std::span<float> weights) const {
   const auto column_weight = [&](std::size_t e) {
     return column_weight_[static_cast<std::size_t>(columns[e])];
   };
@@ -194,10 +244,8 @@ void SimilarityProblem::weigh(double bias, std::span<const Index> columns,
         return fill([&](std::size_t e, double r) { return r - column_weight(e); });
       }
       [[fallthrough]];
-    case Similarity::kPearsonFull: {
-      const double mean = mean_of(values);
+    case Similarity::kPearsonFull:
       return fill([&](std::size_t, double r) { return r - mean; });
-    }
     case Similarity::kPearsonBaseline: {
       const Array<float>& column_bias = baselines_.bias(other(params_.side));
       const double own = double{baselines_.global_mean} + bias;

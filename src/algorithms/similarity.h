@@ -150,6 +150,11 @@ class SimilarityProblem {
   /// Means, idf and lengths: whatever the weights of this similarity need.
   void gather_statistics(const CsrView& rows);
   void weigh_all();
+  /// weigh() with the mean of the values.
+  void weigh_about(double mean, double bias, std::span<const Index> columns,
+                   std::span<const float> values, std::span<float> weights) const;
+  /// Whether weights are distances from their row's mean.
+  [[nodiscard]] bool centres_rows() const;
 
   NeighbourParams params_;
   const Factors& baselines_;

@@ -54,12 +54,13 @@ constexpr Index kTilesAtOnce = 4;
 
 /// Pairs of entries that share a column, each once.
 [[nodiscard]] double common_entries(const CsrView& rows) {
+  const auto pairs_of = [](double n) { return n * (n - 1.0) / 2.0; };
+  if (rows.nnz() == Offset{rows.rows} * rows.cols) return rows.cols * pairs_of(rows.rows);
   const auto row_at = [](Index row) { return row; };
   const ColumnScatter scatter(rows, row_at);
   double pairs = 0.0;
   for (Index c = 0; c < rows.cols; ++c) {
-    const auto n = static_cast<double>(scatter.begins()[c + 1] - scatter.begins()[c]);
-    pairs += n * (n - 1.0) / 2.0;
+    pairs += pairs_of(static_cast<double>(scatter.begins()[c + 1] - scatter.begins()[c]));
   }
   return pairs;
 }

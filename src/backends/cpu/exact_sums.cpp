@@ -24,7 +24,7 @@ bool exact_in_float(const WeightedRows& rows) {
   parallel_blocks(rows.weights.nnz(), Offset{1} << 16, [&](Offset begin, Offset end, Offset) {
     int largest = unit.load(std::memory_order_relaxed);
     if (largest > 256) return;
-    for (Offset e = begin; e < end; ++e) {
+    for (Offset e = begin; e < end && largest <= 256; ++e) {
       largest = std::max(largest, whole_from(rows.weights.values[e]));
     }
     for (int seen = unit.load(); seen < largest && !unit.compare_exchange_weak(seen, largest);) {

@@ -13,6 +13,7 @@
 
 #include "algorithms/lazy.h"
 #include "algorithms/similarity.h"
+#include "backends/cpu/cosine_search.h"
 #include "backends/cpu/dense_pairs.h"
 #include "backends/cpu/exact_sums.h"
 #include "backends/cpu/jobs.h"
@@ -77,9 +78,19 @@ class CpuNeighbourSearch final : public NeighbourSearch {
   [[nodiscard]] Neighbours find(Index k, const RunControl& control) const override {
     const Index rows = rows_.weights.rows;
     const Index kept = std::min(k, std::max<Index>(0, rows - 1));
+    const bool estimated = can_estimate(formula_, rows_.facts);
+    const NeighbourCost cost = in_float_ || estimated
+                                   ? DensePairs<float>::cost(rows_.weights, lanes_of(formula_.sums))
+                                   : DensePairs<double>::cost(rows_.weights, lanes_of(formula_.sums));
+    control.remark(describe(cost));
+    if (kept > 0 && estimated && cost.takes_dense()) {
+      return find_by_estimates(rows_, formula_, kept, control);
+    }
     NeighbourTable table(rows, kept);
     if (kept > 0) {
-      with_sums([&]<int kLanes, class T>() { search<kLanes, T>(table, kept, control); });
+      with_sums([&]<int kLanes, class T>() {
+        search<kLanes, T>(table, kept, cost.takes_dense(), control);
+      });
     }
     parallel_for(rows, 256, [&](Offset rank) { table.sort(static_cast<Index>(rank)); });
     std::vector<Index> rank_of(order_.size());
@@ -169,11 +180,9 @@ class CpuNeighbourSearch final : public NeighbourSearch {
   };
 
   template <int kLanes, class T>
-  void search(NeighbourTable& table, Index k, const RunControl& control) const {
+  void search(NeighbourTable& table, Index k, bool dense, const RunControl& control) const {
     const Search<T> task{table, k, estimate_factors<T>(), control};
-    const NeighbourCost cost = DensePairs<T>::cost(rows_.weights, kLanes);
-    control.remark(describe(cost));
-    if (cost.takes_dense()) {
+    if (dense) {
       const DensePairs<T> pairs(rows_.weights, order_, kLanes);
       search_ranks(task, pairs.block_rows(), pairs.block_sums(),
                    [&](Worker<T>& worker, Index rank, Index count) {

@@ -67,6 +67,53 @@ HWY_INLINE void tile(const T* a, const T* b, Index k, T* c, Offset c_stride, boo
   }
 }
 
+/// As above with the rows where they lie, and sums that begin at 0 wherever c stands.
+HWY_INLINE void part_of_row_tile(const float* const* HWY_RESTRICT rows, const float* HWY_RESTRICT b,
+                                 Index depth, float* HWY_RESTRICT c, Offset c_stride, bool add) {
+  const HWY_CAPPED(float, 16) d;
+  const auto lanes = static_cast<Index>(hn::Lanes(d));
+  hn::Vec<decltype(d)> sum[kRows][kVectors];
+  const float* row[kRows];
+  HWY_UNROLL(8)
+  for (Index i = 0; i < kRows; ++i) {
+    row[i] = rows[i];
+    HWY_UNROLL(3)
+    for (Index v = 0; v < kVectors; ++v) sum[i][v] = hn::Zero(d);
+  }
+  for (Offset k = 0; k < depth; ++k) {
+    const auto b0 = hn::Load(d, b);
+    const auto b1 = hn::Load(d, b + lanes);
+    const auto b2 = hn::Load(d, b + 2 * lanes);
+    HWY_UNROLL(8)
+    for (Index i = 0; i < kRows; ++i) {
+      const auto factor = hn::Set(d, row[i][k]);
+      sum[i][0] = hn::MulAdd(factor, b0, sum[i][0]);
+      sum[i][1] = hn::MulAdd(factor, b1, sum[i][1]);
+      sum[i][2] = hn::MulAdd(factor, b2, sum[i][2]);
+    }
+    b += kTileColumns<float>;
+  }
+  HWY_UNROLL(8)
+  for (Index i = 0; i < kRows; ++i) {
+    HWY_UNROLL(3)
+    for (Index v = 0; v < kVectors; ++v) {
+      float* const to = c + i * c_stride + v * lanes;
+      hn::Store(add ? hn::Add(hn::Load(d, to), sum[i][v]) : sum[i][v], d, to);
+    }
+  }
+}
+
+void row_tile(const float* const* rows, const float* b, Index depth, float* c, Offset c_stride,
+              bool add) {
+  const HWY_CAPPED(float, 16) d;
+  const auto width = kVectors * static_cast<Index>(hn::Lanes(d));
+  for (Index j = 0; j < kTileColumns<float>; j += width) {
+    for (Index i = 0; i < kTileRows; i += kRows) {
+      part_of_row_tile(rows + i, b + j, depth, c + i * c_stride + j, c_stride, add);
+    }
+  }
+}
+
 template <class T>
 HWY_INLINE void widen_all(const float* HWY_RESTRICT from, Offset count, bool squared,
                           T* HWY_RESTRICT to) {
@@ -107,6 +154,7 @@ namespace likewise::kernels {
 
 HWY_EXPORT(tile_f32);
 HWY_EXPORT(tile_f64);
+HWY_EXPORT(row_tile);
 HWY_EXPORT(widen_f32);
 HWY_EXPORT(widen_f64);
 
@@ -118,6 +166,11 @@ template <>
 void multiply_tile(const double* a, const double* b, Index k, double* c, Offset c_stride,
                    bool add) {
   HWY_DYNAMIC_DISPATCH(tile_f64)(a, b, k, c, c_stride, add);
+}
+
+void multiply_rows(const float* const* rows, const float* b, Index depth, float* c, Offset c_stride,
+                   bool add) {
+  HWY_DYNAMIC_DISPATCH(row_tile)(rows, b, depth, c, c_stride, add);
 }
 
 template <>

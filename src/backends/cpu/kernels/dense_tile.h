@@ -16,6 +16,11 @@ constexpr Index kTileColumns = 192 / static_cast<Index>(sizeof(T));
 template <class T>
 void multiply_tile(const T* a, const T* b, Index k, T* c, Offset c_stride, bool add);
 
+/// c = or += sum_k rows[i][k] b(k, j) for kTileRows rows of `depth` numbers; b as above. The sum
+/// over k is made from 0 before it is added to c: that takes depth + 1 roundings at most.
+void multiply_rows(const float* const* rows, const float* b, Index depth, float* c, Offset c_stride,
+                   bool add);
+
 /// to[i] = from[i], or its square. `count`: a multiple of 16. T: float or double.
 template <class T>
 void widen(const float* from, Offset count, bool squared, T* to);
