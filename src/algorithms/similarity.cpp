@@ -182,7 +182,8 @@ void SimilarityProblem::weigh_all() {
                 {owned_.values.data() + weights_.offsets[row], values.size()});
   };
   if (centres_rows()) {
-    for_sums_of_rows(weights_, [](double r) { return r; }, weigh_row);
+    for_sums_of_rows(
+        weights_, [](double r) { return r; }, weigh_row);
   } else {
     parallel_for(weights_.rows, 64, [&](Offset row) { weigh_row(static_cast<Index>(row), 0.0); });
   }
@@ -220,8 +221,7 @@ void SimilarityProblem::weigh(double bias, std::span<const Index> columns,
 }
 
 void SimilarityProblem::weigh_about(double mean, double bias, std::span<const Index> columns,
-                                    std::span<const float> values,
-                                    std::span<float> weights) const {
+                                    std::span<const float> values, std::span<float> weights) const {
   const auto column_weight = [&](std::size_t e) {
     return column_weight_[static_cast<std::size_t>(columns[e])];
   };

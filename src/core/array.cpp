@@ -34,7 +34,7 @@ std::shared_ptr<void> allocate_bytes(std::size_t count, std::size_t size_of_one,
   const std::size_t bytes = count * size_of_one;
 
   // Large blocks come from mmap: already zero, and huge pages spare the gathers TLB misses.
-  if (bytes >= 4 * kHugePage) {
+  if (bytes >= 2 * kHugePage) {
     const std::size_t mapped = (bytes + kHugePage - 1) / kHugePage * kHugePage;
     // Map one huge page more, so that the block itself can start at a huge page's boundary.
     void* raw = mmap(nullptr, mapped + kHugePage, PROT_READ | PROT_WRITE,

@@ -14,6 +14,7 @@
 #include "backends/cpu/kernels/cosine_pairs.h"
 #include "backends/cpu/kernels/dense_tile.h"
 #include "backends/top_k.h"
+#include "likewise/backend.h"
 #include "likewise/neighbourhood.h"
 
 namespace likewise {
@@ -56,7 +57,11 @@ std::vector<Candidate> plain_list(const WeightedRows& rows, const PairFormula& f
   return list;
 }
 
-void check_lists(const CsrMatrix& matrix, Similarity similarity, bool keep_negative, Index k) {
+/// Whether estimates are to be enough.
+enum class Estimates { kEnough, kNotEnough };
+
+void check_lists(const CsrMatrix& matrix, Similarity similarity, bool keep_negative, Index k,
+                 Estimates estimates) {
   NeighbourParams params;
   params.side = Side::kUsers;
   params.similarity = similarity;
@@ -65,7 +70,11 @@ void check_lists(const CsrMatrix& matrix, Similarity similarity, bool keep_negat
   const SimilarityProblem problem(matrix.view(), params, no_baselines);
   const WeightedRows rows = problem.rows();
   ASSERT_TRUE(can_estimate(problem.formula(), rows.facts));
-  const Neighbours found = find_by_estimates(rows, problem.formula(), k, {});
+  auto estimated = find_by_estimates(rows, problem.formula(), k, {});
+  ASSERT_EQ(estimated.has_value(), estimates == Estimates::kEnough);
+  const Neighbours found = estimated
+                               ? std::move(*estimated)
+                               : open_backend("cpu")->make_neighbour_search(problem)->find(k, {});
   ASSERT_EQ(found.size(), matrix.rows);
   for (Index x = 0; x < matrix.rows; ++x) {
     const auto expected = plain_list(rows, problem.formula(), x, k);
@@ -77,12 +86,12 @@ void check_lists(const CsrMatrix& matrix, Similarity similarity, bool keep_negat
   }
 }
 
-void check_all_ways(const CsrMatrix& matrix, Index k) {
+void check_all_ways(const CsrMatrix& matrix, Index k, Estimates estimates = Estimates::kEnough) {
   for (const Similarity similarity : {Similarity::kCosine, Similarity::kPearsonFull}) {
     for (const bool negative : {false, true}) {
       SCOPED_TRACE(testing::Message() << "similarity " << static_cast<int>(similarity)
                                       << (negative ? ", negative kept" : ""));
-      check_lists(matrix, similarity, negative, k);
+      check_lists(matrix, similarity, negative, k, estimates);
     }
   }
 }
@@ -111,30 +120,33 @@ TEST(CosineSearch, TakesGapsEmptyAndConstantRows) {
   check_all_ways(matrix, 150);  // more than there are similar rows
 }
 
-/// More equal rows, or rows of nearly one direction, than there is room for.
+/// More equal rows, or rows of nearly one direction, than a list has room for.
 TEST(CosineSearch, TellsEqualRowsApartByTheirNumbers) {
-  check_all_ways(matrix_of(700, 33, [](Index r, Index c) { return noise(r % 3, c); }), 20);
-  check_all_ways(matrix_of(700, 33,
-                           [](Index r, Index c) {
-                             return r < 350 ? noise(0, c) + 1e-6 * noise(r, c) : noise(r, c);
-                           }),
-                 20);
-  check_all_ways(matrix_of(400, 150, [](Index r, Index c) { return std::round(2.0 * noise(r, c)); }),
-                 10);
+  for (const double spread : {0.0, 1e-6}) {
+    check_all_ways(matrix_of(1300, 33,
+                             [=](Index r, Index c) {
+                               return r % 9 == 4 ? noise(0, c) + spread * noise(r, c) : noise(r, c);
+                             }),
+                   20);
+    check_all_ways(
+        matrix_of(700, 33,
+                  [=](Index r, Index c) { return noise(r % 3, c) + spread * noise(r, c); }),
+        20, Estimates::kNotEnough);
+  }
 }
 
 /// Orthogonal rows: estimates of nothing but rounding.
 TEST(CosineSearch, DropsWhatIsNotSimilar) {
   check_all_ways(matrix_of(256, 256,
                            [](Index r, Index c) {
-                             return std::popcount(static_cast<unsigned>(r & c)) % 2 == 0 ? 0.7 : -0.7;
+                             return std::popcount(static_cast<unsigned>(r & c)) % 2 == 0 ? 0.7
+                                                                                         : -0.7;
                            }),
-                 15);
-  check_all_ways(matrix_of(300, 40,
-                           [](Index r, Index c) {
-                             return r < 200 ? (c == r % 40 ? 1.0 : 0.0) : noise(r, c);
-                           }),
-                 60);
+                 15, Estimates::kNotEnough);
+  check_all_ways(
+      matrix_of(900, 40,
+                [](Index r, Index c) { return r < 100 ? (c == r % 40 ? 1.0 : 0.0) : noise(r, c); }),
+      60);
 }
 
 TEST(CosineSearch, TakesValuesOfAnySize) {

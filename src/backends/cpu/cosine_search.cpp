@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <limits>
+#include <optional>
 #include <vector>
 
 #include "backends/cpu/estimate_lists.h"
@@ -16,6 +17,7 @@ namespace likewise {
 namespace {
 
 using kernels::kDots;
+using kernels::kPackedRows;
 using kernels::kTileRows;
 constexpr Index kTileWidth = kernels::kTileColumns<float>;
 
@@ -26,10 +28,12 @@ constexpr Index kTaskRows = 64;
 /// Rows y that are compared with all others at once, in tiles, and their estimates.
 constexpr Index kPanelTiles = 10;
 constexpr Offset kPanelEstimates = Offset{1} << 24;
+/// A pair in double precision, by itself, takes as long as so many in float32 do together.
+constexpr Index kPairsOfScore = 8;
+/// Of all rows, at most one in so many is compared with all others in double precision.
+constexpr Offset kOpenPart = 8;
 /// Stands for 1 / 0: estimates that it makes reach no threshold.
 constexpr float kNone = std::numeric_limits<float>::quiet_NaN();
-/// Rows that are packed side by side.
-constexpr Index kPackedAtOnce = 4;
 /// Panels of few rows: pairs within a panel are met twice.
 constexpr Index kPanels = 8;
 /// Numbers of all rows in a group of columns, which stays in the second cache.
@@ -92,11 +96,12 @@ class CosineSearch {
     }
   }
 
-  [[nodiscard]] Neighbours find() {
+  [[nodiscard]] std::optional<Neighbours> find() {
     for (Index first = 0; first < count_; first += width_) {
       const Index width = std::min(width_, count_ - first);
       pack(first, width);
       compare(first, width);
+      if (kOpenPart * open_rows() > count_) return std::nullopt;
       control_.report("neighbours", first + width, count_, "rows");
     }
     std::vector<std::span<const Candidate>> lists(factors_.size());
@@ -115,6 +120,13 @@ class CosineSearch {
     return std::clamp(rows / kPanels / kTileWidth, 1, most) * kTileWidth;
   }
 
+  /// Rows whose candidates estimates do not tell apart.
+  [[nodiscard]] Index open_rows() const {
+    Index open = 0;
+    for (Index row = 0; row < count_; ++row) open += lists_.overflowed(row) ? 1 : 0;
+    return open;
+  }
+
   [[nodiscard]] float lowest() const {
     return formula_.keep_negative ? std::numeric_limits<float>::lowest()
                                   : static_cast<float>(-bound_of_estimates(cols_));
@@ -128,20 +140,16 @@ class CosineSearch {
       const auto begin = static_cast<Index>(part % depths) * kDepth;
       const Index depth = std::min(kDepth, cols_ - begin);
       float* const packed = panel_.data() + Offset{tile} * cols_ + Offset{begin} * kTileWidth;
-      // Some rows at a time: what they write lies side by side.
-      for (Index i = 0; i < kTileWidth; i += kPackedAtOnce) {
-        const float* from[kPackedAtOnce];
-        float factors[kPackedAtOnce];
-        for (Index r = 0; r < kPackedAtOnce; ++r) {
+      for (Index i = 0; i < kTileWidth; i += kPackedRows) {
+        const float* from[kPackedRows];
+        float factors[kPackedRows];
+        for (Index r = 0; r < kPackedRows; ++r) {
           const Index y = tile + i + r;
           const Index row = first + std::min(y, width - 1);
           from[r] = rows_[row] + begin;
           factors[r] = y < width ? factors_[static_cast<std::size_t>(row)] : kNone;
         }
-        for (Offset k = 0; k < depth; ++k) {
-          float* const to = packed + k * kTileWidth + i;
-          for (Index r = 0; r < kPackedAtOnce; ++r) to[r] = from[r][k] * factors[r];
-        }
+        kernels::pack_rows(from, factors, depth, packed + i);
       }
     });
   }
@@ -178,16 +186,16 @@ class CosineSearch {
     }
   }
 
-  /// Makes estimates of the products, and offers the rows of the panel to rows first + [begin, end).
+  /// Makes estimates of the products, and offers the rows of the panel to rows first + [begin,
+  /// end).
   void offer_to_rows(Index first, Index width, Index begin, Index end) {
     std::vector<Index> hits(static_cast<std::size_t>(width_ + 16));
     for (Index r = begin; r < end; ++r) {
       const Index x = first + r;
       float* const estimates = estimates_.data() + Offset{r} * width_;
       const auto row = static_cast<std::size_t>(x);
-      const Index found =
-          kernels::scale_and_find(estimates, rounded_up(width, 16), factors_[row],
-                                  lists_.thresholds()[row], hits.data());
+      const Index found = kernels::scale_and_find(estimates, rounded_up(width, 16), factors_[row],
+                                                  lists_.thresholds()[row], hits.data());
       for (Index h = 0; h < found; ++h) {
         const Index y = hits[static_cast<std::size_t>(h)];
         if (y != r) lists_.offer(x, {estimates[y], first + y});
@@ -203,8 +211,7 @@ class CosineSearch {
     std::copy_n(now, end - begin, thresholds);
     for (Index r = width; first + r < count_; ++r) {
       const float* const estimates = estimates_.data() + Offset{r} * width_ + begin;
-      const Index found =
-          kernels::find_reaching(estimates, thresholds, kOfferedAtOnce, hits);
+      const Index found = kernels::find_reaching(estimates, thresholds, kOfferedAtOnce, hits);
       for (Index h = 0; h < found; ++h) {
         lists_.offer(first + begin + hits[h], {estimates[hits[h]], first + r});
         thresholds[hits[h]] = now[hits[h]];
@@ -253,7 +260,7 @@ class CosineSearch {
     return candidates.first(static_cast<std::size_t>(kept));
   }
 
-  /// Where estimates do not tell enough rows apart. `to`: room for k.
+  /// For a row that is open. `to`: room for k.
   [[nodiscard]] std::span<const Candidate> best_of_all(Index x, Candidate* to) const {
     std::vector<Candidate> all;
     for (Index y = 0; y < count_; ++y) {
@@ -282,7 +289,7 @@ class CosineSearch {
   }
 
   /// Rows of a panel that share a task.
-  static constexpr Index kOfferedAtOnce = 48;
+  static constexpr Index kOfferedAtOnce = 16;
 
   Index count_;
   Index cols_;
@@ -307,13 +314,15 @@ bool can_estimate(const PairFormula& formula, std::span<const RowFacts> facts) {
          });
 }
 
+bool estimates_pay(Index rows, Index k) { return k <= rows / kPairsOfScore; }
+
 double bound_of_estimates(Index cols) {
   const double m = kDepth + parts_of(cols, kDepth) + 6;
   return m / (0x1p24 - m);
 }
 
-Neighbours find_by_estimates(const WeightedRows& rows, const PairFormula& formula, Index k,
-                             const RunControl& control) {
+std::optional<Neighbours> find_by_estimates(const WeightedRows& rows, const PairFormula& formula,
+                                            Index k, const RunControl& control) {
   return CosineSearch(rows, formula, k, control).find();
 }
 

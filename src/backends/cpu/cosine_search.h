@@ -15,6 +15,8 @@
 /// from the bound in float32 and for all that is rounded in double precision or underflows.
 #pragma once
 
+#include <optional>
+
 #include "algorithms/similarity.h"
 #include "likewise/control.h"
 
@@ -24,11 +26,16 @@ namespace likewise {
 /// loses digits.
 [[nodiscard]] bool can_estimate(const PairFormula& formula, std::span<const RowFacts> facts);
 
+/// Whether the pairs that are scored in double precision are few beside all.
+[[nodiscard]] bool estimates_pay(Index rows, Index k);
+
 /// At most how far an estimate is from the similarity.
 [[nodiscard]] double bound_of_estimates(Index cols);
 
-/// Where can_estimate(). k: in [1, rows).
-[[nodiscard]] Neighbours find_by_estimates(const WeightedRows& rows, const PairFormula& formula,
-                                           Index k, const RunControl& control);
+/// Where can_estimate(). k: in [1, rows). Nothing where many rows are so much alike that estimates
+/// do not tell which are the nearest.
+[[nodiscard]] std::optional<Neighbours> find_by_estimates(const WeightedRows& rows,
+                                                          const PairFormula& formula, Index k,
+                                                          const RunControl& control);
 
 }  // namespace likewise

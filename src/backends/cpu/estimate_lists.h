@@ -61,8 +61,8 @@ class EstimateLists {
       std::nth_element(first, first + k_ - 1, sure, higher);
       threshold = std::max(threshold, first[k_ - 1].score - 2.0F * error_);
     }
-    Candidate* const last = std::partition(
-        first, end, [&](const Candidate& one) { return one.score >= threshold; });
+    Candidate* const last =
+        std::partition(first, end, [&](const Candidate& one) { return one.score >= threshold; });
     counts_[row] = static_cast<Index>(last - first);
     // To shorten again and again for little room would take longer than to start anew.
     if (counts_[row] <= room_ - kSpareRoom / 4) return;

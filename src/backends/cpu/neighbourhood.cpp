@@ -9,6 +9,7 @@
 #include <memory>
 #include <numeric>
 #include <type_traits>
+#include <utility>
 #include <vector>
 
 #include "algorithms/lazy.h"
@@ -78,13 +79,14 @@ class CpuNeighbourSearch final : public NeighbourSearch {
   [[nodiscard]] Neighbours find(Index k, const RunControl& control) const override {
     const Index rows = rows_.weights.rows;
     const Index kept = std::min(k, std::max<Index>(0, rows - 1));
-    const bool estimated = can_estimate(formula_, rows_.facts);
-    const NeighbourCost cost = in_float_ || estimated
-                                   ? DensePairs<float>::cost(rows_.weights, lanes_of(formula_.sums))
-                                   : DensePairs<double>::cost(rows_.weights, lanes_of(formula_.sums));
+    const bool estimated = can_estimate(formula_, rows_.facts) && estimates_pay(rows, kept);
+    const NeighbourCost cost =
+        in_float_ || estimated ? DensePairs<float>::cost(rows_.weights, lanes_of(formula_.sums))
+                               : DensePairs<double>::cost(rows_.weights, lanes_of(formula_.sums));
     control.remark(describe(cost));
     if (kept > 0 && estimated && cost.takes_dense()) {
-      return find_by_estimates(rows_, formula_, kept, control);
+      auto found = find_by_estimates(rows_, formula_, kept, control);
+      if (found) return std::move(*found);
     }
     NeighbourTable table(rows, kept);
     if (kept > 0) {

@@ -19,8 +19,7 @@ using Doubles = HWY_CAPPED(double, 8);
 /// hits, and none knows which.
 HWY_INLINE Index write_lanes(hn::Mask<Floats> mask, Index first, Index* HWY_RESTRICT to) {
   const hn::RebindToSigned<Floats> d;
-  return static_cast<Index>(
-      hn::CompressStore(hn::Iota(d, first), hn::RebindMask(d, mask), d, to));
+  return static_cast<Index>(hn::CompressStore(hn::Iota(d, first), hn::RebindMask(d, mask), d, to));
 }
 
 Index scale_and_find(float* HWY_RESTRICT sums, Index count, float factor, float threshold,

@@ -114,6 +114,32 @@ void row_tile(const float* const* rows, const float* b, Index depth, float* c, O
   }
 }
 
+void pack_four(const float* const* HWY_RESTRICT rows, const float* HWY_RESTRICT factors,
+               Index depth, float* HWY_RESTRICT packed) {
+  Offset k = 0;
+#if HWY_TARGET != HWY_SCALAR
+  const hn::FixedTag<float, kPackedRows> d;
+  for (; k + kPackedRows <= depth; k += kPackedRows) {
+    const auto load = [&](Index i) HWY_ATTR {
+      return hn::Mul(hn::LoadU(d, rows[i] + k), hn::Set(d, factors[i]));
+    };
+    const auto low01 = hn::InterleaveLower(d, load(0), load(1));
+    const auto low23 = hn::InterleaveLower(d, load(2), load(3));
+    const auto high01 = hn::InterleaveUpper(d, load(0), load(1));
+    const auto high23 = hn::InterleaveUpper(d, load(2), load(3));
+    float* const to = packed + k * kTileColumns<float>;
+    hn::Store(hn::ConcatLowerLower(d, low23, low01), d, to);
+    hn::Store(hn::ConcatUpperUpper(d, low23, low01), d, to + kTileColumns<float>);
+    hn::Store(hn::ConcatLowerLower(d, high23, high01), d, to + 2 * kTileColumns<float>);
+    hn::Store(hn::ConcatUpperUpper(d, high23, high01), d, to + 3 * kTileColumns<float>);
+  }
+#endif
+  for (; k < depth; ++k) {
+    float* const to = packed + k * kTileColumns<float>;
+    for (Index i = 0; i < kPackedRows; ++i) to[i] = rows[i][k] * factors[i];
+  }
+}
+
 template <class T>
 HWY_INLINE void widen_all(const float* HWY_RESTRICT from, Offset count, bool squared,
                           T* HWY_RESTRICT to) {
@@ -155,6 +181,7 @@ namespace likewise::kernels {
 HWY_EXPORT(tile_f32);
 HWY_EXPORT(tile_f64);
 HWY_EXPORT(row_tile);
+HWY_EXPORT(pack_four);
 HWY_EXPORT(widen_f32);
 HWY_EXPORT(widen_f64);
 
@@ -171,6 +198,10 @@ void multiply_tile(const double* a, const double* b, Index k, double* c, Offset 
 void multiply_rows(const float* const* rows, const float* b, Index depth, float* c, Offset c_stride,
                    bool add) {
   HWY_DYNAMIC_DISPATCH(row_tile)(rows, b, depth, c, c_stride, add);
+}
+
+void pack_rows(const float* const* rows, const float* factors, Index depth, float* packed) {
+  HWY_DYNAMIC_DISPATCH(pack_four)(rows, factors, depth, packed);
 }
 
 template <>

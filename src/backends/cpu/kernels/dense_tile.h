@@ -21,6 +21,10 @@ void multiply_tile(const T* a, const T* b, Index k, T* c, Offset c_stride, bool 
 void multiply_rows(const float* const* rows, const float* b, Index depth, float* c, Offset c_stride,
                    bool add);
 
+/// Some rows as a part of b: packed[k kTileColumns<float> + i] = rows[i][k] factors[i].
+constexpr Index kPackedRows = 4;
+void pack_rows(const float* const* rows, const float* factors, Index depth, float* packed);
+
 /// to[i] = from[i], or its square. `count`: a multiple of 16. T: float or double.
 template <class T>
 void widen(const float* from, Offset count, bool squared, T* to);
