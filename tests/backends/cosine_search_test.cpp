@@ -15,6 +15,7 @@
 #include "backends/cpu/kernels/dense_tile.h"
 #include "backends/top_k.h"
 #include "likewise/backend.h"
+#include "likewise/control.h"
 #include "likewise/neighbourhood.h"
 
 namespace likewise {
@@ -147,6 +148,13 @@ TEST(CosineSearch, DropsWhatIsNotSimilar) {
       matrix_of(900, 40,
                 [](Index r, Index c) { return r < 100 ? (c == r % 40 ? 1.0 : 0.0) : noise(r, c); }),
       60);
+}
+
+TEST(CosineSearch, DoesNotDependOnThreads) {
+  const CsrMatrix matrix = matrix_of(330, 260, [](Index r, Index c) { return noise(r, c); });
+  for (const int threads : {1, 2, 5}) {
+    with_threads(threads, [&] { check_all_ways(matrix, 9); });
+  }
 }
 
 TEST(CosineSearch, TakesValuesOfAnySize) {
