@@ -39,8 +39,8 @@ struct Contribution {
 };
 
 struct Explanation {
-  double score = 0.0;                       ///< what the model's fold-in gives this user and item
-  double baseline = 0.0;                    ///< part that no past item causes (mean and item bias)
+  double score = 0.0;                       ///< what the model's fold-in gives, before clipping
+  double baseline = 0.0;                    ///< part that no past item causes (means and biases)
   std::vector<Contribution> contributions;  ///< largest share first; baseline + shares = score
 };
 

@@ -161,8 +161,8 @@ float NeighbourPredictor::clipped(double rating) const {
   return params_.clip ? std::clamp(rounded, lowest_, highest_) : rounded;
 }
 
-float NeighbourPredictor::predict(const RowLevel& x, Index own, const Raters& raters,
-                                  const float* similarities) const {
+std::span<const std::uint64_t> NeighbourPredictor::nearest(Index own, const Raters& raters,
+                                                           const float* similarities) const {
   thread_local std::vector<std::uint64_t> near;
   near.resize(raters.rows.size());
   std::size_t count = 0;
@@ -177,6 +177,20 @@ float NeighbourPredictor::predict(const RowLevel& x, Index own, const Raters& ra
     std::nth_element(near.begin(), near.begin() + static_cast<std::ptrdiff_t>(k), near.end());
     near.resize(k);
   }
+  if (near.size() < static_cast<std::size_t>(params_.min_neighbours)) near.clear();
+  return near;
+}
+
+double NeighbourPredictor::alone(const RowLevel& x, const Raters& raters) const {
+  const bool baseline = params_.prediction == Prediction::kBaseline;
+  if (params_.prediction == Prediction::kMean || (raters.rows.empty() && !baseline)) return mean_;
+  return base(x, raters.column_bias);
+}
+
+float NeighbourPredictor::predict(const RowLevel& x, Index own, const Raters& raters,
+                                  const float* similarities) const {
+  const auto near = nearest(own, raters, similarities);
+  if (near.empty()) return clipped(alone(x, raters));
   double sum = 0.0;
   double weights = 0.0;
   for (const std::uint64_t key : near) {
@@ -185,13 +199,25 @@ float NeighbourPredictor::predict(const RowLevel& x, Index own, const Raters& ra
     sum += s * double{raters.deviations[e]};
     weights += std::abs(s);
   }
-  const double level = base(x, raters.column_bias);
-  if (raters.rows.empty() && params_.prediction != Prediction::kBaseline) return clipped(mean_);
-  if (near.size() < static_cast<std::size_t>(params_.min_neighbours)) {
-    return clipped(params_.prediction == Prediction::kMean ? mean_ : level);
+  return clipped(base(x, raters.column_bias) + scale(x) * sum / weights);
+}
+
+NeighbourPredictor::Parts NeighbourPredictor::parts(const RowLevel& x, Index own,
+                                                    const Raters& raters,
+                                                    const float* similarities) const {
+  Parts parts{alone(x, raters), std::vector<double>(raters.rows.size())};
+  const auto near = nearest(own, raters, similarities);
+  if (near.empty()) return parts;
+  parts.level = base(x, raters.column_bias);
+  double weights = 0.0;
+  for (const std::uint64_t key : near) {
+    const auto e = static_cast<std::uint32_t>(key);
+    const double s = double{similarities[raters.rows[e]]};
+    parts.shares[e] = scale(x) * s * double{raters.deviations[e]};
+    weights += std::abs(s);
   }
-  const double scale = params_.prediction == Prediction::kZScore ? x.sigma : 1.0;
-  return clipped(level + scale * sum / weights);
+  for (double& share : parts.shares) share /= weights;
+  return parts;
 }
 
 float NeighbourPredictor::fallback(Index row, Index column) const {

@@ -11,6 +11,7 @@
 /// does.
 #pragma once
 
+#include <cstdint>
 #include <span>
 #include <vector>
 
@@ -57,11 +58,28 @@ class NeighbourPredictor {
   [[nodiscard]] float predict(const RowLevel& x, Index own, const Raters& raters,
                               const float* similarities) const;
 
+  /// What a prediction is made of, before it is clipped.
+  struct Parts {
+    double level = 0.0;          ///< what stands before the sums, or for all
+    std::vector<double> shares;  ///< of the raters, in their order; level + shares = prediction
+  };
+  [[nodiscard]] Parts parts(const RowLevel& x, Index own, const Raters& raters,
+                            const float* similarities) const;
+
   /// What is left without a row (x) or a column: -1 stands for "unknown".
   [[nodiscard]] float fallback(Index row, Index column) const;
 
  private:
+  /// Keys of the raters that a prediction asks; none where they are too few. Lasts until the next
+  /// call on this thread.
+  [[nodiscard]] std::span<const std::uint64_t> nearest(Index own, const Raters& raters,
+                                                       const float* similarities) const;
   [[nodiscard]] double base(const RowLevel& x, double column_bias) const;
+  /// What is left where none are asked.
+  [[nodiscard]] double alone(const RowLevel& x, const Raters& raters) const;
+  [[nodiscard]] double scale(const RowLevel& x) const {
+    return params_.prediction == Prediction::kZScore ? x.sigma : 1.0;
+  }
   [[nodiscard]] float clipped(double rating) const;
   [[nodiscard]] float deviation(Index row, float value, double column_bias) const;
 

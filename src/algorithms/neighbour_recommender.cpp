@@ -299,21 +299,35 @@ TopKResult NeighbourRecommender::similar(Side side, std::span<const Index> rows,
 }
 
 Explanation NeighbourRecommender::explain(const AskedUser& user, Index item) const {
-  if (of_users() || !sums()) {
+  if (of_users()) {
     throw Error(ErrorKind::kInvalidArgument,
-                "only als, and item-knn with --prediction sum, say which past items speak for an "
-                "answer");
+                "user-knn answers from what similar users gave, not from past items: als and "
+                "item-knn say which of those speak for an answer");
   }
   Explanation result;
-  for (std::size_t e = 0; e < user.items.size(); ++e) {
-    const auto near = model_.neighbours.rows_of(user.items[e]);
-    const auto found = std::ranges::find(near, item);
-    if (found == near.end()) continue;
-    const auto at = static_cast<std::size_t>(found - near.begin());
-    const double share =
-        double{user.values[e]} * double{model_.neighbours.similarities_of(user.items[e])[at]};
-    result.contributions.push_back({user.items[e], user.values[e], share});
+  const auto add = [&](std::size_t entry, double share) {
+    result.contributions.push_back({user.items[entry], user.values[entry], share});
     result.score += share;
+  };
+  if (sums()) {
+    for (std::size_t e = 0; e < user.items.size(); ++e) {
+      const auto near = model_.neighbours.rows_of(user.items[e]);
+      const auto found = std::ranges::find(near, item);
+      if (found == near.end()) continue;
+      const auto at = static_cast<std::size_t>(found - near.begin());
+      const float similarity = model_.neighbours.similarities_of(user.items[e])[at];
+      add(e, double{user.values[e]} * double{similarity});
+    }
+  } else {
+    const NeighbourPredictor& predictor = engine().predictor;
+    std::vector<float> deviations;
+    const auto raters = raters_of(user, deviations);
+    const Array<float> similar = similarities(std::span(&item, 1));
+    const auto parts = predictor.parts(predictor.level(item), item, raters, similar.data());
+    result.score = result.baseline = parts.level;
+    for (std::size_t e = 0; e < parts.shares.size(); ++e) {
+      if (parts.shares[e] != 0.0) add(e, parts.shares[e]);
+    }
   }
   std::ranges::stable_sort(result.contributions, std::ranges::greater{}, &Contribution::share);
   return result;

@@ -359,8 +359,38 @@ TEST(NeighbourRecommender, ExplainsSums) {
   for (const Contribution& part : why.contributions) sum += part.share;
   EXPECT_NEAR(why.score, top.scores[0], 1e-5);
   EXPECT_NEAR(sum, top.scores[0], 1e-5);
-  const auto ratings = make_model(rating_params(Side::kItems, Prediction::kMean));
-  EXPECT_THROW((void)Recommender(ratings, open_backend("cpu")).explain(row, 0), Error);
+}
+
+TEST(NeighbourRecommender, ExplainsRatings) {
+  for (const Prediction prediction :
+       {Prediction::kMean, Prediction::kCentred, Prediction::kZScore, Prediction::kBaseline}) {
+    NeighbourParams params = rating_params(Side::kItems, prediction);
+    params.clip = false;
+    const auto model = make_model(params);
+    const Recommender recommender(model, open_backend("cpu"));
+    const auto items = model->history.view().row_columns(4);
+    const auto values = model->history.view().row_values(4);
+    const FoldInRow row{{items.begin(), items.end()}, {values.begin(), values.end()}};
+    const std::vector<float> scores = recommender.predict_new(std::span(&row, 1), range(kItems));
+    std::size_t explained = 0;
+    for (Index item = 0; item < kItems; ++item) {
+      const Explanation why = recommender.explain(row, item);
+      double sum = why.baseline;
+      for (const Contribution& part : why.contributions) sum += part.share;
+      EXPECT_NEAR(why.score, sum, 1e-9);
+      EXPECT_NEAR(why.score, scores[static_cast<std::size_t>(item)], 1e-5);
+      EXPECT_TRUE(
+          std::ranges::is_sorted(why.contributions, std::ranges::greater{}, &Contribution::share));
+      EXPECT_LE(std::ssize(why.contributions), params.neighbours);
+      explained += why.contributions.empty() ? 0 : 1;
+    }
+    EXPECT_GT(explained, static_cast<std::size_t>(kItems / 2));
+  }
+}
+
+TEST(NeighbourRecommender, UsersAreNoReasons) {
+  const auto ratings = make_model(rating_params(Side::kUsers, Prediction::kMean));
+  EXPECT_THROW((void)Recommender(ratings, open_backend("cpu")).explain({{1}, {4.0F}}, 0), Error);
 }
 
 TEST(NeighbourRecommender, KnowsOneSideOnly) {

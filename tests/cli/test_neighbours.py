@@ -83,6 +83,19 @@ def test_added_interactions_are_as_good_as_trained(program, cinema):
                                  exit_code=2).stderr
 
 
+def test_past_items_speak_for_answers_of_item_knn(program, cinema):
+    train = cinema / "parts/train.csv"
+    mine = {r["item"] for r in rows(train.read_text()) if r["user"] == "5"}
+    for prediction in ("mean", "centred", "z-score", "baseline"):
+        program("train", train, "-o", "m", "--feedback", "explicit", "--algorithm", "item-knn",
+                "--prediction", prediction)
+        answers = rows(program("recommend", "m", "--user", 5, "--explain").stdout)
+        reasons = [part.split(" (")[0] for r in answers for part in r["because"].split("; ")]
+        assert len(reasons) >= len(answers) and set(reasons) <= mine
+    program("train", train, "-o", "u", "--feedback", "explicit", "--algorithm", "user-knn")
+    assert "similar users" in program("recommend", "u", "--user", 5, "--explain", exit_code=2).stderr
+
+
 def test_new_users_are_those_they_copy(program, cinema):
     train = cinema / "parts/train.csv"
     mine = [r for r in rows(train.read_text()) if r["user"] == "5"]
