@@ -88,6 +88,15 @@ __global__ void squares_kernel(const Counter* lengths, Index columns, Counter* s
 
 }  // namespace
 
+CardRows upload(const CsrView& rows, cudaStream_t stream) {
+  CardRows card{rows.rows, rows.cols, DeviceArray<Offset>(Offset{rows.rows} + 1),
+                DeviceArray<Index>(rows.nnz()), DeviceArray<float>(rows.nnz())};
+  copy_to_device(card.offsets.data(), rows.offsets, card.offsets.size(), stream);
+  copy_to_device(card.columns.data(), rows.columns, rows.nnz(), stream);
+  copy_to_device(card.weights.data(), rows.values, rows.nnz(), stream);
+  return card;
+}
+
 TilePlan plan_tiles(Index rows, int sums, int number_bytes, int shared) {
   TilePlan plan{.sums = sums, .number_bytes = number_bytes};
   const int numbers = (shared - kSharedKeys * 8) / kTileWarps / number_bytes;
