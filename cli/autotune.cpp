@@ -1,8 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "likewise/autotune.h"
 
+#include <algorithm>
 #include <charconv>
 #include <memory>
+#include <span>
+#include <string_view>
 
 #include <fmt/format.h>
 
@@ -40,6 +43,12 @@ namespace {
 
 [[nodiscard]] CLI::Validator one_of(std::span<const std::string_view> names) {
   return CLI::IsMember(std::vector<std::string>(names.begin(), names.end())).description("");
+}
+
+/// The value of one of an enum's names.
+template <class T>
+[[nodiscard]] T value_named(std::span<const std::string_view> names, std::string_view name) {
+  return static_cast<T>(std::ranges::find(names, name) - names.begin());
 }
 
 struct Autotune {

@@ -87,8 +87,8 @@ Json model_json(const Model& model) {
   if (!model.iterations.empty()) {
     out["regularization"] = model.als.regularization;
     out["regularization_exponent"] = model.als.regularization_exponent;
-    if (model.feedback() == Feedback::kImplicit && !model.als.unobserved_weight)
-      out["alpha"] = model.als.alpha;
+    const bool implicit = model.feedback() == Feedback::kImplicit;
+    if (implicit && !model.als.unobserved_weight) out["alpha"] = model.als.alpha;
     if (model.als.unobserved_weight) out["unobserved_weight"] = *model.als.unobserved_weight;
     out["seed"] = model.als.seed;
     out["iterations"] = model.iterations.size();

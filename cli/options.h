@@ -2,7 +2,6 @@
 /// Options that several verbs share, and the small pieces to declare one.
 #pragma once
 
-#include <algorithm>
 #include <functional>
 #include <span>
 #include <string>
@@ -63,12 +62,6 @@ template <class T>
     choices.emplace_back(std::string(names[i]), static_cast<T>(i));
   }
   return choices;
-}
-
-/// The value of one of an enum's names.
-template <class T>
-[[nodiscard]] T value_named(std::span<const std::string_view> names, std::string_view name) {
-  return static_cast<T>(std::ranges::find(names, name) - names.begin());
 }
 
 /// A list with commas or a repeated option: `-k 10,20` or `-k 10 -k 20`.

@@ -37,6 +37,20 @@ struct Moments {
   return std::uint64_t{falling} << 32U | entry;
 }
 
+/// Calls take(entry, s deviation) for the raters of these keys; returns sum |s|.
+template <class Take>
+double for_terms(std::span<const std::uint64_t> keys, const NeighbourPredictor::Raters& raters,
+                 const float* similarities, const Take& take) {
+  double weights = 0.0;
+  for (const std::uint64_t key : keys) {
+    const auto e = static_cast<std::uint32_t>(key);
+    const double s = double{similarities[raters.rows[e]]};
+    take(e, s * double{raters.deviations[e]});
+    weights += std::abs(s);
+  }
+  return weights;
+}
+
 }  // namespace
 
 NeighbourPredictor::NeighbourPredictor(const CsrView& by_user, const NeighbourParams& params,
@@ -192,13 +206,8 @@ float NeighbourPredictor::predict(const RowLevel& x, Index own, const Raters& ra
   const auto near = nearest(own, raters, similarities);
   if (near.empty()) return clipped(alone(x, raters));
   double sum = 0.0;
-  double weights = 0.0;
-  for (const std::uint64_t key : near) {
-    const auto e = static_cast<std::uint32_t>(key);
-    const double s = double{similarities[raters.rows[e]]};
-    sum += s * double{raters.deviations[e]};
-    weights += std::abs(s);
-  }
+  const double weights =
+      for_terms(near, raters, similarities, [&](std::uint32_t, double term) { sum += term; });
   return clipped(base(x, raters.column_bias) + scale(x) * sum / weights);
 }
 
@@ -209,13 +218,9 @@ NeighbourPredictor::Parts NeighbourPredictor::parts(const RowLevel& x, Index own
   const auto near = nearest(own, raters, similarities);
   if (near.empty()) return parts;
   parts.level = base(x, raters.column_bias);
-  double weights = 0.0;
-  for (const std::uint64_t key : near) {
-    const auto e = static_cast<std::uint32_t>(key);
-    const double s = double{similarities[raters.rows[e]]};
-    parts.shares[e] = scale(x) * s * double{raters.deviations[e]};
-    weights += std::abs(s);
-  }
+  const double weights = for_terms(near, raters, similarities, [&](std::uint32_t e, double term) {
+    parts.shares[e] = scale(x) * term;
+  });
   for (double& share : parts.shares) share /= weights;
   return parts;
 }
