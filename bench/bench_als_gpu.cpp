@@ -291,9 +291,9 @@ struct Objectives {
 };
 
 [[nodiscard]] Objectives train(const Data& data, const AlsParams& params, const Backend& backend) {
-  const AlsResult result = train_als(data.by_user.view(), params, backend);
+  const IterationResult result = train_als(data.by_user.view(), params, backend);
   Objectives all;
-  for (const AlsIteration& one : result.iterations) {
+  for (const Iteration& one : result.iterations) {
     all.reported.push_back(one.objective);
     all.seconds.push_back(one.seconds);
   }

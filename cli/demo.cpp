@@ -22,10 +22,6 @@ namespace fs = std::filesystem;
 
 using Rows = std::vector<std::vector<std::string>>;
 
-Interactions copy_of(const Interactions& data) {
-  return {data.users.clone(), data.items.clone(), data.by_user.clone(), {}};
-}
-
 struct Demo {
   std::string folder = "likewise-demo";
   std::uint64_t seed = 42;
@@ -42,8 +38,11 @@ struct Demo {
     options.seed = seed;
     std::vector<Split> parts = split(cinema.interactions, options);
     const auto backend = open_backend(common.device);
-    const auto popular = train_popular(parts.front().train, *backend);
-    const auto als = train(std::move(parts.front().train), backend, progress);
+    TrainingRun counting;
+    counting.source = "demo";
+    const auto popular = std::make_shared<const Model>(
+        likewise::train(parts.front().train, PopularParams{}, *backend, counting));
+    const auto als = train(parts.front().train, *backend, progress);
     const Rows comparison = test(parts.front().test, als, popular, backend, progress);
     const Recommender recommender(als, backend);
     const Story story{cinema, recommender, style};
@@ -93,30 +92,25 @@ struct Demo {
     return cinema;
   }
 
-  [[nodiscard]] std::shared_ptr<Model> train_popular(const Interactions& data,
-                                                     const Backend& backend) const {
-    auto model = start_model(copy_of(data), "popular", parameters(), "demo", backend);
-    train_popular_model(*model);
-    return model;
-  }
-
-  [[nodiscard]] std::shared_ptr<Model> train(Interactions data,
-                                             const std::shared_ptr<const Backend>& backend,
-                                             Progress& progress) const {
-    auto model = start_model(std::move(data), "als", parameters(), "demo", *backend);
+  [[nodiscard]] std::shared_ptr<const Model> train(const Interactions& data, const Backend& backend,
+                                                   Progress& progress) const {
+    const AlsParams params = parameters();
     progress.stage("train");
-    train_als_model(model, backend, std::nullopt, nullptr, {}, progress);
+    TrainingRun run;
+    run.source = "demo";
+    auto model = std::make_shared<const Model>(
+        train_with_report(data, params, backend, std::move(run), progress));
     const double seconds = progress.finish().back().seconds;
     say(heading(style, "Train",
                 fmt::format("alternating least squares, {} factors, {} iterations in {}",
-                            model->als.factors, model->als.iterations, duration(seconds))));
-    say(fmt::format("    on {}\n", device_text(*backend)));
+                            params.factors, params.iterations, duration(seconds))));
+    say(fmt::format("    on {}\n", device_text(backend)));
     return model;
   }
 
-  Rows test(const Interactions& held_out, const std::shared_ptr<Model>& als,
-            const std::shared_ptr<Model>& popular, const std::shared_ptr<const Backend>& backend,
-            Progress& progress) const {
+  Rows test(const Interactions& held_out, const std::shared_ptr<const Model>& als,
+            const std::shared_ptr<const Model>& popular,
+            const std::shared_ptr<const Backend>& backend, Progress& progress) const {
     progress.stage("evaluate");
     EvaluateOptions options;
     options.k = {10, 20};
@@ -140,7 +134,7 @@ struct Demo {
     return rows;
   }
 
-  void write_files(const Catalogue& cinema, const std::shared_ptr<Model>& als,
+  void write_files(const Catalogue& cinema, const std::shared_ptr<const Model>& als,
                    const std::shared_ptr<const Backend>& backend, const Rows& comparison,
                    Progress& progress) const {
     progress.stage("write");

@@ -50,6 +50,7 @@ std::string metrics_table(const EvaluationReport& report, const std::vector<Inde
 }
 
 struct Evaluate {
+  const CLI::App* given = nullptr;
   std::string model_path;
   std::string test_path;
   std::string train_path;
@@ -65,6 +66,7 @@ struct Evaluate {
     Progress progress(common.quiet);
     progress.stage("load");
     const auto model = std::make_shared<const Model>(load_model(model_path));
+    check_options(*model);
     const auto backend = open_device(common, progress);
     const TestSet test = make_test_set(*model, read_with_report(test_path, reading, progress));
     CsrMatrix seen;
@@ -78,6 +80,15 @@ struct Evaluate {
     const double seconds = progress.finish().back().seconds;
     if (options.per_user) write_per_user(*model, report);
     print_result(json ? as_json(report, test, seconds) : as_text(report, test, seconds));
+  }
+
+  void check_options(const Model& model) const {
+    const MetricNeeds needs = needs_of(model, options);
+    constexpr const char* kRanking = "--metrics with one that ranks, as ndcg";
+    refuse_idle(*given, "-k", needs.lists, "--metrics with one of lists, as ndcg");
+    for (const char* option : {"--train", "--min-relevant-value", "--per-user"}) {
+      refuse_idle(*given, option, needs.ranking, kRanking);
+    }
   }
 
   void write_per_user(const Model& model, const EvaluationReport& report) const {
@@ -161,6 +172,7 @@ Run add_evaluate(CLI::App& app) {
       "Examples:\n"
       "  likewise evaluate model.safetensors parts/test.csv -k 10,20\n"
       "  likewise evaluate model.safetensors parts/test.csv --metrics ndcg,recall --json");
+  verb->given = &app;
   return on_threads(verb);
 }
 

@@ -72,28 +72,25 @@ Json data_json(const Interactions& data, const ReadSummary& summary) {
   return out;
 }
 
-Json model_json(const Model& model) {
-  Json out = {{"kind", "model"}, {"algorithm", model.algorithm}};
-  out["feedback"] = kFeedbackNames[static_cast<std::size_t>(model.feedback())];
-  out.update(matrix_json(model.history));
-  if (model.has_neighbours()) {
-    out["similarity"] = kSimilarityNames[static_cast<std::size_t>(model.knn.similarity)];
-    out["prediction"] = kPredictionNames[static_cast<std::size_t>(model.knn.prediction)];
-    out["neighbours"] = model.knn.neighbours;
-    out["neighbours_kept"] = model.neighbours.rows.size();
-  } else {
-    out["factors"] = model.factors.items.cols();
+/// The parameters that had an effect, numbers as numbers.
+void add_parameters(const Model& model, Json& out) {
+  for (const ParameterInfo& parameter : parameters_of(model.algorithm())) {
+    const std::string value = parameter_text(model.params, parameter.name);
+    if (value == "none" || !parameter_needs(model.params, parameter.name).empty()) continue;
+    out[std::string(parameter.name)] = parameter.choices.empty() ? Json::parse(value) : Json(value);
   }
+}
+
+Json model_json(const Model& model) {
+  Json out = {{"kind", "model"}, {"algorithm", model.algorithm()}};
+  add_parameters(model, out);
+  out.update(matrix_json(model.history));
+  if (model.has_neighbours()) out["neighbours_kept"] = model.neighbours.rows.size();
   if (!model.iterations.empty()) {
-    out["regularization"] = model.als.regularization;
-    out["regularization_exponent"] = model.als.regularization_exponent;
-    const bool implicit = model.feedback() == Feedback::kImplicit;
-    if (implicit && !model.als.unobserved_weight) out["alpha"] = model.als.alpha;
-    if (model.als.unobserved_weight) out["unobserved_weight"] = *model.als.unobserved_weight;
-    out["seed"] = model.als.seed;
     out["iterations"] = model.iterations.size();
     out["best_iteration"] = model.best_iteration;
     out["objective"] = model.iterations.back().objective;
+    if (!model.stop_reason.empty()) out["stop_reason"] = model.stop_reason;
   }
   out["created"] = model.provenance.created;
   out["likewise_version"] = model.provenance.likewise_version;
@@ -153,6 +150,7 @@ std::string as_text(const Json& facts) {
 }
 
 struct Info {
+  const CLI::App* given = nullptr;
   std::string path;
   bool json = false;
   ReadOptions reading;
@@ -165,8 +163,10 @@ struct Info {
   }
 
   [[nodiscard]] Json describe() const {
+    const bool is_data = !path.empty() && !looks_like_model(path);
+    refuse_idle_reading(*given, is_data, "a file of interactions");
     if (path.empty()) return machine_json();
-    if (looks_like_model(path)) return model_json(load_model(path));
+    if (!is_data) return model_json(load_model(path));
     Progress progress(common.quiet);
     ReadSummary summary;
     const Interactions data = read_interactions(path, reading, &summary, progress.control());
@@ -190,6 +190,7 @@ Run add_info(CLI::App& app) {
       "  likewise info model.safetensors\n"
       "  likewise info ratings.csv.gz --json");
   verb->reading.keep_times = true;
+  verb->given = &app;
   return on_threads(verb);
 }
 

@@ -45,6 +45,19 @@ void require_one(CLI::App& app, const std::vector<CLI::Option*>& options) {
   });
 }
 
+void refuse_idle(const CLI::App& app, const char* option, bool used, std::string_view needs) {
+  if (used || app.count(option) == 0) return;
+  throw Error(ErrorKind::kInvalidArgument,
+              fmt::format("{} would do nothing here: it needs {}", option, needs));
+}
+
+void refuse_idle_reading(const CLI::App& app, bool used, std::string_view needs) {
+  for (const CLI::Option* option : app.get_options()) {
+    if (option->get_group() != kReading) continue;
+    refuse_idle(app, option->get_name().c_str(), used, needs);
+  }
+}
+
 void add_common_options(CLI::App& app, Common& common) {
   app.add_option("--threads", common.threads, "Threads to use; 0 takes all cores")
       ->type_name("N")
@@ -80,7 +93,7 @@ void add_row_options(CLI::App& app, std::string& output, Common& common) {
   add_device_options(app, common);
 }
 
-void add_reading_options(CLI::App& app, ReadOptions& options) {
+void add_format_options(CLI::App& app, ReadOptions& options) {
   add_list(app, "--columns", options.columns,
            "Which columns are user,item,value,time: names or numbers from 1, - for none")
       ->type_name("LIST")
@@ -93,6 +106,13 @@ void add_reading_options(CLI::App& app, ReadOptions& options) {
                      {{"auto", Header::kAuto}, {"yes", Header::kYes}, {"no", Header::kNo}},
                      options.header, "Whether the first line names the columns")
       ->group(kReading);
+  add_choice<BadRows>(app, "--on-bad-row", {{"fail", BadRows::kFail}, {"skip", BadRows::kSkip}},
+                      options.on_bad_row, "What to do with a row that cannot be read")
+      ->group(kReading);
+}
+
+void add_reading_options(CLI::App& app, ReadOptions& options) {
+  add_format_options(app, options);
   add_choice<Duplicates>(app, "--duplicates",
                          {{"auto", Duplicates::kAuto},
                           {"sum", Duplicates::kSum},
@@ -112,9 +132,6 @@ void add_reading_options(CLI::App& app, ReadOptions& options) {
   app.add_option("--min-item-count", options.min_item_count, "Drop items with fewer users")
       ->type_name("N")
       ->group(kReading);
-  add_choice<BadRows>(app, "--on-bad-row", {{"fail", BadRows::kFail}, {"skip", BadRows::kSkip}},
-                      options.on_bad_row, "What to do with a row that cannot be read")
-      ->group(kReading);
 }
 
 CLI::Option* add_output_option(CLI::App& app, std::string& path, const std::string& description) {
@@ -125,10 +142,6 @@ std::shared_ptr<const Backend> open_device(const Common& common, Progress& progr
   auto backend = open_backend(common.device, {.device_memory = common.device_memory});
   progress.say("device: " + device_text(*backend));
   return backend;
-}
-
-std::string device_text(const Backend& backend) {
-  return fmt::format("{} ({})", backend.name(), backend.description());
 }
 
 Interactions read_with_report(const std::string& path, const ReadOptions& options,

@@ -89,11 +89,18 @@ void add_device_options(CLI::App& app, Common& common);
 void add_device_memory_option(CLI::App& app, Common& common);
 /// --output for a RowWriter, --device and the common ones: for verbs that print rows.
 void add_row_options(CLI::App& app, std::string& output, Common& common);
-/// --columns, --delimiter, --header, --duplicates, --min-*, --on-bad-row: for every verb that reads
-/// interactions.
+/// --columns, --delimiter, --header, --on-bad-row: for every verb that reads rows.
+void add_format_options(CLI::App& app, ReadOptions& options);
+/// These, and --duplicates and --min-*: for every verb that reads interactions.
 void add_reading_options(CLI::App& app, ReadOptions& options);
 /// -o, --output.
 CLI::Option* add_output_option(CLI::App& app, std::string& path, const std::string& description);
+
+/// An option that would do nothing is a mistake: throws Error(kInvalidArgument) saying what it
+/// needs where `option` was given and is not `used`.
+void refuse_idle(const CLI::App& app, const char* option, bool used, std::string_view needs);
+/// The same for all options of add_reading_options() that the verb has.
+void refuse_idle_reading(const CLI::App& app, bool used, std::string_view needs);
 
 /// What an add_VERB returns: the verb's run() on as many threads as its options say.
 template <class Verb>
@@ -103,9 +110,6 @@ template <class Verb>
 
 /// Opens the device and says which one it is.
 [[nodiscard]] std::shared_ptr<const Backend> open_device(const Common& common, Progress& progress);
-
-/// "cpu (AVX-512 kernels, 2 threads)".
-[[nodiscard]] std::string device_text(const Backend& backend);
 
 /// Reads interactions in a stage of their own and says what was met (sizes, merged and dropped
 /// rows).

@@ -58,6 +58,7 @@ class Strangers {
 };
 
 struct Predict {
+  const CLI::App* given = nullptr;
   std::string model_path;
   std::string pairs_path;
   std::string new_path;
@@ -67,6 +68,7 @@ struct Predict {
   Common common;
 
   void run() const {
+    refuse_idle_reading(*given, !all_missing, "PAIRS to read");
     check_output_folder(output);
     Progress progress(common.quiet);
     progress.stage("load");
@@ -221,7 +223,7 @@ Run add_predict(CLI::App& app) {
       ->type_name("RATINGS")
       ->needs(pairs);
   add_row_options(app, verb->output, verb->common);
-  add_reading_options(app, verb->reading);
+  add_format_options(app, verb->reading);
   app.footer(
       "Prints user,item,prediction, sorted by user and item; a repeated pair comes once. Users or\n"
       "items that the model does not know get what it knows without them (its mean and the other\n"
@@ -232,6 +234,7 @@ Run add_predict(CLI::App& app) {
       "  likewise predict model.safetensors pairs.csv.gz > predictions.csv\n"
       "  likewise predict model.safetensors pairs.csv --new ratings_of_new_users.csv\n"
       "  likewise predict model.safetensors --all-missing -o all.csv.gz");
+  verb->given = &app;
   return on_threads(verb);
 }
 

@@ -85,13 +85,15 @@ void Progress::show(const ProgressUpdate& update) {
   }
 }
 
-void Progress::show(const AlsIteration& it, int total, Offset rows, std::string_view metric) {
+void Progress::show(const TrainingState& state, Offset rows) {
+  const Iteration& it = state.iterations.back();
+  const int total = state.most_iterations;
   train_seconds_ += it.seconds;
   ++train_iterations_;
   const double left = train_seconds_ / train_iterations_ * (total - it.iteration);
   // What people wait for comes first: a narrow terminal cuts the end off.
   std::string line = fmt::format("objective {:.6g}", it.objective);
-  if (it.validation) line += fmt::format("  {} {:.4f}", metric, *it.validation);
+  if (it.validation) line += fmt::format("  {} {:.4f}", state.metric, *it.validation);
   if (it.iteration < total) line += fmt::format("  {} left", duration(left));
   line += fmt::format("  {}/iteration  {} rows/s", duration(it.seconds),
                       short_number(static_cast<double>(rows) / std::max(it.seconds, 1e-9)));

@@ -8,8 +8,8 @@
 #include <string_view>
 #include <vector>
 
-#include "likewise/als.h"
 #include "likewise/control.h"
+#include "likewise/iteration.h"
 #include "text.h"
 
 namespace likewise::cli {
@@ -44,9 +44,8 @@ class Progress {
   [[nodiscard]] static RunControl stop_control();
 
   void show(const ProgressUpdate& update);
-  /// One training iteration of `total`; `rows` are solved per iteration. `metric` names the
-  /// validation value.
-  void show(const AlsIteration& iteration, int total, Offset rows, std::string_view metric);
+  /// The newest iteration of a training; each goes over so many rows.
+  void show(const TrainingState& state, Offset rows);
 
  private:
   using Clock = std::chrono::steady_clock;

@@ -101,35 +101,15 @@ std::vector<ReportSample> make_samples(const std::shared_ptr<const Model>& model
   return samples;
 }
 
-Facts parameters_of(const Model& model) {
-  const AlsParams& p = model.als;
-  const bool implicit = model.feedback() == Feedback::kImplicit;
-  Facts facts;
-  facts.emplace_back("algorithm", model.algorithm);
-  facts.emplace_back("feedback", kFeedbackNames[static_cast<std::size_t>(model.feedback())]);
-  if (model.algorithm == "als") {
-    facts.insert(facts.end(),
-                 {{"factors", fmt::format("{}", p.factors)},
-                  {"iterations", fmt::format("{}", p.iterations)},
-                  {"regularization", fmt::format("{}", p.regularization)},
-                  {"regularization exponent", fmt::format("{}", p.regularization_exponent)}});
-    if (p.unobserved_weight) {
-      facts.emplace_back("unobserved weight", fmt::format("{}", *p.unobserved_weight));
-    } else if (implicit) {
-      facts.emplace_back("alpha", fmt::format("{}", p.alpha));
-      facts.emplace_back("confidence", kConfidenceNames[static_cast<std::size_t>(p.confidence)]);
-    } else {
-      facts.emplace_back("biases", p.biases ? "on" : "off");
-    }
-    facts.emplace_back("solver", kAlsSolverNames[static_cast<std::size_t>(p.solver)]);
-    facts.emplace_back("seed", fmt::format("{}", p.seed));
-  }
-  if (model.has_neighbours()) {
-    const NeighbourParams& knn = model.knn;
-    facts.emplace_back("similarity", kSimilarityNames[static_cast<std::size_t>(knn.similarity)]);
-    facts.emplace_back("prediction", kPredictionNames[static_cast<std::size_t>(knn.prediction)]);
-    facts.emplace_back("neighbours", fmt::format("{}", knn.neighbours));
-    facts.emplace_back("min support", fmt::format("{}", knn.min_support));
+/// Every parameter that had an effect.
+Facts parameter_facts(const Model& model) {
+  Facts facts = {{"algorithm", std::string(model.algorithm())}};
+  for (const ParameterInfo& parameter : parameters_of(model.algorithm())) {
+    const std::string value = parameter_text(model.params, parameter.name);
+    if (value == "none" || !parameter_needs(model.params, parameter.name).empty()) continue;
+    std::string name(parameter.name);
+    std::ranges::replace(name, '_', ' ');
+    facts.emplace_back(name, value);
   }
   facts.emplace_back("device", model.provenance.device);
   facts.emplace_back("created", model.provenance.created);
@@ -162,7 +142,7 @@ Report describe_training(const std::shared_ptr<const Model>& model,
   Report report;
   report.title = "Training report";
   report.subtitle =
-      fmt::format("{} · {} · {}", source, model->algorithm, model->provenance.created);
+      fmt::format("{} · {} · {}", source, model->algorithm(), model->provenance.created);
   report.numbers = figures_of(*model);
   report.iterations = model->iterations;
   report.best_iteration = model->best_iteration;
@@ -175,7 +155,7 @@ Report describe_training(const std::shared_ptr<const Model>& model,
   }
   report.top_items = most_taken(*model, by_item.view());
   report.samples = make_samples(model, backend, label);
-  report.parameters = parameters_of(*model);
+  report.parameters = parameter_facts(*model);
   return report;
 }
 

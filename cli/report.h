@@ -9,7 +9,6 @@
 #include <utility>
 #include <vector>
 
-#include "likewise/als.h"
 #include "likewise/backend.h"
 #include "likewise/model.h"
 #include "progress.h"
@@ -30,7 +29,7 @@ struct Report {
   std::string title;
   std::string subtitle;
   Facts numbers;  ///< the large figures on top
-  std::vector<AlsIteration> iterations;
+  std::vector<Iteration> iterations;
   int best_iteration = 0;
   bool validated = false;
   std::vector<double> user_counts;  ///< interactions per user, largest first

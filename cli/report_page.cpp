@@ -74,7 +74,7 @@ Series rank_series(const std::string& name, const std::vector<double>& counts) {
 
 std::string objective_section(const Report& report) {
   LineChart chart{"iteration", "objective", {{"objective", {}}}};
-  for (const AlsIteration& it : report.iterations) {
+  for (const Iteration& it : report.iterations) {
     chart.series[0].points.emplace_back(it.iteration, it.objective);
   }
   return section("Objective", "What training minimises, after each iteration.", draw(chart));
@@ -82,7 +82,7 @@ std::string objective_section(const Report& report) {
 
 std::string validation_section(const Report& report) {
   LineChart chart{"iteration", "validation", {{"validation", {}}}};
-  for (const AlsIteration& it : report.iterations) {
+  for (const Iteration& it : report.iterations) {
     if (it.validation) chart.series[0].points.emplace_back(it.iteration, *it.validation);
   }
   chart.marked_x = report.best_iteration;

@@ -17,6 +17,7 @@ namespace {
 constexpr Offset kAnswersPerBatch = 1 << 20;
 
 struct Similar {
+  const CLI::App* given = nullptr;
   std::string model_path;
   std::vector<std::string> item_ids;
   std::vector<std::string> user_ids;
@@ -32,6 +33,8 @@ struct Similar {
     Progress progress(common.quiet);
     progress.stage("load");
     const auto model = std::make_shared<const Model>(load_model(model_path));
+    refuse_idle(*given, "--metric", new_path.empty() && !model->has_neighbours(),
+                "a model with factors: this one keeps its neighbours by its own similarity");
     const Recommender recommender(model, open_device(common, progress));
     if (!new_path.empty()) return write_new(recommender, progress);
     const Side side = user_ids.empty() ? Side::kItems : Side::kUsers;
@@ -121,6 +124,7 @@ Run add_similar(CLI::App& app) {
       "Examples:\n"
       "  likewise similar model.safetensors --item 17 -n 5\n"
       "  likewise similar model.safetensors --all-items -n 20 -o similar.csv.gz");
+  verb->given = &app;
   return on_threads(verb);
 }
 

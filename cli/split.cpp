@@ -16,6 +16,7 @@ namespace {
 namespace fs = std::filesystem;
 
 struct SplitVerb {
+  const CLI::App* given = nullptr;
   std::string ratings;
   std::string output;
   SplitOptions options;
@@ -23,6 +24,7 @@ struct SplitVerb {
   Common common;
 
   void run() const {
+    check_options();
     Progress progress(common.quiet);
     const Interactions all = read_with_report(ratings, reading, progress);
     progress.stage("split");
@@ -32,6 +34,17 @@ struct SplitVerb {
     for (std::size_t f = 0; f < parts.size(); ++f) {
       write(parts[f], fs::path(output) / fmt::format("fold-{}", f + 1), progress);
     }
+  }
+
+  void check_options() const {
+    const SplitMethod method = options.method;
+    const bool random = method == SplitMethod::kRandom;
+    refuse_idle(*given, "--test", random || method == SplitMethod::kTime,
+                "--method random or time");
+    refuse_idle(*given, "--last", method == SplitMethod::kLast, "--method last");
+    refuse_idle(*given, "--folds", method == SplitMethod::kKFold, "--method kfold");
+    refuse_idle(*given, "--seed", random || method == SplitMethod::kKFold,
+                "--method random or kfold");
   }
 
   static void write(const Split& part, const fs::path& folder, Progress& progress) {
@@ -89,6 +102,7 @@ Run add_split(CLI::App& app) {
       "  likewise split ratings.csv.gz -o parts --method last --last 2\n"
       "  likewise split ratings.csv -o folds --method kfold --folds 5");
   verb->reading.keep_times = true;
+  verb->given = &app;
   return on_threads(verb);
 }
 

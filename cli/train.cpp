@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <memory>
+#include <optional>
 
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
 #include "likewise/add_interactions.h"
 #include "likewise/autotune.h"
-#include "neighbour_options.h"
 #include "options.h"
 #include "report.h"
 #include "rows.h"
@@ -17,19 +17,21 @@
 namespace likewise::cli {
 namespace {
 
-/// Which of a card's ways this training takes, and where that is from.
-void say_tuning(const Backend& backend, const AlsParams& params, Offset interactions,
+/// Which of a GPU's tunings this training takes, and where that is from.
+void say_tuning(const Backend& backend, const TrainingParams& params, Offset interactions,
                 Progress& progress) {
+  const auto* als = std::get_if<AlsParams>(&params);
+  if (als == nullptr) return;  // nothing else can be tuned
   const AlsTuner* tuner = backend.als_tuner();
   if (tuner == nullptr) return progress.say("tuning: there is none on this device");
-  const ChosenTuning chosen = tuner->choose(params, interactions);
+  const ChosenTuning chosen = tuner->choose(*als, interactions);
   progress.say(fmt::format("tuning: {} ({})", tuning_text(chosen.tuning), chosen.source));
 }
 
 struct Train {
+  const CLI::App* given = nullptr;
   std::string ratings;
   std::string output;
-  std::string algorithm = "als";
   std::string validation;
   std::string validation_metric;
   Checkpointing checkpointing;
@@ -39,36 +41,35 @@ struct Train {
   bool json = false;
   bool verbose = false;
   TrainingOptions training;
-  NeighbourOptions neighbourhood;
   ReadOptions reading;
   Common common;
-
-  [[nodiscard]] bool compares() const { return algorithm == "item-knn" || algorithm == "user-knn"; }
 
   void run() const {
     check_options();
     for (const std::string& path : {output, report, checkpointing.path}) check_output_folder(path);
     Progress progress(common.quiet, verbose);
     if (!add_to.empty()) return add(progress);
-    std::shared_ptr<Model> earlier;
-    if (!resume.empty()) earlier = std::make_shared<Model>(load_model(resume));
-    const AlsParams params = earlier ? training.resumed(earlier->als) : training.params();
-    const auto backend = algorithm != "popular" ? open_device_to_train(common, params, progress)
-                                                : open_device(common, progress);
-    NeighbourParams knn;
-    if (compares()) {
-      knn = neighbourhood.params(training.feedback(),
-                                 algorithm == "item-knn" ? Side::kItems : Side::kUsers);
+    std::optional<Model> earlier;
+    if (!resume.empty()) earlier = load_model(resume);
+    const TrainingParams params = earlier ? training.resumed(earlier->params) : training.params();
+    check_iterations(params);
+    if (earlier) require_resumable(*earlier, params);
+    const auto backend = open_device_to_train(common, params, progress);
+    const Interactions data = read_with_report(ratings, reading, progress);
+    if (verbose) say_tuning(*backend, params, data.by_user.nnz(), progress);
+    std::optional<Interactions> held_out;
+    if (!validation.empty()) {
+      held_out = read_with_report(validation, reading, progress, "read validation");
     }
-    Interactions data = read_with_report(ratings, reading, progress);
-    if (earlier) require_same_ids(*earlier, data);
-    if (algorithm == "als" && verbose) {
-      say_tuning(*backend, params, data.by_user.nnz(), progress);
-    }
-    const auto model =
-        start_model(std::move(data), algorithm, params, base_name(ratings), *backend);
-    model->knn = knn;
-    const std::string stop_reason = learn(model, earlier.get(), backend, progress);
+    progress.stage("train");
+    TrainingRun how;
+    how.validation = held_out ? &*held_out : nullptr;
+    how.validation_metric = validation_metric;
+    how.checkpoint = checkpointing;
+    how.resume = earlier ? &*earlier : nullptr;
+    how.source = base_name(ratings);
+    const auto model = std::make_shared<const Model>(
+        train_with_report(data, params, *backend, std::move(how), progress));
     progress.stage("save");
     save_model(*model, output);
     if (!report.empty()) {
@@ -76,7 +77,7 @@ struct Train {
       progress.stage("report");
       write_report(describe_training(model, backend, base_name(ratings), stages), report);
     }
-    tell(*model, stop_reason, progress);
+    tell(*model, progress);
   }
 
   /// The model of --add-to with more interactions.
@@ -94,59 +95,41 @@ struct Train {
                              with_commas(added.model.neighbours.size())));
     progress.stage("save");
     save_model(added.model, output);
-    tell(added.model, "", progress);
+    tell(added.model, progress);
   }
 
-  /// An option that would do nothing is a mistake.
+  /// Options that other options decide about; those of an algorithm are TrainingOptions's.
   void check_options() const {
-    const auto refuse = [&](bool given, const char* options, const char* owner) {
-      if (!given) return;
-      throw Error(ErrorKind::kInvalidArgument,
-                  fmt::format("{} need --algorithm {}, not {}", options, owner, algorithm));
-    };
-    refuse(!compares() && neighbourhood.given(), "options of neighbourhoods",
-           "item-knn or user-knn");
-    if (!add_to.empty() && (neighbourhood.given() || training.given() || !report.empty())) {
-      throw Error(ErrorKind::kInvalidArgument,
-                  "--add-to takes its parameters from the model and writes no report: leave out "
-                  "training options and --report");
+    const bool fresh = add_to.empty();
+    constexpr const char* kFresh = "a training of its own: leave out --add-to";
+    for (const char* option : {"--validation", "--validation-metric", "--checkpoint",
+                               "--checkpoint-every", "--resume", "--report", "--device-memory"}) {
+      refuse_idle(*given, option, fresh, kFresh);
     }
-    refuse(compares() && training.given(), "options of factors", "als");
-    refuse(compares() && !(validation.empty() && checkpointing.path.empty() && resume.empty()),
-           "--validation, --checkpoint and --resume", "als");
+    if (!fresh && training.given()) {
+      throw Error(ErrorKind::kInvalidArgument,
+                  "--add-to takes algorithm and parameters from the model: leave out the options "
+                  "of training");
+    }
+    refuse_idle(*given, "--validation-metric", !validation.empty(), "--validation");
   }
 
-  /// Returns why training stopped; empty for algorithms that do not iterate.
-  std::string learn(const std::shared_ptr<Model>& model, const Model* earlier,
-                    const std::shared_ptr<const Backend>& backend, Progress& progress) const {
-    if (algorithm == "popular") {
-      progress.stage("train");
-      train_popular_model(*model);
-      return "";
+  /// Before anything is read.
+  void check_iterations(const TrainingParams& params) const {
+    for (const char* option : {"--validation", "--checkpoint", "--resume"}) {
+      refuse_idle(
+          *given, option, iterates(params),
+          fmt::format("--algorithm als, which iterates; {} does not", algorithm_name(params)));
     }
-    if (compares()) {
-      progress.stage("train");
-      train_neighbour_model(*model, *backend, progress);
-      return "";
-    }
-    std::optional<ValidationData> held_out;
-    if (!validation.empty()) {
-      const bool explicit_ratings = model->als.feedback == Feedback::kExplicit;
-      const std::string usual = explicit_ratings ? "rmse" : "ndcg@10";
-      held_out =
-          ValidationData{read_with_report(validation, reading, progress, "read validation"),
-                         parse_metric(validation_metric.empty() ? usual : validation_metric)};
-    }
-    progress.stage("train");
-    return train_als_model(model, backend, held_out, earlier, checkpointing, progress);
+    refuse_idle(*given, "--patience", !validation.empty(), "--validation");
   }
 
-  void tell(const Model& model, const std::string& stop_reason, Progress& progress) const {
+  void tell(const Model& model, Progress& progress) const {
     const std::vector<StageTime>& stages = progress.finish();
     if (!model.iterations.empty()) {
-      const AlsIteration& last = model.iterations.back();
+      const Iteration& last = model.iterations.back();
       progress.say(fmt::format("stopped after iteration {} ({}); objective {:.6g}", last.iteration,
-                               stop_reason, last.objective));
+                               model.stop_reason, last.objective));
       if (!validation.empty()) {
         progress.say(
             fmt::format("kept iteration {}, the best by validation", model.best_iteration));
@@ -162,32 +145,31 @@ struct Train {
     if (!report.empty()) progress.say("report: " + report);
     progress.say(
         fmt::format("next: likewise recommend {} --user {} -n 10", output, example(model)));
-    if (json) print_json(model, stop_reason, stages);
+    if (json) print_json(model, stages);
   }
 
   static std::string example(const Model& model) {
     return model.users.size() == 0 ? "ID" : printable(model.users.name(0));
   }
 
-  void print_json(const Model& model, const std::string& stop_reason,
-                  const std::vector<StageTime>& stages) const {
+  void print_json(const Model& model, const std::vector<StageTime>& stages) const {
     nlohmann::ordered_json out;
     out["model"] = output;
-    out["algorithm"] = model.algorithm;
+    out["algorithm"] = model.algorithm();
     out["users"] = model.users.size();
     out["items"] = model.items.size();
     out["interactions"] = model.history.nnz();
     out["device"] = model.provenance.device;
     for (const StageTime& stage : stages) out["seconds"][stage.name] = stage.seconds;
     out["iterations"] = nlohmann::json::array();
-    for (const AlsIteration& it : model.iterations) {
+    for (const Iteration& it : model.iterations) {
       nlohmann::ordered_json one = {
           {"iteration", it.iteration}, {"objective", it.objective}, {"seconds", it.seconds}};
       if (it.validation) one["validation"] = *it.validation;
       out["iterations"].push_back(one);
     }
     out["best_iteration"] = model.best_iteration;
-    out["stop_reason"] = stop_reason;
+    out["stop_reason"] = model.stop_reason;
     print_result(out.dump(2, ' ', false, nlohmann::json::error_handler_t::replace) + "\n");
   }
 };
@@ -240,14 +222,8 @@ Run add_train(CLI::App& app) {
   app.add_option("-o,--output", verb->output, "The model file to write")
       ->type_name("MODEL")
       ->required();
-  add_choice<std::string>(
-      app, "--algorithm",
-      {{"als", "als"}, {"item-knn", "item-knn"}, {"user-knn", "user-knn"}, {"popular", "popular"}},
-      verb->algorithm,
-      "Matrix factorisation, nearest items, nearest users, or the popularity "
-      "baseline");
+  verb->given = &app;
   verb->training.add(app);
-  verb->neighbourhood.add(app);
   add_device_options(app, verb->common);
   add_device_memory_option(app, verb->common);
   add_keeping_options(app, *verb);

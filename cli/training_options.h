@@ -1,45 +1,45 @@
 // SPDX-License-Identifier: Apache-2.0
-/// The training options: names and defaults are those of AlsParams.
+/// --algorithm, and an option for every parameter of every algorithm. Names, defaults and texts are
+/// the library's (likewise/parameters.h).
 #pragma once
 
-#include <functional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include <CLI/CLI.hpp>
 
-#include "likewise/als.h"
+#include "likewise/parameters.h"
 
 namespace likewise::cli {
 
 class TrainingOptions {
  public:
-  /// Declares --feedback, --factors, ... Keeps a reference to this object.
+  /// Declares the options. Keeps a reference to this object.
   void add(CLI::App& app);
 
-  [[nodiscard]] Feedback feedback() const { return feedback_; }
-  /// Whether an option was given that only factors have a use for.
-  [[nodiscard]] bool given() const { return !changes_.empty(); }
+  /// Whether any of them was given.
+  [[nodiscard]] bool given() const { return algorithm_given_ || !given_.empty(); }
 
-  /// The given options over the defaults of the chosen kind of feedback; validated.
-  [[nodiscard]] AlsParams params() const;
-  /// The given options over the parameters of a model to resume; validated. Throws
-  /// Error(kInvalidArgument) when feedback or factors would differ from the model's.
-  [[nodiscard]] AlsParams resumed(const AlsParams& base) const;
+  /// The given options over the defaults of the chosen algorithm and kind of feedback. Throws
+  /// Error(kInvalidArgument) for a value outside its range, an option that the algorithm does not
+  /// have, and one that would do nothing beside the others.
+  [[nodiscard]] TrainingParams params() const;
+  /// The same over the parameters of a model to resume.
+  [[nodiscard]] TrainingParams resumed(const TrainingParams& earlier) const;
 
  private:
-  using Change = std::function<void(AlsParams&)>;
-  template <class T, class Field>
-  CLI::Option* number(CLI::App& app, const std::string& flag, Field AlsParams::*field,
-                      const std::string& text);
-  template <class T>
-  CLI::Option* choice(CLI::App& app, const std::string& flag,
-                      const std::vector<std::pair<std::string, T>>& choices, T AlsParams::*field,
-                      const std::string& text);
-  [[nodiscard]] AlsParams applied(AlsParams to) const;
+  struct Given {
+    std::string name;
+    std::string option;
+    std::string text;
+  };
+  void add(CLI::App& app, const ParameterInfo& parameter, const std::string& group);
+  [[nodiscard]] TrainingParams applied(TrainingParams to) const;
 
-  Feedback feedback_ = Feedback::kImplicit;
-  std::vector<Change> changes_;
+  std::string algorithm_ = "als";
+  bool algorithm_given_ = false;
+  std::vector<Given> given_;
 };
 
 }  // namespace likewise::cli

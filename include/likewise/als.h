@@ -3,16 +3,13 @@
 /// (Zhou et al. 2008, Koren et al. 2009). Formulas and letters: docs/math.md.
 #pragma once
 
-#include <functional>
 #include <optional>
-#include <string>
 #include <string_view>
-#include <vector>
 
 #include "likewise/backend.h"
-#include "likewise/control.h"
 #include "likewise/csr.h"
-#include "likewise/factors.h"
+#include "likewise/iteration.h"
+#include "likewise/matrix.h"
 #include "likewise/types.h"
 
 namespace likewise {
@@ -65,52 +62,12 @@ struct AlsParams {
   void validate() const;
 };
 
-/// What one iteration did.
-struct AlsIteration {
-  int iteration = 0;                 ///< 1 for the first
-  double objective = 0.0;            ///< the whole objective after both half-steps
-  double seconds = 0.0;              ///< wall time of the two half-steps
-  std::optional<double> validation;  ///< the validation metric, where one was asked for
-};
-
-/// A metric that the caller computes from the factors after each iteration.
-struct Validation {
-  std::string metric;  ///< e.g. "ndcg@10"
-  bool higher_is_better = true;
-  std::function<double(const Factors&)> evaluate;  ///< empty: no validation
-};
-
-/// The factors as they stand, valid until the next half-step. A device copies them to the host at
-/// the first call after an iteration, so call it only for what is looked at.
-using FetchFactors = std::function<const Factors&()>;
-
-/// Where training goes on from, and what it hands back between iterations.
-struct AlsRun {
-  RunControl control;
-  Validation validation;
-  const Factors* start = nullptr;     ///< first factors; absent: drawn from the seed
-  int completed_iterations = 0;       ///< iterations already in `start` (resume)
-  std::vector<AlsIteration> history;  ///< their reports (resume)
-  /// Called once before anything is allocated, with what the device says it will take.
-  std::function<void(const MemoryPlan&)> on_plan;
-  /// Called after every iteration with its report, and with what fetches the factors (to be called
-  /// during the call only): progress lines, checkpoints.
-  std::function<void(const AlsIteration&, const FetchFactors&)> on_iteration;
-};
-
-struct AlsResult {
-  Factors factors;  ///< of the best iteration by validation, else of the last
-  std::vector<AlsIteration> iterations;
-  int best_iteration = 0;   ///< whose factors these are
-  std::string stop_reason;  ///< "iterations", "tolerance" or "patience"
-};
-
 /// Trains on `by_user` (users x items). Deterministic in (matrix, params): neither threads nor the
 /// order of rows in the file matter. Rows without entries get zero factors (and zero bias).
 /// Errors: kInvalidArgument (params, shapes of `start`), kNumerical (names side, row and count),
 /// kCancelled, kOutOfMemory, kDevice.
-[[nodiscard]] AlsResult train_als(const CsrView& by_user, const AlsParams& params,
-                                  const Backend& backend, const AlsRun& run = {});
+[[nodiscard]] IterationResult train_als(const CsrView& by_user, const AlsParams& params,
+                                        const Backend& backend, const IterationRun& run = {});
 
 /// The first factors of a side: row r is drawn from a counter-based generator keyed by
 /// (seed, side, r), so every backend, thread count and GPU count starts alike.

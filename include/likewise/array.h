@@ -60,6 +60,8 @@ class Array {
   Array& operator=(const Array&) = delete;
 
   [[nodiscard]] Array clone() const { return copy_of(span()); }
+  /// The same elements, kept alive by both: neither may write to them from now on.
+  [[nodiscard]] Array share() const { return over(owner_, const_cast<T*>(data_), size_); }
 
   [[nodiscard]] Offset size() const { return size_; }
   [[nodiscard]] bool empty() const { return size_ == 0; }

@@ -136,6 +136,9 @@ class Backend {
       const SimilarityProblem& problem) const = 0;
 };
 
+/// "cpu (AVX-512 kernels, 2 threads)".
+[[nodiscard]] std::string device_text(const Backend& backend);
+
 struct BackendOptions {
   /// Bytes of a card's memory that a training may take; 0: what is free. What does not fit is
   /// streamed from the machine's memory, with the same result.

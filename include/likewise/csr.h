@@ -44,6 +44,10 @@ struct CsrMatrix {
   [[nodiscard]] CsrMatrix clone() const {
     return {rows, cols, offsets.clone(), columns.clone(), values.clone()};
   }
+  /// The same memory, as Array::share().
+  [[nodiscard]] CsrMatrix share() const {
+    return {rows, cols, offsets.share(), columns.share(), values.share()};
+  }
 };
 
 /// Throws Error(kBadData) naming the first row that breaks the invariant above. `what` names the

@@ -6,8 +6,8 @@
 #include <string>
 #include <string_view>
 
-#include "likewise/als.h"
 #include "likewise/backend.h"
+#include "likewise/parameters.h"
 
 namespace likewise {
 
@@ -17,10 +17,11 @@ struct DeviceChoice {
 };
 
 /// As open_backend(), for a training with these parameters. "auto" takes the first card that can be
-/// used, or the CPU where there is none and where the card cannot do it. A device that cannot
-/// throws Error(kInvalidArgument) here, before any data is read. A limit of the card's memory means
-/// nothing where "auto" takes the CPU.
-[[nodiscard]] DeviceChoice open_backend_to_train(std::string_view device, const AlsParams& params,
+/// used, or the CPU where there is none and where the card cannot do it or has nothing to do. A
+/// device that cannot throws Error(kInvalidArgument) here, before any data is read. A limit of the
+/// card's memory means nothing where "auto" takes the CPU.
+[[nodiscard]] DeviceChoice open_backend_to_train(std::string_view device,
+                                                 const TrainingParams& params,
                                                  const BackendOptions& options = {});
 
 }  // namespace likewise

@@ -51,6 +51,24 @@ struct EvaluationReport {
 /// Throws Error(kInvalidArgument) on an unknown name, listing the known ones.
 [[nodiscard]] bool higher_is_better(const std::string& metric);
 
+/// One metric at one list length.
+struct NamedMetric {
+  std::string key;  ///< in EvaluationReport::metrics: "ndcg@10", "rmse"
+  std::string name;
+  Index k = 10;
+};
+/// "ndcg@20", "ndcg" (at 10), "rmse". Throws Error(kInvalidArgument) on an unknown name, listing
+/// the known ones, and on a list length that is none or that the metric has no use for.
+[[nodiscard]] NamedMetric parse_metric(const std::string& text);
+
+/// What the metrics of an evaluation look at.
+struct MetricNeeds {
+  bool lists = false;    ///< lists of k items
+  bool ranking = false;  ///< lists or whole rankings; else ratings only
+};
+/// Same errors as evaluate().
+[[nodiscard]] MetricNeeds needs_of(const Model& model, const EvaluateOptions& options);
+
 /// Held-out interactions in a model's index space. Rows that name users or items unknown to the
 /// model cannot be ranked; rating metrics see them with index -1 and the model's fallback.
 struct TestSet {

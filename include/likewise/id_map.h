@@ -47,6 +47,8 @@ class IdMap {
   [[nodiscard]] std::span<const Offset> offsets() const { return offsets_.span(); }
 
   [[nodiscard]] IdMap clone() const;
+  /// The same ids in the same memory.
+  [[nodiscard]] IdMap share() const;
 
  private:
   [[nodiscard]] std::string_view text(Index index) const {

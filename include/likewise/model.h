@@ -3,16 +3,19 @@
 /// file (docs/model-format.md) that Python, Rust and PyTorch open as is.
 #pragma once
 
+#include <optional>
 #include <span>
 #include <string>
+#include <string_view>
 #include <vector>
 
-#include "likewise/als.h"
 #include "likewise/csr.h"
 #include "likewise/factors.h"
 #include "likewise/id_map.h"
 #include "likewise/interactions.h"
+#include "likewise/iteration.h"
 #include "likewise/neighbourhood.h"
+#include "likewise/parameters.h"
 
 namespace likewise {
 
@@ -25,28 +28,32 @@ struct Provenance {
 };
 
 struct Model {
-  std::string algorithm;  ///< "als", "popular", "item-knn" or "user-knn"
+  TrainingParams params;  ///< the algorithm, and what it was told
   IdMap users;
   IdMap items;
   Factors factors;          ///< of "item-knn" and "user-knn": the baselines
   Neighbours neighbours{};  ///< "item-knn": of every item; "user-knn": of every user
   /// What each user did (users x items): for the seen filter, explanations and fold-in.
   CsrMatrix history;
-  AlsParams als;          ///< meaningful for "als"; for "popular" only `feedback`
-  NeighbourParams knn{};  ///< meaningful for "item-knn" and "user-knn"
-  std::vector<AlsIteration> iterations;
-  int best_iteration = 0;
+  std::vector<Iteration> iterations;
+  int best_iteration = 0;         ///< whose factors these are
+  std::string validation_metric;  ///< of the iterations' `validation`; empty: there was none
+  std::string stop_reason;        ///< "iterations", "tolerance", "patience"; empty: under way
+  std::optional<Factors> last{};  ///< checkpoints: of the last iteration, where another is best
   Provenance provenance;
 
-  /// "item-knn" or "user-knn".
+  /// "als", "item-knn", "user-knn" or "popular".
+  [[nodiscard]] std::string_view algorithm() const { return algorithm_name(params); }
   [[nodiscard]] bool has_neighbours() const {
-    return algorithm == "item-knn" || algorithm == "user-knn";
+    return std::holds_alternative<NeighbourParams>(params);
   }
-  [[nodiscard]] Feedback feedback() const { return has_neighbours() ? knn.feedback : als.feedback; }
+  [[nodiscard]] Feedback feedback() const { return feedback_of(params); }
   /// Whether scores are predicted values, and not only good for ranking.
   [[nodiscard]] bool predicts_ratings() const {
-    if (has_neighbours()) return knn.prediction != Prediction::kSum;
-    return algorithm == "als" && als.feedback == Feedback::kExplicit;
+    if (const auto* knn = std::get_if<NeighbourParams>(&params)) {
+      return knn->prediction != Prediction::kSum;
+    }
+    return std::holds_alternative<AlsParams>(params) && feedback() == Feedback::kExplicit;
   }
 
   /// Throws Error(kBadData) when sizes of maps, factors, biases and history do not fit together or
@@ -67,15 +74,15 @@ void save_model(const Model& model, const std::string& path);
 /// naming file, field and what is wrong.
 [[nodiscard]] Model load_model(const std::string& path);
 
-/// Saves training under way as a model file that load_model reads and `resume_from` continues:
-/// everything of `model` but `factors`, which belong to the last of `iterations`. For
-/// AlsRun::on_iteration; nothing is copied. Same errors as save_model.
-void save_checkpoint(const Model& model, const Factors& factors,
-                     std::span<const AlsIteration> iterations, const std::string& path);
+/// Saves training under way as a model file: everything of `model` but what `state` says. Its
+/// factors are those of the best iteration so far; where that is not the newest, the newest's are
+/// kept beside them, to go on from. Nothing is copied. Same errors as save_model.
+void save_checkpoint(const Model& model, const TrainingState& state, const std::string& path);
 
-/// Lets `run` go on where `model` stands: its factors (borrowed), the iterations done to reach them
-/// and their reports. Same parameters and data: the same answer as training without a break.
-void resume_from(const Model& model, AlsRun& run);
+/// Lets `run` go on where `model` stands: from its newest factors (borrowed), with the reports of
+/// the iterations done to reach them and the best one so far. Same parameters and data: the same
+/// answer as training without a break.
+void resume_from(const Model& model, IterationRun& run);
 
 /// Throws Error(kInvalidArgument) naming the first difference unless `data` has exactly the users
 /// and items of `model`, so that its factors can go on with `data`.

@@ -77,7 +77,7 @@ struct NeighbourParams {
   double popularity_damping = 0.5;             ///< exponent of kConditional, in [0, 1]
 
   /// Whether similarity or prediction look at baselines.
-  [[nodiscard]] bool needs_baselines() const {
+  [[nodiscard]] constexpr bool needs_baselines() const {
     return similarity == Similarity::kPearsonBaseline || prediction == Prediction::kBaseline;
   }
 

@@ -7,8 +7,15 @@
 
 namespace likewise {
 
+struct PopularParams {
+  Feedback feedback = Feedback::kImplicit;
+
+  /// Nothing can be wrong with them.
+  void validate() const {}
+};
+
 /// Factors with 0 columns whose item bias is the share of users with an entry (for implicit
 /// feedback: a positive entry) for the item.
-[[nodiscard]] Factors train_popularity(const CsrView& by_user, Feedback feedback);
+[[nodiscard]] Factors train_popularity(const CsrView& by_user, const PopularParams& params);
 
 }  // namespace likewise

@@ -159,11 +159,10 @@ class ListUpdate {
 [[nodiscard]] Model grown_model(const Model& model, MergedIds& users, MergedIds& items,
                                 CsrMatrix history) {
   Model grown;
-  grown.algorithm = model.algorithm;
+  grown.params = model.params;
   grown.users = std::move(users.ids);
   grown.items = std::move(items.ids);
   grown.history = std::move(history);
-  grown.knn = model.knn;
   grown.provenance = model.provenance;
   return grown;
 }
@@ -172,11 +171,12 @@ class ListUpdate {
 
 AddedInteractions add_interactions(const Model& model, const Interactions& more,
                                    const Backend& backend, const RunControl& control) {
-  if (!model.has_neighbours()) {
+  const auto* knn = std::get_if<NeighbourParams>(&model.params);
+  if (knn == nullptr) {
     throw Error(ErrorKind::kInvalidArgument,
                 "interactions can be added to item-knn and user-knn; train the others anew");
   }
-  const NeighbourParams& params = model.knn;
+  const NeighbourParams& params = *knn;
   const bool of_users = params.side == Side::kUsers;
   MergedIds users = merge_ids(model.users, more.users);
   MergedIds items = merge_ids(model.items, more.items);

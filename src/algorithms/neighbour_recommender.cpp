@@ -20,12 +20,15 @@ constexpr Offset kBlockNumbers = Offset{1} << 24;
 }  // namespace
 
 NeighbourRecommender::Engine::Engine(const Model& model, const Backend& backend)
-    : problem(model.history.view(), model.knn, model.factors),
+    : problem(model.history.view(), std::get<NeighbourParams>(model.params), model.factors),
       search(backend.make_neighbour_search(problem)),
-      predictor(model.history.view(), model.knn, model.factors) {}
+      predictor(model.history.view(), std::get<NeighbourParams>(model.params), model.factors) {}
 
 NeighbourRecommender::NeighbourRecommender(const Model& model, const Backend& backend)
-    : model_(model), params_(model.knn), backend_(backend), history_(model.history.view()) {}
+    : model_(model),
+      params_(std::get<NeighbourParams>(model.params)),
+      backend_(backend),
+      history_(model.history.view()) {}
 
 const NeighbourRecommender::Engine& NeighbourRecommender::engine() const {
   return engine_.get([&] { return std::make_unique<Engine>(model_, backend_); });
@@ -258,8 +261,9 @@ TopKResult NeighbourRecommender::recommend(std::span<const AskedUser> users, con
 
 TopKResult NeighbourRecommender::similar_new(std::span<const AskedUser> users, Index n) const {
   if (!of_users()) {
-    throw Error(ErrorKind::kInvalidArgument,
-                fmt::format("{} compares items: it has no neighbours of users", model_.algorithm));
+    throw Error(
+        ErrorKind::kInvalidArgument,
+        fmt::format("{} compares items: it has no neighbours of users", model_.algorithm()));
   }
   TopKResult result = make_top_k_result(static_cast<Index>(users.size()), n, history_.rows);
   const std::size_t batch = rows_at_a_time();
@@ -282,7 +286,7 @@ TopKResult NeighbourRecommender::similar_new(std::span<const AskedUser> users, I
 TopKResult NeighbourRecommender::similar(Side side, std::span<const Index> rows, Index n) const {
   if (side != params_.side) {
     throw Error(ErrorKind::kInvalidArgument,
-                fmt::format("{} compares {}, it knows nothing of similar {}", model_.algorithm,
+                fmt::format("{} compares {}, it knows nothing of similar {}", model_.algorithm(),
                             side_name(params_.side), side_name(side)));
   }
   const Neighbours& lists = model_.neighbours;

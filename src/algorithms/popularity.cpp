@@ -30,11 +30,11 @@ std::vector<Index> count_users(const CsrView& by_user, Feedback feedback) {
 
 }  // namespace
 
-Factors train_popularity(const CsrView& by_user, Feedback feedback) {
+Factors train_popularity(const CsrView& by_user, const PopularParams& params) {
   Factors factors{
       Matrix(by_user.rows, 0), Matrix(by_user.cols, 0), {}, Array<float>(by_user.cols), 0.0F};
   if (by_user.rows == 0) return factors;
-  const std::vector<Index> counts = count_users(by_user, feedback);
+  const std::vector<Index> counts = count_users(by_user, params.feedback);
   // share(i) = users with i / users
   for (Index item = 0; item < by_user.cols; ++item) {
     factors.item_bias[item] = static_cast<float>(

@@ -122,14 +122,15 @@ struct Recommender::State {
   }
   const FoldInSolver& fold_in(Side side, const char* what) {
     require_factors(what);
-    return fold_in_solvers[number(side)].get(
-        [&] { return std::make_unique<FoldInSolver>(factors(), model->als, side); });
+    return fold_in_solvers[number(side)].get([&] {
+      return std::make_unique<FoldInSolver>(factors(), std::get<AlsParams>(model->params), side);
+    });
   }
   void require_factors(const char* what) const {
     require(factors().items.cols() > 0,
             fmt::format("{} needs a model with factors; this one ({}) has none: train with "
                         "--algorithm als",
-                        what, model->algorithm));
+                        what, model->algorithm()));
   }
   [[nodiscard]] std::vector<AskedUser> asked(std::span<const Index> users) const {
     std::vector<AskedUser> result;
@@ -261,7 +262,7 @@ TopKResult Recommender::similar(Side side, std::span<const Index> rows, Index n,
 TopKResult Recommender::similar_new(std::span<const FoldInRow> users, Index n) const {
   require(n >= 1, fmt::format("n must be 1 or more, not {}", n));
   require(state_->neighbours != nullptr,
-          fmt::format("neighbours of new users need user-knn, not {}", state_->model->algorithm));
+          fmt::format("neighbours of new users need user-knn, not {}", state_->model->algorithm()));
   const std::vector<FoldInRow> sorted = sorted_rows(users, state_->factors().items.rows());
   return state_->neighbours->similar_new(asked_of(sorted), n);
 }

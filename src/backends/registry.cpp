@@ -111,13 +111,24 @@ class CpuBackend final : public Backend {
 }
 
 /// Makes a solver of an empty matrix: what the device cannot do is refused here.
-void require_training(const Backend& backend, const AlsParams& params) {
+void require_job(const Backend& backend, const AlsParams& params) {
   const CsrMatrix nothing = make_csr(0, 0, {});
   Factors none{Matrix(0, params.factors), Matrix(0, params.factors), {}, {}, 0.0F};
   (void)backend.make_als_solver(nothing.view(), params, std::move(none));
 }
 
-[[nodiscard]] DeviceChoice choose_to_train(const AlsParams& params, const BackendOptions& options) {
+/// Every device finds neighbours, whatever the parameters.
+void require_job(const Backend&, const NeighbourParams&) {}
+/// What is popular is counted on the CPU with every device.
+void require_job(const Backend&, const PopularParams&) {}
+
+void require_training(const Backend& backend, const TrainingParams& params) {
+  std::visit([&](const auto& some) { require_job(backend, some); }, params);
+}
+
+[[nodiscard]] DeviceChoice choose_to_train(const TrainingParams& params,
+                                           const BackendOptions& options) {
+  if (std::holds_alternative<PopularParams>(params)) return {std::make_shared<CpuBackend>(), {}};
   std::shared_ptr<const Backend> card;
   try {
     card = open_cuda("cuda", {}, options);
@@ -170,12 +181,16 @@ std::shared_ptr<const Backend> open_backend(std::string_view device,
                           device));
 }
 
-DeviceChoice open_backend_to_train(std::string_view device, const AlsParams& params,
+DeviceChoice open_backend_to_train(std::string_view device, const TrainingParams& params,
                                    const BackendOptions& options) {
   DeviceChoice choice = device == "auto" ? choose_to_train(params, options)
                                          : DeviceChoice{open_backend(device, options), {}};
   require_training(*choice.backend, params);
   return choice;
+}
+
+std::string device_text(const Backend& backend) {
+  return fmt::format("{} ({})", backend.name(), backend.description());
 }
 
 std::vector<BackendStatus> backend_statuses() {

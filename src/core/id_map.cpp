@@ -118,6 +118,16 @@ std::string IdMap::name(Index index) const {
   return integer_ ? std::to_string(integers_[index]) : std::string(text(index));
 }
 
+IdMap IdMap::share() const {
+  IdMap same;
+  same.integer_ = integer_;
+  same.size_ = size_;
+  same.integers_ = integers_.share();
+  same.chars_ = chars_.share();
+  same.offsets_ = offsets_.share();
+  return same;
+}
+
 IdMap IdMap::clone() const {
   IdMap copy;
   copy.integer_ = integer_;

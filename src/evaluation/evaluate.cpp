@@ -45,6 +45,11 @@ std::vector<std::string> default_metrics(const Model& model, bool has_history) {
   return names;
 }
 
+EvaluationPlan plan_for(const Model& model, const EvaluateOptions& options, bool has_history) {
+  return make_plan(options,
+                   options.metrics.empty() ? default_metrics(model, has_history) : options.metrics);
+}
+
 void check_shape(const CsrView& matrix, const Model& model, const char* what) {
   if (matrix.rows == model.users.size() && matrix.cols == model.items.size()) return;
   throw Error(ErrorKind::kInvalidArgument,
@@ -104,7 +109,7 @@ void evaluate_lists(const Task& task, const Relevance& relevance, bool per_user,
   const Model& model = task.model();
   const Index n = std::min(task.plan.longest(), model.items.size());
   Factors shares;
-  if (task.plan.popularity) shares = train_popularity(task.excluded, model.feedback());
+  if (task.plan.popularity) shares = train_popularity(task.excluded, {model.feedback()});
   ListEvaluation lists(task.plan, relevance, shares.item_bias.span(), model.items.size(), per_user);
   const Offset numbers = n + static_cast<Offset>(task.plan.columns.size());
   for_batches(task, relevance, numbers, "evaluate",
@@ -196,14 +201,17 @@ void evaluate_ratings(const Task& task, EvaluationReport& report) {
 
 }  // namespace
 
+MetricNeeds needs_of(const Model& model, const EvaluateOptions& options) {
+  const EvaluationPlan plan = plan_for(model, options, true);
+  return {plan.lists(), plan.ranking()};
+}
+
 EvaluationReport evaluate(const Recommender& recommender, const TestSet& test,
                           const EvaluateOptions& options, const CsrView& seen,
                           const RunControl& control) {
   const Model& model = recommender.model();
   const CsrView excluded = seen.rows == 0 ? model.history.view() : seen;
-  const EvaluationPlan plan =
-      make_plan(options, options.metrics.empty() ? default_metrics(model, excluded.rows != 0)
-                                                 : options.metrics);
+  const EvaluationPlan plan = plan_for(model, options, excluded.rows != 0);
   const Task task{recommender, test, seen, excluded, plan, control};
   check_shape(test.by_user.view(), model, "the test set");
   if (excluded.rows != 0) check_shape(excluded, model, "seen");

@@ -75,6 +75,23 @@ bool higher_is_better(const std::string& metric) {
   return find_metric(std::string_view(metric).substr(0, metric.find('@'))).higher_is_better;
 }
 
+NamedMetric parse_metric(const std::string& text) {
+  const std::size_t at = text.find('@');
+  const MetricInfo& metric = find_metric(std::string_view(text).substr(0, at));
+  NamedMetric parsed{std::string(metric.name), std::string(metric.name)};
+  const bool of_lists = metric.kind == MetricKind::kList || metric.kind == MetricKind::kCoverage;
+  if (at != std::string::npos) {
+    const auto k = canonical_integer(std::string_view(text).substr(at + 1));
+    if (!of_lists) fail(fmt::format("{}: {} has no list length", text, metric.name));
+    if (!k || *k < 1 || *k > 1'000'000) {
+      fail(fmt::format("{}: after @ comes a list length from 1 to 1000000, as in ndcg@10", text));
+    }
+    parsed.k = static_cast<Index>(*k);
+  }
+  if (of_lists) parsed.key = metric_key(metric.name, parsed.k);
+  return parsed;
+}
+
 EvaluationPlan make_plan(const EvaluateOptions& options, const std::vector<std::string>& metrics) {
   EvaluationPlan plan;
   plan.k = checked_lengths(options.k);

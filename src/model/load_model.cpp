@@ -105,6 +105,14 @@ auto within(const std::string& place, const Work& work) {
   }
 }
 
+/// All but the mean, which is metadata.
+void load_factors(const Loader& load, const std::string& prefix, Factors& factors) {
+  factors.users = load.matrix(prefix + "user_factors");
+  factors.items = load.matrix(prefix + "item_factors");
+  factors.user_bias = load.bias(prefix + "user_bias");
+  factors.item_bias = load.bias(prefix + "item_bias");
+}
+
 IdMap load_ids(const Loader& load, const std::string& side, const Matrix& factors) {
   const std::string name = side + "_ids";
   const std::string& kind = require(load.document().metadata, name);
@@ -176,10 +184,8 @@ Model model_from_bytes(const std::shared_ptr<void>& owner, std::span<std::byte> 
   const Loader load(document, owner);
   Model model;
   decode_metadata(document.metadata, model);
-  model.factors.users = load.matrix("user_factors");
-  model.factors.items = load.matrix("item_factors");
-  model.factors.user_bias = load.bias("user_bias");
-  model.factors.item_bias = load.bias("item_bias");
+  load_factors(load, "", model.factors);
+  if (model.last) load_factors(load, "last.", *model.last);
   model.users = load_ids(load, "user", model.factors.users);
   model.items = load_ids(load, "item", model.factors.items);
   if (model.has_neighbours()) model.neighbours = load_neighbours(load);

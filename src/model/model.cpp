@@ -5,7 +5,6 @@
 #include <atomic>
 #include <bit>
 #include <cmath>
-#include <string_view>
 #include <utility>
 
 #include <fmt/format.h>
@@ -18,25 +17,6 @@ namespace likewise {
 namespace {
 
 [[noreturn]] void fail(const std::string& why) { throw Error(ErrorKind::kBadData, why); }
-
-/// What an algorithm leaves in a model.
-struct Rule {
-  std::string_view algorithm;
-  bool has_factors;  ///< `als.factors` columns; otherwise none
-  bool needs_item_bias;
-};
-constexpr Rule kRules[] = {{"als", true, false},
-                           {"popular", false, true},
-                           {"item-knn", false, false},
-                           {"user-knn", false, false}};
-
-const Rule& rule_of(const std::string& algorithm) {
-  for (const Rule& rule : kRules) {
-    if (rule.algorithm == algorithm) return rule;
-  }
-  fail(fmt::format("unknown algorithm '{}': this version knows als, popular, item-knn and user-knn",
-                   algorithm));
-}
 
 /// NaN or infinity. By bits, so that the loop over a row is plain integer work.
 bool any_not_finite(const float* values, Offset count) {
@@ -61,7 +41,7 @@ Index first_bad_row(const MatrixView& m) {
   return first.load() == m.rows ? -1 : first.load();
 }
 
-void check_factors(const char* name, const Matrix& m, const IdMap& ids, Index factors) {
+void check_matrix(const std::string& name, const Matrix& m, const IdMap& ids, Index factors) {
   if (m.rows() != ids.size() || m.cols() != factors) {
     fail(fmt::format("{} is {} x {}, it must be {} x {} (ids x factors)", name, m.rows(), m.cols(),
                      ids.size(), factors));
@@ -73,7 +53,7 @@ void check_factors(const char* name, const Matrix& m, const IdMap& ids, Index fa
   }
 }
 
-void check_bias(const char* name, const Array<float>& bias, const IdMap& ids, bool needed) {
+void check_bias(const std::string& name, const Array<float>& bias, const IdMap& ids, bool needed) {
   if (bias.empty() && (!needed || ids.size() == 0)) return;
   if (bias.size() != ids.size()) {
     fail(fmt::format("{} has {} numbers for {} ids", name, bias.size(), ids.size()));
@@ -105,13 +85,8 @@ void check_history(const Model& model) {
 }
 
 /// Sizes first, as with the history.
-void check_neighbours(const Model& model) {
+void check_neighbours(const Model& model, Index rows) {
   const Neighbours& lists = model.neighbours;
-  const Index rows = model.knn.side == Side::kUsers ? model.users.size() : model.items.size();
-  if ((model.knn.side == Side::kUsers) != (model.algorithm == "user-knn")) {
-    fail(fmt::format("parameters: side is {} in a model of {}", side_name(model.knn.side),
-                     model.algorithm));
-  }
   if (!(rows == 0 && lists.offsets.empty()) && lists.offsets.size() != Offset{rows} + 1) {
     fail(fmt::format("neighbours.offsets has {} numbers for {} rows", lists.offsets.size(), rows));
   }
@@ -138,9 +113,9 @@ void check_neighbours(const Model& model) {
   }
 }
 
-void check_iterations(std::span<const AlsIteration> iterations, int best_iteration) {
+void check_iterations(std::span<const Iteration> iterations, int best_iteration) {
   int last = 0;
-  for (const AlsIteration& report : iterations) {
+  for (const Iteration& report : iterations) {
     if (report.iteration <= last) {
       fail(fmt::format("iterations: number {} follows {}", report.iteration, last));
     }
@@ -151,13 +126,33 @@ void check_iterations(std::span<const AlsIteration> iterations, int best_iterati
   }
 }
 
-template <class Params>
-void check_params(const Params& params) {
+void check_params(const TrainingParams& params) {
   try {
-    params.validate();
+    validate(params);
   } catch (const Error& fault) {
     fail(fmt::format("parameters: {}", fault.what()));
   }
+}
+
+/// What an algorithm leaves in `factors`.
+struct Shape {
+  Index factors = 0;
+  bool user_bias = false;  ///< has to be there
+  bool item_bias = false;
+};
+Shape shape_of(const AlsParams& params) { return {params.factors, false, false}; }
+Shape shape_of(const NeighbourParams& params) {
+  return {0, params.needs_baselines(), params.needs_baselines()};
+}
+Shape shape_of(const PopularParams&) { return {0, false, true}; }
+
+void check_factors(const std::string& prefix, const Factors& factors, const Model& model) {
+  const Shape shape = std::visit([](const auto& params) { return shape_of(params); }, model.params);
+  check_matrix(prefix + "user_factors", factors.users, model.users, shape.factors);
+  check_matrix(prefix + "item_factors", factors.items, model.items, shape.factors);
+  check_bias(prefix + "user_bias", factors.user_bias, model.users, shape.user_bias);
+  check_bias(prefix + "item_bias", factors.item_bias, model.items, shape.item_bias);
+  if (!std::isfinite(factors.global_mean)) fail(prefix + "global_mean is not finite");
 }
 
 /// The first id in which the maps differ; -1 when they are the same.
@@ -191,31 +186,28 @@ void require_same(const char* side, const IdMap& trained, const IdMap& given) {
 
 }  // namespace
 
-void validate_parts(const Model& model, const Factors& factors,
-                    std::span<const AlsIteration> iterations, int best_iteration) {
-  const Rule& rule = rule_of(model.algorithm);
-  if (rule.has_factors) check_params(model.als);
-  if (model.has_neighbours()) check_params(model.knn);
-  const Index width = rule.has_factors ? model.als.factors : 0;
-  check_factors("user_factors", factors.users, model.users, width);
-  check_factors("item_factors", factors.items, model.items, width);
-  const bool baselines = model.has_neighbours() && model.knn.needs_baselines();
-  check_bias("user_bias", factors.user_bias, model.users, baselines);
-  check_bias("item_bias", factors.item_bias, model.items, rule.needs_item_bias || baselines);
-  if (!std::isfinite(factors.global_mean)) fail("global_mean is not finite");
+void validate_parts(const Model& model, const Learned& learned) {
+  check_params(model.params);
+  check_factors("", learned.factors, model);
+  if (learned.last != nullptr) check_factors("last.", *learned.last, model);
   check_history(model);
-  if (model.has_neighbours()) check_neighbours(model);
-  check_iterations(iterations, best_iteration);
+  if (const auto* knn = std::get_if<NeighbourParams>(&model.params)) {
+    check_neighbours(model, knn->side == Side::kUsers ? model.users.size() : model.items.size());
+  }
+  check_iterations(learned.iterations, learned.best_iteration);
 }
 
-void Model::validate() const { validate_parts(*this, factors, iterations, best_iteration); }
+void Model::validate() const { validate_parts(*this, learned_by(*this)); }
 
-void resume_from(const Model& model, AlsRun& run) {
-  run.start = &model.factors;
-  run.completed_iterations = model.best_iteration;
+void resume_from(const Model& model, IterationRun& run) {
+  const bool has_last = model.last.has_value() && !model.iterations.empty();
+  run.start = has_last ? &*model.last : &model.factors;
+  run.completed_iterations = has_last ? model.iterations.back().iteration : model.best_iteration;
+  run.best = &model.factors;
+  run.best_iteration = model.best_iteration;
   run.history.clear();
-  for (const AlsIteration& report : model.iterations) {
-    if (report.iteration <= model.best_iteration) run.history.push_back(report);
+  for (const Iteration& report : model.iterations) {
+    if (report.iteration <= run.completed_iterations) run.history.push_back(report);
   }
 }
 

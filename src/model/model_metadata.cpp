@@ -12,9 +12,8 @@
 
 #include "likewise/error.h"
 #include "likewise/version.h"
-#include "model/als_params_json.h"
-#include "model/neighbour_params_json.h"
 #include "model/strict_json.h"
+#include "params/json.h"
 
 namespace likewise {
 namespace {
@@ -53,7 +52,7 @@ double measured(const json& value, const char* field) {
 /// The header has to stay small; of a training longer than this the file keeps the end.
 constexpr std::size_t kMaxReports = 65536;
 
-json encode_iteration(const AlsIteration& report) {
+json encode_iteration(const Iteration& report) {
   json object{{"iteration", report.iteration},
               {"objective", measured(report.objective)},
               {"seconds", measured(report.seconds)}};
@@ -61,9 +60,9 @@ json encode_iteration(const AlsIteration& report) {
   return object;
 }
 
-AlsIteration decode_iteration(const json& object) {
+Iteration decode_iteration(const json& object) {
   if (!object.is_object()) fail("metadata 'iterations' is not a list of objects");
-  AlsIteration report;
+  Iteration report;
   for (const char* field : {"iteration", "objective", "seconds"}) {
     if (!object.contains(field)) fail(fmt::format("metadata 'iterations': {} is missing", field));
   }
@@ -80,10 +79,10 @@ AlsIteration decode_iteration(const json& object) {
   return report;
 }
 
-std::vector<AlsIteration> decode_iterations(const std::string& text) {
+std::vector<Iteration> decode_iterations(const std::string& text) {
   const json list = parse_strict_json(text, "metadata 'iterations'");
   if (!list.is_array()) fail("metadata 'iterations' is not a list");
-  std::vector<AlsIteration> reports;
+  std::vector<Iteration> reports;
   for (const json& object : list) reports.push_back(decode_iteration(object));
   return reports;
 }
@@ -96,25 +95,29 @@ const std::string& require(const Metadata& metadata, const std::string& name) {
   return at->second;
 }
 
-Metadata encode_metadata(const Model& model, float global_mean,
-                         std::span<const AlsIteration> iterations, int best_iteration) {
+Metadata encode_metadata(const Model& model, const Learned& learned) {
   json reports = json::array();
-  const std::size_t kept = std::min(iterations.size(), kMaxReports);
-  for (const AlsIteration& report : iterations.last(kept))
+  const std::size_t kept = std::min(learned.iterations.size(), kMaxReports);
+  for (const Iteration& report : learned.iterations.last(kept)) {
     reports.push_back(encode_iteration(report));
-  return {{"format", kModelFormat},
-          {"format_version", std::to_string(kModelFormatVersion)},
-          {"algorithm", model.algorithm},
-          {"parameters", (model.has_neighbours() ? encode_neighbour_params(model.knn)
-                                                 : encode_als_params(model.als))
-                             .dump()},
-          {"iterations", reports.dump()},
-          {"best_iteration", std::to_string(best_iteration)},
-          {"global_mean", fmt::format("{}", global_mean)},
-          {"likewise_version", kVersion},
-          {"created", model.provenance.created},
-          {"source", model.provenance.source},
-          {"device", model.provenance.device}};
+  }
+  Metadata metadata{{"format", kModelFormat},
+                    {"format_version", std::to_string(kModelFormatVersion)},
+                    {"algorithm", std::string(model.algorithm())},
+                    {"parameters", encode_params(model.params).dump()},
+                    {"iterations", reports.dump()},
+                    {"best_iteration", std::to_string(learned.best_iteration)},
+                    {"global_mean", fmt::format("{}", learned.factors.global_mean)},
+                    {"likewise_version", kVersion},
+                    {"created", model.provenance.created},
+                    {"source", model.provenance.source},
+                    {"device", model.provenance.device}};
+  if (!model.validation_metric.empty()) metadata["validation_metric"] = model.validation_metric;
+  if (!model.stop_reason.empty()) metadata["stop_reason"] = model.stop_reason;
+  if (learned.last != nullptr) {
+    metadata["last.global_mean"] = fmt::format("{}", learned.last->global_mean);
+  }
+  return metadata;
 }
 
 void check_format(const Metadata& metadata) {
@@ -133,17 +136,17 @@ void check_format(const Metadata& metadata) {
 }
 
 void decode_metadata(const Metadata& metadata, Model& model) {
-  model.algorithm = require(metadata, "algorithm");
-  const json parameters =
-      parse_strict_json(require(metadata, "parameters"), "metadata 'parameters'");
-  if (model.has_neighbours()) {
-    model.knn = decode_neighbour_params(parameters);
-  } else {
-    model.als = decode_als_params(parameters);
-  }
+  model.params =
+      decode_params(require(metadata, "algorithm"),
+                    parse_strict_json(require(metadata, "parameters"), "metadata 'parameters'"));
   model.iterations = decode_iterations(require(metadata, "iterations"));
   model.best_iteration = parse_number<int>(metadata, "best_iteration");
+  model.validation_metric = optional_text(metadata, "validation_metric");
+  model.stop_reason = optional_text(metadata, "stop_reason");
   model.factors.global_mean = parse_number<float>(metadata, "global_mean");
+  if (metadata.contains("last.global_mean")) {
+    model.last.emplace().global_mean = parse_number<float>(metadata, "last.global_mean");
+  }
   model.provenance = {require(metadata, "likewise_version"), optional_text(metadata, "created"),
                       optional_text(metadata, "source"), optional_text(metadata, "device")};
 }

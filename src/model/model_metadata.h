@@ -2,10 +2,10 @@
 /// The part of a model that is not tensors, as the string-to-string map of a safetensors header.
 #pragma once
 
-#include <span>
 #include <string>
 
 #include "likewise/model.h"
+#include "model/model_validation.h"
 #include "model/safetensors.h"
 
 namespace likewise {
@@ -13,10 +13,8 @@ namespace likewise {
 inline constexpr int kModelFormatVersion = 1;
 inline constexpr const char* kModelFormat = "likewise-model";
 
-/// The metadata of a model whose training stands at `iterations`. The checksum is not in it.
-[[nodiscard]] safetensors::Metadata encode_metadata(const Model& model, float global_mean,
-                                                    std::span<const AlsIteration> iterations,
-                                                    int best_iteration);
+/// The metadata of a model that learned so. The checksum is not in it.
+[[nodiscard]] safetensors::Metadata encode_metadata(const Model& model, const Learned& learned);
 
 /// A metadata entry, or Error(kBadData) saying that it is missing.
 [[nodiscard]] const std::string& require(const safetensors::Metadata& metadata,

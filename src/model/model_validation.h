@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/// The rules that a model keeps, for a model whose factors may live elsewhere (checkpoints).
+/// The rules that a model keeps, for a model whose training is under way and holds its factors.
 #pragma once
 
 #include <span>
@@ -8,8 +8,21 @@
 
 namespace likewise {
 
-/// Model::validate() with these factors and reports in place of the model's own.
-void validate_parts(const Model& model, const Factors& factors,
-                    std::span<const AlsIteration> iterations, int best_iteration);
+/// What training leaves in a model.
+struct Learned {
+  const Factors& factors;
+  const Factors* last = nullptr;  ///< of the newest iteration, where another is the best
+  std::span<const Iteration> iterations;
+  int best_iteration = 0;
+};
+
+/// The model's own.
+[[nodiscard]] inline Learned learned_by(const Model& model) {
+  return {model.factors, model.last ? &*model.last : nullptr, model.iterations,
+          model.best_iteration};
+}
+
+/// Model::validate() with `learned` in place of the model's own.
+void validate_parts(const Model& model, const Learned& learned);
 
 }  // namespace likewise

@@ -66,14 +66,21 @@ void add_ids(const std::string& side, const IdMap& ids, Index factors, std::vect
   }
 }
 
-std::vector<Source> list_tensors(const Model& model, const Factors& factors, Metadata& metadata) {
-  std::vector<Source> tensors{matrix("user_factors", factors.users),
-                              matrix("item_factors", factors.items)};
+/// `prefix` tells several sets of factors apart.
+void add_factors(const std::string& prefix, const Factors& factors, std::vector<Source>& tensors) {
+  tensors.push_back(matrix(prefix + "user_factors", factors.users));
+  tensors.push_back(matrix(prefix + "item_factors", factors.items));
   const auto add_bias = [&](const char* name, const Array<float>& bias) {
-    if (!bias.empty()) tensors.push_back(numbers(name, Type::kF32, bias.span()));
+    if (!bias.empty()) tensors.push_back(numbers(prefix + name, Type::kF32, bias.span()));
   };
   add_bias("user_bias", factors.user_bias);
   add_bias("item_bias", factors.item_bias);
+}
+
+std::vector<Source> list_tensors(const Model& model, const Learned& learned, Metadata& metadata) {
+  std::vector<Source> tensors;
+  add_factors("", learned.factors, tensors);
+  if (learned.last != nullptr) add_factors("last.", *learned.last, tensors);
   static constexpr Offset kNoRows[] = {0};
   if (model.has_neighbours()) {
     const Neighbours& lists = model.neighbours;
@@ -87,8 +94,8 @@ std::vector<Source> list_tensors(const Model& model, const Factors& factors, Met
                                     history.offsets.empty() ? kNoRows : history.offsets.span()));
   tensors.push_back(numbers("history.columns", Type::kI32, history.columns.span()));
   tensors.push_back(numbers("history.values", Type::kF32, history.values.span()));
-  add_ids("user", model.users, factors.users.cols(), tensors, metadata);
-  add_ids("item", model.items, factors.items.cols(), tensors, metadata);
+  add_ids("user", model.users, learned.factors.users.cols(), tensors, metadata);
+  add_ids("item", model.items, learned.factors.items.cols(), tensors, metadata);
   return safetensors::with_padding(std::move(tensors));
 }
 
@@ -113,12 +120,11 @@ void refuse_compression(const std::string& path) {
   }
 }
 
-void save(const Model& model, const Factors& factors, std::span<const AlsIteration> iterations,
-          int best_iteration, const std::string& path) {
+void save(const Model& model, const Learned& learned, const std::string& path) {
   refuse_compression(path);
-  validate_parts(model, factors, iterations, best_iteration);
-  Metadata metadata = encode_metadata(model, factors.global_mean, iterations, best_iteration);
-  const std::vector<Source> tensors = list_tensors(model, factors, metadata);
+  validate_parts(model, learned);
+  Metadata metadata = encode_metadata(model, learned);
+  const std::vector<Source> tensors = list_tensors(model, learned, metadata);
   const std::string header = sealed_header(std::move(metadata), tensors);
   OutputFile out(path);
   out.write(header);
@@ -129,13 +135,16 @@ void save(const Model& model, const Factors& factors, std::span<const AlsIterati
 }  // namespace
 
 void save_model(const Model& model, const std::string& path) {
-  save(model, model.factors, model.iterations, model.best_iteration, path);
+  save(model, learned_by(model), path);
 }
 
-void save_checkpoint(const Model& model, const Factors& factors,
-                     std::span<const AlsIteration> iterations, const std::string& path) {
-  const int last = iterations.empty() ? 0 : iterations.back().iteration;
-  save(model, factors, iterations, last, path);
+void save_checkpoint(const Model& model, const TrainingState& state, const std::string& path) {
+  const Factors& newest = state.factors();
+  const bool newest_is_best = state.best == nullptr;
+  save(model,
+       {newest_is_best ? newest : *state.best, newest_is_best ? nullptr : &newest, state.iterations,
+        state.best_iteration},
+       path);
 }
 
 }  // namespace likewise

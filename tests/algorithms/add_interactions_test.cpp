@@ -32,11 +32,10 @@ Interactions part_of(const std::vector<Entry>& all, std::size_t first, std::size
 
 Model trained(Interactions data, const NeighbourParams& params, const Backend& backend) {
   Model model;
-  model.algorithm = params.side == Side::kUsers ? "user-knn" : "item-knn";
   model.users = std::move(data.users);
   model.items = std::move(data.items);
   model.history = std::move(data.by_user);
-  model.knn = params;
+  model.params = params;
   NeighbourResult result = train_neighbours(model.history.view(), params, backend);
   model.neighbours = std::move(result.neighbours);
   model.factors = std::move(result.baselines);
@@ -113,7 +112,6 @@ TEST(AddInteractions, ACellOfBothIsSummedOrReplaced) {
 
 TEST(AddInteractions, NeedsNeighbours) {
   Model model;
-  model.algorithm = "als";
   EXPECT_THROW((void)add_interactions(model, {}, *open_backend("cpu")), Error);
 }
 

@@ -39,7 +39,7 @@ class TrainAls : public testing::Test {
 TEST_F(TrainAls, ZeroIterationsLeaveTheFirstFactors) {
   AlsParams params = small_params();
   params.iterations = 0;
-  const AlsResult result = train_als(matrix_.view(), params, *backend_);
+  const IterationResult result = train_als(matrix_.view(), params, *backend_);
   EXPECT_TRUE(same(result.factors.users, draw_factors(Side::kUsers, 60, params)));
   EXPECT_TRUE(same(result.factors.items, draw_factors(Side::kItems, 40, params)));
   EXPECT_TRUE(result.iterations.empty());
@@ -61,7 +61,7 @@ TEST_F(TrainAls, StopsWhenTheObjectiveHardlyFalls) {
   AlsParams params = small_params();
   params.iterations = 1000;
   params.tolerance = 1e-3;
-  const AlsResult result = train_als(matrix_.view(), params, *backend_);
+  const IterationResult result = train_als(matrix_.view(), params, *backend_);
   EXPECT_EQ(result.stop_reason, "tolerance");
   const std::size_t n = result.iterations.size();
   ASSERT_GT(n, 2U);
@@ -74,15 +74,15 @@ TEST_F(TrainAls, KeepsTheBestIterationAndStopsByPatience) {
   AlsParams params = small_params();
   params.iterations = 50;
   params.patience = 3;
-  AlsRun run;
+  IterationRun run;
   int calls = 0;
   run.validation = {"made up", true,
                     [&](const Factors&) { return calls++ == 4 ? 200.0 : 100.0 + calls; }};
   Factors fifth;
-  run.on_iteration = [&](const AlsIteration& now, const FetchFactors& factors) {
-    if (now.iteration == 5) fifth = factors().clone();
+  run.on_iteration = [&](const TrainingState& state) {
+    if (state.iterations.size() == 5) fifth = state.factors().clone();
   };
-  const AlsResult result = train_als(matrix_.view(), params, *backend_, run);
+  const IterationResult result = train_als(matrix_.view(), params, *backend_, run);
   EXPECT_EQ(result.stop_reason, "patience");
   EXPECT_EQ(result.best_iteration, 5);
   EXPECT_EQ(result.iterations.size(), 8U);
@@ -132,20 +132,20 @@ class CountingBackend final : public Backend {
 TEST_F(TrainAls, FetchesFactorsOnlyWhereSomebodyLooks) {
   int fetched = 0;
   const CountingBackend backend(fetched);
-  AlsRun run;
-  run.on_iteration = [](const AlsIteration&, const FetchFactors&) {};
+  IterationRun run;
+  run.on_iteration = [](const TrainingState&) {};
   (void)train_als(matrix_.view(), small_params(), backend, run);
   EXPECT_EQ(fetched, 0);
 
-  run.on_iteration = [](const AlsIteration& now, const FetchFactors& factors) {
-    if (now.iteration % 3 == 0) (void)factors();
+  run.on_iteration = [](const TrainingState& state) {
+    if (state.iterations.size() % 3 == 0) (void)state.factors();
   };
   (void)train_als(matrix_.view(), small_params(), backend, run);
   EXPECT_EQ(fetched, 2);
 
   // Measured, kept as the best and looked at: still one copy an iteration.
   fetched = 0;
-  run.on_iteration = [](const AlsIteration&, const FetchFactors& factors) { (void)factors(); };
+  run.on_iteration = [](const TrainingState& state) { (void)state.factors(); };
   run.validation = {"made up", false, [](const Factors& f) { return f.users.row(0)[0]; }};
   (void)train_als(matrix_.view(), small_params(), backend, run);
   EXPECT_EQ(fetched, 6);
@@ -153,7 +153,7 @@ TEST_F(TrainAls, FetchesFactorsOnlyWhereSomebodyLooks) {
 
 TEST_F(TrainAls, LowerCanBeBetter) {
   AlsParams params = small_params();
-  AlsRun run;
+  IterationRun run;
   int calls = 0;
   run.validation = {"made up", false, [&](const Factors&) { return calls++ == 1 ? 0.5 : 1.0; }};
   EXPECT_EQ(train_als(matrix_.view(), params, *backend_, run).best_iteration, 2);
@@ -162,15 +162,15 @@ TEST_F(TrainAls, LowerCanBeBetter) {
 TEST_F(TrainAls, ResumingIsTheSameAsGoingOn) {
   AlsParams params = small_params();
   params.solver = AlsSolverKind::kCholesky;
-  const AlsResult whole = train_als(matrix_.view(), params, *backend_);
+  const IterationResult whole = train_als(matrix_.view(), params, *backend_);
   params.iterations = 2;
-  const AlsResult half = train_als(matrix_.view(), params, *backend_);
+  const IterationResult half = train_als(matrix_.view(), params, *backend_);
   params.iterations = 6;
-  AlsRun run;
+  IterationRun run;
   run.start = &half.factors;
   run.completed_iterations = 2;
   run.history = half.iterations;
-  const AlsResult resumed = train_als(matrix_.view(), params, *backend_, run);
+  const IterationResult resumed = train_als(matrix_.view(), params, *backend_, run);
   EXPECT_TRUE(same(resumed.factors.users, whole.factors.users));
   EXPECT_TRUE(same(resumed.factors.items, whole.factors.items));
   EXPECT_EQ(resumed.iterations.size(), 6U);
@@ -178,20 +178,18 @@ TEST_F(TrainAls, ResumingIsTheSameAsGoingOn) {
 
 TEST_F(TrainAls, StartOfAnotherShapeIsRefused) {
   AlsParams params = small_params();
-  const AlsResult result = train_als(matrix_.view(), params, *backend_);
+  const IterationResult result = train_als(matrix_.view(), params, *backend_);
   params.factors = 7;
-  AlsRun run;
+  IterationRun run;
   run.start = &result.factors;
   EXPECT_THROW((void)train_als(matrix_.view(), params, *backend_, run), Error);
 }
 
 TEST_F(TrainAls, CanBeCancelled) {
   std::atomic<bool> cancel{false};
-  AlsRun run;
+  IterationRun run;
   run.control.cancel = &cancel;
-  run.on_iteration = [&](const AlsIteration& now, const FetchFactors&) {
-    cancel = now.iteration == 2;
-  };
+  run.on_iteration = [&](const TrainingState& state) { cancel = state.iterations.size() == 2; };
   try {
     (void)train_als(matrix_.view(), small_params(), *backend_, run);
     FAIL() << "went on";

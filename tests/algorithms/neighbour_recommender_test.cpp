@@ -20,11 +20,10 @@ constexpr Index kItems = 30;
 
 std::shared_ptr<Model> make_model(const NeighbourParams& params) {
   auto model = std::make_shared<Model>();
-  model->algorithm = params.side == Side::kUsers ? "user-knn" : "item-knn";
   model->users = IdMap::range(kUsers);
   model->items = IdMap::range(kItems);
   model->history = test::random_csr(kUsers, kItems, 9.0, 5);
-  model->knn = params;
+  model->params = params;
   NeighbourResult result =
       train_neighbours(model->history.view(), params, *open_backend("reference"));
   model->neighbours = std::move(result.neighbours);
@@ -47,8 +46,9 @@ class Definition {
  public:
   explicit Definition(const Model& model)
       : model_(model),
+        params_(std::get<NeighbourParams>(model.params)),
         by_item_(transpose(model.history.view())),
-        problem_(model.history.view(), model.knn, model.factors) {
+        problem_(model.history.view(), params_, model.factors) {
     const auto rows = static_cast<std::size_t>(model.neighbours.size());
     similarities_.resize(rows * rows);
     open_backend("reference")
@@ -57,7 +57,7 @@ class Definition {
   }
 
   [[nodiscard]] double predict(Index user, Index item) const {
-    const bool of_users = model_.knn.side == Side::kUsers;
+    const bool of_users = params_.side == Side::kUsers;
     const Index x = of_users ? user : item;
     const CsrView raters = of_users ? by_item_.view() : model_.history.view();
     const Index column = of_users ? item : user;
@@ -72,7 +72,7 @@ class Definition {
       }
     }
     std::sort(near.begin(), near.end());
-    near.resize(std::min(near.size(), static_cast<std::size_t>(model_.knn.neighbours)));
+    near.resize(std::min(near.size(), static_cast<std::size_t>(params_.neighbours)));
     double sum = 0.0;
     double weights = 0.0;
     for (const auto& [negative, e] : near) {
@@ -81,9 +81,9 @@ class Definition {
                                   double{raters.row_values(column)[entry]});
       weights -= negative;
     }
-    const bool fall_back = std::ssize(near) < model_.knn.min_neighbours;
+    const bool fall_back = std::ssize(near) < params_.min_neighbours;
     const Level level = level_of(x);
-    switch (model_.knn.prediction) {
+    switch (params_.prediction) {
       case Prediction::kMean:
         return fall_back ? total_mean() : sum / weights;
       case Prediction::kCentred:
@@ -101,7 +101,7 @@ class Definition {
     double sigma;
   };
   [[nodiscard]] Level level_of(Index row) const {
-    const CsrView rows = model_.knn.side == Side::kUsers ? model_.history.view() : by_item_.view();
+    const CsrView rows = params_.side == Side::kUsers ? model_.history.view() : by_item_.view();
     const auto values = rows.row_values(row);
     const double mean = std::accumulate(values.begin(), values.end(), 0.0) / std::size(values);
     double squares = 0.0;
@@ -114,13 +114,13 @@ class Definition {
   }
   [[nodiscard]] double baseline(Index row, Index column) const {
     const Factors& f = model_.factors;
-    const bool of_users = model_.knn.side == Side::kUsers;
+    const bool of_users = params_.side == Side::kUsers;
     return double{f.global_mean} + double{f.user_bias[of_users ? row : column]} +
            double{f.item_bias[of_users ? column : row]};
   }
   [[nodiscard]] double deviation(Index row, Index column, double value) const {
     const Level level = level_of(row);
-    switch (model_.knn.prediction) {
+    switch (params_.prediction) {
       case Prediction::kCentred:
         return value - level.mean;
       case Prediction::kZScore:
@@ -133,6 +133,7 @@ class Definition {
   }
 
   const Model& model_;
+  const NeighbourParams& params_;
   CsrMatrix by_item_;
   SimilarityProblem problem_;
   std::vector<float> similarities_;
@@ -282,11 +283,10 @@ TEST(NeighbourRecommender, OneUserIsAnsweredAsAmongMany) {
     NeighbourParams params = rating_params(Side::kItems, Prediction::kCentred);
     params.similarity = similarity;
     auto model = std::make_shared<Model>();
-    model->algorithm = "item-knn";
     model->users = IdMap::range(60);
     model->items = IdMap::range(200);
     model->history = test::random_csr(60, 200, 30.0, 6);
-    model->knn = params;
+    model->params = params;
     model->neighbours =
         train_neighbours(model->history.view(), params, *open_backend("cpu")).neighbours;
     model->factors = {Matrix(60, 0), Matrix(200, 0), {}, {}, 0.0F};

@@ -32,10 +32,11 @@ void fill(Array<float>& values, std::mt19937_64& random) {
 Model random_model(Index users, Index items, Index factors, Feedback feedback) {
   std::mt19937_64 random(7);
   Model model;
-  model.algorithm = factors > 0 ? "als" : "popular";
-  model.als.feedback = feedback;
-  model.als.factors = factors;
-  model.als.regularization = 0.3;
+  if (factors > 0) {
+    model.params = AlsParams{.feedback = feedback, .factors = factors, .regularization = 0.3};
+  } else {
+    model.params = PopularParams{feedback};
+  }
   model.factors.users = Matrix(users, factors);
   model.factors.items = Matrix(items, factors);
   fill(model.factors.users, random);

@@ -59,14 +59,14 @@ class AlsStreaming : public test::DeviceTest<StreamingCase> {
 
   /// Three iterations with the least memory for each way.
   static void expect_same_bits(const CsrMatrix& m) {
-    const AlsResult whole = train_als(m.view(), params(), backend());
+    const IterationResult whole = train_als(m.view(), params(), backend());
     Offset memory = backend().plan_als(shape_of(m), params()).total;
     std::vector<std::string> ways;
     for (int level = 0; level < 3; ++level) {
       memory = least(m, memory);
       ways.push_back(way(m, memory));
       SCOPED_TRACE(ways.back());
-      const AlsResult found = train_als(m.view(), params(), *with_memory(memory));
+      const IterationResult found = train_als(m.view(), params(), *with_memory(memory));
       for (std::size_t i = 0; i < whole.iterations.size(); ++i) {
         EXPECT_EQ(found.iterations[i].objective, whole.iterations[i].objective) << "after " << i;
       }
@@ -105,16 +105,14 @@ TEST_P(AlsStreaming, TooLittleMemoryIsRefusedWithTheFigures) {
 /// The factors are fetched in the middle, and training goes on from them.
 TEST_P(AlsStreaming, FactorsMayBeLookedAt) {
   const CsrMatrix m = test::awkward_matrix(9000, 300, false, 11);
-  const AlsResult whole = train_als(m.view(), params(), backend());
+  const IterationResult whole = train_als(m.view(), params(), backend());
   Offset memory = backend().plan_als(shape_of(m), params()).total;
   for (int level = 0; level < 2; ++level) memory = least(m, memory) - 1;
-  AlsRun run;
+  IterationRun run;
   double sum = 0.0;
-  run.on_iteration = [&](const AlsIteration&, const FetchFactors& factors) {
-    sum += factors().users.row(1)[0];
-  };
+  run.on_iteration = [&](const TrainingState& state) { sum += state.factors().users.row(1)[0]; };
   ASSERT_THAT(way(m, memory), HasSubstr("factors streamed"));
-  const AlsResult found = train_als(m.view(), params(), *with_memory(least(m, memory)), run);
+  const IterationResult found = train_als(m.view(), params(), *with_memory(least(m, memory)), run);
   EXPECT_TRUE(test::same_factors(found.factors, whole.factors));
   EXPECT_NE(sum, 0.0);
 }
@@ -175,8 +173,8 @@ TEST_P(AlsStopping, TakesEffectWithinASecond) {
   // Nothing of it is left over.
   const CsrMatrix small = test::few_rows_matrix();
   const AlsParams plain = test::small_als(Feedback::kExplicit, 12);
-  const AlsResult after = train_als(small.view(), plain, backend());
-  const AlsResult again = train_als(small.view(), plain, backend());
+  const IterationResult after = train_als(small.view(), plain, backend());
+  const IterationResult again = train_als(small.view(), plain, backend());
   EXPECT_TRUE(test::same_factors(after.factors, again.factors));
 }
 

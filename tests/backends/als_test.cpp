@@ -255,14 +255,15 @@ TEST_P(AlsOnDevice, EveryIterationKeepsTheExactObjective) {
     params.iterations = 10;
     const CsrMatrix m = matrix_for(params, 60, 33, 13);
     if (!is_affordable(m, Side::kUsers, params, 2 * params.iterations)) continue;
-    const AlsResult expected = train_als(m.view(), params, *open_backend("reference"));
+    const IterationResult expected = train_als(m.view(), params, *open_backend("reference"));
     const double unit = test::als_objective_of_nothing(m.view(), expected.factors, params);
     for_each_way([&](const AlsWay& way) {
-      AlsRun run;
-      run.on_iteration = [&](const AlsIteration& now, const FetchFactors& factors) {
+      IterationRun run;
+      run.on_iteration = [&](const TrainingState& state) {
+        const Iteration& now = state.iterations.back();
         SCOPED_TRACE(fmt::format("iteration {}", now.iteration));
         const auto i = static_cast<std::size_t>(now.iteration) - 1;
-        const double got = test::als_objective(m.view(), factors(), params);
+        const double got = test::als_objective(m.view(), state.factors(), params);
         expect_small(std::abs(got / expected.iterations[i].objective - 1.0), way.tolerance.drift,
                      largest[way].drift, "objective");
         expect_small(std::abs(now.objective - got) / unit, way.tolerance.reported,

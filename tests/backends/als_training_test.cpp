@@ -45,12 +45,12 @@ TEST_P(AlsTraining, ValidationSeesTheFactorsOfItsIteration) {
   AlsParams wanted = params(Feedback::kImplicit, 12);
   wanted.iterations = 6;
   std::vector<Factors> seen;
-  AlsRun run;
+  IterationRun run;
   run.validation = {"made up", true, [&](const Factors& factors) {
                       seen.push_back(factors.clone());
                       return seen.size() == 4 ? 1.0 : 0.0;
                     }};
-  const AlsResult result = train_als(m.view(), wanted, backend(), run);
+  const IterationResult result = train_als(m.view(), wanted, backend(), run);
   EXPECT_EQ(result.best_iteration, 4);
   ASSERT_EQ(seen.size(), 6U);
   EXPECT_TRUE(test::same_factors(result.factors, seen[3]));
@@ -69,28 +69,23 @@ TEST_P(AlsTraining, GoesOnFromACheckpointAsWithoutTheBreak) {
       SCOPED_TRACE(fmt::format("{}, {} factors",
                                feedback == Feedback::kExplicit ? "explicit" : "implicit", factors));
       Interactions data = generate(parse_shape("300x80x6000"), 5);
-      Model model{.algorithm = "als",
-                  .users = std::move(data.users),
-                  .items = std::move(data.items),
-                  .factors = {},
-                  .history = std::move(data.by_user),
-                  .als = params(feedback, factors),
-                  .iterations = {},
-                  .best_iteration = 0,
-                  .provenance = {}};
-      model.als.iterations = 5;
-      AlsRun run;
-      std::vector<AlsIteration> reports;
-      run.on_iteration = [&](const AlsIteration& now, const FetchFactors& found) {
-        reports.push_back(now);
-        if (now.iteration == 3) save_checkpoint(model, found(), reports, folder / "state");
+      AlsParams wanted = params(feedback, factors);
+      wanted.iterations = 5;
+      Model model;
+      model.params = wanted;
+      model.users = std::move(data.users);
+      model.items = std::move(data.items);
+      model.history = std::move(data.by_user);
+      IterationRun run;
+      run.on_iteration = [&](const TrainingState& now) {
+        if (now.iterations.size() == 3) save_checkpoint(model, now, folder / "state");
       };
-      const AlsResult whole = train_als(model.history.view(), model.als, backend(), run);
+      const IterationResult whole = train_als(model.history.view(), wanted, backend(), run);
 
       const Model state = load_model(folder / "state");
-      AlsRun rest;
+      IterationRun rest;
       resume_from(state, rest);
-      const AlsResult resumed = train_als(model.history.view(), state.als, backend(), rest);
+      const IterationResult resumed = train_als(model.history.view(), wanted, backend(), rest);
       EXPECT_TRUE(test::same_factors(resumed.factors, whole.factors));
       ASSERT_EQ(resumed.iterations.size(), 5U);
       EXPECT_EQ(resumed.iterations.back().objective, whole.iterations.back().objective);
@@ -108,10 +103,10 @@ TEST_P(AlsTraining, CanBeCancelled) {
   (void)test::error_of(ErrorKind::kCancelled, [&] { (void)solver->solve(Side::kUsers, control); });
 
   cancel = false;
-  AlsRun run;
+  IterationRun run;
   run.control.cancel = &cancel;
-  run.on_iteration = [&](const AlsIteration& now, const FetchFactors&) {
-    cancel = now.iteration == 2;
+  run.on_iteration = [&](const TrainingState& state) {
+    cancel = state.iterations.back().iteration == 2;
   };
   (void)test::error_of(ErrorKind::kCancelled,
                        [&] { (void)train_als(m.view(), wanted, backend(), run); });
@@ -132,11 +127,13 @@ TEST_P(AlsTraining, EveryIterationKeepsTheExactObjective) {
     wanted.alpha = alpha;
     wanted.iterations = 10;
     wanted.solver = AlsSolverKind::kCholesky;
-    const AlsResult exact = train_als(m, wanted, *open_backend("cpu"));
-    AlsRun run;
-    run.on_iteration = [&, &label = name](const AlsIteration& now, const FetchFactors& factors) {
+    const IterationResult exact = train_als(m, wanted, *open_backend("cpu"));
+    IterationRun run;
+    run.on_iteration = [&, &label = name](const TrainingState& state) {
+      const Iteration& now = state.iterations.back();
       const double want = exact.iterations[static_cast<std::size_t>(now.iteration) - 1].objective;
-      EXPECT_NEAR(test::als_objective(m, factors(), wanted), want, (on_card() ? 1e-4 : 5e-4) * want)
+      EXPECT_NEAR(test::als_objective(m, state.factors(), wanted), want,
+                  (on_card() ? 1e-4 : 5e-4) * want)
           << label << ", iteration " << now.iteration;
     };
     (void)train_als(m, way().applied_to(wanted), backend(), run);
@@ -261,7 +258,7 @@ TEST_P(AlsTraining, SingularSystemsGiveNumbersOrAnError) {
   wanted.regularization = 0.0;
   const CsrMatrix m = test::awkward_matrix(20, 15, false, 1);
   try {
-    const AlsResult result = train_als(m.view(), wanted, backend());
+    const IterationResult result = train_als(m.view(), wanted, backend());
     EXPECT_TRUE(std::isfinite(test::als_objective(m.view(), result.factors, wanted)));
   } catch (const Error& error) {
     EXPECT_EQ(error.kind(), ErrorKind::kNumerical) << error.what();
@@ -308,11 +305,11 @@ TEST_P(AlsThreads, TheirNumberDoesNotChangeTheResult) {
     SCOPED_TRACE(name);
     const bool dislikes = params.feedback == Feedback::kImplicit;
     const CsrMatrix m = test::awkward_matrix(700, 150, dislikes, 9);
-    AlsResult one;
+    IterationResult one;
     with_threads(1, [&, &wanted = params] { one = train_als(m.view(), wanted, *backend); });
     for (const int threads : {2, 5}) {
       with_threads(threads, [&, &wanted = params] {
-        const AlsResult many = train_als(m.view(), wanted, *backend);
+        const IterationResult many = train_als(m.view(), wanted, *backend);
         EXPECT_TRUE(test::same_factors(many.factors, one.factors));
         EXPECT_EQ(many.iterations.back().objective, one.iterations.back().objective);
       });

@@ -84,7 +84,7 @@ class CardMemory : public test::DeviceTest<int> {
 TEST_P(CardMemory, TooLittleIsAnErrorWithTheFigure) {
   const AlsParams params = test::small_als(Feedback::kImplicit, GetParam());
   const CsrMatrix m = test::long_rows_matrix();
-  const AlsResult before = train_als(m.view(), params, backend());
+  const IterationResult before = train_als(m.view(), params, backend());
   {
     const FullCard full(number());
     try {
@@ -95,7 +95,7 @@ TEST_P(CardMemory, TooLittleIsAnErrorWithTheFigure) {
       EXPECT_THAT(error.what(), testing::ContainsRegex("[0-9.]+ (bytes|MiB|GiB)"));
     }
   }
-  const AlsResult after = train_als(m.view(), params, backend());
+  const IterationResult after = train_als(m.view(), params, backend());
   EXPECT_TRUE(test::same_factors(after.factors, before.factors));
 }
 

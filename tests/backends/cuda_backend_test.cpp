@@ -287,8 +287,8 @@ TEST(Plugin, TrainsThroughTheBoundary) {
   const FakePlugin plugin;
   const CsrMatrix by_user = test::random_csr(60, 40, 8.0);
   const auto backend = open_backend("cuda");
-  const AlsResult theirs = train_als(by_user.view(), small_params(), *backend);
-  const AlsResult ours = train_als(by_user.view(), small_params(), *open_backend("cpu"));
+  const IterationResult theirs = train_als(by_user.view(), small_params(), *backend);
+  const IterationResult ours = train_als(by_user.view(), small_params(), *open_backend("cpu"));
   ASSERT_EQ(theirs.iterations.size(), 3U);
   for (std::size_t i = 0; i < 3; ++i) {
     EXPECT_EQ(theirs.iterations[i].objective, ours.iterations[i].objective);

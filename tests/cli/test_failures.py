@@ -108,8 +108,8 @@ def test_what_the_device_cannot_do_is_found_before_reading(program, device):
     stderr = program("train", "none.csv", "-o", "m", "--device", device, "--precision", "fp16",
                      exit_code=2).stderr
     assert "precision" in stderr and "fp32" in stderr and device in stderr
-    assert "none.csv" in program("train", "none.csv", "-o", "m", "--device", device, "--precision", "fp16",
-                                 "--algorithm", "popular", exit_code=1).stderr
+    assert "none.csv" in program("train", "none.csv", "-o", "m", "--device", device, "--precision",
+                                 "fp32", exit_code=1).stderr
 
 
 def test_an_unknown_device_is_refused(program, cinema):

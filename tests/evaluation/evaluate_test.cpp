@@ -37,11 +37,9 @@ Matrix whole_number_factors(Index rows, Index cols, std::uint64_t seed) {
 std::shared_ptr<Model> make_model(Index users, Index items, Index factors, Feedback feedback,
                                   double history_per_user) {
   auto model = std::make_shared<Model>();
-  model->algorithm = "als";
+  model->params = AlsParams{.feedback = feedback, .factors = factors};
   model->users = IdMap::range(users);
   model->items = IdMap::range(items);
-  model->als.feedback = feedback;
-  model->als.factors = factors;
   model->factors.users = whole_number_factors(users, factors, 1);
   model->factors.items = whole_number_factors(items, factors, 2);
   model->history = test::random_csr(users, items, history_per_user, 3);
@@ -211,11 +209,11 @@ TEST_P(Evaluate, RatingsSeeUnknownUsersAndItems) {
 
 TEST_P(Evaluate, PopularityBaselineRanksByShare) {
   auto model = std::make_shared<Model>();
-  model->algorithm = "popular";
+  model->params = PopularParams{};
   model->users = IdMap::range(60);
   model->items = IdMap::range(25);
   model->history = test::random_csr(60, 25, 6.0, 5);
-  model->factors = train_popularity(model->history.view(), Feedback::kImplicit);
+  model->factors = train_popularity(model->history.view(), {});
   const TestSet test = test_of(test::random_csr(60, 25, 3.0, 6));
   EvaluateOptions options;
   options.k = {25};
@@ -236,11 +234,11 @@ TEST_P(Evaluate, PopularityOnMovieLensEqualsTheOutsideValues) {
   };
   Interactions train = read("u1.base.gz");
   auto model = std::make_shared<Model>();
-  model->algorithm = "popular";
+  model->params = PopularParams{};
   model->users = train.users.clone();
   model->items = train.items.clone();
   model->history = std::move(train.by_user);
-  model->factors = train_popularity(model->history.view(), Feedback::kImplicit);
+  model->factors = train_popularity(model->history.view(), {});
 
   const auto golden =
       nlohmann::json::parse(std::ifstream("tests/golden/metrics.json")).at("ml_100k_u1_popularity");

@@ -157,7 +157,6 @@ const Fault kFaults[] = {
     {"NoParameters", without_metadata("parameters"), "'parameters' is missing"},
     {"ParametersAreList", metadata("parameters", "[]"), "'parameters' is not an object"},
     {"ParameterTwice", metadata("parameters", R"({"alpha":1,"alpha":2})"), "'alpha' twice"},
-    {"NoAlpha", parameter("alpha", json(json::value_t::discarded)), "alpha is missing"},
     {"AlphaIsText", parameter("alpha", "1"), "alpha is not a number"},
     {"AlphaOutOfRange", parameter("alpha", -1.0), "parameters: alpha"},
     {"FactorsTooLarge", parameter("factors", 4294967303), "factors is not an integer in range"},

@@ -39,7 +39,7 @@ void expect_same_params(const AlsParams& a, const AlsParams& b) {
 }
 
 void expect_same_model(const Model& a, const Model& b) {
-  EXPECT_EQ(a.algorithm, b.algorithm);
+  EXPECT_EQ(a.algorithm(), b.algorithm());
   test::expect_same_ids(a.users, b.users);
   test::expect_same_ids(a.items, b.items);
   test::expect_same_factors(a.factors, b.factors);
@@ -48,7 +48,14 @@ void expect_same_model(const Model& a, const Model& b) {
   test::expect_same_bytes(a.history.offsets.span(), b.history.offsets.span(), "offsets");
   test::expect_same_bytes(a.history.columns.span(), b.history.columns.span(), "columns");
   test::expect_same_bytes(a.history.values.span(), b.history.values.span(), "values");
-  expect_same_params(a.als, b.als);
+  if (const auto* als = std::get_if<AlsParams>(&a.params)) {
+    expect_same_params(*als, std::get<AlsParams>(b.params));
+  }
+  EXPECT_EQ(a.feedback(), b.feedback());
+  EXPECT_EQ(a.validation_metric, b.validation_metric);
+  EXPECT_EQ(a.stop_reason, b.stop_reason);
+  ASSERT_EQ(a.last.has_value(), b.last.has_value());
+  if (a.last) test::expect_same_factors(*a.last, *b.last);
   test::expect_same_iterations(a.iterations, b.iterations);
   EXPECT_EQ(a.best_iteration, b.best_iteration);
   EXPECT_EQ(b.provenance.likewise_version, kVersion);

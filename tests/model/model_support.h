@@ -66,7 +66,6 @@ inline Array<float> random_numbers(Index count, std::mt19937_64& random) {
 inline Model make_model(const ModelShape& shape) {
   std::mt19937_64 random(7);
   Model model;
-  model.algorithm = shape.factors > 0 ? "als" : "popular";
   model.users = make_ids(shape.users, shape.ids, "user");
   model.items = make_ids(shape.items, shape.ids, "item");
   model.factors.users = random_matrix(shape.users, shape.factors, random);
@@ -77,14 +76,20 @@ inline Model make_model(const ModelShape& shape) {
   }
   model.factors.global_mean = 1.0F / 3.0F;
   model.history = random_csr(shape.users, shape.items, 3.0);
-  model.als.feedback = shape.biases ? Feedback::kExplicit : Feedback::kImplicit;
-  model.als.factors = shape.factors;
-  model.als.regularization = 0.1 / 3.0;
-  if (!shape.biases) model.als.unobserved_weight = 1e-7 / 3.0;
-  model.als.confidence = Confidence::kLog;
-  model.als.solver = AlsSolverKind::kCg;
-  model.als.precision = Precision::kBf16;
-  model.als.seed = 0xffff'ffff'ffff'fff1ULL;
+  const Feedback feedback = shape.biases ? Feedback::kExplicit : Feedback::kImplicit;
+  AlsParams als{.feedback = feedback, .factors = shape.factors, .regularization = 0.1 / 3.0};
+  if (!shape.biases) als.unobserved_weight = 1e-7 / 3.0;
+  als.confidence = Confidence::kLog;
+  als.solver = AlsSolverKind::kCg;
+  als.precision = Precision::kBf16;
+  als.seed = 0xffff'ffff'ffff'fff1ULL;
+  if (shape.factors > 0) {
+    model.params = als;
+  } else {
+    model.params = PopularParams{feedback};
+  }
+  model.validation_metric = "ndcg@10";
+  model.stop_reason = "patience";
   model.iterations = {{1, 1e300 / 3.0, 0.1, std::nullopt}, {2, -2.0 / 3.0, 5e-324, 1.0 / 7.0}};
   model.best_iteration = 2;
   model.provenance = {"", "2026-01-02T03:04:05Z", "r\xc3\xa4tings \"1\".csv",
@@ -123,8 +128,7 @@ inline void expect_same_factors(const Factors& a, const Factors& b) {
   EXPECT_EQ(a.global_mean, b.global_mean);
 }
 
-inline void expect_same_iterations(std::span<const AlsIteration> a,
-                                   std::span<const AlsIteration> b) {
+inline void expect_same_iterations(std::span<const Iteration> a, std::span<const Iteration> b) {
   ASSERT_EQ(a.size(), b.size());
   for (std::size_t i = 0; i < a.size(); ++i) {
     EXPECT_EQ(a[i].iteration, b[i].iteration);

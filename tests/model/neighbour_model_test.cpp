@@ -9,18 +9,17 @@ namespace {
 
 Model neighbour_model(Side side) {
   Model model = test::make_model({.factors = 0, .ids = test::Ids::kText});
-  model.algorithm = side == Side::kUsers ? "user-knn" : "item-knn";
   model.iterations.clear();
   model.best_iteration = 0;
-  model.als = {};
-  model.knn = NeighbourParams::defaults(Feedback::kExplicit);
-  model.knn.side = side;
-  model.knn.shrinkage = 1.0 / 3.0;
-  model.knn.baseline_epochs = 3;
-  model.knn.keep_negative = true;
-  model.knn.centring = Side::kItems;
-  model.knn.neighbours = 2;
-  NeighbourResult result = train_neighbours(model.history.view(), model.knn, *open_backend("cpu"));
+  NeighbourParams params = NeighbourParams::defaults(Feedback::kExplicit);
+  params.side = side;
+  params.shrinkage = 1.0 / 3.0;
+  params.baseline_epochs = 3;
+  params.keep_negative = true;
+  params.centring = Side::kItems;
+  params.neighbours = 2;
+  model.params = params;
+  NeighbourResult result = train_neighbours(model.history.view(), params, *open_backend("cpu"));
   model.neighbours = std::move(result.neighbours);
   model.factors = std::move(result.baselines);
   return model;
@@ -37,19 +36,20 @@ TEST(NeighbourModel, ComesBackAsItWas) {
     const Model model = neighbour_model(side);
     ASSERT_FALSE(model.neighbours.rows.empty());
     const Model back = test::model_from_string(saved(model));
-    EXPECT_EQ(back.algorithm, model.algorithm);
+    EXPECT_EQ(back.algorithm(), model.algorithm());
+    const auto& params = std::get<NeighbourParams>(back.params);
     test::expect_same_bytes(back.neighbours.offsets.span(), model.neighbours.offsets.span(), "");
     test::expect_same_bytes(back.neighbours.rows.span(), model.neighbours.rows.span(), "");
     test::expect_same_bytes(back.neighbours.similarities.span(),
                             model.neighbours.similarities.span(), "");
     test::expect_same_factors(back.factors, model.factors);
-    EXPECT_EQ(back.knn.side, side);
-    EXPECT_EQ(back.knn.shrinkage, model.knn.shrinkage);
-    EXPECT_EQ(back.knn.baseline_epochs, 3);
-    EXPECT_TRUE(back.knn.keep_negative);
-    EXPECT_EQ(back.knn.centring, Side::kItems);
-    EXPECT_EQ(back.knn.similarity, Similarity::kPearsonBaseline);
-    EXPECT_EQ(back.knn.prediction, Prediction::kBaseline);
+    EXPECT_EQ(params.side, side);
+    EXPECT_EQ(params.shrinkage, 1.0 / 3.0);
+    EXPECT_EQ(params.baseline_epochs, 3);
+    EXPECT_TRUE(params.keep_negative);
+    EXPECT_EQ(params.centring, Side::kItems);
+    EXPECT_EQ(params.similarity, Similarity::kPearsonBaseline);
+    EXPECT_EQ(params.prediction, Prediction::kBaseline);
     EXPECT_EQ(back.feedback(), Feedback::kExplicit);
     EXPECT_EQ(saved(back), saved(model)) << "every parameter is in the file";
   }
@@ -92,7 +92,8 @@ TEST(NeighbourModel, RefusesBrokenLists) {
                  [](ModelParts& p) { p.set<Offset>("neighbours.offsets", 2, Offset{1} << 40); });
   expect_refused("ends at",
                  [](ModelParts& p) { p.set<Offset>("neighbours.offsets", 9, Offset{1} << 40); });
-  expect_refused("side is items", [](ModelParts& p) { p.metadata()["algorithm"] = "user-knn"; });
+  expect_refused("those of item-knn, in a model of user-knn",
+                 [](ModelParts& p) { p.metadata()["algorithm"] = "user-knn"; });
   expect_refused("'neighbours.rows' is missing", [](ModelParts& p) {
     p.header["elsewhere"] = p.header["neighbours.rows"];
     p.header.erase("neighbours.rows");

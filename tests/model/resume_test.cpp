@@ -1,13 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <array>
-#include <vector>
+#include <atomic>
 
+#include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "likewise/als.h"
 #include "likewise/backend.h"
 #include "likewise/error.h"
+#include "likewise/training.h"
+#include "tests/errors.h"
 #include "tests/model/model_support.h"
 
 namespace likewise {
@@ -16,20 +18,22 @@ namespace {
 using test::Ids;
 using test::make_model;
 
-TEST(Checkpoint, HoldsTheGivenFactorsAndReports) {
+TEST(Checkpoint, HoldsTheNewestFactorsAndReports) {
   const test::TemporaryFolder folder;
   Model model = make_model({6, 8, 7, Ids::kText, true});
   const Factors later = make_model({6, 8, 7, Ids::kRange, true}).factors.clone();
   model.factors = {};  // the trainer still has them
-  const std::array<AlsIteration, 3> reports{AlsIteration{1, 3.0 / 7.0, 0.3, 0.1},
-                                            {2, 2.0 / 7.0, 0.2, 0.2},
-                                            {3, 1.0 / 7.0, 0.1, std::nullopt}};
-  save_checkpoint(model, later, reports, folder / "checkpoint");
+  const std::array<Iteration, 3> reports{Iteration{1, 3.0 / 7.0, 0.3, 0.1},
+                                         {2, 2.0 / 7.0, 0.2, 0.2},
+                                         {3, 1.0 / 7.0, 0.1, std::nullopt}};
+  const auto fetch = [&]() -> const Factors& { return later; };
+  save_checkpoint(model, {reports, 9, "", fetch, 3, nullptr}, folder / "checkpoint");
 
   const Model back = load_model(folder / "checkpoint");
   test::expect_same_factors(later, back.factors);
   EXPECT_EQ(back.best_iteration, 3);
-  AlsRun run;
+  EXPECT_FALSE(back.last);
+  IterationRun run;
   run.history = {{9, 9.0, 9.0, 9.0}};
   resume_from(back, run);
   EXPECT_EQ(run.start, &back.factors);
@@ -37,66 +41,228 @@ TEST(Checkpoint, HoldsTheGivenFactorsAndReports) {
   test::expect_same_iterations(run.history, reports);
 }
 
-TEST(Checkpoint, BeforeTheFirstIteration) {
+TEST(Checkpoint, HoldsTheBestFactorsBesideTheNewest) {
   const test::TemporaryFolder folder;
-  const Model model = make_model({6, 8, 7, Ids::kText, false});
-  save_checkpoint(model, model.factors, {}, folder / "checkpoint");
+  Model model = make_model({6, 8, 7, Ids::kText, true});
+  const Factors best = model.factors.clone();
+  const Factors newest = make_model({6, 8, 7, Ids::kRange, true}).factors.clone();
+  const std::array<Iteration, 2> reports{Iteration{1, 3.0, 0.3, 0.5}, {2, 2.0, 0.2, 0.25}};
+  const auto fetch = [&]() -> const Factors& { return newest; };
+  save_checkpoint(model, {reports, 9, "ndcg@10", fetch, 1, &best}, folder / "checkpoint");
+
   const Model back = load_model(folder / "checkpoint");
-  AlsRun run;
+  EXPECT_EQ(back.best_iteration, 1);
+  test::expect_same_factors(best, back.factors);
+  ASSERT_TRUE(back.last);
+  test::expect_same_factors(newest, *back.last);
+  IterationRun run;
   resume_from(back, run);
-  EXPECT_EQ(run.completed_iterations, 0);
-  EXPECT_TRUE(run.history.empty());
+  EXPECT_EQ(run.start, &*back.last);
+  EXPECT_EQ(run.completed_iterations, 2);
+  EXPECT_EQ(run.best, &back.factors);
+  EXPECT_EQ(run.best_iteration, 1);
 }
 
 TEST(Resume, GoesOnAfterTheBestIterationOnly) {
   Model model = make_model({});
   model.best_iteration = 1;  // the factors are those of iteration 1: 2 has to be done again
-  AlsRun run;
+  IterationRun run;
   resume_from(model, run);
   EXPECT_EQ(run.completed_iterations, 1);
   ASSERT_EQ(run.history.size(), 1U);
   EXPECT_EQ(run.history[0].iteration, 1);
 }
 
-/// Four iterations at once, and two, a checkpoint file, and two more.
-void expect_same_after_break(Feedback feedback, Index factors) {
-  const test::TemporaryFolder folder;
-  const CsrMatrix by_user = test::random_csr(40, 30, 6.0);
-  AlsParams params = AlsParams::defaults(feedback);
-  params.factors = factors;
-  params.iterations = 4;
-  const auto backend = open_backend("cpu");
-  const AlsResult whole = train_als(by_user.view(), params, *backend);
+/// Training data and a part to validate on, whose ids are those of the training data.
+struct Parts {
+  Interactions train;
+  Interactions validation;
+};
+Parts make_parts() {
+  Parts parts;
+  for (Interactions* data : {&parts.train, &parts.validation}) {
+    data->users = IdMap::range(40);
+    data->items = IdMap::range(30);
+    data->by_user = test::random_csr(40, 30, 6.0, data == &parts.train ? 1 : 2);
+  }
+  return parts;
+}
 
-  Model model;
-  model.algorithm = "als";
-  model.users = IdMap::range(40);
-  model.items = IdMap::range(30);
-  model.history = by_user.clone();
-  model.als = params;
-  std::vector<AlsIteration> reports;
-  AlsRun first;
-  first.on_iteration = [&](const AlsIteration& report, const FetchFactors& now) {
-    reports.push_back(report);
-    if (report.iteration == 2) save_checkpoint(model, now(), reports, folder / "checkpoint");
-  };
-  (void)train_als(by_user.view(), params, *backend, first);
-
-  const Model checkpoint = load_model(folder / "checkpoint");
-  AlsRun second;
-  resume_from(checkpoint, second);
-  const AlsResult resumed = train_als(by_user.view(), checkpoint.als, *backend, second);
-  test::expect_same_factors(whole.factors, resumed.factors);
-  ASSERT_EQ(resumed.iterations.size(), 4U);
-  for (std::size_t i = 0; i < 4; ++i) {
+void expect_same_training(const Model& resumed, const Model& whole) {
+  test::expect_same_factors(resumed.factors, whole.factors);
+  EXPECT_EQ(resumed.best_iteration, whole.best_iteration);
+  EXPECT_EQ(resumed.stop_reason, whole.stop_reason);
+  EXPECT_EQ(resumed.validation_metric, whole.validation_metric);
+  ASSERT_EQ(resumed.iterations.size(), whole.iterations.size());
+  for (std::size_t i = 0; i < whole.iterations.size(); ++i) {
+    EXPECT_EQ(resumed.iterations[i].iteration, whole.iterations[i].iteration) << i;
     EXPECT_EQ(resumed.iterations[i].objective, whole.iterations[i].objective) << i;
+    EXPECT_EQ(resumed.iterations[i].validation, whole.iterations[i].validation) << i;
   }
 }
 
-TEST(Checkpoint, TrainingGoesOnAsWithoutTheBreak) {
-  expect_same_after_break(Feedback::kImplicit, 16);
-  expect_same_after_break(Feedback::kImplicit, 7);
-  expect_same_after_break(Feedback::kExplicit, 5);
+/// A training stopped after every one of its iterations, and gone on with from the checkpoint of
+/// that moment, ends as the one that nobody stopped. So does the finished model, at once.
+void expect_same_after_any_break(AlsParams params, const char* metric) {
+  const Parts parts = make_parts();
+  const auto backend = open_backend("cpu");
+  TrainingRun run;
+  if (metric != nullptr) {
+    run.validation = &parts.validation;
+    run.validation_metric = metric;
+  }
+  const Model whole = train(parts.train, params, *backend, run);
+  const int done = whole.iterations.back().iteration;
+  ASSERT_TRUE(metric == nullptr || params.tolerance > 0 || whole.best_iteration < done)
+      << "the case is about an early best";
+  for (int stop = 1; stop <= done; ++stop) {
+    SCOPED_TRACE(fmt::format("stopped after {} of {}, best {}", stop, done, whole.best_iteration));
+    const test::TemporaryFolder folder;
+    std::atomic<bool> cancel{false};
+    TrainingRun first = run;
+    first.control.cancel = &cancel;
+    first.checkpoint.path = folder / "checkpoint";
+    int iteration = 0;
+    first.on_iteration = [&](const TrainingState& state) {
+      iteration = state.iterations.back().iteration;
+      cancel = iteration == stop;
+    };
+    if (stop < done) {
+      test::error_of(ErrorKind::kCancelled,
+                     [&] { (void)train(parts.train, params, *backend, first); });
+      ASSERT_EQ(iteration, stop);
+    } else {
+      (void)train(parts.train, params, *backend, first);
+    }
+    const Model checkpoint = load_model(folder / "checkpoint");
+    TrainingRun second = run;
+    second.resume = &checkpoint;
+    int more = 0;
+    second.on_iteration = [&](const TrainingState&) { ++more; };
+    expect_same_training(train(parts.train, params, *backend, second), whole);
+    EXPECT_EQ(more, done - stop) << "nothing is done twice";
+  }
+  TrainingRun again = run;
+  again.resume = &whole;
+  again.on_iteration = [](const TrainingState&) { ADD_FAILURE() << "it was over"; };
+  expect_same_training(train(parts.train, params, *backend, again), whole);
+}
+
+AlsParams small(Feedback feedback, int factors, int iterations) {
+  AlsParams params = AlsParams::defaults(feedback);
+  params.factors = factors;
+  params.iterations = iterations;
+  return params;
+}
+
+TEST(Resume, EndsAsWithoutTheBreak) {
+  expect_same_after_any_break(small(Feedback::kImplicit, 16, 4), nullptr);
+  expect_same_after_any_break(small(Feedback::kImplicit, 7, 4), nullptr);
+  expect_same_after_any_break(small(Feedback::kExplicit, 5, 4), nullptr);
+}
+
+/// Little regularisation, to be validated on data of chance: an early iteration is the best.
+AlsParams overfitting(Feedback feedback, int iterations) {
+  AlsParams params = small(feedback, 20, iterations);
+  params.regularization = 0.01;
+  params.regularization_exponent = 0.0;
+  return params;
+}
+
+TEST(Resume, KeepsTheBestIterationOfBeforeTheBreak) {
+  for (const Feedback feedback : {Feedback::kImplicit, Feedback::kExplicit}) {
+    for (const int patience : {0, 3}) {
+      AlsParams params = overfitting(feedback, 8);
+      params.patience = patience;
+      expect_same_after_any_break(params, feedback == Feedback::kExplicit ? "rmse" : "ndcg@5");
+    }
+  }
+}
+
+TEST(Resume, StopsWhereTheToleranceHadStopped) {
+  AlsParams params = small(Feedback::kImplicit, 8, 200);
+  params.tolerance = 0.02;
+  expect_same_after_any_break(params, nullptr);
+  expect_same_after_any_break(params, "ndcg@5");
+}
+
+TEST(Resume, MoreIterationsGoOnFromAFinishedModel) {
+  const Parts parts = make_parts();
+  const auto backend = open_backend("cpu");
+  AlsParams params = overfitting(Feedback::kExplicit, 9);
+  TrainingRun run;
+  run.validation = &parts.validation;
+  const Model whole = train(parts.train, params, *backend, run);
+  params.iterations = 6;
+  const Model part = train(parts.train, params, *backend, run);
+  ASSERT_LT(part.best_iteration, 6) << "the case is about an early best";
+  run.resume = &part;
+  params.iterations = 9;
+  expect_same_training(train(parts.train, params, *backend, run), whole);
+}
+
+/// Where the best iteration's factors are not in the file, it says so and keeps none by mistake.
+TEST(Resume, RefusesABestIterationWithoutFactors) {
+  const Parts parts = make_parts();
+  const auto backend = open_backend("cpu");
+  const AlsParams params = small(Feedback::kImplicit, 4, 3);
+  TrainingRun run;
+  run.validation = &parts.validation;
+  Model model = train(parts.train, params, *backend, run);
+  model.iterations[0].validation = 0.9;
+  model.best_iteration = 3;
+  run.resume = &model;
+  for (const int iterations : {3, 5}) {
+    AlsParams more = params;
+    more.iterations = iterations;
+    EXPECT_THAT(test::error_of(ErrorKind::kInvalidArgument,
+                               [&] { (void)train(parts.train, more, *backend, run); }),
+                testing::HasSubstr("iteration 1 was the best"));
+  }
+}
+
+TEST(Resume, RefusesWhatWouldBeIgnored) {
+  const Parts parts = make_parts();
+  const auto backend = open_backend("cpu");
+  const AlsParams params = small(Feedback::kImplicit, 4, 3);
+  TrainingRun run;
+  run.validation = &parts.validation;
+  const Model model = train(parts.train, params, *backend, run);
+  const auto refused = [&](const TrainingParams& changed, const TrainingRun& with) {
+    return test::error_of(ErrorKind::kInvalidArgument,
+                          [&] { (void)train(parts.train, changed, *backend, with); });
+  };
+  run.resume = &model;
+  AlsParams changed = params;
+  changed.seed = 7;
+  EXPECT_THAT(refused(changed, run), testing::HasSubstr("seed 7"));
+  changed = params;
+  changed.factors = 5;
+  EXPECT_THAT(refused(changed, run), testing::HasSubstr("factors 5"));
+  EXPECT_THAT(refused(small(Feedback::kExplicit, 4, 3), run), testing::HasSubstr("feedback"));
+  changed = params;
+  changed.iterations = 2;
+  EXPECT_THAT(refused(changed, run), testing::HasSubstr("has done 3 already"));
+  run.validation_metric = "recall@10";
+  EXPECT_THAT(refused(params, run), testing::HasSubstr("measured by ndcg@10"));
+  run = {};
+  run.validation_metric = "ndcg@10";
+  EXPECT_THAT(refused(params, run), testing::HasSubstr("needs validation"));
+  changed = params;
+  changed.patience = 2;
+  EXPECT_THAT(refused(changed, {}), testing::HasSubstr("patience 2 needs validation"));
+  for (const TrainingParams& other :
+       {TrainingParams(NeighbourParams{}), TrainingParams(PopularParams{})}) {
+    TrainingRun validated;
+    validated.validation = &parts.validation;
+    EXPECT_THAT(refused(other, validated), testing::HasSubstr("iterates"));
+    TrainingRun kept;
+    kept.checkpoint.path = "x";
+    EXPECT_THAT(refused(other, kept), testing::HasSubstr("iterates"));
+    TrainingRun resumed;
+    resumed.resume = &model;
+    EXPECT_THAT(refused(other, resumed), testing::HasSubstr("iterates"));
+  }
 }
 
 Interactions interactions(IdMap users, IdMap items) {

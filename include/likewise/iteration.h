@@ -1,0 +1,67 @@
+// SPDX-License-Identifier: Apache-2.0
+/// Training by iterations, whatever the algorithm: what is reported, validated, kept and resumed.
+#pragma once
+
+#include <functional>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "likewise/backend.h"
+#include "likewise/control.h"
+#include "likewise/factors.h"
+
+namespace likewise {
+
+/// What one iteration did.
+struct Iteration {
+  int iteration = 0;                 ///< 1 for the first
+  double objective = 0.0;            ///< the whole objective after it
+  double seconds = 0.0;              ///< wall time of its steps
+  std::optional<double> validation;  ///< the validation metric, where one was asked for
+};
+
+/// A metric that the caller computes from the factors after each iteration.
+struct Validation {
+  std::string metric;  ///< e.g. "ndcg@10"
+  bool higher_is_better = true;
+  std::function<double(const Factors&)> evaluate;  ///< empty: no validation
+};
+
+/// A training between two iterations. Valid during the call that it is given to.
+struct TrainingState {
+  std::span<const Iteration> iterations;  ///< all so far; the last is the newest
+  int most_iterations = 0;                ///< how many there will be, where nothing stops earlier
+  std::string_view metric;                ///< of the iterations' `validation`
+  /// The factors of the newest. A device copies them to the host at the first call after an
+  /// iteration, so call it only for what is looked at.
+  std::function<const Factors&()> factors;
+  int best_iteration = 0;         ///< by validation; without one the newest
+  const Factors* best = nullptr;  ///< its factors; null where it is the newest
+};
+
+/// Where training goes on from, and what it hands back between iterations.
+struct IterationRun {
+  RunControl control;
+  Validation validation;
+  const Factors* start = nullptr;  ///< first factors; absent: drawn from the seed
+  int completed_iterations = 0;    ///< iterations already in `start` (resume)
+  std::vector<Iteration> history;  ///< their reports (resume)
+  const Factors* best = nullptr;   ///< of the best of them, where that is not the last (resume)
+  int best_iteration = 0;          ///< which one that is (resume)
+  /// Called once before anything is allocated, with what the device says it will take.
+  std::function<void(const MemoryPlan&)> on_plan;
+  /// Called after every iteration: progress lines, checkpoints.
+  std::function<void(const TrainingState&)> on_iteration;
+};
+
+struct IterationResult {
+  Factors factors;  ///< of the best iteration by validation, else of the last
+  std::vector<Iteration> iterations;
+  int best_iteration = 0;   ///< whose factors these are
+  std::string stop_reason;  ///< "iterations", "tolerance" or "patience"
+};
+
+}  // namespace likewise

@@ -1,0 +1,64 @@
+// SPDX-License-Identifier: Apache-2.0
+/// The parameters of every algorithm by name: what they are called, may be, default to and mean,
+/// for front doors (command line, reports, other languages). Said once, in src/params.
+#pragma once
+
+#include <span>
+#include <string>
+#include <string_view>
+#include <variant>
+#include <vector>
+
+#include "likewise/als.h"
+#include "likewise/neighbourhood.h"
+#include "likewise/popularity.h"
+
+namespace likewise {
+
+/// What to train, and how. The alternative is the algorithm; NeighbourParams::side tells item-knn
+/// from user-knn.
+using TrainingParams = std::variant<AlsParams, NeighbourParams, PopularParams>;
+
+/// "als", "item-knn", "user-knn" or "popular": its name in model files and on the command line.
+[[nodiscard]] std::string_view algorithm_name(const TrainingParams& params);
+/// All of them.
+[[nodiscard]] std::span<const std::string_view> algorithm_names();
+/// Good starting values. Throws Error(kInvalidArgument) for a name that is none.
+[[nodiscard]] TrainingParams default_params(std::string_view algorithm, Feedback feedback);
+
+[[nodiscard]] Feedback feedback_of(const TrainingParams& params);
+/// Throws Error(kInvalidArgument) naming the parameter, its value and its range.
+void validate(const TrainingParams& params);
+
+/// Whether training goes by iterations, which can be validated, kept and resumed.
+[[nodiscard]] bool iterates(const TrainingParams& params);
+
+enum class ParameterKind { kInteger, kReal, kChoice, kSwitch };
+
+/// One parameter, for people and front doors.
+struct ParameterInfo {
+  std::string_view name;  ///< "regularization_exponent": in model files, C++ and Python
+  std::string option;     ///< "--regularization-exponent"
+  std::string_view help;
+  ParameterKind kind = ParameterKind::kReal;
+  std::vector<std::string> choices;  ///< of a choice, and of a switch: the names of its values
+  std::string usual;                 ///< the default in words; may differ by feedback
+};
+
+/// The parameters of one algorithm that a user chooses, in the order in which to show them. Throws
+/// Error(kInvalidArgument) for a name that is no algorithm's.
+[[nodiscard]] std::vector<ParameterInfo> parameters_of(std::string_view algorithm);
+
+/// Sets one parameter from text. Throws Error(kInvalidArgument) naming it, the text and what it may
+/// be; ranges are validate()'s.
+void set_parameter(TrainingParams& params, std::string_view name, std::string_view text);
+/// The value of one parameter as set_parameter() reads it; "none" where it is absent.
+[[nodiscard]] std::string parameter_text(const TrainingParams& params, std::string_view name);
+
+/// What a parameter waits for where its value has no effect beside the others in `params`:
+/// "--confidence log"; empty where it has one.
+[[nodiscard]] std::string parameter_needs(const TrainingParams& params, std::string_view name);
+/// Whether a training that goes on from a model keeps what that model has.
+[[nodiscard]] bool fixed_by_resume(const TrainingParams& params, std::string_view name);
+
+}  // namespace likewise

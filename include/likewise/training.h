@@ -1,0 +1,52 @@
+// SPDX-License-Identifier: Apache-2.0
+/// Training: interactions and parameters become a model.
+#pragma once
+
+#include <functional>
+#include <string>
+
+#include "likewise/backend.h"
+#include "likewise/control.h"
+#include "likewise/interactions.h"
+#include "likewise/iteration.h"
+#include "likewise/model.h"
+#include "likewise/parameters.h"
+
+namespace likewise {
+
+/// A file that a stopped training goes on from.
+struct Checkpointing {
+  std::string path{};  ///< empty: none
+  int every = 1;       ///< iterations between two
+};
+
+/// What goes with a training. All but `control` and `source` is for algorithms that iterate (ALS).
+struct TrainingRun {
+  RunControl control{};
+  /// Measured after every iteration; the best iteration is kept. Null: the last one is.
+  const Interactions* validation = nullptr;
+  std::string validation_metric{};  ///< as parse_metric(); empty: ndcg@10, or rmse for ratings
+  Checkpointing checkpoint{};
+  const Model* resume = nullptr;  ///< a checkpoint or model to go on from
+  std::string source{};           ///< for Provenance
+  /// Called once before anything is allocated, with what the device says it will take.
+  std::function<void(const MemoryPlan&)> on_plan{};
+  /// Called after every iteration.
+  std::function<void(const TrainingState&)> on_iteration{};
+};
+
+/// Trains on `data`, whose ids and matrix the model shares. Deterministic in (data, params):
+/// neither threads nor the order of rows in a file matter. With `resume` the model is the one that
+/// training without a break would have given; data (users and items) and parameters that a training
+/// is begun with must be those of the model, and one that is over already comes back as it is.
+/// Errors: kInvalidArgument for parameters outside their range, naming them, and for members of
+/// `run` that this algorithm or these parameters have no use for; kNumerical (names side, row and
+/// count), kCancelled, kOutOfMemory, kDevice, and kIo for a checkpoint.
+[[nodiscard]] Model train(const Interactions& data, const TrainingParams& params,
+                          const Backend& backend, const TrainingRun& run = {});
+
+/// Whether train() could go on from `earlier` with these parameters, known before any data is read.
+/// Throws Error(kInvalidArgument) naming what would have to change.
+void require_resumable(const Model& earlier, const TrainingParams& params);
+
+}  // namespace likewise

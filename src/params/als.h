@@ -1,0 +1,84 @@
+// SPDX-License-Identifier: Apache-2.0
+/// The parameters of ALS; the fields of AlsParams say the same to C++.
+#pragma once
+
+#include "likewise/als.h"
+#include "params/parameter.h"
+
+namespace likewise {
+
+template <>
+struct EnumNames<Confidence> {
+  static constexpr std::span<const std::string_view> kAll = kConfidenceNames;
+};
+template <>
+struct EnumNames<AlsSolverKind> {
+  static constexpr std::span<const std::string_view> kAll = kAlsSolverNames;
+};
+template <>
+struct EnumNames<Precision> {
+  static constexpr std::span<const std::string_view> kAll = kPrecisionNames;
+};
+
+template <>
+struct Description<AlsParams> {
+  using P = AlsParams;
+
+  static constexpr bool is_implicit(const P& p) { return p.feedback == Feedback::kImplicit; }
+  static constexpr bool is_explicit(const P& p) { return !is_implicit(p); }
+  static constexpr bool is_hu(const P& p) { return is_implicit(p) && !p.unobserved_weight; }
+  static constexpr bool is_log(const P& p) { return is_hu(p) && p.confidence == Confidence::kLog; }
+  static constexpr bool is_cg(const P& p) { return p.solver == AlsSolverKind::kCg; }
+  static constexpr const char* kHu = "--feedback implicit without --unobserved-weight";
+
+  static constexpr auto kAll = std::tuple{
+      Parameter{"feedback", &P::feedback,
+                "implicit: values are counts or strengths, what is missing is a weak no; explicit: "
+                "values are ratings to predict"}
+          .kept_by_resume(),
+      Parameter{"factors", &P::factors, "Numbers learnt per user and per item"}
+          .between(1, 4096, "in [1, 4096]")
+          .kept_by_resume(),
+      Parameter{"iterations", &P::iterations, "Passes over both sides"}.between(0, 1'000'000,
+                                                                                "in [0, 1000000]"),
+      Parameter{"regularization", &P::regularization, "lambda: pulls factors to 0"}.not_negative(),
+      Parameter{"regularization_exponent", &P::regularization_exponent,
+                "nu: 0 is plain lambda, 1 weighs it by how much a row has"}
+          .share(),
+      Parameter{"alpha", &P::alpha, "Implicit: confidence per unit of value"}.positive().only_if(
+          is_hu, kHu),
+      Parameter{"confidence", &P::confidence, "Implicit: how a value becomes confidence"}.only_if(
+          is_hu, kHu),
+      Parameter{"epsilon", &P::epsilon, "Scale of --confidence log"}.positive().only_if(
+          is_log, "--confidence log"),
+      Parameter{"unobserved_weight", &P::unobserved_weight,
+                "Implicit: w0, weight of what is missing; turns on the iALS form"}
+          .positive()
+          .only_if(is_implicit, "--feedback implicit"),
+      Parameter{"biases", &P::biases, "Explicit: learn the mean and a bias per user and item"}
+          .only_if(is_explicit, "--feedback explicit")
+          .kept_by_resume(),
+      Parameter{"init_stddev", &P::init_stddev, "Spread of the first factors"}
+          .positive()
+          .kept_by_resume(),
+      Parameter{"solver", &P::solver, "Exact, or a few conjugate gradient steps per row"},
+      Parameter{"cg_steps", &P::cg_steps, "Steps per row of --solver cg"}
+          .between(1, 1000, "in [1, 1000]")
+          .only_if(is_cg, "--solver cg"),
+      Parameter{"cg_tolerance", &P::cg_tolerance,
+                "A row also stops at this relative residual; 0 is off"}
+          .share()
+          .only_if(is_cg, "--solver cg"),
+      Parameter{"precision", &P::precision, "Storage of factors while training"},
+      Parameter{"tolerance", &P::tolerance,
+                "Stop when the objective falls by less than this share; 0 is off"}
+          .share(),
+      Parameter{"patience", &P::patience,
+                "Stop after this many iterations without a better validation; 0 is off"}
+          .between(0, 1'000'000, "in [0, 1000000]"),
+      Parameter{"seed", &P::seed, "Same seed, same model"}
+          .between(0, std::numeric_limits<std::uint64_t>::max(), "a natural number below 2^64")
+          .kept_by_resume()};
+};
+
+}  // namespace likewise

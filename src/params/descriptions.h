@@ -1,0 +1,8 @@
+// SPDX-License-Identifier: Apache-2.0
+/// What every alternative of TrainingParams consists of.
+#pragma once
+
+#include "likewise/parameters.h"
+#include "params/als.h"
+#include "params/neighbours.h"
+#include "params/popular.h"

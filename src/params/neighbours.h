@@ -1,0 +1,101 @@
+// SPDX-License-Identifier: Apache-2.0
+/// The parameters of neighbourhood methods; the fields of NeighbourParams say the same to C++.
+#pragma once
+
+#include "likewise/neighbourhood.h"
+#include "params/parameter.h"
+
+namespace likewise {
+
+template <>
+struct EnumNames<Similarity> {
+  static constexpr std::span<const std::string_view> kAll = kSimilarityNames;
+};
+template <>
+struct EnumNames<Prediction> {
+  static constexpr std::span<const std::string_view> kAll = kPredictionNames;
+};
+template <>
+struct EnumNames<BaselineMethod> {
+  static constexpr std::string_view kNames[] = {"als", "sgd"};
+  static constexpr std::span<const std::string_view> kAll = kNames;
+};
+
+template <>
+struct Description<NeighbourParams> {
+  using P = NeighbourParams;
+
+  static constexpr bool predicts(const P& p) { return p.prediction != Prediction::kSum; }
+  static constexpr bool has_baselines(const P& p) { return p.needs_baselines(); }
+  static constexpr bool by_als(const P& p) {
+    return has_baselines(p) && p.baseline_method == BaselineMethod::kAls;
+  }
+  static constexpr bool by_sgd(const P& p) {
+    return has_baselines(p) && p.baseline_method == BaselineMethod::kSgd;
+  }
+  template <Similarity kSimilarity>
+  static constexpr bool compares_by(const P& p) {
+    return p.similarity == kSimilarity;
+  }
+  static constexpr const char* kPredicts = "--prediction mean, centred, z-score or baseline";
+  static constexpr const char* kBaselines =
+      "--similarity pearson-baseline or --prediction baseline";
+  static constexpr const char* kByAls = "baselines with --baseline-method als";
+  static constexpr const char* kBySgd = "baselines with --baseline-method sgd";
+
+  static constexpr auto kAll = std::tuple{
+      Parameter{"feedback", &P::feedback, "Whether values are strengths or ratings"},
+      Parameter{"side", &P::side, "What is compared"}.not_an_option(),
+      Parameter{"neighbours", &P::neighbours, "K: nearest rows kept, and asked"}.between(
+          1, 100'000, "in [1, 100000]"),
+      Parameter{"similarity", &P::similarity, "How two rows are compared"}.by_default(
+          "cosine implicit, pearson-baseline explicit"),
+      Parameter{"min_support", &P::min_support, "Rows with fewer common entries are no neighbours"}
+          .between(1, std::numeric_limits<int>::max(), "1 or more"),
+      Parameter{"shrinkage", &P::shrinkage, "Holds back similarities from few common entries"}
+          .not_negative()
+          .by_default("100 for pearson-baseline, else 0"),
+      Parameter{"amplification", &P::amplification, "Exponent of the similarity"}.positive(),
+      Parameter{"keep_negative", &P::keep_negative, "Whether negative similarities make neighbours"}
+          .called("negative", "drop", "keep"),
+      Parameter{"centring", &P::centring, "Whose mean --similarity adjusted-cosine takes off"}
+          .only_if(compares_by<Similarity::kAdjustedCosine>, "--similarity adjusted-cosine"),
+      Parameter{"prediction", &P::prediction, "How neighbours make a score"}.by_default(
+          "sum implicit, baseline explicit"),
+      Parameter{"min_neighbours", &P::min_neighbours,
+                "A prediction from fewer is the mean or baseline"}
+          .between(1, 100'000, "in [1, 100000]")
+          .only_if(predicts, kPredicts),
+      Parameter{"clip", &P::clip, "Predicted ratings stay within the scale of the training values"}
+          .only_if(predicts, kPredicts),
+      Parameter{"baseline_method", &P::baseline_method, "How user and item biases are learnt"}
+          .only_if(has_baselines, kBaselines),
+      Parameter{"baseline_epochs", &P::baseline_epochs, "Passes over the ratings"}
+          .between(0, 1'000'000, "in [0, 1000000]")
+          .by_default("10 als, 20 sgd")
+          .only_if(has_baselines, kBaselines),
+      Parameter{"baseline_user_regularization", &P::baseline_user_regularization,
+                "als: pulls user biases to 0"}
+          .not_negative()
+          .only_if(by_als, kByAls),
+      Parameter{"baseline_item_regularization", &P::baseline_item_regularization,
+                "als: pulls item biases to 0"}
+          .not_negative()
+          .only_if(by_als, kByAls),
+      Parameter{"baseline_regularization", &P::baseline_regularization, "sgd: pulls biases to 0"}
+          .not_negative()
+          .only_if(by_sgd, kBySgd),
+      Parameter{"baseline_learning_rate", &P::baseline_learning_rate, "sgd: size of a step"}
+          .positive()
+          .only_if(by_sgd, kBySgd),
+      Parameter{"bm25_k1", &P::bm25_k1, "How late large values saturate"}.not_negative().only_if(
+          compares_by<Similarity::kBm25>, "--similarity bm25"),
+      Parameter{"bm25_b", &P::bm25_b, "How much long rows are held back"}.share().only_if(
+          compares_by<Similarity::kBm25>, "--similarity bm25"),
+      Parameter{"popularity_damping", &P::popularity_damping,
+                "How much --similarity conditional holds back popular rows"}
+          .share()
+          .only_if(compares_by<Similarity::kConditional>, "--similarity conditional")};
+};
+
+}  // namespace likewise

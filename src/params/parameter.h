@@ -1,0 +1,127 @@
+// SPDX-License-Identifier: Apache-2.0
+/// How parameters are described: a struct of parameters lists its fields once, as
+/// Description<Params>::kAll, and validation, model files and front doors visit the list.
+#pragma once
+
+#include <limits>
+#include <optional>
+#include <span>
+#include <string_view>
+#include <tuple>
+#include <type_traits>
+
+#include "likewise/types.h"
+
+namespace likewise {
+
+/// The names of an enum's values, in its order.
+template <class Enum>
+struct EnumNames;
+template <>
+struct EnumNames<Feedback> {
+  static constexpr std::span<const std::string_view> kAll = kFeedbackNames;
+};
+template <>
+struct EnumNames<Side> {
+  static constexpr std::string_view kNames[] = {"user", "item"};
+  static constexpr std::span<const std::string_view> kAll = kNames;
+};
+
+/// The number in an optional one.
+template <class T>
+struct Plain {
+  using Type = T;
+};
+template <class T>
+struct Plain<std::optional<T>> {
+  using Type = T;
+};
+
+template <class Params, class FieldType>
+struct Parameter {
+  using Field = FieldType;
+  using Value = typename Plain<Field>::Type;
+
+  std::string_view name;
+  Field Params::*member;
+  std::string_view help;
+
+  /// Numbers: the values allowed, and the same in words.
+  Value lowest{};
+  Value highest{};
+  std::string_view range{};
+  /// The default in words, where it depends on something.
+  std::string_view usual{};
+  /// Where front doors call it otherwise; switches: the names of false and true.
+  std::string_view option{};
+  std::string_view off = "off";
+  std::string_view on = "on";
+  /// Whether the value has an effect beside the others, and what it needs if not.
+  bool (*applies)(const Params&) = nullptr;
+  std::string_view needs{};
+  /// Models go on with the value they were begun with.
+  bool fixed = false;
+  /// Users do not choose it by itself.
+  bool hidden = false;
+
+  constexpr Parameter(std::string_view the_name, Field Params::*field, std::string_view text)
+      : name(the_name), member(field), help(text) {}
+
+  [[nodiscard]] constexpr Parameter between(Value low, Value high, std::string_view words) const {
+    Parameter changed = *this;
+    changed.lowest = low;
+    changed.highest = high;
+    changed.range = words;
+    return changed;
+  }
+  [[nodiscard]] constexpr Parameter positive() const {
+    return between(std::numeric_limits<Value>::min(), std::numeric_limits<Value>::max(),
+                   "a finite number > 0");
+  }
+  [[nodiscard]] constexpr Parameter not_negative() const {
+    return between(0, std::numeric_limits<Value>::max(), "a finite number >= 0");
+  }
+  [[nodiscard]] constexpr Parameter share() const { return between(0, 1, "in [0, 1]"); }
+  [[nodiscard]] constexpr Parameter by_default(std::string_view words) const {
+    Parameter changed = *this;
+    changed.usual = words;
+    return changed;
+  }
+  [[nodiscard]] constexpr Parameter called(std::string_view other, std::string_view when_false,
+                                           std::string_view when_true) const {
+    Parameter changed = *this;
+    changed.option = other;
+    changed.off = when_false;
+    changed.on = when_true;
+    return changed;
+  }
+  [[nodiscard]] constexpr Parameter only_if(bool (*has_effect)(const Params&),
+                                            std::string_view words) const {
+    Parameter changed = *this;
+    changed.applies = has_effect;
+    changed.needs = words;
+    return changed;
+  }
+  [[nodiscard]] constexpr Parameter kept_by_resume() const {
+    Parameter changed = *this;
+    changed.fixed = true;
+    return changed;
+  }
+  [[nodiscard]] constexpr Parameter not_an_option() const {
+    Parameter changed = *this;
+    changed.hidden = true;
+    return changed;
+  }
+};
+
+/// Specialised beside each struct of parameters (als.h, neighbours.h, popular.h here).
+template <class Params>
+struct Description;
+
+/// Calls visit(parameter) for every parameter, in order.
+template <class Params, class Visitor>
+void for_each_parameter(const Visitor& visit) {
+  std::apply([&](const auto&... parameter) { (visit(parameter), ...); }, Description<Params>::kAll);
+}
+
+}  // namespace likewise

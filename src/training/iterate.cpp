@@ -1,0 +1,149 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "training/iterate.h"
+
+#include <algorithm>
+#include <chrono>
+#include <cmath>
+#include <utility>
+
+#include <fmt/format.h>
+
+#include "likewise/error.h"
+
+namespace likewise {
+namespace {
+
+[[nodiscard]] bool better(double value, std::optional<double> best, const Validation& validation) {
+  if (!best || std::isnan(*best)) return true;
+  return validation.higher_is_better ? value > *best : value < *best;
+}
+
+/// The best iteration by validation, and its factors while a later one is the newest. Those of a
+/// resumed training are borrowed.
+class BestIteration {
+ public:
+  explicit BestIteration(const IterationRun& run) : validation_(run.validation) {
+    if (!validation_.evaluate) return;
+    iteration_ = resumed_best(run.history, validation_, run.best_iteration);
+    if (iteration_ == 0) return;
+    value_ = std::ranges::find(run.history, iteration_, &Iteration::iteration)->validation;
+    borrowed_ = iteration_ == run.completed_iterations ? run.start : run.best;
+  }
+
+  void consider(const Iteration& now, const TrainingState& state) {
+    if (!now.validation || !better(*now.validation, value_, validation_)) return;
+    value_ = now.validation;
+    iteration_ = now.iteration;
+    owned_ = state.factors().clone();
+    borrowed_ = nullptr;
+  }
+
+  [[nodiscard]] bool found() const { return value_.has_value(); }
+  [[nodiscard]] int iteration() const { return iteration_; }
+  [[nodiscard]] const Factors& factors() const {
+    return borrowed_ != nullptr ? *borrowed_ : owned_;
+  }
+  [[nodiscard]] Factors take() {
+    return borrowed_ != nullptr ? borrowed_->clone() : std::move(owned_);
+  }
+
+ private:
+  const Validation& validation_;
+  std::optional<double> value_;
+  int iteration_ = 0;
+  const Factors* borrowed_ = nullptr;
+  Factors owned_;
+};
+
+/// One step, its time and objective.
+[[nodiscard]] Iteration timed_step(Trainer& trainer, int number, const RunControl& control) {
+  const auto begin = std::chrono::steady_clock::now();
+  Iteration report;
+  report.iteration = number;
+  report.objective = trainer.step(control);
+  report.seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
+  if (!std::isfinite(report.objective)) {
+    throw Error(ErrorKind::kNumerical,
+                fmt::format("the objective of iteration {} is not finite: use a larger "
+                            "regularization or smaller values",
+                            number));
+  }
+  return report;
+}
+
+/// The newest iteration, which is the best until validation says otherwise. Asks the trainer for
+/// factors at the first call only, and never where nobody looks.
+[[nodiscard]] TrainingState state_of(Trainer& trainer, std::span<const Iteration> iterations,
+                                     const Stopping& stopping, const Validation& validation) {
+  const auto fetch = [&trainer,
+                      fetched = static_cast<const Factors*>(nullptr)]() mutable -> const Factors& {
+    if (fetched == nullptr) fetched = &trainer.factors();
+    return *fetched;
+  };
+  return {iterations, stopping.iterations,         validation.metric,
+          fetch,      iterations.back().iteration, nullptr};
+}
+
+}  // namespace
+
+std::string stop_reason(std::span<const Iteration> iterations, const Stopping& stopping,
+                        int best_iteration) {
+  if (iterations.empty()) return {};
+  const Iteration& now = iterations.back();
+  if (stopping.patience > 0 && now.validation &&
+      now.iteration - best_iteration >= stopping.patience) {
+    return "patience";
+  }
+  if (stopping.tolerance > 0.0 && iterations.size() > 1) {
+    const double before = iterations[iterations.size() - 2].objective;
+    if (before - now.objective < stopping.tolerance * std::abs(before)) return "tolerance";
+  }
+  return now.iteration >= stopping.iterations ? "iterations" : "";
+}
+
+int resumed_best(std::span<const Iteration> iterations, const Validation& validation,
+                 int best_kept) {
+  std::optional<double> best;
+  int number = 0;
+  for (const Iteration& past : iterations) {
+    if (!past.validation || !better(*past.validation, best, validation)) continue;
+    best = past.validation;
+    number = past.iteration;
+  }
+  if (number == 0 || number == iterations.back().iteration || number == best_kept) return number;
+  throw Error(ErrorKind::kInvalidArgument,
+              fmt::format("iteration {} was the best of the {} to resume, but its factors were not "
+                          "kept: go on from another checkpoint, or without validation",
+                          number, iterations.back().iteration));
+}
+
+IterationResult iterate(Trainer& trainer, const Stopping& stopping, const IterationRun& run) {
+  IterationResult result{{}, run.history, 0, {}};
+  int newest = run.completed_iterations;
+  BestIteration best(run);
+  const auto best_so_far = [&] { return best.found() ? best.iteration() : newest; };
+  result.stop_reason = stop_reason(result.iterations, stopping, best_so_far());
+  while (result.stop_reason.empty() && newest < stopping.iterations) {
+    run.control.report("train", newest, stopping.iterations, "iterations");
+    result.iterations.push_back(timed_step(trainer, ++newest, run.control));
+    Iteration& now = result.iterations.back();
+    TrainingState state = state_of(trainer, result.iterations, stopping, run.validation);
+    if (run.validation.evaluate) now.validation = run.validation.evaluate(state.factors());
+    best.consider(now, state);
+    if (best_so_far() != newest) {
+      state.best_iteration = best.iteration();
+      state.best = &best.factors();
+    }
+    if (run.on_iteration) run.on_iteration(state);
+    result.stop_reason = stop_reason(result.iterations, stopping, best_so_far());
+  }
+  if (result.stop_reason.empty()) result.stop_reason = "iterations";
+  run.control.report("train", stopping.iterations, stopping.iterations, "iterations");
+
+  const bool newest_wins = best_so_far() == newest;
+  result.factors = newest_wins ? trainer.take() : best.take();
+  result.best_iteration = best_so_far();
+  return result;
+}
+
+}  // namespace likewise

@@ -1,0 +1,150 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <ctime>
+#include <memory>
+#include <utility>
+
+#include <fmt/chrono.h>
+#include <fmt/format.h>
+
+#include "likewise/als.h"
+#include "likewise/error.h"
+#include "likewise/neighbourhood.h"
+#include "likewise/popularity.h"
+#include "likewise/training.h"
+#include "training/iterate.h"
+#include "training/validation.h"
+
+namespace likewise {
+namespace {
+
+void require(bool fits, const std::string& message) {
+  if (!fits) throw Error(ErrorKind::kInvalidArgument, message);
+}
+
+/// Everything but what is to be learned.
+[[nodiscard]] Model start_model(const Interactions& data, const TrainingParams& params,
+                                const Backend& backend, const TrainingRun& run) {
+  Model model;
+  model.params = params;
+  model.users = data.users.share();
+  model.items = data.items.share();
+  model.history = data.by_user.share();
+  model.provenance.source = run.source;
+  model.provenance.created = fmt::format("{:%Y-%m-%dT%H:%M:%SZ}", fmt::gmtime(std::time(nullptr)));
+  model.provenance.device = device_text(backend);
+  return model;
+}
+
+void require_no_iterations(const TrainingParams& params, const TrainingRun& run) {
+  if (iterates(params)) return;
+  const auto refuse = [&](bool given, const char* what) {
+    require(!given, fmt::format("{} needs an algorithm that iterates, as als: {} does not", what,
+                                algorithm_name(params)));
+  };
+  refuse(run.validation != nullptr || !run.validation_metric.empty(), "validation");
+  refuse(!run.checkpoint.path.empty(), "a checkpoint");
+  refuse(run.resume != nullptr, "resuming");
+}
+
+/// What was measured by one metric cannot go on with another.
+void require_same_metric(const Model& earlier, const AlsParams& params, const TrainingRun& run) {
+  require(run.validation == nullptr || earlier.validation_metric.empty() ||
+              earlier.validation_metric == usual_metric(run, params.feedback).key,
+          fmt::format("validation metric {}: what is resumed was measured by {}",
+                      usual_metric(run, params.feedback).key, earlier.validation_metric));
+}
+
+/// Whether `earlier` had been trained to the end with these parameters; it is the answer then.
+[[nodiscard]] bool is_over(const Model& earlier, const Stopping& stopping,
+                           const Validation& validation, Model& model) {
+  if (earlier.last) return false;
+  std::string reason = stop_reason(earlier.iterations, stopping, earlier.best_iteration);
+  if (reason.empty()) return false;
+  if (validation.evaluate) {
+    (void)resumed_best(earlier.iterations, validation, earlier.best_iteration);
+  }
+  model.factors = earlier.factors.clone();
+  model.iterations = earlier.iterations;
+  model.best_iteration = earlier.best_iteration;
+  model.stop_reason = std::move(reason);
+  return true;
+}
+
+void learn(const AlsParams& params, const Interactions& data, const Backend& backend,
+           const TrainingRun& run, Model& model) {
+  require(params.patience == 0 || run.validation != nullptr,
+          fmt::format("patience {} needs validation data to be patient about", params.patience));
+  require(run.validation != nullptr || run.validation_metric.empty(),
+          fmt::format("validation metric {} needs validation data", run.validation_metric));
+  require(
+      run.checkpoint.every >= 1,
+      fmt::format("a checkpoint every {} iterations: it must be 1 or more", run.checkpoint.every));
+  IterationRun loop;
+  loop.control.cancel = run.control.cancel;
+  loop.on_plan = run.on_plan;
+  if (run.resume != nullptr) {
+    require_resumable(*run.resume, params);
+    require_same_ids(*run.resume, data);
+    require_same_metric(*run.resume, params, run);
+    resume_from(*run.resume, loop);
+    model.validation_metric = run.resume->validation_metric;
+  }
+  if (run.validation != nullptr) {
+    loop.validation = make_validation(model, backend, run);
+    model.validation_metric = loop.validation.metric;
+  }
+  const Stopping stopping{params.iterations, params.tolerance, params.patience};
+  if (run.resume != nullptr && is_over(*run.resume, stopping, loop.validation, model)) return;
+  loop.on_iteration = [&](const TrainingState& state) {
+    if (run.on_iteration) run.on_iteration(state);
+    const bool due = state.iterations.back().iteration % run.checkpoint.every == 0;
+    if (!run.checkpoint.path.empty() && due) save_checkpoint(model, state, run.checkpoint.path);
+  };
+  IterationResult result = train_als(data.by_user.view(), params, backend, loop);
+  model.factors = std::move(result.factors);
+  model.iterations = std::move(result.iterations);
+  model.best_iteration = result.best_iteration;
+  model.stop_reason = std::move(result.stop_reason);
+}
+
+void learn(const NeighbourParams& params, const Interactions& data, const Backend& backend,
+           const TrainingRun& run, Model& model) {
+  NeighbourResult result = train_neighbours(data.by_user.view(), params, backend, run.control);
+  model.factors = std::move(result.baselines);
+  model.neighbours = std::move(result.neighbours);
+}
+
+void learn(const PopularParams& params, const Interactions& data, const Backend&,
+           const TrainingRun&, Model& model) {
+  model.factors = train_popularity(data.by_user.view(), params);
+}
+
+}  // namespace
+
+void require_resumable(const Model& earlier, const TrainingParams& params) {
+  require(iterates(earlier.params) && earlier.algorithm() == algorithm_name(params),
+          fmt::format("a training by {} cannot go on from a model of {}", algorithm_name(params),
+                      earlier.algorithm()));
+  for (const ParameterInfo& parameter : parameters_of(earlier.algorithm())) {
+    const std::string begun = parameter_text(earlier.params, parameter.name);
+    const std::string asked = parameter_text(params, parameter.name);
+    require(begun == asked || !fixed_by_resume(earlier.params, parameter.name),
+            fmt::format("{} {}: what is resumed was begun with {}; leave it out", parameter.name,
+                        asked, begun));
+  }
+  const int done = earlier.iterations.empty() ? 0 : earlier.iterations.back().iteration;
+  const int wanted = std::get<AlsParams>(params).iterations;
+  require(wanted >= done,
+          fmt::format("iterations {}: what is resumed has done {} already", wanted, done));
+}
+
+Model train(const Interactions& data, const TrainingParams& params, const Backend& backend,
+            const TrainingRun& run) {
+  validate(params);
+  require_no_iterations(params, run);
+  Model model = start_model(data, params, backend, run);
+  std::visit([&](const auto& some) { learn(some, data, backend, run, model); }, params);
+  return model;
+}
+
+}  // namespace likewise

@@ -1,0 +1,136 @@
+# SPDX-License-Identifier: Apache-2.0
+"""An option that would do nothing is refused with what it needs, before anything is read."""
+import pytest
+
+ALS = []
+KNN = ["--algorithm", "item-knn"]
+USER_KNN = ["--algorithm", "user-knn"]
+POPULAR = ["--algorithm", "popular"]
+EXPLICIT = ["--feedback", "explicit"]
+
+# Every parameter of every algorithm: a value, and settings beside which it has an effect. An
+# option that is not here is found by the test of completeness below.
+OF_ALS = {
+    "--factors": ("5", ALS), "--iterations": ("3", ALS), "--regularization": ("0.5", ALS),
+    "--regularization-exponent": ("0.5", ALS), "--alpha": ("2", ALS),
+    "--confidence": ("log", ALS), "--epsilon": ("2", ["--confidence", "log"]),
+    "--unobserved-weight": ("0.1", ALS), "--biases": ("off", EXPLICIT),
+    "--init-stddev": ("0.2", ALS), "--solver": ("cholesky", ALS),
+    "--cg-steps": ("2", ["--solver", "cg"]), "--cg-tolerance": ("0.1", ["--solver", "cg"]),
+    "--precision": ("fp32", ALS), "--tolerance": ("0.1", ALS),
+    "--patience": ("2", ["--validation", "parts/test.csv"]), "--seed": ("7", ALS),
+}
+OF_NEIGHBOURS = {
+    "--neighbours": ("5", []), "--similarity": ("jaccard", []), "--min-support": ("2", []),
+    "--shrinkage": ("3", []), "--amplification": ("2", []), "--negative": ("keep", []),
+    "--centring": ("item", ["--similarity", "adjusted-cosine"]),
+    "--prediction": ("mean", []), "--min-neighbours": ("2", ["--prediction", "mean"]),
+    "--clip": ("off", ["--prediction", "mean"]), "--baseline-method": ("sgd", EXPLICIT),
+    "--baseline-epochs": ("3", EXPLICIT), "--baseline-user-regularization": ("1", EXPLICIT),
+    "--baseline-item-regularization": ("1", EXPLICIT),
+    "--baseline-regularization": ("0.1", [*EXPLICIT, "--baseline-method", "sgd"]),
+    "--baseline-learning-rate": ("0.1", [*EXPLICIT, "--baseline-method", "sgd"]),
+    "--bm25-k1": ("2", ["--similarity", "bm25"]), "--bm25-b": ("0.5", ["--similarity", "bm25"]),
+    "--popularity-damping": ("0.3", ["--similarity", "conditional"]),
+}
+
+
+def refused(program, *arguments):
+    """The reason; the file that does not exist shows that nothing was read before."""
+    stderr = program(*arguments, exit_code=2).stderr
+    assert "absent" not in stderr
+    return stderr
+
+
+def test_every_training_option_is_in_the_tables(program):
+    text = program("train", "--help").stdout
+    named = {word for line in text.splitlines() if line.startswith("  --")
+             for word in [line.split()[0]]}
+    others = {"--output", "--algorithm", "--feedback", "--device", "--threads", "--device-memory",
+              "--validation", "--validation-metric", "--checkpoint", "--checkpoint-every",
+              "--resume", "--add-to", "--report", "--json", "--columns", "--delimiter", "--header",
+              "--duplicates", "--min-value", "--min-user-count", "--min-item-count",
+              "--on-bad-row"}
+    assert named - others == set(OF_ALS) | set(OF_NEIGHBOURS)
+
+
+@pytest.mark.parametrize("option", OF_ALS)
+def test_parameters_of_als_need_als(program, option):
+    value, beside = OF_ALS[option]
+    for algorithm in (KNN, USER_KNN, POPULAR):
+        why = refused(program, "train", "absent.csv", "-o", "m", *algorithm, option, value)
+        assert option in why and algorithm[1] in why
+    if beside:
+        why = refused(program, "train", "absent.csv", "-o", "m", option, value)
+        assert option in why and beside[0] in why
+    # And where it has an effect it is read, and the data asked for.
+    program("train", "absent.csv", "-o", "m", *beside, option, value, exit_code=1)
+
+
+@pytest.mark.parametrize("option", OF_NEIGHBOURS)
+def test_parameters_of_neighbourhoods_need_neighbours(program, option):
+    value, beside = OF_NEIGHBOURS[option]
+    for algorithm in (ALS, POPULAR):
+        why = refused(program, "train", "absent.csv", "-o", "m", *algorithm, option, value)
+        assert option in why and "item-knn" in why
+    for algorithm in (KNN, USER_KNN):
+        if beside:
+            why = refused(program, "train", "absent.csv", "-o", "m", *algorithm, option, value)
+            assert option in why
+        program("train", "absent.csv", "-o", "m", *algorithm, *beside, option, value, exit_code=1)
+
+
+@pytest.mark.parametrize("beside", [
+    ["--alpha", "2", *EXPLICIT],
+    ["--alpha", "2", "--unobserved-weight", "0.1"],
+    ["--confidence", "log", "--unobserved-weight", "0.1"],
+    ["--unobserved-weight", "0.1", *EXPLICIT],
+    ["--validation-metric", "ndcg@5"],
+    ["--checkpoint-every", "2"],
+    *[[*algorithm, *option] for algorithm in (KNN, POPULAR)
+      for option in (["--validation", "absent.csv"], ["--checkpoint", "absent"])],
+    *[["--add-to", "absent", *option]
+      for option in (["--algorithm", "item-knn"], ["--feedback", "explicit"], ["--factors", "3"],
+                     ["--validation", "absent"], ["--checkpoint", "c"], ["--resume", "absent"],
+                     ["--report", "r.html"], ["--neighbours", "3"], ["--device-memory", "1GiB"])],
+])
+def test_options_that_exclude_each_other(program, beside):
+    stderr = program("train", "absent.csv", "-o", "m", *beside, exit_code=2).stderr
+    assert any(word.lstrip("-") .replace("-", "_") in stderr.replace("-", "_")
+               for word in beside if word.startswith("--"))
+
+
+def test_what_a_resumed_training_was_begun_with_cannot_change(program, cinema):
+    model = cinema / "model.safetensors"
+    for change in (["--feedback", "explicit"], ["--factors", "9"], ["--seed", "7"],
+                   ["--init-stddev", "1"], ["--algorithm", "item-knn"], ["--iterations", "2"]):
+        why = refused(program, "train", "absent.csv", "-o", "m", "--resume", model, *change)
+        assert change[0].lstrip("-").replace("-", "_") in why.replace("-", "_")
+    program("train", "absent.csv", "-o", "m", "--resume", model, "--seed", "42", exit_code=1)
+    program("train", cinema / "parts/train.csv", "-o", "k", "--algorithm", "popular")
+    assert "popular" in refused(program, "train", "absent.csv", "-o", "m", "--resume", "k")
+
+
+@pytest.mark.parametrize("method, option, value", [
+    ("kfold", "--test", "0.3"), ("last", "--test", "0.3"), ("random", "--last", "2"),
+    ("random", "--last", "-1"), ("time", "--folds", "3"), ("last", "--seed", "7"),
+    ("time", "--seed", "7")])
+def test_options_of_another_split(program, method, option, value):
+    why = refused(program, "split", "absent.csv", "-o", "d", "--method", method, option, value)
+    assert option in why
+
+
+def test_verbs_that_ask_a_model(program, cinema):
+    program("train", cinema / "parts/train.csv", "-o", "knn", *KNN)
+    explicit = cinema / "explicit.safetensors"
+    for option in (["-k", "5"], ["--train", "absent.csv"], ["--min-relevant-value", "4"],
+                   ["--per-user", "u.csv"]):
+        assert option[0] in refused(program, "evaluate", explicit, "absent.csv", *option)
+    assert "-k" in refused(program, "evaluate", "knn", "absent.csv", "-k", "5", "--metrics", "auc")
+    assert "--metric" in refused(program, "similar", "knn", "--item", "1", "--metric", "dot")
+    for option in (["--columns", "1,2"], ["--header", "no"], ["--on-bad-row", "skip"]):
+        assert option[0] in refused(program, "predict", "knn", "--all-missing", *option)
+        assert option[0] in refused(program, "info", explicit, *option)
+        assert option[0] in refused(program, "info", *option)
+    assert "--duplicates" in program("predict", "knn", "absent.csv", "--duplicates", "max",
+                                     exit_code=2).stderr
