@@ -67,6 +67,11 @@ void save_model(const Model& model, const std::string& path);
 /// naming file, field and what is wrong.
 [[nodiscard]] Model load_model(const std::string& path);
 
+/// The path of the loaded model whose memory holds `address`, null where there is none. For a front
+/// door's handler of SIGBUS, which says that a file was cut short while a model still used it: safe
+/// in a signal handler.
+[[nodiscard]] const char* model_file_at(const void* address) noexcept;
+
 /// Saves training under way as a model file that load_model reads and `resume_from` continues:
 /// everything of `model` but `factors`, which belong to the last of `iterations`. For
 /// AlsRun::on_iteration; nothing is copied. Same errors as save_model.
