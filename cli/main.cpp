@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <array>
 #include <cstdio>
+#include <cstdlib>
 #include <new>
 #include <string>
 #include <string_view>
@@ -16,6 +17,7 @@
 #include "interrupt.h"
 #include "likewise/error.h"
 #include "likewise/version.h"
+#include "messages.h"
 #include "nearest.h"
 #include "rows.h"
 #include "text.h"
@@ -70,9 +72,10 @@ int exit_code(ErrorKind kind) {
 }
 
 int complain(int code, std::string_view message, std::string_view hint = "") {
+  if (!claim_last_word()) return code;
   const Style style(stderr);
-  fmt::print(stderr, "{} {}\n", style.bad("likewise:"), message);
-  if (!hint.empty()) fmt::print(stderr, "{}\n", hint);
+  const std::string_view line_end = hint.empty() ? "" : "\n";
+  print_message(fmt::format("{} {}\n{}{}", style.bad("likewise:"), message, hint, line_end));
   return code;
 }
 
@@ -173,11 +176,19 @@ int guarded(std::vector<std::string> arguments) {
   try {
     return dispatch(std::move(arguments));
   } catch (const Error& error) {
-    return complain(exit_code(error.kind()), error.what());
+    const bool stopped = error.kind() == ErrorKind::kCancelled;
+    const std::string signal = stopped ? fmt::format(" ({})", stop_signal()) : "";
+    return complain(exit_code(error.kind()), error.what() + signal);
   } catch (const std::bad_alloc&) {
     return complain(kFailed, "out of memory; fewer factors, rows or threads need less");
   } catch (const std::exception& error) {
-    return complain(kFailed, fmt::format("unexpected failure: {}", error.what()));
+    const std::string_view what = error.what();
+    if (what.find("pthread_create") != std::string_view::npos) {
+      return complain(kFailed, fmt::format("a thread cannot be started ({}); ask for fewer "
+                                           "--threads, or raise the limit of memory or processes",
+                                           what));
+    }
+    return complain(kFailed, fmt::format("unexpected failure: {}", what));
   }
 }
 
@@ -185,6 +196,8 @@ int guarded(std::vector<std::string> arguments) {
 }  // namespace likewise::cli
 
 int main(int argc, char** argv) {
+  likewise::cli::occupy_closed_streams();
+  setenv("OPENBLAS_NUM_THREADS", "1", 1);  // it would make threads when it is loaded
   likewise::cli::install_signal_handlers();
   return likewise::cli::guarded({argv + 1, argv + argc});
 }

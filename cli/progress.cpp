@@ -7,6 +7,7 @@
 #include <fmt/format.h>
 
 #include "interrupt.h"
+#include "messages.h"
 
 namespace likewise::cli {
 namespace {
@@ -57,7 +58,7 @@ void Progress::detail(std::string_view lines) {
 
 void Progress::warn(std::string_view line) {
   clear();
-  fmt::print(stderr, "{}\n", line);
+  print_message(fmt::format("{}\n", line));
 }
 
 RunControl Progress::control() {
@@ -116,15 +117,13 @@ std::string Progress::bar(std::string_view label, Offset done, Offset total) con
 
 void Progress::draw(const std::string& line) {
   if (quiet_) return;
-  fmt::print(stderr, "\r\033[K{}", line.substr(0, static_cast<std::size_t>(terminal_width()) - 1));
-  std::fflush(stderr);
+  print_message("\r\033[K" + line.substr(0, static_cast<std::size_t>(terminal_width()) - 1));
   drawn_ = true;
 }
 
 void Progress::clear() {
   if (!drawn_) return;
-  fmt::print(stderr, "\r\033[K");
-  std::fflush(stderr);
+  print_message("\r\033[K");
   drawn_ = false;
 }
 

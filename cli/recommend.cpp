@@ -28,6 +28,7 @@ FoldInRow history_of(const Model& model, Index user) {
 
 /// The past items that speak most for the answer: "A (0.31); B (0.12)".
 std::string because(const Recommender& recommender, const FoldInRow& history, Index item) {
+  Progress::stop_control().check();  // each reason solves a system of its own
   const Explanation why = recommender.explain(history, item);
   std::string text;
   for (std::size_t c = 0; c < std::min(kReasons, why.contributions.size()); ++c) {

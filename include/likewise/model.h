@@ -74,6 +74,11 @@ void save_model(const Model& model, const std::string& path);
 /// naming file, field and what is wrong.
 [[nodiscard]] Model load_model(const std::string& path);
 
+/// The path of the loaded model whose memory holds `address`, null where there is none. For a front
+/// door's handler of SIGBUS, which says that a file was cut short while a model still used it: safe
+/// in a signal handler.
+[[nodiscard]] const char* model_file_at(const void* address) noexcept;
+
 /// Saves training under way as a model file: everything of `model` but what `state` says. Its
 /// factors are those of the best iteration so far; where that is not the newest, the newest's are
 /// kept beside them, to go on from. Nothing is copied. Same errors as save_model.

@@ -1,10 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "backends/load_plugin.h"
 
+#include <algorithm>
+#include <cstdint>
 #include <cstdlib>
 #include <cstring>
 #include <dlfcn.h>
+#include <elf.h>
 #include <filesystem>
+#include <fstream>
+#include <limits>
 #include <system_error>
 
 #include <fmt/format.h>
@@ -56,8 +61,57 @@ constexpr const char* kFolderVariable = "LIKEWISE_PLUGIN_PATH";
   return text == nullptr ? "no reason given" : text;
 }
 
+/// The end of a part of a file by what the file says of it; the largest number where that
+/// overflows.
+[[nodiscard]] std::uint64_t end_of(std::uint64_t first, std::uint64_t length) {
+  constexpr auto kMost = std::numeric_limits<std::uint64_t>::max();
+  return first > kMost - length ? kMost : first + length;
+}
+
+template <class T>
+[[nodiscard]] bool read_at(std::ifstream& file, std::uint64_t at, T& to) {
+  file.seekg(static_cast<std::streamoff>(at));
+  return static_cast<bool>(file.read(reinterpret_cast<char*>(&to), sizeof(to)));
+}
+
+/// How many bytes a library has by its headers, as far as they are there; 0 for what is none of
+/// ours, which dlopen refuses with the reason.
+[[nodiscard]] std::uint64_t stated_size(const std::string& path) {
+  std::ifstream file(path, std::ios::binary);
+  Elf64_Ehdr header{};
+  const bool ours = read_at(file, 0, header) && std::memcmp(header.e_ident, ELFMAG, SELFMAG) == 0 &&
+                    header.e_ident[EI_CLASS] == ELFCLASS64 &&
+                    header.e_phentsize == sizeof(Elf64_Phdr);
+  if (!ours) return 0;
+  std::uint64_t size =
+      std::max(end_of(header.e_phoff, std::uint64_t{header.e_phnum} * header.e_phentsize),
+               end_of(header.e_shoff, std::uint64_t{header.e_shnum} * header.e_shentsize));
+  for (std::uint64_t s = 0; s < header.e_phnum; ++s) {
+    Elf64_Phdr segment{};
+    if (!read_at(file, end_of(header.e_phoff, s * sizeof(segment)), segment)) break;
+    if (segment.p_type == PT_LOAD)
+      size = std::max(size, end_of(segment.p_offset, segment.p_filesz));
+  }
+  return size;
+}
+
+/// The loader maps what the headers name; touching what is not there would end the process.
+void require_whole(const std::string& path) {
+  std::error_code failed;
+  const fs::file_status status = fs::status(path, failed);
+  if (failed) return;  // dlopen says why
+  if (!fs::is_regular_file(status)) refuse(path, "cannot be loaded: it is not a regular file");
+  const std::uint64_t size = fs::file_size(path, failed);
+  const std::uint64_t stated = stated_size(path);
+  if (failed || stated <= size) return;
+  refuse(path, fmt::format("cannot be loaded: it was cut short, to {} bytes of {}; copy or build "
+                           "it again",
+                           size, stated));
+}
+
 /// The plug-in of a file, unchecked.
 [[nodiscard]] const CudaPlugin& open_file(const std::string& path) {
+  require_whole(path);
   // Never closed: solvers, exceptions and the CUDA runtime's own threads need its code to the end.
   void* library = dlopen(path.c_str(), RTLD_NOW | RTLD_LOCAL);
   if (library == nullptr) refuse(path, fmt::format("cannot be loaded: {}", last_problem()));

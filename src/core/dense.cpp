@@ -7,26 +7,12 @@
 #include <fmt/format.h>
 
 #include "core/dense_kernels.h"
+#include "core/lapack.h"
 #include "core/parallel.h"
 #include "likewise/error.h"
 
-extern "C" {
-void openblas_set_num_threads(int);
-void dsyevd_(const char* jobz, const char* uplo, const int* n, double* a, const int* lda, double* w,
-             double* work, const int* lwork, int* iwork, const int* liwork, int* info);
-}
-
 namespace likewise {
 namespace {
-
-/// Our loops are the parallel ones: BLAS stays on the thread that calls it.
-void use_one_blas_thread() {
-  static const bool done = [] {
-    openblas_set_num_threads(1);
-    return true;
-  }();
-  (void)done;
-}
 
 [[noreturn]] void throw_not_finite(Index d) {
   throw Error(ErrorKind::kNumerical,
@@ -93,26 +79,10 @@ std::vector<double> weighted_gram(const MatrixView& m, std::span<const float> we
 }
 
 Eigenbasis eigenbasis(std::vector<double> a, Index d) {
-  use_one_blas_thread();
-  Eigenbasis basis{std::vector<double>(static_cast<std::size_t>(d)), Matrix(d, d), Matrix(d, d)};
   for (const double x : a) {
     if (!std::isfinite(x)) throw_not_finite(d);
   }
-  const int n = d;
-  int info = 0;
-  int integer_size = -1;
-  int size = -1;
-  double best_size = 0.0;
-  int best_integer_size = 0;
-  dsyevd_("V", "L", &n, a.data(), &n, basis.values.data(), &best_size, &size, &best_integer_size,
-          &integer_size, &info);
-  size = static_cast<int>(best_size);
-  integer_size = best_integer_size;
-  std::vector<double> work(static_cast<std::size_t>(size));
-  std::vector<int> integers(static_cast<std::size_t>(integer_size));
-  dsyevd_("V", "L", &n, a.data(), &n, basis.values.data(), work.data(), &size, integers.data(),
-          &integer_size, &info);
-  if (info != 0) throw_not_finite(d);
+  Eigenbasis basis{symmetric_eigen(a, d), Matrix(d, d), Matrix(d, d)};
   for (Index j = 0; j < d; ++j) {
     for (Index i = 0; i < d; ++i) {
       const auto x = static_cast<float>(a[static_cast<std::size_t>(Offset{j} * d + i)]);

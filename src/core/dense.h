@@ -26,7 +26,7 @@ struct Eigenbasis {
   Matrix vectors;              ///< Q: column j is the eigenvector of values[j]
   Matrix transposed;           ///< Q^T
 };
-/// `a` is symmetric d x d. Throws Error(kNumerical) when it holds a NaN or LAPACK fails.
+/// `a` is symmetric d x d. Throws Error(kNumerical) when it holds a NaN, and as symmetric_eigen().
 [[nodiscard]] Eigenbasis eigenbasis(std::vector<double> a, Index d);
 
 }  // namespace likewise

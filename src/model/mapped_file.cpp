@@ -1,16 +1,21 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "model/mapped_file.h"
 
+#include <array>
+#include <atomic>
 #include <cerrno>
+#include <cstdint>
 #include <fcntl.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
 #include <system_error>
 #include <unistd.h>
+#include <utility>
 
 #include <fmt/format.h>
 
 #include "likewise/error.h"
+#include "likewise/model.h"
 
 namespace likewise {
 namespace {
@@ -37,7 +42,56 @@ class Descriptor {
   int number_;
 };
 
+/// Which file lies where, for a signal handler. Whoever meets a page that is missing uses the
+/// mapping, so its slot stays while the handler looks.
+struct Slot {
+  std::atomic<std::uintptr_t> start{0};  ///< 0: free
+  std::atomic<std::uintptr_t> size{0};
+  std::atomic<const char*> path{nullptr};
+};
+static_assert(std::atomic<std::uintptr_t>::is_always_lock_free, "a signal handler reads it");
+constinit std::array<Slot, 64> slots{};  // what finds no place goes without a name
+
+class Mapping {
+ public:
+  Mapping(void* start, std::size_t size, std::string path)
+      : start_(start), size_(size), path_(std::move(path)) {
+    for (Slot& slot : slots) {
+      const char* none = nullptr;
+      if (!slot.path.compare_exchange_strong(none, path_.c_str())) continue;
+      slot.size = size;
+      slot.start = reinterpret_cast<std::uintptr_t>(start);
+      slot_ = &slot;
+      return;
+    }
+  }
+  ~Mapping() {
+    if (slot_ != nullptr) {
+      slot_->start = 0;
+      slot_->path = nullptr;
+    }
+    ::munmap(start_, size_);
+  }
+  Mapping(const Mapping&) = delete;
+  Mapping& operator=(const Mapping&) = delete;
+
+ private:
+  void* start_;
+  std::size_t size_;
+  std::string path_;
+  Slot* slot_ = nullptr;
+};
+
 }  // namespace
+
+const char* model_file_at(const void* address) noexcept {
+  const auto at = reinterpret_cast<std::uintptr_t>(address);
+  for (const Slot& slot : slots) {
+    const std::uintptr_t start = slot.start;
+    if (start != 0 && at >= start && at - start < slot.size) return slot.path;
+  }
+  return nullptr;
+}
 
 MappedFile map_file(const std::string& path) {
   const Descriptor file(path);
@@ -52,8 +106,7 @@ MappedFile map_file(const std::string& path) {
   void* start =
       ::mmap(nullptr, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_NORESERVE, file.number(), 0);
   if (start == MAP_FAILED) throw_system(path, "map", errno);
-  return {std::shared_ptr<void>(start, [size](void* gone) { ::munmap(gone, size); }),
-          {static_cast<std::byte*>(start), size}};
+  return {std::make_shared<Mapping>(start, size, path), {static_cast<std::byte*>(start), size}};
 }
 
 }  // namespace likewise

@@ -8,6 +8,7 @@
 #include <filesystem>
 #include <fstream>
 #include <optional>
+#include <sys/stat.h>
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -221,6 +222,33 @@ TEST(Plugin, FilesThatAreNoneAreNamed) {
   ASSERT_NE(dladdr(reinterpret_cast<void*>(zlibVersion), &library), 0);
   std::filesystem::create_symlink(library.dli_fname, path);
   is_refused("undefined symbol");
+}
+
+/// The loader maps what a library's headers name: touching what is not there would end the process.
+TEST(Plugin, FilesCutShortAreRefused) {
+  const test::TemporaryFolder place;
+  const Variable folder("LIKEWISE_PLUGIN_PATH", (place / "").c_str());
+  const std::filesystem::path whole = std::filesystem::path(LIKEWISE_FAKE_PLUGIN_FOLDER) / kFile;
+  const auto size = std::filesystem::file_size(whole);
+  std::vector<std::uintmax_t> lengths{0, 1, 16, 63, 64, 100, size - 4096, size - 1};
+  for (std::uintmax_t part = 1; part < 16; ++part) lengths.push_back(size * part / 16);
+  for (const std::uintmax_t length : lengths) {
+    SCOPED_TRACE(length);
+    const std::string path = place / kFile;
+    std::filesystem::copy_file(whole, path);
+    std::filesystem::resize_file(path, length);
+    EXPECT_THAT(cuda_line(), AllOf(HasSubstr(path), HasSubstr("cannot be loaded")));
+    std::filesystem::remove(path);
+  }
+}
+
+/// Opening one would wait for a writer.
+TEST(Plugin, PipesAreRefused) {
+  const test::TemporaryFolder place;
+  const Variable folder("LIKEWISE_PLUGIN_PATH", (place / "").c_str());
+  const std::string path = place / kFile;
+  ASSERT_EQ(mkfifo(path.c_str(), 0600), 0);
+  EXPECT_THAT(cuda_line(), AllOf(HasSubstr(path), HasSubstr("not a regular file")));
 }
 
 TEST(Plugin, AnotherBuildIsRefused) {
