@@ -3,9 +3,11 @@
 """Runs likewise beside the PyPI package `implicit` and prints one Markdown table.
 
     python3 -m venv /tmp/peer && /tmp/peer/bin/pip install implicit numpy scipy
-    /tmp/peer/bin/python bench/compare.py build/release/bin/likewise [--rounds 3] [--work DIR]
+    /tmp/peer/bin/python bench/compare.py build/release/bin/likewise [--rounds 3] [--work DIR] \
+        [--device cpu|cuda]
 
-Same machine, data (the ML-20M shape from our generator), threads and objective; the two take turns,
+Both use the same device, which is named above the table: the CPU unless `--device cuda` asks for the
+GPU (install the peer's own build for it). Same machine, data (the ML-20M shape from our generator), threads and objective; the two take turns,
 round by round. Every training time is that of one whole iteration as the program itself reports it;
 the objective of the peer's factors is computed here by the same formula as ours, and its input is
 1 + r so that both use the confidence 1 + alpha r. All other times and all memory are of whole
@@ -34,11 +36,13 @@ def run(command):
     return time.perf_counter() - begin, usage.ru_maxrss / 1024, output
 
 
-def train_ours(binary, data, model, factors, solver, iterations):
-    command = [binary, "train", data, "-o", model, "--factors", str(factors), "--iterations",
-               str(iterations), "--threads", str(THREADS), "--json", "--solver", solver]
+def train_ours(args, data, model, factors, solver, iterations):
+    command = [args.binary, "train", data, "-o", model, "--factors", str(factors), "--iterations",
+               str(iterations), "--threads", str(THREADS), "--json", "--solver", solver,
+               "--device", args.device]
     _, memory, output = run(command)
     report = json.loads(output)
+    args.devices.add(f"likewise on {report['device']}")
     times = [step["seconds"] for step in report["iterations"]]
     return statistics.median(times), memory, report["iterations"][-1]["objective"], report["seconds"]
 
@@ -62,18 +66,24 @@ def compare_training(args, data, matrix, factors, rows):
     ours, memory, cg, exact, peer_memory = [], [], [], [], []
     model = os.path.join(args.work, f"model-{factors}.safetensors")
     for _ in range(args.rounds):
-        seconds, megabytes, objective, stages = train_ours(args.binary, data, model, factors, "auto", 10)
+        seconds, megabytes, objective, stages = train_ours(args, data, model, factors, "auto", 10)
         ours.append(seconds)
         memory.append(megabytes)
         args.reads.append(stages["read"])
-        report, megabytes = peer("train", matrix, factors, "cg", 3)
+        report, megabytes = peer("train", matrix, factors, args.device, "cg", 3)
         cg.append(report["seconds"])
+        args.devices.add(f"implicit on {report['device']}")
         peer_memory.append(megabytes)
-        exact.append(peer("train", matrix, factors, "cholesky", 1)[0]["seconds"])
-    best = train_ours(args.binary, data, model + ".exact", factors, "cholesky", 10)[2]
+        if args.device == "cpu":  # on a GPU it has no exact solver
+            report, _ = peer("train", matrix, factors, args.device, "cholesky", 1)
+            exact.append(report["seconds"])
+    best = train_ours(args, data, model + ".exact", factors, "cholesky", 10)[2]
+    rows.append((f"implicit iteration, f = {factors}, s: against its CG (3 steps)",
+                 spread(ours, 4), spread(cg, 4), ratio(cg, ours)))
+    if exact:
+        rows.append(("the same against its exact solver", spread(ours, 4), spread(exact, 4),
+                     ratio(exact, ours)))
     rows += [
-        (f"implicit iteration, f = {factors}, s: against its CG (3 steps)", spread(ours), spread(cg), ratio(cg, ours)),
-        (f"the same against its exact solver", spread(ours), spread(exact), ratio(exact, ours)),
         (f"peak memory of training, f = {factors}, MB", spread(memory, 0), spread(peer_memory, 0), ratio(peer_memory, memory)),
     ]
     print(f"f = {factors}: objective after 10 iterations {objective:.8g}, exact solver {best:.8g}, "
@@ -82,12 +92,13 @@ def compare_training(args, data, matrix, factors, rows):
 
 
 def compare_recommending(args, model, matrix, rows):
-    """The peer's time is its call alone; ours is the whole command, with reading and writing."""
+    """On the CPU. The peer's time is its call alone; ours is the whole command, with reading and
+    writing."""
     ours, theirs = [], []
     lists = os.path.join(args.work, "lists.csv")
     for _ in range(args.rounds):
         ours.append(run([args.binary, "recommend", model, "--all", "-n", "10", "-o", lists,
-                         "--threads", str(THREADS)])[0])
+                         "--threads", str(THREADS), "--device", "cpu"])[0])
         theirs.append(peer("recommend", matrix, 64)[0]["seconds"])
     rows.append(("top 10 for all users, f = 64, seen filtered, s", spread(ours), spread(theirs), ratio(theirs, ours)))
 
@@ -97,8 +108,10 @@ def main():
     parser.add_argument("binary")
     parser.add_argument("--rounds", type=int, default=3)
     parser.add_argument("--work", default="/tmp/likewise-compare")
+    parser.add_argument("--device", choices=["cpu", "cuda"], default="cpu")
     args = parser.parse_args()
     args.reads = []
+    args.devices = set()
     os.makedirs(args.work, exist_ok=True)
     data = os.path.join(args.work, "ml-20m.csv")
     matrix = os.path.join(args.work, "ml-20m.npz")
@@ -107,10 +120,12 @@ def main():
         peer("convert", data, matrix)
     rows = []
     model = compare_training(args, data, matrix, 64, rows)
-    compare_recommending(args, model, matrix, rows)
+    if args.device == "cpu":
+        compare_recommending(args, model, matrix, rows)
     compare_training(args, data, matrix, 128, rows)
     millions = [20.000263 / seconds for seconds in args.reads]
     rows.append(("reading the CSV (user,item,value), M rows/s", spread(millions, 1), "", ""))
+    print("\n" + "; ".join(sorted(args.devices)))
     print("\n| work | likewise | implicit | ratio, round by round |\n|---|---|---|---|")
     for row in rows:
         print("| " + " | ".join(row) + " |")

@@ -26,16 +26,22 @@ def convert(source, target):
     return {}
 
 
-def train(source, factors, solver, iterations):
-    from implicit.cpu.als import AlternatingLeastSquares
-
+def train(source, factors, device, solver, iterations):
+    common = {"factors": int(factors), "regularization": 0.01, "alpha": 1.0,
+              "iterations": int(iterations), "random_state": 1}
     times = []
-    model = AlternatingLeastSquares(
-        factors=int(factors), regularization=0.01, alpha=1.0, use_cg=solver == "cg",
-        iterations=int(iterations), num_threads=THREADS, random_state=1)
+    if device == "cuda":
+        from implicit.gpu.als import AlternatingLeastSquares
+
+        model = AlternatingLeastSquares(**common)
+    else:
+        from implicit.cpu.als import AlternatingLeastSquares
+
+        model = AlternatingLeastSquares(use_cg=solver == "cg", num_threads=THREADS, **common)
     model.fit(sparse.load_npz(source), show_progress=False,
               callback=lambda iteration, elapsed, loss: times.append(elapsed))
-    return {"seconds": float(np.median(times))}
+    where = "the GPU" if device == "cuda" else f"the CPU, {THREADS} threads"
+    return {"seconds": float(np.median(times)), "device": where}
 
 
 def recommend(source, factors):
