@@ -6,7 +6,7 @@
     /tmp/peers/bin/python bench/compare_neighbours.py build/release/bin/likewise [--rounds 3]
         [--work DIR] [--only ml-20m,ml-1m,ml-10m]
 
-Prints one Markdown table. Same machine, data, threads, similarity and number of neighbours; the
+Prints one Markdown table. All of it runs on the CPU. Same machine, data, threads, similarity and number of neighbours; the
 programs take turns, round by round. "Alone" is the search for neighbours as each program times it:
 the training stage of ours, `fit` of theirs with data already in their own form. "Whole" is the
 process from start to end: ours reads CSV and writes a model that also holds the history; implicit
@@ -63,7 +63,8 @@ def train(args, data, side, similarity, neighbours, reading):
     model = os.path.join(args.work, "model.safetensors")
     output, costs = run([
         args.binary, "train", data, "-o", model, "--algorithm", f"{side}-knn", "--neighbours",
-        str(neighbours), "--similarity", similarity, "--threads", str(THREADS), "--json", *reading])
+        str(neighbours), "--similarity", similarity, "--threads", str(THREADS), "--json",
+        "--device", "cpu", *reading])
     return [json.loads(output)["seconds"]["train"], *costs]
 
 

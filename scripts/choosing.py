@@ -97,7 +97,8 @@ class Study:
 
     def split(self, name, ratings, how):
         """(train, test) files of ours"""
-        self.run("split", ratings, "-o", self.folder / name, "--seed", SEED, *how)
+        seed = [] if "--method" in how else ["--seed", SEED]  # the others draw nothing
+        self.run("split", ratings, "-o", self.folder / name, *seed, *how)
         return self.folder / name / "train.csv", self.folder / name / "test.csv"
 
     def value(self, test, metric):
