@@ -38,24 +38,46 @@ if(NOT DEFINED CMAKE_CUDA20_STANDARD_COMPILE_OPTION)
   set(CMAKE_CUDA20_STANDARD_COMPILE_OPTION -std=c++20)  # not known to CMake before 3.26
 endif()
 
-# A card runs the machine code of its own generation (the number before the point): one for each
-# that the compiler knows, for its first compute capability. Later generations take the PTX.
-execute_process(COMMAND ${CMAKE_CUDA_COMPILER} --list-gpu-arch OUTPUT_VARIABLE listed)
-string(REGEX MATCHALL "[0-9]+" listed "${listed}")
-list(SORT listed COMPARE NATURAL)
-set(generations)
-set(architectures)
-foreach(capability IN LISTS listed)
-  string(REGEX REPLACE ".$" "" generation ${capability})
-  if(generation GREATER_EQUAL 8 AND NOT generation IN_LIST generations)
-    list(APPEND generations ${generation})
-    list(APPEND architectures ${capability}-real)
-    set(newest ${capability})
+# What to compile for: "native", the GPUs of this machine, which is quick; "all", every generation that
+# the compiler knows (packages); or a list as in CMAKE_CUDA_ARCHITECTURES. A machine without a GPU
+# compiles native for one generation, to see that it compiles, and not in the way of the program.
+set(LIKEWISE_CUDA_ARCHITECTURES native CACHE STRING "native, all, or as CMAKE_CUDA_ARCHITECTURES")
+set(LIKEWISE_GPUS "")
+execute_process(COMMAND nvidia-smi --query-gpu=compute_cap --format=csv,noheader
+  OUTPUT_VARIABLE listed ERROR_QUIET RESULT_VARIABLE failed)
+if(NOT failed)
+  string(REGEX MATCHALL "[0-9]+\\.[0-9]" LIKEWISE_GPUS "${listed}")
+  list(TRANSFORM LIKEWISE_GPUS REPLACE "\\." "")
+  list(REMOVE_DUPLICATES LIKEWISE_GPUS)
+endif()
+set(architectures ${LIKEWISE_CUDA_ARCHITECTURES})
+if(architectures STREQUAL native)
+  set(architectures ${LIKEWISE_GPUS})
+  list(FILTER architectures INCLUDE REGEX "^([89]|1[0-9])[0-9]$")  # older ones are not supported
+  if(NOT architectures)
+    set(architectures 90)
   endif()
-endforeach()
-set(LIKEWISE_CUDA_ARCHITECTURES "${architectures};${newest}-virtual" CACHE STRING
-  "What the CUDA plug-in is compiled for, written as in CMAKE_CUDA_ARCHITECTURES")
-message(STATUS "CUDA plug-in for ${LIKEWISE_CUDA_ARCHITECTURES}")
+  list(TRANSFORM architectures APPEND -real)
+elseif(architectures STREQUAL all)
+  # A GPU runs the machine code of its own generation (the number before the point): one for each
+  # that the compiler knows, for its first compute capability. Later generations take the PTX.
+  execute_process(COMMAND ${CMAKE_CUDA_COMPILER} --list-gpu-arch OUTPUT_VARIABLE listed)
+  string(REGEX MATCHALL "[0-9]+" listed "${listed}")
+  list(SORT listed COMPARE NATURAL)
+  set(generations)
+  set(architectures)
+  foreach(capability IN LISTS listed)
+    string(REGEX REPLACE ".$" "" generation ${capability})
+    if(generation GREATER_EQUAL 8 AND NOT generation IN_LIST generations)
+      list(APPEND generations ${generation})
+      list(APPEND architectures ${capability}-real)
+      set(newest ${capability})
+    endif()
+  endforeach()
+  list(APPEND architectures ${newest}-virtual)
+endif()
+message(STATUS "CUDA plug-in for ${architectures}")
+set(LIKEWISE_CUDA_COMPILED_FOR "${architectures}")
 
 find_package(CUDAToolkit REQUIRED)
 file(GLOB_RECURSE CUDA_SOURCES CONFIGURE_DEPENDS
@@ -67,7 +89,7 @@ list(JOIN WARNINGS "," host_warnings)
 function(likewise_compile_cuda target)
   target_link_libraries(${target} PRIVATE CUDA::cudart_static)
   set_target_properties(${target} PROPERTIES
-    CUDA_ARCHITECTURES "${LIKEWISE_CUDA_ARCHITECTURES}" CUDA_RUNTIME_LIBRARY Static
+    CUDA_ARCHITECTURES "${LIKEWISE_CUDA_COMPILED_FOR}" CUDA_RUNTIME_LIBRARY Static
     CUDA_STANDARD 20 CUDA_STANDARD_REQUIRED ON CUDA_EXTENSIONS OFF)
   target_compile_options(${target} PRIVATE
     "$<$<COMPILE_LANGUAGE:CUDA>:-Xfatbin=-compress-all;-Xcompiler=${host_warnings}>")
@@ -76,7 +98,7 @@ function(likewise_compile_cuda target)
   endif()
 endfunction()
 likewise_compile_cuda(likewise_cuda)
-# A program built anew must not find a plug-in of yesterday beside it.
-if(TARGET likewise_cli)
+# A program built anew must not find a plug-in of yesterday beside it, where it can use one.
+if(TARGET likewise_cli AND (LIKEWISE_GPUS OR LIKEWISE_CUDA STREQUAL ON))
   add_dependencies(likewise_cli likewise_cuda)
 endif()
