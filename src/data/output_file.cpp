@@ -1,18 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
-#include <atomic>
 #include <cerrno>
 #include <cstdio>
 #include <fcntl.h>
 #include <filesystem>
 #include <optional>
 #include <sys/stat.h>
-#include <system_error>
 #include <unistd.h>
 #include <utility>
 
-#include <fmt/format.h>
-
 #include "data/compressor.h"
+#include "data/output_target.h"
 #include "data/partial_files.h"
 #include "likewise/error.h"
 #include "likewise/write.h"
@@ -20,32 +17,7 @@
 namespace likewise {
 namespace {
 
-namespace fs = std::filesystem;
-
 constexpr std::size_t kBufferBytes = std::size_t{1} << 18;
-
-[[noreturn]] void throw_io(const std::string& path, const char* action, int error) {
-  const std::string name = path == "-" ? "standard output" : path;
-  throw Error(ErrorKind::kIo,
-              fmt::format("{}: {}: {}", name, action, std::generic_category().message(error)));
-}
-
-/// Retries what a signal interrupted.
-template <class Call>
-auto uninterrupted(const Call& call) {
-  auto result = call();
-  while (result < 0 && errno == EINTR) result = call();
-  return result;
-}
-
-/// A name of its own beside the target, for O_EXCL; the target's may already be as long as allowed.
-fs::path partial_name(const fs::path& target) {
-  static std::atomic<unsigned> counter{0};
-  constexpr std::size_t kKeep = 180;
-  return target.parent_path() / fmt::format(".{}.partial-{}-{}",
-                                            target.filename().string().substr(0, kKeep), getpid(),
-                                            counter.fetch_add(1));
-}
 
 }  // namespace
 
@@ -56,16 +28,16 @@ struct OutputFile::State {
   State& operator=(const State&) = delete;
 
   void check_usable() const;
-  void open_beside(const struct stat* existing);
+  void open_beside(const OutputTarget& found);
   void send(std::string_view bytes);   ///< through the compressor, if there is one
   void store(std::string_view bytes);  ///< to the file descriptor
   void flush();
   void close();
   void rename_to_target();
 
-  std::string path;  ///< as the caller wrote it, for messages
-  fs::path target;   ///< absolute, links resolved
-  fs::path partial;  ///< empty: written directly
+  std::string path;               ///< as the caller wrote it, for messages
+  std::filesystem::path target;   ///< absolute: a later change of the working folder moves nothing
+  std::filesystem::path partial;  ///< empty: written directly
   int descriptor = -1;
   std::string buffer;
   bool committed = false;
@@ -77,54 +49,38 @@ struct OutputFile::State {
 OutputFile::State::State(const std::string& path_) : path(path_) {
   compressor = make_compressor(path);
   buffer.reserve(kBufferBytes);
-  if (path == "-") {
+  const OutputTarget found = find_output(path);
+  if (found.kind == OutputTarget::Kind::kFile) {
+    open_beside(found);
+  } else if (found.kind == OutputTarget::Kind::kDescriptor) {
     std::fflush(stdout);  // what was printed before stays before
-    descriptor = STDOUT_FILENO;
-    return;
-  }
-  struct stat existing {};
-  if (::stat(path.c_str(), &existing) != 0) {
-    if (errno != ENOENT) throw_io(path, "cannot create", errno);
-    open_beside(nullptr);
-  } else if (S_ISDIR(existing.st_mode)) {
-    throw_io(path, "cannot write", EISDIR);
-  } else if (S_ISREG(existing.st_mode)) {
-    if (access(path.c_str(), W_OK) != 0) throw_io(path, "cannot replace", errno);
-    open_beside(&existing);
+    descriptor = fcntl(found.descriptor, F_DUPFD_CLOEXEC, 0);
   } else {
-    descriptor = uninterrupted([&] { return open(path.c_str(), O_WRONLY | O_CLOEXEC); });
-    if (descriptor < 0) throw_io(path, "cannot write", errno);
+    descriptor = uninterrupted([&] { return open(found.path.c_str(), O_WRONLY | O_CLOEXEC); });
   }
+  if (descriptor < 0) throw_output_error(path, "cannot write", errno);
 }
 
 OutputFile::State::~State() {
-  if (descriptor > STDERR_FILENO) ::close(descriptor);
   if (!committed && !partial.empty()) unlink(partial.c_str());
+  if (descriptor >= 0) ::close(descriptor);  // and with it the lock of the partial file
 }
 
 void OutputFile::State::check_usable() const {
   if (broken) throw Error(ErrorKind::kIo, path + ": an earlier write failed");
 }
 
-/// Absolute names: a later change of the working folder must not move the output.
-void OutputFile::State::open_beside(const struct stat* existing) {
-  if (path.empty() || path.ends_with('/')) throw_io(path, "cannot create", ENOENT);
-  std::error_code error;
-  target = fs::weakly_canonical(fs::absolute(path, error), error);
-  if (error) throw_io(path, "cannot create", error.value());
-  for (int attempt = 0; attempt < 100; ++attempt) {
-    const fs::path name = partial_name(target);
-    descriptor = uninterrupted(
-        [&] { return open(name.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666); });
-    if (descriptor >= 0) {
-      partial = name;
-      listed.emplace(name.string());
-      if (existing != nullptr) fchmod(descriptor, existing->st_mode & 0777);
-      return;
-    }
-    if (errno != EEXIST) break;  // a leftover of a dead process with our number: the next name
+void OutputFile::State::open_beside(const OutputTarget& found) {
+  if (found.exists && access(found.path.c_str(), W_OK) != 0) {
+    throw_output_error(path, "cannot replace", errno);
   }
-  throw_io(path, "cannot create", errno);
+  const Partial made = make_partial(found.path, PartialKind::kFile);
+  if (made.descriptor < 0) throw_output_error(path, "cannot create", errno);
+  descriptor = made.descriptor;
+  target = found.path;
+  partial = made.path;
+  listed.emplace(partial.string());
+  if (found.exists) fchmod(descriptor, found.mode & 0777);
 }
 
 void OutputFile::State::store(std::string_view bytes) {
@@ -133,7 +89,7 @@ void OutputFile::State::store(std::string_view bytes) {
         uninterrupted([&] { return ::write(descriptor, bytes.data(), bytes.size()); });
     if (written <= 0) {
       broken = true;
-      throw_io(path, "cannot write", written < 0 ? errno : EIO);
+      throw_output_error(path, "cannot write", written < 0 ? errno : EIO);
     }
     bytes.remove_prefix(static_cast<std::size_t>(written));
   }
@@ -153,9 +109,9 @@ void OutputFile::State::flush() {
 }
 
 void OutputFile::State::close() {
-  const int closing = std::exchange(descriptor, -1);
-  if (closing <= STDERR_FILENO) return;
-  if (::close(closing) != 0 && errno != EINTR) throw_io(path, "cannot close", errno);
+  if (::close(std::exchange(descriptor, -1)) != 0 && errno != EINTR) {
+    throw_output_error(path, "cannot close", errno);
+  }
 }
 
 void OutputFile::State::rename_to_target() {
@@ -163,15 +119,17 @@ void OutputFile::State::rename_to_target() {
   // file systems do not offer it: then there is nothing more to be had.
   if (uninterrupted([&] { return fsync(descriptor); }) != 0 && errno != EINVAL &&
       errno != ENOTSUP) {
-    throw_io(path, "cannot write", errno);
+    throw_output_error(path, "cannot write", errno);
   }
+  // Closing may be the first to know of an error, and has to come before the rename; the second
+  // descriptor keeps the lock till after it.
+  const int locked = fcntl(descriptor, F_DUPFD_CLOEXEC, 0);
   close();
-  if (::rename(partial.c_str(), target.c_str()) != 0) throw_io(path, "cannot rename to", errno);
-  const int folder = open(target.parent_path().c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-  if (folder >= 0) {
-    fsync(folder);  // the new name itself; the content is safe already
-    ::close(folder);
+  descriptor = locked;
+  if (::rename(partial.c_str(), target.c_str()) != 0) {
+    throw_output_error(path, "cannot rename to", errno);
   }
+  sync_folder(target.parent_path());  // the new name itself; the content is safe already
 }
 
 OutputFile::OutputFile(const std::string& path) : state_(std::make_unique<State>(path)) {}
@@ -205,6 +163,20 @@ void OutputFile::commit() {
   }
   state_->committed = true;
   state_->listed.reset();
+}
+
+void check_output(const std::string& path) {
+  const OutputTarget target = find_output(path);
+  if (target.kind == OutputTarget::Kind::kFile) {
+    remove_abandoned_partials(target.path.parent_path());
+    const OutputFile attempt(path);  // what the system really lets us do; without commit it goes
+  } else if (target.kind == OutputTarget::Kind::kDevice) {
+    if (access(target.path.c_str(), W_OK) != 0) throw_output_error(path, "cannot write", errno);
+  } else {
+    const int flags = fcntl(target.descriptor, F_GETFL);
+    const bool closed_to_us = flags < 0 || (flags & O_ACCMODE) == O_RDONLY;
+    if (closed_to_us) throw_output_error(path, "cannot write", EBADF);
+  }
 }
 
 }  // namespace likewise

@@ -6,12 +6,82 @@
 #include <cerrno>
 #include <cstdlib>
 #include <cstring>
+#include <fcntl.h>
+#include <string_view>
+#include <sys/file.h>
+#include <sys/stat.h>
+#include <system_error>
 #include <unistd.h>
+
+#include <fmt/format.h>
 
 #include "likewise/write.h"
 
 namespace likewise {
 namespace {
+
+namespace fs = std::filesystem;
+
+constexpr std::string_view kMark = ".likewise-partial-";
+
+/// ".model.likewise-partial-PID-N"; only the beginning of the target's name, which may be as long
+/// as a name can be.
+fs::path partial_path(const fs::path& target) {
+  static std::atomic<unsigned> counter{0};
+  constexpr std::size_t kKeep = 80;
+  return target.parent_path() / fmt::format(".{}{}{}-{}",
+                                            target.filename().string().substr(0, kKeep), kMark,
+                                            getpid(), counter.fetch_add(1));
+}
+
+bool is_partial_name(std::string_view name) {
+  const std::size_t at = name.rfind(kMark);
+  return name.starts_with('.') && at != name.npos &&
+         name.substr(at + kMark.size()).find_first_not_of("0123456789-") == name.npos;
+}
+
+/// A new file or an empty folder; -1 and errno where it cannot be made.
+int make_new(const fs::path& path, PartialKind kind) {
+  if (kind == PartialKind::kFile) {
+    return open(path.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
+  }
+  if (mkdir(path.c_str(), 0777) != 0) return -1;
+  const int descriptor = open(path.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+  if (descriptor < 0) {
+    const int reason = errno;
+    rmdir(path.c_str());
+    errno = reason;
+  }
+  return descriptor;
+}
+
+/// Whether the name still is that of the open file.
+bool is_at(const fs::path& path, int descriptor) {
+  struct stat named {};
+  struct stat opened {};
+  return lstat(path.c_str(), &named) == 0 && fstat(descriptor, &opened) == 0 &&
+         named.st_dev == opened.st_dev && named.st_ino == opened.st_ino;
+}
+
+/// False where another process has the lock. File systems without locks have none to lose: nobody
+/// can take them for abandoned there.
+bool lock(int descriptor) {
+  return flock(descriptor, LOCK_EX | LOCK_NB) == 0 || errno != EWOULDBLOCK;
+}
+
+void remove_if_abandoned(const fs::path& path) {
+  const int descriptor = open(path.c_str(), O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
+  if (descriptor < 0) return;
+  struct stat facts {};
+  const bool ours = fstat(descriptor, &facts) == 0 && facts.st_uid == geteuid() &&
+                    (S_ISREG(facts.st_mode) || S_ISDIR(facts.st_mode));
+  // A lock that cannot be had for another reason than its owner says nothing about the owner.
+  if (ours && flock(descriptor, LOCK_EX | LOCK_NB) == 0 && is_at(path, descriptor)) {
+    std::error_code ignored;
+    fs::remove_all(path, ignored);
+  }
+  close(descriptor);
+}
 
 constexpr std::size_t kSlots = 256;
 
@@ -22,6 +92,31 @@ static_assert(Slot::is_always_lock_free, "a signal handler must not wait for a l
 constinit std::array<Slot, kSlots> slots{};
 
 }  // namespace
+
+Partial make_partial(const fs::path& target, PartialKind kind) {
+  for (int attempt = 0; attempt < 100; ++attempt) {
+    const fs::path path = partial_path(target);
+    const int descriptor = make_new(path, kind);
+    if (descriptor < 0 && (errno == EEXIST || errno == EINTR)) continue;
+    // Before it was locked another process may have thought it abandoned: then on to the next.
+    if (descriptor < 0 || (lock(descriptor) && is_at(path, descriptor))) return {path, descriptor};
+    close(descriptor);
+    std::error_code ignored;
+    fs::remove(path, ignored);
+  }
+  errno = EEXIST;
+  return {};
+}
+
+void remove_abandoned_partials(const fs::path& folder) noexcept try {
+  std::error_code failed;
+  fs::directory_iterator entry(folder, failed);
+  for (; !failed && entry != fs::directory_iterator(); entry.increment(failed)) {
+    if (is_partial_name(entry->path().filename().native())) remove_if_abandoned(entry->path());
+  }
+} catch (const std::bad_alloc&) {
+  // What is abandoned may stay: nobody takes it for a result.
+}
 
 PartialFileEntry::PartialFileEntry(const std::string& absolute_path) : slot_(kSlots) {
   char* name = strdup(absolute_path.c_str());

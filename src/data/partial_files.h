@@ -1,11 +1,29 @@
 // SPDX-License-Identifier: Apache-2.0
-/// The process's list of partial files, so that a signal handler can delete them.
+/// Files and folders that are not complete yet: their hidden names, how other processes see that
+/// somebody still works on them, and this process's list of them for a signal handler.
 #pragma once
 
 #include <cstddef>
+#include <filesystem>
 #include <string>
 
 namespace likewise {
+
+enum class PartialKind { kFile, kFolder };
+
+/// What was made under a hidden name. The descriptor (of a file: to write it) has a lock that ends
+/// with the process, however that ends.
+struct Partial {
+  std::filesystem::path path;
+  int descriptor = -1;  ///< -1: nothing was made, and errno says why
+};
+
+/// Makes an empty file or folder beside `target`, which is absolute, in the folder `target` is in.
+[[nodiscard]] Partial make_partial(const std::filesystem::path& target, PartialKind kind);
+
+/// Deletes the partial files and folders in `folder` that this user's processes left when they were
+/// killed: those without a lock. What cannot be looked at stays.
+void remove_abandoned_partials(const std::filesystem::path& folder) noexcept;
 
 /// Holds one name on the list while it lives. With more files open than the list has places, the
 /// name is not listed: only a signal that kills without unwinding then leaves that file behind.
