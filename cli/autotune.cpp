@@ -12,6 +12,7 @@
 #include "likewise/device.h"
 #include "likewise/synthetic.h"
 #include "options.h"
+#include "paths.h"
 #include "rows.h"
 #include "tuning_report.h"
 #include "verb.h"
@@ -62,7 +63,9 @@ struct Autotune {
   Common common;
 
   void run() const {
-    for (const std::string& path : {output, plot}) check_output_folder(path);
+    check_paths({{"-o", output, PathUse::kOutput},
+                 {"--plot", plot, PathUse::kOutput},
+                 {"the table on standard output", "-", PathUse::kOutput}});
     const std::vector<AlsParams> works = all_works();
     Progress progress(common.quiet);
     const auto backend = open_device(common, progress);
@@ -158,7 +161,7 @@ Run add_autotune(CLI::App& app) {
       ->capture_default_str();
   add_output_option(app, verb->output,
                     "Write every measurement here: .csv, .tsv or .jsonl, and .gz or .zst");
-  app.add_option("--plot", verb->plot, "Draw time and Gflop/s against the factors")
+  add_path(app, "--plot", verb->plot, "Draw time and Gflop/s against the factors")
       ->type_name("FILE.svg");
   add_device_options(app, verb->common);
   app.footer(

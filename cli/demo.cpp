@@ -10,6 +10,7 @@
 #include "likewise/synthetic.h"
 #include "likewise/write.h"
 #include "options.h"
+#include "paths.h"
 #include "report.h"
 #include "rows.h"
 #include "training.h"
@@ -18,7 +19,9 @@
 namespace likewise::cli {
 namespace {
 
-namespace fs = std::filesystem;
+constexpr const char* kVisits = "visits.csv";
+constexpr const char* kModel = "model.safetensors";
+constexpr const char* kReport = "report.html";
 
 using Rows = std::vector<std::vector<std::string>>;
 
@@ -29,7 +32,10 @@ struct Demo {
   Style style{stdout};
 
   void run() const {
-    make_folder();
+    check_paths({{"-o", in_folder(kVisits), PathUse::kInFolder},
+                 {"-o", in_folder(kModel), PathUse::kInFolder},
+                 {"-o", in_folder(kReport), PathUse::kInFolder}});
+    OutputFolder files(folder, {kVisits, kModel, kReport});
     // In a log the iterations would only stand between the results.
     Progress progress(common.quiet || !is_terminal(stderr));
     say(style.bold("likewise demo") + ": a made-up cinema, from visits to recommendations\n");
@@ -51,24 +57,14 @@ struct Demo {
     say(tell_recommendations(story, viewers));
     say(tell_similar(story, films));
     if (!viewers.empty()) say(tell_explanation(story, viewers.front()));
-    write_files(cinema, als, backend, comparison, progress);
+    write_files(cinema, als, backend, comparison, files, progress);
     tell_next(*als, viewers, films);
   }
 
   static void say(std::string_view text) { print_result(text); }
 
-  void make_folder() const {
-    std::error_code error;
-    fs::create_directories(folder, error);
-    if (error) {
-      throw Error(ErrorKind::kIo,
-                  fmt::format("{}: cannot make the folder: {}", folder, error.message()));
-    }
-    check_output_folder(in_folder("model.safetensors"));
-  }
-
   [[nodiscard]] std::string in_folder(const char* name) const {
-    return (fs::path(folder) / name).string();
+    return (std::filesystem::path(folder) / name).string();
   }
 
   [[nodiscard]] AlsParams parameters() const {
@@ -136,24 +132,27 @@ struct Demo {
 
   void write_files(const Catalogue& cinema, const std::shared_ptr<const Model>& als,
                    const std::shared_ptr<const Backend>& backend, const Rows& comparison,
-                   Progress& progress) const {
+                   OutputFolder& files, Progress& progress) const {
     progress.stage("write");
-    write_interactions(cinema.interactions, in_folder("visits.csv"), Progress::stop_control());
-    save_model(*als, in_folder("model.safetensors"));
+    files.write(kVisits, [&](const std::string& path) {
+      write_interactions(cinema.interactions, path, Progress::stop_control());
+    });
+    files.write(kModel, [&](const std::string& path) { save_model(*als, path); });
     const auto label = [&](Index item) {
       return film_text(cinema.films[static_cast<std::size_t>(item)]);
     };
     Report report = describe_training(als, backend, "likewise demo", progress.finish(), label);
     report.title = "A made-up cinema";
     report.comparison = comparison;
-    write_report(report, in_folder("report.html"));
+    files.write(kReport, [&](const std::string& path) { write_report(report, path); });
+    files.commit();
     say(heading(style, "Files", "in " + style.bold(folder + "/")));
     say("    visits.csv, model.safetensors, and report.html with charts for your browser\n");
   }
 
   void tell_next(const Model& als, const std::vector<Index>& viewers,
                  const std::vector<Index>& films) const {
-    const std::string model = in_folder("model.safetensors");
+    const std::string model = in_folder(kModel);
     std::string text = heading(style, "Next", "try it yourself");
     if (!viewers.empty()) {
       const std::string title = als.items.name(films.front());
@@ -171,7 +170,7 @@ struct Demo {
 
 Run add_demo(CLI::App& app) {
   auto verb = std::make_shared<Demo>();
-  app.add_option("-o,--output", verb->folder, "Folder for the data, the model and the report")
+  add_path(app, "-o,--output", verb->folder, "Folder for the data, the model and the report")
       ->type_name("DIR")
       ->capture_default_str();
   app.add_option("--seed", verb->seed, "Another seed, another cinema")

@@ -7,6 +7,7 @@
 
 #include "likewise/evaluation.h"
 #include "options.h"
+#include "paths.h"
 #include "rows.h"
 #include "verb.h"
 
@@ -61,7 +62,11 @@ struct Evaluate {
   Common common;
 
   void run() {
-    check_output_folder(per_user_path);
+    check_paths({{"MODEL", model_path},
+                 {"TEST", test_path},
+                 {"--train", train_path},
+                 {"--per-user", per_user_path, PathUse::kOutput},
+                 {"the metrics on standard output", "-", PathUse::kOutput}});
     options.per_user = !per_user_path.empty();
     Progress progress(common.quiet);
     progress.stage("load");
@@ -145,12 +150,11 @@ struct Evaluate {
 
 Run add_evaluate(CLI::App& app) {
   auto verb = std::make_shared<Evaluate>();
-  app.add_option("MODEL", verb->model_path, "A model file")->required();
-  app.add_option("TEST", verb->test_path, "Held-out interactions")->required();
-  app.add_option(
-         "--train", verb->train_path,
-         "Leave out the items of these interactions from rankings, instead of the model's own "
-         "history")
+  add_path(app, "MODEL", verb->model_path, "A model file")->required();
+  add_path(app, "TEST", verb->test_path, "Held-out interactions")->required();
+  add_path(app, "--train", verb->train_path,
+           "Leave out the items of these interactions from rankings, instead of the model's own "
+           "history")
       ->type_name("RATINGS");
   add_list(app, "-k", verb->options.k, "List lengths [10]")->type_name("LIST");
   add_list(
@@ -163,7 +167,7 @@ Run add_evaluate(CLI::App& app) {
                  "Rankings: test values below this do not count as liked")
       ->type_name("X")
       ->capture_default_str();
-  app.add_option("--per-user", verb->per_user_path, "Also write every user's values to this file")
+  add_path(app, "--per-user", verb->per_user_path, "Also write every user's values to this file")
       ->type_name("FILE");
   app.add_flag("--json", verb->json, "Print one object with a key per metric");
   add_device_options(app, verb->common);

@@ -6,6 +6,7 @@
 #include "likewise/synthetic.h"
 #include "likewise/write.h"
 #include "options.h"
+#include "paths.h"
 #include "verb.h"
 
 namespace likewise::cli {
@@ -18,7 +19,7 @@ struct Generate {
   Common common;
 
   void run() const {
-    check_output_folder(output);
+    check_paths({{"-o", output, PathUse::kOutput}});
     Progress progress(common.quiet);
     progress.stage("generate");
     const Interactions data = likewise::generate(parse_shape(shape), seed, progress.control());

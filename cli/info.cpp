@@ -178,7 +178,7 @@ struct Info {
 
 Run add_info(CLI::App& app) {
   auto verb = std::make_shared<Info>();
-  app.add_option("FILE", verb->path, "A model or an interactions file, told apart by content");
+  add_path(app, "FILE", verb->path, "A model or an interactions file, told apart by content");
   app.add_flag("--json", verb->json, "Print one object");
   add_common_options(app, verb->common);
   add_reading_options(app, verb->reading);

@@ -2,10 +2,7 @@
 #include "options.h"
 
 #include <algorithm>
-#include <cerrno>
-#include <cstring>
 #include <filesystem>
-#include <unistd.h>
 
 #include <fmt/format.h>
 
@@ -134,8 +131,16 @@ void add_reading_options(CLI::App& app, ReadOptions& options) {
       ->group(kReading);
 }
 
+CLI::Option* add_path(CLI::App& app, const std::string& flag, std::string& path,
+                      const std::string& description) {
+  const auto refuse_empty = [](const std::string& given) {
+    return given.empty() ? std::string("the name is empty") : std::string();
+  };
+  return app.add_option(flag, path, description)->check(CLI::Validator(refuse_empty, ""));
+}
+
 CLI::Option* add_output_option(CLI::App& app, std::string& path, const std::string& description) {
-  return app.add_option("-o,--output", path, description)->type_name("FILE");
+  return add_path(app, "-o,--output", path, description)->type_name("FILE");
 }
 
 std::shared_ptr<const Backend> open_device(const Common& common, Progress& progress) {
@@ -165,19 +170,6 @@ Interactions read_with_report(const std::string& path, const ReadOptions& option
 void say_written(const std::string& path, const std::string& what, Progress& progress) {
   const double seconds = progress.finish().back().seconds;
   if (path != "-") progress.say(fmt::format("{}: {}, {}", path, what, duration(seconds)));
-}
-
-void check_output_folder(const std::string& path) {
-  if (path.empty() || path == "-") return;
-  std::filesystem::path folder = std::filesystem::path(path).parent_path();
-  if (folder.empty()) folder = ".";
-  if (access(folder.c_str(), W_OK | X_OK) != 0) {
-    throw Error(ErrorKind::kIo, fmt::format("{}: cannot write into folder {}: {}", path,
-                                            folder.string(), std::strerror(errno)));
-  }
-  if (std::filesystem::is_directory(path)) {
-    throw Error(ErrorKind::kIo, fmt::format("{}: is a folder, not a file", path));
-  }
 }
 
 std::string base_name(const std::string& path) {

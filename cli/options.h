@@ -93,6 +93,9 @@ void add_row_options(CLI::App& app, std::string& output, Common& common);
 void add_format_options(CLI::App& app, ReadOptions& options);
 /// These, and --duplicates and --min-*: for every verb that reads interactions.
 void add_reading_options(CLI::App& app, ReadOptions& options);
+/// An option or argument that names a file or folder; an empty name is a usage error.
+CLI::Option* add_path(CLI::App& app, const std::string& flag, std::string& path,
+                      const std::string& description);
 /// -o, --output.
 CLI::Option* add_output_option(CLI::App& app, std::string& path, const std::string& description);
 
@@ -120,10 +123,6 @@ template <class Verb>
 /// Ends the last stage; unless rows went to standard output, says what came to be where:
 /// "lists.csv: 50 recommendations for 5 users, 12 ms".
 void say_written(const std::string& path, const std::string& what, Progress& progress);
-
-/// Throws Error(kIo) when a file cannot come to be at `path` because its folder is missing or
-/// closed: better before an hour of training than after it.
-void check_output_folder(const std::string& path);
 
 /// The last part of a path.
 [[nodiscard]] std::string base_name(const std::string& path);

@@ -10,6 +10,7 @@
 #include "likewise/recommender.h"
 #include "new_users.h"
 #include "options.h"
+#include "paths.h"
 #include "rows.h"
 #include "verb.h"
 
@@ -69,7 +70,10 @@ struct Predict {
 
   void run() const {
     refuse_idle_reading(*given, !all_missing, "PAIRS to read");
-    check_output_folder(output);
+    check_paths({{"MODEL", model_path},
+                 {"PAIRS", pairs_path},
+                 {"--new", new_path},
+                 {"-o", output, PathUse::kOutput}});
     Progress progress(common.quiet);
     progress.stage("load");
     const auto model = std::make_shared<const Model>(load_model(model_path));
@@ -210,16 +214,16 @@ struct Predict {
 
 Run add_predict(CLI::App& app) {
   auto verb = std::make_shared<Predict>();
-  app.add_option("MODEL", verb->model_path, "A model file")->required();
+  add_path(app, "MODEL", verb->model_path, "A model file")->required();
   auto* pairs =
-      app.add_option("PAIRS", verb->pairs_path, "Rows of user, item, read like interactions");
+      add_path(app, "PAIRS", verb->pairs_path, "Rows of user, item, read like interactions");
   auto* missing = app.add_flag("--all-missing", verb->all_missing,
                                "Every user and item that have no value together: users x items "
                                "rows, streamed");
   require_one(app, {pairs, missing});
-  app.add_option("--new", verb->new_path,
-                 "Users who were not trained: their interactions, as for train; they are predicted "
-                 "from these")
+  add_path(app, "--new", verb->new_path,
+           "Users who were not trained: their interactions, as for train; they are predicted "
+           "from these")
       ->type_name("RATINGS")
       ->needs(pairs);
   add_row_options(app, verb->output, verb->common);

@@ -8,6 +8,7 @@
 #include "likewise/recommender.h"
 #include "new_users.h"
 #include "options.h"
+#include "paths.h"
 #include "rows.h"
 #include "verb.h"
 
@@ -59,7 +60,12 @@ struct Recommend {
   std::vector<Index> deny;
 
   void run() {
-    check_output_folder(output);
+    check_paths({{"MODEL", model_path},
+                 {"--users", users_path},
+                 {"--new", new_path},
+                 {"--allow", allow_path},
+                 {"--deny", deny_path},
+                 {"-o", output, PathUse::kOutput}});
     Progress progress(common.quiet);
     progress.stage("load");
     const auto model = std::make_shared<const Model>(load_model(model_path));
@@ -214,7 +220,7 @@ void add_who(CLI::App& app, Recommend& verb) {
   auto* user = app.add_option("--user", verb.user_ids, "A user id; may be repeated")
                    ->type_name("ID")
                    ->allow_extra_args(false);
-  auto* users = app.add_option("--users", verb.users_path, "A file with one user id per line")
+  auto* users = add_path(app, "--users", verb.users_path, "A file with one user id per line")
                     ->type_name("FILE");
   auto* all = app.add_flag("--all", verb.everyone, "All users of the model");
   auto* likes = app.add_option("--likes", verb.liked,
@@ -222,8 +228,8 @@ void add_who(CLI::App& app, Recommend& verb) {
                                "answers name the user 'likes'")
                     ->type_name("IDS")
                     ->allow_extra_args(false);
-  auto* fresh = app.add_option("--new", verb.new_path,
-                               "Users who were not trained: their interactions, as for train")
+  auto* fresh = add_path(app, "--new", verb.new_path,
+                         "Users who were not trained: their interactions, as for train")
                     ->type_name("RATINGS");
   require_one(app, {user, users, all, likes, fresh});
 }
@@ -232,16 +238,16 @@ void add_who(CLI::App& app, Recommend& verb) {
 
 Run add_recommend(CLI::App& app) {
   auto verb = std::make_shared<Recommend>();
-  app.add_option("MODEL", verb->model_path, "A model file")->required();
+  add_path(app, "MODEL", verb->model_path, "A model file")->required();
   add_who(app, *verb);
   app.add_option("-n", verb->n, "Items per user")
       ->type_name("N")
       ->check(CLI::Range(1, 1'000'000).description(""))
       ->capture_default_str();
   app.add_flag("--include-seen", verb->include_seen, "Also items that the user has already");
-  app.add_option("--allow", verb->allow_path, "Only items of this file (one id per line)")
+  add_path(app, "--allow", verb->allow_path, "Only items of this file (one id per line)")
       ->type_name("FILE");
-  app.add_option("--deny", verb->deny_path, "No items of this file (one id per line)")
+  add_path(app, "--deny", verb->deny_path, "No items of this file (one id per line)")
       ->type_name("FILE");
   app.add_flag("--explain", verb->explain,
                "Add a column `because`: the past items that speak most for each answer");

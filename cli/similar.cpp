@@ -8,6 +8,7 @@
 #include "likewise/recommender.h"
 #include "new_users.h"
 #include "options.h"
+#include "paths.h"
 #include "rows.h"
 #include "verb.h"
 
@@ -29,7 +30,7 @@ struct Similar {
   Common common;
 
   void run() const {
-    check_output_folder(output);
+    check_paths({{"MODEL", model_path}, {"--new", new_path}, {"-o", output, PathUse::kOutput}});
     Progress progress(common.quiet);
     progress.stage("load");
     const auto model = std::make_shared<const Model>(load_model(model_path));
@@ -99,7 +100,7 @@ struct Similar {
 
 Run add_similar(CLI::App& app) {
   auto verb = std::make_shared<Similar>();
-  app.add_option("MODEL", verb->model_path, "A model file")->required();
+  add_path(app, "MODEL", verb->model_path, "A model file")->required();
   auto* item = app.add_option("--item", verb->item_ids, "An item id; may be repeated")
                    ->type_name("ID")
                    ->allow_extra_args(false);
@@ -107,8 +108,8 @@ Run add_similar(CLI::App& app) {
                    ->type_name("ID")
                    ->allow_extra_args(false);
   auto* all = app.add_flag("--all-items", verb->all_items, "Every item of the model");
-  auto* fresh = app.add_option("--new", verb->new_path,
-                               "user-knn: users who were not trained, by their interactions")
+  auto* fresh = add_path(app, "--new", verb->new_path,
+                         "user-knn: users who were not trained, by their interactions")
                     ->type_name("RATINGS");
   require_one(app, {item, user, all, fresh});
   app.add_option("-n", verb->n, "Answers per item or user")

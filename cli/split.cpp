@@ -8,12 +8,14 @@
 
 #include "likewise/write.h"
 #include "options.h"
+#include "paths.h"
 #include "verb.h"
 
 namespace likewise::cli {
 namespace {
 
-namespace fs = std::filesystem;
+constexpr const char* kTrain = "train.csv";
+constexpr const char* kTest = "test.csv";
 
 struct SplitVerb {
   const CLI::App* given = nullptr;
@@ -25,18 +27,35 @@ struct SplitVerb {
 
   void run() const {
     check_options();
+    check_paths(paths());
+    const std::vector<std::string> files = names();
+    OutputFolder folder(output, files);
+    if (options.method == SplitMethod::kKFold) {
+      folder.require_missing(fold_name(options.folds));  // of an earlier split into more folds
+    }
     Progress progress(common.quiet);
     const Interactions all = read_with_report(ratings, reading, progress);
     progress.stage("split");
     const std::vector<Split> parts = split(all, options);
     progress.stage("write");
-    if (parts.size() == 1) return write(parts.front(), output, progress);
-    for (std::size_t f = 0; f < parts.size(); ++f) {
-      write(parts[f], fs::path(output) / fmt::format("fold-{}", f + 1), progress);
+    std::vector<std::string> written;
+    const auto write = [&](const std::string& name, const Interactions& part) {
+      folder.write(name, [&](const std::string& path) {
+        write_interactions(part, path, progress.control());
+      });
+      written.push_back(
+          fmt::format("{}: {}", in_folder(name), counted(part.by_user.nnz(), "interaction")));
+    };
+    for (std::size_t p = 0; p < parts.size(); ++p) {
+      write(files[2 * p], parts[p].train);
+      write(files[2 * p + 1], parts[p].test);
     }
+    folder.commit();
+    for (const std::string& line : written) progress.say(line);
   }
 
   void check_options() const {
+    options.validate();
     const SplitMethod method = options.method;
     const bool random = method == SplitMethod::kRandom;
     refuse_idle(*given, "--test", random || method == SplitMethod::kTime,
@@ -47,20 +66,29 @@ struct SplitVerb {
                 "--method random or kfold");
   }
 
-  static void write(const Split& part, const fs::path& folder, Progress& progress) {
-    std::error_code error;
-    fs::create_directories(folder, error);
-    if (error) {
-      throw Error(ErrorKind::kIo,
-                  fmt::format("{}: cannot make the folder: {}", folder.string(), error.message()));
+  [[nodiscard]] static std::string fold_name(int f) { return fmt::format("fold-{}", f + 1); }
+
+  /// Training and test part of each split, one after the other.
+  [[nodiscard]] std::vector<std::string> names() const {
+    if (options.method != SplitMethod::kKFold) return {kTrain, kTest};
+    std::vector<std::string> files;
+    for (int f = 0; f < options.folds; ++f) {
+      files.push_back(fold_name(f) + "/" + kTrain);
+      files.push_back(fold_name(f) + "/" + kTest);
     }
-    write_one(part.train, folder / "train.csv", progress);
-    write_one(part.test, folder / "test.csv", progress);
+    return files;
   }
 
-  static void write_one(const Interactions& data, const fs::path& path, Progress& progress) {
-    write_interactions(data, path.string(), progress.control());
-    progress.say(fmt::format("{}: {}", path.string(), counted(data.by_user.nnz(), "interaction")));
+  [[nodiscard]] std::vector<NamedPath> paths() const {
+    std::vector<NamedPath> all{{"RATINGS", ratings}};
+    for (const std::string& name : names()) {
+      all.push_back({"-o", in_folder(name), PathUse::kInFolder});
+    }
+    return all;
+  }
+
+  [[nodiscard]] std::string in_folder(const std::string& name) const {
+    return (std::filesystem::path(output) / name).string();
   }
 };
 
@@ -68,10 +96,10 @@ struct SplitVerb {
 
 Run add_split(CLI::App& app) {
   auto verb = std::make_shared<SplitVerb>();
-  app.add_option("RATINGS", verb->ratings, "Interactions: user, item [, value] [, time]")
+  add_path(app, "RATINGS", verb->ratings, "Interactions: user, item [, value] [, time]")
       ->required();
-  app.add_option("-o,--output", verb->output,
-                 "Folder for train.csv and test.csv (kfold: fold-1/train.csv, ...)")
+  add_path(app, "-o,--output", verb->output,
+           "Folder for train.csv and test.csv (kfold: fold-1/train.csv, ...)")
       ->type_name("DIR")
       ->required();
   add_choice<SplitMethod>(app, "--method",

@@ -8,6 +8,7 @@
 #include "likewise/add_interactions.h"
 #include "likewise/autotune.h"
 #include "options.h"
+#include "paths.h"
 #include "report.h"
 #include "rows.h"
 #include "training.h"
@@ -46,7 +47,14 @@ struct Train {
 
   void run() const {
     check_options();
-    for (const std::string& path : {output, report, checkpointing.path}) check_output_folder(path);
+    check_paths({{"RATINGS", ratings},
+                 {"--validation", validation},
+                 {"--resume", resume, PathUse::kEarlierModel},
+                 {"--add-to", add_to, PathUse::kEarlierModel},
+                 {"-o", output, PathUse::kModel},
+                 {"--checkpoint", checkpointing.path, PathUse::kModel},
+                 {"--report", report, PathUse::kOutput},
+                 {"--json on standard output", json ? "-" : "", PathUse::kOutput}});
     Progress progress(common.quiet, verbose);
     if (!add_to.empty()) return add(progress);
     std::optional<Model> earlier;
@@ -176,8 +184,8 @@ struct Train {
 
 void add_keeping_options(CLI::App& app, Train& verb) {
   constexpr const char* kGroup = "Following and keeping";
-  app.add_option("--validation", verb.validation,
-                 "Held-out interactions, measured after every iteration; the best one is kept")
+  add_path(app, "--validation", verb.validation,
+           "Held-out interactions, measured after every iteration; the best one is kept")
       ->type_name("FILE")
       ->group(kGroup);
   app.add_option("--validation-metric", verb.validation_metric,
@@ -185,7 +193,7 @@ void add_keeping_options(CLI::App& app, Train& verb) {
       ->type_name("NAME")
       ->group(kGroup);
   CLI::Option* checkpoint =
-      app.add_option("--checkpoint", verb.checkpointing.path, "Keep the state here while training")
+      add_path(app, "--checkpoint", verb.checkpointing.path, "Keep the state here while training")
           ->type_name("FILE")
           ->group(kGroup);
   app.add_option("--checkpoint-every", verb.checkpointing.every, "Iterations between checkpoints")
@@ -194,15 +202,15 @@ void add_keeping_options(CLI::App& app, Train& verb) {
       ->needs(checkpoint)
       ->capture_default_str()
       ->group(kGroup);
-  app.add_option("--resume", verb.resume, "Go on from a checkpoint or model, with its parameters")
+  add_path(app, "--resume", verb.resume, "Go on from a checkpoint or model, with its parameters")
       ->type_name("FILE")
       ->group(kGroup);
-  app.add_option("--add-to", verb.add_to,
-                 "Neighbourhoods: add RATINGS to what this model was trained on, and compare anew "
-                 "only what changes; parameters are the model's")
+  add_path(app, "--add-to", verb.add_to,
+           "Neighbourhoods: add RATINGS to what this model was trained on, and compare anew "
+           "only what changes; parameters are the model's")
       ->type_name("MODEL")
       ->group(kGroup);
-  app.add_option("--report", verb.report, "Write a page with charts and sample recommendations")
+  add_path(app, "--report", verb.report, "Write a page with charts and sample recommendations")
       ->type_name("FILE.html")
       ->group(kGroup);
   app.add_flag("-v,--verbose", verb.verbose,
@@ -217,9 +225,9 @@ void add_keeping_options(CLI::App& app, Train& verb) {
 
 Run add_train(CLI::App& app) {
   auto verb = std::make_shared<Train>();
-  app.add_option("RATINGS", verb->ratings, "Interactions: user, item [, value] [, time]")
+  add_path(app, "RATINGS", verb->ratings, "Interactions: user, item [, value] [, time]")
       ->required();
-  app.add_option("-o,--output", verb->output, "The model file to write")
+  add_path(app, "-o,--output", verb->output, "The model file to write")
       ->type_name("MODEL")
       ->required();
   verb->given = &app;

@@ -67,6 +67,9 @@ struct Model {
 /// compressed), kIo with the system's reason.
 void save_model(const Model& model, const std::string& path);
 
+/// Throws what save_model would say of the name and of the place, before anything is trained.
+void check_model_path(const std::string& path);
+
 /// Maps the file and checks header, checksum, shapes and ids before anything uses them. Factors
 /// whose number is a multiple of 16, ids and history stay in the file's pages, shared between
 /// processes; what is written to them stays in this process. Do not change a file in place while it

@@ -134,6 +134,11 @@ void save(const Model& model, const Learned& learned, const std::string& path) {
 
 }  // namespace
 
+void check_model_path(const std::string& path) {
+  refuse_compression(path);
+  check_output(path);
+}
+
 void save_model(const Model& model, const std::string& path) {
   save(model, learned_by(model), path);
 }

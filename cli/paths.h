@@ -1,0 +1,29 @@
+// SPDX-License-Identifier: Apache-2.0
+/// The files of one run, checked together before any of them is read.
+#pragma once
+
+#include <string>
+#include <vector>
+
+namespace likewise::cli {
+
+enum class PathUse {
+  kInput,
+  kEarlierModel,  ///< read whole before it may be replaced by the model that grows out of it
+  kOutput,        ///< rows, pages
+  kModel,         ///< a model or checkpoint
+  kInFolder,      ///< an output in an OutputFolder, which checks the place itself
+};
+
+struct NamedPath {
+  std::string option;  ///< as people write it: "-o", "RATINGS"
+  std::string path;    ///< empty: not given; "-": standard input or output
+  PathUse use = PathUse::kInput;
+};
+
+/// Throws Error naming both options when an output is an input or another output, through whatever
+/// links and spellings, when standard input is to be read twice, or when an output cannot come to
+/// be where it is to.
+void check_paths(const std::vector<NamedPath>& paths);
+
+}  // namespace likewise::cli
