@@ -192,7 +192,10 @@ void OutputFolder::State::check_missing() const {
 
 /// False where the folder is there by now.
 bool OutputFolder::State::appear() {
-  if (::rename(staging.path.c_str(), target.c_str()) == 0) return true;
+  if (::rename(staging.path.c_str(), target.c_str()) == 0) {
+    close(std::exchange(staging.descriptor, -1));  // it is partial no more
+    return true;
+  }
   if (errno == EEXIST || errno == ENOTEMPTY) return false;
   throw_output_error(path, "cannot make the folder", errno);
 }
@@ -203,7 +206,12 @@ void OutputFolder::State::replace() {
   check_missing();
   Renames renames(path);
   const auto sync_folders = [&] {
-    for (const std::string& name : names) sync_folder((target / name).parent_path());
+    fs::path last;
+    for (const std::string& name : names) {
+      const fs::path folder = (target / name).parent_path();
+      if (folder != last) sync_folder(folder);
+      last = folder;
+    }
   };
   for (std::size_t i = 0; i < names.size(); ++i) {
     const struct stat old = check_replaceable(names[i]);

@@ -140,7 +140,8 @@ std::string file_identity(const std::string& path) {
   if (::stat(path.c_str(), &facts) == 0) return may_be_shared(facts.st_mode) ? "" : text(facts);
   std::error_code failed;
   const fs::path place = without_links(path, failed);
-  if (failed || ::stat(place.parent_path().c_str(), &facts) != 0) return "";
+  const bool can_be = !failed && ::stat(place.parent_path().c_str(), &facts) == 0;
+  if (!can_be || !S_ISDIR(facts.st_mode)) return "";
   return text(facts) + "/" + place.filename().string();
 }
 

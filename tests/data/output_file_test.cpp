@@ -1,10 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <csignal>
+#include <cstdio>
+#include <fcntl.h>
 #include <filesystem>
 #include <fstream>
 #include <sstream>
 #include <sys/resource.h>
 #include <sys/stat.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include <gmock/gmock.h>
@@ -168,11 +171,136 @@ TEST(OutputFile, ReasonsAreNamed) {
     return [path] { const OutputFile file(path); };
   };
   expect_io_error(open_only(folder / "none/out.csv"), "none/out.csv", "No such file or directory");
-  expect_io_error(open_only(folder / ""), "likewise-test", "directory");
-  expect_io_error(open_only(""), "", "No such file");
+  expect_io_error(open_only(folder / ""), "likewise-test", "is a folder");
+  EXPECT_THROW(open_only("")(), Error);
   expect_io_error(open_only(folder / std::string(300, 'n')), "nnn", "too long");
   write_all(folder / "file", "x");
   expect_io_error(open_only(folder / "file/below"), "file/below", "Not a directory");
+  expect_io_error(open_only(folder / "new/"), "new/", "name a file");
+  fs::create_symlink("loop", folder / "loop");
+  expect_io_error(open_only(folder / "loop"), "loop", "circle");
+  fs::create_symlink("none/file", folder / "astray");
+  expect_io_error(open_only(folder / "astray"), "astray", "link");
+}
+
+TEST(OutputFile, TheCheckSaysWhatWritingWouldSayAndLeavesNothing) {
+  const test::TemporaryFolder folder;
+  write_all(folder / "file", "x");
+  fs::create_directory(folder / "folder");
+  fs::create_symlink("loop", folder / "loop");
+  fs::create_symlink("none/file", folder / "astray");
+  const auto problem = [](const auto& action) -> std::string {
+    try {
+      action();
+      return "none";
+    } catch (const Error& error) {
+      return error.what();
+    }
+  };
+  for (const std::string& path :
+       {folder / "file", folder / "new", folder / "folder", folder / "folder/", folder / "new/",
+        folder / "file/below", folder / "file/", folder / "none/file", folder / "loop",
+        folder / "astray", folder / std::string(300, 'n'), folder / std::string(250, 'n'),
+        std::string(), std::string("/dev/null"), std::string("-"), std::string("/dev/fd/999"),
+        "/" + std::string(5000, 'p')}) {
+    EXPECT_EQ(problem([&] { check_output(path); }), problem([&] { const OutputFile file(path); }));
+  }
+  EXPECT_EQ(files_in(folder / ""), 4U);
+  EXPECT_EQ(content(folder / "file"), "x");
+}
+
+TEST(OutputFile, ALinkToAFileThatIsNotThereYetGetsIt) {
+  const test::TemporaryFolder folder;
+  fs::create_directory(folder / "there");
+  fs::create_symlink("there/real", folder / "second");
+  fs::create_symlink(folder / "second", folder / "first");
+  write_all(folder / "first", "a");
+  EXPECT_TRUE(fs::is_symlink(folder / "first"));
+  EXPECT_TRUE(fs::is_symlink(folder / "second"));
+  EXPECT_EQ(content(folder / "there/real"), "a");
+}
+
+/// The file that a shell's >> opened grows, and is not replaced.
+TEST(OutputFile, DescriptorsAreWrittenDirectly) {
+  const test::TemporaryFolder folder;
+  write_all(folder / "log", "old ");
+  const int log = open((folder / "log").c_str(), O_WRONLY | O_APPEND);
+  ASSERT_GE(log, 0);
+  std::string expected = "old ";
+  for (const char* format : {"/dev/fd/%d", "/proc/self/fd/%d", "/dev/../proc/self/fd/%d"}) {
+    char path[64];
+    std::snprintf(path, sizeof path, format, log);
+    write_all(path, "new ");
+    expected += "new ";
+    EXPECT_EQ(content(folder / "log"), expected) << path;
+  }
+  fs::create_symlink("/dev/fd/" + std::to_string(log), folder / "link");
+  write_all(folder / "link", "linked");
+  EXPECT_EQ(content(folder / "log"), expected + "linked");
+  close(log);
+  EXPECT_EQ(files_in(folder / ""), 2U);
+}
+
+TEST(OutputFile, APathsIdentityIsThatOfItsFile) {
+  const test::TemporaryFolder folder;
+  fs::create_directory(folder / "sub");
+  fs::create_directory_symlink("sub", folder / "sublink");
+  write_all(folder / "file", "x");
+  write_all(folder / "other", "x");
+  fs::create_hard_link(folder / "file", folder / "hard");
+  fs::create_symlink("sub/../hard", folder / "soft");
+  const int opened = open((folder / "file").c_str(), O_RDONLY);
+  const std::string file = file_identity(folder / "file");
+  for (const std::string& path :
+       {folder / "./file", folder / "sub/../file", folder / "sublink/../file", folder / "hard",
+        folder / "soft", "/dev/fd/" + std::to_string(opened)}) {
+    EXPECT_EQ(file_identity(path), file) << path;
+  }
+  close(opened);
+  EXPECT_NE(file_identity(folder / "other"), file);
+  fs::create_symlink("../sublink/new", folder / "sub/ahead");
+  const std::string ahead = file_identity(folder / "sub/new");
+  for (const char* path : {"sublink/new", "sub/../sub/new", "sublink/ahead"}) {
+    EXPECT_EQ(file_identity(folder / path), ahead) << path;
+  }
+  EXPECT_NE(file_identity(folder / "new"), ahead);
+  for (const std::string& path :
+       {folder / "none/new", folder / "file/new", std::string("/dev/null")}) {
+    EXPECT_EQ(file_identity(path), "") << path;
+  }
+}
+
+/// Runs `action` in a process of its own that ends without any unwinding.
+template <class Action>
+void in_a_killed_process(const Action& action) {
+  const pid_t child = fork();
+  ASSERT_GE(child, 0);
+  if (child == 0) {
+    action();
+    kill(getpid(), SIGKILL);
+  }
+  int status = 0;
+  ASSERT_EQ(waitpid(child, &status, 0), child);
+  ASSERT_TRUE(WIFSIGNALED(status));
+}
+
+TEST(OutputFile, WhatAKilledProcessLeftGoesAndWhatOthersWriteStays) {
+  const test::TemporaryFolder folder;
+  in_a_killed_process([&] {
+    OutputFile file(folder / "model");
+    OutputFolder parts(folder / "parts", {"a/train", "test"});
+    parts.write("a/train", [](const std::string& path) { write_all(path, "x"); });
+    raise(SIGKILL);
+  });
+  EXPECT_EQ(files_in(folder / ""), 2U);
+  OutputFile alive(folder / "alive");
+  write_all(folder / ".model.partial-1-2", "somebody else's");
+  write_all(folder / ".model.likewise-partial-copy", "somebody else's");
+  check_output(folder / "result");
+  EXPECT_EQ(files_in(folder / ""), 3U);
+  alive.commit();
+  EXPECT_TRUE(fs::exists(folder / "alive"));
+  EXPECT_TRUE(fs::exists(folder / ".model.likewise-partial-copy"));
 }
 
 TEST(OutputFile, NoPermissionIsNamed) {
