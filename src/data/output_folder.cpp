@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-#include <algorithm>
 #include <cerrno>
 #include <chrono>
+#include <deque>
 #include <fcntl.h>
 #include <filesystem>
 #include <ranges>
@@ -100,6 +100,7 @@ struct OutputFolder::State {
   bool exists = true;  ///< whether it did at the beginning
   std::vector<fs::path> made_parents;
   Partial staging;
+  std::deque<PartialFileEntry> listed;  ///< all that a signal handler should take away
   std::vector<std::string> unwanted;
   bool committed = false;
 };
@@ -136,6 +137,7 @@ void OutputFolder::State::make_parents(const fs::path& folder) {
   const auto make = [&] {
     if (mkdir(folder.c_str(), 0777) != 0) return errno == EEXIST;
     made_parents.push_back(folder);
+    listed.emplace_back(folder.string());
     return true;
   };
   if (make()) return;
@@ -153,6 +155,7 @@ void OutputFolder::State::make_staging() {
   remove_abandoned_partials(beside.parent_path());
   staging = make_partial(beside, PartialKind::kFolder);
   if (staging.descriptor < 0) throw_output_error(path, "cannot write into the folder", errno);
+  listed.emplace_back(staging.path.string());
 }
 
 std::string OutputFolder::State::shown(const std::string& name) const {
@@ -204,6 +207,7 @@ bool OutputFolder::State::appear() {
 void OutputFolder::State::replace() {
   const FolderLock lock(path, target);
   check_missing();
+  const TakingPlaces undisturbed;
   Renames renames(path);
   const auto sync_folders = [&] {
     fs::path last;
@@ -226,6 +230,9 @@ void OutputFolder::State::replace() {
   }
   renames.keep();
   sync_folders();
+  for (std::size_t i = 0; i < names.size(); ++i) {
+    unlink((staging.path / fmt::format("replaced-{}", i)).c_str());
+  }
 }
 
 OutputFolder::OutputFolder(const std::string& path, std::vector<std::string> names)
@@ -240,9 +247,13 @@ OutputFolder::OutputFolder(OutputFolder&&) noexcept = default;
 void OutputFolder::write(const std::string& name,
                          const std::function<void(const std::string&)>& writer) {
   const std::string staged = (state_->staging.path / name).string();
-  std::error_code failed;
-  fs::create_directories(fs::path(staged).parent_path(), failed);
-  if (failed) throw_output_error(state_->shown(name), "cannot create", failed.value());
+  const std::string folder = fs::path(staged).parent_path().string();
+  if (mkdir(folder.c_str(), 0777) == 0) {
+    state_->listed.emplace_back(folder);
+  } else if (errno != EEXIST) {
+    throw_output_error(state_->shown(name), "cannot create", errno);
+  }
+  state_->listed.emplace_back(staged);
   try {
     writer(staged);
   } catch (const Error& error) {
@@ -266,6 +277,7 @@ void OutputFolder::commit() {
     sync_folder(state_->target.parent_path());
   }
   state_->committed = true;
+  state_->listed.clear();
 }
 
 }  // namespace likewise

@@ -6,6 +6,7 @@
 #include <cerrno>
 #include <cstdlib>
 #include <cstring>
+#include <ctime>
 #include <fcntl.h>
 #include <string_view>
 #include <sys/file.h>
@@ -90,6 +91,7 @@ constexpr std::size_t kSlots = 256;
 using Slot = std::atomic<char*>;
 static_assert(Slot::is_always_lock_free, "a signal handler must not wait for a lock");
 constinit std::array<Slot, kSlots> slots{};
+constinit std::atomic<int> taking_places{0};
 
 }  // namespace
 
@@ -135,11 +137,33 @@ PartialFileEntry::~PartialFileEntry() {
   if (slot_ < kSlots) std::free(slots[slot_].exchange(nullptr));
 }
 
+TakingPlaces::TakingPlaces() {
+  sigset_t all;
+  sigfillset(&all);
+  pthread_sigmask(SIG_SETMASK, &all, &before_);
+  ++taking_places;
+}
+
+TakingPlaces::~TakingPlaces() {
+  --taking_places;
+  pthread_sigmask(SIG_SETMASK, &before_, nullptr);
+}
+
 void remove_partial_files() noexcept {
   const int saved = errno;
-  for (Slot& slot : slots) {
-    // Not freed: free() may hold the lock that the interrupted thread waits with.
-    if (const char* name = slot.exchange(nullptr)) unlink(name);
+  constexpr int kMostMilliseconds = 300;
+  const timespec millisecond{0, 1'000'000};
+  for (int i = 0; i < kMostMilliseconds && taking_places > 0; ++i) nanosleep(&millisecond, nullptr);
+  // Not freed: free() may hold the lock that the interrupted thread waits with.
+  std::array<const char*, kSlots> names;
+  for (std::size_t i = 0; i < kSlots; ++i) names[i] = slots[i].exchange(nullptr);
+  for (bool more = true; more;) {  // folders go when what was in them has gone
+    more = false;
+    for (const char*& name : names) {
+      if (name == nullptr || (unlink(name) != 0 && rmdir(name) != 0)) continue;
+      name = nullptr;
+      more = true;
+    }
   }
   errno = saved;
 }

@@ -3,6 +3,7 @@
 /// somebody still works on them, and this process's list of them for a signal handler.
 #pragma once
 
+#include <csignal>
 #include <cstddef>
 #include <filesystem>
 #include <string>
@@ -25,8 +26,9 @@ struct Partial {
 /// killed: those without a lock. What cannot be looked at stays.
 void remove_abandoned_partials(const std::filesystem::path& folder) noexcept;
 
-/// Holds one name on the list while it lives. With more files open than the list has places, the
-/// name is not listed: only a signal that kills without unwinding then leaves that file behind.
+/// Holds one name, of a file or a folder, on the list while it lives. With more files open than the
+/// list has places, the name is not listed: only a signal that kills without unwinding then leaves
+/// that file behind.
 class PartialFileEntry {
  public:
   explicit PartialFileEntry(const std::string& absolute_path);
@@ -36,6 +38,20 @@ class PartialFileEntry {
 
  private:
   std::size_t slot_;
+};
+
+/// While it lives, a signal does not end the process by way of remove_partial_files(): for the
+/// moment in which several files take their places. Its thread takes no signals, and a handler on
+/// another one waits.
+class TakingPlaces {
+ public:
+  TakingPlaces();
+  ~TakingPlaces();
+  TakingPlaces(const TakingPlaces&) = delete;
+  TakingPlaces& operator=(const TakingPlaces&) = delete;
+
+ private:
+  sigset_t before_;
 };
 
 }  // namespace likewise

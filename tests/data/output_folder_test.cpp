@@ -212,6 +212,25 @@ TEST(OutputFolder, ReadersNeverSeeAMixtureWhileTwoWrite) {
   EXPECT_EQ(entries_in(parts), 2U);
 }
 
+TEST(OutputFolder, ASignalHandlerLeavesNothing) {
+  const test::TemporaryFolder place;
+  EXPECT_EXIT(
+      {
+        std::signal(SIGTERM, [](int) {
+          remove_partial_files();
+          _exit(3);
+        });
+        OutputFolder folder(place / "a/b/parts", {"fold-1/train", "fold-1/test", "fold-2/train"});
+        put(folder, "fold-1/train", "x");
+        folder.write("fold-1/test", [](const std::string& path) {
+          OutputFile file(path);
+          std::raise(SIGTERM);
+        });
+      },
+      testing::ExitedWithCode(3), "");
+  EXPECT_EQ(entries_in(place / ""), 0U);
+}
+
 /// Runs `action` in a process of its own and calls `look` at each of its system calls, before and
 /// after: what is on disk then is what a kill at that moment would leave. False where processes
 /// may not be traced.
@@ -227,19 +246,47 @@ bool at_every_system_call(const Action& action, const Look& look) {
   int status = 0;
   if (waitpid(child, &status, 0) != child || !WIFSTOPPED(status)) return false;
   while (WIFSTOPPED(status)) {
-    look();
-    ptrace(PTRACE_SYSCALL, child, nullptr, nullptr);
+    const int stopped_by = WSTOPSIG(status);
+    const bool at_call = stopped_by == SIGTRAP || stopped_by == SIGSTOP;
+    if (at_call) look(child);
+    ptrace(PTRACE_SYSCALL, child, nullptr, at_call ? 0 : stopped_by);
     waitpid(child, &status, 0);
   }
   EXPECT_TRUE(WIFEXITED(status));
   return true;
 }
 
+/// At every moment: the old files or the new ones, never some.
+TEST(OutputFolder, ASignalWaitsUntilAllFilesAreInPlace) {
+  const test::TemporaryFolder place;
+  const std::string parts = place / "parts";
+  put_pair(parts, "old");
+  const auto before = std::signal(SIGTERM, [](int) {
+    remove_partial_files();
+    _exit(0);
+  });
+  bool traced = true;
+  bool done = false;
+  for (int moment = 1; traced && !done; moment += 3) {
+    int calls = 0;
+    traced = at_every_system_call([&] { put_pair(parts, "new"); },
+                                  [&](pid_t child) {
+                                    if (++calls == moment) kill(child, SIGTERM);
+                                  });
+    done = calls < moment;
+    ASSERT_TRUE(content(parts + "/train") && content(parts + "/test")) << "at call " << moment;
+    EXPECT_EQ(content(parts + "/train"), content(parts + "/test"));
+  }
+  std::signal(SIGTERM, before);
+  if (!traced) GTEST_SKIP() << "processes cannot be traced here";
+  EXPECT_EQ(entries_in(parts), 2U);
+}
+
 TEST(OutputFolder, AtNoMomentIsThereAMixture) {
   const test::TemporaryFolder place;
   const std::string parts = place / "parts";
   std::set<std::string> seen;
-  const auto look = [&] {
+  const auto look = [&](pid_t) {
     const auto train = content(parts + "/train");
     const auto beside = content(parts + "/test");
     EXPECT_TRUE(!train || train == beside) << *train << " beside " << beside.value_or("nothing");
