@@ -56,7 +56,7 @@ class FolderLock {
   FolderLock(const std::string& name, const fs::path& folder)
       : descriptor_(open(folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC)) {
     if (descriptor_ < 0) throw_output_error(name, "cannot open", errno);
-    constexpr int kAttempts = 40;
+    constexpr int kAttempts = 25;
     for (int attempt = 0; attempt < kAttempts; ++attempt) {
       // File systems without locks: two writers at once are nobody's wish, and go unseen there.
       if (flock(descriptor_, LOCK_EX | LOCK_NB) == 0 || errno != EWOULDBLOCK) return;
