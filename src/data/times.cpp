@@ -207,12 +207,14 @@ std::optional<ParsedTime> parse_iso(std::string_view text) {
 std::optional<std::int64_t> number_in(const Unit& unit, Time time) {
   const std::uint32_t step = kBillion / unit.per_second;
   if (time.nanoseconds() % step != 0) return std::nullopt;
-  const auto number = static_cast<__int128>(time.seconds()) * unit.per_second +
-                      static_cast<__int128>(time.nanoseconds() / step);
-  const __int128 size = number < 0 ? -number : number;
-  if (size > std::numeric_limits<std::int64_t>::max()) return std::nullopt;
-  if (unit_of(static_cast<std::uint64_t>(size)).form != unit.form) return std::nullopt;
-  return static_cast<std::int64_t>(number);
+  std::int64_t number = 0;
+  if (__builtin_mul_overflow(time.seconds(), std::int64_t{unit.per_second}, &number) ||
+      __builtin_add_overflow(number, std::int64_t{time.nanoseconds() / step}, &number)) {
+    return std::nullopt;
+  }
+  const auto size = static_cast<std::uint64_t>(number);
+  if (unit_of(number < 0 ? 0 - size : size).form != unit.form) return std::nullopt;
+  return number;
 }
 
 /// ".25", or nothing.
