@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+#include <algorithm>
 #include <cmath>
 #include <memory>
 
@@ -73,10 +74,13 @@ struct Evaluate {
     const auto model = std::make_shared<const Model>(load_model(model_path));
     check_options(*model);
     const auto backend = open_device(common, progress);
-    const TestSet test = make_test_set(*model, read_with_report(test_path, reading, progress));
+    const TestSet test =
+        make_test_set(*model, read_with_report(test_path, test_reading(*model), progress));
     CsrMatrix seen;
     if (!train_path.empty()) {
-      seen = make_test_set(*model, read_with_report(train_path, reading, progress)).by_user;
+      ReadOptions pairs = reading;
+      pairs.values = Values::kUnused;
+      seen = make_test_set(*model, read_with_report(train_path, pairs, progress)).by_user;
     }
     progress.stage("evaluate");
     const Recommender recommender(model, backend);
@@ -94,6 +98,15 @@ struct Evaluate {
     for (const char* option : {"--train", "--min-relevant-value", "--per-user"}) {
       refuse_idle(*given, option, needs.ranking, kRanking);
     }
+  }
+
+  /// Predicted ratings are compared with true ones, which have to be there.
+  [[nodiscard]] ReadOptions test_reading(const Model& model) const {
+    const bool rates = std::ranges::any_of(options.metrics, [](const std::string& metric) {
+      return metric == "rmse" || metric == "mae";
+    });
+    const bool usually = options.metrics.empty() && model.feedback() == Feedback::kExplicit;
+    return reading_for(rates || usually ? Feedback::kExplicit : Feedback::kImplicit, reading);
   }
 
   void write_per_user(const Model& model, const EvaluationReport& report) const {

@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <array>
 #include <cstring>
+#include <filesystem>
 #include <fstream>
 #include <memory>
 
@@ -20,8 +21,11 @@ namespace {
 using Json = nlohmann::ordered_json;
 
 /// A safetensors file begins with the length of its header (8 bytes, little endian), then "{".
-/// Text never has that: one of the first eight bytes of a sane length is zero.
+/// Text never has that: one of the first eight bytes of a sane length is zero. What is no regular
+/// file is not looked at: a pipe gives every byte once, and the reader needs them all.
 bool looks_like_model(const std::string& path) {
+  std::error_code unknown;
+  if (!std::filesystem::is_regular_file(path, unknown)) return false;
   std::ifstream file(path, std::ios::binary);
   std::array<char, 9> head{};
   if (!file.read(head.data(), head.size())) return false;
@@ -114,7 +118,7 @@ Json machine_json() {
 }
 
 std::string value_text(const Json& value) {
-  if (value.is_string()) return printable(value.get<std::string>());
+  if (value.is_string()) return printable(value.get<std::string>(), std::string::npos);
   if (value.is_boolean()) return value.get<bool>() ? "yes" : "no";
   if (value.is_number_integer()) return with_commas(value.get<Offset>());
   if (value.is_number_float()) return fmt::format("{:.6g}", value.get<double>());

@@ -75,7 +75,8 @@ int complain(int code, std::string_view message, std::string_view hint = "") {
   if (!claim_last_word()) return code;
   const Style style(stderr);
   const std::string_view line_end = hint.empty() ? "" : "\n";
-  print_message(fmt::format("{} {}\n{}{}", style.bad("likewise:"), message, hint, line_end));
+  print_message(fmt::format("{} {}\n{}{}", style.bad("likewise:"), printable_message(message), hint,
+                            line_end));
   return code;
 }
 

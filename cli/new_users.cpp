@@ -9,7 +9,7 @@
 namespace likewise::cli {
 
 NewUsers read_new_users(const Model& model, const std::string& path, Progress& progress) {
-  const Interactions data = read_with_report(path, {}, progress);
+  const Interactions data = read_with_report(path, reading_for(model.feedback(), {}), progress);
   const std::vector<Index> items = translate(data.items, model.items);
   NewUsers users;
   Offset unknown = 0;

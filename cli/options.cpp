@@ -149,20 +149,23 @@ std::shared_ptr<const Backend> open_device(const Common& common, Progress& progr
   return backend;
 }
 
+ReadOptions reading_for(Feedback feedback, ReadOptions options) {
+  if (feedback == Feedback::kExplicit) options.values = Values::kRequired;
+  return options;
+}
+
 Interactions read_with_report(const std::string& path, const ReadOptions& options,
                               Progress& progress, const char* stage, ReadSummary* summary) {
   progress.stage(stage);
   ReadSummary met;
-  Interactions data =
-      read_interactions(path == "-" ? "/dev/stdin" : path, options, &met, progress.control());
+  Interactions data = read_interactions(path, options, &met, progress.control());
   progress.finish();
   progress.say(fmt::format("{}: {}, {}, {} ({})", base_name(path),
                            counted(data.users.size(), "user"), counted(data.items.size(), "item"),
                            counted(data.by_user.nnz(), "interaction"), met.format));
   const std::string notes = reading_notes(met);
   if (!notes.empty()) progress.say("  " + notes);
-  if (!met.first_bad_row.empty())
-    progress.say("  the first bad row: " + printable(met.first_bad_row));
+  if (!met.first_bad_row.empty()) progress.say("  the first bad row: " + met.first_bad_row);
   if (summary != nullptr) *summary = std::move(met);
   return data;
 }

@@ -114,6 +114,9 @@ template <class Verb>
 /// Opens the device and says which one it is.
 [[nodiscard]] std::shared_ptr<const Backend> open_device(const Common& common, Progress& progress);
 
+/// `options` for data of this feedback: ratings have to have values.
+[[nodiscard]] ReadOptions reading_for(Feedback feedback, ReadOptions options);
+
 /// Reads interactions in a stage of their own and says what was met (sizes, merged and dropped
 /// rows).
 [[nodiscard]] Interactions read_with_report(const std::string& path, const ReadOptions& options,

@@ -228,6 +228,7 @@ Run add_predict(CLI::App& app) {
       ->needs(pairs);
   add_row_options(app, verb->output, verb->common);
   add_format_options(app, verb->reading);
+  verb->reading.values = Values::kUnused;
   app.footer(
       "Prints user,item,prediction, sorted by user and item; a repeated pair comes once. Users or\n"
       "items that the model does not know get what it knows without them (its mean and the other\n"

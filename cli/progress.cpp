@@ -58,7 +58,7 @@ void Progress::detail(std::string_view lines) {
 
 void Progress::warn(std::string_view line) {
   clear();
-  print_message(fmt::format("{}\n", line));
+  print_message(fmt::format("{}\n", printable_message(line)));
 }
 
 RunControl Progress::control() {

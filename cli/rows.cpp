@@ -7,27 +7,12 @@
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
+#include "likewise/error.h"
+
 namespace likewise::cli {
 namespace {
 
 constexpr std::size_t kBufferBytes = 64U << 10U;
-
-/// Quoted where the separator, a quote, an edge space or a line end would mislead a reader.
-void append_quoted(std::string& out, std::string_view text, char separator) {
-  const bool plain = text.find_first_of("\"\r\n") == std::string_view::npos &&
-                     text.find(separator) == std::string_view::npos && !text.empty() &&
-                     text.front() != ' ' && text.back() != ' ';
-  if (plain) {
-    out += text;
-    return;
-  }
-  out += '"';
-  for (const char c : text) {
-    if (c == '"') out += '"';
-    out += c;
-  }
-  out += '"';
-}
 
 template <class T>
 void append_number(std::string& out, T value, std::string_view if_not_finite) {
@@ -38,6 +23,19 @@ void append_number(std::string& out, T value, std::string_view if_not_finite) {
     }
   }
   fmt::format_to(std::back_inserter(out), "{}", value);
+}
+
+/// JSON is UTF-8: an id in another encoding would come out as another id.
+std::string json_string(std::string_view text) {
+  try {
+    return nlohmann::json(std::string(text)).dump();
+  } catch (const nlohmann::json::type_error&) {
+    throw Error(
+        ErrorKind::kBadData,
+        fmt::format("'{}' is not UTF-8 and cannot be written as JSON: write .csv or .tsv, or "
+                    "convert the data to UTF-8 before training",
+                    printable(text)));
+  }
 }
 
 void append_json(std::string& out, const Cell& cell) {
@@ -54,7 +52,7 @@ void append_json(std::string& out, const Cell& cell) {
 
 void append_text(std::string& out, const Cell& cell, char separator) {
   if (const auto* text = std::get_if<std::string_view>(&cell)) {
-    append_quoted(out, *text, separator);
+    append_field(out, *text, separator);
     return;
   }
   std::visit(
@@ -122,11 +120,6 @@ void print_result(std::string_view text) {
   OutputFile out("-");
   out.write(text);
   out.commit();
-}
-
-std::string json_string(std::string_view text) {
-  return nlohmann::json(std::string(text))
-      .dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
 }
 
 }  // namespace likewise::cli

@@ -18,8 +18,9 @@ class RowWriter {
  public:
   RowWriter(const std::string& path, std::vector<std::string> columns);
 
-  /// One cell per column. Numbers are written so that they read back the same; a NaN is an empty
-  /// cell (null in JSON).
+  /// One cell per column. Text and numbers are written so that they read back the same
+  /// (append_field); a NaN is an empty cell (null in JSON). Throws Error(kBadData) for text in JSON
+  /// that is not UTF-8.
   void row(const std::vector<Cell>& cells);
   /// Without it nothing appears under the final name.
   void finish();
@@ -40,8 +41,5 @@ class RowWriter {
 
 /// Writes a whole result text to standard output and reports what the system says.
 void print_result(std::string_view text);
-
-/// `text` as a JSON string; bytes that are not UTF-8 become U+FFFD.
-[[nodiscard]] std::string json_string(std::string_view text);
 
 }  // namespace likewise::cli

@@ -168,7 +168,7 @@ std::string mark(const LineChart& chart, const Axis& x, const Axis& y) {
 
 std::string escape_html(std::string_view text) {
   std::string out;
-  for (const char c : printable(text)) {
+  for (const char c : printable_message(text)) {
     switch (c) {
       case '&':
         out += "&amp;";

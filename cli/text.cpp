@@ -122,13 +122,6 @@ std::string shortened(std::string_view text, int width) {
   return std::string(text.substr(0, end)) + "…";
 }
 
-std::string printable(std::string_view text) {
-  std::string clean(text);
-  const auto control = [](char c) { return static_cast<unsigned char>(c) < 0x20 || c == 0x7F; };
-  std::replace_if(clean.begin(), clean.end(), control, '?');
-  return clean;
-}
-
 std::string TextTable::text(int indent) const {
   std::vector<int> widths(rows_.front().size(), 0);
   for (const auto& row : rows_) {

@@ -8,6 +8,7 @@
 #include <string_view>
 #include <vector>
 
+#include "likewise/error.h"
 #include "likewise/types.h"
 
 namespace likewise::cli {
@@ -52,8 +53,6 @@ class Style {
 [[nodiscard]] std::string fit(std::string_view text, int width);
 /// `text` cut to `width` with an ellipsis where it is longer.
 [[nodiscard]] std::string shortened(std::string_view text, int width);
-/// `text` without control characters, so that an id cannot drive the terminal.
-[[nodiscard]] std::string printable(std::string_view text);
 
 /// Rows of cells, aligned: the first column to the left, all others to the right.
 class TextTable {

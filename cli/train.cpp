@@ -63,11 +63,12 @@ struct Train {
     check_iterations(params);
     if (earlier) require_resumable(*earlier, params);
     const auto backend = open_device_to_train(common, params, progress);
-    const Interactions data = read_with_report(ratings, reading, progress);
+    const ReadOptions rows = reading_for(feedback_of(params), reading);
+    const Interactions data = read_with_report(ratings, rows, progress);
     if (verbose) say_tuning(*backend, params, data.by_user.nnz(), progress);
     std::optional<Interactions> held_out;
     if (!validation.empty()) {
-      held_out = read_with_report(validation, reading, progress, "read validation");
+      held_out = read_with_report(validation, rows, progress, "read validation");
     }
     progress.stage("train");
     TrainingRun how;
@@ -93,7 +94,8 @@ struct Train {
     progress.stage("load");
     const Model earlier = load_model(add_to);
     const auto backend = open_device(common, progress);
-    const Interactions more = read_with_report(ratings, reading, progress);
+    const Interactions more =
+        read_with_report(ratings, reading_for(earlier.feedback(), reading), progress);
     progress.stage("add");
     AddedInteractions added = add_interactions(earlier, more, *backend, progress.control());
     added.model.provenance.created = utc_now();

@@ -5,6 +5,7 @@
 
 #include <stdexcept>
 #include <string>
+#include <string_view>
 
 namespace likewise {
 
@@ -27,5 +28,12 @@ class Error : public std::runtime_error {
  private:
   ErrorKind kind_;
 };
+
+/// Text from outside (a file, an argument, the system) as it may stand in a message or on a
+/// terminal: control characters, marks that turn the direction of writing, and bytes that are not
+/// UTF-8 as \xNN; cut to `most` bytes. Everything else stays, and a second time changes nothing.
+[[nodiscard]] std::string printable(std::string_view text, std::size_t most = 60);
+/// The same for a whole message: nothing is cut, and line ends stay.
+[[nodiscard]] std::string printable_message(std::string_view text);
 
 }  // namespace likewise

@@ -7,14 +7,17 @@
 #include "likewise/array.h"
 #include "likewise/csr.h"
 #include "likewise/id_map.h"
+#include "likewise/time.h"
 
 namespace likewise {
 
 struct Interactions {
   IdMap users;
   IdMap items;
-  CsrMatrix by_user;          ///< users.size() x items.size()
-  Array<std::int64_t> times;  ///< empty, or seconds since 1970 beside by_user's entries
+  CsrMatrix by_user;  ///< users.size() x items.size()
+  Array<Time> times;  ///< empty, or beside by_user's entries
+  /// What the file wrote all times as, kSeconds where it mixes forms: writing goes by it.
+  TimeForm time_form = TimeForm::kSeconds;
 
   [[nodiscard]] bool has_times() const { return !times.empty(); }
 };

@@ -7,13 +7,19 @@
 /// order mark and blank lines are passed over. Fields may be quoted as in RFC 4180, but not hold
 /// line breaks. Spaces around a field without quotes are not part of it. A column of ids is a
 /// column of integers if every id is one as it is canonically written ("7", not "007"), else of
-/// text, byte by byte. Rows without a value column have the value 1.
+/// text, byte by byte. Rows without a value column have the value 1. A row with more fields than
+/// the header (or, without one, than most of the first lines) is a bad row.
+///
+/// What would be guessing is an error that says how to decide it: a column of numbers that no
+/// well-known name says to be the values, a third column that looks like times, a first line that
+/// looks like the sizes of the data ("943 1682 80000").
 ///
 /// Matrix Market: `coordinate` with `real`, `integer` or `pattern`, `general` or `symmetric` (each
 /// entry off the diagonal then counts in both directions). Users are the rows and items the columns
 /// that have entries; their ids are the numbers in the file, from 1.
 ///
-/// Memory: about 12 bytes a row (20 with times) while reading, and the result.
+/// Memory: about 12 bytes a row (24 with times) while reading, and the result. Reading stops early,
+/// with the figures, where the rows seen so far and those still expected cannot fit.
 #pragma once
 
 #include <functional>
@@ -34,17 +40,23 @@ enum class Header { kAuto, kYes, kNo };
 /// the latest.
 enum class Duplicates { kAuto, kSum, kLast, kMax, kError };
 enum class BadRows { kFail, kSkip };
+/// What a reader wants of the values. kOptional: the value column if there is one, else every row
+/// is
+/// 1. kRequired: a file without a value column is an error (ratings for explicit feedback).
+/// kUnused: which column holds the values does not matter.
+enum class Values { kOptional, kRequired, kUnused };
 
 struct ReadOptions {
   /// Names (from the header) or 1-based numbers of the columns user, item, value, time. Empty
   /// vector: by well-known header names (userId, movieId, rating, timestamp and their like, in any
   /// order), else the first columns in that order. An entry "" or "-" leaves value or time out, as
-  /// does a shorter list. Not used for Matrix Market.
+  /// does a shorter list. An error for Matrix Market, which has its own order.
   std::vector<std::string> columns{};
   /// One character, "tab", "space" (runs of spaces and tabs) or "::". Empty: detected among
   /// , tab ; | :: and spaces.
   std::string delimiter{};
   Header header = Header::kAuto;
+  Values values = Values::kOptional;
   Duplicates duplicates = Duplicates::kAuto;
   /// Drop interactions (after duplicates are merged) below this value.
   std::optional<double> min_value{};
@@ -55,8 +67,9 @@ struct ReadOptions {
   BadRows on_bad_row = BadRows::kFail;
   /// Also read the time column, if there is one, into Interactions::times. Splitting by time needs
   /// it, training does not. Seconds since 1970, numbers from 1e11 on as milliseconds, from 1e14 as
-  /// micro- and from 1e17 as nanoseconds; or ISO 8601 ("2001-02-03",
-  /// "2001-02-03T04:05:06.7+01:00").
+  /// micro- and from 1e17 as nanoseconds, with a fraction or not; or ISO 8601 of the years 1 to
+  /// 9999
+  /// ("2001-02-03", "2001-02-03T04:05:06.7+01:00"). Kept to the nanosecond.
   bool keep_times = false;
 };
 
@@ -74,7 +87,7 @@ struct ReadSummary {
 
 /// Errors: kNotFound, kIo, kBadData (file, line, value, remedy), kInvalidArgument (an option that
 /// does not fit the file), kOutOfMemory, kCancelled. Reports progress as stage "read" in bytes of
-/// the file.
+/// the file. "-" reads standard input.
 [[nodiscard]] Interactions read_interactions(const std::string& path,
                                              const ReadOptions& options = {},
                                              ReadSummary* summary = nullptr,

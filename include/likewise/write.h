@@ -85,10 +85,16 @@ void remove_partial_files() noexcept;
 /// A name without its .gz or .zst, e.g. to look at the extension that tells the format.
 [[nodiscard]] std::string_view without_compression(std::string_view path);
 
+/// Appends `text` as one field of a line of delimited text, in quotes (RFC 4180) where the readers
+/// would take something else than `text` from it: it is empty, has a blank at an edge, or holds the
+/// delimiter, a quote or a line end. (Text with a line feed in it is refused by them, not changed.)
+void append_field(std::string& out, std::string_view text, char delimiter);
+
 /// Writes interactions as text with a header (`user,item,value[,time]`), or as Matrix Market when
-/// the name (before .gz or .zst) ends in .mtx. `.tsv` separates by tabs. Ids that hold a delimiter,
-/// a quote or a line break are quoted (RFC 4180); values read back to the same float. Matrix Market
-/// knows positions only: ids and times are not in it. Parallel formatting, bounded memory.
+/// the name (before .gz or .zst) ends in .mtx. `.tsv` separates by tabs. Ids are quoted
+/// where they have to be (append_field), values read back to the same float, and times to the same
+/// moment, written in their `time_form`. Matrix Market knows positions only: ids and times are not
+/// in it. Parallel formatting, bounded memory.
 void write_interactions(const Interactions& data, const std::string& path,
                         const RunControl& control = {});
 

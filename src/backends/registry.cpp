@@ -5,6 +5,7 @@
 #include <limits>
 #include <optional>
 #include <utility>
+#include <vector>
 
 #include <fmt/format.h>
 
@@ -25,11 +26,57 @@ void require_precision(const AlsParams& params, std::string_view backend) {
               fmt::format("precision: the {} backend trains in fp32; use auto or fp32", backend));
 }
 
+/// Adds the parts up; throws where they do not fit.
+[[nodiscard]] MemoryPlan checked_plan(const AlsShape& shape, std::vector<MemoryPlan::Part> parts) {
+  MemoryPlan plan;
+  plan.way = "everything in the machine's memory";
+  plan.parts = std::move(parts);
+  for (const MemoryPlan::Part& part : plan.parts) plan.total += part.bytes;
+  plan.available = static_cast<Offset>(
+      std::min<std::uint64_t>(available_memory(), std::numeric_limits<Offset>::max()));
+  check_memory_plan(fmt::format("training on {} users x {} items, {} interactions", shape.users,
+                                shape.items, shape.interactions),
+                    static_cast<double>(plan.total));
+  return plan;
+}
+
+/// What every training on the processor takes beside the interactions, which are there.
+[[nodiscard]] std::vector<MemoryPlan::Part> common_parts(const AlsShape& shape,
+                                                         const AlsParams& params) {
+  const Offset rows = Offset{shape.users} + shape.items;
+  const bool biased = als_width(params) > params.factors;
+  constexpr Offset kFloat = sizeof(float);
+  return {{"interactions by item", shape.interactions * Offset{sizeof(Index) + sizeof(float)}},
+          {"factors", rows * (padded_stride(params.factors) + (biased ? 1 : 0)) * kFloat}};
+}
+
+[[nodiscard]] MemoryPlan plan_reference_als(const AlsShape& shape, const AlsParams& params) {
+  const Offset rows = Offset{shape.users} + shape.items;
+  const Offset row_bytes =
+      Offset{sizeof(std::vector<double>)} + Offset{als_width(params)} * Offset{sizeof(double)};
+  auto parts = common_parts(shape, params);
+  parts.push_back({"factors in double precision", rows * row_bytes});
+  return checked_plan(shape, std::move(parts));
+}
+
+[[nodiscard]] MemoryPlan plan_cpu_als(const AlsShape& shape, const AlsParams& params) {
+  constexpr Offset kFloat = sizeof(float);
+  const Offset rows = Offset{shape.users} + shape.items;
+  const Offset width = padded_stride(als_width(params));
+  auto parts = common_parts(shape, params);
+  parts.push_back({"fixed side in its basis", std::max(shape.users, shape.items) * width * kFloat});
+  parts.push_back({"order of the rows", rows * Offset{sizeof(Index) + sizeof(Offset)}});
+  return checked_plan(shape, std::move(parts));
+}
+
 class ReferenceBackend final : public Backend {
  public:
   [[nodiscard]] std::string_view name() const override { return "reference"; }
   [[nodiscard]] std::string description() const override {
     return "plain loops in double precision, for checking; slow";
+  }
+  [[nodiscard]] MemoryPlan plan_als(const AlsShape& shape, const AlsParams& params) const override {
+    return plan_reference_als(shape, params);
   }
   [[nodiscard]] std::unique_ptr<AlsSolver> make_als_solver(const CsrView& by_user,
                                                            const AlsParams& params, Factors start,
@@ -46,28 +93,6 @@ class ReferenceBackend final : public Backend {
     return make_reference_neighbour_search(problem);
   }
 };
-
-/// What training on the processor takes beside the interactions, which are there.
-[[nodiscard]] MemoryPlan plan_cpu_als(const AlsShape& shape, const AlsParams& params) {
-  constexpr Offset kFloat = sizeof(float);
-  const Offset rows = Offset{shape.users} + shape.items;
-  const Offset width = padded_stride(als_width(params));
-  const bool biased = als_width(params) > params.factors;
-  MemoryPlan plan;
-  plan.way = "everything in the machine's memory";
-  plan.parts = {
-      {"interactions by item", shape.interactions * Offset{sizeof(Index) + sizeof(float)}},
-      {"factors", rows * (padded_stride(params.factors) + (biased ? 1 : 0)) * kFloat},
-      {"fixed side in its basis", std::max(shape.users, shape.items) * width * kFloat},
-      {"order of the rows", rows * Offset{sizeof(Index) + sizeof(Offset)}}};
-  for (const MemoryPlan::Part& part : plan.parts) plan.total += part.bytes;
-  plan.available = static_cast<Offset>(
-      std::min<std::uint64_t>(available_memory(), std::numeric_limits<Offset>::max()));
-  check_memory_plan(fmt::format("training on {} users x {} items, {} interactions", shape.users,
-                                shape.items, shape.interactions),
-                    static_cast<double>(plan.total));
-  return plan;
-}
 
 class CpuBackend final : public Backend {
  public:

@@ -5,10 +5,14 @@
 #include <fstream>
 #include <limits>
 #include <optional>
+#include <sstream>
 #include <string>
+#include <sys/resource.h>
+#include <unistd.h>
 
 #include <fmt/format.h>
 
+#include "core/control_groups.h"
 #include "likewise/backend.h"
 #include "likewise/error.h"
 
@@ -18,13 +22,7 @@ namespace {
 constexpr double kMebibyte = 1024.0 * 1024.0;
 constexpr double kGibibyte = 1024.0 * kMebibyte;
 
-/// The number in a file that holds one; nothing for "max" or a missing file.
-std::optional<std::uint64_t> number_in(const std::string& path) {
-  std::ifstream file(path);
-  std::uint64_t value = 0;
-  if (file >> value) return value;
-  return std::nullopt;
-}
+constexpr std::uint64_t kNoLimit = std::numeric_limits<std::uint64_t>::max();
 
 std::optional<std::uint64_t> machine_available() {
   std::ifstream file("/proc/meminfo");
@@ -36,26 +34,38 @@ std::optional<std::uint64_t> machine_available() {
   return std::nullopt;
 }
 
-std::optional<std::uint64_t> group_available(const char* limit_file, const char* usage_file) {
-  const auto limit = number_in(limit_file);
-  const auto usage = number_in(usage_file);
-  if (!limit || !usage) return std::nullopt;
-  return *limit > *usage ? *limit - *usage : 0;
+std::string content(const char* path) {
+  const std::ifstream file(path);
+  std::ostringstream text;
+  text << file.rdbuf();
+  return text.str();
+}
+
+/// What a limit of the process (`ulimit`) leaves beside the pages it has.
+std::uint64_t left_of(decltype(RLIMIT_AS) limit, std::uint64_t pages) {
+  rlimit allowed{};
+  if (getrlimit(limit, &allowed) != 0 || allowed.rlim_cur == RLIM_INFINITY) return kNoLimit;
+  const std::uint64_t used = pages * static_cast<std::uint64_t>(sysconf(_SC_PAGESIZE));
+  return allowed.rlim_cur - std::min<std::uint64_t>(allowed.rlim_cur, used);
 }
 
 }  // namespace
 
-std::uint64_t available_memory() {
-  std::uint64_t least = std::numeric_limits<std::uint64_t>::max();
-  for (const auto& bytes :
-       {machine_available(),
-        group_available("/sys/fs/cgroup/memory.max", "/sys/fs/cgroup/memory.current"),
-        group_available("/sys/fs/cgroup/memory/memory.limit_in_bytes",
-                        "/sys/fs/cgroup/memory/memory.usage_in_bytes")}) {
-    if (bytes) least = std::min(least, *bytes);
-  }
-  return least;
+std::uint64_t available_pages() {
+  const auto groups =
+      available_in_control_groups(content("/proc/self/cgroup"), content("/proc/self/mountinfo"));
+  return std::min(machine_available().value_or(kNoLimit), groups.value_or(kNoLimit));
 }
+
+std::uint64_t available_addresses() {
+  // All pages, resident, shared, text, libraries (0 now), data and stack.
+  std::ifstream file("/proc/self/statm");
+  std::uint64_t pages[6] = {};
+  for (std::uint64_t& count : pages) file >> count;
+  return std::min(left_of(RLIMIT_AS, pages[0]), left_of(RLIMIT_DATA, pages[5]));
+}
+
+std::uint64_t available_memory() { return std::min(available_pages(), available_addresses()); }
 
 std::string size_text(double bytes) {
   if (bytes >= kGibibyte) return fmt::format("{:.2f} GiB", bytes / kGibibyte);

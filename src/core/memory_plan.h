@@ -5,10 +5,16 @@
 #include <cstdint>
 #include <string>
 #include <string_view>
+
 namespace likewise {
 
-/// Bytes this process may still take: the machine's free memory or, if lower, what its control
-/// group allows. The largest number where the system does not say.
+/// Bytes this process may still fill: the machine's free memory or, if lower, what its control
+/// groups leave. The largest number where the system does not say.
+[[nodiscard]] std::uint64_t available_pages();
+/// Bytes it may still reserve, filled or not (`ulimit -v` and `ulimit -d`). The largest number
+/// where there is no limit.
+[[nodiscard]] std::uint64_t available_addresses();
+/// The lesser of the two.
 [[nodiscard]] std::uint64_t available_memory();
 
 /// "23.10 GiB", "512.0 MiB".

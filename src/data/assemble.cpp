@@ -154,7 +154,7 @@ class Assembler {
     Interactions result;
     result.by_user = {buckets_.users, items_.map.size(), std::move(offsets_),
                       Array<Index>::uninitialized(nnz), Array<float>::uninitialized(nnz)};
-    if (Row::kTimed) result.times = Array<std::int64_t>::uninitialized(nnz);
+    if (Row::kTimed) result.times = Array<Time>::uninitialized(nnz);
     parallel_for(buckets_.count(), 1, [&](Offset b) {
       const auto bucket = static_cast<std::size_t>(b);
       Offset to = result.by_user.offsets[buckets_.first_user(b)];
@@ -166,6 +166,7 @@ class Assembler {
       }
       rows_.release(begins_[bucket], begins_[bucket + 1]);
     });
+    result.time_form = common_form(staged_.time_forms);
     result.users = std::move(users_.map);
     result.items = std::move(items_.map);
     return result;

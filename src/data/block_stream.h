@@ -6,6 +6,7 @@
 #include <string>
 #include <string_view>
 
+#include "core/memory_plan.h"
 #include "data/byte_source.h"
 
 namespace likewise {
@@ -15,6 +16,9 @@ struct ReadTuning {
   std::size_t block_bytes = std::size_t{1} << 20;
   std::size_t max_line_bytes = std::size_t{1} << 20;
   std::size_t head_bytes = std::size_t{1} << 16;  ///< looked at to find out the format
+  Offset plan_bytes = Offset{1} << 24;  ///< of rows, from one look at the memory to the next
+  std::uint64_t (*pages)() = available_pages;
+  std::uint64_t (*addresses)() = available_addresses;
 };
 
 struct TextBlock {

@@ -8,6 +8,8 @@
 #include <fmt/ranges.h>
 
 #include "data/format.h"
+#include "data/numbers.h"
+#include "data/times.h"
 #include "likewise/error.h"
 
 namespace likewise {
@@ -31,9 +33,11 @@ const std::vector<std::string_view>& known_names(Role role) {
        "anime",     "animeid",    "joke",       "jokeid",  "video",      "videoid", "news",
        "newsid",    "event",      "eventid",    "repo",    "url",        "tag",     "tagid",
        "title"},
-      {"value", "rating", "ratings", "score", "stars", "weight", "count", "counts", "plays",
-       "playcount", "playcounts", "overall", "preference", "confidence", "quantity", "strength",
-       "bookrating", "frequency"},
+      {"value",      "rating",       "ratings",    "score",     "stars",       "weight",
+       "count",      "counts",       "plays",      "playcount", "playcounts",  "overall",
+       "preference", "confidence",   "quantity",   "strength",  "bookrating",  "frequency",
+       "userrating", "reviewrating", "starrating", "listens",   "listencount", "views",
+       "clicks",     "purchases"},
       {"time", "timestamp", "date", "datetime", "unixtime", "unixreviewtime", "reviewtime", "ts",
        "when", "createdat", "ratedat", "eventtime"},
   };
@@ -99,11 +103,15 @@ std::optional<int> find_name(const std::string& wanted, const std::vector<std::s
   throw Error(ErrorKind::kInvalidArgument, fmt::format("{}: {}", format.file, why));
 }
 
-int find_column(const FileFormat& format, const std::string& wanted, std::size_t fields) {
+std::string count_text(const FileFormat& format) {
+  return format.fields == 1 ? "1 column" : fmt::format("{} columns", format.fields);
+}
+
+int find_column(const FileFormat& format, const std::string& wanted) {
   if (const auto number = as_number(wanted)) {
-    if (*number >= 1 && static_cast<std::size_t>(*number) <= fields) return *number - 1;
-    fail(format, fmt::format("there is no column {}: the first row has {}", *number,
-                             fields == 1 ? "1 column" : fmt::format("{} columns", fields)));
+    if (*number >= 1 && static_cast<std::size_t>(*number) <= format.fields) return *number - 1;
+    fail(format,
+         fmt::format("there is no column {}: the first row has {}", *number, count_text(format)));
   }
   const auto found = find_name(wanted, format.names);
   if (found) return *found;
@@ -111,7 +119,7 @@ int find_column(const FileFormat& format, const std::string& wanted, std::size_t
                            listing(format.names)));
 }
 
-void choose_given(FileFormat& format, const std::vector<std::string>& wanted, std::size_t fields) {
+void choose_given(FileFormat& format, const std::vector<std::string>& wanted) {
   if (wanted.size() < 2 || wanted.size() > kRoles) {
     fail(format, fmt::format("columns must name 2 to 4 columns (user, item, value, time), not {}",
                              wanted.size()));
@@ -121,7 +129,7 @@ void choose_given(FileFormat& format, const std::vector<std::string>& wanted, st
       if (role < 2) fail(format, fmt::format("columns must name the {} column", kRoleNames[role]));
       continue;
     }
-    const int column = find_column(format, wanted[role], fields);
+    const int column = find_column(format, wanted[role]);
     for (std::size_t before = 0; before < role; ++before) {
       if (format.columns[before] == column) {
         fail(format, fmt::format("column '{}' is named twice in columns", printable(wanted[role])));
@@ -147,6 +155,113 @@ bool choose_known(FileFormat& format) {
   return true;
 }
 
+/// User, item, value and time in this order; a header that knows the latter two better is believed.
+void choose_in_order(FileFormat& format) {
+  if (format.fields < 2) {
+    fail(format, fmt::format("the first row has a single column (separated by {}); give the option "
+                             "delimiter if that is wrong",
+                             format.delimiter.name()));
+  }
+  const auto third_or_later = [&](Role role) {
+    const int known = find_known(role, format.names).value_or(-1);
+    return known >= 2 ? known : -1;
+  };
+  int value = third_or_later(kValue);
+  int time = third_or_later(kTime);
+  if (value < 0 && format.fields > 2 && time != 2) value = 2;
+  if (time < 0 && format.fields > 3 && value != 3) time = 3;
+  format.columns = {0, 1, value, time};
+}
+
+/// "rating", or the number of a column whose name could not be told apart on a command line.
+std::string column_argument(const FileFormat& format, int column) {
+  const auto c = static_cast<std::size_t>(column);
+  const std::string& name = c < format.names.size() ? format.names[c] : "";
+  const bool word = !name.empty() && std::all_of(name.begin(), name.end(), [](unsigned char l) {
+    return std::isalnum(l) != 0 || l == '_' || l == '.';
+  });
+  const bool clear =
+      word && !as_number(name) && std::count(format.names.begin(), format.names.end(), name) == 1;
+  return clear ? name : std::to_string(column + 1);
+}
+
+/// "--columns user,item,rating,time", with other columns for value and time; -1: none.
+std::string columns_option(const FileFormat& format, int value, int time) {
+  const auto text = [&](int column) {
+    return column < 0 ? std::string("-") : column_argument(format, column);
+  };
+  std::string option =
+      fmt::format("--columns {},{}", text(format.columns[kUser]), text(format.columns[kItem]));
+  if (value >= 0 || time >= 0) option += "," + text(value);
+  if (time >= 0) option += "," + text(time);
+  return option;
+}
+
+/// "the columns are user, item, stars" or "its rows have 3 columns".
+std::string what_there_is(const FileFormat& format) {
+  if (format.names.empty()) return fmt::format("its rows have {}", count_text(format));
+  return fmt::format("the columns are {}", listing(format.names));
+}
+
+/// "4", "-3.5" and "3,5": a value that is written somewhere as it is.
+bool could_be_value(std::string cell) {
+  std::replace(cell.begin(), cell.end(), ',', '.');
+  return parse_value(cell).has_value();
+}
+
+/// The cells of a column that are not empty.
+std::vector<std::string> cells_of(const SampleRows& sample, int column) {
+  std::vector<std::string> cells;
+  for (const auto& row : sample) {
+    const auto c = static_cast<std::size_t>(column);
+    if (c < row.size() && !row[c].empty()) cells.push_back(row[c]);
+  }
+  return cells;
+}
+
+/// A column of numbers without a name for what they are may be the values: it is not dropped.
+void refuse_unnamed_values(const FileFormat& format, Values wanted, const SampleRows& sample) {
+  for (int column = 0; column < static_cast<int>(format.names.size()); ++column) {
+    const auto& taken = format.columns;
+    if (std::find(taken.begin(), taken.end(), column) != taken.end()) continue;
+    // A first column without a name numbers the rows: pandas writes it.
+    if (column == 0 && format.names[0].empty()) continue;
+    const auto cells = cells_of(sample, column);
+    const auto numbers = std::count_if(cells.begin(), cells.end(), could_be_value);
+    if (numbers == 0 || 2 * numbers < std::ssize(cells)) continue;
+    std::string why =
+        fmt::format("cannot tell whether column {} ({}) holds the values: {}; choose it with {}",
+                    column + 1, printable(format.names[static_cast<std::size_t>(column)]),
+                    what_there_is(format), columns_option(format, column, taken[kTime]));
+    if (wanted != Values::kRequired) {
+      why += fmt::format(", or say with {} that it does not (every row then counts 1)",
+                         columns_option(format, -1, taken[kTime]));
+    }
+    fail(format, why);
+  }
+}
+
+/// A moment since 1980 as a number of seconds or of a smaller unit.
+bool looks_like_epoch(const std::string& cell) {
+  const auto number = canonical_integer(cell);
+  const auto time = number && *number >= 315'532'800 ? parse_time(cell) : std::nullopt;
+  return time && time->time >= Time(315'532'800) && time->time < Time(4'102'444'800);
+}
+
+/// The third column is the value by its place alone; where it is full of times, it is none.
+void refuse_times_as_values(const FileFormat& format, const SampleRows& sample) {
+  const int column = format.columns[kValue];
+  const auto cells = cells_of(sample, column);
+  if (cells.empty() || !std::all_of(cells.begin(), cells.end(), looks_like_epoch)) return;
+  const int value = column == 2 && format.fields > 3 ? 3 : -1;
+  fail(format,
+       fmt::format("{} looks like times ('{}'), not like values: choose with {}, or with {} "
+                   "if it holds values",
+                   format.column_name(kValue), printable(cells.front()),
+                   columns_option(format, value, column),
+                   columns_option(format, column, format.columns[kTime])));
+}
+
 }  // namespace
 
 bool is_known_name(Role role, std::string_view name) {
@@ -160,17 +275,32 @@ std::string FileFormat::column_name(Role role) const {
   return fmt::format("column {} ({})", column + 1, printable(names[column]));
 }
 
-void choose_columns(FileFormat& format, const ReadOptions& options, std::size_t fields) {
-  if (!options.columns.empty()) return choose_given(format, options.columns, fields);
-  if (choose_known(format)) return;
-  if (fields < 2) {
-    fail(format, fmt::format("the first row has a single column (separated by {}); give the option "
-                             "delimiter if that is wrong",
-                             format.delimiter.name()));
+void choose_columns(FileFormat& format, const ReadOptions& options, const SampleRows& sample) {
+  if (!options.columns.empty()) {
+    choose_given(format, options.columns);
+    return check_values(format, options);
   }
-  for (int role = 0; role < kRoles && static_cast<std::size_t>(role) < fields; ++role) {
-    format.columns[static_cast<std::size_t>(role)] = role;
+  if (!choose_known(format)) choose_in_order(format);
+  const bool values_matter = options.values != Values::kUnused || options.min_value;
+  if (values_matter && !format.has(kValue)) refuse_unnamed_values(format, options.values, sample);
+  if (values_matter && format.has(kValue) && !find_known(kValue, format.names)) {
+    refuse_times_as_values(format, sample);
   }
+  if (!values_matter) format.columns[kValue] = -1;
+  check_values(format, options);
+}
+
+void check_values(const FileFormat& format, const ReadOptions& options) {
+  if (options.values != Values::kRequired || format.has(kValue)) return;
+  if (format.matrix.present) {
+    fail(format,
+         "values are needed (for explicit feedback, RMSE or MAE), but a Matrix Market "
+         "'pattern' has none");
+  }
+  fail(format, fmt::format("values are needed (for explicit feedback, RMSE or MAE), but no column "
+                           "is known to hold them: {}; name one with --columns {},{},NAME",
+                           what_there_is(format), column_argument(format, format.columns[kUser]),
+                           column_argument(format, format.columns[kItem])));
 }
 
 }  // namespace likewise

@@ -160,6 +160,15 @@ bool is_zstd(std::string_view head) {
 
 /// Formats that people do hand to us, which are not text.
 void refuse_foreign(std::string_view head, const std::string& name) {
+  // The length of a header, 8 bytes, and the header's first one.
+  const bool model =
+      head.size() >= 9 && head[8] == '{' && head.substr(0, 8).find('\0') != std::string_view::npos;
+  if (model) {
+    throw Error(ErrorKind::kBadData,
+                fmt::format("{}: is a safetensors file, such as a model, not interactions (a model "
+                            "has to be named as a file, a pipe will not do)",
+                            name));
+  }
   struct Foreign {
     std::string_view magic;
     const char* what;
@@ -183,7 +192,7 @@ void refuse_foreign(std::string_view head, const std::string& name) {
 }  // namespace
 
 Decompressed decompress(ByteSourcePtr raw, const std::string& name) {
-  std::string head = read_up_to(*raw, 8);
+  std::string head = read_up_to(*raw, 9);
   const bool gzip = head.starts_with("\x1f\x8b");
   const bool zstd = is_zstd(head);
   if (!gzip && !zstd) refuse_foreign(head, name);

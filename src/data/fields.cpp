@@ -5,6 +5,8 @@
 
 #include <fmt/format.h>
 
+#include "likewise/write.h"
+
 namespace likewise {
 namespace {
 
@@ -111,19 +113,20 @@ LineFault split_line(std::string_view line, Delimiter delimiter, std::vector<std
   }
 }
 
-std::string printable(std::string_view text) {
-  constexpr std::size_t kMost = 60;
-  std::string shown;
-  for (const char c : text.substr(0, kMost)) {
-    const auto byte = static_cast<unsigned char>(c);
-    if (byte < 0x20 || byte >= 0x7f) {
-      shown += fmt::format("\\x{:02x}", byte);
-    } else {
-      shown += c;
-    }
+void append_field(std::string& out, std::string_view text, char delimiter) {
+  const bool plain = !text.empty() && !is_blank(text.front()) && !is_blank(text.back()) &&
+                     text.find_first_of("\"\r\n") == std::string_view::npos &&
+                     text.find(delimiter) == std::string_view::npos;
+  if (plain) {
+    out += text;
+    return;
   }
-  if (text.size() > kMost) shown += "...";
-  return shown;
+  out += '"';
+  for (const char c : text) {
+    if (c == '"') out += '"';
+    out += c;
+  }
+  out += '"';
 }
 
 }  // namespace likewise

@@ -34,6 +34,7 @@ class FieldCursor {
   /// The next field; kNoField after the last. `unescaped` holds the text of fields with doubled
   /// quotes, and must live as long as `field`.
   LineFault next(std::string_view& field, std::string& unescaped);
+  [[nodiscard]] bool ended() const { return ended_; }
 
  private:
   LineFault next_quoted(std::string_view& field, std::string& unescaped);
@@ -51,8 +52,5 @@ class FieldCursor {
 /// All fields of a line, for looking at headers; the fault of the first broken field.
 [[nodiscard]] LineFault split_line(std::string_view line, Delimiter delimiter,
                                    std::vector<std::string>& fields);
-
-/// Text from a file as it may be shown in a message: short, and without control characters.
-[[nodiscard]] std::string printable(std::string_view text);
 
 }  // namespace likewise

@@ -4,11 +4,13 @@
 #include <algorithm>
 #include <cstring>
 #include <map>
+#include <utility>
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
 #include "data/numbers.h"
+#include "data/sizes_line.h"
 #include "likewise/error.h"
 
 namespace likewise {
@@ -109,22 +111,46 @@ Delimiter parse_delimiter(const std::string& text, const std::string& file) {
                    printable(text)));
 }
 
+/// The first line's fields, and those of the others that are not broken.
+SampleRows sample_rows(const std::vector<std::string_view>& lines, Delimiter delimiter,
+                       const std::string& file) {
+  SampleRows rows;
+  for (const std::string_view line : lines) {
+    std::vector<std::string> fields;
+    if (split_line(line, delimiter, fields) == LineFault::kNone) {
+      rows.push_back(std::move(fields));
+    } else if (rows.empty()) {
+      fail(file, ErrorKind::kBadData,
+           fmt::format("the first line has a broken quoted field: '{}'", printable(line)));
+    }
+  }
+  return rows;
+}
+
+/// The number of fields that most rows have; of several such numbers the largest.
+std::size_t usual_fields(const SampleRows& rows) {
+  std::map<std::size_t, std::size_t> rows_with;
+  for (const auto& row : rows) ++rows_with[row.size()];
+  const auto usual =
+      std::max_element(rows_with.begin(), rows_with.end(), [](const auto& a, const auto& b) {
+        return std::pair(a.second, a.first) < std::pair(b.second, b.first);
+      });
+  return usual->first;
+}
+
 bool is_number(const std::string& text) { return parse_value(text).has_value(); }
 
 /// A header has no numbers, and either well-known names or a column of numbers below it.
-bool looks_like_header(const std::vector<std::string_view>& lines, Delimiter delimiter) {
-  std::vector<std::string> first;
-  (void)split_line(lines.front(), delimiter, first);
+bool looks_like_header(const SampleRows& rows) {
+  const std::vector<std::string>& first = rows.front();
   if (std::any_of(first.begin(), first.end(), is_number)) return false;
   for (const std::string& name : first) {
     if (is_known_name(kUser, name) || is_known_name(kItem, name)) return true;
   }
-  std::vector<bool> numbers(first.size(), lines.size() > 1);
-  std::vector<std::string> fields;
-  for (std::size_t i = 1; i < lines.size(); ++i) {
-    (void)split_line(lines[i], delimiter, fields);
+  std::vector<bool> numbers(first.size(), rows.size() > 1);
+  for (std::size_t i = 1; i < rows.size(); ++i) {
     for (std::size_t c = 0; c < first.size(); ++c) {
-      numbers[c] = numbers[c] && c < fields.size() && is_number(fields[c]);
+      numbers[c] = numbers[c] && c < rows[i].size() && is_number(rows[i][c]);
     }
   }
   return std::find(numbers.begin(), numbers.end(), true) != numbers.end();
@@ -137,8 +163,7 @@ bool names_a_column(const std::vector<std::string>& columns) {
   });
 }
 
-bool has_header(const std::vector<std::string_view>& lines, Delimiter delimiter,
-                const std::string& file, const ReadOptions& options) {
+bool has_header(const SampleRows& rows, const std::string& file, const ReadOptions& options) {
   const bool named = names_a_column(options.columns);
   switch (options.header) {
     case Header::kYes:
@@ -150,7 +175,7 @@ bool has_header(const std::vector<std::string_view>& lines, Delimiter delimiter,
     case Header::kAuto:
       break;
   }
-  return named || looks_like_header(lines, delimiter);
+  return named || looks_like_header(rows);
 }
 
 /// Bytes and lines up to the end of the header, which is the first line that is not blank.
@@ -169,8 +194,9 @@ std::string describe(const FileFormat& format) {
                          ? "tsv"
                          : "separated by " + format.delimiter.name();
   if (format.names.empty()) return kind + ", no header";
-  std::string names = fmt::format("{}", fmt::join(format.names, ","));
-  return kind + ", header " + (names.size() > 200 ? names.substr(0, 200) + "..." : names);
+  const std::string names = fmt::format("{}", fmt::join(format.names, ","));
+  constexpr std::size_t kMost = 200;
+  return kind + ", header " + printable(names, kMost);
 }
 
 }  // namespace
@@ -198,7 +224,16 @@ FileFormat detect_format(const FileHead& head, const std::string& file,
          fmt::format("the line is longer than {} bytes: is this a file of interactions?",
                      head.text.size() - 1));
   }
-  if (is_matrix_market(head.text)) return read_matrix_market_head(head, file);
+  if (is_matrix_market(head.text)) {
+    if (!options.columns.empty()) {
+      fail(file, ErrorKind::kInvalidArgument,
+           "is Matrix Market, where rows are users and columns are items: leave out the option "
+           "columns");
+    }
+    FileFormat format = read_matrix_market_head(head, file);
+    check_values(format, options);
+    return format;
+  }
 
   FileFormat format;
   format.file = file;
@@ -211,17 +246,18 @@ FileFormat detect_format(const FileHead& head, const std::string& file,
   if (lines.empty()) fail(file, ErrorKind::kBadData, "has only blank lines");
   format.delimiter = options.delimiter.empty() ? detect_delimiter(lines, file)
                                                : parse_delimiter(options.delimiter, file);
-  std::vector<std::string> first;
-  if (split_line(lines.front(), format.delimiter, first) != LineFault::kNone) {
-    fail(file, ErrorKind::kBadData,
-         fmt::format("the first line has a broken quoted field: '{}'", printable(lines.front())));
-  }
-  const std::size_t fields = first.size();
-  if (has_header(lines, format.delimiter, file, options)) {
-    format.names = std::move(first);
+  SampleRows rows = sample_rows(lines, format.delimiter, file);
+  if (has_header(rows, file, options)) {
+    format.names = std::move(rows.front());
+    rows.erase(rows.begin());
+    format.fields = format.names.size();
     skip_header(format, head.text);
+  } else {
+    format.fields = usual_fields(rows);
+    if (options.header == Header::kAuto) format.sizes = possible_sizes(rows.front());
   }
-  choose_columns(format, options, fields);
+  choose_columns(format, options, rows);
+  if (format.columns[kValue] != 2) format.sizes.reset();
   format.description = describe(format);
   return format;
 }

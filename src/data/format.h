@@ -3,6 +3,7 @@
 #pragma once
 
 #include <array>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -25,11 +26,20 @@ struct MatrixMarket {
   Offset entries = 0;
 };
 
+/// "943 1682 80000": users, items and rows, as some files begin. Or an interaction.
+struct SizesLine {
+  Offset users = 0;
+  Offset items = 0;
+  Offset rows = 0;
+};
+
 struct FileFormat {
   std::string file;  ///< for messages
   Delimiter delimiter;
   std::vector<std::string> names;                   ///< the header's, empty without one
   std::array<int, kRoles> columns{-1, -1, -1, -1};  ///< from 0, by Role; -1: not there
+  std::size_t fields = 0;  ///< of the header, or of most of the first lines; no row may have more
+  std::optional<SizesLine> sizes;  ///< the first line of data, where it may be no row
   MatrixMarket matrix;
   std::size_t data_begin = 0;  ///< bytes before the first line of data
   Offset lines_before = 0;     ///< lines before it
@@ -56,9 +66,14 @@ struct FileHead {
 /// Reads its banner, comments and size line.
 [[nodiscard]] FileFormat read_matrix_market_head(const FileHead& head, const std::string& file);
 
-/// Finds the columns by the caller's option, by the header's names, or in their order.
-/// `first_row`: the fields of the first line.
-void choose_columns(FileFormat& format, const ReadOptions& options, std::size_t fields);
+/// The fields of the first rows of data.
+using SampleRows = std::vector<std::vector<std::string>>;
+
+/// Finds the columns by the caller's option, by the header's names, or in their order; what would
+/// be a guess is an error. `format` has its names and number of fields.
+void choose_columns(FileFormat& format, const ReadOptions& options, const SampleRows& sample);
+/// Throws where values are required and there is no column of them.
+void check_values(const FileFormat& format, const ReadOptions& options);
 /// True if a name is among the well-known names of a role ("userId" is one of kUser).
 [[nodiscard]] bool is_known_name(Role role, std::string_view name);
 

@@ -23,6 +23,9 @@ class IntegerTable {
   IntegerTable() : slots_(kFirstSlots, 0) {}
   Index code(std::int64_t key);
   [[nodiscard]] std::span<const std::int64_t> keys() const { return keys_; }
+  [[nodiscard]] std::size_t bytes() const {
+    return keys_.size() * sizeof keys_[0] + slots_.size() * sizeof slots_[0];
+  }
 
  private:
   static constexpr std::size_t kFirstSlots = 1024;
@@ -42,6 +45,9 @@ class TextTable {
   [[nodiscard]] std::string_view key(Index code) const {
     const auto at = static_cast<std::size_t>(code);
     return {chars_.data() + offsets_[at], offsets_[at + 1] - offsets_[at]};
+  }
+  [[nodiscard]] std::size_t bytes() const {
+    return chars_.size() + offsets_.size() * sizeof offsets_[0] + slots_.size() * sizeof slots_[0];
   }
 
  private:
@@ -66,6 +72,7 @@ class IdTable {
   [[nodiscard]] Index size() const {
     return is_text_ ? texts_.size() : static_cast<Index>(integers_.keys().size());
   }
+  [[nodiscard]] std::size_t bytes() const { return integers_.bytes() + texts_.bytes(); }
   [[nodiscard]] std::span<const std::int64_t> integers() const { return integers_.keys(); }
   [[nodiscard]] std::string_view text(Index code) const { return texts_.key(code); }
 

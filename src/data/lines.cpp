@@ -4,6 +4,7 @@
 #include "data/block_stream.h"
 #include "data/byte_source.h"
 #include "data/decompress.h"
+#include "data/naming.h"
 #include "likewise/error.h"
 #include "likewise/read.h"
 
@@ -18,10 +19,8 @@ std::string_view without_carriage_return(std::string_view line) {
   return line.ends_with('\r') ? line.substr(0, line.size() - 1) : line;
 }
 
-}  // namespace
-
-void for_each_line(const std::string& path,
-                   const std::function<void(std::string_view line, Offset number)>& visit) {
+void visit_lines(const std::string& path,
+                 const std::function<void(std::string_view line, Offset number)>& visit) {
   const Decompressed file = decompress(open_file(path == "-" ? "/dev/stdin" : path), path);
   const ReadTuning tuning;
   BlockStream blocks(*file.source, tuning);
@@ -39,6 +38,13 @@ void for_each_line(const std::string& path,
     throw Error(ErrorKind::kBadData, fmt::format("{}:{}: a line longer than {} bytes", path,
                                                  number + 1, tuning.max_line_bytes));
   }
+}
+
+}  // namespace
+
+void for_each_line(const std::string& path,
+                   const std::function<void(std::string_view line, Offset number)>& visit) {
+  naming_the_file(path, [&] { visit_lines(path, visit); });
 }
 
 }  // namespace likewise

@@ -45,7 +45,7 @@ Row merge(std::span<const Row> same, Duplicates duplicates) {
   if (duplicates == Duplicates::kLast) return result;
   double sum = 0.0;
   float most = same.front().value;
-  std::int64_t latest = same.front().time();
+  Time latest = same.front().time();
   for (const Row& row : same) {
     sum += static_cast<double>(row.value);
     most = std::max(most, row.value);

@@ -4,29 +4,20 @@
 #include <cstddef>
 #include <cstdint>
 #include <limits>
+#include <new>
 #include <sys/mman.h>
 #include <unistd.h>
-
-#include <fmt/format.h>
-
-#include "likewise/error.h"
 
 namespace likewise::internal {
 
 void* map_pages(std::size_t count, std::size_t size_of_one, bool touched) {
   if (count == 0) return nullptr;
-  const auto fail = [&] {
-    throw Error(
-        ErrorKind::kOutOfMemory,
-        fmt::format("cannot hold {} rows of {} bytes ({:.2f} GiB) while reading", count,
-                    size_of_one,
-                    static_cast<double>(count) * static_cast<double>(size_of_one) / (1 << 30)));
-  };
-  if (count > std::numeric_limits<std::size_t>::max() / 2 / size_of_one) fail();
+  // Who knows the file makes a message of it.
+  if (count > std::numeric_limits<std::size_t>::max() / 2 / size_of_one) throw std::bad_alloc();
   const std::size_t bytes = count * size_of_one;
   const int flags = MAP_PRIVATE | MAP_ANONYMOUS | (touched ? MAP_POPULATE : 0);
   void* pages = mmap(nullptr, bytes, PROT_READ | PROT_WRITE, flags, -1, 0);
-  if (pages == MAP_FAILED) fail();
+  if (pages == MAP_FAILED) throw std::bad_alloc();
   // Huge pages would bring in memory long before it is written, and hold it after it was released.
   if (!touched) madvise(pages, bytes, MADV_NOHUGEPAGE);
   return pages;

@@ -2,7 +2,6 @@
 #include "likewise/read.h"
 
 #include <cmath>
-#include <new>
 #include <utility>
 
 #include <fmt/format.h>
@@ -11,7 +10,9 @@
 #include "data/decompress.h"
 #include "data/filter.h"
 #include "data/format.h"
+#include "data/naming.h"
 #include "data/read_source.h"
+#include "data/sizes_line.h"
 #include "data/stage.h"
 #include "likewise/error.h"
 
@@ -101,6 +102,7 @@ Interactions read_source(ByteSourcePtr raw, const std::string& file, const ReadO
   Interactions data = options.keep_times && format.has(kTime)
                           ? read_rows<TimedRow>(*source, format, options, met, control, tuning)
                           : read_rows<PlainRow>(*source, format, options, met, control, tuning);
+  refuse_sizes_line(format, data, met.rows);
   data = filter(std::move(data), options, file, met);
   if (summary != nullptr) *summary = std::move(met);
   return data;
@@ -108,11 +110,11 @@ Interactions read_source(ByteSourcePtr raw, const std::string& file, const ReadO
 
 Interactions read_interactions(const std::string& path, const ReadOptions& options,
                                ReadSummary* summary, const RunControl& control) {
-  try {
-    return read_source(open_file(path), path, options, summary, control);
-  } catch (const std::bad_alloc&) {
-    throw Error(ErrorKind::kOutOfMemory, fmt::format("{}: not enough memory to read it", path));
-  }
+  const std::string name = path == "-" ? "standard input" : path;
+  return naming_the_file(name, [&] {
+    ByteSourcePtr source = open_file(path == "-" ? "/dev/stdin" : path);
+    return read_source(std::move(source), name, options, summary, control);
+  });
 }
 
 }  // namespace likewise

@@ -7,6 +7,8 @@
 #include <fmt/format.h>
 
 #include "data/numbers.h"
+#include "data/times.h"
+#include "likewise/error.h"
 
 namespace likewise {
 
@@ -66,19 +68,29 @@ auto RowParser<Row>::split(std::string_view line) -> Fault {
     // Fields of no interest share the last scratch.
     const auto slot = static_cast<std::size_t>(role < 0 ? static_cast<int>(kRoles) : role);
     std::string_view field;
-    switch (cursor.next(field, unescaped_[slot])) {
-      case LineFault::kNone:
-        break;
-      case LineFault::kNoField:
-        return Fault::kTooFewFields;
-      case LineFault::kUnclosedQuote:
-        return Fault::kUnclosedQuote;
-      case LineFault::kTextAfterQuote:
-        return Fault::kTextAfterQuote;
-    }
+    const LineFault fault = cursor.next(field, unescaped_[slot]);
+    if (fault == LineFault::kNoField) return Fault::kTooFewFields;
+    if (fault != LineFault::kNone) return fault_of(fault);
     if (role >= 0) fields_[slot] = field;
   }
-  return Fault::kNone;
+  return cursor.ended() ? Fault::kNone : check_end(cursor);
+}
+
+template <class Row>
+auto RowParser<Row>::check_end(FieldCursor& cursor) -> Fault {
+  std::string_view field;
+  std::size_t count = role_of_.size();
+  while (true) {
+    const LineFault fault = cursor.next(field, unescaped_[kRoles]);
+    if (fault == LineFault::kNoField) return Fault::kNone;
+    if (fault != LineFault::kNone) return fault_of(fault);
+    if (++count > format_.fields) return Fault::kTooManyFields;
+  }
+}
+
+template <class Row>
+auto RowParser<Row>::fault_of(LineFault fault) -> Fault {
+  return fault == LineFault::kUnclosedQuote ? Fault::kUnclosedQuote : Fault::kTextAfterQuote;
 }
 
 template <class Row>
@@ -92,7 +104,8 @@ auto RowParser<Row>::parse_value_and_time(Row& row) -> Fault {
   if constexpr (Row::kTimed) {
     const auto time = parse_time(fields_[kTime]);
     if (!time) return Fault::kNotATime;
-    row.set_time(*time);
+    row.set_time(time->time);
+    time_forms_ |= bit_of(time->form);
   }
   return Fault::kNone;
 }
@@ -134,18 +147,27 @@ auto RowParser<Row>::add_matrix_row(Row& row) -> Fault {
 }
 
 template <class Row>
+std::size_t RowParser<Row>::count_fields(std::string_view line) const {
+  std::vector<std::string> fields;
+  (void)split_line(line, format_.delimiter, fields);
+  return fields.size();
+}
+
+template <class Row>
 std::string RowParser<Row>::describe(Fault fault, std::string_view line) const {
   switch (fault) {
     case Fault::kNone:
       break;
-    case Fault::kTooFewFields: {
-      std::vector<std::string> fields;
-      (void)split_line(line, format_.delimiter, fields);
-      std::string text =
-          fmt::format("'{}' has {} of the {} columns needed (separated by {})", printable(line),
-                      fields.size(), role_of_.size(), format_.delimiter.name());
-      return text;
-    }
+    case Fault::kTooFewFields:
+      return fmt::format("'{}' has {} of the {} columns needed (separated by {})", printable(line),
+                         count_fields(line), role_of_.size(), format_.delimiter.name());
+    case Fault::kTooManyFields:
+      return fmt::format("'{}' has {} columns (separated by {}), {} {}", printable(line),
+                         count_fields(line), format_.delimiter.name(),
+                         format_.matrix.present  ? "a row of this matrix"
+                         : format_.names.empty() ? "most rows have"
+                                                 : "the header",
+                         format_.fields);
     case Fault::kUnclosedQuote:
       return fmt::format(
           "a quoted field does not end on its line (line breaks inside quotes are "

@@ -34,7 +34,13 @@ class RowParser {
   /// Parses whole lines into rows(). With `stop_at_bad` it ends at the first bad row.
   BlockReport parse(std::string_view text, bool stop_at_bad);
 
+  /// How times were written so far.
+  [[nodiscard]] TimeForms time_forms() const { return time_forms_; }
+
   [[nodiscard]] const std::vector<Row>& rows() const { return rows_; }
+  [[nodiscard]] Offset id_bytes() const {
+    return static_cast<Offset>(users_.bytes() + items_.bytes());
+  }
   [[nodiscard]] IdTable& users() { return users_; }
   [[nodiscard]] IdTable& items() { return items_; }
 
@@ -42,6 +48,7 @@ class RowParser {
   enum class Fault : std::uint8_t {
     kNone,
     kTooFewFields,
+    kTooManyFields,
     kUnclosedQuote,
     kTextAfterQuote,
     kNoId,
@@ -51,8 +58,12 @@ class RowParser {
   };
   Fault parse_line(std::string_view line);
   Fault split(std::string_view line);
+  /// Reads on behind the last column that is needed.
+  Fault check_end(FieldCursor& cursor);
   Fault parse_value_and_time(Row& row);
   Fault add_matrix_row(Row& row);
+  [[nodiscard]] static Fault fault_of(LineFault fault);
+  [[nodiscard]] std::size_t count_fields(std::string_view line) const;
   [[nodiscard]] std::string describe(Fault fault, std::string_view line) const;
 
   const FileFormat& format_;
@@ -61,6 +72,7 @@ class RowParser {
   std::array<std::string_view, kRoles> fields_;
   std::array<std::string, kRoles + 1> unescaped_;
   Role bad_role_ = kUser;
+  TimeForms time_forms_ = 0;
   std::vector<Row> rows_;
   IdTable users_;
   IdTable items_;

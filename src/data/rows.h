@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-/// Rows between the text and the matrix: 12 bytes each, 20 with a time.
+/// Rows between the text and the matrix: 12 bytes each, 24 with a time.
 #pragma once
 
-#include <cstdint>
 #include <vector>
 
 #include "data/id_table.h"
 #include "data/page_buffer.h"
+#include "data/times.h"
 #include "likewise/types.h"
 
 namespace likewise {
@@ -18,8 +18,8 @@ struct PlainRow {
   Index item;
   float value;
 
-  void set_time(std::int64_t) {}
-  [[nodiscard]] std::int64_t time() const { return 0; }
+  void set_time(Time) {}
+  [[nodiscard]] Time time() const { return Time(0); }
 };
 
 struct TimedRow {
@@ -27,14 +27,10 @@ struct TimedRow {
   Index user;
   Index item;
   float value;
-  std::uint32_t time_low;  // two halves, so that a row takes 20 bytes and not 24
-  std::int32_t time_high;
+  Time when;
 
-  void set_time(std::int64_t time) {
-    time_low = static_cast<std::uint32_t>(time);
-    time_high = static_cast<std::int32_t>(time >> 32);
-  }
-  [[nodiscard]] std::int64_t time() const { return (std::int64_t{time_high} << 32) | time_low; }
+  void set_time(Time time) { when = time; }
+  [[nodiscard]] Time time() const { return when; }
 };
 
 /// The rows of one block of text.
@@ -52,6 +48,7 @@ struct Staged {
   std::vector<IdTable> items;
   std::vector<StagedBlock<Row>> blocks;
   Offset rows = 0;
+  TimeForms time_forms = 0;
 };
 
 }  // namespace likewise

@@ -26,7 +26,8 @@ template <class Keep>
   Interactions part;
   part.by_user = {from.rows, from.cols, std::move(offsets), Array<Index>::uninitialized(nnz),
                   Array<float>::uninitialized(nnz)};
-  if (all.has_times()) part.times = Array<std::int64_t>::uninitialized(nnz);
+  if (all.has_times()) part.times = Array<Time>::uninitialized(nnz);
+  part.time_form = all.time_form;
   parallel_for(from.rows, kGrain, [&](Offset row) {
     Offset to = part.by_user.offsets[row];
     for (Offset at = from.offsets[row]; at < from.offsets[row + 1]; ++at) {

@@ -90,11 +90,11 @@ Split split_time(const Interactions& all, const SplitOptions& options) {
   need_times(all, "time");
   const Offset nnz = all.by_user.nnz();
   const Offset train = nnz - test_count(all, options.test);
-  std::vector<std::int64_t> sorted(all.times.begin(), all.times.end());
+  std::vector<Time> sorted(all.times.begin(), all.times.end());
   std::nth_element(sorted.begin(), sorted.begin() + train, sorted.end());
-  const std::int64_t cut = sorted[static_cast<std::size_t>(train)];
-  const Offset before = std::count_if(sorted.begin(), sorted.begin() + train,
-                                      [&](std::int64_t time) { return time < cut; });
+  const Time cut = sorted[static_cast<std::size_t>(train)];
+  const Offset before =
+      std::count_if(sorted.begin(), sorted.begin() + train, [&](Time time) { return time < cut; });
   sorted = {};
 
   // At the time of the cut itself, `train - before` interactions stay in training: drawn.

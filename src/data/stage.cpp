@@ -11,6 +11,7 @@
 #include <tbb/enumerable_thread_specific.h>
 #include <tbb/parallel_pipeline.h>
 
+#include "data/reading_plan.h"
 #include "data/row_parser.h"
 #include "likewise/error.h"
 
@@ -32,7 +33,8 @@ class Stager {
         stream_(source, tuning),
         workers_([&] {
           return Worker{RowParser<Row>(format, tuning.max_line_bytes), next_table_++};
-        }) {}
+        }),
+        next_plan_(tuning.plan_bytes) {}
 
   Staged<Row> run(ReadSummary& summary) {
     (void)read_up_to(source_, format_.data_begin);
@@ -55,6 +57,7 @@ class Stager {
   struct Worker {
     RowParser<Row> parser;
     int table;
+    Offset id_bytes = 0;
   };
 
   TextBlock* next_block() {
@@ -62,7 +65,9 @@ class Stager {
     control_.report("read", source_.consumed(), source_.total(), "bytes");
     if (stopped_.load(std::memory_order_relaxed)) return nullptr;
     TextBlock* block = free_block();
-    return stream_.next(*block) ? block : nullptr;
+    const bool more = stream_.next(*block);
+    consumed_.store(source_.consumed(), std::memory_order_relaxed);
+    return more ? block : nullptr;
   }
 
   TextBlock* free_block() {
@@ -85,11 +90,25 @@ class Stager {
                             PageBuffer<Row>(static_cast<Offset>(rows.size()), true)};
     std::copy(rows.begin(), rows.end(), staged.rows.begin());
     if (report.fatal || (stop_at_bad_ && report.bad_rows > 0)) stopped_ = true;
+    const Offset id_bytes = worker.parser.id_bytes();
 
     const std::scoped_lock lock(mutex_);
+    rows_ += staged.rows.size();
+    id_bytes_ += id_bytes - std::exchange(worker.id_bytes, id_bytes);
+    check_memory();
     reports_.push_back(std::move(report));
     blocks_.push_back(std::move(staged));
     free_.push_back(block);
+  }
+
+  void check_memory() {
+    constexpr Offset kRowBytes = sizeof(Row);
+    if (rows_ * kRowBytes + id_bytes_ < next_plan_) return;
+    next_plan_ = rows_ * kRowBytes + id_bytes_ + tuning_.plan_bytes;
+    constexpr Offset kResultBytes =
+        sizeof(Index) + sizeof(float) + (Row::kTimed ? sizeof(Time) : 0);
+    check_reading_plan({rows_, kRowBytes, kResultBytes, id_bytes_, consumed_, source_.total()},
+                       format_.file, tuning_.pages(), tuning_.addresses());
   }
 
   /// Blocks enter in order, so all those before a faulty one were parsed to their end, and the
@@ -126,6 +145,7 @@ class Stager {
     staged.users.resize(tables);
     staged.items.resize(tables);
     for (Worker& worker : workers_) {
+      staged.time_forms |= worker.parser.time_forms();
       staged.users[static_cast<std::size_t>(worker.table)] = std::move(worker.parser.users());
       staged.items[static_cast<std::size_t>(worker.table)] = std::move(worker.parser.items());
     }
@@ -145,7 +165,11 @@ class Stager {
   std::atomic<int> next_table_{0};
   tbb::enumerable_thread_specific<Worker> workers_;
   std::atomic<bool> stopped_{false};
-  std::mutex mutex_;  ///< guards all below
+  std::atomic<Offset> consumed_{0};  ///< of the source, which another thread may be reading
+  std::mutex mutex_;                 ///< guards all below
+  Offset rows_ = 0;
+  Offset id_bytes_ = 0;
+  Offset next_plan_;  ///< at so many bytes of rows and ids
   std::vector<BlockPtr> pool_;
   std::vector<TextBlock*> free_;
   std::vector<BlockReport> reports_;

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <algorithm>
-#include <array>
 #include <charconv>
 #include <cmath>
 #include <cstring>
@@ -10,6 +9,7 @@
 #include <fmt/format.h>
 #include <tbb/parallel_pipeline.h>
 
+#include "data/times.h"
 #include "likewise/error.h"
 #include "likewise/write.h"
 
@@ -17,8 +17,9 @@ namespace likewise {
 namespace {
 
 constexpr Offset kEntriesPerBlock = Offset{1} << 16;
-// Of a float, a 64-bit time, an index, and the separators around them.
+// Of a float, a time or an index, and the separators around it.
 constexpr std::size_t kMostNumberChars = 32;
+static_assert(kMostTimeChars + 2 <= kMostNumberChars);
 
 enum class Format { kDelimited, kMatrixMarket };
 
@@ -48,20 +49,6 @@ char* put_value(char* to, float value) {
   return put_number(to, value);
 }
 
-/// RFC 4180: in quotes where it holds the delimiter, a quote or a line break; quotes doubled.
-std::string quoted_if_needed(std::string_view text, char delimiter) {
-  const std::array<char, 4> special{delimiter, '"', '\n', '\r'};
-  if (!text.empty() && text.find_first_of({special.data(), special.size()}) == text.npos) {
-    return std::string(text);
-  }
-  std::string quoted = "\"";
-  for (const char c : text) {
-    if (c == '"') quoted += '"';
-    quoted += c;
-  }
-  return quoted += '"';
-}
-
 /// How an id is written: itself, or its 1-based position in Matrix Market.
 class IdText {
  public:
@@ -70,7 +57,9 @@ class IdText {
   [[nodiscard]] std::string operator()(Index index) const {
     if (layout_.format == Format::kMatrixMarket) return std::to_string(Offset{index} + 1);
     if (ids_.is_integer()) return ids_.name(index);
-    return quoted_if_needed(ids_.name(index), layout_.delimiter);
+    std::string field;
+    append_field(field, ids_.name(index), layout_.delimiter);
+    return field;
   }
 
  private:
@@ -160,7 +149,7 @@ class Formatter {
       at = put_value(at, data_.by_user.values[i]);
       if (has_times()) {
         *at++ = layout_.delimiter;
-        at = put_number(at, data_.times[i]);
+        at = put_time(at, data_.times[i], data_.time_form);
       }
       *at++ = '\n';
       block.wrote_up_to(at);

@@ -43,12 +43,13 @@ inline Cells cells(const Interactions& data) {
   return result;
 }
 
-/// (user, item) -> time
+/// (user, item) -> whole seconds of the time
 inline std::map<std::pair<std::string, std::string>, std::int64_t> times(const Interactions& data) {
   std::map<std::pair<std::string, std::string>, std::int64_t> result;
   for (Index user = 0; user < data.by_user.rows; ++user) {
     for (Offset at = data.by_user.offsets[user]; at < data.by_user.offsets[user + 1]; ++at) {
-      result[{data.users.name(user), data.items.name(data.by_user.columns[at])}] = data.times[at];
+      result[{data.users.name(user), data.items.name(data.by_user.columns[at])}] =
+          data.times[at].seconds();
     }
   }
   return result;

@@ -91,7 +91,7 @@ void expect_round_trip(const Interactions& data, const std::string& path, char d
       ASSERT_EQ(records[at][1], data.items.name(m.columns[i]));
       ASSERT_EQ(std::stof(records[at][2]), m.values[i]);
       if (data.has_times()) {
-        ASSERT_EQ(std::stoll(records[at][3]), data.times[i]);
+        ASSERT_EQ(std::stoll(records[at][3]), data.times[i].seconds());
       }
     }
   }
@@ -108,12 +108,12 @@ TEST(WriteInteractions, TheTextIsThis) {
   EXPECT_EQ(content(folder / "a.mtx"),
             "%%MatrixMarket matrix coordinate real general\n2 3 4\n1 2 5\n2 1 0.5\n2 2 1e+10\n"
             "2 3 -2\n");
-  const std::array<std::int64_t, 4> times{0, 1'700'000'000, -5, 9};
-  data.times = Array<std::int64_t>::copy_of(times);
+  const std::array times{Time(0), Time(1'700'000'000), Time(-5), Time(9, 250'000'000)};
+  data.times = Array<Time>::copy_of(times);
   write_interactions(data, folder / "a.tsv");
   EXPECT_EQ(content(folder / "a.tsv"),
             "user\titem\tvalue\ttime\n0\t1\t5\t0\n1\t0\t0.5\t1700000000\n1\t1\t1e+10\t-5\n"
-            "1\t2\t-2\t9\n");
+            "1\t2\t-2\t9.25\n");
 }
 
 TEST(WriteInteractions, AwkwardIdsComeBack) {
@@ -151,8 +151,8 @@ TEST(WriteInteractions, EveryFormatOverManyBlocks) {
     expect_round_trip(data, folder / name, ',');
   }
   expect_round_trip(data, folder / "a.tsv.gz", '\t');
-  data.times = Array<std::int64_t>(data.by_user.nnz());
-  for (Offset i = 0; i < data.times.size(); ++i) data.times[i] = 1'600'000'000 + i;
+  data.times = Array<Time>(data.by_user.nnz());
+  for (Offset i = 0; i < data.times.size(); ++i) data.times[i] = Time(1'600'000'000 + i);
   expect_round_trip(data, folder / "a.tsv", '\t');
 }
 
