@@ -19,8 +19,9 @@ namespace likewise {
 enum class Confidence { kLinear, kLog };
 inline constexpr std::string_view kConfidenceNames[] = {"linear", "log"};
 
-/// kCholesky: exact. kCg: conjugate gradients, `cg_steps` at most. kAuto: the fastest whose objective
-/// is within 2e-3 of kCholesky's after as many iterations (docs/math.md, "What auto promises").
+/// kCholesky: exact. kCg: conjugate gradients, `cg_steps` at most. kAuto: the fastest whose
+/// objective is within 2e-3 of kCholesky's after as many iterations (docs/math.md, "What auto
+/// promises").
 enum class AlsSolverKind { kAuto, kCholesky, kCg };
 inline constexpr std::string_view kAlsSolverNames[] = {"auto", "cholesky", "cg"};
 

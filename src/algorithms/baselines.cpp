@@ -76,11 +76,12 @@ void check_converged(const CsrView& by_user, double mean, const Biases& users,
   for (const Biases* biases : {&users, &items}) {
     for (const double bias : *biases) {
       if (std::abs(bias) <= 1e3 * farthest) continue;
-      throw Error(ErrorKind::kNumerical,
-                  fmt::format("the baselines diverge: a bias of {:.3g} where no rating is more than "
-                              "{:.3g} from the mean; use a smaller baseline_learning_rate, or "
-                              "baseline_method als",
-                              bias, farthest));
+      throw Error(
+          ErrorKind::kNumerical,
+          fmt::format("the baselines diverge: a bias of {:.3g} where no rating is more than "
+                      "{:.3g} from the mean; use a smaller baseline_learning_rate, or "
+                      "baseline_method als",
+                      bias, farthest));
     }
   }
 }

@@ -76,8 +76,7 @@ void check_values(const CsrView& by_user, const NeighbourParams& /*params*/) {
 void check_similarities(const Neighbours& neighbours, Side side) {
   for (Index row = 0; row < neighbours.size(); ++row) {
     const auto similarities = neighbours.similarities_of(row);
-    const auto bad =
-        std::ranges::find_if(similarities, [](float s) { return !std::isfinite(s); });
+    const auto bad = std::ranges::find_if(similarities, [](float s) { return !std::isfinite(s); });
     if (bad == similarities.end()) continue;
     const auto place = static_cast<std::size_t>(bad - similarities.begin());
     throw Error(ErrorKind::kNumerical,

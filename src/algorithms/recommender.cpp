@@ -362,10 +362,11 @@ Recommender::FoldedIn Recommender::fold_in(Side side, std::span<const FoldInRow>
   parallel_for(count, 1, [&](Offset r) {
     const std::vector<double> x = solver.solve(rows[static_cast<std::size_t>(r)]);
     float* to = result.factors.row(static_cast<Index>(r));
-    require(std::ranges::all_of(x, [](double number) { return std::abs(number) <= kLargestNumber; }),
-            fmt::format("fold-in: new row {} gives factors beyond {:g}: its values are too large, or "
-                        "the model's regularization is too small",
-                        r, kLargestNumber));
+    require(
+        std::ranges::all_of(x, [](double number) { return std::abs(number) <= kLargestNumber; }),
+        fmt::format("fold-in: new row {} gives factors beyond {:g}: its values are too large, or "
+                    "the model's regularization is too small",
+                    r, kLargestNumber));
     for (Index j = 0; j < cols; ++j) to[j] = static_cast<float>(x[static_cast<std::size_t>(j)]);
     if (biased) result.bias[r] = static_cast<float>(x.back());
   });

@@ -87,8 +87,8 @@ void PrintTo(const AutoShape& shape, std::ostream* to) { *to << shape.name; }
         params.regularization = lambda;
         params.regularization_exponent = nu;
         params.biases = biases;
-        all.push_back({fmt::format("nu {}, lambda {}{}", nu, lambda, biases ? "" : ", no biases"),
-                       params});
+        all.push_back(
+            {fmt::format("nu {}, lambda {}{}", nu, lambda, biases ? "" : ", no biases"), params});
       }
     }
   }
@@ -108,8 +108,8 @@ class AlsAuto : public test::DeviceTest<AutoShape> {
       AlsParams params = one.params;
       params.factors = shape.factors;
       params.iterations = on_card() ? 15 : 5;
-      const AlsResult exact = train(m, params, AlsSolverKind::kCholesky);
-      const AlsResult found = train(m, params, AlsSolverKind::kAuto);
+      const IterationResult exact = train(m, params, AlsSolverKind::kCholesky);
+      const IterationResult found = train(m, params, AlsSolverKind::kAuto);
       for (std::size_t i = 0; i < exact.iterations.size(); ++i) {
         const double want = exact.iterations[i].objective;
         const double off = std::abs(found.iterations[i].objective / want - 1.0);
@@ -130,7 +130,7 @@ class AlsAuto : public test::DeviceTest<AutoShape> {
     params.precision = Precision::kFp32;
     return params;
   }
-  [[nodiscard]] static AlsResult train(const CsrMatrix& m, const AlsParams& params,
+  [[nodiscard]] static IterationResult train(const CsrMatrix& m, const AlsParams& params,
                                        AlsSolverKind solver) {
     return train_als(m.view(), with(params, solver), backend());
   }
@@ -156,8 +156,8 @@ TEST_P(AlsAuto, KeepsTheExactObjectiveOfExplicitFeedback) {
 
 /// Small ones, nearly complete ones, and for the processor ones little larger than small.
 [[nodiscard]] std::vector<AutoShape> shapes() {
-  return {{"complete", 30, 20, 20, false, 5},    {"complete_wide", 30, 20, 20, false, 18},
-          {"small", 300, 200, 10, false, 16},    {"half", 500, 300, 150, false, 64, 5},
+  return {{"complete", 30, 20, 20, false, 5},     {"complete_wide", 30, 20, 20, false, 18},
+          {"small", 300, 200, 10, false, 16},     {"half", 500, 300, 150, false, 64, 5},
           {"noise", 1000, 500, 20, false, 96, 3}, {"structured", 1000, 500, 25, true, 96, 3}};
 }
 [[nodiscard]] std::vector<AutoShape> more_shapes() {

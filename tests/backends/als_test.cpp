@@ -329,7 +329,7 @@ TEST_P(AlsKernels, FewRowsEqualReference) {
   (void)exact->solve(Side::kUsers, {});
   for_each_way([&](const AlsWay& way) {
     if (way.solver == AlsSolverKind::kAuto) return;  // one of the others
-    for (const int completed : {0, 1}) {  // 1: solutions start from the factors
+    for (const int completed : {0, 1}) {             // 1: solutions start from the factors
       if (way.solver == AlsSolverKind::kCholesky && completed > 0) continue;
       SCOPED_TRACE(fmt::format("{} completed", completed));
       const auto solver = make_solver(m, params, way, start, completed);
