@@ -7,6 +7,7 @@
 #include <nlohmann/json.hpp>
 
 #include "likewise/evaluation.h"
+#include "number_checks.h"
 #include "options.h"
 #include "paths.h"
 #include "rows.h"
@@ -169,7 +170,9 @@ Run add_evaluate(CLI::App& app) {
            "Leave out the items of these interactions from rankings, instead of the model's own "
            "history")
       ->type_name("RATINGS");
-  add_list(app, "-k", verb->options.k, "List lengths [10]")->type_name("LIST");
+  add_list(app, "-k", verb->options.k, "List lengths [10]")
+      ->type_name("LIST")
+      ->check(CLI::Validator(whole_number_fault, ""));
   add_list(
       app, "--metrics", verb->options.metrics,
       fmt::format("Names without @k, from: {} [the ranking metrics for implicit models, rmse and "

@@ -19,6 +19,7 @@
 #include "likewise/version.h"
 #include "messages.h"
 #include "nearest.h"
+#include "number_checks.h"
 #include "rows.h"
 #include "text.h"
 #include "verb.h"
@@ -134,6 +135,7 @@ int run_verb(const Verb& verb, std::vector<std::string> arguments) {
   app.set_help_flag("-h,--help", "Print this help");
   app.formatter(std::make_shared<HelpFormatter>());
   const Run run = verb.add(app);
+  check_numbers(app);
   try {
     std::reverse(arguments.begin(), arguments.end());  // CLI11 takes them from the back
     app.parse(std::move(arguments));

@@ -19,13 +19,13 @@ namespace likewise::cli {
 namespace {
 
 /// Which of a GPU's tunings this training takes, and where that is from.
-void say_tuning(const Backend& backend, const TrainingParams& params, Offset interactions,
+void say_tuning(const Backend& backend, const TrainingParams& params, const CsrView& by_user,
                 Progress& progress) {
   const auto* als = std::get_if<AlsParams>(&params);
   if (als == nullptr) return;  // nothing else can be tuned
   const AlsTuner* tuner = backend.als_tuner();
   if (tuner == nullptr) return progress.say("tuning: there is none on this device");
-  const ChosenTuning chosen = tuner->choose(*als, interactions);
+  const ChosenTuning chosen = tuner->choose(*als, {by_user.rows, by_user.cols, by_user.nnz()});
   progress.say(fmt::format("tuning: {} ({})", tuning_text(chosen.tuning), chosen.source));
 }
 
@@ -65,7 +65,7 @@ struct Train {
     const auto backend = open_device_to_train(common, params, progress);
     const ReadOptions rows = reading_for(feedback_of(params), reading);
     const Interactions data = read_with_report(ratings, rows, progress);
-    if (verbose) say_tuning(*backend, params, data.by_user.nnz(), progress);
+    if (verbose) say_tuning(*backend, params, data.by_user.view(), progress);
     std::optional<Interactions> held_out;
     if (!validation.empty()) {
       held_out = read_with_report(validation, rows, progress, "read validation");

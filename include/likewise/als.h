@@ -19,8 +19,9 @@ namespace likewise {
 enum class Confidence { kLinear, kLog };
 inline constexpr std::string_view kConfidenceNames[] = {"linear", "log"};
 
-/// kCholesky: exact. kCg: conjugate gradients, `cg_steps` at most. kAuto: the fastest that keeps
-/// the exact solver's objective.
+/// kCholesky: exact. kCg: conjugate gradients, `cg_steps` at most. kAuto: the fastest whose
+/// objective is within 2e-3 of kCholesky's after as many iterations (docs/math.md, "What auto
+/// promises").
 enum class AlsSolverKind { kAuto, kCholesky, kCg };
 inline constexpr std::string_view kAlsSolverNames[] = {"auto", "cholesky", "cg"};
 
@@ -32,13 +33,13 @@ struct AlsParams {
   Feedback feedback = Feedback::kImplicit;
   int factors = 64;              ///< f, 1 to 4096
   int iterations = 15;           ///< both sides once each; 0 leaves the first factors
-  double regularization = 0.01;  ///< lambda, >= 0
+  double regularization = 0.01;  ///< lambda, 0 to 1e15
   /// nu in lambda_row = lambda (count + w0 * rows of the other side)^nu for implicit feedback, and
   /// lambda count^nu for explicit: 0 is plain lambda, 1 is ALS-WR. In [0, 1].
   double regularization_exponent = 0.0;
-  double alpha = 1.0;  ///< confidence per unit of value, > 0
+  double alpha = 1.0;  ///< confidence per unit of value, 1e-15 to 1e15
   Confidence confidence = Confidence::kLinear;
-  double epsilon = 1.0;  ///< scale of the log confidence, > 0
+  double epsilon = 1.0;  ///< scale of the log confidence, 1e-15 to 1e15
   /// w0 of Rendle's iALS, > 0: every missing cell weighs w0, every observed one 1 + w0, values and
   /// alpha only tell likes from dislikes. Absent: Hu's form, missing cells weigh 1.
   std::optional<double> unobserved_weight{};

@@ -52,9 +52,10 @@ class AlsTuner {
   /// The one of each kernel (columns, wide) that is thought the best where nothing was measured;
   /// first the best of all, which is then taken.
   [[nodiscard]] virtual std::vector<AlsTuning> built_in(const AlsParams& params) const = 0;
-  /// The one that a training on so many interactions takes: with Precision::kAuto, few of them are
-  /// stored in float32, more in float16.
-  [[nodiscard]] virtual ChosenTuning choose(const AlsParams& params, Offset interactions) const = 0;
+  /// The one that a training of this shape takes: with Precision::kAuto, few interactions are
+  /// stored in float32, more in float16; AlsSolverKind::kAuto solves rows exactly or not.
+  [[nodiscard]] virtual ChosenTuning choose(const AlsParams& params,
+                                            const AlsShape& shape) const = 0;
   /// As Backend::make_als_solver, with one of variants(). Precision::kAuto is float16 (float32
   /// where rows are exact), however few the interactions are.
   [[nodiscard]] virtual std::unique_ptr<AlsSolver> make_als_solver(

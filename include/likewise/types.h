@@ -13,6 +13,10 @@ using Index = std::int32_t;
 /// A position among interactions, or any product of two counts: these pass 2^31.
 using Offset = std::int64_t;
 
+/// The largest size of a factor, a bias or a compared value: products of two, and sums of such
+/// products, are finite in float32.
+inline constexpr float kLargestNumber = 1e15F;
+
 /// The two sides of an interaction matrix. Every algorithm treats them by one function.
 enum class Side { kUsers, kItems };
 

@@ -7,6 +7,7 @@
 
 #include "algorithms/baselines.h"
 #include "algorithms/compare_rows.h"
+#include "algorithms/finite.h"
 #include "algorithms/merge_interactions.h"
 #include "algorithms/similarity.h"
 #include "backends/neighbour_lists.h"
@@ -182,6 +183,7 @@ AddedInteractions add_interactions(const Model& model, const Interactions& more,
   MergedIds items = merge_ids(model.items, more.items);
   CsrMatrix history = merge_matrices(model.history.view(), more.by_user.view(), users, items,
                                      params.feedback == Feedback::kImplicit);
+  check_values(history.view(), params);
   const MergedIds& rows = of_users ? users : items;
   const MergedIds& columns = of_users ? items : users;
   const bool local = of_two_rows(params, columns.ids.size() > std::ssize(columns.first)) &&
@@ -211,6 +213,7 @@ AddedInteractions add_interactions(const Model& model, const Interactions& more,
   update.search(open, changed, false, control);
   Model grown = grown_model(model, users, items, std::move(history));
   grown.neighbours = update.packed();
+  check_similarities(grown.neighbours, params.side);
   grown.factors = std::move(baselines);
   return {std::move(grown), static_cast<Index>(first.size() + open.size())};
 }

@@ -5,6 +5,7 @@
 
 #include <fmt/format.h>
 
+#include "algorithms/finite.h"
 #include "algorithms/first_factors.h"
 #include "params/als.h"
 #include "params/validate.h"
@@ -66,6 +67,7 @@ void AlsParams::validate() const {
 IterationResult train_als(const CsrView& by_user, const AlsParams& params, const Backend& backend,
                           const IterationRun& run) {
   params.validate();
+  check_values(by_user, params);
   const MemoryPlan plan = backend.plan_als({by_user.rows, by_user.cols, by_user.nnz()}, params);
   if (run.on_plan) run.on_plan(plan);
   if (run.start != nullptr) check_start(*run.start, by_user, params);

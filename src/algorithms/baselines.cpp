@@ -1,9 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "algorithms/baselines.h"
 
+#include <algorithm>
+#include <cmath>
 #include <vector>
 
+#include <fmt/format.h>
+
 #include "core/parallel.h"
+#include "likewise/error.h"
 #include "likewise/neighbourhood.h"
 
 namespace likewise {
@@ -60,6 +65,27 @@ void fit_sgd(const CsrView& by_user, double mean, const NeighbourParams& params,
   }
 }
 
+/// Biases explain what ratings are away from their mean: far beyond that, the steps were too long.
+/// (Alternating least squares cannot do that.)
+void check_converged(const CsrView& by_user, double mean, const Biases& users,
+                     const Biases& items) {
+  double farthest = 0.0;
+  for (Offset e = 0; e < by_user.nnz(); ++e) {
+    farthest = std::max(farthest, std::abs(double{by_user.values[e]} - mean));
+  }
+  for (const Biases* biases : {&users, &items}) {
+    for (const double bias : *biases) {
+      if (std::abs(bias) <= 1e3 * farthest) continue;
+      throw Error(
+          ErrorKind::kNumerical,
+          fmt::format("the baselines diverge: a bias of {:.3g} where no rating is more than "
+                      "{:.3g} from the mean; use a smaller baseline_learning_rate, or "
+                      "baseline_method als",
+                      bias, farthest));
+    }
+  }
+}
+
 [[nodiscard]] Array<float> rounded(const Biases& biases) {
   auto result = Array<float>::uninitialized(static_cast<Offset>(biases.size()));
   for (std::size_t i = 0; i < biases.size(); ++i) {
@@ -76,6 +102,7 @@ Factors train_baselines(const CsrView& by_user, const NeighbourParams& params) {
   Biases items(static_cast<std::size_t>(by_user.cols));
   const bool als = params.baseline_method == BaselineMethod::kAls;
   (als ? fit_als : fit_sgd)(by_user, mean, params, users, items);
+  check_converged(by_user, mean, users, items);
   return {Matrix(by_user.rows, 0), Matrix(by_user.cols, 0), rounded(users), rounded(items),
           static_cast<float>(mean)};
 }

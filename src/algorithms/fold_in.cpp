@@ -57,7 +57,10 @@ void check_fold_in_row(const FoldInRow& row, Index columns, const char* what) {
     }
   }
   for (const float value : row.values) {
-    if (!std::isfinite(value)) refuse(fmt::format("the value {} is not finite", value));
+    if (!(std::abs(value) <= kLargestNumber)) {
+      refuse(fmt::format("the value {} is not a number of at most {:g} in size", value,
+                         kLargestNumber));
+    }
   }
   std::vector<Index> sorted = row.columns;
   std::sort(sorted.begin(), sorted.end());

@@ -59,7 +59,7 @@ NeighbourPredictor::NeighbourPredictor(const CsrView& by_user, const NeighbourPa
   const std::span<const float> all(by_user.values, static_cast<std::size_t>(by_user.nnz()));
   const Moments moments = moments_of(all);
   mean_ = moments.mean;
-  sigma_ = moments.sigma;
+  sigma_ = moments.sigma > 0.0 ? moments.sigma : 1.0;  // all alike: no row deviates
   if (!all.empty()) {
     const auto [low, high] = std::minmax_element(all.begin(), all.end());
     lowest_ = *low;

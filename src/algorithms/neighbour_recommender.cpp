@@ -7,6 +7,7 @@
 #include <fmt/format.h>
 
 #include "algorithms/compare_rows.h"
+#include "algorithms/finite.h"
 #include "backends/cpu/top_list.h"
 #include "core/parallel.h"
 #include "likewise/error.h"
@@ -66,8 +67,12 @@ Array<float> NeighbourRecommender::similarities(std::span<const AskedUser> users
 
 void NeighbourRecommender::score(std::span<const AskedUser> users, const RunControl& control,
                                  const TakeScores& take) const {
-  if (sums()) return score_sums(users, control, take);
-  of_users() ? score_by_users(users, control, take) : score_by_items(users, control, take);
+  const TakeScores checked = [&](std::size_t u, Index first, std::span<const float> scores) {
+    check_scores(model_, users[u].number, first, scores);
+    take(u, first, scores);
+  };
+  if (sums()) return score_sums(users, control, checked);
+  of_users() ? score_by_users(users, control, checked) : score_by_items(users, control, checked);
 }
 
 /// item-knn: sum over the user's items j of r_uj s(j, i); user-knn: sum over the user's neighbours

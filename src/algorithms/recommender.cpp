@@ -3,11 +3,13 @@
 
 #include <algorithm>
 #include <array>
+#include <cmath>
 #include <numeric>
 
 #include <fmt/format.h>
 
 #include "algorithms/batches.h"
+#include "algorithms/finite.h"
 #include "algorithms/fold_in.h"
 #include "algorithms/lazy.h"
 #include "algorithms/missing_cells.h"
@@ -274,24 +276,38 @@ std::vector<float> Recommender::predict(std::span<const Index> users,
       fmt::format("predict needs pairs, not {} users and {} items", users.size(), items.size()));
   check_rows(users, -1, state_->factors().users.rows(), "user");
   check_rows(items, -1, state_->factors().items.rows(), "item");
-  if (state_->neighbours) return state_->neighbours->predict(users, items);
   std::vector<float> scores(users.size());
-  parallel_for(static_cast<Offset>(scores.size()), 1024, [&](Offset i) {
-    const auto pair = static_cast<std::size_t>(i);
-    scores[pair] = state_->predict(users[pair], items[pair]);
-  });
+  if (state_->neighbours) {
+    scores = state_->neighbours->predict(users, items);
+  } else {
+    parallel_for(static_cast<Offset>(scores.size()), 1024, [&](Offset i) {
+      const auto pair = static_cast<std::size_t>(i);
+      scores[pair] = state_->predict(users[pair], items[pair]);
+    });
+  }
+  for (std::size_t p = 0; p < scores.size(); ++p) {
+    check_score(model(), users[p], items[p], scores[p]);
+  }
   return scores;
 }
 
 PredictionTimes Recommender::predict_missing(const TakeMissing& take,
                                              const RunControl& control) const {
-  if (state_->neighbours) return state_->neighbours->predict_missing(take, control);
+  const TakeMissing checked = [&](Side side, Index row, std::span<const Index> others,
+                                  std::span<const float> predictions) {
+    for (std::size_t e = 0; e < others.size(); ++e) {
+      const bool by_user = side == Side::kUsers;
+      check_score(model(), by_user ? row : others[e], by_user ? others[e] : row, predictions[e]);
+    }
+    take(side, row, others, predictions);
+  };
+  if (state_->neighbours) return state_->neighbours->predict_missing(checked, control);
   const CsrView history = state_->model->history.view();
   const MissingCells cells(history, state_->factors().items.rows());
   const Index users = state_->factors().users.rows();
   return cells.for_rows(
       Side::kUsers, users, control, [](std::span<const Index>) {},
-      [&](std::span<const Index> batch, float* scores) { score_all(batch, scores); }, take);
+      [&](std::span<const Index> batch, float* scores) { score_all(batch, scores); }, checked);
 }
 
 std::vector<float> Recommender::predict_new(std::span<const FoldInRow> users,
@@ -346,6 +362,11 @@ Recommender::FoldedIn Recommender::fold_in(Side side, std::span<const FoldInRow>
   parallel_for(count, 1, [&](Offset r) {
     const std::vector<double> x = solver.solve(rows[static_cast<std::size_t>(r)]);
     float* to = result.factors.row(static_cast<Index>(r));
+    require(
+        std::ranges::all_of(x, [](double number) { return std::abs(number) <= kLargestNumber; }),
+        fmt::format("fold-in: new row {} gives factors beyond {:g}: its values are too large, or "
+                    "the model's regularization is too small",
+                    r, kLargestNumber));
     for (Index j = 0; j < cols; ++j) to[j] = static_cast<float>(x[static_cast<std::size_t>(j)]);
     if (biased) result.bias[r] = static_cast<float>(x.back());
   });

@@ -146,7 +146,8 @@ double PairFormula::log_likelihood(double common, double x_count, double y_count
   const double cells = term(common) + term(neither) + (term(x_only) + term(y_only));
   const double margins =
       (term(x_count) + term(y_count)) + (term(columns - x_count) + term(columns - y_count));
-  const double ratio = std::max(0.0, 2.0 * (cells - margins + term(columns)));
+  const double ratio = 2.0 * (cells - margins + term(columns));
+  if (!(ratio > kLogLikelihoodRounding * term(columns))) return 0.0;
   return common * columns >= x_count * y_count ? ratio : -ratio;
 }
 

@@ -45,6 +45,10 @@ enum class PairForm {
   kConditional,
 };
 
+/// What is left of independent rows by rounding is this share of N log N, at most: nine numbers
+/// k log k, none above it, each rounded twice and added up in eight additions (2^-53 each), twice.
+inline constexpr double kLogLikelihoodRounding = 1e-14;
+
 /// From sums to a similarity.
 struct PairFormula {
   PairForm form = PairForm::kDot;
@@ -74,6 +78,11 @@ struct PairFormula {
   [[nodiscard]] static double variance(double n, double sum, double squares) {
     const double value = n * squares - sum * sum;
     return value > 1e-12 * n * squares ? value : 0.0;
+  }
+  /// n^2 times the covariance; what is left of independent values by rounding counts as 0.
+  [[nodiscard]] static double covariance(const PairSums& s) {
+    const double value = s.n * s.xy - s.x * s.y;
+    return value * value > 1e-24 * (s.n * s.xx) * (s.n * s.yy) ? value : 0.0;
   }
   [[nodiscard]] double log_likelihood(double common, double x_count, double y_count) const;
 };
@@ -106,7 +115,7 @@ inline double PairFormula::plain(const RowFacts& x, const RowFacts& y, const Pai
     }
     case PairForm::kPearson: {
       const double spread = variance(s.n, s.x, s.xx) * variance(s.n, s.y, s.yy);
-      return spread > 0.0 ? (s.n * s.xy - s.x * s.y) / std::sqrt(spread) : 0.0;
+      return spread > 0.0 ? covariance(s) / std::sqrt(spread) : 0.0;
     }
     case PairForm::kMsd:
       return s.n > 0.0 ? 1.0 / (std::max(0.0, s.xx + s.yy - 2.0 * s.xy) / s.n + 1.0) : 0.0;

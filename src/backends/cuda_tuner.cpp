@@ -8,6 +8,7 @@
 #include <fmt/chrono.h>
 #include <fmt/format.h>
 
+#include "backends/als_solver.h"
 #include "backends/built_in_tunings.h"
 
 namespace likewise {
@@ -15,6 +16,11 @@ namespace {
 
 [[nodiscard]] std::string utc_now() {
   return fmt::format("{:%Y-%m-%dT%H:%M:%SZ}", fmt::gmtime(std::time(nullptr)));
+}
+
+/// What a training of this shape does where the parameters leave it to the program.
+[[nodiscard]] AlsParams settled(const AlsParams& params, const AlsShape& shape) {
+  return settle_precision(settle_solver(params, shape), shape.interactions);
 }
 
 }  // namespace
@@ -56,8 +62,8 @@ std::vector<AlsTuning> CudaTuner::built_in(const AlsParams& params) const {
   return built_in_tunings(card_, als_work(params), variants(params));
 }
 
-ChosenTuning CudaTuner::choose(const AlsParams& given, Offset interactions) const {
-  const AlsParams params = settle_precision(given, interactions);
+ChosenTuning CudaTuner::choose(const AlsParams& given, const AlsShape& shape) const {
+  const AlsParams params = settled(given, shape);
   const AlsWork work = als_work(params);
   const auto found = std::ranges::find_if(
       kept_.winners, [&](const Winner& one) { return same_work(one.work, work); });
@@ -77,14 +83,14 @@ std::unique_ptr<AlsSolver> CudaTuner::make_als_solver(const CsrView& by_user,
 std::unique_ptr<AlsSolver> CudaTuner::make_als_solver(const CsrView& by_user,
                                                       const AlsParams& params, Factors start,
                                                       int completed_iterations) const {
-  return plugin_.make_als_solver({{device_}, choose(params, by_user.nnz()).tuning, memory_},
-                                 by_user, settle_precision(params, by_user.nnz()), std::move(start),
-                                 completed_iterations);
+  const AlsShape shape{by_user.rows, by_user.cols, by_user.nnz()};
+  return plugin_.make_als_solver({{device_}, choose(params, shape).tuning, memory_}, by_user,
+                                 settled(params, shape), std::move(start), completed_iterations);
 }
 
 MemoryPlan CudaTuner::plan_als(const AlsShape& shape, const AlsParams& params) const {
-  return plugin_.plan_als({{device_}, choose(params, shape.interactions).tuning, memory_}, shape,
-                          settle_precision(params, shape.interactions));
+  return plugin_.plan_als({{device_}, choose(params, shape).tuning, memory_}, shape,
+                          settled(params, shape));
 }
 
 std::string CudaTuner::keep(std::span<const TunedAls> winners) const {

@@ -17,7 +17,7 @@ class CudaTuner final : public AlsTuner {
 
   [[nodiscard]] std::vector<AlsTuning> variants(const AlsParams& params) const override;
   [[nodiscard]] std::vector<AlsTuning> built_in(const AlsParams& params) const override;
-  [[nodiscard]] ChosenTuning choose(const AlsParams& params, Offset interactions) const override;
+  [[nodiscard]] ChosenTuning choose(const AlsParams& params, const AlsShape& shape) const override;
   [[nodiscard]] std::unique_ptr<AlsSolver> make_als_solver(const CsrView& by_user,
                                                            const AlsParams& params, Factors start,
                                                            const AlsTuning& tuning) const override;

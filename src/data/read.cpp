@@ -21,7 +21,9 @@ namespace {
 
 void check(const ReadOptions& options) {
   const auto fail = [](const std::string& why) { throw Error(ErrorKind::kInvalidArgument, why); };
-  if (options.min_value && std::isnan(*options.min_value)) fail("min_value must be a number");
+  if (options.min_value && !std::isfinite(*options.min_value)) {
+    fail(fmt::format("min_value must be a finite number, not {}", *options.min_value));
+  }
   if (options.min_user_count < 0) {
     fail(fmt::format("min_user_count must be at least 0, not {}", options.min_user_count));
   }

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <algorithm>
+#include <cmath>
 #include <span>
 #include <vector>
 
@@ -209,6 +210,11 @@ MetricNeeds needs_of(const Model& model, const EvaluateOptions& options) {
 EvaluationReport evaluate(const Recommender& recommender, const TestSet& test,
                           const EvaluateOptions& options, const CsrView& seen,
                           const RunControl& control) {
+  if (!std::isfinite(options.min_relevant_value)) {
+    throw Error(ErrorKind::kInvalidArgument,
+                fmt::format("min_relevant_value must be a finite number, not {}",
+                            options.min_relevant_value));
+  }
   const Model& model = recommender.model();
   const CsrView excluded = seen.rows == 0 ? model.history.view() : seen;
   const EvaluationPlan plan = plan_for(model, options, excluded.rows != 0);

@@ -18,22 +18,30 @@ namespace {
 
 [[noreturn]] void fail(const std::string& why) { throw Error(ErrorKind::kBadData, why); }
 
-/// NaN or infinity. By bits, so that the loop over a row is plain integer work.
-bool any_not_finite(const float* values, Offset count) {
-  constexpr std::uint32_t kExponent = 0x7f800000U;
+/// NaN, infinity, or so large that scores could become one. By bits, so that the loop over a row is
+/// plain integer work.
+bool any_too_large(const float* values, Offset count) {
+  constexpr auto kLargest = std::bit_cast<std::uint32_t>(kLargestNumber);
   bool found = false;
   for (Offset i = 0; i < count; ++i) {
-    found |= (std::bit_cast<std::uint32_t>(values[i]) & kExponent) == kExponent;
+    found |= (std::bit_cast<std::uint32_t>(values[i]) & 0x7fffffffU) > kLargest;
   }
   return found;
 }
 
-/// The first row with a number that is not finite, or -1. Blocks only find the smallest: the answer
+/// "is not finite", or how large it is.
+std::string too_large(float value) {
+  if (!std::isfinite(value)) return "is not finite";
+  return fmt::format("is {}, and more than {:g} cannot be computed with: train on smaller values",
+                     value, kLargestNumber);
+}
+
+/// The first row with a number that is too large, or -1. Blocks only find the smallest: the answer
 /// does not depend on threads.
 Index first_bad_row(const MatrixView& m) {
   std::atomic<Index> first{m.rows};
   parallel_for(m.rows, 1024, [&](Offset row) {
-    if (!any_not_finite(m.row(static_cast<Index>(row)), m.cols)) return;
+    if (!any_too_large(m.row(static_cast<Index>(row)), m.cols)) return;
     Index seen = first.load();
     while (row < seen && !first.compare_exchange_weak(seen, static_cast<Index>(row))) {
     }
@@ -48,8 +56,11 @@ void check_matrix(const std::string& name, const Matrix& m, const IdMap& ids, In
   }
   const Index bad = first_bad_row(m.view());
   if (bad >= 0) {
-    fail(fmt::format("{}: row {} (id {}) holds a number that is not finite", name, bad,
-                     ids.name(bad)));
+    const auto row = m.row_span(bad);
+    const auto number =
+        std::ranges::find_if(row, [](const float& x) { return any_too_large(&x, 1); });
+    fail(fmt::format("{}: row {} (id {}) holds a number that {}", name, bad, ids.name(bad),
+                     too_large(*number)));
   }
 }
 
@@ -59,8 +70,9 @@ void check_bias(const std::string& name, const Array<float>& bias, const IdMap& 
     fail(fmt::format("{} has {} numbers for {} ids", name, bias.size(), ids.size()));
   }
   for (Index i = 0; i < ids.size(); ++i) {
-    if (!std::isfinite(bias[i])) {
-      fail(fmt::format("{}: the number of row {} (id {}) is not finite", name, i, ids.name(i)));
+    if (any_too_large(&bias[i], 1)) {
+      fail(fmt::format("{}: the number of row {} (id {}) {}", name, i, ids.name(i),
+                       too_large(bias[i])));
     }
   }
 }
@@ -152,7 +164,9 @@ void check_factors(const std::string& prefix, const Factors& factors, const Mode
   check_matrix(prefix + "item_factors", factors.items, model.items, shape.factors);
   check_bias(prefix + "user_bias", factors.user_bias, model.users, shape.user_bias);
   check_bias(prefix + "item_bias", factors.item_bias, model.items, shape.item_bias);
-  if (!std::isfinite(factors.global_mean)) fail(prefix + "global_mean is not finite");
+  if (any_too_large(&factors.global_mean, 1)) {
+    fail(prefix + "global_mean " + too_large(factors.global_mean));
+  }
 }
 
 /// The first id in which the maps differ; -1 when they are the same.

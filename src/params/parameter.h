@@ -75,11 +75,10 @@ struct Parameter {
     return changed;
   }
   [[nodiscard]] constexpr Parameter positive() const {
-    return between(std::numeric_limits<Value>::min(), std::numeric_limits<Value>::max(),
-                   "a finite number > 0");
+    return between(1e-15, 1e15, "in [1e-15, 1e15]");  // float32 computes with these
   }
   [[nodiscard]] constexpr Parameter not_negative() const {
-    return between(0, std::numeric_limits<Value>::max(), "a finite number >= 0");
+    return between(0, 1e15, "in [0, 1e15]");
   }
   [[nodiscard]] constexpr Parameter share() const { return between(0, 1, "in [0, 1]"); }
   [[nodiscard]] constexpr Parameter by_default(std::string_view words) const {

@@ -52,7 +52,7 @@ class WaitingTuner final : public AlsTuner {
   [[nodiscard]] std::vector<AlsTuning> built_in(const AlsParams&) const override {
     return {{16, 64, 64, 4096}, {32, 64, 64, 4096}, {48, 64, 64, 4096}, {16, 0, 0, 4096, true}};
   }
-  [[nodiscard]] ChosenTuning choose(const AlsParams& params, Offset) const override {
+  [[nodiscard]] ChosenTuning choose(const AlsParams& params, const AlsShape&) const override {
     return {built_in(params).front(), "built in"};
   }
   [[nodiscard]] std::unique_ptr<AlsSolver> make_als_solver(const CsrView&, const AlsParams& params,

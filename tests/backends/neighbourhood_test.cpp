@@ -124,6 +124,30 @@ TEST_P(NeighboursOnDevice, EqualTheReferenceOnFewRows) {
   check_lists(awkward(23, 50, 9.0, false, 7).view(), 30);
 }
 
+/// Rows that say nothing about each other: half of all columns, and every second one; values about
+/// the same mean, crossed. Rounding leaves something, which is no similarity.
+TEST_P(NeighboursOnDevice, RoundingMakesNoNeighbours) {
+  const bool by_chance =
+      GetParam() == Similarity::kLogLikelihood || GetParam() == Similarity::kPearson;
+  if (!by_chance) GTEST_SKIP() << "compares what rows share, not what they share beyond chance";
+  for (const Index half : {2, 6, 10, 14, 22, 30, 42, 66}) {
+    std::vector<Entry> entries;
+    for (Index c = 0; c < 2 * half; ++c) {
+      const bool first = c < half;
+      const bool even = c % 2 == 0;
+      const bool of_counts = GetParam() == Similarity::kLogLikelihood;
+      if (!of_counts || first) entries.push_back({0, c, first ? 0.3F : 0.1F});
+      if (!of_counts || even) entries.push_back({1, c, even ? 0.7F : 0.1F});
+    }
+    const CsrMatrix matrix = make_csr(2, 2 * half, entries);
+    for (const auto& device : {open_backend("reference"), open_backend(this->device())}) {
+      NeighbourParams params = params_of(Feedback::kExplicit, Side::kUsers, GetParam(), 3, 1);
+      const Neighbours found = train_neighbours(matrix.view(), params, *device).neighbours;
+      EXPECT_EQ(found.rows.size(), 0) << half << ": " << found.similarities[0];
+    }
+  }
+}
+
 TEST_P(NeighboursOnDevice, CompareOutsideRows) {
   const auto reference = open_backend("reference");
   for (const bool whole : {true, false}) {

@@ -64,7 +64,7 @@ TEST(ReadFilters, MinValueIsOfTheMergedValue) {
   EXPECT_THAT(bad_option("1,2,3\n", {.min_value = 4.0}),
               HasSubstr("no interactions are left: lower min_value"));
   EXPECT_THAT(bad_option("1,2,3\n", {.min_value = std::nan("")}),
-              HasSubstr("min_value must be a number"));
+              HasSubstr("min_value must be a finite number"));
 }
 
 TEST(ReadFilters, CountsAreRepeatedUntilStable) {

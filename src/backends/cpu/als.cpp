@@ -8,6 +8,7 @@
 
 #include "algorithms/weights.h"
 #include "backends/als_errors.h"
+#include "backends/als_solver.h"
 #include "backends/cpu/als_fixed_side.h"
 #include "backends/cpu/als_long_rows.h"
 #include "backends/cpu/als_row.h"
@@ -52,13 +53,12 @@ struct HalfStep {
   return blocks;
 }
 
-[[nodiscard]] HalfStep plan_half_step(const CsrView& matrix, const AlsParams& params) {
+[[nodiscard]] HalfStep plan_half_step(const CsrView& matrix, const AlsParams& params, bool exact) {
   HalfStep step{matrix, {}, 0, {}};
   const Index stride = padded_stride(als_width(params));
   std::vector<Index> long_rows;
   for (Index row = 0; row < matrix.rows; ++row) {
-    const bool is_long =
-        params.solver != AlsSolverKind::kCholesky && is_long_row(matrix.row_size(row), stride);
+    const bool is_long = !exact && is_long_row(matrix.row_size(row), stride);
     (is_long ? long_rows : step.order).push_back(row);
   }
   step.blocks = cut_rows(matrix, step.order);
@@ -81,12 +81,13 @@ class CpuAlsSolver final : public AlsSolver {
   CpuAlsSolver(const CsrView& by_user, const AlsParams& params, Factors start,
                int completed_iterations)
       : params_(params),
+        exact_(solves_exactly(params, {by_user.rows, by_user.cols, by_user.nnz()})),
         width_(als_width(params)),
         by_item_(transpose(by_user)),
         factors_(std::move(start)),
         half_steps_(2 * Offset{completed_iterations}) {
-    sides_[0] = plan_half_step(by_user, params);
-    sides_[1] = plan_half_step(by_item_.view(), params);
+    sides_[0] = plan_half_step(by_user, params, exact_);
+    sides_[1] = plan_half_step(by_item_.view(), params, exact_);
   }
 
   double solve(Side side, const RunControl& control) override {
@@ -134,7 +135,7 @@ class CpuAlsSolver final : public AlsSolver {
     weighing.mean = factors_.global_mean;
     weighing.bias = factors_.bias(other(side)).data();
     const Index rows = std::min(factors_.users.rows(), factors_.items.rows());
-    return {fixed_side_, params_, weighing, auto_accuracy(params_, half_steps_, rows)};
+    return {fixed_side_, params_, weighing, exact_, auto_accuracy(params_, half_steps_, rows)};
   }
 
   [[nodiscard]] Worker make_worker(Side side) const {
@@ -207,6 +208,7 @@ class CpuAlsSolver final : public AlsSolver {
   }
 
   AlsParams params_;
+  bool exact_;
   Index width_;
   CsrMatrix by_item_;
   Factors factors_;

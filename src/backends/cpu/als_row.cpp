@@ -13,6 +13,12 @@ namespace {
 /// Stops rows that would not converge: float32 cannot use more steps than this.
 constexpr int kAutoSteps = 100;
 
+/// A row is short for kAuto with fewer interactions than so many times its unknowns. A row that
+/// hardly has more than unknowns, or fewer, leaves directions in which nothing but lambda holds it.
+constexpr Offset kShort = 4;
+/// And hardly regularized where the ratings say so many times more than lambda.
+constexpr double kHardly = 10.0;
+
 /// Rows of the fixed side that the Gram matrix takes at a time: they stay in cache.
 constexpr Index kGramRows = 64;
 
@@ -57,8 +63,9 @@ AlsRowSolver::AlsRowSolver(const AlsRowContext& context)
       inverse_(context.stride()),
       r_(context.stride()),
       p_(context.stride()),
-      product_(context.stride()) {
-  if (context.params.solver != AlsSolverKind::kCholesky) return;
+      product_(context.stride()),
+      start_(context.stride()) {
+  if (context.params.solver == AlsSolverKind::kCg) return;
   const Index d = context.fixed.table().cols();
   gram_ = Matrix(d, d);
   pack_ = Matrix(std::max(d, kGramRows), d);
@@ -77,8 +84,32 @@ double AlsRowSolver::solve(std::span<const Index> columns, std::span<const float
   double constant = 0.0;
   const kernels::Segment s = buffer_.fill(context_, columns.data(), values.data(), count, constant);
   context_.set_diagonals(lambda, count, diagonal_.data(), inverse_.data());
-  if (context_.params.solver != AlsSolverKind::kCholesky) return solve_cg(s, constant, z, pivot);
+  if (context_.exact || is_flat(count, lambda)) {
+    std::copy_n(z, s.stride, start_.data());
+    const double objective = solve_exactly(s, count, constant, z, pivot);
+    if (pivot < 0 || context_.params.solver == AlsSolverKind::kCholesky) return objective;
+    // Rounding made the system singular, which conjugate gradients do not mind.
+    pivot = -1;
+    std::copy_n(start_.data(), s.stride, z);
+  }
+  return solve_cg(s, constant, z, pivot);
+}
 
+/// Conjugate gradients would take about as many steps as there are unknowns; and what they leave in
+/// directions that only lambda holds is nothing to this row's objective, but not to that of the
+/// next half-step.
+bool AlsRowSolver::is_flat(Offset count, double lambda) const {
+  if (context_.params.solver != AlsSolverKind::kAuto ||
+      context_.params.feedback != Feedback::kExplicit) {
+    return false;
+  }
+  const auto spectrum = context_.fixed.spectrum();
+  return count < kShort * std::ssize(spectrum) &&
+         static_cast<double>(count) * spectrum[spectrum.size() / 2] > kHardly * lambda;
+}
+
+double AlsRowSolver::solve_exactly(const kernels::Segment& s, Offset count, double constant,
+                                   float* z, Index& pivot) {
   const bool dual = count < context_.fixed.table().cols() && diagonal_[0] > 0.0F;
   dual ? solve_dual(s, count, z, pivot) : solve_gram(s, z, pivot);
   // constant + z^T A z - 2 b^T z, with A z computed afresh: its error is of second order in z's.

@@ -17,6 +17,7 @@ struct AlsRowContext {
   const AlsFixedSide& fixed;
   const AlsParams& params;
   kernels::Weighing weighing;
+  bool exact = false;     ///< every row, where rounding lets it
   double accuracy = 0.0;  ///< of kAuto: CgLimits::decrease
 
   [[nodiscard]] Index stride() const { return fixed.table().stride(); }
@@ -54,7 +55,11 @@ class AlsRowSolver {
                              double lambda, float* z, Index& pivot);
 
  private:
+  /// Whether kAuto solves this row exactly where it does not all rows.
+  [[nodiscard]] bool is_flat(Offset count, double lambda) const;
   [[nodiscard]] double solve_cg(const kernels::Segment& s, double constant, float* z, Index& pivot);
+  [[nodiscard]] double solve_exactly(const kernels::Segment& s, Offset count, double constant,
+                                     float* z, Index& pivot);
   /// Gram matrix and Cholesky: count f^2 + f^3 / 3 operations.
   void solve_gram(const kernels::Segment& s, float* z, Index& pivot);
   /// The dual system of `count` unknowns: count^2 f + count^3 / 3 operations.
@@ -67,6 +72,7 @@ class AlsRowSolver {
   Array<float> r_;
   Array<float> p_;
   Array<float> product_;
+  Array<float> start_;
   Matrix gram_;
   Matrix pack_;
   Matrix scaled_;

@@ -16,6 +16,12 @@ __device__ __forceinline__ double pair_variance(double n, double sum, double squ
   return value > 1e-12 * n * squares ? value : 0.0;
 }
 
+/// n^2 times the covariance.
+__device__ __forceinline__ double pair_covariance(const PairSums& s) {
+  const double value = __dsub_rn(__dmul_rn(s.n, s.xy), __dmul_rn(s.x, s.y));
+  return value * value > 1e-24 * (s.n * s.xx) * (s.n * s.yy) ? value : 0.0;
+}
+
 __device__ __forceinline__ double pair_log_likelihood(const CardFormula& f, double common,
                                                       double x_count, double y_count) {
   const auto term = [&](double k) { return f.x_log_x[static_cast<Index>(k)]; };
@@ -25,7 +31,8 @@ __device__ __forceinline__ double pair_log_likelihood(const CardFormula& f, doub
   const double cells = term(common) + term(neither) + (term(x_only) + term(y_only));
   const double margins =
       (term(x_count) + term(y_count)) + (term(f.columns - x_count) + term(f.columns - y_count));
-  const double ratio = fmax(0.0, 2.0 * (cells - margins + term(f.columns)));
+  const double ratio = 2.0 * (cells - margins + term(f.columns));
+  if (!(ratio > kLogLikelihoodRounding * term(f.columns))) return 0.0;
   return common * f.columns >= x_count * y_count ? ratio : -ratio;
 }
 
@@ -46,7 +53,7 @@ __device__ __forceinline__ double plain_similarity(const CardFormula& f, const C
     case PairForm::kPearson: {
       const double spread = pair_variance(s.n, s.x, s.xx) * pair_variance(s.n, s.y, s.yy);
       if (!(spread > 0.0)) return 0.0;
-      return __dsub_rn(__dmul_rn(s.n, s.xy), __dmul_rn(s.x, s.y)) / sqrt(spread);
+      return pair_covariance(s) / sqrt(spread);
     }
     case PairForm::kMsd:
       return s.n > 0.0 ? 1.0 / (fmax(0.0, s.xx + s.yy - 2.0 * s.xy) / s.n + 1.0) : 0.0;

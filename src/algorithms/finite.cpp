@@ -1,0 +1,105 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "algorithms/finite.h"
+
+#include <algorithm>
+#include <cmath>
+#include <string>
+#include <vector>
+
+#include <fmt/format.h>
+
+#include "algorithms/weights.h"
+#include "core/parallel.h"
+#include "likewise/error.h"
+
+namespace likewise {
+namespace {
+
+/// The entry of the largest size, the first of such; -1 where there is none.
+[[nodiscard]] Offset largest_entry(const CsrView& by_user) {
+  constexpr Offset kBlock = Offset{1} << 18;
+  std::vector<Offset> of_blocks(static_cast<std::size_t>((by_user.nnz() + kBlock - 1) / kBlock));
+  const auto larger = [&](Offset a, Offset b) {
+    return std::abs(by_user.values[a]) > std::abs(by_user.values[b]);
+  };
+  parallel_blocks(by_user.nnz(), kBlock, [&](Offset begin, Offset end, Offset block) {
+    Offset best = begin;
+    for (Offset at = begin + 1; at < end; ++at) best = larger(at, best) ? at : best;
+    of_blocks[static_cast<std::size_t>(block)] = best;
+  });
+  Offset best = -1;
+  for (const Offset at : of_blocks) best = best < 0 || larger(at, best) ? at : best;
+  return best;
+}
+
+[[noreturn]] void refuse_value(const CsrView& by_user, Offset at, const std::string& why) {
+  const Offset* const row =
+      std::upper_bound(by_user.offsets, by_user.offsets + by_user.rows + 1, at) - 1;
+  throw Error(ErrorKind::kBadData,
+              fmt::format("the value {} of user row {}, item row {} is too large: {}",
+                          by_user.values[at], row - by_user.offsets, by_user.columns[at], why));
+}
+
+[[nodiscard]] std::string name_of(const IdMap& ids, Index index, const char* kind) {
+  return index < 0 ? fmt::format("a {} that is not in the model", kind)
+                   : fmt::format("{} '{}'", kind, ids.name(index));
+}
+
+}  // namespace
+
+void check_values(const CsrView& by_user, const AlsParams& params) {
+  const Offset at = largest_entry(by_user);
+  if (at < 0) return;
+  const double size = std::abs(double{by_user.values[at]});
+  if (params.feedback == Feedback::kExplicit) {
+    if (size <= kLargestRating) return;
+    refuse_value(by_user, at,
+                 fmt::format("ratings are at most {:g} in size; divide all by the same number",
+                             kLargestRating));
+  }
+  if (params.unobserved_weight || confidence(params, size) <= kLargestConfidence) return;
+  refuse_value(by_user, at,
+               fmt::format("with alpha {:g} its confidence is {:.3g}, and at most {:g} can be "
+                           "computed with; use a smaller alpha, or confidence log",
+                           params.alpha, confidence(params, size), kLargestConfidence));
+}
+
+void check_values(const CsrView& by_user, const NeighbourParams& /*params*/) {
+  const Offset at = largest_entry(by_user);
+  if (at < 0 || std::abs(by_user.values[at]) <= kLargestNumber) return;
+  refuse_value(by_user, at,
+               fmt::format("rows are compared by values of at most {:g} in size; divide all by the "
+                           "same number",
+                           kLargestNumber));
+}
+
+void check_similarities(const Neighbours& neighbours, Side side) {
+  for (Index row = 0; row < neighbours.size(); ++row) {
+    const auto similarities = neighbours.similarities_of(row);
+    const auto bad = std::ranges::find_if(similarities, [](float s) { return !std::isfinite(s); });
+    if (bad == similarities.end()) continue;
+    const auto place = static_cast<std::size_t>(bad - similarities.begin());
+    throw Error(ErrorKind::kNumerical,
+                fmt::format("the similarity of rows {} and {} of the {} is not a finite number: "
+                            "use smaller values or a smaller amplification",
+                            row, neighbours.rows_of(row)[place], side_name(side)));
+  }
+}
+
+void check_score(const Model& model, Index user, Index item, float score) {
+  if (std::isfinite(score)) return;
+  throw Error(ErrorKind::kNumerical,
+              fmt::format("the score of {} for {} is not a finite number: what the model holds is "
+                          "too large to be multiplied and added; train it on smaller values",
+                          name_of(model.users, user, "user"), name_of(model.items, item, "item")));
+}
+
+void check_scores(const Model& model, Index user, Index first, std::span<const float> scores) {
+  for (std::size_t i = 0; i < scores.size(); ++i) {
+    if (!std::isfinite(scores[i])) {
+      check_score(model, user, first + static_cast<Index>(i), scores[i]);
+    }
+  }
+}
+
+}  // namespace likewise

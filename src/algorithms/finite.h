@@ -1,0 +1,32 @@
+// SPDX-License-Identifier: Apache-2.0
+/// Numbers that do not fit: found before they are computed with, or as soon as they come out.
+#pragma once
+
+#include <span>
+
+#include "likewise/csr.h"
+#include "likewise/model.h"
+#include "likewise/neighbourhood.h"
+
+namespace likewise {
+
+/// The largest size of a rating that ALS takes, and of the confidence that a value gets: what is
+/// computed from them in float32, up to the square of a long row's sum, then does not overflow.
+inline constexpr double kLargestRating = 1e9;
+inline constexpr double kLargestConfidence = 1e12;
+
+/// Throws Error(kBadData) that names value, user and item row for a value beyond what training by
+/// ALS or comparing rows can compute with.
+void check_values(const CsrView& by_user, const AlsParams& params);
+void check_values(const CsrView& by_user, const NeighbourParams& params);
+
+/// Throws Error(kNumerical) that names the two rows of a similarity that is not finite.
+void check_similarities(const Neighbours& neighbours, Side side);
+
+/// Throws Error(kNumerical) that names user and item where a score is not finite; indices of -1 are
+/// users and items that the model does not know.
+void check_score(const Model& model, Index user, Index item, float score);
+/// The same for scores[i] of `user` for item first + i.
+void check_scores(const Model& model, Index user, Index first, std::span<const float> scores);
+
+}  // namespace likewise
