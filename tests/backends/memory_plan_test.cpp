@@ -3,7 +3,9 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "likewise/als.h"
 #include "likewise/backend.h"
+#include "likewise/device.h"
 #include "tests/errors.h"
 
 namespace likewise {
