@@ -94,15 +94,23 @@ struct Train {
     progress.stage("load");
     const Model earlier = load_model(add_to);
     const auto backend = open_device(common, progress);
-    const Interactions more =
-        read_with_report(ratings, reading_for(earlier.feedback(), reading), progress);
+    ReadSummary summary;
+    const Interactions more = read_with_report(ratings, reading_for(earlier.feedback(), reading),
+                                               progress, "read", &summary);
     progress.stage("add");
-    AddedInteractions added = add_interactions(earlier, more, *backend, progress.control());
+    AddedInteractions added =
+        add_interactions(earlier, more, summary.policy, *backend, progress.control());
     added.model.provenance.created = utc_now();
     added.model.provenance.device = device_text(*backend);
     progress.say(fmt::format("{} of {} compared with all others again",
                              counted(added.rows_searched, "row"),
                              with_commas(added.model.neighbours.size())));
+    if (added.repeated > 0) {
+      progress.say(fmt::format("{} that the model has already: {}", counted(added.repeated, "pair"),
+                               summary.policy == Duplicates::kSum    ? "the values are added up"
+                               : summary.policy == Duplicates::kLast ? "the newer value counts"
+                                                                     : "the larger value counts"));
+    }
     progress.stage("save");
     save_model(added.model, output);
     tell(added.model, progress);

@@ -40,9 +40,8 @@ enum class Header { kAuto, kYes, kNo };
 /// the latest.
 enum class Duplicates { kAuto, kSum, kLast, kMax, kError };
 enum class BadRows { kFail, kSkip };
-/// What a reader wants of the values. kOptional: the value column if there is one, else every row
-/// is
-/// 1. kRequired: a file without a value column is an error (ratings for explicit feedback).
+/// What a reader wants of the values. kOptional: the value column if there is one, else each row
+/// counts 1. kRequired: a file without a value column is an error (ratings for explicit feedback).
 /// kUnused: which column holds the values does not matter.
 enum class Values { kOptional, kRequired, kUnused };
 
@@ -68,18 +67,18 @@ struct ReadOptions {
   /// Also read the time column, if there is one, into Interactions::times. Splitting by time needs
   /// it, training does not. Seconds since 1970, numbers from 1e11 on as milliseconds, from 1e14 as
   /// micro- and from 1e17 as nanoseconds, with a fraction or not; or ISO 8601 of the years 1 to
-  /// 9999
-  /// ("2001-02-03", "2001-02-03T04:05:06.7+01:00"). Kept to the nanosecond.
+  /// 9999 ("2001-02-03", "2001-02-03T04:05:06.7+01:00"). Kept to the nanosecond.
   bool keep_times = false;
 };
 
 /// What reading met, for people and for `info`.
 struct ReadSummary {
-  Offset rows = 0;                   ///< data rows in the file, bad ones too
-  Offset bad_rows = 0;               ///< skipped (on_bad_row = kSkip)
-  std::string first_bad_row;         ///< the message it would have failed with
-  Offset duplicates = 0;             ///< rows merged into another one
-  Offset below_min_value = 0;        ///< interactions dropped for min_value
+  Offset rows = 0;                        ///< data rows in the file, bad ones too
+  Offset bad_rows = 0;                    ///< skipped (on_bad_row = kSkip)
+  std::string first_bad_row;              ///< the message it would have failed with
+  Offset duplicates = 0;                  ///< rows merged into another one
+  Duplicates policy = Duplicates::kAuto;  ///< how; never kAuto once something was read
+  Offset below_min_value = 0;             ///< interactions dropped for min_value
   Offset below_min_count = 0;        ///< interactions dropped for min_user_count, min_item_count
   std::string format;                ///< e.g. "csv, gzip, header userId,movieId,rating,timestamp"
   std::vector<std::string> columns;  ///< what was read as user, item, value, time; "" = left out

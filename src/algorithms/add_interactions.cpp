@@ -171,7 +171,8 @@ class ListUpdate {
 }  // namespace
 
 AddedInteractions add_interactions(const Model& model, const Interactions& more,
-                                   const Backend& backend, const RunControl& control) {
+                                   Duplicates duplicates, const Backend& backend,
+                                   const RunControl& control) {
   const auto* knn = std::get_if<NeighbourParams>(&model.params);
   if (knn == nullptr) {
     throw Error(ErrorKind::kInvalidArgument,
@@ -181,20 +182,19 @@ AddedInteractions add_interactions(const Model& model, const Interactions& more,
   const bool of_users = params.side == Side::kUsers;
   MergedIds users = merge_ids(model.users, more.users);
   MergedIds items = merge_ids(model.items, more.items);
-  CsrMatrix history = merge_matrices(model.history.view(), more.by_user.view(), users, items,
-                                     params.feedback == Feedback::kImplicit);
-  check_values(history.view(), params);
+  auto [history, repeated] =
+      merge_matrices(model.history.view(), more.by_user.view(), users, items, duplicates);
   const MergedIds& rows = of_users ? users : items;
   const MergedIds& columns = of_users ? items : users;
   const bool local = of_two_rows(params, columns.ids.size() > std::ssize(columns.first)) &&
                      std::ranges::is_sorted(rows.first);
-  const auto train_anew = [&]() -> AddedInteractions {
+  const auto train_anew = [&, &history = history, repeated = repeated]() -> AddedInteractions {
     Model grown = grown_model(model, users, items, std::move(history));
     NeighbourResult result = train_neighbours(grown.history.view(), params, backend, control);
     grown.neighbours = std::move(result.neighbours);
     grown.factors = std::move(result.baselines);
     const Index searched = grown.neighbours.size();
-    return {std::move(grown), searched};
+    return {std::move(grown), searched, repeated};
   };
   if (!local) return train_anew();
   Factors baselines = needed_baselines(history.view(), params);
@@ -215,7 +215,7 @@ AddedInteractions add_interactions(const Model& model, const Interactions& more,
   grown.neighbours = update.packed();
   check_similarities(grown.neighbours, params.side);
   grown.factors = std::move(baselines);
-  return {std::move(grown), static_cast<Index>(first.size() + open.size())};
+  return {std::move(grown), static_cast<Index>(first.size() + open.size()), repeated};
 }
 
 }  // namespace likewise

@@ -4,6 +4,11 @@
 #include <algorithm>
 #include <iterator>
 #include <string>
+#include <utility>
+
+#include <fmt/format.h>
+
+#include "likewise/error.h"
 
 namespace likewise {
 namespace {
@@ -27,6 +32,13 @@ namespace {
   return places;
 }
 
+[[nodiscard]] float one_value(float earlier, float later, Duplicates duplicates) {
+  if (duplicates == Duplicates::kSum) {
+    return static_cast<float>(double{earlier} + double{later});
+  }
+  return duplicates == Duplicates::kMax ? std::max(earlier, later) : later;
+}
+
 }  // namespace
 
 MergedIds merge_ids(const IdMap& first, const IdMap& second) {
@@ -36,8 +48,12 @@ MergedIds merge_ids(const IdMap& first, const IdMap& second) {
   return merged;
 }
 
-CsrMatrix merge_matrices(const CsrView& first, const CsrView& second, const MergedIds& rows,
-                         const MergedIds& columns, bool sum) {
+MergedMatrix merge_matrices(const CsrView& first, const CsrView& second, const MergedIds& rows,
+                            const MergedIds& columns, Duplicates duplicates) {
+  if (duplicates == Duplicates::kAuto) {
+    throw Error(ErrorKind::kInvalidArgument,
+                "what a pair of both becomes must be said: sum, last, max or error");
+  }
   struct Cell {
     Index column;
     float value;
@@ -56,16 +72,23 @@ CsrMatrix merge_matrices(const CsrView& first, const CsrView& second, const Merg
   add(second, rows.second, columns.second);
   CsrMatrix merged{
       rows.ids.size(), columns.ids.size(), Array<Offset>(Offset{rows.ids.size()} + 1), {}, {}};
+  Offset in_both = 0;
   for (Index row = 0; row < merged.rows; ++row) {
     auto& list = cells[static_cast<std::size_t>(row)];
     std::ranges::stable_sort(list, {}, &Cell::column);
     std::size_t kept = 0;
     for (const Cell& cell : list) {
-      if (kept > 0 && list[kept - 1].column == cell.column) {
-        list[kept - 1].value = sum ? list[kept - 1].value + cell.value : cell.value;
-      } else {
+      if (kept == 0 || list[kept - 1].column != cell.column) {
         list[kept++] = cell;
+        continue;
       }
+      if (duplicates == Duplicates::kError) {
+        throw Error(ErrorKind::kBadData,
+                    fmt::format("user '{}' and item '{}' have a value already", rows.ids.name(row),
+                                columns.ids.name(cell.column)));
+      }
+      list[kept - 1].value = one_value(list[kept - 1].value, cell.value, duplicates);
+      ++in_both;
     }
     list.resize(kept);
     merged.offsets[row + 1] = merged.offsets[row] + static_cast<Offset>(kept);
@@ -79,7 +102,7 @@ CsrMatrix merge_matrices(const CsrView& first, const CsrView& second, const Merg
       merged.values[to++] = cell.value;
     }
   }
-  return merged;
+  return {std::move(merged), in_both};
 }
 
 }  // namespace likewise

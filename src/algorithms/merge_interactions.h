@@ -4,6 +4,7 @@
 #include <vector>
 
 #include "likewise/interactions.h"
+#include "likewise/read.h"
 
 namespace likewise {
 
@@ -15,9 +16,15 @@ struct MergedIds {
 };
 [[nodiscard]] MergedIds merge_ids(const IdMap& first, const IdMap& second);
 
-/// Both matrices in the indices of the merged ids. A cell of both is the second one's value, or the
-/// sum.
-[[nodiscard]] CsrMatrix merge_matrices(const CsrView& first, const CsrView& second,
-                                       const MergedIds& rows, const MergedIds& columns, bool sum);
+/// Both matrices in the indices of the merged ids. What a cell of both becomes is as if one file
+/// had the rows of the first and then those of the second. Throws Error(kInvalidArgument) for
+/// Duplicates::kAuto, Error(kBadData) naming the first cell of both for kError.
+struct MergedMatrix {
+  CsrMatrix matrix;
+  Offset in_both = 0;  ///< cells
+};
+[[nodiscard]] MergedMatrix merge_matrices(const CsrView& first, const CsrView& second,
+                                          const MergedIds& rows, const MergedIds& columns,
+                                          Duplicates duplicates);
 
 }  // namespace likewise

@@ -72,8 +72,7 @@ Interactions read_rows(ByteSource& source, const FileFormat& format, const ReadO
                        ReadSummary& summary, const RunControl& control, const ReadTuning& tuning) {
   Staged<Row> staged = stage_rows<Row>(source, format, options, tuning, summary, control);
   check_rows(format, summary);
-  return assemble<Row>(std::move(staged), policy(options.duplicates, format), format.file, summary,
-                       control);
+  return assemble<Row>(std::move(staged), summary.policy, format.file, summary, control);
 }
 
 /// "csv, gzip, header userId,..."
@@ -100,6 +99,7 @@ Interactions read_source(ByteSourcePtr raw, const std::string& file, const ReadO
   std::string head = read_head(*text.source, tuning, whole);
   const FileFormat format = detect_format({head, whole}, file, options);
   describe(format, text.compression, met);
+  met.policy = policy(options.duplicates, format);
   const ByteSourcePtr source = put_back(std::move(head), std::move(text.source));
   Interactions data = options.keep_times && format.has(kTime)
                           ? read_rows<TimedRow>(*source, format, options, met, control, tuning)

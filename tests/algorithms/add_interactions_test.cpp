@@ -3,9 +3,11 @@
 
 #include <random>
 
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include "likewise/error.h"
+#include "tests/errors.h"
 #include "tests/support.h"
 
 namespace likewise {
@@ -67,7 +69,7 @@ TEST(AddInteractions, IsWhatTrainingOnAllWouldGive) {
         const std::size_t before = all.size() - added;
         const Model old = trained(part_of(all, 0, before), params, *backend);
         const AddedInteractions grown =
-            add_interactions(old, part_of(all, before, all.size()), *backend);
+            add_interactions(old, part_of(all, before, all.size()), Duplicates::kLast, *backend);
         const Model anew = trained(part_of(all, 0, all.size()), params, *backend);
         SCOPED_TRACE(testing::Message() << kSimilarityNames[s] << " of " << side_name(side) << ", "
                                         << added << " added");
@@ -94,25 +96,36 @@ TEST(AddInteractions, ComparesOnlyWhatChanged) {
   NeighbourParams params;
   const Model old = trained(part_of(all, 0, all.size() - 3), params, *backend);
   const AddedInteractions grown =
-      add_interactions(old, part_of(all, all.size() - 3, all.size()), *backend);
+      add_interactions(old, part_of(all, all.size() - 3, all.size()), Duplicates::kSum, *backend);
   EXPECT_GE(grown.rows_searched, 1);
   EXPECT_LT(grown.rows_searched, 300 / 3);
 }
 
-TEST(AddInteractions, ACellOfBothIsSummedOrReplaced) {
+TEST(AddInteractions, ACellOfBothIsWhatThePolicySays) {
   const auto backend = open_backend("cpu");
   const std::vector<Entry> entries{{0, 0, 2.0F}, {1, 0, 3.0F}, {1, 1, 4.0F}};
+  const std::vector<Entry> later{{1, 1, 1.0F}};
   for (const Feedback feedback : {Feedback::kImplicit, Feedback::kExplicit}) {
-    const NeighbourParams params = NeighbourParams::defaults(feedback);
-    const Model old = trained(part_of(entries, 0, 3), params, *backend);
-    const Model grown = add_interactions(old, part_of(entries, 2, 3), *backend).model;
-    EXPECT_EQ(grown.history.values[2], feedback == Feedback::kImplicit ? 8.0F : 4.0F);
+    const Model old =
+        trained(part_of(entries, 0, 3), NeighbourParams::defaults(feedback), *backend);
+    const auto added = [&](Duplicates duplicates) {
+      return add_interactions(old, part_of(later, 0, 1), duplicates, *backend);
+    };
+    EXPECT_EQ(added(Duplicates::kSum).model.history.values[2], 5.0F);
+    EXPECT_EQ(added(Duplicates::kLast).model.history.values[2], 1.0F);
+    EXPECT_EQ(added(Duplicates::kMax).model.history.values[2], 4.0F);
+    EXPECT_EQ(added(Duplicates::kMax).repeated, 1);
+    EXPECT_THAT(test::error_of(ErrorKind::kBadData, [&] { (void)added(Duplicates::kError); }),
+                testing::HasSubstr("user '1' and item '1'"));
+    EXPECT_THAT(
+        test::error_of(ErrorKind::kInvalidArgument, [&] { (void)added(Duplicates::kAuto); }),
+        testing::HasSubstr("sum, last, max"));
   }
 }
 
 TEST(AddInteractions, NeedsNeighbours) {
   Model model;
-  EXPECT_THROW((void)add_interactions(model, {}, *open_backend("cpu")), Error);
+  EXPECT_THROW((void)add_interactions(model, {}, Duplicates::kLast, *open_backend("cpu")), Error);
 }
 
 }  // namespace

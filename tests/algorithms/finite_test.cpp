@@ -34,8 +34,8 @@ constexpr float kHuge = std::numeric_limits<float>::max();
   model->users = IdMap::from_text(std::vector<std::string>{"ann", "bob", "cat"});
   model->items = IdMap::from_text(std::vector<std::string>{"x", "y", "z"});
   model->history = ratings(3.0F);
-  NeighbourParams params = NeighbourParams::defaults(prediction == Prediction::kSum ? Feedback::kImplicit
-                                                                        : Feedback::kExplicit);
+  NeighbourParams params = NeighbourParams::defaults(
+      prediction == Prediction::kSum ? Feedback::kImplicit : Feedback::kExplicit);
   params.side = side;
   params.similarity = Similarity::kCosine;
   params.prediction = prediction;

@@ -131,7 +131,7 @@ class AlsAuto : public test::DeviceTest<AutoShape> {
     return params;
   }
   [[nodiscard]] static IterationResult train(const CsrMatrix& m, const AlsParams& params,
-                                       AlsSolverKind solver) {
+                                             AlsSolverKind solver) {
     return train_als(m.view(), with(params, solver), backend());
   }
   /// How far one half-step is off, from the same start.

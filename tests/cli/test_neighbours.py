@@ -126,6 +126,34 @@ def test_new_users_are_those_they_copy(program, cinema):
     assert "user" in program("similar", "m", "--new", "new.csv", exit_code=2).stderr
 
 
+@pytest.mark.parametrize("header", ["user,item", "user,item,value"])
+@pytest.mark.parametrize("policy", ["auto", "sum", "last", "max"])
+def test_adding_is_training_on_both_files(program, tmp_path, header, policy):
+    values = header.endswith("value")
+    first = [(u, i, (u * i) % 5 + 1) for u in range(12) for i in range(9) if (u + i) % 3]
+    later = [(u, i, (u + i) % 4 + 1) for u in range(3, 15) for i in range(2, 11) if (u * i) % 4]
+
+    def write(name, rows):
+        lines = [",".join(map(str, row if values else row[:2])) for row in rows]
+        (tmp_path / name).write_text("\n".join([header, *lines]) + "\n")
+
+    write("first.csv", first)
+    write("later.csv", later)
+    write("both.csv", first + later)
+    how = ["--duplicates", policy]
+    program("train", "first.csv", "-o", "first", "--algorithm", "item-knn", *how)
+    grown = program("train", "later.csv", "-o", "grown", "--add-to", "first", *how)
+    program("train", "both.csv", "-o", "anew", "--algorithm", "item-knn", *how)
+    assert "pairs that the model has already" in grown.stderr
+    for question in (["recommend", "--all"], ["similar", "--all-items"]):
+        lists = [program(question[0], model, *question[1:]).stdout for model in ("grown", "anew")]
+        assert lists[0] == lists[1]
+    # "error" is for pairs in both files too, and leaves nothing.
+    stderr = program("train", "later.csv", "-o", "none", "--add-to", "first", "--duplicates",
+                     "error", exit_code=1).stderr
+    assert "have a value already" in stderr and not (tmp_path / "none").exists()
+
+
 def test_options_that_would_do_nothing_are_refused(program, cinema):
     train = cinema / "parts/train.csv"
     for options, part in (
