@@ -1,0 +1,5 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Classes of attacks on the program, one module each. `scripts/attack` runs them."""
+from .texts import Texts
+
+CLASSES = {attack.name: attack for attack in (Texts,)}
