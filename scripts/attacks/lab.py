@@ -66,10 +66,10 @@ class Lab:
             "XDG_CACHE_HOME": str(self.folder / "cache"),
         }
 
-    def make(self, *arguments: object) -> None:
+    def make(self, *arguments: object, folder: pathlib.Path | None = None) -> None:
         """Runs the program in the shared folder; its failure is the end of the class."""
         command = [self.program, *map(str, arguments), "--quiet"]
-        subprocess.run(command, cwd=self.folder, env=self.environment(), check=True,
+        subprocess.run(command, cwd=folder or self.folder, env=self.environment(), check=True,
                        timeout=HANG_SECONDS, stdin=subprocess.DEVNULL, capture_output=True)
 
 

@@ -1,0 +1,213 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Options: odd numbers are refused, and an option that is accepted does something, alone and beside
+any other."""
+from __future__ import annotations
+
+import itertools
+import json
+import random
+from typing import Any
+
+from .helptext import Option, options_of, verbs_of
+from .lab import Attack, Case, Lab
+from .modelfile import ModelFile
+
+# Options that may leave results as they are, and why.
+HARMLESS = {
+    "--threads": "answers do not depend on threads",
+    "--quiet": "messages only", "--verbose": "messages only",
+    "--device": "the same answers", "--device-memory": "how, not what",
+    "--precision": "a CPU trains in fp32 whatever it is called",
+    "--checkpoint-every": "seen while training",
+    "--on-bad-row": "all rows can be read",
+    "--plot": "needs a GPU",
+}
+ODD = ["-1", "18446744073709551616", "nan", "inf", "-inf", "", " 1", "1x", "1e999", "1 ", "0x1p3"]
+NEVER = {"nan", "inf", "-inf", "", "1x", "1e999"}  # of no number option; below: of no whole one
+NEVER_WHOLE = NEVER | {"-1", "18446744073709551616", "0x1p3"}
+
+# A value that is not the default and matters for the data of these cases.
+VALUES = {
+    "--factors": "3", "--iterations": "9", "--regularization": "0.5",
+    "--regularization-exponent": "0.5", "--alpha": "7", "--confidence": "log", "--epsilon": "0.3",
+    "--unobserved-weight": "0.2", "--biases": "off", "--init-stddev": "0.7", "--solver": "cg",
+    "--cg-steps": "1", "--cg-tolerance": "0.3", "--precision": "fp32", "--tolerance": "0.2",
+    "--patience": "1", "--seed": "7", "--device": "cpu", "--threads": "2", "--device-memory": "1GB",
+    "--neighbours": "2", "--similarity": "jaccard", "--min-support": "3", "--shrinkage": "3",
+    "--amplification": "2", "--negative": "keep", "--centring": "item", "--prediction": "mean",
+    "--min-neighbours": "9", "--clip": "off", "--baseline-method": "sgd", "--baseline-epochs": "3",
+    "--baseline-user-regularization": "1", "--baseline-item-regularization": "1",
+    "--baseline-regularization": "0.5", "--baseline-learning-rate": "0.05", "--bm25-k1": "9",
+    "--bm25-b": "0.1", "--popularity-damping": "0.9", "--validation": "test.csv",
+    "--validation-metric": "mae", "--checkpoint": "state", "--checkpoint-every": "2",
+    "--resume": "als.model", "--add-to": "item-knn.model", "--report": "report.html",
+    "--columns": "2,1,3", "--delimiter": ";", "--header": "no", "--duplicates": "max",
+    "--min-value": "3", "--min-user-count": "7", "--min-item-count": "12", "--on-bad-row": "skip",
+    "--output": "out.csv", "--per-user": "each.csv", "--train": "other.csv", "-k": "3", "-n": "17",
+    "--metrics": "recall", "--min-relevant-value": "4", "--new": "new.csv", "--user": "3",
+    "--users": "ids.txt", "--likes": "3,5", "--allow": "ids.txt", "--deny": "ids.txt",
+    "--item": "4", "--metric": "dot", "--method": "time", "--test": "0.4", "--last": "3",
+    "--folds": "3", "--shape": "20x10x50", "--plot": "plot.svg", "--feedback": "explicit",
+    "--algorithm": "item-knn",
+}
+KNN = ["--algorithm", "item-knn"]
+BASES: dict[str, list[list[str]]] = {
+    "demo": [[]],
+    "generate": [["20x10x90", "-o", "made.csv"]],
+    "split": [["data.csv", "-o", "parts", *how] for how in (
+        [], ["--method", "last"], ["--method", "time"], ["--method", "kfold"])],
+    "train": [["data.csv", "-o", "model", *how] for how in (
+        [], ["--feedback", "explicit"], ["--solver", "cg"], ["--confidence", "log"],
+        ["--unobserved-weight", "0.3"], ["--validation", "test.csv", "--iterations", "12"],
+        ["--checkpoint", "state"], ["--resume", "als.model", "--iterations", "20"],
+        ["--resume", "explicit.model", "--iterations", "20"], ["--algorithm", "popular"], KNN,
+        ["--add-to", "item-knn.model"], [*KNN, "--feedback", "explicit"],
+        [*KNN, "--feedback", "explicit", "--baseline-method", "sgd"],
+        [*KNN, "--feedback", "explicit", "--prediction", "z-score", "--similarity", "pearson"],
+        [*KNN, "--similarity", "bm25"], [*KNN, "--similarity", "conditional"],
+        [*KNN, "--similarity", "adjusted-cosine"], ["--algorithm", "user-knn"],
+        ["--algorithm", "user-knn", "--feedback", "explicit"])],
+    "evaluate": [[model, "test.csv"] for model in ("als.model", "explicit.model", "knn5.model")] +
+                [["als.model", "test.csv", "--json"]],
+    "predict": [[model, "test.csv"] for model in ("als.model", "explicit.model", "knn5.model")] +
+               [["explicit.model", "--all-missing"]],
+    "recommend": [[model, who, "-n", "20"] for model in ("als.model", "item-knn.model", "popular.model")
+                  for who in ("--all", "--user=5", "--likes=2,4,6", "--new=new.csv")],
+    "similar": [["als.model", "--all-items", "-n", "4"], ["als.model", "--all-items"], ["als.model", "--item=5"], ["als.model", "--user=5"],
+                ["item-knn.model", "--all-items"], ["user-knn.model", "--new=new.csv"]],
+    "autotune": [[]],
+    "info": [["data.csv"], ["data.csv", "--json"], ["als.model"], []],
+}
+INPUTS = ["data.csv", "test.csv", "other.csv", "new.csv", "ids.txt", "als.model", "explicit.model",
+          "item-knn.model", "user-knn.model", "knn5.model", "popular.model"]
+
+
+def table(draw: random.Random, rows: int, first_user: int = 0) -> str:
+    """Ratings of 30 users and 20 items: rare users and items, repeated rows, times."""
+    text = "user,item,value,time\n"
+    for _ in range(rows):
+        user, item = int(30 * draw.random() ** 2), int(20 * draw.random() ** 1.5)
+        text += f"{first_user + user},{item},{draw.randint(1, 5)},{draw.randrange(50)}\n"
+    return text
+
+
+def make_inputs(lab: Lab) -> None:
+    draw = random.Random(3)
+    for name, rows, first_user in (("data", 260, 0), ("test", 60, 0), ("other", 90, 0), ("new", 30, 90)):
+        (lab.folder / f"{name}.csv").write_text(table(draw, rows, first_user))
+    with open(lab.folder / "test.csv", "a", encoding="utf-8") as test:
+        test.write("95,3,4,9\n96,7,2,9\n")  # users of new.csv
+    (lab.folder / "ids.txt").write_text("3\n5\n7\n")
+    rating = ["--feedback", "explicit"]
+    for name, how in (("als", []), ("explicit", rating), ("item-knn", KNN), ("knn5", KNN + rating),
+                      ("user-knn", ["--algorithm", "user-knn"]),
+                      ("popular", ["--algorithm", "popular"])):
+        lab.make("train", "data.csv", "-o", f"{name}.model", *how)
+
+
+def given(option: Option) -> list[str]:
+    return [option.flag, VALUES[option.flag]] if option.kind else [option.flag]
+
+
+class Options(Attack):
+    name = "options"
+    share = 2.0
+
+    def __init__(self, lab: Lab) -> None:
+        super().__init__(lab)
+        make_inputs(lab)
+        self.seen: dict[tuple[str, ...], Any] = {}
+        order = random.Random(lab.seed)
+        options = {verb: options_of(lab, verb) for verb in verbs_of(lab)}
+        numbers = [(verb, option, odd) for verb in options for option in options[verb]
+                   if option.kind in ("N", "X", "SHARE") for odd in ODD]
+        alone = [(verb, base, [option]) for verb in options for base in BASES[verb]
+                 for option in options[verb]]
+        pairs = [(verb, order.choice(BASES[verb]), list(pair)) for verb in options
+                 for pair in itertools.combinations(options[verb], 2)]
+        for work in (numbers, alone, pairs):
+            order.shuffle(work)
+        # Some of each from the first second on.
+        self.work = [part for parts in itertools.zip_longest(numbers, alone, pairs)
+                     for part in parts if part]
+        self.cases = len(self.work)
+
+    def attack(self, case: Case) -> None:
+        verb, second, third = self.work[case.number]
+        if isinstance(second, Option):
+            odd_number(case, verb, second, third)
+        else:
+            self.together(case, verb, second, third)
+
+    def together(self, case: Case, verb: str, base: list[str], options: list[Option]) -> None:
+        named = {word.split("=")[0].replace("-o", "--output") for word in base}
+        options = [option for option in options if option.flag not in named]
+        both = self.results(case, verb, base, options)
+        if both["code"] != 0:
+            return
+        for option in options:
+            if option.flag in HARMLESS:
+                continue
+            rest = [other for other in options if other != option]
+            without = self.results(case, verb, base, rest)
+            beside = " ".join(word for other in rest for word in given(other))
+            case.check(both != without, f"{verb} {option.flag} does nothing",
+                       f"`{verb} {' '.join(base)} {beside}` to change with "
+                       f"`{' '.join(given(option))}`, or to refuse it")
+
+    def results(self, case: Case, verb: str, base: list[str], options: list[Option]) -> Any:
+        """What a command leaves, without what differs from run to run."""
+        arguments = [verb, *base, *(word for option in options for word in given(option))]
+        if tuple(arguments) not in self.seen:
+            case.share(*(name for name in INPUTS if name in " ".join([*arguments, "data.csv"])))
+            before = set(case.folder.rglob("*"))
+            ran = case.run(*arguments)
+            left = {"code": ran.code, "out": steady(ran.out)}
+            for path in sorted(set(case.folder.rglob("*")) - before):
+                if path.is_file():
+                    left[str(path.relative_to(case.folder))] = content_of(path.read_bytes(), path.suffix)
+            if "model" in left:
+                case.share("test.csv")
+                for asked in (["predict", "model", "test.csv"], ["recommend", "model", "--all"]):
+                    ran = case.run(*asked)
+                    left[asked[0]] = (ran.code, ran.out)
+            self.seen[tuple(arguments)] = left
+            for path in set(case.folder.rglob("*")) - before:
+                if path.is_file():
+                    path.unlink()
+        return self.seen[tuple(arguments)]
+
+
+def steady(out: bytes) -> Any:
+    """Without times: numbers stay, seconds go."""
+    try:
+        told = json.loads(out)
+    except ValueError:
+        return out
+    if isinstance(told, dict):
+        for name in ("seconds", "created"):
+            told.pop(name, None)
+        for iteration in told.get("iterations") or []:
+            if isinstance(iteration, dict):
+                iteration.pop("seconds", None)
+    return told
+
+
+def content_of(content: bytes, suffix: str) -> Any:
+    if suffix in (".html", ".svg"):
+        return "a page"  # which tells times
+    if content[8:9] == b"{":
+        model = ModelFile(content)
+        return (model.tensors, model.iterations())
+    return content
+
+
+def odd_number(case: Case, verb: str, option: Option, odd: str) -> None:
+    base = BASES[verb][0]
+    case.share(*(name for name in INPUTS if name in " ".join(base)))
+    ran = case.run(verb, *base, f"{option.flag}={odd}" if option.flag[1] == "-" else
+                   option.flag + odd)
+    never = NEVER_WHOLE if option.kind == "N" else NEVER
+    if odd in never:
+        case.check(ran.code == 2, f"{verb} {option.flag} takes an odd number",
+                   f"exit 2, not {ran.code}, for {option.flag} '{odd}'")
