@@ -4,6 +4,7 @@ goes on from its checkpoint as if nothing had happened."""
 from __future__ import annotations
 
 import signal
+import tempfile
 import time
 from pathlib import Path
 
@@ -53,8 +54,7 @@ class Finished:
     """What a command leaves when nobody disturbs it, and how long that takes."""
 
     def __init__(self, lab: Lab, command: list[str]) -> None:
-        self.folder = Path(str(lab.folder / "finished") + str(abs(hash(tuple(command)))))
-        self.folder.mkdir()
+        self.folder = Path(tempfile.mkdtemp(dir=lab.folder))
         for name in inputs_of(command):
             (self.folder / name).hardlink_to(lab.folder / name)
         started = time.monotonic()

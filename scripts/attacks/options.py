@@ -187,8 +187,8 @@ def steady(out: bytes) -> Any:
     if isinstance(told, dict):
         for name in ("seconds", "created"):
             told.pop(name, None)
-        for iteration in told.get("iterations") or []:
-            if isinstance(iteration, dict):
+        if isinstance(told.get("iterations"), list):
+            for iteration in told["iterations"]:
                 iteration.pop("seconds", None)
     return told
 
