@@ -11,5 +11,5 @@ from .options import Options
 from .streams import Streams
 from .texts import Texts
 
-CLASSES = {attack.name: attack for attack in (Texts, Options, Kills, Disk, Streams, Memory, Identity,
-                                              Models, Numbers, Determinism)}
+CLASSES = {attack.name: attack for attack in (
+    Texts, Options, Kills, Disk, Streams, Memory, Identity, Models, Numbers, Determinism)}

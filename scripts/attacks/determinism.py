@@ -24,8 +24,9 @@ class Determinism(Attack):
         how = some_method(case)
         if not self.compare(case, ["train", "data.csv", "-o", "FILE", *how], ""):
             return
-        for asked in (["recommend", "FILE-1", "--all", "--explain"], ["predict", "FILE-1", "data.csv"],
-                      ["predict", "FILE-1", "--all-missing"], ["similar", "FILE-1", "--all-items"]):
+        for asked in (["recommend", "FILE-1", "--all", "--explain"],
+                      ["predict", "FILE-1", "data.csv"], ["predict", "FILE-1", "--all-missing"],
+                      ["similar", "FILE-1", "--all-items"]):
             if case.random.random() < 0.5:
                 self.compare(case, asked)
 
@@ -43,7 +44,8 @@ class Determinism(Attack):
             case.check(other[:3] == found[0][:3], f"{command[0]}: another end or output",
                        f"{told} {threads}: {found[0][0]} {found[0][2]}, {other[0]} {other[2]}")
             for left, right in zip(found[0][3], other[3]):
-                same = left == right or (command[0] == "train" and not difference(left, right, ("device",)))
+                same = left == right or (command[0] == "train"
+                                         and not difference(left, right, ("device",)))
                 case.check(same, f"{command[0]}: another file", f"{told} {threads}")
         return found[0][0] == 0
 

@@ -80,7 +80,8 @@ def age_of(case: Case, path: str, old: bytes | None, name: str, new: bytes) -> s
     content = case.read(path)
     if content == old:
         return "old"
-    case.check(same(name, content, new), "a broken file on a full disk", f"{name} whole or as it was")
+    case.check(same(name, content, new), "a broken file on a full disk",
+               f"{name} whole or as it was")
     return "new"
 
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Outputs that are inputs, by any name: refused before anything is read, and the input untouched."""
+"""Outputs that are inputs, by any name: refused before anything is read, the input untouched."""
 from __future__ import annotations
 
 import os

@@ -34,7 +34,8 @@ COMMANDS: list[tuple[list[str], tuple[str, ...]]] = [
     (["predict", "als.model", "big.csv", "-o", "some.jsonl.gz"], ("some.jsonl.gz",)),
     (["recommend", "als.model", "--all", "--explain", "-o", "lists.csv"], ("lists.csv",)),
     (["recommend", "knn.model", "--all", "--explain", "-o", "lists.tsv"], ("lists.tsv",)),
-    (["similar", "als.model", "--all-items", "-n", "200", "-o", "alike.csv.zst"], ("alike.csv.zst",)),
+    (["similar", "als.model", "--all-items", "-n", "200", "-o", "alike.csv.zst"],
+     ("alike.csv.zst",)),
     (["demo", "-o", "cinema"], ("cinema/visits.csv", "cinema/model.safetensors",
                                 "cinema/report.html")),
     (["info", "big.csv", "--json"], ()),
@@ -70,7 +71,8 @@ def same(name: str, left: bytes, right: bytes) -> bool:
     """Two whole results of the same command; pages and models tell the time."""
     if name.endswith((".html", ".gz", ".zst")):
         return len(left) > 0 and abs(len(left) - len(right)) <= max(1000, len(right) // 50)
-    return difference(left, right) == "" if name.endswith((".model", ".safetensors")) else left == right
+    model = name.endswith((".model", ".safetensors"))
+    return difference(left, right) == "" if model else left == right
 
 
 class Kills(Attack):
@@ -128,7 +130,8 @@ class Kills(Attack):
         for name in ("new.model", "state"):
             told = difference(case.read(name), (whole.folder / name).read_bytes(),
                               but=("best_iteration", "iterations") if name == "state" else ())
-            case.check(not told, "resumed otherwise" if name == "new.model" else "another checkpoint",
+            kind = " with validation" if "--validation" in command else ""
+            case.check(not told, f"{name} resumed otherwise{kind}",
                        f"{name} as of a training without interruption; different {told}"[:700])
 
 

@@ -16,7 +16,8 @@ class ModelFile:
         (length,) = struct.unpack_from("<Q", content)
         header = json.loads(content[8:8 + length])
         self.metadata: dict[str, str] = header.pop("__metadata__")
-        self.kinds = {name: (about["dtype"], tuple(about["shape"])) for name, about in header.items()}
+        self.kinds = {name: (about["dtype"], tuple(about["shape"]))
+                      for name, about in header.items()}
         self.tensors = {name: content[8 + length + about["data_offsets"][0]:
                                       8 + length + about["data_offsets"][1]]
                         for name, about in header.items()}

@@ -53,7 +53,8 @@ class Models(Attack):
 
 def damaged(whole: bytes, draw: random.Random) -> bytes:
     """Cut, grown, flipped, overwritten, two places exchanged, or another header."""
-    kind = draw.choice(["cut", "grown", "bit", "bits", "word", "word in header", "exchange", "header"])
+    kind = draw.choice(["cut", "grown", "bit", "bits", "word", "word in header", "exchange",
+                        "header"])
     (length,) = struct.unpack_from("<Q", whole)
     end = 8 + length if draw.random() < 0.4 else len(whole)
     at = draw.randrange(end)
@@ -75,7 +76,8 @@ def damaged(whole: bytes, draw: random.Random) -> bytes:
         a, b = sorted(draw.sample(range(len(whole) - size), 2))
         if a + size > b:
             return whole[:at]
-        return whole[:a] + whole[b:b + size] + whole[a + size:b] + whole[a:a + size] + whole[b + size:]
+        first, last = whole[a:a + size], whole[b:b + size]
+        return whole[:a] + last + whole[a + size:b] + first + whole[b + size:]
     return other_header(whole, length, draw)
 
 
@@ -89,11 +91,13 @@ def other_header(whole: bytes, length: int, draw: random.Random) -> bytes:
     if kind == "no metadata":
         del metadata[name]
     elif kind == "other metadata":
-        metadata[name] = draw.choice(["", "0", "-1", "nan", "[]", "{}", "9" * 30, metadata[name] + " "])
+        metadata[name] = draw.choice(["", "0", "-1", "nan", "[]", "{}", "9" * 30,
+                                      metadata[name] + " "])
     elif kind == "no tensor":
         del header[tensor]
     elif kind == "shape":
-        header[tensor]["shape"] = [draw.choice([0, 1, 2**31, 2**63, -1]) for _ in range(draw.choice([1, 2]))]
+        sizes = [draw.choice([0, 1, 2**31, 2**63, -1]) for _ in range(2)]
+        header[tensor]["shape"] = sizes[:draw.choice([1, 2])]
     elif kind == "offsets":
         header[tensor]["data_offsets"][draw.randrange(2)] += draw.choice([-64, -1, 1, 64, 2**62])
     else:

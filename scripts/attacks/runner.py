@@ -1,12 +1,14 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Runs classes of attacks for a while, tells what failed and keeps what is needed to see it again."""
+"""Runs classes of attacks for a while, tells what failed and keeps what shows it again."""
 from __future__ import annotations
 
 import argparse
 import collections
+import csv
 import os
 import pathlib
 import shutil
+import struct
 import subprocess
 import sys
 import tempfile
@@ -16,6 +18,7 @@ from . import CLASSES
 from .lab import Attack, Case, Failure, Lab
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
+UNREADABLE = (OSError, ValueError, LookupError, csv.Error, struct.error, subprocess.SubprocessError)
 KEPT_OF_A_KIND = 1  # folders; further failures of the kind are counted
 
 
@@ -77,7 +80,7 @@ def run_case(attack: Attack, number: int, tally: Tally) -> None:
         attack.attack(case)
     except Failure as failure:
         tally.keep(case, failure)
-    except (OSError, ValueError, KeyError, subprocess.SubprocessError) as error:
+    except UNREADABLE as error:
         # What the program wrote is not what the attack can read.
         tally.keep(case, Failure(f"{type(error).__name__}", f"a case that can be read: {error}"))
     finally:

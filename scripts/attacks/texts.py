@@ -11,6 +11,7 @@ from fractions import Fraction
 
 from . import reader
 from .lab import Attack, Case, Ran
+from .literals import Refused, Unclear, as_float32, instant
 from .modelfile import ModelFile
 
 HEADERS = [["user", "item", "value", "time"], ["userId", "movieId", "rating", "timestamp"],
@@ -18,16 +19,18 @@ HEADERS = [["user", "item", "value", "time"], ["userId", "movieId", "rating", "t
            ["user_id", "item_id", "my_rating", "timestamp"], ["uid", "iid", "nonsense", "other"],
            ["who", "what", "how much", "when it was"]]
 NAMES = ["a", "ann", "Ann", " ann", "ann ", "a\tb", 'say "x"', "a,b", "a;b", "x::y", "a|b", "#1",
-         "%c", "7", "007", "+7", "-7", "1e3", "user", " ", "\u00e9", "9223372036854775808", "n" * 300,
-         "=1+1", "\\n", "'q'", "null", "nan"]
-ODD_NUMBERS = ["+1", "+-1", "--1", "-+1", "1e400", "-1e39", "1e39", "0x10", "nan", "inf", "-0", ".5",
-               "5.", ".", "1e", "1_000", "1,5", "", " 3 ", "1e-50", "3.4e38", "1.0000001", "\u0661"]
+         "%c", "7", "007", "+7", "-7", "1e3", "user", " ", "\u00e9", "9223372036854775808",
+         "n" * 300, "=1+1", "\\n", "'q'", "null", "nan"]
+ODD_NUMBERS = ["+1", "+-1", "--1", "-+1", "1e400", "-1e39", "1e39", "0x10", "nan", "inf", "-0",
+               ".5", "5.", ".", "1e", "1_000", "1,5", "", " 3 ", "1e-50", "3.4e38",
+               "1.0000001", "\u0661"]
 TIMES = ["0", "978300760", "978300760.25", "978300760.5", "978300761", "1e9", "-5", "978300760123",
          "978300760123456", "978300760123456789", "2001-02-03", "2001-02-03T04:05:06",
          "2001-02-03T04:05:06.25Z", "2001-02-03 04:05:06.5+01:00", "2001-02-30", "soon", "",
          "1969-12-31T23:59:59.999999Z"]
 MICROSECOND = Fraction(1, 1_000_000)
-DAMAGE = ["NUL", "byte", "cut", "blank line", "extra field", "missing field", "counts", "CR", "UTF-16"]
+DAMAGE = ["NUL", "byte", "cut", "blank line", "extra field", "missing field", "counts", "CR",
+          "UTF-16"]
 
 
 def zstd_frame(content: bytes) -> bytes:
@@ -47,9 +50,9 @@ class Texts(Attack):
         told = case.run("info", "in.txt", "--json", *options.arguments())
         try:
             check_reading(case, content, options, told)
-        except reader.Refused as why:
+        except Refused as why:
             case.check(told.code != 0, f"accepted: {kind_of(why)}", f"refused: {why}")
-        except reader.Unclear:
+        except Unclear:
             if told.code == 0:
                 check_parts(case, None, options, told.json)
         piped = case.run("info", "/dev/stdin", "--json", *options.arguments(),
@@ -81,7 +84,7 @@ def check_facts(case: Case, wanted: reader.Reading, facts: dict) -> None:
     for name, value in own.items():
         case.check(facts[name] == value, f"other {name}", f"{name} {value}, not {facts[name]}")
     for name, value in (("min", min(values)), ("max", max(values))):
-        told = reader.as_float32(facts["values"][name])
+        told = as_float32(facts["values"][name])
         case.check(told == value, "other values", f"{name} {value}, not {told}")
 
 
@@ -123,8 +126,8 @@ def written_rows(content: bytes) -> list[tuple[bytes, bytes, float, Fraction | N
     lines = csv.reader(io.StringIO(content.decode("latin-1"), newline=""))
     next(lines)
     return [(row[0].encode("latin-1"), row[1].encode("latin-1"),
-             reader.as_float32(float(row[2])) if len(row) > 2 else 1.0,
-             reader.instant(row[3].encode()) if len(row) > 3 else None) for row in lines]
+             as_float32(float(row[2])) if len(row) > 2 else 1.0,
+             instant(row[3].encode()) if len(row) > 3 else None) for row in lines]
 
 
 def quoted(field: str, delimiter: str, draw: random.Random) -> str:
@@ -183,7 +186,7 @@ def damaged(text: bytes, lines: list[str], delimiter: str, draw: random.Random) 
     elif kind == "counts":
         lines.insert(0, delimiter.join(["40", "40", str(len(lines))]))
     else:
-        return {"NUL": text[:at] + b"\0" + text[at:], "cut": text[:at], "UTF-16": b"\xff\xfe" + text,
-                "CR": text.replace(b"\n", b"\r"),
+        return {"NUL": text[:at] + b"\0" + text[at:], "cut": text[:at],
+                "UTF-16": b"\xff\xfe" + text, "CR": text.replace(b"\n", b"\r"),
                 "byte": text[:at] + bytes([draw.randrange(1, 256)]) + text[at + 1:]}[kind]
     return "\n".join(lines).encode() + b"\n"
