@@ -89,7 +89,7 @@ def table(draw: random.Random, rows: int, first_user: int = 0) -> str:
     text = "user,item,value,time\n"
     for _ in range(rows):
         user, item = int(30 * draw.random() ** 2), int(20 * draw.random() ** 1.5)
-        text += f"{first_user + user},{item},{draw.randint(1, 5)},{draw.randrange(50)}\n"
+        text += f"{first_user + user},{item},{draw.randint(0, 5)},{draw.randrange(50)}\n"
     return text
 
 
