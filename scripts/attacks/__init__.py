@@ -3,6 +3,7 @@
 from .determinism import Determinism
 from .disk import Disk
 from .identity import Identity
+from .ids import Ids
 from .kills import Kills
 from .memory import Memory
 from .models import Models
@@ -12,4 +13,4 @@ from .streams import Streams
 from .texts import Texts
 
 CLASSES = {attack.name: attack for attack in (
-    Texts, Options, Kills, Disk, Streams, Memory, Identity, Models, Numbers, Determinism)}
+    Texts, Ids, Options, Kills, Disk, Streams, Memory, Identity, Models, Numbers, Determinism)}

@@ -3,6 +3,7 @@
 goes on from its checkpoint as if nothing had happened."""
 from __future__ import annotations
 
+import os
 import signal
 import tempfile
 import time
@@ -95,6 +96,8 @@ class Kills(Attack):
     def attack(self, case: Case) -> None:
         if case.number % 3 == 2:
             return self.resume(case, case.random.choice(TRAININGS))
+        if case.number % 10 == 0:
+            return waiting(case)
         command, outputs = case.random.choice(COMMANDS)
         whole = self.finish(command)
         case.share(*inputs_of(command))
@@ -111,7 +114,7 @@ class Kills(Attack):
             ran = case.run(*command, shell=f'ulimit -f {blocks}; exec "$@"')
         if ran.code == 1 and which != signal.SIGKILL:
             case.check_sound(ran)
-        check_files(case, ran, whole, outputs, old, which)
+        check_files(case, ran, (command, outputs), whole, old, which)
         case.done(*command)  # whatever is left behind is in nobody's way
         for name in outputs:
             case.check(same(name, case.read(name), (whole.folder / name).read_bytes()),
@@ -133,6 +136,24 @@ class Kills(Attack):
             kind = " with validation" if "--validation" in command else ""
             case.check(not told, f"{name} resumed otherwise{kind}",
                        f"{name} as of a training without interruption; different {told}"[:700])
+
+
+def waiting(case: Case) -> None:
+    """A verb that waits for somebody to write to a pipe."""
+    os.mkfifo(case.folder / "pipe")
+    case.share("als.model")
+    command = case.random.choice([
+        ["info", "pipe"], ["split", "pipe", "-o", "parts"], ["train", "pipe", "-o", "new.model"],
+        ["predict", "als.model", "pipe"], ["recommend", "als.model", "--users", "pipe"]])
+    writer = None
+    if case.random.random() < 0.5:  # it is open, but says little
+        writer = os.open(case.folder / "pipe", os.O_RDWR)
+        os.write(writer, b"user,item,value\n1,1,1\n")
+    try:
+        signalled(case, command, case.random.choice(CATCHABLE), case.random.uniform(0, 0.3))
+    finally:
+        if writer is not None:
+            os.close(writer)
 
 
 def signalled(case: Case, command: list[str], which: signal.Signals, after: float) -> Ran:
@@ -164,9 +185,10 @@ def catches(process: int, which: signal.Signals) -> bool:
     return bool(int(mask, 16) >> (which - 1) & 1)
 
 
-def check_files(case: Case, ran: Ran, whole: Finished, outputs: tuple[str, ...],
+def check_files(case: Case, ran: Ran, work: tuple[list[str], tuple[str, ...]], whole: Finished,
                 old: dict[str, bytes], which: signal.Signals) -> None:
     """Every output is the old one or the new one; the parts of a split are of one age."""
+    command, outputs = work
     ages = []
     for name in outputs:
         path = case.folder / name
@@ -183,7 +205,7 @@ def check_files(case: Case, ran: Ran, whole: Finished, outputs: tuple[str, ...],
     if outputs and outputs[0].startswith("parts/"):
         mixed = "old" in ages and "new" in ages
         case.check(not mixed, "parts of two ages", f"train.csv and test.csv of one split {told}")
-    names = set(outputs) | set(inputs_of(case.record[0].split()))
+    names = set(outputs) | set(inputs_of(command))
     left = [path for path in case.folder.rglob("*") if path.is_file()
             and str(path.relative_to(case.folder)) not in names]
     if which == signal.SIGKILL:

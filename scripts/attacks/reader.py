@@ -199,8 +199,6 @@ def read(text: bytes, options: Options, times: bool = True) -> Reading:
     text = text.removeprefix(b"\xef\xbb\xbf")
     if not text or b"\0" in text or text[:2] in (b"\xff\xfe", b"\xfe\xff"):
         raise Refused("no text")
-    if text.lower().startswith(b"%%matrixmarket"):
-        raise Unclear("Matrix Market")
     if b"\r" in text and b"\n" not in text:
         raise Unclear("lines that end in CR alone")
     lines = [line.removesuffix(b"\r") for line in text.split(b"\n")]

@@ -12,6 +12,7 @@ from fractions import Fraction
 from . import reader
 from .lab import Attack, Case, Ran
 from .literals import Refused, Unclear, as_float32, instant
+from .matrix import make_matrix, read_matrix
 from .modelfile import ModelFile
 
 HEADERS = [["user", "item", "value", "time"], ["userId", "movieId", "rating", "timestamp"],
@@ -44,7 +45,8 @@ class Texts(Attack):
     share = 2.0
 
     def attack(self, case: Case) -> None:
-        content, options = make_text(case.random), make_options(case.random)
+        make = make_matrix if case.random.random() < 0.15 else make_text
+        content, options = make(case.random), make_options(case.random)
         packed = case.random.choice([bytes, bytes, bytes, gzip.compress, zstd_frame])(content)
         case.write("in.txt", packed)
         told = case.run("info", "in.txt", "--json", *options.arguments())
@@ -61,12 +63,18 @@ class Texts(Attack):
                    f"of a pipe what is told of the file: {told.out!r}, not {piped.out!r}")
 
 
+def read(content: bytes, options: reader.Options, times: bool = True) -> reader.Reading:
+    if content.lower().startswith(b"%%matrixmarket"):
+        return read_matrix(content, options)
+    return reader.read(content, options, times)
+
+
 def check_reading(case: Case, content: bytes, options: reader.Options, told: Ran) -> None:
-    wanted = reader.read(content, options)
+    wanted = read(content, options)
     case.check(told.code == 0, "refused", f"exit 0, {len(wanted.pairs)} pairs: {told.message}")
     check_facts(case, wanted, told.json)
     # Training has no use for times, and none for what is wrong with them.
-    untimed = reader.read(content, options, times=False)
+    untimed = read(content, options, times=False)
     check_model(case, untimed.pairs, "in.txt", options)
     check_parts(case, wanted, options, told.json)
 
