@@ -1,12 +1,17 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Damaged model files: refused with one sentence, never taken."""
+"""Damaged model files are refused with one sentence; forged ones, whose checksum is right, are
+refused or give numbers."""
 from __future__ import annotations
 
 import json
 import random
+import re
 import struct
 
+import xxhash
+
 from .lab import Attack, Case, Lab
+from .numbers import finite_facts, finite_rows
 
 KINDS = {
     "als.model": [], "explicit.model": ["--feedback", "explicit"],
@@ -17,6 +22,9 @@ ASK = [["info", "m", "--json"], ["recommend", "m", "--all"], ["predict", "m", "d
        ["evaluate", "m", "test.csv"], ["similar", "m", "--all-items"],
        ["train", "data.csv", "-o", "n", "--resume", "m"],
        ["train", "data.csv", "-o", "n", "--add-to", "m"]]
+EXTREMES = {"F32": [3.4e38, -3.4e38, float("nan"), float("inf"), 1e-45, -0.0, 1e20],
+            "I32": [-1, 0, 2**31 - 1, -2**31, 1], "I64": [-1, 0, 2**63 - 1, -2**63, 1, 2**32]}
+FORMATS = {"F32": "<f", "I32": "<i", "I64": "<q"}
 WORDS = [b"\0" * 8, b"\xff" * 8, struct.pack("<q", -1), struct.pack("<q", 2**62),
          struct.pack("<f", float("nan")), struct.pack("<f", float("inf")), b"{}", b'"', b"-1",
          struct.pack("<i", 2**31 - 1), b"1e999"]
@@ -41,14 +49,44 @@ class Models(Attack):
     def attack(self, case: Case) -> None:
         name = case.random.choice([*KINDS, "text.model"])
         whole = (self.lab.folder / name).read_bytes()
+        case.share("data.csv", "test.csv")
+        asked = case.random.choice(ASK)
+        if case.number % 2:
+            return forged(case, whole, asked)
         content = damaged(whole, case.random)
         if content == whole:
-            return
+            return None
         case.write("m", content)
-        case.share("data.csv", "test.csv")
-        ran = case.run(*case.random.choice(ASK))
+        ran = case.run(*asked)
         case.check(ran.code != 0, "a damaged model is taken", f"exit 1: {name} was changed")
         case.check(not (case.folder / "n").exists(), "a result of a damaged model", "no file n")
+        return None
+
+
+def forged(case: Case, content: bytes, asked: list[str]) -> None:
+    """Nothing crashes over it, and what it leads to is made of numbers."""
+    (length,) = struct.unpack_from("<Q", content)
+    if case.random.random() < 0.3:
+        content = other_header(content, length, case.random)
+    else:
+        for _ in range(case.random.choice([1, 1, 5])):
+            content = other_number(content, length, case.random)
+    case.write("m", with_checksum(content))
+    finite_facts(case, case.run("info", "m", "--json"), ["a forged model"])
+    ran = case.run(*asked)
+    if ran.code == 0 and asked[0] in ("predict", "recommend", "similar"):
+        finite_rows(case, ran.out, asked[0], ["a forged model"])
+    elif ran.code == 0 and asked[0] == "train":
+        case.done("info", "n")
+
+
+def with_checksum(content: bytes) -> bytes:
+    stated = re.search(rb'"checksum":\s*"([0-9a-f]{32})"', content)
+    if not stated:
+        return content
+    zeros = content[:stated.start(1)] + b"0" * 32 + content[stated.end(1):]
+    digits = xxhash.xxh3_128_hexdigest(zeros).encode()
+    return content[:stated.start(1)] + digits + content[stated.end(1):]
 
 
 def damaged(whole: bytes, draw: random.Random) -> bytes:
@@ -79,6 +117,21 @@ def damaged(whole: bytes, draw: random.Random) -> bytes:
         first, last = whole[a:a + size], whole[b:b + size]
         return whole[:a] + last + whole[a + size:b] + first + whole[b + size:]
     return other_header(whole, length, draw)
+
+
+def other_number(whole: bytes, length: int, draw: random.Random) -> bytes:
+    """One number of a tensor, or all of them, become an extreme of their kind."""
+    header = json.loads(whole[8:8 + length])
+    kinds = draw.choice([("F32",), ("F32", "I32", "I64")])
+    name = draw.choice([name for name, about in header.items() if about.get("dtype") in kinds
+                        and about["data_offsets"][0] < about["data_offsets"][1]])
+    kind = header[name]["dtype"]
+    number = struct.pack(FORMATS[kind], draw.choice(EXTREMES[kind]))
+    begin, end = (8 + length + at for at in header[name]["data_offsets"])
+    if draw.random() < 0.3:
+        return whole[:begin] + number * ((end - begin) // len(number)) + whole[end:]
+    at = begin + len(number) * draw.randrange((end - begin) // len(number))
+    return whole[:at] + number + whole[at + len(number):]
 
 
 def other_header(whole: bytes, length: int, draw: random.Random) -> bytes:

@@ -49,6 +49,7 @@ class Reading:
     rows: int
     bad_rows: int
     duplicates: int
+    valued: bool  # has a column of values
 
 
 def split(line: bytes, delimiter: bytes) -> list[bytes]:
@@ -259,4 +260,4 @@ def merged(rows: list[list[bytes]], columns: list[int], width: int, named: bool,
         pairs = {key: row for key, row in pairs.items() if row[0] >= options.min_value}
         if not pairs:
             raise Refused("no rows are left")
-    return Reading(pairs, len(rows), bad, duplicates)
+    return Reading(pairs, len(rows), bad, duplicates, columns[2] >= 0)

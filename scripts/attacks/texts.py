@@ -76,6 +76,10 @@ def check_reading(case: Case, content: bytes, options: reader.Options, told: Ran
     # Training has no use for times, and none for what is wrong with them.
     untimed = read(content, options, times=False)
     check_model(case, untimed.pairs, "in.txt", options)
+    rated = case.run("train", "in.txt", "-o", "rated", "--feedback", "explicit", "--algorithm",
+                     case.random.choice(["popular", "als"]), *options.arguments())
+    case.check(wanted.valued or rated.code != 0, "ratings without values",
+               "a refusal of explicit feedback where no column has values")
     check_parts(case, wanted, options, told.json)
 
 
