@@ -53,6 +53,6 @@ class Memory(Attack):
             return  # the system could not even load the program
         case.check_sound(ran)
         if ran.code:
-            words = ("memory", "thread", "cannot hold")
+            words = ("memory", "thread", "cannot hold", "cannot allocate")
             case.check(any(word in ran.message for word in words), "another reason for the failure",
                        f"a message of memory, not: {ran.message}")

@@ -19,7 +19,9 @@ HARMLESS = {
     "--device": "the same answers", "--device-memory": "how, not what",
     "--precision": "a CPU trains in fp32 whatever it is called",
     "--checkpoint-every": "seen while training",
+    "--negative": "similarities may all be positive",
     "--on-bad-row": "all rows can be read",
+    "--resume": "a training that goes on is the same as one without a break",
     "predict --duplicates": "a pair is predicted once", "evaluate --duplicates": "a like is a like",
 }
 ODD = ["-1", "18446744073709551616", "nan", "inf", "-inf", "", " 1", "1x", "1e999", "1 ", "0x1p3"]
@@ -31,16 +33,16 @@ VALUES = {
     "--factors": "3", "--iterations": "25", "--regularization": "0.5",
     "--regularization-exponent": "0.5", "--alpha": "7", "--confidence": "log", "--epsilon": "0.3",
     "--unobserved-weight": "0.2", "--biases": "off", "--init-stddev": "0.7", "--solver": "cg",
-    "--cg-steps": "1", "--cg-tolerance": "0.3", "--precision": "fp32", "--tolerance": "0.2",
+    "--cg-steps": "1", "--cg-tolerance": "0.3", "--precision": "fp32", "--tolerance": "0.02",
     "--patience": "1", "--seed": "7", "--device": "cpu", "--threads": "2", "--device-memory": "1GB",
-    "--neighbours": "2", "--similarity": "jaccard", "--min-support": "3", "--shrinkage": "3",
-    "--amplification": "2", "--negative": "keep", "--centring": "item", "--prediction": "mean",
+    "--neighbours": "2", "--similarity": "jaccard", "--min-support": "9", "--shrinkage": "3",
+    "--amplification": "2", "--negative": "keep", "--centring": "item", "--prediction": "centred",
     "--min-neighbours": "9", "--clip": "off", "--baseline-method": "sgd", "--baseline-epochs": "3",
     "--baseline-user-regularization": "1", "--baseline-item-regularization": "1",
     "--baseline-regularization": "0.5", "--baseline-learning-rate": "0.05", "--bm25-k1": "9",
     "--bm25-b": "0.1", "--popularity-damping": "0.9", "--validation": "test.csv",
     "--validation-metric": "mae", "--checkpoint": "state", "--checkpoint-every": "2",
-    "--resume": "als.model", "--add-to": "item-knn.model", "--report": "report.html",
+    "--resume": "short.model", "--add-to": "item-knn.model", "--report": "report.html",
     "--columns": "2,1,3", "--delimiter": ";", "--header": "no", "--duplicates": "sum",
     "--min-value": "3", "--min-user-count": "7", "--min-item-count": "12", "--on-bad-row": "skip",
     "--output": "out.csv", "--per-user": "each.csv", "--train": "other.csv", "-k": "3", "-n": "17",
@@ -59,8 +61,8 @@ BASES: dict[str, list[list[str]]] = {
     "train": [["data.csv", "-o", "model", *how] for how in (
         [], ["--feedback", "explicit"], ["--solver", "cg"], ["--confidence", "log"],
         ["--unobserved-weight", "0.3"], ["--validation", "test.csv", "--iterations", "12"],
-        ["--checkpoint", "state"], ["--resume", "als.model", "--iterations", "20"],
-        ["--resume", "explicit.model", "--iterations", "20"], ["--algorithm", "popular"], KNN,
+        ["--checkpoint", "state"], ["--resume", "short.model", "--iterations", "12"],
+        ["--resume", "stars.model", "--iterations", "12"], ["--algorithm", "popular"], KNN,
         ["--add-to", "item-knn.model"], [*KNN, "--feedback", "explicit"],
         [*KNN, "--feedback", "explicit", "--baseline-method", "sgd"],
         [*KNN, "--feedback", "explicit", "--prediction", "z-score", "--similarity", "pearson"],
@@ -73,7 +75,7 @@ BASES: dict[str, list[list[str]]] = {
                [["explicit.model", "--all-missing"]],
     "recommend": [[model, who, "-n", "20"]
                   for model in ("als.model", "item-knn.model", "popular.model")
-                  for who in ("--all", "--user=5", "--likes=2,4,6", "--new=new.csv")],
+                  for who in ("--all", "--user=5", "--likes=3,4,6", "--new=new.csv")],
     "similar": [["als.model", "--all-items", "-n", "4"], ["als.model", "--all-items"],
                 ["als.model", "--item=5"], ["als.model", "--user=5"],
                 ["item-knn.model", "--all-items"], ["user-knn.model", "--new=new.csv"]],
@@ -81,7 +83,8 @@ BASES: dict[str, list[list[str]]] = {
     "info": [["data.csv"], ["data.csv", "--json"], ["als.model"], []],
 }
 INPUTS = ["data.csv", "test.csv", "other.csv", "new.csv", "ids.txt", "als.model", "explicit.model",
-          "item-knn.model", "user-knn.model", "knn5.model", "popular.model"]
+          "short.model", "stars.model", "item-knn.model", "user-knn.model", "knn5.model",
+          "popular.model"]
 
 
 def table(draw: random.Random, rows: int, first_user: int = 0) -> str:
@@ -89,7 +92,7 @@ def table(draw: random.Random, rows: int, first_user: int = 0) -> str:
     text = "user,item,value,time\n"
     for _ in range(rows):
         user, item = int(30 * draw.random() ** 2), int(20 * draw.random() ** 1.5)
-        text += f"{first_user + user},{item},{draw.randint(0, 5)},{draw.randrange(50)}\n"
+        text += f"{first_user + user},{item},{draw.randint(-1, 5)},{draw.randrange(50)}\n"
     return text
 
 
@@ -100,9 +103,11 @@ def make_inputs(lab: Lab) -> None:
         (lab.folder / f"{name}.csv").write_text(table(draw, rows, first_user))
     with open(lab.folder / "test.csv", "a", encoding="utf-8") as test:
         test.write("95,3,4,9\n96,7,2,9\n")  # users of new.csv
-    (lab.folder / "ids.txt").write_text("3\n5\n7\n")
+    (lab.folder / "ids.txt").write_text("2\n3\n5\n7\n8\n11\n13\n16\n")
     rating = ["--feedback", "explicit"]
-    for name, how in (("als", []), ("explicit", rating), ("item-knn", KNN), ("knn5", KNN + rating),
+    short = ["--iterations", "4"]
+    for name, how in (("als", []), ("explicit", rating), ("short", short),
+                      ("stars", short + rating), ("item-knn", KNN), ("knn5", KNN + rating),
                       ("user-knn", ["--algorithm", "user-knn"]),
                       ("popular", ["--algorithm", "popular"])):
         lab.make("train", "data.csv", "-o", f"{name}.model", *how)
@@ -144,6 +149,8 @@ class Options(Attack):
 
     def together(self, case: Case, verb: str, base: list[str], options: list[Option]) -> None:
         named = {word.split("=")[0].replace("-o", "--output") for word in base}
+        if "stars.model" in base:
+            named.add("--feedback")  # it has no other
         options = [option for option in options if option.flag not in named]
         if any(option.flag == "--on-bad-row" for option in options):
             return  # a header that is read as a row is a bad one
@@ -174,9 +181,10 @@ class Options(Attack):
                     left[name] = content_of(path.read_bytes(), path.suffix)
             if "model" in left:
                 case.share("test.csv")
-                for asked in (["predict", "model", "test.csv"], ["recommend", "model", "--all"]):
+                for asked in (["predict", "model", "test.csv"], ["recommend", "model", "--all"],
+                              ["evaluate", "model", "test.csv", "--json"]):
                     ran = case.run(*asked)
-                    left[asked[0]] = (ran.code, ran.out)
+                    left[asked[0]] = (ran.code, steady(ran.out))
             self.seen[tuple(arguments)] = left
             for path in set(case.folder.rglob("*")) - before:
                 if path.is_file():

@@ -1,6 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "likewise/control.h"
 
+#include <algorithm>
+#include <fstream>
+
+#include <sys/resource.h>
+#include <unistd.h>
+
 #include <fmt/format.h>
 #include <tbb/global_control.h>
 #include <tbb/task_arena.h>
@@ -14,12 +20,36 @@ const tbb::global_control kNoWorkers(tbb::global_control::max_allowed_parallelis
 }  // namespace
 #endif
 
+namespace {
+
+/// Addresses that a thread may take beside its work: malloc's arena of 64 MiB, aligned, and a
+/// stack. oneTBB ends the process where one of its threads finds no room for the next one.
+constexpr std::uint64_t kThreadBytes = std::uint64_t{72} << 20;
+
+/// As many threads as a limit of addresses (`ulimit -v`) leaves room for in half of what is left.
+int affordable(int threads) {
+  rlimit allowed{};
+  if (getrlimit(RLIMIT_AS, &allowed) != 0 || allowed.rlim_cur == RLIM_INFINITY) return threads;
+  std::uint64_t pages = 0;
+  std::ifstream("/proc/self/statm") >> pages;
+  const std::uint64_t used = pages * static_cast<std::uint64_t>(sysconf(_SC_PAGESIZE));
+  const std::uint64_t left = allowed.rlim_cur - std::min<std::uint64_t>(allowed.rlim_cur, used);
+  const std::uint64_t most = 1 + left / 2 / kThreadBytes;
+  return static_cast<int>(std::min<std::uint64_t>(most, static_cast<std::uint64_t>(threads)));
+}
+
+}  // namespace
+
 void with_threads(int threads, const std::function<void()>& work) {
   if (threads < 0 || threads > 4096) {
     throw Error(ErrorKind::kInvalidArgument,
                 fmt::format("threads must be in [0, 4096], not {}", threads));
   }
-  if (threads == 0) return work();
+  if (threads == 0) {
+    threads = affordable(thread_count());
+    if (threads == thread_count()) return work();
+  }
+  threads = affordable(threads);
   const tbb::global_control workers(tbb::global_control::max_allowed_parallelism,
                                     static_cast<std::size_t>(threads));
   tbb::task_arena arena(threads);
