@@ -31,7 +31,9 @@ def make_matrix(draw: random.Random) -> bytes:
 
 def read_matrix(text: bytes, options: Options) -> Reading:
     """The whole text, or Refused, or Unclear."""
-    if options.columns or options.delimiter or options.header != "auto":
+    if options.columns:
+        raise Refused("columns that the format has already")
+    if options.delimiter or options.header != "auto":
         raise Unclear("options of text")
     lines = [line.removesuffix(b"\r").strip(b" \t") for line in text.split(b"\n")]
     words = lines[0].lower().split()

@@ -29,7 +29,7 @@ TIMES = ["0", "978300760", "978300760.25", "978300760.5", "978300761", "1e9", "-
          "978300760123456", "978300760123456789", "2001-02-03", "2001-02-03T04:05:06",
          "2001-02-03T04:05:06.25Z", "2001-02-03 04:05:06.5+01:00", "2001-02-30", "soon", "",
          "1969-12-31T23:59:59.999999Z"]
-MICROSECOND = Fraction(1, 1_000_000)
+NANOSECOND = Fraction(1, 1_000_000_000)
 DAMAGE = ["NUL", "byte", "cut", "blank line", "extra field", "missing field", "counts", "CR",
           "UTF-16"]
 
@@ -129,7 +129,7 @@ def check_parts(case: Case, wanted: reader.Reading | None, options: reader.Optio
                f"the rows {own}, not {set(written)}"[:900])
     times = {row[:2]: row[3] for row in written}
     for key, (_, time) in wanted.pairs.items():
-        case.check(time is None or abs(times[key] - time) < MICROSECOND, "split changes times",
+        case.check(time is None or abs(times[key] - time) < NANOSECOND, "split changes times",
                    f"the time {time} of {key}, not {times[key]}")
 
 
