@@ -3,7 +3,6 @@
 
 #include <algorithm>
 #include <fstream>
-
 #include <sys/resource.h>
 #include <unistd.h>
 
@@ -13,14 +12,12 @@
 
 namespace likewise {
 
-#ifdef LIKEWISE_PLAIN_THREADS
 namespace {
+
+#ifdef LIKEWISE_PLAIN_THREADS
 // What does not go through core/parallel.h stays on its caller's thread: see core/plain_threads.h.
 const tbb::global_control kNoWorkers(tbb::global_control::max_allowed_parallelism, 1);
-}  // namespace
 #endif
-
-namespace {
 
 /// Addresses that a thread may take beside its work: malloc's arena of 64 MiB, aligned, and a
 /// stack. oneTBB ends the process where one of its threads finds no room for the next one.
@@ -45,14 +42,11 @@ void with_threads(int threads, const std::function<void()>& work) {
     throw Error(ErrorKind::kInvalidArgument,
                 fmt::format("threads must be in [0, 4096], not {}", threads));
   }
-  if (threads == 0) {
-    threads = affordable(thread_count());
-    if (threads == thread_count()) return work();
-  }
-  threads = affordable(threads);
+  const int possible = affordable(threads == 0 ? thread_count() : threads);
+  if (threads == 0 && possible == thread_count()) return work();
   const tbb::global_control workers(tbb::global_control::max_allowed_parallelism,
-                                    static_cast<std::size_t>(threads));
-  tbb::task_arena arena(threads);
+                                    static_cast<std::size_t>(possible));
+  tbb::task_arena arena(possible);
   arena.execute(work);
 }
 
