@@ -2,13 +2,12 @@
 #include "likewise/control.h"
 
 #include <algorithm>
-#include <fstream>
-#include <sys/resource.h>
-#include <unistd.h>
 
 #include <fmt/format.h>
 #include <tbb/global_control.h>
 #include <tbb/task_arena.h>
+
+#include "core/memory_plan.h"
 
 namespace likewise {
 
@@ -25,13 +24,7 @@ constexpr std::uint64_t kThreadBytes = std::uint64_t{72} << 20;
 
 /// As many threads as a limit of addresses (`ulimit -v`) leaves room for in half of what is left.
 int affordable(int threads) {
-  rlimit allowed{};
-  if (getrlimit(RLIMIT_AS, &allowed) != 0 || allowed.rlim_cur == RLIM_INFINITY) return threads;
-  std::uint64_t pages = 0;
-  std::ifstream("/proc/self/statm") >> pages;
-  const std::uint64_t used = pages * static_cast<std::uint64_t>(sysconf(_SC_PAGESIZE));
-  const std::uint64_t left = allowed.rlim_cur - std::min<std::uint64_t>(allowed.rlim_cur, used);
-  const std::uint64_t most = 1 + left / 2 / kThreadBytes;
+  const std::uint64_t most = 1 + available_addresses() / 2 / kThreadBytes;
   return static_cast<int>(std::min<std::uint64_t>(most, static_cast<std::uint64_t>(threads)));
 }
 
