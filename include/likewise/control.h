@@ -38,8 +38,8 @@ struct RunControl {
   void remark(std::string_view line) const { report(line, 0, 0, {}); }
 };
 
-/// Runs `work` so that all parallel loops inside use at most `threads` threads (0: all cores).
-/// Exceptions pass through. Results never depend on the number of threads.
+/// Runs `work` so that all parallel loops inside use at most `threads` threads (0: all cores),
+/// fewer where `ulimit -v` is tight. Exceptions pass through. Results do not depend on the number.
 void with_threads(int threads, const std::function<void()>& work);
 
 /// The number of threads that parallel loops use here.

@@ -26,8 +26,8 @@ def test_a_limit_of_memory_is_done_or_an_error(program, cinema, tmp_path, verb):
     arguments = {
         "info": ["info"],
         "train": ["train", cinema / "ratings.csv", "-o", "m", "--factors", 8, "--iterations", 2,
-                  "--threads", 2],
-        "recommend": ["recommend", cinema / "model.safetensors", "--user", 1, "--explain", "--threads", 2],
+                  "--threads", 16],
+        "recommend": ["recommend", cinema / "model.safetensors", "--user", 1, "--explain", "--threads", 16],
     }[verb]
     met = set()
     for limit in [*range(10, 40, 3), *range(40, 420, 20)]:

@@ -1,0 +1,84 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What the attacks on options know of them: values that matter, commands, and who may be idle."""
+from __future__ import annotations
+
+# Options that may leave results as they are, and why.
+HARMLESS = {
+    "--threads": "answers do not depend on threads",
+    "--quiet": "messages only", "--verbose": "messages only",
+    "--device": "the same answers", "--device-memory": "how, not what",
+    "--precision": "a CPU trains in fp32 whatever it is called",
+    "--checkpoint-every": "seen while training",
+    "--negative": "similarities may all be positive",
+    "--on-bad-row": "all rows can be read",
+    "--resume": "a training that goes on is the same as one without a break",
+    "predict --duplicates": "a pair is predicted once", "evaluate --duplicates": "a like is a like",
+}
+# Of these pairs the second may leave the first nothing to do.
+IDLE_BESIDE = {
+    ("--feedback", "--prediction"), ("--feedback", "--similarity"),  # all that it chooses there
+    ("--min-support", "--min-item-count"), ("--min-support", "--min-user-count"),  # rare rows gone
+    ("--new", "--columns"),  # other users
+    ("--tolerance", "--iterations"), ("--patience", "--iterations"),
+}
+ODD = ["-1", "18446744073709551616", "nan", "inf", "-inf", "", " 1", "1x", "1e999", "1 ", "0x1p3"]
+NEVER = {"nan", "inf", "-inf", "", "1x", "1e999"}  # of no number option; below: of no whole one
+NEVER_WHOLE = NEVER | {"-1", "18446744073709551616", "0x1p3"}
+
+# A value that is not the default and matters for the data of these cases.
+VALUES = {
+    "--factors": "3", "--iterations": "25", "--regularization": "0.5",
+    "--regularization-exponent": "0.5", "--alpha": "7", "--confidence": "log", "--epsilon": "0.3",
+    "--unobserved-weight": "0.2", "--biases": "off", "--init-stddev": "0.7", "--solver": "cg",
+    "--cg-steps": "1", "--cg-tolerance": "0.3", "--precision": "fp32", "--tolerance": "0.1",
+    "--patience": "1", "--seed": "7", "--device": "cpu", "--threads": "2", "--device-memory": "1GB",
+    "--neighbours": "2", "--similarity": "jaccard", "--min-support": "9", "--shrinkage": "3",
+    "--amplification": "2", "--negative": "keep", "--centring": "item", "--prediction": "centred",
+    "--min-neighbours": "9", "--clip": "off", "--baseline-method": "sgd", "--baseline-epochs": "3",
+    "--baseline-user-regularization": "1", "--baseline-item-regularization": "1",
+    "--baseline-regularization": "0.5", "--baseline-learning-rate": "0.05", "--bm25-k1": "9",
+    "--bm25-b": "0.1", "--popularity-damping": "0.9", "--validation": "test.csv",
+    "--validation-metric": "mae", "--checkpoint": "state", "--checkpoint-every": "2",
+    "--resume": "short.model", "--add-to": "item-knn.model", "--report": "report.html",
+    "--columns": "2,1,3", "--delimiter": ";", "--header": "no", "--duplicates": "sum",
+    "--min-value": "3", "--min-user-count": "7", "--min-item-count": "12", "--on-bad-row": "skip",
+    "--output": "out.csv", "--per-user": "each.csv", "--train": "other.csv", "-k": "3", "-n": "17",
+    "--metrics": "recall", "--min-relevant-value": "4", "--new": "new.csv", "--user": "3",
+    "--users": "ids.txt", "--likes": "3,5", "--allow": "ids.txt", "--deny": "ids.txt",
+    "--item": "4", "--metric": "dot", "--method": "time", "--test": "0.4", "--last": "3",
+    "--folds": "3", "--shape": "20x10x50", "--plot": "plot.svg", "--feedback": "explicit",
+    "--algorithm": "user-knn",
+}
+KNN = ["--algorithm", "item-knn"]
+BASES: dict[str, list[list[str]]] = {
+    "demo": [[]],
+    "generate": [["20x10x90", "-o", "made.csv"]],
+    "split": [["data.csv", "-o", "parts", *how] for how in (
+        [], ["--method", "last"], ["--method", "time"], ["--method", "kfold"])],
+    "train": [["data.csv", "-o", "model", *how] for how in (
+        [], ["--feedback", "explicit"], ["--solver", "cg"], ["--confidence", "log"],
+        ["--unobserved-weight", "0.3"], ["--validation", "test.csv", "--iterations", "12"],
+        ["--checkpoint", "state"], ["--resume", "short.model", "--iterations", "12"],
+        ["--resume", "stars.model", "--iterations", "12"], ["--algorithm", "popular"], KNN,
+        ["--add-to", "item-knn.model"], [*KNN, "--feedback", "explicit"],
+        [*KNN, "--feedback", "explicit", "--baseline-method", "sgd"],
+        [*KNN, "--feedback", "explicit", "--prediction", "z-score", "--similarity", "pearson"],
+        [*KNN, "--similarity", "bm25"], [*KNN, "--similarity", "conditional"],
+        [*KNN, "--similarity", "adjusted-cosine"], ["--algorithm", "user-knn"],
+        ["--algorithm", "user-knn", "--feedback", "explicit"])],
+    "evaluate": [[model, "test.csv"] for model in ("als.model", "explicit.model", "knn5.model")] +
+                [["als.model", "test.csv", "--json"]],
+    "predict": [[model, "test.csv"] for model in ("als.model", "explicit.model", "knn5.model")] +
+               [["explicit.model", "--all-missing"]],
+    "recommend": [[model, who, "-n", "20"]
+                  for model in ("als.model", "item-knn.model", "popular.model")
+                  for who in ("--all", "--user=5", "--likes=3,4,6", "--new=new.csv")],
+    "similar": [["als.model", "--all-items", "-n", "4"], ["als.model", "--all-items"],
+                ["als.model", "--item=5"], ["als.model", "--user=5"],
+                ["item-knn.model", "--all-items"], ["user-knn.model", "--new=new.csv"]],
+    "autotune": [[]],
+    "info": [["data.csv"], ["data.csv", "--json"], ["als.model"], []],
+}
+INPUTS = ["data.csv", "test.csv", "other.csv", "new.csv", "ids.txt", "als.model", "explicit.model",
+          "short.model", "stars.model", "item-knn.model", "user-knn.model", "knn5.model",
+          "popular.model"]

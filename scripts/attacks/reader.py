@@ -1,0 +1,263 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A second reader of interactions, written from docs/command-line.md and include/likewise/read.h:
+plain, slow, and sharing nothing with the program. Where these do not say what a text means, it says
+so with Unclear."""
+from __future__ import annotations
+
+import dataclasses
+import re
+from fractions import Fraction
+
+from .literals import Refused, Unclear, as_float32, instant, number
+
+BLANKS = b" \t"
+DELIMITERS = {"tab": b"\t", "::": b"::", ",": b",", ";": b";", "|": b"|", "space": b" "}
+STRICT = (b",", b";", b"|")  # where a quote has to open and close a whole field
+ROLES = ("user", "item", "value", "time")
+KNOWN = {
+    "user": ["user", "userid", "uid", "customer", "reviewerid"],
+    "item": ["item", "itemid", "iid", "movieid", "product", "title"],
+    "value": ["value", "rating", "score", "stars", "count", "plays"],
+    "time": ["time", "timestamp", "date", "ts"],
+}
+
+
+@dataclasses.dataclass
+class Options:
+    delimiter: str = ""
+    header: str = "auto"
+    columns: tuple[str, ...] = ()
+    duplicates: str = "auto"
+    min_value: float | None = None
+    skip_bad: bool = False
+
+    def arguments(self) -> list[str]:
+        given: list[str] = []
+        for flag, value in (("--delimiter", self.delimiter), ("--columns", ",".join(self.columns))):
+            given += [flag, value] if value else []
+        for flag, value in (("--header", self.header), ("--duplicates", self.duplicates)):
+            given += [flag, value] if value != "auto" else []
+        given += ["--min-value", str(self.min_value)] if self.min_value is not None else []
+        return given + (["--on-bad-row", "skip"] if self.skip_bad else [])
+
+
+@dataclasses.dataclass
+class Reading:
+    """What a text holds: (user, item) -> value and time, in float32 and seconds."""
+
+    pairs: dict[tuple[bytes, bytes], tuple[float, Fraction | None]]
+    rows: int
+    bad_rows: int
+    duplicates: int
+    valued: bool  # has a column of values
+
+
+def split(line: bytes, delimiter: bytes) -> list[bytes]:
+    """The fields of a line: quoted ones as in RFC 4180, others without the blanks around them."""
+    if delimiter == b" ":
+        if b'"' in line:
+            raise Unclear("quotes between spaces")
+        return re.split(rb"[ \t]+", line.strip(BLANKS))
+    fields, at = [], 0
+    while True:
+        quoted = re.compile(rb'"((?:[^"]|"")*)"').match(line, at)
+        if quoted and (quoted.end() == len(line) or line.startswith(delimiter, quoted.end())):
+            fields.append(quoted[1].replace(b'""', b'"'))
+            end = quoted.end()
+        elif line.startswith(b'"', at) and delimiter in STRICT:
+            raise Refused("a quote that does not close its field")
+        else:
+            end = line.find(delimiter, at)
+            end = len(line) if end < 0 else end
+            fields.append(line[at:end].strip(BLANKS))
+            if fields[-1].startswith(b'"') or (delimiter not in STRICT and b'"' in fields[-1]):
+                raise Unclear("a quote within a field")
+        if end == len(line):
+            return fields
+        at = end + len(delimiter)
+
+
+def detected(lines: list[bytes]) -> bytes:
+    """The delimiter, where there is no doubt: all lines have as many fields, by no other one."""
+    fits = []
+    for delimiter in DELIMITERS.values():
+        try:
+            counts = {len(split(line, delimiter)) for line in lines}
+        except (Refused, Unclear):
+            if any(delimiter in line for line in lines):
+                raise Unclear("delimiters among quotes") from None
+            continue
+        if counts != {1}:
+            fits.append((delimiter, len(counts) == 1))
+    fits = [fit for fit in fits if fit[0] != b" "] or fits
+    if not fits:
+        raise Refused("no delimiter")
+    if len(fits) > 1 or not fits[0][1]:
+        raise Unclear("several delimiters")
+    return fits[0][0]
+
+
+def is_number(text: bytes) -> bool:
+    try:
+        number(text)
+    except Refused:
+        return False
+    return True
+
+
+def role_of(name: bytes) -> str | None:
+    plain = re.sub(rb"[_\-. #]", b"", name.split(b":")[0]).lower().decode("latin-1")
+    return next((role for role in ROLES if plain in KNOWN[role]), None)
+
+
+def has_header(rows: list[list[bytes]], options: Options) -> bool:
+    if options.header != "auto" or any(not c.isdigit() and c != "-" for c in options.columns):
+        return options.header != "no"
+    if any(is_number(field) for field in rows[0]):
+        return False
+    if any(role_of(field) in ("user", "item") for field in rows[0]):
+        return True
+    below = [[row[c] for row in rows[1:] if c < len(row)] for c in range(len(rows[0]))]
+    if any(column and len(column) == len(rows) - 1 and all(map(is_number, column))
+           for column in below):
+        return True
+    if any(is_number(field) for column in below for field in column):
+        raise Unclear("a first line without numbers above some")
+    return False
+
+
+def chosen(names: list[bytes] | None, rows: list[list[bytes]], fields: int,
+           options: Options) -> list[int]:
+    """Which column is user, item, value and time; -1 for none."""
+    if options.columns:
+        return given_columns(names or [], fields, options)
+    roles = [role_of(name) for name in names or []]
+    if "user" in roles or "item" in roles:
+        if any(roles.count(role) > 1 for role in ROLES):
+            raise Unclear("two columns of the same kind")
+        columns = [roles.index(role) if role in roles else -1 for role in ROLES]
+        if columns[0] < 0 or columns[1] < 0:
+            raise Refused("users or items without a name")
+        spare = [c for c in range(fields) if c not in columns]
+        if columns[2] < 0 and spare and all(len(row) > c and is_number(row[c])
+                                            for c in spare[:1] for row in rows):
+            raise Refused("a column of numbers with an unknown name")
+        if columns[2] < 0 and spare:
+            raise Unclear("columns with unknown names")
+        return columns
+    if fields < 2:
+        raise Refused("a single column")
+    if names and fields > 2:
+        raise Unclear("no name is known")
+    return [c if c < fields else -1 for c in range(len(ROLES))]
+
+
+def given_columns(names: list[bytes], fields: int, options: Options) -> list[int]:
+    columns = []
+    for wanted in options.columns:
+        if wanted == "-":
+            columns.append(-1)
+        elif wanted.isdigit():
+            columns.append(int(wanted) - 1)
+        elif wanted.encode() in names:
+            columns.append(names.index(wanted.encode()))
+        else:
+            raise Unclear("a name that only resembles the header's")
+        if columns[-1] >= fields or wanted == "0":
+            raise Refused("no such column")
+    used = [c for c in columns if c >= 0]
+    if len(set(used)) < len(used) or min(columns[:2]) < 0:
+        raise Refused("columns named twice, or none for users")
+    return columns + [-1] * (len(ROLES) - len(columns))
+
+
+def looks_like_counts(rows: list[list[bytes]]) -> bool:
+    """Sizes (users, items, rows) in the first line: either understood or refused."""
+    first = rows[0]
+    whole = [int(f) for f in first if re.fullmatch(rb"[0-9]+", f)]
+    return len(first) == len(whole) == 3 and whole[2] == len(rows) - 1
+
+
+def row_of(fields: list[bytes], columns: list[int], width: int, named: bool,
+           times: bool) -> tuple[bytes, bytes, float, Fraction | None]:
+    if len(fields) > width:
+        if named and fields[-1]:
+            raise Refused("more fields than the header has")
+        raise Unclear("more fields than the first row has")
+    if max(columns) >= len(fields):
+        raise Refused("too few fields")
+    if len(fields) < width:
+        raise Unclear("fewer fields than the first row has")
+    user, item = fields[columns[0]], fields[columns[1]]
+    if not user or not item:
+        raise Refused("an empty id")
+    value = number(fields[columns[2]]) if columns[2] >= 0 else 1.0
+    return user, item, value, instant(fields[columns[3]]) if times and columns[3] >= 0 else None
+
+
+def read(text: bytes, options: Options, times: bool = True) -> Reading:
+    """The whole text, or Refused, or Unclear."""
+    text = text.removeprefix(b"\xef\xbb\xbf")
+    if not text or b"\0" in text or text[:2] in (b"\xff\xfe", b"\xfe\xff"):
+        raise Refused("no text")
+    if b"\r" in text and b"\n" not in text:
+        raise Unclear("lines that end in CR alone")
+    lines = [line.removesuffix(b"\r") for line in text.split(b"\n")]
+    lines = [line for line in lines if line.strip(BLANKS)]
+    if not lines:
+        raise Refused("only blank lines")
+    delimiter = DELIMITERS[options.delimiter] if options.delimiter else detected(lines)
+    rows: list[list[bytes]] = []
+    for line in lines:
+        try:
+            rows.append(split(line, delimiter))
+        except Refused:
+            if not rows:
+                raise
+            if options.header == "auto":
+                raise Unclear("broken quotes below what may be a header") from None
+            rows.append([])
+    named = has_header(rows, options)
+    if not named and looks_like_counts(rows):
+        raise Unclear("a first line of counts")
+    body = rows[1:] if named else rows
+    return merged(body, chosen(rows[0] if named else None, body, len(rows[0]), options),
+                  len(rows[0]), named, options, times)
+
+
+def merged(rows: list[list[bytes]], columns: list[int], width: int, named: bool, options: Options,
+           times: bool) -> Reading:
+    pairs: dict[tuple[bytes, bytes], tuple[float, Fraction | None]] = {}
+    sums: dict[tuple[bytes, bytes], float] = {}
+    bad = duplicates = 0
+    rule = options.duplicates
+    if rule == "auto":
+        rule = "last" if columns[2] >= 0 else "sum"
+    for fields in rows:
+        try:
+            user, item, value, time = row_of(fields, columns, width, named, times)
+        except Refused:
+            if not options.skip_bad:
+                raise
+            bad += 1
+            continue
+        key = (user, item)
+        if key in pairs:
+            duplicates += 1
+            if rule == "error":
+                raise Refused("a repeated pair")
+            if rule != "last" and time is not None:
+                time = max(time, pairs[key][1] or Fraction(0))
+            sums[key] += value
+            value = {"last": value, "max": max(value, pairs[key][0]), "sum": sums[key]}[rule]
+        else:
+            sums[key] = value
+        pairs[key] = (value, time)
+    if not pairs:
+        raise Refused("no rows")
+    pairs = {key: (as_float32(value), time) for key, (value, time) in pairs.items()}
+    if options.min_value is not None:
+        pairs = {key: row for key, row in pairs.items() if row[0] >= options.min_value}
+        if not pairs:
+            raise Refused("no rows are left")
+    return Reading(pairs, len(rows), bad, duplicates, columns[2] >= 0)
