@@ -4,7 +4,6 @@
 #include <deque>
 #include <fcntl.h>
 #include <filesystem>
-#include <ranges>
 #include <sys/file.h>
 #include <sys/stat.h>
 #include <system_error>
@@ -30,7 +29,9 @@ class Renames {
  public:
   explicit Renames(std::string folder) : folder_(std::move(folder)) {}
   ~Renames() {
-    for (const auto& [from, to] : done_ | std::views::reverse) ::rename(to.c_str(), from.c_str());
+    for (auto at = done_.rbegin(); at != done_.rend(); ++at) {
+      ::rename(at->second.c_str(), at->first.c_str());
+    }
   }
   Renames(const Renames&) = delete;
   Renames& operator=(const Renames&) = delete;
@@ -112,7 +113,7 @@ OutputFolder::State::~State() {
     close(staging.descriptor);
   }
   if (committed) return;
-  for (const fs::path& made : made_parents | std::views::reverse) rmdir(made.c_str());
+  for (auto made = made_parents.rbegin(); made != made_parents.rend(); ++made) rmdir(made->c_str());
 }
 
 void OutputFolder::State::find_target() {
@@ -224,9 +225,9 @@ void OutputFolder::State::replace() {
     renames.rename(target / names[i], staging.path / fmt::format("replaced-{}", i));
   }
   sync_folders();  // a crash of the machine must not bring an old one back beside a new one
-  for (const std::string& name : names | std::views::reverse) {
-    make_parents((target / name).parent_path());
-    renames.rename(staging.path / name, target / name);
+  for (auto name = names.rbegin(); name != names.rend(); ++name) {
+    make_parents((target / *name).parent_path());
+    renames.rename(staging.path / *name, target / *name);
   }
   renames.keep();
   sync_folders();
