@@ -15,10 +15,9 @@ constexpr double kFewOperations = 2.5e8;
 /// Share of the cells that is observed from which on factors grow out of almost nothing.
 constexpr double kNearlyComplete = 0.25;
 
-/// lambda per rating below which explicit rows need exact solutions on a card, and below which
-/// float32 may find none.
+/// lambda per rating below which float32 may find an explicit row's matrix not positive definite: a
+/// GPU has nothing to fall back on then.
 constexpr double kWeak = 3e-3;
-constexpr double kTooWeak = 1e-5;
 
 /// count f^2 / 2 for a row's matrix and f^3 / 6 for its factorisation, over both sides.
 [[nodiscard]] double exact_operations(const AlsParams& params, const AlsShape& shape) {
@@ -54,8 +53,7 @@ AlsParams settle_solver(AlsParams params, const AlsShape& shape) {
   if (params.solver != AlsSolverKind::kAuto) return params;
   bool exact = solves_exactly(params, shape);
   if (params.feedback == Feedback::kExplicit) {
-    const double lambda = regularization_of_a_rating(params, shape);
-    exact = lambda >= kTooWeak && (exact || lambda < kWeak);
+    exact = exact && regularization_of_a_rating(params, shape) >= kWeak;
   }
   if (exact) params.solver = AlsSolverKind::kCholesky;
   return params;
