@@ -7,12 +7,10 @@
 #include <charconv>
 #include <cmath>
 #include <cstdlib>
-#include <ctime>
 #include <sys/ioctl.h>
 #include <unistd.h>
 #include <utility>
 
-#include <fmt/chrono.h>
 #include <fmt/format.h>
 
 namespace likewise::cli {
@@ -98,10 +96,6 @@ std::string duration(double seconds) {
 
 std::string counted(Offset count, std::string_view one) {
   return fmt::format("{} {}{}", with_commas(count), one, count == 1 ? "" : "s");
-}
-
-std::string utc_now() {
-  return fmt::format("{:%Y-%m-%dT%H:%M:%SZ}", fmt::gmtime(std::time(nullptr)));
 }
 
 int display_width(std::string_view text) {

@@ -44,8 +44,6 @@ class Style {
 [[nodiscard]] std::string duration(double seconds);
 /// "1 user", "2 users".
 [[nodiscard]] std::string counted(Offset count, std::string_view one);
-/// UTC now, ISO 8601 to the second.
-[[nodiscard]] std::string utc_now();
 
 /// Code points, which is what alignment needs for the scripts that ids and titles come in.
 [[nodiscard]] int display_width(std::string_view text);

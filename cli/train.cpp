@@ -100,8 +100,6 @@ struct Train {
     progress.stage("add");
     AddedInteractions added =
         add_interactions(earlier, more, summary.policy, *backend, progress.control());
-    added.model.provenance.created = utc_now();
-    added.model.provenance.device = device_text(*backend);
     progress.say(fmt::format("{} of {} compared with all others again",
                              counted(added.rows_searched, "row"),
                              with_commas(added.model.neighbours.size())));

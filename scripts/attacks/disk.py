@@ -7,8 +7,8 @@ import shutil
 import subprocess
 import time
 
-from .kills import COMMANDS, PARTS, Finished, inputs_of, same
-from .lab import RUN, Attack, Case, Failure, Lab
+from .kills import COMMANDS, PARTS, OnCommands, inputs_of, same
+from .lab import RUN, Case, Failure, Lab
 
 
 def can_mount() -> bool:
@@ -18,22 +18,14 @@ def can_mount() -> bool:
         ["unshare", "-m", "sh", "-c", script], capture_output=True, check=False).returncode == 0
 
 
-class Disk(Attack):
+class Disk(OnCommands):
     name = "disk"
+    big = "400x150x20000:explicit"
+    small = "400x150x2000:explicit"
 
     def __init__(self, lab: Lab) -> None:
         super().__init__(lab)
         self.mounts = can_mount()
-        self.finished: dict[tuple[str, ...], Finished] = {}
-        lab.make("generate", "400x150x20000:explicit", "-o", "big.csv")
-        lab.make("generate", "400x150x2000:explicit", "-o", "small.csv", "--seed", "5")
-        lab.make("train", "big.csv", "-o", "als.model", "--factors", "16", "--iterations", "3")
-        lab.make("train", "big.csv", "-o", "knn.model", "--algorithm", "item-knn")
-
-    def finish(self, command: list[str]) -> Finished:
-        if tuple(command) not in self.finished:
-            self.finished[tuple(command)] = Finished(self.lab, command)
-        return self.finished[tuple(command)]
 
     def attack(self, case: Case) -> None:
         if case.number % 4 == 3:

@@ -76,15 +76,17 @@ def same(name: str, left: bytes, right: bytes) -> bool:
     return difference(left, right) == "" if model else left == right
 
 
-class Kills(Attack):
-    name = "kills"
-    share = 2.0
+class OnCommands(Attack):
+    """Attacks on COMMANDS, each compared with what it leaves when nobody disturbs it."""
+
+    big = ""
+    small = ""
 
     def __init__(self, lab: Lab) -> None:
         super().__init__(lab)
         self.finished: dict[tuple[str, ...], Finished] = {}
-        lab.make("generate", "2500x500x120000:explicit", "-o", "big.csv")
-        lab.make("generate", "2500x500x6000:explicit", "-o", "small.csv", "--seed", "5")
+        lab.make("generate", self.big, "-o", "big.csv")
+        lab.make("generate", self.small, "-o", "small.csv", "--seed", "5")
         lab.make("train", "big.csv", "-o", "als.model", "--factors", "16", "--iterations", "3")
         lab.make("train", "big.csv", "-o", "knn.model", "--algorithm", "item-knn")
 
@@ -92,6 +94,13 @@ class Kills(Attack):
         if tuple(command) not in self.finished:
             self.finished[tuple(command)] = Finished(self.lab, command)
         return self.finished[tuple(command)]
+
+
+class Kills(OnCommands):
+    name = "kills"
+    share = 2.0
+    big = "2500x500x120000:explicit"
+    small = "2500x500x6000:explicit"
 
     def attack(self, case: Case) -> None:
         if case.number % 3 == 2:

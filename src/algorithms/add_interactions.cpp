@@ -10,6 +10,7 @@
 #include "algorithms/finite.h"
 #include "algorithms/merge_interactions.h"
 #include "algorithms/similarity.h"
+#include "core/utc_now.h"
 #include "backends/neighbour_lists.h"
 #include "likewise/error.h"
 
@@ -158,13 +159,15 @@ class ListUpdate {
 };
 
 [[nodiscard]] Model grown_model(const Model& model, MergedIds& users, MergedIds& items,
-                                CsrMatrix history) {
+                                CsrMatrix history, const Backend& backend) {
   Model grown;
   grown.params = model.params;
   grown.users = std::move(users.ids);
   grown.items = std::move(items.ids);
   grown.history = std::move(history);
   grown.provenance = model.provenance;
+  grown.provenance.created = utc_now();
+  grown.provenance.device = device_text(backend);
   return grown;
 }
 
@@ -189,7 +192,7 @@ AddedInteractions add_interactions(const Model& model, const Interactions& more,
   const bool local = of_two_rows(params, columns.ids.size() > std::ssize(columns.first)) &&
                      std::ranges::is_sorted(rows.first);
   const auto train_anew = [&, &history = history, repeated = repeated]() -> AddedInteractions {
-    Model grown = grown_model(model, users, items, std::move(history));
+    Model grown = grown_model(model, users, items, std::move(history), backend);
     NeighbourResult result = train_neighbours(grown.history.view(), params, backend, control);
     grown.neighbours = std::move(result.neighbours);
     grown.factors = std::move(result.baselines);
@@ -211,7 +214,7 @@ AddedInteractions add_interactions(const Model& model, const Interactions& more,
   update.search(first, changed, true, control);
   const std::vector<Index> open = update.settle(changed);
   update.search(open, changed, false, control);
-  Model grown = grown_model(model, users, items, std::move(history));
+  Model grown = grown_model(model, users, items, std::move(history), backend);
   grown.neighbours = update.packed();
   check_similarities(grown.neighbours, params.side);
   grown.factors = std::move(baselines);

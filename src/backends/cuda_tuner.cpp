@@ -2,21 +2,16 @@
 #include "backends/cuda_tuner.h"
 
 #include <algorithm>
-#include <ctime>
 #include <utility>
 
-#include <fmt/chrono.h>
 #include <fmt/format.h>
 
 #include "backends/als_solver.h"
 #include "backends/built_in_tunings.h"
+#include "core/utc_now.h"
 
 namespace likewise {
 namespace {
-
-[[nodiscard]] std::string utc_now() {
-  return fmt::format("{:%Y-%m-%dT%H:%M:%SZ}", fmt::gmtime(std::time(nullptr)));
-}
 
 /// What a training of this shape does where the parameters leave it to the program.
 [[nodiscard]] AlsParams settled(const AlsParams& params, const AlsShape& shape) {

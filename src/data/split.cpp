@@ -23,8 +23,8 @@ Split divide(const Interactions& all, const InTest& in_test) {
   Split parts{select(all, [&](Index user, Offset at) { return !in_test(user, at); }),
               select(all, in_test)};
   for (Interactions* part : {&parts.train, &parts.test}) {
-    part->users = all.users.clone();
-    part->items = all.items.clone();
+    part->users = all.users.share();
+    part->items = all.items.share();
   }
   return parts;
 }

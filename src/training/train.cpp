@@ -1,11 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-#include <ctime>
 #include <memory>
 #include <utility>
 
-#include <fmt/chrono.h>
 #include <fmt/format.h>
 
+#include "core/utc_now.h"
 #include "likewise/als.h"
 #include "likewise/error.h"
 #include "likewise/neighbourhood.h"
@@ -30,7 +29,7 @@ void require(bool fits, const std::string& message) {
   model.items = data.items.share();
   model.history = data.by_user.share();
   model.provenance.source = run.source;
-  model.provenance.created = fmt::format("{:%Y-%m-%dT%H:%M:%SZ}", fmt::gmtime(std::time(nullptr)));
+  model.provenance.created = utc_now();
   model.provenance.device = device_text(backend);
   return model;
 }
