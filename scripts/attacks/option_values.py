@@ -18,8 +18,11 @@ HARMLESS = {
 IDLE_BESIDE = {
     ("--feedback", "--prediction"), ("--feedback", "--similarity"),  # all that it chooses there
     ("--min-support", "--min-item-count"), ("--min-support", "--min-user-count"),  # rare rows gone
+    ("--neighbours", "--min-support"), ("--neighbours", "--min-item-count"),  # few are left
     ("--new", "--columns"),  # other users
     ("--tolerance", "--iterations"), ("--patience", "--iterations"),
+    ("--iterations", "--tolerance"), ("--iterations", "--patience"),
+    ("--checkpoint", "--tolerance"),  # what is resumed is over
 }
 ODD = ["-1", "18446744073709551616", "nan", "inf", "-inf", "", " 1", "1x", "1e999", "1 ", "0x1p3"]
 NEVER = {"nan", "inf", "-inf", "", "1x", "1e999"}  # of no number option; below: of no whole one
@@ -60,12 +63,13 @@ BASES: dict[str, list[list[str]]] = {
         ["--unobserved-weight", "0.3"], ["--validation", "test.csv", "--iterations", "12"],
         ["--checkpoint", "state"], ["--resume", "short.model", "--iterations", "12"],
         ["--resume", "stars.model", "--iterations", "12"], ["--algorithm", "popular"], KNN,
-        ["--add-to", "item-knn.model"], [*KNN, "--feedback", "explicit"],
+        [*KNN, "--feedback", "explicit"],
         [*KNN, "--feedback", "explicit", "--baseline-method", "sgd"],
         [*KNN, "--feedback", "explicit", "--prediction", "z-score", "--similarity", "pearson"],
         [*KNN, "--similarity", "bm25"], [*KNN, "--similarity", "conditional"],
         [*KNN, "--similarity", "adjusted-cosine"], ["--algorithm", "user-knn"],
-        ["--algorithm", "user-knn", "--feedback", "explicit"])],
+        ["--algorithm", "user-knn", "--feedback", "explicit"])] +
+             [["other.csv", "-o", "model", "--add-to", "item-knn.model"]],
     "evaluate": [[model, "test.csv"] for model in ("als.model", "explicit.model", "knn5.model")] +
                 [["als.model", "test.csv", "--json"]],
     "predict": [[model, "test.csv"] for model in ("als.model", "explicit.model", "knn5.model")] +

@@ -33,11 +33,14 @@ def make_inputs(lab: Lab) -> None:
         test.write("95,3,4,9\n96,7,2,9\n")  # users of new.csv
     (lab.folder / "ids.txt").write_text("2\n3\n5\n7\n8\n11\n13\n16\n")
     rating = ["--feedback", "explicit"]
-    short = ["--iterations", "4"]
-    for name, how in (("als", []), ("explicit", rating), ("short", short),
-                      ("stars", short + rating), ("item-knn", KNN), ("knn5", KNN + rating),
-                      ("user-knn", ["--algorithm", "user-knn"]),
-                      ("popular", ["--algorithm", "popular"])):
+    # The checkpoints are of trainings that are not over.
+    short = ["--iterations", "6", "--checkpoint-every", "4", "--checkpoint"]
+    for name, how in {"als": [], "explicit": rating,
+                      "short-end": [*short, "short.model"],
+                      "stars-end": [*short, "stars.model", *rating],
+                      "item-knn": KNN, "knn5": KNN + rating,
+                      "user-knn": ["--algorithm", "user-knn"],
+                      "popular": ["--algorithm", "popular"]}.items():
         lab.make("train", "data.csv", "-o", f"{name}.model", *how)
 
 

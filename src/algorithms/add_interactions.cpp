@@ -10,8 +10,8 @@
 #include "algorithms/finite.h"
 #include "algorithms/merge_interactions.h"
 #include "algorithms/similarity.h"
-#include "core/utc_now.h"
 #include "backends/neighbour_lists.h"
+#include "core/utc_now.h"
 #include "likewise/error.h"
 
 namespace likewise {

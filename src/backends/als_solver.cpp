@@ -15,9 +15,10 @@ constexpr double kFewOperations = 2.5e8;
 /// Share of the cells that is observed from which on factors grow out of almost nothing.
 constexpr double kNearlyComplete = 0.25;
 
-/// lambda per rating below which float32 may find an explicit row's matrix not positive definite: a
-/// GPU has nothing to fall back on then.
+/// lambda per rating below which conjugate gradients leave too much of explicit rows, in directions
+/// that hardly anything else holds; and below which float64 cannot tell them from rounding either.
 constexpr double kWeak = 3e-3;
+constexpr double kNothing = 1e-9;
 
 /// count f^2 / 2 for a row's matrix and f^3 / 6 for its factorisation, over both sides.
 [[nodiscard]] double exact_operations(const AlsParams& params, const AlsShape& shape) {
@@ -53,7 +54,8 @@ AlsParams settle_solver(AlsParams params, const AlsShape& shape) {
   if (params.solver != AlsSolverKind::kAuto) return params;
   bool exact = solves_exactly(params, shape);
   if (params.feedback == Feedback::kExplicit) {
-    exact = exact && regularization_of_a_rating(params, shape) >= kWeak;
+    const double each = regularization_of_a_rating(params, shape);
+    exact = (exact || each < kWeak) && each >= kNothing;
   }
   if (exact) params.solver = AlsSolverKind::kCholesky;
   return params;

@@ -339,6 +339,26 @@ TEST_P(AlsKernels, FewRowsEqualReference) {
   });
 }
 
+/// Fewer ratings than unknowns, or hardly more, and next to no lambda: what float32 sums leave of
+/// an explicit row's pivots is rounding.
+TEST_P(AlsKernels, HardlyRegularizedRowsEqualReference) {
+  Largest largest;
+  const CsrMatrix m = test::few_rows_matrix();
+  AlsParams params = GetParam().cases.front().params;
+  params.regularization = 1e-4;
+  params.regularization_exponent = 0.0;
+  const Factors start = test::first_factors(m.view(), params);
+  const auto exact = open_backend("reference")->make_als_solver(m.view(), params, start.clone());
+  (void)exact->solve(Side::kUsers, {});
+  for_each_way([&](AlsWay way) {
+    if (way.solver != AlsSolverKind::kCholesky || way.precision > Precision::kFp32) return;
+    way.tolerance.factors = 2e-3;  // condition numbers are 1e4 and more
+    const auto solver = make_solver(m, params, way, start);
+    const double reported = solver->solve(Side::kUsers, {});
+    compare(m, params, Side::kUsers, way, *solver, reported, exact->factors(), largest[way]);
+  });
+}
+
 /// By calculus: long rows of a table that is larger than a card's cache, which it solves together.
 using LargeTableOnDevice = AlsOnDevice;
 TEST_P(LargeTableOnDevice, GradientVanishesAfterAnExactHalfStep) {

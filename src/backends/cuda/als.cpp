@@ -2,12 +2,14 @@
 /// ALS on one card. What fits stays there between half-steps, the rest passes through it
 /// (card_plan.h); the host sees the objective.
 #include <algorithm>
+#include <optional>
 #include <vector>
 
 #include <fmt/format.h>
 
 #include "algorithms/weights.h"
 #include "backends/als_errors.h"
+#include "backends/cuda/als_double_rows.h"
 #include "backends/cuda/als_empty.h"
 #include "backends/cuda/als_entries.h"
 #include "backends/cuda/als_fixed_side.h"
@@ -39,6 +41,11 @@ struct Outcome {
   return setup.tuning.wide ? slot_floats(setup.padded) : piece_floats(setup.padded);
 }
 
+/// Only explicit rows have nothing but lambda where their ratings say nothing.
+[[nodiscard]] bool takes_double_rows(const AlsSetup& setup) {
+  return setup.exact && setup.is_explicit();
+}
+
 class CudaAlsSolver final : public AlsSolver {
  public:
   CudaAlsSolver(int device, const CsrView& by_user, const AlsSetup& setup, Factors start,
@@ -58,6 +65,10 @@ class CudaAlsSolver final : public AlsSolver {
         piece_constants_(data_.constants()) {
     fill_zero(outcome_.data(), 1, stream_);
     fill_zero(solutions_.data(), solutions_.size(), stream_);
+    if (takes_double_rows(setup_)) {
+      double_rows_.emplace(std::min(setup_.plan.block_rows, std::max(by_user.rows, by_user.cols)),
+                           setup_.padded);
+    }
     stream_.synchronize();
   }
 
@@ -113,6 +124,7 @@ class CudaAlsSolver final : public AlsSolver {
             : RowLimits{kAutoSteps, auto_accuracy(params.feedback, half_steps_, fewest), 0.0F};
     problem.exact = setup_.exact;
     problem.warm = !setup_.exact && half_steps_ >= 2;
+    if (double_rows_) problem.hard = double_rows_->queue();
     problem.objectives = row_numbers_.data();
     problem.failed_row = &outcome_.data()->failed_row;
     problem.piece_sums = piece_sums_.data();
@@ -140,6 +152,9 @@ class CudaAlsSolver final : public AlsSolver {
         problem.entries = feed_.open(solved.rows, portions[portion]);
         solve_portion(setup_.precision, problem, solved.plan, portion, setup_.tuning.one_warp,
                       stream_);
+        if (double_rows_) {
+          double_rows_->solve(setup_.precision, problem, portions[portion], stream_);
+        }
         feed_.close();
       }
       leave(side, table, first, count);
@@ -196,6 +211,7 @@ class CudaAlsSolver final : public AlsSolver {
   DeviceArray<double> row_numbers_;  ///< objectives of the rows, or their regularization
   DeviceArray<float> piece_sums_;
   DeviceArray<double> piece_constants_;
+  std::optional<DoubleRows> double_rows_;
   DeviceArray<double> partial_{FixedSum::kBlocks};
   DeviceArray<Outcome> outcome_{1};
   PinnedArray<Outcome> host_outcome_{1};
@@ -217,6 +233,9 @@ class CudaAlsSolver final : public AlsSolver {
   needs.piece_bytes = sum_floats(setup) * Offset{sizeof(float)} + Offset{sizeof(double)};
   needs.task_bytes = sizeof(RowTask);
   needs.workspace = workspace_bytes(setup.padded);
+  if (takes_double_rows(setup)) {
+    needs.workspace += DoubleRows::bytes(std::max(shape.users, shape.items), setup.padded);
+  }
   if (setup.tuning.wide) {
     needs.longest_row = std::min<Offset>(shape.interactions, std::max(shape.users, shape.items));
     needs.task_bytes *= 2;  // for what sums a row, and what solves it

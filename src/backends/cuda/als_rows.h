@@ -52,6 +52,12 @@ struct RowLimits {
   float residual = 0.0F;  ///< of the first residual
 };
 
+/// Rows that a kernel gives up, for others to solve (als_double_rows.h); none where it is empty.
+struct RowQueue {
+  int* count = nullptr;
+  Index* rows = nullptr;
+};
+
 struct RowProblem {
   // The fixed side: `scale` times its rows in the basis of the half-step, `padded` columns.
   const void* table = nullptr;
@@ -73,6 +79,7 @@ struct RowProblem {
   float* solutions = nullptr;    ///< rows x padded
   double* objectives = nullptr;  ///< one per row
   int* failed_row = nullptr;     ///< the smallest row whose matrix was not positive definite
+  RowQueue hard;                 ///< exact, explicit: rows that float32 cannot factor
   // Sums of the pieces of long rows.
   float* piece_sums = nullptr;
   double* piece_constants = nullptr;

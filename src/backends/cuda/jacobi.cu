@@ -44,7 +44,8 @@ __global__ void __launch_bounds__(1024)
   __syncthreads();
   double most = 0.0;
   for (int i = 0; i < width; ++i) most = fmax(most, diagonal[i]);
-  const double inverse = most > DBL_MIN / DBL_EPSILON ? 1.0 / most : 0.0;
+  // Products of float32 numbers: so small, all of it is rounding.
+  const double inverse = most > FLT_MIN / FLT_EPSILON ? 1.0 / most : 0.0;
   for (int at = thread; at < padded * padded; at += static_cast<int>(blockDim.x)) {
     const int i = at / padded;
     const int j = at % padded;

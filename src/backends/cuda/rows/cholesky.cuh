@@ -111,8 +111,8 @@ struct FactorTile {
   /// The tile, of which the lower triangle counts, becomes W = L^-1 with L L^T = tile: elimination
   /// without square roots of (tile, I), where column c of I enters as column c of the tile leaves,
   /// in its place. Lanes l and l + 16 have eight columns each of row l. False where a pivot is not
-  /// positive.
-  static __device__ __forceinline__ bool invert_factor(float* tile, int lane) {
+  /// above `floor`.
+  static __device__ __forceinline__ bool invert_factor(float* tile, int lane, float floor) {
     const int row = lane & 15;
     const int half = lane >> 4;
     float a[8];
@@ -130,7 +130,7 @@ struct FactorTile {
         const int c = 8 * n + i;
         const float pivot = __shfl_sync(0xffffffffU, a[i], 16 * n | c);
         const float below = __shfl_sync(0xffffffffU, a[i], 16 * n | row);
-        positive = positive && pivot > 0.0F && pivot < kLargestPivot;
+        positive = positive && pivot > floor && pivot < kLargestPivot;
         if (row == c) own = pivot;
         const float factor = row > c ? -below * reciprocal(pivot) : 0.0F;
 #pragma unroll
@@ -151,6 +151,26 @@ struct FactorTile {
     return positive;
   }
 };
+
+/// Rows' matrices are about as large as their count (dense.h, Basis). Of a pivot that is smaller by
+/// this, float32 sums leave too little.
+inline constexpr float kSmallestPivot = 0x1p-13F;
+
+[[nodiscard]] __device__ __forceinline__ float smallest_pivot(const RowProblem& problem,
+                                                              Index row) {
+  if (problem.hard.count == nullptr) return 0.0F;
+  return kSmallestPivot *
+         static_cast<float>(__ldg(problem.offsets + row + 1) - __ldg(problem.offsets + row));
+}
+
+/// The row is left to others, or has failed.
+__device__ __forceinline__ void give_up(const RowProblem& problem, Index row) {
+  if (problem.hard.count == nullptr) {
+    atomicMin(problem.failed_row, row);
+  } else {
+    problem.hard.rows[atomicAdd(problem.hard.count, 1)] = row;
+  }
+}
 
 template <class Format, int kStrips>
 struct RowCholesky {
@@ -197,7 +217,7 @@ struct RowCholesky {
   /// Puts the whole matrix and the right-hand side into shared memory.
   static __device__ __forceinline__ void begin(const RowProblem& problem, Index row, const Place& p,
                                                const Sums& sums, float sum_scale, float right_scale,
-                                               float* memory) {
+                                               float floor, float* memory) {
     Shape::for_part(p, [&](auto part) { put_tiles<part.value>(p, sums, sum_scale, memory); });
     Summing::put_right(p, sums, memory + kRight);
     Shape::synchronize();
@@ -208,7 +228,7 @@ struct RowCholesky {
       const float shrink = __ldg(problem.shrink + c);
       // Padding has base 1 and shrink 0: its unknowns become 0, whatever the feedback.
       tile(memory, c / 16, c / 16)[FactorTile::at(c % 16, c % 16)] +=
-          shrink == 0.0F ? base : fmaf(own, base, lambda * shrink);
+          shrink == 0.0F ? fmaxf(base, 2.0F * floor) : fmaf(own, base, lambda * shrink);
       memory[kRight + c] *= right_scale;
     }
     Shape::synchronize();
@@ -236,9 +256,9 @@ struct RowCholesky {
   }
 
   /// The tiles become L, with W on the diagonal, and L y = b is solved on the way. Returns whether
-  /// the pivots that this warp saw were positive.
+  /// the pivots that this warp saw were above `floor`.
   static __device__ __forceinline__ bool factor(const Place& p, float* tiles, const float* b,
-                                                float* y) {
+                                                float* y, float floor) {
     bool positive = true;
     const int role = __shfl_sync(0xffffffffU, p.role, 0);  // the compiler then knows it is uniform
     constexpr int kHelpers = kWarps > 1 ? kWarps - 1 : 1;
@@ -249,7 +269,7 @@ struct RowCholesky {
       if (role == 0) {
         if (j > 0) update(tiles, j, j, j - 1, j, p.lane);
         __syncwarp();
-        positive = FactorTile::invert_factor(diagonal, p.lane) && positive;
+        positive = FactorTile::invert_factor(diagonal, p.lane, floor) && positive;
       }
       if (helper >= 0) {
         // After the last tile below, the next diagonal tile: it will lack only one product.
@@ -301,11 +321,14 @@ struct RowCholesky {
   static __device__ __forceinline__ void run(const RowProblem& problem, Index row, const Place& p,
                                              float* memory, const Sums& sums, float sum_scale,
                                              float right_scale, double constant) {
-    begin(problem, row, p, sums, sum_scale, right_scale, memory);
+    const float floor = smallest_pivot(problem, row);
+    begin(problem, row, p, sums, sum_scale, right_scale, floor, memory);
     float* solution = memory + kSolution;
-    const bool positive = factor(p, memory, memory + kRight, solution);
-    if (!positive && p.lane == 0) atomicMin(problem.failed_row, row);
-    if (p.role == 0) solve_back(memory, solution, p.lane);
+    const bool positive = factor(p, memory, memory + kRight, solution, floor);
+    if (p.role == 0) {
+      solve_back(memory, solution, p.lane);
+      if (!positive && p.lane == 0) solution[0] = nanf("");  // and with it the objective
+    }
     Shape::synchronize();
     Lane z, product;
     Vectors::load(z, solution, p.lane);
@@ -324,7 +347,7 @@ struct RowCholesky {
     objective = warp_sum(objective) + constant;
     if (p.lane == 0) {
       problem.objectives[row] = objective;
-      if (!isfinite(objective)) atomicMin(problem.failed_row, row);
+      if (!isfinite(objective)) give_up(problem, row);
     }
     Vectors::store(problem.solutions + Offset{row} * Shape::kPadded, z, p.lane);
   }

@@ -146,11 +146,15 @@ __device__ __forceinline__ bool take_step(const Vectors& on, const RowProblem& p
   return true;
 }
 
+/// What a step wins, where it is too small for float32 to divide by its like: nothing. Factors that
+/// a large regularization drives to zero come to that.
+inline constexpr float kNothingToWin = 0x1p-100F;
+
 /// Whether the direction leads anywhere.
 template <class Vectors>
 __device__ __forceinline__ bool leads_on(RowState<Vectors>& now) {
-  if (now.rho > 0.0F) return true;
-  now.positive = now.positive && now.rho == 0.0F;
+  if (now.rho > kNothingToWin) return true;
+  now.positive = now.positive && now.rho >= 0.0F;
   return false;
 }
 

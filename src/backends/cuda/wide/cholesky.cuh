@@ -39,6 +39,7 @@ struct WideCholesky {
     float* l;
     float scale;
     int side;
+    float floor;  ///< of pivots
   };
 
   [[nodiscard]] static __device__ __forceinline__ const float4* tile(const float* slot, int row,
@@ -113,18 +114,19 @@ struct WideCholesky {
     __syncwarp();
     if (lane < 16) {
       Panel::tile(memory.diagonal, own, own)[FactorTile::at(lane, lane)] +=
-          own_diagonal(problem, row, kTileColumns * j + 16 * own + lane);
+          own_diagonal(problem, row, kTileColumns * j + 16 * own + lane, m.floor);
     }
   }
 
   /// What the matrix has on its diagonal besides the sums: padding gets 1, its unknowns become 0.
   static __device__ __forceinline__ float own_diagonal(const RowProblem& problem, Index row,
-                                                       int column) {
-    if (column >= problem.padded) return 1.0F;
+                                                       int column, float floor) {
+    const float padding = fmaxf(1.0F, 2.0F * floor);
+    if (column >= problem.padded) return padding;
     const float base = __ldg(problem.base + column);
     const float shrink = __ldg(problem.shrink + column);
     const float own = problem.weights.explicit_feedback ? 0.0F : 1.0F;
-    return shrink == 0.0F ? base : fmaf(own, base, __ldg(problem.regularization + row) * shrink);
+    return shrink == 0.0F ? padding : fmaf(own, base, __ldg(problem.regularization + row) * shrink);
   }
 
   /// sums = A_ij - sum over k < j of L_ik L_jk^T.
@@ -232,14 +234,15 @@ struct WideCholesky {
     return place;
   }
 
-  /// Panel j of L, and y's part. Returns whether the pivots that this warp saw were positive.
+  /// Panel j of L, and y's part. Returns whether the pivots that this warp saw were above the
+  /// floor.
   static __device__ __forceinline__ bool factor_panel(const Matrix& m, int j, Memory& memory) {
     const int warp = static_cast<int>(threadIdx.x) / 32;
     const int lane = static_cast<int>(threadIdx.x) % 32;
     bool positive = true;
     if (warp == 0) {
       float* y = memory.solution + kTileColumns * j;
-      positive = Panel::factor(panel_place(lane), memory.diagonal, y, y);
+      positive = Panel::factor(panel_place(lane), memory.diagonal, y, y, m.floor);
     }
     bool factored = false;
     int i = j + 1 + (warp + kWarps - 1) % kWarps;  // the first warp has the least to do
@@ -308,7 +311,8 @@ struct WideCholesky {
     const int side = tile_columns(problem.padded);
     float* slot = problem.piece_sums + task.slot * slot_floats(problem.padded);
     const Matrix m{slot, slot + slot_floats(problem.padded),
-                   bounds.w * inverse_scale * inverse_scale, side};
+                   bounds.w * inverse_scale * inverse_scale, side,
+                   smallest_pivot(problem, task.row)};
     const float* right = slot + Offset{tile_number(side, 0)} * kTileFloats;
     for (int c = static_cast<int>(threadIdx.x); c < side * kTileColumns; c += kThreads) {
       memory.solution[c] = right[c] * (bounds.v * inverse_scale);
@@ -324,12 +328,12 @@ struct WideCholesky {
       __syncthreads();
       solve_back(m, j, memory);
     }
-    __syncthreads();
+    positive = __syncthreads_and(positive);
     float* to = problem.solutions + Offset{task.row} * problem.padded;
     for (int c = static_cast<int>(threadIdx.x); c < problem.padded; c += kThreads) {
-      to[c] = memory.solution[c];
+      to[c] = positive ? memory.solution[c] : 0.0F;
     }
-    if (!positive && threadIdx.x == 0) atomicMin(problem.failed_row, task.row);
+    if (!positive && threadIdx.x == 0) give_up(problem, task.row);
   }
 };
 
