@@ -15,8 +15,10 @@ constexpr double kFewOperations = 2.5e8;
 /// Share of the cells that is observed from which on factors grow out of almost nothing.
 constexpr double kNearlyComplete = 0.25;
 
-/// lambda per rating below which conjugate gradients leave too much of explicit rows, in directions
-/// that hardly anything else holds; and below which float64 cannot tell them from rounding either.
+/// Explicit rows of fewer ratings than so many times their unknowns have directions that hardly
+/// anything but lambda holds. With less of it per rating than kWeak, what conjugate gradients leave
+/// in these adds up; with less than kNothing float64 cannot tell it from rounding.
+constexpr double kShort = 2.0;
 constexpr double kWeak = 3e-3;
 constexpr double kNothing = 1e-9;
 
@@ -36,11 +38,10 @@ constexpr double kNothing = 1e-9;
              kNearlyComplete * static_cast<double>(shape.users) * shape.items;
 }
 
-/// lambda_row / count of a row of mean length, of the side whose rows are shorter.
-[[nodiscard]] double regularization_of_a_rating(const AlsParams& params, const AlsShape& shape) {
-  const double count = static_cast<double>(std::max<Offset>(1, shape.interactions)) /
-                       std::max({1, shape.users, shape.items});
-  return params.regularization * std::pow(count, params.regularization_exponent - 1.0);
+/// The mean of the side whose rows are shorter.
+[[nodiscard]] double mean_count(const AlsShape& shape) {
+  return static_cast<double>(std::max<Offset>(1, shape.interactions)) /
+         std::max({1, shape.users, shape.items});
 }
 
 }  // namespace
@@ -54,8 +55,10 @@ AlsParams settle_solver(AlsParams params, const AlsShape& shape) {
   if (params.solver != AlsSolverKind::kAuto) return params;
   bool exact = solves_exactly(params, shape);
   if (params.feedback == Feedback::kExplicit) {
-    const double each = regularization_of_a_rating(params, shape);
-    exact = (exact || each < kWeak) && each >= kNothing;
+    const double count = mean_count(shape);
+    const double each = params.regularization * std::pow(count, params.regularization_exponent - 1);
+    const bool hardly_held = count < kShort * als_width(params) && each < kWeak;
+    exact = (exact || hardly_held) && each >= kNothing;
   }
   if (exact) params.solver = AlsSolverKind::kCholesky;
   return params;

@@ -214,7 +214,10 @@ TEST(AlsAutoSolver, OfACardDependsOnExplicitRegularization) {
     return settle_solver(params, shape).solver;
   };
   EXPECT_EQ(settled(large, 0.1), AlsSolverKind::kAuto);
+  EXPECT_EQ(settled(large, 1e-3), AlsSolverKind::kAuto);
+  params.factors = 128;  // 206 ratings of a user are few for so many
   EXPECT_EQ(settled(large, 1e-3), AlsSolverKind::kCholesky);
+  EXPECT_EQ(settled(large, 0.1), AlsSolverKind::kAuto);
   EXPECT_EQ(settled(large, 0.0), AlsSolverKind::kAuto);
   EXPECT_EQ(settled({100, 50, 1000}, 0.1), AlsSolverKind::kCholesky);
   EXPECT_EQ(settled({100, 50, 1000}, 0.0), AlsSolverKind::kAuto);
