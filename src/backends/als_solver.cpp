@@ -16,10 +16,13 @@ constexpr double kFewOperations = 2.5e8;
 constexpr double kNearlyComplete = 0.25;
 
 /// Explicit rows of fewer ratings than so many times their unknowns have directions that hardly
-/// anything but lambda holds. With less of it per rating than kWeak, what conjugate gradients leave
-/// in these adds up; with less than kNothing float64 cannot tell it from rounding.
+/// anything but lambda holds. Where most rows are so short and have less of it per rating than
+/// kWeakForMost, what conjugate gradients leave in these directions adds up; less than kWeakForSome
+/// is too little for the few short rows that most data have. Less than kNothing float64 cannot tell
+/// from rounding.
 constexpr double kShort = 2.0;
-constexpr double kWeak = 3e-3;
+constexpr double kWeakForMost = 3e-3;
+constexpr double kWeakForSome = 1.5e-4;
 constexpr double kNothing = 1e-9;
 
 /// count f^2 / 2 for a row's matrix and f^3 / 6 for its factorisation, over both sides.
@@ -57,8 +60,8 @@ AlsParams settle_solver(AlsParams params, const AlsShape& shape) {
   if (params.feedback == Feedback::kExplicit) {
     const double count = mean_count(shape);
     const double each = params.regularization * std::pow(count, params.regularization_exponent - 1);
-    const bool hardly_held = count < kShort * als_width(params) && each < kWeak;
-    exact = (exact || hardly_held) && each >= kNothing;
+    const bool most = count < kShort * als_width(params);
+    exact = (exact || each < (most ? kWeakForMost : kWeakForSome)) && each >= kNothing;
   }
   if (exact) params.solver = AlsSolverKind::kCholesky;
   return params;

@@ -215,6 +215,7 @@ TEST(AlsAutoSolver, OfACardDependsOnExplicitRegularization) {
   };
   EXPECT_EQ(settled(large, 0.1), AlsSolverKind::kAuto);
   EXPECT_EQ(settled(large, 1e-3), AlsSolverKind::kAuto);
+  EXPECT_EQ(settled(large, 1e-4), AlsSolverKind::kCholesky);
   params.factors = 128;  // 206 ratings of a user are few for so many
   EXPECT_EQ(settled(large, 1e-3), AlsSolverKind::kCholesky);
   EXPECT_EQ(settled(large, 0.1), AlsSolverKind::kAuto);
