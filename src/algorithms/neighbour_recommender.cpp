@@ -9,6 +9,7 @@
 #include "algorithms/compare_rows.h"
 #include "algorithms/finite.h"
 #include "backends/cpu/top_list.h"
+#include "backends/jobs/device_jobs.h"
 #include "core/parallel.h"
 #include "likewise/error.h"
 
@@ -20,19 +21,19 @@ constexpr Offset kBlockNumbers = Offset{1} << 24;
 
 }  // namespace
 
-NeighbourRecommender::Engine::Engine(const Model& model, const Backend& backend)
+NeighbourRecommender::Engine::Engine(const Model& model, const Device& device)
     : problem(model.history.view(), std::get<NeighbourParams>(model.params), model.factors),
-      search(backend.make_neighbour_search(problem)),
+      search(job<NeighbourJob>(device).make_search(problem)),
       predictor(model.history.view(), std::get<NeighbourParams>(model.params), model.factors) {}
 
-NeighbourRecommender::NeighbourRecommender(const Model& model, const Backend& backend)
+NeighbourRecommender::NeighbourRecommender(const Model& model, const Device& device)
     : model_(model),
       params_(std::get<NeighbourParams>(model.params)),
-      backend_(backend),
+      device_(device),
       history_(model.history.view()) {}
 
 const NeighbourRecommender::Engine& NeighbourRecommender::engine() const {
-  return engine_.get([&] { return std::make_unique<Engine>(model_, backend_); });
+  return engine_.get([&] { return std::make_unique<Engine>(model_, device_); });
 }
 
 AskedUser NeighbourRecommender::user(Index number) const {

@@ -13,6 +13,7 @@
 #include "algorithms/lazy.h"
 #include "algorithms/neighbour_prediction.h"
 #include "algorithms/similarity.h"
+#include "backends/jobs/neighbours.h"
 #include "likewise/model.h"
 #include "likewise/recommender.h"
 
@@ -33,7 +34,7 @@ using TakeScores =
 class NeighbourRecommender {
  public:
   /// Both must outlive it.
-  NeighbourRecommender(const Model& model, const Backend& backend);
+  NeighbourRecommender(const Model& model, const Device& device);
 
   [[nodiscard]] AskedUser user(Index number) const;
 
@@ -94,13 +95,13 @@ class NeighbourRecommender {
     SimilarityProblem problem;
     std::unique_ptr<NeighbourSearch> search;
     NeighbourPredictor predictor;
-    Engine(const Model& model, const Backend& backend);
+    Engine(const Model& model, const Device& device);
   };
   [[nodiscard]] const Engine& engine() const;
 
   const Model& model_;
   const NeighbourParams& params_;
-  const Backend& backend_;
+  const Device& device_;
   CsrView history_;
   mutable Lazy<Engine> engine_;
 };

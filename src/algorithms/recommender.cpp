@@ -15,6 +15,7 @@
 #include "algorithms/missing_cells.h"
 #include "algorithms/neighbour_recommender.h"
 #include "algorithms/similar.h"
+#include "backends/jobs/device_jobs.h"
 #include "core/parallel.h"
 
 namespace likewise {
@@ -103,8 +104,10 @@ constexpr std::size_t number(SimilarityMetric metric) {
 }  // namespace
 
 struct Recommender::State {
+  explicit State(Device chosen) : device(std::move(chosen)) {}
+
   std::shared_ptr<const Model> model;
-  std::shared_ptr<const Backend> backend;
+  Device device;
   Lazy<Scorer> item_scorer;
   std::array<std::array<Lazy<SimilarRows>, 2>, 2> similar_rows;
   std::array<Lazy<FoldInSolver>, 2> fold_in_solvers;
@@ -113,14 +116,14 @@ struct Recommender::State {
   [[nodiscard]] const Factors& factors() const { return model->factors; }
 
   const Scorer& scorer() {
-    return item_scorer.get(
-        [&] { return backend->make_scorer(factors().items.view(), factors().item_bias.span()); });
+    return item_scorer.get([&] {
+      return job<TopKJob>(device).make_scorer(factors().items.view(), factors().item_bias.span());
+    });
   }
   const SimilarRows& similar(Side side, SimilarityMetric metric) {
     require_factors("similar");
-    return similar_rows[number(side)][number(metric)].get([&] {
-      return std::make_unique<SimilarRows>(factors().side(side).view(), metric, *backend);
-    });
+    return similar_rows[number(side)][number(metric)].get(
+        [&] { return std::make_unique<SimilarRows>(factors().side(side).view(), metric, device); });
   }
   const FoldInSolver& fold_in(Side side, const char* what) {
     require_factors(what);
@@ -173,15 +176,14 @@ float Recommender::State::predict(Index user, Index item) const {
   return static_cast<float>(score);
 }
 
-Recommender::Recommender(std::shared_ptr<const Model> model, std::shared_ptr<const Backend> backend)
-    : state_(std::make_unique<State>()) {
-  require(model != nullptr && backend != nullptr, "a recommender needs a model and a backend");
+Recommender::Recommender(std::shared_ptr<const Model> model, Device device)
+    : state_(std::make_unique<State>(std::move(device))) {
+  require(model != nullptr, "a recommender needs a model");
   check_model(model->factors);
   check_history(model->history.view(), model->factors);
   state_->model = std::move(model);
-  state_->backend = std::move(backend);
   if (state_->model->has_neighbours()) {
-    state_->neighbours = std::make_unique<NeighbourRecommender>(*state_->model, *state_->backend);
+    state_->neighbours = std::make_unique<NeighbourRecommender>(*state_->model, state_->device);
   }
 }
 

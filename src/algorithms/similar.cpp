@@ -6,6 +6,7 @@
 #include <numeric>
 
 #include "algorithms/batches.h"
+#include "backends/jobs/device_jobs.h"
 #include "core/parallel.h"
 
 namespace likewise {
@@ -37,10 +38,10 @@ CsrMatrix own_rows(std::span<const Index> rows, Index cols) {
 
 }  // namespace
 
-SimilarRows::SimilarRows(const MatrixView& table, SimilarityMetric metric, const Backend& backend)
+SimilarRows::SimilarRows(const MatrixView& table, SimilarityMetric metric, const Device& device)
     : normalized_(metric == SimilarityMetric::kCosine ? normalize(table) : Matrix()),
       table_(metric == SimilarityMetric::kCosine ? normalized_.view() : table),
-      scorer_(backend.make_scorer(table_, {})) {}
+      scorer_(job<TopKJob>(device).make_scorer(table_, {})) {}
 
 TopKResult SimilarRows::find(std::span<const Index> rows, Index n,
                              const RunControl& control) const {

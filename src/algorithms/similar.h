@@ -4,7 +4,8 @@
 #include <memory>
 #include <span>
 
-#include "likewise/backend.h"
+#include "backends/jobs/top_k.h"
+#include "likewise/device.h"
 #include "likewise/recommender.h"
 
 namespace likewise {
@@ -14,7 +15,7 @@ class SimilarRows {
  public:
   /// kCosine keeps a table of rows of length 1 (rows of zeros stay zero); kDot uses `table` itself,
   /// which must outlive it.
-  SimilarRows(const MatrixView& table, SimilarityMetric metric, const Backend& backend);
+  SimilarRows(const MatrixView& table, SimilarityMetric metric, const Device& device);
 
   [[nodiscard]] TopKResult find(std::span<const Index> rows, Index n,
                                 const RunControl& control) const;

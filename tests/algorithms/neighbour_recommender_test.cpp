@@ -7,6 +7,7 @@
 #include <gtest/gtest.h>
 
 #include "algorithms/similarity.h"
+#include "backends/jobs/device_jobs.h"
 #include "likewise/error.h"
 #include "likewise/model.h"
 #include "likewise/recommender.h"
@@ -25,7 +26,7 @@ std::shared_ptr<Model> make_model(const NeighbourParams& params) {
   model->history = test::random_csr(kUsers, kItems, 9.0, 5);
   model->params = params;
   NeighbourResult result =
-      train_neighbours(model->history.view(), params, *open_backend("reference"));
+      train_neighbours(model->history.view(), params, open_device("reference"));
   model->neighbours = std::move(result.neighbours);
   model->factors = std::move(result.baselines);
   return model;
@@ -51,8 +52,8 @@ class Definition {
         problem_(model.history.view(), params_, model.factors) {
     const auto rows = static_cast<std::size_t>(model.neighbours.size());
     similarities_.resize(rows * rows);
-    open_backend("reference")
-        ->make_neighbour_search(problem_)
+    job<NeighbourJob>(open_device("reference"))
+        .make_search(problem_)
         ->similarities(problem_.rows(), similarities_.data());
   }
 
@@ -153,7 +154,7 @@ TEST_P(Ratings, AreThoseOfTheDefinitionHoweverAsked) {
   params.clip = false;
   const auto model = make_model(params);
   const Definition definition(*model);
-  const Recommender recommender(model, open_backend("cpu"));
+  const Recommender recommender(model, open_device("cpu"));
   std::vector<float> all(static_cast<std::size_t>(kUsers * kItems));
   recommender.score_all(range(kUsers), all.data());
   for (Index u = 0; u < kUsers; ++u) {
@@ -168,7 +169,7 @@ TEST_P(Ratings, AreThoseOfTheDefinitionHoweverAsked) {
 TEST_P(Ratings, EveryMissingCellComesOnce) {
   const auto [side, prediction] = GetParam();
   const auto model = make_model(rating_params(side, prediction));
-  const Recommender recommender(model, open_backend("cpu"));
+  const Recommender recommender(model, open_device("cpu"));
   std::map<std::pair<Index, Index>, float> cells;
   (void)recommender.predict_missing([&](Side of, Index row, std::span<const Index> others,
                                         std::span<const float> values) {
@@ -190,7 +191,7 @@ TEST_P(Ratings, EveryMissingCellComesOnce) {
 TEST_P(Ratings, TheUnknownGetWhatIsKnownOfTheOtherSide) {
   const auto [side, prediction] = GetParam();
   const auto model = make_model(rating_params(side, prediction));
-  const Recommender recommender(model, open_backend("cpu"));
+  const Recommender recommender(model, open_device("cpu"));
   const std::vector<Index> users{-1, -1, 3};
   const std::vector<Index> items{-1, 4, -1};
   const std::vector<float> found = recommender.predict(users, items);
@@ -219,7 +220,7 @@ TEST(NeighbourRecommender, SumsAddUpOverKeptNeighbours) {
     params.side = side;
     params.neighbours = 5;
     const auto model = make_model(params);
-    const Recommender recommender(model, open_backend("cpu"));
+    const Recommender recommender(model, open_device("cpu"));
     const CsrView history = model->history.view();
     std::vector<double> expected(static_cast<std::size_t>(kUsers * kItems), 0.0);
     const auto add = [&](Index user, Index item, double value) {
@@ -255,7 +256,7 @@ TEST(NeighbourRecommender, ListsAreTheBestOfTheScores) {
       NeighbourParams params = rating_params(side, prediction);
       if (prediction == Prediction::kSum) params.feedback = Feedback::kImplicit;
       const auto model = make_model(params);
-      const Recommender recommender(model, open_backend("cpu"));
+      const Recommender recommender(model, open_device("cpu"));
       std::vector<float> all(static_cast<std::size_t>(kUsers * kItems));
       recommender.score_all(range(kUsers), all.data());
       const std::vector<Index> denied{2, 3};
@@ -288,9 +289,9 @@ TEST(NeighbourRecommender, OneUserIsAnsweredAsAmongMany) {
     model->history = test::random_csr(60, 200, 30.0, 6);
     model->params = params;
     model->neighbours =
-        train_neighbours(model->history.view(), params, *open_backend("cpu")).neighbours;
+        train_neighbours(model->history.view(), params, open_device("cpu")).neighbours;
     model->factors = {Matrix(60, 0), Matrix(200, 0), {}, {}, 0.0F};
-    const Recommender recommender(model, open_backend("cpu"));
+    const Recommender recommender(model, open_device("cpu"));
     std::vector<float> all(60 * 200);
     recommender.score_all(range(60), all.data());
     std::vector<float> one(200);
@@ -307,7 +308,7 @@ TEST(NeighbourRecommender, FoldsInUsers) {
        {Prediction::kSum, Prediction::kMean, Prediction::kCentred, Prediction::kZScore}) {
     NeighbourParams params = rating_params(Side::kItems, prediction);
     const auto model = make_model(params);
-    const Recommender recommender(model, open_backend("cpu"));
+    const Recommender recommender(model, open_device("cpu"));
     std::vector<float> all(static_cast<std::size_t>(kUsers * kItems));
     recommender.score_all(range(kUsers), all.data());
     const auto items = model->history.view().row_columns(9);
@@ -331,7 +332,7 @@ TEST(NeighbourRecommender, FoldsInUsersByTheirNeighbours) {
   params.side = Side::kUsers;
   params.neighbours = 1;
   const auto model = make_model(params);
-  const Recommender recommender(model, open_backend("cpu"));
+  const Recommender recommender(model, open_device("cpu"));
   const auto items = model->history.view().row_columns(9);
   const auto values = model->history.view().row_values(9);
   FoldInRow row{{items.begin(), items.end()}, {}};
@@ -348,7 +349,7 @@ TEST(NeighbourRecommender, FoldsInUsersByTheirNeighbours) {
 TEST(NeighbourRecommender, ExplainsSums) {
   NeighbourParams params;
   const auto model = make_model(params);
-  const Recommender recommender(model, open_backend("cpu"));
+  const Recommender recommender(model, open_device("cpu"));
   const auto items = model->history.view().row_columns(4);
   const auto values = model->history.view().row_values(4);
   const FoldInRow row{{items.begin(), items.end()}, {values.begin(), values.end()}};
@@ -367,7 +368,7 @@ TEST(NeighbourRecommender, ExplainsRatings) {
     NeighbourParams params = rating_params(Side::kItems, prediction);
     params.clip = false;
     const auto model = make_model(params);
-    const Recommender recommender(model, open_backend("cpu"));
+    const Recommender recommender(model, open_device("cpu"));
     const auto items = model->history.view().row_columns(4);
     const auto values = model->history.view().row_values(4);
     const FoldInRow row{{items.begin(), items.end()}, {values.begin(), values.end()}};
@@ -390,12 +391,12 @@ TEST(NeighbourRecommender, ExplainsRatings) {
 
 TEST(NeighbourRecommender, UsersAreNoReasons) {
   const auto ratings = make_model(rating_params(Side::kUsers, Prediction::kMean));
-  EXPECT_THROW((void)Recommender(ratings, open_backend("cpu")).explain({{1}, {4.0F}}, 0), Error);
+  EXPECT_THROW((void)Recommender(ratings, open_device("cpu")).explain({{1}, {4.0F}}, 0), Error);
 }
 
 TEST(NeighbourRecommender, KnowsOneSideOnly) {
   const auto model = make_model(NeighbourParams{});
-  const Recommender recommender(model, open_backend("cpu"));
+  const Recommender recommender(model, open_device("cpu"));
   const Index one = 1;
   const TopKResult near =
       recommender.similar(Side::kItems, std::span(&one, 1), 3, SimilarityMetric::kCosine);

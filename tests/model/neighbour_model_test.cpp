@@ -19,7 +19,7 @@ Model neighbour_model(Side side) {
   params.centring = Side::kItems;
   params.neighbours = 2;
   model.params = params;
-  NeighbourResult result = train_neighbours(model.history.view(), params, *open_backend("cpu"));
+  NeighbourResult result = train_neighbours(model.history.view(), params, open_device("cpu"));
   model.neighbours = std::move(result.neighbours);
   model.factors = std::move(result.baselines);
   return model;
