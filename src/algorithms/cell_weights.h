@@ -2,11 +2,10 @@
 /// How much an observed cell weighs: the only text of the formulas of algorithms/weights.h, for the
 /// processor and for cards, for double and for float, rounded as core/host_device.h says.
 ///
-/// Two texts repeat it. The CPU's kernel (backends/cpu/kernels/als_vectors.cpp) weighs vectors of
-/// float32: what is compiled for one instruction set cannot be called from code for another, and a
+/// One text repeats it: the CPU's kernel (backends/cpu/kernels/als_vectors.cpp) weighs vectors of
+/// float32. What is compiled for one instruction set cannot be called from code for another, and a
 /// vector has its own logarithm; but for that logarithm it has the bits of these functions in float
-/// (tests/algorithms/weights_test.cpp). And cards keep w with the sign of the value
-/// (als_matrix.cu).
+/// (tests/algorithms/weights_test.cpp).
 #pragma once
 
 #include <cmath>
