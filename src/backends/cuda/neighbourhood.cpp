@@ -9,6 +9,7 @@
 #include <optional>
 #include <vector>
 
+#include "algorithms/similarity.h"
 #include "backends/card_neighbour_cost.h"
 #include "backends/cuda/jobs.h"
 #include "backends/cuda/neighbour_products.h"
