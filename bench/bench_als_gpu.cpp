@@ -21,6 +21,7 @@
 #include <fmt/format.h>
 
 #include "algorithms/weights.h"
+#include "backends/jobs/device_jobs.h"
 #include "core/parallel.h"
 #include "gather_floor.h"
 #include "likewise/likewise.h"
@@ -51,9 +52,9 @@ struct Data {
   return params;
 }
 
-[[nodiscard]] Factors first_factors(const Data& data, AlsParams params, const Backend& backend) {
+[[nodiscard]] Factors first_factors(const Data& data, AlsParams params, const Device& device) {
   params.iterations = 0;
-  return train_als(data.by_user.view(), params, backend).factors;
+  return train_als(data.by_user.view(), params, device).factors;
 }
 
 template <class Work>
@@ -95,14 +96,15 @@ struct Speed {
   std::vector<double> iterations;
 };
 
-[[nodiscard]] Speed measure(const Data& data, const AlsParams& params, const Backend& backend,
+[[nodiscard]] Speed measure(const Data& data, const AlsParams& params, const Device& device,
                             int iterations) {
   constexpr int kWarmUp = 3;
   Speed speed;
-  Factors start = first_factors(data, params, backend);
+  Factors start = first_factors(data, params, device);
   std::unique_ptr<AlsSolver> solver;
-  speed.load = seconds_of(
-      [&] { solver = backend.make_als_solver(data.by_user.view(), params, std::move(start)); });
+  speed.load = seconds_of([&] {
+    solver = job<AlsJob>(device).make_solver(data.by_user.view(), params, std::move(start));
+  });
   for (int i = 0; i < kWarmUp + iterations; ++i) {
     const double seconds = seconds_of([&] {
       (void)solver->solve(Side::kUsers, {});
@@ -114,9 +116,9 @@ struct Speed {
   return speed;
 }
 
-void print_speed(const Data& data, const Backend& backend, int factors, int iterations) {
+void print_speed(const Data& data, const Device& device, int factors, int iterations) {
   const AlsParams params = params_for(data, factors);
-  const Speed speed = measure(data, params, backend, iterations);
+  const Speed speed = measure(data, params, device, iterations);
   const double f = factors;
   const auto n = static_cast<double>(data.by_user.nnz());
   const double rows = static_cast<double>(data.by_user.rows) + data.by_user.cols;
@@ -124,30 +126,30 @@ void print_speed(const Data& data, const Backend& backend, int factors, int iter
   const double operations = 2 * n * f * f + rows * f * f * f / 3;
   const double seconds = median(speed.iterations);
   std::string floor = " | ";
-  if (backend.name().starts_with("cuda")) {
+  if (device.name().starts_with("cuda")) {
     const double gather = gather_seconds(data.by_user.view(), row_bytes) +
                           gather_seconds(transpose(data.by_user.view()).view(), row_bytes);
     floor = fmt::format("{:.2f} | {:.0f} %", 1e3 * gather, 100 * gather / seconds);
   }
   fmt::print("| {} | {} | {} | {} | {:.3g} | {} | {:.3g} | {:.3g} | {:.2f} | {:.3f} |\n", data.name,
-             backend.name(), factors, spread(speed.iterations), 2 * n * row_bytes * 1e-9, floor,
+             device.name(), factors, spread(speed.iterations), 2 * n * row_bytes * 1e-9, floor,
              operations * 1e-12, operations * 1e-12 / seconds, speed.load, speed.fetch);
   std::fflush(stdout);
 }
 
-int print_speeds(const std::string& device, const std::string& text, const std::string& factors,
+int print_speeds(const std::string& name, const std::string& text, const std::string& factors,
                  int iterations) {
   const Data data = open_data(text);
-  const auto backend = open_backend(device);
+  const Device device = open_device(name);
   {  // the first use of a device takes a while
     const Data small = open_data("100x100x1000");
-    (void)measure(small, params_for(small, 16), *backend, 1);
+    (void)measure(small, params_for(small, 16), device, 1);
   }
   bool good = true;
   std::istringstream list(factors);
   for (std::string f; std::getline(list, f, ',');) {
     good = succeeds(fmt::format("{}, {} factors", text, f),
-                    [&] { print_speed(data, *backend, std::stoi(f), iterations); }) &&
+                    [&] { print_speed(data, device, std::stoi(f), iterations); }) &&
            good;
   }
   return good ? 0 : 1;
@@ -169,9 +171,9 @@ int print_speeds(const std::string& device, const std::string& text, const std::
   return start;
 }
 
-int print_stages(const std::string& device, const std::string& text, int factors, int iterations,
+int print_stages(const std::string& name, const std::string& text, int factors, int iterations,
                  Offset device_memory) {
-  const auto backend = open_backend(device, {.device_memory = device_memory});
+  const Device device = open_device(name, {.device_memory = device_memory});
   double total = 0.0;
   const auto tell = [](const std::string& stage, double seconds) {
     fmt::print("| {} | {:.3f} |\n", stage, seconds);
@@ -181,7 +183,7 @@ int print_stages(const std::string& device, const std::string& text, int factors
   tell("generate", seconds_of([&] { data = open_data(text); }));
   const AlsParams params = params_for(data, factors);
   const CsrView m = data.by_user.view();
-  const MemoryPlan plan = backend->plan_als({m.rows, m.cols, m.nnz()}, params);
+  const MemoryPlan plan = job<AlsJob>(device).plan({m.rows, m.cols, m.nnz()}, params);
   fmt::print(stderr, "{}: {}\n{}\n", text, plan.way, describe(plan));
   Factors start;
   tell("draw factors", seconds_of([&] { start = drawn_factors(m, params); }));
@@ -191,7 +193,7 @@ int print_stages(const std::string& device, const std::string& text, int factors
     total += seconds;
     tell(stage, seconds);
   };
-  timed("load", [&] { solver = backend->make_als_solver(m, params, std::move(start)); });
+  timed("load", [&] { solver = job<AlsJob>(device).make_solver(m, params, std::move(start)); });
   for (int i = 1; i <= iterations; ++i) {
     double objective = 0.0;
     timed(fmt::format("users {}", i), [&] { objective = solver->solve(Side::kUsers, {}); });
@@ -290,8 +292,8 @@ struct Objectives {
   }
 };
 
-[[nodiscard]] Objectives train(const Data& data, const AlsParams& params, const Backend& backend) {
-  const IterationResult result = train_als(data.by_user.view(), params, backend);
+[[nodiscard]] Objectives train(const Data& data, const AlsParams& params, const Device& device) {
+  const IterationResult result = train_als(data.by_user.view(), params, device);
   Objectives all;
   for (const Iteration& one : result.iterations) {
     all.reported.push_back(one.objective);
@@ -311,7 +313,7 @@ void print_accuracy(const std::string& way, const Objectives& found, const char*
   std::fflush(stdout);
 }
 
-int print_accuracies(const std::string& device, const std::string& text, int factors,
+int print_accuracies(const std::string& name, const std::string& text, int factors,
                      const std::string& exact_device, double alpha) {
   const Data data = open_data(text);
   AlsParams params = params_for(data, factors);
@@ -319,12 +321,12 @@ int print_accuracies(const std::string& device, const std::string& text, int fac
   params.iterations = 10;
   params.solver = AlsSolverKind::kCholesky;
   params.precision = Precision::kFp32;
-  const Objectives exact = train(data, params, *open_backend(exact_device));
+  const Objectives exact = train(data, params, open_device(exact_device));
   const auto describe = [&](const std::string& solver, const char* precision) {
     return fmt::format("{} | {} | {:g} | {} | {}", data.name, factors, alpha, solver, precision);
   };
   print_accuracy(describe("exact, on " + exact_device, "fp32"), exact, " {:.7g} |", exact.all());
-  const auto backend = open_backend(device);
+  const Device device = open_device(name);
   const std::pair<const char*, AlsSolverKind> solvers[] = {{"auto", AlsSolverKind::kAuto},
                                                            {"cholesky", AlsSolverKind::kCholesky},
                                                            {"cg, 3 steps", AlsSolverKind::kCg}};
@@ -340,7 +342,7 @@ int print_accuracies(const std::string& device, const std::string& text, int fac
       const std::string way = describe(solver_name, precision_name);
       good = succeeds(way,
                       [&] {
-                        const Objectives found = train(data, params, *backend);
+                        const Objectives found = train(data, params, device);
                         std::vector<double> differences = found.all();
                         for (std::size_t i = 0; i < differences.size(); ++i) {
                           differences[i] = differences[i] / exact.all()[i] - 1.0;

@@ -12,6 +12,7 @@
 
 #include "algorithms/similarity.h"
 #include "backends/cpu/dense_pairs.h"
+#include "backends/jobs/device_jobs.h"
 #include "likewise/neighbourhood.h"
 #include "likewise/synthetic.h"
 
@@ -55,7 +56,7 @@ class Watch {
 
 void measure(const Interactions& data, const NeighbourParams& params, int rounds) {
   const CsrView by_user = data.by_user.view();
-  const auto backend = open_backend("cpu");
+  const auto device = open_device("cpu");
   for (int round = 0; round < rounds; ++round) {
     Watch watch;
     const Factors baselines = params.similarity == Similarity::kPearsonBaseline
@@ -64,7 +65,7 @@ void measure(const Interactions& data, const NeighbourParams& params, int rounds
     const Lap levels = watch.lap();
     const SimilarityProblem problem(by_user, params, baselines);
     const Lap weights = watch.lap();
-    const auto search = backend->make_neighbour_search(problem);
+    const auto search = job<NeighbourJob>(device).make_search(problem);
     const Lap sorting = watch.lap();
     const Neighbours lists = search->find(params.neighbours, {});
     const Lap finding = watch.lap();

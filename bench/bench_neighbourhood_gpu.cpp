@@ -14,6 +14,7 @@
 #include <fmt/format.h>
 
 #include "algorithms/similarity.h"
+#include "backends/jobs/device_jobs.h"
 #include "likewise/neighbourhood.h"
 #include "likewise/synthetic.h"
 
@@ -108,7 +109,7 @@ class Times {
   std::vector<double> all_;
 };
 
-void measure(const Backend& backend, const std::string& text, int rounds) {
+void measure(const Device& device, const std::string& text, int rounds) {
   const Work work = parse_work(text);
   const CsrMatrix ratings = make_ratings(work.shape);
   const CsrView by_user = ratings.view();
@@ -117,13 +118,14 @@ void measure(const Backend& backend, const std::string& text, int rounds) {
     baselines = train_baselines(by_user, work.params);
   }
   const SimilarityProblem problem(by_user, work.params, baselines);
-  (void)backend.make_neighbour_search(problem)->find(work.params.neighbours, {});  // wakes it
+  (void)job<NeighbourJob>(device).make_search(problem)->find(work.params.neighbours,
+                                                             {});  // wakes it
   Times loading;
   Times first;
   Times again;
   for (int round = 0; round < rounds; ++round) {
     std::unique_ptr<NeighbourSearch> search;
-    loading.add([&] { search = backend.make_neighbour_search(problem); });
+    loading.add([&] { search = job<NeighbourJob>(device).make_search(problem); });
     first.add([&] { (void)search->find(work.params.neighbours, {}); });
     again.add([&] { (void)search->find(work.params.neighbours, {}); });
   }
@@ -138,15 +140,15 @@ void measure(const Backend& backend, const std::string& text, int rounds) {
 int main(int argc, char** argv) {
   using namespace likewise;
   try {
-    const auto backend = open_backend(argc > 1 ? argv[1] : "cuda");
+    const auto device = open_device(argc > 1 ? argv[1] : "cuda");
     const int rounds = argc > 2 ? std::stoi(argv[2]) : 5;
     std::vector<std::string> works(argv + std::min(argc, 3), argv + argc);
     if (works.empty()) works = {"ml-20m,item,cosine,20"};
     fmt::print(
         "{}\n\n| work | common entries | to the device, ms | first search | another | G/s |\n"
         "|---|---|---|---|---|---|\n",
-        backend->description());
-    for (const std::string& work : works) measure(*backend, work, rounds);
+        device.description());
+    for (const std::string& work : works) measure(device, work, rounds);
     return 0;
   } catch (const std::exception& error) {
     fmt::print(stderr, "bench_neighbourhood_gpu: {}\n", error.what());

@@ -19,6 +19,7 @@
 
 #include "backends/cpu/jobs.h"
 #include "backends/cpu/top_k_search.h"
+#include "backends/jobs/device_jobs.h"
 #include "core/parallel.h"
 #include "likewise/control.h"
 

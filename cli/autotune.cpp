@@ -9,8 +9,8 @@
 
 #include <fmt/format.h>
 
-#include "likewise/device.h"
 #include "likewise/synthetic.h"
+#include "likewise/training.h"
 #include "options.h"
 #include "paths.h"
 #include "rows.h"
@@ -68,24 +68,23 @@ struct Autotune {
                  {"the table on standard output", "-", PathUse::kOutput}});
     const std::vector<AlsParams> works = all_works();
     Progress progress(common.quiet);
-    const auto backend = open_device(common, progress);
-    const AlsTuner* tuner = backend->als_tuner();
-    if (tuner == nullptr) {
+    const Device device = announced_device(common, progress);
+    if (!has_tunings(device)) {
       throw Error(ErrorKind::kInvalidArgument,
                   fmt::format("--device {}: only cards are tuned; name one, as cuda or cuda:0",
                               common.device));
     }
-    if (!tuner->warning().empty()) progress.say(tuner->warning());
-    for (const AlsParams& work : works) (void)open_backend_to_train(common.device, work);
+    if (const std::string warning = tuning_warning(device); !warning.empty()) progress.say(warning);
+    for (const AlsParams& work : works) (void)open_device_to_train(common.device, work);
     progress.stage("generate");
     const Interactions data = generate(parse_shape(shape), 1, progress.control());
     progress.stage("tune");
     const TuningReport report{data.by_user.rows, data.by_user.cols, data.by_user.nnz(),
-                              measure(data.by_user.view(), works, *tuner, progress)};
+                              measure(data.by_user.view(), works, device, progress)};
     progress.finish();
     if (!output.empty()) report.write_rows(output);
-    if (!plot.empty()) report.write_plot(plot, fmt::format("{}, {}", device_text(*backend), shape));
-    const std::string kept = tuner->keep(report.winners());
+    if (!plot.empty()) report.write_plot(plot, fmt::format("{}, {}", device_text(device), shape));
+    const std::string kept = keep_tunings(device, report.winners());
     print_result(report.summary());
     progress.say("kept for trainings on this card: " + kept);
   }
@@ -117,7 +116,7 @@ struct Autotune {
 
   [[nodiscard]] static std::vector<TunedWork> measure(const CsrView& by_user,
                                                       const std::vector<AlsParams>& works,
-                                                      const AlsTuner& tuner, Progress& progress) {
+                                                      const Device& device, Progress& progress) {
     std::vector<TunedWork> done;
     for (const AlsParams& work : works) {
       RunControl control = Progress::stop_control();
@@ -127,7 +126,7 @@ struct Autotune {
         progress.show(
             {"tune", static_cast<Offset>(done.size()), static_cast<Offset>(works.size()), unit});
       };
-      done.push_back({work, autotune_als(by_user, work, tuner, control)});
+      done.push_back({work, autotune_als(by_user, work, device, control)});
     }
     return done;
   }

@@ -35,6 +35,8 @@ struct Demo {
     check_paths({{"-o", in_folder(kVisits), PathUse::kInFolder},
                  {"-o", in_folder(kModel), PathUse::kInFolder},
                  {"-o", in_folder(kReport), PathUse::kInFolder}});
+    const Device device = open_device(common.device);
+    for (const Job job : {Job::kAls, Job::kTopK}) device.require(job);
     OutputFolder files(folder, {kVisits, kModel, kReport});
     // In a log the iterations would only stand between the results.
     Progress progress(common.quiet || !is_terminal(stderr));
@@ -43,21 +45,20 @@ struct Demo {
     SplitOptions options;
     options.seed = seed;
     std::vector<Split> parts = split(cinema.interactions, options);
-    const auto backend = open_backend(common.device);
     TrainingRun counting;
     counting.source = "demo";
     const auto popular = std::make_shared<const Model>(
-        likewise::train(parts.front().train, PopularParams{}, *backend, counting));
-    const auto als = train(parts.front().train, *backend, progress);
-    const Rows comparison = test(parts.front().test, als, popular, backend, progress);
-    const Recommender recommender(als, backend);
+        likewise::train(parts.front().train, PopularParams{}, device, counting));
+    const auto als = train(parts.front().train, device, progress);
+    const Rows comparison = test(parts.front().test, als, popular, device, progress);
+    const Recommender recommender(als, device);
     const Story story{cinema, recommender, style};
     const std::vector<Index> viewers = choose_viewers(story);
     const std::vector<Index> films = favourite_films(story, viewers);
     say(tell_recommendations(story, viewers));
     say(tell_similar(story, films));
     if (!viewers.empty()) say(tell_explanation(story, viewers.front()));
-    write_files(cinema, als, backend, comparison, files, progress);
+    write_files(cinema, als, device, comparison, files, progress);
     tell_next(*als, viewers, films);
   }
 
@@ -88,25 +89,25 @@ struct Demo {
     return cinema;
   }
 
-  [[nodiscard]] std::shared_ptr<const Model> train(const Interactions& data, const Backend& backend,
+  [[nodiscard]] std::shared_ptr<const Model> train(const Interactions& data, const Device& device,
                                                    Progress& progress) const {
     const AlsParams params = parameters();
     progress.stage("train");
     TrainingRun run;
     run.source = "demo";
     auto model = std::make_shared<const Model>(
-        train_with_report(data, params, backend, std::move(run), progress));
+        train_with_report(data, params, device, std::move(run), progress));
     const double seconds = progress.finish().back().seconds;
     say(heading(style, "Train",
                 fmt::format("alternating least squares, {} factors, {} iterations in {}",
                             params.factors, params.iterations, duration(seconds))));
-    say(fmt::format("    on {}\n", device_text(backend)));
+    say(fmt::format("    on {}\n", device_text(device)));
     return model;
   }
 
   Rows test(const Interactions& held_out, const std::shared_ptr<const Model>& als,
-            const std::shared_ptr<const Model>& popular,
-            const std::shared_ptr<const Backend>& backend, Progress& progress) const {
+            const std::shared_ptr<const Model>& popular, const Device& device,
+            Progress& progress) const {
     progress.stage("evaluate");
     EvaluateOptions options;
     options.k = {10, 20};
@@ -114,7 +115,7 @@ struct Demo {
     Rows rows = {{"", "NDCG@10", "recall@20", "coverage@20"}};
     for (const auto& [name, model] :
          {std::pair("likewise, ALS", als), std::pair("most popular for all", popular)}) {
-      const auto found = evaluate(Recommender(model, backend), make_test_set(*model, held_out),
+      const auto found = evaluate(Recommender(model, device), make_test_set(*model, held_out),
                                   options, {}, Progress::stop_control())
                              .metrics;
       rows.push_back({name, fmt::format("{:.3f}", found.at("ndcg@10")),
@@ -131,8 +132,8 @@ struct Demo {
   }
 
   void write_files(const Catalogue& cinema, const std::shared_ptr<const Model>& als,
-                   const std::shared_ptr<const Backend>& backend, const Rows& comparison,
-                   OutputFolder& files, Progress& progress) const {
+                   const Device& device, const Rows& comparison, OutputFolder& files,
+                   Progress& progress) const {
     progress.stage("write");
     files.write(kVisits, [&](const std::string& path) {
       write_interactions(cinema.interactions, path, Progress::stop_control());
@@ -141,7 +142,7 @@ struct Demo {
     const auto label = [&](Index item) {
       return film_text(cinema.films[static_cast<std::size_t>(item)]);
     };
-    Report report = describe_training(als, backend, "likewise demo", progress.finish(), label);
+    Report report = describe_training(als, device, "likewise demo", progress.finish(), label);
     report.title = "A made-up cinema";
     report.comparison = comparison;
     files.write(kReport, [&](const std::string& path) { write_report(report, path); });

@@ -74,7 +74,9 @@ struct Evaluate {
     progress.stage("load");
     const auto model = std::make_shared<const Model>(load_model(model_path));
     check_options(*model);
-    const auto backend = open_device(common, progress);
+    std::vector<Job> jobs;
+    if (needs_of(*model, options).ranking) jobs.push_back(lists_job(model->params));
+    const Device device = announced_device(common, progress, jobs);
     const TestSet test =
         make_test_set(*model, read_with_report(test_path, test_reading(*model), progress));
     CsrMatrix seen;
@@ -84,7 +86,7 @@ struct Evaluate {
       seen = make_test_set(*model, read_with_report(train_path, pairs, progress)).by_user;
     }
     progress.stage("evaluate");
-    const Recommender recommender(model, backend);
+    const Recommender recommender(model, device);
     const EvaluationReport report =
         evaluate(recommender, test, options, seen.view(), progress.control());
     const double seconds = progress.finish().back().seconds;

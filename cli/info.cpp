@@ -109,11 +109,19 @@ Json machine_json() {
   Json out = {
       {"version", kVersion}, {"instruction_set", instruction_set()}, {"threads", thread_count()}};
   out["backends"] = Json::array();
-  for (const BackendStatus& backend : backend_statuses()) {
-    Json line = {{"name", backend.name},
-                 {"available", backend.available},
-                 {"description", backend.description}};
-    if (!backend.tuning.empty()) line["tuning"] = backend.tuning;
+  for (const DeviceStatus& device : device_statuses()) {
+    Json line = {{"name", device.name},
+                 {"available", device.available},
+                 {"description", device.description}};
+    if (!device.tuning.empty()) line["tuning"] = device.tuning;
+    for (std::size_t j = 0; j < device.jobs.size(); ++j) {
+      const JobStatus& job = device.jobs[j];
+      if (job.available) {
+        line["jobs"].push_back(kJobNames[j]);
+      } else {
+        line["lacks"][std::string(kJobNames[j])] = job.reason;
+      }
+    }
     out["backends"].push_back(std::move(line));
   }
   return out;
@@ -143,14 +151,17 @@ std::string as_text(const Json& facts) {
   }
   if (!facts.contains("backends")) return text;
   text += "backends\n";
-  for (const Json& backend : facts["backends"]) {
-    const bool works = backend["available"].get<bool>();
+  for (const Json& device : facts["backends"]) {
+    const bool works = device["available"].get<bool>();
     text += fmt::format("  {} {} {}\n", works ? style.good("yes") : style.dim("no "),
-                        fit(backend["name"].get<std::string>(), 18),
-                        backend["description"].get<std::string>());
-    if (!backend.contains("tuning")) continue;
-    text += fmt::format("      {}{}\n", style.dim(fit("ALS tuning", 18)),
-                        backend["tuning"].get<std::string>());
+                        fit(device["name"].get<std::string>(), 18),
+                        device["description"].get<std::string>());
+    const auto add = [&](const std::string& label, const Json& value) {
+      text += fmt::format("      {}{}\n", style.dim(fit(label, 18)), value.get<std::string>());
+    };
+    if (device.contains("tuning")) add("ALS tuning", device["tuning"]);
+    if (!device.contains("lacks")) continue;
+    for (const auto& [job, reason] : device["lacks"].items()) add("no " + job, reason);
   }
   return text;
 }

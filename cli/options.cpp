@@ -143,10 +143,11 @@ CLI::Option* add_output_option(CLI::App& app, std::string& path, const std::stri
   return add_path(app, "-o,--output", path, description)->type_name("FILE");
 }
 
-std::shared_ptr<const Backend> open_device(const Common& common, Progress& progress) {
-  auto backend = open_backend(common.device, {.device_memory = common.device_memory});
-  progress.say("device: " + device_text(*backend));
-  return backend;
+Device announced_device(const Common& common, Progress& progress, std::span<const Job> jobs) {
+  Device device = open_device(common.device, {.device_memory = common.device_memory});
+  for (const Job job : jobs) device.require(job);
+  progress.say("device: " + device_text(device));
+  return device;
 }
 
 ReadOptions reading_for(Feedback feedback, ReadOptions options) {

@@ -11,7 +11,7 @@
 
 #include <CLI/CLI.hpp>
 
-#include "likewise/backend.h"
+#include "likewise/device.h"
 #include "likewise/read.h"
 #include "nearest.h"
 #include "progress.h"
@@ -111,8 +111,9 @@ template <class Verb>
   return [verb] { with_threads(verb->common.threads, [&] { verb->run(); }); };
 }
 
-/// Opens the device and says which one it is.
-[[nodiscard]] std::shared_ptr<const Backend> open_device(const Common& common, Progress& progress);
+/// Opens the device, which has to do these jobs, and says which one it is.
+[[nodiscard]] Device announced_device(const Common& common, Progress& progress,
+                                      std::span<const Job> jobs = {});
 
 /// `options` for data of this feedback: ratings have to have values.
 [[nodiscard]] ReadOptions reading_for(Feedback feedback, ReadOptions options);

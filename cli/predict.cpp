@@ -77,13 +77,15 @@ struct Predict {
     Progress progress(common.quiet);
     progress.stage("load");
     const auto model = std::make_shared<const Model>(load_model(model_path));
-    const auto backend = open_device(common, progress);
-    if (all_missing) return predict_missing(Recommender(model, backend), progress);
+    std::vector<Job> jobs;
+    if (all_missing || !new_path.empty()) jobs.push_back(lists_job(model->params));
+    const Device device = announced_device(common, progress, jobs);
+    if (all_missing) return predict_missing(Recommender(model, device), progress);
     const Interactions pairs = read_with_report(pairs_path, reading, progress);
     const Strangers strangers =
         new_path.empty() ? Strangers() : Strangers(read_new_users(*model, new_path, progress));
     progress.stage("predict");
-    predict_all(Recommender(model, backend), pairs, strangers, progress);
+    predict_all(Recommender(model, device), pairs, strangers, progress);
   }
 
   /// Says how long each stage took, and the most memory that was ever held.

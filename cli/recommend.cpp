@@ -69,7 +69,8 @@ struct Recommend {
     Progress progress(common.quiet);
     progress.stage("load");
     const auto model = std::make_shared<const Model>(load_model(model_path));
-    const Recommender recommender(model, open_device(common, progress));
+    const Job lists[] = {lists_job(model->params)};
+    const Recommender recommender(model, announced_device(common, progress, lists));
     read_lists(*model, progress);
     RowWriter rows(output, columns());
     progress.stage("recommend");

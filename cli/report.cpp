@@ -82,10 +82,9 @@ std::vector<std::string> favourites(const Model& model, Index user, const ItemLa
 }
 
 std::vector<ReportSample> make_samples(const std::shared_ptr<const Model>& model,
-                                       const std::shared_ptr<const Backend>& backend,
-                                       const ItemLabel& label) {
+                                       const Device& device, const ItemLabel& label) {
   const std::vector<Index> users = sample_users(model->history.view());
-  const Recommender recommender(model, backend);
+  const Recommender recommender(model, device);
   RecommendOptions options;
   options.n = kSampleItems;
   const TopKResult top = recommender.recommend(users, options, Progress::stop_control());
@@ -135,9 +134,9 @@ Facts figures_of(const Model& model) {
 
 }  // namespace
 
-Report describe_training(const std::shared_ptr<const Model>& model,
-                         const std::shared_ptr<const Backend>& backend, const std::string& source,
-                         const std::vector<StageTime>& stages, const ItemLabel& label) {
+Report describe_training(const std::shared_ptr<const Model>& model, const Device& device,
+                         const std::string& source, const std::vector<StageTime>& stages,
+                         const ItemLabel& label) {
   const CsrMatrix by_item = transpose(model->history.view());
   Report report;
   report.title = "Training report";
@@ -154,7 +153,7 @@ Report describe_training(const std::shared_ptr<const Model>& model,
       report.stages.push_back({stage.name, stage.seconds, duration(stage.seconds)});
   }
   report.top_items = most_taken(*model, by_item.view());
-  report.samples = make_samples(model, backend, label);
+  report.samples = make_samples(model, device, label);
   report.parameters = parameter_facts(*model);
   return report;
 }

@@ -9,7 +9,7 @@
 #include <utility>
 #include <vector>
 
-#include "likewise/backend.h"
+#include "likewise/device.h"
 #include "likewise/model.h"
 #include "progress.h"
 #include "svg.h"
@@ -45,8 +45,7 @@ struct Report {
 using ItemLabel = std::function<std::string(Index)>;
 
 [[nodiscard]] Report describe_training(const std::shared_ptr<const Model>& model,
-                                       const std::shared_ptr<const Backend>& backend,
-                                       const std::string& source,
+                                       const Device& device, const std::string& source,
                                        const std::vector<StageTime>& stages,
                                        const ItemLabel& label = {});
 

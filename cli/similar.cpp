@@ -36,7 +36,8 @@ struct Similar {
     const auto model = std::make_shared<const Model>(load_model(model_path));
     refuse_idle(*given, "--metric", new_path.empty() && model->neighbourhood() == nullptr,
                 "a model with factors: this one keeps its neighbours by its own similarity");
-    const Recommender recommender(model, open_device(common, progress));
+    const Job lists[] = {lists_job(model->params)};
+    const Recommender recommender(model, announced_device(common, progress, lists));
     if (!new_path.empty()) return write_new(recommender, progress);
     const Side side = user_ids.empty() ? Side::kItems : Side::kUsers;
     const IdMap& ids = side == Side::kItems ? model->items : model->users;

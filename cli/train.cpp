@@ -7,6 +7,7 @@
 
 #include "likewise/add_interactions.h"
 #include "likewise/autotune.h"
+#include "likewise/evaluation.h"
 #include "options.h"
 #include "paths.h"
 #include "report.h"
@@ -19,13 +20,13 @@ namespace likewise::cli {
 namespace {
 
 /// Which of a GPU's tunings this training takes, and where that is from.
-void say_tuning(const Backend& backend, const TrainingParams& params, const CsrView& by_user,
+void say_tuning(const Device& device, const TrainingParams& params, const CsrView& by_user,
                 Progress& progress) {
   const auto* als = std::get_if<AlsParams>(&params);
   if (als == nullptr) return;  // nothing else can be tuned
-  const AlsTuner* tuner = backend.als_tuner();
-  if (tuner == nullptr) return progress.say("tuning: there is none on this device");
-  const ChosenTuning chosen = tuner->choose(*als, {by_user.rows, by_user.cols, by_user.nnz()});
+  if (!has_tunings(device)) return progress.say("tuning: there is none on this device");
+  const ChosenTuning chosen =
+      chosen_tuning(device, *als, {by_user.rows, by_user.cols, by_user.nnz()});
   progress.say(fmt::format("tuning: {} ({})", tuning_text(chosen.tuning), chosen.source));
 }
 
@@ -62,10 +63,10 @@ struct Train {
     const TrainingParams params = earlier ? training.resumed(earlier->params) : training.params();
     check_iterations(params);
     if (earlier) require_resumable(*earlier, params);
-    const auto backend = open_device_to_train(common, params, progress);
+    const Device device = announced_device_to_train(common, params, jobs_beside(params), progress);
     const ReadOptions rows = reading_for(feedback_of(params), reading);
     const Interactions data = read_with_report(ratings, rows, progress);
-    if (verbose) say_tuning(*backend, params, data.by_user.view(), progress);
+    if (verbose) say_tuning(device, params, data.by_user.view(), progress);
     std::optional<Interactions> held_out;
     if (!validation.empty()) {
       held_out = read_with_report(validation, rows, progress, "read validation");
@@ -78,13 +79,13 @@ struct Train {
     how.resume = earlier ? &*earlier : nullptr;
     how.source = base_name(ratings);
     const auto model = std::make_shared<const Model>(
-        train_with_report(data, params, *backend, std::move(how), progress));
+        train_with_report(data, params, device, std::move(how), progress));
     progress.stage("save");
     save_model(*model, output);
     if (!report.empty()) {
       const std::vector<StageTime> stages = progress.finish();
       progress.stage("report");
-      write_report(describe_training(model, backend, base_name(ratings), stages), report);
+      write_report(describe_training(model, device, base_name(ratings), stages), report);
     }
     tell(*model, progress);
   }
@@ -93,13 +94,13 @@ struct Train {
   void add(Progress& progress) const {
     progress.stage("load");
     const Model earlier = load_model(add_to);
-    const auto backend = open_device(common, progress);
+    const Device device = announced_device(common, progress);
     ReadSummary summary;
     const Interactions more = read_with_report(ratings, reading_for(earlier.feedback(), reading),
                                                progress, "read", &summary);
     progress.stage("add");
     AddedInteractions added =
-        add_interactions(earlier, more, summary.policy, *backend, progress.control());
+        add_interactions(earlier, more, summary.policy, device, progress.control());
     progress.say(fmt::format("{} of {} compared with all others again",
                              counted(added.rows_searched, "row"),
                              with_commas(added.model.neighbourhood()->neighbours.size())));
@@ -128,6 +129,17 @@ struct Train {
                   "of training");
     }
     refuse_idle(*given, "--validation-metric", !validation.empty(), "--validation");
+  }
+
+  /// What the device has to do beside the training: lists for validation and report.
+  [[nodiscard]] std::vector<Job> jobs_beside(const TrainingParams& params) const {
+    Model model;
+    model.params = params;
+    EvaluateOptions options;
+    if (!validation_metric.empty()) options.metrics = {parse_metric(validation_metric).name};
+    const bool ranks = !validation.empty() && needs_of(model, options).ranking;
+    if (ranks || !report.empty()) return {lists_job(params)};
+    return {};
   }
 
   /// Before anything is read.

@@ -2,7 +2,7 @@
 /// What `train` and `demo` show of a training.
 #pragma once
 
-#include <memory>
+#include <span>
 
 #include "likewise/training.h"
 #include "options.h"
@@ -10,15 +10,14 @@
 
 namespace likewise::cli {
 
-/// Opens the device for a training that it can do, says which one it is and why `auto` took no
-/// GPU.
-[[nodiscard]] std::shared_ptr<const Backend> open_device_to_train(const Common& common,
-                                                                  const TrainingParams& params,
-                                                                  Progress& progress);
+/// Opens the device for a training that it can do, with the jobs of `also`, says which one it is
+/// and what `auto` took another one for.
+[[nodiscard]] Device announced_device_to_train(const Common& common, const TrainingParams& params,
+                                               std::span<const Job> also, Progress& progress);
 
 /// As likewise::train(), with its course on `progress`; an interrupt says how to go on when there
 /// is a checkpoint.
 [[nodiscard]] Model train_with_report(const Interactions& data, const TrainingParams& params,
-                                      const Backend& backend, TrainingRun run, Progress& progress);
+                                      const Device& device, TrainingRun run, Progress& progress);
 
 }  // namespace likewise::cli

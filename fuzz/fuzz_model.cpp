@@ -19,7 +19,7 @@ using likewise::Index;
 
 /// Whatever its numbers are, a model that passed answers, or says why it cannot.
 void ask(const std::shared_ptr<const likewise::Model>& model) {
-  const likewise::Recommender recommender(model, likewise::open_backend("cpu"));
+  const likewise::Recommender recommender(model, likewise::open_device("cpu"));
   std::vector<Index> users;
   for (Index user = 0; user < std::min<Index>(3, model->users.size()); ++user) {
     users.push_back(user);

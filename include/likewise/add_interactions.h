@@ -2,7 +2,7 @@
 /// More interactions for a trained neighbourhood model, without searching everything again.
 #pragma once
 
-#include "likewise/backend.h"
+#include "likewise/device.h"
 #include "likewise/interactions.h"
 #include "likewise/model.h"
 #include "likewise/read.h"
@@ -23,7 +23,7 @@ struct AddedInteractions {
 /// log-likelihood when there are new columns, start afresh. Errors: kInvalidArgument for a model
 /// without neighbours and for kAuto, kBadData for a pair of both with kError, kCancelled.
 [[nodiscard]] AddedInteractions add_interactions(const Model& model, const Interactions& more,
-                                                 Duplicates duplicates, const Backend& backend,
+                                                 Duplicates duplicates, const Device& device,
                                                  const RunControl& control = {});
 
 }  // namespace likewise

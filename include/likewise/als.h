@@ -6,8 +6,8 @@
 #include <optional>
 #include <string_view>
 
-#include "likewise/backend.h"
 #include "likewise/csr.h"
+#include "likewise/device.h"
 #include "likewise/iteration.h"
 #include "likewise/matrix.h"
 #include "likewise/types.h"
@@ -63,15 +63,22 @@ struct AlsParams {
   void validate() const;
 };
 
+/// The counts that the memory of a training depends on.
+struct AlsShape {
+  Index users = 0;
+  Index items = 0;
+  Offset interactions = 0;
+};
+
 /// Trains on `by_user` (users x items). Deterministic in (matrix, params): neither threads nor the
 /// order of rows in the file matter. Rows without entries get zero factors (and zero bias).
 /// Errors: kInvalidArgument (params, shapes of `start`), kNumerical (names side, row and count),
 /// kCancelled, kOutOfMemory, kDevice.
 [[nodiscard]] IterationResult train_als(const CsrView& by_user, const AlsParams& params,
-                                        const Backend& backend, const IterationRun& run = {});
+                                        const Device& device, const IterationRun& run = {});
 
 /// The first factors of a side: row r is drawn from a counter-based generator keyed by
-/// (seed, side, r), so every backend, thread count and GPU count starts alike.
+/// (seed, side, r), so every device, thread count and GPU count starts alike.
 [[nodiscard]] Matrix draw_factors(Side side, Index rows, const AlsParams& params);
 
 }  // namespace likewise

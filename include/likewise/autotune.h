@@ -3,13 +3,12 @@
 /// for HPC-ALS; their figure 13).
 #pragma once
 
-#include <memory>
 #include <span>
 #include <string>
 #include <vector>
 
 #include "likewise/als.h"
-#include "likewise/backend.h"
+#include "likewise/device.h"
 
 namespace likewise {
 
@@ -43,33 +42,21 @@ struct TunedAls {
   double seconds = 0.0;  ///< of an iteration of what was measured
 };
 
-/// The tunings of one card. Thread-safe.
-class AlsTuner {
- public:
-  virtual ~AlsTuner() = default;
-  /// All that were compiled for a training with these parameters; at least one.
-  [[nodiscard]] virtual std::vector<AlsTuning> variants(const AlsParams& params) const = 0;
-  /// The one of each kernel (columns, wide) that is thought the best where nothing was measured;
-  /// first the best of all, which is then taken.
-  [[nodiscard]] virtual std::vector<AlsTuning> built_in(const AlsParams& params) const = 0;
-  /// The one that a training of this shape takes: with Precision::kAuto, few interactions are
-  /// stored in float32, more in float16; AlsSolverKind::kAuto solves rows exactly or not.
-  [[nodiscard]] virtual ChosenTuning choose(const AlsParams& params,
-                                            const AlsShape& shape) const = 0;
-  /// As Backend::make_als_solver, with one of variants(). Precision::kAuto is float16 (float32
-  /// where rows are exact), however few the interactions are.
-  [[nodiscard]] virtual std::unique_ptr<AlsSolver> make_als_solver(
-      const CsrView& by_user, const AlsParams& params, Factors start,
-      const AlsTuning& tuning) const = 0;
+/// Whether ALS has tunings on this device: it has on cards. What follows throws Error(kDevice)
+/// where it has none, but for tuning_warning().
+[[nodiscard]] bool has_tunings(const Device& device);
 
-  /// Keeps winners for later programs, in place of earlier ones for the same work. Returns the
-  /// file. Throws Error(kIo).
-  [[nodiscard]] virtual std::string keep(std::span<const TunedAls> winners) const = 0;
-  /// Where tunings come from, for people.
-  [[nodiscard]] virtual std::string source() const = 0;
-  /// Why a file of winners is ignored, with its name; empty where none is.
-  [[nodiscard]] virtual std::string warning() const = 0;
-};
+/// The tuning that a training of this shape takes: with Precision::kAuto, few interactions are
+/// stored in float32, more in float16; AlsSolverKind::kAuto solves rows exactly or not.
+[[nodiscard]] ChosenTuning chosen_tuning(const Device& device, const AlsParams& params,
+                                         const AlsShape& shape);
+
+/// Keeps winners for later programs, in place of earlier ones for the same work. Returns the file.
+/// Throws Error(kIo).
+[[nodiscard]] std::string keep_tunings(const Device& device, std::span<const TunedAls> winners);
+
+/// Why a file of winners is ignored, with its name; empty where none is.
+[[nodiscard]] std::string tuning_warning(const Device& device);
 
 /// Seconds of an iteration with one tuning.
 struct TuningTime {
@@ -89,6 +76,6 @@ struct TuningResult {
 /// from the fastest so far. A tuning that wins less than a hundredth is not worth leaving the
 /// built-in one. Errors: as train_als.
 [[nodiscard]] TuningResult autotune_als(const CsrView& by_user, const AlsParams& params,
-                                        const AlsTuner& tuner, const RunControl& control = {});
+                                        const Device& device, const RunControl& control = {});
 
 }  // namespace likewise

@@ -9,9 +9,9 @@
 #include <string_view>
 #include <vector>
 
-#include "likewise/backend.h"
 #include "likewise/control.h"
 #include "likewise/factors.h"
+#include "likewise/memory_plan.h"
 
 namespace likewise {
 

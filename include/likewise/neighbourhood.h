@@ -11,9 +11,9 @@
 #include <string_view>
 
 #include "likewise/array.h"
-#include "likewise/backend.h"
 #include "likewise/control.h"
 #include "likewise/csr.h"
+#include "likewise/device.h"
 #include "likewise/types.h"
 
 namespace likewise {
@@ -126,12 +126,11 @@ struct Neighbourhood {
 };
 
 /// Finds the K nearest rows of every row of `by_user` (users x items) or of its transpose, exactly,
-/// without ever holding a rows x rows matrix. Neither threads nor backends change a similarity: it
+/// without ever holding a rows x rows matrix. Neither threads nor devices change a similarity: it
 /// is computed in double precision and rounded once.
 /// Errors: kInvalidArgument (params), kCancelled, kOutOfMemory.
 [[nodiscard]] Neighbourhood train_neighbours(const CsrView& by_user, const NeighbourParams& params,
-                                             const Backend& backend,
-                                             const RunControl& control = {});
+                                             const Device& device, const RunControl& control = {});
 
 /// The baselines alone: biases of users and items about the mean of all values, by alternating
 /// least squares or stochastic gradient descent over the entries in their order (Koren 2010).

@@ -9,8 +9,9 @@
 #include <string_view>
 #include <vector>
 
-#include "likewise/backend.h"
+#include "likewise/device.h"
 #include "likewise/model.h"
+#include "likewise/top_k.h"
 
 namespace likewise {
 
@@ -72,10 +73,15 @@ struct FoldedIn {
   Array<float> bias;  ///< one per row, or empty where the model has none
 };
 
+/// The job that a model with these parameters needs for lists, similar rows and whole rows of
+/// scores.
+[[nodiscard]] Job lists_job(const TrainingParams& params);
+
 class Recommender {
  public:
-  /// `model` and `backend` are kept alive.
-  Recommender(std::shared_ptr<const Model> model, std::shared_ptr<const Backend> backend);
+  /// `model` is kept alive. The device needs lists_job() of the model's parameters for lists and
+  /// similar rows; Error(kDevice) where it is first asked for and missing.
+  Recommender(std::shared_ptr<const Model> model, Device device);
   ~Recommender();
 
   [[nodiscard]] const Model& model() const;

@@ -3,16 +3,35 @@
 #pragma once
 
 #include <functional>
+#include <span>
 #include <string>
+#include <string_view>
 
-#include "likewise/backend.h"
 #include "likewise/control.h"
+#include "likewise/device.h"
 #include "likewise/interactions.h"
 #include "likewise/iteration.h"
 #include "likewise/model.h"
 #include "likewise/parameters.h"
 
 namespace likewise {
+
+/// The device for a training.
+struct DeviceChoice {
+  Device device;
+  std::string reason;  ///< why "auto" took no card, or another device for some jobs; else empty
+};
+
+/// As open_device(), for a training with these parameters that also does the jobs of `also`. "auto"
+/// takes the first card that can be used, or the CPU where there is none and where the card cannot
+/// do it or has nothing to do; the CPU does what the card cannot do beside the training. A device
+/// by name that lacks one of the jobs throws Error(kDevice), and one that cannot train with these
+/// parameters Error(kInvalidArgument) here, before any data is read. A limit of the card's memory
+/// means nothing where "auto" takes the CPU.
+[[nodiscard]] DeviceChoice open_device_to_train(std::string_view device,
+                                                const TrainingParams& params,
+                                                const DeviceOptions& options = {},
+                                                std::span<const Job> also = {});
 
 /// A file that a stopped training goes on from.
 struct Checkpointing {
@@ -43,7 +62,7 @@ struct TrainingRun {
 /// `run` that this algorithm or these parameters have no use for; kNumerical (names side, row and
 /// count), kCancelled, kOutOfMemory, kDevice, and kIo for a checkpoint.
 [[nodiscard]] Model train(const Interactions& data, const TrainingParams& params,
-                          const Backend& backend, const TrainingRun& run = {});
+                          const Device& device, const TrainingRun& run = {});
 
 /// Whether train() could go on from `earlier` with these parameters, known before any data is read.
 /// Throws Error(kInvalidArgument) naming what would have to change.

@@ -10,6 +10,7 @@
 #include "algorithms/finite.h"
 #include "algorithms/merge_interactions.h"
 #include "algorithms/similarity.h"
+#include "backends/jobs/device_jobs.h"
 #include "backends/neighbour_lists.h"
 #include "core/utc_now.h"
 #include "likewise/error.h"
@@ -159,7 +160,7 @@ class ListUpdate {
 };
 
 [[nodiscard]] Model grown_model(const Model& model, MergedIds& users, MergedIds& items,
-                                CsrMatrix history, const Backend& backend) {
+                                CsrMatrix history, const Device& device) {
   Model grown;
   grown.params = model.params;
   grown.users = std::move(users.ids);
@@ -167,14 +168,14 @@ class ListUpdate {
   grown.history = std::move(history);
   grown.provenance = model.provenance;
   grown.provenance.created = utc_now();
-  grown.provenance.device = device_text(backend);
+  grown.provenance.device = device_text(device);
   return grown;
 }
 
 }  // namespace
 
 AddedInteractions add_interactions(const Model& model, const Interactions& more,
-                                   Duplicates duplicates, const Backend& backend,
+                                   Duplicates duplicates, const Device& device,
                                    const RunControl& control) {
   const auto* knn = std::get_if<NeighbourParams>(&model.params);
   if (knn == nullptr) {
@@ -192,8 +193,8 @@ AddedInteractions add_interactions(const Model& model, const Interactions& more,
   const bool local = of_two_rows(params, columns.ids.size() > std::ssize(columns.first)) &&
                      std::ranges::is_sorted(rows.first);
   const auto train_anew = [&, &history = history, repeated = repeated]() -> AddedInteractions {
-    Model grown = grown_model(model, users, items, std::move(history), backend);
-    Neighbourhood learned = train_neighbours(grown.history.view(), params, backend, control);
+    Model grown = grown_model(model, users, items, std::move(history), device);
+    Neighbourhood learned = train_neighbours(grown.history.view(), params, device, control);
     const Index searched = learned.neighbours.size();
     grown.learned = std::move(learned);
     return {std::move(grown), searched, repeated};
@@ -207,13 +208,13 @@ AddedInteractions add_interactions(const Model& model, const Interactions& more,
       params.similarity == Similarity::kAdjustedCosine && params.centring != params.side);
   const std::vector<Index> first = numbers_of(changed);
   if (2 * first.size() > changed.size()) return train_anew();
-  const auto search = backend.make_neighbour_search(problem);
+  const auto search = job<NeighbourJob>(device).make_search(problem);
   ListUpdate update(problem, *search, params.neighbours);
   update.take_over(model.neighbourhood()->neighbours, rows.first, changed);
   update.search(first, changed, true, control);
   const std::vector<Index> open = update.settle(changed);
   update.search(open, changed, false, control);
-  Model grown = grown_model(model, users, items, std::move(history), backend);
+  Model grown = grown_model(model, users, items, std::move(history), device);
   Neighbourhood learned{update.packed(), std::move(baselines)};
   check_similarities(learned.neighbours, params.side);
   grown.learned = std::move(learned);

@@ -7,6 +7,7 @@
 
 #include "algorithms/finite.h"
 #include "algorithms/first_factors.h"
+#include "backends/jobs/device_jobs.h"
 #include "params/als.h"
 #include "params/validate.h"
 #include "training/iterate.h"
@@ -64,16 +65,17 @@ void AlsParams::validate() const {
   }
 }
 
-IterationResult train_als(const CsrView& by_user, const AlsParams& params, const Backend& backend,
+IterationResult train_als(const CsrView& by_user, const AlsParams& params, const Device& device,
                           const IterationRun& run) {
   params.validate();
   check_values(by_user, params);
-  const MemoryPlan plan = backend.plan_als({by_user.rows, by_user.cols, by_user.nnz()}, params);
+  const MemoryPlan plan =
+      job<AlsJob>(device).plan({by_user.rows, by_user.cols, by_user.nnz()}, params);
   if (run.on_plan) run.on_plan(plan);
   if (run.start != nullptr) check_start(*run.start, by_user, params);
   Factors start = run.start != nullptr ? run.start->clone() : first_factors(by_user, params);
   AlsTrainer trainer(
-      backend.make_als_solver(by_user, params, std::move(start), run.completed_iterations));
+      job<AlsJob>(device).make_solver(by_user, params, std::move(start), run.completed_iterations));
   return iterate(trainer, {params.iterations, params.tolerance, params.patience}, run);
 }
 

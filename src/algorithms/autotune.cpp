@@ -7,6 +7,8 @@
 #include <fmt/format.h>
 
 #include "algorithms/first_factors.h"
+#include "backends/jobs/device_jobs.h"
+#include "likewise/error.h"
 
 namespace likewise {
 namespace {
@@ -20,7 +22,7 @@ constexpr double kWorthwhile = 0.99;
                                  const Factors& start, const AlsTuner& tuner,
                                  const AlsTuning& tuning, const RunControl& control) {
   using Clock = std::chrono::steady_clock;
-  const auto solver = tuner.make_als_solver(by_user, params, start.clone(), tuning);
+  const auto solver = tuner.make_solver(by_user, params, start.clone(), tuning);
   std::vector<double> seconds;
   for (int i = 0; i < kWarmUp + kIterations; ++i) {
     const auto begin = Clock::now();
@@ -44,7 +46,34 @@ bool but_pieces(const AlsTuning& a, const AlsTuning& b) {
          a.one_warp == b.one_warp;
 }
 
+/// Null where the device has none.
+[[nodiscard]] const AlsTuner* tuner_of(const Device& device) {
+  return device.status(Job::kAls).available ? job<AlsJob>(device).tuner() : nullptr;
+}
+
+[[nodiscard]] const AlsTuner& require_tuner(const Device& device) {
+  if (const AlsTuner* tuner = tuner_of(device)) return *tuner;
+  throw Error(ErrorKind::kDevice,
+              fmt::format("device {}: ALS has no tunings there; name a card, as cuda or cuda:0",
+                          device.name()));
+}
+
 }  // namespace
+
+bool has_tunings(const Device& device) { return tuner_of(device) != nullptr; }
+
+ChosenTuning chosen_tuning(const Device& device, const AlsParams& params, const AlsShape& shape) {
+  return require_tuner(device).choose(params, shape);
+}
+
+std::string keep_tunings(const Device& device, std::span<const TunedAls> winners) {
+  return require_tuner(device).keep(winners);
+}
+
+std::string tuning_warning(const Device& device) {
+  const AlsTuner* tuner = tuner_of(device);
+  return tuner == nullptr ? "" : tuner->warning();
+}
 
 std::string tuning_text(const AlsTuning& tuning) {
   if (tuning.wide) return fmt::format("{} columns, wide", tuning.columns);
@@ -56,9 +85,10 @@ std::string tuning_text(const AlsTuning& tuning) {
   return text + fmt::format("pieces of {}", tuning.piece);
 }
 
-TuningResult autotune_als(const CsrView& by_user, const AlsParams& params, const AlsTuner& tuner,
+TuningResult autotune_als(const CsrView& by_user, const AlsParams& params, const Device& device,
                           const RunControl& control) {
   params.validate();
+  const AlsTuner& tuner = require_tuner(device);
   const Factors start = first_factors(by_user, params);
   TuningResult result;
   const auto try_out = [&](const AlsTuning& tuning) {

@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "algorithms/similarity.h"
-#include "likewise/backend.h"
+#include "backends/jobs/neighbours.h"
 
 namespace likewise {
 

@@ -6,6 +6,7 @@
 #include "algorithms/baselines.h"
 #include "algorithms/finite.h"
 #include "algorithms/similarity.h"
+#include "backends/jobs/device_jobs.h"
 #include "likewise/error.h"
 #include "params/neighbours.h"
 #include "params/validate.h"
@@ -32,12 +33,13 @@ void NeighbourParams::validate() const {
 }
 
 Neighbourhood train_neighbours(const CsrView& by_user, const NeighbourParams& params,
-                               const Backend& backend, const RunControl& control) {
+                               const Device& device, const RunControl& control) {
   params.validate();
   check_values(by_user, params);
   Baselines baselines = needed_baselines(by_user, params);
   const SimilarityProblem problem(by_user, params, baselines);
-  Neighbours found = backend.make_neighbour_search(problem)->find(params.neighbours, control);
+  Neighbours found =
+      job<NeighbourJob>(device).make_search(problem)->find(params.neighbours, control);
   check_similarities(found, params.side);
   return {std::move(found), std::move(baselines)};
 }

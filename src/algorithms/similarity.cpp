@@ -53,11 +53,14 @@ namespace {
     formula.sums = SumsNeeded::kSquares;
   }
   if (formula.form == PairForm::kLogLikelihood) {
-    formula.x_log_x.assign(static_cast<std::size_t>(columns) + 1, 0.0);
+    formula.logarithms.assign(static_cast<std::size_t>(columns) + 1, 0.0);
     for (Index k = 1; k <= columns; ++k) {
-      formula.x_log_x[static_cast<std::size_t>(k)] = k * std::log(static_cast<double>(k));
+      formula.logarithms[static_cast<std::size_t>(k)] = k * std::log(static_cast<double>(k));
     }
+    formula.x_log_x = formula.logarithms.data();
   }
+  formula.counted = formula.of_counts() || formula.sums != SumsNeeded::kProducts;
+  formula.common_is_product = formula.of_counts() || formula.sums == SumsNeeded::kProducts;
   return formula;
 }
 
@@ -135,21 +138,6 @@ double signed_weight(double r, const Function& f) {
 }
 
 }  // namespace
-
-/// 2 (sum of k log k over the cells - over the margins + N log N)
-double PairFormula::log_likelihood(double common, double x_count, double y_count) const {
-  const auto term = [&](double k) { return x_log_x[static_cast<std::size_t>(k)]; };
-  const double x_only = x_count - common;
-  const double y_only = y_count - common;
-  const double neither = columns - x_count - y_only;
-  // Added up so that x and y can change places without another rounding.
-  const double cells = term(common) + term(neither) + (term(x_only) + term(y_only));
-  const double margins =
-      (term(x_count) + term(y_count)) + (term(columns - x_count) + term(columns - y_count));
-  const double ratio = 2.0 * (cells - margins + term(columns));
-  if (!(ratio > kLogLikelihoodRounding * term(columns))) return 0.0;
-  return common * columns >= x_count * y_count ? ratio : -ratio;
-}
 
 SimilarityProblem::SimilarityProblem(const CsrView& by_user, const NeighbourParams& params,
                                      const Baselines& baselines)

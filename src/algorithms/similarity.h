@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-/// What two rows have in common, and the similarity it makes: the part that all backends share, so
-/// that they agree to the bit. docs/math.md holds the formulas.
+/// Rows as a similarity sees them, and how alike they are: the part that all devices share, so that
+/// they agree to the bit. docs/math.md holds the formulas, pair_formula.h their text.
 #pragma once
 
 #include <algorithm>
@@ -8,58 +8,24 @@
 #include <span>
 #include <vector>
 
+#include "algorithms/pair_formula.h"
 #include "likewise/csr.h"
 #include "likewise/neighbourhood.h"
 
 namespace likewise {
 
-/// Sums over the columns that rows x and y have in common, of their weights a (of x) and b (of y).
-/// In double precision, columns rising.
-struct PairSums {
-  double n = 0.0;   ///< how many
-  double x = 0.0;   ///< a
-  double y = 0.0;   ///< b
-  double xx = 0.0;  ///< a^2
-  double yy = 0.0;  ///< b^2
-  double xy = 0.0;  ///< a b
-};
-
 /// How many of the sums a formula looks at: xy; n, xx, yy and xy; all six.
 enum class SumsNeeded { kProducts, kSquares, kAll };
 
-/// What a formula wants to know of a row alone.
-struct RowFacts {
-  double norm = 0.0;   ///< square root of the sum of squared weights
-  double count = 0.0;  ///< entries
-};
-
-enum class PairForm {
-  kDot,
-  kCosine,
-  kCommonCosine,  ///< norms over the common entries
-  kPearson,
-  kMsd,
-  kJaccard,
-  kLogLikelihood,
-  kConditional,
-};
-
-/// What is left of independent rows by rounding is this share of N log N, at most: nine numbers
-/// k log k, none above it, each rounded twice and added up in eight additions (2^-53 each), twice.
-inline constexpr double kLogLikelihoodRounding = 1e-14;
-
-/// From sums to a similarity.
-struct PairFormula {
-  PairForm form = PairForm::kDot;
+/// A formula with the table that it may need, which is why it moves and is not copied.
+struct PairFormula : PairNumbers {
   SumsNeeded sums = SumsNeeded::kProducts;
-  double min_support = 1.0;
-  double shrinkage = 0.0;
-  double lost_degrees = 0.0;  ///< of freedom: 1 for Pearson about baselines
-  double amplification = 1.0;
-  double damping = 0.0;
-  bool keep_negative = false;
-  double columns = 0.0;
-  std::vector<double> x_log_x;  ///< k log k for k in [0, columns], for kLogLikelihood
+  double damping = 0.0;            ///< for kConditional
+  std::vector<double> logarithms;  ///< what x_log_x points to
+
+  PairFormula() = default;
+  PairFormula(PairFormula&&) = default;
+  PairFormula& operator=(PairFormula&&) = default;
 
   /// Weights are all 1, and xy is the number of common entries.
   [[nodiscard]] bool of_counts() const {
@@ -69,66 +35,17 @@ struct PairFormula {
   [[nodiscard]] bool symmetric() const { return form != PairForm::kConditional; }
 
   /// How similar y is to x; 0 where they are no neighbours.
-  [[nodiscard]] float similarity(const RowFacts& x, const RowFacts& y, const PairSums& s) const;
-
- private:
-  [[nodiscard]] double plain(const RowFacts& x, const RowFacts& y, const PairSums& s) const;
-  /// n^2 times the variance; what is left of equal values by rounding counts as 0.
-  [[nodiscard]] static double variance(double n, double sum, double squares) {
-    const double value = n * squares - sum * sum;
-    return value > 1e-12 * n * squares ? value : 0.0;
+  [[nodiscard]] float similarity(const RowFacts& x, const RowFacts& y, const PairSums& s) const {
+    struct Row {
+      const RowFacts& facts;
+      double damping;
+      [[nodiscard]] double norm() const { return facts.norm; }
+      [[nodiscard]] double count() const { return facts.count; }
+      [[nodiscard]] double damped_count() const { return std::pow(facts.count, damping); }
+    };
+    return pair_similarity(*this, x, Row{y, damping}, s);
   }
-  /// n^2 times the covariance; what is left of independent values by rounding counts as 0.
-  [[nodiscard]] static double covariance(const PairSums& s) {
-    const double value = s.n * s.xy - s.x * s.y;
-    return value * value > 1e-24 * (s.n * s.xx) * (s.n * s.yy) ? value : 0.0;
-  }
-  [[nodiscard]] double log_likelihood(double common, double x_count, double y_count) const;
 };
-
-inline float PairFormula::similarity(const RowFacts& x, const RowFacts& y,
-                                     const PairSums& s) const {
-  const double common = of_counts() || sums == SumsNeeded::kProducts ? s.xy : s.n;
-  const bool counts = of_counts() || sums != SumsNeeded::kProducts;
-  if (counts && common < min_support) return 0.0F;
-  double value = plain(x, y, s);
-  if (shrinkage > 0.0) {
-    const double free = common - lost_degrees;
-    value *= free / (free + shrinkage);
-  }
-  if (amplification != 1.0) value = std::copysign(std::pow(std::abs(value), amplification), value);
-  return value > 0.0 || keep_negative ? static_cast<float>(value) : 0.0F;
-}
-
-inline double PairFormula::plain(const RowFacts& x, const RowFacts& y, const PairSums& s) const {
-  switch (form) {
-    case PairForm::kDot:
-      return s.xy;
-    case PairForm::kCosine: {
-      const double norms = x.norm * y.norm;
-      return norms > 0.0 ? s.xy / norms : 0.0;
-    }
-    case PairForm::kCommonCosine: {
-      const double norms = std::sqrt(s.xx * s.yy);
-      return norms > 0.0 ? s.xy / norms : 0.0;
-    }
-    case PairForm::kPearson: {
-      const double spread = variance(s.n, s.x, s.xx) * variance(s.n, s.y, s.yy);
-      return spread > 0.0 ? covariance(s) / std::sqrt(spread) : 0.0;
-    }
-    case PairForm::kMsd:
-      return s.n > 0.0 ? 1.0 / (std::max(0.0, s.xx + s.yy - 2.0 * s.xy) / s.n + 1.0) : 0.0;
-    case PairForm::kJaccard: {
-      const double either = x.count + y.count - s.xy;
-      return either > 0.0 ? s.xy / either : 0.0;
-    }
-    case PairForm::kLogLikelihood:
-      return s.xy > 0.0 ? log_likelihood(s.xy, x.count, y.count) : 0.0;
-    case PairForm::kConditional:
-      return s.xy > 0.0 ? s.xy / (x.count * std::pow(y.count, damping)) : 0.0;
-  }
-  return 0.0;
-}
 
 /// Rows to be compared: weights and facts. Weights are float32, products of two are exact in
 /// double.

@@ -5,6 +5,7 @@
 
 #include <cmath>
 
+#include "algorithms/cell_weights.h"
 #include "likewise/als.h"
 #include "likewise/types.h"
 
@@ -26,24 +27,29 @@ struct CellWeights {
   return params.unobserved_weight.value_or(1.0);
 }
 
+[[nodiscard]] inline CellForm cell_form(const AlsParams& params) {
+  if (params.feedback == Feedback::kExplicit) return CellForm::kExplicit;
+  if (params.unobserved_weight) return CellForm::kUnobserved;
+  return params.confidence == Confidence::kLog ? CellForm::kLog : CellForm::kLinear;
+}
+[[nodiscard]] inline CellRule<double> cell_rule(const AlsParams& params) {
+  return {cell_form(params), params.alpha, params.epsilon};
+}
+
+/// Of implicit feedback without unobserved_weight:
 /// c = 1 + alpha |r|  or  1 + alpha log(1 + |r| / epsilon).
 [[nodiscard]] inline double confidence(const AlsParams& params, double r) {
-  const double size = std::abs(r);
-  return params.confidence == Confidence::kLinear
-             ? 1.0 + params.alpha * size
-             : 1.0 + params.alpha * std::log1p(size / params.epsilon);
+  return 1.0 + observed_weight(cell_rule(params), std::abs(r));
 }
 
 /// Implicit feedback. Hu: c (p - s)^2 = s^2 + (c - 1) s^2 - 2 c p s + c p with p = [r > 0].
 /// iALS (unobserved_weight): (1 - s)^2 for a like, s^2 for a dislike, nothing for r = 0.
 [[nodiscard]] inline CellWeights cell_weights(const AlsParams& params, double r) {
-  if (params.unobserved_weight.has_value()) {
-    if (r > 0.0) return {1.0, 1.0, 1.0};
-    return {r < 0.0 ? 1.0 : 0.0, 0.0, 0.0};
-  }
-  const double c = confidence(params, r);
-  if (r > 0.0) return {c - 1.0, c, c};
-  return {c - 1.0, 0.0, 0.0};
+  const CellRule<double> rule = cell_rule(params);
+  const double w = observed_weight(rule, std::abs(r));
+  const double v = r > 0.0 ? like_target(double{like_slope(rule.form)}, w) : 0.0;
+  // Hu's w is what double precision leaves of c - 1.
+  return {rule.form == CellForm::kUnobserved ? w : 1.0 + w - 1.0, v, v};
 }
 
 /// Unknowns of a row: the factors, and the bias where the model has them.

@@ -2,7 +2,6 @@
 #pragma once
 
 #include "likewise/als.h"
-#include "likewise/backend.h"
 
 namespace likewise {
 

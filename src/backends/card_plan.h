@@ -3,7 +3,8 @@
 /// allocated, and what stays in the machine's memory where not everything fits.
 #pragma once
 
-#include "likewise/backend.h"
+#include "likewise/als.h"
+#include "likewise/memory_plan.h"
 #include "likewise/types.h"
 
 namespace likewise {

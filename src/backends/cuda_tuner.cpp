@@ -20,9 +20,9 @@ namespace {
 
 }  // namespace
 
-CudaTuner::CudaTuner(const CudaPlugin& plugin, int device, const CudaCard& card, int driver,
+CudaTuner::CudaTuner(const CudaAls& als, int device, const CudaCard& card, int driver,
                      Offset memory)
-    : plugin_(plugin),
+    : als_(als),
       device_(device),
       memory_(memory),
       card_(card),
@@ -42,7 +42,7 @@ CudaTuner::CudaTuner(const CudaPlugin& plugin, int device, const CudaCard& card,
 
 void CudaTuner::require_compiled() const {
   for (const Winner& one : kept_.winners) {
-    const std::vector<AlsTuning> compiled = plugin_.als_variants(card_, one.work);
+    const std::vector<AlsTuning> compiled = als_.variants(card_, one.work);
     if (std::ranges::find(compiled, one.tuning) != compiled.end()) continue;
     throw Error(ErrorKind::kBadData,
                 fmt::format("{}: this build has no kernel for {}", path_, tuning_text(one.tuning)));
@@ -50,7 +50,7 @@ void CudaTuner::require_compiled() const {
 }
 
 std::vector<AlsTuning> CudaTuner::variants(const AlsParams& params) const {
-  return plugin_.als_variants(card_, als_work(params));
+  return als_.variants(card_, als_work(params));
 }
 
 std::vector<AlsTuning> CudaTuner::built_in(const AlsParams& params) const {
@@ -66,26 +66,23 @@ ChosenTuning CudaTuner::choose(const AlsParams& given, const AlsShape& shape) co
   return {found->tuning, fmt::format("measured here, {}", path_)};
 }
 
-std::unique_ptr<AlsSolver> CudaTuner::make_als_solver(const CsrView& by_user,
-                                                      const AlsParams& params, Factors start,
-                                                      const AlsTuning& tuning) const {
+std::unique_ptr<AlsSolver> CudaTuner::make_solver(const CsrView& by_user, const AlsParams& params,
+                                                  Factors start, const AlsTuning& tuning) const {
   AlsParams settled = params;
   settled.precision = als_work(params).precision;
-  return plugin_.make_als_solver({{device_}, tuning, memory_}, by_user, settled, std::move(start),
-                                 0);
+  return als_.make_solver({{device_}, tuning, memory_}, by_user, settled, std::move(start), 0);
 }
 
-std::unique_ptr<AlsSolver> CudaTuner::make_als_solver(const CsrView& by_user,
-                                                      const AlsParams& params, Factors start,
-                                                      int completed_iterations) const {
+std::unique_ptr<AlsSolver> CudaTuner::make_solver(const CsrView& by_user, const AlsParams& params,
+                                                  Factors start, int completed_iterations) const {
   const AlsShape shape{by_user.rows, by_user.cols, by_user.nnz()};
-  return plugin_.make_als_solver({{device_}, choose(params, shape).tuning, memory_}, by_user,
-                                 settled(params, shape), std::move(start), completed_iterations);
+  return als_.make_solver({{device_}, choose(params, shape).tuning, memory_}, by_user,
+                          settled(params, shape), std::move(start), completed_iterations);
 }
 
-MemoryPlan CudaTuner::plan_als(const AlsShape& shape, const AlsParams& params) const {
-  return plugin_.plan_als({{device_}, choose(params, shape).tuning, memory_}, shape,
-                          settled(params, shape));
+MemoryPlan CudaTuner::plan(const AlsShape& shape, const AlsParams& params) const {
+  return als_.plan({{device_}, choose(params, shape).tuning, memory_}, shape,
+                   settled(params, shape));
 }
 
 std::string CudaTuner::keep(std::span<const TunedAls> winners) const {

@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "backends/jobs/als.h"
 #include "backends/tuning_file.h"
 
 namespace likewise {
@@ -13,30 +14,30 @@ class CudaTuner final : public AlsTuner {
  public:
   /// Reads what was kept for the card. `driver` as CudaCards::driver.
   /// `memory` as CardUse::memory.
-  CudaTuner(const CudaPlugin& plugin, int device, const CudaCard& card, int driver, Offset memory);
+  CudaTuner(const CudaAls& als, int device, const CudaCard& card, int driver, Offset memory);
 
   [[nodiscard]] std::vector<AlsTuning> variants(const AlsParams& params) const override;
   [[nodiscard]] std::vector<AlsTuning> built_in(const AlsParams& params) const override;
   [[nodiscard]] ChosenTuning choose(const AlsParams& params, const AlsShape& shape) const override;
-  [[nodiscard]] std::unique_ptr<AlsSolver> make_als_solver(const CsrView& by_user,
-                                                           const AlsParams& params, Factors start,
-                                                           const AlsTuning& tuning) const override;
+  [[nodiscard]] std::unique_ptr<AlsSolver> make_solver(const CsrView& by_user,
+                                                       const AlsParams& params, Factors start,
+                                                       const AlsTuning& tuning) const override;
   [[nodiscard]] std::string keep(std::span<const TunedAls> winners) const override;
   [[nodiscard]] std::string source() const override;
   [[nodiscard]] std::string warning() const override { return warning_; }
 
-  /// As Backend::plan_als, with the tuning of choose().
-  [[nodiscard]] MemoryPlan plan_als(const AlsShape& shape, const AlsParams& params) const;
-  /// As Backend::make_als_solver, with the tuning of choose().
-  [[nodiscard]] std::unique_ptr<AlsSolver> make_als_solver(const CsrView& by_user,
-                                                           const AlsParams& params, Factors start,
-                                                           int completed_iterations) const;
+  /// As AlsJob::plan, with the tuning of choose().
+  [[nodiscard]] MemoryPlan plan(const AlsShape& shape, const AlsParams& params) const;
+  /// As AlsJob::make_solver, with the tuning of choose().
+  [[nodiscard]] std::unique_ptr<AlsSolver> make_solver(const CsrView& by_user,
+                                                       const AlsParams& params, Factors start,
+                                                       int completed_iterations) const;
 
  private:
   void require_compiled() const;
   [[nodiscard]] std::string unmeasured_source() const;
 
-  const CudaPlugin& plugin_;
+  const CudaAls& als_;
   int device_;
   Offset memory_;
   CudaCard card_;

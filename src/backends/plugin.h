@@ -10,13 +10,13 @@
 #include <vector>
 
 #include "backends/als_tuning.h"
-#include "likewise/als.h"
-#include "likewise/backend.h"
+#include "backends/jobs/als.h"
+#include "backends/jobs/neighbours.h"
 
 namespace likewise {
 
 /// Goes up with every change of this file and of the types that cross.
-inline constexpr std::int32_t kPluginInterface = 4;
+inline constexpr std::int32_t kPluginInterface = 5;
 /// The compiler lays out the types that cross.
 inline constexpr const char* kPluginCompiler = __VERSION__;
 
@@ -52,6 +52,25 @@ struct CardUse {
   Offset memory = 0;         ///< bytes that it may take of each; 0: what is free
 };
 
+/// The job `als`.
+struct CudaAls {
+  /// All tunings that this work may have on the card; at least one.
+  std::vector<AlsTuning> (*variants)(const CudaCard& card, const AlsWork& work);
+  /// As AlsJob::plan.
+  MemoryPlan (*plan)(const CardUse& use, const AlsShape& shape, const AlsParams& params);
+  /// As AlsJob::make_solver.
+  std::unique_ptr<AlsSolver> (*make_solver)(const CardUse& use, const CsrView& by_user,
+                                            const AlsParams& params, Factors start,
+                                            int completed_iterations);
+};
+
+/// The job `neighbours`.
+struct CudaNeighbours {
+  /// As NeighbourJob::make_search, on one usable card.
+  std::unique_ptr<NeighbourSearch> (*make_search)(int device, const CudaCard& card,
+                                                  const SimilarityProblem& problem);
+};
+
 struct CudaPlugin {
   // Plain numbers and text, readable whatever built the plug-in. These lines stay as they are.
   std::int32_t interface_number;
@@ -60,17 +79,9 @@ struct CudaPlugin {
 
   // For a program of the same three only.
   CudaCards (*find_cards)();
-  /// All tunings that this work may have on the card; at least one.
-  std::vector<AlsTuning> (*als_variants)(const CudaCard& card, const AlsWork& work);
-  /// As Backend::plan_als.
-  MemoryPlan (*plan_als)(const CardUse& use, const AlsShape& shape, const AlsParams& params);
-  /// As Backend::make_als_solver.
-  std::unique_ptr<AlsSolver> (*make_als_solver)(const CardUse& use, const CsrView& by_user,
-                                                const AlsParams& params, Factors start,
-                                                int completed_iterations);
-  /// As Backend::make_neighbour_search, on one usable card.
-  std::unique_ptr<NeighbourSearch> (*make_neighbour_search)(int device, const CudaCard& card,
-                                                            const SimilarityProblem& problem);
+  // A line for each job (src/backends/jobs/device_jobs.h) that the plug-in may do; null: it cannot.
+  const CudaAls* als;
+  const CudaNeighbours* neighbours;
 };
 
 }  // namespace likewise

@@ -4,7 +4,7 @@
 
 #include <span>
 
-#include "likewise/backend.h"
+#include "backends/jobs/top_k.h"
 
 namespace likewise {
 

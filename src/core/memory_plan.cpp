@@ -13,8 +13,8 @@
 #include <fmt/format.h>
 
 #include "core/control_groups.h"
-#include "likewise/backend.h"
 #include "likewise/error.h"
+#include "likewise/memory_plan.h"
 
 namespace likewise {
 namespace {

@@ -7,7 +7,7 @@
 
 #include "evaluation/metric_table.h"
 #include "evaluation/relevance.h"
-#include "likewise/backend.h"
+#include "likewise/top_k.h"
 
 namespace likewise {
 

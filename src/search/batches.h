@@ -5,7 +5,10 @@
 #include <algorithm>
 #include <span>
 
-#include "likewise/backend.h"
+#include "likewise/control.h"
+#include "likewise/csr.h"
+#include "likewise/matrix.h"
+#include "likewise/top_k.h"
 
 namespace likewise {
 

@@ -6,9 +6,10 @@
 #include <string_view>
 
 #include "likewise/array.h"
-#include "likewise/backend.h"
+#include "likewise/device.h"
 #include "likewise/matrix.h"
 #include "likewise/recommender.h"
+#include "likewise/top_k.h"
 
 namespace likewise {
 

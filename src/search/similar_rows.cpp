@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <numeric>
 
+#include "backends/jobs/device_jobs.h"
 #include "search/batches.h"
 
 namespace likewise {
@@ -20,12 +21,12 @@ CsrMatrix own_rows(std::span<const Index> rows, Index cols) {
 
 }  // namespace
 
-SimilarRows::SimilarRows(const MatrixView& table, const Metric& metric, const Backend& backend)
+SimilarRows::SimilarRows(const MatrixView& table, const Metric& metric, const Device& device)
     : metric_(metric),
       transformed_(metric.transform != nullptr ? metric.transform(table) : Matrix()),
       table_(metric.transform != nullptr ? transformed_.view() : table),
       biases_(metric.biases != nullptr ? metric.biases(table_) : Array<float>()),
-      scorer_(backend.make_scorer(table_, biases_.span())) {}
+      scorer_(job<TopKJob>(device).make_scorer(table_, biases_.span())) {}
 
 TopKResult SimilarRows::find(std::span<const Index> rows, Index n,
                              const RunControl& control) const {

@@ -4,7 +4,8 @@
 #include <memory>
 #include <span>
 
-#include "likewise/backend.h"
+#include "backends/jobs/top_k.h"
+#include "likewise/device.h"
 #include "search/metric.h"
 
 namespace likewise {
@@ -13,7 +14,7 @@ namespace likewise {
 class SimilarRows {
  public:
   /// `table` must outlive it: a metric without a transform searches it as it is.
-  SimilarRows(const MatrixView& table, const Metric& metric, const Backend& backend);
+  SimilarRows(const MatrixView& table, const Metric& metric, const Device& device);
 
   /// The n nearest of each row, itself excluded.
   [[nodiscard]] TopKResult find(std::span<const Index> rows, Index n,

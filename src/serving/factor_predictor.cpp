@@ -6,6 +6,7 @@
 
 #include <fmt/format.h>
 
+#include "backends/jobs/device_jobs.h"
 #include "core/parallel.h"
 #include "likewise/error.h"
 #include "search/batches.h"
@@ -30,8 +31,8 @@ void check_solution(std::span<const double> solution, Offset row) {
 
 }  // namespace
 
-FactorPredictor::FactorPredictor(const Model& model, const Factors& factors, const Backend& backend)
-    : Predictor(model), factors_(factors), backend_(backend) {
+FactorPredictor::FactorPredictor(const Model& model, const Factors& factors, const Device& device)
+    : Predictor(model), factors_(factors), device_(device) {
   const auto fits = [](const Array<float>& bias, Index rows) {
     return bias.empty() || bias.size() == rows;
   };
@@ -49,8 +50,9 @@ FactorPredictor::FactorPredictor(const Model& model, const Factors& factors, con
 }
 
 const Scorer& FactorPredictor::scorer() const {
-  return scorer_.get(
-      [&] { return backend_.make_scorer(factors_.items.view(), factors_.item_bias.span()); });
+  return scorer_.get([&] {
+    return job<TopKJob>(device_).make_scorer(factors_.items.view(), factors_.item_bias.span());
+  });
 }
 
 const FoldInSolver& FactorPredictor::solver(Side side) const {
@@ -130,7 +132,7 @@ float FactorPredictor::predict(Index user, Index item) const {
 TopKResult FactorPredictor::similar(Side side, std::span<const Index> rows, Index n,
                                     SimilarityMetric metric, const RunControl& control) const {
   const SimilarRows& table = similar_[number(side)][static_cast<std::size_t>(metric)].get([&] {
-    return std::make_unique<SimilarRows>(factors_.side(side).view(), metric_of(metric), backend_);
+    return std::make_unique<SimilarRows>(factors_.side(side).view(), metric_of(metric), device_);
   });
   return table.find(rows, n, control);
 }

@@ -16,7 +16,7 @@ namespace likewise {
 class FactorPredictor final : public Predictor {
  public:
   /// All must outlive it.
-  FactorPredictor(const Model& model, const Factors& factors, const Backend& backend);
+  FactorPredictor(const Model& model, const Factors& factors, const Device& device);
 
   [[nodiscard]] TopKResult top_k(std::span<const AskedUser> users, Index n,
                                  const TopKFilter& filter,
@@ -42,7 +42,7 @@ class FactorPredictor final : public Predictor {
   [[nodiscard]] const FoldInSolver& solver(Side side) const;
 
   const Factors& factors_;
-  const Backend& backend_;
+  const Device& device_;
   mutable Lazy<Scorer> scorer_;
   mutable std::array<Lazy<FoldInSolver>, 2> solvers_;
   /// By side and metric.

@@ -9,6 +9,7 @@
 #include "algorithms/compare_rows.h"
 #include "algorithms/finite.h"
 #include "backends/cpu/top_list.h"
+#include "backends/jobs/device_jobs.h"
 #include "core/parallel.h"
 #include "likewise/error.h"
 
@@ -21,22 +22,22 @@ constexpr Offset kBlockNumbers = Offset{1} << 24;
 }  // namespace
 
 NeighbourhoodPredictor::Engine::Engine(const Model& model, const Baselines& baselines,
-                                       const Backend& backend)
+                                       const Device& device)
     : problem(model.history.view(), std::get<NeighbourParams>(model.params), baselines),
-      search(backend.make_neighbour_search(problem)),
+      search(job<NeighbourJob>(device).make_search(problem)),
       ratings(model.history.view(), std::get<NeighbourParams>(model.params), baselines) {}
 
 NeighbourhoodPredictor::NeighbourhoodPredictor(const Model& model, const Neighbourhood& learned,
-                                               const Backend& backend)
+                                               const Device& device)
     : Predictor(model),
       learned_(learned),
       params_(std::get<NeighbourParams>(model.params)),
-      backend_(backend),
+      device_(device),
       history_(model.history.view()) {}
 
 const NeighbourhoodPredictor::Engine& NeighbourhoodPredictor::engine() const {
   return engine_.get(
-      [&] { return std::make_unique<Engine>(model(), learned_.baselines, backend_); });
+      [&] { return std::make_unique<Engine>(model(), learned_.baselines, device_); });
 }
 
 std::size_t NeighbourhoodPredictor::rows_at_a_time() const {

@@ -11,6 +11,7 @@
 
 #include "algorithms/neighbour_prediction.h"
 #include "algorithms/similarity.h"
+#include "backends/jobs/neighbours.h"
 #include "core/lazy.h"
 #include "serving/predictor.h"
 
@@ -23,7 +24,7 @@ using TakeScores =
 class NeighbourhoodPredictor final : public Predictor {
  public:
   /// All must outlive it.
-  NeighbourhoodPredictor(const Model& model, const Neighbourhood& learned, const Backend& backend);
+  NeighbourhoodPredictor(const Model& model, const Neighbourhood& learned, const Device& device);
 
   [[nodiscard]] TopKResult top_k(std::span<const AskedUser> users, Index n,
                                  const TopKFilter& filter,
@@ -81,13 +82,13 @@ class NeighbourhoodPredictor final : public Predictor {
     SimilarityProblem problem;
     std::unique_ptr<NeighbourSearch> search;
     NeighbourRatings ratings;
-    Engine(const Model& model, const Baselines& baselines, const Backend& backend);
+    Engine(const Model& model, const Baselines& baselines, const Device& device);
   };
   [[nodiscard]] const Engine& engine() const;
 
   const Neighbourhood& learned_;
   const NeighbourParams& params_;
-  const Backend& backend_;
+  const Device& device_;
   CsrView history_;
   mutable Lazy<Engine> engine_;
 };

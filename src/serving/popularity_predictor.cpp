@@ -3,12 +3,14 @@
 
 #include <algorithm>
 
+#include "backends/jobs/device_jobs.h"
+
 namespace likewise {
 
 TopKResult PopularityPredictor::top_k(std::span<const AskedUser> users, Index n,
                                       const TopKFilter& filter, const RunControl& control) const {
-  const Scorer& scorer =
-      scorer_.get([&] { return backend_.make_scorer(no_factors_.view(), shares_.span()); });
+  const Scorer& scorer = scorer_.get(
+      [&] { return job<TopKJob>(device_).make_scorer(no_factors_.view(), shares_.span()); });
   const Matrix queries(static_cast<Index>(users.size()), 0);
   return scorer.top_k(queries.view(), n, filter, control);
 }

@@ -10,8 +10,8 @@ namespace likewise {
 class PopularityPredictor final : public Predictor {
  public:
   /// All must outlive it.
-  PopularityPredictor(const Model& model, const Popularity& popularity, const Backend& backend)
-      : Predictor(model), shares_(popularity.shares), backend_(backend) {}
+  PopularityPredictor(const Model& model, const Popularity& popularity, const Device& device)
+      : Predictor(model), shares_(popularity.shares), device_(device) {}
 
   [[nodiscard]] TopKResult top_k(std::span<const AskedUser> users, Index n,
                                  const TopKFilter& filter,
@@ -22,7 +22,7 @@ class PopularityPredictor final : public Predictor {
 
  private:
   const Array<float>& shares_;
-  const Backend& backend_;
+  const Device& device_;
   Matrix no_factors_{model().items.size(), 0};
   mutable Lazy<Scorer> scorer_;
 };

@@ -17,17 +17,21 @@ namespace {
 /// Which predictor answers from what was learned: a kind without one does not compile.
 struct Maker {
   const Model& model;
-  const Backend& backend;
+  const Device& device;
   std::unique_ptr<Predictor> operator()(const Factors& learned) const {
-    return std::make_unique<FactorPredictor>(model, learned, backend);
+    return std::make_unique<FactorPredictor>(model, learned, device);
   }
   std::unique_ptr<Predictor> operator()(const Neighbourhood& learned) const {
-    return std::make_unique<NeighbourhoodPredictor>(model, learned, backend);
+    return std::make_unique<NeighbourhoodPredictor>(model, learned, device);
   }
   std::unique_ptr<Predictor> operator()(const Popularity& learned) const {
-    return std::make_unique<PopularityPredictor>(model, learned, backend);
+    return std::make_unique<PopularityPredictor>(model, learned, device);
   }
 };
+
+Job job_of(const AlsParams&) { return Job::kTopK; }
+Job job_of(const NeighbourParams&) { return Job::kNeighbours; }
+Job job_of(const PopularParams&) { return Job::kTopK; }
 
 }  // namespace
 
@@ -76,8 +80,12 @@ std::vector<AskedUser> trained_users(const Model& model, std::span<const Index> 
   return users;
 }
 
-std::unique_ptr<Predictor> make_predictor(const Model& model, const Backend& backend) {
-  return std::visit(Maker{model, backend}, model.learned);
+Job lists_job(const TrainingParams& params) {
+  return std::visit([](const auto& some) { return job_of(some); }, params);
+}
+
+std::unique_ptr<Predictor> make_predictor(const Model& model, const Device& device) {
+  return std::visit(Maker{model, device}, model.learned);
 }
 
 }  // namespace likewise

@@ -9,7 +9,8 @@
 #include <string>
 #include <vector>
 
-#include "likewise/backend.h"
+#include "backends/jobs/top_k.h"
+#include "likewise/device.h"
 #include "likewise/model.h"
 #include "likewise/recommender.h"
 
@@ -66,6 +67,6 @@ class Predictor {
                                                    std::span<const Index> numbers);
 
 /// The predictor of what `model` learned. Both must outlive it.
-[[nodiscard]] std::unique_ptr<Predictor> make_predictor(const Model& model, const Backend& backend);
+[[nodiscard]] std::unique_ptr<Predictor> make_predictor(const Model& model, const Device& device);
 
 }  // namespace likewise

@@ -69,8 +69,10 @@ void check_history(const Model& model) {
 }  // namespace
 
 struct Recommender::State {
+  explicit State(Device chosen) : device(std::move(chosen)) {}
+
   std::shared_ptr<const Model> model;
-  std::shared_ptr<const Backend> backend;
+  Device device;
   std::unique_ptr<const Predictor> predictor;
 
   [[nodiscard]] Index users() const { return model->users.size(); }
@@ -90,13 +92,12 @@ std::vector<std::uint8_t> Recommender::State::mask(const RecommendOptions& optio
   return allowed;
 }
 
-Recommender::Recommender(std::shared_ptr<const Model> model, std::shared_ptr<const Backend> backend)
-    : state_(std::make_unique<State>()) {
-  require(model != nullptr && backend != nullptr, "a recommender needs a model and a backend");
+Recommender::Recommender(std::shared_ptr<const Model> model, Device device)
+    : state_(std::make_unique<State>(std::move(device))) {
+  require(model != nullptr, "a recommender needs a model");
   check_history(*model);
   state_->model = std::move(model);
-  state_->backend = std::move(backend);
-  state_->predictor = make_predictor(*state_->model, *state_->backend);
+  state_->predictor = make_predictor(*state_->model, state_->device);
 }
 
 Recommender::~Recommender() = default;

@@ -22,7 +22,7 @@ void require(bool fits, const std::string& message) {
 
 /// Everything but what is to be learned.
 [[nodiscard]] Model start_model(const Interactions& data, const TrainingParams& params,
-                                const Backend& backend, const TrainingRun& run) {
+                                const Device& device, const TrainingRun& run) {
   Model model;
   model.params = params;
   model.users = data.users.share();
@@ -30,7 +30,7 @@ void require(bool fits, const std::string& message) {
   model.history = data.by_user.share();
   model.provenance.source = run.source;
   model.provenance.created = utc_now();
-  model.provenance.device = device_text(backend);
+  model.provenance.device = device_text(device);
   return model;
 }
 
@@ -69,7 +69,7 @@ void require_same_metric(const Model& earlier, const AlsParams& params, const Tr
   return true;
 }
 
-void learn(const AlsParams& params, const Interactions& data, const Backend& backend,
+void learn(const AlsParams& params, const Interactions& data, const Device& device,
            const TrainingRun& run, Model& model) {
   require(params.patience == 0 || run.validation != nullptr,
           fmt::format("patience {} needs validation data to be patient about", params.patience));
@@ -89,7 +89,7 @@ void learn(const AlsParams& params, const Interactions& data, const Backend& bac
     model.validation_metric = run.resume->validation_metric;
   }
   if (run.validation != nullptr) {
-    loop.validation = make_validation(model, backend, run);
+    loop.validation = make_validation(model, device, run);
     model.validation_metric = loop.validation.metric;
   }
   const Stopping stopping{params.iterations, params.tolerance, params.patience};
@@ -99,20 +99,20 @@ void learn(const AlsParams& params, const Interactions& data, const Backend& bac
     const bool due = state.iterations.back().iteration % run.checkpoint.every == 0;
     if (!run.checkpoint.path.empty() && due) save_checkpoint(model, state, run.checkpoint.path);
   };
-  IterationResult result = train_als(data.by_user.view(), params, backend, loop);
+  IterationResult result = train_als(data.by_user.view(), params, device, loop);
   model.learned = std::move(result.factors);
   model.iterations = std::move(result.iterations);
   model.best_iteration = result.best_iteration;
   model.stop_reason = std::move(result.stop_reason);
 }
 
-void learn(const NeighbourParams& params, const Interactions& data, const Backend& backend,
+void learn(const NeighbourParams& params, const Interactions& data, const Device& device,
            const TrainingRun& run, Model& model) {
-  model.learned = train_neighbours(data.by_user.view(), params, backend, run.control);
+  model.learned = train_neighbours(data.by_user.view(), params, device, run.control);
 }
 
-void learn(const PopularParams& params, const Interactions& data, const Backend&,
-           const TrainingRun&, Model& model) {
+void learn(const PopularParams& params, const Interactions& data, const Device&, const TrainingRun&,
+           Model& model) {
   model.learned = train_popularity(data.by_user.view(), params);
 }
 
@@ -135,12 +135,12 @@ void require_resumable(const Model& earlier, const TrainingParams& params) {
           fmt::format("iterations {}: what is resumed has done {} already", wanted, done));
 }
 
-Model train(const Interactions& data, const TrainingParams& params, const Backend& backend,
+Model train(const Interactions& data, const TrainingParams& params, const Device& device,
             const TrainingRun& run) {
   validate(params);
   require_no_iterations(params, run);
-  Model model = start_model(data, params, backend, run);
-  std::visit([&](const auto& some) { learn(some, data, backend, run, model); }, params);
+  Model model = start_model(data, params, device, run);
+  std::visit([&](const auto& some) { learn(some, data, device, run, model); }, params);
   return model;
 }
 

@@ -10,7 +10,7 @@ NamedMetric usual_metric(const TrainingRun& run, Feedback feedback) {
   return parse_metric(feedback == Feedback::kExplicit ? "rmse" : "ndcg@10");
 }
 
-Validation make_validation(const Model& model, const Backend& backend, const TrainingRun& run) {
+Validation make_validation(const Model& model, const Device& device, const TrainingRun& run) {
   auto scratch = std::make_shared<Model>();
   scratch->params = model.params;
   scratch->users = model.users.share();
@@ -21,11 +21,11 @@ Validation make_validation(const Model& model, const Backend& backend, const Tra
   EvaluateOptions options;
   options.k = {metric.k};
   options.metrics = {metric.name};
-  const std::shared_ptr<const Backend> borrowed(std::shared_ptr<void>(), &backend);
+  if (needs_of(model, options).ranking) device.require(lists_job(model.params));
   const RunControl control{run.control.cancel, {}};
   const auto measure = [=](const Factors& factors) {
     scratch->learned = factors.clone();
-    const Recommender recommender(scratch, borrowed);
+    const Recommender recommender(scratch, device);
     return evaluate(recommender, *test, options, {}, control).metrics.at(metric.key);
   };
   return {metric.key, higher_is_better(metric.name), measure};

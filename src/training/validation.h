@@ -10,9 +10,9 @@ namespace likewise {
 /// The metric that `run` asks for: ndcg@10, or rmse for ratings, where it names none.
 [[nodiscard]] NamedMetric usual_metric(const TrainingRun& run, Feedback feedback);
 
-/// Measures factors for `model`, which has all but them, on run.validation. `backend` must outlive
-/// the result; ids and history are shared with the model.
-[[nodiscard]] Validation make_validation(const Model& model, const Backend& backend,
+/// Measures factors for `model`, which has all but them, on run.validation. Ids and history are
+/// shared with the model. Throws Error(kDevice) where the device lacks what the metric needs.
+[[nodiscard]] Validation make_validation(const Model& model, const Device& device,
                                          const TrainingRun& run);
 
 }  // namespace likewise

@@ -33,13 +33,13 @@ Interactions part_of(const std::vector<Entry>& all, std::size_t first, std::size
   return part;
 }
 
-Model trained(Interactions data, const NeighbourParams& params, const Backend& backend) {
+Model trained(Interactions data, const NeighbourParams& params, const Device& device) {
   Model model;
   model.users = std::move(data.users);
   model.items = std::move(data.items);
   model.history = std::move(data.by_user);
   model.params = params;
-  model.learned = train_neighbours(model.history.view(), params, backend);
+  model.learned = train_neighbours(model.history.view(), params, device);
   return model;
 }
 
@@ -56,7 +56,7 @@ std::vector<Entry> shuffled_entries(Index users, Index items, double per_user) {
 }
 
 TEST(AddInteractions, IsWhatTrainingOnAllWouldGive) {
-  const auto backend = open_backend("cpu");
+  const auto device = open_device("cpu");
   const std::vector<Entry> all = shuffled_entries(120, 90, 7.0);
   for (const Side side : {Side::kUsers, Side::kItems}) {
     for (std::size_t s = 0; s < std::size(kSimilarityNames); ++s) {
@@ -66,10 +66,10 @@ TEST(AddInteractions, IsWhatTrainingOnAllWouldGive) {
         params.similarity = static_cast<Similarity>(s);
         params.neighbours = 4;
         const std::size_t before = all.size() - added;
-        const Model old = trained(part_of(all, 0, before), params, *backend);
+        const Model old = trained(part_of(all, 0, before), params, device);
         const AddedInteractions grown =
-            add_interactions(old, part_of(all, before, all.size()), Duplicates::kLast, *backend);
-        const Model anew = trained(part_of(all, 0, all.size()), params, *backend);
+            add_interactions(old, part_of(all, before, all.size()), Duplicates::kLast, device);
+        const Model anew = trained(part_of(all, 0, all.size()), params, device);
         SCOPED_TRACE(testing::Message() << kSimilarityNames[s] << " of " << side_name(side) << ", "
                                         << added << " added");
         grown.model.validate();
@@ -90,25 +90,24 @@ TEST(AddInteractions, IsWhatTrainingOnAllWouldGive) {
 }
 
 TEST(AddInteractions, ComparesOnlyWhatChanged) {
-  const auto backend = open_backend("cpu");
+  const auto device = open_device("cpu");
   const std::vector<Entry> all = shuffled_entries(400, 300, 10.0);
   NeighbourParams params;
-  const Model old = trained(part_of(all, 0, all.size() - 3), params, *backend);
+  const Model old = trained(part_of(all, 0, all.size() - 3), params, device);
   const AddedInteractions grown =
-      add_interactions(old, part_of(all, all.size() - 3, all.size()), Duplicates::kSum, *backend);
+      add_interactions(old, part_of(all, all.size() - 3, all.size()), Duplicates::kSum, device);
   EXPECT_GE(grown.rows_searched, 1);
   EXPECT_LT(grown.rows_searched, 300 / 3);
 }
 
 TEST(AddInteractions, ACellOfBothIsWhatThePolicySays) {
-  const auto backend = open_backend("cpu");
+  const auto device = open_device("cpu");
   const std::vector<Entry> entries{{0, 0, 2.0F}, {1, 0, 3.0F}, {1, 1, 4.0F}};
   const std::vector<Entry> later{{1, 1, 1.0F}};
   for (const Feedback feedback : {Feedback::kImplicit, Feedback::kExplicit}) {
-    const Model old =
-        trained(part_of(entries, 0, 3), NeighbourParams::defaults(feedback), *backend);
+    const Model old = trained(part_of(entries, 0, 3), NeighbourParams::defaults(feedback), device);
     const auto added = [&](Duplicates duplicates) {
-      return add_interactions(old, part_of(later, 0, 1), duplicates, *backend);
+      return add_interactions(old, part_of(later, 0, 1), duplicates, device);
     };
     EXPECT_EQ(added(Duplicates::kSum).model.history.values[2], 5.0F);
     EXPECT_EQ(added(Duplicates::kLast).model.history.values[2], 1.0F);
@@ -124,7 +123,7 @@ TEST(AddInteractions, ACellOfBothIsWhatThePolicySays) {
 
 TEST(AddInteractions, NeedsNeighbours) {
   Model model;
-  EXPECT_THROW((void)add_interactions(model, {}, Duplicates::kLast, *open_backend("cpu")), Error);
+  EXPECT_THROW((void)add_interactions(model, {}, Duplicates::kLast, open_device("cpu")), Error);
 }
 
 }  // namespace

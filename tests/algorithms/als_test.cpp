@@ -9,8 +9,9 @@
 #include <gtest/gtest.h>
 
 #include "backends/cpu/kernels/als_passes.h"
+#include "backends/jobs/device_jobs.h"
 #include "core/instruction_set.h"
-#include "likewise/backend.h"
+#include "likewise/device.h"
 #include "tests/support.h"
 
 namespace likewise {
@@ -33,13 +34,13 @@ bool same(const Matrix& a, const Matrix& b) {
 class TrainAls : public testing::Test {
  protected:
   CsrMatrix matrix_ = test::random_csr(60, 40, 8.0);
-  std::shared_ptr<const Backend> backend_ = open_backend("cpu");
+  Device device_ = open_device("cpu");
 };
 
 TEST_F(TrainAls, ZeroIterationsLeaveTheFirstFactors) {
   AlsParams params = small_params();
   params.iterations = 0;
-  const IterationResult result = train_als(matrix_.view(), params, *backend_);
+  const IterationResult result = train_als(matrix_.view(), params, device_);
   EXPECT_TRUE(same(result.factors.users, draw_factors(Side::kUsers, 60, params)));
   EXPECT_TRUE(same(result.factors.items, draw_factors(Side::kItems, 40, params)));
   EXPECT_TRUE(result.iterations.empty());
@@ -61,7 +62,7 @@ TEST_F(TrainAls, StopsWhenTheObjectiveHardlyFalls) {
   AlsParams params = small_params();
   params.iterations = 1000;
   params.tolerance = 1e-3;
-  const IterationResult result = train_als(matrix_.view(), params, *backend_);
+  const IterationResult result = train_als(matrix_.view(), params, device_);
   EXPECT_EQ(result.stop_reason, "tolerance");
   const std::size_t n = result.iterations.size();
   ASSERT_GT(n, 2U);
@@ -82,22 +83,23 @@ TEST_F(TrainAls, KeepsTheBestIterationAndStopsByPatience) {
   run.on_iteration = [&](const TrainingState& state) {
     if (state.iterations.size() == 5) fifth = state.factors().clone();
   };
-  const IterationResult result = train_als(matrix_.view(), params, *backend_, run);
+  const IterationResult result = train_als(matrix_.view(), params, device_, run);
   EXPECT_EQ(result.stop_reason, "patience");
   EXPECT_EQ(result.best_iteration, 5);
   EXPECT_EQ(result.iterations.size(), 8U);
   EXPECT_TRUE(same(result.factors.users, fifth.users));
 }
 
-/// Counts how often anybody asks the CPU's solver for its factors.
-class CountingBackend final : public Backend {
+/// Trains on the CPU, and counts how often anybody asks for the factors.
+class CountingAls final : public AlsJob {
  public:
-  explicit CountingBackend(int& fetched) : fetched_(fetched) {}
-  [[nodiscard]] std::string_view name() const override { return "counting"; }
-  [[nodiscard]] std::string description() const override { return "cpu"; }
-  [[nodiscard]] std::unique_ptr<AlsSolver> make_als_solver(const CsrView& by_user,
-                                                           const AlsParams& params, Factors start,
-                                                           int completed) const override {
+  explicit CountingAls(int& fetched) : fetched_(fetched) {}
+  [[nodiscard]] MemoryPlan plan(const AlsShape& shape, const AlsParams& params) const override {
+    return job<AlsJob>(cpu_).plan(shape, params);
+  }
+  [[nodiscard]] std::unique_ptr<AlsSolver> make_solver(const CsrView& by_user,
+                                                       const AlsParams& params, Factors start,
+                                                       int completed) const override {
     struct Solver final : AlsSolver {
       std::unique_ptr<AlsSolver> cpu;
       int* count = nullptr;
@@ -111,43 +113,38 @@ class CountingBackend final : public Backend {
       Factors take_factors() override { return cpu->take_factors(); }
     };
     auto solver = std::make_unique<Solver>();
-    solver->cpu = cpu_->make_als_solver(by_user, params, std::move(start), completed);
+    solver->cpu = job<AlsJob>(cpu_).make_solver(by_user, params, std::move(start), completed);
     solver->count = &fetched_;
     return solver;
   }
-  [[nodiscard]] std::unique_ptr<Scorer> make_scorer(
-      const MatrixView& items, std::span<const float> item_bias) const override {
-    return cpu_->make_scorer(items, item_bias);
-  }
-  [[nodiscard]] std::unique_ptr<NeighbourSearch> make_neighbour_search(
-      const SimilarityProblem& problem) const override {
-    return cpu_->make_neighbour_search(problem);
-  }
 
  private:
-  std::shared_ptr<const Backend> cpu_ = open_backend("cpu");
+  Device cpu_ = open_device("cpu");
   int& fetched_;
 };
 
 TEST_F(TrainAls, FetchesFactorsOnlyWhereSomebodyLooks) {
   int fetched = 0;
-  const CountingBackend backend(fetched);
+  JobTable jobs;
+  std::get<Offer<AlsJob>>(jobs).job = std::make_shared<CountingAls>(fetched);
+  const Device device = make_device(
+      "counting", [] { return std::string(); }, jobs);
   IterationRun run;
   run.on_iteration = [](const TrainingState&) {};
-  (void)train_als(matrix_.view(), small_params(), backend, run);
+  (void)train_als(matrix_.view(), small_params(), device, run);
   EXPECT_EQ(fetched, 0);
 
   run.on_iteration = [](const TrainingState& state) {
     if (state.iterations.size() % 3 == 0) (void)state.factors();
   };
-  (void)train_als(matrix_.view(), small_params(), backend, run);
+  (void)train_als(matrix_.view(), small_params(), device, run);
   EXPECT_EQ(fetched, 2);
 
   // Measured, kept as the best and looked at: still one copy an iteration.
   fetched = 0;
   run.on_iteration = [](const TrainingState& state) { (void)state.factors(); };
   run.validation = {"made up", false, [](const Factors& f) { return f.users.row(0)[0]; }};
-  (void)train_als(matrix_.view(), small_params(), backend, run);
+  (void)train_als(matrix_.view(), small_params(), device, run);
   EXPECT_EQ(fetched, 6);
 }
 
@@ -156,21 +153,21 @@ TEST_F(TrainAls, LowerCanBeBetter) {
   IterationRun run;
   int calls = 0;
   run.validation = {"made up", false, [&](const Factors&) { return calls++ == 1 ? 0.5 : 1.0; }};
-  EXPECT_EQ(train_als(matrix_.view(), params, *backend_, run).best_iteration, 2);
+  EXPECT_EQ(train_als(matrix_.view(), params, device_, run).best_iteration, 2);
 }
 
 TEST_F(TrainAls, ResumingIsTheSameAsGoingOn) {
   AlsParams params = small_params();
   params.solver = AlsSolverKind::kCholesky;
-  const IterationResult whole = train_als(matrix_.view(), params, *backend_);
+  const IterationResult whole = train_als(matrix_.view(), params, device_);
   params.iterations = 2;
-  const IterationResult half = train_als(matrix_.view(), params, *backend_);
+  const IterationResult half = train_als(matrix_.view(), params, device_);
   params.iterations = 6;
   IterationRun run;
   run.start = &half.factors;
   run.completed_iterations = 2;
   run.history = half.iterations;
-  const IterationResult resumed = train_als(matrix_.view(), params, *backend_, run);
+  const IterationResult resumed = train_als(matrix_.view(), params, device_, run);
   EXPECT_TRUE(same(resumed.factors.users, whole.factors.users));
   EXPECT_TRUE(same(resumed.factors.items, whole.factors.items));
   EXPECT_EQ(resumed.iterations.size(), 6U);
@@ -178,11 +175,11 @@ TEST_F(TrainAls, ResumingIsTheSameAsGoingOn) {
 
 TEST_F(TrainAls, StartOfAnotherShapeIsRefused) {
   AlsParams params = small_params();
-  const IterationResult result = train_als(matrix_.view(), params, *backend_);
+  const IterationResult result = train_als(matrix_.view(), params, device_);
   params.factors = 7;
   IterationRun run;
   run.start = &result.factors;
-  EXPECT_THROW((void)train_als(matrix_.view(), params, *backend_, run), Error);
+  EXPECT_THROW((void)train_als(matrix_.view(), params, device_, run), Error);
 }
 
 TEST_F(TrainAls, CanBeCancelled) {
@@ -191,7 +188,7 @@ TEST_F(TrainAls, CanBeCancelled) {
   run.control.cancel = &cancel;
   run.on_iteration = [&](const TrainingState& state) { cancel = state.iterations.size() == 2; };
   try {
-    (void)train_als(matrix_.view(), small_params(), *backend_, run);
+    (void)train_als(matrix_.view(), small_params(), device_, run);
     FAIL() << "went on";
   } catch (const Error& error) {
     EXPECT_EQ(error.kind(), ErrorKind::kCancelled);
@@ -231,7 +228,7 @@ TEST_F(TrainAls, ParametersOutsideTheirRangesAreNamed) {
 TEST_F(TrainAls, OtherPrecisionsAreRefusedNotIgnored) {
   AlsParams params = small_params();
   params.precision = Precision::kFp16;
-  EXPECT_THROW((void)train_als(matrix_.view(), params, *backend_), Error);
+  EXPECT_THROW((void)train_als(matrix_.view(), params, device_), Error);
 }
 
 TEST(Backends, KernelsRunOnTheChosenInstructionSet) {

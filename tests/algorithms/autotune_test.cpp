@@ -7,9 +7,13 @@
 #include <functional>
 #include <thread>
 
+#include <fmt/format.h>
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "backends/jobs/device_jobs.h"
 #include "likewise/error.h"
+#include "tests/errors.h"
 #include "tests/support.h"
 
 namespace likewise {
@@ -55,9 +59,9 @@ class WaitingTuner final : public AlsTuner {
   [[nodiscard]] ChosenTuning choose(const AlsParams& params, const AlsShape&) const override {
     return {built_in(params).front(), "built in"};
   }
-  [[nodiscard]] std::unique_ptr<AlsSolver> make_als_solver(const CsrView&, const AlsParams& params,
-                                                           Factors start,
-                                                           const AlsTuning& tuning) const override {
+  [[nodiscard]] std::unique_ptr<AlsSolver> make_solver(const CsrView&, const AlsParams& params,
+                                                       Factors start,
+                                                       const AlsTuning& tuning) const override {
     EXPECT_EQ(start.users.cols(), params.factors);
     return std::make_unique<WaitingSolver>(cost_(tuning), std::move(start));
   }
@@ -69,9 +73,31 @@ class WaitingTuner final : public AlsTuner {
   Cost cost_;
 };
 
+class WaitingAls final : public AlsJob {
+ public:
+  explicit WaitingAls(Cost cost) : tuner_(std::move(cost)) {}
+  [[nodiscard]] MemoryPlan plan(const AlsShape&, const AlsParams&) const override { return {}; }
+  [[nodiscard]] std::unique_ptr<AlsSolver> make_solver(const CsrView& by_user,
+                                                       const AlsParams& params, Factors start,
+                                                       int) const override {
+    return tuner_.make_solver(by_user, params, std::move(start), {});
+  }
+  [[nodiscard]] const AlsTuner* tuner() const override { return &tuner_; }
+
+ private:
+  WaitingTuner tuner_;
+};
+
+[[nodiscard]] Device waiting(Cost cost) {
+  JobTable jobs;
+  std::get<Offer<AlsJob>>(jobs).job = std::make_shared<WaitingAls>(std::move(cost));
+  return make_device(
+      "waiting", [] { return std::string(); }, jobs);
+}
+
 [[nodiscard]] TuningResult tune(const Cost& cost) {
   const CsrMatrix by_user = test::random_csr(10, 8, 3.0);
-  return autotune_als(by_user.view(), {}, WaitingTuner(cost));
+  return autotune_als(by_user.view(), {}, waiting(cost));
 }
 
 TEST(Autotune, FindsTheBestOfEachThing) {
@@ -107,8 +133,7 @@ TEST(Autotune, CanBeStopped) {
   std::atomic<bool> stop = false;
   RunControl control{&stop, [&](const ProgressUpdate& update) { stop = update.done == 2; }};
   try {
-    (void)autotune_als(by_user.view(), {}, WaitingTuner([](const AlsTuning&) { return 0; }),
-                       control);
+    (void)autotune_als(by_user.view(), {}, waiting([](const AlsTuning&) { return 0; }), control);
     ADD_FAILURE() << "went on";
   } catch (const Error& error) {
     EXPECT_EQ(error.kind(), ErrorKind::kCancelled);
@@ -120,8 +145,23 @@ TEST(Autotune, WrongParametersAreRefused) {
   AlsParams params;
   params.factors = 0;
   EXPECT_THROW(
-      (void)autotune_als(by_user.view(), params, WaitingTuner([](const AlsTuning&) { return 0; })),
+      (void)autotune_als(by_user.view(), params, waiting([](const AlsTuning&) { return 0; })),
       Error);
+}
+
+TEST(Autotune, WhereNothingIsTunedThereIsNoTuning) {
+  const CsrMatrix by_user = test::random_csr(10, 8, 3.0);
+  for (const Device& device : {open_device("cpu"), make_device("nothing", {}, {})}) {
+    EXPECT_FALSE(has_tunings(device));
+    EXPECT_EQ(tuning_warning(device), "");
+    const auto refusal = [&](const auto& call) {
+      EXPECT_THAT(test::error_of(ErrorKind::kDevice, call),
+                  testing::StartsWith(fmt::format("device {}: ", device.name())));
+    };
+    refusal([&] { (void)autotune_als(by_user.view(), {}, device); });
+    refusal([&] { (void)chosen_tuning(device, {}, {}); });
+    refusal([&] { (void)keep_tunings(device, {}); });
+  }
 }
 
 TEST(Autotune, TuningsInWords) {

@@ -43,15 +43,15 @@ constexpr float kHuge = std::numeric_limits<float>::max();
   params.clip = false;
   params.keep_negative = true;
   model->params = params;
-  model->learned = train_neighbours(model->history.view(), params, *open_backend("cpu"));
+  model->learned = train_neighbours(model->history.view(), params, open_device("cpu"));
   return model;
 }
 
 TEST(TooLarge, ValuesAreNamedBeforeTraining) {
-  const auto backend = open_backend("cpu");
+  const auto device = open_device("cpu");
   const auto als_error = [&](const AlsParams& params, float value) {
     return test::error_of(ErrorKind::kBadData,
-                          [&] { (void)train_als(ratings(value).view(), params, *backend); });
+                          [&] { (void)train_als(ratings(value).view(), params, device); });
   };
   AlsParams params = AlsParams::defaults(Feedback::kExplicit);
   EXPECT_THAT(als_error(params, -2e9F), AllOf(HasSubstr("-2000000000 of user row 1, item row 1"),
@@ -61,35 +61,35 @@ TEST(TooLarge, ValuesAreNamedBeforeTraining) {
   EXPECT_THAT(als_error(params, 2e10F),
               AllOf(HasSubstr("user row 1, item row 1"), HasSubstr("alpha 100")));
   params.confidence = Confidence::kLog;
-  EXPECT_NO_THROW((void)train_als(ratings(kHuge).view(), params, *backend));
+  EXPECT_NO_THROW((void)train_als(ratings(kHuge).view(), params, device));
   params.confidence = Confidence::kLinear;
   params.unobserved_weight = 0.1;
-  EXPECT_NO_THROW((void)train_als(ratings(kHuge).view(), params, *backend));
+  EXPECT_NO_THROW((void)train_als(ratings(kHuge).view(), params, device));
 
   NeighbourParams neighbours;
-  EXPECT_NO_THROW((void)train_neighbours(ratings(1e15F).view(), neighbours, *backend));
+  EXPECT_NO_THROW((void)train_neighbours(ratings(1e15F).view(), neighbours, device));
   EXPECT_THAT(
       test::error_of(ErrorKind::kBadData,
-                     [&] { (void)train_neighbours(ratings(2e15F).view(), neighbours, *backend); }),
+                     [&] { (void)train_neighbours(ratings(2e15F).view(), neighbours, device); }),
       AllOf(HasSubstr("user row 1, item row 1"), HasSubstr("at most 1e+15")));
 }
 
 /// The largest that are taken train to the end, on the device with the narrowest numbers.
 TEST(TooLarge, WhatIsTakenTrains) {
-  const auto backend = open_backend("cpu");
+  const auto device = open_device("cpu");
   for (const AlsSolverKind solver :
        {AlsSolverKind::kAuto, AlsSolverKind::kCholesky, AlsSolverKind::kCg}) {
     AlsParams params = AlsParams::defaults(Feedback::kExplicit);
     params.factors = 2;
     params.solver = solver;
-    EXPECT_NO_THROW((void)train_als(ratings(1e9F).view(), params, *backend));
+    EXPECT_NO_THROW((void)train_als(ratings(1e9F).view(), params, device));
     params = {};
     params.factors = 2;
     params.solver = solver;
     params.alpha = 6e11;
     params.confidence = Confidence::kLog;
     params.regularization = 1e5;  // or float32 has no exact solution
-    EXPECT_NO_THROW((void)train_als(ratings(2.0F).view(), params, *backend));
+    EXPECT_NO_THROW((void)train_als(ratings(2.0F).view(), params, device));
   }
 }
 
@@ -102,7 +102,7 @@ TEST(TooLarge, ScoresNameUserAndItem) {
       model->history.values[0] = kHuge;
       for (const Offset at : {1, 2, 3, 6}) model->history.values[at] = -kHuge;
       for (float& s : test::lists_of(*model).similarities) s = kHuge;
-      const Recommender recommender(model, open_backend("cpu"));
+      const Recommender recommender(model, open_device("cpu"));
       const std::vector<Index> all{0, 1, 2};
       const auto named = AllOf(testing::ContainsRegex("user '(ann|bob|cat)'"),
                                testing::ContainsRegex("item '(x|y|z)'"), HasSubstr("too large"));

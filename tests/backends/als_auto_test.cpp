@@ -10,6 +10,7 @@
 #include <gtest/gtest.h>
 
 #include "backends/als_solver.h"
+#include "backends/jobs/device_jobs.h"
 #include "likewise/als.h"
 #include "likewise/error.h"
 #include "likewise/synthetic.h"
@@ -142,14 +143,14 @@ class AlsAuto : public test::DeviceTest<AutoShape> {
   }
   [[nodiscard]] static IterationResult train(const CsrMatrix& m, const AlsParams& params,
                                              AlsSolverKind solver) {
-    return train_als(m.view(), with(params, solver), backend());
+    return train_als(m.view(), with(params, solver), device());
   }
   /// How far one half-step is off, from the same start.
   [[nodiscard]] static double half_step(const CsrMatrix& m, const AlsParams& params,
                                         const Factors& start) {
     const auto solve = [&](AlsSolverKind solver) {
-      return backend()
-          .make_als_solver(m.view(), with(params, solver), start.clone(), params.iterations)
+      return job<AlsJob>(device())
+          .make_solver(m.view(), with(params, solver), start.clone(), params.iterations)
           ->solve(Side::kUsers, {});
     };
     return std::abs(solve(AlsSolverKind::kAuto) / solve(AlsSolverKind::kCholesky) - 1.0);

@@ -8,7 +8,7 @@
 #include <gtest/gtest.h>
 
 #include "algorithms/weights.h"
-#include "likewise/backend.h"
+#include "likewise/device.h"
 
 namespace likewise::test {
 namespace {
@@ -120,7 +120,7 @@ Factors first_factors(const CsrView& by_user, const AlsParams& params) {
   AlsParams none = params;
   none.iterations = 0;
   none.precision = Precision::kAuto;
-  return train_als(by_user, none, *open_backend("reference")).factors;
+  return train_als(by_user, none, open_device("reference")).factors;
 }
 
 Factors trained_factors(const CsrView& by_user, const AlsParams& params) {
@@ -132,7 +132,7 @@ Factors trained_factors(const CsrView& by_user, const AlsParams& params) {
   }
   AlsParams one = params;
   one.iterations = 1;
-  return train_als(by_user, one, *open_backend("reference")).factors;
+  return train_als(by_user, one, open_device("reference")).factors;
 }
 
 double als_objective(const CsrView& m, const Factors& f, const AlsParams& params) {

@@ -9,8 +9,9 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "backends/jobs/device_jobs.h"
 #include "likewise/als.h"
-#include "likewise/backend.h"
+#include "likewise/device.h"
 #include "likewise/synthetic.h"
 #include "tests/backends/als_cases.h"
 #include "tests/backends/als_oracle.h"
@@ -32,14 +33,14 @@ void PrintTo(const StreamingCase& one, std::ostream* to) { *to << one.name; }
 class AlsStreaming : public test::DeviceTest<StreamingCase> {
  protected:
   [[nodiscard]] static const AlsParams& params() { return GetParam().params; }
-  [[nodiscard]] static std::shared_ptr<const Backend> with_memory(Offset bytes) {
-    return open_backend(backend().name(), {.device_memory = bytes});
+  [[nodiscard]] static Device with_memory(Offset bytes) {
+    return open_device(device().name(), {.device_memory = bytes});
   }
 
   /// Where a training puts what; empty where it is refused.
   [[nodiscard]] static std::string way(const CsrMatrix& m, Offset memory) {
     try {
-      return with_memory(memory)->plan_als(shape_of(m), params()).way;
+      return job<AlsJob>(with_memory(memory)).plan(shape_of(m), params()).way;
     } catch (const Error& error) {
       EXPECT_EQ(error.kind(), ErrorKind::kOutOfMemory);
       return {};
@@ -59,14 +60,14 @@ class AlsStreaming : public test::DeviceTest<StreamingCase> {
 
   /// Three iterations with the least memory for each way.
   static void expect_same_bits(const CsrMatrix& m) {
-    const IterationResult whole = train_als(m.view(), params(), backend());
-    Offset memory = backend().plan_als(shape_of(m), params()).total;
+    const IterationResult whole = train_als(m.view(), params(), device());
+    Offset memory = job<AlsJob>(device()).plan(shape_of(m), params()).total;
     std::vector<std::string> ways;
     for (int level = 0; level < 3; ++level) {
       memory = least(m, memory);
       ways.push_back(way(m, memory));
       SCOPED_TRACE(ways.back());
-      const IterationResult found = train_als(m.view(), params(), *with_memory(memory));
+      const IterationResult found = train_als(m.view(), params(), with_memory(memory));
       for (std::size_t i = 0; i < whole.iterations.size(); ++i) {
         EXPECT_EQ(found.iterations[i].objective, whole.iterations[i].objective) << "after " << i;
       }
@@ -93,7 +94,7 @@ TEST_P(AlsStreaming, RowsLongerThanAPortionGiveTheSameBits) {
 TEST_P(AlsStreaming, TooLittleMemoryIsRefusedWithTheFigures) {
   const CsrMatrix m = test::few_rows_matrix();
   try {
-    (void)train_als(m.view(), params(), *with_memory(1000));
+    (void)train_als(m.view(), params(), with_memory(1000));
     ADD_FAILURE() << "trained in 1000 bytes";
   } catch (const Error& error) {
     EXPECT_EQ(error.kind(), ErrorKind::kOutOfMemory);
@@ -105,14 +106,14 @@ TEST_P(AlsStreaming, TooLittleMemoryIsRefusedWithTheFigures) {
 /// The factors are fetched in the middle, and training goes on from them.
 TEST_P(AlsStreaming, FactorsMayBeLookedAt) {
   const CsrMatrix m = test::awkward_matrix(9000, 300, false, 11);
-  const IterationResult whole = train_als(m.view(), params(), backend());
-  Offset memory = backend().plan_als(shape_of(m), params()).total;
+  const IterationResult whole = train_als(m.view(), params(), device());
+  Offset memory = job<AlsJob>(device()).plan(shape_of(m), params()).total;
   for (int level = 0; level < 2; ++level) memory = least(m, memory) - 1;
   IterationRun run;
   double sum = 0.0;
   run.on_iteration = [&](const TrainingState& state) { sum += state.factors().users.row(1)[0]; };
   ASSERT_THAT(way(m, memory), HasSubstr("factors streamed"));
-  const IterationResult found = train_als(m.view(), params(), *with_memory(least(m, memory)), run);
+  const IterationResult found = train_als(m.view(), params(), with_memory(least(m, memory)), run);
   EXPECT_TRUE(test::same_factors(found.factors, whole.factors));
   EXPECT_NE(sum, 0.0);
 }
@@ -148,7 +149,7 @@ TEST_P(AlsStopping, TakesEffectWithinASecond) {
   params.factors = GetParam();
   params.solver = AlsSolverKind::kCholesky;
   params.precision = Precision::kFp32;
-  const auto solver = backend().make_als_solver(m, params, test::first_factors(m, params));
+  const auto solver = job<AlsJob>(device()).make_solver(m, params, test::first_factors(m, params));
   std::atomic<bool> cancel{false};
   Clock::time_point asked;
   std::thread user([&] {
@@ -173,8 +174,8 @@ TEST_P(AlsStopping, TakesEffectWithinASecond) {
   // Nothing of it is left over.
   const CsrMatrix small = test::few_rows_matrix();
   const AlsParams plain = test::small_als(Feedback::kExplicit, 12);
-  const IterationResult after = train_als(small.view(), plain, backend());
-  const IterationResult again = train_als(small.view(), plain, backend());
+  const IterationResult after = train_als(small.view(), plain, device());
+  const IterationResult again = train_als(small.view(), plain, device());
   EXPECT_TRUE(test::same_factors(after.factors, again.factors));
 }
 

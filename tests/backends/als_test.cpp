@@ -11,7 +11,8 @@
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 
-#include "likewise/backend.h"
+#include "backends/jobs/device_jobs.h"
+#include "likewise/device.h"
 #include "tests/backends/als_cases.h"
 #include "tests/backends/als_oracle.h"
 #include "tests/backends/device_test.h"
@@ -67,10 +68,10 @@ TEST_P(ReferenceAls, GradientVanishesAfterAHalfStep) {
   for (const auto& [name, params] : GetParam().cases) {
     SCOPED_TRACE(name);
     const CsrMatrix m = matrix_for(params, 23, 17, 3);
-    const auto backend = open_backend("reference");
-    const Factors start = train_als(m.view(), params, *backend).factors;
+    const auto device = open_device("reference");
+    const Factors start = train_als(m.view(), params, device).factors;
     for (const Side side : kSides) {
-      const auto solver = backend->make_als_solver(m.view(), params, start.clone());
+      const auto solver = job<AlsJob>(device).make_solver(m.view(), params, start.clone());
       const double minimum = solver->solve(side, {});
       const Factors& found = solver->factors();
       ASSERT_NEAR(test::als_objective(m.view(), found, params), minimum, 1e-6 * minimum);
@@ -113,7 +114,7 @@ class AlsOnDevice : public test::DeviceTest<AlsCases> {
   /// Calls test(way) for all ways of the device. One that throws has failed; the others go on.
   template <class Test>
   static void for_each_way(const Test& test) {
-    for (const AlsWay& way : test::als_ways(device())) {
+    for (const AlsWay& way : test::als_ways(device_name())) {
       SCOPED_TRACE(way.name);
       try {
         test(way);
@@ -127,7 +128,8 @@ class AlsOnDevice : public test::DeviceTest<AlsCases> {
                                                               const AlsWay& way,
                                                               const Factors& start,
                                                               int completed = 0) {
-    return backend().make_als_solver(m.view(), way.applied_to(params), start.clone(), completed);
+    return job<AlsJob>(device()).make_solver(m.view(), way.applied_to(params), start.clone(),
+                                             completed);
   }
 
   /// Whether to ask the reference for so many half-steps, which take f^3 a row: machines without a
@@ -157,7 +159,8 @@ class AlsOnDevice : public test::DeviceTest<AlsCases> {
   /// One half-step of all ways from the same start, beside that of the reference.
   static void compare_all(const CsrMatrix& m, const AlsParams& params, Side side,
                           const Factors& start, Largest& largest) {
-    const auto exact = open_backend("reference")->make_als_solver(m.view(), params, start.clone());
+    const auto exact =
+        job<AlsJob>(open_device("reference")).make_solver(m.view(), params, start.clone());
     (void)exact->solve(side, {});
     for_each_way([&](const AlsWay& way) {
       SCOPED_TRACE(fmt::format("{} x {}, {}", m.rows, m.cols, side_name(side)));
@@ -192,7 +195,7 @@ TEST_P(AlsOnDevice, MatricesWithoutRowsOrColumns) {
         SCOPED_TRACE(fmt::format("{}, {} x {}", one.name, users, items));
         const auto solver = make_solver(m, one.params, way, start);
         const auto exact =
-            open_backend("reference")->make_als_solver(m.view(), one.params, start.clone());
+            job<AlsJob>(open_device("reference")).make_solver(m.view(), one.params, start.clone());
         for (const Side side : kSides) {
           EXPECT_FLOAT_EQ(solver->solve(side, {}), exact->solve(side, {})) << side_name(side);
           test::expect_zero_where_empty(m.view(), solver->factors(), side);
@@ -255,7 +258,7 @@ TEST_P(AlsOnDevice, EveryIterationKeepsTheExactObjective) {
     params.iterations = 10;
     const CsrMatrix m = matrix_for(params, 60, 33, 13);
     if (!is_affordable(m, Side::kUsers, params, 2 * params.iterations)) continue;
-    const IterationResult expected = train_als(m.view(), params, *open_backend("reference"));
+    const IterationResult expected = train_als(m.view(), params, open_device("reference"));
     const double unit = test::als_objective_of_nothing(m.view(), expected.factors, params);
     for_each_way([&](const AlsWay& way) {
       IterationRun run;
@@ -269,7 +272,7 @@ TEST_P(AlsOnDevice, EveryIterationKeepsTheExactObjective) {
         expect_small(std::abs(now.objective - got) / unit, way.tolerance.reported,
                      largest[way].reported, "reported objective");
       };
-      (void)train_als(m.view(), way.applied_to(params), backend(), run);
+      (void)train_als(m.view(), way.applied_to(params), device(), run);
     });
   }
 }
@@ -325,7 +328,8 @@ TEST_P(AlsKernels, FewRowsEqualReference) {
   const CsrMatrix m = test::few_rows_matrix();
   const AlsParams& params = GetParam().cases.front().params;
   const Factors start = test::first_factors(m.view(), params);
-  const auto exact = open_backend("reference")->make_als_solver(m.view(), params, start.clone());
+  const auto exact =
+      job<AlsJob>(open_device("reference")).make_solver(m.view(), params, start.clone());
   (void)exact->solve(Side::kUsers, {});
   for_each_way([&](const AlsWay& way) {
     if (way.solver == AlsSolverKind::kAuto) return;  // one of the others
@@ -348,7 +352,8 @@ TEST_P(AlsKernels, HardlyRegularizedRowsEqualReference) {
   params.regularization = 1e-4;
   params.regularization_exponent = 0.0;
   const Factors start = test::first_factors(m.view(), params);
-  const auto exact = open_backend("reference")->make_als_solver(m.view(), params, start.clone());
+  const auto exact =
+      job<AlsJob>(open_device("reference")).make_solver(m.view(), params, start.clone());
   (void)exact->solve(Side::kUsers, {});
   for_each_way([&](AlsWay way) {
     if (way.solver != AlsSolverKind::kCholesky || way.precision > Precision::kFp32) return;

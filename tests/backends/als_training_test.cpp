@@ -11,9 +11,10 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "backends/jobs/device_jobs.h"
 #include "likewise/als.h"
-#include "likewise/backend.h"
 #include "likewise/control.h"
+#include "likewise/device.h"
 #include "likewise/model.h"
 #include "likewise/synthetic.h"
 #include "tests/backends/als_cases.h"
@@ -36,7 +37,8 @@ class AlsTraining : public test::DeviceTest<AlsWay> {
   }
   [[nodiscard]] static std::unique_ptr<AlsSolver> make_solver(const CsrMatrix& m,
                                                               const AlsParams& params) {
-    return backend().make_als_solver(m.view(), params, test::first_factors(m.view(), params));
+    return job<AlsJob>(device()).make_solver(m.view(), params,
+                                             test::first_factors(m.view(), params));
   }
 };
 
@@ -50,7 +52,7 @@ TEST_P(AlsTraining, ValidationSeesTheFactorsOfItsIteration) {
                       seen.push_back(factors.clone());
                       return seen.size() == 4 ? 1.0 : 0.0;
                     }};
-  const IterationResult result = train_als(m.view(), wanted, backend(), run);
+  const IterationResult result = train_als(m.view(), wanted, device(), run);
   EXPECT_EQ(result.best_iteration, 4);
   ASSERT_EQ(seen.size(), 6U);
   EXPECT_TRUE(test::same_factors(result.factors, seen[3]));
@@ -80,12 +82,12 @@ TEST_P(AlsTraining, GoesOnFromACheckpointAsWithoutTheBreak) {
       run.on_iteration = [&](const TrainingState& now) {
         if (now.iterations.size() == 3) save_checkpoint(model, now, folder / "state");
       };
-      const IterationResult whole = train_als(model.history.view(), wanted, backend(), run);
+      const IterationResult whole = train_als(model.history.view(), wanted, device(), run);
 
       const Model state = load_model(folder / "state");
       IterationRun rest;
       resume_from(state, rest);
-      const IterationResult resumed = train_als(model.history.view(), wanted, backend(), rest);
+      const IterationResult resumed = train_als(model.history.view(), wanted, device(), rest);
       EXPECT_TRUE(test::same_factors(resumed.factors, whole.factors));
       ASSERT_EQ(resumed.iterations.size(), 5U);
       EXPECT_EQ(resumed.iterations.back().objective, whole.iterations.back().objective);
@@ -109,8 +111,8 @@ TEST_P(AlsTraining, CanBeCancelled) {
     cancel = state.iterations.back().iteration == 2;
   };
   (void)test::error_of(ErrorKind::kCancelled,
-                       [&] { (void)train_als(m.view(), wanted, backend(), run); });
-  EXPECT_NO_THROW((void)train_als(m.view(), wanted, backend()));
+                       [&] { (void)train_als(m.view(), wanted, device(), run); });
+  EXPECT_NO_THROW((void)train_als(m.view(), wanted, device()));
 }
 
 /// On data with structure what `auto` leaves, and what a card rounds, does not show: 1e-4 on a
@@ -127,7 +129,7 @@ TEST_P(AlsTraining, EveryIterationKeepsTheExactObjective) {
     wanted.alpha = alpha;
     wanted.iterations = 10;
     wanted.solver = AlsSolverKind::kCholesky;
-    const IterationResult exact = train_als(m, wanted, *open_backend("cpu"));
+    const IterationResult exact = train_als(m, wanted, open_device("cpu"));
     IterationRun run;
     run.on_iteration = [&, &label = name](const TrainingState& state) {
       const Iteration& now = state.iterations.back();
@@ -136,7 +138,7 @@ TEST_P(AlsTraining, EveryIterationKeepsTheExactObjective) {
                   (on_card() ? 1e-4 : 5e-4) * want)
           << label << ", iteration " << now.iteration;
     };
-    (void)train_als(m, way().applied_to(wanted), backend(), run);
+    (void)train_als(m, way().applied_to(wanted), device(), run);
   }
 }
 
@@ -168,19 +170,19 @@ TEST_P(AlsTraining, MoreStepsOfCgComeCloserToTheExactSolution) {
   wanted.alpha = 10.0;
   const CsrMatrix m = test::awkward_matrix(120, 80, false, 11);
   const Factors start = test::trained_factors(m.view(), wanted);
-  const auto objective_of = [&](const Backend& solved_by) {
-    const auto solver = solved_by.make_als_solver(m.view(), wanted, start.clone());
+  const auto objective_of = [&](const Device& solved_by) {
+    const auto solver = job<AlsJob>(solved_by).make_solver(m.view(), wanted, start.clone());
     (void)solver->solve(Side::kUsers, {});
     return test::als_objective(m.view(), solver->factors(), wanted);
   };
   wanted.precision = Precision::kAuto;
-  const double minimum = objective_of(*open_backend("reference"));
+  const double minimum = objective_of(open_device("reference"));
   wanted.precision = way().precision;
   wanted.solver = AlsSolverKind::kCg;
   double before = 1e300;
   for (const int steps : {1, 2, 4, 30}) {
     wanted.cg_steps = steps;
-    const double now = objective_of(backend());
+    const double now = objective_of(device());
     EXPECT_LT(now, before) << steps << " steps";
     EXPECT_GT(now, minimum * (1 - 1e-7)) << steps << " steps";
     before = now;
@@ -188,7 +190,7 @@ TEST_P(AlsTraining, MoreStepsOfCgComeCloserToTheExactSolution) {
   const double unit = test::als_objective_of_nothing(m.view(), start, wanted);
   EXPECT_NEAR(before, minimum, way().tolerance.objective * unit);
   wanted.cg_tolerance = 0.5;
-  EXPECT_GT(objective_of(backend()), before);
+  EXPECT_GT(objective_of(device()), before);
 }
 
 /// The Gram matrix of the fixed side has no full rank then, and this lambda is below its rounding.
@@ -203,7 +205,8 @@ TEST_P(AlsTraining, FewerFixedRowsThanFactors) {
     const Factors start = test::first_factors(m.view(), wanted);
     const double unit = test::als_objective_of_nothing(m.view(), start, wanted);
     for (const Side side : {Side::kUsers, Side::kItems}) {
-      const auto exact = open_backend("reference")->make_als_solver(m.view(), plain, start.clone());
+      const auto exact =
+          job<AlsJob>(open_device("reference")).make_solver(m.view(), plain, start.clone());
       (void)exact->solve(side, {});
       const double minimum = test::als_objective(m.view(), exact->factors(), wanted);
       const auto solver = make_solver(m, wanted);
@@ -236,7 +239,7 @@ TEST_P(AlsByCholesky, TheRowThatHasNoSolutionIsNamed) {
     for (const Index empty : {0, 1}) {
       for (float& x : start.side(other(side)).row_span(empty)) x = 0.0F;
     }
-    const auto solver = backend().make_als_solver(matrix.view(), wanted, std::move(start));
+    const auto solver = job<AlsJob>(device()).make_solver(matrix.view(), wanted, std::move(start));
     EXPECT_THAT(test::error_of(ErrorKind::kNumerical, [&] { (void)solver->solve(side, {}); }),
                 testing::AllOf(HasSubstr(std::string("row 7 of the ") + side_name(side)),
                                HasSubstr("(2 interactions)"), HasSubstr("larger regularization")));
@@ -248,7 +251,7 @@ TEST_P(AlsByCholesky, SingularSystemsAreNoticed) {
   wanted.regularization = 0.0;
   const CsrMatrix m = test::awkward_matrix(20, 15, false, 1);
   EXPECT_THAT(
-      test::error_of(ErrorKind::kNumerical, [&] { (void)train_als(m.view(), wanted, backend()); }),
+      test::error_of(ErrorKind::kNumerical, [&] { (void)train_als(m.view(), wanted, device()); }),
       HasSubstr("larger regularization"));
 }
 
@@ -258,7 +261,7 @@ TEST_P(AlsTraining, SingularSystemsGiveNumbersOrAnError) {
   wanted.regularization = 0.0;
   const CsrMatrix m = test::awkward_matrix(20, 15, false, 1);
   try {
-    const IterationResult result = train_als(m.view(), wanted, backend());
+    const IterationResult result = train_als(m.view(), wanted, device());
     EXPECT_TRUE(std::isfinite(test::als_objective(m.view(), result.factors, wanted)));
   } catch (const Error& error) {
     EXPECT_EQ(error.kind(), ErrorKind::kNumerical) << error.what();
@@ -274,7 +277,7 @@ TEST_P(AlsTraining, OverflowIsNoticed) {
   (void)test::error_of(ErrorKind::kNumerical, [&] {
     Factors start{
         draw_factors(Side::kUsers, 2, wanted), draw_factors(Side::kItems, 2, wanted), {}, {}, 0.0F};
-    const auto solver = backend().make_als_solver(m.view(), wanted, std::move(start));
+    const auto solver = job<AlsJob>(device()).make_solver(m.view(), wanted, std::move(start));
     for (const Side side : {Side::kUsers, Side::kItems}) (void)solver->solve(side, {});
   });
 }
@@ -306,16 +309,16 @@ INSTANTIATE_TEST_SUITE_P(Cuda, AlsByCholesky, testing::ValuesIn(by_cholesky("cud
 class AlsThreads : public testing::TestWithParam<test::AlsCases> {};
 
 TEST_P(AlsThreads, TheirNumberDoesNotChangeTheResult) {
-  const auto backend = open_backend("cpu");
+  const auto device = open_device("cpu");
   for (const auto& [name, params] : GetParam().cases) {
     SCOPED_TRACE(name);
     const bool dislikes = params.feedback == Feedback::kImplicit;
     const CsrMatrix m = test::awkward_matrix(700, 150, dislikes, 9);
     IterationResult one;
-    with_threads(1, [&, &wanted = params] { one = train_als(m.view(), wanted, *backend); });
+    with_threads(1, [&, &wanted = params] { one = train_als(m.view(), wanted, device); });
     for (const int threads : {2, 5}) {
       with_threads(threads, [&, &wanted = params] {
-        const IterationResult many = train_als(m.view(), wanted, *backend);
+        const IterationResult many = train_als(m.view(), wanted, device);
         EXPECT_TRUE(test::same_factors(many.factors, one.factors));
         EXPECT_EQ(many.iterations.back().objective, one.iterations.back().objective);
       });

@@ -10,7 +10,7 @@
 #include <gtest/gtest.h>
 
 #include "likewise/als.h"
-#include "likewise/backend.h"
+#include "likewise/device.h"
 #include "tests/backends/als_cases.h"
 #include "tests/backends/als_oracle.h"
 #include "tests/backends/device_test.h"
@@ -74,7 +74,7 @@ class CardMemory : public test::DeviceTest<int> {
  protected:
   /// N of "cuda:N".
   [[nodiscard]] static int number() {
-    const std::string_view name = backend().name();
+    const std::string_view name = device().name();
     int number = 0;
     std::from_chars(name.data() + name.find(':') + 1, name.data() + name.size(), number);
     return number;
@@ -84,18 +84,18 @@ class CardMemory : public test::DeviceTest<int> {
 TEST_P(CardMemory, TooLittleIsAnErrorWithTheFigure) {
   const AlsParams params = test::small_als(Feedback::kImplicit, GetParam());
   const CsrMatrix m = test::long_rows_matrix();
-  const IterationResult before = train_als(m.view(), params, backend());
+  const IterationResult before = train_als(m.view(), params, device());
   {
     const FullCard full(number());
     try {
-      (void)train_als(m.view(), params, backend());
+      (void)train_als(m.view(), params, device());
       ADD_FAILURE() << "trained without memory";
     } catch (const Error& error) {
       EXPECT_EQ(error.kind(), ErrorKind::kOutOfMemory);
       EXPECT_THAT(error.what(), testing::ContainsRegex("[0-9.]+ (bytes|MiB|GiB)"));
     }
   }
-  const IterationResult after = train_als(m.view(), params, backend());
+  const IterationResult after = train_als(m.view(), params, device());
   EXPECT_TRUE(test::same_factors(after.factors, before.factors));
 }
 

@@ -13,9 +13,10 @@
 #include "backends/cpu/estimate_lists.h"
 #include "backends/cpu/kernels/cosine_pairs.h"
 #include "backends/cpu/kernels/dense_tile.h"
+#include "backends/jobs/device_jobs.h"
 #include "backends/top_k.h"
-#include "likewise/backend.h"
 #include "likewise/control.h"
+#include "likewise/device.h"
 #include "likewise/neighbourhood.h"
 
 namespace likewise {
@@ -73,9 +74,9 @@ void check_lists(const CsrMatrix& matrix, Similarity similarity, bool keep_negat
   ASSERT_TRUE(can_estimate(problem.formula(), rows.facts));
   auto estimated = find_by_estimates(rows, problem.formula(), k, {});
   ASSERT_EQ(estimated.has_value(), estimates == Estimates::kEnough);
-  const Neighbours found = estimated
-                               ? std::move(*estimated)
-                               : open_backend("cpu")->make_neighbour_search(problem)->find(k, {});
+  const Neighbours found =
+      estimated ? std::move(*estimated)
+                : job<NeighbourJob>(open_device("cpu")).make_search(problem)->find(k, {});
   ASSERT_EQ(found.size(), matrix.rows);
   for (Index x = 0; x < matrix.rows; ++x) {
     const auto expected = plain_list(rows, problem.formula(), x, k);

@@ -4,12 +4,12 @@
 /// why.
 #pragma once
 
-#include <memory>
+#include <optional>
 #include <string>
 
 #include <gtest/gtest.h>
 
-#include "likewise/backend.h"
+#include "likewise/device.h"
 #include "likewise/error.h"
 
 namespace likewise::test {
@@ -19,30 +19,30 @@ class DeviceTest : public testing::TestWithParam<Parameter> {
  public:
   static void SetUpTestSuite() {
     const std::string suite = testing::UnitTest::GetInstance()->current_test_suite()->name();
-    device_ = suite.starts_with("Cuda/") ? "cuda" : "cpu";
+    device_name_ = suite.starts_with("Cuda/") ? "cuda" : "cpu";
     try {
-      backend_ = open_backend(device_);
+      device_ = open_device(device_name_);
     } catch (const Error& error) {
       if (error.kind() != ErrorKind::kDevice) throw;
       problem_ = error.what();
     }
   }
-  static void TearDownTestSuite() { backend_.reset(); }
+  static void TearDownTestSuite() { device_.reset(); }
 
  protected:
   void SetUp() override {
-    if (backend_ == nullptr) GTEST_SKIP() << "no card to test on: " << problem_;
+    if (!device_) GTEST_SKIP() << "no card to test on: " << problem_;
   }
 
   /// "cpu" or "cuda"
-  [[nodiscard]] static const std::string& device() { return device_; }
-  [[nodiscard]] static bool on_card() { return device_ == "cuda"; }
-  [[nodiscard]] static const Backend& backend() { return *backend_; }
+  [[nodiscard]] static const std::string& device_name() { return device_name_; }
+  [[nodiscard]] static bool on_card() { return device_name_ == "cuda"; }
+  [[nodiscard]] static const Device& device() { return *device_; }
 
  private:
-  static inline std::string device_;
+  static inline std::string device_name_;
   static inline std::string problem_;
-  static inline std::shared_ptr<const Backend> backend_;
+  static inline std::optional<Device> device_;
 };
 
 }  // namespace likewise::test

@@ -9,6 +9,7 @@
 #include <gtest/gtest.h>
 
 #include "algorithms/similarity.h"
+#include "backends/jobs/device_jobs.h"
 #include "tests/backends/device_test.h"
 #include "tests/support.h"
 
@@ -92,10 +93,10 @@ void for_each_way(Similarity similarity, int neighbours, const Check& check) {
 class NeighboursOnDevice : public test::DeviceTest<Similarity> {
  protected:
   static void check_lists(const CsrView& matrix, int neighbours) {
-    const auto reference = open_backend("reference");
+    const auto reference = open_device("reference");
     for_each_way(GetParam(), neighbours, [&](const NeighbourParams& params) {
-      expect_same(train_neighbours(matrix, params, backend()).neighbours,
-                  train_neighbours(matrix, params, *reference).neighbours);
+      expect_same(train_neighbours(matrix, params, device()).neighbours,
+                  train_neighbours(matrix, params, reference).neighbours);
     });
   }
 };
@@ -140,16 +141,16 @@ TEST_P(NeighboursOnDevice, RoundingMakesNoNeighbours) {
       if (!of_counts || even) entries.push_back({1, c, even ? 0.7F : 0.1F});
     }
     const CsrMatrix matrix = make_csr(2, 2 * half, entries);
-    for (const auto& device : {open_backend("reference"), open_backend(this->device())}) {
+    for (const Device& each : {open_device("reference"), device()}) {
       NeighbourParams params = params_of(Feedback::kExplicit, Side::kUsers, GetParam(), 3, 1);
-      const Neighbours found = train_neighbours(matrix.view(), params, *device).neighbours;
+      const Neighbours found = train_neighbours(matrix.view(), params, each).neighbours;
       EXPECT_EQ(found.rows.size(), 0) << half << ": " << found.similarities[0];
     }
   }
 }
 
 TEST_P(NeighboursOnDevice, CompareOutsideRows) {
-  const auto reference = open_backend("reference");
+  const auto reference = open_device("reference");
   for (const bool whole : {true, false}) {
     const CsrMatrix known = awkward(90, 60, 9.0, whole, 8);
     const CsrMatrix outside = awkward(8, 60, 12.0, false, 9);
@@ -168,8 +169,8 @@ TEST_P(NeighboursOnDevice, CompareOutsideRows) {
       const WeightedRows queries{weighed.view(), facts};
       std::vector<float> found(8 * 90);
       std::vector<float> expected(8 * 90);
-      backend().make_neighbour_search(problem)->similarities(queries, found.data());
-      reference->make_neighbour_search(problem)->similarities(queries, expected.data());
+      job<NeighbourJob>(device()).make_search(problem)->similarities(queries, found.data());
+      job<NeighbourJob>(reference).make_search(problem)->similarities(queries, expected.data());
       EXPECT_EQ(found, expected);
     });
   }
@@ -178,22 +179,22 @@ TEST_P(NeighboursOnDevice, CompareOutsideRows) {
 // More rows than a card's blocks hold at a time, and lists longer than they hold. The reference
 // would take minutes: the CPU stands for it.
 TEST_P(ManyNeighboursOnDevice, EqualTheCpu) {
-  const auto cpu = open_backend("cpu");
+  const auto cpu = open_device("cpu");
   for (const bool whole : {true, false}) {
     const CsrMatrix matrix = awkward(14'000, 150, 5.0, whole, 10);
     for (const int neighbours : {20, 1500}) {
       const NeighbourParams params = params_of(Feedback::kExplicit, Side::kUsers, GetParam(),
                                                neighbours, neighbours == 20 ? 0 : 2);
       SCOPED_TRACE(testing::Message() << neighbours << (whole ? ", whole values" : ""));
-      expect_same(train_neighbours(matrix.view(), params, backend()).neighbours,
-                  train_neighbours(matrix.view(), params, *cpu).neighbours);
+      expect_same(train_neighbours(matrix.view(), params, device()).neighbours,
+                  train_neighbours(matrix.view(), params, cpu).neighbours);
     }
   }
 }
 
 /// Rows are numbered in 16 bits where that is enough.
 TEST(NeighbourSearch, DoesNotDependOnEmptyRows) {
-  const auto cpu = open_backend("cpu");
+  const auto cpu = open_device("cpu");
   const CsrMatrix few = awkward(200, 50, 6.0, true, 7);
   CsrMatrix many = few.clone();
   many.rows = 70'000;
@@ -205,8 +206,8 @@ TEST(NeighbourSearch, DoesNotDependOnEmptyRows) {
     NeighbourParams params;
     params.side = Side::kUsers;
     params.similarity = similarity;
-    const Neighbours expected = train_neighbours(few.view(), params, *cpu).neighbours;
-    const Neighbours found = train_neighbours(many.view(), params, *cpu).neighbours;
+    const Neighbours expected = train_neighbours(few.view(), params, cpu).neighbours;
+    const Neighbours found = train_neighbours(many.view(), params, cpu).neighbours;
     ASSERT_EQ(found.size(), many.rows);
     ASSERT_TRUE(std::ranges::equal(found.rows.span(), expected.rows.span()));
     ASSERT_TRUE(std::ranges::equal(found.similarities.span(), expected.similarities.span()));
@@ -214,16 +215,16 @@ TEST(NeighbourSearch, DoesNotDependOnEmptyRows) {
 }
 
 TEST(NeighbourSearch, DoesNotDependOnThreads) {
-  const auto cpu = open_backend("cpu");
+  const auto cpu = open_device("cpu");
   const CsrMatrix matrix = awkward(900, 300, 25.0, false, 8);
   for (const Similarity similarity : {Similarity::kBm25, Similarity::kPearson}) {
     NeighbourParams params;
     params.similarity = similarity;
     params.neighbours = 7;
-    const Neighbours whole = train_neighbours(matrix.view(), params, *cpu).neighbours;
+    const Neighbours whole = train_neighbours(matrix.view(), params, cpu).neighbours;
     for (const int threads : {1, 3}) {
       with_threads(threads, [&] {
-        expect_same(train_neighbours(matrix.view(), params, *cpu).neighbours, whole);
+        expect_same(train_neighbours(matrix.view(), params, cpu).neighbours, whole);
       });
     }
   }
@@ -249,8 +250,8 @@ TEST(NeighbourSearch, SimilaritiesByHand) {
     params.similarity = similarity;
     params.keep_negative = true;
     change(params);
-    const auto reference = open_backend("reference");
-    const Neighbours found = train_neighbours(m.view(), params, *reference).neighbours;
+    const auto reference = open_device("reference");
+    const Neighbours found = train_neighbours(m.view(), params, reference).neighbours;
     std::vector<double> row(3, 0.0);
     for (std::size_t e = 0; e < found.rows_of(0).size(); ++e) {
       row[static_cast<std::size_t>(found.rows_of(0)[e])] = double{found.similarities_of(0)[e]};
@@ -310,7 +311,7 @@ class DenseNeighboursOnDevice : public NeighboursOnDevice {
 
   /// By products on the tensor cores, as the model of costs decides.
   static void check_dense(const CsrView& matrix, int neighbours, Side side) {
-    const auto cpu = open_backend("cpu");
+    const auto cpu = open_device("cpu");
     for (const bool negative : {false, true}) {
       NeighbourParams params = params_of(Feedback::kImplicit, side, GetParam(), neighbours, 0);
       params.keep_negative = negative;
@@ -320,9 +321,9 @@ class DenseNeighboursOnDevice : public NeighboursOnDevice {
       const RunControl control{nullptr, [&](const ProgressUpdate& update) {
                                  if (update.unit.empty()) remarks += update.stage;
                                }};
-      const Neighbours found = train_neighbours(matrix, params, backend(), control).neighbours;
+      const Neighbours found = train_neighbours(matrix, params, device(), control).neighbours;
       EXPECT_TRUE(remarks.ends_with(": products")) << remarks;
-      expect_same(found, train_neighbours(matrix, params, *cpu).neighbours);
+      expect_same(found, train_neighbours(matrix, params, cpu).neighbours);
     }
   }
 };

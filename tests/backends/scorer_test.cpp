@@ -9,6 +9,7 @@
 
 #include "backends/cpu/jobs.h"
 #include "backends/cpu/top_k_search.h"
+#include "backends/jobs/device_jobs.h"
 #include "backends/reference/jobs.h"
 #include "tests/support.h"
 

@@ -34,7 +34,8 @@ def factors_of(model):
 def test_training_equals_the_processor(program, cinema, card, feedback):
     ratings = cinema / "parts/train.csv"
     options = "--feedback", feedback, "--validation", cinema / "parts/test.csv"
-    on_card = train(program, ratings, *options, "--device", "cuda")
+    on_card = train(program, ratings, *options, "--device", "auto")
+    assert card in on_card["device"]
     exact = train(program, ratings, *options, "--device", "cpu", "--solver", "cholesky")
     for one, other in zip(on_card["iterations"], exact["iterations"], strict=True):
         assert one["objective"] == pytest.approx(other["objective"], rel=1e-4)

@@ -84,7 +84,6 @@ def test_training_says_which_card_it_takes(program, cinema):
     expected = "device: cuda:1 (Fine Card, compute capability 9.0, 140 GiB)"
     assert trains(program, ratings, "cuda", FAKE_PLUGIN) == expected
     assert trains(program, ratings, "auto", FAKE_PLUGIN) == expected
-    program("recommend", "m", "--user", 1, "--device", "cuda", env=FAKE_PLUGIN)
     assert json.loads(program("info", "m", "--json").stdout)["device"] in expected
 
 
@@ -102,6 +101,45 @@ def test_only_training_takes_a_card_unasked(program, cinema):
     assert line.startswith("device: cuda:1 ")
     stderr = program("recommend", "m", "--user", 1, env=FAKE_PLUGIN).stderr
     assert stderr.startswith("device: cpu (")
+
+
+def test_what_a_device_by_name_lacks_is_an_error(program, cinema):
+    ratings = cinema / "ratings.csv"
+    program("train", ratings, "-o", "als", "--factors", 4)
+    program("train", ratings, "-o", "knn", "--algorithm", "item-knn")
+    lacks = "device cuda:1 cannot do the job top-k: "
+
+    def on_card(*command):
+        return program(*command, "--device", "cuda", env=FAKE_PLUGIN, exit_code=1).stderr
+
+    parts = cinema / "parts"
+    validated = ("train", parts / "train.csv", "-o", "m", "--factors", 4,
+                 "--validation", parts / "test.csv")
+    for command in [("recommend", "als", "--user", 1), ("similar", "als", "--all-items"),
+                    ("evaluate", "als", ratings), ("predict", "als", "--all-missing"),
+                    validated, ("train", ratings, "-o", "m", "--report", "r.html"), ("demo",)]:
+        message = on_card(*command)
+        assert message.startswith("likewise: " + lacks) and message.count("\n") == 1, command
+    # What needs no lists from factors is done.
+    for command in [("recommend", "knn", "--user", 1), ("predict", "als", ratings),
+                    ("evaluate", "als", ratings, "--metrics", "rmse"),
+                    (*validated, "--validation-metric", "rmse")]:
+        program(*command, "--device", "cuda", env=FAKE_PLUGIN)
+
+
+def test_auto_says_what_the_processor_does_beside_a_card(program, cinema):
+    stderr = program("train", cinema / "parts/train.csv", "-o", "m", "--factors", 4,
+                     "--validation", cinema / "parts/test.csv", env=FAKE_PLUGIN).stderr
+    line = stderr.splitlines()[0]
+    assert line.startswith("device: cuda:1 (") and "; top-k on cpu: " in line
+    assert "cuda:1" in program("info", "m").stdout
+
+
+def test_info_says_what_a_device_lacks(program):
+    lines = cuda_lines(program, FAKE_PLUGIN)
+    assert lines["cuda:1"]["jobs"] == ["als", "neighbours"]
+    assert list(lines["cuda:1"]["lacks"]) == ["top-k"]
+    assert "no top-k" in program("info", env=FAKE_PLUGIN).stdout
 
 
 def test_no_card_that_can_be_used(program, cinema):

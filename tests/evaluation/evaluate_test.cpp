@@ -11,8 +11,8 @@
 #include <gtest/gtest.h>
 #include <nlohmann/json.hpp>
 
-#include "likewise/backend.h"
 #include "likewise/control.h"
+#include "likewise/device.h"
 #include "likewise/error.h"
 #include "likewise/evaluation.h"
 #include "likewise/popularity.h"
@@ -24,7 +24,7 @@
 namespace likewise {
 namespace {
 
-/// Whole numbers as factors: scores are exact on every backend, and many of them are ties.
+/// Whole numbers as factors: scores are exact on every device, and many of them are ties.
 Matrix whole_number_factors(Index rows, Index cols, std::uint64_t seed) {
   std::mt19937_64 random(seed);
   std::uniform_int_distribution<int> value(-2, 2);
@@ -126,7 +126,7 @@ Error error_of(const Work& work) {
 class Evaluate : public testing::TestWithParam<const char*> {
  protected:
   [[nodiscard]] static Recommender open(const std::shared_ptr<const Model>& model) {
-    return {model, open_backend(GetParam())};
+    return {model, open_device(GetParam())};
   }
 };
 
@@ -304,7 +304,7 @@ TEST_P(Evaluate, AModelWithoutHistoryNeedsSeenForPopularity) {
 }
 
 INSTANTIATE_TEST_SUITE_P(Backends, Evaluate, testing::Values("reference", "cpu"),
-                         [](const auto& backend) { return std::string(backend.param); });
+                         [](const auto& device) { return std::string(device.param); });
 
 }  // namespace
 }  // namespace likewise

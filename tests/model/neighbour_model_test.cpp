@@ -20,7 +20,7 @@ Model neighbour_model(Side side) {
   params.centring = Side::kItems;
   params.neighbours = 2;
   model.params = params;
-  model.learned = train_neighbours(model.history.view(), params, *open_backend("cpu"));
+  model.learned = train_neighbours(model.history.view(), params, open_device("cpu"));
   return model;
 }
 

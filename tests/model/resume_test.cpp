@@ -6,7 +6,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "likewise/backend.h"
+#include "likewise/device.h"
 #include "likewise/error.h"
 #include "likewise/training.h"
 #include "tests/errors.h"
@@ -106,13 +106,13 @@ void expect_same_training(const Model& resumed, const Model& whole) {
 /// that moment, ends as the one that nobody stopped. So does the finished model, at once.
 void expect_same_after_any_break(AlsParams params, const char* metric) {
   const Parts parts = make_parts();
-  const auto backend = open_backend("cpu");
+  const auto device = open_device("cpu");
   TrainingRun run;
   if (metric != nullptr) {
     run.validation = &parts.validation;
     run.validation_metric = metric;
   }
-  const Model whole = train(parts.train, params, *backend, run);
+  const Model whole = train(parts.train, params, device, run);
   const int done = whole.iterations.back().iteration;
   ASSERT_TRUE(metric == nullptr || params.tolerance > 0 || whole.best_iteration < done)
       << "the case is about an early best";
@@ -130,23 +130,23 @@ void expect_same_after_any_break(AlsParams params, const char* metric) {
     };
     if (stop < done) {
       test::error_of(ErrorKind::kCancelled,
-                     [&] { (void)train(parts.train, params, *backend, first); });
+                     [&] { (void)train(parts.train, params, device, first); });
       ASSERT_EQ(iteration, stop);
     } else {
-      (void)train(parts.train, params, *backend, first);
+      (void)train(parts.train, params, device, first);
     }
     const Model checkpoint = load_model(folder / "checkpoint");
     TrainingRun second = run;
     second.resume = &checkpoint;
     int more = 0;
     second.on_iteration = [&](const TrainingState&) { ++more; };
-    expect_same_training(train(parts.train, params, *backend, second), whole);
+    expect_same_training(train(parts.train, params, device, second), whole);
     EXPECT_EQ(more, done - stop) << "nothing is done twice";
   }
   TrainingRun again = run;
   again.resume = &whole;
   again.on_iteration = [](const TrainingState&) { ADD_FAILURE() << "it was over"; };
-  expect_same_training(train(parts.train, params, *backend, again), whole);
+  expect_same_training(train(parts.train, params, device, again), whole);
 }
 
 AlsParams small(Feedback feedback, int factors, int iterations) {
@@ -189,27 +189,27 @@ TEST(Resume, StopsWhereTheToleranceHadStopped) {
 
 TEST(Resume, MoreIterationsGoOnFromAFinishedModel) {
   const Parts parts = make_parts();
-  const auto backend = open_backend("cpu");
+  const auto device = open_device("cpu");
   AlsParams params = overfitting(Feedback::kExplicit, 9);
   TrainingRun run;
   run.validation = &parts.validation;
-  const Model whole = train(parts.train, params, *backend, run);
+  const Model whole = train(parts.train, params, device, run);
   params.iterations = 6;
-  const Model part = train(parts.train, params, *backend, run);
+  const Model part = train(parts.train, params, device, run);
   ASSERT_LT(part.best_iteration, 6) << "the case is about an early best";
   run.resume = &part;
   params.iterations = 9;
-  expect_same_training(train(parts.train, params, *backend, run), whole);
+  expect_same_training(train(parts.train, params, device, run), whole);
 }
 
 /// Where the best iteration's factors are not in the file, it says so and keeps none by mistake.
 TEST(Resume, RefusesABestIterationWithoutFactors) {
   const Parts parts = make_parts();
-  const auto backend = open_backend("cpu");
+  const auto device = open_device("cpu");
   const AlsParams params = small(Feedback::kImplicit, 4, 3);
   TrainingRun run;
   run.validation = &parts.validation;
-  Model model = train(parts.train, params, *backend, run);
+  Model model = train(parts.train, params, device, run);
   model.iterations[0].validation = 0.9;
   model.best_iteration = 3;
   run.resume = &model;
@@ -217,21 +217,21 @@ TEST(Resume, RefusesABestIterationWithoutFactors) {
     AlsParams more = params;
     more.iterations = iterations;
     EXPECT_THAT(test::error_of(ErrorKind::kInvalidArgument,
-                               [&] { (void)train(parts.train, more, *backend, run); }),
+                               [&] { (void)train(parts.train, more, device, run); }),
                 testing::HasSubstr("iteration 1 was the best"));
   }
 }
 
 TEST(Resume, RefusesWhatWouldBeIgnored) {
   const Parts parts = make_parts();
-  const auto backend = open_backend("cpu");
+  const auto device = open_device("cpu");
   const AlsParams params = small(Feedback::kImplicit, 4, 3);
   TrainingRun run;
   run.validation = &parts.validation;
-  const Model model = train(parts.train, params, *backend, run);
+  const Model model = train(parts.train, params, device, run);
   const auto refused = [&](const TrainingParams& changed, const TrainingRun& with) {
     return test::error_of(ErrorKind::kInvalidArgument,
-                          [&] { (void)train(parts.train, changed, *backend, with); });
+                          [&] { (void)train(parts.train, changed, device, with); });
   };
   run.resume = &model;
   AlsParams changed = params;

@@ -7,6 +7,7 @@
 #include <gtest/gtest.h>
 
 #include "algorithms/similarity.h"
+#include "backends/jobs/device_jobs.h"
 #include "likewise/error.h"
 #include "likewise/model.h"
 #include "likewise/recommender.h"
@@ -25,7 +26,7 @@ std::shared_ptr<Model> make_model(const NeighbourParams& params) {
   model->items = IdMap::range(kItems);
   model->history = test::random_csr(kUsers, kItems, 9.0, 5);
   model->params = params;
-  model->learned = train_neighbours(model->history.view(), params, *open_backend("reference"));
+  model->learned = train_neighbours(model->history.view(), params, open_device("reference"));
   return model;
 }
 
@@ -49,8 +50,8 @@ class Definition {
         problem_(model.history.view(), params_, test::baselines_of(model)) {
     const auto rows = static_cast<std::size_t>(test::lists_of(model).size());
     similarities_.resize(rows * rows);
-    open_backend("reference")
-        ->make_neighbour_search(problem_)
+    job<NeighbourJob>(open_device("reference"))
+        .make_search(problem_)
         ->similarities(problem_.rows(), similarities_.data());
   }
 
@@ -151,7 +152,7 @@ TEST_P(Ratings, AreThoseOfTheDefinitionHoweverAsked) {
   params.clip = false;
   const auto model = make_model(params);
   const Definition definition(*model);
-  const Recommender recommender(model, open_backend("cpu"));
+  const Recommender recommender(model, open_device("cpu"));
   std::vector<float> all(static_cast<std::size_t>(kUsers * kItems));
   recommender.score_all(range(kUsers), all.data());
   for (Index u = 0; u < kUsers; ++u) {
@@ -166,7 +167,7 @@ TEST_P(Ratings, AreThoseOfTheDefinitionHoweverAsked) {
 TEST_P(Ratings, EveryMissingCellComesOnce) {
   const auto [side, prediction] = GetParam();
   const auto model = make_model(rating_params(side, prediction));
-  const Recommender recommender(model, open_backend("cpu"));
+  const Recommender recommender(model, open_device("cpu"));
   std::map<std::pair<Index, Index>, float> cells;
   (void)recommender.predict_missing([&](Side of, Index row, std::span<const Index> others,
                                         std::span<const float> values) {
@@ -188,7 +189,7 @@ TEST_P(Ratings, EveryMissingCellComesOnce) {
 TEST_P(Ratings, TheUnknownGetWhatIsKnownOfTheOtherSide) {
   const auto [side, prediction] = GetParam();
   const auto model = make_model(rating_params(side, prediction));
-  const Recommender recommender(model, open_backend("cpu"));
+  const Recommender recommender(model, open_device("cpu"));
   const std::vector<Index> users{-1, -1, 3};
   const std::vector<Index> items{-1, 4, -1};
   const std::vector<float> found = recommender.predict(users, items);
@@ -217,7 +218,7 @@ TEST(NeighbourhoodPredictor, SumsAddUpOverKeptNeighbours) {
     params.side = side;
     params.neighbours = 5;
     const auto model = make_model(params);
-    const Recommender recommender(model, open_backend("cpu"));
+    const Recommender recommender(model, open_device("cpu"));
     const CsrView history = model->history.view();
     std::vector<double> expected(static_cast<std::size_t>(kUsers * kItems), 0.0);
     const auto add = [&](Index user, Index item, double value) {
@@ -253,7 +254,7 @@ TEST(NeighbourhoodPredictor, ListsAreTheBestOfTheScores) {
       NeighbourParams params = rating_params(side, prediction);
       if (prediction == Prediction::kSum) params.feedback = Feedback::kImplicit;
       const auto model = make_model(params);
-      const Recommender recommender(model, open_backend("cpu"));
+      const Recommender recommender(model, open_device("cpu"));
       std::vector<float> all(static_cast<std::size_t>(kUsers * kItems));
       recommender.score_all(range(kUsers), all.data());
       const std::vector<Index> denied{2, 3};
@@ -285,8 +286,8 @@ TEST(NeighbourhoodPredictor, OneUserIsAnsweredAsAmongMany) {
     model->items = IdMap::range(200);
     model->history = test::random_csr(60, 200, 30.0, 6);
     model->params = params;
-    model->learned = train_neighbours(model->history.view(), params, *open_backend("cpu"));
-    const Recommender recommender(model, open_backend("cpu"));
+    model->learned = train_neighbours(model->history.view(), params, open_device("cpu"));
+    const Recommender recommender(model, open_device("cpu"));
     std::vector<float> all(60 * 200);
     recommender.score_all(range(60), all.data());
     std::vector<float> one(200);
@@ -303,7 +304,7 @@ TEST(NeighbourhoodPredictor, FoldsInUsers) {
        {Prediction::kSum, Prediction::kMean, Prediction::kCentred, Prediction::kZScore}) {
     NeighbourParams params = rating_params(Side::kItems, prediction);
     const auto model = make_model(params);
-    const Recommender recommender(model, open_backend("cpu"));
+    const Recommender recommender(model, open_device("cpu"));
     std::vector<float> all(static_cast<std::size_t>(kUsers * kItems));
     recommender.score_all(range(kUsers), all.data());
     const auto items = model->history.view().row_columns(9);
@@ -327,7 +328,7 @@ TEST(NeighbourhoodPredictor, FoldsInUsersByTheirNeighbours) {
   params.side = Side::kUsers;
   params.neighbours = 1;
   const auto model = make_model(params);
-  const Recommender recommender(model, open_backend("cpu"));
+  const Recommender recommender(model, open_device("cpu"));
   const auto items = model->history.view().row_columns(9);
   const auto values = model->history.view().row_values(9);
   FoldInRow row{{items.begin(), items.end()}, {}};
@@ -344,7 +345,7 @@ TEST(NeighbourhoodPredictor, FoldsInUsersByTheirNeighbours) {
 TEST(NeighbourhoodPredictor, ExplainsSums) {
   NeighbourParams params;
   const auto model = make_model(params);
-  const Recommender recommender(model, open_backend("cpu"));
+  const Recommender recommender(model, open_device("cpu"));
   const auto items = model->history.view().row_columns(4);
   const auto values = model->history.view().row_values(4);
   const FoldInRow row{{items.begin(), items.end()}, {values.begin(), values.end()}};
@@ -363,7 +364,7 @@ TEST(NeighbourhoodPredictor, ExplainsRatings) {
     NeighbourParams params = rating_params(Side::kItems, prediction);
     params.clip = false;
     const auto model = make_model(params);
-    const Recommender recommender(model, open_backend("cpu"));
+    const Recommender recommender(model, open_device("cpu"));
     const auto items = model->history.view().row_columns(4);
     const auto values = model->history.view().row_values(4);
     const FoldInRow row{{items.begin(), items.end()}, {values.begin(), values.end()}};
@@ -386,12 +387,12 @@ TEST(NeighbourhoodPredictor, ExplainsRatings) {
 
 TEST(NeighbourhoodPredictor, UsersAreNoReasons) {
   const auto ratings = make_model(rating_params(Side::kUsers, Prediction::kMean));
-  EXPECT_THROW((void)Recommender(ratings, open_backend("cpu")).explain({{1}, {4.0F}}, 0), Error);
+  EXPECT_THROW((void)Recommender(ratings, open_device("cpu")).explain({{1}, {4.0F}}, 0), Error);
 }
 
 TEST(NeighbourhoodPredictor, KnowsOneSideOnly) {
   const auto model = make_model(NeighbourParams{});
-  const Recommender recommender(model, open_backend("cpu"));
+  const Recommender recommender(model, open_device("cpu"));
   const Index one = 1;
   const TopKResult near =
       recommender.similar(Side::kItems, std::span(&one, 1), 3, SimilarityMetric::kCosine);

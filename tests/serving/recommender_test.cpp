@@ -8,7 +8,7 @@
 
 #include <gtest/gtest.h>
 
-#include "likewise/backend.h"
+#include "likewise/device.h"
 #include "tests/learned.h"
 #include "tests/support.h"
 
@@ -60,7 +60,7 @@ Model random_model(Index users, Index items, Index factors, Feedback feedback) {
 }
 
 Recommender recommender_of(Model model) {
-  return {std::make_shared<const Model>(std::move(model)), open_backend("cpu")};
+  return {std::make_shared<const Model>(std::move(model)), open_device("cpu")};
 }
 
 std::vector<Index> range(Index count) {

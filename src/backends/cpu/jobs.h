@@ -1,14 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
-/// The jobs of the CPU backend.
+/// The jobs of the CPU.
 #pragma once
 
 #include <memory>
 #include <span>
 
-#include "likewise/als.h"
-#include "likewise/backend.h"
+#include "backends/jobs/device_jobs.h"
 
 namespace likewise {
+
+/// Kernels for this processor; throws Error where LIKEWISE_ISA asks for what it lacks.
+[[nodiscard]] Device make_cpu_device();
 
 struct ScanCounts;
 enum class EstimateKind;

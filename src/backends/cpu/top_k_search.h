@@ -11,7 +11,7 @@
 #include "backends/cpu/estimates.h"
 #include "backends/cpu/item_panels.h"
 #include "backends/cpu/top_list.h"
-#include "likewise/backend.h"
+#include "backends/jobs/top_k.h"
 
 namespace likewise {
 

@@ -114,8 +114,8 @@ class CudaAlsSolver final : public AlsSolver {
     problem.regularization = solved.plan.regularization.data();
     problem.largest = solved.plan.largest.data();
     problem.offsets = solved.rows.offsets.data();
-    problem.weights = {setup_.is_explicit(), 1.0F,    params.unobserved_weight ? 0.0F : 1.0F,
-                       factors_.global_mean, nullptr, data_.target_scale()};
+    problem.weights = {setup_.is_explicit(), like_slope(cell_form(params)), factors_.global_mean,
+                       nullptr, data_.target_scale()};
     fixed_side_.describe(problem);
     const Index fewest = std::min(solved.rows.rows, solved.rows.cols);
     problem.limits =

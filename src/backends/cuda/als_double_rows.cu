@@ -95,7 +95,7 @@ class DoubleRow {
         } else {
           const RowWeights& how = problem_.weights;
           const float bias = how.bias == nullptr ? 0.0F : how.bias[entry.column];
-          four.x = entry.value - how.mean - bias;
+          four.x = rating_target(entry.value, how.mean, bias);
         }
       }
       reinterpret_cast<float4*>(shared_)[job] = four;

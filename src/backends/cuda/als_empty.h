@@ -3,8 +3,7 @@
 
 #include <memory>
 
-#include "likewise/als.h"
-#include "likewise/backend.h"
+#include "backends/jobs/als.h"
 
 namespace likewise::cuda {
 

@@ -5,6 +5,7 @@
 #include <cub/device/device_radix_sort.cuh>
 #include <cub/device/device_scan.cuh>
 
+#include "algorithms/weights.h"
 #include "backends/cuda/als_matrix.h"
 
 namespace likewise::cuda {
@@ -76,23 +77,11 @@ __global__ void advance_columns(Index cols, const Offset* starts, Offset* next) 
   }
 }
 
-struct Weighing {
-  bool weighted_missing;
-  bool logarithm;
-  double alpha;
-  double epsilon;
-};
-
-__global__ void weigh(RowEntry* entries, Offset count, Weighing how) {
+__global__ void weigh(RowEntry* entries, Offset count, CellRule<double> rule) {
   const Offset step = Offset{gridDim.x} * kBlock;
   for (Offset i = Offset{blockIdx.x} * kBlock + threadIdx.x; i < count; i += step) {
     const double r = entries[i].value;
-    double size = fabs(r);
-    if (how.weighted_missing) {
-      size = size > 0.0 ? 1.0 : 0.0;
-    } else {
-      size = how.alpha * (how.logarithm ? log1p(size / how.epsilon) : size);
-    }
+    double size = observed_weight(rule, fabs(r));
     // A like stays one, however small its weight.
     if (r > 0.0) size = fmax(size, static_cast<double>(FLT_MIN));
     entries[i].value = static_cast<float>(r < 0.0 ? -size : size);
@@ -236,10 +225,7 @@ DeviceRows transpose_rows(const DeviceRows& matrix, std::span<const Offset> offs
 
 void weigh_entries(RowEntry* entries, Offset count, const AlsParams& params, cudaStream_t stream) {
   if (params.feedback == Feedback::kExplicit || count == 0) return;
-  weigh<<<blocks_for(count), kBlock, 0, stream>>>(
-      entries, count,
-      {params.unobserved_weight.has_value(), params.confidence == Confidence::kLog, params.alpha,
-       params.epsilon});
+  weigh<<<blocks_for(count), kBlock, 0, stream>>>(entries, count, cell_rule(params));
   LIKEWISE_CUDA_CHECK_LAUNCH();
 }
 

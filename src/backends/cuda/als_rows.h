@@ -8,6 +8,7 @@
 #include <cuda_runtime_api.h>
 #include <span>
 
+#include "algorithms/cell_weights.h"
 #include "likewise/als.h"
 #include "likewise/types.h"
 
@@ -33,13 +34,12 @@ struct alignas(8) RowEntry {
   float value;
 };
 
-/// How an observed value r becomes the weights of its cell (algorithms/weights.h): the matrix holds
-/// a signed size s, w = |s| and v = like + slope w for s > 0, else 0 (implicit feedback);
-/// w = 1 and v = r - mean - bias (explicit).
+/// How an observed value r becomes the weights of its cell (algorithms/cell_weights.h): the matrix
+/// holds a signed size s, w = |s| and v = like_target(slope, w) for s > 0, else 0 (implicit
+/// feedback); w = 1 and v = rating_target(r, mean, bias) (explicit).
 struct RowWeights {
   bool explicit_feedback = false;
-  float like = 1.0F;
-  float slope = 1.0F;
+  float slope = 1.0F;  ///< like_slope()
   float mean = 0.0F;
   const float* bias = nullptr;  ///< of the fixed side's rows, or null
   float target_scale = 1.0F;    ///< explicit: a power of two not below any |v|

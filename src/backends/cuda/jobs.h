@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/// The jobs of the CUDA backend.
+/// The jobs of the plug-in, each with the contract of src/backends/jobs.
 #pragma once
 
 #include <memory>

@@ -33,7 +33,7 @@ struct CandidateTask {
   Index pitch = 0;                 ///< a multiple of 32; zeros behind the last column
   Index cols = 0;
   const Index* rank_of = nullptr;
-  CardFormula formula;
+  PairNumbers formula;
   CardFacts facts;
 
   // Scratch, from row `first` on.

@@ -18,7 +18,7 @@ constexpr Offset kCosinesAtATime = Offset{1} << 26;
 
 }  // namespace
 
-bool products_can(const CardFormula& formula, Index k) {
+bool products_can(const PairNumbers& formula, Index k) {
   return formula.form == PairForm::kCosine && !formula.counted && formula.amplification == 1.0 &&
          formula.shrinkage == 0.0 && k <= kMostCandidates / 2;
 }
@@ -35,7 +35,7 @@ ProductSearch::ProductSearch(const CardRows& rows)
       candidates_(Offset{batch_} * room_),
       found_(rows_) {}
 
-std::optional<Neighbours> ProductSearch::find(const CardFormula& formula, const CardFacts& facts,
+std::optional<Neighbours> ProductSearch::find(const PairNumbers& formula, const CardFacts& facts,
                                               const Index* rank_of, Index k,
                                               const RunControl& control) {
   if (lists_.size() < Offset{rows_} * k) lists_ = PinnedArray<Candidate>(Offset{rows_} * k);

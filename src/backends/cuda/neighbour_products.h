@@ -11,7 +11,7 @@
 namespace likewise::cuda {
 
 /// Whether cosines are all that the formula looks at, and lists are short enough.
-[[nodiscard]] bool products_can(const CardFormula& formula, Index k);
+[[nodiscard]] bool products_can(const PairNumbers& formula, Index k);
 
 /// Keeps its memory from one search to the next; one search at a time.
 class ProductSearch {
@@ -20,7 +20,7 @@ class ProductSearch {
 
   /// Nothing where a row has too many candidates of almost the same cosine. `rank_of` is on the
   /// card.
-  [[nodiscard]] std::optional<Neighbours> find(const CardFormula& formula, const CardFacts& facts,
+  [[nodiscard]] std::optional<Neighbours> find(const PairNumbers& formula, const CardFacts& facts,
                                                const Index* rank_of, Index k,
                                                const RunControl& control);
 

@@ -199,7 +199,7 @@ __global__ void __launch_bounds__(kThreads, kBlocksAtATime)
         float score = 0.0F;
         if (slot < slots && y < task.rows) {
           const PairSums s = take_sums<kSums>(sums + warp * pitch + slot, slots);
-          if (s.n != 0.0) score = pair_similarity(task.formula, task.facts, x, y, s);
+          if (s.n != 0.0) score = pair_similarity(task.formula, x, CardRow{task.facts, y}, s);
           if (task.scores != nullptr) {
             task.scores[Offset{query} * task.rows + task.facts.row[y]] = score;
           }

@@ -5,25 +5,11 @@
 #include <cstdint>
 #include <cuda_runtime_api.h>
 
-#include "algorithms/similarity.h"
+#include "algorithms/pair_formula.h"
 #include "backends/cuda/neighbour_table.h"
 #include "backends/top_k.h"
 
 namespace likewise::cuda {
-
-/// PairFormula without what only a host has.
-struct CardFormula {
-  PairForm form = PairForm::kDot;
-  bool counted = false;            ///< min_support asks for common entries
-  bool common_is_product = false;  ///< whose number is the sum of products, not n
-  bool keep_negative = false;
-  double min_support = 1.0;
-  double shrinkage = 0.0;
-  double lost_degrees = 0.0;
-  double amplification = 1.0;
-  double columns = 0.0;
-  const double* x_log_x = nullptr;
-};
 
 /// What the formula wants to know of the rows, by rank.
 struct CardFacts {
@@ -51,7 +37,7 @@ struct SearchTask {
   TilePlan plan;
   const Offset* starts = nullptr;
   const SlotEntry* entries = nullptr;
-  CardFormula formula;
+  PairNumbers formula;  ///< with its table on the card
   CardFacts facts;
 
   unsigned int* next = nullptr;  ///< 0 at the start: blocks draw their queries from it

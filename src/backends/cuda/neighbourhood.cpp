@@ -9,6 +9,7 @@
 #include <optional>
 #include <vector>
 
+#include "algorithms/similarity.h"
 #include "backends/card_neighbour_cost.h"
 #include "backends/cuda/jobs.h"
 #include "backends/cuda/neighbour_products.h"
@@ -72,7 +73,7 @@ class CudaNeighbourSearch final : public NeighbourSearch {
     const double damping = formula_.form == PairForm::kConditional ? formula_.damping : 0.0;
     facts_ = upload_facts(
         rows_.facts, damping, [&](std::size_t rank) { return order_[rank]; }, stream);
-    x_log_x_ = to_device(formula_.x_log_x, stream);
+    x_log_x_ = to_device(formula_.logarithms, stream);
     ranks_.resize(order_.size());
     for (std::size_t rank = 0; rank < order_.size(); ++rank) {
       ranks_[static_cast<std::size_t>(order_[rank])] = static_cast<Index>(rank);
@@ -145,17 +146,10 @@ class CudaNeighbourSearch final : public NeighbourSearch {
     return *table;
   }
 
-  [[nodiscard]] CardFormula card_formula() const {
-    return {formula_.form,
-            formula_.of_counts() || formula_.sums != SumsNeeded::kProducts,
-            formula_.of_counts() || formula_.sums == SumsNeeded::kProducts,
-            formula_.keep_negative,
-            formula_.min_support,
-            formula_.shrinkage,
-            formula_.lost_degrees,
-            formula_.amplification,
-            formula_.columns,
-            x_log_x_.data()};
+  [[nodiscard]] PairNumbers card_formula() const {
+    PairNumbers formula = formula_;
+    formula.x_log_x = x_log_x_.data();
+    return formula;
   }
   [[nodiscard]] CardFacts card_facts() const {
     return {facts_.norm.data(), facts_.count.data(), facts_.damped_count.data(), row_at_.data()};

@@ -14,9 +14,10 @@ std::vector<AlsTuning> als_variants(const CudaCard& card, const AlsWork& work) {
   return cuda::als_variants(work, static_cast<int>(card.facts.shared_memory_of_block));
 }
 
-constexpr CudaPlugin kPlugin{
-    kPluginInterface, kVersion,      kPluginCompiler,      cuda::find_cards,
-    als_variants,     plan_cuda_als, make_cuda_als_solver, make_cuda_neighbour_search};
+constexpr CudaAls kAls{als_variants, plan_cuda_als, make_cuda_als_solver};
+constexpr CudaNeighbours kNeighbours{make_cuda_neighbour_search};
+constexpr CudaPlugin kPlugin{kPluginInterface, kVersion, kPluginCompiler,
+                             cuda::find_cards, &kAls,    &kNeighbours};
 
 }  // namespace
 }  // namespace likewise

@@ -1,14 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
-/// The jobs of the reference backend: obvious loops in double precision, the oracle for all others.
+/// The jobs of the reference: obvious loops in double precision, the oracle for all others.
 #pragma once
 
 #include <memory>
 #include <span>
 
-#include "likewise/als.h"
-#include "likewise/backend.h"
+#include "backends/jobs/device_jobs.h"
 
 namespace likewise {
+
+[[nodiscard]] Device make_reference_device();
 
 /// Scores every item, sorts them all. `items` and `item_bias` must outlive the scorer.
 [[nodiscard]] std::unique_ptr<Scorer> make_reference_scorer(const MatrixView& items,

@@ -14,6 +14,7 @@
 
 #include "backends/card_plan.h"
 #include "backends/cpu/jobs.h"
+#include "backends/jobs/device_jobs.h"
 #include "likewise/error.h"
 #include "likewise/version.h"
 
@@ -123,9 +124,12 @@ std::unique_ptr<NeighbourSearch> make_neighbour_search(int device, const CudaCar
 
 const likewise::CudaPlugin* likewise_cuda_plugin() {
   using namespace likewise;
+  static constexpr CudaAls kAls{als_variants, plan_als, make_als_solver};
+  static constexpr CudaNeighbours kNeighbours{make_neighbour_search};
   static CudaPlugin plugin;
-  plugin = {kPluginInterface, kVersion, kPluginCompiler, find_cards,
-            als_variants,     plan_als, make_als_solver, make_neighbour_search};
+  plugin = {kPluginInterface, kVersion, kPluginCompiler, find_cards, &kAls, &kNeighbours};
+  if (fault_is("no als")) plugin.als = nullptr;
+  if (fault_is("no neighbours")) plugin.neighbours = nullptr;
   if (fault_is("interface")) plugin.interface_number = kPluginInterface + 1;
   if (fault_is("version")) plugin.version = "0.0.9";
   if (fault_is("compiler")) plugin.compiler = "another compiler";

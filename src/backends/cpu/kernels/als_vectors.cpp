@@ -3,6 +3,7 @@
 
 #include <algorithm>
 
+#include "algorithms/weights.h"
 #include "backends/cpu/kernels/als_passes.h"
 
 #undef HWY_TARGET_INCLUDE
@@ -28,7 +29,8 @@ HWY_INLINE float sum_of(Vec x) { return hn::GetLane(hn::SumOfLanes(Tag(), x)); }
 
 // ---- weights ----
 
-/// w, v and constant of one vector of values; `bias` is what explicit targets lose.
+/// w, v and constant of one vector of values, by the formulas of algorithms/cell_weights.h; `bias`
+/// is what explicit targets lose.
 struct CellVectors {
   Vec w;
   Vec v;
@@ -39,18 +41,18 @@ HWY_INLINE CellVectors cells(const Weighing& how, Vec value, Vec bias) {
   const Tag d;
   const Vec zero = hn::Zero(d);
   const Vec one = hn::Set(d, 1.0F);
-  if (how.form == Weighing::Form::kExplicit) {
+  if (how.form == CellForm::kExplicit) {
     const Vec target = hn::Sub(hn::Sub(value, hn::Set(d, how.mean)), bias);
     return {one, target, hn::Mul(target, target)};
   }
   const auto liked = hn::Gt(value, zero);
-  if (how.form == Weighing::Form::kUnobserved) {
+  if (how.form == CellForm::kUnobserved) {
     const Vec v = hn::IfThenElseZero(liked, one);
     return {hn::IfThenElseZero(hn::Ne(value, zero), one), v, v};
   }
   const Vec alpha = hn::Set(d, how.alpha);
   const Vec size = hn::Abs(value);
-  const Vec w = how.form == Weighing::Form::kLinear
+  const Vec w = how.form == CellForm::kLinear
                     ? hn::Mul(alpha, size)
                     : hn::Mul(alpha, hn::Log1p(d, hn::Mul(size, hn::Set(d, how.inverse_epsilon))));
   const Vec v = hn::IfThenElseZero(liked, hn::Add(one, w));
@@ -158,13 +160,7 @@ Weighing Weighing::of(const AlsParams& params) {
   Weighing how;
   how.alpha = static_cast<float>(params.alpha);
   how.inverse_epsilon = static_cast<float>(1.0 / params.epsilon);
-  if (params.feedback == Feedback::kExplicit) {
-    how.form = Form::kExplicit;
-  } else if (params.unobserved_weight) {
-    how.form = Form::kUnobserved;
-  } else if (params.confidence == Confidence::kLog) {
-    how.form = Form::kLog;
-  }
+  how.form = cell_form(params);
   return how;
 }
 

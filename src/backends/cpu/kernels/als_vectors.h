@@ -5,15 +5,15 @@
 /// Short vectors have `n` floats (a multiple of 16, 64-byte aligned), zero beyond the width.
 #pragma once
 
+#include "algorithms/cell_weights.h"
 #include "likewise/als.h"
 #include "likewise/types.h"
 
 namespace likewise::kernels {
 
-/// How values become weights (algorithms/weights.h), in a form made for loops.
+/// How values become weights (algorithms/cell_weights.h), in a form made for loops.
 struct Weighing {
-  enum class Form { kLinear, kLog, kUnobserved, kExplicit };
-  Form form = Form::kLinear;
+  CellForm form = CellForm::kLinear;
   float alpha = 1.0F;
   float inverse_epsilon = 1.0F;
   float mean = 0.0F;            ///< kExplicit: target = value - mean - bias[column]

@@ -93,13 +93,13 @@ struct RowProducts {
         entry = {both.x, __int_as_float(both.y)};
         if (how.explicit_feedback) {
           w = 1.0F;
-          v = entry.value - how.mean -
-              (how.bias == nullptr ? 0.0F : __ldg(how.bias + entry.column));
+          v = rating_target(entry.value, how.mean,
+                            how.bias == nullptr ? 0.0F : __ldg(how.bias + entry.column));
           constant = fmaf(v, v, constant);
         } else {
           w = fabsf(entry.value);
           if (entry.value > 0.0F) {
-            v = fmaf(how.slope, w, how.like);
+            v = like_target(how.slope, w);
             constant += v;
           }
         }

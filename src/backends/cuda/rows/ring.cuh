@@ -141,13 +141,13 @@ struct RowRing {
     if (stage * kRows + lane < count) {
       if (how.explicit_feedback) {
         w = Format::store(1.0F);
-        v = ready.value - how.mean - ready_bias;
+        v = rating_target(ready.value, how.mean, ready_bias);
         constant += static_cast<Total>(v) * v;
       } else {
         // v follows the rounded w: the weights differ a little, but fit each other.
         w = Format::store(fabsf(ready.value) * inverse_w);
         if (ready.value > 0.0F) {
-          v = fmaf(how.slope, Format::value(w) * bound_w, how.like);
+          v = like_target(how.slope, Format::value(w) * bound_w);
           constant += v;
         }
       }

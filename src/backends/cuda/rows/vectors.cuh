@@ -18,7 +18,7 @@ struct RowBounds {
       v = how.target_scale;
     } else {
       w = __ldg(problem.largest + row);
-      v = fmaf(how.slope, w, how.like);
+      v = like_target(how.slope, w);
     }
   }
 };

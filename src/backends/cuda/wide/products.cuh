@@ -83,10 +83,11 @@ struct WideProducts {
     if (!how.explicit_feedback) entry.w = fabsf(value) * inverse_scale;
     if (!start) return entry;
     if (how.explicit_feedback) {
-      entry.v = value - how.mean - (how.bias == nullptr ? 0.0F : __ldg(how.bias + entry.column));
+      entry.v = rating_target(value, how.mean,
+                              how.bias == nullptr ? 0.0F : __ldg(how.bias + entry.column));
       constant += static_cast<Total>(entry.v) * entry.v;
     } else if (value > 0.0F) {
-      entry.v = fmaf(how.slope, value, how.like);
+      entry.v = like_target(how.slope, value);
       constant += entry.v;
     }
     return entry;

@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 /// Device texts, and what becomes of plug-ins that are missing, broken, foreign or throwing. A fake
 /// plug-in (fakes/plugin.cpp) stands for the real one, so no card and no CUDA is needed.
-#include "backends/cuda_backend.h"
-
 #include <cstdlib>
 #include <dlfcn.h>
 #include <filesystem>
@@ -14,9 +12,12 @@
 #include <gtest/gtest.h>
 #include <zlib.h>
 
+#include "backends/cuda_device.h"
+#include "backends/jobs/device_jobs.h"
 #include "backends/load_plugin.h"
-#include "likewise/device.h"
 #include "likewise/error.h"
+#include "likewise/recommender.h"
+#include "likewise/training.h"
 #include "tests/errors.h"
 #include "tests/support.h"
 
@@ -24,6 +25,7 @@ namespace likewise {
 namespace {
 
 using testing::AllOf;
+using testing::ElementsAre;
 using testing::HasSubstr;
 using testing::StartsWith;
 
@@ -64,7 +66,7 @@ class FakePlugin {
 };
 
 std::string refusal(const char* device, ErrorKind kind = ErrorKind::kDevice) {
-  return test::error_of(kind, [device] { (void)open_backend(device); });
+  return test::error_of(kind, [device] { (void)open_device(device); });
 }
 
 AlsParams small_params() {
@@ -74,9 +76,9 @@ AlsParams small_params() {
   return params;
 }
 
-/// The only line of backend_statuses about CUDA.
+/// The only line of device_statuses about CUDA.
 std::string cuda_line() {
-  const std::vector<BackendStatus> lines = cuda_statuses();
+  const std::vector<DeviceStatus> lines = cuda_statuses();
   EXPECT_EQ(lines.size(), 1U);
   EXPECT_EQ(lines.front().name, "cuda");
   EXPECT_FALSE(lines.front().available);
@@ -96,10 +98,10 @@ TEST(Devices, WrongTextsNameTheRightForms) {
 
 TEST(Devices, CudaTakesTheFirstCardThatCanBeUsed) {
   const FakePlugin plugin;
-  const auto backend = open_backend("cuda");
-  EXPECT_EQ(backend->name(), "cuda:1");
-  EXPECT_EQ(backend->description(), "Fine Card, compute capability 9.0, 140 GiB");
-  EXPECT_EQ(open_backend("cuda:1")->name(), "cuda:1");
+  const auto device = open_device("cuda");
+  EXPECT_EQ(device.name(), "cuda:1");
+  EXPECT_EQ(device.description(), "Fine Card, compute capability 9.0, 140 GiB");
+  EXPECT_EQ(open_device("cuda:1").name(), "cuda:1");
 }
 
 TEST(Devices, CardsThatCannotBeUsedSayWhy) {
@@ -119,33 +121,122 @@ TEST(Devices, CardsThatCannotBeUsedSayWhy) {
 
 TEST(Devices, AutoMakesListsOnTheCpu) {
   const FakePlugin plugin;
-  EXPECT_EQ(open_backend("auto")->name(), "cpu");
+  EXPECT_EQ(open_device("auto").name(), "cpu");
 }
 
 TEST(Devices, AutoTrainsOnTheFirstCardThatCanBeUsed) {
   const FakePlugin plugin;
-  const DeviceChoice choice = open_backend_to_train("auto", small_params());
-  EXPECT_EQ(choice.backend->name(), "cuda:1");
+  const DeviceChoice choice = open_device_to_train("auto", small_params());
+  EXPECT_EQ(choice.device.name(), "cuda:1");
   EXPECT_EQ(choice.reason, "");
 }
 
 TEST(Devices, AutoTrainsOnTheCpuWhereNoCardCanBeUsed) {
   for (const char* fault : {"none usable", "no card", "search", "version"}) {
     const FakePlugin plugin(fault);
-    const DeviceChoice choice = open_backend_to_train("auto", small_params());
-    EXPECT_EQ(choice.backend->name(), "cpu") << fault;
+    const DeviceChoice choice = open_device_to_train("auto", small_params());
+    EXPECT_EQ(choice.device.name(), "cpu") << fault;
     EXPECT_THAT(choice.reason, HasSubstr("`likewise info` says why")) << fault;
   }
 }
 
 TEST(Devices, AutoTrainsOnTheCpuWhatTheCardCannot) {
   const FakePlugin plugin("refusal");
-  const DeviceChoice choice = open_backend_to_train("auto", small_params());
-  EXPECT_EQ(choice.backend->name(), "cpu");
+  const DeviceChoice choice = open_device_to_train("auto", small_params());
+  EXPECT_EQ(choice.device.name(), "cpu");
   EXPECT_EQ(choice.reason, "cuda:1: factors: not in this test");
   EXPECT_EQ(test::error_of(ErrorKind::kInvalidArgument,
-                           [] { (void)open_backend_to_train("cuda", small_params()); }),
+                           [] { (void)open_device_to_train("cuda", small_params()); }),
             "factors: not in this test");
+}
+
+/// The jobs of a device, beside kJobs: who does each; "-" where nobody does.
+std::vector<std::string> doers(const Device& device) {
+  std::vector<std::string> names;
+  for (const Job job : kJobs) {
+    const JobStatus status = device.status(job);
+    names.push_back(status.available ? status.device : "-");
+    EXPECT_EQ(status.reason.empty(), names.back() == device.name());
+    if (status.available) {
+      EXPECT_NO_THROW(device.require(job));
+    } else {
+      EXPECT_THROW(device.require(job), Error);
+    }
+  }
+  return names;
+}
+
+TEST(Devices, SayWhatTheyCanDo) {
+  const FakePlugin plugin;
+  EXPECT_THAT(doers(open_device("cpu")), ElementsAre("cpu", "cpu", "cpu"));
+  EXPECT_THAT(doers(open_device("auto")), ElementsAre("cpu", "cpu", "cpu"));
+  EXPECT_THAT(doers(open_device("reference")), ElementsAre("reference", "reference", "reference"));
+  EXPECT_THAT(doers(open_device("cuda")), ElementsAre("cuda:1", "cuda:1", "-"));
+  for (const DeviceStatus& line : device_statuses()) {
+    EXPECT_EQ(line.jobs.size(), line.available ? kJobs.size() : 0U) << line.name;
+  }
+}
+
+/// What the device does not do nobody does in its place.
+TEST(Devices, WhatADeviceByNameLacksIsAnError) {
+  const FakePlugin plugin;
+  const CsrMatrix by_user = test::random_csr(60, 40, 8.0);
+  const auto lists_on = [&](const Device& device) {
+    auto model = std::make_shared<Model>();
+    model->params = small_params();
+    model->factors = train_als(by_user.view(), small_params(), device).factors;
+    const Index users[] = {0, 1};
+    return Recommender(model, device).recommend(users, {}).items.size();
+  };
+  const std::string expected =
+      "device cuda:1 cannot do the job top-k: this version does it on the CPU only; name a device "
+      "that can (`likewise info` says which), or let auto choose";
+  EXPECT_EQ(test::error_of(ErrorKind::kDevice, [&] { (void)lists_on(open_device("cuda")); }),
+            expected);
+  const Job also[] = {Job::kTopK};
+  EXPECT_EQ(test::error_of(ErrorKind::kDevice,
+                           [&] { (void)open_device_to_train("cuda", small_params(), {}, also); }),
+            expected);
+  EXPECT_EQ(lists_on(open_device_to_train("auto", small_params()).device), 20);
+}
+
+TEST(Devices, AutoSaysWhatElseTheCpuDoes) {
+  const FakePlugin plugin;
+  const Job lists[] = {Job::kTopK};
+  const DeviceChoice choice = open_device_to_train("auto", small_params(), {}, lists);
+  EXPECT_EQ(choice.device.name(), "cuda:1");
+  EXPECT_EQ(choice.reason, "top-k on cpu: this version does it on the CPU only");
+  EXPECT_THAT(doers(choice.device), ElementsAre("cuda:1", "cuda:1", "cpu"));
+  const Job search[] = {Job::kNeighbours};
+  EXPECT_EQ(open_device_to_train("auto", NeighbourParams(), {}, search).reason, "");
+}
+
+/// Choosing asks for the job at hand: a card without ALS still finds neighbours.
+TEST(Devices, AJobThatThePluginLacksIsNoObstacleToOthers) {
+  const std::pair<const char*, TrainingParams> lacking[] = {{"no als", small_params()},
+                                                            {"no neighbours", NeighbourParams()}};
+  for (const auto& [fault, lost] : lacking) {
+    const FakePlugin plugin(fault);
+    for (const auto& [other, params] : lacking) {
+      const bool lacks = fault == std::string(other);
+      const DeviceChoice choice = open_device_to_train("auto", params);
+      EXPECT_EQ(choice.device.name(), lacks ? "cpu" : "cuda:1") << fault;
+      EXPECT_EQ(choice.reason.empty(), !lacks) << fault;
+    }
+    const std::string job(std::string_view(fault).substr(3));
+    EXPECT_EQ(open_device_to_train("auto", lost).reason,
+              "cuda:1 lacks the job " + job + ": this version does it on the CPU only");
+    EXPECT_THAT(
+        test::error_of(ErrorKind::kDevice, [&lost] { (void)open_device_to_train("cuda", lost); }),
+        StartsWith("device cuda:1 cannot do the job " + job + ": "));
+    EXPECT_EQ(device_statuses()[3].tuning.empty(), job == "als");
+  }
+}
+
+TEST(Devices, CountingTakesNoJob) {
+  const FakePlugin plugin;
+  EXPECT_EQ(open_device_to_train("auto", PopularParams()).device.name(), "cpu");
+  EXPECT_EQ(open_device_to_train("cuda", PopularParams()).device.name(), "cuda:1");
 }
 
 TEST(Devices, WhatCannotBeTrainedIsRefusedBeforeAnyDataIsRead) {
@@ -155,7 +246,7 @@ TEST(Devices, WhatCannotBeTrainedIsRefusedBeforeAnyDataIsRead) {
   params.precision = Precision::kTf32;
   for (const char* device : {"auto", "cpu", "reference"}) {
     EXPECT_THAT(test::error_of(ErrorKind::kInvalidArgument,
-                               [&] { (void)open_backend_to_train(device, params); }),
+                               [&] { (void)open_device_to_train(device, params); }),
                 HasSubstr("trains in fp32"));
   }
 }
@@ -163,13 +254,13 @@ TEST(Devices, WhatCannotBeTrainedIsRefusedBeforeAnyDataIsRead) {
 TEST(Devices, AutoNeedsNoPlugin) {
   const test::TemporaryFolder empty;
   const Variable folder("LIKEWISE_PLUGIN_PATH", (empty / "").c_str());
-  EXPECT_EQ(open_backend()->name(), "cpu");
-  EXPECT_EQ(open_backend_to_train("auto", small_params()).backend->name(), "cpu");
+  EXPECT_EQ(open_device().name(), "cpu");
+  EXPECT_EQ(open_device_to_train("auto", small_params()).device.name(), "cpu");
 }
 
 TEST(Devices, EveryCardHasALine) {
   const FakePlugin plugin;
-  const std::vector<BackendStatus> lines = backend_statuses();
+  const std::vector<DeviceStatus> lines = device_statuses();
   ASSERT_EQ(lines.size(), 5U);
   EXPECT_EQ(lines[0].name, "cpu");
   EXPECT_EQ(lines[1].name, "reference");
@@ -265,19 +356,19 @@ TEST(Plugin, AnotherBuildIsRefused) {
 TEST(Plugin, AFailingSearchIsALineNotTheEnd) {
   const FakePlugin plugin("search");
   EXPECT_EQ(cuda_line(), "the cards are on fire");
-  EXPECT_EQ(open_backend("auto")->name(), "cpu");
+  EXPECT_EQ(open_device("auto").name(), "cpu");
 }
 
 TEST(Devices, OnlyCardsHaveAMemoryOfTheirOwn) {
   const FakePlugin plugin;
   for (const char* device : {"auto", "cpu", "reference"}) {
     const std::string message = test::error_of(ErrorKind::kInvalidArgument, [device] {
-      (void)open_backend(device, {.device_memory = 5000});
+      (void)open_device(device, {.device_memory = 5000});
     });
     EXPECT_THAT(message, AllOf(HasSubstr("device_memory"), HasSubstr("5000"), HasSubstr(device)));
   }
   EXPECT_THAT(test::error_of(ErrorKind::kInvalidArgument,
-                             [] { (void)open_backend("cuda", {.device_memory = -1}); }),
+                             [] { (void)open_device("cuda", {.device_memory = -1}); }),
               HasSubstr("-1"));
 }
 
@@ -287,7 +378,7 @@ TEST(Devices, PlansKeepToTheMemoryThatIsAllowed) {
   const AlsShape shape{100000, 5000, 10000000};
   const AlsParams params;
   const auto plan_with = [&](Offset memory) {
-    return open_backend("cuda", {.device_memory = memory})->plan_als(shape, params);
+    return job<AlsJob>(open_device("cuda", {.device_memory = memory})).plan(shape, params);
   };
   EXPECT_EQ(plan_with(0).way, "everything on the card");
   EXPECT_EQ(plan_with(0).available, Offset{1} << 30);
@@ -299,14 +390,14 @@ TEST(Devices, PlansKeepToTheMemoryThatIsAllowed) {
 }
 
 TEST(Devices, TheProcessorPlansToo) {
-  const auto backend = open_backend("cpu");
+  const auto device = open_device("cpu");
   const AlsParams params;
-  const MemoryPlan plan = backend->plan_als({1000, 500, 20000}, params);
+  const MemoryPlan plan = job<AlsJob>(device).plan({1000, 500, 20000}, params);
   EXPECT_GE(plan.total, 20000 * 8 + 1500 * 64 * 4);
   EXPECT_LE(plan.total, 1 << 20);
   EXPECT_THAT(test::error_of(ErrorKind::kOutOfMemory,
                              [&] {
-                               (void)backend->plan_als({2000000000, 2000000000, 1}, params);
+                               (void)job<AlsJob>(device).plan({2000000000, 2000000000, 1}, params);
                              }),
               AllOf(HasSubstr("2000000000 users"), HasSubstr("GiB")));
 }
@@ -314,27 +405,21 @@ TEST(Devices, TheProcessorPlansToo) {
 TEST(Plugin, TrainsThroughTheBoundary) {
   const FakePlugin plugin;
   const CsrMatrix by_user = test::random_csr(60, 40, 8.0);
-  const auto backend = open_backend("cuda");
-  const IterationResult theirs = train_als(by_user.view(), small_params(), *backend);
-  const IterationResult ours = train_als(by_user.view(), small_params(), *open_backend("cpu"));
+  const auto device = open_device("cuda");
+  const IterationResult theirs = train_als(by_user.view(), small_params(), device);
+  const IterationResult ours = train_als(by_user.view(), small_params(), open_device("cpu"));
   ASSERT_EQ(theirs.iterations.size(), 3U);
   for (std::size_t i = 0; i < 3; ++i) {
     EXPECT_EQ(theirs.iterations[i].objective, ours.iterations[i].objective);
   }
-  const auto scorer = backend->make_scorer(theirs.factors.items.view(), {});
-  const auto cpu_scorer = open_backend("cpu")->make_scorer(ours.factors.items.view(), {});
-  const TopKResult theirs_best = scorer->top_k(theirs.factors.users.view(), 5, {}, {});
-  const TopKResult ours_best = cpu_scorer->top_k(ours.factors.users.view(), 5, {}, {});
-  EXPECT_TRUE(std::equal(theirs_best.items.begin(), theirs_best.items.end(),
-                         ours_best.items.begin(), ours_best.items.end()));
 }
 
 TEST(Plugin, ItsErrorsAreOurs) {
   const FakePlugin plugin("training");
   const CsrMatrix by_user = test::random_csr(60, 40, 8.0);
-  const auto backend = open_backend("cuda");
+  const auto device = open_device("cuda");
   const std::string message = test::error_of(
-      ErrorKind::kNumerical, [&] { (void)train_als(by_user.view(), small_params(), *backend); });
+      ErrorKind::kNumerical, [&] { (void)train_als(by_user.view(), small_params(), device); });
   EXPECT_EQ(message, "a pivot fell over");
 }
 
@@ -348,10 +433,10 @@ TEST(RealPlugin, LoadsAndTellsWhatIsThere) {
     EXPECT_THAT(cuda_line(), HasSubstr("NVIDIA"));
     EXPECT_THAT(refusal("cuda"), StartsWith("device cuda: "));
   }
-  for (const BackendStatus& line : cuda_statuses()) {
+  for (const DeviceStatus& line : cuda_statuses()) {
     if (!line.available) continue;
     EXPECT_THAT(line.description, HasSubstr("compute capability"));
-    EXPECT_EQ(open_backend(line.name)->name(), line.name);
+    EXPECT_EQ(open_device(line.name).name(), line.name);
   }
 }
 

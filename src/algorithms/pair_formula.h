@@ -1,0 +1,142 @@
+// SPDX-License-Identifier: Apache-2.0
+/// From what two rows have in common to their similarity: the only text of the formulas
+/// (docs/math.md), for the processor and for cards, in double precision, rounded as
+/// core/host_device.h says, and once more to float32 at the end. So all devices give the same bits,
+/// but for `amplification` other than 1: a power comes from a library.
+#pragma once
+
+#include <cmath>
+
+#include "core/host_device.h"
+#include "likewise/types.h"
+
+namespace likewise {
+
+/// Sums over the columns that rows x and y have in common, of their weights a (of x) and b (of y).
+/// In double precision, columns rising.
+struct PairSums {
+  double n = 0.0;   ///< how many
+  double x = 0.0;   ///< a
+  double y = 0.0;   ///< b
+  double xx = 0.0;  ///< a^2
+  double yy = 0.0;  ///< b^2
+  double xy = 0.0;  ///< a b
+};
+
+/// What a formula wants to know of a row alone.
+struct RowFacts {
+  double norm = 0.0;   ///< square root of the sum of squared weights
+  double count = 0.0;  ///< entries
+};
+
+enum class PairForm {
+  kDot,
+  kCosine,
+  kCommonCosine,  ///< norms over the common entries
+  kPearson,
+  kMsd,
+  kJaccard,
+  kLogLikelihood,
+  kConditional,
+};
+
+/// What is left of independent rows by rounding is this share of N log N, at most: nine numbers
+/// k log k, none above it, each rounded twice and added up in eight additions (2^-53 each), twice.
+inline constexpr double kLogLikelihoodRounding = 1e-14;
+
+/// A formula as plain numbers.
+struct PairNumbers {
+  PairForm form = PairForm::kDot;
+  bool counted = false;           ///< min_support asks for common entries
+  bool common_is_product = true;  ///< whose number is the sum of products, not n
+  bool keep_negative = false;
+  double min_support = 1.0;
+  double shrinkage = 0.0;
+  double lost_degrees = 0.0;  ///< of freedom: 1 for Pearson about baselines
+  double amplification = 1.0;
+  double columns = 0.0;
+  const double* x_log_x = nullptr;  ///< k log k for k in [0, columns], for kLogLikelihood
+};
+
+/// n^2 times the variance; what is left of equal values by rounding counts as 0.
+[[nodiscard]] LIKEWISE_HOST_DEVICE double pair_variance(double n, double sum, double squares) {
+  const double value = rounded_product(n, squares) - rounded_product(sum, sum);
+  return value > 1e-12 * n * squares ? value : 0.0;
+}
+
+/// n^2 times the covariance; what is left of independent values by rounding counts as 0.
+[[nodiscard]] LIKEWISE_HOST_DEVICE double pair_covariance(const PairSums& s) {
+  const double value = rounded_product(s.n, s.xy) - rounded_product(s.x, s.y);
+  return value * value > 1e-24 * (s.n * s.xx) * (s.n * s.yy) ? value : 0.0;
+}
+
+/// 2 (sum of k log k over the cells - over the margins + N log N)
+[[nodiscard]] LIKEWISE_HOST_DEVICE double pair_log_likelihood(const PairNumbers& f, double common,
+                                                              double x_count, double y_count) {
+  const auto term = [&](double k) { return f.x_log_x[static_cast<Index>(k)]; };
+  const double x_only = x_count - common;
+  const double y_only = y_count - common;
+  const double neither = f.columns - x_count - y_only;
+  // Added up so that x and y can change places without another rounding.
+  const double cells = term(common) + term(neither) + (term(x_only) + term(y_only));
+  const double margins =
+      (term(x_count) + term(y_count)) + (term(f.columns - x_count) + term(f.columns - y_count));
+  const double ratio = 2.0 * (cells - margins + term(f.columns));
+  if (!(ratio > kLogLikelihoodRounding * term(f.columns))) return 0.0;
+  return common * f.columns >= x_count * y_count ? ratio : -ratio;
+}
+
+/// `y` tells norm(), count() and damped_count() (count^damping) of its row when it is asked.
+template <class Row>
+[[nodiscard]] LIKEWISE_HOST_DEVICE double plain_similarity(const PairNumbers& f, const RowFacts& x,
+                                                           const Row& y, const PairSums& s) {
+  switch (f.form) {
+    case PairForm::kDot:
+      return s.xy;
+    case PairForm::kCosine: {
+      const double norms = x.norm * y.norm();
+      return norms > 0.0 ? s.xy / norms : 0.0;
+    }
+    case PairForm::kCommonCosine: {
+      const double norms = std::sqrt(s.xx * s.yy);
+      return norms > 0.0 ? s.xy / norms : 0.0;
+    }
+    case PairForm::kPearson: {
+      const double spread = pair_variance(s.n, s.x, s.xx) * pair_variance(s.n, s.y, s.yy);
+      return spread > 0.0 ? pair_covariance(s) / std::sqrt(spread) : 0.0;
+    }
+    case PairForm::kMsd: {
+      if (!(s.n > 0.0)) return 0.0;
+      const double squares = s.xx + s.yy - rounded_product(2.0, s.xy);
+      return 1.0 / ((squares > 0.0 ? squares : 0.0) / s.n + 1.0);
+    }
+    case PairForm::kJaccard: {
+      const double either = x.count + y.count() - s.xy;
+      return either > 0.0 ? s.xy / either : 0.0;
+    }
+    case PairForm::kLogLikelihood:
+      return s.xy > 0.0 ? pair_log_likelihood(f, s.xy, x.count, y.count()) : 0.0;
+    case PairForm::kConditional:
+      return s.xy > 0.0 ? s.xy / (x.count * y.damped_count()) : 0.0;
+  }
+  return 0.0;
+}
+
+/// How similar y is to x; 0 where they are no neighbours.
+template <class Row>
+[[nodiscard]] LIKEWISE_HOST_DEVICE float pair_similarity(const PairNumbers& f, const RowFacts& x,
+                                                         const Row& y, const PairSums& s) {
+  const double common = f.common_is_product ? s.xy : s.n;
+  if (f.counted && common < f.min_support) return 0.0F;
+  double value = plain_similarity(f, x, y, s);
+  if (f.shrinkage > 0.0) {
+    const double free = common - f.lost_degrees;
+    value *= free / (free + f.shrinkage);
+  }
+  if (f.amplification != 1.0) {
+    value = std::copysign(std::pow(std::abs(value), f.amplification), value);
+  }
+  return value > 0.0 || f.keep_negative ? static_cast<float>(value) : 0.0F;
+}
+
+}  // namespace likewise

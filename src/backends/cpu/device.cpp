@@ -1,0 +1,63 @@
+// SPDX-License-Identifier: Apache-2.0
+/// The CPU as a device.
+#include <algorithm>
+#include <utility>
+
+#include <fmt/format.h>
+
+#include "algorithms/weights.h"
+#include "backends/cpu/jobs.h"
+#include "backends/host_plan.h"
+#include "core/instruction_set.h"
+
+namespace likewise {
+namespace {
+
+class CpuAls final : public AlsJob {
+ public:
+  [[nodiscard]] MemoryPlan plan(const AlsShape& shape, const AlsParams& params) const override {
+    constexpr Offset kFloat = sizeof(float);
+    const Offset rows = Offset{shape.users} + shape.items;
+    const Offset width = padded_stride(als_width(params));
+    auto parts = common_parts(shape, params);
+    parts.push_back(
+        {"fixed side in its basis", std::max(shape.users, shape.items) * width * kFloat});
+    parts.push_back({"order of the rows", rows * Offset{sizeof(Index) + sizeof(Offset)}});
+    return checked_plan(shape, std::move(parts));
+  }
+  [[nodiscard]] std::unique_ptr<AlsSolver> make_solver(const CsrView& by_user,
+                                                       const AlsParams& params, Factors start,
+                                                       int completed_iterations) const override {
+    require_fp32(params, "cpu");
+    return make_cpu_als_solver(by_user, params, std::move(start), completed_iterations);
+  }
+};
+
+class CpuNeighbours final : public NeighbourJob {
+  [[nodiscard]] std::unique_ptr<NeighbourSearch> make_search(
+      const SimilarityProblem& problem) const override {
+    return make_cpu_neighbour_search(problem);
+  }
+};
+
+class CpuTopK final : public TopKJob {
+  [[nodiscard]] std::unique_ptr<Scorer> make_scorer(
+      const MatrixView& items, std::span<const float> item_bias) const override {
+    return make_cpu_scorer(items, item_bias);
+  }
+};
+
+}  // namespace
+
+Device make_cpu_device() {
+  chosen_target();
+  const auto description = [] {
+    return fmt::format("{} kernels, {} threads", instruction_set(), thread_count());
+  };
+  return make_device("cpu", description,
+                     {{std::make_shared<CpuAls>()},
+                      {std::make_shared<CpuNeighbours>()},
+                      {std::make_shared<CpuTopK>()}});
+}
+
+}  // namespace likewise

@@ -1,0 +1,43 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "backends/host_plan.h"
+
+#include <algorithm>
+#include <limits>
+#include <utility>
+
+#include <fmt/format.h>
+
+#include "algorithms/weights.h"
+#include "core/memory_plan.h"
+#include "likewise/error.h"
+
+namespace likewise {
+
+void require_fp32(const AlsParams& params, std::string_view device) {
+  if (params.precision == Precision::kAuto || params.precision == Precision::kFp32) return;
+  throw Error(ErrorKind::kInvalidArgument,
+              fmt::format("precision: the {} backend trains in fp32; use auto or fp32", device));
+}
+
+std::vector<MemoryPlan::Part> common_parts(const AlsShape& shape, const AlsParams& params) {
+  const Offset rows = Offset{shape.users} + shape.items;
+  const bool biased = als_width(params) > params.factors;
+  constexpr Offset kFloat = sizeof(float);
+  return {{"interactions by item", shape.interactions * Offset{sizeof(Index) + sizeof(float)}},
+          {"factors", rows * (padded_stride(params.factors) + (biased ? 1 : 0)) * kFloat}};
+}
+
+MemoryPlan checked_plan(const AlsShape& shape, std::vector<MemoryPlan::Part> parts) {
+  MemoryPlan plan;
+  plan.way = "everything in the machine's memory";
+  plan.parts = std::move(parts);
+  for (const MemoryPlan::Part& part : plan.parts) plan.total += part.bytes;
+  plan.available = static_cast<Offset>(
+      std::min<std::uint64_t>(available_memory(), std::numeric_limits<Offset>::max()));
+  check_memory_plan(fmt::format("training on {} users x {} items, {} interactions", shape.users,
+                                shape.items, shape.interactions),
+                    static_cast<double>(plan.total));
+  return plan;
+}
+
+}  // namespace likewise

@@ -1,0 +1,23 @@
+// SPDX-License-Identifier: Apache-2.0
+/// What ALS on the processor takes of the machine's memory, and what all of it has in common.
+#pragma once
+
+#include <string_view>
+#include <vector>
+
+#include "likewise/als.h"
+#include "likewise/memory_plan.h"
+
+namespace likewise {
+
+/// Throws Error(kInvalidArgument) for precisions that are those of cards.
+void require_fp32(const AlsParams& params, std::string_view device);
+
+/// What every training on the processor takes beside the interactions, which are there.
+[[nodiscard]] std::vector<MemoryPlan::Part> common_parts(const AlsShape& shape,
+                                                         const AlsParams& params);
+
+/// Adds the parts up. Throws Error(kOutOfMemory) where they do not fit.
+[[nodiscard]] MemoryPlan checked_plan(const AlsShape& shape, std::vector<MemoryPlan::Part> parts);
+
+}  // namespace likewise

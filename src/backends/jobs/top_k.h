@@ -1,0 +1,53 @@
+// SPDX-License-Identifier: Apache-2.0
+/// The job `top-k`: the best items of each query, and all scores of a few. What every device is
+/// tested against: src/backends/reference/scorer.cpp; what scorers share: src/backends/top_k.h.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <span>
+
+#include "likewise/control.h"
+#include "likewise/csr.h"
+#include "likewise/device.h"
+#include "likewise/matrix.h"
+#include "likewise/top_k.h"
+
+namespace likewise {
+
+/// Which items a query may be answered with.
+struct TopKFilter {
+  /// Row q lists (sorted) items that query q must not get: seen items, deny lists. May be empty
+  /// (rows == 0): nothing excluded.
+  CsrView excluded;
+  /// Empty, or one byte per item: 0 removes the item for every query.
+  std::span<const std::uint8_t> allowed;
+};
+
+/// Scores queries against a fixed table of items: score(q, i) = q . y_i + bias_i.
+/// Thread-safe after construction. Never holds more than a bounded block of scores.
+class Scorer {
+ public:
+  virtual ~Scorer() = default;
+  /// The k best items of each query (queries.cols == factors of the table; k >= 0 may exceed the
+  /// catalogue). Errors: kInvalidArgument naming the shape that does not fit, kCancelled.
+  [[nodiscard]] virtual TopKResult top_k(const MatrixView& queries, Index k,
+                                         const TopKFilter& filter,
+                                         const RunControl& control) const = 0;
+  /// All scores of a few queries: out is queries.rows x items, row-major without padding.
+  virtual void score_all(const MatrixView& queries, float* out) const = 0;
+};
+
+/// Makes lists. Thread-safe.
+class TopKJob {
+ public:
+  static constexpr Job kJob = Job::kTopK;
+
+  virtual ~TopKJob() = default;
+  /// `items` (items x factors) and `item_bias` (empty or one per item) must outlive the scorer.
+  /// Throws Error(kInvalidArgument) where they do not fit together.
+  [[nodiscard]] virtual std::unique_ptr<Scorer> make_scorer(
+      const MatrixView& items, std::span<const float> item_bias) const = 0;
+};
+
+}  // namespace likewise

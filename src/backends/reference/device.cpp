@@ -1,0 +1,56 @@
+// SPDX-License-Identifier: Apache-2.0
+/// The reference as a device.
+#include <utility>
+
+#include "algorithms/weights.h"
+#include "backends/host_plan.h"
+#include "backends/reference/jobs.h"
+
+namespace likewise {
+namespace {
+
+class ReferenceAls final : public AlsJob {
+ public:
+  [[nodiscard]] MemoryPlan plan(const AlsShape& shape, const AlsParams& params) const override {
+    const Offset rows = Offset{shape.users} + shape.items;
+    const Offset row_bytes =
+        Offset{sizeof(std::vector<double>)} + Offset{als_width(params)} * Offset{sizeof(double)};
+    auto parts = common_parts(shape, params);
+    parts.push_back({"factors in double precision", rows * row_bytes});
+    return checked_plan(shape, std::move(parts));
+  }
+  [[nodiscard]] std::unique_ptr<AlsSolver> make_solver(const CsrView& by_user,
+                                                       const AlsParams& params, Factors start,
+                                                       int) const override {
+    require_fp32(params, "reference");
+    return make_reference_als_solver(by_user, params, std::move(start));
+  }
+};
+
+class ReferenceNeighbours final : public NeighbourJob {
+  [[nodiscard]] std::unique_ptr<NeighbourSearch> make_search(
+      const SimilarityProblem& problem) const override {
+    return make_reference_neighbour_search(problem);
+  }
+};
+
+class ReferenceTopK final : public TopKJob {
+  [[nodiscard]] std::unique_ptr<Scorer> make_scorer(
+      const MatrixView& items, std::span<const float> item_bias) const override {
+    return make_reference_scorer(items, item_bias);
+  }
+};
+
+}  // namespace
+
+Device make_reference_device() {
+  const auto description = [] {
+    return std::string("plain loops in double precision, for checking; slow");
+  };
+  return make_device("reference", description,
+                     {{std::make_shared<ReferenceAls>()},
+                      {std::make_shared<ReferenceNeighbours>()},
+                      {std::make_shared<ReferenceTopK>()}});
+}
+
+}  // namespace likewise
