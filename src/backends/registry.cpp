@@ -137,7 +137,7 @@ class CpuBackend final : public Backend {
 
 /// Makes a solver of an empty matrix: what the device cannot do is refused here.
 void require_job(const Backend& backend, const AlsParams& params) {
-  const CsrMatrix nothing = make_csr(0, 0, {});
+  const CsrMatrix nothing{0, 0, Array<Offset>(1), {}, {}};
   Factors none{Matrix(0, params.factors), Matrix(0, params.factors), {}, {}, 0.0F};
   (void)backend.make_als_solver(nothing.view(), params, std::move(none));
 }

@@ -10,10 +10,14 @@
 
 #include "algorithms/similarity.h"
 #include "tests/backends/device_test.h"
+#include "tests/csr_entries.h"
 #include "tests/support.h"
 
 namespace likewise {
 namespace {
+
+using test::Entry;
+using test::make_csr;
 
 constexpr Similarity kAll[] = {
     Similarity::kCosine,        Similarity::kAdjustedCosine,  Similarity::kPearson,
