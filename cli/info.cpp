@@ -90,6 +90,7 @@ Json model_json(const Model& model) {
   add_parameters(model, out);
   out.update(matrix_json(model.history));
   if (model.has_neighbours()) out["neighbours_kept"] = model.neighbours.rows.size();
+  out["titles"] = model.titles.count();
   if (!model.iterations.empty()) {
     out["iterations"] = model.iterations.size();
     out["best_iteration"] = model.best_iteration;

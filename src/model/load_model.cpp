@@ -145,6 +145,13 @@ Neighbours load_neighbours(const Loader& load) {
           load.array<float>("neighbours.similarities", Type::kF32)};
 }
 
+Titles load_titles(const Loader& load) {
+  const Document& document = load.document();
+  if (!document.has("item_titles.chars") && !document.has("item_titles.offsets")) return {};
+  return {load.array<char>("item_titles.chars", Type::kU8),
+          load.array<Offset>("item_titles.offsets", Type::kI64)};
+}
+
 void check_sum(const Document& document, std::span<const std::byte> file) {
   const std::string& stated = require(document.metadata, kChecksumKey);
   if (stated.size() != kNoChecksum.size()) {
@@ -190,6 +197,7 @@ Model model_from_bytes(const std::shared_ptr<void>& owner, std::span<std::byte> 
   model.items = load_ids(load, "item", model.factors.items);
   if (model.has_neighbours()) model.neighbours = load_neighbours(load);
   model.history = load_history(load, model.users.size(), model.items.size());
+  model.titles = load_titles(load);
   model.validate();
   return model;
 }

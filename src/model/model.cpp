@@ -209,6 +209,7 @@ void validate_parts(const Model& model, const Learned& learned) {
     check_neighbours(model, knn->side == Side::kUsers ? model.users.size() : model.items.size());
   }
   check_iterations(learned.iterations, learned.best_iteration);
+  model.titles.validate(model.items.size());
 }
 
 void Model::validate() const { validate_parts(*this, learned_by(*this)); }
