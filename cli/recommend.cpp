@@ -219,7 +219,7 @@ struct Recommend {
       const IdMap& ids = recommender.model().items;
       const std::string item = ids.name(top.items[at]);
       std::vector<Cell> cells{user, item, std::int64_t{r} + 1, top.scores[at]};
-      const std::string title = title_or_id(titles, ids, top.items[at]);
+      const std::string title = shown_title(titles, ids, top.items[at]);
       if (!titles.empty()) cells.emplace_back(title);
       const std::string reasons =
           explain ? because(recommender, titles, history, top.items[at]) : "";

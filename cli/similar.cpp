@@ -109,7 +109,7 @@ struct Similar {
       const Offset at = Offset{query} * top.k + r;
       const std::string like = names.ids.name(top.items[at]);
       std::vector<Cell> cells{name, like, std::int64_t{r} + 1, top.scores[at]};
-      const std::string title = title_or_id(names.titles, names.ids, top.items[at]);
+      const std::string title = shown_title(names.titles, names.ids, top.items[at]);
       if (!names.titles.empty()) cells.emplace_back(title);
       rows.row(cells);
     }
@@ -144,8 +144,8 @@ Run add_similar(CLI::App& app) {
                      "titles [the model's own]");
   add_row_options(app, verb->output, verb->common);
   app.footer(
-      "Prints item,similar_item,rank,score (or user,similar_user,rank,score), best first; and "
-      "title, where there are titles.\n\n"
+      "Prints item,similar_item,rank,score (or user,similar_user,rank,score), best first.\n"
+      "Where items have titles, the similar one's title follows.\n\n"
       "Examples:\n"
       "  likewise similar model.safetensors --item 17 -n 5\n"
       "  likewise similar model.safetensors --all-items -n 20 -o similar.csv.gz");

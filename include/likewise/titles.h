@@ -8,7 +8,6 @@
 
 #include "likewise/array.h"
 #include "likewise/id_map.h"
-#include "likewise/read.h"
 
 namespace likewise {
 

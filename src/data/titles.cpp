@@ -12,7 +12,9 @@
 
 #include "core/utf8.h"
 #include "data/format.h"
+#include "data/title_text.h"
 #include "likewise/error.h"
+#include "likewise/read.h"
 
 namespace likewise {
 namespace {
@@ -143,6 +145,10 @@ class TitleReader {
     if (text.find('\0') != std::string_view::npos ||
         (number == 1 && (text.starts_with("\xff\xfe") || text.starts_with("\xfe\xff")))) {
       fail(ErrorKind::kBadData, place(number), "is not text: UTF-8 is expected, or Latin-1");
+    }
+    if (number == 1 && text.find('\r') != std::string_view::npos) {
+      fail(ErrorKind::kBadData, format_.file,
+           "its lines end in CR alone: convert them to LF first");
     }
     if (started_) return row(text, number);
     head_.emplace_back(text, number);
@@ -317,6 +323,14 @@ Titles make_titles(const std::vector<std::string>& by_item) {
     offsets[static_cast<Offset>(i) + 1] = std::ssize(chars);
   }
   return {Array<char>::copy_of(chars), std::move(offsets)};
+}
+
+Titles titles_from_text(std::string_view text, const std::string& file, const IdMap& items,
+                        const TitleOptions& options, TitleSummary& summary) {
+  TitleReader reader(file, items, options);
+  LineReader lines(text);
+  for (std::string_view line; lines.next(line);) reader.line(line, lines.lines());
+  return reader.finish(summary);
 }
 
 Titles read_titles(const std::string& path, const IdMap& items, const TitleOptions& options,

@@ -133,6 +133,7 @@ TEST(Titles, FaultsNameTheirLines) {
   EXPECT_THAT(refused("id,title\n"), HasSubstr("t.csv: holds no titles"));
   EXPECT_THAT(refused(""), HasSubstr("t.csv: is empty"));
   EXPECT_THAT(refused("\n \n"), HasSubstr("t.csv: is empty"));
+  EXPECT_THAT(refused("1,A\r2,B\r"), HasSubstr("t.csv: its lines end in CR alone"));
   EXPECT_THAT(refused("alone\n"), HasSubstr("found no delimiter"));
 }
 
