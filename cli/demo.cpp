@@ -49,7 +49,7 @@ struct Demo {
     counting.source = "demo";
     const auto popular = std::make_shared<const Model>(
         likewise::train(parts.front().train, PopularParams{}, device, counting));
-    const auto als = train(parts.front().train, device, progress);
+    const auto als = train(cinema, parts.front().train, device, progress);
     const Rows comparison = test(parts.front().test, als, popular, device, progress);
     const Recommender recommender(als, device);
     const Story story{cinema, recommender, style};
@@ -89,14 +89,18 @@ struct Demo {
     return cinema;
   }
 
-  [[nodiscard]] std::shared_ptr<const Model> train(const Interactions& data, const Device& device,
+  [[nodiscard]] std::shared_ptr<const Model> train(const Catalogue& cinema,
+                                                   const Interactions& data, const Device& device,
                                                    Progress& progress) const {
     const AlsParams params = parameters();
     progress.stage("train");
     TrainingRun run;
     run.source = "demo";
-    auto model = std::make_shared<const Model>(
-        train_with_report(data, params, device, std::move(run), progress));
+    auto model =
+        std::make_shared<Model>(train_with_report(data, params, device, std::move(run), progress));
+    std::vector<std::string> titles;
+    for (const Film& film : cinema.films) titles.push_back(film_text(film));
+    model->titles = make_titles(titles);
     const double seconds = progress.finish().back().seconds;
     say(heading(style, "Train",
                 fmt::format("alternating least squares, {} factors, {} iterations in {}",
@@ -139,10 +143,7 @@ struct Demo {
       write_interactions(cinema.interactions, path, Progress::stop_control());
     });
     files.write(kModel, [&](const std::string& path) { save_model(*als, path); });
-    const auto label = [&](Index item) {
-      return film_text(cinema.films[static_cast<std::size_t>(item)]);
-    };
-    Report report = describe_training(als, device, "likewise demo", progress.finish(), label);
+    Report report = describe_training(als, device, "likewise demo", progress.finish());
     report.title = "A made-up cinema";
     report.comparison = comparison;
     files.write(kReport, [&](const std::string& path) { write_report(report, path); });

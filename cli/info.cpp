@@ -92,6 +92,7 @@ Json model_json(const Model& model) {
   if (const Neighbourhood* hood = model.neighbourhood()) {
     out["neighbours_kept"] = hood->neighbours.rows.size();
   }
+  out["titles"] = model.titles.count();
   if (!model.iterations.empty()) {
     out["iterations"] = model.iterations.size();
     out["best_iteration"] = model.best_iteration;

@@ -10,6 +10,7 @@
 #include "options.h"
 #include "paths.h"
 #include "rows.h"
+#include "titles.h"
 #include "verb.h"
 
 namespace likewise::cli {
@@ -28,7 +29,8 @@ FoldInRow history_of(const Model& model, Index user) {
 }
 
 /// The past items that speak most for the answer: "A (0.31); B (0.12)".
-std::string because(const Recommender& recommender, const FoldInRow& history, Index item) {
+std::string because(const Recommender& recommender, const Titles& titles, const FoldInRow& history,
+                    Index item) {
   Progress::stop_control().check();  // each reason solves a system of its own
   const Explanation why = recommender.explain(history, item);
   std::string text;
@@ -36,7 +38,7 @@ std::string because(const Recommender& recommender, const FoldInRow& history, In
     const Contribution& part = why.contributions[c];
     if (part.share <= 0) break;
     text += fmt::format("{}{} ({:.3g})", text.empty() ? "" : "; ",
-                        recommender.model().items.name(part.item), part.share);
+                        title_or_id(titles, recommender.model().items, part.item), part.share);
   }
   return text;
 }
@@ -53,18 +55,23 @@ struct Recommend {
   std::string allow_path;
   std::string deny_path;
   bool explain = false;
+  TitlesOption titles_option;
   std::string output = "-";
   Common common;
+  const CLI::App* given = nullptr;
 
+  Titles titles;
   std::vector<Index> allow;
   std::vector<Index> deny;
 
   void run() {
+    refuse_idle_titles(*given, titles_option);
     check_paths({{"MODEL", model_path},
                  {"--users", users_path},
                  {"--new", new_path},
                  {"--allow", allow_path},
                  {"--deny", deny_path},
+                 {"--titles", titles_option.path},
                  {"-o", output, PathUse::kOutput}});
     Progress progress(common.quiet);
     progress.stage("load");
@@ -72,6 +79,7 @@ struct Recommend {
     const Job lists[] = {lists_job(model->params)};
     const Recommender recommender(model, announced_device(common, progress, lists));
     read_lists(*model, progress);
+    titles = titles_for(*model, titles_option, progress);
     RowWriter rows(output, columns());
     progress.stage("recommend");
     Offset asked = 1;
@@ -101,6 +109,7 @@ struct Recommend {
 
   [[nodiscard]] std::vector<std::string> columns() const {
     std::vector<std::string> names{"user", "item", "rank", "score"};
+    if (!titles.empty()) names.emplace_back("title");
     if (explain) names.emplace_back("because");
     return names;
   }
@@ -190,12 +199,12 @@ struct Recommend {
   /// Each --likes is one id, or several with commas between them.
   [[nodiscard]] std::vector<Index> liked_items(const Model& model) const {
     std::vector<Index> items;
-    for (const std::string& given : liked) {
-      if (const auto whole = model.items.find(given)) {
+    for (const std::string& text : liked) {
+      if (const auto whole = model.items.find(text)) {
         items.push_back(*whole);
         continue;
       }
-      for (const std::string& id : CLI::detail::split(given, ',')) {
+      for (const std::string& id : CLI::detail::split(text, ',')) {
         items.push_back(index_of(model.items, id, "item"));
       }
     }
@@ -208,9 +217,13 @@ struct Recommend {
              Index query, const FoldInRow& history, RowWriter& rows) const {
     for (Index r = 0; r < top.counts[query]; ++r) {
       const Offset at = Offset{query} * top.k + r;
-      const std::string item = recommender.model().items.name(top.items[at]);
+      const IdMap& ids = recommender.model().items;
+      const std::string item = ids.name(top.items[at]);
       std::vector<Cell> cells{user, item, std::int64_t{r} + 1, top.scores[at]};
-      const std::string reasons = explain ? because(recommender, history, top.items[at]) : "";
+      const std::string title = shown_title(titles, ids, top.items[at]);
+      if (!titles.empty()) cells.emplace_back(title);
+      const std::string reasons =
+          explain ? because(recommender, titles, history, top.items[at]) : "";
       if (explain) cells.emplace_back(reasons);
       rows.row(cells);
     }
@@ -252,13 +265,17 @@ Run add_recommend(CLI::App& app) {
       ->type_name("FILE");
   app.add_flag("--explain", verb->explain,
                "Add a column `because`: the past items that speak most for each answer");
+  add_titles_options(app, verb->titles_option,
+                     "Add a column `title`, from a file of item ids and titles [the model's own]");
+  verb->given = &app;
   add_row_options(app, verb->output, verb->common);
   app.footer(
-      "Prints user,item,rank,score, best first.\n\n"
+      "Prints user,item,rank,score, best first; and title, where there are titles.\n\n"
       "Examples:\n"
       "  likewise recommend model.safetensors --user 42 --user 43 -n 5\n"
       "  likewise recommend model.safetensors --all -o recommendations.csv.gz\n"
-      "  likewise recommend model.safetensors --likes \"17,256\" --explain");
+      "  likewise recommend model.safetensors --likes \"17,256\" --explain\n"
+      "  likewise recommend model.safetensors --user 42 --titles movies.csv");
   return on_threads(verb);
 }
 

@@ -9,6 +9,7 @@
 #include "likewise/recommender.h"
 #include "likewise/version.h"
 #include "text.h"
+#include "titles.h"
 
 namespace likewise::cli {
 namespace {
@@ -16,8 +17,8 @@ namespace {
 constexpr Index kSampleItems = 8;
 constexpr std::size_t kTopItems = 12;
 
-std::string label_of(const Model& model, const ItemLabel& label, Index item) {
-  return label ? label(item) : model.items.name(item);
+std::string label_of(const Model& model, Index item) {
+  return title_or_id(model.titles, model.items, item);
 }
 
 std::vector<double> descending_row_sizes(const CsrView& rows) {
@@ -40,7 +41,7 @@ std::vector<Bar> most_taken(const Model& model, const CsrView& by_item) {
   std::vector<Bar> bars;
   for (std::size_t i = 0; i < shown; ++i) {
     const Offset count = by_item.row_size(order[i]);
-    bars.push_back({model.items.name(order[i]), static_cast<double>(count), with_commas(count)});
+    bars.push_back({label_of(model, order[i]), static_cast<double>(count), with_commas(count)});
   }
   return bars;
 }
@@ -66,7 +67,7 @@ std::vector<Index> sample_users(const CsrView& history) {
 }
 
 /// The items of a user with the largest values, the first eight.
-std::vector<std::string> favourites(const Model& model, Index user, const ItemLabel& label) {
+std::vector<std::string> favourites(const Model& model, Index user) {
   const CsrView history = model.history.view();
   const auto items = history.row_columns(user);
   const auto values = history.row_values(user);
@@ -76,13 +77,13 @@ std::vector<std::string> favourites(const Model& model, Index user, const ItemLa
                    [&](std::size_t a, std::size_t b) { return values[a] > values[b]; });
   std::vector<std::string> names;
   for (std::size_t i = 0; i < std::min<std::size_t>(kSampleItems, order.size()); ++i) {
-    names.push_back(label_of(model, label, items[order[i]]));
+    names.push_back(label_of(model, items[order[i]]));
   }
   return names;
 }
 
 std::vector<ReportSample> make_samples(const std::shared_ptr<const Model>& model,
-                                       const Device& device, const ItemLabel& label) {
+                                       const Device& device) {
   const std::vector<Index> users = sample_users(model->history.view());
   const Recommender recommender(model, device);
   RecommendOptions options;
@@ -90,10 +91,10 @@ std::vector<ReportSample> make_samples(const std::shared_ptr<const Model>& model
   const TopKResult top = recommender.recommend(users, options, Progress::stop_control());
   std::vector<ReportSample> samples;
   for (std::size_t q = 0; q < users.size(); ++q) {
-    ReportSample sample{model->users.name(users[q]), favourites(*model, users[q], label), {}};
+    ReportSample sample{model->users.name(users[q]), favourites(*model, users[q]), {}};
     const auto query = static_cast<Index>(q);
     for (Index r = 0; r < top.counts[query]; ++r) {
-      sample.recommended.push_back(label_of(*model, label, top.items[Offset{query} * top.k + r]));
+      sample.recommended.push_back(label_of(*model, top.items[Offset{query} * top.k + r]));
     }
     samples.push_back(std::move(sample));
   }
@@ -134,9 +135,9 @@ Facts figures_of(const Model& model) {
 
 }  // namespace
 
-Report describe_training(const std::shared_ptr<const Model>& model, const Device& device,
-                         const std::string& source, const std::vector<StageTime>& stages,
-                         const ItemLabel& label) {
+Report describe_training(const std::shared_ptr<const Model>& model,
+                         const Device& device, const std::string& source,
+                         const std::vector<StageTime>& stages) {
   const CsrMatrix by_item = transpose(model->history.view());
   Report report;
   report.title = "Training report";
@@ -153,7 +154,7 @@ Report describe_training(const std::shared_ptr<const Model>& model, const Device
       report.stages.push_back({stage.name, stage.seconds, duration(stage.seconds)});
   }
   report.top_items = most_taken(*model, by_item.view());
-  report.samples = make_samples(model, device, label);
+  report.samples = make_samples(model, device);
   report.parameters = parameter_facts(*model);
   return report;
 }

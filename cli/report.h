@@ -3,7 +3,6 @@
 /// network) for light and dark screens of any width.
 #pragma once
 
-#include <functional>
 #include <memory>
 #include <string>
 #include <utility>
@@ -41,13 +40,11 @@ struct Report {
   Facts parameters;
 };
 
-/// How an item is called in the report; empty: by its id.
-using ItemLabel = std::function<std::string(Index)>;
-
+/// Items are called by the model's titles.
 [[nodiscard]] Report describe_training(const std::shared_ptr<const Model>& model,
-                                       const Device& device, const std::string& source,
-                                       const std::vector<StageTime>& stages,
-                                       const ItemLabel& label = {});
+                                       const Device& device,
+                                       const std::string& source,
+                                       const std::vector<StageTime>& stages);
 
 /// The page as HTML. Every text of the report is escaped.
 [[nodiscard]] std::string render(const Report& report);

@@ -10,12 +10,19 @@
 #include "options.h"
 #include "paths.h"
 #include "rows.h"
+#include "titles.h"
 #include "verb.h"
 
 namespace likewise::cli {
 namespace {
 
 constexpr Offset kAnswersPerBatch = 1 << 20;
+
+/// What the rows of a side are called.
+struct Names {
+  const IdMap& ids;
+  const Titles& titles;
+};
 
 struct Similar {
   const CLI::App* given = nullptr;
@@ -26,11 +33,18 @@ struct Similar {
   bool all_items = false;
   Index n = 10;
   SimilarityMetric metric = SimilarityMetric::kCosine;
+  TitlesOption titles_option;
   std::string output = "-";
   Common common;
 
   void run() const {
-    check_paths({{"MODEL", model_path}, {"--new", new_path}, {"-o", output, PathUse::kOutput}});
+    const bool of_items = all_items || !item_ids.empty();
+    refuse_idle(*given, "--titles", of_items, "items: --item or --all-items");
+    refuse_idle_titles(*given, titles_option);
+    check_paths({{"MODEL", model_path},
+                 {"--new", new_path},
+                 {"--titles", titles_option.path},
+                 {"-o", output, PathUse::kOutput}});
     Progress progress(common.quiet);
     progress.stage("load");
     const auto model = std::make_shared<const Model>(load_model(model_path));
@@ -45,9 +59,12 @@ struct Similar {
     const std::vector<Index> asked =
         all_items ? all_indices(ids.size())
                   : indices_of(ids, side == Side::kItems ? item_ids : user_ids, kind);
-    RowWriter rows(output, {kind, fmt::format("similar_{}", kind), "rank", "score"});
+    const Titles titles = of_items ? titles_for(*model, titles_option, progress) : Titles{};
+    std::vector<std::string> columns{kind, fmt::format("similar_{}", kind), "rank", "score"};
+    if (!titles.empty()) columns.emplace_back("title");
+    RowWriter rows(output, columns);
     progress.stage("similar");
-    write_all(recommender, side, ids, asked, rows, progress);
+    write_all(recommender, side, {ids, titles}, asked, rows, progress);
     rows.finish();
     say_written(output,
                 fmt::format("{} for {}", counted(rows.rows(), fmt::format("similar {}", kind)),
@@ -63,7 +80,7 @@ struct Similar {
     progress.stage("similar");
     const TopKResult top = recommender.similar_new(users.rows, n);
     for (std::size_t q = 0; q < users.names.size(); ++q) {
-      write(model.users, users.names[q], top, static_cast<Index>(q), rows);
+      write({model.users, {}}, users.names[q], top, static_cast<Index>(q), rows);
     }
     rows.finish();
     say_written(output,
@@ -72,7 +89,7 @@ struct Similar {
                 progress);
   }
 
-  void write_all(const Recommender& recommender, Side side, const IdMap& ids,
+  void write_all(const Recommender& recommender, Side side, const Names& names,
                  const std::vector<Index>& asked, RowWriter& rows, Progress& progress) const {
     const auto batch =
         static_cast<std::size_t>(std::clamp<Offset>(kAnswersPerBatch / n, 1, 16'384));
@@ -80,19 +97,22 @@ struct Similar {
       const auto part = std::span(asked).subspan(at, std::min(batch, asked.size() - at));
       const TopKResult top = recommender.similar(side, part, n, metric, Progress::stop_control());
       for (std::size_t q = 0; q < part.size(); ++q) {
-        write(ids, ids.name(part[q]), top, static_cast<Index>(q), rows);
+        write(names, names.ids.name(part[q]), top, static_cast<Index>(q), rows);
       }
       progress.control().report("similar", static_cast<Offset>(at + part.size()),
                                 static_cast<Offset>(asked.size()), side_name(side));
     }
   }
 
-  static void write(const IdMap& ids, const std::string& name, const TopKResult& top, Index query,
+  static void write(const Names& names, const std::string& name, const TopKResult& top, Index query,
                     RowWriter& rows) {
     for (Index r = 0; r < top.counts[query]; ++r) {
       const Offset at = Offset{query} * top.k + r;
-      const std::string like = ids.name(top.items[at]);
-      rows.row({name, like, std::int64_t{r} + 1, top.scores[at]});
+      const std::string like = names.ids.name(top.items[at]);
+      std::vector<Cell> cells{name, like, std::int64_t{r} + 1, top.scores[at]};
+      const std::string title = shown_title(names.titles, names.ids, top.items[at]);
+      if (!names.titles.empty()) cells.emplace_back(title);
+      rows.row(cells);
     }
   }
 };
@@ -120,9 +140,13 @@ Run add_similar(CLI::App& app) {
   add_choice<SimilarityMetric>(
       app, "--metric", {{"cosine", SimilarityMetric::kCosine}, {"dot", SimilarityMetric::kDot}},
       verb->metric, "cosine compares directions; dot also favours large factors");
+  add_titles_options(app, verb->titles_option,
+                     "Items: add a column `title` of the similar one, from a file of item ids and "
+                     "titles [the model's own]");
   add_row_options(app, verb->output, verb->common);
   app.footer(
-      "Prints item,similar_item,rank,score (or user,similar_user,rank,score), best first.\n\n"
+      "Prints item,similar_item,rank,score (or user,similar_user,rank,score), best first.\n"
+      "Where items have titles, the similar one's title follows.\n\n"
       "Examples:\n"
       "  likewise similar model.safetensors --item 17 -n 5\n"
       "  likewise similar model.safetensors --all-items -n 20 -o similar.csv.gz");

@@ -12,6 +12,7 @@
 #include "paths.h"
 #include "report.h"
 #include "rows.h"
+#include "titles.h"
 #include "training.h"
 #include "training_options.h"
 #include "verb.h"
@@ -42,6 +43,7 @@ struct Train {
   std::string report;
   bool json = false;
   bool verbose = false;
+  TitlesOption titles;
   TrainingOptions training;
   ReadOptions reading;
   Common common;
@@ -52,6 +54,7 @@ struct Train {
                  {"--validation", validation},
                  {"--resume", resume, PathUse::kEarlierModel},
                  {"--add-to", add_to, PathUse::kEarlierModel},
+                 {"--titles", titles.path},
                  {"-o", output, PathUse::kModel},
                  {"--checkpoint", checkpointing.path, PathUse::kModel},
                  {"--report", report, PathUse::kOutput},
@@ -71,6 +74,8 @@ struct Train {
     if (!validation.empty()) {
       held_out = read_with_report(validation, rows, progress, "read validation");
     }
+    Titles called;
+    if (titles.given()) called = read_titles_with_report(titles, data.items, progress);
     progress.stage("train");
     TrainingRun how;
     how.validation = held_out ? &*held_out : nullptr;
@@ -78,8 +83,9 @@ struct Train {
     how.checkpoint = checkpointing;
     how.resume = earlier ? &*earlier : nullptr;
     how.source = base_name(ratings);
-    const auto model = std::make_shared<const Model>(
+    const auto model = std::make_shared<Model>(
         train_with_report(data, params, device, std::move(how), progress));
+    model->titles = titles.given() || !earlier ? std::move(called) : earlier->titles.share();
     progress.stage("save");
     save_model(*model, output);
     if (!report.empty()) {
@@ -110,6 +116,9 @@ struct Train {
                                : summary.policy == Duplicates::kLast ? "the newer value counts"
                                                                      : "the larger value counts"));
     }
+    if (titles.given()) {
+      added.model.titles = read_titles_with_report(titles, added.model.items, progress);
+    }
     progress.stage("save");
     save_model(added.model, output);
     tell(added.model, progress);
@@ -129,6 +138,7 @@ struct Train {
                   "of training");
     }
     refuse_idle(*given, "--validation-metric", !validation.empty(), "--validation");
+    refuse_idle_titles(*given, titles);
   }
 
   /// What the device has to do beside the training: lists for validation and report.
@@ -255,6 +265,9 @@ Run add_train(CLI::App& app) {
   add_device_options(app, verb->common);
   add_device_memory_option(app, verb->common);
   add_keeping_options(app, *verb);
+  add_titles_options(app, verb->titles,
+                     "Keep titles with the model, from a file of item ids and titles: lists and "
+                     "the report show them");
   add_reading_options(app, verb->reading);
   app.footer(
       "Examples:\n"

@@ -67,6 +67,9 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
         if (model.factors() != nullptr) sum += model.factors()->items.row(item)[0];
       }
     }
+    for (likewise::Index item = 0; item < model.items.size(); ++item) {
+      for (const char c : model.titles.of(item)) sum += c;
+    }
     for (likewise::Index user = 0; user < model.users.size(); ++user) {
       if (model.users.find(model.users.name(user)) != user) std::abort();
     }

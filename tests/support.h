@@ -11,7 +11,7 @@
 
 #include <gtest/gtest.h>
 
-#include "likewise/csr.h"
+#include "tests/csr_entries.h"
 
 namespace likewise::test {
 

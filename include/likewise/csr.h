@@ -57,15 +57,4 @@ void validate(const CsrView& matrix, const char* what);
 /// The same entries by column. O(nnz), parallel, the same result for any thread count.
 [[nodiscard]] CsrMatrix transpose(const CsrView& matrix);
 
-/// One entry of a matrix that is being put together.
-struct Entry {
-  Index row;
-  Index col;
-  float value;
-};
-
-/// Sorted rows from entries in any order without duplicates; for tests and small data.
-/// Throws Error(kBadData) on an entry outside rows x cols or a duplicate.
-[[nodiscard]] CsrMatrix make_csr(Index rows, Index cols, std::span<const Entry> entries);
-
 }  // namespace likewise

@@ -17,6 +17,7 @@
 #include "likewise/iteration.h"
 #include "likewise/neighbourhood.h"
 #include "likewise/parameters.h"
+#include "likewise/titles.h"
 
 namespace likewise {
 
@@ -45,6 +46,7 @@ struct Model {
   std::string stop_reason;        ///< "iterations", "tolerance", "patience"; empty: under way
   std::optional<Factors> last{};  ///< checkpoints: of the last iteration, where another is best
   Provenance provenance;
+  Titles titles{};  ///< of the items, for people; may be empty
 
   /// "als", "item-knn", "user-knn" or "popular".
   [[nodiscard]] std::string_view algorithm() const { return algorithm_name(params); }

@@ -28,13 +28,16 @@ COMMANDS = [
     ["recommend", "MODEL", "--all", "--allow", "IDS", "-o", "{o}"],
     ["recommend", "MODEL", "--all", "--deny", "IDS", "-o", "{o}"],
     ["recommend", "MODEL", "--new", "NEW", "-o", "{o}"],
+    ["recommend", "MODEL", "--all", "--titles", "TITLES", "-o", "{o}"],
     ["similar", "MODEL", "--all-items", "-o", "{o}"],
+    ["similar", "MODEL", "--all-items", "--titles", "TITLES", "-o", "{o}"],
     ["similar", "KNN", "--new", "NEW", "-o", "{o}"],
     ["split", "TRAIN", "-o", "{folder}"],
     ["split", "TRAIN", "-o", "{folder}", "--method", "kfold"],
 ]
 FILES = {"DATA": "data.csv", "TEST": "test.csv", "NEW": "new.csv", "IDS": "ids.txt",
-         "MODEL": "als.model", "KNN": "knn.model", "TRAIN": "parts/train.csv"}
+         "TITLES": "titles.csv", "MODEL": "als.model", "KNN": "knn.model",
+         "TRAIN": "parts/train.csv"}
 LINKS = ["symlink", "hard link", "link to a link"]  # to what has to be there
 WAYS = ["same", "./", "folder/..", "absolute", "linked folder", "/proc/self/cwd", "double slash",
         *LINKS]
@@ -49,6 +52,7 @@ class Identity(Attack):
         lab.make("generate", "60x30x300", "-o", "test.csv", "--seed", "5")
         lab.make("generate", "60x30x200", "-o", "new.csv", "--seed", "6")
         (lab.folder / "ids.txt").write_text("3\n5\n")
+        (lab.folder / "titles.csv").write_text("3,Three\n5,Five\n")
         lab.make("split", "data.csv", "-o", "parts")
         lab.make("train", "data.csv", "-o", "als.model", "--factors", "4", "--iterations", "2")
         lab.make("train", "data.csv", "-o", "knn.model", "--algorithm", "user-knn")

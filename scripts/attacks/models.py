@@ -37,7 +37,8 @@ class Models(Attack):
         super().__init__(lab)
         lab.make("generate", "40x20x300", "-o", "data.csv")
         lab.make("generate", "40x20x100", "-o", "test.csv", "--seed", "5")
-        names = [*KINDS.items(), ("text.model", [])]
+        names = [*KINDS.items(), ("text.model", ["--titles", "titles.csv"])]
+        (lab.folder / "titles.csv").write_text("".join(f"{i},Title {i}\n" for i in range(15)))
         text = (lab.folder / "data.csv").read_text().replace("\n", "\nu", 300)
         (lab.folder / "names.csv").write_text(text)
         for name, how in names:

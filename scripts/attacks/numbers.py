@@ -103,7 +103,7 @@ def walk(value: Any, name: str = "") -> list[tuple[str, Any]]:
 def finite_rows(case: Case, content: bytes, what: str, how: list[str]) -> None:
     for row in csv.DictReader(io.StringIO(content.decode())):
         for name, text in row.items():
-            if name in ("because", "user", "item", "similar_item", "similar_user"):
+            if name in ("because", "user", "item", "similar_item", "similar_user", "title"):
                 words = [part.rpartition("(")[2].rstrip(")") for part in text.split("; ")] \
                     if name == "because" and text else []
             else:

@@ -50,7 +50,7 @@ VALUES = {
     "--users": "ids.txt", "--likes": "3,5", "--allow": "ids.txt", "--deny": "ids.txt",
     "--item": "4", "--metric": "dot", "--method": "time", "--test": "0.4", "--last": "3",
     "--folds": "3", "--shape": "20x10x50", "--plot": "plot.svg", "--feedback": "explicit",
-    "--algorithm": "user-knn",
+    "--algorithm": "user-knn", "--titles": "titles.csv", "--titles-columns": "1,2",
 }
 KNN = ["--algorithm", "item-knn"]
 BASES: dict[str, list[list[str]]] = {
@@ -83,6 +83,6 @@ BASES: dict[str, list[list[str]]] = {
     "autotune": [[]],
     "info": [["data.csv"], ["data.csv", "--json"], ["als.model"], []],
 }
-INPUTS = ["data.csv", "test.csv", "other.csv", "new.csv", "ids.txt", "als.model", "explicit.model",
-          "short.model", "stars.model", "item-knn.model", "user-knn.model", "knn5.model",
+INPUTS = ["data.csv", "test.csv", "other.csv", "new.csv", "ids.txt", "titles.csv", "als.model",
+          "explicit.model", "short.model", "stars.model", "item-knn.model", "user-knn.model", "knn5.model",
           "popular.model"]

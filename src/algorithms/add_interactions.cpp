@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <memory>
+#include <string>
 #include <vector>
 
 #include "algorithms/baselines.h"
@@ -159,10 +160,22 @@ class ListUpdate {
   std::vector<bool> full_;       ///< whether the old list had all its k
 };
 
+/// Titles of the items that had one, where these are now.
+[[nodiscard]] Titles titles_at(const Titles& titles, const std::vector<Index>& places,
+                               Index items) {
+  if (titles.empty()) return {};
+  std::vector<std::string> by_item(static_cast<std::size_t>(items));
+  for (std::size_t i = 0; i < places.size(); ++i) {
+    by_item[static_cast<std::size_t>(places[i])] = titles.of(static_cast<Index>(i));
+  }
+  return make_titles(by_item);
+}
+
 [[nodiscard]] Model grown_model(const Model& model, MergedIds& users, MergedIds& items,
                                 CsrMatrix history, const Device& device) {
   Model grown;
   grown.params = model.params;
+  grown.titles = titles_at(model.titles, items.first, items.ids.size());
   grown.users = std::move(users.ids);
   grown.items = std::move(items.ids);
   grown.history = std::move(history);

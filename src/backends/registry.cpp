@@ -45,7 +45,7 @@ namespace {
 
 /// Makes a solver of an empty matrix: parameters that the device cannot do are refused here.
 void require_params(const Device& device, const AlsParams& params) {
-  const CsrMatrix nothing = make_csr(0, 0, {});
+  const CsrMatrix nothing{0, 0, Array<Offset>(1), {}, {}};
   Factors none{Matrix(0, params.factors), Matrix(0, params.factors), {}, {}, 0.0F};
   (void)job<AlsJob>(device).make_solver(nothing.view(), params, std::move(none));
 }

@@ -68,26 +68,4 @@ CsrMatrix transpose(const CsrView& m) {
   return t;
 }
 
-CsrMatrix make_csr(Index rows, Index cols, std::span<const Entry> entries) {
-  std::vector<Entry> sorted(entries.begin(), entries.end());
-  std::sort(sorted.begin(), sorted.end(), [](const Entry& a, const Entry& b) {
-    return a.row != b.row ? a.row < b.row : a.col < b.col;
-  });
-  const auto nnz = static_cast<Offset>(sorted.size());
-  CsrMatrix m{rows, cols, Array<Offset>(Offset{rows} + 1), Array<Index>::uninitialized(nnz),
-              Array<float>::uninitialized(nnz)};
-  for (Offset i = 0; i < nnz; ++i) {
-    const Entry& e = sorted[static_cast<std::size_t>(i)];
-    if (e.row < 0 || e.row >= rows) {
-      throw Error(ErrorKind::kBadData, fmt::format("entry in row {} of {}", e.row, rows));
-    }
-    ++m.offsets[e.row + 1];
-    m.columns[i] = e.col;
-    m.values[i] = e.value;
-  }
-  for (Index row = 0; row < rows; ++row) m.offsets[row + 1] += m.offsets[row];
-  validate(m.view(), "make_csr");
-  return m;
-}
-
 }  // namespace likewise

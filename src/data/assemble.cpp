@@ -48,8 +48,8 @@ class Assembler {
       : staged_(std::move(staged)),
         file_(file),
         control_(control),
-        users_(merge_ids(std::move(staged_.users))),
-        items_(merge_ids(std::move(staged_.items))),
+        users_(merge(std::move(staged_.users))),
+        items_(merge(std::move(staged_.items))),
         buckets_(users_.map.size(), staged_.rows) {}
 
   Interactions run(Duplicates duplicates, ReadSummary& summary) {
@@ -63,6 +63,11 @@ class Assembler {
   }
 
  private:
+  static MergedIds merge(StagedIds ids) {
+    if (ids.range) return {IdMap::range(*ids.range), {}};
+    return merge_ids(std::move(ids.tables));
+  }
+
   /// Codes become indices; each group counts its rows per bucket.
   void translate_and_count() {
     const auto blocks = static_cast<Offset>(staged_.blocks.size());
@@ -81,11 +86,12 @@ class Assembler {
   }
 
   void translate(StagedBlock<Row>& block, Group& group) {
-    const Array<Index>& user_of = users_.index_of[static_cast<std::size_t>(block.table)];
-    const Array<Index>& item_of = items_.index_of[static_cast<std::size_t>(block.table)];
+    const auto table = static_cast<std::size_t>(block.table);
+    const Index* user_of = users_.index_of.empty() ? nullptr : users_.index_of[table].data();
+    const Index* item_of = items_.index_of.empty() ? nullptr : items_.index_of[table].data();
     for (Row& row : block.rows) {
-      row.user = user_of[row.user];
-      row.item = item_of[row.item];
+      if (user_of != nullptr) row.user = user_of[row.user];
+      if (item_of != nullptr) row.item = item_of[row.item];
       ++group.next[static_cast<std::size_t>(buckets_.of(row.user))];
     }
   }

@@ -12,6 +12,7 @@
 #include "data/catalogue_films.h"
 #include "data/catalogue_words.h"
 #include "data/synthetic_streams.h"
+#include "likewise/make_interactions.h"
 
 namespace likewise {
 namespace {
@@ -114,8 +115,15 @@ float times_watched(double fit, CounterRandom& random) {
   return static_cast<float>(times);
 }
 
+/// Who watched what how often, by numbers.
+struct Viewings {
+  std::vector<Index> viewers;
+  std::vector<Index> films;
+  std::vector<float> times;
+};
+
 void watch(Index viewer, const Taste& taste, const Programme& programme, CounterRandom& random,
-           std::vector<Entry>& entries) {
+           Viewings& viewings) {
   struct Candidate {
     double wait;
     Index film;
@@ -135,7 +143,9 @@ void watch(Index viewer, const Taste& taste, const Programme& programme, Counter
   const auto wanted = static_cast<std::size_t>(usual * std::exp(kViewingsSigma * random.normal()));
   candidates.resize(std::clamp(wanted, kFewestViewings, films / 2));
   for (const Candidate& c : candidates) {
-    entries.push_back({viewer, c.film, times_watched(c.fit, random)});
+    viewings.viewers.push_back(viewer);
+    viewings.films.push_back(c.film);
+    viewings.times.push_back(times_watched(c.fit, random));
   }
 }
 
@@ -152,19 +162,18 @@ Catalogue demo_catalogue(std::uint64_t seed) {
   Programme programme = make_programme(seed);
   const std::vector<std::string> names = draw_names(seed);
   std::vector<std::string> tastes;
-  std::vector<Entry> entries;
+  Viewings viewings;
   for (std::size_t viewer = 0; viewer < names.size(); ++viewer) {
     CounterRandom random(seed, kStreamViewings, viewer);
     const Taste taste = draw_taste(programme, random);
     tastes.push_back(describe(taste));
-    watch(static_cast<Index>(viewer), taste, programme, random, entries);
+    watch(static_cast<Index>(viewer), taste, programme, random, viewings);
   }
-  const auto rows = static_cast<Index>(names.size());
-  const auto cols = static_cast<Index>(programme.films.size());
-  Interactions interactions{IdMap::from_text(names),
-                            IdMap::from_text(titles_of(programme.films)),
-                            make_csr(rows, cols, entries),
-                            {}};
+  Interactions interactions = make_interactions(
+      IndexColumn{viewings.viewers, static_cast<Index>(names.size())},
+      IndexColumn{viewings.films, static_cast<Index>(programme.films.size())}, viewings.times);
+  interactions.users = IdMap::from_text(names);
+  interactions.items = IdMap::from_text(titles_of(programme.films));
   return {std::move(programme.films), std::move(tastes), std::move(interactions)};
 }
 

@@ -44,17 +44,6 @@ const std::vector<std::string_view>& known_names(Role role) {
   return kNames[role];
 }
 
-/// "user_id:token", "User-ID" and "userId" are all "userid".
-std::string normalised(std::string_view name) {
-  std::string result;
-  for (const char c : name.substr(0, name.find(':'))) {
-    if (std::string_view("_-. #").find(c) == std::string_view::npos) {
-      result += static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
-    }
-  }
-  return result;
-}
-
 std::optional<int> find_known(Role role, const std::vector<std::string>& names) {
   for (const std::string_view known : known_names(role)) {
     for (std::size_t i = 0; i < names.size(); ++i) {
@@ -62,16 +51,6 @@ std::optional<int> find_known(Role role, const std::vector<std::string>& names) 
     }
   }
   return std::nullopt;
-}
-
-std::string listing(const std::vector<std::string>& names) {
-  constexpr std::size_t kMost = 40;
-  std::vector<std::string> shown;
-  for (std::size_t i = 0; i < std::min(names.size(), kMost); ++i) {
-    shown.push_back(printable(names[i]));
-  }
-  if (names.size() > kMost) shown.emplace_back("...");
-  return fmt::format("{}", fmt::join(shown, ", "));
 }
 
 std::optional<int> as_number(const std::string& text) {
@@ -105,18 +84,6 @@ std::optional<int> find_name(const std::string& wanted, const std::vector<std::s
 
 std::string count_text(const FileFormat& format) {
   return format.fields == 1 ? "1 column" : fmt::format("{} columns", format.fields);
-}
-
-int find_column(const FileFormat& format, const std::string& wanted) {
-  if (const auto number = as_number(wanted)) {
-    if (*number >= 1 && static_cast<std::size_t>(*number) <= format.fields) return *number - 1;
-    fail(format,
-         fmt::format("there is no column {}: the first row has {}", *number, count_text(format)));
-  }
-  const auto found = find_name(wanted, format.names);
-  if (found) return *found;
-  fail(format, fmt::format("there is no column '{}': the columns are {}", printable(wanted),
-                           listing(format.names)));
 }
 
 void choose_given(FileFormat& format, const std::vector<std::string>& wanted) {
@@ -263,6 +230,38 @@ void refuse_times_as_values(const FileFormat& format, const SampleRows& sample) 
 }
 
 }  // namespace
+
+std::string normalised(std::string_view name) {
+  std::string result;
+  for (const char c : name.substr(0, name.find(':'))) {
+    if (std::string_view("_-. #").find(c) == std::string_view::npos) {
+      result += static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
+    }
+  }
+  return result;
+}
+
+std::string listing(const std::vector<std::string>& names) {
+  constexpr std::size_t kMost = 40;
+  std::vector<std::string> shown;
+  for (std::size_t i = 0; i < std::min(names.size(), kMost); ++i) {
+    shown.push_back(printable(names[i]));
+  }
+  if (names.size() > kMost) shown.emplace_back("...");
+  return fmt::format("{}", fmt::join(shown, ", "));
+}
+
+int find_column(const FileFormat& format, const std::string& wanted) {
+  if (const auto number = as_number(wanted)) {
+    if (*number >= 1 && static_cast<std::size_t>(*number) <= format.fields) return *number - 1;
+    fail(format,
+         fmt::format("there is no column {}: the first row has {}", *number, count_text(format)));
+  }
+  const auto found = find_name(wanted, format.names);
+  if (found) return *found;
+  fail(format, fmt::format("there is no column '{}': the columns are {}", printable(wanted),
+                           listing(format.names)));
+}
 
 bool is_known_name(Role role, std::string_view name) {
   const auto& names = known_names(role);

@@ -2,6 +2,7 @@
 #include "data/filter.h"
 
 #include <algorithm>
+#include <cmath>
 #include <utility>
 #include <vector>
 
@@ -110,9 +111,23 @@ void check_left(const Interactions& data, const char* options, const std::string
 
 }  // namespace
 
+void check_filters(const ReadOptions& options) {
+  const auto fail = [](const std::string& why) { throw Error(ErrorKind::kInvalidArgument, why); };
+  if (options.min_value && !std::isfinite(*options.min_value)) {
+    fail(fmt::format("min_value must be a finite number, not {}", *options.min_value));
+  }
+  if (options.min_user_count < 0) {
+    fail(fmt::format("min_user_count must be at least 0, not {}", options.min_user_count));
+  }
+  if (options.min_item_count < 0) {
+    fail(fmt::format("min_item_count must be at least 0, not {}", options.min_item_count));
+  }
+}
+
 Interactions filter(Interactions data, const ReadOptions& options, const std::string& file,
                     ReadSummary& summary) {
-  if (!options.min_value && options.min_user_count <= 1 && options.min_item_count <= 1) return data;
+  // Also a least count of 1 drops something: rows from memory may be empty.
+  if (!options.min_value && options.min_user_count == 0 && options.min_item_count == 0) return data;
   const Offset all = data.by_user.nnz();
   if (options.min_value) {
     Interactions strong = select(data, [&](Index, Offset at) {

@@ -16,7 +16,6 @@
 namespace likewise {
 namespace {
 
-constexpr std::size_t kSampleLines = 100;
 constexpr std::string_view kByteOrderMark = "\xef\xbb\xbf";
 
 [[noreturn]] void fail(const std::string& file, ErrorKind kind, const std::string& why) {
@@ -76,7 +75,8 @@ Fit fit_of(Delimiter delimiter, const std::vector<std::string_view>& lines) {
 /// The delimiter by which most lines have the same number of fields; of several, the one with the
 /// most fields; then the earlier one in this list. Spaces come into question only where nothing
 /// else fits as well: they are also parts of names.
-Delimiter detect_delimiter(const std::vector<std::string_view>& lines, const std::string& file) {
+Delimiter detect_delimiter(const std::vector<std::string_view>& lines, const std::string& file,
+                           const char* expected) {
   constexpr Delimiter kCandidates[] = {{Delimiter::kByte, '\t'}, {Delimiter::kDoubleColon, ':'},
                                        {Delimiter::kByte, ','},  {Delimiter::kByte, ';'},
                                        {Delimiter::kByte, '|'},  {Delimiter::kSpaces, ' '}};
@@ -93,9 +93,8 @@ Delimiter detect_delimiter(const std::vector<std::string_view>& lines, const std
   if (best.lines > 0) return chosen;
   fail(file, ErrorKind::kBadData,
        fmt::format("found no delimiter (tab, comma, ';', '|', '::' or space) in the first line "
-                   "'{}': expected user, item[, value[, time]]; give the option delimiter if it is "
-                   "another one",
-                   printable(lines.front())));
+                   "'{}': expected {}",
+                   printable(lines.front()), expected));
 }
 
 Delimiter parse_delimiter(const std::string& text, const std::string& file) {
@@ -127,7 +126,8 @@ SampleRows sample_rows(const std::vector<std::string_view>& lines, Delimiter del
   return rows;
 }
 
-/// The number of fields that most rows have; of several such numbers the largest.
+}  // namespace
+
 std::size_t usual_fields(const SampleRows& rows) {
   std::map<std::size_t, std::size_t> rows_with;
   for (const auto& row : rows) ++rows_with[row.size()];
@@ -138,15 +138,11 @@ std::size_t usual_fields(const SampleRows& rows) {
   return usual->first;
 }
 
-bool is_number(const std::string& text) { return parse_value(text).has_value(); }
-
-/// A header has no numbers, and either well-known names or a column of numbers below it.
-bool looks_like_header(const SampleRows& rows) {
+bool looks_like_header(const SampleRows& rows, bool known_names) {
+  const auto is_number = [](const std::string& text) { return parse_value(text).has_value(); };
   const std::vector<std::string>& first = rows.front();
   if (std::any_of(first.begin(), first.end(), is_number)) return false;
-  for (const std::string& name : first) {
-    if (is_known_name(kUser, name) || is_known_name(kItem, name)) return true;
-  }
+  if (known_names) return true;
   std::vector<bool> numbers(first.size(), rows.size() > 1);
   for (std::size_t i = 1; i < rows.size(); ++i) {
     for (std::size_t c = 0; c < first.size(); ++c) {
@@ -163,6 +159,15 @@ bool names_a_column(const std::vector<std::string>& columns) {
   });
 }
 
+namespace {
+
+/// Users or items by one of their well-known names.
+bool has_known_names(const std::vector<std::string>& names) {
+  return std::any_of(names.begin(), names.end(), [](const std::string& name) {
+    return is_known_name(kUser, name) || is_known_name(kItem, name);
+  });
+}
+
 bool has_header(const SampleRows& rows, const std::string& file, const ReadOptions& options) {
   const bool named = names_a_column(options.columns);
   switch (options.header) {
@@ -175,7 +180,7 @@ bool has_header(const SampleRows& rows, const std::string& file, const ReadOptio
     case Header::kAuto:
       break;
   }
-  return named || looks_like_header(rows);
+  return named || looks_like_header(rows, has_known_names(rows.front()));
 }
 
 /// Bytes and lines up to the end of the header, which is the first line that is not blank.
@@ -188,6 +193,8 @@ void skip_header(FileFormat& format, std::string_view text) {
   format.lines_before = reader.lines();
 }
 
+}  // namespace
+
 std::string describe(const FileFormat& format) {
   std::string kind = format.delimiter == Delimiter{Delimiter::kByte, ','} ? "csv"
                      : format.delimiter == Delimiter{Delimiter::kByte, '\t'}
@@ -199,7 +206,12 @@ std::string describe(const FileFormat& format) {
   return kind + ", header " + printable(names, kMost);
 }
 
-}  // namespace
+TableStart find_fields(const std::vector<std::string_view>& lines, const std::string& delimiter,
+                       const std::string& file, const char* expected) {
+  const Delimiter chosen = delimiter.empty() ? detect_delimiter(lines, file, expected)
+                                             : parse_delimiter(delimiter, file);
+  return {chosen, sample_rows(lines, chosen, file)};
+}
 
 bool LineReader::next(std::string_view& line) {
   if (rest_.empty()) return false;
@@ -244,9 +256,10 @@ FileFormat detect_format(const FileHead& head, const std::string& file,
   }
   const auto lines = sample_lines(body);
   if (lines.empty()) fail(file, ErrorKind::kBadData, "has only blank lines");
-  format.delimiter = options.delimiter.empty() ? detect_delimiter(lines, file)
-                                               : parse_delimiter(options.delimiter, file);
-  SampleRows rows = sample_rows(lines, format.delimiter, file);
+  auto [delimiter, rows] = find_fields(lines, options.delimiter, file,
+                                       "user, item[, value[, time]]; give the option delimiter if "
+                                       "it is another one");
+  format.delimiter = delimiter;
   if (has_header(rows, file, options)) {
     format.names = std::move(rows.front());
     rows.erase(rows.begin());

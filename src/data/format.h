@@ -61,13 +61,35 @@ struct FileHead {
 [[nodiscard]] FileFormat detect_format(const FileHead& head, const std::string& file,
                                        const ReadOptions& options);
 
+/// How many lines are looked at.
+constexpr std::size_t kSampleLines = 100;
+
+/// The fields of the first rows of data.
+using SampleRows = std::vector<std::vector<std::string>>;
+
+/// The first lines of a text and how they are cut into fields.
+struct TableStart {
+  Delimiter delimiter;
+  SampleRows rows;
+};
+/// `delimiter` is the caller's option, "" where it is to be detected. `expected` says in the error
+/// what rows should hold. Throws kBadData, kInvalidArgument.
+[[nodiscard]] TableStart find_fields(const std::vector<std::string_view>& lines,
+                                     const std::string& delimiter, const std::string& file,
+                                     const char* expected);
+/// The number of fields that most rows have; of several such numbers the largest.
+[[nodiscard]] std::size_t usual_fields(const SampleRows& rows);
+/// A header has no numbers, and either well-known names or a column of numbers below it.
+[[nodiscard]] bool looks_like_header(const SampleRows& rows, bool known_names);
+/// Whether the caller named one of the columns, and did not number it.
+[[nodiscard]] bool names_a_column(const std::vector<std::string>& columns);
+/// Delimiter and header for people.
+[[nodiscard]] std::string describe(const FileFormat& format);
+
 /// True if `text` begins a Matrix Market file.
 [[nodiscard]] bool is_matrix_market(std::string_view text);
 /// Reads its banner, comments and size line.
 [[nodiscard]] FileFormat read_matrix_market_head(const FileHead& head, const std::string& file);
-
-/// The fields of the first rows of data.
-using SampleRows = std::vector<std::vector<std::string>>;
 
 /// Finds the columns by the caller's option, by the header's names, or in their order; what would
 /// be a guess is an error. `format` has its names and number of fields.
@@ -76,6 +98,13 @@ void choose_columns(FileFormat& format, const ReadOptions& options, const Sample
 void check_values(const FileFormat& format, const ReadOptions& options);
 /// True if a name is among the well-known names of a role ("userId" is one of kUser).
 [[nodiscard]] bool is_known_name(Role role, std::string_view name);
+/// A column's name as it is compared with well-known ones: "User-ID" and "userId" are "userid".
+[[nodiscard]] std::string normalised(std::string_view name);
+/// The column that the caller named or numbered from 1; throws kInvalidArgument where there is
+/// none.
+[[nodiscard]] int find_column(const FileFormat& format, const std::string& wanted);
+/// The columns' names, for a message.
+[[nodiscard]] std::string listing(const std::vector<std::string>& names);
 
 /// Walks over the lines of a text; line ends (LF, CRLF) are not part of them.
 class LineReader {

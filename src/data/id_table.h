@@ -67,6 +67,8 @@ class IdTable {
  public:
   /// The code of an id, new or known. Throws Error(kBadData) beyond 2^31 - 1 ids.
   Index code(std::string_view id);
+  /// The same for a table that gets nothing but integers.
+  Index code(std::int64_t id) { return integers_.code(id); }
   [[nodiscard]] bool is_text() const { return is_text_; }
   void make_text();
   [[nodiscard]] Index size() const {

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "likewise/read.h"
 
-#include <cmath>
 #include <utility>
 
 #include <fmt/format.h>
@@ -18,19 +17,6 @@
 
 namespace likewise {
 namespace {
-
-void check(const ReadOptions& options) {
-  const auto fail = [](const std::string& why) { throw Error(ErrorKind::kInvalidArgument, why); };
-  if (options.min_value && !std::isfinite(*options.min_value)) {
-    fail(fmt::format("min_value must be a finite number, not {}", *options.min_value));
-  }
-  if (options.min_user_count < 0) {
-    fail(fmt::format("min_user_count must be at least 0, not {}", options.min_user_count));
-  }
-  if (options.min_item_count < 0) {
-    fail(fmt::format("min_item_count must be at least 0, not {}", options.min_item_count));
-  }
-}
 
 /// The first bytes, to look at: more than usual where a long first line or comment needs it.
 std::string read_head(ByteSource& source, const ReadTuning& tuning, bool& whole) {
@@ -92,7 +78,7 @@ void describe(const FileFormat& format, const std::string& compression, ReadSumm
 Interactions read_source(ByteSourcePtr raw, const std::string& file, const ReadOptions& options,
                          ReadSummary* summary, const RunControl& control,
                          const ReadTuning& tuning) {
-  check(options);
+  check_filters(options);
   ReadSummary met;
   Decompressed text = decompress(std::move(raw), file);
   bool whole = false;

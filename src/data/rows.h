@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-/// Rows between the text and the matrix: 12 bytes each, 24 with a time.
+/// Rows between a file or columns in memory and the matrix: 12 bytes each, 24 with a time.
 #pragma once
 
+#include <optional>
 #include <vector>
 
 #include "data/id_table.h"
@@ -33,19 +34,25 @@ struct TimedRow {
   [[nodiscard]] Time time() const { return when; }
 };
 
-/// The rows of one block of text.
+/// The rows of one block of text or of columns.
 template <class Row>
 struct StagedBlock {
-  Offset number = 0;  ///< of the block in the file
+  Offset number = 0;  ///< of the block in its order
   int table = 0;      ///< whose codes the rows hold
   PageBuffer<Row> rows;
 };
 
-/// All rows of a file, by blocks in the file's order, and the threads' tables.
+/// What the rows' codes of one side mean.
+struct StagedIds {
+  std::vector<IdTable> tables;   ///< of the threads
+  std::optional<Index> range{};  ///< without tables: the codes are indices below this
+};
+
+/// All rows, by blocks in their order, and the threads' tables.
 template <class Row>
 struct Staged {
-  std::vector<IdTable> users;
-  std::vector<IdTable> items;
+  StagedIds users;
+  StagedIds items;
   std::vector<StagedBlock<Row>> blocks;
   Offset rows = 0;
   TimeForms time_forms = 0;

@@ -142,12 +142,13 @@ class Stager {
   Staged<Row> collect() {
     Staged<Row> staged;
     const auto tables = static_cast<std::size_t>(next_table_.load());
-    staged.users.resize(tables);
-    staged.items.resize(tables);
+    staged.users.tables.resize(tables);
+    staged.items.tables.resize(tables);
     for (Worker& worker : workers_) {
       staged.time_forms |= worker.parser.time_forms();
-      staged.users[static_cast<std::size_t>(worker.table)] = std::move(worker.parser.users());
-      staged.items[static_cast<std::size_t>(worker.table)] = std::move(worker.parser.items());
+      const auto table = static_cast<std::size_t>(worker.table);
+      staged.users.tables[table] = std::move(worker.parser.users());
+      staged.items.tables[table] = std::move(worker.parser.items());
     }
     std::sort(blocks_.begin(), blocks_.end(),
               [](const auto& a, const auto& b) { return a.number < b.number; });

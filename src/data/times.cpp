@@ -21,6 +21,8 @@ constexpr std::int64_t kDay = 86'400;
 /// The first second of the year 1, and the first one after the year 9999.
 constexpr std::int64_t kFirstSecond = -62'135'596'800;
 constexpr std::int64_t kEndOfSeconds = 253'402'300'800;
+/// As seconds, this would be read as milliseconds.
+constexpr std::int64_t kBeforeSeconds = -100'000'000'000;
 
 /// A unit of numbers: how many make a second, and from which number on it is meant.
 struct Unit {
@@ -97,6 +99,16 @@ std::optional<ParsedTime> parse_number(std::string_view text) {
   const Time time = negative ? before_1970(seconds, nanoseconds) : Time(seconds, nanoseconds);
   // Only seconds are written with a fraction.
   return ParsedTime{time, number->billionths > 0 ? TimeForm::kSeconds : unit.form};
+}
+
+std::optional<ParsedTime> in_unit(const Unit& unit, std::int64_t number) {
+  const std::int64_t per_second = unit.per_second;
+  const bool borrow = number % per_second < 0;
+  const std::int64_t rest = number % per_second + (borrow ? per_second : 0);
+  const Time time(number / per_second - (borrow ? 1 : 0),
+                  static_cast<std::uint32_t>(rest) * (kBillion / unit.per_second));
+  if (time <= Time(kBeforeSeconds) || time >= Time(kEndOfSeconds)) return std::nullopt;
+  return ParsedTime{time, unit.form};
 }
 
 /// Reads the parts of a date one after the other; any misfit makes the whole invalid.
@@ -258,6 +270,15 @@ char* put_iso(char* to, Time time, TimeForm form) {
 std::optional<ParsedTime> parse_time(std::string_view text) {
   if (const auto number = parse_number(text)) return number;
   return parse_iso(text);
+}
+
+std::optional<ParsedTime> time_of(std::int64_t number, std::optional<TimeForm> unit) {
+  if (number == std::numeric_limits<std::int64_t>::min()) return std::nullopt;
+  if (!unit) return in_unit(unit_of(static_cast<std::uint64_t>(std::abs(number))), number);
+  for (const Unit& known : kUnits) {
+    if (known.form == *unit) return in_unit(known, number);
+  }
+  return std::nullopt;
 }
 
 char* put_time(char* to, Time time, TimeForm form) {

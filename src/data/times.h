@@ -23,6 +23,11 @@ struct ParsedTime {
 /// 1e17 in nanoseconds (below zero likewise): as seconds, these would lie beyond the year 5138.
 [[nodiscard]] std::optional<ParsedTime> parse_time(std::string_view text);
 
+/// A number of `unit`, or where there is none of the unit that its size tells. Nothing for kDate
+/// and kDateTime, for a time that no file can write (before the second -1e11 or after the year
+/// 9999), and for the least number, which stands for a missing time in many programs.
+[[nodiscard]] std::optional<ParsedTime> time_of(std::int64_t number, std::optional<TimeForm> unit);
+
 /// The most characters that put_time writes.
 constexpr std::size_t kMostTimeChars = 30;
 

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <algorithm>
+#include <utility>
 #include <vector>
 
 #include "core/parallel.h"
@@ -59,16 +60,15 @@ Array<Offset> known_offsets(const CsrView& test, const std::vector<Index>& users
 /// new numbers need not rise with the old ones.
 void write_row(const CsrView& test, Index row, const std::vector<Index>& items, Offset to,
                CsrMatrix& out) {
-  std::vector<Entry> entries;
+  std::vector<std::pair<Index, float>> entries;
   for (Offset at = test.offsets[row]; at < test.offsets[row + 1]; ++at) {
     const Index item = items[static_cast<std::size_t>(test.columns[at])];
-    if (item != kUnknown) entries.push_back({0, item, test.values[at]});
+    if (item != kUnknown) entries.emplace_back(item, test.values[at]);
   }
-  std::sort(entries.begin(), entries.end(),
-            [](const Entry& a, const Entry& b) { return a.col < b.col; });
-  for (const Entry& entry : entries) {
-    out.columns[to] = entry.col;
-    out.values[to++] = entry.value;
+  std::ranges::sort(entries, {}, [](const auto& entry) { return entry.first; });
+  for (const auto& [item, value] : entries) {
+    out.columns[to] = item;
+    out.values[to++] = value;
   }
 }
 

@@ -173,6 +173,13 @@ Learned load_learned(const PopularParams&, const Loader&, const Model& model, Fa
   return Popularity{std::move(linear.item_bias)};
 }
 
+Titles load_titles(const Loader& load) {
+  const Document& document = load.document();
+  if (!document.has("item_titles.chars") && !document.has("item_titles.offsets")) return {};
+  return {load.array<char>("item_titles.chars", Type::kU8),
+          load.array<Offset>("item_titles.offsets", Type::kI64)};
+}
+
 void check_sum(const Document& document, std::span<const std::byte> file) {
   const std::string& stated = require(document.metadata, kChecksumKey);
   if (stated.size() != kNoChecksum.size()) {
@@ -221,6 +228,7 @@ Model model_from_bytes(const std::shared_ptr<void>& owner, std::span<std::byte> 
       [&](const auto& params) { return load_learned(params, load, model, std::move(linear)); },
       model.params);
   model.history = load_history(load, model.users.size(), model.items.size());
+  model.titles = load_titles(load);
   model.validate();
   return model;
 }

@@ -250,6 +250,7 @@ void validate_parts(const Model& model, const Trained& trained) {
   std::visit(LearnedCheck{model, trained}, model.params);
   check_history(model);
   check_iterations(trained.iterations, trained.best_iteration);
+  model.titles.validate(model.items.size());
 }
 
 void Model::validate() const { validate_parts(*this, trained_of(*this)); }

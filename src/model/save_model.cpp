@@ -102,6 +102,10 @@ std::vector<Source> list_tensors(const Model& model, const Trained& trained, Met
   tensors.push_back(numbers("history.values", Type::kF32, history.values.span()));
   add_ids("user", model.users, linear.users.cols, tensors, metadata);
   add_ids("item", model.items, linear.items.cols, tensors, metadata);
+  if (!model.titles.empty()) {
+    tensors.push_back(numbers("item_titles.chars", Type::kU8, model.titles.chars.span()));
+    tensors.push_back(numbers("item_titles.offsets", Type::kI64, model.titles.offsets.span()));
+  }
   return safetensors::with_padding(std::move(tensors));
 }
 

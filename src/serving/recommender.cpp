@@ -52,12 +52,19 @@ void check_history(const Model& model) {
   return result;
 }
 
+/// Of rows whose items rise.
 [[nodiscard]] CsrMatrix seen_rows(std::span<const FoldInRow> rows, Index items) {
-  std::vector<Entry> entries;
-  for (std::size_t u = 0; u < rows.size(); ++u) {
-    for (const Index item : rows[u].columns) entries.push_back({static_cast<Index>(u), item, 1.0F});
+  Array<Offset> offsets(std::ssize(rows) + 1);
+  for (Offset u = 0; u < std::ssize(rows); ++u) {
+    offsets[u + 1] = offsets[u] + std::ssize(rows[static_cast<std::size_t>(u)].columns);
   }
-  return make_csr(static_cast<Index>(rows.size()), items, entries);
+  const Offset nnz = offsets[std::ssize(rows)];
+  CsrMatrix seen{static_cast<Index>(rows.size()), items, std::move(offsets),
+                 Array<Index>::uninitialized(nnz), Array<float>(nnz)};
+  Index* to = seen.columns.begin();
+  for (const FoldInRow& row : rows) to = std::ranges::copy(row.columns, to).out;
+  std::ranges::fill(seen.values, 1.0F);
+  return seen;
 }
 
 [[nodiscard]] std::vector<AskedUser> asked_of(std::span<const FoldInRow> rows) {

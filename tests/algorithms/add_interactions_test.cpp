@@ -7,12 +7,16 @@
 #include <gtest/gtest.h>
 
 #include "likewise/error.h"
+#include "tests/csr_entries.h"
 #include "tests/errors.h"
 #include "tests/learned.h"
 #include "tests/support.h"
 
 namespace likewise {
 namespace {
+
+using test::Entry;
+using test::make_csr;
 
 /// The entries of `all` with users and items named by their numbers; rows [first, last) only.
 Interactions part_of(const std::vector<Entry>& all, std::size_t first, std::size_t last) {

@@ -11,12 +11,16 @@
 
 #include "likewise/add_interactions.h"
 #include "likewise/recommender.h"
+#include "tests/csr_entries.h"
 #include "tests/errors.h"
 #include "tests/learned.h"
 #include "tests/support.h"
 
 namespace likewise {
 namespace {
+
+using test::Entry;
+using test::make_csr;
 
 using testing::AllOf;
 using testing::HasSubstr;

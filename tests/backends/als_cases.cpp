@@ -8,6 +8,7 @@
 
 #include <fmt/format.h>
 
+#include "tests/csr_entries.h"
 #include "tests/support.h"
 
 namespace likewise::test {

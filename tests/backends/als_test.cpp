@@ -16,9 +16,12 @@
 #include "tests/backends/als_cases.h"
 #include "tests/backends/als_oracle.h"
 #include "tests/backends/device_test.h"
+#include "tests/csr_entries.h"
 
 namespace likewise {
 namespace {
+
+using test::make_csr;
 
 using test::AlsCase;
 using test::AlsCases;

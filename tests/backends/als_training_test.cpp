@@ -20,11 +20,15 @@
 #include "tests/backends/als_cases.h"
 #include "tests/backends/als_oracle.h"
 #include "tests/backends/device_test.h"
+#include "tests/csr_entries.h"
 #include "tests/errors.h"
 #include "tests/support.h"
 
 namespace likewise {
 namespace {
+
+using test::Entry;
+using test::make_csr;
 
 using test::AlsWay;
 using testing::HasSubstr;

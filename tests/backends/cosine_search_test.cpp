@@ -18,9 +18,13 @@
 #include "likewise/control.h"
 #include "likewise/device.h"
 #include "likewise/neighbourhood.h"
+#include "tests/csr_entries.h"
 
 namespace likewise {
 namespace {
+
+using test::Entry;
+using test::make_csr;
 
 /// A row of values; NaN where there is none.
 using MakeValue = std::function<double(Index row, Index col)>;

@@ -8,8 +8,13 @@
 
 #include <gtest/gtest.h>
 
+#include "tests/csr_entries.h"
+
 namespace likewise {
 namespace {
+
+using test::Entry;
+using test::make_csr;
 
 /// Nearly full; values with all the digits of float32, or small whole ones.
 CsrMatrix nearly_full(Index rows, Index cols, bool whole) {

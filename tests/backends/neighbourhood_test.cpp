@@ -11,10 +11,14 @@
 #include "algorithms/similarity.h"
 #include "backends/jobs/device_jobs.h"
 #include "tests/backends/device_test.h"
+#include "tests/csr_entries.h"
 #include "tests/support.h"
 
 namespace likewise {
 namespace {
+
+using test::Entry;
+using test::make_csr;
 
 constexpr Similarity kAll[] = {
     Similarity::kCosine,        Similarity::kAdjustedCosine,  Similarity::kPearson,

@@ -7,8 +7,13 @@
 
 #include <gtest/gtest.h>
 
+#include "tests/csr_entries.h"
+
 namespace likewise {
 namespace {
+
+using test::Entry;
+using test::make_csr;
 
 /// Row r has about one entry in 1 + r / 8 columns: the first rows fill the heads of the columns.
 CsrMatrix falling(Index rows, Index cols) {

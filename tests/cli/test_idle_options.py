@@ -48,7 +48,8 @@ def test_every_training_option_is_in_the_tables(program):
              for word in [line.split()[0]]}
     others = {"--output", "--algorithm", "--feedback", "--device", "--threads", "--device-memory",
               "--validation", "--validation-metric", "--checkpoint", "--checkpoint-every",
-              "--resume", "--add-to", "--report", "--json", "--columns", "--delimiter", "--header",
+              "--resume", "--add-to", "--report", "--titles", "--titles-columns", "--json",
+              "--columns", "--delimiter", "--header",
               "--duplicates", "--min-value", "--min-user-count", "--min-item-count",
               "--on-bad-row"}
     assert named - others == set(OF_ALS) | set(OF_NEIGHBOURS)
@@ -87,6 +88,7 @@ def test_parameters_of_neighbourhoods_need_neighbours(program, option):
     ["--unobserved-weight", "0.1", *EXPLICIT],
     ["--validation-metric", "ndcg@5"],
     ["--checkpoint-every", "2"],
+    ["--titles-columns", "1,2"],
     *[[*algorithm, *option] for algorithm in (KNN, POPULAR)
       for option in (["--validation", "absent.csv"], ["--checkpoint", "absent"])],
     *[["--add-to", "absent", *option]
@@ -127,6 +129,10 @@ def test_verbs_that_ask_a_model(program, cinema):
                    ["--per-user", "u.csv"]):
         assert option[0] in refused(program, "evaluate", explicit, "absent.csv", *option)
     assert "-k" in refused(program, "evaluate", "knn", "absent.csv", "-k", "5", "--metrics", "auc")
+    for verb in (["recommend", "absent", "--user", "1"], ["similar", "absent", "--item", "1"]):
+        assert "--titles-columns" in refused(program, *verb, "--titles-columns", "1,2")
+    for who in (["--user", "1"], ["--new", "absent.csv"]):
+        assert "--titles" in refused(program, "similar", "absent", *who, "--titles", "t.csv")
     assert "--metric" in refused(program, "similar", "knn", "--item", "1", "--metric", "dot")
     for option in (["--columns", "1,2"], ["--header", "no"], ["--on-bad-row", "skip"]):
         assert option[0] in refused(program, "predict", "knn", "--all-missing", *option)

@@ -10,6 +10,7 @@
 #include "likewise/error.h"
 #include "likewise/id_map.h"
 #include "likewise/matrix.h"
+#include "tests/errors.h"
 #include "tests/support.h"
 
 namespace likewise {
@@ -56,12 +57,18 @@ TEST(Csr, TransposeDoesNotDependOnThreads) {
 }
 
 TEST(Csr, FaultsAreNamed) {
-  const std::array<Entry, 2> twice{Entry{0, 1, 1.0F}, Entry{0, 1, 2.0F}};
-  EXPECT_THROW((void)make_csr(1, 2, twice), Error);
-  const std::array<Entry, 1> outside{Entry{0, 2, 1.0F}};
-  EXPECT_THROW((void)make_csr(1, 2, outside), Error);
-  const std::array<Entry, 1> nan{Entry{0, 0, std::nanf("")}};
-  EXPECT_THROW((void)make_csr(1, 2, nan), Error);
+  const std::array<Offset, 2> offsets{0, 2};
+  const auto message = [&](Index first, Index second, float value) {
+    const std::array<Index, 2> columns{first, second};
+    const std::array<float, 2> values{1.0F, value};
+    const CsrView view{1, 3, offsets.data(), columns.data(), values.data()};
+    return test::error_of(ErrorKind::kBadData, [&] { validate(view, "it"); });
+  };
+  EXPECT_EQ(message(1, 1, 2.0F), "it: row 0: column 1 follows column 1");
+  EXPECT_EQ(message(2, 1, 2.0F), "it: row 0: column 1 follows column 2");
+  EXPECT_EQ(message(1, 3, 2.0F), "it: row 0: column 3 is outside [0, 3)");
+  EXPECT_EQ(message(-1, 1, 2.0F), "it: row 0: column -1 is outside [0, 3)");
+  EXPECT_EQ(message(0, 1, std::nanf("")), "it: row 0: the value of column 1 is not finite");
 }
 
 TEST(IdMap, FindsIntegersAndText) {

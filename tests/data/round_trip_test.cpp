@@ -10,6 +10,7 @@
 
 #include "data/fields.h"
 #include "likewise/write.h"
+#include "tests/csr_entries.h"
 #include "tests/data/read_support.h"
 #include "tests/support.h"
 

@@ -13,10 +13,14 @@
 #include "likewise/read.h"
 #include "likewise/synthetic.h"
 #include "likewise/write.h"
+#include "tests/csr_entries.h"
 #include "tests/support.h"
 
 namespace likewise {
 namespace {
+
+using test::Entry;
+using test::make_csr;
 
 std::string content(const std::string& path) {
   std::ifstream file(path, std::ios::binary);

@@ -18,11 +18,15 @@
 #include "likewise/popularity.h"
 #include "likewise/read.h"
 #include "likewise/recommender.h"
+#include "tests/csr_entries.h"
 #include "tests/learned.h"
 #include "tests/support.h"
 
 namespace likewise {
 namespace {
+
+using test::Entry;
+using test::make_csr;
 
 /// Whole numbers as factors: scores are exact on every device, and many of them are ties.
 Matrix whole_number_factors(Index rows, Index cols, std::uint64_t seed) {

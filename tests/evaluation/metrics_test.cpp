@@ -18,10 +18,14 @@
 #include "likewise/control.h"
 #include "likewise/error.h"
 #include "likewise/popularity.h"
+#include "tests/csr_entries.h"
 #include "tests/support.h"
 
 namespace likewise {
 namespace {
+
+using test::Entry;
+using test::make_csr;
 
 using nlohmann::json;
 

@@ -8,10 +8,14 @@
 
 #include "likewise/control.h"
 #include "likewise/evaluation.h"
+#include "tests/csr_entries.h"
 #include "tests/support.h"
 
 namespace likewise {
 namespace {
+
+using test::Entry;
+using test::make_csr;
 
 IdMap texts(std::vector<std::string> ids) { return IdMap::from_text(ids); }
 

@@ -221,6 +221,34 @@ const Fault kFaults[] = {
     {"IdOffsetsDoNotStart", number<Offset>("item_ids.offsets", 0, 1), "item_ids: text ids"},
     {"RangeOfOtherSize", metadata("user_ids", "integers"),
      "user_ids: tensor 'user_ids' is missing"},
+    // Titles.
+    {"NoTitleChars", without_tensor("item_titles.chars"), "'item_titles.chars' is missing"},
+    {"NoTitleOffsets", without_tensor("item_titles.offsets"), "'item_titles.offsets' is missing"},
+    {"TitlesAreText", tensor("item_titles.chars", "dtype", "I8"), "it must be U8"},
+    {"TitleOffsetsStartLate", number<Offset>("item_titles.offsets", 0, 1),
+     "item_titles.offsets does not start at 0"},
+    {"TitleOffsetFalls", number<Offset>("item_titles.offsets", 4, 0),
+     "item_titles.offsets falls after item 3"},
+    {"TitleOffsetOutside", number<Offset>("item_titles.offsets", 4, Offset{1} << 60),
+     "item_titles.offsets falls after item 4"},
+    {"TitleOffsetsDoNotSpan", number<Offset>("item_titles.offsets", 9, 87),
+     "item_titles.offsets ends at 87 of 88"},
+    {"TitleNotUtf8", number<char>("item_titles.chars", 1, '\xff'), "title of item 0 is not UTF-8"},
+    {"TitleWithControl", number<char>("item_titles.chars", 0, '\x1b'),
+     "title of item 0 holds a control character"},
+    {"TitleCutInACharacter", number<Offset>("item_titles.offsets", 1, 2),
+     "title of item 0 is not UTF-8"},
+    {"ShortTitleOffsets",
+     [](ModelParts& m) {
+       auto& offsets = m.header["item_titles.offsets"];
+       const auto end = offsets["data_offsets"][1].get<int>();
+       m.header["rest"] = offsets;
+       m.header["rest"]["shape"] = {1};
+       m.header["rest"]["data_offsets"] = {end - 8, end};
+       offsets["shape"] = {9};
+       offsets["data_offsets"][1] = end - 8;
+     },
+     "item_titles.offsets has 9 numbers for 9 items"},
     // History.
     {"ColumnOutside", number<Index>("history.columns", 0, 9), "history: row"},
     {"ColumnNegative", number<Index>("history.columns", 0, -1), "history: row"},

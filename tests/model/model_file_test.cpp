@@ -55,6 +55,8 @@ void expect_same_model(const Model& a, const Model& b) {
   test::expect_same_bytes(a.history.offsets.span(), b.history.offsets.span(), "offsets");
   test::expect_same_bytes(a.history.columns.span(), b.history.columns.span(), "columns");
   test::expect_same_bytes(a.history.values.span(), b.history.values.span(), "values");
+  test::expect_same_bytes(a.titles.chars.span(), b.titles.chars.span(), "titles");
+  test::expect_same_bytes(a.titles.offsets.span(), b.titles.offsets.span(), "titles");
   if (const auto* als = std::get_if<AlsParams>(&a.params)) {
     expect_same_params(*als, std::get<AlsParams>(b.params));
   }
@@ -162,7 +164,7 @@ TEST(Model, EveryTensorIsAligned) {
     EXPECT_EQ(tensor["data_offsets"][0].get<std::size_t>() % 64, 0U) << name;
     ++tensors;
   }
-  EXPECT_EQ(tensors, 11);
+  EXPECT_EQ(tensors, 13);
 }
 
 TEST(Model, ReadsFilesOfOtherWritersThatAreNotAligned) {

@@ -62,8 +62,8 @@ inline Array<float> random_numbers(Index count, std::mt19937_64& random) {
   return numbers;
 }
 
-/// An ALS model, or for 0 factors a popularity model. Its parameters and reports are numbers that
-/// have no short decimal form.
+/// An ALS model, or for 0 factors a popularity model; with biases it has titles too. Its parameters
+/// and reports are numbers that have no short decimal form.
 inline Model make_model(const ModelShape& shape) {
   std::mt19937_64 random(7);
   Model model;
@@ -94,6 +94,13 @@ inline Model make_model(const ModelShape& shape) {
     model.params = als;
   } else {
     model.params = PopularParams{feedback};
+  }
+  if (shape.biases) {
+    std::vector<std::string> titles;
+    for (Index i = 0; i < shape.items; ++i) {
+      titles.push_back(i == 1 ? std::string() : fmt::format("T\xc3\xa4tel, \"{}\"", i));
+    }
+    model.titles = make_titles(titles);
   }
   model.validation_metric = "ndcg@10";
   model.stop_reason = "patience";

@@ -26,7 +26,10 @@ zoe,quince,4
 zoe,apple,5
 """
 
+TITLES = "id,title\napple,The Apple\nquince,Quitte \u00e4\n"
+
 TRAININGS = {
+    "titled": ["--factors", "2", "--iterations", "1", "--titles", "titles.csv"],
     "implicit": ["--factors", "7", "--iterations", "2"],
     "in_place": ["--factors", "16", "--iterations", "2"],
     "explicit": ["--feedback", "explicit", "--factors", "3", "--iterations", "2"],
@@ -49,11 +52,12 @@ def models(tmp_path_factory):
 def train_some(program, folder):
     ratings = folder / "ratings.csv"
     ratings.write_text(RATINGS)
+    (folder / "titles.csv").write_text(TITLES, encoding="utf-8")
     made = []
     for name, options in TRAININGS.items():
         path = folder / f"{name}.safetensors"
         command = [program, "train", str(ratings), "-o", str(path), *options]
-        subprocess.run(command, check=True, capture_output=True, timeout=120)
+        subprocess.run(command, check=True, capture_output=True, timeout=120, cwd=folder)
         made.append(path)
     return made
 
@@ -72,6 +76,27 @@ def ids(tensors, metadata, side):
         return tensors[side + "_ids"]
     chars, at = tensors[side + "_ids.chars"].tobytes(), tensors[side + "_ids.offsets"]
     return [chars[a:b] for a, b in zip(at, at[1:])]
+
+
+def titles(tensors):
+    """The reading recipe of docs/model-format.md."""
+    if "item_titles.offsets" not in tensors:
+        return {}
+    chars, at = tensors["item_titles.chars"].tobytes(), tensors["item_titles.offsets"]
+    return {i: chars[a:b].decode() for i, (a, b) in enumerate(zip(at, at[1:])) if a < b}
+
+
+def test_titles_are_where_they_were_asked_for(models):
+    for path in models:
+        tensors = load_file(path)
+        if "item_titles.offsets" in tensors:
+            assert len(tensors["item_titles.offsets"]) == len(tensors["item_factors"]) + 1
+        if path.stem == "titled":
+            names = [name.decode() for name in ids(tensors, metadata_of(path), "item")]
+            assert {names[i]: title for i, title in titles(tensors).items()} == {
+                "apple": "The Apple", "quince": "Quitte \u00e4"}
+        if path.stem in ("implicit", "popular"):
+            assert not titles(tensors)
 
 
 def test_shapes_and_types(models):

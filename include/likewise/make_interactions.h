@@ -1,0 +1,85 @@
+// SPDX-License-Identifier: Apache-2.0
+/// Makes interactions of rows that are in memory already: ids of any kind, row and column numbers,
+/// or sparse rows (CSR). The same rows in a file give the same Interactions to the bit: the same
+/// order of ids, the same policies, the same summary. Nothing is kept of the memory passed in; all
+/// of it is borrowed for the time of the call. Parallel; the result does not depend on the number
+/// of threads. Memory: about 12 bytes a row (24 with times) on the way, and the result.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <string_view>
+#include <variant>
+
+#include "likewise/control.h"
+#include "likewise/interactions.h"
+#include "likewise/read.h"
+
+namespace likewise {
+
+/// Whole numbers of either size, as other programs hold them.
+using IntegerSpan = std::variant<std::span<const std::int64_t>, std::span<const std::int32_t>>;
+/// Values, made 32-bit (rounded to the nearest). One that is not finite then is a bad row.
+using ValueSpan = std::variant<std::span<const float>, std::span<const double>>;
+
+/// Text ids as Arrow lays them out: id i is bytes[offsets[i], offsets[i + 1]). An empty one is a
+/// missing id, and a bad row. Offsets that fall or pass the bytes are an error.
+struct TextColumn {
+  IntegerSpan offsets;  ///< one more than ids; or none
+  std::span<const char> bytes;
+};
+
+/// Row or column numbers. The ids are 0, 1, ..., count - 1, and all of them are in the result, also
+/// those that no row has; a filter of the options (min_value, min_user_count, min_item_count) drops
+/// what has no interactions left, as in files. A number outside of [0, count) is a bad row.
+struct IndexColumn {
+  IntegerSpan numbers;
+  Index count = 0;
+};
+
+/// One id per row. A column of text is one of integers if every id is one as it is canonically
+/// written, as in files; apart from that text is taken byte by byte, blanks and all.
+using IdColumn = std::variant<std::span<const std::int64_t>, std::span<const std::string_view>,
+                              TextColumn, IndexColumn>;
+
+/// Sparse rows: user u's items are columns[offsets[u], offsets[u + 1]), in any order. Ids are as of
+/// an IndexColumn, for offsets.size() - 1 users and `cols` items. Offsets that do not begin at 0,
+/// fall or do not end at columns.size() are an error; a column outside of [0, cols) is a bad row.
+struct CsrColumns {
+  IntegerSpan offsets;
+  IntegerSpan columns;
+  Index cols = 0;
+};
+
+/// Times as numbers since 1970 (UTC).
+struct TimeColumn {
+  std::span<const std::int64_t> numbers{};  ///< empty: there are no times
+  /// kSeconds, kMilliseconds, kMicroseconds or kNanoseconds for all; nothing: each number tells by
+  /// its size, as in files (see ReadOptions::keep_times).
+  std::optional<TimeForm> unit{};
+};
+
+/// `values`: empty: all 1. `times`: kept where they are given. Otherwise as long as users and
+/// items, or kInvalidArgument. A bad row (a missing id, a number out of its range, a value that is
+/// not finite, a time outside of the years that files can write) is counted from 0 in messages.
+///
+/// Of `options` the policies and filters hold, and Values::kRequired; what is about the text of
+/// files (columns, delimiter, header, keep_times, Values::kUnused) is kInvalidArgument. `summary`
+/// has the format "memory", and names the columns that were given.
+///
+/// Errors: kInvalidArgument, kBadData (position, value, remedy; nothing but bad rows; no rows at
+/// all), kOutOfMemory, kCancelled. Reports progress as stage "read" in rows.
+[[nodiscard]] Interactions make_interactions(const IdColumn& users, const IdColumn& items,
+                                             const ValueSpan& values = {},
+                                             const TimeColumn& times = {},
+                                             const ReadOptions& options = {},
+                                             ReadSummary* summary = nullptr,
+                                             const RunControl& control = {});
+[[nodiscard]] Interactions make_interactions(const CsrColumns& rows, const ValueSpan& values = {},
+                                             const TimeColumn& times = {},
+                                             const ReadOptions& options = {},
+                                             ReadSummary* summary = nullptr,
+                                             const RunControl& control = {});
+
+}  // namespace likewise
