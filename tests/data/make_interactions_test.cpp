@@ -75,9 +75,12 @@ TextRows random_rows(IdKind users, IdKind items, double bad, std::uint64_t seed)
     rows.values.push_back(is_bad(random) ? kNan
                                          : std::ldexp(static_cast<float>(random() % 1000) - 300.0F,
                                                       static_cast<int>(random() % 40) - 20));
-    const auto second = static_cast<std::int64_t>(random() % 1'500'000'000) - 1'000;
-    rows.times.push_back(is_bad(random) ? kNoTime
-                                        : second * kSizes[seed % 2 == 0 ? random() % 4 : seed % 4]);
+    // Odd seeds have one unit, so the file has one form.
+    const std::int64_t size = kSizes[seed % 2 == 0 ? random() % 4 : seed % 4];
+    const auto second = static_cast<std::int64_t>(1'000'000'000 + random() % 500'000'000);
+    const auto part = static_cast<std::int64_t>(random()) % size;
+    const std::int64_t time = (random() % 3 == 0 ? -second : second) * size + part;
+    rows.times.push_back(is_bad(random) ? kNoTime : time);
   }
   return rows;
 }
