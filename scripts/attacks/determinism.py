@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from .lab import Attack, Case
-from .modelfile import difference
+from modelfile import difference
 from .numbers import PREDICTIONS, SIMILARITIES
 
 THREADS = (1, 2, 5)

@@ -9,7 +9,7 @@ import json
 import random
 
 from .lab import Attack, Case
-from .modelfile import ModelFile
+from modelfile import ModelFile
 
 LETTERS = [b" ", b"\t", b'"', b",", b";", b"|", b"::", b":", b"#", b"%", b"+", b"-", b".", b"\\",
            b"'", b"0", b"1", b"7", b"a", b"B", b"=", b"\xc3\xa9", b"\xef\xbb\xbf", b"\x80", b"\x7f",

@@ -10,7 +10,7 @@ import time
 from pathlib import Path
 
 from .lab import Attack, Case, Lab, Ran
-from .modelfile import difference
+from modelfile import difference
 
 QUICK = 5.0  # seconds from a signal to the end: one, on a machine that does nothing else
 STARTING = 1.0  # seconds: before the handlers are there, a signal ends any process

@@ -10,7 +10,7 @@ from typing import Any
 
 from .helptext import Option, options_of, verbs_of
 from .lab import Attack, Case, Lab
-from .modelfile import ModelFile
+from modelfile import ModelFile
 from .option_values import (BASES, HARMLESS, IDLE_BESIDE, INPUTS, KNN, NEVER, NEVER_WHOLE, ODD,
                             VALUES)
 

@@ -13,7 +13,7 @@ from . import reader
 from .lab import Attack, Case, Ran
 from .literals import Refused, Unclear, as_float32, instant
 from .matrix import make_matrix, read_matrix
-from .modelfile import ModelFile
+from modelfile import ModelFile
 
 HEADERS = [["user", "item", "value", "time"], ["userId", "movieId", "rating", "timestamp"],
            ["User-ID", "item_id", "Score", "ts"], ["customer", "product", "stars", "date"],

@@ -1,0 +1,29 @@
+# SPDX-License-Identifier: Apache-2.0
+# What `cmake --install` puts where, in three parts: the program, the CUDA plug-in, and what a project
+# needs that says find_package(likewise).
+include(GNUInstallDirs)
+include(CMakePackageConfigHelpers)
+set(LIKEWISE_CMAKE_FOLDER ${CMAKE_INSTALL_LIBDIR}/cmake/likewise)
+
+if(TARGET likewise_cli)
+  install(TARGETS likewise_cli RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR} COMPONENT program)
+  install(FILES docs/likewise.1 DESTINATION ${CMAKE_INSTALL_MANDIR}/man1 COMPONENT program)
+endif()
+if(TARGET likewise_cuda)
+  # ../lib/likewise of the program, see src/backends/load_plugin.cpp.
+  install(TARGETS likewise_cuda LIBRARY DESTINATION lib/likewise COMPONENT cuda)
+endif()
+
+install(TARGETS likewise EXPORT likewise
+  ARCHIVE DESTINATION ${CMAKE_INSTALL_LIBDIR} COMPONENT development)
+install(DIRECTORY include/likewise DESTINATION ${CMAKE_INSTALL_INCLUDEDIR} COMPONENT development)
+install(EXPORT likewise NAMESPACE likewise:: FILE likewise-targets.cmake
+  DESTINATION ${LIKEWISE_CMAKE_FOLDER} COMPONENT development)
+configure_package_config_file(cmake/likewise-config.cmake.in likewise-config.cmake
+  INSTALL_DESTINATION ${LIKEWISE_CMAKE_FOLDER} NO_SET_AND_CHECK_MACRO)
+write_basic_package_version_file(likewise-config-version.cmake COMPATIBILITY SameMinorVersion)
+install(FILES ${CMAKE_CURRENT_BINARY_DIR}/likewise-config.cmake
+  ${CMAKE_CURRENT_BINARY_DIR}/likewise-config-version.cmake
+  DESTINATION ${LIKEWISE_CMAKE_FOLDER} COMPONENT development)
+
+include(cmake/packages.cmake)
