@@ -29,7 +29,7 @@
 namespace likewise {
 namespace {
 
-/// Rows looked through at once: their sums stay in the first cache.
+/// Rows looked through at once: their sums stay in the L1 cache.
 constexpr Index kRowBlock = 2048;
 constexpr Index kFirstRowBlock = 64;
 
