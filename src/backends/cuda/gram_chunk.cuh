@@ -188,7 +188,7 @@ struct Pieces {
   }
 };
 
-/// Roots of the weights of a chunk, spread over the threads while they are on the way.
+/// Roots of the weights of a chunk, spread over the threads while they are in flight.
 template <class Shape>
 struct Roots {
   static constexpr int kEach = (Shape::kRows + Shape::kThreads - 1) / Shape::kThreads;
