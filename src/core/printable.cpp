@@ -33,7 +33,7 @@ CodePoint first_code_point(std::string_view text) {
   return {value, bytes};
 }
 
-/// What drives a terminal or turns a line around, instead of being seen.
+/// Characters that control a terminal or the direction of text instead of being printed.
 bool is_hidden(std::uint32_t c) {
   const bool control = c < 0x20 || (c >= 0x7f && c < 0xa0);
   const bool line_end = c == 0x2028 || c == 0x2029;

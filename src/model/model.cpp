@@ -146,7 +146,7 @@ void check_params(const TrainingParams& params) {
   }
 }
 
-/// What an algorithm leaves in `factors`.
+/// The parts of `factors` that an algorithm has.
 struct Shape {
   Index factors = 0;
   bool user_bias = false;  ///< has to be there

@@ -13,7 +13,7 @@ namespace likewise {
 inline constexpr int kModelFormatVersion = 1;
 inline constexpr const char* kModelFormat = "likewise-model";
 
-/// The metadata of a model that learned so. The checksum is not in it.
+/// The metadata of a model with these parameters and iterations. The checksum is not in it.
 [[nodiscard]] safetensors::Metadata encode_metadata(const Model& model, const Learned& learned);
 
 /// A metadata entry, or Error(kBadData) saying that it is missing.

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/// The rules that a model keeps, for a model whose training is under way and holds its factors.
+/// The rules of a valid model, also while its factors belong to a training in progress.
 #pragma once
 
 #include <span>
@@ -8,7 +8,7 @@
 
 namespace likewise {
 
-/// What training leaves in a model.
+/// What training produces for a model.
 struct Learned {
   const Factors& factors;
   const Factors* last = nullptr;  ///< of the newest iteration, where another is the best

@@ -28,7 +28,7 @@ constexpr Index kTaskRows = 64;
 /// Rows y that are compared with all others at once, in tiles, and their estimates.
 constexpr Index kPanelTiles = 10;
 constexpr Offset kPanelEstimates = Offset{1} << 24;
-/// A pair in double precision, by itself, takes as long as so many in float32 do together.
+/// A single pair in double precision takes as long as this many in a float32 tile.
 constexpr Index kPairsOfScore = 8;
 /// Of all rows, at most one in so many is compared with all others in double precision.
 constexpr Offset kOpenPart = 8;
