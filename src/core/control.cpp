@@ -22,7 +22,7 @@ const tbb::global_control kNoWorkers(tbb::global_control::max_allowed_parallelis
 /// stack. oneTBB ends the process where one of its threads finds no room for the next one.
 constexpr std::uint64_t kThreadBytes = std::uint64_t{72} << 20;
 
-/// As many threads as a limit of addresses (`ulimit -v`) leaves room for in half of what is left.
+/// As many threads as fit half of the addresses that a limit (`ulimit -v`) leaves.
 int affordable(int threads) {
   const std::uint64_t most = 1 + available_addresses() / 2 / kThreadBytes;
   return static_cast<int>(std::min<std::uint64_t>(most, static_cast<std::uint64_t>(threads)));

@@ -10,7 +10,7 @@
 namespace likewise {
 namespace {
 
-/// What the two versions call the same things.
+/// The file names of one of the two versions.
 struct Version {
   const char* file_system;
   const char* limit;
@@ -32,7 +32,7 @@ std::optional<std::uint64_t> number_in(const std::string& path) {
   return std::nullopt;
 }
 
-/// Bytes of files in memory that the system takes back when they are in the way.
+/// Bytes of cached files, which the system frees under pressure.
 std::uint64_t reclaimable(const std::string& folder, const Version& version) {
   std::ifstream file(folder + "/memory.stat");
   std::uint64_t sum = 0;

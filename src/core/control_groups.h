@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/// What the control groups of Linux leave a process of the machine's memory.
+/// How much of the machine's memory the control groups of Linux allow a process.
 #pragma once
 
 #include <cstdint>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/// A small dense product for tall blocks, in SIMD (Highway), on the calling thread.
+/// A small GEMM for tall blocks, in SIMD (Highway), on the calling thread.
 #pragma once
 
 #include "likewise/types.h"

@@ -35,7 +35,7 @@ Function* find(void* library, const char* name) {
   return reinterpret_cast<Function*>(symbol);
 }
 
-/// Where there is no room for its buffer OpenBLAS tries again without end, or ends the process.
+/// Where there is no room for its buffer OpenBLAS retries without end, or ends the process.
 void require_room_for_buffer() {
   void* room = mmap(nullptr, kBuffer, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
   if (room == MAP_FAILED) {

@@ -11,11 +11,11 @@ namespace likewise {
 
 /// Eigenvalues (rising) and eigenvectors of the symmetric d x d matrix `a`, which becomes the
 /// eigenvectors, one after the other. Runs on the calling thread; one call at a time, others wait.
-/// OpenBLAS makes threads where its environment variable OPENBLAS_NUM_THREADS is not 1, when it is
-/// loaded: a front door that can, sets it.
+/// When it is loaded OpenBLAS makes threads unless its environment variable OPENBLAS_NUM_THREADS is
+/// 1: front doors set it where they can.
 ///
 /// Throws Error(kNumerical) when the values do not converge, Error(kOutOfMemory) where OpenBLAS
-/// could not have its buffer, and Error(kIo) where it cannot be loaded.
+/// cannot allocate its buffer, and Error(kIo) where it cannot be loaded.
 [[nodiscard]] std::vector<double> symmetric_eigen(std::vector<double>& a, Index d);
 
 }  // namespace likewise

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/// Says no before a large allocation instead of dying in the middle of it.
+/// Refuses a large allocation beforehand, instead of failing in the middle of it.
 #pragma once
 
 #include <cstdint>
@@ -9,7 +9,7 @@
 namespace likewise {
 
 /// Bytes this process may still fill: the machine's free memory or, if lower, what its control
-/// groups leave. The largest number where the system does not say.
+/// groups leave. The largest number where the system does not tell.
 [[nodiscard]] std::uint64_t available_pages();
 /// Bytes it may still reserve, filled or not (`ulimit -v` and `ulimit -d`). The largest number
 /// where there is no limit.

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-/// The loops of parallel.h on plain threads, for the thread sanitizer. It cannot look into oneTBB,
-/// which is not built with it, and would take each of its hand-overs for a race; the start and the
-/// end of a plain thread it understands, so what it reports about a loop's body is real. oneTBB
-/// gets no threads in this build (control.cpp): pipelines and sorts run on their caller's.
+/// The loops of parallel.h on plain threads, for the thread sanitizer. oneTBB is not
+/// instrumented, so each task that it hands to another thread would be reported as a race; the
+/// start and the end of a plain thread are understood, so a report about a loop's body is real.
+/// oneTBB gets no threads in this build (control.cpp): pipelines and sorts run on their caller's.
 #pragma once
 
 #include <algorithm>

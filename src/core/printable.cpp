@@ -10,7 +10,7 @@
 namespace likewise {
 namespace {
 
-/// What drives a terminal or turns a line around, instead of being seen.
+/// Characters that control a terminal or the direction of text instead of being printed.
 bool is_hidden(std::uint32_t c) {
   const bool line_end = c == 0x2028 || c == 0x2029;
   const bool direction = c == 0x061c || c == 0x200e || c == 0x200f ||

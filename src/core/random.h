@@ -35,7 +35,7 @@ class CounterRandom {
   }
   /// Uniform in [0, 1), 53 bits.
   [[nodiscard]] double uniform() { return static_cast<double>(next_u64() >> 11) * 0x1p-53; }
-  /// Uniform in [0, bound), bound >= 1, without bias worth speaking of (64-bit multiply-shift).
+  /// Uniform in [0, bound), bound >= 1, with negligible bias (64-bit multiply-shift).
   [[nodiscard]] std::uint64_t below(std::uint64_t bound) {
     __extension__ using Wide = unsigned __int128;
     return static_cast<std::uint64_t>((static_cast<Wide>(next_u64()) * bound) >> 64);

@@ -24,12 +24,12 @@ constexpr Offset kNumbersPerBatch = Offset{1} << 22;  // 32 MiB of (item, score)
 constexpr Offset kScoresPerTask = Offset{1} << 17;
 constexpr Offset kPairsPerBlock = Offset{1} << 20;
 
-/// Everything that one evaluation looks at.
+/// The inputs of one evaluation.
 struct Task {
   const Recommender& recommender;
   const TestSet& test;
   const CsrView& seen;  ///< as given: no rows means the model's history
-  CsrView excluded;     ///< what lists cannot hold: `seen` or the history
+  CsrView excluded;     ///< left out of lists: `seen` or the history
   const EvaluationPlan& plan;
   const RunControl& control;
 
@@ -66,7 +66,7 @@ void check_history(const Task& task) {
               "pass them as seen");
 }
 
-/// Somebody who gets no number wants to know where the test rows went.
+/// Without a number the message says why no test row counted.
 [[noreturn]] void fail_without_users(const Relevance& relevance, const TestSet& test,
                                      float min_value) {
   throw Error(ErrorKind::kBadData,

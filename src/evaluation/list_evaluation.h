@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/// Turns ranked lists into numbers, batch after batch; knows nothing of models.
+/// Metrics of ranked lists, batch after batch; knows nothing of models.
 #pragma once
 
 #include <span>
@@ -15,8 +15,8 @@ namespace likewise {
 /// the order of the users, so neither threads nor the size of the batches change the sums.
 class ListEvaluation {
  public:
-  /// All three must outlive this. `popularity` (one per item) may be empty when the plan does
-  /// without.
+  /// All three must outlive this. `popularity` (one per item) may be empty where the plan
+  /// does not need it.
   ListEvaluation(const EvaluationPlan& plan, const Relevance& relevance,
                  std::span<const float> popularity, Index catalogue, bool per_user);
 
@@ -36,7 +36,7 @@ class ListEvaluation {
   std::span<const float> popularity_;
   Offset done_ = 0;                           ///< users added so far
   std::vector<double> sums_;                  ///< beside plan_.columns
-  std::vector<std::vector<float>> per_user_;  ///< beside plan_.columns; empty: not asked for
+  std::vector<std::vector<float>> per_user_;  ///< beside plan_.columns; empty: not requested
   std::vector<Index> best_place_;             ///< per item: the best place (0 = top) in any list
 };
 

@@ -39,7 +39,7 @@ struct MetricColumn {
   Index k = 0;
 };
 
-/// What the options ask for, checked and put in order.
+/// The metrics and list lengths of the options, checked and sorted.
 struct EvaluationPlan {
   std::vector<Index> k;               ///< rising, no repeats
   std::vector<MetricColumn> columns;  ///< list metrics, every k

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/// Which test items count for whom: the users that ranking metrics look at, and their relevant
-/// items.
+/// The users that ranking metrics are computed for, and their relevant items.
 #pragma once
 
 #include <span>

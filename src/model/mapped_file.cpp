@@ -42,8 +42,8 @@ class Descriptor {
   int number_;
 };
 
-/// Which file lies where, for a signal handler. Whoever meets a page that is missing uses the
-/// mapping, so its slot stays while the handler looks.
+/// Which file is mapped where, for a signal handler. Whoever touches a missing page uses the
+/// mapping, so its slot stays while the handler reads it.
 struct Slot {
   std::atomic<std::uintptr_t> start{0};  ///< 0: free
   std::atomic<std::uintptr_t> size{0};

@@ -49,7 +49,7 @@ double measured(const json& value, const char* field) {
   return value.get<double>();
 }
 
-/// The header has to stay small; of a training longer than this the file keeps the end.
+/// The header has to stay small: of a longer training the file keeps the last iterations.
 constexpr std::size_t kMaxReports = 65536;
 
 json encode_iteration(const Iteration& report) {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/// The rules that a model keeps, for a model whose training is under way and holds its factors.
+/// The rules of a valid model, also while its factors belong to a training in progress.
 #pragma once
 
 #include <span>
@@ -12,7 +12,7 @@ namespace likewise {
 /// What was learned, owned by others.
 using BorrowedLearned = std::variant<const Factors*, const Neighbourhood*, const Popularity*>;
 
-/// What training leaves in a model.
+/// What training produces for a model.
 struct Trained {
   BorrowedLearned learned;
   const Factors* last = nullptr;  ///< of the newest iteration, where another is the best

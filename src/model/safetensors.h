@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 /// The safetensors container: 8 bytes little-endian header length, a JSON header, then the tensors'
-/// bytes without holes. What likewise lays on top of it is in docs/model-format.md.
+/// bytes without holes. What likewise adds is in docs/model-format.md.
 ///
-/// The reader trusts nothing: every length is checked against the bytes that are there.
+/// The reader checks every length against the bytes that are there.
 #pragma once
 
 #include <cstddef>
@@ -18,7 +18,7 @@ namespace likewise::safetensors {
 
 /// Tensors start at multiples of this in files that likewise writes.
 inline constexpr std::size_t kAlignment = 64;
-/// A header larger than this is refused, both ways.
+/// A larger header is refused, in reading and in writing.
 inline constexpr std::size_t kMaxHeader = std::size_t{16} << 20;
 /// Names of the filler tensors that make the next one aligned: the format allows no holes.
 inline constexpr std::string_view kPadPrefix = "_pad.";

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/// JSON from a file that nobody vouches for: bounded nesting, no duplicate names, valid UTF-8.
+/// JSON from an untrusted file: bounded nesting, no duplicate names, valid UTF-8.
 #pragma once
 
 #include <string_view>

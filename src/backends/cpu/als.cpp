@@ -67,9 +67,9 @@ struct HalfStep {
   return step;
 }
 
-/// What kAuto may leave of a row's objective. Warm starts carry the rest on to the next iteration;
-/// the first half-steps have none, and everything later grows from them. Over many rows the errors
-/// cancel out, over few they do not.
+/// The error in a row's objective that kAuto allows. The next iteration's warm start reduces it;
+/// the first half-steps have no warm start, and all later ones build on them. Over many rows the
+/// errors cancel out, over few they do not.
 [[nodiscard]] double auto_accuracy(const AlsParams& params, Offset half_steps, Index rows) {
   const double accuracy = params.feedback == Feedback::kImplicit ? 4.5e-5 : 1.3e-5;
   const double first = half_steps <= 2 ? 0.01 : 1.0;
@@ -143,7 +143,8 @@ class CpuAlsSolver final : public AlsSolver {
             AlsRowSolver(context(side))};
   }
 
-  /// Enough for all threads, few enough that a group shares what it reads. Does not change results.
+  /// Enough groups for all threads, few enough that a group shares what it reads. Does not change
+  /// results.
   [[nodiscard]] static Index long_row_groups(const HalfStep& step) {
     const Index most = std::max<Index>(3 * thread_count(), step.long_rows / 64);
     return std::min(step.long_rows, most);

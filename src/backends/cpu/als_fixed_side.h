@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-/// What all rows of an ALS half-step share: the fixed side, turned into the basis in which its Gram
-/// matrix is diagonal.
+/// What all rows of an ALS half-step share: the fixed side, rotated into the basis in which its
+/// Gram matrix is diagonal.
 ///
 /// Every row's matrix is then diagonal + sum w y y^T with a known diagonal, which is both cheap to
 /// multiply with and the preconditioner (docs/math.md, "How the rows are solved"). Nothing f x f

@@ -9,14 +9,14 @@
 namespace likewise {
 namespace {
 
-/// A second-level cache holds this much of the fixed side beside everything else.
+/// An L2 cache holds this much of the fixed side beside everything else.
 constexpr Offset kCacheBytes = Offset{1} << 20;
 
 [[nodiscard]] constexpr Offset row_bytes(Index stride) {
   return static_cast<Offset>(sizeof(float)) * stride;
 }
 
-/// A group of rows under way.
+/// A group of rows in lockstep.
 class Lockstep {
  public:
   Lockstep(const AlsRowContext& context, const CsrView& matrix, std::span<const Index> rows,

@@ -2,9 +2,9 @@
 /// Long rows of an ALS half-step, many in lockstep.
 ///
 /// A row with more interactions than the cache holds would read its factor rows from memory in
-/// every pass of conjugate gradients. Here a group of such rows makes each pass together, walking
-/// over blocks of the fixed side that do fit: a block is read once and serves the whole group. The
-/// result of a row does not depend on who shares its group.
+/// every pass of conjugate gradients. Here a group of such rows makes each pass in lockstep,
+/// walking over blocks of the fixed side that do fit: a block is read once and serves the whole
+/// group. The result of a row does not depend on who shares its group.
 #pragma once
 
 #include <span>

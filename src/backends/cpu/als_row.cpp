@@ -13,10 +13,10 @@ namespace {
 /// Stops rows that would not converge: float32 cannot use more steps than this.
 constexpr int kAutoSteps = 100;
 
-/// A row is short for kAuto with fewer interactions than so many times its unknowns. A row that
-/// hardly has more than unknowns, or fewer, leaves directions in which nothing but lambda holds it.
+/// A row is short for kAuto with fewer interactions than this many times its unknowns: in some
+/// directions then only lambda determines its solution.
 constexpr Offset kShort = 4;
-/// And hardly regularized where the ratings say so many times more than lambda.
+/// And hardly regularized where its ratings outweigh lambda by this factor.
 constexpr double kHardly = 10.0;
 
 /// Rows of the fixed side that the Gram matrix takes at a time: they stay in cache.
@@ -88,16 +88,16 @@ double AlsRowSolver::solve(std::span<const Index> columns, std::span<const float
     std::copy_n(z, s.stride, start_.data());
     const double objective = solve_exactly(s, count, constant, z, pivot);
     if (pivot < 0 || context_.params.solver == AlsSolverKind::kCholesky) return objective;
-    // Rounding made the system singular, which conjugate gradients do not mind.
+    // Rounding made the system singular; conjugate gradients still work.
     pivot = -1;
     std::copy_n(start_.data(), s.stride, z);
   }
   return solve_cg(s, constant, z, pivot);
 }
 
-/// Conjugate gradients would take about as many steps as there are unknowns; and what they leave in
-/// directions that only lambda holds is nothing to this row's objective, but not to that of the
-/// next half-step.
+/// Conjugate gradients would take about as many steps as there are unknowns. In directions that
+/// only lambda determines, their error hardly changes this row's objective, but the next
+/// half-step's.
 bool AlsRowSolver::is_flat(Offset count, double lambda) const {
   if (context_.params.solver != AlsSolverKind::kAuto ||
       context_.params.feedback != Feedback::kExplicit) {
@@ -112,7 +112,7 @@ double AlsRowSolver::solve_exactly(const kernels::Segment& s, Offset count, doub
                                    float* z, Index& pivot) {
   const bool dual = count < context_.fixed.table().cols() && diagonal_[0] > 0.0F;
   dual ? solve_dual(s, count, z, pivot) : solve_gram(s, z, pivot);
-  // constant + z^T A z - 2 b^T z, with A z computed afresh: its error is of second order in z's.
+  // constant + z^T A z - 2 b^T z, with A z computed anew: its error is of second order in z's.
   const double zdz = kernels::scale_square(diagonal_.data(), z, product_.data(), s.stride);
   const kernels::StartSums sums = kernels::add_residual(s, z, r_.data());
   const double objective = constant + zdz + sums.wqq - 2.0 * sums.vq;

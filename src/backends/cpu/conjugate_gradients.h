@@ -16,9 +16,9 @@ namespace likewise {
 struct CgLimits {
   int steps = 0;  ///< at most
   /// Stop when another step would lower the row's objective o, constant + z^T A z - 2 b^T z, by
-  /// less than this share of o (o / constant)^1/2; 0 = off. What a row lacks moves the objective of
-  /// the next half-step by the geometric mean of that and of what is gained there, in the size of
-  /// the constant: the closer the fit, the more of o it is.
+  /// less than this share of o (o / constant)^1/2; 0 = off. The error of a row changes the next
+  /// half-step's objective by the geometric mean of that error and of the gain there, relative to
+  /// the constant: the closer the fit, the larger a share of o that is.
   double decrease = 0.0;
   /// Stop when the preconditioned residual fell to this share of the first one; 0 = off.
   double residual = 0.0;
@@ -47,7 +47,7 @@ class ConjugateGradients {
   [[nodiscard]] const CgVectors& vectors() const { return x_; }
   [[nodiscard]] bool done() const { return done_; }
   [[nodiscard]] bool last() const { return last_; }
-  /// False when A showed a direction that is not positive, or a number that is not finite.
+  /// False after a direction with p^T A p <= 0 or a number that is not finite.
   [[nodiscard]] bool positive() const { return positive_; }
   /// constant + z^T A z - 2 b^T z.
   [[nodiscard]] double objective() const { return objective_; }
@@ -58,7 +58,7 @@ class ConjugateGradients {
   void after_product(double curvature);
 
  private:
-  /// What a step has to win at least.
+  /// The least decrease that makes a step worthwhile.
   [[nodiscard]] double unseen() const;
 
   CgVectors x_;

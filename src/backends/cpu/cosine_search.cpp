@@ -21,14 +21,14 @@ using kernels::kPackedRows;
 using kernels::kTileRows;
 constexpr Index kTileWidth = kernels::kTileColumns<float>;
 
-/// Columns of a part of a sum. They and a tile stay in the first cache.
+/// Columns of a part of a sum. They and a tile stay in the L1 cache.
 constexpr Index kDepth = 128;
-/// Rows that share a task; with the estimates they make they stay in the second cache.
+/// Rows that share a task; with the estimates they make they stay in the L2 cache.
 constexpr Index kTaskRows = 64;
 /// Rows y that are compared with all others at once, in tiles, and their estimates.
 constexpr Index kPanelTiles = 10;
 constexpr Offset kPanelEstimates = Offset{1} << 24;
-/// A pair in double precision, by itself, takes as long as so many in float32 do together.
+/// A single pair in double precision takes as long as this many in a float32 tile.
 constexpr Index kPairsOfScore = 8;
 /// Of all rows, at most one in so many is compared with all others in double precision.
 constexpr Offset kOpenPart = 8;
@@ -36,7 +36,7 @@ constexpr Offset kOpenPart = 8;
 constexpr float kNone = std::numeric_limits<float>::quiet_NaN();
 /// Panels of few rows: pairs within a panel are met twice.
 constexpr Index kPanels = 8;
-/// Numbers of all rows in a group of columns, which stays in the second cache.
+/// Numbers of all rows in a group of columns, which stays in the L2 cache.
 constexpr Offset kGroupNumbers = Offset{1} << 18;
 
 [[nodiscard]] constexpr Index parts_of(Index count, Index part) {
@@ -154,7 +154,7 @@ class CosineSearch {
     });
   }
 
-  /// Rows of a panel with one another and with all after it, both ways.
+  /// Rows of a panel with one another and with all after it, in both directions.
   void compare(Index first, Index width) {
     parallel_blocks(count_ - first, task_rows(), [&](Offset begin, Offset end, Offset) {
       control_.check();

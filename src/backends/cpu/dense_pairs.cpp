@@ -39,11 +39,11 @@ constexpr double kSecondsOfWideEntry = 1.7e-9;
 template <class T>
 constexpr double kSecondsOfOperation = sizeof(T) == 4 ? 1e-11 : 2e-11;
 
-/// Rows that share a product; all their columns stay in the second cache.
+/// Rows that share a product; all their columns stay in the L2 cache.
 constexpr Index kBlockRows = 64;
 /// Sums that a block may make, however many rows there are.
 constexpr Offset kBlockSums = Offset{1} << 23;
-/// Columns that are added up before the next tile: they and the tile stay in the first cache.
+/// Columns that are added up before the next tile: they and the tile stay in the L1 cache.
 constexpr Index kDepth = 128;
 /// Tiles that share a depth of the block's rows.
 constexpr Index kTilesAtOnce = 4;
@@ -65,7 +65,8 @@ constexpr Index kTilesAtOnce = 4;
   return pairs;
 }
 
-/// Ranks [first, first + count) in tiles of kWidth, a tile column by column. Gaps stay as they are.
+/// Ranks [first, first + count) in tiles of kWidth, a tile column by column. Missing entries stay
+/// as they are.
 template <Index kWidth, class Number>
 void pack(const CsrView& rows, std::span<const Index> order, Part part, Index first, Index count,
           Number* packed) {

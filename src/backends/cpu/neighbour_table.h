@@ -37,8 +37,8 @@ class NeighbourTable {
         counts_(rows),
         thresholds_(static_cast<std::size_t>(rows), std::numeric_limits<float>::lowest()) {}
 
-  /// Scores below this have no place in the row's list. Stands still between raise_thresholds(),
-  /// so that it can be read while offers come in.
+  /// Scores below this have no place in the row's list. Constant between raise_thresholds(), so
+  /// that it can be read while offers come in.
   [[nodiscard]] std::span<const float> thresholds() const { return thresholds_; }
   /// Only while no offers come.
   void raise_thresholds() {
@@ -58,7 +58,7 @@ class NeighbourTable {
     const std::lock_guard lock(locks_[stripe_of(row)]);
     for (const Candidate& one : candidates) insert(row, one);
   }
-  /// What is still waiting.
+  /// Offers that are not in the lists yet.
   void finish(Offers& offers) {
     for (std::size_t stripe = 0; stripe < kStripes; ++stripe) {
       insert_all(offers.stripes_[stripe], stripe);

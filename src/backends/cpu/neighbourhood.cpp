@@ -29,7 +29,7 @@
 namespace likewise {
 namespace {
 
-/// Rows looked through at once: their sums stay in the first cache.
+/// Rows looked through at once: their sums stay in the L1 cache.
 constexpr Index kRowBlock = 2048;
 constexpr Index kFirstRowBlock = 64;
 
@@ -104,7 +104,7 @@ class CpuNeighbourSearch final : public NeighbourSearch {
   }
 
   void similarities(const WeightedRows& queries, float* out) const override {
-    // An outside row's values need not be multiples of what the others are.
+    // An outside row's values need not be multiples of the same power of two.
     if (lanes_of(formula_.sums) == 1) return compare<1, double>(queries, out);
     if (lanes_of(formula_.sums) == 4) return compare<4, double>(queries, out);
     compare<8, double>(queries, out);
@@ -150,8 +150,8 @@ class CpuNeighbourSearch final : public NeighbourSearch {
     return rows_.facts[static_cast<std::size_t>(order_[static_cast<std::size_t>(rank)])];
   }
 
-  /// What makes an estimate of the similarity from a sum of products; empty where only the formula
-  /// can tell.
+  /// Factors that turn a sum of products into an estimate of the similarity; empty where the
+  /// formula has no such estimate.
   template <class T>
   [[nodiscard]] std::vector<T> estimate_factors() const {
     const bool cosine = formula_.form == PairForm::kCosine;
@@ -173,7 +173,7 @@ class CpuNeighbourSearch final : public NeighbourSearch {
     const RunControl& control;
   };
 
-  /// What a task works with.
+  /// Buffers of a task.
   template <class T>
   struct Worker {
     Array<T> sums;
@@ -245,7 +245,7 @@ class CpuNeighbourSearch final : public NeighbourSearch {
     offer_row<kLanes>(task, rank, worker.sums.data(), worker.offers);
   }
 
-  /// Offers what the sums of a row say, and clears them.
+  /// Offers the similarities from the sums of a row, and clears the sums.
   template <int kLanes, class T>
   void offer_row(const Search<T>& task, Index rank, T* sums, NeighbourTable::Offers& offers) const {
     TopList own;
@@ -265,7 +265,7 @@ class CpuNeighbourSearch final : public NeighbourSearch {
     task.table.offer(rank, own.finish());
   }
 
-  /// Which rows of a block are worth a look.
+  /// The rows of a block that may enter a list.
   template <int kLanes, class T>
   [[nodiscard]] static Index find_hits(const Search<T>& task, Index rank, Index first, Index count,
                                        const T* sums, const TopList& own, Index* hits) {

@@ -8,7 +8,7 @@
 
 namespace likewise {
 
-/// What tasks work with and leave to the next.
+/// Buffers that tasks take and return for the next.
 template <class T>
 class Pool {
  public:

@@ -10,8 +10,8 @@
 
 namespace likewise {
 
-/// Rows as runs of `cols` numbers: where the matrix keeps a row without gaps, else copies with
-/// zeros in the gaps.
+/// Dense rows of `cols` numbers: in place where the matrix stores a row densely, else copies with
+/// zeros for missing entries.
 class WholeRows {
  public:
   /// The matrix must outlive it.

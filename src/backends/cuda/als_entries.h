@@ -20,7 +20,7 @@ class EntryFeed {
   EntryFeed(const AlsParams& params, Offset buffer_entries, Staging& staging, cudaStream_t compute);
 
   /// Where the launches of a portion find the interactions, counted from the first of all. Waits
-  /// until the last portion but one is through, so that never more than two are under way.
+  /// until the last portion but one is through, so that never more than two are in flight.
   [[nodiscard]] const RowEntry* open(const DeviceRows& rows, const RowPortion& portion);
   /// Behind the portion's launches.
   void close();

@@ -61,7 +61,7 @@ class AlsFactorTables {
   const AlsSetup& setup_;
   Factors& host_;
   Staging& staging_;
-  Staging returning_;  ///< to the host, where rows go both ways at once
+  Staging returning_;  ///< to the host, where rows go in both directions at once
   cudaStream_t compute_;
   Stream up_;
   Stream down_;

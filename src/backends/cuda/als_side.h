@@ -32,7 +32,7 @@ struct AlsSide {
   RowPlan plan;
 };
 
-/// The interactions both ways, and what every row needs.
+/// The interactions by user and by item, and what every row needs.
 class AlsData {
  public:
   /// `by_user` must outlive it.

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-/// How the rows of a half-step are dealt to launches: in portions of bounded size, and in each of
-/// them the longest task first. Host code, from the rows' lengths alone.
+/// How the rows of a half-step are assigned to launches: in portions of bounded size, and in each
+/// of them the longest task first. Host code, from the rows' lengths alone.
 #pragma once
 
 #include <span>
@@ -22,7 +22,7 @@ struct TaskLimits {
 /// A short row costs about as much as so many interactions of long ones.
 inline constexpr double kRowWork = 300.0;
 
-/// Rows, or pieces of one row, that are solved together.
+/// Rows, or pieces of one row, that are solved in one launch.
 struct RowPortion {
   Index first_row = 0;
   Index end_row = 0;  ///< behind the last row that it touches

@@ -14,8 +14,8 @@ constexpr Offset kPieceEntries = 8192;
 constexpr Offset kMostPieces = 64;
 constexpr Offset kMostSumBytes = Offset{1} << 30;  ///< but room for a row in any case
 
-/// What a row's ways cost, in seconds of a whole H200. Other cards have other numbers but like
-/// ratios, and near the borders two ways are good.
+/// What each strategy costs a row, in seconds of a whole H200. Other cards have other numbers but
+/// like ratios, and near the borders two strategies are good.
 class Costs {
  public:
   explicit Costs(const StoredTable& fixed) {

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 /// The rows of an ALS half-step on wide tables, whose rows' matrices no block can hold
-/// (als_rows.h). Three ways, to which plan_wide_rows() deals the rows: by products, which read a
-/// row's factor rows in every step; by such products of many rows together (wide/together.h); and
-/// by matrices, summed on tensor cores into memory. Exact rows all have their matrices summed, and
-/// factored there.
+/// (als_rows.h). plan_wide_rows() assigns each row to one of three strategies: matrix-free
+/// conjugate gradients, which read the row's factor rows in every step; the same for many rows in
+/// lockstep (wide/together.h); or a matrix, summed on tensor cores into memory. Exact rows all have
+/// their matrices summed, and factored there.
 #pragma once
 
 #include <type_traits>
@@ -45,7 +45,7 @@ struct StoredTable {
   [[nodiscard]] Offset row_bytes() const { return Offset{padded} * (sixteen_bits() ? 2 : 4); }
 };
 
-/// Rows that are solved by their matrices together.
+/// Rows whose matrices are in memory at the same time.
 struct WideBatch {
   int first_piece = 0;
   int pieces = 0;
@@ -72,7 +72,7 @@ struct WidePlan {
 /// No plan has more slots.
 [[nodiscard]] int most_wide_slots(int padded);
 
-/// Deals whole rows of these entries to the three ways, by what each would cost.
+/// Assigns whole rows of these entries to the three strategies, by what each would cost.
 [[nodiscard]] WidePlan plan_wide_rows(std::vector<RowTask> rows, const RowEntry* entries,
                                       const StoredTable& fixed, cudaStream_t stream);
 

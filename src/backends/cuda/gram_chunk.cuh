@@ -26,7 +26,7 @@ struct Cut {
   static constexpr int kAcross = kDiagonal ? 1 : 2;
   static constexpr int kUnitsAlong = (kSide + 1) / 2;
   static constexpr int kUnits = kUnitsAlong * (kDiagonal ? kUnitsAlong + 1 : kUnitsAlong);
-  /// Small tiles: several warps have the same unit and deal the slabs among themselves.
+  /// Small tiles: several warps have the same unit and divide the slabs among themselves.
   static constexpr int kShares = kUnits >= 9 ? 1 : (kUnits == 6 ? 3 : 8);
   static constexpr int kWarps = kUnits * kShares;
   static constexpr int kThreads = kWarps * 32;
@@ -188,7 +188,7 @@ struct Pieces {
   }
 };
 
-/// Roots of the weights of a chunk, spread over the threads while they are on the way.
+/// Roots of the weights of a chunk, spread over the threads while they are in flight.
 template <class Shape>
 struct Roots {
   static constexpr int kEach = (Shape::kRows + Shape::kThreads - 1) / Shape::kThreads;

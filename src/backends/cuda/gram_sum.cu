@@ -21,7 +21,7 @@ constexpr int kLeastRows = 160;  // of a split: shorter ones cost more to add up
 constexpr int kSumRows = 16;
 
 /// gram = or += the sum of the partial matrices: 32 neighbouring numbers of one row a block, their
-/// splits dealt to 16 warps.
+/// splits assigned to 16 warps.
 __global__ void __launch_bounds__(32 * kSumRows)
     add_partial(const float* __restrict__ partial, int splits, int padded, bool more,
                 double* __restrict__ gram) {

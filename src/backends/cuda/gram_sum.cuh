@@ -3,7 +3,7 @@
 ///
 /// A block walks through its rows chunk by chunk: all warps read a chunk, split it and leave it in
 /// shared memory (gram_chunk.cuh), where the same 16 bytes serve on the left and on the right; then
-/// every warp multiplies its unit of 32 x 16, or 32 x 32 off the diagonal. One chunk is on the way
+/// every warp multiplies its unit of 32 x 16, or 32 x 32 off the diagonal. One chunk is in flight
 /// from memory while another is split and a third multiplied, and within a scheduler some warps
 /// split while others multiply.
 ///
@@ -213,7 +213,7 @@ __global__ void __launch_bounds__(Shape::kThreads, Shape::kBlocks) sum_tile(Prob
     load(chunk + 2);
   };
 
-  // Before the loop: chunk 0 is split, 1 is on the way, and so are the roots of 2.
+  // Before the loop: chunk 0 is split, 1 is in flight, and so are the roots of 2.
   if constexpr (kWeighted) {
     for (int chunk = 0; chunk < 2; ++chunk) {
       load_roots(chunk);

@@ -4,7 +4,7 @@
 /// A warp owns 16 rows. It reads them once, straight into the registers of the left operand, and
 /// splits them there (device/split_float.cuh); the small matrix lies split and in the order of the
 /// operands in shared memory, so that a lane fetches what a product needs with one load of 16
-/// bytes. The depths and the columns are dealt to the lanes so that every lane reads and writes
+/// bytes. The depths and the columns are assigned to the lanes so that every lane reads and writes
 /// four neighbouring floats.
 #pragma once
 

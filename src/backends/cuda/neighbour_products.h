@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/// Neighbours by products of whole rows, for matrices of which most cells are filled.
+/// Neighbours by a GEMM over dense rows, for matrices of which most cells are filled.
 #pragma once
 
 #include <optional>

@@ -12,7 +12,7 @@ namespace {
 
 constexpr int kThreads = 32 * kTileWarps;
 constexpr int kBlocksAtATime = 2;  ///< of a multiprocessor
-constexpr int kAhead = 4;          ///< segments whose entries are under way
+constexpr int kAhead = 4;          ///< segments whose entries are in flight
 
 /// Adds what one entry of each has in common. Every sum of float32 numbers is exact (binary_places
 /// saw to it), and so is every product in float64: fused or not, the result is the same.
@@ -84,7 +84,7 @@ class Walk {
     Meetings now = meet();
     for (Offset e = begin; e < end; e += 32) {
       load_entry(e + 32, end);
-      const Meetings next = meet();  // under way while this one is added up
+      const Meetings next = meet();  // in flight while this one is added up
       add(now);
       now = next;
     }

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /// How the rows of a similarity problem lie on a card: their entries by tiles of sums.
 ///
-/// Ranks number the rows by falling length. They are dealt out to tiles like cards: rank r has slot
+/// Ranks number the rows by falling length. They are assigned to tiles in turn: rank r has slot
 /// r / tiles of tile r % tiles, so that long rows are spread over all. A tile's sums are one warp's
 /// in shared memory, 16 tiles a block's; more tiles than that are worked off in rounds.
 #pragma once

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/// The way into the plug-in: src/backends/plugin.h says what the program may expect of it.
+/// The plug-in's entry point: src/backends/plugin.h says what the program may expect of it.
 #include "backends/plugin.h"
 
 #include "backends/cuda/als_variants.h"

@@ -77,7 +77,7 @@ HWY_INLINE void store_sums(Vec a, Vec b, Vec c, Vec d, float* HWY_RESTRICT out) 
 }
 
 /// How a pass walks the rows: a width known when compiling (0: any) lets the loops unroll, and rows
-/// that do not lie in the first-level cache are asked for two tiles ahead, spread over the work.
+/// that are not in the L1 cache are prefetched two tiles ahead, spread over the work.
 template <int kWidth, bool kPrefetch>
 struct Walk {
   const Segment& s;
@@ -235,7 +235,7 @@ HWY_INLINE auto walk_width(const Segment& s, const Pass& pass) {
   }
 }
 
-/// A first pass finds its rows anywhere; later ones find short segments in the first-level cache.
+/// A first pass finds its rows anywhere; later ones find short segments in the L1 cache.
 template <class Pass>
 HWY_INLINE auto walk(const Segment& s, bool first, const Pass& pass) {
   constexpr Offset kFirstLevelFloats = 6144;

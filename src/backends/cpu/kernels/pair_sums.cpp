@@ -13,15 +13,15 @@ namespace {
 
 namespace hn = hwy::HWY_NAMESPACE;
 
-/// Columns whose entries are asked for ahead of their turn, and how many bytes of them: the
-/// hardware takes over only where a column is long.
+/// How many columns ahead entries are prefetched, and how many bytes of them: the hardware
+/// prefetches only where a column is long.
 constexpr Offset kAhead = 6;
 constexpr std::size_t kAheadValues = 512;
 constexpr std::size_t kAheadRanks = 256;
 constexpr std::size_t kCacheLine = 64;
 
 template <std::size_t kBytes, class T>
-HWY_INLINE void ask_for(const T* from) {
+HWY_INLINE void prefetch(const T* from) {
   // Perhaps behind the end of the array: an address, not a pointer into it.
   const auto begin = reinterpret_cast<std::uintptr_t>(from);
   for (std::size_t byte = 0; byte < kBytes; byte += kCacheLine) {
@@ -60,9 +60,9 @@ HWY_INLINE void for_columns(const PairPass<Rank>& pass, const Visit& visit) {
     }
     if (e + kAhead < pass.count) {
       const ColumnStart& ahead = pass.starts[pass.columns[e + kAhead]];
-      ask_for<kCacheLine>(pass.masks + ahead.masks);
-      ask_for<kAheadRanks>(pass.ranks + ahead.ranks);
-      ask_for<kAheadValues>(pass.rank_values + ahead.values);
+      prefetch<kCacheLine>(pass.masks + ahead.masks);
+      prefetch<kAheadRanks>(pass.ranks + ahead.ranks);
+      prefetch<kAheadValues>(pass.rank_values + ahead.values);
     }
     visit(pass.values[e], Column<Rank>(pass, pass.columns[e]));
   }

@@ -112,14 +112,14 @@ constexpr std::array kExplanations{
   if (status == cudaSuccess) {
     status = cudaDeviceGetAttribute(&mode, cudaDevAttrComputeMode, device);
   }
-  CudaCard facts{card.name, card.major, card.minor, static_cast<Offset>(card.totalGlobalMem),
+  CudaCard found{card.name, card.major, card.minor, static_cast<Offset>(card.totalGlobalMem),
                  {},        {}};
-  if (status == cudaSuccess) facts.facts = facts_of(card, device);
-  if (status != cudaSuccess) facts.problem = explain(status);
+  if (status == cudaSuccess) found.facts = facts_of(card, device);
+  if (status != cudaSuccess) found.problem = explain(status);
   if (mode == cudaComputeModeProhibited) {
-    facts.problem = "closed to programs: `nvidia-smi -c DEFAULT` as root opens it";
+    found.problem = "closed to programs: `nvidia-smi -c DEFAULT` as root opens it";
   }
-  return facts;
+  return found;
 }
 
 }  // namespace

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/// Tensor-core products of 16 x 8 tiles, for four ways to store the operands.
+/// Tensor-core products of 16 x 8 tiles, for four formats of the operands.
 ///
 /// A format describes one "group" of interactions, the depth of one product: 16 numbers of 16 bits
 /// or 8 of 32 bits. A strip is 16 neighbouring columns (factors) of a group, held by a warp as four

@@ -41,7 +41,7 @@ __device__ __forceinline__ void commit_copies() {
   asm volatile("cp.async.commit_group;\n" ::: "memory");
 }
 
-/// Until at most `kLeft` of this thread's committed groups are under way.
+/// Until at most `kLeft` of this thread's committed groups are in flight.
 template <int kLeft>
 __device__ __forceinline__ void wait_for_copies() {
   asm volatile("cp.async.wait_group %0;\n" ::"n"(kLeft) : "memory");

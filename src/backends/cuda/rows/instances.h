@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/// Which row kernels are compiled: conjugate gradients in float16, the way of choice, have one for
+/// Which row kernels are compiled: conjugate gradients in float16, the default, have one for
 /// every multiple of 16 columns up to 128; the others have fewer, and pad more.
 #pragma once
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/// Short rows: conjugate gradients by products. A row's factor rows lie in shared memory, read once
+/// Short rows: matrix-free conjugate gradients. A row's factor rows lie in shared memory, read once
 /// from memory; a step multiplies with them twice, q = V p and y = V^T (w q), on tensor cores whose
 /// right operands hold a float32 vector in two float16 parts. No matrix is formed.
 #pragma once

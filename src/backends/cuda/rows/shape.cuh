@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/// How a row's matrix is dealt to the warps of a block (als_rows.h).
+/// How a row's matrix is divided among the warps of a block (als_rows.h).
 ///
 /// The matrix has kStrips strips of 16 columns. Its lower triangle is cut into kSide diagonal tiles
 /// of up to four strips, of which only the lower triangle is summed, and the halves, up to two

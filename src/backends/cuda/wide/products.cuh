@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-/// Rows of wide tables by products: a step of conjugate gradients reads the row's factor rows once,
-/// q = V p and y = V^T (w q) in one pass, in float32 on the plain arithmetic units. A warp brings
-/// some interactions straight to its registers, has all columns of them, and needs no other warp
-/// before the end of the pass. No matrix is formed. What a pass takes is what reading takes.
+/// Rows of wide tables, matrix-free: a step of conjugate gradients reads the row's factor rows
+/// once, q = V p and y = V^T (w q) in one pass, in float32 on the plain arithmetic units. A warp
+/// brings some interactions straight to its registers, has all columns of them, and needs no other
+/// warp before the end of the pass. No matrix is formed. What a pass takes is what reading takes.
 #pragma once
 
 #include "backends/cuda/als_rows.h"
@@ -16,7 +16,7 @@ namespace likewise::cuda {
 
 inline constexpr int kProductThreads = 128;
 
-/// kTogether interactions are on the way to a warp at a time.
+/// kTogether interactions are in flight to a warp at a time.
 template <class Stored, int kSlices, int kTogether>
 struct WideProducts {
   using Vectors = BlockVectors<kSlices>;

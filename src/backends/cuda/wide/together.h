@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-/// Long rows of tables that do not fit the card's cache: all rows of a batch take a step of
-/// conjugate gradients together, chunk after chunk of the table. What a chunk's interactions read
-/// is then in the cache, however large the table is.
+/// Long rows of tables that do not fit the card's L2 cache: all rows of a batch take a step of
+/// conjugate gradients in lockstep, chunk after chunk of the table. What a chunk's interactions
+/// read is then in the cache, however large the table is.
 #pragma once
 
 #include "backends/cuda/als_rows.h"
