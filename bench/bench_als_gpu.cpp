@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/// ALS on a card, as rows of Markdown tables; their heads come from the word alone.
+/// ALS on a GPU, as rows of Markdown tables; their heads come from the word alone.
 ///
 ///     bench_als_gpu speed DEVICE DATA FACTORS[,FACTORS...] [ITERATIONS]
 ///         seconds of an iteration beside those of gathering alone, and of loading
@@ -184,7 +184,7 @@ int print_stages(const std::string& name, const std::string& text, int factors, 
   const AlsParams params = params_for(data, factors);
   const CsrView m = data.by_user.view();
   const MemoryPlan plan = job<AlsJob>(device).plan({m.rows, m.cols, m.nnz()}, params);
-  fmt::print(stderr, "{}: {}\n{}\n", text, plan.way, describe(plan));
+  fmt::print(stderr, "{}: {}\n{}\n", text, plan.placement, describe(plan));
   Factors start;
   tell("draw factors", seconds_of([&] { start = drawn_factors(m, params); }));
   std::unique_ptr<AlsSolver> solver;
@@ -305,9 +305,9 @@ struct Objectives {
 }
 
 /// A row of the table. `numbers` are as many as iterations, and one more.
-void print_accuracy(const std::string& way, const Objectives& found, const char* format,
+void print_accuracy(const std::string& label, const Objectives& found, const char* format,
                     const std::vector<double>& numbers) {
-  fmt::print("| {} | {} |", way, spread(found.seconds));
+  fmt::print("| {} | {} |", label, spread(found.seconds));
   for (const double x : numbers) fmt::print(fmt::runtime(format), x);
   fmt::print("\n");
   std::fflush(stdout);
@@ -339,15 +339,15 @@ int print_accuracies(const std::string& name, const std::string& text, int facto
     for (const auto& [precision_name, precision] : precisions) {
       params.solver = solver;
       params.precision = precision;
-      const std::string way = describe(solver_name, precision_name);
-      good = succeeds(way,
+      const std::string label = describe(solver_name, precision_name);
+      good = succeeds(label,
                       [&] {
                         const Objectives found = train(data, params, device);
                         std::vector<double> differences = found.all();
                         for (std::size_t i = 0; i < differences.size(); ++i) {
                           differences[i] = differences[i] / exact.all()[i] - 1.0;
                         }
-                        print_accuracy(way, found, " {:+.1e} |", differences);
+                        print_accuracy(label, found, " {:+.1e} |", differences);
                       }) &&
              good;
     }

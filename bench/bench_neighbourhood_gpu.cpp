@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/// The K nearest rows on a card, in milliseconds, as a Markdown table row for each work.
+/// The K nearest rows on a GPU, in milliseconds, as a Markdown table row for each work.
 ///
 ///     bench_neighbourhood_gpu [DEVICE [ROUNDS [WORK...]]]
 ///     bench_neighbourhood_gpu cuda 5 ml-20m,item,cosine,20 full:4800x3200,user,pearson-full,20

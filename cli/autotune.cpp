@@ -71,7 +71,7 @@ struct Autotune {
     const Device device = announced_device(common, progress);
     if (!has_tunings(device)) {
       throw Error(ErrorKind::kInvalidArgument,
-                  fmt::format("--device {}: only cards are tuned; name one, as cuda or cuda:0",
+                  fmt::format("--device {}: only GPUs are tuned; name one, as cuda or cuda:0",
                               common.device));
     }
     if (const std::string warning = tuning_warning(device); !warning.empty()) progress.say(warning);
@@ -86,7 +86,7 @@ struct Autotune {
     if (!plot.empty()) report.write_plot(plot, fmt::format("{}, {}", device_text(device), shape));
     const std::string kept = keep_tunings(device, report.winners());
     print_result(report.summary());
-    progress.say("kept for trainings on this card: " + kept);
+    progress.say("kept for trainings on this GPU: " + kept);
   }
 
   /// Every kind of training to tune, refused where its options are wrong.
@@ -152,7 +152,7 @@ Run add_autotune(CLI::App& app) {
       ->default_str("implicit");
   add_choice<AlsSolverKind>(
       app, "--solver", {{"auto", AlsSolverKind::kAuto}, {"cholesky", AlsSolverKind::kCholesky}},
-      verb->solver, "Which of the two ways to solve a row to tune; auto is cg's too");
+      verb->solver, "Which of the two strategies for rows to tune; auto is cg's too");
   app.add_option(
          "--shape", verb->shape,
          "The data to measure on, as in `likewise generate`: the nearer to yours the better")
@@ -164,10 +164,10 @@ Run add_autotune(CLI::App& app) {
       ->type_name("FILE.svg");
   add_device_options(app, verb->common);
   app.footer(
-      "Times the compiled variants of ALS on a card, prints the fastest of each width and keeps "
+      "Times the compiled variants of ALS on a GPU, prints the fastest of each width and keeps "
       "them\n"
-      "in $XDG_CACHE_HOME/likewise (~/.cache/likewise), where every training on this card finds\n"
-      "them. Delete the file that it names to be back at the built-in ones.\n\n"
+      "in $XDG_CACHE_HOME/likewise (~/.cache/likewise), where every training on this GPU finds\n"
+      "them. Delete the file that it names to return to the built-in ones.\n\n"
       "Examples:\n"
       "  likewise autotune\n"
       "  likewise autotune --device cuda:1 --factors 8:256:8 -o all.csv --plot all.svg\n"

@@ -42,7 +42,7 @@ constexpr std::array<Verb, 10> kVerbs = {{
     {"predict", "Predict the value of each (user, item) row", add_predict},
     {"recommend", "Recommend items to users", add_recommend},
     {"similar", "List items or users that are alike", add_similar},
-    {"autotune", "Find the fastest way to train on the card of this machine", add_autotune},
+    {"autotune", "Find the fastest kernels for training on this machine's GPU", add_autotune},
     {"info", "Devices and threads, or what a model or data file holds", add_info},
 }};
 

@@ -80,7 +80,7 @@ void add_device_memory_option(CLI::App& app, Common& common) {
   };
   app.add_option_function<std::string>(
          "--device-memory", parse,
-         "Most of a card's memory to take; the rest of the data is streamed [what is free]")
+         "Limit of GPU memory; the rest of the data is streamed [what is free]")
       ->type_name("SIZE");
 }
 

@@ -244,7 +244,7 @@ void add_keeping_options(CLI::App& app, Train& verb) {
       ->type_name("FILE.html")
       ->group(kGroup);
   app.add_flag("-v,--verbose", verb.verbose,
-               "Also say what training takes of the memory, and how a card is used")
+               "Also print the memory that training takes, and how a GPU is used")
       ->excludes("--quiet")
       ->group(kGroup);
   app.add_flag("--json", verb.json, "Print one object: sizes, times, objective per iteration")

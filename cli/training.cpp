@@ -26,7 +26,7 @@ Model train_with_report(const Interactions& data, const TrainingParams& params,
   run.control = progress.control();
   run.on_plan = [&](const MemoryPlan& plan) {
     if (plan.parts.empty()) return;
-    progress.detail(fmt::format("memory of {}: {}\n{}", device.name(), plan.way, describe(plan)));
+    progress.detail(fmt::format("memory of {}: {}\n{}", device.name(), plan.placement, describe(plan)));
   };
   run.on_iteration = [&](const TrainingState& state) { progress.show(state, rows); };
   try {

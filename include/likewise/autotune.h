@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/// Ways to run ALS on a card, and the fastest of them found by measuring (as Gates et al. 2015 did
+/// Variants of ALS on a GPU, and the fastest of them found by measuring (as Gates et al. 2015 did
 /// for HPC-ALS; their figure 13).
 #pragma once
 
@@ -12,9 +12,9 @@
 
 namespace likewise {
 
-/// Which of the compiled kernels solve a training's rows on a card, and how the rows are dealt to
+/// Which of the compiled kernels solve a training's rows on a GPU, and how the rows are assigned to
 /// them. Tunings differ in their answers by rounding alone; with one and the same, training on one
-/// card gives the same bits every time.
+/// GPU gives the same bits every time.
 struct AlsTuning {
   int columns = 0;     ///< of the tables of factors: zeros fill them up to what a kernel takes
   int short_rows = 0;  ///< rows of at most this many interactions are solved without a matrix
@@ -42,7 +42,7 @@ struct TunedAls {
   double seconds = 0.0;  ///< of an iteration of what was measured
 };
 
-/// Whether ALS has tunings on this device: it has on cards. What follows throws Error(kDevice)
+/// Whether ALS has tunings on this device: it has on GPUs. What follows throws Error(kDevice)
 /// where it has none, but for tuning_warning().
 [[nodiscard]] bool has_tunings(const Device& device);
 
@@ -72,7 +72,7 @@ struct TuningResult {
 };
 
 /// Trains a few iterations with the built-in tuning and with others: first with that of each
-/// kernel, then with each way to deal short rows, then with each length of pieces, every time on
+/// kernel, then with each assignment of short rows, then with each length of pieces, every time on
 /// from the fastest so far. A tuning that wins less than a hundredth is not worth leaving the
 /// built-in one. Errors: as train_als.
 [[nodiscard]] TuningResult autotune_als(const CsrView& by_user, const AlsParams& params,

@@ -56,21 +56,21 @@ class Device {
 [[nodiscard]] std::string device_text(const Device& device);
 
 struct DeviceOptions {
-  /// Bytes of a card's memory that a training may take; 0: what is free. What does not fit is
+  /// Bytes of a GPU's memory that a training may take; 0: what is free. What does not fit is
   /// streamed from the machine's memory, with the same result.
   Offset device_memory = 0;
 };
 
 /// Opens "auto" (the CPU; open_device_to_train() in training.h chooses for a training), "cpu",
-/// "reference", "cuda" (the first card that can be used) or "cuda:N" (card number N, from 0). Other
+/// "reference", "cuda" (the first GPU that can be used) or "cuda:N" (GPU number N, from 0). Other
 /// texts throw Error(kInvalidArgument); a device that cannot be used throws Error(kDevice) with the
 /// reason and the remedy. Error(kInvalidArgument) too for options that the device cannot honour.
 [[nodiscard]] Device open_device(std::string_view device = "auto",
                                  const DeviceOptions& options = {});
 
-/// One line per device known to this program and per card of this machine, for `likewise info`.
+/// One line per device known to this program and per GPU of this machine, for `likewise info`.
 struct DeviceStatus {
-  std::string name;  ///< "cpu", "cuda:0"; "cuda" where there is no card
+  std::string name;  ///< "cpu", "cuda:0"; "cuda" where there is no GPU
   bool available = false;
   std::string description;      ///< what it is, or why it cannot be used and what to do
   std::string tuning;           ///< where its tunings come from; empty where nothing can be tuned

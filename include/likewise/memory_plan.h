@@ -15,11 +15,11 @@ struct MemoryPlan {
     std::string name;
     Offset bytes = 0;
   };
-  std::string way;  ///< what lies where, e.g. "everything on the card"
+  std::string placement;  ///< where the data is, e.g. "everything on the GPU"
   std::vector<Part> parts;
   Offset total = 0;
   Offset available = 0;  ///< on the device: what is free, or the limit where one was given
-  Offset machine = 0;    ///< what a card takes of the machine's memory besides
+  Offset machine = 0;    ///< what a GPU takes of the machine's memory besides
 };
 
 /// The plan for people: a line per part, the total, and what is available.

@@ -19,14 +19,14 @@ namespace likewise {
 /// The device for a training.
 struct DeviceChoice {
   Device device;
-  std::string reason;  ///< why "auto" took no card, or another device for some jobs; else empty
+  std::string reason;  ///< why "auto" took no GPU, or another device for some jobs; else empty
 };
 
 /// As open_device(), for a training with these parameters that also does the jobs of `also`. "auto"
-/// takes the first card that can be used, or the CPU where there is none and where the card cannot
-/// do it or has nothing to do; the CPU does what the card cannot do beside the training. A device
+/// takes the first GPU that can be used, or the CPU where there is none and where the GPU cannot
+/// do it or has nothing to do; the CPU does what the GPU cannot do beside the training. A device
 /// by name that lacks one of the jobs throws Error(kDevice), and one that cannot train with these
-/// parameters Error(kInvalidArgument) here, before any data is read. A limit of the card's memory
+/// parameters Error(kInvalidArgument) here, before any data is read. A limit of the GPU's memory
 /// means nothing where "auto" takes the CPU.
 [[nodiscard]] DeviceChoice open_device_to_train(std::string_view device,
                                                 const TrainingParams& params,

@@ -54,7 +54,7 @@ bool but_pieces(const AlsTuning& a, const AlsTuning& b) {
 [[nodiscard]] const AlsTuner& require_tuner(const Device& device) {
   if (const AlsTuner* tuner = tuner_of(device)) return *tuner;
   throw Error(ErrorKind::kDevice,
-              fmt::format("device {}: ALS has no tunings there; name a card, as cuda or cuda:0",
+              fmt::format("device {}: ALS has no tunings there; name a GPU, as cuda or cuda:0",
                           device.name()));
 }
 

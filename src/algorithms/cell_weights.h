@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 /// How much an observed cell weighs: the only text of the formulas of algorithms/weights.h, for the
-/// processor and for cards, for double and for float, rounded as core/host_device.h says.
+/// processor and for GPUs, for double and for float, rounded as core/host_device.h says.
 ///
 /// One text repeats it: the CPU's kernel (backends/cpu/kernels/als_vectors.cpp) weighs vectors of
 /// float32. What is compiled for one instruction set cannot be called from code for another, and a

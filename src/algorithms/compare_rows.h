@@ -14,18 +14,18 @@ struct RowBuilder {
   std::vector<Offset> offsets{0};
   std::vector<Index> columns;
   std::vector<float> values;
-  std::vector<RowFacts> facts;
+  std::vector<RowStats> stats;
 
   void add(std::span<const Index> row_columns, std::span<const float> row_values,
-           const RowFacts& row_facts) {
+           const RowStats& row_stats) {
     columns.insert(columns.end(), row_columns.begin(), row_columns.end());
     values.insert(values.end(), row_values.begin(), row_values.end());
     offsets.push_back(static_cast<Offset>(columns.size()));
-    facts.push_back(row_facts);
+    stats.push_back(row_stats);
   }
   [[nodiscard]] WeightedRows view(Index cols) const {
-    return {{static_cast<Index>(facts.size()), cols, offsets.data(), columns.data(), values.data()},
-            facts};
+    return {{static_cast<Index>(stats.size()), cols, offsets.data(), columns.data(), values.data()},
+            stats};
   }
 };
 
@@ -36,7 +36,7 @@ struct RowBuilder {
   RowBuilder queries;
   for (const Index row : rows) {
     queries.add(all.weights.row_columns(row), all.weights.row_values(row),
-                all.facts[static_cast<std::size_t>(row)]);
+                all.stats[static_cast<std::size_t>(row)]);
   }
   auto result = Array<float>::uninitialized(static_cast<Offset>(rows.size()) * all.weights.rows);
   search.similarities(queries.view(all.weights.cols), result.data());

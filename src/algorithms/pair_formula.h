@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 /// From what two rows have in common to their similarity: the only text of the formulas
-/// (docs/math.md), for the processor and for cards, in double precision, rounded as
+/// (docs/math.md), for the processor and for GPUs, in double precision, rounded as
 /// core/host_device.h says, and once more to float32 at the end. So all devices give the same bits,
 /// but for `amplification` other than 1: a power comes from a library.
 #pragma once
@@ -23,8 +23,8 @@ struct PairSums {
   double xy = 0.0;  ///< a b
 };
 
-/// What a formula wants to know of a row alone.
-struct RowFacts {
+/// The statistics of a row that formulas use.
+struct RowStats {
   double norm = 0.0;   ///< square root of the sum of squared weights
   double count = 0.0;  ///< entries
 };
@@ -88,7 +88,7 @@ struct PairNumbers {
 
 /// `y` tells norm(), count() and damped_count() (count^damping) of its row when it is asked.
 template <class Row>
-[[nodiscard]] LIKEWISE_HOST_DEVICE double plain_similarity(const PairNumbers& f, const RowFacts& x,
+[[nodiscard]] LIKEWISE_HOST_DEVICE double plain_similarity(const PairNumbers& f, const RowStats& x,
                                                            const Row& y, const PairSums& s) {
   switch (f.form) {
     case PairForm::kDot:
@@ -124,7 +124,7 @@ template <class Row>
 
 /// How similar y is to x; 0 where they are no neighbours.
 template <class Row>
-[[nodiscard]] LIKEWISE_HOST_DEVICE float pair_similarity(const PairNumbers& f, const RowFacts& x,
+[[nodiscard]] LIKEWISE_HOST_DEVICE float pair_similarity(const PairNumbers& f, const RowStats& x,
                                                          const Row& y, const PairSums& s) {
   const double common = f.common_is_product ? s.xy : s.n;
   if (f.counted && common < f.min_support) return 0.0F;

@@ -152,10 +152,10 @@ SimilarityProblem::SimilarityProblem(const CsrView& by_user, const NeighbourPara
   }
   gather_statistics(weights_);
   if (!takes_values(params)) weigh_all();
-  facts_.resize(static_cast<std::size_t>(weights_.rows));
+  stats_.resize(static_cast<std::size_t>(weights_.rows));
   const auto square = [](double w) { return w * w; };
   for_sums_of_rows(weights_, square, [&](Index row, double squares) {
-    facts_[static_cast<std::size_t>(row)] = {std::sqrt(squares),
+    stats_[static_cast<std::size_t>(row)] = {std::sqrt(squares),
                                              static_cast<double>(weights_.row_size(row))};
   });
 }
@@ -257,7 +257,7 @@ void SimilarityProblem::weigh_about(double mean, double bias, std::span<const In
   }
 }
 
-RowFacts SimilarityProblem::facts_of(std::span<const float> weights) {
+RowStats SimilarityProblem::stats_of(std::span<const float> weights) {
   double squares = 0.0;
   for (const float w : weights) squares += double{w} * double{w};
   return {std::sqrt(squares), static_cast<double>(weights.size())};

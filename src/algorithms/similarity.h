@@ -35,23 +35,23 @@ struct PairFormula : PairNumbers {
   [[nodiscard]] bool symmetric() const { return form != PairForm::kConditional; }
 
   /// How similar y is to x; 0 where they are no neighbours.
-  [[nodiscard]] float similarity(const RowFacts& x, const RowFacts& y, const PairSums& s) const {
+  [[nodiscard]] float similarity(const RowStats& x, const RowStats& y, const PairSums& s) const {
     struct Row {
-      const RowFacts& facts;
+      const RowStats& stats;
       double damping;
-      [[nodiscard]] double norm() const { return facts.norm; }
-      [[nodiscard]] double count() const { return facts.count; }
-      [[nodiscard]] double damped_count() const { return std::pow(facts.count, damping); }
+      [[nodiscard]] double norm() const { return stats.norm; }
+      [[nodiscard]] double count() const { return stats.count; }
+      [[nodiscard]] double damped_count() const { return std::pow(stats.count, damping); }
     };
     return pair_similarity(*this, x, Row{y, damping}, s);
   }
 };
 
-/// Rows to be compared: weights and facts. Weights are float32, products of two are exact in
+/// Rows to be compared: weights and statistics. Weights are float32, products of two are exact in
 /// double.
 struct WeightedRows {
   CsrView weights;
-  std::span<const RowFacts> facts;
+  std::span<const RowStats> stats;
 };
 
 /// Everything a search looks at. The weights stand over the caller's matrix where they equal its
@@ -63,13 +63,13 @@ class SimilarityProblem {
                     const Baselines& baselines);
 
   [[nodiscard]] const PairFormula& formula() const { return formula_; }
-  [[nodiscard]] WeightedRows rows() const { return {weights_, facts_}; }
+  [[nodiscard]] WeightedRows rows() const { return {weights_, stats_}; }
 
   /// Weights of a row, of these or an outside one, from its values beside its columns. `bias` is
   /// the row's own; means and lengths that a weight needs are taken from the values.
   void weigh(double bias, std::span<const Index> columns, std::span<const float> values,
              std::span<float> weights) const;
-  [[nodiscard]] static RowFacts facts_of(std::span<const float> weights);
+  [[nodiscard]] static RowStats stats_of(std::span<const float> weights);
 
  private:
   /// Means, idf and lengths: whatever the weights of this similarity need.
@@ -88,7 +88,7 @@ class SimilarityProblem {
   double mean_length_ = 0.0;           ///< BM25: mean sum of a row
   CsrMatrix owned_;                    ///< the transpose, or the weights
   CsrView weights_;
-  std::vector<RowFacts> facts_;
+  std::vector<RowStats> stats_;
 };
 
 }  // namespace likewise

@@ -41,23 +41,23 @@ constexpr double kBlockBytes = 1024;  ///< of shared memory that a block costs b
 constexpr int kWarpsOfProducts = 24;  ///< that registers leave room for
 
 /// The numbers of an H200 where a driver tells none.
-[[nodiscard]] CardFacts with_defaults(CardFacts facts) {
-  if (facts.multiprocessors <= 0) facts.multiprocessors = 132;
-  if (facts.clock <= 0) facts.clock = 1.98e9;
-  if (facts.bandwidth <= 0) facts.bandwidth = 4.9e12;
-  if (facts.cache <= 0) facts.cache = 60 << 20;
-  if (facts.shared_memory <= 0) facts.shared_memory = 228 << 10;
-  return facts;
+[[nodiscard]] GpuSpecs with_defaults(GpuSpecs specs) {
+  if (specs.multiprocessors <= 0) specs.multiprocessors = 132;
+  if (specs.clock <= 0) specs.clock = 1.98e9;
+  if (specs.bandwidth <= 0) specs.bandwidth = 4.9e12;
+  if (specs.cache <= 0) specs.cache = 60 << 20;
+  if (specs.shared_memory <= 0) specs.shared_memory = 228 << 10;
+  return specs;
 }
 
-/// A card as the formulas below see it: all rates are of a multiprocessor and a clock.
+/// A GPU as the formulas below see it: all rates are of a multiprocessor and a clock.
 class Machine {
  public:
-  Machine(int major, int minor, const CardFacts& facts, Precision precision)
-      : clocks_(facts.multiprocessors * facts.clock),
-        memory_rate_(facts.bandwidth / clocks_),
-        cache_(static_cast<double>(facts.cache)),
-        shared_memory_(static_cast<double>(facts.shared_memory)),
+  Machine(int major, int minor, const GpuSpecs& specs, Precision precision)
+      : clocks_(specs.multiprocessors * specs.clock),
+        memory_rate_(specs.bandwidth / clocks_),
+        cache_(static_cast<double>(specs.cache)),
+        shared_memory_(static_cast<double>(specs.shared_memory)),
         tensor_rate_(half_products(major, minor) / share(precision)),
         number_bytes_(precision == Precision::kFp16 || precision == Precision::kBf16 ? 2 : 4) {}
 
@@ -130,7 +130,7 @@ class Machine {
   return found == kSizes.end() ? interactions : *found;
 }
 
-/// Of a row that is solved by products with its factor rows, in shared memory.
+/// Of a row that is solved matrix-free, its factor rows in shared memory.
 [[nodiscard]] double short_row(const Machine& machine, const AlsTuning& tuning,
                                double interactions) {
   const double f = tuning.columns;
@@ -144,7 +144,7 @@ class Machine {
          (2 * interactions * 2 * f / kSharedRate + latency / blocks + warps * kVectors * f / 16);
 }
 
-/// Of a row of a wide table: by products with what memory or cache hold, or by a matrix in memory,
+/// Of a row of a wide table: matrix-free from memory or cache, or by a matrix in memory,
 /// whichever is cheaper (cuda/als_wide.cpp).
 [[nodiscard]] double wide_row(const Machine& machine, const AlsWork& work, const AlsTuning& tuning,
                               const Rows& rows) {
@@ -161,16 +161,16 @@ class Machine {
                            rows.interactions * side * (side + 1) * kTile * kTile / 2 /
                                (kEfficiency * machine.tensor_rate());
   if (work.exact) return by_matrix;
-  const double by_products = rows.interactions * kPasses *
+  const double matrix_free = rows.interactions * kPasses *
                              std::max(row_bytes / machine.gather_rate(row_bytes * rows.fixed_rows),
                                       std::ceil(f / 128) * 128 * kColumn);
-  return std::min(by_matrix, by_products);
+  return std::min(by_matrix, matrix_free);
 }
 
 }  // namespace
 
-double estimated_seconds(const CudaCard& card, const AlsWork& work, const AlsTuning& tuning) {
-  const Machine machine(card.major, card.minor, with_defaults(card.facts), work.precision);
+double estimated_seconds(const GpuInfo& gpu, const AlsWork& work, const AlsTuning& tuning) {
+  const Machine machine(gpu.major, gpu.minor, with_defaults(gpu.specs), work.precision);
   double clocks = 0.0;
   for (const Rows& rows : kRows) {
     const double one = tuning.wide ? wide_row(machine, work, tuning, rows)

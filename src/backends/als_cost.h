@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/// What ALS costs on a card that nobody has measured.
+/// What ALS costs on a GPU that nobody has measured.
 #pragma once
 
 #include "backends/plugin.h"
@@ -7,8 +7,8 @@
 namespace likewise {
 
 /// Seconds that the rows of an iteration take, by estimate, on data with the row lengths of
-/// Netflix's. Compares tunings of one card; tests/backends/als_cost_test.cpp has what it is off.
-[[nodiscard]] double estimated_seconds(const CudaCard& card, const AlsWork& work,
+/// Netflix's. Compares tunings of one GPU; tests/backends/als_cost_test.cpp has what it is off.
+[[nodiscard]] double estimated_seconds(const GpuInfo& gpu, const AlsWork& work,
                                        const AlsTuning& tuning);
 
 }  // namespace likewise

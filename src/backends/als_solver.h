@@ -10,8 +10,8 @@ namespace likewise {
 /// rows are solved").
 [[nodiscard]] bool solves_exactly(const AlsParams& params, const AlsShape& shape);
 
-/// The same for a card, as a solver: kCholesky, or what `params` say. Other than the processor, a
-/// card solves all rows in one way, and cannot take another for a row that rounding makes singular.
+/// The same for a GPU, as a solver: kCholesky, or what `params` say. Other than the processor, a
+/// GPU solves all rows by one strategy, and cannot take another for a row that rounding makes singular.
 [[nodiscard]] AlsParams settle_solver(AlsParams params, const AlsShape& shape);
 
 }  // namespace likewise

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/// What the tuning of a training on a card depends on.
+/// What the tuning of a training on a GPU depends on.
 #pragma once
 
 #include "likewise/als.h"
@@ -18,7 +18,7 @@ struct AlsWork {
 /// them, where it takes no time that counts and rounding would not cancel out.
 [[nodiscard]] AlsParams settle_precision(AlsParams params, Offset interactions);
 
-/// What a training with these parameters is on a card. Precision::kAuto: whoever asks for exact
+/// What a training with these parameters is on a GPU. Precision::kAuto: whoever asks for exact
 /// rows gets float32, others float16.
 [[nodiscard]] AlsWork als_work(const AlsParams& params);
 

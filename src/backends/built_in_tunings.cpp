@@ -11,7 +11,7 @@
 namespace likewise {
 namespace {
 
-/// The rows without a matrix that were the fastest on an H200, for tables up to so many columns.
+/// The limits of matrix-free rows that were the fastest on an H200, for tables up to so many columns.
 struct Measured {
   int columns;
   int short_rows;
@@ -32,28 +32,28 @@ constexpr std::array kMeasured{Measured{64, 0, 0}, Measured{80, 160, 96}, Measur
 
 }  // namespace
 
-bool is_measured(const CudaCard& card) { return card.name.find("H200") != std::string::npos; }
+bool is_measured(const GpuInfo& gpu) { return gpu.name.find("H200") != std::string::npos; }
 
-AlsTuning built_in_tuning(const CudaCard& card, const AlsWork& work,
+AlsTuning built_in_tuning(const GpuInfo& gpu, const AlsWork& work,
                           std::span<const AlsTuning> variants) {
-  if (is_measured(card)) {
+  if (is_measured(gpu)) {
     return *std::ranges::min_element(
         variants, {}, [&](const AlsTuning& one) { return distance_on_h200(work, one); });
   }
   return *std::ranges::min_element(
-      variants, {}, [&](const AlsTuning& one) { return estimated_seconds(card, work, one); });
+      variants, {}, [&](const AlsTuning& one) { return estimated_seconds(gpu, work, one); });
 }
 
-std::vector<AlsTuning> built_in_tunings(const CudaCard& card, const AlsWork& work,
+std::vector<AlsTuning> built_in_tunings(const GpuInfo& gpu, const AlsWork& work,
                                         std::span<const AlsTuning> variants) {
-  std::vector<AlsTuning> best{built_in_tuning(card, work, variants)};
+  std::vector<AlsTuning> best{built_in_tuning(gpu, work, variants)};
   std::vector<AlsTuning> rest(variants.begin(), variants.end());
   while (true) {
     std::erase_if(rest, [&](const AlsTuning& one) {
       return one.columns == best.back().columns && one.wide == best.back().wide;
     });
     if (rest.empty()) return best;
-    best.push_back(built_in_tuning(card, work, rest));
+    best.push_back(built_in_tuning(gpu, work, rest));
   }
 }
 

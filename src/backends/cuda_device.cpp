@@ -18,33 +18,33 @@ namespace {
 
 constexpr int kOldestMajor = 8;
 
-/// Why a card lacks a job that the plug-in has not got.
-constexpr const char* kNotOnCards = "this version does it on the CPU only";
+/// Why a GPU lacks a job that the plug-in has not got.
+constexpr const char* kNotOnGpus = "this version does it on the CPU only";
 
 [[nodiscard]] std::string name_of(int device) { return fmt::format("cuda:{}", device); }
 
-/// What keeps the card from use; empty where nothing does.
-[[nodiscard]] std::string problem_of(const CudaCard& card) {
-  if (!card.problem.empty() || card.major >= kOldestMajor) return card.problem;
+/// What keeps the GPU from use; empty where nothing does.
+[[nodiscard]] std::string problem_of(const GpuInfo& gpu) {
+  if (!gpu.problem.empty() || gpu.major >= kOldestMajor) return gpu.problem;
   return fmt::format("too old: compute capability {}.0 or newer is needed", kOldestMajor);
 }
 
-[[nodiscard]] bool is_usable(const CudaCard& card) { return problem_of(card).empty(); }
+[[nodiscard]] bool is_usable(const GpuInfo& gpu) { return problem_of(gpu).empty(); }
 
-[[nodiscard]] std::string describe(const CudaCard& card) {
-  const std::string problem = problem_of(card);
-  return fmt::format("{}, compute capability {}.{}, {:.0f} GiB{}{}", card.name, card.major,
-                     card.minor, static_cast<double>(card.memory) / (1 << 30),
+[[nodiscard]] std::string describe(const GpuInfo& gpu) {
+  const std::string problem = problem_of(gpu);
+  return fmt::format("{}, compute capability {}.{}, {:.0f} GiB{}{}", gpu.name, gpu.major,
+                     gpu.minor, static_cast<double>(gpu.memory) / (1 << 30),
                      problem.empty() ? "" : ": ", problem);
 }
 
 class CudaAlsJob final : public AlsJob {
  public:
-  CudaAlsJob(const CudaAls& als, int device, const CudaCard& card, int driver, Offset memory)
-      : name_(name_of(device)), tuner_(als, device, card, driver, memory) {}
+  CudaAlsJob(const CudaAls& als, int device, const GpuInfo& gpu, int driver, Offset memory)
+      : name_(name_of(device)), tuner_(als, device, gpu, driver, memory) {}
   [[nodiscard]] MemoryPlan plan(const AlsShape& shape, const AlsParams& params) const override {
     MemoryPlan plan = tuner_.plan(shape, params);
-    check_memory_plan(fmt::format("training on {}, {}", name_, plan.way),
+    check_memory_plan(fmt::format("training on {}, {}", name_, plan.placement),
                       static_cast<double>(plan.machine));
     return plan;
   }
@@ -62,53 +62,53 @@ class CudaAlsJob final : public AlsJob {
 
 class CudaNeighbourJob final : public NeighbourJob {
  public:
-  CudaNeighbourJob(const CudaNeighbours& neighbours, int device, const CudaCard& card)
-      : neighbours_(neighbours), device_(device), card_(card) {}
+  CudaNeighbourJob(const CudaNeighbours& neighbours, int device, const GpuInfo& gpu)
+      : neighbours_(neighbours), device_(device), gpu_(gpu) {}
   [[nodiscard]] std::unique_ptr<NeighbourSearch> make_search(
       const SimilarityProblem& problem) const override {
-    return neighbours_.make_search(device_, card_, problem);
+    return neighbours_.make_search(device_, gpu_, problem);
   }
 
  private:
   const CudaNeighbours& neighbours_;
   int device_;
-  CudaCard card_;
+  GpuInfo gpu_;
 };
 
-/// Card number `device`, which can be used.
-[[nodiscard]] Device make_cuda_device(const CudaPlugin& plugin, const CudaCards& found, int device,
+/// GPU number `device`, which can be used.
+[[nodiscard]] Device make_cuda_device(const CudaPlugin& plugin, const FoundGpus& found, int device,
                                       const DeviceOptions& options) {
   chosen_target();
-  const CudaCard& card = found.cards[static_cast<std::size_t>(device)];
-  JobTable table{{nullptr, kNotOnCards}, {nullptr, kNotOnCards}, {nullptr, kNotOnCards}};
+  const GpuInfo& gpu = found.gpus[static_cast<std::size_t>(device)];
+  JobTable table{{nullptr, kNotOnGpus}, {nullptr, kNotOnGpus}, {nullptr, kNotOnGpus}};
   if (plugin.als != nullptr) {
     std::get<Offer<AlsJob>>(table) = {std::make_shared<CudaAlsJob>(
-        *plugin.als, device, card, found.driver, options.device_memory)};
+        *plugin.als, device, gpu, found.driver, options.device_memory)};
   }
   if (plugin.neighbours != nullptr) {
     std::get<Offer<NeighbourJob>>(table) = {
-        std::make_shared<CudaNeighbourJob>(*plugin.neighbours, device, card)};
+        std::make_shared<CudaNeighbourJob>(*plugin.neighbours, device, gpu)};
   }
   return make_device(
-      name_of(device), [text = describe(card)] { return text; }, std::move(table));
+      name_of(device), [text = describe(gpu)] { return text; }, std::move(table));
 }
 
 [[noreturn]] void refuse(std::string_view device, const std::string& reason) {
   throw Error(ErrorKind::kDevice, fmt::format("device {}: {}", device, reason));
 }
 
-/// The card of that number, or the first one that can be used.
+/// The GPU of that number, or the first one that can be used.
 [[nodiscard]] int choose(std::string_view device, std::optional<int> wanted,
-                         const std::vector<CudaCard>& cards) {
-  const auto first = std::ranges::find_if(cards, is_usable);
-  if (!wanted && first != cards.end()) return static_cast<int>(first - cards.begin());
+                         const std::vector<GpuInfo>& gpus) {
+  const auto first = std::ranges::find_if(gpus, is_usable);
+  if (!wanted && first != gpus.end()) return static_cast<int>(first - gpus.begin());
   const auto number = static_cast<std::size_t>(wanted.value_or(0));
-  if (number >= cards.size()) {
-    refuse(device, fmt::format("this machine has {} card{}, numbered from 0; `likewise info` lists "
+  if (number >= gpus.size()) {
+    refuse(device, fmt::format("this machine has {} GPU{}, numbered from 0; `likewise info` lists "
                                "them",
-                               cards.size(), cards.size() == 1 ? "" : "s"));
+                               gpus.size(), gpus.size() == 1 ? "" : "s"));
   }
-  if (!is_usable(cards[number])) refuse(device, describe(cards[number]));
+  if (!is_usable(gpus[number])) refuse(device, describe(gpus[number]));
   return static_cast<int>(number);
 }
 
@@ -116,23 +116,23 @@ class CudaNeighbourJob final : public NeighbourJob {
 
 Device open_cuda(std::string_view device, std::optional<int> wanted, const DeviceOptions& options) {
   const CudaPlugin& plugin = load_cuda_plugin();
-  const CudaCards found = plugin.find_cards();
-  if (found.cards.empty()) refuse(device, found.problem);
-  return make_cuda_device(plugin, found, choose(device, wanted, found.cards), options);
+  const FoundGpus found = plugin.find_gpus();
+  if (found.gpus.empty()) refuse(device, found.problem);
+  return make_cuda_device(plugin, found, choose(device, wanted, found.gpus), options);
 }
 
 std::vector<DeviceStatus> cuda_statuses() {
   try {
     const CudaPlugin& plugin = load_cuda_plugin();
-    const CudaCards found = plugin.find_cards();
-    if (found.cards.empty()) return {{"cuda", false, found.problem, {}, {}}};
+    const FoundGpus found = plugin.find_gpus();
+    if (found.gpus.empty()) return {{"cuda", false, found.problem, {}, {}}};
     std::vector<DeviceStatus> lines;
-    for (const CudaCard& card : found.cards) {
+    for (const GpuInfo& gpu : found.gpus) {
       const int device = static_cast<int>(lines.size());
-      if (is_usable(card)) {
+      if (is_usable(gpu)) {
         lines.push_back(status_of(make_cuda_device(plugin, found, device, {})));
       } else {
-        lines.push_back({name_of(device), false, describe(card), {}, {}});
+        lines.push_back({name_of(device), false, describe(gpu), {}, {}});
       }
     }
     return lines;

@@ -20,13 +20,13 @@ namespace {
 
 }  // namespace
 
-CudaTuner::CudaTuner(const CudaAls& als, int device, const CudaCard& card, int driver,
+CudaTuner::CudaTuner(const CudaAls& als, int device, const GpuInfo& gpu, int driver,
                      Offset memory)
     : als_(als),
       device_(device),
       memory_(memory),
-      card_(card),
-      owner_{card.name, card.major, card.minor, driver},
+      gpu_(gpu),
+      owner_{gpu.name, gpu.major, gpu.minor, driver},
       path_(tuning_path(owner_)) {
   try {
     kept_ = read_tunings(path_, owner_);
@@ -34,7 +34,7 @@ CudaTuner::CudaTuner(const CudaAls& als, int device, const CudaCard& card, int d
   } catch (const Error& error) {
     kept_ = {};
     warning_ = fmt::format(
-        "the tunings of this card are ignored: {}; `likewise autotune` measures "
+        "the tunings of this GPU are ignored: {}; `likewise autotune` measures "
         "them anew",
         error.what());
   }
@@ -42,7 +42,7 @@ CudaTuner::CudaTuner(const CudaAls& als, int device, const CudaCard& card, int d
 
 void CudaTuner::require_compiled() const {
   for (const Winner& one : kept_.winners) {
-    const std::vector<AlsTuning> compiled = als_.variants(card_, one.work);
+    const std::vector<AlsTuning> compiled = als_.variants(gpu_, one.work);
     if (std::ranges::find(compiled, one.tuning) != compiled.end()) continue;
     throw Error(ErrorKind::kBadData,
                 fmt::format("{}: this build has no kernel for {}", path_, tuning_text(one.tuning)));
@@ -50,11 +50,11 @@ void CudaTuner::require_compiled() const {
 }
 
 std::vector<AlsTuning> CudaTuner::variants(const AlsParams& params) const {
-  return als_.variants(card_, als_work(params));
+  return als_.variants(gpu_, als_work(params));
 }
 
 std::vector<AlsTuning> CudaTuner::built_in(const AlsParams& params) const {
-  return built_in_tunings(card_, als_work(params), variants(params));
+  return built_in_tunings(gpu_, als_work(params), variants(params));
 }
 
 ChosenTuning CudaTuner::choose(const AlsParams& given, const AlsShape& shape) const {
@@ -99,14 +99,14 @@ std::string CudaTuner::keep(std::span<const TunedAls> winners) const {
 std::string CudaTuner::source() const {
   if (!warning_.empty()) return fmt::format("{}; {}", unmeasured_source(), warning_);
   if (kept_.winners.empty()) {
-    return unmeasured_source() + "; `likewise autotune` measures on this card";
+    return unmeasured_source() + "; `likewise autotune` measures on this GPU";
   }
   return fmt::format("{} measured here on {}, else {}: {}", kept_.winners.size(), kept_.measured,
                      unmeasured_source(), path_);
 }
 
 std::string CudaTuner::unmeasured_source() const {
-  return is_measured(card_) ? "built in" : "estimated from the card's numbers";
+  return is_measured(gpu_) ? "built in" : "estimated from the GPU's numbers";
 }
 
 }  // namespace likewise

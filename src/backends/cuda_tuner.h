@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/// The tunings of one card: built in, or measured before and kept.
+/// The tunings of one GPU: built in, or measured before and kept.
 #pragma once
 
 #include <string>
@@ -12,9 +12,9 @@ namespace likewise {
 
 class CudaTuner final : public AlsTuner {
  public:
-  /// Reads what was kept for the card. `driver` as CudaCards::driver.
-  /// `memory` as CardUse::memory.
-  CudaTuner(const CudaAls& als, int device, const CudaCard& card, int driver, Offset memory);
+  /// Reads what was kept for the GPU. `driver` as FoundGpus::driver.
+  /// `memory` as GpuUse::memory.
+  CudaTuner(const CudaAls& als, int device, const GpuInfo& gpu, int driver, Offset memory);
 
   [[nodiscard]] std::vector<AlsTuning> variants(const AlsParams& params) const override;
   [[nodiscard]] std::vector<AlsTuning> built_in(const AlsParams& params) const override;
@@ -40,7 +40,7 @@ class CudaTuner final : public AlsTuner {
   const CudaAls& als_;
   int device_;
   Offset memory_;
-  CudaCard card_;
+  GpuInfo gpu_;
   TuningOwner owner_;
   std::string path_;
   Tunings kept_;

@@ -29,7 +29,7 @@ std::vector<MemoryPlan::Part> common_parts(const AlsShape& shape, const AlsParam
 
 MemoryPlan checked_plan(const AlsShape& shape, std::vector<MemoryPlan::Part> parts) {
   MemoryPlan plan;
-  plan.way = "everything in the machine's memory";
+  plan.placement = "everything in the machine's memory";
   plan.parts = std::move(parts);
   for (const MemoryPlan::Part& part : plan.parts) plan.total += part.bytes;
   plan.available = static_cast<Offset>(

@@ -10,7 +10,7 @@
 
 namespace likewise {
 
-/// Throws Error(kInvalidArgument) for precisions that are those of cards.
+/// Throws Error(kInvalidArgument) for precisions that are those of GPUs.
 void require_fp32(const AlsParams& params, std::string_view device);
 
 /// What every training on the processor takes beside the interactions, which are there.

@@ -46,7 +46,7 @@ constexpr const char* kFolderVariable = "LIKEWISE_PLUGIN_PATH";
   }
   throw Error(
       ErrorKind::kDevice,
-      fmt::format("there is no CUDA plug-in {} in {}. To use an NVIDIA card (compute capability "
+      fmt::format("there is no CUDA plug-in {} in {}. To use an NVIDIA GPU (compute capability "
                   "8.0 or newer) install the CUDA toolkit and build likewise again, or let {} name "
                   "the plug-in's folder",
                   kFile, fmt::join(looked, " or "), kFolderVariable));

@@ -11,8 +11,8 @@ std::string describe(const NeighbourCost& cost) {
   const std::string sparse =
       fmt::format("neighbours: {:.3g} s by {:.3g} common entries", cost.sparse, cost.common);
   if (std::isinf(cost.dense)) return sparse;
-  return fmt::format("{}, {:.3g} s by products of whole rows: {}", sparse, cost.dense,
-                     cost.takes_dense() ? "products" : "common entries");
+  return fmt::format("{}, {:.3g} s by GEMM; taken: {}", sparse, cost.dense,
+                     cost.takes_dense() ? "GEMM" : "common entries");
 }
 
 }  // namespace likewise

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/// Two ways to find neighbours: the common entries of rows one by one, or products of whole rows.
+/// Two strategies to find neighbours: the common entries of rows one by one, or a GEMM over dense rows.
 /// Both give the same lists; the shorter expected time chooses.
 #pragma once
 
@@ -11,7 +11,7 @@ namespace likewise {
 struct NeighbourCost {
   double common = 0.0;  ///< pairs of entries that share a column
   double sparse = 0.0;  ///< one by one
-  double dense = 0.0;   ///< by products; infinite where they cannot be
+  double dense = 0.0;   ///< by GEMM; infinite where it cannot be
 
   [[nodiscard]] bool takes_dense() const { return dense < sparse; }
 };

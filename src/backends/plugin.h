@@ -20,54 +20,54 @@ inline constexpr std::int32_t kPluginInterface = 5;
 /// The compiler lays out the types that cross.
 inline constexpr const char* kPluginCompiler = __VERSION__;
 
-/// What says how fast a card is.
-struct CardFacts {
+/// What says how fast a GPU is.
+struct GpuSpecs {
   int multiprocessors = 0;
   double clock = 0.0;                 ///< of the multiprocessors, Hz
   double bandwidth = 0.0;             ///< of the memory, bytes a second
-  Offset cache = 0;                   ///< second level, bytes
+  Offset cache = 0;                   ///< L2, bytes
   Offset shared_memory = 0;           ///< of a multiprocessor, bytes
   Offset shared_memory_of_block = 0;  ///< most that a block may have
 };
 
-struct CudaCard {
+struct GpuInfo {
   std::string name;
   int major = 0;  ///< of the compute capability
   int minor = 0;
   Offset memory = 0;    ///< bytes
   std::string problem;  ///< what else keeps it from use; empty where nothing does
-  CardFacts facts;
+  GpuSpecs specs;
 };
 
-struct CudaCards {
-  std::vector<CudaCard> cards;  ///< by device number
+struct FoundGpus {
+  std::vector<GpuInfo> gpus;  ///< by device number
   int driver = 0;               ///< CUDA version that the driver supports, 1000 major + 10 minor
   std::string problem;          ///< why there are none, and what to do; empty where there are
 };
 
-/// The cards of a training, and how it uses them.
-struct CardUse {
-  std::vector<int> devices;  ///< one or more usable cards
+/// The GPUs of a training, and how it uses them.
+struct GpuUse {
+  std::vector<int> devices;  ///< one or more usable GPUs
   AlsTuning tuning;          ///< one of theirs
   Offset memory = 0;         ///< bytes that it may take of each; 0: what is free
 };
 
 /// The job `als`.
 struct CudaAls {
-  /// All tunings that this work may have on the card; at least one.
-  std::vector<AlsTuning> (*variants)(const CudaCard& card, const AlsWork& work);
+  /// All tunings that this work may have on the GPU; at least one.
+  std::vector<AlsTuning> (*variants)(const GpuInfo& gpu, const AlsWork& work);
   /// As AlsJob::plan.
-  MemoryPlan (*plan)(const CardUse& use, const AlsShape& shape, const AlsParams& params);
+  MemoryPlan (*plan)(const GpuUse& use, const AlsShape& shape, const AlsParams& params);
   /// As AlsJob::make_solver.
-  std::unique_ptr<AlsSolver> (*make_solver)(const CardUse& use, const CsrView& by_user,
+  std::unique_ptr<AlsSolver> (*make_solver)(const GpuUse& use, const CsrView& by_user,
                                             const AlsParams& params, Factors start,
                                             int completed_iterations);
 };
 
 /// The job `neighbours`.
 struct CudaNeighbours {
-  /// As NeighbourJob::make_search, on one usable card.
-  std::unique_ptr<NeighbourSearch> (*make_search)(int device, const CudaCard& card,
+  /// As NeighbourJob::make_search, on one usable GPU.
+  std::unique_ptr<NeighbourSearch> (*make_search)(int device, const GpuInfo& gpu,
                                                   const SimilarityProblem& problem);
 };
 
@@ -78,7 +78,7 @@ struct CudaPlugin {
   const char* compiler;  ///< kPluginCompiler
 
   // For a program of the same three only.
-  CudaCards (*find_cards)();
+  FoundGpus (*find_gpus)();
   // A line for each job (src/backends/jobs/device_jobs.h) that the plug-in may do; null: it cannot.
   const CudaAls* als;
   const CudaNeighbours* neighbours;

@@ -78,22 +78,22 @@ void require_training(const Device& device, const TrainingParams& params) {
   const Device cpu = make_cpu_device();
   const std::optional<Job> job = job_of(params);
   if (!job) return {cpu, {}};
-  std::optional<Device> card;
+  std::optional<Device> gpu;
   try {
-    card = open_cuda("cuda", {}, options);
+    gpu = open_cuda("cuda", {}, options);
   } catch (const std::exception&) {
-    return {cpu, "no card can be used, `likewise info` says why"};
+    return {cpu, "no GPU can be used, `likewise info` says why"};
   }
-  if (const JobStatus status = card->status(*job); !status.available) {
+  if (const JobStatus status = gpu->status(*job); !status.available) {
     return {cpu,
-            fmt::format("{} lacks the job {}: {}", card->name(), name_of(*job), status.reason)};
+            fmt::format("{} lacks the job {}: {}", gpu->name(), name_of(*job), status.reason)};
   }
   try {
-    require_training(*card, params);
+    require_training(*gpu, params);
   } catch (const Error& error) {
-    return {cpu, fmt::format("{}: {}", card->name(), error.what())};
+    return {cpu, fmt::format("{}: {}", gpu->name(), error.what())};
   }
-  const Device helped = with_help(*card, cpu);
+  const Device helped = with_help(*gpu, cpu);
   return {helped, helpers_of(helped, also)};
 }
 
@@ -107,7 +107,7 @@ void check_options(const DeviceOptions& options, std::string_view device) {
     throw Error(
         ErrorKind::kInvalidArgument,
         fmt::format("device_memory: {} bytes were given, but device {} has no memory of its "
-                    "own; ask for a card, as cuda",
+                    "own; ask for a GPU, as cuda",
                     options.device_memory, device));
   }
 }
@@ -123,14 +123,14 @@ Device open_device(std::string_view device, const DeviceOptions& options) {
     if (const auto numbers = parse_numbers(device.substr(5))) {
       if (numbers->size() == 1) return open_cuda(device, numbers->front(), options);
       throw Error(ErrorKind::kDevice,
-                  fmt::format("device {}: this version trains on one card, not on several; name "
+                  fmt::format("device {}: this version trains on one GPU, not on several; name "
                               "one, as cuda:{}",
                               device, numbers->front()));
     }
   }
   throw Error(ErrorKind::kInvalidArgument,
               fmt::format("device must be auto, cpu, reference, cuda or cuda:N (N is the number of "
-                          "a card, from 0), not \"{}\"",
+                          "a GPU, from 0), not \"{}\"",
                           device));
 }
 

@@ -94,10 +94,10 @@ constexpr std::string_view kSolvers[] = {"auto", "cholesky"};
   return fmt::format("{}.{}", owner.major, owner.minor);
 }
 
-/// What a file must say of itself to hold for this card, driver and build.
+/// What a file must say of itself to hold for this GPU, driver and build.
 [[nodiscard]] Json identity(const TuningOwner& owner) {
   return {
-      {"format", kFormat},      {"card", owner.card},   {"compute_capability", capability(owner)},
+      {"format", kFormat},      {"gpu", owner.gpu},   {"compute_capability", capability(owner)},
       {"driver", owner.driver}, {"likewise", kVersion}, {"plugin", kPluginInterface}};
 }
 
@@ -125,7 +125,7 @@ constexpr std::string_view kSolvers[] = {"auto", "cholesky"};
 std::string tuning_path(const TuningOwner& owner) {
   const fs::path folder = cache_folder();
   if (folder.empty()) return {};
-  std::string name = fmt::format("als-{}-{}.json", owner.card, capability(owner));
+  std::string name = fmt::format("als-{}-{}.json", owner.gpu, capability(owner));
   for (char& c : name) {
     const bool plain = std::isalnum(static_cast<unsigned char>(c)) != 0 || c == '.' || c == '-';
     if (!plain) c = '-';

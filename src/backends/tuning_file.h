@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/// The file that keeps what `likewise autotune` found on a card, in the user's cache folder.
+/// The file that keeps what `likewise autotune` found on a GPU, in the user's cache folder.
 #pragma once
 
 #include <string>
@@ -17,12 +17,12 @@ struct Winner {
   double seconds = 0.0;  ///< of an iteration of what was measured
 };
 
-/// Winners hold for this card with this driver and this build only.
+/// Winners hold for this GPU with this driver and this build only.
 struct TuningOwner {
-  std::string card;
+  std::string gpu;
   int major = 0;  ///< of the compute capability
   int minor = 0;
-  int driver = 0;  ///< as CudaCards::driver
+  int driver = 0;  ///< as FoundGpus::driver
 };
 
 struct Tunings {
@@ -30,11 +30,11 @@ struct Tunings {
   std::string measured;  ///< when the last of them was: UTC, ISO 8601
 };
 
-/// Where the card's file is: in $XDG_CACHE_HOME/likewise where that is an absolute path, else in
+/// Where the GPU's file is: in $XDG_CACHE_HOME/likewise where that is an absolute path, else in
 /// ~/.cache/likewise; empty where HOME is not set either.
 [[nodiscard]] std::string tuning_path(const TuningOwner& owner);
 
-/// The content of a file. Throws Error(kBadData) when it is broken, or belongs to another card,
+/// The content of a file. Throws Error(kBadData) when it is broken, or belongs to another GPU,
 /// driver or build.
 [[nodiscard]] Tunings parse_tunings(std::string_view content, const TuningOwner& owner);
 

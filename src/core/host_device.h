@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/// For formulas that stand once and are compiled for the processor and for NVIDIA cards, and for
+/// For formulas that stand once and are compiled for the processor and for NVIDIA GPUs, and for
 /// how they round. The policy:
 ///
 /// - Every operation is of the type that is written, rounded once, in the written order.

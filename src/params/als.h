@@ -33,7 +33,7 @@ struct Description<AlsParams> {
 
   static constexpr auto kAll = std::tuple{
       Parameter{"feedback", &P::feedback,
-                "implicit: values are counts or strengths, what is missing is a weak no; explicit: "
+                "implicit: values are counts or strengths, missing cells are weak negatives; explicit: "
                 "values are ratings to predict"}
           .kept_by_resume(),
       Parameter{"factors", &P::factors, "Numbers learnt per user and per item"}
@@ -43,7 +43,7 @@ struct Description<AlsParams> {
                                                                                 "in [0, 1000000]"),
       Parameter{"regularization", &P::regularization, "lambda: pulls factors to 0"}.not_negative(),
       Parameter{"regularization_exponent", &P::regularization_exponent,
-                "nu: 0 is plain lambda, 1 weighs it by how much a row has"}
+                "nu: 0 is plain lambda, 1 multiplies it by the row's count"}
           .share(),
       Parameter{"alpha", &P::alpha, "Implicit: confidence per unit of value"}.positive().only_if(
           is_hu, kHu),
@@ -52,7 +52,7 @@ struct Description<AlsParams> {
       Parameter{"epsilon", &P::epsilon, "Scale of --confidence log"}.positive().only_if(
           is_log, "--confidence log"),
       Parameter{"unobserved_weight", &P::unobserved_weight,
-                "Implicit: w0, weight of what is missing; turns on the iALS form"}
+                "Implicit: w0, weight of missing cells; turns on the iALS form"}
           .positive()
           .only_if(is_implicit, "--feedback implicit"),
       Parameter{"biases", &P::biases, "Explicit: learn the mean and a bias per user and item"}

@@ -46,19 +46,19 @@ struct Description<NeighbourParams> {
   static constexpr auto kAll = std::tuple{
       Parameter{"feedback", &P::feedback, "Whether values are strengths or ratings"},
       Parameter{"side", &P::side, "What is compared"}.not_an_option(),
-      Parameter{"neighbours", &P::neighbours, "K: nearest rows kept, and asked"}.between(
+      Parameter{"neighbours", &P::neighbours, "K: nearest rows kept, and used for a prediction"}.between(
           1, 100'000, "in [1, 100000]"),
       Parameter{"similarity", &P::similarity, "How two rows are compared"}.by_default(
           "cosine implicit, pearson-baseline explicit"),
       Parameter{"min_support", &P::min_support, "Rows with fewer common entries are no neighbours"}
           .between(1, std::numeric_limits<int>::max(), "1 or more"),
-      Parameter{"shrinkage", &P::shrinkage, "Holds back similarities from few common entries"}
+      Parameter{"shrinkage", &P::shrinkage, "Shrinks similarities from few common entries"}
           .not_negative()
           .by_default("100 for pearson-baseline, else 0"),
       Parameter{"amplification", &P::amplification, "Exponent of the similarity"}.positive(),
       Parameter{"keep_negative", &P::keep_negative, "Whether negative similarities make neighbours"}
           .called("negative", "drop", "keep"),
-      Parameter{"centring", &P::centring, "Whose mean --similarity adjusted-cosine takes off"}
+      Parameter{"centring", &P::centring, "Whose mean --similarity adjusted-cosine subtracts"}
           .only_if(compares_by<Similarity::kAdjustedCosine>, "--similarity adjusted-cosine"),
       Parameter{"prediction", &P::prediction, "How neighbours make a score"}.by_default(
           "sum implicit, baseline explicit"),
@@ -90,10 +90,10 @@ struct Description<NeighbourParams> {
           .only_if(by_sgd, kBySgd),
       Parameter{"bm25_k1", &P::bm25_k1, "How late large values saturate"}.not_negative().only_if(
           compares_by<Similarity::kBm25>, "--similarity bm25"),
-      Parameter{"bm25_b", &P::bm25_b, "How much long rows are held back"}.share().only_if(
+      Parameter{"bm25_b", &P::bm25_b, "How much long rows are damped"}.share().only_if(
           compares_by<Similarity::kBm25>, "--similarity bm25"),
       Parameter{"popularity_damping", &P::popularity_damping,
-                "How much --similarity conditional holds back popular rows"}
+                "How much --similarity conditional damps popular rows"}
           .share()
           .only_if(compares_by<Similarity::kConditional>, "--similarity conditional")};
 };

@@ -58,7 +58,7 @@ Array<float> NeighbourhoodPredictor::similarities(std::span<const AskedUser> use
     const double bias = user.number >= 0 ? engine().ratings.level(user.number).bias
                                          : engine().ratings.level_of(user.items, user.values).bias;
     problem.weigh(bias, user.items, user.values, weights);
-    queries.add(user.items, weights, SimilarityProblem::facts_of(weights));
+    queries.add(user.items, weights, SimilarityProblem::stats_of(weights));
   }
   auto result = Array<float>::uninitialized(static_cast<Offset>(users.size()) * all.weights.rows);
   engine().search->similarities(queries.view(all.weights.cols), result.data());

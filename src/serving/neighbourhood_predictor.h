@@ -55,7 +55,7 @@ class NeighbourhoodPredictor final : public Predictor {
                   const TakeScores& take) const;
   void score_by_users(std::span<const AskedUser> users, const RunControl& control,
                       const TakeScores& take) const;
-  /// The way of a few users: only their own items are compared. Empty where all items had better
+  /// For a few users: only their own items are compared. Empty where all items had better
   /// be.
   [[nodiscard]] std::vector<Index> few_items(std::span<const AskedUser> users) const;
   void score_by_own_items(std::span<const AskedUser> users, std::span<const Index> own_items,

@@ -109,7 +109,7 @@ class AlsAuto : public test::DeviceTest<AutoShape> {
       SCOPED_TRACE(one.name);
       AlsParams params = one.params;
       params.factors = shape.factors;
-      params.iterations = on_card() ? 15 : 5;
+      params.iterations = on_gpu() ? 15 : 5;
       try {
         compare(m, params, worst, worst_half_step);
       } catch (const Error& error) {
@@ -187,7 +187,7 @@ TEST_P(AlsAuto, KeepsTheExactObjectiveOfExplicitFeedback) {
 INSTANTIATE_TEST_SUITE_P(Cpu, AlsAuto, testing::ValuesIn(shapes()), shape_name);
 INSTANTIATE_TEST_SUITE_P(Cuda, AlsAuto, testing::ValuesIn(more_shapes()), shape_name);
 
-/// Those beyond the small ones do take the other way.
+/// Those beyond the small ones do take the other strategy.
 TEST(AlsAutoSolver, IsExactWhereThatIsCheapOrNeeded) {
   AlsParams params;
   const auto exact = [&](AlsShape shape) { return solves_exactly(params, shape); };
@@ -206,8 +206,8 @@ TEST(AlsAutoSolver, IsExactWhereThatIsCheapOrNeeded) {
   EXPECT_TRUE(exact({480'189, 17'770, 99'072'112}));
 }
 
-/// A card takes one way for all rows.
-TEST(AlsAutoSolver, OfACardDependsOnExplicitRegularization) {
+/// A GPU takes one strategy for all rows.
+TEST(AlsAutoSolver, OfAGpuDependsOnExplicitRegularization) {
   const AlsShape large{480'189, 17'770, 99'072'112};
   AlsParams params = AlsParams::defaults(Feedback::kExplicit);
   const auto settled = [&](const AlsShape& shape, double lambda) {

@@ -47,7 +47,7 @@ template <class Change>
 }  // namespace
 
 void PrintTo(const AlsCases& cases, std::ostream* to) { *to << cases.name; }
-void PrintTo(const AlsWay& way, std::ostream* to) { *to << way.name; }
+void PrintTo(const AlsStrategy& strategy, std::ostream* to) { *to << strategy.name; }
 
 std::vector<AlsCases> als_cases(int widest) {
   const auto nothing = [](AlsParams&) {};
@@ -99,7 +99,7 @@ std::vector<AlsCases> als_kernel_cases() {
   return all;
 }
 
-AlsParams AlsWay::applied_to(AlsParams params) const {
+AlsParams AlsStrategy::applied_to(AlsParams params) const {
   params.solver = solver;
   params.precision = precision;
   params.cg_steps = 100;
@@ -117,7 +117,7 @@ constexpr AlsTolerance kFloat{
 constexpr AlsTolerance kLongSums{
     .objective = 1e-8, .reported = 1e-5, .factors = 1e-3, .gradient = 5e-6, .drift = 2e-6};
 /// 11 bits in the stored rows. Their rounding moves the solution, which is where the objective is
-/// flat. On few rows of noise a training takes another way.
+/// flat. On few rows of noise a training takes another strategy.
 constexpr AlsTolerance kElevenBits{
     .objective = 1e-5, .reported = 0x1p-11, .factors = 3e-2, .gradient = 5e-3, .drift = 5e-4};
 /// 8 bits in the stored rows: 8 times the error, 64 times what is of second order in it.
@@ -135,7 +135,7 @@ constexpr AlsTolerance kEightBits{
 
 }  // namespace
 
-std::vector<AlsWay> als_ways(const std::string& device) {
+std::vector<AlsStrategy> als_strategies(const std::string& device) {
   constexpr auto kAuto = AlsSolverKind::kAuto;
   if (device == "cpu") {
     return {{"auto", kAuto, Precision::kAuto, false, by_auto(kFloat, 1e-4)},
@@ -143,18 +143,18 @@ std::vector<AlsWay> als_ways(const std::string& device) {
             {"cg", AlsSolverKind::kCg, Precision::kAuto, true, kLongSums}};
   }
   // In float32, since the data are small.
-  std::vector<AlsWay> ways{{"auto", kAuto, Precision::kAuto, false, by_auto(kFloat, 1e-4)}};
+  std::vector<AlsStrategy> strategies{{"auto", kAuto, Precision::kAuto, false, by_auto(kFloat, 1e-4)}};
   const auto add = [&](const char* name, Precision precision, const AlsTolerance& exact) {
-    ways.push_back(
+    strategies.push_back(
         {fmt::format("cholesky_{}", name), AlsSolverKind::kCholesky, precision, true, exact});
-    ways.push_back({fmt::format("cg_{}", name), AlsSolverKind::kCg, precision, true, exact});
-    ways.push_back({fmt::format("auto_{}", name), kAuto, precision, false, by_auto(exact, 1e-4)});
+    strategies.push_back({fmt::format("cg_{}", name), AlsSolverKind::kCg, precision, true, exact});
+    strategies.push_back({fmt::format("auto_{}", name), kAuto, precision, false, by_auto(exact, 1e-4)});
   };
   add("fp32", Precision::kFp32, kFloat);
   add("tf32", Precision::kTf32, kElevenBits);
   add("fp16", Precision::kFp16, kElevenBits);
   add("bf16", Precision::kBf16, kEightBits);
-  return ways;
+  return strategies;
 }
 
 CsrMatrix awkward_matrix(Index users, Index items, bool dislikes, std::uint64_t seed) {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/// What tests of ALS run over: parameters, ways to solve with their tolerances, awkward matrices.
+/// What tests of ALS run over: parameters, strategies with their tolerances, awkward matrices.
 #pragma once
 
 #include <cstdint>
@@ -26,9 +26,9 @@ struct AlsCases {
 void PrintTo(const AlsCases& cases, std::ostream* to);
 /// Every option that changes the mathematics, in `implicit` and `explicit`; widths around the sizes
 /// of tiles, up to `widest`, in `implicit_widths` and `explicit_widths`; `implicit_wide` and
-/// `explicit_wide` are those whose rows' matrices no block of a card holds.
+/// `explicit_wide` are those whose rows' matrices no block of a GPU holds.
 [[nodiscard]] std::vector<AlsCases> als_cases(int widest);
-/// What reaches every kernel of a card for rows.
+/// What reaches every kernel of a GPU for rows.
 [[nodiscard]] std::vector<AlsCases> als_kernel_cases();
 
 /// How far an answer may be from the exact one. Objectives of half-steps in units of the objective
@@ -41,8 +41,8 @@ struct AlsTolerance {
   double drift = 0.0;      ///< of the objective in ten iterations, relative to an exact training's
 };
 
-/// A way to solve rows on a device, and how good it has to be.
-struct AlsWay {
+/// A strategy to solve rows on a device, and how good it has to be.
+struct AlsStrategy {
   std::string name;  ///< "auto_fp16"
   AlsSolverKind solver;
   Precision precision;
@@ -51,9 +51,9 @@ struct AlsWay {
 
   [[nodiscard]] AlsParams applied_to(AlsParams params) const;
 };
-void PrintTo(const AlsWay& way, std::ostream* to);
+void PrintTo(const AlsStrategy& strategy, std::ostream* to);
 /// All that a device offers: the default first, then each solver in all precisions.
-[[nodiscard]] std::vector<AlsWay> als_ways(const std::string& device);
+[[nodiscard]] std::vector<AlsStrategy> als_strategies(const std::string& device);
 
 /// About `per_row` entries a row, and: a user with nearly all items, a user without any, a user
 /// with one; an item without any, an item with one; values of 0; dislikes where asked for.

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/// Estimates for cards that nobody has measured: an H200's numbers give what is best on one, and
+/// Estimates for GPUs that nobody has measured: an H200's numbers give what is best on one, and
 /// other numbers what they should.
 #include "backends/als_cost.h"
 
@@ -15,17 +15,17 @@ namespace {
 constexpr Offset kKilo = 1 << 10;
 constexpr Offset kMega = 1 << 20;
 
-[[nodiscard]] CudaCard unknown_card(int major, int minor, const CardFacts& facts) {
-  return {"A card", major, minor, Offset{80} << 30, {}, facts};
+[[nodiscard]] GpuInfo unknown_gpu(int major, int minor, const GpuSpecs& specs) {
+  return {"A GPU", major, minor, Offset{80} << 30, {}, specs};
 }
 
 // As cudaGetDeviceProperties tells them.
-const CudaCard kLikeH200 =
-    unknown_card(9, 0, {132, 1.98e9, 4.9e12, 60 * kMega, 228 * kKilo, 227 * kKilo});
-const CudaCard kLikeA100 =
-    unknown_card(8, 0, {108, 1.41e9, 2.04e12, 40 * kMega, 164 * kKilo, 163 * kKilo});
-const CudaCard kLikeL40S =
-    unknown_card(8, 9, {142, 2.52e9, 0.86e12, 96 * kMega, 100 * kKilo, 99 * kKilo});
+const GpuInfo kLikeH200 =
+    unknown_gpu(9, 0, {132, 1.98e9, 4.9e12, 60 * kMega, 228 * kKilo, 227 * kKilo});
+const GpuInfo kLikeA100 =
+    unknown_gpu(8, 0, {108, 1.41e9, 2.04e12, 40 * kMega, 164 * kKilo, 163 * kKilo});
+const GpuInfo kLikeL40S =
+    unknown_gpu(8, 9, {142, 2.52e9, 0.86e12, 96 * kMega, 100 * kKilo, 99 * kKilo});
 
 [[nodiscard]] AlsWork work_of(int width, Precision precision = Precision::kFp16,
                               bool exact = false) {
@@ -52,7 +52,7 @@ const CudaCard kLikeL40S =
 }
 
 TEST(AlsCost, AnH200sNumbersGiveItsTunings) {
-  CudaCard h200 = kLikeH200;
+  GpuInfo h200 = kLikeH200;
   h200.name = "NVIDIA H200";
   ASSERT_TRUE(is_measured(h200));
   ASSERT_FALSE(is_measured(kLikeH200));
@@ -64,9 +64,9 @@ TEST(AlsCost, AnH200sNumbersGiveItsTunings) {
   }
 }
 
-/// The tuning that a card gets where nothing was measured.
-[[nodiscard]] AlsTuning choice(const CudaCard& card, int width) {
-  return built_in_tuning(card, work_of(width), compiled(width));
+/// The tuning that a GPU gets where nothing was measured.
+[[nodiscard]] AlsTuning choice(const GpuInfo& gpu, int width) {
+  return built_in_tuning(gpu, work_of(width), compiled(width));
 }
 
 TEST(AlsCost, OtherPrecisionsAndExactRowsTakeTheNarrowestOfAnH200) {
@@ -86,7 +86,7 @@ TEST(AlsCost, OtherPrecisionsAndExactRowsTakeTheNarrowestOfAnH200) {
 }
 
 TEST(AlsCost, SlowTensorCoresSolveMoreRowsWithoutAMatrix) {
-  CudaCard slow = kLikeH200;  // half the rate of tensor cores, all else the same
+  GpuInfo slow = kLikeH200;  // half the rate of tensor cores, all else the same
   slow.minor = 6;
   slow.major = 8;
   for (const int width : {80, 96, 128}) {
@@ -97,39 +97,39 @@ TEST(AlsCost, SlowTensorCoresSolveMoreRowsWithoutAMatrix) {
 TEST(AlsCost, SlowMemoryKeepsMatricesInRegisters) {
   EXPECT_FALSE(choice(kLikeH200, 192).wide);
   EXPECT_TRUE(choice(kLikeH200, 256).wide);
-  CudaCard slow = kLikeH200;
-  slow.facts.bandwidth /= 10;
-  slow.facts.cache /= 100;
+  GpuInfo slow = kLikeH200;
+  slow.specs.bandwidth /= 10;
+  slow.specs.cache /= 100;
   EXPECT_FALSE(choice(slow, 256).wide);
 }
 
 TEST(AlsCost, LittleSharedMemoryHoldsFewerShortRows) {
   const AlsTuning short_rows{64, 192, 96, 4096};
   const AlsTuning matrices{64, 0, 0, 4096};
-  const auto gain = [&](const CudaCard& card) {
-    return estimated_seconds(card, work_of(64), matrices) /
-           estimated_seconds(card, work_of(64), short_rows);
+  const auto gain = [&](const GpuInfo& gpu) {
+    return estimated_seconds(gpu, work_of(64), matrices) /
+           estimated_seconds(gpu, work_of(64), short_rows);
   };
-  CudaCard little = kLikeH200;
-  little.facts.shared_memory = 100 * kKilo;
+  GpuInfo little = kLikeH200;
+  little.specs.shared_memory = 100 * kKilo;
   EXPECT_LT(gain(little), gain(kLikeH200));
 }
 
 TEST(AlsCost, LongPiecesAreCheaperInBulk) {
-  for (const CudaCard& card : {kLikeH200, kLikeA100, kLikeL40S}) {
-    for (const int width : {16, 64, 100, 192}) EXPECT_EQ(choice(card, width).piece, 4096);
+  for (const GpuInfo& gpu : {kLikeH200, kLikeA100, kLikeL40S}) {
+    for (const int width : {16, 64, 100, 192}) EXPECT_EQ(choice(gpu, width).piece, 4096);
   }
 }
 
 /// More multiprocessors or clock never make anything slower, and every estimate is a number.
-TEST(AlsCost, FasterCardsAreFaster) {
-  for (const CudaCard& card : {kLikeH200, kLikeA100, kLikeL40S}) {
-    CudaCard faster = card;
-    faster.facts.multiprocessors *= 2;
-    faster.facts.bandwidth *= 2;
+TEST(AlsCost, FasterGpusAreFaster) {
+  for (const GpuInfo& gpu : {kLikeH200, kLikeA100, kLikeL40S}) {
+    GpuInfo faster = gpu;
+    faster.specs.multiprocessors *= 2;
+    faster.specs.bandwidth *= 2;
     for (const int width : {1, 50, 100, 150, 256}) {
       for (const AlsTuning& one : compiled(width)) {
-        const double seconds = estimated_seconds(card, work_of(width), one);
+        const double seconds = estimated_seconds(gpu, work_of(width), one);
         EXPECT_GT(seconds, 0.0);
         EXPECT_LT(seconds, 10.0);
         EXPECT_NEAR(estimated_seconds(faster, work_of(width), one), seconds / 2, 1e-9);
@@ -141,7 +141,7 @@ TEST(AlsCost, FasterCardsAreFaster) {
 /// What a driver does not tell is taken from an H200.
 TEST(AlsCost, MissingNumbersAreNoReasonToFail) {
   for (const int width : {64, 128, 256}) {
-    EXPECT_EQ(choice(unknown_card(9, 0, {}), width), choice(kLikeH200, width));
+    EXPECT_EQ(choice(unknown_gpu(9, 0, {}), width), choice(kLikeH200, width));
   }
 }
 

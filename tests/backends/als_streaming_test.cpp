@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/// Training on a card that is given too little memory for everything: the same bits, wherever the
+/// Training on a GPU that is given too little memory for everything: the same bits, wherever the
 /// data lies. And stopping in the middle of it.
 #include <atomic>
 #include <chrono>
@@ -38,9 +38,9 @@ class AlsStreaming : public test::DeviceTest<StreamingCase> {
   }
 
   /// Where a training puts what; empty where it is refused.
-  [[nodiscard]] static std::string way(const CsrMatrix& m, Offset memory) {
+  [[nodiscard]] static std::string placement(const CsrMatrix& m, Offset memory) {
     try {
-      return job<AlsJob>(with_memory(memory)).plan(shape_of(m), params()).way;
+      return job<AlsJob>(with_memory(memory)).plan(shape_of(m), params()).placement;
     } catch (const Error& error) {
       EXPECT_EQ(error.kind(), ErrorKind::kOutOfMemory);
       return {};
@@ -49,24 +49,24 @@ class AlsStreaming : public test::DeviceTest<StreamingCase> {
 
   /// The least memory with which things still lie as they do with `memory`: the smallest buffers.
   [[nodiscard]] static Offset least(const CsrMatrix& m, Offset memory) {
-    const std::string wanted = way(m, memory);
+    const std::string wanted = placement(m, memory);
     Offset low = 1;
     while (memory - low > 1) {
       const Offset middle = low + (memory - low) / 2;
-      (way(m, middle) == wanted ? memory : low) = middle;
+      (placement(m, middle) == wanted ? memory : low) = middle;
     }
     return memory;
   }
 
-  /// Three iterations with the least memory for each way.
+  /// Three iterations with the least memory for each placement.
   static void expect_same_bits(const CsrMatrix& m) {
     const IterationResult whole = train_als(m.view(), params(), device());
     Offset memory = job<AlsJob>(device()).plan(shape_of(m), params()).total;
-    std::vector<std::string> ways;
+    std::vector<std::string> placements;
     for (int level = 0; level < 3; ++level) {
       memory = least(m, memory);
-      ways.push_back(way(m, memory));
-      SCOPED_TRACE(ways.back());
+      placements.push_back(placement(m, memory));
+      SCOPED_TRACE(placements.back());
       const IterationResult found = train_als(m.view(), params(), with_memory(memory));
       for (std::size_t i = 0; i < whole.iterations.size(); ++i) {
         EXPECT_EQ(found.iterations[i].objective, whole.iterations[i].objective) << "after " << i;
@@ -74,10 +74,10 @@ class AlsStreaming : public test::DeviceTest<StreamingCase> {
       EXPECT_TRUE(test::same_factors(found.factors, whole.factors));
       --memory;
     }
-    EXPECT_THAT(ways,
-                testing::ElementsAre("everything on the card", HasSubstr("interactions streamed"),
+    EXPECT_THAT(placements,
+                testing::ElementsAre("everything on the GPU", HasSubstr("interactions streamed"),
                                      HasSubstr("interactions and factors streamed")));
-    EXPECT_EQ(way(m, memory), "");
+    EXPECT_EQ(placement(m, memory), "");
   }
 };
 
@@ -86,7 +86,7 @@ TEST_P(AlsStreaming, ManyBlocksGiveTheSameBits) {
   expect_same_bits(test::awkward_matrix(9000, 300, params().feedback == Feedback::kImplicit, 3));
 }
 
-/// Rows of 20,000 and 34,000 interactions, of which 8192 are on the card at a time.
+/// Rows of 20,000 and 34,000 interactions, of which 8192 are on the GPU at a time.
 TEST_P(AlsStreaming, RowsLongerThanAPortionGiveTheSameBits) {
   expect_same_bits(test::long_rows_matrix());
 }
@@ -112,7 +112,7 @@ TEST_P(AlsStreaming, FactorsMayBeLookedAt) {
   IterationRun run;
   double sum = 0.0;
   run.on_iteration = [&](const TrainingState& state) { sum += state.factors().users.row(1)[0]; };
-  ASSERT_THAT(way(m, memory), HasSubstr("factors streamed"));
+  ASSERT_THAT(placement(m, memory), HasSubstr("factors streamed"));
   const IterationResult found = train_als(m.view(), params(), with_memory(least(m, memory)), run);
   EXPECT_TRUE(test::same_factors(found.factors, whole.factors));
   EXPECT_NE(sum, 0.0);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/// How rows are dealt to launches. Needs no card.
+/// How rows are assigned to launches. Needs no GPU.
 #include <algorithm>
 #include <map>
 #include <random>

@@ -26,7 +26,7 @@ using test::make_csr;
 using test::AlsCase;
 using test::AlsCases;
 using test::AlsTolerance;
-using test::AlsWay;
+using test::AlsStrategy;
 
 constexpr Side kSides[] = {Side::kUsers, Side::kItems};
 
@@ -89,21 +89,21 @@ TEST_P(ReferenceAls, GradientVanishesAfterAHalfStep) {
 
 INSTANTIATE_TEST_SUITE_P(All, ReferenceAls, testing::ValuesIn(test::als_cases(48)), cases_name);
 
-/// The largest differences of each way.
+/// The largest differences of each strategy.
 class Largest {
  public:
   ~Largest() {
-    for (const auto& [way, most] : by_way_) {
+    for (const auto& [strategy, most] : by_strategy_) {
       testing::Test::RecordProperty(
-          way, fmt::format("objective {:.1e}, reported {:.1e}, factors {:.1e}, gradient {:.1e}, "
+          strategy, fmt::format("objective {:.1e}, reported {:.1e}, factors {:.1e}, gradient {:.1e}, "
                            "drift {:.1e}",
                            most.objective, most.reported, most.factors, most.gradient, most.drift));
     }
   }
-  AlsTolerance& operator[](const AlsWay& way) { return by_way_[way.name]; }
+  AlsTolerance& operator[](const AlsStrategy& strategy) { return by_strategy_[strategy.name]; }
 
  private:
-  std::map<std::string, AlsTolerance> by_way_;
+  std::map<std::string, AlsTolerance> by_strategy_;
 };
 
 /// Notes a difference and holds it against what is allowed. NaN is too large.
@@ -114,13 +114,13 @@ void expect_small(double difference, double allowed, double& largest, const char
 
 class AlsOnDevice : public test::DeviceTest<AlsCases> {
  protected:
-  /// Calls test(way) for all ways of the device. One that throws has failed; the others go on.
+  /// Calls test(strategy) for all strategies of the device. One that throws has failed; the others go on.
   template <class Test>
-  static void for_each_way(const Test& test) {
-    for (const AlsWay& way : test::als_ways(device_name())) {
-      SCOPED_TRACE(way.name);
+  static void for_each_strategy(const Test& test) {
+    for (const AlsStrategy& strategy : test::als_strategies(device_name())) {
+      SCOPED_TRACE(strategy.name);
       try {
-        test(way);
+        test(strategy);
       } catch (const Error& error) {
         ADD_FAILURE() << error.what();
       }
@@ -128,48 +128,48 @@ class AlsOnDevice : public test::DeviceTest<AlsCases> {
   }
   [[nodiscard]] static std::unique_ptr<AlsSolver> make_solver(const CsrMatrix& m,
                                                               const AlsParams& params,
-                                                              const AlsWay& way,
+                                                              const AlsStrategy& strategy,
                                                               const Factors& start,
                                                               int completed = 0) {
-    return job<AlsJob>(device()).make_solver(m.view(), way.applied_to(params), start.clone(),
+    return job<AlsJob>(device()).make_solver(m.view(), strategy.applied_to(params), start.clone(),
                                              completed);
   }
 
   /// Whether to ask the reference for so many half-steps, which take f^3 a row: machines without a
-  /// card also run this under sanitizers.
+  /// GPU also run this under sanitizers.
   [[nodiscard]] static bool is_affordable(const CsrMatrix& m, Side side, const AlsParams& params,
                                           int half_steps = 1) {
-    return half_steps * test::reference_work(m.view(), side, params) < (on_card() ? 1.5e10 : 1e8);
+    return half_steps * test::reference_work(m.view(), side, params) < (on_gpu() ? 1.5e10 : 1e8);
   }
 
   /// Holds what a half-step found against the exact solution.
-  static void compare(const CsrMatrix& m, const AlsParams& params, Side side, const AlsWay& way,
+  static void compare(const CsrMatrix& m, const AlsParams& params, Side side, const AlsStrategy& strategy,
                       AlsSolver& solver, double reported, const Factors& exact,
                       AlsTolerance& largest) {
     const Factors& found = solver.factors();
     const double want = test::als_objective(m.view(), exact, params);
     const double got = test::als_objective(m.view(), found, params);
     const double unit = test::als_objective_of_nothing(m.view(), exact, params) + 1e-4;
-    expect_small(std::abs(got - want) / unit, way.tolerance.objective, largest.objective,
+    expect_small(std::abs(got - want) / unit, strategy.tolerance.objective, largest.objective,
                  "objective");
-    expect_small(std::abs(reported - got) / unit, way.tolerance.reported, largest.reported,
+    expect_small(std::abs(reported - got) / unit, strategy.tolerance.reported, largest.reported,
                  "reported objective");
-    expect_small(test::relative_difference(found, exact, side), way.tolerance.factors,
+    expect_small(test::relative_difference(found, exact, side), strategy.tolerance.factors,
                  largest.factors, "factors");
     test::expect_zero_where_empty(m.view(), found, side);
   }
 
-  /// One half-step of all ways from the same start, beside that of the reference.
+  /// One half-step of all strategies from the same start, beside that of the reference.
   static void compare_all(const CsrMatrix& m, const AlsParams& params, Side side,
                           const Factors& start, Largest& largest) {
     const auto exact =
         job<AlsJob>(open_device("reference")).make_solver(m.view(), params, start.clone());
     (void)exact->solve(side, {});
-    for_each_way([&](const AlsWay& way) {
+    for_each_strategy([&](const AlsStrategy& strategy) {
       SCOPED_TRACE(fmt::format("{} x {}, {}", m.rows, m.cols, side_name(side)));
-      const auto solver = make_solver(m, params, way, start);
+      const auto solver = make_solver(m, params, strategy, start);
       const double reported = solver->solve(side, {});
-      compare(m, params, side, way, *solver, reported, exact->factors(), largest[way]);
+      compare(m, params, side, strategy, *solver, reported, exact->factors(), largest[strategy]);
     });
   }
 };
@@ -194,9 +194,9 @@ TEST_P(AlsOnDevice, MatricesWithoutRowsOrColumns) {
     for (const auto& [users, items] : {std::pair{0, 0}, {0, 5}, {5, 0}}) {
       const CsrMatrix m = make_csr(users, items, {});
       const Factors start = test::first_factors(m.view(), one.params);
-      for_each_way([&](const AlsWay& way) {
+      for_each_strategy([&](const AlsStrategy& strategy) {
         SCOPED_TRACE(fmt::format("{}, {} x {}", one.name, users, items));
-        const auto solver = make_solver(m, one.params, way, start);
+        const auto solver = make_solver(m, one.params, strategy, start);
         const auto exact =
             job<AlsJob>(open_device("reference")).make_solver(m.view(), one.params, start.clone());
         for (const Side side : kSides) {
@@ -216,17 +216,17 @@ TEST_P(AlsOnDevice, GradientVanishesAfterAnExactHalfStep) {
     const CsrMatrix m = matrix_for(one.params, 60, 33, 3);
     const Factors start = test::trained_factors(m.view(), one.params);
     const double unit = test::als_objective_of_nothing(m.view(), start, one.params);
-    for_each_way([&](const AlsWay& way) {
+    for_each_strategy([&](const AlsStrategy& strategy) {
       for (const Side side : kSides) {
-        if (!way.exact) continue;
+        if (!strategy.exact) continue;
         SCOPED_TRACE(side_name(side));
-        const auto solver = make_solver(m, one.params, way, start);
+        const auto solver = make_solver(m, one.params, strategy, start);
         const double reported = solver->solve(side, {});
         const double objective = test::als_objective(m.view(), solver->factors(), one.params);
-        expect_small(std::abs(reported - objective) / unit, way.tolerance.reported,
-                     largest[way].reported, "reported objective");
+        expect_small(std::abs(reported - objective) / unit, strategy.tolerance.reported,
+                     largest[strategy].reported, "reported objective");
         expect_small(test::worst_gradient(m.view(), solver->factors(), side, one.params),
-                     way.tolerance.gradient, largest[way].gradient, "gradient");
+                     strategy.tolerance.gradient, largest[strategy].gradient, "gradient");
       }
     });
   }
@@ -238,14 +238,14 @@ TEST_P(AlsOnDevice, ObjectiveNeverRises) {
     const CsrMatrix m = matrix_for(one.params, 40, 31, 5);
     const Factors start = test::trained_factors(m.view(), one.params);
     const double unit = test::als_objective_of_nothing(m.view(), start, one.params);
-    for_each_way([&](const AlsWay& way) {
-      const auto solver = make_solver(m, one.params, way, start, 1);
+    for_each_strategy([&](const AlsStrategy& strategy) {
+      const auto solver = make_solver(m, one.params, strategy, start, 1);
       double before = test::als_objective(m.view(), start, one.params);
       for (int i = 0; i < 6; ++i) {
         const double reported = solver->solve(kSides[i % 2], {});
         const double now = test::als_objective(m.view(), solver->factors(), one.params);
-        EXPECT_LE(now, before + way.tolerance.objective * unit) << "half-step " << i;
-        EXPECT_NEAR(reported, now, way.tolerance.reported * unit) << "half-step " << i;
+        EXPECT_LE(now, before + strategy.tolerance.objective * unit) << "half-step " << i;
+        EXPECT_NEAR(reported, now, strategy.tolerance.reported * unit) << "half-step " << i;
         before = now;
       }
     });
@@ -263,19 +263,19 @@ TEST_P(AlsOnDevice, EveryIterationKeepsTheExactObjective) {
     if (!is_affordable(m, Side::kUsers, params, 2 * params.iterations)) continue;
     const IterationResult expected = train_als(m.view(), params, open_device("reference"));
     const double unit = test::als_objective_of_nothing(m.view(), expected.factors, params);
-    for_each_way([&](const AlsWay& way) {
+    for_each_strategy([&](const AlsStrategy& strategy) {
       IterationRun run;
       run.on_iteration = [&](const TrainingState& state) {
         const Iteration& now = state.iterations.back();
         SCOPED_TRACE(fmt::format("iteration {}", now.iteration));
         const auto i = static_cast<std::size_t>(now.iteration) - 1;
         const double got = test::als_objective(m.view(), state.factors(), params);
-        expect_small(std::abs(got / expected.iterations[i].objective - 1.0), way.tolerance.drift,
-                     largest[way].drift, "objective");
-        expect_small(std::abs(now.objective - got) / unit, way.tolerance.reported,
-                     largest[way].reported, "reported objective");
+        expect_small(std::abs(got / expected.iterations[i].objective - 1.0), strategy.tolerance.drift,
+                     largest[strategy].drift, "objective");
+        expect_small(std::abs(now.objective - got) / unit, strategy.tolerance.reported,
+                     largest[strategy].reported, "reported objective");
       };
-      (void)train_als(m.view(), way.applied_to(params), device(), run);
+      (void)train_als(m.view(), strategy.applied_to(params), device(), run);
     });
   }
 }
@@ -287,9 +287,9 @@ TEST_P(AlsOnDevice, RunsAreTheSameToTheBit) {
     SCOPED_TRACE(one.name);
     const CsrMatrix m = matrix_for(one.params, 200, 90, 9);
     const Factors start = test::trained_factors(m.view(), one.params);
-    for_each_way([&](const AlsWay& way) {
-      const auto first = make_solver(m, one.params, way, start);
-      const auto second = make_solver(m, one.params, way, start);
+    for_each_strategy([&](const AlsStrategy& strategy) {
+      const auto first = make_solver(m, one.params, strategy, start);
+      const auto second = make_solver(m, one.params, strategy, start);
       for (int i = 0; i < 4; ++i) {
         EXPECT_EQ(first->solve(kSides[i % 2], {}), second->solve(kSides[i % 2], {}))
             << "half-step " << i;
@@ -302,7 +302,7 @@ TEST_P(AlsOnDevice, RunsAreTheSameToTheBit) {
   }
 }
 
-/// Rows of up to 34,000 interactions: too long for a cache, and cut in pieces on a card.
+/// Rows of up to 34,000 interactions: too long for a cache, and cut in pieces on a GPU.
 TEST_P(AlsOnDevice, LongRowsEqualReference) {
   Largest largest;
   const CsrMatrix m = test::long_rows_matrix();
@@ -334,14 +334,14 @@ TEST_P(AlsKernels, FewRowsEqualReference) {
   const auto exact =
       job<AlsJob>(open_device("reference")).make_solver(m.view(), params, start.clone());
   (void)exact->solve(Side::kUsers, {});
-  for_each_way([&](const AlsWay& way) {
-    if (way.solver == AlsSolverKind::kAuto) return;  // one of the others
+  for_each_strategy([&](const AlsStrategy& strategy) {
+    if (strategy.solver == AlsSolverKind::kAuto) return;  // one of the others
     for (const int completed : {0, 1}) {             // 1: solutions start from the factors
-      if (way.solver == AlsSolverKind::kCholesky && completed > 0) continue;
+      if (strategy.solver == AlsSolverKind::kCholesky && completed > 0) continue;
       SCOPED_TRACE(fmt::format("{} completed", completed));
-      const auto solver = make_solver(m, params, way, start, completed);
+      const auto solver = make_solver(m, params, strategy, start, completed);
       const double reported = solver->solve(Side::kUsers, {});
-      compare(m, params, Side::kUsers, way, *solver, reported, exact->factors(), largest[way]);
+      compare(m, params, Side::kUsers, strategy, *solver, reported, exact->factors(), largest[strategy]);
     }
   });
 }
@@ -358,28 +358,28 @@ TEST_P(AlsKernels, HardlyRegularizedRowsEqualReference) {
   const auto exact =
       job<AlsJob>(open_device("reference")).make_solver(m.view(), params, start.clone());
   (void)exact->solve(Side::kUsers, {});
-  for_each_way([&](AlsWay way) {
-    if (way.solver != AlsSolverKind::kCholesky || way.precision > Precision::kFp32) return;
-    way.tolerance.factors = 2e-3;  // condition numbers are 1e4 and more
-    const auto solver = make_solver(m, params, way, start);
+  for_each_strategy([&](AlsStrategy strategy) {
+    if (strategy.solver != AlsSolverKind::kCholesky || strategy.precision > Precision::kFp32) return;
+    strategy.tolerance.factors = 2e-3;  // condition numbers are 1e4 and more
+    const auto solver = make_solver(m, params, strategy, start);
     const double reported = solver->solve(Side::kUsers, {});
-    compare(m, params, Side::kUsers, way, *solver, reported, exact->factors(), largest[way]);
+    compare(m, params, Side::kUsers, strategy, *solver, reported, exact->factors(), largest[strategy]);
   });
 }
 
-/// By calculus: long rows of a table that is larger than a card's cache, which it solves together.
+/// By calculus: long rows of a table that is larger than a GPU's cache, which it solves in lockstep.
 using LargeTableOnDevice = AlsOnDevice;
 TEST_P(LargeTableOnDevice, GradientVanishesAfterAnExactHalfStep) {
   Largest largest;
   const CsrMatrix m = test::long_rows_matrix();
   const AlsParams& params = GetParam().cases.front().params;
   const Factors start = test::first_factors(m.view(), params);
-  for_each_way([&](const AlsWay& way) {
-    if (!way.exact) return;
-    const auto solver = make_solver(m, params, way, start);
+  for_each_strategy([&](const AlsStrategy& strategy) {
+    if (!strategy.exact) return;
+    const auto solver = make_solver(m, params, strategy, start);
     (void)solver->solve(Side::kItems, {});
     expect_small(test::worst_gradient(m.view(), solver->factors(), Side::kItems, params),
-                 way.tolerance.gradient, largest[way].gradient, "gradient");
+                 strategy.tolerance.gradient, largest[strategy].gradient, "gradient");
   });
 }
 

@@ -30,14 +30,14 @@ namespace {
 using test::Entry;
 using test::make_csr;
 
-using test::AlsWay;
+using test::AlsStrategy;
 using testing::HasSubstr;
 
-class AlsTraining : public test::DeviceTest<AlsWay> {
+class AlsTraining : public test::DeviceTest<AlsStrategy> {
  protected:
-  [[nodiscard]] static const AlsWay& way() { return GetParam(); }
+  [[nodiscard]] static const AlsStrategy& strategy() { return GetParam(); }
   [[nodiscard]] static AlsParams params(Feedback feedback, int factors) {
-    return way().applied_to(test::small_als(feedback, factors));
+    return strategy().applied_to(test::small_als(feedback, factors));
   }
   [[nodiscard]] static std::unique_ptr<AlsSolver> make_solver(const CsrMatrix& m,
                                                               const AlsParams& params) {
@@ -63,7 +63,7 @@ TEST_P(AlsTraining, ValidationSeesTheFactorsOfItsIteration) {
   const double unit = test::als_objective_of_nothing(m.view(), seen[0], wanted);
   for (std::size_t i = 0; i < seen.size(); ++i) {
     EXPECT_NEAR(result.iterations[i].objective, test::als_objective(m.view(), seen[i], wanted),
-                way().tolerance.reported * unit);
+                strategy().tolerance.reported * unit);
   }
 }
 
@@ -119,8 +119,8 @@ TEST_P(AlsTraining, CanBeCancelled) {
   EXPECT_NO_THROW((void)train_als(m.view(), wanted, device()));
 }
 
-/// On data with structure what `auto` leaves, and what a card rounds, does not show: 1e-4 on a
-/// card, whatever the iteration. (The processor's auto is a little behind while the objective
+/// On data with structure what `auto` leaves, and what a GPU rounds, does not show: 1e-4 on a
+/// GPU, whatever the iteration. (The processor's auto is a little behind while the objective
 /// falls.)
 TEST_P(AlsTraining, EveryIterationKeepsTheExactObjective) {
   const Interactions data = generate(parse_shape("1000x300x40k"), 5);
@@ -139,10 +139,10 @@ TEST_P(AlsTraining, EveryIterationKeepsTheExactObjective) {
       const Iteration& now = state.iterations.back();
       const double want = exact.iterations[static_cast<std::size_t>(now.iteration) - 1].objective;
       EXPECT_NEAR(test::als_objective(m, state.factors(), wanted), want,
-                  (on_card() ? 1e-4 : 5e-4) * want)
+                  (on_gpu() ? 1e-4 : 5e-4) * want)
           << label << ", iteration " << now.iteration;
     };
-    (void)train_als(m, way().applied_to(wanted), device(), run);
+    (void)train_als(m, strategy().applied_to(wanted), device(), run);
   }
 }
 
@@ -181,7 +181,7 @@ TEST_P(AlsTraining, MoreStepsOfCgComeCloserToTheExactSolution) {
   };
   wanted.precision = Precision::kAuto;
   const double minimum = objective_of(open_device("reference"));
-  wanted.precision = way().precision;
+  wanted.precision = strategy().precision;
   wanted.solver = AlsSolverKind::kCg;
   double before = 1e300;
   for (const int steps : {1, 2, 4, 30}) {
@@ -192,7 +192,7 @@ TEST_P(AlsTraining, MoreStepsOfCgComeCloserToTheExactSolution) {
     before = now;
   }
   const double unit = test::als_objective_of_nothing(m.view(), start, wanted);
-  EXPECT_NEAR(before, minimum, way().tolerance.objective * unit);
+  EXPECT_NEAR(before, minimum, strategy().tolerance.objective * unit);
   wanted.cg_tolerance = 0.5;
   EXPECT_GT(objective_of(device()), before);
 }
@@ -216,13 +216,13 @@ TEST_P(AlsTraining, FewerFixedRowsThanFactors) {
       const auto solver = make_solver(m, wanted);
       const double reported = solver->solve(side, {});
       const double objective = test::als_objective(m.view(), solver->factors(), wanted);
-      EXPECT_NEAR(objective, minimum, (way().tolerance.objective + 1e-7) * unit);
-      EXPECT_NEAR(reported, objective, way().tolerance.reported * unit);
+      EXPECT_NEAR(objective, minimum, (strategy().tolerance.objective + 1e-7) * unit);
+      EXPECT_NEAR(reported, objective, strategy().tolerance.reported * unit);
     }
   }
 }
 
-/// The ways that factor every row's matrix.
+/// The strategies that factor every row's matrix.
 class AlsByCholesky : public AlsTraining {};
 
 /// One user has only items whose factors are zero, and there is no regularization.
@@ -287,28 +287,28 @@ TEST_P(AlsTraining, OverflowIsNoticed) {
 }
 
 /// What users get by default, and the most exact of each solver.
-[[nodiscard]] std::vector<AlsWay> three_ways(const std::string& device) {
-  const std::vector<AlsWay> ways = test::als_ways(device);
+[[nodiscard]] std::vector<AlsStrategy> three_strategies(const std::string& device) {
+  const std::vector<AlsStrategy> strategies = test::als_strategies(device);
   const auto first = [&](AlsSolverKind solver) {
-    return *std::ranges::find(ways, solver, &AlsWay::solver);
+    return *std::ranges::find(strategies, solver, &AlsStrategy::solver);
   };
-  return {ways.front(), first(AlsSolverKind::kCholesky), first(AlsSolverKind::kCg)};
+  return {strategies.front(), first(AlsSolverKind::kCholesky), first(AlsSolverKind::kCg)};
 }
 
-[[nodiscard]] std::vector<AlsWay> by_cholesky(const std::string& device) {
-  std::vector<AlsWay> ways = test::als_ways(device);
-  std::erase_if(ways, [](const AlsWay& one) { return one.solver != AlsSolverKind::kCholesky; });
-  return ways;
+[[nodiscard]] std::vector<AlsStrategy> by_cholesky(const std::string& device) {
+  std::vector<AlsStrategy> strategies = test::als_strategies(device);
+  std::erase_if(strategies, [](const AlsStrategy& one) { return one.solver != AlsSolverKind::kCholesky; });
+  return strategies;
 }
 
-[[nodiscard]] std::string way_name(const testing::TestParamInfo<AlsWay>& test) {
+[[nodiscard]] std::string strategy_name(const testing::TestParamInfo<AlsStrategy>& test) {
   return test.param.name;
 }
 
-INSTANTIATE_TEST_SUITE_P(Cpu, AlsTraining, testing::ValuesIn(three_ways("cpu")), way_name);
-INSTANTIATE_TEST_SUITE_P(Cuda, AlsTraining, testing::ValuesIn(three_ways("cuda")), way_name);
-INSTANTIATE_TEST_SUITE_P(Cpu, AlsByCholesky, testing::ValuesIn(by_cholesky("cpu")), way_name);
-INSTANTIATE_TEST_SUITE_P(Cuda, AlsByCholesky, testing::ValuesIn(by_cholesky("cuda")), way_name);
+INSTANTIATE_TEST_SUITE_P(Cpu, AlsTraining, testing::ValuesIn(three_strategies("cpu")), strategy_name);
+INSTANTIATE_TEST_SUITE_P(Cuda, AlsTraining, testing::ValuesIn(three_strategies("cuda")), strategy_name);
+INSTANTIATE_TEST_SUITE_P(Cpu, AlsByCholesky, testing::ValuesIn(by_cholesky("cpu")), strategy_name);
+INSTANTIATE_TEST_SUITE_P(Cuda, AlsByCholesky, testing::ValuesIn(by_cholesky("cuda")), strategy_name);
 
 class AlsThreads : public testing::TestWithParam<test::AlsCases> {};
 

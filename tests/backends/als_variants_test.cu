@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/// Which tunings are compiled, and which of them is built in. Needs no card.
+/// Which tunings are compiled, and which of them is built in. Needs no GPU.
 #include <set>
 #include <tuple>
 
@@ -86,7 +86,7 @@ TEST(AlsVariants, WhatNoBlockHoldsIsWide) {
 }
 
 TEST(AlsVariants, BuiltInOnAnH200) {
-  CudaCard h200;
+  GpuInfo h200;
   h200.name = "NVIDIA H200";
   const auto built_in = [&](Precision precision, bool exact, int width) {
     const AlsWork work = work_of(precision, exact, width);

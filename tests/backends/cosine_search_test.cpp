@@ -54,8 +54,8 @@ std::vector<Candidate> plain_list(const WeightedRows& rows, const PairFormula& f
     for (Offset e = m.offsets[y]; e < m.offsets[y + 1]; ++e) {
       sums.xy += whole[static_cast<std::size_t>(m.columns[e])] * double{m.values[e]};
     }
-    const float score = formula.similarity(rows.facts[static_cast<std::size_t>(x)],
-                                           rows.facts[static_cast<std::size_t>(y)], sums);
+    const float score = formula.similarity(rows.stats[static_cast<std::size_t>(x)],
+                                           rows.stats[static_cast<std::size_t>(y)], sums);
     if (y != x && score != 0.0F) list.push_back({score, y});
   }
   std::ranges::sort(list, before);
@@ -75,7 +75,7 @@ void check_lists(const CsrMatrix& matrix, Similarity similarity, bool keep_negat
   const Baselines no_baselines;
   const SimilarityProblem problem(matrix.view(), params, no_baselines);
   const WeightedRows rows = problem.rows();
-  ASSERT_TRUE(can_estimate(problem.formula(), rows.facts));
+  ASSERT_TRUE(can_estimate(problem.formula(), rows.stats));
   auto estimated = find_by_estimates(rows, problem.formula(), k, {});
   ASSERT_EQ(estimated.has_value(), estimates == Estimates::kEnough);
   const Neighbours found =
@@ -92,7 +92,7 @@ void check_lists(const CsrMatrix& matrix, Similarity similarity, bool keep_negat
   }
 }
 
-void check_all_ways(const CsrMatrix& matrix, Index k, Estimates estimates = Estimates::kEnough) {
+void check_all_strategies(const CsrMatrix& matrix, Index k, Estimates estimates = Estimates::kEnough) {
   for (const Similarity similarity : {Similarity::kCosine, Similarity::kPearsonFull}) {
     for (const bool negative : {false, true}) {
       SCOPED_TRACE(testing::Message() << "similarity " << static_cast<int>(similarity)
@@ -110,11 +110,11 @@ double noise(Index row, Index col, int seed = 0) {
 
 TEST(CosineSearch, FindsTheListsOfDoublePrecision) {
   const auto any = [](Index r, Index c) { return noise(r, c); };
-  check_all_ways(matrix_of(2, 1, any), 1);
-  check_all_ways(matrix_of(9, 300, any), 8);
-  check_all_ways(matrix_of(50, 129, any), 3);
-  check_all_ways(matrix_of(430, 37, any), 40);
-  check_all_ways(matrix_of(1000, 20, any), 400);
+  check_all_strategies(matrix_of(2, 1, any), 1);
+  check_all_strategies(matrix_of(9, 300, any), 8);
+  check_all_strategies(matrix_of(50, 129, any), 3);
+  check_all_strategies(matrix_of(430, 37, any), 40);
+  check_all_strategies(matrix_of(1000, 20, any), 400);
 }
 
 TEST(CosineSearch, TakesGapsEmptyAndConstantRows) {
@@ -122,19 +122,19 @@ TEST(CosineSearch, TakesGapsEmptyAndConstantRows) {
     if (r % 7 == 3 || (r + c) % 11 == 0) return std::nan("");
     return r % 5 == 2 ? 3.0 : noise(r, c);
   });
-  check_all_ways(matrix, 30);
-  check_all_ways(matrix, 150);  // more than there are similar rows
+  check_all_strategies(matrix, 30);
+  check_all_strategies(matrix, 150);  // more than there are similar rows
 }
 
 /// More equal rows, or rows of nearly one direction, than a list has room for.
 TEST(CosineSearch, TellsEqualRowsApartByTheirNumbers) {
   for (const double spread : {0.0, 1e-6}) {
-    check_all_ways(matrix_of(1300, 33,
+    check_all_strategies(matrix_of(1300, 33,
                              [=](Index r, Index c) {
                                return r % 9 == 4 ? noise(0, c) + spread * noise(r, c) : noise(r, c);
                              }),
                    20);
-    check_all_ways(
+    check_all_strategies(
         matrix_of(700, 33,
                   [=](Index r, Index c) { return noise(r % 3, c) + spread * noise(r, c); }),
         20, Estimates::kNotEnough);
@@ -143,13 +143,13 @@ TEST(CosineSearch, TellsEqualRowsApartByTheirNumbers) {
 
 /// Orthogonal rows: estimates of nothing but rounding.
 TEST(CosineSearch, DropsWhatIsNotSimilar) {
-  check_all_ways(matrix_of(256, 256,
+  check_all_strategies(matrix_of(256, 256,
                            [](Index r, Index c) {
                              return std::popcount(static_cast<unsigned>(r & c)) % 2 == 0 ? 0.7
                                                                                          : -0.7;
                            }),
                  15, Estimates::kNotEnough);
-  check_all_ways(
+  check_all_strategies(
       matrix_of(900, 40,
                 [](Index r, Index c) { return r < 100 ? (c == r % 40 ? 1.0 : 0.0) : noise(r, c); }),
       60);
@@ -158,12 +158,12 @@ TEST(CosineSearch, DropsWhatIsNotSimilar) {
 TEST(CosineSearch, DoesNotDependOnThreads) {
   const CsrMatrix matrix = matrix_of(330, 260, [](Index r, Index c) { return noise(r, c); });
   for (const int threads : {1, 2, 5}) {
-    with_threads(threads, [&] { check_all_ways(matrix, 9); });
+    with_threads(threads, [&] { check_all_strategies(matrix, 9); });
   }
 }
 
 TEST(CosineSearch, TakesValuesOfAnySize) {
-  check_all_ways(matrix_of(160, 140,
+  check_all_strategies(matrix_of(160, 140,
                            [](Index r, Index c) {
                              return noise(r, c) * std::pow(10.0, 17.0 * noise(r, 0, 1)) *
                                     std::pow(10.0, 12.0 * noise(r, c, 2));
@@ -175,7 +175,7 @@ TEST(CosineSearch, IsForPlainCosinesOfModerateNorms) {
   PairFormula formula;
   formula.form = PairForm::kCosine;
   const auto with_norms = [&](double a, double b) {
-    return can_estimate(formula, std::vector<RowFacts>{{a, 1.0}, {b, 1.0}});
+    return can_estimate(formula, std::vector<RowStats>{{a, 1.0}, {b, 1.0}});
   };
   EXPECT_TRUE(with_norms(1e-17, 1e29));
   EXPECT_TRUE(with_norms(0.0, 1.0));

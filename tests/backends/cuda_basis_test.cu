@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/// The basis of a half-step on a card, against float64 loops on the host.
+/// The basis of a half-step on a GPU, against float64 loops on the host.
 #include <algorithm>
 
 #include "backends/cuda/dense.h"
@@ -71,9 +71,9 @@ void expect_cholesky(Index width, double lambda) {
   const Index padded = padded_of(width);
   const std::vector<double> gram =
       gram_of(random_table(2 * width + 10, width, 0.3, 31), 2 * width + 10, padded, {});
-  const auto gram_card = to_card(gram);
+  const auto gram_gpu = to_gpu(gram);
   BasisMaker maker(width, padded);
-  maker.by_cholesky(gram_card.data(), kWeight, lambda, nullptr);
+  maker.by_cholesky(gram_gpu.data(), kWeight, lambda, nullptr);
   maker.check(nullptr);
   const HostBasis basis(maker.basis());
   expect_identity_in_padding(basis, width);
@@ -115,25 +115,25 @@ TEST_F(CudaBases, RefusesWhatIsNotFinite) {
     std::vector<double> broken = good;
     broken[at(5, 2, padded)] = broken[at(2, 5, padded)] = kNan;
     BasisMaker maker(width, padded);
-    const auto broken_card = to_card(broken);
+    const auto broken_gpu = to_gpu(broken);
     EXPECT_THROW(
         {
-          maker.by_cholesky(broken_card.data(), 1.0, 0.1, nullptr);
+          maker.by_cholesky(broken_gpu.data(), 1.0, 0.1, nullptr);
           maker.check(nullptr);
         },
         Error)
         << width;
-    const auto good_card = to_card(good);
-    maker.by_cholesky(good_card.data(), 1.0, 0.1, nullptr);
+    const auto good_gpu = to_gpu(good);
+    maker.by_cholesky(good_gpu.data(), 1.0, 0.1, nullptr);
     EXPECT_NO_THROW(maker.check(nullptr)) << width;
     EXPECT_THROW(
         {
-          maker.by_eigenvectors(broken_card.data(), 1.0, 0.1, nullptr);
+          maker.by_eigenvectors(broken_gpu.data(), 1.0, 0.1, nullptr);
           maker.check(nullptr);
         },
         Error)
         << width;
-    maker.by_eigenvectors(good_card.data(), 1.0, 0.1, nullptr);
+    maker.by_eigenvectors(good_gpu.data(), 1.0, 0.1, nullptr);
     EXPECT_NO_THROW(maker.check(nullptr)) << width;
   }
 }
@@ -196,8 +196,8 @@ TEST_F(CudaBases, FindsEigenvectorsOfEveryWidth) {
     // From nothing, from a similar matrix, from another one altogether.
     for (int round = 0; round < 3; ++round) {
       const std::vector<double> gram = gram_of(y, rows, padded, {});
-      const auto card = to_card(gram);
-      maker.by_eigenvectors(card.data(), kWeight, 0.01, nullptr);
+      const auto gpu = to_gpu(gram);
+      maker.by_eigenvectors(gpu.data(), kWeight, 0.01, nullptr);
       maker.check(nullptr);
       expect_eigenbasis(maker, gram, width, kWeight, 0.01);
       const std::vector<float> other = mixed_table(rows, width, 1.0, 42);
@@ -214,9 +214,9 @@ TEST_F(CudaBases, EigenvectorsOfMatricesWithoutFullRank) {
     BasisMaker maker(width, padded);
     for (const Index rows : {0, 1, 20}) {
       const std::vector<double> gram = gram_of(mixed_table(rows, width, 0.0, 51), rows, padded, {});
-      const auto card = to_card(gram);
+      const auto gpu = to_gpu(gram);
       for (const double lambda : {0.0, 0.01}) {
-        maker.by_eigenvectors(card.data(), 1.0, lambda, nullptr);
+        maker.by_eigenvectors(gpu.data(), 1.0, lambda, nullptr);
         maker.check(nullptr);
         expect_eigenbasis(maker, gram, width, 1.0, lambda);
       }
@@ -232,9 +232,9 @@ TEST_F(CudaBases, EigenvectorsStandInWhereRoundingOutweighsLambda) {
     const Index padded = padded_of(width);
     std::vector<double> gram = gram_of(mixed_table(20, width, 0.0, 71), 20, padded, {});
     for (double& x : gram) x = static_cast<float>(x);
-    const auto card = to_card(gram);
+    const auto gpu = to_gpu(gram);
     BasisMaker maker(width, padded);
-    maker.by_cholesky(card.data(), 1.0, kLambda, nullptr);
+    maker.by_cholesky(gpu.data(), 1.0, kLambda, nullptr);
     maker.check(nullptr);
     expect_eigenbasis(maker, gram, width, 1.0, kLambda);
   }
@@ -251,10 +251,10 @@ TEST_F(CudaBases, BasesRepeatBitForBit) {
     for (int run = 0; run < 2; ++run) {
       BasisMaker maker(width, padded);
       for (const auto& gram : grams) {
-        const auto card = to_card(gram);
-        maker.by_eigenvectors(card.data(), 1.0, 0.1, nullptr);
+        const auto gpu = to_gpu(gram);
+        maker.by_eigenvectors(gpu.data(), 1.0, 0.1, nullptr);
         results.push_back(to_host(maker.basis().back));
-        maker.by_cholesky(card.data(), 1.0, 0.1, nullptr);
+        maker.by_cholesky(gpu.data(), 1.0, 0.1, nullptr);
         results.push_back(to_host(maker.basis().back));
       }
     }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/// Products of tall tables and Gram matrices on a card, against float64 loops on the host.
+/// Products of tall tables and Gram matrices on a GPU, against float64 loops on the host.
 #include <algorithm>
 
 #include "backends/cuda/dense.h"
@@ -22,19 +22,19 @@ struct Product {
 
 constexpr float kHalfScale = 64.0F;
 
-Product multiply_on_card(const std::vector<float>& a, Index rows, const std::vector<float>& b,
+Product multiply_on_gpu(const std::vector<float>& a, Index rows, const std::vector<float>& b,
                          Index padded) {
-  const auto a_card = to_card(a);
-  const auto b_card = to_card(b);
-  const auto scale = to_card(std::vector<float>{kHalfScale});
-  auto c = to_card(std::vector<float>(a.size(), kNan));
-  auto c_half = to_card(std::vector<__half>(a.size(), __float2half(kNan)));
-  auto largest = to_card(std::vector<float>{kNan});
+  const auto a_gpu = to_gpu(a);
+  const auto b_gpu = to_gpu(b);
+  const auto scale = to_gpu(std::vector<float>{kHalfScale});
+  auto c = to_gpu(std::vector<float>(a.size(), kNan));
+  auto c_half = to_gpu(std::vector<__half>(a.size(), __float2half(kNan)));
+  auto largest = to_gpu(std::vector<float>{kNan});
   SplitMatrix split(padded);
-  split.set(b_card.data(), nullptr);
-  multiply_rows(a_card.data(), rows, split, c.data(), nullptr);
-  multiply_rows_half(a_card.data(), rows, split, scale.data(), c_half.data(), nullptr);
-  multiply_rows_absmax(a_card.data(), rows, split, largest.data(), nullptr);
+  split.set(b_gpu.data(), nullptr);
+  multiply_rows(a_gpu.data(), rows, split, c.data(), nullptr);
+  multiply_rows_half(a_gpu.data(), rows, split, scale.data(), c_half.data(), nullptr);
+  multiply_rows_absmax(a_gpu.data(), rows, split, largest.data(), nullptr);
   return {to_host(c), to_host(c_half), to_host(largest)[0]};
 }
 
@@ -46,7 +46,7 @@ void expect_product(Index rows, Index width) {
   const Index padded = padded_of(width);
   const std::vector<float> a = random_table(rows, width, 6.0, 11);
   const std::vector<float> b = random_table(padded, width, 6.0, 12);
-  const Product product = multiply_on_card(a, rows, b, padded);
+  const Product product = multiply_on_gpu(a, rows, b, padded);
 
   std::vector<double> column_length(static_cast<std::size_t>(padded));
   for (Index j = 0; j < padded; ++j) {
@@ -106,8 +106,8 @@ TEST_F(CudaProducts, ProductsRepeatBitForBit) {
     const Index padded = padded_of(width);
     const std::vector<float> a = random_table(20000, width, 1.0, 1);
     const std::vector<float> b = random_table(padded, width, 1.0, 2);
-    const Product first = multiply_on_card(a, 20000, b, padded);
-    const Product second = multiply_on_card(a, 20000, b, padded);
+    const Product first = multiply_on_gpu(a, 20000, b, padded);
+    const Product second = multiply_on_gpu(a, 20000, b, padded);
     EXPECT_TRUE(same_bits(first.plain, second.plain)) << width;
     EXPECT_TRUE(same_bits(first.half, second.half)) << width;
     EXPECT_EQ(first.largest, second.largest) << width;
@@ -119,7 +119,7 @@ TEST_F(CudaProducts, ProductsKeepWhatIsNotFinite) {
   const std::vector<float> b = random_table(64, 64, 1.0, 2);
   a[at(7, 3, 64)] = kNan;
   a[at(21, 60, 64)] = std::numeric_limits<float>::infinity();
-  const Product product = multiply_on_card(a, 40, b, 64);
+  const Product product = multiply_on_gpu(a, 40, b, 64);
   for (Index r = 0; r < 40; ++r) {
     for (Index j = 0; j < 64; ++j) {
       EXPECT_EQ(std::isfinite(product.plain[at(r, j, 64)]), r != 7 && r != 21) << r << ", " << j;
@@ -130,13 +130,13 @@ TEST_F(CudaProducts, ProductsKeepWhatIsNotFinite) {
 
 // -------------------------------------------------------------------------------- Gram matrices
 
-std::vector<double> gram_on_card(const std::vector<float>& y, Index rows, Index padded,
+std::vector<double> gram_on_gpu(const std::vector<float>& y, Index rows, Index padded,
                                  const std::vector<float>& weights) {
-  const auto y_card = to_card(y);
-  const auto weights_card = to_card(weights);
-  auto gram = to_card(std::vector<double>(at(padded, 0, padded), kNan));
+  const auto y_gpu = to_gpu(y);
+  const auto weights_gpu = to_gpu(weights);
+  auto gram = to_gpu(std::vector<double>(at(padded, 0, padded), kNan));
   GramSum sum(padded);
-  sum.run(y_card.data(), rows, weights.empty() ? nullptr : weights_card.data(), gram.data(),
+  sum.run(y_gpu.data(), rows, weights.empty() ? nullptr : weights_gpu.data(), gram.data(),
           nullptr);
   return to_host(gram);
 }
@@ -158,7 +158,7 @@ void expect_gram(Index rows, Index width, bool weighted) {
     if (rows > 3) weights[3] = 0.0F;
   }
   const std::vector<double> exact = gram_of(y, rows, padded, weights);
-  const std::vector<double> gram = gram_on_card(y, rows, padded, weights);
+  const std::vector<double> gram = gram_on_gpu(y, rows, padded, weights);
   double worst = 0.0;
   for (Index i = 0; i < padded; ++i) {
     for (Index j = 0; j < padded; ++j) {
@@ -191,8 +191,8 @@ TEST_F(CudaProducts, SumsAnyNumberOfRows) {
 TEST_F(CudaProducts, GramMatricesRepeatBitForBit) {
   for (const Index width : {64, 112, 320}) {
     const std::vector<float> y = random_table(20000, width, 1.0, 5);
-    const std::vector<double> first = gram_on_card(y, 20000, padded_of(width), {});
-    EXPECT_TRUE(same_bits(first, gram_on_card(y, 20000, padded_of(width), {}))) << width;
+    const std::vector<double> first = gram_on_gpu(y, 20000, padded_of(width), {});
+    EXPECT_TRUE(same_bits(first, gram_on_gpu(y, 20000, padded_of(width), {}))) << width;
   }
 }
 

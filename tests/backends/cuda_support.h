@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/// What the tests of the dense work on a card share: tables, float64 Gram matrices, copies.
+/// What the tests of the dense work on a GPU share: tables, float64 Gram matrices, copies.
 #pragma once
 
 #include <cmath>
@@ -25,7 +25,7 @@ inline std::size_t at(Index row, Index column, Index width) {
 inline Index padded_of(Index width) { return (width + 15) / 16 * 16; }
 
 template <class T>
-DeviceArray<T> to_card(const std::vector<T>& values) {
+DeviceArray<T> to_gpu(const std::vector<T>& values) {
   DeviceArray<T> array(static_cast<Offset>(values.size()));
   copy_to_device(array.data(), values.data(), array.size(), nullptr);
   return array;
@@ -95,12 +95,12 @@ inline std::vector<double> gram_of(const std::vector<float>& y, Index rows, Inde
   return gram;
 }
 
-/// Skips where there is no card.
+/// Skips where there is no GPU.
 class CudaTest : public ::testing::Test {
  protected:
   void SetUp() override {
-    int cards = 0;
-    if (cudaGetDeviceCount(&cards) != cudaSuccess || cards == 0) {
+    int gpus = 0;
+    if (cudaGetDeviceCount(&gpus) != cudaSuccess || gpus == 0) {
       GTEST_SKIP() << "no CUDA device: " << cudaGetErrorString(cudaGetLastError());
     }
   }

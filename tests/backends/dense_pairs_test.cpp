@@ -118,10 +118,10 @@ TEST(DensePairs, PayFromSomeShareOfCellsOn) {
 
 TEST(NeighbourCost, IsSaid) {
   EXPECT_EQ(describe({.common = 4.54e9, .sparse = 1.6, .dense = 990.0}),
-            "neighbours: 1.6 s by 4.54e+09 common entries, 990 s by products of whole rows: common "
+            "neighbours: 1.6 s by 4.54e+09 common entries, 990 s by GEMM; taken: common "
             "entries");
   EXPECT_EQ(describe({.common = 9e9, .sparse = 2.0, .dense = 0.25}),
-            "neighbours: 2 s by 9e+09 common entries, 0.25 s by products of whole rows: products");
+            "neighbours: 2 s by 9e+09 common entries, 0.25 s by GEMM; taken: GEMM");
   constexpr double kNever = std::numeric_limits<double>::infinity();
   EXPECT_EQ(describe({.common = 8.0, .sparse = 1e-5, .dense = kNever}),
             "neighbours: 1e-05 s by 8 common entries");

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 /// Tests that run on every device. A suite is instantiated once for each, as `Cpu` and `Cuda`:
-/// --gtest_filter='Cuda/*' names those of a card. Where there is none they are skipped, and say
+/// --gtest_filter='Cuda/*' names those of a GPU. Where there is none they are skipped, and say
 /// why.
 #pragma once
 
@@ -31,12 +31,12 @@ class DeviceTest : public testing::TestWithParam<Parameter> {
 
  protected:
   void SetUp() override {
-    if (!device_) GTEST_SKIP() << "no card to test on: " << problem_;
+    if (!device_) GTEST_SKIP() << "no GPU to test on: " << problem_;
   }
 
   /// "cpu" or "cuda"
   [[nodiscard]] static const std::string& device_name() { return device_name_; }
-  [[nodiscard]] static bool on_card() { return device_name_ == "cuda"; }
+  [[nodiscard]] static bool on_gpu() { return device_name_ == "cuda"; }
   [[nodiscard]] static const Device& device() { return *device_; }
 
  private:

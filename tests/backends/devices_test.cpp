@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 /// Device texts, and what becomes of plug-ins that are missing, broken, foreign or throwing. A fake
-/// plug-in (fakes/plugin.cpp) stands for the real one, so no card and no CUDA is needed.
+/// plug-in (fakes/plugin.cpp) stands for the real one, so no GPU and no CUDA is needed.
 #include <cstdlib>
 #include <dlfcn.h>
 #include <filesystem>
@@ -96,27 +96,27 @@ TEST(Devices, WrongTextsNameTheRightForms) {
   }
 }
 
-TEST(Devices, CudaTakesTheFirstCardThatCanBeUsed) {
+TEST(Devices, CudaTakesTheFirstGpuThatCanBeUsed) {
   const FakePlugin plugin;
   const auto device = open_device("cuda");
   EXPECT_EQ(device.name(), "cuda:1");
-  EXPECT_EQ(device.description(), "Fine Card, compute capability 9.0, 140 GiB");
+  EXPECT_EQ(device.description(), "Fine GPU, compute capability 9.0, 140 GiB");
   EXPECT_EQ(open_device("cuda:1").name(), "cuda:1");
 }
 
-TEST(Devices, CardsThatCannotBeUsedSayWhy) {
+TEST(Devices, GpusThatCannotBeUsedSayWhy) {
   const FakePlugin plugin;
   EXPECT_EQ(refusal("cuda:0"),
-            "device cuda:0: Old Card, compute capability 7.5, 8 GiB: too old: compute capability "
+            "device cuda:0: Old GPU, compute capability 7.5, 8 GiB: too old: compute capability "
             "8.0 or newer is needed");
   EXPECT_THAT(refusal("cuda:2"), HasSubstr("closed to programs"));
-  EXPECT_THAT(refusal("cuda:3"), HasSubstr("3 cards, numbered from 0"));
-  EXPECT_THAT(refusal("cuda:0,1"), HasSubstr("trains on one card"));
-  EXPECT_THAT(refusal("cuda:1,1"), HasSubstr("trains on one card"));
+  EXPECT_THAT(refusal("cuda:3"), HasSubstr("3 GPUs, numbered from 0"));
+  EXPECT_THAT(refusal("cuda:0,1"), HasSubstr("trains on one GPU"));
+  EXPECT_THAT(refusal("cuda:1,1"), HasSubstr("trains on one GPU"));
   const FakePlugin worse("none usable");
-  EXPECT_THAT(refusal("cuda"), HasSubstr("Old Card"));
-  const FakePlugin empty("no card");
-  EXPECT_EQ(refusal("cuda:0"), "device cuda:0: there is no card in this test");
+  EXPECT_THAT(refusal("cuda"), HasSubstr("Old GPU"));
+  const FakePlugin empty("no GPU");
+  EXPECT_EQ(refusal("cuda:0"), "device cuda:0: there is no GPU in this test");
 }
 
 TEST(Devices, AutoMakesListsOnTheCpu) {
@@ -124,15 +124,15 @@ TEST(Devices, AutoMakesListsOnTheCpu) {
   EXPECT_EQ(open_device("auto").name(), "cpu");
 }
 
-TEST(Devices, AutoTrainsOnTheFirstCardThatCanBeUsed) {
+TEST(Devices, AutoTrainsOnTheFirstGpuThatCanBeUsed) {
   const FakePlugin plugin;
   const DeviceChoice choice = open_device_to_train("auto", small_params());
   EXPECT_EQ(choice.device.name(), "cuda:1");
   EXPECT_EQ(choice.reason, "");
 }
 
-TEST(Devices, AutoTrainsOnTheCpuWhereNoCardCanBeUsed) {
-  for (const char* fault : {"none usable", "no card", "search", "version"}) {
+TEST(Devices, AutoTrainsOnTheCpuWhereNoGpuCanBeUsed) {
+  for (const char* fault : {"none usable", "no GPU", "search", "version"}) {
     const FakePlugin plugin(fault);
     const DeviceChoice choice = open_device_to_train("auto", small_params());
     EXPECT_EQ(choice.device.name(), "cpu") << fault;
@@ -140,7 +140,7 @@ TEST(Devices, AutoTrainsOnTheCpuWhereNoCardCanBeUsed) {
   }
 }
 
-TEST(Devices, AutoTrainsOnTheCpuWhatTheCardCannot) {
+TEST(Devices, AutoTrainsOnTheCpuWhatTheGpuCannot) {
   const FakePlugin plugin("refusal");
   const DeviceChoice choice = open_device_to_train("auto", small_params());
   EXPECT_EQ(choice.device.name(), "cpu");
@@ -211,7 +211,7 @@ TEST(Devices, AutoSaysWhatElseTheCpuDoes) {
   EXPECT_EQ(open_device_to_train("auto", NeighbourParams(), {}, search).reason, "");
 }
 
-/// Choosing asks for the job at hand: a card without ALS still finds neighbours.
+/// Choosing asks for the job at hand: a GPU without ALS still finds neighbours.
 TEST(Devices, AJobThatThePluginLacksIsNoObstacleToOthers) {
   const std::pair<const char*, TrainingParams> lacking[] = {{"no als", small_params()},
                                                             {"no neighbours", NeighbourParams()}};
@@ -258,7 +258,7 @@ TEST(Devices, AutoNeedsNoPlugin) {
   EXPECT_EQ(open_device_to_train("auto", small_params()).device.name(), "cpu");
 }
 
-TEST(Devices, EveryCardHasALine) {
+TEST(Devices, EveryGpuHasALine) {
   const FakePlugin plugin;
   const std::vector<DeviceStatus> lines = device_statuses();
   ASSERT_EQ(lines.size(), 5U);
@@ -355,11 +355,11 @@ TEST(Plugin, AnotherBuildIsRefused) {
 
 TEST(Plugin, AFailingSearchIsALineNotTheEnd) {
   const FakePlugin plugin("search");
-  EXPECT_EQ(cuda_line(), "the cards are on fire");
+  EXPECT_EQ(cuda_line(), "the GPUs are on fire");
   EXPECT_EQ(open_device("auto").name(), "cpu");
 }
 
-TEST(Devices, OnlyCardsHaveAMemoryOfTheirOwn) {
+TEST(Devices, OnlyGpusHaveAMemoryOfTheirOwn) {
   const FakePlugin plugin;
   for (const char* device : {"auto", "cpu", "reference"}) {
     const std::string message = test::error_of(ErrorKind::kInvalidArgument, [device] {
@@ -372,7 +372,7 @@ TEST(Devices, OnlyCardsHaveAMemoryOfTheirOwn) {
               HasSubstr("-1"));
 }
 
-/// The fake card has 1 GiB.
+/// The fake GPU has 1 GiB.
 TEST(Devices, PlansKeepToTheMemoryThatIsAllowed) {
   const FakePlugin plugin;
   const AlsShape shape{100000, 5000, 10000000};
@@ -380,10 +380,10 @@ TEST(Devices, PlansKeepToTheMemoryThatIsAllowed) {
   const auto plan_with = [&](Offset memory) {
     return job<AlsJob>(open_device("cuda", {.device_memory = memory})).plan(shape, params);
   };
-  EXPECT_EQ(plan_with(0).way, "everything on the card");
+  EXPECT_EQ(plan_with(0).placement, "everything on the GPU");
   EXPECT_EQ(plan_with(0).available, Offset{1} << 30);
   const MemoryPlan tight = plan_with(Offset{100} << 20);
-  EXPECT_THAT(tight.way, HasSubstr("streamed"));
+  EXPECT_THAT(tight.placement, HasSubstr("streamed"));
   EXPECT_LE(tight.total, Offset{100} << 20);
   EXPECT_THAT(test::error_of(ErrorKind::kOutOfMemory, [&] { (void)plan_with(10 << 20); }),
               AllOf(HasSubstr("10.0 MiB"), HasSubstr("fixed side")));
@@ -427,9 +427,9 @@ TEST(RealPlugin, LoadsAndTellsWhatIsThere) {
   const auto here = std::filesystem::read_symlink("/proc/self/exe").parent_path();
   if (!std::filesystem::exists(here / kFile)) GTEST_SKIP() << "built without CUDA";
   const Variable folder("LIKEWISE_PLUGIN_PATH", nullptr);
-  const CudaCards found = load_cuda_plugin().find_cards();
-  EXPECT_EQ(found.cards.empty(), !found.problem.empty());
-  if (found.cards.empty()) {
+  const FoundGpus found = load_cuda_plugin().find_gpus();
+  EXPECT_EQ(found.gpus.empty(), !found.problem.empty());
+  if (found.gpus.empty()) {
     EXPECT_THAT(cuda_line(), HasSubstr("NVIDIA"));
     EXPECT_THAT(refusal("cuda"), StartsWith("device cuda: "));
   }

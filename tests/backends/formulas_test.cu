@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/// The formulas that stand once for host and card (pair_formula.h, cell_weights.h) have the same
+/// The formulas that stand once for host and GPU (pair_formula.h, cell_weights.h) have the same
 /// bits on both.
 #include <algorithm>
 #include <cmath>
@@ -18,15 +18,15 @@ using CudaFormulas = test::CudaTest;
 using namespace test;
 
 struct PlainRow {
-  RowFacts facts;
+  RowStats stats;
   double damped = 0.0;
-  [[nodiscard]] LIKEWISE_HOST_DEVICE double norm() const { return facts.norm; }
-  [[nodiscard]] LIKEWISE_HOST_DEVICE double count() const { return facts.count; }
+  [[nodiscard]] LIKEWISE_HOST_DEVICE double norm() const { return stats.norm; }
+  [[nodiscard]] LIKEWISE_HOST_DEVICE double count() const { return stats.count; }
   [[nodiscard]] LIKEWISE_HOST_DEVICE double damped_count() const { return damped; }
 };
 
 struct Pair {
-  RowFacts x;
+  RowStats x;
   PlainRow y;
   PairSums sums;
 };
@@ -60,15 +60,15 @@ Pair random_pair(std::mt19937_64& random, bool of_counts) {
     const bool in_y = unit(random) < other_share;
     if (in_x) pair.x.norm += a * a;
     if (in_x) pair.x.count += 1.0;
-    if (in_y) pair.y.facts.norm += b * b;
-    if (in_y) pair.y.facts.count += 1.0;
+    if (in_y) pair.y.stats.norm += b * b;
+    if (in_y) pair.y.stats.count += 1.0;
     if (!in_x || !in_y) continue;
     PairSums& s = pair.sums;
     s = {s.n + 1.0, s.x + a, s.y + b, s.xx + a * a, s.yy + b * b, s.xy + a * b};
   }
   pair.x.norm = std::sqrt(pair.x.norm);
-  pair.y.facts.norm = std::sqrt(pair.y.facts.norm);
-  pair.y.damped = std::pow(pair.y.facts.count, 0.5);
+  pair.y.stats.norm = std::sqrt(pair.y.stats.norm);
+  pair.y.damped = std::pow(pair.y.stats.count, 0.5);
   return pair;
 }
 
@@ -76,7 +76,7 @@ TEST_F(CudaFormulas, SimilaritiesHaveTheBitsOfTheHost) {
   std::mt19937_64 random(1);
   std::vector<double> x_log_x(kColumns + 1);
   for (int k = 1; k <= kColumns; ++k) x_log_x[static_cast<std::size_t>(k)] = k * std::log(k);
-  const auto table = to_card(x_log_x);
+  const auto table = to_gpu(x_log_x);
   for (int form = 0; form <= static_cast<int>(PairForm::kConditional); ++form) {
     SCOPED_TRACE(form);
     PairNumbers formula;
@@ -84,7 +84,7 @@ TEST_F(CudaFormulas, SimilaritiesHaveTheBitsOfTheHost) {
     const bool of_counts = formula.form >= PairForm::kJaccard;
     std::vector<Pair> pairs(4096);
     for (Pair& pair : pairs) pair = random_pair(random, of_counts);
-    const auto on_card = to_card(pairs);
+    const auto on_gpu = to_gpu(pairs);
     for (const bool more : {false, true}) {
       formula.common_is_product = of_counts;
       formula.counted = more;
@@ -96,8 +96,8 @@ TEST_F(CudaFormulas, SimilaritiesHaveTheBitsOfTheHost) {
       there.x_log_x = table.data();
       formula.x_log_x = x_log_x.data();
       const auto count = static_cast<int>(pairs.size());
-      auto found = to_card(std::vector<float>(pairs.size(), kNan));
-      similarities<<<(count + 255) / 256, 256>>>(there, on_card.data(), count, found.data());
+      auto found = to_gpu(std::vector<float>(pairs.size(), kNan));
+      similarities<<<(count + 255) / 256, 256>>>(there, on_gpu.data(), count, found.data());
       std::vector<float> expected;
       for (const Pair& p : pairs) expected.push_back(pair_similarity(formula, p.x, p.y, p.sums));
       EXPECT_TRUE(same_bits(to_host(found), expected)) << more;
@@ -110,12 +110,12 @@ TEST_F(CudaFormulas, CellsWeighWhatTheyWeighOnTheHost) {
   for (int exponent = -60; exponent <= 60; ++exponent) {
     for (const double part : {1.0, 1.1, 1.9}) sizes.push_back(std::ldexp(part, exponent));
   }
-  const auto on_card = to_card(sizes);
+  const auto on_gpu = to_gpu(sizes);
   const auto count = static_cast<int>(sizes.size());
   for (const CellForm form : {CellForm::kLinear, CellForm::kLog, CellForm::kUnobserved}) {
     const CellRule<double> rule{form, 7.3, 0.3};
-    auto found = to_card(std::vector<double>(sizes.size()));
-    weights<<<(count + 255) / 256, 256>>>(rule, on_card.data(), count, found.data());
+    auto found = to_gpu(std::vector<double>(sizes.size()));
+    weights<<<(count + 255) / 256, 256>>>(rule, on_gpu.data(), count, found.data());
     const std::vector<double> w = to_host(found);
     for (std::size_t i = 0; i < sizes.size(); ++i) {
       const double expected = observed_weight(rule, sizes[i]);

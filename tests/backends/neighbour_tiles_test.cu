@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/// How rows are cut into tiles of sums: arithmetic alone, no card is needed.
+/// How rows are cut into tiles of sums: arithmetic alone, no GPU is needed.
 #include <gtest/gtest.h>
 
 #include "backends/cuda/neighbour_table.h"

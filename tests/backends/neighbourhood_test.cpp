@@ -80,7 +80,7 @@ CsrMatrix awkward(Index rows, Index cols, double per_row, bool whole_values, std
 /// check(params) for both kinds of feedback and both sides: plain, with negative similarities, with
 /// every option.
 template <class Check>
-void for_each_way(Similarity similarity, int neighbours, const Check& check) {
+void for_each_strategy(Similarity similarity, int neighbours, const Check& check) {
   for (const Feedback feedback : {Feedback::kImplicit, Feedback::kExplicit}) {
     if (!exists(feedback, similarity)) continue;
     for (const Side side : {Side::kUsers, Side::kItems}) {
@@ -98,7 +98,7 @@ class NeighboursOnDevice : public test::DeviceTest<Similarity> {
  protected:
   static void check_lists(const CsrView& matrix, int neighbours) {
     const auto reference = open_device("reference");
-    for_each_way(GetParam(), neighbours, [&](const NeighbourParams& params) {
+    for_each_strategy(GetParam(), neighbours, [&](const NeighbourParams& params) {
       expect_same(train_neighbours(matrix, params, device()).neighbours,
                   train_neighbours(matrix, params, reference).neighbours);
     });
@@ -158,19 +158,19 @@ TEST_P(NeighboursOnDevice, CompareOutsideRows) {
   for (const bool whole : {true, false}) {
     const CsrMatrix known = awkward(90, 60, 9.0, whole, 8);
     const CsrMatrix outside = awkward(8, 60, 12.0, false, 9);
-    for_each_way(GetParam(), 5, [&](NeighbourParams params) {
+    for_each_strategy(GetParam(), 5, [&](NeighbourParams params) {
       params.side = Side::kUsers;
       const Baselines baselines = train_baselines(known.view(), params);
       const SimilarityProblem problem(known.view(), params, baselines);
       CsrMatrix weighed = outside.clone();
-      std::vector<RowFacts> facts;
+      std::vector<RowStats> stats;
       for (Index r = 0; r < outside.rows; ++r) {
         const auto values = outside.view().row_values(r);
         const std::span<float> weights(weighed.values.data() + outside.offsets[r], values.size());
         problem.weigh(0.25, outside.view().row_columns(r), values, weights);
-        facts.push_back(SimilarityProblem::facts_of(weights));
+        stats.push_back(SimilarityProblem::stats_of(weights));
       }
-      const WeightedRows queries{weighed.view(), facts};
+      const WeightedRows queries{weighed.view(), stats};
       std::vector<float> found(8 * 90);
       std::vector<float> expected(8 * 90);
       job<NeighbourJob>(device()).make_search(problem)->similarities(queries, found.data());
@@ -180,7 +180,7 @@ TEST_P(NeighboursOnDevice, CompareOutsideRows) {
   }
 }
 
-// More rows than a card's blocks hold at a time, and lists longer than they hold. The reference
+// More rows than a GPU's blocks hold at a time, and lists longer than they hold. The reference
 // would take minutes: the CPU stands for it.
 TEST_P(ManyNeighboursOnDevice, EqualTheCpu) {
   const auto cpu = open_device("cpu");
@@ -313,7 +313,7 @@ class DenseNeighboursOnDevice : public NeighboursOnDevice {
     return make_csr(rows, cols, entries);
   }
 
-  /// By products on the tensor cores, as the model of costs decides.
+  /// By GEMM on the tensor cores, as the model of costs decides.
   static void check_dense(const CsrView& matrix, int neighbours, Side side) {
     const auto cpu = open_device("cpu");
     for (const bool negative : {false, true}) {
@@ -356,7 +356,7 @@ TEST_P(DenseNeighboursOnDevice, EqualTheCpuWhereListsAreLongerThanThereAreRows) 
   check_dense(dense(90, 600, false, 14).view(), 1000, Side::kUsers);
 }
 
-/// More than a card takes at a time.
+/// More than a GPU takes at a time.
 TEST_P(DenseNeighboursOnDevice, EqualTheCpuInBatches) {
   check_dense(dense(8300, 70, false, 15).view(), 20, Side::kUsers);
 }

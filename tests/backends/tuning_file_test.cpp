@@ -21,7 +21,7 @@ namespace {
 using Json = nlohmann::json;
 using testing::HasSubstr;
 
-const TuningOwner kOwner{"Fine \"Card\" / 2", 9, 0, 13000};
+const TuningOwner kOwner{"Fine \"GPU\" / 2", 9, 0, 13000};
 
 [[nodiscard]] Tunings some_tunings() {
   return {{{{Feedback::kImplicit, Precision::kFp16, false, 64}, {64, 64, 64, 4096}, 0.0066},
@@ -93,13 +93,13 @@ TEST(TuningFile, FilesThatCannotBeReadOrWrittenAreNamed) {
   EXPECT_THROW(write_tunings("", kOwner, {}), Error);
 }
 
-TEST(TuningFile, AnotherCardDriverOrBuildIsRefused) {
+TEST(TuningFile, AnotherGpuDriverOrBuildIsRefused) {
   const std::string text = good_text();
   const std::vector<std::pair<const char*, TuningOwner>> others{
-      {"card", {"Other", 9, 0, 13000}},
-      {"compute_capability", {kOwner.card, 9, 1, 13000}},
-      {"compute_capability", {kOwner.card, 8, 0, 13000}},
-      {"driver", {kOwner.card, 9, 0, 13010}}};
+      {"gpu", {"Other", 9, 0, 13000}},
+      {"compute_capability", {kOwner.gpu, 9, 1, 13000}},
+      {"compute_capability", {kOwner.gpu, 8, 0, 13000}},
+      {"driver", {kOwner.gpu, 9, 0, 13010}}};
   for (const auto& [what, owner] : others) EXPECT_THAT(refusal(text, owner), HasSubstr(what));
   for (const char* what : {"format", "likewise", "plugin"}) {
     Json changed = Json::parse(text);
@@ -205,11 +205,11 @@ TEST(TuningFile, DamagedFilesNeverCrash) {
   EXPECT_GT(refused, kTrials / 2);
 }
 
-TEST(TuningFile, EveryCardHasItsOwnNameInTheCacheFolder) {
+TEST(TuningFile, EveryGpuHasItsOwnNameInTheCacheFolder) {
   const std::string path = tuning_path(kOwner);
-  EXPECT_THAT(path, HasSubstr("/likewise/als-Fine--Card----2-9.0.json"));
-  EXPECT_NE(path, tuning_path({kOwner.card, 8, 0, 13000}));
-  EXPECT_EQ(path, tuning_path({kOwner.card, 9, 0, 12000}));
+  EXPECT_THAT(path, HasSubstr("/likewise/als-Fine--GPU----2-9.0.json"));
+  EXPECT_NE(path, tuning_path({kOwner.gpu, 8, 0, 13000}));
+  EXPECT_EQ(path, tuning_path({kOwner.gpu, 9, 0, 12000}));
   const TuningOwner sly{"../../etc/passwd", 9, 0, 13000};
   EXPECT_THAT(tuning_path(sly), HasSubstr("/likewise/als-..-..-etc-passwd-9.0.json"));
 }

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""`likewise autotune` from outside, on the fake plug-in (tests/backends/fakes/plugin.cpp): its card
+"""`likewise autotune` from outside, on the fake plug-in (tests/backends/fakes/plugin.cpp): its GPU
 is as fast as the tuning says, so there is a winner to be found.
 """
 import csv
@@ -16,7 +16,7 @@ from conftest import BINARY
 
 BUILD = pathlib.Path(BINARY).resolve().parents[1]
 BEST = "short rows to 128 (one warp to 48), pieces of 1024"
-ESTIMATED = "(estimated from the card's numbers)"
+ESTIMATED = "(estimated from the GPU's numbers)"
 SHAPE = "--shape", "60x40x600"
 
 
@@ -27,7 +27,7 @@ def env(tmp_path):
 
 
 def kept(env):
-    return pathlib.Path(env["XDG_CACHE_HOME"]) / "likewise/als-Fine-Card-9.0.json"
+    return pathlib.Path(env["XDG_CACHE_HOME"]) / "likewise/als-Fine-GPU-9.0.json"
 
 
 def used(program, cinema, env, *options):
@@ -97,7 +97,7 @@ def test_table_plot_and_ranges(program, env, tmp_path):
     dots = len(picture.findall(f".//{svg}circle"))
     assert dots == 2 * (len(rows) + 2 * len(works))
     texts = " ".join(text.text or "" for text in picture.iter(f"{svg}text"))
-    assert "Fine Card" in texts and "precision fp32" in texts
+    assert "Fine GPU" in texts and "precision fp32" in texts
     labels = [chart.get("aria-label") for chart in picture.iter(f"{svg}svg")]
     assert labels.count("Gflop/s by factors") == labels.count("ms an iteration by factors") == 4
 
@@ -109,7 +109,7 @@ def test_files_that_do_not_hold_are_named_and_ignored(program, cinema, env):
     broken = [
         b"", b"{", b"[]", b"null", b"\xff\xfe", b"{" * 100_000, b" " * 2_000_000,
         *(json.dumps({**good, name: value}).encode() for name, value in [
-            ("format", 2), ("card", "Other Card"), ("compute_capability", "8.0"),
+            ("format", 2), ("gpu", "Other GPU"), ("compute_capability", "8.0"),
             ("driver", 12000), ("likewise", "0.0.9"), ("plugin", 1), ("tunings", {}),
             ("tunings", [7]), ("measured", None)]),
         *(json.dumps({**good, "tunings": [{**one, name: value}]}).encode() for name, value in [
@@ -144,21 +144,21 @@ def test_a_cache_that_cannot_be_written(program, env, tmp_path):
 def test_home_is_the_usual_place(program, env, tmp_path):
     home = {**env, "XDG_CACHE_HOME": "relative/paths/do/not/count", "HOME": str(tmp_path)}
     program("autotune", "--factors", "8", *SHAPE, env=home)
-    assert (tmp_path / ".cache/likewise/als-Fine-Card-9.0.json").exists()
+    assert (tmp_path / ".cache/likewise/als-Fine-GPU-9.0.json").exists()
     nowhere = {**env, "XDG_CACHE_HOME": "", "HOME": ""}
     assert "HOME" in program("autotune", "--factors", "8", *SHAPE, env=nowhere,
                              exit_code=1).stderr
 
 
-def test_without_a_card(program, env):
-    for fault, words in [("no card", "no card in this test"), ("none usable", "Old Card")]:
+def test_without_a_gpu(program, env):
+    for fault, words in [("no GPU", "no GPU in this test"), ("none usable", "Old GPU")]:
         stderr = program("autotune", env={**env, "FAKE_PLUGIN": fault}, exit_code=1).stderr
         assert words in stderr
     stderr = program("autotune", env={**env, "LIKEWISE_PLUGIN_PATH": "nowhere"}, exit_code=1).stderr
     assert "CUDA toolkit" in stderr
     for device in ("cpu", "auto", "reference"):
         stderr = program("autotune", "--device", device, env=env, exit_code=2).stderr
-        assert "only cards are tuned" in stderr
+        assert "only GPUs are tuned" in stderr
 
 
 @pytest.mark.parametrize("options", [

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Machines without a card, a driver or the CUDA plug-in: a clear word, and the processor works.
+"""Machines without a GPU, a driver or the CUDA plug-in: a clear word, and the processor works.
 
 A fake plug-in (tests/backends/fakes/plugin.cpp) stands for the real one, and a fake driver for
-NVIDIA's, so that no card is needed.
+NVIDIA's, so that no GPU is needed.
 """
 import json
 import os
@@ -40,7 +40,7 @@ def trains(program, ratings, device, env):
 def falls_back(program, ratings, env):
     line = trains(program, ratings, "auto", env)
     return line.startswith("device: cpu (") and line.endswith(
-        "); no card can be used, `likewise info` says why")
+        "); no GPU can be used, `likewise info` says why")
 
 
 def test_without_the_plugin(program, cinema, tmp_path):
@@ -72,22 +72,22 @@ def test_a_plugin_of_another_build(program, cinema, part):
     assert falls_back(program, cinema / "ratings.csv", env)
 
 
-def test_every_card_has_a_line(program):
+def test_every_gpu_has_a_line(program):
     lines = cuda_lines(program, FAKE_PLUGIN)
     assert {name: line["available"] for name, line in lines.items()} == {
         "cuda:0": False, "cuda:1": True, "cuda:2": False}
     assert "too old" in lines["cuda:0"]["description"]
 
 
-def test_training_says_which_card_it_takes(program, cinema):
+def test_training_says_which_gpu_it_takes(program, cinema):
     ratings = cinema / "ratings.csv"
-    expected = "device: cuda:1 (Fine Card, compute capability 9.0, 140 GiB)"
+    expected = "device: cuda:1 (Fine GPU, compute capability 9.0, 140 GiB)"
     assert trains(program, ratings, "cuda", FAKE_PLUGIN) == expected
     assert trains(program, ratings, "auto", FAKE_PLUGIN) == expected
     assert json.loads(program("info", "m", "--json").stdout)["device"] in expected
 
 
-def test_what_the_card_cannot_do_goes_to_the_processor(program, cinema):
+def test_what_the_gpu_cannot_do_goes_to_the_processor(program, cinema):
     env = {**FAKE_PLUGIN, "FAKE_PLUGIN": "refusal"}
     ratings = cinema / "ratings.csv"
     line = trains(program, ratings, "auto", env)
@@ -95,7 +95,7 @@ def test_what_the_card_cannot_do_goes_to_the_processor(program, cinema):
     assert "factors: not in this test" in refusal(program, ratings, "cuda", env, exit_code=2)
 
 
-def test_only_training_takes_a_card_unasked(program, cinema):
+def test_only_training_takes_a_gpu_unasked(program, cinema):
     ratings = cinema / "ratings.csv"
     line = trains(program, ratings, "auto", FAKE_PLUGIN)
     assert line.startswith("device: cuda:1 ")
@@ -109,7 +109,7 @@ def test_what_a_device_by_name_lacks_is_an_error(program, cinema):
     program("train", ratings, "-o", "knn", "--algorithm", "item-knn")
     lacks = "device cuda:1 cannot do the job top-k: "
 
-    def on_card(*command):
+    def on_gpu(*command):
         return program(*command, "--device", "cuda", env=FAKE_PLUGIN, exit_code=1).stderr
 
     parts = cinema / "parts"
@@ -118,7 +118,7 @@ def test_what_a_device_by_name_lacks_is_an_error(program, cinema):
     for command in [("recommend", "als", "--user", 1), ("similar", "als", "--all-items"),
                     ("evaluate", "als", ratings), ("predict", "als", "--all-missing"),
                     validated, ("train", ratings, "-o", "m", "--report", "r.html"), ("demo",)]:
-        message = on_card(*command)
+        message = on_gpu(*command)
         assert message.startswith("likewise: " + lacks) and message.count("\n") == 1, command
     # What needs no lists from factors is done.
     for command in [("recommend", "knn", "--user", 1), ("predict", "als", ratings),
@@ -127,7 +127,7 @@ def test_what_a_device_by_name_lacks_is_an_error(program, cinema):
         program(*command, "--device", "cuda", env=FAKE_PLUGIN)
 
 
-def test_auto_says_what_the_processor_does_beside_a_card(program, cinema):
+def test_auto_says_what_the_processor_does_beside_a_gpu(program, cinema):
     stderr = program("train", cinema / "parts/train.csv", "-o", "m", "--factors", 4,
                      "--validation", cinema / "parts/test.csv", env=FAKE_PLUGIN).stderr
     line = stderr.splitlines()[0]
@@ -142,19 +142,19 @@ def test_info_says_what_a_device_lacks(program):
     assert "no top-k" in program("info", env=FAKE_PLUGIN).stdout
 
 
-def test_no_card_that_can_be_used(program, cinema):
+def test_no_gpu_that_can_be_used(program, cinema):
     env = {**FAKE_PLUGIN, "FAKE_PLUGIN": "none usable"}
     lines = cuda_lines(program, env)
     assert not any(line["available"] for line in lines.values())
-    assert "Old Card" in refusal(program, cinema / "ratings.csv", "cuda", env)
+    assert "Old GPU" in refusal(program, cinema / "ratings.csv", "cuda", env)
     assert falls_back(program, cinema / "ratings.csv", env)
 
 
-def test_cards_that_cannot_be_used(program, cinema):
+def test_gpus_that_cannot_be_used(program, cinema):
     ratings = cinema / "ratings.csv"
     assert "too old" in refusal(program, ratings, "cuda:0", FAKE_PLUGIN)
-    assert "3 cards" in refusal(program, ratings, "cuda:7", FAKE_PLUGIN)
-    assert "one card" in refusal(program, ratings, "cuda:0,1", FAKE_PLUGIN)
+    assert "3 GPUs" in refusal(program, ratings, "cuda:7", FAKE_PLUGIN)
+    assert "one GPU" in refusal(program, ratings, "cuda:0,1", FAKE_PLUGIN)
     assert "cuda:N" in refusal(program, ratings, "cuda-1", FAKE_PLUGIN, exit_code=2)
 
 
@@ -182,7 +182,7 @@ def fake_driver(version, status):
     [
         (0, 0, "no NVIDIA driver is loaded"),
         (11040, 0, "it supports CUDA 11.4, this build needs CUDA "),
-        (99000, 100, "no card"),
+        (99000, 100, "no GPU"),
         (99000, 34, "stub"),
         (99000, 802, "nvidia-fabricmanager"),
         (99000, 803, "restart the machine"),
@@ -200,6 +200,6 @@ def test_what_the_driver_answers_is_explained(program, cinema, version, status, 
     assert falls_back(program, ratings, env)
 
 
-def test_hidden_cards_are_named(program):
+def test_hidden_gpus_are_named(program):
     env = {**fake_driver(99000, 100), "CUDA_VISIBLE_DEVICES": "-1"}
     assert 'CUDA_VISIBLE_DEVICES="-1"' in cuda_lines(program, env)["cuda"]["description"]

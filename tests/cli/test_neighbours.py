@@ -168,9 +168,9 @@ def test_options_that_would_do_nothing_are_refused(program, cinema):
 
 
 def test_verbose_says_how_neighbours_are_found(program):
-    for shape, way in (("60x50x3000:explicit", "products"), ("2kx2kx9k", "common entries")):
+    for shape, strategy in (("60x50x3000:explicit", "GEMM"), ("2kx2kx9k", "common entries")):
         program("generate", shape, "-o", "r.csv")
         arguments = ("train", "r.csv", "-o", "m", "--algorithm", "user-knn")
         told = program(*arguments, "--verbose").stderr
-        assert f"by products of whole rows: {way}" in told
-        assert "products of whole rows" not in program(*arguments).stderr
+        assert f"by GEMM; taken: {strategy}" in told
+        assert "by GEMM" not in program(*arguments).stderr

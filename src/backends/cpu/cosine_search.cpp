@@ -9,7 +9,7 @@
 #include "backends/cpu/estimate_lists.h"
 #include "backends/cpu/kernels/cosine_pairs.h"
 #include "backends/cpu/kernels/dense_tile.h"
-#include "backends/cpu/whole_rows.h"
+#include "backends/cpu/dense_rows.h"
 #include "backends/neighbour_lists.h"
 #include "core/parallel.h"
 
@@ -50,7 +50,7 @@ template <class Number>
 /// Pairs of one row with others, in groups of kDots.
 class PairDots {
  public:
-  PairDots(const WholeRows& rows, Index x, std::span<const Candidate> others)
+  PairDots(const DenseRows& rows, Index x, std::span<const Candidate> others)
       : rows_(rows), x_(rows[x]), others_(others) {}
 
   [[nodiscard]] static Offset room(std::size_t others) {
@@ -69,7 +69,7 @@ class PairDots {
   }
 
  private:
-  const WholeRows& rows_;
+  const DenseRows& rows_;
   const float* x_;
   std::span<const Candidate> others_;
 };
@@ -80,7 +80,7 @@ class CosineSearch {
                const RunControl& control)
       : count_(rows.weights.rows),
         cols_(rows.weights.cols),
-        facts_(rows.facts),
+        stats_(rows.stats),
         formula_(formula),
         control_(control),
         k_(k),
@@ -91,7 +91,7 @@ class CosineSearch {
         estimates_(Array<float>::uninitialized(Offset{rounded_up(count_, kTileRows)} * width_)),
         lists_(count_, k, lowest(), static_cast<float>(bound_of_estimates(cols_))) {
     for (Index row = 0; row < count_; ++row) {
-      const double norm = facts_[static_cast<std::size_t>(row)].norm;
+      const double norm = stats_[static_cast<std::size_t>(row)].norm;
       factors_[static_cast<std::size_t>(row)] = norm > 0.0 ? static_cast<float>(1.0 / norm) : kNone;
     }
   }
@@ -276,8 +276,8 @@ class CosineSearch {
   /// From a sum in any order. Two orders differ by less than n 2^-51 |x| |y|; where that is enough
   /// for another float32, the sum is made again in the order of the columns.
   [[nodiscard]] float similarity(Index x, Index y, double sum) const {
-    const RowFacts& fx = facts_[static_cast<std::size_t>(x)];
-    const RowFacts& fy = facts_[static_cast<std::size_t>(y)];
+    const RowStats& fx = stats_[static_cast<std::size_t>(x)];
+    const RowStats& fy = stats_[static_cast<std::size_t>(y)];
     const double error = cols_ * 0x1p-51 * fx.norm * fy.norm;
     const float low = formula_.similarity(fx, fy, {.xy = sum - error});
     if (low == formula_.similarity(fx, fy, {.xy = sum + error})) return low;
@@ -293,11 +293,11 @@ class CosineSearch {
 
   Index count_;
   Index cols_;
-  std::span<const RowFacts> facts_;
+  std::span<const RowStats> stats_;
   const PairFormula& formula_;
   const RunControl& control_;
   Index k_;
-  WholeRows rows_;
+  DenseRows rows_;
   std::vector<float> factors_;  ///< 1 / |x|, or kNone
   Index width_;                 ///< of a panel
   Array<float> panel_;
@@ -307,9 +307,9 @@ class CosineSearch {
 
 }  // namespace
 
-bool can_estimate(const PairFormula& formula, std::span<const RowFacts> facts) {
+bool can_estimate(const PairFormula& formula, std::span<const RowStats> stats) {
   return formula.form == PairForm::kCosine && formula.sums == SumsNeeded::kProducts &&
-         formula.amplification == 1.0 && std::ranges::all_of(facts, [](const RowFacts& row) {
+         formula.amplification == 1.0 && std::ranges::all_of(stats, [](const RowStats& row) {
            return row.norm == 0.0 || (row.norm > 0x1p-60 && row.norm < 0x1p100);
          });
 }

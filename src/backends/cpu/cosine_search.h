@@ -24,7 +24,7 @@ namespace likewise {
 
 /// Whether the formula is a plain cosine, and the norms are such that float32 neither overflows nor
 /// loses digits.
-[[nodiscard]] bool can_estimate(const PairFormula& formula, std::span<const RowFacts> facts);
+[[nodiscard]] bool can_estimate(const PairFormula& formula, std::span<const RowStats> stats);
 
 /// Whether the pairs that are scored in double precision are few beside all.
 [[nodiscard]] bool estimates_pay(Index rows, Index k);

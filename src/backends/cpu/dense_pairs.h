@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/// Pair sums by dense products, for matrices that are nearly full. With A the weights of all rows
+/// Pair sums by GEMM, for matrices that are nearly dense. With A the weights of all rows
 /// (0 where there is none), M their pattern (1 or 0) and S = A^2:
 ///
 ///     n = M M^T   x = A M^T   y = M A^T   xx = S M^T   yy = M S^T   xy = A A^T

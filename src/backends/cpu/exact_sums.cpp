@@ -32,7 +32,7 @@ bool exact_in_float(const WeightedRows& rows) {
   });
   if (unit > 256) return false;
   double largest = 0.0;  // |sum a b| and the rest are at most this
-  for (const RowFacts& row : rows.facts) {
+  for (const RowStats& row : rows.stats) {
     largest = std::max({largest, row.norm * row.norm, row.count});
   }
   return largest * unit * unit < 0x1p24;

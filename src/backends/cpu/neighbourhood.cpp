@@ -79,7 +79,7 @@ class CpuNeighbourSearch final : public NeighbourSearch {
   [[nodiscard]] Neighbours find(Index k, const RunControl& control) const override {
     const Index rows = rows_.weights.rows;
     const Index kept = std::min(k, std::max<Index>(0, rows - 1));
-    const bool estimated = can_estimate(formula_, rows_.facts) && estimates_pay(rows, kept);
+    const bool estimated = can_estimate(formula_, rows_.stats) && estimates_pay(rows, kept);
     const NeighbourCost cost =
         in_float_ || estimated ? DensePairs<float>::cost(rows_.weights, lanes_of(formula_.sums))
                                : DensePairs<double>::cost(rows_.weights, lanes_of(formula_.sums));
@@ -146,8 +146,8 @@ class CpuNeighbourSearch final : public NeighbourSearch {
     }
   }
 
-  [[nodiscard]] const RowFacts& facts_of(Index rank) const {
-    return rows_.facts[static_cast<std::size_t>(order_[static_cast<std::size_t>(rank)])];
+  [[nodiscard]] const RowStats& stats_of(Index rank) const {
+    return rows_.stats[static_cast<std::size_t>(order_[static_cast<std::size_t>(rank)])];
   }
 
   /// Factors that turn a sum of products into an estimate of the similarity; empty where the
@@ -159,7 +159,7 @@ class CpuNeighbourSearch final : public NeighbourSearch {
     if (!simple || !(cosine || formula_.form == PairForm::kDot)) return {};
     std::vector<T> factors(order_.size(), T{1});
     for (std::size_t rank = 0; cosine && rank < factors.size(); ++rank) {
-      const double norm = facts_of(static_cast<Index>(rank)).norm;
+      const double norm = stats_of(static_cast<Index>(rank)).norm;
       factors[rank] = norm > 0.0 ? static_cast<T>(1.0 / norm) : T{0};
     }
     return factors;
@@ -286,9 +286,9 @@ class CpuNeighbourSearch final : public NeighbourSearch {
 
   void offer_pair(NeighbourTable& table, Index x, Index y, const PairSums& s, TopList& own,
                   NeighbourTable::Offers& offers) const {
-    const float to_y = formula_.similarity(facts_of(x), facts_of(y), s);
+    const float to_y = formula_.similarity(stats_of(x), stats_of(y), s);
     const float to_x =
-        formula_.symmetric() ? to_y : formula_.similarity(facts_of(y), facts_of(x), swapped(s));
+        formula_.symmetric() ? to_y : formula_.similarity(stats_of(y), stats_of(x), swapped(s));
     if (to_y != 0.0F) own.offer({to_y, order_[static_cast<std::size_t>(y)]});
     if (to_x == 0.0F || to_x < table.thresholds()[static_cast<std::size_t>(y)]) return;
     table.offer(offers, y, {to_x, order_[static_cast<std::size_t>(x)]});
@@ -302,12 +302,12 @@ class CpuNeighbourSearch final : public NeighbourSearch {
     parallel_for(queries.weights.rows, 1, [&](Offset q) {
       auto buffer = pool.take([&] { return Array<T>(padded(rows) * kLanes); });
       add_pairs<kLanes>(columns.pass(queries.weights, static_cast<Index>(q), rows), buffer->data());
-      const RowFacts& x = queries.facts[static_cast<std::size_t>(q)];
+      const RowStats& x = queries.stats[static_cast<std::size_t>(q)];
       float* const to = out + q * rows;
       for (Index y = 0; y < rows; ++y) {
         T* const at = buffer->data() + Offset{y} * kLanes;
         to[order_[static_cast<std::size_t>(y)]] =
-            at[0] == T{0} ? 0.0F : formula_.similarity(x, facts_of(y), unpack<kLanes>(at));
+            at[0] == T{0} ? 0.0F : formula_.similarity(x, stats_of(y), unpack<kLanes>(at));
         std::fill_n(at, kLanes, T{0});
       }
       pool.give_back(std::move(buffer));
@@ -320,7 +320,7 @@ class CpuNeighbourSearch final : public NeighbourSearch {
   WeightedRows rows_;
   bool in_float_;
   std::vector<Index> order_;                     ///< rank -> row
-  mutable Lazy<RanksByColumn<Rank>> by_column_;  ///< dense products do without
+  mutable Lazy<RanksByColumn<Rank>> by_column_;  ///< a GEMM does without
 };
 
 }  // namespace

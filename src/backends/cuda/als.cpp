@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-/// ALS on one card. What fits stays there between half-steps, the rest passes through it
-/// (card_plan.h); the host sees the objective.
+/// ALS on one GPU. What fits stays there between half-steps, the rest passes through it
+/// (gpu_plan.h); the host sees the objective.
 #include <algorithm>
 #include <optional>
 #include <vector>
@@ -98,7 +98,7 @@ class CudaAlsSolver final : public AlsSolver {
   }
 
  private:
-  [[nodiscard]] bool is_streamed() const { return setup_.plan.level != CardLevel::kResident; }
+  [[nodiscard]] bool is_streamed() const { return setup_.plan.placement != Placement::kResident; }
 
   /// What the longest copies take.
   [[nodiscard]] Offset staging_bytes(const CsrView& by_user) const {
@@ -223,8 +223,8 @@ class CudaAlsSolver final : public AlsSolver {
   return GramSum::bytes(padded) + 80 * square + (Offset{1} << 16);
 }
 
-[[nodiscard]] CardAlsNeeds needs_of(const AlsShape& shape, const AlsSetup& setup) {
-  CardAlsNeeds needs;
+[[nodiscard]] GpuAlsNeeds needs_of(const AlsShape& shape, const AlsSetup& setup) {
+  GpuAlsNeeds needs;
   needs.shape = shape;
   needs.columns = setup.padded;
   needs.stored_bytes = stored_bytes(setup.precision);
@@ -245,7 +245,7 @@ class CudaAlsSolver final : public AlsSolver {
   return needs;
 }
 
-/// What a training may take of the current card.
+/// What a training may take of the current GPU.
 [[nodiscard]] Offset available_bytes(Offset limit) {
   constexpr Offset kReserve = Offset{256} << 20;  // kernels, and what the driver sets aside
   std::size_t free = 0;
@@ -255,11 +255,11 @@ class CudaAlsSolver final : public AlsSolver {
   return limit > 0 ? std::min(limit, available) : available;
 }
 
-/// Makes the card the current one.
-[[nodiscard]] AlsSetup settle(const CardUse& use, const AlsShape& shape, const AlsParams& params) {
+/// Makes the GPU the current one.
+[[nodiscard]] AlsSetup settle(const GpuUse& use, const AlsShape& shape, const AlsParams& params) {
   LIKEWISE_CUDA_CHECK(cudaSetDevice(use.devices.front()));
   AlsSetup setup(params, use.tuning);
-  setup.plan = plan_card_als(needs_of(shape, setup), available_bytes(use.memory));
+  setup.plan = plan_gpu_als(needs_of(shape, setup), available_bytes(use.memory));
   return setup;
 }
 
@@ -268,27 +268,27 @@ class CudaAlsSolver final : public AlsSolver {
 
 namespace {
 
-void refuse_what_is_missing(const CardUse& use, const AlsParams& params) {
+void refuse_what_is_missing(const GpuUse& use, const AlsParams& params) {
   if (use.devices.size() != 1) {
-    throw Error(ErrorKind::kDevice, "training on several cards is not in this version");
+    throw Error(ErrorKind::kDevice, "training on several GPUs is not in this version");
   }
   const int most = cuda::kMostPadded - (als_width(params) - params.factors);
   if (params.factors > most) {
     throw Error(ErrorKind::kInvalidArgument,
-                fmt::format("factors: cards train up to {} in this version, not {}; use the cpu",
+                fmt::format("factors: GPUs train up to {} in this version, not {}; use the cpu",
                             most, params.factors));
   }
 }
 
 }  // namespace
 
-MemoryPlan plan_cuda_als(const CardUse& use, const AlsShape& shape, const AlsParams& params) {
+MemoryPlan plan_cuda_als(const GpuUse& use, const AlsShape& shape, const AlsParams& params) {
   refuse_what_is_missing(use, params);
   if (shape.users == 0 || shape.items == 0) return {};
   return cuda::settle(use, shape, params).plan.memory;
 }
 
-std::unique_ptr<AlsSolver> make_cuda_als_solver(const CardUse& use, const CsrView& by_user,
+std::unique_ptr<AlsSolver> make_cuda_als_solver(const GpuUse& use, const CsrView& by_user,
                                                 const AlsParams& params, Factors start,
                                                 int completed_iterations) {
   refuse_what_is_missing(use, params);

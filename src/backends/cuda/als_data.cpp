@@ -71,7 +71,7 @@ AlsSetup::AlsSetup(const AlsParams& given, const AlsTuning& chosen)
 
 AlsData::AlsData(const CsrView& by_user, const AlsSetup& setup, Staging& staging,
                  cudaStream_t stream) {
-  if (setup.plan.level == CardLevel::kResident) {
+  if (setup.plan.placement == Placement::kResident) {
     load_resident(by_user, setup, staging, stream);
   } else {
     load_streamed(by_user, staging, stream);
@@ -79,7 +79,7 @@ AlsData::AlsData(const CsrView& by_user, const AlsSetup& setup, Staging& staging
   const TaskLimits limits{setup.tuning.short_rows, setup.tuning.piece, setup.plan.block_rows,
                           setup.plan.portion_entries, portion_work(setup)};
   const std::span<const Offset> by_row[] = {offsets_of(by_user), item_offsets_.span()};
-  const bool streamed = setup.plan.level != CardLevel::kResident;
+  const bool streamed = setup.plan.placement != Placement::kResident;
   EntryFeed feed(setup.params, streamed ? setup.plan.portion_entries : 0, staging, stream);
   for (const int s : {0, 1}) {
     AlsSide& side = sides_[s];

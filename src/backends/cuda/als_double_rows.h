@@ -16,7 +16,7 @@ class DoubleRows {
  public:
   /// For portions of at most `most_rows` rows.
   DoubleRows(Index most_rows, int padded);
-  /// What it takes of the card.
+  /// What it takes of the GPU.
   [[nodiscard]] static Offset bytes(Index most_rows, int padded);
 
   /// Where row kernels leave the rows that they give up.

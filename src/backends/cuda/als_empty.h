@@ -7,7 +7,7 @@
 
 namespace likewise::cuda {
 
-/// Of a matrix without rows or columns: every row that there is has no entries, and a card has
+/// Of a matrix without rows or columns: every row that there is has no entries, and a GPU has
 /// nothing to do.
 [[nodiscard]] std::unique_ptr<AlsSolver> make_empty_als_solver(const AlsParams& params,
                                                                Factors start);

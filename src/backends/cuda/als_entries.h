@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/// The interactions of a launch: on the card all the time, or brought there while the launch before
+/// The interactions of a launch: on the GPU all the time, or brought there while the launch before
 /// it runs.
 #pragma once
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-/// The factors of both sides while a card trains: in tables on the card, or on the host, from where
-/// blocks of their rows go through the card.
+/// The factors of both sides while a GPU trains: in tables on the GPU, or on the host, from where
+/// blocks of their rows go through the GPU.
 #pragma once
 
 #include <algorithm>
@@ -40,7 +40,7 @@ class AlsFactorTables {
   /// Waits for what was closed.
   void finish();
 
-  /// One per row, on the card; null without biases.
+  /// One per row, on the GPU; null without biases.
   [[nodiscard]] float* bias(Side side) { return biases_[side == Side::kItems].data(); }
 
   /// Brings to the host what is not there.
@@ -54,7 +54,7 @@ class AlsFactorTables {
     unsigned turn;
   };
 
-  [[nodiscard]] bool is_resident() const { return setup_.plan.level != CardLevel::kStreamedTables; }
+  [[nodiscard]] bool is_resident() const { return setup_.plan.placement != Placement::kStreamedTables; }
   void upload(Side side, Index first, Index count, float* to, cudaStream_t stream);
   void download(Side side, Index first, Index count, const float* from, cudaStream_t stream);
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/// Sparse rows on the card.
+/// Sparse rows on the GPU.
 #pragma once
 
 #include <span>

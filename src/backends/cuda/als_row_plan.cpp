@@ -46,7 +46,7 @@ struct Lambdas {
   return all;
 }
 
-/// value(row length) of every row, on the card.
+/// value(row length) of every row, on the GPU.
 template <class Value>
 [[nodiscard]] DeviceArray<float> of_rows(std::span<const Offset> offsets, const Value& value,
                                          Staging& staging, cudaStream_t stream) {
@@ -133,8 +133,8 @@ void raise_largest(const RowPlan& plan, std::size_t portion, const RowEntry* ent
                          entries, largest, stream);
   }
   const WidePlan& wide = plan.wide[portion];
-  raise_largest(wide.products.data(), wide.product_count, entries, largest, stream);
-  raise_largest(wide.together.rows.data(), wide.together.count, entries, largest, stream);
+  raise_largest(wide.matrix_free.data(), wide.matrix_free_count, entries, largest, stream);
+  raise_largest(wide.lockstep.rows.data(), wide.lockstep.count, entries, largest, stream);
   raise_largest(wide.pieces.data(), static_cast<int>(wide.pieces.size()), entries, largest, stream);
 }
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/// What the rows of one side need in every half-step: made once, kept on the card.
+/// What the rows of one side need in every half-step: made once, kept on the GPU.
 #pragma once
 
 #include <span>

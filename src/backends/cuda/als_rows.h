@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/// The rows of an ALS half-step on the card: every row's matrix is summed on tensor cores into the
+/// The rows of an ALS half-step on the GPU: every row's matrix is summed on tensor cores into the
 /// registers of one block and solved there; nothing f x f goes to memory. Tables too wide for that
 /// are als_wide.h's.
 #pragma once

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "backends/cuda/als_rows.h"
 #include "backends/cuda/rows/instances.h"
-#include "backends/cuda/rows/products.cuh"
+#include "backends/cuda/rows/matrix_free.cuh"
 
 namespace likewise::cuda {
 namespace {

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-/// What the parts of an ALS training on a card share.
+/// What the parts of an ALS training on a GPU share.
 #pragma once
 
-#include "backends/card_plan.h"
+#include "backends/gpu_plan.h"
 #include "backends/cuda/als_matrix.h"
 #include "backends/cuda/als_row_plan.h"
 #include "likewise/als.h"
@@ -21,7 +21,7 @@ struct AlsSetup {
   int width;            ///< unknowns of a row
   bool biased;          ///< the last of them is a bias
   int padded;           ///< columns of the tables
-  CardAlsPlan plan;     ///< what lies where
+  GpuAlsPlan plan;     ///< where the data is
 
   [[nodiscard]] bool is_explicit() const { return params.feedback == Feedback::kExplicit; }
 };

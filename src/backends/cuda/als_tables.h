@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/// Small jobs on the factor tables of the card.
+/// Small jobs on the factor tables of the GPU.
 #pragma once
 
 #include <cuda_runtime_api.h>

@@ -6,7 +6,7 @@
 namespace likewise::cuda {
 namespace {
 
-enum class WideWay { kProducts, kTogether, kMatrices };
+enum class WideStrategy { kMatrixFree, kLockstep, kMatrices };
 
 /// Interactions that a block sums in one go, as long as a row has no more pieces than kMostPieces:
 /// few enough that tensor cores, which cut off what does not fit a float32, add up no large error.
@@ -14,7 +14,7 @@ constexpr Offset kPieceEntries = 8192;
 constexpr Offset kMostPieces = 64;
 constexpr Offset kMostSumBytes = Offset{1} << 30;  ///< but room for a row in any case
 
-/// What each strategy costs a row, in seconds of a whole H200. Other cards have other numbers but
+/// What each strategy costs a row, in seconds of a whole H200. Other GPUs have other numbers but
 /// like ratios, and near the borders two strategies are good.
 class Costs {
  public:
@@ -23,9 +23,9 @@ class Costs {
     const auto row_bytes = static_cast<double>(fixed.row_bytes());
     const double arithmetic = columns * kColumnSeconds;
     fits_ = row_bytes * fixed.rows <= kCacheBytes;
-    together_ = kPasses * std::max(row_bytes / kCacheRate, arithmetic);
-    products_ = fits_ ? together_ : kPasses * std::max(row_bytes / kMemoryRate, arithmetic);
-    together_row_ = kPasses * table_chunks(fixed.row_bytes(), fixed.rows) *
+    lockstep_ = kPasses * std::max(row_bytes / kCacheRate, arithmetic);
+    matrix_free_ = fits_ ? lockstep_ : kPasses * std::max(row_bytes / kMemoryRate, arithmetic);
+    lockstep_row_ = kPasses * table_chunks(fixed.row_bytes(), fixed.rows) *
                     (8.0 * columns / kMemoryRate + kBlockSeconds);
     const double tensor_rate = fixed.sixteen_bits()                  ? 280e12
                                : fixed.precision == Precision::kTf32 ? 140e12
@@ -35,13 +35,13 @@ class Costs {
     matrix_row_ = matrix_bytes * (1.0 + kPasses) / kMemoryRate;
   }
 
-  [[nodiscard]] WideWay best(Offset count) const {
+  [[nodiscard]] WideStrategy best(Offset count) const {
     const auto k = static_cast<double>(count);
-    const double products = k * products_;
-    const double together = together_row_ + k * together_;
+    const double matrix_free = k * matrix_free_;
+    const double lockstep = lockstep_row_ + k * lockstep_;
     const double matrix = matrix_row_ + k * matrix_;
-    if (!fits_ && together < std::min(products, matrix)) return WideWay::kTogether;
-    return count > kMostByProducts || matrix < products ? WideWay::kMatrices : WideWay::kProducts;
+    if (!fits_ && lockstep < std::min(matrix_free, matrix)) return WideStrategy::kLockstep;
+    return count > kMostMatrixFree || matrix < matrix_free ? WideStrategy::kMatrices : WideStrategy::kMatrixFree;
   }
 
  private:
@@ -52,15 +52,15 @@ class Costs {
   static constexpr double kBlockSeconds = 4e-9;
   static constexpr double kColumnSeconds = 2.3e-13;  ///< of a pass, for each interaction
   /// A block goes over these alone: longer rows must be cut.
-  static constexpr Offset kMostByProducts = 32768;
+  static constexpr Offset kMostMatrixFree = 32768;
 
   bool fits_;  ///< the table, into the cache
   // Of a row, for each interaction:
-  double products_;
-  double together_;
+  double matrix_free_;
+  double lockstep_;
   double matrix_;
   // And once:
-  double together_row_;
+  double lockstep_row_;
   double matrix_row_;
 };
 
@@ -116,28 +116,28 @@ WidePlan plan_wide_rows(std::vector<RowTask> rows, const RowEntry* entries,
   std::stable_sort(rows.begin(), rows.end(),
                    [](const RowTask& a, const RowTask& b) { return a.count > b.count; });
   const Costs costs(fixed);
-  std::vector<RowTask> by_products;
-  std::vector<RowTask> together;
+  std::vector<RowTask> matrix_free;
+  std::vector<RowTask> lockstep;
   std::vector<RowTask> by_matrices;
   for (const RowTask& row : rows) {
-    const WideWay way = fixed.exact ? WideWay::kMatrices : costs.best(row.count);
-    (way == WideWay::kProducts   ? by_products
-     : way == WideWay::kTogether ? together
+    const WideStrategy strategy = fixed.exact ? WideStrategy::kMatrices : costs.best(row.count);
+    (strategy == WideStrategy::kMatrixFree   ? matrix_free
+     : strategy == WideStrategy::kLockstep ? lockstep
                                  : by_matrices)
         .push_back(row);
   }
   WidePlan plan;
   plan_matrices(plan, by_matrices, fixed, stream);
-  plan.products = to_device(by_products, stream);
-  plan.product_count = static_cast<int>(by_products.size());
+  plan.matrix_free = to_device(matrix_free, stream);
+  plan.matrix_free_count = static_cast<int>(matrix_free.size());
   const int chunks = table_chunks(fixed.row_bytes(), fixed.rows);
-  const Offset row_floats = together_floats(fixed.padded, chunks);
+  const Offset row_floats = lockstep_floats(fixed.padded, chunks);
   const Offset batch =
       std::max(Offset{1}, kMostSumBytes / static_cast<Offset>(row_floats * sizeof(float)));
-  plan.together = plan_together(together, entries, fixed.rows, fixed.row_bytes(),
+  plan.lockstep = plan_lockstep(lockstep, entries, fixed.rows, fixed.row_bytes(),
                                 static_cast<int>(std::min(batch, Offset{1} << 30)), stream);
-  plan.floats = std::max(plan.slots * slot_floats(fixed.padded), plan.together.batch * row_floats);
-  plan.doubles = std::max(Offset{plan.slots}, plan.together.batch * together_doubles(chunks));
+  plan.floats = std::max(plan.slots * slot_floats(fixed.padded), plan.lockstep.batch * row_floats);
+  plan.doubles = std::max(Offset{plan.slots}, plan.lockstep.batch * lockstep_doubles(chunks));
   return plan;
 }
 
@@ -149,8 +149,8 @@ void solve_wide_rows(Precision precision, const RowProblem& problem, WidePlan& p
     solve_by_matrices(problem, plan.rows.data() + batch.first_row, batch.rows, batch.has_pieces,
                       stream);
   }
-  solve_together(precision, problem, plan.together, stream);
-  solve_by_products(precision, problem, plan.products.data(), plan.product_count, stream);
+  solve_lockstep(precision, problem, plan.lockstep, stream);
+  solve_matrix_free(precision, problem, plan.matrix_free.data(), plan.matrix_free_count, stream);
 }
 
 }  // namespace likewise::cuda

@@ -2,7 +2,7 @@
 /// The rows of an ALS half-step on wide tables, whose rows' matrices no block can hold
 /// (als_rows.h). plan_wide_rows() assigns each row to one of three strategies: matrix-free
 /// conjugate gradients, which read the row's factor rows in every step; the same for many rows in
-/// lockstep (wide/together.h); or a matrix, summed on tensor cores into memory. Exact rows all have
+/// lockstep (wide/lockstep.h); or a matrix, summed on tensor cores into memory. Exact rows all have
 /// their matrices summed, and factored there.
 #pragma once
 
@@ -12,7 +12,7 @@
 #include "backends/cuda/als_rows.h"
 #include "backends/cuda/device/memory.h"
 #include "backends/cuda/wide/tiles.h"
-#include "backends/cuda/wide/together.h"
+#include "backends/cuda/wide/lockstep.h"
 
 namespace likewise::cuda {
 
@@ -56,15 +56,15 @@ struct WideBatch {
 
 /// What a half-step does with the rows.
 struct WidePlan {
-  DeviceArray<RowTask> products;  ///< whole rows, the longest first
-  int product_count = 0;
+  DeviceArray<RowTask> matrix_free;  ///< whole rows, the longest first
+  int matrix_free_count = 0;
   DeviceArray<RowTask> pieces;  ///< to sum; slots start anew with every batch
   DeviceArray<RowTask> rows;    ///< to solve from their pieces
   std::vector<WideBatch> batches;
   DeviceArray<TileJob> jobs;
   int job_count = 0;
   int slots = 0;  ///< of the largest batch; exact rows have two or more, the second for the factor
-  TogetherPlan together;
+  LockstepPlan lockstep;
   Offset floats = 0;   ///< that a problem's piece_sums must have
   Offset doubles = 0;  ///< and its piece_constants
 };
@@ -80,7 +80,7 @@ void solve_wide_rows(Precision precision, const RowProblem& problem, WidePlan& p
                      cudaStream_t stream);
 
 /// The tasks are whole rows, the longest first.
-void solve_by_products(Precision precision, const RowProblem& problem, const RowTask* tasks,
+void solve_matrix_free(Precision precision, const RowProblem& problem, const RowTask* tasks,
                        int count, cudaStream_t stream);
 
 /// Sums the matrices of the tasks, whole rows or pieces of rows, each into its slot.

@@ -8,7 +8,7 @@
 namespace likewise::cuda {
 namespace {
 
-/// Groups of interactions in a stage: many, to meet at few barriers, or what fits every card.
+/// Groups of interactions in a stage: many, to meet at few barriers, or what fits every GPU.
 constexpr int kManyGroups = 6;
 constexpr int kFewGroups = 2;
 

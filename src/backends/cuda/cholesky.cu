@@ -20,7 +20,7 @@ namespace {
 
 constexpr int kPanelThreads = 512;
 constexpr int kPitch = 20;  // of a tile in shared memory: operands without bank conflicts
-constexpr int kWarps = 8;   // of the kernels that spread tiles over the card
+constexpr int kWarps = 8;   // of the kernels that spread tiles over the GPU
 constexpr int kThreads = kWarps * 32;
 
 /// Lower tiles of a panel in shared memory.

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/// Cholesky factors of small symmetric matrices in float64 on the card, up to 1024 x 1024.
+/// Cholesky factors of small symmetric matrices in float64 on the GPU, up to 1024 x 1024.
 /// Matrices are row-major, `padded` x `padded`, `padded` a multiple of 16.
 #pragma once
 

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-/// Dense work of an ALS half-step on the card: Gram matrices, the basis in which rows are solved,
+/// Dense work of an ALS half-step on the GPU: Gram matrices, the basis in which rows are solved,
 /// and products of tall tables with small square matrices.
 ///
 /// Tables are row-major float32 with `padded` columns (a multiple of 16, at most 1024); the columns
-/// from `width` on are zero and stay so. All results are the same in every run on the same card.
-/// Nothing here waits for the card unless it says so. Objects belong to the card that was current
+/// from `width` on are zero and stay so. All results are the same in every run on the same GPU.
+/// Nothing here waits for the GPU unless it says so. Objects belong to the GPU that was current
 /// when they were made, and to one stream at a time.
 #pragma once
 
@@ -23,7 +23,7 @@ namespace likewise::cuda {
 class GramSum {
  public:
   explicit GramSum(int padded);
-  /// What it takes of the card.
+  /// What it takes of the GPU.
   [[nodiscard]] static Offset bytes(int padded);
 
   void run(const float* y, Index rows, const float* weights, double* gram, cudaStream_t stream);
@@ -61,7 +61,7 @@ class BasisMaker {
   BasisMaker(int width, int padded);
 
   /// For one regularisation shared by all rows: weight * gram + lambda I = L L^T, transform = L^-T,
-  /// back = L^-1. base = 1 and shrink = 0: the row matrix is I + sum w v v^T. Waits for the card:
+  /// back = L^-1. base = 1 and shrink = 0: the row matrix is I + sum w v v^T. Waits for the GPU:
   /// where rounding outweighs lambda, as with fewer rows than columns, eigenvectors take over.
   void by_cholesky(const double* gram, double weight, double lambda, cudaStream_t stream);
 
@@ -112,11 +112,11 @@ class SplitMatrix {
 /// 2^-21 |a row| |b column|. a and c may not overlap.
 void multiply_rows(const float* a, Index rows, const SplitMatrix& b, float* c, cudaStream_t stream);
 
-/// c = half(*scale * (a * b)); `scale` lies on the card.
+/// c = half(*scale * (a * b)); `scale` lies on the GPU.
 void multiply_rows_half(const float* a, Index rows, const SplitMatrix& b, const float* scale,
                         __half* c, cudaStream_t stream);
 
-/// *absmax (on the card) = the largest |entry| of a * b, NaN where there is one.
+/// *absmax (on the GPU) = the largest |entry| of a * b, NaN where there is one.
 void multiply_rows_absmax(const float* a, Index rows, const SplitMatrix& b, float* absmax,
                           cudaStream_t stream);
 

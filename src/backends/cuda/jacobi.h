@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/// Eigenvectors of small symmetric matrices in float64 on the card, by one block.
+/// Eigenvectors of small symmetric matrices in float64 on the GPU, by one block.
 #pragma once
 
 #include <cuda_runtime_api.h>
@@ -14,7 +14,7 @@ inline constexpr double kLeastShare = 1e-12;
 /// Eigenvectors of weight * gram.
 class JacobiSolver {
  public:
-  /// The card has the shared memory for it; never beyond 128.
+  /// The GPU has the shared memory for it; never beyond 128.
   [[nodiscard]] static bool fits(int padded);
 
   JacobiSolver(int width, int padded);

@@ -8,19 +8,19 @@
 
 namespace likewise {
 
-/// What training takes of a card now.
-[[nodiscard]] MemoryPlan plan_cuda_als(const CardUse& use, const AlsShape& shape,
+/// What training takes of a GPU now.
+[[nodiscard]] MemoryPlan plan_cuda_als(const GpuUse& use, const AlsShape& shape,
                                        const AlsParams& params);
 
-/// Trains on one card. `by_user` must outlive the solver.
-[[nodiscard]] std::unique_ptr<AlsSolver> make_cuda_als_solver(const CardUse& use,
+/// Trains on one GPU. `by_user` must outlive the solver.
+[[nodiscard]] std::unique_ptr<AlsSolver> make_cuda_als_solver(const GpuUse& use,
                                                               const CsrView& by_user,
                                                               const AlsParams& params,
                                                               Factors start,
                                                               int completed_iterations);
 
-/// Searches on card number `device`, which `card` describes. `problem` must outlive the search.
+/// Searches on GPU number `device`, which `gpu` describes. `problem` must outlive the search.
 [[nodiscard]] std::unique_ptr<NeighbourSearch> make_cuda_neighbour_search(
-    int device, const CudaCard& card, const SimilarityProblem& problem);
+    int device, const GpuInfo& gpu, const SimilarityProblem& problem);
 
 }  // namespace likewise

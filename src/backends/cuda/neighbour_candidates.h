@@ -34,7 +34,7 @@ struct CandidateTask {
   Index cols = 0;
   const Index* rank_of = nullptr;
   PairNumbers formula;
-  CardFacts facts;
+  GpuRowStats stats;
 
   // Scratch, from row `first` on.
   float* least = nullptr;  ///< cosine of a candidate

@@ -158,7 +158,7 @@ __global__ void __launch_bounds__(kProductThreads, kBlocksAtATime)
 
 }  // namespace
 
-DenseRows make_dense(const CardRows& rows, cudaStream_t stream) {
+DenseRows make_dense(const GpuRows& rows, cudaStream_t stream) {
   DenseRows dense;
   dense.rows = padded(rows.rows);
   dense.cols = padded(rows.cols);
@@ -185,7 +185,7 @@ void find_cosines(const DenseRows& table, Index first, Index count, float* cosin
   const Index across = table.rows / kTile;
   const Index down = count / kTile;
   const Index tiles = mirrored ? across * (across + 1) / 2 : across * down;
-  // Enough blocks for the card, each of at least kLeastSteps.
+  // Enough blocks for the GPU, each of at least kLeastSteps.
   const int parts = std::clamp(kBlocksAtATime * multiprocessor_count() / tiles, 1,
                                std::max(1, table.cols / kDepth / kLeastSteps));
   if (parts > 1) fill_zero(cosines, Offset{count} * table.rows, stream);

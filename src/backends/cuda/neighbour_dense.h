@@ -19,7 +19,7 @@ struct DenseRows {
   DeviceArray<float> weights;  ///< unchanged
   DeviceArray<float> inverse;  ///< 1 / norm of a row of `halves`; NaN for one of zeros
 };
-[[nodiscard]] DenseRows make_dense(const CardRows& rows, cudaStream_t stream);
+[[nodiscard]] DenseRows make_dense(const GpuRows& rows, cudaStream_t stream);
 
 /// Those of rows [first, first + count), both multiples of DenseRows::kStep: table.rows each, NaN
 /// where one of the two rows is all zeros.

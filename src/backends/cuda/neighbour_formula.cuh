@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/// The rows of a search as the formulas (algorithms/pair_formula.h) ask for them, on a card.
+/// The rows of a search as the formulas (algorithms/pair_formula.h) ask for them, on a GPU.
 #pragma once
 
 #include "algorithms/pair_formula.h"
@@ -8,13 +8,13 @@
 namespace likewise::cuda {
 
 /// The row of that rank. A number is read when the formula asks for it.
-struct CardRow {
-  const CardFacts& facts;
+struct GpuRow {
+  const GpuRowStats& stats;
   Index rank;
-  [[nodiscard]] __device__ __forceinline__ double norm() const { return facts.norm[rank]; }
-  [[nodiscard]] __device__ __forceinline__ double count() const { return facts.count[rank]; }
+  [[nodiscard]] __device__ __forceinline__ double norm() const { return stats.norm[rank]; }
+  [[nodiscard]] __device__ __forceinline__ double count() const { return stats.count[rank]; }
   [[nodiscard]] __device__ __forceinline__ double damped_count() const {
-    return facts.damped_count[rank];
+    return stats.damped_count[rank];
   }
 };
 

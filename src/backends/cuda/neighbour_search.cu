@@ -186,7 +186,7 @@ __global__ void __launch_bounds__(kThreads, kBlocksAtATime)
     if (query >= task.count) return;
     const Index place = task.first + query;
     const Index row = task.order == nullptr ? place : task.order[place];
-    const RowFacts x{task.norms[place], task.counts[place]};
+    const RowStats x{task.norms[place], task.counts[place]};
     for (int round = 0; round < task.plan.rounds; ++round) {
       Walk<kSums, T>(task, round, sums + (threadIdx.x / 32) * pitch)
           .run(task.offsets[row], task.offsets[row + 1]);
@@ -199,15 +199,15 @@ __global__ void __launch_bounds__(kThreads, kBlocksAtATime)
         float score = 0.0F;
         if (slot < slots && y < task.rows) {
           const PairSums s = take_sums<kSums>(sums + warp * pitch + slot, slots);
-          if (s.n != 0.0) score = pair_similarity(task.formula, x, CardRow{task.facts, y}, s);
+          if (s.n != 0.0) score = pair_similarity(task.formula, x, GpuRow{task.stats, y}, s);
           if (task.scores != nullptr) {
-            task.scores[Offset{query} * task.rows + task.facts.row[y]] = score;
+            task.scores[Offset{query} * task.rows + task.stats.row[y]] = score;
           }
         }
         if (task.scores != nullptr) continue;
-        const bool other = score != 0.0F && task.facts.row[y] != row;
+        const bool other = score != 0.0F && task.stats.row[y] != row;
         offer_keys<kThreads>(best, keys, task.key_capacity, task.k,
-                             other ? key_of(score, task.facts.row[y]) : 0);
+                             other ? key_of(score, task.stats.row[y]) : 0);
       }
       __syncthreads();
     }

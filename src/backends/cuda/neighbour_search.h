@@ -12,7 +12,7 @@
 namespace likewise::cuda {
 
 /// What the formula wants to know of the rows, by rank.
-struct CardFacts {
+struct GpuRowStats {
   const double* norm = nullptr;
   const double* count = nullptr;
   const double* damped_count = nullptr;  ///< count^damping, for kConditional
@@ -21,7 +21,7 @@ struct CardFacts {
 
 /// Queries [first, first + count) of a list against all rows.
 struct SearchTask {
-  // The queries. Their facts lie beside the list.
+  // The queries. Their statistics are beside the list.
   const Offset* offsets = nullptr;
   const Index* columns = nullptr;
   const float* weights = nullptr;
@@ -37,8 +37,8 @@ struct SearchTask {
   TilePlan plan;
   const Offset* starts = nullptr;
   const SlotEntry* entries = nullptr;
-  PairNumbers formula;  ///< with its table on the card
-  CardFacts facts;
+  PairNumbers formula;  ///< with its table on the GPU
+  GpuRowStats stats;
 
   unsigned int* next = nullptr;  ///< 0 at the start: blocks draw their queries from it
 
@@ -54,7 +54,7 @@ struct SearchTask {
 
 /// Keys that a block needs room for while it looks for the k best.
 [[nodiscard]] int key_capacity(Index k);
-/// Bytes of shared memory that a block should have on the current card.
+/// Bytes of shared memory that a block should have on the current GPU.
 [[nodiscard]] int search_shared_memory();
 /// Blocks that run at a time.
 [[nodiscard]] int search_blocks(const TilePlan& plan);

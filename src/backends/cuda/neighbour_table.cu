@@ -88,13 +88,13 @@ __global__ void squares_kernel(const Counter* lengths, Index columns, Counter* s
 
 }  // namespace
 
-CardRows upload(const CsrView& rows, cudaStream_t stream) {
-  CardRows card{rows.rows, rows.cols, DeviceArray<Offset>(Offset{rows.rows} + 1),
+GpuRows upload(const CsrView& rows, cudaStream_t stream) {
+  GpuRows gpu{rows.rows, rows.cols, DeviceArray<Offset>(Offset{rows.rows} + 1),
                 DeviceArray<Index>(rows.nnz()), DeviceArray<float>(rows.nnz())};
-  copy_to_device(card.offsets.data(), rows.offsets, card.offsets.size(), stream);
-  copy_to_device(card.columns.data(), rows.columns, rows.nnz(), stream);
-  copy_to_device(card.weights.data(), rows.values, rows.nnz(), stream);
-  return card;
+  copy_to_device(gpu.offsets.data(), rows.offsets, gpu.offsets.size(), stream);
+  copy_to_device(gpu.columns.data(), rows.columns, rows.nnz(), stream);
+  copy_to_device(gpu.weights.data(), rows.values, rows.nnz(), stream);
+  return gpu;
 }
 
 TilePlan plan_tiles(Index rows, int sums, int number_bytes, int shared) {
@@ -109,7 +109,7 @@ TilePlan plan_tiles(Index rows, int sums, int number_bytes, int shared) {
   return plan;
 }
 
-SegmentTable make_segments(const CardRows& rows, const DeviceArray<Index>& rank_of,
+SegmentTable make_segments(const GpuRows& rows, const DeviceArray<Index>& rank_of,
                            const TilePlan& plan, cudaStream_t stream) {
   const Offset segments = Offset{plan.tiles} * rows.cols;
   SegmentTable table{plan, DeviceArray<Offset>(segments + 1),
@@ -133,7 +133,7 @@ SegmentTable make_segments(const CardRows& rows, const DeviceArray<Index>& rank_
   return table;
 }
 
-double common_entries(const CardRows& rows, cudaStream_t stream) {
+double common_entries(const GpuRows& rows, cudaStream_t stream) {
   DeviceArray<Counter> lengths(Offset{rows.cols} + 1);  // and their squares' sum
   fill_zero(lengths.data(), lengths.size(), stream);
   Counter* const sum = lengths.data() + rows.cols;

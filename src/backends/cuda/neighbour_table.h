@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/// How the rows of a similarity problem lie on a card: their entries by tiles of sums.
+/// How the rows of a similarity problem lie on a GPU: their entries by tiles of sums.
 ///
 /// Ranks number the rows by falling length. They are assigned to tiles in turn: rank r has slot
 /// r / tiles of tile r % tiles, so that long rows are spread over all. A tile's sums are one warp's
@@ -41,15 +41,15 @@ struct SlotEntry {
   float weight;
 };
 
-/// Sparse rows on the card.
-struct CardRows {
+/// Sparse rows on the GPU.
+struct GpuRows {
   Index rows = 0;
   Index cols = 0;
   DeviceArray<Offset> offsets;
   DeviceArray<Index> columns;
   DeviceArray<float> weights;
 };
-[[nodiscard]] CardRows upload(const CsrView& rows, cudaStream_t stream);
+[[nodiscard]] GpuRows upload(const CsrView& rows, cudaStream_t stream);
 
 /// The entries by (round, column, tile): what one warp adds to its sums for one entry of a row.
 /// Within such a segment the order is open, and nothing depends on it.
@@ -59,11 +59,11 @@ struct SegmentTable {
   DeviceArray<Offset> starts;
   DeviceArray<SlotEntry> entries;
 };
-[[nodiscard]] SegmentTable make_segments(const CardRows& rows, const DeviceArray<Index>& rank_of,
+[[nodiscard]] SegmentTable make_segments(const GpuRows& rows, const DeviceArray<Index>& rank_of,
                                          const TilePlan& plan, cudaStream_t stream);
 
 /// Pairs of entries in one column, each met from both sides: the sum of squared column lengths.
-[[nodiscard]] double common_entries(const CardRows& rows, cudaStream_t stream);
+[[nodiscard]] double common_entries(const GpuRows& rows, cudaStream_t stream);
 
 /// The smallest u in 0..8 so that 2^u times every weight is whole; 9 where there is none.
 [[nodiscard]] int binary_places(const DeviceArray<float>& weights, cudaStream_t stream);

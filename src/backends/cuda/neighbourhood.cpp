@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/// The K nearest rows on one card. The rows go there once and stay; lists come back.
+/// The K nearest rows on one GPU. The rows go there once and stay; lists come back.
 #include "likewise/neighbourhood.h"
 
 #include <algorithm>
@@ -10,9 +10,9 @@
 #include <vector>
 
 #include "algorithms/similarity.h"
-#include "backends/card_neighbour_cost.h"
+#include "backends/gpu_neighbour_cost.h"
 #include "backends/cuda/jobs.h"
-#include "backends/cuda/neighbour_products.h"
+#include "backends/cuda/neighbour_gemm.h"
 #include "backends/cuda/neighbour_search.h"
 #include "backends/neighbour_lists.h"
 
@@ -36,22 +36,22 @@ constexpr Offset kBytesAtATime = Offset{1} << 28;
   return order;
 }
 
-/// Facts of some rows, on the card.
-struct FactsOnCard {
+/// Statistics of some rows, on the GPU.
+struct RowStatsOnGpu {
   DeviceArray<double> norm;
   DeviceArray<double> count;
   DeviceArray<double> damped_count;
 };
 
-/// `row_at(i)` says whose facts are the i-th.
+/// `row_at(i)` says whose statistics are the i-th.
 template <class RowAt>
-[[nodiscard]] FactsOnCard upload_facts(std::span<const RowFacts> facts, double damping,
+[[nodiscard]] RowStatsOnGpu upload_stats(std::span<const RowStats> stats, double damping,
                                        const RowAt& row_at, cudaStream_t stream) {
-  std::vector<double> norm(facts.size());
-  std::vector<double> count(facts.size());
-  std::vector<double> damped(facts.size());
-  for (std::size_t i = 0; i < facts.size(); ++i) {
-    const RowFacts& row = facts[static_cast<std::size_t>(row_at(i))];
+  std::vector<double> norm(stats.size());
+  std::vector<double> count(stats.size());
+  std::vector<double> damped(stats.size());
+  for (std::size_t i = 0; i < stats.size(); ++i) {
+    const RowStats& row = stats[static_cast<std::size_t>(row_at(i))];
     norm[i] = row.norm;
     count[i] = row.count;
     damped[i] = damping == 0.0 ? 1.0 : std::pow(row.count, damping);
@@ -61,18 +61,18 @@ template <class RowAt>
 
 class CudaNeighbourSearch final : public NeighbourSearch {
  public:
-  CudaNeighbourSearch(int device, const CudaCard& card, const SimilarityProblem& problem)
+  CudaNeighbourSearch(int device, const GpuInfo& gpu, const SimilarityProblem& problem)
       : device_(device),
-        card_(card),
+        gpu_(gpu),
         formula_(problem.formula()),
         rows_(problem.rows()),
         order_(by_falling_length(rows_.weights)) {
     if (rows_.weights.nnz() == 0) return;
     const Stream stream;
-    card_rows_ = upload(rows_.weights, stream);
+    gpu_rows_ = upload(rows_.weights, stream);
     const double damping = formula_.form == PairForm::kConditional ? formula_.damping : 0.0;
-    facts_ = upload_facts(
-        rows_.facts, damping, [&](std::size_t rank) { return order_[rank]; }, stream);
+    stats_ = upload_stats(
+        rows_.stats, damping, [&](std::size_t rank) { return order_[rank]; }, stream);
     x_log_x_ = to_device(formula_.logarithms, stream);
     ranks_.resize(order_.size());
     for (std::size_t rank = 0; rank < order_.size(); ++rank) {
@@ -81,7 +81,7 @@ class CudaNeighbourSearch final : public NeighbourSearch {
     rank_of_ = to_device(ranks_, stream);
     row_at_ = to_device(order_, stream);
     in_float_ = exact_in_float(stream);
-    common_ = common_entries(card_rows_, stream);
+    common_ = common_entries(gpu_rows_, stream);
   }
 
   [[nodiscard]] Neighbours find(Index k, const RunControl& control) const override {
@@ -92,7 +92,7 @@ class CudaNeighbourSearch final : public NeighbourSearch {
     }
     LIKEWISE_CUDA_CHECK(cudaSetDevice(device_));
     if (takes_products(k, control)) {
-      if (std::optional<Neighbours> lists = find_by_products(k, control)) return std::move(*lists);
+      if (std::optional<Neighbours> lists = find_by_gemm(k, control)) return std::move(*lists);
     }
     return find_sparse(k, control);
   }
@@ -107,16 +107,16 @@ class CudaNeighbourSearch final : public NeighbourSearch {
     }
     LIKEWISE_CUDA_CHECK(cudaSetDevice(device_));
     const Stream stream;
-    const CardRows asked = upload(queries.weights, stream);
-    const FactsOnCard facts = upload_facts(
-        queries.facts, 0.0, [](std::size_t i) { return i; }, stream);
+    const GpuRows asked = upload(queries.weights, stream);
+    const RowStatsOnGpu stats = upload_stats(
+        queries.stats, 0.0, [](std::size_t i) { return i; }, stream);
     // An outside row's weights may not be multiples of what the others are.
     SearchTask task = task_over(segments(8));
     task.offsets = asked.offsets.data();
     task.columns = asked.columns.data();
     task.weights = asked.weights.data();
-    task.norms = facts.norm.data();
-    task.counts = facts.count.data();
+    task.norms = stats.norm.data();
+    task.counts = stats.count.data();
     score_all(task, queries.weights.rows, out, stream);
   }
 
@@ -124,10 +124,10 @@ class CudaNeighbourSearch final : public NeighbourSearch {
   /// Whether every sum over common entries is exact in float32: the weights are multiples of a
   /// power of two and their squares stay small.
   [[nodiscard]] bool exact_in_float(cudaStream_t stream) const {
-    const int places = binary_places(card_rows_.weights, stream);
+    const int places = binary_places(gpu_rows_.weights, stream);
     if (places > 8) return false;
     double largest = 0.0;
-    for (const RowFacts& row : rows_.facts) {
+    for (const RowStats& row : rows_.stats) {
       largest = std::max({largest, row.norm * row.norm, row.count});
     }
     return std::ldexp(largest, 2 * places) < 0x1p24;
@@ -141,18 +141,18 @@ class CudaNeighbourSearch final : public NeighbourSearch {
       const Stream stream;
       const TilePlan plan = plan_tiles(rows_.weights.rows, sums_of(formula_.sums), number_bytes,
                                        search_shared_memory());
-      table = make_segments(card_rows_, rank_of_, plan, stream);
+      table = make_segments(gpu_rows_, rank_of_, plan, stream);
     }
     return *table;
   }
 
-  [[nodiscard]] PairNumbers card_formula() const {
+  [[nodiscard]] PairNumbers gpu_formula() const {
     PairNumbers formula = formula_;
     formula.x_log_x = x_log_x_.data();
     return formula;
   }
-  [[nodiscard]] CardFacts card_facts() const {
-    return {facts_.norm.data(), facts_.count.data(), facts_.damped_count.data(), row_at_.data()};
+  [[nodiscard]] GpuRowStats gpu_stats() const {
+    return {stats_.norm.data(), stats_.count.data(), stats_.damped_count.data(), row_at_.data()};
   }
 
   [[nodiscard]] SearchTask task_over(const SegmentTable& table) const {
@@ -162,8 +162,8 @@ class CudaNeighbourSearch final : public NeighbourSearch {
     task.plan = table.plan;
     task.starts = table.starts.data();
     task.entries = table.entries.data();
-    task.formula = card_formula();
-    task.facts = card_facts();
+    task.formula = gpu_formula();
+    task.stats = gpu_stats();
     return task;
   }
 
@@ -179,8 +179,8 @@ class CudaNeighbourSearch final : public NeighbourSearch {
                              plan.sums,
                              plan.tiles,
                              k,
-                             products_can(card_formula(), k)};
-    const NeighbourCost cost = card_neighbour_cost(work, card_);
+                             gemm_can(gpu_formula(), k)};
+    const NeighbourCost cost = gpu_neighbour_cost(work, gpu_);
     control.remark(describe(cost));
     return cost.takes_dense();
   }
@@ -189,12 +189,12 @@ class CudaNeighbourSearch final : public NeighbourSearch {
     const Index rows = rows_.weights.rows;
     const Stream stream;
     SearchTask task = task_over(segments(in_float_ ? 4 : 8));
-    task.offsets = card_rows_.offsets.data();
-    task.columns = card_rows_.columns.data();
-    task.weights = card_rows_.weights.data();
+    task.offsets = gpu_rows_.offsets.data();
+    task.columns = gpu_rows_.columns.data();
+    task.weights = gpu_rows_.weights.data();
     task.order = row_at_.data();
-    task.norms = facts_.norm.data();
-    task.counts = facts_.count.data();
+    task.norms = stats_.norm.data();
+    task.counts = stats_.count.data();
     task.k = k;
     task.key_capacity = key_capacity(k);
     auto lists = Array<Candidate>::uninitialized(Offset{rows} * k);
@@ -208,11 +208,11 @@ class CudaNeighbourSearch final : public NeighbourSearch {
   }
 
   /// Nothing where a row has too many candidates. What it needs is made when it is first wanted.
-  [[nodiscard]] std::optional<Neighbours> find_by_products(Index k,
+  [[nodiscard]] std::optional<Neighbours> find_by_gemm(Index k,
                                                            const RunControl& control) const {
     const std::lock_guard lock(products_mutex_);
-    if (!products_) products_.emplace(card_rows_);
-    return products_->find(card_formula(), card_facts(), rank_of_.data(), k, control);
+    if (!gemm_) gemm_.emplace(gpu_rows_);
+    return gemm_->find(gpu_formula(), gpu_stats(), rank_of_.data(), k, control);
   }
 
   /// Ranks from `first` on that are compared without a look at whether to stop.
@@ -277,13 +277,13 @@ class CudaNeighbourSearch final : public NeighbourSearch {
   }
 
   int device_;
-  CudaCard card_;
+  GpuInfo gpu_;
   const PairFormula& formula_;
   WeightedRows rows_;
   std::vector<Index> order_;  ///< rank -> row
   std::vector<Index> ranks_;  ///< row -> rank
-  CardRows card_rows_;
-  FactsOnCard facts_;
+  GpuRows gpu_rows_;
+  RowStatsOnGpu stats_;
   DeviceArray<double> x_log_x_;
   DeviceArray<Index> rank_of_;
   DeviceArray<Index> row_at_;
@@ -292,16 +292,16 @@ class CudaNeighbourSearch final : public NeighbourSearch {
   mutable std::mutex mutex_;
   mutable std::optional<SegmentTable> segments_[2];  ///< of float32 and of float64 sums
   mutable std::mutex products_mutex_;
-  mutable std::optional<ProductSearch> products_;
+  mutable std::optional<GemmSearch> gemm_;
 };
 
 }  // namespace
 }  // namespace cuda
 
-std::unique_ptr<NeighbourSearch> make_cuda_neighbour_search(int device, const CudaCard& card,
+std::unique_ptr<NeighbourSearch> make_cuda_neighbour_search(int device, const GpuInfo& gpu,
                                                             const SimilarityProblem& problem) {
   LIKEWISE_CUDA_CHECK(cudaSetDevice(device));
-  return std::make_unique<cuda::CudaNeighbourSearch>(device, card, problem);
+  return std::make_unique<cuda::CudaNeighbourSearch>(device, gpu, problem);
 }
 
 }  // namespace likewise

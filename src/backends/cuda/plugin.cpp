@@ -3,21 +3,21 @@
 #include "backends/plugin.h"
 
 #include "backends/cuda/als_variants.h"
-#include "backends/cuda/device/cards.h"
+#include "backends/cuda/device/gpus.h"
 #include "backends/cuda/jobs.h"
 #include "likewise/version.h"
 
 namespace likewise {
 namespace {
 
-std::vector<AlsTuning> als_variants(const CudaCard& card, const AlsWork& work) {
-  return cuda::als_variants(work, static_cast<int>(card.facts.shared_memory_of_block));
+std::vector<AlsTuning> als_variants(const GpuInfo& gpu, const AlsWork& work) {
+  return cuda::als_variants(work, static_cast<int>(gpu.specs.shared_memory_of_block));
 }
 
 constexpr CudaAls kAls{als_variants, plan_cuda_als, make_cuda_als_solver};
 constexpr CudaNeighbours kNeighbours{make_cuda_neighbour_search};
 constexpr CudaPlugin kPlugin{kPluginInterface, kVersion, kPluginCompiler,
-                             cuda::find_cards, &kAls,    &kNeighbours};
+                             cuda::find_gpus, &kAls,    &kNeighbours};
 
 }  // namespace
 }  // namespace likewise

@@ -33,7 +33,7 @@ class AlsSolver {
   [[nodiscard]] virtual Factors take_factors() = 0;
 };
 
-/// The tunings of one card. Thread-safe.
+/// The tunings of one GPU. Thread-safe.
 class AlsTuner {
  public:
   virtual ~AlsTuner() = default;

@@ -44,8 +44,8 @@ class ReferenceNeighbourSearch final : public NeighbourSearch {
 
  private:
   [[nodiscard]] float similarity(const WeightedRows& queries, Index x, Index y) const {
-    return formula_.similarity(queries.facts[static_cast<std::size_t>(x)],
-                               rows_.facts[static_cast<std::size_t>(y)],
+    return formula_.similarity(queries.stats[static_cast<std::size_t>(x)],
+                               rows_.stats[static_cast<std::size_t>(y)],
                                sums(queries.weights, x, y));
   }
 

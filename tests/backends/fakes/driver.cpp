@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/// A libcuda.so.1 without a card, for tests of what the plug-in makes of a driver's answers:
+/// A libcuda.so.1 without a GPU, for tests of what the plug-in makes of a driver's answers:
 /// FAKE_DRIVER_VERSION is the CUDA version that it supports (13000 for 13.0), FAKE_DRIVER_STATUS
 /// what it answers when CUDA starts.
 #include <array>

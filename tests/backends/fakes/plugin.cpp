@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 /// A plug-in without CUDA, for tests of what the program makes of one. FAKE_PLUGIN says what is
-/// wrong with it; without it, three cards are there, of which the second can be used, and training
+/// wrong with it; without it, three GPUs are there, of which the second can be used, and training
 /// is the CPU's. Its tunings take different times. FAKE_PLUGIN_LOG names a file to which every
 /// training adds a line with its tuning.
 #include "backends/plugin.h"
@@ -12,7 +12,7 @@
 #include <thread>
 #include <utility>
 
-#include "backends/card_plan.h"
+#include "backends/gpu_plan.h"
 #include "backends/cpu/jobs.h"
 #include "backends/jobs/device_jobs.h"
 #include "likewise/error.h"
@@ -26,13 +26,13 @@ namespace {
   return wanted != nullptr && wanted == fault;
 }
 
-CudaCards find_cards() {
-  if (fault_is("search")) throw std::runtime_error("the cards are on fire");
-  if (fault_is("no card")) return {{}, 0, "there is no card in this test"};
-  const CudaCard old{"Old Card", 7, 5, Offset{8} << 30, {}, {}};
-  const CardFacts facts{132, 1.98e9, 4.9e12, 60 << 20, 228 << 10, 227 << 10};
-  const CudaCard fine{"Fine Card", 9, 0, Offset{140} << 30, {}, facts};
-  const CudaCard closed{"Closed Card", 9, 0, Offset{80} << 30, "closed to programs", {}};
+FoundGpus find_gpus() {
+  if (fault_is("search")) throw std::runtime_error("the GPUs are on fire");
+  if (fault_is("no GPU")) return {{}, 0, "there is no GPU in this test"};
+  const GpuInfo old{"Old GPU", 7, 5, Offset{8} << 30, {}, {}};
+  const GpuSpecs specs{132, 1.98e9, 4.9e12, 60 << 20, 228 << 10, 227 << 10};
+  const GpuInfo fine{"Fine GPU", 9, 0, Offset{140} << 30, {}, specs};
+  const GpuInfo closed{"Closed GPU", 9, 0, Offset{80} << 30, "closed to programs", {}};
   if (fault_is("none usable")) return {{old, closed}, 13000, {}};
   return {{old, fine, closed}, 13000, {}};
 }
@@ -52,7 +52,7 @@ class FailingSolver final : public AlsSolver {
   std::unique_ptr<AlsSolver> cpu_;
 };
 
-std::vector<AlsTuning> als_variants(const CudaCard&, const AlsWork& work) {
+std::vector<AlsTuning> als_variants(const GpuInfo&, const AlsWork& work) {
   const int columns = (work.width + 15) / 16 * 16;
   std::vector<AlsTuning> all;
   for (const int more : {0, 16}) {
@@ -93,19 +93,19 @@ void log_tuning(const AlsTuning& tuning) {
   std::ofstream(path, std::ios::app) << tuning_text(tuning) << '\n';
 }
 
-/// A card of 1 GiB.
-MemoryPlan plan_als(const CardUse& use, const AlsShape& shape, const AlsParams& params) {
-  CardAlsNeeds needs;
+/// A GPU of 1 GiB.
+MemoryPlan plan_als(const GpuUse& use, const AlsShape& shape, const AlsParams& params) {
+  GpuAlsNeeds needs;
   needs.shape = shape;
   needs.columns = (params.factors + 15) / 16 * 16;
   needs.piece_bytes = 4096;
-  return plan_card_als(needs, use.memory > 0 ? use.memory : Offset{1} << 30).memory;
+  return plan_gpu_als(needs, use.memory > 0 ? use.memory : Offset{1} << 30).memory;
 }
 
-std::unique_ptr<AlsSolver> make_als_solver(const CardUse& use, const CsrView& by_user,
+std::unique_ptr<AlsSolver> make_als_solver(const GpuUse& use, const CsrView& by_user,
                                            const AlsParams& params, Factors start,
                                            int completed_iterations) {
-  if (use.devices != std::vector{1}) throw std::logic_error("the wrong card was asked");
+  if (use.devices != std::vector{1}) throw std::logic_error("the wrong GPU was asked");
   if (fault_is("refusal")) throw Error(ErrorKind::kInvalidArgument, "factors: not in this test");
   log_tuning(use.tuning);
   auto cpu = make_cpu_als_solver(by_user, params, std::move(start), completed_iterations);
@@ -113,9 +113,9 @@ std::unique_ptr<AlsSolver> make_als_solver(const CardUse& use, const CsrView& by
   return std::make_unique<TunedSolver>(std::move(cpu), als_work(params), use.tuning);
 }
 
-std::unique_ptr<NeighbourSearch> make_neighbour_search(int device, const CudaCard&,
+std::unique_ptr<NeighbourSearch> make_neighbour_search(int device, const GpuInfo&,
                                                        const SimilarityProblem& problem) {
-  if (device != 1) throw std::logic_error("the wrong card was asked");
+  if (device != 1) throw std::logic_error("the wrong GPU was asked");
   return make_cpu_neighbour_search(problem);
 }
 
@@ -127,7 +127,7 @@ const likewise::CudaPlugin* likewise_cuda_plugin() {
   static constexpr CudaAls kAls{als_variants, plan_als, make_als_solver};
   static constexpr CudaNeighbours kNeighbours{make_neighbour_search};
   static CudaPlugin plugin;
-  plugin = {kPluginInterface, kVersion, kPluginCompiler, find_cards, &kAls, &kNeighbours};
+  plugin = {kPluginInterface, kVersion, kPluginCompiler, find_gpus, &kAls, &kNeighbours};
   if (fault_is("no als")) plugin.als = nullptr;
   if (fault_is("no neighbours")) plugin.neighbours = nullptr;
   if (fault_is("interface")) plugin.interface_number = kPluginInterface + 1;

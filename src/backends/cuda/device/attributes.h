@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/// What the current card can do.
+/// What the current GPU can do.
 #pragma once
 
 #include <cuda_runtime_api.h>

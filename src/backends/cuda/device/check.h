@@ -6,7 +6,7 @@
 
 namespace likewise::cuda {
 
-/// Throws Error(kDevice), or Error(kOutOfMemory) when the card has no memory left. `detail` (may be
+/// Throws Error(kDevice), or Error(kOutOfMemory) when the GPU has no memory left. `detail` (may be
 /// null) adds what the call was for, e.g. the sizes.
 [[noreturn]] void throw_cuda_error(cudaError_t status, const char* call, const char* file, int line,
                                    const char* detail = nullptr);

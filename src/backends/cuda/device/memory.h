@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/// Owners of what lives on a card: memory, page-locked host memory, streams, events. All move-only.
+/// Owners of what lives on a GPU: memory, page-locked host memory, streams, events. All move-only.
 #pragma once
 
 #include <cstddef>
@@ -80,7 +80,7 @@ class Buffer {
 
 }  // namespace detail
 
-/// Memory of the current card.
+/// Memory of the current GPU.
 template <class T>
 using DeviceArray = detail::Buffer<T, detail::DeviceAllocation>;
 /// Host memory that copies at full speed and beside kernels.
@@ -115,7 +115,7 @@ void fill_zero(T* at, Offset count, cudaStream_t stream) {
   LIKEWISE_CUDA_CHECK(cudaMemsetAsync(at, 0, static_cast<std::size_t>(count) * sizeof(T), stream));
 }
 
-/// A copy on the card; waits for it.
+/// A copy on the GPU; waits for it.
 template <class T>
 [[nodiscard]] DeviceArray<T> to_device(const std::vector<T>& values, cudaStream_t stream) {
   DeviceArray<T> copy(static_cast<Offset>(values.size()));

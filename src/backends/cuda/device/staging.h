@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/// Copies between ordinary host memory and the card at the bus's full speed: through two pinned
+/// Copies between ordinary host memory and the GPU at the bus's full speed: through two pinned
 /// buffers, one on the bus while all cores fill or empty the other.
 #pragma once
 

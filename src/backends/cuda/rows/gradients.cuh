@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/// Conjugate gradients for one row on the card, whatever multiplies with its matrix and however the
+/// Conjugate gradients for one row on the GPU, whatever multiplies with its matrix and however the
 /// vectors are spread over threads.
 ///
 /// Vectors have: Lane, the numbers of a thread, kOwn of them; load() and store(); columns(), the

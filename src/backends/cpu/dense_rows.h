@@ -12,10 +12,10 @@ namespace likewise {
 
 /// Dense rows of `cols` numbers: in place where the matrix stores a row densely, else copies with
 /// zeros for missing entries.
-class WholeRows {
+class DenseRows {
  public:
   /// The matrix must outlive it.
-  explicit WholeRows(const CsrView& m) : at_(static_cast<std::size_t>(m.rows)) {
+  explicit DenseRows(const CsrView& m) : at_(static_cast<std::size_t>(m.rows)) {
     std::vector<Index> gapped;
     for (Index row = 0; row < m.rows; ++row) {
       at_[static_cast<std::size_t>(row)] = m.values + m.offsets[row];

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "backends/card_neighbour_cost.h"
+#include "backends/gpu_neighbour_cost.h"
 
 #include <cmath>
 
@@ -8,10 +8,10 @@
 namespace likewise {
 namespace {
 
-CudaCard card() {
-  CudaCard card{"Fine Card", 9, 0, Offset{140} << 30, {}, {}};
-  card.facts = {132, 1.98e9, 4.8e12, Offset{60} << 20, 233'472, 232'448};
-  return card;
+GpuInfo gpu() {
+  GpuInfo gpu{"Fine GPU", 9, 0, Offset{140} << 30, {}, {}};
+  gpu.specs = {132, 1.98e9, 4.8e12, Offset{60} << 20, 233'472, 232'448};
+  return gpu;
 }
 
 /// Rows of which every cell is filled with this probability.
@@ -23,10 +23,10 @@ NeighbourWork filled(Index rows, Index cols, double fill) {
 }
 
 bool takes_dense(const NeighbourWork& work) {
-  return card_neighbour_cost(work, card()).takes_dense();
+  return gpu_neighbour_cost(work, gpu()).takes_dense();
 }
 
-TEST(CardNeighbourCost, FullMatricesGoByProductsAndThinOnesDoNot) {
+TEST(GpuNeighbourCost, FullMatricesGoByGemmAndThinOnesDoNot) {
   EXPECT_TRUE(takes_dense(filled(4800, 3200, 1.0)));
   EXPECT_TRUE(takes_dense(filled(400, 4800, 1.0)));
   EXPECT_FALSE(takes_dense(filled(4800, 3200, 0.001)));
@@ -34,7 +34,7 @@ TEST(CardNeighbourCost, FullMatricesGoByProductsAndThinOnesDoNot) {
   EXPECT_FALSE(takes_dense(movies));
 }
 
-TEST(CardNeighbourCost, ThereIsOneBoundary) {
+TEST(GpuNeighbourCost, ThereIsOneBoundary) {
   for (const auto& [rows, cols] : {std::pair<Index, Index>{4800, 3200}, {1000, 50'000}}) {
     double thin = 0.0;
     double full = 1.0;
@@ -50,24 +50,24 @@ TEST(CardNeighbourCost, ThereIsOneBoundary) {
   }
 }
 
-TEST(CardNeighbourCost, WhatCannotBeIsNotTaken) {
+TEST(GpuNeighbourCost, WhatCannotBeIsNotTaken) {
   NeighbourWork common = filled(4800, 3200, 1.0);
   common.dense_can = false;
-  EXPECT_TRUE(std::isinf(card_neighbour_cost(common, card()).dense));
-  CudaCard small = card();
+  EXPECT_TRUE(std::isinf(gpu_neighbour_cost(common, gpu()).dense));
+  GpuInfo small = gpu();
   small.memory = Offset{4800} * 3200 * 11;  // less than twice the 6 bytes of a cell
-  EXPECT_TRUE(std::isinf(card_neighbour_cost(filled(4800, 3200, 1.0), small).dense));
+  EXPECT_TRUE(std::isinf(gpu_neighbour_cost(filled(4800, 3200, 1.0), small).dense));
 }
 
-TEST(CardNeighbourCost, MoreSumsAndMoreTilesTakeLonger) {
+TEST(GpuNeighbourCost, MoreSumsAndMoreTilesTakeLonger) {
   const NeighbourWork one = filled(4800, 3200, 0.5);
   NeighbourWork six = one;
   six.sums = 6;
   NeighbourWork cut = one;
   cut.tiles = 96;
-  const double usual = card_neighbour_cost(one, card()).sparse;
-  EXPECT_GT(card_neighbour_cost(six, card()).sparse, 1.5 * usual);
-  EXPECT_GT(card_neighbour_cost(cut, card()).sparse, 1.5 * usual);
+  const double usual = gpu_neighbour_cost(one, gpu()).sparse;
+  EXPECT_GT(gpu_neighbour_cost(six, gpu()).sparse, 1.5 * usual);
+  EXPECT_GT(gpu_neighbour_cost(cut, gpu()).sparse, 1.5 * usual);
 }
 
 }  // namespace

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Training on a real card, from outside. Skipped where there is none."""
+"""Training on a real GPU, from outside. Skipped where there is none."""
 import json
 import signal
 import subprocess
@@ -9,14 +9,14 @@ import pytest
 
 
 @pytest.fixture
-def card(program):
-    """The first card that can be used, e.g. cuda:0."""
+def gpu(program):
+    """The first GPU that can be used, e.g. cuda:0."""
     backends = json.loads(program("info", "--json").stdout)["backends"]
-    cards = [b for b in backends if b["name"].startswith("cuda")]
-    for one in cards:
+    gpus = [b for b in backends if b["name"].startswith("cuda")]
+    for one in gpus:
         if one["available"]:
             return one["name"]
-    pytest.skip("no card to test on: " + "; ".join(b["description"] for b in cards))
+    pytest.skip("no GPU to test on: " + "; ".join(b["description"] for b in gpus))
 
 
 def train(program, ratings, *options):
@@ -31,35 +31,35 @@ def factors_of(model):
 
 
 @pytest.mark.parametrize("feedback", ["implicit", "explicit"])
-def test_training_equals_the_processor(program, cinema, card, feedback):
+def test_training_equals_the_processor(program, cinema, gpu, feedback):
     ratings = cinema / "parts/train.csv"
     options = "--feedback", feedback, "--validation", cinema / "parts/test.csv"
-    on_card = train(program, ratings, *options, "--device", "auto")
-    assert card in on_card["device"]
+    on_gpu = train(program, ratings, *options, "--device", "auto")
+    assert gpu in on_gpu["device"]
     exact = train(program, ratings, *options, "--device", "cpu", "--solver", "cholesky")
-    for one, other in zip(on_card["iterations"], exact["iterations"], strict=True):
+    for one, other in zip(on_gpu["iterations"], exact["iterations"], strict=True):
         assert one["objective"] == pytest.approx(other["objective"], rel=1e-4)
         assert one["validation"] == pytest.approx(other["validation"], rel=1e-2)
 
 
-def test_the_model_says_which_card_trained_it(program, cinema, card):
-    stderr = program("train", cinema / "ratings.csv", "-o", "m", "--device", card).stderr
-    assert stderr.splitlines()[0].startswith(f"device: {card} (")
-    assert card in program("info", "m").stdout
+def test_the_model_says_which_gpu_trained_it(program, cinema, gpu):
+    stderr = program("train", cinema / "ratings.csv", "-o", "m", "--device", gpu).stderr
+    assert stderr.splitlines()[0].startswith(f"device: {gpu} (")
+    assert gpu in program("info", "m").stdout
 
 
-def test_auto_takes_the_card_for_what_it_can_do(program, cinema, card):
+def test_auto_takes_the_gpu_for_what_it_can_do(program, cinema, gpu):
     def first_line(*options):
         stderr = program("train", cinema / "ratings.csv", "-o", "m", "--iterations", 1,
                          *options).stderr
         return stderr.splitlines()[0]
 
-    assert first_line("--factors", 8).startswith(f"device: {card} (")
+    assert first_line("--factors", 8).startswith(f"device: {gpu} (")
     beyond = first_line("--factors", 2000)
-    assert beyond.startswith("device: cpu (") and f"; {card}: factors: " in beyond
+    assert beyond.startswith("device: cpu (") and f"; {gpu}: factors: " in beyond
 
 
-def test_a_checkpoint_goes_on(program, cinema, card):
+def test_a_checkpoint_goes_on(program, cinema, gpu):
     ratings = cinema / "ratings.csv"
     whole = train(program, ratings, "--device", "cuda", "--checkpoint", "state",
                   "--checkpoint-every", 4)
@@ -71,9 +71,9 @@ def test_a_checkpoint_goes_on(program, cinema, card):
 
 
 @pytest.mark.parametrize("algorithm", ["item-knn", "user-knn"])
-def test_neighbours_equal_the_processors(program, cinema, card, algorithm):
+def test_neighbours_equal_the_processors(program, cinema, gpu, algorithm):
     lists = []
-    for device in card, "cpu":
+    for device in gpu, "cpu":
         program("train", cinema / "ratings.csv", "-o", "m", "--algorithm", algorithm,
                 "--feedback", "explicit", "--device", device)
         lists.append(program("recommend", "m", "--all", "-n", 10).stdout)
@@ -81,9 +81,9 @@ def test_neighbours_equal_the_processors(program, cinema, card, algorithm):
     assert lists[0] == lists[1]
 
 
-def test_autotune_keeps_what_trainings_then_use(program, cinema, card, tmp_path):
+def test_autotune_keeps_what_trainings_then_use(program, cinema, gpu, tmp_path):
     env = {"XDG_CACHE_HOME": str(tmp_path)}
-    done = program("autotune", "--device", card, "--factors", "24,100", "--feedback",
+    done = program("autotune", "--device", gpu, "--factors", "24,100", "--feedback",
                    "implicit,explicit", "--shape", "3000x1000x200k", "-o", "all.csv",
                    "--plot", "all.svg", env=env)
     assert len(done.stdout.splitlines()) == 5
@@ -95,12 +95,12 @@ def test_autotune_keeps_what_trainings_then_use(program, cinema, card, tmp_path)
         exact = json.loads(program(*options, "-o", "cpu", "--device", "cpu", "--solver",
                                    "cholesky", "--json").stdout)
         # Few ratings: `auto` would solve them exactly, which was not measured.
-        on_card = (*options, "--device", card, "--precision", "fp16", "--solver", "cg",
+        on_gpu = (*options, "--device", gpu, "--precision", "fp16", "--solver", "cg",
                    "--cg-steps", 100, "--json")
-        first = program(*on_card, "-o", "a", "--verbose", env=env)
-        again = program(*on_card, "-o", "b", "--checkpoint", "state", "--checkpoint-every", 3,
+        first = program(*on_gpu, "-o", "a", "--verbose", env=env)
+        again = program(*on_gpu, "-o", "b", "--checkpoint", "state", "--checkpoint-every", 3,
                         env=env)
-        program(*options[:2], "--resume", "state", "--iterations", 4, "-o", "c", "--device", card,
+        program(*options[:2], "--resume", "state", "--iterations", 4, "-o", "c", "--device", gpu,
                 env=env)
         assert "measured here" in first.stderr
         one, same = json.loads(first.stdout), json.loads(again.stdout)
@@ -113,9 +113,9 @@ def test_autotune_keeps_what_trainings_then_use(program, cinema, card, tmp_path)
 
 
 @pytest.mark.parametrize("feedback", ["implicit", "explicit"])
-def test_less_memory_streams_and_gives_the_same_model(program, card, feedback):
+def test_less_memory_streams_and_gives_the_same_model(program, gpu, feedback):
     program("generate", "20kx300x400k", "-o", "r.csv")
-    options = "--feedback", feedback, "--device", card
+    options = "--feedback", feedback, "--device", gpu
     whole = train(program, "r.csv", *options)
     done = program("train", "r.csv", "-o", "m", "--factors", 24, "--iterations", 6, "--json",
                    *options, "--verbose", "--device-memory", "6MB")
@@ -127,17 +127,17 @@ def test_less_memory_streams_and_gives_the_same_model(program, card, feedback):
     assert "total" in refused.stderr and "976.6 KiB" in refused.stderr
 
 
-def test_the_plan_is_told(program, cinema, card):
-    stderr = program("train", cinema / "ratings.csv", "-o", "m", "--device", card, "--verbose",
+def test_the_plan_is_told(program, cinema, gpu):
+    stderr = program("train", cinema / "ratings.csv", "-o", "m", "--device", gpu, "--verbose",
                      "--iterations", 1).stderr
-    assert f"memory of {card}: everything on the card" in stderr
+    assert f"memory of {gpu}: everything on the GPU" in stderr
     for part in ("interactions", "factors", "fixed side, stored", "total", "available"):
         assert f"  {part}" in stderr
 
 
-def test_an_interrupt_ends_a_training_on_a_card(program, cinema, card, tmp_path):
+def test_an_interrupt_ends_a_training_on_a_gpu(program, cinema, gpu, tmp_path):
     process = program.start("train", cinema / "ratings.csv", "-o", "m", "--iterations", 1_000_000,
-                            "--device", card, stderr=subprocess.PIPE, stdout=subprocess.DEVNULL,
+                            "--device", gpu, stderr=subprocess.PIPE, stdout=subprocess.DEVNULL,
                             text=True)
     for line in process.stderr:
         if line.startswith("iteration"):
@@ -151,8 +151,8 @@ def test_an_interrupt_ends_a_training_on_a_card(program, cinema, card, tmp_path)
     assert list(tmp_path.iterdir()) == []
 
 
-def test_verbose_says_how_neighbours_are_found(program, cinema, card):
+def test_verbose_says_how_neighbours_are_found(program, cinema, gpu):
     arguments = ("train", cinema / "ratings.csv", "-o", "m", "--algorithm", "item-knn",
-                 "--device", card)
+                 "--device", gpu)
     assert "common entries" in program(*arguments, "--verbose").stderr
     assert "common entries" not in program(*arguments).stderr

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "backends/cuda/device/cards.h"
+#include "backends/cuda/device/gpus.h"
 
 #include <array>
 #include <cstdlib>
@@ -33,9 +33,9 @@ constexpr int kMajor = CUDART_VERSION / 1000;
 
 [[nodiscard]] std::string no_driver() {
   return fmt::format(
-      "no NVIDIA driver is loaded; a card needs one that supports {}, and a container must be "
+      "no NVIDIA driver is loaded; a GPU needs one that supports {}, and a container must be "
       "given "
-      "its cards (docker run --gpus all)",
+      "its GPUs (docker run --gpus all)",
       needed_driver());
 }
 
@@ -48,8 +48,8 @@ constexpr int kMajor = CUDART_VERSION / 1000;
 
 [[nodiscard]] std::string no_device() {
   const char* visible = std::getenv("CUDA_VISIBLE_DEVICES");
-  if (visible == nullptr) return "the NVIDIA driver sees no card";
-  return fmt::format("the NVIDIA driver shows no card with CUDA_VISIBLE_DEVICES=\"{}\"", visible);
+  if (visible == nullptr) return "the NVIDIA driver sees no GPU";
+  return fmt::format("the NVIDIA driver shows no GPU with CUDA_VISIBLE_DEVICES=\"{}\"", visible);
 }
 
 struct Explanation {
@@ -66,7 +66,7 @@ constexpr std::array kExplanations{
                 "the NVIDIA driver is not ready; on a machine with NVSwitch start the service "
                 "nvidia-fabricmanager"},
     Explanation{cudaErrorCompatNotSupportedOnDevice,
-                "CUDA's compatibility libraries do not work with this card; take them off "
+                "CUDA's compatibility libraries do not work with this GPU; take them off "
                 "LD_LIBRARY_PATH or update the driver"},
     Explanation{cudaErrorStubLibrary,
                 "the libcuda.so that was found is the toolkit's stub; take its folder off "
@@ -94,27 +94,27 @@ constexpr std::array kExplanations{
   return cudaDeviceGetAttribute(&value, which, device) == cudaSuccess ? value : 0;
 }
 
-[[nodiscard]] CardFacts facts_of(const cudaDeviceProp& card, int device) {
+[[nodiscard]] GpuSpecs specs_of(const cudaDeviceProp& gpu, int device) {
   constexpr double kKilo = 1000.0;  // clocks are in kHz
   const double memory_clock = kKilo * attribute(cudaDevAttrMemoryClockRate, device);
-  return {card.multiProcessorCount,
+  return {gpu.multiProcessorCount,
           kKilo * attribute(cudaDevAttrClockRate, device),
-          2.0 * memory_clock * card.memoryBusWidth / 8.0,  // two transfers a clock
-          card.l2CacheSize,
-          static_cast<Offset>(card.sharedMemPerMultiprocessor),
-          static_cast<Offset>(card.sharedMemPerBlockOptin)};
+          2.0 * memory_clock * gpu.memoryBusWidth / 8.0,  // two transfers a clock
+          gpu.l2CacheSize,
+          static_cast<Offset>(gpu.sharedMemPerMultiprocessor),
+          static_cast<Offset>(gpu.sharedMemPerBlockOptin)};
 }
 
-[[nodiscard]] CudaCard describe(int device) {
-  cudaDeviceProp card{};
+[[nodiscard]] GpuInfo describe(int device) {
+  cudaDeviceProp gpu{};
   int mode = cudaComputeModeDefault;
-  cudaError_t status = cudaGetDeviceProperties(&card, device);
+  cudaError_t status = cudaGetDeviceProperties(&gpu, device);
   if (status == cudaSuccess) {
     status = cudaDeviceGetAttribute(&mode, cudaDevAttrComputeMode, device);
   }
-  CudaCard found{card.name, card.major, card.minor, static_cast<Offset>(card.totalGlobalMem),
+  GpuInfo found{gpu.name, gpu.major, gpu.minor, static_cast<Offset>(gpu.totalGlobalMem),
                  {},        {}};
-  if (status == cudaSuccess) found.facts = facts_of(card, device);
+  if (status == cudaSuccess) found.specs = specs_of(gpu, device);
   if (status != cudaSuccess) found.problem = explain(status);
   if (mode == cudaComputeModeProhibited) {
     found.problem = "closed to programs: `nvidia-smi -c DEFAULT` as root opens it";
@@ -124,15 +124,15 @@ constexpr std::array kExplanations{
 
 }  // namespace
 
-CudaCards find_cards() {
+FoundGpus find_gpus() {
   int count = 0;
   cudaError_t status = cudaGetDeviceCount(&count);
   if (status == cudaSuccess && count == 0) status = cudaErrorNoDevice;
-  CudaCards found;
+  FoundGpus found;
   found.driver = supported_version();
   if (status != cudaSuccess) found.problem = explain(status);
   for (int device = 0; status == cudaSuccess && device < count; ++device) {
-    found.cards.push_back(describe(device));
+    found.gpus.push_back(describe(device));
   }
   static_cast<void>(cudaGetLastError());  // an answer, not the failure of a later call
   return found;

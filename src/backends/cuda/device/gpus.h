@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/// Which cards this machine has and which of them can be used, without making a context on any.
+/// Which GPUs this machine has and which of them can be used, without making a context on any.
 #pragma once
 
 #include "backends/plugin.h"
@@ -7,6 +7,6 @@
 namespace likewise::cuda {
 
 /// Never throws for what is wrong with the machine: that is the answer.
-[[nodiscard]] CudaCards find_cards();
+[[nodiscard]] FoundGpus find_gpus();
 
 }  // namespace likewise::cuda

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "backends/card_neighbour_cost.h"
+#include "backends/gpu_neighbour_cost.h"
 
 #include <cmath>
 #include <limits>
@@ -14,7 +14,7 @@ constexpr double kClocksOfSum = 6.0;     // to each sum
 
 // By what the units can do at about half their rate.
 constexpr double kProductsOfClock = 1024.0;  // float16, two operations each
-constexpr double kBytesOfClock = 16.0;       // from the second level: rows that are compared again
+constexpr double kBytesOfClock = 16.0;       // from the L2 cache: rows that are compared again
 constexpr double kClocksOfColumn = 12.0;     // one addition after the other
 
 constexpr double kStart = 50e-6;         // launches, and waiting for the last of them
@@ -28,8 +28,8 @@ constexpr Index kMirrored = 8192;
 
 }  // namespace
 
-NeighbourCost card_neighbour_cost(const NeighbourWork& work, const CudaCard& card) {
-  const double clocks = card.facts.multiprocessors * card.facts.clock;  // a second, of all
+NeighbourCost gpu_neighbour_cost(const NeighbourWork& work, const GpuInfo& gpu) {
+  const double clocks = gpu.specs.multiprocessors * gpu.specs.clock;  // a second, of all
   const double rows = work.rows;
   const double cols = work.cols;
   const double visits = static_cast<double>(work.entries) * work.tiles;
@@ -40,7 +40,7 @@ NeighbourCost card_neighbour_cost(const NeighbourWork& work, const CudaCard& car
                          work.common / 32 * (kClocksOfStep + kClocksOfSum * work.sums)) /
                             clocks;
   const double table = rows * cols * 6.0;  // float16 and float32
-  if (!work.dense_can || table > 0.5 * static_cast<double>(card.memory)) {
+  if (!work.dense_can || table > 0.5 * static_cast<double>(gpu.memory)) {
     cost.dense = std::numeric_limits<double>::infinity();
     return cost;
   }
@@ -49,7 +49,7 @@ NeighbourCost card_neighbour_cost(const NeighbourWork& work, const CudaCard& car
   const double again = halved * rows * (work.k + kSpareCandidates) * cols * 4.0;
   const double moved = 2.0 * table + 3.0 * rows * rows * 4.0;
   cost.dense = start + (products / kProductsOfClock + again / kBytesOfClock) / clocks +
-               cols * kClocksOfColumn / card.facts.clock + moved / card.facts.bandwidth;
+               cols * kClocksOfColumn / gpu.specs.clock + moved / gpu.specs.bandwidth;
   return cost;
 }
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "backends/card_plan.h"
+#include "backends/gpu_plan.h"
 
 #include <algorithm>
 
@@ -41,9 +41,9 @@ struct Buffers {
 
 class Planner {
  public:
-  Planner(const CardAlsNeeds& needs, CardLevel level)
+  Planner(const GpuAlsNeeds& needs, Placement placement)
       : needs_(needs),
-        level_(level),
+        placement_(placement),
         nnz_(needs.shape.interactions),
         all_rows_(Offset{needs.shape.users} + needs.shape.items),
         most_rows_(std::max(needs.shape.users, needs.shape.items)),
@@ -72,14 +72,14 @@ class Planner {
     return sizes;
   }
 
-  [[nodiscard]] CardAlsPlan plan(const Buffers& sizes) const {
-    CardAlsPlan plan{level_, sizes.block_rows, sizes.portion, sizes.transposed, {}};
+  [[nodiscard]] GpuAlsPlan plan(const Buffers& sizes) const {
+    GpuAlsPlan plan{placement_, sizes.block_rows, sizes.portion, sizes.transposed, {}};
     MemoryPlan& memory = plan.memory;
     add(memory, "interactions, by user and by item",
         2 * kEntry * (is_resident() ? nnz_ : sizes.portion));
     add(memory, "rows and their tasks", row_bytes());
     add(memory, "factors",
-        line_ * (level_ == CardLevel::kStreamedTables ? 2 * Offset{sizes.block_rows} : all_rows_));
+        line_ * (placement_ == Placement::kStreamedTables ? 2 * Offset{sizes.block_rows} : all_rows_));
     add(memory, "fixed side, stored", most_rows_ * needs_.columns * needs_.stored_bytes);
     add(memory, "rows being solved", sizes.block_rows * line_);
     add(memory, "sums of long rows", sizes.slots * needs_.piece_bytes);
@@ -96,7 +96,7 @@ class Planner {
     plan.total += bytes;
   }
 
-  [[nodiscard]] bool is_resident() const { return level_ == CardLevel::kResident; }
+  [[nodiscard]] bool is_resident() const { return placement_ == Placement::kResident; }
 
   /// Offset, lambda, share or largest value, bias and task of a row; the objectives of one side.
   [[nodiscard]] Offset row_bytes() const {
@@ -112,19 +112,19 @@ class Planner {
     if (loading > plan.total) add(plan, "while transposing, besides", loading - plan.total);
   }
 
-  const CardAlsNeeds& needs_;
-  CardLevel level_;
+  const GpuAlsNeeds& needs_;
+  Placement placement_;
   Offset nnz_;
   Offset all_rows_;
   Offset most_rows_;
   Offset line_;  ///< bytes of a table's row
 };
 
-[[nodiscard]] const char* way(CardLevel level) {
-  switch (level) {
-    case CardLevel::kResident:
-      return "everything on the card";
-    case CardLevel::kStreamedMatrix:
+[[nodiscard]] const char* placement_text(Placement placement) {
+  switch (placement) {
+    case Placement::kResident:
+      return "everything on the GPU";
+    case Placement::kStreamedMatrix:
       return "interactions streamed from the machine's memory";
     default:
       return "interactions and factors streamed from the machine's memory";
@@ -133,22 +133,22 @@ class Planner {
 
 }  // namespace
 
-CardAlsPlan plan_card_als(const CardAlsNeeds& needs, Offset available) {
-  CardAlsPlan plan;
-  for (const CardLevel level :
-       {CardLevel::kResident, CardLevel::kStreamedMatrix, CardLevel::kStreamedTables}) {
-    const Planner planner(needs, level);
+GpuAlsPlan plan_gpu_als(const GpuAlsNeeds& needs, Offset available) {
+  GpuAlsPlan plan;
+  for (const Placement placement :
+       {Placement::kResident, Placement::kStreamedMatrix, Placement::kStreamedTables}) {
+    const Planner planner(needs, placement);
     for (int step = 0; step < kMostSteps; ++step) {  // what is at its least stays there
       plan = planner.plan(planner.buffers(step));
-      plan.memory.way = way(level);
+      plan.memory.placement = placement_text(placement);
       plan.memory.available = available;
       if (plan.memory.total <= available) return plan;
     }
   }
   throw Error(ErrorKind::kOutOfMemory,
-              fmt::format("the card has too little memory for this training, even with {}:\n{}\n"
+              fmt::format("the GPU has too little memory for this training, even with {}:\n{}\n"
                           "use fewer factors, a precision of 16 bits, or the cpu",
-                          plan.memory.way, describe(plan.memory)));
+                          plan.memory.placement, describe(plan.memory)));
 }
 
 }  // namespace likewise

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-/// The kernels behind wide/together.h.
+/// The kernels behind wide/lockstep.h.
 #pragma once
 
-#include "backends/cuda/wide/products.cuh"
-#include "backends/cuda/wide/together.h"
+#include "backends/cuda/wide/matrix_free.cuh"
+#include "backends/cuda/wide/lockstep.h"
 
 namespace likewise::cuda {
 
@@ -29,7 +29,7 @@ __global__ void find_bounds_kernel(const RowEntry* entries, const RowTask* rows,
 }
 
 template <class Stored, int kSlices>
-struct Together {
+struct Lockstep {
   using Products = WideProducts<Stored, kSlices, kSlices <= 2 ? 8 : kSlices <= 4 ? 4 : 2>;
   using Vectors = typename Products::Vectors;
   using Lane = typename Products::Lane;
@@ -38,7 +38,7 @@ struct Together {
 
   /// One block: a row's interactions in one chunk. Step -1 measures the start.
   static __device__ __forceinline__ void multiply(const RowProblem& problem,
-                                                  const TogetherBatch& batch, int step,
+                                                  const LockstepBatch& batch, int step,
                                                   typename Products::Memory& memory) {
     const int which = static_cast<int>(blockIdx.x) % batch.count;
     const int chunk = static_cast<int>(blockIdx.x) / batch.count;
@@ -69,7 +69,7 @@ struct Together {
 
   /// The chunks' parts of a row's product, in their order, and at the start of the totals.
   static __device__ __forceinline__ void add_parts(const RowProblem& problem,
-                                                   const TogetherBatch& batch, int which,
+                                                   const LockstepBatch& batch, int which,
                                                    bool start, const Vectors& on, Lane& product,
                                                    RowTotals<double>& totals) {
 #pragma unroll
@@ -89,10 +89,10 @@ struct Together {
   }
 
   /// One block: a row's step.
-  static __device__ __forceinline__ void step(const RowProblem& problem, const TogetherBatch& batch,
+  static __device__ __forceinline__ void step(const RowProblem& problem, const LockstepBatch& batch,
                                               int step, float* sums) {
     const auto which = static_cast<int>(blockIdx.x);
-    TogetherRow& kept = batch.kept[which];
+    LockstepRow& kept = batch.kept[which];
     if (step >= 0 && !kept.goes_on) return;
     const Index row = batch.rows[which].row;
     const Vectors on{problem.padded, sums};
@@ -132,20 +132,20 @@ struct Together {
 
 /// A block for every chunk of every row, chunk by chunk.
 template <class Stored, int kSlices>
-__global__ void __launch_bounds__(kProductThreads, Together<Stored, kSlices>::kBlocks)
-    together_multiply_kernel(const __grid_constant__ RowProblem problem,
-                             const __grid_constant__ TogetherBatch batch, int step) {
-  using Kernel = Together<Stored, kSlices>;
+__global__ void __launch_bounds__(kProductThreads, Lockstep<Stored, kSlices>::kBlocks)
+    lockstep_multiply_kernel(const __grid_constant__ RowProblem problem,
+                             const __grid_constant__ LockstepBatch batch, int step) {
+  using Kernel = Lockstep<Stored, kSlices>;
   __shared__ __align__(16) typename Kernel::Products::Memory memory;
   Kernel::multiply(problem, batch, step, memory);
 }
 
 template <class Stored, int kSlices>
 __global__ void __launch_bounds__(kProductThreads)
-    together_step_kernel(const __grid_constant__ RowProblem problem,
-                         const __grid_constant__ TogetherBatch batch, int step) {
+    lockstep_step_kernel(const __grid_constant__ RowProblem problem,
+                         const __grid_constant__ LockstepBatch batch, int step) {
   __shared__ float sums[2 * BlockVectors<kSlices>::kWarps];
-  Together<Stored, kSlices>::step(problem, batch, step, sums);
+  Lockstep<Stored, kSlices>::step(problem, batch, step, sums);
 }
 
 }  // namespace likewise::cuda

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "backends/cuda/neighbour_products.h"
+#include "backends/cuda/neighbour_gemm.h"
 
 #include <algorithm>
 
@@ -18,12 +18,12 @@ constexpr Offset kCosinesAtATime = Offset{1} << 26;
 
 }  // namespace
 
-bool products_can(const PairNumbers& formula, Index k) {
+bool gemm_can(const PairNumbers& formula, Index k) {
   return formula.form == PairForm::kCosine && !formula.counted && formula.amplification == 1.0 &&
          formula.shrinkage == 0.0 && k <= kMostCandidates / 2;
 }
 
-ProductSearch::ProductSearch(const CardRows& rows)
+GemmSearch::GemmSearch(const GpuRows& rows)
     : rows_(rows.rows),
       cols_(rows.cols),
       table_(make_dense(rows, stream_)),
@@ -35,7 +35,7 @@ ProductSearch::ProductSearch(const CardRows& rows)
       candidates_(Offset{batch_} * room_),
       found_(rows_) {}
 
-std::optional<Neighbours> ProductSearch::find(const PairNumbers& formula, const CardFacts& facts,
+std::optional<Neighbours> GemmSearch::find(const PairNumbers& formula, const GpuRowStats& stats,
                                               const Index* rank_of, Index k,
                                               const RunControl& control) {
   if (lists_.size() < Offset{rows_} * k) lists_ = PinnedArray<Candidate>(Offset{rows_} * k);
@@ -47,7 +47,7 @@ std::optional<Neighbours> ProductSearch::find(const PairNumbers& formula, const 
                      .cols = cols_,
                      .rank_of = rank_of,
                      .formula = formula,
-                     .facts = facts,
+                     .stats = stats,
                      .least = least_.data(),
                      .counts = counts_.data(),
                      .candidates = candidates_.data(),

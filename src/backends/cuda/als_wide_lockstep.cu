@@ -2,7 +2,7 @@
 #include <algorithm>
 
 #include "backends/cuda/als_wide.h"
-#include "backends/cuda/wide/together.cuh"
+#include "backends/cuda/wide/lockstep.cuh"
 
 namespace likewise::cuda {
 namespace {
@@ -16,8 +16,8 @@ constexpr int kThreads = 256;
 }
 
 /// The first `count` rows from `first` on.
-[[nodiscard]] TogetherBatch batch_of(const RowProblem& problem, TogetherPlan& plan, int first) {
-  TogetherBatch batch;
+[[nodiscard]] LockstepBatch batch_of(const RowProblem& problem, LockstepPlan& plan, int first) {
+  LockstepBatch batch;
   batch.rows = plan.rows.data() + first;
   batch.count = std::min(plan.batch, plan.count - first);
   batch.chunks = plan.chunks;
@@ -32,15 +32,15 @@ constexpr int kThreads = 256;
 }
 
 template <class Stored, int kSlices>
-void take_steps(const RowProblem& problem, TogetherPlan& plan, int first, cudaStream_t stream) {
-  const TogetherBatch batch = batch_of(problem, plan, first);
+void take_steps(const RowProblem& problem, LockstepPlan& plan, int first, cudaStream_t stream) {
+  const LockstepBatch batch = batch_of(problem, plan, first);
   int& left = *plan.host_left.data();
   left = 1;
   for (int step = -1; step < problem.limits.steps && left > 0; ++step) {
     fill_zero(plan.left.data(), 1, stream);
-    together_multiply_kernel<Stored, kSlices>
+    lockstep_multiply_kernel<Stored, kSlices>
         <<<batch.count * batch.chunks, kProductThreads, 0, stream>>>(problem, batch, step);
-    together_step_kernel<Stored, kSlices>
+    lockstep_step_kernel<Stored, kSlices>
         <<<batch.count, kProductThreads, 0, stream>>>(problem, batch, step);
     LIKEWISE_CUDA_CHECK_LAUNCH();
     copy_to_host(&left, plan.left.data(), 1, stream);
@@ -49,7 +49,7 @@ void take_steps(const RowProblem& problem, TogetherPlan& plan, int first, cudaSt
 }
 
 template <class Stored>
-void solve_width(const RowProblem& problem, TogetherPlan& plan, cudaStream_t stream) {
+void solve_width(const RowProblem& problem, LockstepPlan& plan, cudaStream_t stream) {
   for (int first = 0; first < plan.count; first += plan.batch) {
     for_slices(problem.padded, [&](auto slices) {
       take_steps<Stored, slices.value>(problem, plan, first, stream);
@@ -64,16 +64,16 @@ int table_chunks(Offset row_bytes, Index rows) {
   return static_cast<int>((Offset{rows} + each - 1) / each);
 }
 
-TogetherPlan plan_together(const std::vector<RowTask>& rows, const RowEntry* entries,
+LockstepPlan plan_lockstep(const std::vector<RowTask>& rows, const RowEntry* entries,
                            Index fixed_rows, Offset row_bytes, int batch, cudaStream_t stream) {
-  TogetherPlan plan;
+  LockstepPlan plan;
   plan.count = static_cast<int>(rows.size());
   if (rows.empty()) return plan;
   plan.batch = std::min(batch, plan.count);
   plan.chunks = table_chunks(row_bytes, fixed_rows);
   plan.rows = to_device(rows, stream);
   plan.bounds = DeviceArray<Offset>(Offset{plan.count} * (plan.chunks + 1));
-  plan.kept = DeviceArray<TogetherRow>(plan.batch);
+  plan.kept = DeviceArray<LockstepRow>(plan.batch);
   plan.left = DeviceArray<int>(1);
   plan.host_left = PinnedArray<int>(1);
   const auto blocks = static_cast<unsigned>((plan.bounds.size() + kThreads - 1) / kThreads);
@@ -84,7 +84,7 @@ TogetherPlan plan_together(const std::vector<RowTask>& rows, const RowEntry* ent
   return plan;
 }
 
-void solve_together(Precision precision, const RowProblem& problem, TogetherPlan& plan,
+void solve_lockstep(Precision precision, const RowProblem& problem, LockstepPlan& plan,
                     cudaStream_t stream) {
   if (precision == Precision::kFp16) {
     solve_width<StoredHalf>(problem, plan, stream);

@@ -16,8 +16,8 @@ namespace likewise::cuda {
 
 inline constexpr int kProductThreads = 128;
 
-/// kTogether interactions are in flight to a warp at a time.
-template <class Stored, int kSlices, int kTogether>
+/// kAtOnce interactions are in flight to a warp at a time.
+template <class Stored, int kSlices, int kAtOnce>
 struct WideProducts {
   using Vectors = BlockVectors<kSlices>;
   using Lane = typename Vectors::Lane;
@@ -25,7 +25,7 @@ struct WideProducts {
   using Total = typename Stored::Total;
   static constexpr int kColumns = Vectors::kColumns;
   static constexpr int kWarps = kProductThreads / 32;
-  static constexpr int kLanes = 32 / kTogether;  ///< that end up with the same q
+  static constexpr int kLanes = 32 / kAtOnce;  ///< that end up with the same q
   /// Slices that every table of this kernel fills.
   static constexpr int kFullSlices = kSlices <= 4 ? kSlices - 1 : kSlices == 6 ? 4 : 6;
 
@@ -59,7 +59,7 @@ struct WideProducts {
       const bool there = s < kFullSlices || s * kSliceColumns + 4 * p.lane < problem.padded;
       p.slice_at[s] = there ? s * 32 * sizeof(Four) : 0;
     }
-    const int each = (count + kWarps * kTogether - 1) / (kWarps * kTogether) * kTogether;
+    const int each = (count + kWarps * kAtOnce - 1) / (kWarps * kAtOnce) * kAtOnce;
     const int first = min(count, warp * each);
     p.begin = begin + first;
     p.count = min(each, count - first);
@@ -94,9 +94,9 @@ struct WideProducts {
   }
 
   /// The sums of q[] over the lanes: of q[lane / kLanes] in each.
-  static __device__ __forceinline__ float sum_lanes(float (&q)[kTogether], int lane) {
+  static __device__ __forceinline__ float sum_lanes(float (&q)[kAtOnce], int lane) {
 #pragma unroll
-    for (int count = kTogether / 2, bit = 16; count > 0; count /= 2, bit /= 2) {
+    for (int count = kAtOnce / 2, bit = 16; count > 0; count /= 2, bit /= 2) {
       const bool upper = (lane & bit) != 0;
 #pragma unroll
       for (int i = 0; i < count; ++i) {
@@ -112,13 +112,13 @@ struct WideProducts {
     return q[0];
   }
 
-  /// What a lane has read of kTogether factor rows.
-  using Rows = Four[kTogether][kSlices];
+  /// What a lane has read of kAtOnce factor rows.
+  using Rows = Four[kAtOnce][kSlices];
 
   /// Factor rows of the interactions from `at` on, of a column in every lane.
   static __device__ __forceinline__ void load(const Place& p, Index columns, int at, Rows& rows) {
 #pragma unroll
-    for (int i = 0; i < kTogether; ++i) {
+    for (int i = 0; i < kAtOnce; ++i) {
       const Index column = __shfl_sync(0xffffffffU, columns, at + i);
       const unsigned char* row = p.table + static_cast<std::size_t>(column) * p.pitch;
 #pragma unroll
@@ -135,9 +135,9 @@ struct WideProducts {
   static __device__ __forceinline__ void add(const Place& p, const Rows& rows, const Entry& entries,
                                              int at, bool start, const Slices& x, Slices& y,
                                              Total& reached) {
-    float q[kTogether];
+    float q[kAtOnce];
 #pragma unroll
-    for (int i = 0; i < kTogether; ++i) {
+    for (int i = 0; i < kAtOnce; ++i) {
       q[i] = 0.0F;
 #pragma unroll
       for (int s = 0; s < kSlices; ++s) {
@@ -159,7 +159,7 @@ struct WideProducts {
       u *= w;
     }
 #pragma unroll
-    for (int i = 0; i < kTogether; ++i) {
+    for (int i = 0; i < kAtOnce; ++i) {
       const float weight = __shfl_sync(0xffffffffU, u, i * kLanes);
 #pragma unroll
       for (int s = 0; s < kSlices; ++s) {
@@ -188,7 +188,7 @@ struct WideProducts {
       if (first + p.lane < p.count) mine = weigh(problem, coming, start, totals.constant);
       coming = read(first + 32);
       const int here = min(32, p.count - first);
-      for (int at = 0; at < here; at += kTogether) {
+      for (int at = 0; at < here; at += kAtOnce) {
         Rows rows;
         load(p, mine.column, at, rows);
         add(p, rows, mine, at, start, x, y, totals.reached);

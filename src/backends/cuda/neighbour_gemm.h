@@ -11,16 +11,16 @@
 namespace likewise::cuda {
 
 /// Whether cosines are all that the formula looks at, and lists are short enough.
-[[nodiscard]] bool products_can(const PairNumbers& formula, Index k);
+[[nodiscard]] bool gemm_can(const PairNumbers& formula, Index k);
 
 /// Keeps its memory from one search to the next; one search at a time.
-class ProductSearch {
+class GemmSearch {
  public:
-  explicit ProductSearch(const CardRows& rows);
+  explicit GemmSearch(const GpuRows& rows);
 
   /// Nothing where a row has too many candidates of almost the same cosine. `rank_of` is on the
-  /// card.
-  [[nodiscard]] std::optional<Neighbours> find(const PairNumbers& formula, const CardFacts& facts,
+  /// GPU.
+  [[nodiscard]] std::optional<Neighbours> find(const PairNumbers& formula, const GpuRowStats& stats,
                                                const Index* rank_of, Index k,
                                                const RunControl& control);
 
@@ -35,7 +35,7 @@ class ProductSearch {
   DeviceArray<float> least_;
   DeviceArray<CandidateCount> counts_;
   DeviceArray<Index> candidates_;
-  // The card writes lists straight to the host.
+  // The GPU writes lists straight to the host.
   PinnedArray<Index> found_;
   PinnedArray<Candidate> lists_;
 };

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/// What happens where the card has too little memory left.
+/// What happens where the GPU has too little memory left.
 #include <charconv>
 #include <dlfcn.h>
 #include <stdexcept>
@@ -18,16 +18,16 @@
 namespace likewise {
 namespace {
 
-/// Takes nearly all memory that a card has left, by the driver's own calls, and gives it back at
+/// Takes nearly all memory that a GPU has left, by the driver's own calls, and gives it back at
 /// the end. Allocations belong to the context that the CUDA runtime uses too.
-class FullCard {
+class FullGpu {
  public:
-  explicit FullCard(int device) {
-    int card = 0;
+  explicit FullGpu(int device) {
+    int gpu = 0;
     void* context = nullptr;
     call<int(unsigned)>("cuInit", 0U);
-    call<int(int*, int)>("cuDeviceGet", &card, device);
-    call<int(void**, int)>("cuDevicePrimaryCtxRetain", &context, card);
+    call<int(int*, int)>("cuDeviceGet", &gpu, device);
+    call<int(void**, int)>("cuDevicePrimaryCtxRetain", &context, gpu);
     call<int(void*)>("cuCtxSetCurrent", context);
     std::size_t available = 0;
     std::size_t total = 0;
@@ -37,12 +37,12 @@ class FullCard {
       }
     }
   }
-  ~FullCard() {
+  ~FullGpu() {
     const auto release = find<int(unsigned long long)>("cuMemFree_v2");
     for (const unsigned long long at : taken_) release(at);
   }
-  FullCard(const FullCard&) = delete;
-  FullCard& operator=(const FullCard&) = delete;
+  FullGpu(const FullGpu&) = delete;
+  FullGpu& operator=(const FullGpu&) = delete;
 
  private:
   static constexpr std::size_t kLeft = std::size_t{16} << 20;
@@ -70,7 +70,7 @@ class FullCard {
   std::vector<unsigned long long> taken_;
 };
 
-class CardMemory : public test::DeviceTest<int> {
+class GpuMemory : public test::DeviceTest<int> {
  protected:
   /// N of "cuda:N".
   [[nodiscard]] static int number() {
@@ -81,12 +81,12 @@ class CardMemory : public test::DeviceTest<int> {
   }
 };
 
-TEST_P(CardMemory, TooLittleIsAnErrorWithTheFigure) {
+TEST_P(GpuMemory, TooLittleIsAnErrorWithTheFigure) {
   const AlsParams params = test::small_als(Feedback::kImplicit, GetParam());
   const CsrMatrix m = test::long_rows_matrix();
   const IterationResult before = train_als(m.view(), params, device());
   {
-    const FullCard full(number());
+    const FullGpu full(number());
     try {
       (void)train_als(m.view(), params, device());
       ADD_FAILURE() << "trained without memory";
@@ -99,7 +99,7 @@ TEST_P(CardMemory, TooLittleIsAnErrorWithTheFigure) {
   EXPECT_TRUE(test::same_factors(after.factors, before.factors));
 }
 
-INSTANTIATE_TEST_SUITE_P(Cuda, CardMemory, testing::Values(200), testing::PrintToStringParamName());
+INSTANTIATE_TEST_SUITE_P(Cuda, GpuMemory, testing::Values(200), testing::PrintToStringParamName());
 
 }  // namespace
 }  // namespace likewise

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/// What both ways to find neighbours take on a card.
+/// What both strategies to find neighbours cost on a GPU.
 #pragma once
 
 #include "backends/neighbour_cost.h"
@@ -15,9 +15,9 @@ struct NeighbourWork {
   int sums = 1;         ///< numbers that such a pair adds to
   int tiles = 16;       ///< parts that the rows' sums are cut into
   Index k = 1;
-  bool dense_can = false;  ///< the formula looks at products of whole rows alone
+  bool dense_can = false;  ///< the formula needs products of whole rows only: a GEMM
 };
 
-[[nodiscard]] NeighbourCost card_neighbour_cost(const NeighbourWork& work, const CudaCard& card);
+[[nodiscard]] NeighbourCost gpu_neighbour_cost(const NeighbourWork& work, const GpuInfo& gpu);
 
 }  // namespace likewise

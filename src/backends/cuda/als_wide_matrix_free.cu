@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "backends/cuda/als_wide.h"
-#include "backends/cuda/wide/products.cuh"
+#include "backends/cuda/wide/matrix_free.cuh"
 
 namespace likewise::cuda {
 namespace {
@@ -19,7 +19,7 @@ void launch_width(const RowProblem& problem, const RowTask* tasks, int count, cu
 
 }  // namespace
 
-void solve_by_products(Precision precision, const RowProblem& problem, const RowTask* tasks,
+void solve_matrix_free(Precision precision, const RowProblem& problem, const RowTask* tasks,
                        int count, cudaStream_t stream) {
   if (count == 0) return;
   if (precision == Precision::kFp16) {

@@ -108,19 +108,19 @@ struct RowProducts {
         memory.w[i] = w * inverse_w;
         memory.v[i] = v * inverse_v;
       }
-      constexpr int kTogether = 32 / kChunks > 0 ? 32 / kChunks : 1;  // rows of one pass
-      constexpr int kPasses = (32 + kTogether - 1) / kTogether;
+      constexpr int kAtOnce = 32 / kChunks > 0 ? 32 / kChunks : 1;  // rows of one pass
+      constexpr int kPasses = (32 + kAtOnce - 1) / kAtOnce;
       constexpr int kParts = (kChunks + 31) / 32;  // passes that a row takes
 #pragma unroll 8
       for (int pass = 0; pass < kPasses; ++pass) {
-        const int r = pass * kTogether + (kTogether > 1 ? row.lane / kChunks : 0);
+        const int r = pass * kAtOnce + (kAtOnce > 1 ? row.lane / kChunks : 0);
         const Index column = __shfl_sync(0xffffffffU, entry.column, r & 31);
-        if (kTogether > 1 && (row.lane >= kTogether * kChunks || r >= 32)) continue;
+        if (kAtOnce > 1 && (row.lane >= kAtOnce * kChunks || r >= 32)) continue;
         if (first + r >= 16 * row.tiles) continue;
 #pragma unroll
         for (int part = 0; part < kParts; ++part) {
-          const int chunk = kTogether > 1 ? row.lane % kChunks : row.lane + 32 * part;
-          if (kTogether == 1 && kChunks % 32 != 0 && chunk >= kChunks) continue;
+          const int chunk = kAtOnce > 1 ? row.lane % kChunks : row.lane + 32 * part;
+          if (kAtOnce == 1 && kChunks % 32 != 0 && chunk >= kChunks) continue;
           copy_16_async(row.table + (first + r) * kPitch + chunk * 16,
                         table + static_cast<std::size_t>(column) * (kPadded * 2) + chunk * 16,
                         first + r < task.count);
