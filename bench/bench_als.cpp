@@ -14,7 +14,7 @@
 #include <cblas.h>
 #include <fmt/format.h>
 
-#include "backends/cpu/als_row.h"
+#include "backends/cpu/als/als_row.h"
 #include "core/dense_kernels.h"
 #include "likewise/control.h"
 

@@ -20,7 +20,7 @@
 
 #include <fmt/format.h>
 
-#include "algorithms/weights.h"
+#include "algorithms/als/weights.h"
 #include "backends/jobs/device_jobs.h"
 #include "core/parallel.h"
 #include "gather_floor.h"

@@ -10,8 +10,8 @@
 
 #include <fmt/format.h>
 
-#include "algorithms/similarity.h"
-#include "backends/cpu/dense_pairs.h"
+#include "algorithms/neighbours/similarity.h"
+#include "backends/cpu/neighbours/dense_pairs.h"
 #include "backends/jobs/device_jobs.h"
 #include "likewise/neighbourhood.h"
 #include "likewise/synthetic.h"

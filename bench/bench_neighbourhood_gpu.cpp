@@ -13,7 +13,7 @@
 
 #include <fmt/format.h>
 
-#include "algorithms/similarity.h"
+#include "algorithms/neighbours/similarity.h"
 #include "backends/jobs/device_jobs.h"
 #include "likewise/neighbourhood.h"
 #include "likewise/synthetic.h"

@@ -18,7 +18,7 @@
 #include <fmt/format.h>
 
 #include "backends/cpu/jobs.h"
-#include "backends/cpu/top_k_search.h"
+#include "backends/cpu/top_k/top_k_search.h"
 #include "backends/jobs/device_jobs.h"
 #include "core/parallel.h"
 #include "likewise/control.h"

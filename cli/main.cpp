@@ -13,15 +13,15 @@
 #include <CLI/CLI.hpp>
 #include <fmt/format.h>
 
-#include "help.h"
-#include "interrupt.h"
 #include "likewise/error.h"
 #include "likewise/version.h"
-#include "messages.h"
-#include "nearest.h"
-#include "number_checks.h"
-#include "rows.h"
-#include "text.h"
+#include "options/help.h"
+#include "options/number_checks.h"
+#include "output/interrupt.h"
+#include "output/messages.h"
+#include "output/nearest.h"
+#include "output/rows.h"
+#include "output/text.h"
 #include "verb.h"
 
 namespace likewise::cli {

@@ -10,7 +10,7 @@ if(TARGET likewise_cli)
   install(FILES docs/likewise.1 DESTINATION ${CMAKE_INSTALL_MANDIR}/man1 COMPONENT program)
 endif()
 if(TARGET likewise_cuda)
-  # ../lib/likewise of the program, see src/backends/load_plugin.cpp.
+  # ../lib/likewise of the program, see src/backends/gpu/load_plugin.cpp.
   install(TARGETS likewise_cuda LIBRARY DESTINATION lib/likewise COMPONENT cuda)
 endif()
 

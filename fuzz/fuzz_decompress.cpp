@@ -6,7 +6,7 @@
 #include <cstdlib>
 #include <string>
 
-#include "data/decompress.h"
+#include "data/bytes/decompress.h"
 #include "likewise/error.h"
 
 namespace {

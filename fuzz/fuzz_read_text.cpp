@@ -5,7 +5,7 @@
 #include <cstdlib>
 #include <string_view>
 
-#include "data/read_source.h"
+#include "data/bytes/read_source.h"
 #include "likewise/csr.h"
 #include "likewise/error.h"
 

@@ -8,7 +8,7 @@
 
 #include <fmt/format.h>
 
-#include "algorithms/weights.h"
+#include "algorithms/als/weights.h"
 #include "core/parallel.h"
 #include "likewise/error.h"
 

@@ -4,7 +4,7 @@
 #include <algorithm>
 #include <cmath>
 
-#include "algorithms/weights.h"
+#include "algorithms/als/weights.h"
 
 namespace likewise {
 namespace {

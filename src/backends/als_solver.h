@@ -11,7 +11,8 @@ namespace likewise {
 [[nodiscard]] bool solves_exactly(const AlsParams& params, const AlsShape& shape);
 
 /// The same for a GPU, as a solver: kCholesky, or what `params` say. Other than the processor, a
-/// GPU solves all rows by one strategy, and cannot take another for a row that rounding makes singular.
+/// GPU solves all rows by one strategy, and cannot take another for a row that rounding makes
+/// singular.
 [[nodiscard]] AlsParams settle_solver(AlsParams params, const AlsShape& shape);
 
 }  // namespace likewise

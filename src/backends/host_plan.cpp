@@ -7,7 +7,7 @@
 
 #include <fmt/format.h>
 
-#include "algorithms/weights.h"
+#include "algorithms/als/weights.h"
 #include "core/memory_plan.h"
 #include "likewise/error.h"
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-/// Two strategies to find neighbours: the common entries of rows one by one, or a GEMM over dense rows.
-/// Both give the same lists; the shorter expected time chooses.
+/// Two strategies to find neighbours: the common entries of rows one by one, or a GEMM over dense
+/// rows. Both give the same lists; the shorter expected time chooses.
 #pragma once
 
 #include <string>

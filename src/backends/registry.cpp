@@ -10,7 +10,7 @@
 #include <fmt/format.h>
 
 #include "backends/cpu/jobs.h"
-#include "backends/cuda_device.h"
+#include "backends/gpu/cuda_device.h"
 #include "backends/jobs/device_jobs.h"
 #include "backends/reference/jobs.h"
 #include "likewise/recommender.h"
@@ -85,8 +85,7 @@ void require_training(const Device& device, const TrainingParams& params) {
     return {cpu, "no GPU can be used, `likewise info` says why"};
   }
   if (const JobStatus status = gpu->status(*job); !status.available) {
-    return {cpu,
-            fmt::format("{} lacks the job {}: {}", gpu->name(), name_of(*job), status.reason)};
+    return {cpu, fmt::format("{} lacks the job {}: {}", gpu->name(), name_of(*job), status.reason)};
   }
   try {
     require_training(*gpu, params);

@@ -11,7 +11,7 @@
 #include <fmt/format.h>
 
 #include "core/utf8.h"
-#include "data/format.h"
+#include "data/read/format.h"
 #include "data/title_text.h"
 #include "likewise/error.h"
 #include "likewise/read.h"

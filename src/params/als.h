@@ -32,9 +32,10 @@ struct Description<AlsParams> {
   static constexpr const char* kHu = "--feedback implicit without --unobserved-weight";
 
   static constexpr auto kAll = std::tuple{
-      Parameter{"feedback", &P::feedback,
-                "implicit: values are counts or strengths, missing cells are weak negatives; explicit: "
-                "values are ratings to predict"}
+      Parameter{
+          "feedback", &P::feedback,
+          "implicit: values are counts or strengths, missing cells are weak negatives; explicit: "
+          "values are ratings to predict"}
           .kept_by_resume(),
       Parameter{"factors", &P::factors, "Numbers learnt per user and per item"}
           .between(1, 4096, "in [1, 4096]")

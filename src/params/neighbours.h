@@ -46,8 +46,8 @@ struct Description<NeighbourParams> {
   static constexpr auto kAll = std::tuple{
       Parameter{"feedback", &P::feedback, "Whether values are strengths or ratings"},
       Parameter{"side", &P::side, "What is compared"}.not_an_option(),
-      Parameter{"neighbours", &P::neighbours, "K: nearest rows kept, and used for a prediction"}.between(
-          1, 100'000, "in [1, 100000]"),
+      Parameter{"neighbours", &P::neighbours, "K: nearest rows kept, and used for a prediction"}
+          .between(1, 100'000, "in [1, 100000]"),
       Parameter{"similarity", &P::similarity, "How two rows are compared"}.by_default(
           "cosine implicit, pearson-baseline explicit"),
       Parameter{"min_support", &P::min_support, "Rows with fewer common entries are no neighbours"}

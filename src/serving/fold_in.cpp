@@ -7,8 +7,8 @@
 
 #include <fmt/format.h>
 
-#include "algorithms/gram.h"
-#include "algorithms/weights.h"
+#include "algorithms/als/gram.h"
+#include "algorithms/als/weights.h"
 #include "core/cholesky.h"
 
 namespace likewise {

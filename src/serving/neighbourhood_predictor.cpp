@@ -6,9 +6,9 @@
 
 #include <fmt/format.h>
 
-#include "algorithms/compare_rows.h"
 #include "algorithms/finite.h"
-#include "backends/cpu/top_list.h"
+#include "algorithms/neighbours/compare_rows.h"
+#include "backends/cpu/top_k/top_list.h"
 #include "backends/jobs/device_jobs.h"
 #include "core/parallel.h"
 #include "likewise/error.h"

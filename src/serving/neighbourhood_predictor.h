@@ -9,8 +9,8 @@
 #include <span>
 #include <vector>
 
-#include "algorithms/neighbour_prediction.h"
-#include "algorithms/similarity.h"
+#include "algorithms/neighbours/neighbour_prediction.h"
+#include "algorithms/neighbours/similarity.h"
 #include "backends/jobs/neighbours.h"
 #include "core/lazy.h"
 #include "serving/predictor.h"

@@ -143,12 +143,14 @@ std::vector<AlsStrategy> als_strategies(const std::string& device) {
             {"cg", AlsSolverKind::kCg, Precision::kAuto, true, kLongSums}};
   }
   // In float32, since the data are small.
-  std::vector<AlsStrategy> strategies{{"auto", kAuto, Precision::kAuto, false, by_auto(kFloat, 1e-4)}};
+  std::vector<AlsStrategy> strategies{
+      {"auto", kAuto, Precision::kAuto, false, by_auto(kFloat, 1e-4)}};
   const auto add = [&](const char* name, Precision precision, const AlsTolerance& exact) {
     strategies.push_back(
         {fmt::format("cholesky_{}", name), AlsSolverKind::kCholesky, precision, true, exact});
     strategies.push_back({fmt::format("cg_{}", name), AlsSolverKind::kCg, precision, true, exact});
-    strategies.push_back({fmt::format("auto_{}", name), kAuto, precision, false, by_auto(exact, 1e-4)});
+    strategies.push_back(
+        {fmt::format("auto_{}", name), kAuto, precision, false, by_auto(exact, 1e-4)});
   };
   add("fp32", Precision::kFp32, kFloat);
   add("tf32", Precision::kTf32, kElevenBits);

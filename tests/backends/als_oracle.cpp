@@ -7,7 +7,7 @@
 
 #include <gtest/gtest.h>
 
-#include "algorithms/weights.h"
+#include "algorithms/als/weights.h"
 #include "likewise/device.h"
 
 namespace likewise::test {

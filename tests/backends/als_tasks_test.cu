@@ -7,7 +7,7 @@
 
 #include <gtest/gtest.h>
 
-#include "backends/cuda/als_tasks.h"
+#include "backends/cuda/als/als_tasks.h"
 
 namespace likewise::cuda {
 namespace {

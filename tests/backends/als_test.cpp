@@ -25,8 +25,8 @@ using test::make_csr;
 
 using test::AlsCase;
 using test::AlsCases;
-using test::AlsTolerance;
 using test::AlsStrategy;
+using test::AlsTolerance;
 
 constexpr Side kSides[] = {Side::kUsers, Side::kItems};
 
@@ -95,9 +95,10 @@ class Largest {
   ~Largest() {
     for (const auto& [strategy, most] : by_strategy_) {
       testing::Test::RecordProperty(
-          strategy, fmt::format("objective {:.1e}, reported {:.1e}, factors {:.1e}, gradient {:.1e}, "
-                           "drift {:.1e}",
-                           most.objective, most.reported, most.factors, most.gradient, most.drift));
+          strategy,
+          fmt::format("objective {:.1e}, reported {:.1e}, factors {:.1e}, gradient {:.1e}, "
+                      "drift {:.1e}",
+                      most.objective, most.reported, most.factors, most.gradient, most.drift));
     }
   }
   AlsTolerance& operator[](const AlsStrategy& strategy) { return by_strategy_[strategy.name]; }
@@ -114,7 +115,8 @@ void expect_small(double difference, double allowed, double& largest, const char
 
 class AlsOnDevice : public test::DeviceTest<AlsCases> {
  protected:
-  /// Calls test(strategy) for all strategies of the device. One that throws has failed; the others go on.
+  /// Calls test(strategy) for all strategies of the device. One that throws has failed; the others
+  /// go on.
   template <class Test>
   static void for_each_strategy(const Test& test) {
     for (const AlsStrategy& strategy : test::als_strategies(device_name())) {
@@ -143,9 +145,9 @@ class AlsOnDevice : public test::DeviceTest<AlsCases> {
   }
 
   /// Holds what a half-step found against the exact solution.
-  static void compare(const CsrMatrix& m, const AlsParams& params, Side side, const AlsStrategy& strategy,
-                      AlsSolver& solver, double reported, const Factors& exact,
-                      AlsTolerance& largest) {
+  static void compare(const CsrMatrix& m, const AlsParams& params, Side side,
+                      const AlsStrategy& strategy, AlsSolver& solver, double reported,
+                      const Factors& exact, AlsTolerance& largest) {
     const Factors& found = solver.factors();
     const double want = test::als_objective(m.view(), exact, params);
     const double got = test::als_objective(m.view(), found, params);
@@ -270,8 +272,8 @@ TEST_P(AlsOnDevice, EveryIterationKeepsTheExactObjective) {
         SCOPED_TRACE(fmt::format("iteration {}", now.iteration));
         const auto i = static_cast<std::size_t>(now.iteration) - 1;
         const double got = test::als_objective(m.view(), state.factors(), params);
-        expect_small(std::abs(got / expected.iterations[i].objective - 1.0), strategy.tolerance.drift,
-                     largest[strategy].drift, "objective");
+        expect_small(std::abs(got / expected.iterations[i].objective - 1.0),
+                     strategy.tolerance.drift, largest[strategy].drift, "objective");
         expect_small(std::abs(now.objective - got) / unit, strategy.tolerance.reported,
                      largest[strategy].reported, "reported objective");
       };
@@ -336,12 +338,13 @@ TEST_P(AlsKernels, FewRowsEqualReference) {
   (void)exact->solve(Side::kUsers, {});
   for_each_strategy([&](const AlsStrategy& strategy) {
     if (strategy.solver == AlsSolverKind::kAuto) return;  // one of the others
-    for (const int completed : {0, 1}) {             // 1: solutions start from the factors
+    for (const int completed : {0, 1}) {                  // 1: solutions start from the factors
       if (strategy.solver == AlsSolverKind::kCholesky && completed > 0) continue;
       SCOPED_TRACE(fmt::format("{} completed", completed));
       const auto solver = make_solver(m, params, strategy, start, completed);
       const double reported = solver->solve(Side::kUsers, {});
-      compare(m, params, Side::kUsers, strategy, *solver, reported, exact->factors(), largest[strategy]);
+      compare(m, params, Side::kUsers, strategy, *solver, reported, exact->factors(),
+              largest[strategy]);
     }
   });
 }
@@ -359,15 +362,18 @@ TEST_P(AlsKernels, HardlyRegularizedRowsEqualReference) {
       job<AlsJob>(open_device("reference")).make_solver(m.view(), params, start.clone());
   (void)exact->solve(Side::kUsers, {});
   for_each_strategy([&](AlsStrategy strategy) {
-    if (strategy.solver != AlsSolverKind::kCholesky || strategy.precision > Precision::kFp32) return;
+    if (strategy.solver != AlsSolverKind::kCholesky || strategy.precision > Precision::kFp32)
+      return;
     strategy.tolerance.factors = 2e-3;  // condition numbers are 1e4 and more
     const auto solver = make_solver(m, params, strategy, start);
     const double reported = solver->solve(Side::kUsers, {});
-    compare(m, params, Side::kUsers, strategy, *solver, reported, exact->factors(), largest[strategy]);
+    compare(m, params, Side::kUsers, strategy, *solver, reported, exact->factors(),
+            largest[strategy]);
   });
 }
 
-/// By calculus: long rows of a table that is larger than a GPU's cache, which it solves in lockstep.
+/// By calculus: long rows of a table that is larger than a GPU's cache, which it solves in
+/// lockstep.
 using LargeTableOnDevice = AlsOnDevice;
 TEST_P(LargeTableOnDevice, GradientVanishesAfterAnExactHalfStep) {
   Largest largest;

@@ -297,7 +297,8 @@ TEST_P(AlsTraining, OverflowIsNoticed) {
 
 [[nodiscard]] std::vector<AlsStrategy> by_cholesky(const std::string& device) {
   std::vector<AlsStrategy> strategies = test::als_strategies(device);
-  std::erase_if(strategies, [](const AlsStrategy& one) { return one.solver != AlsSolverKind::kCholesky; });
+  std::erase_if(strategies,
+                [](const AlsStrategy& one) { return one.solver != AlsSolverKind::kCholesky; });
   return strategies;
 }
 
@@ -305,10 +306,13 @@ TEST_P(AlsTraining, OverflowIsNoticed) {
   return test.param.name;
 }
 
-INSTANTIATE_TEST_SUITE_P(Cpu, AlsTraining, testing::ValuesIn(three_strategies("cpu")), strategy_name);
-INSTANTIATE_TEST_SUITE_P(Cuda, AlsTraining, testing::ValuesIn(three_strategies("cuda")), strategy_name);
+INSTANTIATE_TEST_SUITE_P(Cpu, AlsTraining, testing::ValuesIn(three_strategies("cpu")),
+                         strategy_name);
+INSTANTIATE_TEST_SUITE_P(Cuda, AlsTraining, testing::ValuesIn(three_strategies("cuda")),
+                         strategy_name);
 INSTANTIATE_TEST_SUITE_P(Cpu, AlsByCholesky, testing::ValuesIn(by_cholesky("cpu")), strategy_name);
-INSTANTIATE_TEST_SUITE_P(Cuda, AlsByCholesky, testing::ValuesIn(by_cholesky("cuda")), strategy_name);
+INSTANTIATE_TEST_SUITE_P(Cuda, AlsByCholesky, testing::ValuesIn(by_cholesky("cuda")),
+                         strategy_name);
 
 class AlsThreads : public testing::TestWithParam<test::AlsCases> {};
 

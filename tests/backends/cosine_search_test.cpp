@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "backends/cpu/cosine_search.h"
+#include "backends/cpu/neighbours/cosine_search.h"
 
 #include <algorithm>
 #include <bit>
@@ -10,9 +10,9 @@
 
 #include <gtest/gtest.h>
 
-#include "backends/cpu/estimate_lists.h"
 #include "backends/cpu/kernels/cosine_pairs.h"
 #include "backends/cpu/kernels/dense_tile.h"
+#include "backends/cpu/neighbours/estimate_lists.h"
 #include "backends/jobs/device_jobs.h"
 #include "backends/top_k.h"
 #include "likewise/control.h"
@@ -92,7 +92,8 @@ void check_lists(const CsrMatrix& matrix, Similarity similarity, bool keep_negat
   }
 }
 
-void check_all_strategies(const CsrMatrix& matrix, Index k, Estimates estimates = Estimates::kEnough) {
+void check_all_strategies(const CsrMatrix& matrix, Index k,
+                          Estimates estimates = Estimates::kEnough) {
   for (const Similarity similarity : {Similarity::kCosine, Similarity::kPearsonFull}) {
     for (const bool negative : {false, true}) {
       SCOPED_TRACE(testing::Message() << "similarity " << static_cast<int>(similarity)
@@ -130,10 +131,11 @@ TEST(CosineSearch, TakesGapsEmptyAndConstantRows) {
 TEST(CosineSearch, TellsEqualRowsApartByTheirNumbers) {
   for (const double spread : {0.0, 1e-6}) {
     check_all_strategies(matrix_of(1300, 33,
-                             [=](Index r, Index c) {
-                               return r % 9 == 4 ? noise(0, c) + spread * noise(r, c) : noise(r, c);
-                             }),
-                   20);
+                                   [=](Index r, Index c) {
+                                     return r % 9 == 4 ? noise(0, c) + spread * noise(r, c)
+                                                       : noise(r, c);
+                                   }),
+                         20);
     check_all_strategies(
         matrix_of(700, 33,
                   [=](Index r, Index c) { return noise(r % 3, c) + spread * noise(r, c); }),
@@ -143,12 +145,12 @@ TEST(CosineSearch, TellsEqualRowsApartByTheirNumbers) {
 
 /// Orthogonal rows: estimates of nothing but rounding.
 TEST(CosineSearch, DropsWhatIsNotSimilar) {
-  check_all_strategies(matrix_of(256, 256,
-                           [](Index r, Index c) {
-                             return std::popcount(static_cast<unsigned>(r & c)) % 2 == 0 ? 0.7
-                                                                                         : -0.7;
-                           }),
-                 15, Estimates::kNotEnough);
+  check_all_strategies(
+      matrix_of(256, 256,
+                [](Index r, Index c) {
+                  return std::popcount(static_cast<unsigned>(r & c)) % 2 == 0 ? 0.7 : -0.7;
+                }),
+      15, Estimates::kNotEnough);
   check_all_strategies(
       matrix_of(900, 40,
                 [](Index r, Index c) { return r < 100 ? (c == r % 40 ? 1.0 : 0.0) : noise(r, c); }),
@@ -164,11 +166,11 @@ TEST(CosineSearch, DoesNotDependOnThreads) {
 
 TEST(CosineSearch, TakesValuesOfAnySize) {
   check_all_strategies(matrix_of(160, 140,
-                           [](Index r, Index c) {
-                             return noise(r, c) * std::pow(10.0, 17.0 * noise(r, 0, 1)) *
-                                    std::pow(10.0, 12.0 * noise(r, c, 2));
-                           }),
-                 12);
+                                 [](Index r, Index c) {
+                                   return noise(r, c) * std::pow(10.0, 17.0 * noise(r, 0, 1)) *
+                                          std::pow(10.0, 12.0 * noise(r, c, 2));
+                                 }),
+                       12);
 }
 
 TEST(CosineSearch, IsForPlainCosinesOfModerateNorms) {

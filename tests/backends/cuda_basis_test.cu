@@ -2,7 +2,7 @@
 /// The basis of a half-step on a GPU, against float64 loops on the host.
 #include <algorithm>
 
-#include "backends/cuda/dense.h"
+#include "backends/cuda/linalg/dense.h"
 #include "likewise/error.h"
 #include "tests/backends/cuda_support.h"
 

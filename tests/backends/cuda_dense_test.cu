@@ -2,7 +2,7 @@
 /// Products of tall tables and Gram matrices on a GPU, against float64 loops on the host.
 #include <algorithm>
 
-#include "backends/cuda/dense.h"
+#include "backends/cuda/linalg/dense.h"
 #include "tests/backends/cuda_support.h"
 
 namespace likewise::cuda {
@@ -23,7 +23,7 @@ struct Product {
 constexpr float kHalfScale = 64.0F;
 
 Product multiply_on_gpu(const std::vector<float>& a, Index rows, const std::vector<float>& b,
-                         Index padded) {
+                        Index padded) {
   const auto a_gpu = to_gpu(a);
   const auto b_gpu = to_gpu(b);
   const auto scale = to_gpu(std::vector<float>{kHalfScale});
@@ -131,13 +131,12 @@ TEST_F(CudaProducts, ProductsKeepWhatIsNotFinite) {
 // -------------------------------------------------------------------------------- Gram matrices
 
 std::vector<double> gram_on_gpu(const std::vector<float>& y, Index rows, Index padded,
-                                 const std::vector<float>& weights) {
+                                const std::vector<float>& weights) {
   const auto y_gpu = to_gpu(y);
   const auto weights_gpu = to_gpu(weights);
   auto gram = to_gpu(std::vector<double>(at(padded, 0, padded), kNan));
   GramSum sum(padded);
-  sum.run(y_gpu.data(), rows, weights.empty() ? nullptr : weights_gpu.data(), gram.data(),
-          nullptr);
+  sum.run(y_gpu.data(), rows, weights.empty() ? nullptr : weights_gpu.data(), gram.data(), nullptr);
   return to_host(gram);
 }
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "backends/cpu/dense_pairs.h"
+#include "backends/cpu/neighbours/dense_pairs.h"
 
 #include <algorithm>
 #include <numeric>

@@ -12,9 +12,9 @@
 #include <gtest/gtest.h>
 #include <zlib.h>
 
-#include "backends/cuda_device.h"
+#include "backends/gpu/cuda_device.h"
+#include "backends/gpu/load_plugin.h"
 #include "backends/jobs/device_jobs.h"
-#include "backends/load_plugin.h"
 #include "likewise/error.h"
 #include "likewise/recommender.h"
 #include "likewise/training.h"

@@ -6,8 +6,8 @@
 #include <random>
 #include <vector>
 
-#include "algorithms/cell_weights.h"
-#include "algorithms/pair_formula.h"
+#include "algorithms/als/cell_weights.h"
+#include "algorithms/neighbours/pair_formula.h"
 #include "tests/backends/cuda_support.h"
 
 namespace likewise::cuda {

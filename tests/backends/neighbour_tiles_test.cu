@@ -2,7 +2,7 @@
 /// How rows are cut into tiles of sums: arithmetic alone, no GPU is needed.
 #include <gtest/gtest.h>
 
-#include "backends/cuda/neighbour_table.h"
+#include "backends/cuda/neighbours/neighbour_table.h"
 
 namespace likewise::cuda {
 namespace {

@@ -8,7 +8,7 @@
 
 #include <gtest/gtest.h>
 
-#include "algorithms/similarity.h"
+#include "algorithms/neighbours/similarity.h"
 #include "backends/jobs/device_jobs.h"
 #include "tests/backends/device_test.h"
 #include "tests/csr_entries.h"

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "backends/cpu/ranks_by_column.h"
+#include "backends/cpu/neighbours/ranks_by_column.h"
 
 #include <numeric>
 #include <random>

@@ -8,7 +8,7 @@
 #include <hwy/targets.h>
 
 #include "backends/cpu/jobs.h"
-#include "backends/cpu/top_k_search.h"
+#include "backends/cpu/top_k/top_k_search.h"
 #include "backends/jobs/device_jobs.h"
 #include "backends/reference/jobs.h"
 #include "tests/support.h"

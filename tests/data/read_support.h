@@ -10,7 +10,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "data/read_source.h"
+#include "data/bytes/read_source.h"
 #include "likewise/csr.h"
 #include "likewise/read.h"
 #include "tests/errors.h"

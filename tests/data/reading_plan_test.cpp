@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 /// Files that do not fit are refused while they are read, with the figures.
-#include "data/reading_plan.h"
+#include "data/read/reading_plan.h"
 
 #include <sys/resource.h>
 

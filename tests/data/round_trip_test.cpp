@@ -8,7 +8,7 @@
 
 #include <fmt/format.h>
 
-#include "data/fields.h"
+#include "data/read/fields.h"
 #include "likewise/write.h"
 #include "tests/csr_entries.h"
 #include "tests/data/read_support.h"

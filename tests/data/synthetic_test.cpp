@@ -9,7 +9,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "data/synthetic_model.h"
+#include "data/synthetic/synthetic_model.h"
 #include "likewise/error.h"
 
 namespace likewise {

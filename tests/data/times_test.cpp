@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 /// Times: what is read is what is kept and written.
-#include "data/times.h"
+#include "data/read/times.h"
 
 #include <array>
 #include <random>

@@ -6,7 +6,7 @@
 
 #include <gtest/gtest.h>
 
-#include "algorithms/similarity.h"
+#include "algorithms/neighbours/similarity.h"
 #include "backends/jobs/device_jobs.h"
 #include "likewise/error.h"
 #include "likewise/model.h"

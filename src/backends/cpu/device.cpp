@@ -5,7 +5,7 @@
 
 #include <fmt/format.h>
 
-#include "algorithms/weights.h"
+#include "algorithms/als/weights.h"
 #include "backends/cpu/jobs.h"
 #include "backends/host_plan.h"
 #include "core/instruction_set.h"

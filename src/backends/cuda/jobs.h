@@ -4,7 +4,7 @@
 
 #include <memory>
 
-#include "backends/plugin.h"
+#include "backends/gpu/plugin.h"
 
 namespace likewise {
 

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-/// The plug-in's entry point: src/backends/plugin.h says what the program may expect of it.
-#include "backends/plugin.h"
+/// The plug-in's entry point: src/backends/gpu/plugin.h says what the program may expect of it.
+#include "backends/gpu/plugin.h"
 
-#include "backends/cuda/als_variants.h"
+#include "backends/cuda/als/als_variants.h"
 #include "backends/cuda/device/gpus.h"
 #include "backends/cuda/jobs.h"
 #include "likewise/version.h"
@@ -17,7 +17,7 @@ std::vector<AlsTuning> als_variants(const GpuInfo& gpu, const AlsWork& work) {
 constexpr CudaAls kAls{als_variants, plan_cuda_als, make_cuda_als_solver};
 constexpr CudaNeighbours kNeighbours{make_cuda_neighbour_search};
 constexpr CudaPlugin kPlugin{kPluginInterface, kVersion, kPluginCompiler,
-                             cuda::find_gpus, &kAls,    &kNeighbours};
+                             cuda::find_gpus,  &kAls,    &kNeighbours};
 
 }  // namespace
 }  // namespace likewise

@@ -6,7 +6,7 @@
 #include <cmath>
 #include <vector>
 
-#include "algorithms/weights.h"
+#include "algorithms/als/weights.h"
 #include "backends/als_errors.h"
 #include "backends/reference/jobs.h"
 #include "core/cholesky.h"

@@ -2,7 +2,7 @@
 /// The reference as a device.
 #include <utility>
 
-#include "algorithms/weights.h"
+#include "algorithms/als/weights.h"
 #include "backends/host_plan.h"
 #include "backends/reference/jobs.h"
 

@@ -4,7 +4,7 @@
 #include <algorithm>
 #include <vector>
 
-#include "algorithms/similarity.h"
+#include "algorithms/neighbours/similarity.h"
 #include "backends/neighbour_lists.h"
 #include "backends/reference/jobs.h"
 #include "backends/top_k.h"

@@ -3,7 +3,7 @@
 /// wrong with it; without it, three GPUs are there, of which the second can be used, and training
 /// is the CPU's. Its tunings take different times. FAKE_PLUGIN_LOG names a file to which every
 /// training adds a line with its tuning.
-#include "backends/plugin.h"
+#include "backends/gpu/plugin.h"
 
 #include <chrono>
 #include <cstdlib>
@@ -12,8 +12,8 @@
 #include <thread>
 #include <utility>
 
-#include "backends/gpu_plan.h"
 #include "backends/cpu/jobs.h"
+#include "backends/gpu/gpu_plan.h"
 #include "backends/jobs/device_jobs.h"
 #include "likewise/error.h"
 #include "likewise/version.h"

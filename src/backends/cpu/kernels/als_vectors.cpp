@@ -3,7 +3,7 @@
 
 #include <algorithm>
 
-#include "algorithms/weights.h"
+#include "algorithms/als/weights.h"
 #include "backends/cpu/kernels/als_passes.h"
 
 #undef HWY_TARGET_INCLUDE

@@ -5,7 +5,7 @@
 /// Short vectors have `n` floats (a multiple of 16, 64-byte aligned), zero beyond the width.
 #pragma once
 
-#include "algorithms/cell_weights.h"
+#include "algorithms/als/cell_weights.h"
 #include "likewise/als.h"
 #include "likewise/types.h"
 

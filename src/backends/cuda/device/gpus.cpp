@@ -112,8 +112,7 @@ constexpr std::array kExplanations{
   if (status == cudaSuccess) {
     status = cudaDeviceGetAttribute(&mode, cudaDevAttrComputeMode, device);
   }
-  GpuInfo found{gpu.name, gpu.major, gpu.minor, static_cast<Offset>(gpu.totalGlobalMem),
-                 {},        {}};
+  GpuInfo found{gpu.name, gpu.major, gpu.minor, static_cast<Offset>(gpu.totalGlobalMem), {}, {}};
   if (status == cudaSuccess) found.specs = specs_of(gpu, device);
   if (status != cudaSuccess) found.problem = explain(status);
   if (mode == cudaComputeModeProhibited) {

@@ -1,0 +1,183 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "options/options.h"
+
+#include <algorithm>
+#include <filesystem>
+
+#include <fmt/format.h>
+
+namespace likewise::cli {
+namespace {
+
+constexpr const char* kReading = "Reading";
+
+/// What reading left out or merged: "3 repeated rows merged, 1 bad row skipped".
+std::string reading_notes(const ReadSummary& summary) {
+  std::string notes;
+  const auto note = [&](Offset count, const char* one, const char* what) {
+    if (count > 0)
+      notes += fmt::format("{}{} {}", notes.empty() ? "" : ", ", counted(count, one), what);
+  };
+  note(summary.duplicates, "repeated row", "merged");
+  note(summary.below_min_value, "row", "below --min-value dropped");
+  note(summary.below_min_count, "row", "of rare users or items dropped");
+  note(summary.bad_rows, "bad row", "skipped");
+  return notes;
+}
+
+}  // namespace
+
+void require_one(CLI::App& app, const std::vector<CLI::Option*>& options) {
+  std::string names;
+  for (CLI::Option* option : options) {
+    option->group("One of these is needed");
+    names += (names.empty() ? "" : ", ") + option->get_name();
+  }
+  app.parse_complete_callback([options, names] {
+    const auto given = std::count_if(options.begin(), options.end(),
+                                     [](const CLI::Option* option) { return option->count() > 0; });
+    if (given == 1) return;
+    throw CLI::ValidationError(fmt::format("{} of {} is {}", given == 0 ? "one" : "only one", names,
+                                           given == 0 ? "needed" : "possible"));
+  });
+}
+
+void refuse_idle(const CLI::App& app, const char* option, bool used, std::string_view needs) {
+  if (used || app.count(option) == 0) return;
+  throw Error(ErrorKind::kInvalidArgument,
+              fmt::format("{} would do nothing here: it needs {}", option, needs));
+}
+
+void refuse_idle_reading(const CLI::App& app, bool used, std::string_view needs) {
+  for (const CLI::Option* option : app.get_options()) {
+    if (option->get_group() != kReading) continue;
+    refuse_idle(app, option->get_name().c_str(), used, needs);
+  }
+}
+
+void add_common_options(CLI::App& app, Common& common) {
+  app.add_option("--threads", common.threads, "Threads to use; 0 takes all cores")
+      ->type_name("N")
+      ->capture_default_str();
+  app.add_flag("-q,--quiet", common.quiet, "No progress and no messages, only errors");
+}
+
+void add_device_options(CLI::App& app, Common& common) {
+  app.add_option("--device", common.device, "auto, cpu, cuda, cuda:N or reference")
+      ->type_name("NAME")
+      ->capture_default_str();
+  add_common_options(app, common);
+}
+
+void add_device_memory_option(CLI::App& app, Common& common) {
+  const auto parse = [&common](const std::string& given) {
+    const auto bytes = parse_size(given);
+    if (!bytes || *bytes < 1) {
+      throw CLI::ValidationError("--device-memory",
+                                 "'" + given + "' is not a size such as 2GiB, 500MB or 1.5GiB");
+    }
+    common.device_memory = *bytes;
+  };
+  app.add_option_function<std::string>(
+         "--device-memory", parse,
+         "Limit of GPU memory; the rest of the data is streamed [what is free]")
+      ->type_name("SIZE");
+}
+
+void add_row_options(CLI::App& app, std::string& output, Common& common) {
+  add_output_option(app, output, "Where to write: .csv, .tsv or .jsonl, and .gz or .zst")
+      ->capture_default_str();
+  add_device_options(app, common);
+}
+
+void add_format_options(CLI::App& app, ReadOptions& options) {
+  add_list(app, "--columns", options.columns,
+           "Which columns are user,item,value,time: names or numbers from 1, - for none")
+      ->type_name("LIST")
+      ->group(kReading);
+  app.add_option("--delimiter", options.delimiter,
+                 "Text between columns (detected: , tab ; | :: or spaces)")
+      ->type_name("TEXT")
+      ->group(kReading);
+  add_choice<Header>(app, "--header",
+                     {{"auto", Header::kAuto}, {"yes", Header::kYes}, {"no", Header::kNo}},
+                     options.header, "Whether the first line names the columns")
+      ->group(kReading);
+  add_choice<BadRows>(app, "--on-bad-row", {{"fail", BadRows::kFail}, {"skip", BadRows::kSkip}},
+                      options.on_bad_row, "What to do with a row that cannot be read")
+      ->group(kReading);
+}
+
+void add_reading_options(CLI::App& app, ReadOptions& options) {
+  add_format_options(app, options);
+  add_choice<Duplicates>(app, "--duplicates",
+                         {{"auto", Duplicates::kAuto},
+                          {"sum", Duplicates::kSum},
+                          {"last", Duplicates::kLast},
+                          {"max", Duplicates::kMax},
+                          {"error", Duplicates::kError}},
+                         options.duplicates,
+                         "Rows with the same user and item; auto sums events and keeps the last "
+                         "rating")
+      ->group(kReading);
+  app.add_option("--min-value", options.min_value, "Drop rows with a value below this")
+      ->type_name("X")
+      ->group(kReading);
+  app.add_option("--min-user-count", options.min_user_count, "Drop users with fewer items")
+      ->type_name("N")
+      ->group(kReading);
+  app.add_option("--min-item-count", options.min_item_count, "Drop items with fewer users")
+      ->type_name("N")
+      ->group(kReading);
+}
+
+CLI::Option* add_path(CLI::App& app, const std::string& flag, std::string& path,
+                      const std::string& description) {
+  const auto refuse_empty = [](const std::string& given) {
+    return given.empty() ? std::string("the name is empty") : std::string();
+  };
+  return app.add_option(flag, path, description)->check(CLI::Validator(refuse_empty, ""));
+}
+
+CLI::Option* add_output_option(CLI::App& app, std::string& path, const std::string& description) {
+  return add_path(app, "-o,--output", path, description)->type_name("FILE");
+}
+
+Device announced_device(const Common& common, Progress& progress, std::span<const Job> jobs) {
+  Device device = open_device(common.device, {.device_memory = common.device_memory});
+  for (const Job job : jobs) device.require(job);
+  progress.say("device: " + device_text(device));
+  return device;
+}
+
+ReadOptions reading_for(Feedback feedback, ReadOptions options) {
+  if (feedback == Feedback::kExplicit) options.values = Values::kRequired;
+  return options;
+}
+
+Interactions read_with_report(const std::string& path, const ReadOptions& options,
+                              Progress& progress, const char* stage, ReadSummary* summary) {
+  progress.stage(stage);
+  ReadSummary met;
+  Interactions data = read_interactions(path, options, &met, progress.control());
+  progress.finish();
+  progress.say(fmt::format("{}: {}, {}, {} ({})", base_name(path),
+                           counted(data.users.size(), "user"), counted(data.items.size(), "item"),
+                           counted(data.by_user.nnz(), "interaction"), met.format));
+  const std::string notes = reading_notes(met);
+  if (!notes.empty()) progress.say("  " + notes);
+  if (!met.first_bad_row.empty()) progress.say("  the first bad row: " + met.first_bad_row);
+  if (summary != nullptr) *summary = std::move(met);
+  return data;
+}
+
+void say_written(const std::string& path, const std::string& what, Progress& progress) {
+  const double seconds = progress.finish().back().seconds;
+  if (path != "-") progress.say(fmt::format("{}: {}, {}", path, what, duration(seconds)));
+}
+
+std::string base_name(const std::string& path) {
+  return std::filesystem::path(path).filename().string();
+}
+
+}  // namespace likewise::cli

@@ -1,0 +1,134 @@
+// SPDX-License-Identifier: Apache-2.0
+/// Options that several verbs share, and the small pieces to declare one.
+#pragma once
+
+#include <functional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include <CLI/CLI.hpp>
+
+#include "likewise/device.h"
+#include "likewise/read.h"
+#include "output/nearest.h"
+#include "output/progress.h"
+
+namespace likewise::cli {
+
+template <class T>
+using Choices = std::vector<std::pair<std::string, T>>;
+
+/// `--flag a|b|c`: `take` gets the value of the chosen name; other names are a usage error that
+/// lists the right ones.
+template <class T>
+CLI::Option* add_choice(CLI::App& app, const std::string& flag, const Choices<T>& choices,
+                        const std::function<void(T)>& take, const std::string& description) {
+  std::vector<std::string> names;
+  std::string joined;
+  for (const auto& choice : choices) {
+    names.push_back(choice.first);
+    joined += (joined.empty() ? "" : "|") + choice.first;
+  }
+  const auto parse = [=](const std::string& given) {
+    for (const auto& [name, value] : choices) {
+      if (name == given) return take(value);
+    }
+    throw CLI::ValidationError(
+        flag, "'" + given + "' is not one of " + joined + suggestion(given, names));
+  };
+  return app.add_option_function<std::string>(flag, parse, description)->type_name(joined);
+}
+
+/// The same, straight into a variable whose value now is the default.
+template <class T>
+CLI::Option* add_choice(CLI::App& app, const std::string& flag, const Choices<T>& choices,
+                        T& target, const std::string& description) {
+  CLI::Option* option = add_choice<T>(
+      app, flag, choices, [&target](T value) { target = value; }, description);
+  for (const auto& [name, value] : choices) {
+    if (value == target) option->default_str(name);
+  }
+  return option;
+}
+
+/// An enum's names in its order, as choices.
+template <class T>
+[[nodiscard]] Choices<T> choices_of(std::span<const std::string_view> names) {
+  Choices<T> choices;
+  for (std::size_t i = 0; i < names.size(); ++i) {
+    choices.emplace_back(std::string(names[i]), static_cast<T>(i));
+  }
+  return choices;
+}
+
+/// A list with commas or a repeated option: `-k 10,20` or `-k 10 -k 20`.
+template <class T>
+CLI::Option* add_list(CLI::App& app, const std::string& flag, std::vector<T>& target,
+                      const std::string& description) {
+  return app.add_option(flag, target, description)->delimiter(',')->allow_extra_args(false);
+}
+
+/// Puts the options under a heading and asks for exactly one of them.
+void require_one(CLI::App& app, const std::vector<CLI::Option*>& options);
+
+/// What every verb has.
+struct Common {
+  bool quiet = false;
+  int threads = 0;
+  std::string device = "auto";
+  Offset device_memory = 0;
+};
+/// --quiet and --threads: for every verb.
+void add_common_options(CLI::App& app, Common& common);
+/// --device and the common ones: for verbs that train or ask a model.
+void add_device_options(CLI::App& app, Common& common);
+/// --device-memory: for verbs that train.
+void add_device_memory_option(CLI::App& app, Common& common);
+/// --output for a RowWriter, --device and the common ones: for verbs that print rows.
+void add_row_options(CLI::App& app, std::string& output, Common& common);
+/// --columns, --delimiter, --header, --on-bad-row: for every verb that reads rows.
+void add_format_options(CLI::App& app, ReadOptions& options);
+/// These, and --duplicates and --min-*: for every verb that reads interactions.
+void add_reading_options(CLI::App& app, ReadOptions& options);
+/// An option or argument that names a file or folder; an empty name is a usage error.
+CLI::Option* add_path(CLI::App& app, const std::string& flag, std::string& path,
+                      const std::string& description);
+/// -o, --output.
+CLI::Option* add_output_option(CLI::App& app, std::string& path, const std::string& description);
+
+/// An option that would do nothing is a mistake: throws Error(kInvalidArgument) saying what it
+/// needs where `option` was given and is not `used`.
+void refuse_idle(const CLI::App& app, const char* option, bool used, std::string_view needs);
+/// The same for all options of add_reading_options() that the verb has.
+void refuse_idle_reading(const CLI::App& app, bool used, std::string_view needs);
+
+/// What an add_VERB returns: the verb's run() on as many threads as its options say.
+template <class Verb>
+[[nodiscard]] std::function<void()> on_threads(const std::shared_ptr<Verb>& verb) {
+  return [verb] { with_threads(verb->common.threads, [&] { verb->run(); }); };
+}
+
+/// Opens the device, which has to do these jobs, and says which one it is.
+[[nodiscard]] Device announced_device(const Common& common, Progress& progress,
+                                      std::span<const Job> jobs = {});
+
+/// `options` for data of this feedback: ratings have to have values.
+[[nodiscard]] ReadOptions reading_for(Feedback feedback, ReadOptions options);
+
+/// Reads interactions in a stage of their own and says what was met (sizes, merged and dropped
+/// rows).
+[[nodiscard]] Interactions read_with_report(const std::string& path, const ReadOptions& options,
+                                            Progress& progress, const char* stage = "read",
+                                            ReadSummary* summary = nullptr);
+
+/// Ends the last stage; unless rows went to standard output, says what came to be where:
+/// "lists.csv: 50 recommendations for 5 users, 12 ms".
+void say_written(const std::string& path, const std::string& what, Progress& progress);
+
+/// The last part of a path.
+[[nodiscard]] std::string base_name(const std::string& path);
+
+}  // namespace likewise::cli

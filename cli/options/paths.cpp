@@ -1,0 +1,74 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "options/paths.h"
+
+#include <fmt/format.h>
+
+#include "likewise/error.h"
+#include "likewise/model.h"
+#include "likewise/write.h"
+#include "output/text.h"
+
+namespace likewise::cli {
+namespace {
+
+struct Known {
+  const NamedPath& path;
+  std::string identity;
+};
+
+bool is_input(const NamedPath& one) {
+  return one.use == PathUse::kInput || one.use == PathUse::kEarlierModel;
+}
+
+/// Standard input and output under names that the system knows too.
+std::string identity_of(const NamedPath& one) {
+  if (one.path != "-") return file_identity(one.path);
+  return file_identity(is_input(one) ? "/dev/stdin" : "/dev/stdout");
+}
+
+bool same_file(const Known& a, const Known& b) {
+  if (a.path.path == "-" && b.path.path == "-" && is_input(a.path) == is_input(b.path)) return true;
+  return !a.identity.empty() && a.identity == b.identity;
+}
+
+/// One is the model that grows out of the other.
+bool grows(const NamedPath& a, const NamedPath& b) {
+  return (a.use == PathUse::kEarlierModel && b.use == PathUse::kModel) ||
+         (a.use == PathUse::kModel && b.use == PathUse::kEarlierModel);
+}
+
+std::string spoken(const NamedPath& one) {
+  return one.path == "-" ? one.option : fmt::format("{} ({})", one.option, printable(one.path));
+}
+
+void check_pair(const Known& one, const Known& other) {
+  const NamedPath& a = one.path;
+  const NamedPath& b = other.path;
+  if (grows(a, b) || !same_file(one, other)) return;
+  const char* why = "are the same file, and only one could be kept: name another file for one";
+  if (is_input(a) && is_input(b)) {
+    if (a.path != "-") return;
+    why = "are both standard input, which can be read once: name a file for one of them";
+  } else if (is_input(a) || is_input(b)) {
+    why = "are the same file, which would be overwritten: name another file to write";
+  }
+  throw Error(ErrorKind::kInvalidArgument, fmt::format("{} and {} {}", spoken(a), spoken(b), why));
+}
+
+}  // namespace
+
+void check_paths(const std::vector<NamedPath>& paths) {
+  std::vector<Known> given;
+  for (const NamedPath& one : paths) {
+    if (!one.path.empty()) given.push_back({one, identity_of(one)});
+  }
+  for (std::size_t i = 0; i < given.size(); ++i) {
+    for (std::size_t j = 0; j < i; ++j) check_pair(given[j], given[i]);
+  }
+  for (const Known& one : given) {
+    if (one.path.use == PathUse::kOutput) check_output(one.path.path);
+    if (one.path.use == PathUse::kModel) check_model_path(one.path.path);
+  }
+}
+
+}  // namespace likewise::cli

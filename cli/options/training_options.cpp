@@ -1,0 +1,123 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "options/training_options.h"
+
+#include <algorithm>
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include "options/options.h"
+
+namespace likewise::cli {
+namespace {
+
+/// More choices than this go into the description, which is cut into lines.
+constexpr std::size_t kShownChoices = 6;
+
+/// The algorithms that have a parameter of this name.
+[[nodiscard]] std::vector<std::string_view> owners(std::string_view name) {
+  std::vector<std::string_view> result;
+  for (const std::string_view algorithm : algorithm_names()) {
+    const std::vector<ParameterInfo> all = parameters_of(algorithm);
+    if (std::ranges::find(all, name, &ParameterInfo::name) != all.end()) {
+      result.push_back(algorithm);
+    }
+  }
+  return result;
+}
+
+/// A usage error for what set_parameter() would refuse.
+void check_text(const ParameterInfo& parameter, const std::string& text) {
+  TrainingParams scratch = default_params(owners(parameter.name).front(), Feedback::kImplicit);
+  try {
+    set_parameter(scratch, parameter.name, text);
+  } catch (const Error& error) {
+    throw CLI::ValidationError(parameter.option, error.what());
+  }
+}
+
+}  // namespace
+
+void TrainingOptions::add(CLI::App& app) {
+  Choices<std::string> algorithms;
+  for (const std::string_view name : algorithm_names()) algorithms.emplace_back(name, name);
+  const std::function<void(std::string)> choose = [this](std::string name) {
+    algorithm_ = std::move(name);
+    algorithm_given_ = true;
+  };
+  add_choice<std::string>(app, "--algorithm", algorithms, choose,
+                          "Matrix factorisation, nearest items, nearest users, or the popularity "
+                          "baseline")
+      ->default_str(algorithm_);
+  for (const std::string_view algorithm : algorithm_names()) {
+    for (const ParameterInfo& parameter : parameters_of(algorithm)) {
+      const std::vector<std::string_view> all = owners(parameter.name);
+      if (all.front() != algorithm) continue;  // declared with the first that has it
+      const bool usual = algorithm == algorithm_;
+      add(app, parameter,
+          usual ? "OPTIONS" : fmt::format("For --algorithm {}", fmt::join(all, " and ")));
+    }
+  }
+}
+
+void TrainingOptions::add(CLI::App& app, const ParameterInfo& parameter, const std::string& group) {
+  const std::function<void(std::string)> keep = [this, parameter](const std::string& text) {
+    check_text(parameter, text);
+    given_.push_back({std::string(parameter.name), parameter.option, text});
+  };
+  std::string help(parameter.help);
+  CLI::Option* option = nullptr;
+  if (parameter.choices.empty()) {
+    option = app.add_option_function<std::string>(parameter.option, keep, help)
+                 ->type_name(parameter.kind == ParameterKind::kInteger ? "N" : "X");
+  } else {
+    const bool many = parameter.choices.size() > kShownChoices;
+    if (many) help += fmt::format(": {}", fmt::join(parameter.choices, ", "));
+    Choices<std::string> choices;
+    for (const std::string& name : parameter.choices) choices.emplace_back(name, name);
+    option = add_choice<std::string>(app, parameter.option, choices, keep, help);
+    if (many) option->type_name("NAME");
+  }
+  option->default_str(parameter.usual)->group(group);
+}
+
+TrainingParams TrainingOptions::applied(TrainingParams to) const {
+  for (const Given& one : given_) {
+    const std::vector<std::string_view> all = owners(one.name);
+    if (std::ranges::find(all, algorithm_name(to)) == all.end()) {
+      throw Error(ErrorKind::kInvalidArgument,
+                  fmt::format("{} is for --algorithm {}, not {}", one.option,
+                              fmt::join(all, " or "), algorithm_name(to)));
+    }
+    set_parameter(to, one.name, one.text);
+  }
+  validate(to);
+  for (const Given& one : given_) {
+    const std::string needs = parameter_needs(to, one.name);
+    if (needs.empty()) continue;
+    throw Error(ErrorKind::kInvalidArgument,
+                fmt::format("{} would do nothing here: it needs {}", one.option, needs));
+  }
+  return to;
+}
+
+TrainingParams TrainingOptions::params() const {
+  TrainingParams to = default_params(algorithm_, Feedback::kImplicit);
+  for (const Given& one : given_) {
+    if (one.name != "feedback") continue;
+    set_parameter(to, one.name, one.text);
+    to = default_params(algorithm_, feedback_of(to));
+  }
+  return applied(std::move(to));
+}
+
+TrainingParams TrainingOptions::resumed(const TrainingParams& earlier) const {
+  if (algorithm_given_ && algorithm_ != algorithm_name(earlier)) {
+    throw Error(ErrorKind::kInvalidArgument,
+                fmt::format("--algorithm {}: the model to resume is of {}; leave the option out",
+                            algorithm_, algorithm_name(earlier)));
+  }
+  return applied(earlier);
+}
+
+}  // namespace likewise::cli

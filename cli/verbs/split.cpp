@@ -1,0 +1,137 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "likewise/split.h"
+
+#include <filesystem>
+#include <memory>
+
+#include <fmt/format.h>
+
+#include "likewise/write.h"
+#include "options/options.h"
+#include "options/paths.h"
+#include "verb.h"
+
+namespace likewise::cli {
+namespace {
+
+constexpr const char* kTrain = "train.csv";
+constexpr const char* kTest = "test.csv";
+
+struct SplitVerb {
+  const CLI::App* given = nullptr;
+  std::string ratings;
+  std::string output;
+  SplitOptions options;
+  ReadOptions reading;
+  Common common;
+
+  void run() const {
+    check_options();
+    check_paths(paths());
+    const std::vector<std::string> files = names();
+    OutputFolder folder(output, files);
+    if (options.method == SplitMethod::kKFold) {
+      folder.require_missing(fold_name(options.folds));  // of an earlier split into more folds
+    }
+    Progress progress(common.quiet);
+    const Interactions all = read_with_report(ratings, reading, progress);
+    progress.stage("split");
+    const std::vector<Split> parts = split(all, options);
+    progress.stage("write");
+    std::vector<std::string> written;
+    const auto write = [&](const std::string& name, const Interactions& part) {
+      folder.write(name, [&](const std::string& path) {
+        write_interactions(part, path, progress.control());
+      });
+      written.push_back(
+          fmt::format("{}: {}", in_folder(name), counted(part.by_user.nnz(), "interaction")));
+    };
+    for (std::size_t p = 0; p < parts.size(); ++p) {
+      write(files[2 * p], parts[p].train);
+      write(files[2 * p + 1], parts[p].test);
+    }
+    folder.commit();
+    for (const std::string& line : written) progress.say(line);
+  }
+
+  void check_options() const {
+    options.validate();
+    const SplitMethod method = options.method;
+    const bool random = method == SplitMethod::kRandom;
+    refuse_idle(*given, "--test", random || method == SplitMethod::kTime,
+                "--method random or time");
+    refuse_idle(*given, "--last", method == SplitMethod::kLast, "--method last");
+    refuse_idle(*given, "--folds", method == SplitMethod::kKFold, "--method kfold");
+    refuse_idle(*given, "--seed", random || method == SplitMethod::kKFold,
+                "--method random or kfold");
+  }
+
+  [[nodiscard]] static std::string fold_name(int f) { return fmt::format("fold-{}", f + 1); }
+
+  /// Training and test part of each split, one after the other.
+  [[nodiscard]] std::vector<std::string> names() const {
+    if (options.method != SplitMethod::kKFold) return {kTrain, kTest};
+    std::vector<std::string> files;
+    for (int f = 0; f < options.folds; ++f) {
+      files.push_back(fold_name(f) + "/" + kTrain);
+      files.push_back(fold_name(f) + "/" + kTest);
+    }
+    return files;
+  }
+
+  [[nodiscard]] std::vector<NamedPath> paths() const {
+    std::vector<NamedPath> all{{"RATINGS", ratings}};
+    for (const std::string& name : names()) {
+      all.push_back({"-o", in_folder(name), PathUse::kInFolder});
+    }
+    return all;
+  }
+
+  [[nodiscard]] std::string in_folder(const std::string& name) const {
+    return (std::filesystem::path(output) / name).string();
+  }
+};
+
+}  // namespace
+
+Run add_split(CLI::App& app) {
+  auto verb = std::make_shared<SplitVerb>();
+  add_path(app, "RATINGS", verb->ratings, "Interactions: user, item [, value] [, time]")
+      ->required();
+  add_path(app, "-o,--output", verb->output,
+           "Folder for train.csv and test.csv (kfold: fold-1/train.csv, ...)")
+      ->type_name("DIR")
+      ->required();
+  add_choice<SplitMethod>(app, "--method",
+                          {{"random", SplitMethod::kRandom},
+                           {"last", SplitMethod::kLast},
+                           {"time", SplitMethod::kTime},
+                           {"kfold", SplitMethod::kKFold}},
+                          verb->options.method,
+                          "random rows; the newest rows of each user; the newest rows of all; or "
+                          "every row in the test part of one fold");
+  app.add_option("--test", verb->options.test, "random, time: share of rows in the test part")
+      ->type_name("SHARE")
+      ->capture_default_str();
+  app.add_option("--last", verb->options.last, "last: how many newest rows per user")
+      ->type_name("N")
+      ->capture_default_str();
+  app.add_option("--folds", verb->options.folds, "kfold: how many folds")
+      ->type_name("N")
+      ->capture_default_str();
+  app.add_option("--seed", verb->options.seed, "Same seed, same split")
+      ->type_name("N")
+      ->capture_default_str();
+  add_common_options(app, verb->common);
+  add_reading_options(app, verb->reading);
+  app.footer(
+      "Examples:\n"
+      "  likewise split ratings.csv -o parts --test 0.1\n"
+      "  likewise split ratings.csv.gz -o parts --method last --last 2\n"
+      "  likewise split ratings.csv -o folds --method kfold --folds 5");
+  verb->reading.keep_times = true;
+  verb->given = &app;
+  return on_threads(verb);
+}
+
+}  // namespace likewise::cli

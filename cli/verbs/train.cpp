@@ -1,0 +1,282 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <memory>
+#include <optional>
+
+#include <fmt/format.h>
+#include <nlohmann/json.hpp>
+
+#include "likewise/add_interactions.h"
+#include "likewise/autotune.h"
+#include "likewise/evaluation.h"
+#include "options/options.h"
+#include "options/paths.h"
+#include "options/titles.h"
+#include "options/training_options.h"
+#include "output/rows.h"
+#include "report/report.h"
+#include "verb.h"
+#include "verbs/training.h"
+
+namespace likewise::cli {
+namespace {
+
+/// Which of a GPU's tunings this training takes, and where that is from.
+void say_tuning(const Device& device, const TrainingParams& params, const CsrView& by_user,
+                Progress& progress) {
+  const auto* als = std::get_if<AlsParams>(&params);
+  if (als == nullptr) return;  // nothing else can be tuned
+  if (!has_tunings(device)) return progress.say("tuning: there is none on this device");
+  const ChosenTuning chosen =
+      chosen_tuning(device, *als, {by_user.rows, by_user.cols, by_user.nnz()});
+  progress.say(fmt::format("tuning: {} ({})", tuning_text(chosen.tuning), chosen.source));
+}
+
+struct Train {
+  const CLI::App* given = nullptr;
+  std::string ratings;
+  std::string output;
+  std::string validation;
+  std::string validation_metric;
+  Checkpointing checkpointing;
+  std::string resume;
+  std::string add_to;
+  std::string report;
+  bool json = false;
+  bool verbose = false;
+  TitlesOption titles;
+  TrainingOptions training;
+  ReadOptions reading;
+  Common common;
+
+  void run() const {
+    check_options();
+    check_paths({{"RATINGS", ratings},
+                 {"--validation", validation},
+                 {"--resume", resume, PathUse::kEarlierModel},
+                 {"--add-to", add_to, PathUse::kEarlierModel},
+                 {"--titles", titles.path},
+                 {"-o", output, PathUse::kModel},
+                 {"--checkpoint", checkpointing.path, PathUse::kModel},
+                 {"--report", report, PathUse::kOutput},
+                 {"--json on standard output", json ? "-" : "", PathUse::kOutput}});
+    Progress progress(common.quiet, verbose);
+    if (!add_to.empty()) return add(progress);
+    std::optional<Model> earlier;
+    if (!resume.empty()) earlier = load_model(resume);
+    const TrainingParams params = earlier ? training.resumed(earlier->params) : training.params();
+    check_iterations(params);
+    if (earlier) require_resumable(*earlier, params);
+    const Device device = announced_device_to_train(common, params, jobs_beside(params), progress);
+    const ReadOptions rows = reading_for(feedback_of(params), reading);
+    const Interactions data = read_with_report(ratings, rows, progress);
+    if (verbose) say_tuning(device, params, data.by_user.view(), progress);
+    std::optional<Interactions> held_out;
+    if (!validation.empty()) {
+      held_out = read_with_report(validation, rows, progress, "read validation");
+    }
+    Titles called;
+    if (titles.given()) called = read_titles_with_report(titles, data.items, progress);
+    progress.stage("train");
+    TrainingRun how;
+    how.validation = held_out ? &*held_out : nullptr;
+    how.validation_metric = validation_metric;
+    how.checkpoint = checkpointing;
+    how.resume = earlier ? &*earlier : nullptr;
+    how.source = base_name(ratings);
+    const auto model =
+        std::make_shared<Model>(train_with_report(data, params, device, std::move(how), progress));
+    model->titles = titles.given() || !earlier ? std::move(called) : earlier->titles.share();
+    progress.stage("save");
+    save_model(*model, output);
+    if (!report.empty()) {
+      const std::vector<StageTime> stages = progress.finish();
+      progress.stage("report");
+      write_report(describe_training(model, device, base_name(ratings), stages), report);
+    }
+    tell(*model, progress);
+  }
+
+  /// The model of --add-to with more interactions.
+  void add(Progress& progress) const {
+    progress.stage("load");
+    const Model earlier = load_model(add_to);
+    const Device device = announced_device(common, progress);
+    ReadSummary summary;
+    const Interactions more = read_with_report(ratings, reading_for(earlier.feedback(), reading),
+                                               progress, "read", &summary);
+    progress.stage("add");
+    AddedInteractions added =
+        add_interactions(earlier, more, summary.policy, device, progress.control());
+    progress.say(fmt::format("{} of {} compared with all others again",
+                             counted(added.rows_searched, "row"),
+                             with_commas(added.model.neighbourhood()->neighbours.size())));
+    if (added.repeated > 0) {
+      progress.say(fmt::format("{} that the model has already: {}", counted(added.repeated, "pair"),
+                               summary.policy == Duplicates::kSum    ? "the values are added up"
+                               : summary.policy == Duplicates::kLast ? "the newer value counts"
+                                                                     : "the larger value counts"));
+    }
+    if (titles.given()) {
+      added.model.titles = read_titles_with_report(titles, added.model.items, progress);
+    }
+    progress.stage("save");
+    save_model(added.model, output);
+    tell(added.model, progress);
+  }
+
+  /// Options that other options decide about; those of an algorithm are TrainingOptions's.
+  void check_options() const {
+    const bool fresh = add_to.empty();
+    constexpr const char* kFresh = "a training of its own: leave out --add-to";
+    for (const char* option : {"--validation", "--validation-metric", "--checkpoint",
+                               "--checkpoint-every", "--resume", "--report", "--device-memory"}) {
+      refuse_idle(*given, option, fresh, kFresh);
+    }
+    if (!fresh && training.given()) {
+      throw Error(ErrorKind::kInvalidArgument,
+                  "--add-to takes algorithm and parameters from the model: leave out the options "
+                  "of training");
+    }
+    refuse_idle(*given, "--validation-metric", !validation.empty(), "--validation");
+    refuse_idle_titles(*given, titles);
+  }
+
+  /// What the device has to do beside the training: lists for validation and report.
+  [[nodiscard]] std::vector<Job> jobs_beside(const TrainingParams& params) const {
+    Model model;
+    model.params = params;
+    EvaluateOptions options;
+    if (!validation_metric.empty()) options.metrics = {parse_metric(validation_metric).name};
+    const bool ranks = !validation.empty() && needs_of(model, options).ranking;
+    if (ranks || !report.empty()) return {lists_job(params)};
+    return {};
+  }
+
+  /// Before anything is read.
+  void check_iterations(const TrainingParams& params) const {
+    for (const char* option : {"--validation", "--checkpoint", "--resume"}) {
+      refuse_idle(
+          *given, option, iterates(params),
+          fmt::format("--algorithm als, which iterates; {} does not", algorithm_name(params)));
+    }
+    refuse_idle(*given, "--patience", !validation.empty(), "--validation");
+  }
+
+  void tell(const Model& model, Progress& progress) const {
+    const std::vector<StageTime>& stages = progress.finish();
+    if (!model.iterations.empty()) {
+      const Iteration& last = model.iterations.back();
+      progress.say(fmt::format("stopped after iteration {} ({}); objective {:.6g}", last.iteration,
+                               model.stop_reason, last.objective));
+      if (!validation.empty()) {
+        progress.say(
+            fmt::format("kept iteration {}, the best by validation", model.best_iteration));
+      }
+    }
+    std::string times;
+    for (const StageTime& stage : stages) {
+      times +=
+          fmt::format("{}{} {}", times.empty() ? "" : ", ", stage.name, duration(stage.seconds));
+    }
+    progress.say("time: " + times);
+    progress.say("model: " + output);
+    if (!report.empty()) progress.say("report: " + report);
+    progress.say(
+        fmt::format("next: likewise recommend {} --user {} -n 10", output, example(model)));
+    if (json) print_json(model, stages);
+  }
+
+  static std::string example(const Model& model) {
+    return model.users.size() == 0 ? "ID" : printable(model.users.name(0));
+  }
+
+  void print_json(const Model& model, const std::vector<StageTime>& stages) const {
+    nlohmann::ordered_json out;
+    out["model"] = output;
+    out["algorithm"] = model.algorithm();
+    out["users"] = model.users.size();
+    out["items"] = model.items.size();
+    out["interactions"] = model.history.nnz();
+    out["device"] = model.provenance.device;
+    for (const StageTime& stage : stages) out["seconds"][stage.name] = stage.seconds;
+    out["iterations"] = nlohmann::json::array();
+    for (const Iteration& it : model.iterations) {
+      nlohmann::ordered_json one = {
+          {"iteration", it.iteration}, {"objective", it.objective}, {"seconds", it.seconds}};
+      if (it.validation) one["validation"] = *it.validation;
+      out["iterations"].push_back(one);
+    }
+    out["best_iteration"] = model.best_iteration;
+    out["stop_reason"] = model.stop_reason;
+    print_result(out.dump(2, ' ', false, nlohmann::json::error_handler_t::replace) + "\n");
+  }
+};
+
+void add_keeping_options(CLI::App& app, Train& verb) {
+  constexpr const char* kGroup = "Following and keeping";
+  add_path(app, "--validation", verb.validation,
+           "Held-out interactions, measured after every iteration; the best one is kept")
+      ->type_name("FILE")
+      ->group(kGroup);
+  app.add_option("--validation-metric", verb.validation_metric,
+                 "What to measure [ndcg@10 implicit, rmse explicit]")
+      ->type_name("NAME")
+      ->group(kGroup);
+  CLI::Option* checkpoint =
+      add_path(app, "--checkpoint", verb.checkpointing.path, "Keep the state here while training")
+          ->type_name("FILE")
+          ->group(kGroup);
+  app.add_option("--checkpoint-every", verb.checkpointing.every, "Iterations between checkpoints")
+      ->type_name("N")
+      ->check(CLI::Range(1, 1'000'000).description(""))
+      ->needs(checkpoint)
+      ->capture_default_str()
+      ->group(kGroup);
+  add_path(app, "--resume", verb.resume, "Go on from a checkpoint or model, with its parameters")
+      ->type_name("FILE")
+      ->group(kGroup);
+  add_path(app, "--add-to", verb.add_to,
+           "Neighbourhoods: add RATINGS to what this model was trained on, and compare anew "
+           "only what changes; parameters are the model's")
+      ->type_name("MODEL")
+      ->group(kGroup);
+  add_path(app, "--report", verb.report, "Write a page with charts and sample recommendations")
+      ->type_name("FILE.html")
+      ->group(kGroup);
+  app.add_flag("-v,--verbose", verb.verbose,
+               "Also print the memory that training takes, and how a GPU is used")
+      ->excludes("--quiet")
+      ->group(kGroup);
+  app.add_flag("--json", verb.json, "Print one object: sizes, times, objective per iteration")
+      ->group(kGroup);
+}
+
+}  // namespace
+
+Run add_train(CLI::App& app) {
+  auto verb = std::make_shared<Train>();
+  add_path(app, "RATINGS", verb->ratings, "Interactions: user, item [, value] [, time]")
+      ->required();
+  add_path(app, "-o,--output", verb->output, "The model file to write")
+      ->type_name("MODEL")
+      ->required();
+  verb->given = &app;
+  verb->training.add(app);
+  add_device_options(app, verb->common);
+  add_device_memory_option(app, verb->common);
+  add_keeping_options(app, *verb);
+  add_titles_options(app, verb->titles,
+                     "Keep titles with the model, from a file of item ids and titles: lists and "
+                     "the report show them");
+  add_reading_options(app, verb->reading);
+  app.footer(
+      "Examples:\n"
+      "  likewise train plays.csv -o model.safetensors --factors 128 --alpha 10\n"
+      "  likewise train ratings.csv -o model.safetensors --feedback explicit --report report.html\n"
+      "  likewise train plays.csv -o model.safetensors --algorithm item-knn --similarity bm25\n"
+      "  likewise train parts/train.csv -o model.safetensors --validation parts/test.csv \\\n"
+      "      --iterations 50 --patience 3 --checkpoint state.safetensors");
+  return on_threads(verb);
+}
+
+}  // namespace likewise::cli

@@ -1,0 +1,45 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "verbs/training.h"
+
+#include <filesystem>
+
+#include <fmt/format.h>
+
+#include "likewise/autotune.h"
+
+namespace likewise::cli {
+
+Device announced_device_to_train(const Common& common, const TrainingParams& params,
+                                 std::span<const Job> also, Progress& progress) {
+  const DeviceChoice choice =
+      open_device_to_train(common.device, params, {.device_memory = common.device_memory}, also);
+  progress.say(fmt::format("device: {}{}{}", device_text(choice.device),
+                           choice.reason.empty() ? "" : "; ", choice.reason));
+  return choice.device;
+}
+
+Model train_with_report(const Interactions& data, const TrainingParams& params,
+                        const Device& device, TrainingRun run, Progress& progress) {
+  const std::string warning = tuning_warning(device);
+  if (!warning.empty()) progress.say(warning);
+  const Offset rows = Offset{data.users.size()} + data.items.size();
+  run.control = progress.control();
+  run.on_plan = [&](const MemoryPlan& plan) {
+    if (plan.parts.empty()) return;
+    progress.detail(
+        fmt::format("memory of {}: {}\n{}", device.name(), plan.placement, describe(plan)));
+  };
+  run.on_iteration = [&](const TrainingState& state) { progress.show(state, rows); };
+  try {
+    return train(data, params, device, run);
+  } catch (const Error& error) {
+    std::error_code unknown;
+    const bool kept = std::filesystem::exists(run.checkpoint.path, unknown);
+    if (error.kind() != ErrorKind::kCancelled || !kept) throw;
+    throw Error(ErrorKind::kCancelled,
+                fmt::format("interrupted; `--resume {}` goes on from the last checkpoint",
+                            run.checkpoint.path));
+  }
+}
+
+}  // namespace likewise::cli

@@ -1,0 +1,82 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "likewise/als.h"
+
+#include <utility>
+
+#include <fmt/format.h>
+
+#include "algorithms/als/first_factors.h"
+#include "algorithms/finite.h"
+#include "backends/jobs/device_jobs.h"
+#include "params/als.h"
+#include "params/validate.h"
+#include "training/iterate.h"
+
+namespace likewise {
+namespace {
+
+void check_start(const Factors& start, const CsrView& by_user, const AlsParams& params) {
+  const bool fits = start.users.rows() == by_user.rows && start.items.rows() == by_user.cols &&
+                    start.users.cols() == params.factors && start.items.cols() == params.factors &&
+                    start.user_bias.empty() != has_biases(params);
+  if (fits || (by_user.rows == 0 && start.items.rows() == by_user.cols)) return;
+  throw Error(
+      ErrorKind::kInvalidArgument,
+      fmt::format("the factors to start from are {} x {} and {} x {}{}; this matrix and these "
+                  "parameters need {} x {} and {} x {}{}",
+                  start.users.rows(), start.users.cols(), start.items.rows(), start.items.cols(),
+                  start.user_bias.empty() ? "" : " with biases", by_user.rows, params.factors,
+                  by_user.cols, params.factors, has_biases(params) ? " with biases" : ""));
+}
+
+/// An iteration solves the users, then the items.
+class AlsTrainer final : public Trainer {
+ public:
+  explicit AlsTrainer(std::unique_ptr<AlsSolver> solver) : solver_(std::move(solver)) {}
+  double step(const RunControl& control) override {
+    solver_->solve(Side::kUsers, control);
+    return solver_->solve(Side::kItems, control);
+  }
+  [[nodiscard]] const Factors& factors() override { return solver_->factors(); }
+  [[nodiscard]] Factors take() override { return solver_->take_factors(); }
+
+ private:
+  std::unique_ptr<AlsSolver> solver_;
+};
+
+}  // namespace
+
+AlsParams AlsParams::defaults(Feedback feedback) {
+  AlsParams params;
+  params.feedback = feedback;
+  if (feedback == Feedback::kExplicit) {
+    params.regularization = 0.1;
+    params.regularization_exponent = 1.0;
+  }
+  return params;
+}
+
+void AlsParams::validate() const {
+  check_ranges(*this);
+  if (feedback == Feedback::kExplicit && unobserved_weight) {
+    throw Error(ErrorKind::kInvalidArgument,
+                fmt::format("unobserved_weight must be left out with explicit feedback, not {}",
+                            *unobserved_weight));
+  }
+}
+
+IterationResult train_als(const CsrView& by_user, const AlsParams& params, const Device& device,
+                          const IterationRun& run) {
+  params.validate();
+  check_values(by_user, params);
+  const MemoryPlan plan =
+      job<AlsJob>(device).plan({by_user.rows, by_user.cols, by_user.nnz()}, params);
+  if (run.on_plan) run.on_plan(plan);
+  if (run.start != nullptr) check_start(*run.start, by_user, params);
+  Factors start = run.start != nullptr ? run.start->clone() : first_factors(by_user, params);
+  AlsTrainer trainer(
+      job<AlsJob>(device).make_solver(by_user, params, std::move(start), run.completed_iterations));
+  return iterate(trainer, {params.iterations, params.tolerance, params.patience}, run);
+}
+
+}  // namespace likewise

@@ -1,0 +1,71 @@
+// SPDX-License-Identifier: Apache-2.0
+/// What one observed value r contributes to a row's least-squares problem. Shared by training,
+/// fold-in and explanations, so that all three solve the same problem.
+#pragma once
+
+#include <cmath>
+
+#include "algorithms/als/cell_weights.h"
+#include "likewise/als.h"
+#include "likewise/types.h"
+
+namespace likewise {
+
+/// With s = x . y the score of a cell, the implicit objective without regularisation is
+///
+///     w0 sum over ALL cells of s^2  +  sum over observed cells of (w s^2 - 2 v s + constant)
+///
+/// so that a row's normal equations are  A = w0 G + lambda_row I + sum w y y^T,  b = sum v y.
+struct CellWeights {
+  double w = 0.0;
+  double v = 0.0;
+  double constant = 0.0;
+};
+
+/// w0: what a cell without an entry weighs.
+[[nodiscard]] inline double missing_weight(const AlsParams& params) {
+  return params.unobserved_weight.value_or(1.0);
+}
+
+[[nodiscard]] inline CellForm cell_form(const AlsParams& params) {
+  if (params.feedback == Feedback::kExplicit) return CellForm::kExplicit;
+  if (params.unobserved_weight) return CellForm::kUnobserved;
+  return params.confidence == Confidence::kLog ? CellForm::kLog : CellForm::kLinear;
+}
+[[nodiscard]] inline CellRule<double> cell_rule(const AlsParams& params) {
+  return {cell_form(params), params.alpha, params.epsilon};
+}
+
+/// Of implicit feedback without unobserved_weight:
+/// c = 1 + alpha |r|  or  1 + alpha log(1 + |r| / epsilon).
+[[nodiscard]] inline double confidence(const AlsParams& params, double r) {
+  return 1.0 + observed_weight(cell_rule(params), std::abs(r));
+}
+
+/// Implicit feedback. Hu: c (p - s)^2 = s^2 + (c - 1) s^2 - 2 c p s + c p with p = [r > 0].
+/// iALS (unobserved_weight): (1 - s)^2 for a like, s^2 for a dislike, nothing for r = 0.
+[[nodiscard]] inline CellWeights cell_weights(const AlsParams& params, double r) {
+  const CellRule<double> rule = cell_rule(params);
+  const double w = observed_weight(rule, std::abs(r));
+  const double v = r > 0.0 ? like_target(double{like_slope(rule.form)}, w) : 0.0;
+  // Hu's w is what double precision leaves of c - 1.
+  return {rule.form == CellForm::kUnobserved ? w : 1.0 + w - 1.0, v, v};
+}
+
+/// Unknowns of a row: the factors, and the bias where the model has them.
+[[nodiscard]] inline Index als_width(const AlsParams& params) {
+  return params.factors + (params.feedback == Feedback::kExplicit && params.biases ? 1 : 0);
+}
+
+/// lambda_row = lambda (count + w0 * rows of the other side)^nu for implicit feedback,
+/// lambda count^nu for explicit; `count` is the number of entries of the row.
+[[nodiscard]] inline double row_regularization(const AlsParams& params, Offset count,
+                                               Index other_side_rows) {
+  const double missing = params.feedback == Feedback::kImplicit
+                             ? missing_weight(params) * static_cast<double>(other_side_rows)
+                             : 0.0;
+  return params.regularization *
+         std::pow(static_cast<double>(count) + missing, params.regularization_exponent);
+}
+
+}  // namespace likewise

@@ -1,0 +1,237 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "likewise/add_interactions.h"
+
+#include <algorithm>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "algorithms/finite.h"
+#include "algorithms/neighbours/baselines.h"
+#include "algorithms/neighbours/compare_rows.h"
+#include "algorithms/neighbours/merge_interactions.h"
+#include "algorithms/neighbours/similarity.h"
+#include "backends/jobs/device_jobs.h"
+#include "backends/neighbour_lists.h"
+#include "core/utc_now.h"
+#include "likewise/error.h"
+
+namespace likewise {
+namespace {
+
+using List = std::vector<Candidate>;
+
+constexpr Offset kBlockNumbers = Offset{1} << 24;
+
+/// Whether the similarity of two rows depends on nothing but the two.
+[[nodiscard]] bool of_two_rows(const NeighbourParams& params, bool new_columns) {
+  switch (params.similarity) {
+    case Similarity::kTfidf:
+    case Similarity::kBm25:
+    case Similarity::kPearsonBaseline:
+    case Similarity::kConditional:  // its two directions differ
+      return false;
+    case Similarity::kLogLikelihood:
+      return !new_columns;
+    default:
+      return true;
+  }
+}
+
+/// Rows with an entry in `more`; where columns are centred, all rows of a column that changed.
+[[nodiscard]] std::vector<bool> changed_rows(const CsrView& more, const CsrView& rows,
+                                             const MergedIds& row_ids, const MergedIds& column_ids,
+                                             bool by_column) {
+  std::vector<bool> changed(static_cast<std::size_t>(rows.rows));
+  std::vector<bool> columns(static_cast<std::size_t>(rows.cols));
+  for (Index row = 0; row < more.rows; ++row) {
+    if (more.row_size(row) == 0) continue;
+    changed[static_cast<std::size_t>(row_ids.second[static_cast<std::size_t>(row)])] = true;
+    for (const Index column : more.row_columns(row)) {
+      columns[static_cast<std::size_t>(column_ids.second[static_cast<std::size_t>(column)])] = true;
+    }
+  }
+  for (Index row = 0; by_column && row < rows.rows; ++row) {
+    for (const Index column : rows.row_columns(row)) {
+      if (columns[static_cast<std::size_t>(column)]) changed[static_cast<std::size_t>(row)] = true;
+    }
+  }
+  return changed;
+}
+
+[[nodiscard]] std::vector<Index> numbers_of(const std::vector<bool>& flags) {
+  std::vector<Index> numbers;
+  for (std::size_t i = 0; i < flags.size(); ++i) {
+    if (flags[i]) numbers.push_back(static_cast<Index>(i));
+  }
+  return numbers;
+}
+
+/// The lists of a model that grows.
+class ListUpdate {
+ public:
+  ListUpdate(const SimilarityProblem& problem, const NeighbourSearch& search, Index k)
+      : problem_(problem),
+        search_(search),
+        k_(static_cast<std::size_t>(k)),
+        lists_(static_cast<std::size_t>(problem.rows().weights.rows)) {}
+
+  /// The old lists; what they say of changed rows is dropped.
+  void take_over(const Neighbours& old, const std::vector<Index>& places,
+                 const std::vector<bool>& changed) {
+    last_.assign(lists_.size(), {});
+    full_.assign(lists_.size(), false);
+    for (Index row = 0; row < old.size(); ++row) {
+      const auto to = static_cast<std::size_t>(places[static_cast<std::size_t>(row)]);
+      const auto near = old.rows_of(row);
+      for (std::size_t e = 0; e < near.size(); ++e) {
+        const Candidate one{old.similarities_of(row)[e], places[static_cast<std::size_t>(near[e])]};
+        last_[to] = one;
+        if (!changed[static_cast<std::size_t>(one.item)]) lists_[to].push_back(one);
+      }
+      full_[to] = near.size() == k_;
+    }
+  }
+
+  /// Compares rows with all others: their own lists come anew, and where `offer` says so the others
+  /// get offers.
+  void search(const std::vector<Index>& rows, const std::vector<bool>& changed, bool offer,
+              const RunControl& control) {
+    const WeightedRows all = problem_.rows();
+    const auto count = static_cast<Offset>(lists_.size());
+    const auto batch = static_cast<std::size_t>(
+        std::clamp<Offset>(kBlockNumbers / std::max<Offset>(1, count), 1, 4096));
+    for (std::size_t at = 0; at < rows.size(); at += batch) {
+      control.check();
+      const std::span<const Index> part(rows.data() + at, std::min(batch, rows.size() - at));
+      const Array<float> similar = compare_rows(all, search_, part);
+      for (std::size_t q = 0; q < part.size(); ++q) {
+        const float* const of_row = similar.data() + static_cast<Offset>(q) * count;
+        List& own = lists_[static_cast<std::size_t>(part[q])];
+        own.clear();
+        for (Index other = 0; other < count; ++other) {
+          if (of_row[other] == 0.0F || other == part[q]) continue;
+          own.push_back({of_row[other], other});
+          if (offer && !changed[static_cast<std::size_t>(other)]) {
+            List& list = lists_[static_cast<std::size_t>(other)];
+            list.push_back({of_row[other], part[q]});
+            if (list.size() >= 2 * k_ + 64) keep_best(list);
+          }
+        }
+        keep_best(own);
+      }
+      control.report("neighbours", static_cast<Offset>(at + part.size()), std::ssize(rows), "rows");
+    }
+  }
+
+  /// Sorts the lists of rows that did not change. Returns those of which some that never made the
+  /// list might now: a full list whose last entry fell behind the old one.
+  [[nodiscard]] std::vector<Index> settle(const std::vector<bool>& changed) {
+    std::vector<Index> open;
+    for (std::size_t row = 0; row < lists_.size(); ++row) {
+      if (changed[row]) continue;
+      List& list = lists_[row];
+      keep_best(list);
+      if (!full_[row]) continue;
+      if (list.size() < k_ || before(last_[row], list.back())) {
+        open.push_back(static_cast<Index>(row));
+      }
+    }
+    return open;
+  }
+
+  [[nodiscard]] Neighbours packed() const {
+    return pack_neighbours(static_cast<Index>(lists_.size()), [&](Index row) {
+      return std::span<const Candidate>(lists_[static_cast<std::size_t>(row)]);
+    });
+  }
+
+ private:
+  void keep_best(List& list) const {
+    std::ranges::sort(list, before);
+    list.resize(std::min(list.size(), k_));
+  }
+
+  const SimilarityProblem& problem_;
+  const NeighbourSearch& search_;
+  std::size_t k_;
+  std::vector<List> lists_;
+  std::vector<Candidate> last_;  ///< of the old list
+  std::vector<bool> full_;       ///< whether the old list had all its k
+};
+
+/// Titles of the items that had one, where these are now.
+[[nodiscard]] Titles titles_at(const Titles& titles, const std::vector<Index>& places,
+                               Index items) {
+  if (titles.empty()) return {};
+  std::vector<std::string> by_item(static_cast<std::size_t>(items));
+  for (std::size_t i = 0; i < places.size(); ++i) {
+    by_item[static_cast<std::size_t>(places[i])] = titles.of(static_cast<Index>(i));
+  }
+  return make_titles(by_item);
+}
+
+[[nodiscard]] Model grown_model(const Model& model, MergedIds& users, MergedIds& items,
+                                CsrMatrix history, const Device& device) {
+  Model grown;
+  grown.params = model.params;
+  grown.titles = titles_at(model.titles, items.first, items.ids.size());
+  grown.users = std::move(users.ids);
+  grown.items = std::move(items.ids);
+  grown.history = std::move(history);
+  grown.provenance = model.provenance;
+  grown.provenance.created = utc_now();
+  grown.provenance.device = device_text(device);
+  return grown;
+}
+
+}  // namespace
+
+AddedInteractions add_interactions(const Model& model, const Interactions& more,
+                                   Duplicates duplicates, const Device& device,
+                                   const RunControl& control) {
+  const auto* knn = std::get_if<NeighbourParams>(&model.params);
+  if (knn == nullptr) {
+    throw Error(ErrorKind::kInvalidArgument,
+                "interactions can be added to item-knn and user-knn; train the others anew");
+  }
+  const NeighbourParams& params = *knn;
+  const bool of_users = params.side == Side::kUsers;
+  MergedIds users = merge_ids(model.users, more.users);
+  MergedIds items = merge_ids(model.items, more.items);
+  auto [history, repeated] =
+      merge_matrices(model.history.view(), more.by_user.view(), users, items, duplicates);
+  const MergedIds& rows = of_users ? users : items;
+  const MergedIds& columns = of_users ? items : users;
+  const bool local = of_two_rows(params, columns.ids.size() > std::ssize(columns.first)) &&
+                     std::ranges::is_sorted(rows.first);
+  const auto train_anew = [&, &history = history, repeated = repeated]() -> AddedInteractions {
+    Model grown = grown_model(model, users, items, std::move(history), device);
+    Neighbourhood learned = train_neighbours(grown.history.view(), params, device, control);
+    const Index searched = learned.neighbours.size();
+    grown.learned = std::move(learned);
+    return {std::move(grown), searched, repeated};
+  };
+  if (!local) return train_anew();
+  Baselines baselines = needed_baselines(history.view(), params);
+  const SimilarityProblem problem(history.view(), params, baselines);
+  const CsrMatrix transposed = of_users ? CsrMatrix() : transpose(more.by_user.view());
+  const std::vector<bool> changed = changed_rows(
+      of_users ? more.by_user.view() : transposed.view(), problem.rows().weights, rows, columns,
+      params.similarity == Similarity::kAdjustedCosine && params.centring != params.side);
+  const std::vector<Index> first = numbers_of(changed);
+  if (2 * first.size() > changed.size()) return train_anew();
+  const auto search = job<NeighbourJob>(device).make_search(problem);
+  ListUpdate update(problem, *search, params.neighbours);
+  update.take_over(model.neighbourhood()->neighbours, rows.first, changed);
+  update.search(first, changed, true, control);
+  const std::vector<Index> open = update.settle(changed);
+  update.search(open, changed, false, control);
+  Model grown = grown_model(model, users, items, std::move(history), device);
+  Neighbourhood learned{update.packed(), std::move(baselines)};
+  check_similarities(learned.neighbours, params.side);
+  grown.learned = std::move(learned);
+  return {std::move(grown), static_cast<Index>(first.size() + open.size()), repeated};
+}
+
+}  // namespace likewise

@@ -1,0 +1,232 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "algorithms/neighbours/neighbour_prediction.h"
+
+#include <algorithm>
+#include <bit>
+#include <cmath>
+
+#include "core/parallel.h"
+
+namespace likewise {
+namespace {
+
+struct Moments {
+  double mean = 0.0;
+  double sigma = 0.0;
+};
+
+[[nodiscard]] Moments moments_of(std::span<const float> values) {
+  if (values.empty()) return {};
+  const auto count = static_cast<double>(values.size());
+  double sum = 0.0;
+  for (const float v : values) sum += double{v};
+  const double mean = sum / count;
+  double squares = 0.0;
+  for (const float v : values) squares += (double{v} - mean) * (double{v} - mean);
+  return {mean, std::sqrt(squares / count)};
+}
+
+[[nodiscard]] double bias_of(const Array<float>& biases, Index index) {
+  return index < 0 || biases.empty() ? 0.0 : double{biases[index]};
+}
+
+/// Rises from the most to the least similar, then with the entry.
+[[nodiscard]] std::uint64_t key_of(float similarity, std::uint32_t entry) {
+  const auto bits = std::bit_cast<std::uint32_t>(similarity);
+  const std::uint32_t falling = (bits & 0x8000'0000U) != 0 ? bits : 0x7fff'ffffU - bits;
+  return std::uint64_t{falling} << 32U | entry;
+}
+
+/// Calls take(entry, s deviation) for the raters of these keys; returns sum |s|.
+template <class Take>
+double for_terms(std::span<const std::uint64_t> keys, const NeighbourRatings::Raters& raters,
+                 const float* similarities, const Take& take) {
+  double weights = 0.0;
+  for (const std::uint64_t key : keys) {
+    const auto e = static_cast<std::uint32_t>(key);
+    const double s = double{similarities[raters.rows[e]]};
+    take(e, s * double{raters.deviations[e]});
+    weights += std::abs(s);
+  }
+  return weights;
+}
+
+}  // namespace
+
+NeighbourRatings::NeighbourRatings(const CsrView& by_user, const NeighbourParams& params,
+                                   const Baselines& baselines)
+    : params_(params), baselines_(baselines) {
+  const std::span<const float> all(by_user.values, static_cast<std::size_t>(by_user.nnz()));
+  const Moments moments = moments_of(all);
+  mean_ = moments.mean;
+  sigma_ = moments.sigma > 0.0 ? moments.sigma : 1.0;  // all alike: no row deviates
+  if (!all.empty()) {
+    const auto [low, high] = std::minmax_element(all.begin(), all.end());
+    lowest_ = *low;
+    highest_ = *high;
+  }
+  CsrMatrix transposed = transpose(by_user);
+  const bool of_users = params.side == Side::kUsers;
+  const CsrView rows = of_users ? by_user : transposed.view();
+  levels_.resize(static_cast<std::size_t>(rows.rows));
+  parallel_for(rows.rows, 256, [&](Offset r) {
+    const auto row = static_cast<Index>(r);
+    RowLevel& level = levels_[static_cast<std::size_t>(r)];
+    level = level_of(rows.row_columns(row), rows.row_values(row));
+    level.bias = bias_of(baselines_.bias(params_.side), row);
+  });
+  by_column_ =
+      of_users
+          ? std::move(transposed)
+          : CsrMatrix{
+                by_user.rows, by_user.cols,
+                Array<Offset>::copy_of({by_user.offsets, static_cast<std::size_t>(by_user.rows) +
+                                                             (by_user.rows > 0 ? 1 : 0)}),
+                Array<Index>::copy_of({by_user.columns, all.size()}), Array<float>::copy_of(all)};
+  parallel_for(by_column_.rows, 256, [&](Offset c) {
+    const double bias = column_bias(static_cast<Index>(c));
+    for (Offset e = by_column_.offsets[c]; e < by_column_.offsets[c + 1]; ++e) {
+      by_column_.values[e] = deviation(by_column_.columns[e], by_column_.values[e], bias);
+    }
+  });
+}
+
+RowLevel NeighbourRatings::level_of(std::span<const Index> columns,
+                                    std::span<const float> values) const {
+  const Moments moments = moments_of(values);
+  RowLevel level{columns.empty() ? mean_ : moments.mean,
+                 moments.sigma > 0.0 ? moments.sigma : sigma_, 0.0};
+  if (params_.prediction != Prediction::kBaseline) return level;
+  // b_x = sum (r - mean - b_c) / (regularization + entries), as in training by ALS
+  double sum = 0.0;
+  for (std::size_t e = 0; e < columns.size(); ++e) {
+    sum += double{values[e]} - double{baselines_.mean} - column_bias(columns[e]);
+  }
+  const double regularization = params_.side == Side::kUsers ? params_.baseline_user_regularization
+                                                             : params_.baseline_item_regularization;
+  if (!columns.empty()) level.bias = sum / (regularization + static_cast<double>(columns.size()));
+  return level;
+}
+
+double NeighbourRatings::column_bias(Index column) const {
+  return bias_of(baselines_.bias(other(params_.side)), column);
+}
+
+double NeighbourRatings::column_bias_of(std::span<const Index> rows,
+                                        std::span<const float> values) const {
+  if (params_.prediction != Prediction::kBaseline || rows.empty()) return 0.0;
+  double sum = 0.0;
+  for (std::size_t e = 0; e < rows.size(); ++e) {
+    sum += double{values[e]} - double{baselines_.mean} - level(rows[e]).bias;
+  }
+  const double regularization = params_.side == Side::kUsers ? params_.baseline_item_regularization
+                                                             : params_.baseline_user_regularization;
+  return sum / (regularization + static_cast<double>(rows.size()));
+}
+
+NeighbourRatings::Raters NeighbourRatings::raters(Index column) const {
+  const CsrView view = by_column_.view();
+  return {view.row_columns(column), view.row_values(column), column_bias(column)};
+}
+
+std::vector<float> NeighbourRatings::deviations_of(std::span<const Index> rows,
+                                                   std::span<const float> values,
+                                                   double column_bias) const {
+  std::vector<float> result(values.size());
+  for (std::size_t e = 0; e < values.size(); ++e) {
+    result[e] = deviation(rows[e], values[e], column_bias);
+  }
+  return result;
+}
+
+float NeighbourRatings::deviation(Index row, float value, double column_bias) const {
+  const RowLevel& v = level(row);
+  switch (params_.prediction) {
+    case Prediction::kCentred:
+      return static_cast<float>(double{value} - v.mean);
+    case Prediction::kZScore:
+      return static_cast<float>((double{value} - v.mean) / v.sigma);
+    case Prediction::kBaseline:
+      return static_cast<float>(double{value} - double{baselines_.mean} - v.bias - column_bias);
+    case Prediction::kMean:
+    case Prediction::kSum:
+      break;
+  }
+  return value;
+}
+
+double NeighbourRatings::base(const RowLevel& x, double column_bias) const {
+  switch (params_.prediction) {
+    case Prediction::kCentred:
+    case Prediction::kZScore:
+      return x.mean;
+    case Prediction::kBaseline:
+      return double{baselines_.mean} + x.bias + column_bias;
+    case Prediction::kMean:
+    case Prediction::kSum:
+      break;
+  }
+  return 0.0;
+}
+
+float NeighbourRatings::clipped(double rating) const {
+  const auto rounded = static_cast<float>(rating);
+  return params_.clip ? std::clamp(rounded, lowest_, highest_) : rounded;
+}
+
+std::span<const std::uint64_t> NeighbourRatings::nearest(Index own, const Raters& raters,
+                                                         const float* similarities) const {
+  thread_local std::vector<std::uint64_t> near;
+  near.resize(raters.rows.size());
+  std::size_t count = 0;
+  for (std::size_t e = 0; e < raters.rows.size(); ++e) {
+    const float s = similarities[raters.rows[e]];
+    near[count] = key_of(s, static_cast<std::uint32_t>(e));
+    count += s != 0.0F && raters.rows[e] != own ? 1 : 0;
+  }
+  near.resize(count);
+  const auto k = static_cast<std::size_t>(params_.neighbours);
+  if (near.size() > k) {  // entries rise with rows: ties go to the smaller row
+    std::nth_element(near.begin(), near.begin() + static_cast<std::ptrdiff_t>(k), near.end());
+    near.resize(k);
+  }
+  if (near.size() < static_cast<std::size_t>(params_.min_neighbours)) near.clear();
+  return near;
+}
+
+double NeighbourRatings::alone(const RowLevel& x, const Raters& raters) const {
+  const bool baseline = params_.prediction == Prediction::kBaseline;
+  if (params_.prediction == Prediction::kMean || (raters.rows.empty() && !baseline)) return mean_;
+  return base(x, raters.column_bias);
+}
+
+float NeighbourRatings::predict(const RowLevel& x, Index own, const Raters& raters,
+                                const float* similarities) const {
+  const auto near = nearest(own, raters, similarities);
+  if (near.empty()) return clipped(alone(x, raters));
+  double sum = 0.0;
+  const double weights =
+      for_terms(near, raters, similarities, [&](std::uint32_t, double term) { sum += term; });
+  return clipped(base(x, raters.column_bias) + scale(x) * sum / weights);
+}
+
+NeighbourRatings::Parts NeighbourRatings::parts(const RowLevel& x, Index own, const Raters& raters,
+                                                const float* similarities) const {
+  Parts parts{alone(x, raters), std::vector<double>(raters.rows.size())};
+  const auto near = nearest(own, raters, similarities);
+  if (near.empty()) return parts;
+  parts.level = base(x, raters.column_bias);
+  const double weights = for_terms(near, raters, similarities, [&](std::uint32_t e, double term) {
+    parts.shares[e] = scale(x) * term;
+  });
+  for (double& share : parts.shares) share /= weights;
+  return parts;
+}
+
+float NeighbourRatings::fallback(Index row, Index column) const {
+  if (params_.prediction != Prediction::kBaseline) return clipped(mean_);
+  return clipped(double{baselines_.mean} + bias_of(baselines_.bias(params_.side), row) +
+                 column_bias(column));
+}
+
+}  // namespace likewise

@@ -1,0 +1,47 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "likewise/neighbourhood.h"
+
+#include <fmt/format.h>
+
+#include "algorithms/finite.h"
+#include "algorithms/neighbours/baselines.h"
+#include "algorithms/neighbours/similarity.h"
+#include "backends/jobs/device_jobs.h"
+#include "likewise/error.h"
+#include "params/neighbours.h"
+#include "params/validate.h"
+
+namespace likewise {
+NeighbourParams NeighbourParams::defaults(Feedback feedback) {
+  NeighbourParams params;
+  params.feedback = feedback;
+  if (feedback == Feedback::kExplicit) {
+    params.similarity = Similarity::kPearsonBaseline;
+    params.prediction = Prediction::kBaseline;
+  }
+  return params;
+}
+
+void NeighbourParams::validate() const {
+  check_ranges(*this);
+  if (feedback == Feedback::kImplicit && needs_baselines()) {
+    throw Error(ErrorKind::kInvalidArgument,
+                fmt::format("{} needs feedback explicit: counts have no baselines",
+                            prediction == Prediction::kBaseline ? "prediction baseline"
+                                                                : "similarity pearson-baseline"));
+  }
+}
+
+Neighbourhood train_neighbours(const CsrView& by_user, const NeighbourParams& params,
+                               const Device& device, const RunControl& control) {
+  params.validate();
+  check_values(by_user, params);
+  Baselines baselines = needed_baselines(by_user, params);
+  const SimilarityProblem problem(by_user, params, baselines);
+  Neighbours found =
+      job<NeighbourJob>(device).make_search(problem)->find(params.neighbours, control);
+  check_similarities(found, params.side);
+  return {std::move(found), std::move(baselines)};
+}
+
+}  // namespace likewise

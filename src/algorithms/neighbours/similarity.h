@@ -1,0 +1,94 @@
+// SPDX-License-Identifier: Apache-2.0
+/// Rows as a similarity sees them, and how alike they are: the part that all devices share, so that
+/// they agree to the bit. docs/math.md holds the formulas, pair_formula.h their text.
+#pragma once
+
+#include <algorithm>
+#include <cmath>
+#include <span>
+#include <vector>
+
+#include "algorithms/neighbours/pair_formula.h"
+#include "likewise/csr.h"
+#include "likewise/neighbourhood.h"
+
+namespace likewise {
+
+/// How many of the sums a formula looks at: xy; n, xx, yy and xy; all six.
+enum class SumsNeeded { kProducts, kSquares, kAll };
+
+/// A formula with the table that it may need, which is why it moves and is not copied.
+struct PairFormula : PairNumbers {
+  SumsNeeded sums = SumsNeeded::kProducts;
+  double damping = 0.0;            ///< for kConditional
+  std::vector<double> logarithms;  ///< what x_log_x points to
+
+  PairFormula() = default;
+  PairFormula(PairFormula&&) = default;
+  PairFormula& operator=(PairFormula&&) = default;
+
+  /// Weights are all 1, and xy is the number of common entries.
+  [[nodiscard]] bool of_counts() const {
+    return form == PairForm::kJaccard || form == PairForm::kLogLikelihood ||
+           form == PairForm::kConditional;
+  }
+  [[nodiscard]] bool symmetric() const { return form != PairForm::kConditional; }
+
+  /// How similar y is to x; 0 where they are no neighbours.
+  [[nodiscard]] float similarity(const RowStats& x, const RowStats& y, const PairSums& s) const {
+    struct Row {
+      const RowStats& stats;
+      double damping;
+      [[nodiscard]] double norm() const { return stats.norm; }
+      [[nodiscard]] double count() const { return stats.count; }
+      [[nodiscard]] double damped_count() const { return std::pow(stats.count, damping); }
+    };
+    return pair_similarity(*this, x, Row{y, damping}, s);
+  }
+};
+
+/// Rows to be compared: weights and statistics. Weights are float32, products of two are exact in
+/// double.
+struct WeightedRows {
+  CsrView weights;
+  std::span<const RowStats> stats;
+};
+
+/// Everything a search looks at. The weights stand over the caller's matrix where they equal its
+/// values.
+class SimilarityProblem {
+ public:
+  /// `by_user` and `baselines` must outlive it.
+  SimilarityProblem(const CsrView& by_user, const NeighbourParams& params,
+                    const Baselines& baselines);
+
+  [[nodiscard]] const PairFormula& formula() const { return formula_; }
+  [[nodiscard]] WeightedRows rows() const { return {weights_, stats_}; }
+
+  /// Weights of a row, of these or an outside one, from its values beside its columns. `bias` is
+  /// the row's own; means and lengths that a weight needs are taken from the values.
+  void weigh(double bias, std::span<const Index> columns, std::span<const float> values,
+             std::span<float> weights) const;
+  [[nodiscard]] static RowStats stats_of(std::span<const float> weights);
+
+ private:
+  /// Means, idf and lengths: whatever the weights of this similarity need.
+  void gather_statistics(const CsrView& rows);
+  void weigh_all();
+  /// weigh() with the mean of the values.
+  void weigh_about(double mean, double bias, std::span<const Index> columns,
+                   std::span<const float> values, std::span<float> weights) const;
+  /// Whether weights are distances from their row's mean.
+  [[nodiscard]] bool centres_rows() const;
+
+  NeighbourParams params_;
+  const Baselines& baselines_;
+  PairFormula formula_;
+  std::vector<double> column_weight_;  ///< idf, or the mean of a column
+  double mean_length_ = 0.0;           ///< BM25: mean sum of a row
+  CsrMatrix owned_;                    ///< the transpose, or the weights
+  CsrView weights_;
+  std::vector<RowStats> stats_;
+};
+
+}  // namespace likewise

@@ -1,0 +1,88 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "backends/cpu/als/als_fixed_side.h"
+
+#include <algorithm>
+
+#include "algorithms/als/weights.h"
+#include "core/parallel.h"
+
+namespace likewise {
+namespace {
+
+constexpr Index kBlock = 256;
+
+/// out = the features of `count` rows: the factors, and a 1 for the other side's bias.
+void copy_features(const Matrix& from, Index first, Index count, bool biased, float* out,
+                   Index stride) {
+  for (Index r = 0; r < count; ++r) {
+    float* to = out + static_cast<Offset>(r) * stride;
+    std::copy_n(from.row(first + r), from.cols(), to);
+    if (biased) to[from.cols()] = 1.0F;
+  }
+}
+
+/// The share of all ratings that each row has.
+[[nodiscard]] std::vector<float> rating_shares(const CsrView& matrix) {
+  std::vector<float> shares(static_cast<std::size_t>(matrix.rows));
+  const double total = static_cast<double>(std::max<Offset>(1, matrix.nnz()));
+  for (Index r = 0; r < matrix.rows; ++r) {
+    shares[static_cast<std::size_t>(r)] =
+        static_cast<float>(static_cast<double>(matrix.row_size(r)) / total);
+  }
+  return shares;
+}
+
+[[nodiscard]] double side_regularization(const CsrView& matrix, const Matrix& y,
+                                         std::span<const float> bias, const AlsParams& params) {
+  const Offset blocks = (matrix.rows + kBlock - 1) / kBlock;
+  std::vector<double> sums(static_cast<std::size_t>(blocks), 0.0);
+  parallel_blocks(matrix.rows, kBlock, [&](Offset begin, Offset end, Offset b) {
+    for (Offset r = begin; r < end; ++r) {
+      const auto row = static_cast<Index>(r);
+      double square = 0.0;
+      for (const float x : y.row_span(row)) square += static_cast<double>(x) * x;
+      if (!bias.empty()) square += static_cast<double>(bias[r]) * bias[r];
+      sums[static_cast<std::size_t>(b)] +=
+          square * row_regularization(params, matrix.row_size(row), matrix.cols);
+    }
+  });
+  double total = 0.0;
+  for (const double sum : sums) total += sum;
+  return total;
+}
+
+}  // namespace
+
+void AlsFixedSide::prepare(const CsrView& matrix, Side fixed, const Factors& factors,
+                           const AlsParams& params) {
+  const Matrix& y = factors.side(fixed);
+  const Index width = als_width(params);
+  const bool biased = width > params.factors;
+  regularization_ = side_regularization(matrix, y, factors.bias(fixed).span(), params);
+
+  // The table first holds the features themselves and is then rotated in place, block by block.
+  if (table_.rows() != y.rows() || table_.cols() != width) table_ = Matrix(y.rows(), width);
+  parallel_blocks(y.rows(), kBlock, [&](Offset begin, Offset end, Offset) {
+    copy_features(y, static_cast<Index>(begin), static_cast<Index>(end - begin), biased,
+                  table_.row(static_cast<Index>(begin)), table_.stride());
+  });
+  // Implicit: w0 Y^T Y = Q S Q^T.  Explicit: the mean of y y^T over the ratings = Q S Q^T.
+  const bool implicit = params.feedback == Feedback::kImplicit;
+  std::vector<double> gram =
+      weighted_gram(table_.view(), implicit ? std::vector<float>() : rating_shares(matrix));
+  if (implicit) {
+    for (double& g : gram) g *= missing_weight(params);
+  }
+  basis_ = eigenbasis(std::move(gram), width);
+  for (double& value : basis_.values) value = std::max(value, 0.0);
+
+  parallel_blocks(y.rows(), kBlock, [&](Offset begin, Offset end, Offset) {
+    const auto count = static_cast<Index>(end - begin);
+    Matrix rotated(count, width);
+    float* rows = table_.row(static_cast<Index>(begin));
+    multiply(count, rows, table_.stride(), basis_.vectors.view(), rotated.data(), rotated.stride());
+    std::copy_n(rotated.data(), static_cast<Offset>(count) * rotated.stride(), rows);
+  });
+}
+
+}  // namespace likewise

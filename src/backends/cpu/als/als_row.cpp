@@ -1,0 +1,188 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "backends/cpu/als/als_row.h"
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+
+#include "core/dense_kernels.h"
+
+namespace likewise {
+namespace {
+
+/// Stops rows that would not converge: float32 cannot use more steps than this.
+constexpr int kAutoSteps = 100;
+
+/// A row is short for kAuto with fewer interactions than this many times its unknowns: in some
+/// directions then only lambda determines its solution.
+constexpr Offset kShort = 4;
+/// And hardly regularized where its ratings outweigh lambda by this factor.
+constexpr double kHardly = 10.0;
+
+/// Rows of the fixed side that the Gram matrix takes at a time: they stay in cache.
+constexpr Index kGramRows = 64;
+
+}  // namespace
+
+CgLimits AlsRowContext::cg_limits() const {
+  if (params.solver == AlsSolverKind::kCg) return {params.cg_steps, 0.0, params.cg_tolerance};
+  return {kAutoSteps, accuracy, 0.0};
+}
+
+void AlsRowContext::set_diagonals(double lambda, Offset count, float* diagonal,
+                                  float* inverse) const {
+  const auto spectrum = fixed.spectrum();
+  const bool implicit = params.feedback == Feedback::kImplicit;
+  const double scale = implicit ? 1.0 : static_cast<double>(count);
+  const double floor = std::max(scale * spectrum.back() * 1e-12,
+                                static_cast<double>(std::numeric_limits<float>::min()));
+  for (std::size_t j = 0; j < spectrum.size(); ++j) {
+    const double expected = scale * spectrum[j] + lambda;
+    diagonal[j] = static_cast<float>(implicit ? expected : lambda);
+    inverse[j] = static_cast<float>(1.0 / std::max(expected, floor));
+  }
+}
+
+kernels::Segment SegmentBuffer::fill(const AlsRowContext& context, const Index* columns,
+                                     const float* values, Offset count, double& constant) {
+  const Offset padded = kernels::padded_tiles(count);
+  if (padded > w_.size()) {
+    columns_ = Array<Index>::uninitialized(2 * padded);
+    w_ = Array<float>::uninitialized(2 * padded);
+    v_ = Array<float>::uninitialized(2 * padded);
+  }
+  constant += kernels::weigh(context.weighing, columns, values, count, columns_.data(), w_.data(),
+                             v_.data());
+  const Matrix& table = context.fixed.table();
+  return {table.data(), table.stride(), columns_.data(), w_.data(), v_.data(), padded};
+}
+
+AlsRowSolver::AlsRowSolver(const AlsRowContext& context)
+    : context_(context),
+      diagonal_(context.stride()),
+      inverse_(context.stride()),
+      r_(context.stride()),
+      p_(context.stride()),
+      product_(context.stride()),
+      start_(context.stride()) {
+  if (context.params.solver == AlsSolverKind::kCg) return;
+  const Index d = context.fixed.table().cols();
+  gram_ = Matrix(d, d);
+  pack_ = Matrix(std::max(d, kGramRows), d);
+  scaled_ = Matrix(kGramRows, d);
+  dual_ = Array<float>(context.stride());
+}
+
+double AlsRowSolver::solve(std::span<const Index> columns, std::span<const float> values,
+                           double lambda, float* z, Index& pivot) {
+  pivot = -1;
+  const auto count = static_cast<Offset>(columns.size());
+  if (count == 0) {
+    std::fill_n(z, context_.stride(), 0.0F);
+    return 0.0;
+  }
+  double constant = 0.0;
+  const kernels::Segment s = buffer_.fill(context_, columns.data(), values.data(), count, constant);
+  context_.set_diagonals(lambda, count, diagonal_.data(), inverse_.data());
+  if (context_.exact || is_flat(count, lambda)) {
+    std::copy_n(z, s.stride, start_.data());
+    const double objective = solve_exactly(s, count, constant, z, pivot);
+    if (pivot < 0 || context_.params.solver == AlsSolverKind::kCholesky) return objective;
+    // Rounding made the system singular; conjugate gradients still work.
+    pivot = -1;
+    std::copy_n(start_.data(), s.stride, z);
+  }
+  return solve_cg(s, constant, z, pivot);
+}
+
+/// Conjugate gradients would take about as many steps as there are unknowns. In directions that
+/// only lambda determines, their error hardly changes this row's objective, but the next
+/// half-step's.
+bool AlsRowSolver::is_flat(Offset count, double lambda) const {
+  if (context_.params.solver != AlsSolverKind::kAuto ||
+      context_.params.feedback != Feedback::kExplicit) {
+    return false;
+  }
+  const auto spectrum = context_.fixed.spectrum();
+  return count < kShort * std::ssize(spectrum) &&
+         static_cast<double>(count) * spectrum[spectrum.size() / 2] > kHardly * lambda;
+}
+
+double AlsRowSolver::solve_exactly(const kernels::Segment& s, Offset count, double constant,
+                                   float* z, Index& pivot) {
+  const bool dual = count < context_.fixed.table().cols() && diagonal_[0] > 0.0F;
+  dual ? solve_dual(s, count, z, pivot) : solve_gram(s, z, pivot);
+  // constant + z^T A z - 2 b^T z, with A z computed anew: its error is of second order in z's.
+  const double zdz = kernels::scale_square(diagonal_.data(), z, product_.data(), s.stride);
+  const kernels::StartSums sums = kernels::add_residual(s, z, r_.data());
+  const double objective = constant + zdz + sums.wqq - 2.0 * sums.vq;
+  if (pivot < 0 && !std::isfinite(objective)) pivot = 0;
+  return objective;
+}
+
+double AlsRowSolver::solve_cg(const kernels::Segment& s, double constant, float* z, Index& pivot) {
+  ConjugateGradients cg(
+      {diagonal_.data(), inverse_.data(), z, r_.data(), p_.data(), product_.data(), s.stride},
+      context_.cg_limits());
+  cg.begin();
+  cg.start(kernels::add_residual(s, z, r_.data()), constant);
+  while (!cg.done()) {
+    cg.before_product();
+    cg.after_product(cg.last() ? kernels::curvature(s, p_.data())
+                               : kernels::add_product(s, p_.data(), product_.data()));
+  }
+  if (!cg.positive()) pivot = 0;
+  return cg.objective();
+}
+
+void AlsRowSolver::solve_gram(const kernels::Segment& s, float* z, Index& pivot) {
+  const Index d = context_.fixed.table().cols();
+  std::fill_n(z, s.stride, 0.0F);
+  kernels::add_rows(s, s.v, z);
+  for (Offset first = 0; first < s.padded; first += kGramRows) {
+    const auto rows = static_cast<Index>(std::min<Offset>(kGramRows, s.padded - first));
+    for (Index r = 0; r < rows; ++r) {
+      const float* y = s.table + static_cast<Offset>(s.columns[first + r]) * s.stride;
+      std::copy_n(y, s.stride, pack_.row(r));
+      for (Index j = 0; j < s.stride; ++j) scaled_.row(r)[j] = s.w[first + r] * y[j];
+    }
+    kernels::multiply({d, d, rows, scaled_.data(), 1, s.stride, pack_.data(), s.stride,
+                       gram_.data(), s.stride, first > 0, true});
+  }
+  for (Index j = 0; j < d; ++j) gram_.row(j)[j] += diagonal_[j];
+  pivot = kernels::cholesky_upper(gram_.data(), d, s.stride);
+  if (pivot < 0) kernels::solve_upper(gram_.data(), d, s.stride, z);
+}
+
+/// With D = diag(diagonal) and U = W^1/2 V D^-1/2:  (I + U U^T) t = W^-1/2 v,  z = D^-1/2 U^T t.
+void AlsRowSolver::solve_dual(const kernels::Segment& s, Offset count, float* z, Index& pivot) {
+  const Index d = context_.fixed.table().cols();
+  const auto n = static_cast<Index>(count);
+  const Index stride = padded_stride(n);
+  // The columns of `pack` are the rows of U, so that U U^T is a product of its rows.
+  for (Index j = 0; j < d; ++j) {
+    float* row = pack_.data() + Offset{j} * stride;
+    const float scale = 1.0F / std::sqrt(diagonal_[j]);
+    for (Index i = 0; i < n; ++i) {
+      row[i] = scale * std::sqrt(s.w[i]) * s.table[Offset{s.columns[i]} * s.stride + j];
+    }
+    std::fill(row + n, row + stride, 0.0F);
+  }
+  kernels::multiply(
+      {n, n, d, pack_.data(), 1, stride, pack_.data(), stride, gram_.data(), stride, false, true});
+  std::fill(dual_.begin(), dual_.end(), 0.0F);
+  for (Index i = 0; i < n; ++i) {
+    gram_.data()[Offset{i} * stride + i] += 1.0F;
+    dual_[i] = s.w[i] > 0.0F ? s.v[i] / std::sqrt(s.w[i]) : 0.0F;
+  }
+  pivot = kernels::cholesky_upper(gram_.data(), n, stride);
+  if (pivot >= 0) return;
+  kernels::solve_upper(gram_.data(), n, stride, dual_.data());
+  for (Index i = 0; i < n; ++i) dual_[i] *= std::sqrt(s.w[i]);
+  std::fill_n(z, s.stride, 0.0F);
+  std::fill(dual_.begin() + n, dual_.end(), 0.0F);
+  kernels::add_rows(s, dual_.data(), z);
+  for (Index j = 0; j < d; ++j) z[j] /= diagonal_[j];
+}
+
+}  // namespace likewise

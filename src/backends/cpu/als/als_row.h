@@ -1,0 +1,82 @@
+// SPDX-License-Identifier: Apache-2.0
+/// Solves one row of an ALS half-step on the CPU, exactly or by conjugate gradients.
+#pragma once
+
+#include <span>
+
+#include "backends/cpu/als/als_fixed_side.h"
+#include "backends/cpu/als/conjugate_gradients.h"
+#include "backends/cpu/kernels/als_passes.h"
+#include "backends/cpu/kernels/als_vectors.h"
+#include "likewise/als.h"
+
+namespace likewise {
+
+/// What every row of a half-step is solved with.
+struct AlsRowContext {
+  const AlsFixedSide& fixed;
+  const AlsParams& params;
+  kernels::Weighing weighing;
+  bool exact = false;     ///< every row, where rounding lets it
+  double accuracy = 0.0;  ///< of kAuto: CgLimits::decrease
+
+  [[nodiscard]] Index stride() const { return fixed.table().stride(); }
+  [[nodiscard]] CgLimits cg_limits() const;
+
+  /// The row's diagonal and the inverse of its preconditioner.
+  ///
+  /// Implicit: A = diag(S + lambda) + ..., which is the preconditioner too.
+  /// Explicit: A = lambda I + ..., and count S stands for what the ratings will add to it.
+  void set_diagonals(double lambda, Offset count, float* diagonal, float* inverse) const;
+};
+
+/// Weights of a run of interactions. Buffers grow as needed.
+class SegmentBuffer {
+ public:
+  /// `constant` grows by the sum of the cells' constants.
+  [[nodiscard]] kernels::Segment fill(const AlsRowContext& context, const Index* columns,
+                                      const float* values, Offset count, double& constant);
+
+ private:
+  Array<Index> columns_;
+  Array<float> w_;
+  Array<float> v_;
+};
+
+/// Buffers of one thread. Not thread-safe: one per thread.
+class AlsRowSolver {
+ public:
+  explicit AlsRowSolver(const AlsRowContext& context);
+
+  /// Solves for a row's `columns` and `values` with regularisation `lambda`. `z` (padded) holds the
+  /// start and gets the solution, both in the fixed side's basis. Returns the row's part of the
+  /// objective. Sets `pivot` >= 0 when the system is not positive definite.
+  [[nodiscard]] double solve(std::span<const Index> columns, std::span<const float> values,
+                             double lambda, float* z, Index& pivot);
+
+ private:
+  /// Whether kAuto solves this row exactly where it does not all rows.
+  [[nodiscard]] bool is_flat(Offset count, double lambda) const;
+  [[nodiscard]] double solve_cg(const kernels::Segment& s, double constant, float* z, Index& pivot);
+  [[nodiscard]] double solve_exactly(const kernels::Segment& s, Offset count, double constant,
+                                     float* z, Index& pivot);
+  /// Gram matrix and Cholesky: count f^2 + f^3 / 3 operations.
+  void solve_gram(const kernels::Segment& s, float* z, Index& pivot);
+  /// The dual system of `count` unknowns: count^2 f + count^3 / 3 operations.
+  void solve_dual(const kernels::Segment& s, Offset count, float* z, Index& pivot);
+
+  AlsRowContext context_;
+  SegmentBuffer buffer_;
+  Array<float> diagonal_;
+  Array<float> inverse_;
+  Array<float> r_;
+  Array<float> p_;
+  Array<float> product_;
+  Array<float> start_;
+  Matrix gram_;
+  Matrix pack_;
+  Matrix scaled_;
+  Array<float> dual_;
+};
+
+}  // namespace likewise

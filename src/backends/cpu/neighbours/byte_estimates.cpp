@@ -1,0 +1,206 @@
+// SPDX-License-Identifier: Apache-2.0
+/// Factors as bytes with one scale per panel and one per query. With q^ and y^ the rounded vectors,
+///
+///     | q . y - q^ . y^ |  <=  |q - q^| |y| + |q^| |y - y^|,
+///
+/// about one percent of |q| |y|, while q^ . y^ itself is exact integer arithmetic.
+#include <algorithm>
+#include <cmath>
+#include <cstring>
+#include <limits>
+#include <vector>
+
+#include "backends/cpu/neighbours/estimates.h"
+#include "core/parallel.h"
+
+namespace likewise {
+namespace {
+
+constexpr Index kWidth = kernels::kPanelItems;
+constexpr float kLargest = 127.0F;
+// Item bytes are stored as y^ + 128, unsigned, as the instruction wants one of its two operands.
+constexpr int kShift = 128;
+// Panels of tiny items share a scale with larger ones: biases in integer units stay below 2^30.
+constexpr float kScaleRange = 0x1p-8F;
+constexpr float kLargestBias = 0x1p29F;
+constexpr float kLeastUnit = 1e-30F;
+
+float largest_size(const float* row, Index length) {
+  float largest = 0.0F;
+  for (Index j = 0; j < length; ++j) largest = std::max(largest, std::abs(row[j]));
+  return largest;
+}
+
+float rounded(float x, float scale) {
+  return std::clamp(std::nearbyint(x / scale), -kLargest, kLargest);
+}
+
+/// |row - scale * round(row / scale)|, rounded up.
+double residual_norm(const float* row, Index length, float scale) {
+  double sum = 0.0;
+  for (Index j = 0; j < length; ++j) {
+    const double rest = double{row[j]} - double{scale} * double{rounded(row[j], scale)};
+    sum += rest * rest;
+  }
+  return std::sqrt(sum) * (1.0 + 1e-6);
+}
+
+struct PanelScale {
+  float scale = 1.0F;
+  double inverse = 1.0;
+  double residual = 0.0;  ///< the largest |y - y^|
+};
+
+class ByteTable final : public EstimateTable {
+ public:
+  ByteTable(const MatrixView& items, const ItemPanels& panels)
+      : panels_(panels),
+        factors_(items.cols),
+        groups_((items.cols + kernels::kGroupFactors - 1) / kernels::kGroupFactors),
+        panel_bytes_(Offset{groups_} * kernels::kGroupFactors * kWidth),
+        bytes_(Array<std::uint8_t>::uninitialized(panel_bytes_ * panels.panels())),
+        scales_(static_cast<std::size_t>(panels.panels())) {
+    parallel_for(panels.panels(), 16, [&](Offset p) { measure(static_cast<Index>(p), items); });
+    choose_scales();
+    parallel_for(panels.panels(), 16, [&](Offset p) { pack(static_cast<Index>(p), items); });
+  }
+
+  [[nodiscard]] std::unique_ptr<Estimator> load(const MatrixView& queries) const override;
+
+  [[nodiscard]] const ItemPanels& panels() const { return panels_; }
+  [[nodiscard]] Index groups() const { return groups_; }
+  [[nodiscard]] const PanelScale& scale(Index p) const {
+    return scales_[static_cast<std::size_t>(p)];
+  }
+  [[nodiscard]] const std::uint8_t* bytes(Index p) const {
+    return bytes_.data() + p * panel_bytes_;
+  }
+  /// No query may have a smaller scale: |bias| / (query scale * panel scale) <= 2^29, and a unit of
+  /// the integer score is no less than kLeastUnit.
+  [[nodiscard]] float least_query_scale() const { return least_query_scale_; }
+
+ private:
+  void measure(Index p, const MatrixView& items) {
+    float largest = 0.0F;
+    for (Index i = 0; i < panels_.filled(p); ++i) {
+      largest = std::max(largest, largest_size(items.row(panels_.item(p * kWidth + i)), factors_));
+    }
+    scales_[static_cast<std::size_t>(p)].scale = largest / kLargest;
+  }
+
+  void choose_scales() {
+    float largest = 0.0F;
+    for (const PanelScale& s : scales_) largest = std::max(largest, s.scale);
+    if (largest == 0.0F) largest = 1.0F;
+    for (PanelScale& s : scales_) {
+      s.scale = std::max(s.scale, largest * kScaleRange);
+      s.inverse = 1.0 / double{s.scale};
+    }
+    const float most_bias = scales_.empty() ? 0.0F : panels_.rest_bound(0).abs_bias;
+    least_query_scale_ = std::max(most_bias / kLargestBias, kLeastUnit) / (largest * kScaleRange);
+  }
+
+  void pack(Index p, const MatrixView& items) {
+    std::uint8_t* to = bytes_.data() + p * panel_bytes_;
+    std::fill_n(to, panel_bytes_, static_cast<std::uint8_t>(kShift));
+    PanelScale& scale = scales_[static_cast<std::size_t>(p)];
+    for (Index i = 0; i < panels_.filled(p); ++i) {
+      const float* row = items.row(panels_.item(p * kWidth + i));
+      for (Index j = 0; j < factors_; ++j) {
+        const Offset at = (Offset{j} / 4 * kWidth + i) * 4 + j % 4;
+        to[at] = static_cast<std::uint8_t>(static_cast<int>(rounded(row[j], scale.scale)) + kShift);
+      }
+      scale.residual = std::max(scale.residual, residual_norm(row, factors_, scale.scale));
+    }
+  }
+
+  const ItemPanels& panels_;
+  Index factors_;
+  Index groups_;
+  Offset panel_bytes_;
+  Array<std::uint8_t> bytes_;
+  std::vector<PanelScale> scales_;
+  float least_query_scale_ = kLeastUnit;
+};
+
+class ByteEstimator final : public Estimator {
+ public:
+  ByteEstimator(const ByteTable& table, const MatrixView& queries)
+      : table_(table),
+        bytes_(Offset{queries.rows} * table.groups()),
+        rounded_(static_cast<std::size_t>(queries.rows)),
+        selected_(rounded_.size()),
+        lowered_(rounded_.size()) {
+    for (Index q = 0; q < queries.rows; ++q) round_query(q, queries);
+  }
+
+  void find(Index panel, std::span<const Index> queries, const float* thresholds,
+            std::uint64_t* hits) override {
+    const PanelScale& panel_scale = table_.scale(panel);
+    const ScoreBound& bound = table_.panels().panel_bound(panel);
+    for (std::size_t s = 0; s < queries.size(); ++s) {
+      const Rounded& query = rounded_[static_cast<std::size_t>(queries[s])];
+      const double inverse = query.inverse * panel_scale.inverse;
+      selected_[s] = {bytes_.data() + Offset{queries[s]} * table_.groups(),
+                      static_cast<float>(inverse)};
+      const double error = query.residual * double{bound.norm} + query.norm * panel_scale.residual +
+                           0x1p-20 * double{bound.abs_bias};
+      lowered_[s] = to_integer((double{thresholds[s]} - error) * inverse + query.shift);
+    }
+    kernels::find_hits_bytes(table_.bytes(panel), table_.panels().bias(panel), table_.groups(),
+                             selected_.data(), lowered_.data(), static_cast<Index>(queries.size()),
+                             hits);
+  }
+
+ private:
+  struct Rounded {
+    double inverse;   ///< 1 / scale
+    double residual;  ///< |q - q^|
+    double norm;      ///< |q^|
+    double shift;     ///< 128 times the sum of the query's bytes: what the unsigned items add
+  };
+
+  void round_query(Index q, const MatrixView& queries) {
+    const float* row = queries.row(q);
+    const float scale =
+        std::max(largest_size(row, queries.cols) / kLargest, table_.least_query_scale());
+    auto* to = reinterpret_cast<std::int8_t*>(bytes_.data() + Offset{q} * table_.groups());
+    double squares = 0.0;
+    double sum = 0.0;
+    for (Index j = 0; j < queries.cols; ++j) {
+      const float x = rounded(row[j], scale);
+      to[j] = static_cast<std::int8_t>(x);
+      squares += double{x} * double{x};
+      sum += double{x};
+    }
+    rounded_[static_cast<std::size_t>(q)] = {
+        1.0 / double{scale}, residual_norm(row, queries.cols, scale),
+        std::sqrt(squares) * double{scale} * (1.0 + 1e-6), kShift * sum};
+  }
+
+  /// At most x - 2: room for the rounding of biases and of x itself; ends are saturated.
+  static std::int32_t to_integer(double x) {
+    constexpr double kLowest = std::numeric_limits<std::int32_t>::min();
+    constexpr double kHighest = std::numeric_limits<std::int32_t>::max();
+    return static_cast<std::int32_t>(std::clamp(x - 3.0, kLowest, kHighest));
+  }
+
+  const ByteTable& table_;
+  Array<kernels::ByteGroup> bytes_;
+  std::vector<Rounded> rounded_;
+  std::vector<kernels::ByteQuery> selected_;
+  std::vector<std::int32_t> lowered_;
+};
+
+std::unique_ptr<Estimator> ByteTable::load(const MatrixView& queries) const {
+  return std::make_unique<ByteEstimator>(*this, queries);
+}
+
+}  // namespace
+
+std::unique_ptr<EstimateTable> make_byte_estimates(const MatrixView& items,
+                                                   const ItemPanels& panels) {
+  return std::make_unique<ByteTable>(items, panels);
+}
+
+}  // namespace likewise

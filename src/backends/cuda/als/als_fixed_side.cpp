@@ -1,0 +1,126 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "backends/cuda/als/als_fixed_side.h"
+
+#include <algorithm>
+#include <cmath>
+
+#include "algorithms/als/weights.h"
+#include "backends/cuda/als/als_tables.h"
+
+namespace likewise::cuda {
+
+AlsFixedSide::AlsFixedSide(const AlsSetup& setup, Index most_rows)
+    : setup_(setup),
+      gram_sum_(setup.padded),
+      transform_(setup.padded),
+      back_(setup.padded),
+      enter_(setup.padded),
+      small_(2 * Offset{setup.padded} * setup.padded),
+      makers_{BasisMaker(setup.width, setup.padded), BasisMaker(setup.width, setup.padded)},
+      gram_(Offset{setup.padded} * setup.padded),
+      partial_(FixedSum::kBlocks),
+      stored_(Offset{most_rows} * setup.padded * stored_bytes(setup.precision)),
+      scale_(1) {}
+
+void AlsFixedSide::prepare(Side side, const AlsData& data, AlsFactorTables& tables,
+                           const Scratch& scratch, const RunControl& control, cudaStream_t stream) {
+  const AlsSide& fixed = data.side(side);
+  const Index rows = fixed.rows.rows;
+  maker_ = &makers_[side == Side::kItems];
+  bias_ = tables.bias(side);
+  host_scale_ = table_scale(fixed);
+  row_bound_ = static_cast<float>(row_bound(fixed)) * host_scale_;
+  fill_column(scale_.data(), 1, 1, 0, host_scale_, stream);
+  const float* weights = setup_.is_explicit() ? fixed.plan.shares.data() : nullptr;
+  tables.read(side, gram_sum_.rows_per_split(rows), control,
+              [&](const float* table, Index first, Index count) {
+                gram_sum_.add(table, first, count, rows, weights, gram_.data(), stream);
+              });
+  make_basis(data.side(other(side)).plan, stream);
+  tables.read(side, 1, control, [&](const float* table, Index first, Index count) {
+    store_in_basis(table, first, count, scratch.block, stream);
+    regularize_rows(table, count, setup_.padded, setup_.params.factors,
+                    bias_ == nullptr ? nullptr : bias_ + first,
+                    fixed.plan.regularization.data() + first, scratch.rows + first, stream);
+  });
+  FixedSum::run(scratch.rows, rows, partial_.data(), scratch.objective, stream);
+}
+
+void AlsFixedSide::make_basis(const RowPlan& solved_plan, cudaStream_t stream) {
+  const AlsParams& params = setup_.params;
+  const bool is_explicit = setup_.is_explicit();
+  const double missing = is_explicit ? 1.0 : missing_weight(params);
+  const bool same_lambda =
+      !is_explicit && params.regularization_exponent == 0.0 && params.regularization > 0.0;
+  const double lambda = same_lambda   ? params.regularization
+                        : is_explicit ? solved_plan.typical_regularization
+                                      : solved_plan.smallest_regularization;
+  if (same_lambda) {
+    maker_->by_cholesky(gram_.data(), missing, lambda, stream);
+  } else {
+    maker_->by_eigenvectors(gram_.data(), missing, lambda, stream);
+  }
+  transform_.set(maker_->basis().transform.data(), stream);
+  back_.set(maker_->basis().back.data(), stream);
+  if (setup_.exact) return;
+  // The inverse of `back`: T^-T = (w G + lambda I) T, since T T^T = (w G + lambda I)^-1.
+  const int padded = setup_.padded;
+  float* product = small_.data() + Offset{padded} * padded;
+  regularized_gram(gram_.data(), setup_.width, padded, missing, lambda, small_.data(), stream);
+  multiply_rows(small_.data(), padded, transform_, product, stream);
+  enter_.set(product, stream);
+}
+
+void AlsFixedSide::store_in_basis(const float* table, Index first, Index count, float* scratch,
+                                  cudaStream_t stream) {
+  const Offset line = setup_.padded;
+  unsigned char* const stored = stored_.data() + first * line * stored_bytes(setup_.precision);
+  if (setup_.precision == Precision::kFp16) {
+    return multiply_rows_half(table, count, transform_, scale_.data(),
+                              reinterpret_cast<__half*>(stored), stream);
+  }
+  const Index block = setup_.plan.block_rows;
+  for (Index done = 0; done < count; done += std::min(block, count - done)) {
+    const Offset numbers = std::min(block, count - done) * line;
+    multiply_rows(table + done * line, std::min(block, count - done), transform_, scratch, stream);
+    store_table(setup_.precision, scratch, numbers, host_scale_,
+                stored + done * line * stored_bytes(setup_.precision), stream);
+  }
+}
+
+/// Rows in the basis are bounded: |v|^2 <= 1 / w0 (implicit), <= ratings / ratings of the row
+/// (explicit).
+double AlsFixedSide::row_bound(const AlsSide& fixed) const {
+  if (!setup_.is_explicit()) return 1.0 / std::sqrt(missing_weight(setup_.params));
+  return std::sqrt(static_cast<double>(fixed.rows.nnz) /
+                   static_cast<double>(std::max<Offset>(1, fixed.plan.smallest_count)));
+}
+
+/// Uses float16's range well and cannot overflow it.
+float AlsFixedSide::table_scale(const AlsSide& fixed) const {
+  const double most =
+      setup_.is_explicit() ? std::min(64.0, 30000.0 / row_bound(fixed)) : 4096.0 / row_bound(fixed);
+  return static_cast<float>(std::exp2(std::floor(std::log2(most))));
+}
+
+void AlsFixedSide::describe(RowProblem& problem) const {
+  problem.table = stored_.data();
+  problem.scale = host_scale_;
+  problem.row_bound = row_bound_;
+  problem.padded = setup_.padded;
+  problem.base = maker_->basis().base.data();
+  problem.shrink = maker_->basis().shrink.data();
+  problem.weights.bias = bias_;
+}
+
+void AlsFixedSide::enter(const float* table, Index rows, float* inside, cudaStream_t stream) const {
+  multiply_rows(table, rows, enter_, inside, stream);
+}
+
+void AlsFixedSide::leave(const float* inside, Index rows, float* table, cudaStream_t stream) const {
+  multiply_rows(inside, rows, back_, table, stream);
+}
+
+void AlsFixedSide::check(cudaStream_t stream) { maker_->check(stream); }
+
+}  // namespace likewise::cuda

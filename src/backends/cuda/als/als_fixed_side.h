@@ -1,0 +1,64 @@
+// SPDX-License-Identifier: Apache-2.0
+/// The side that a half-step holds fixed: the basis in which rows are solved, and the side's table
+/// in it, stored as the row kernels read it.
+#pragma once
+
+#include "backends/cuda/als/als_factor_tables.h"
+#include "backends/cuda/als/als_side.h"
+#include "backends/cuda/linalg/dense.h"
+
+namespace likewise::cuda {
+
+class AlsFixedSide {
+ public:
+  /// For sides of at most `most_rows`.
+  AlsFixedSide(const AlsSetup& setup, Index most_rows);
+
+  /// What a half-step lends.
+  struct Scratch {
+    float* block = nullptr;       ///< a block's rows
+    double* rows = nullptr;       ///< a number for every row
+    double* objective = nullptr;  ///< becomes the side's share of the objective
+  };
+
+  /// Makes the basis and the stored table.
+  void prepare(Side side, const AlsData& data, AlsFactorTables& tables, const Scratch& scratch,
+               const RunControl& control, cudaStream_t stream);
+
+  /// Fills in what is the fixed side's in a problem.
+  void describe(RowProblem& problem) const;
+  /// Where rows of this table, the warm starts, are in the basis.
+  void enter(const float* table, Index rows, float* inside, cudaStream_t stream) const;
+  /// Solutions back from the basis.
+  void leave(const float* inside, Index rows, float* table, cudaStream_t stream) const;
+
+  /// As BasisMaker::check for the half-step that was prepared last.
+  void check(cudaStream_t stream);
+
+ private:
+  void make_basis(const RowPlan& solved_plan, cudaStream_t stream);
+  /// Rows of the fixed side from `first` on.
+  void store_in_basis(const float* table, Index first, Index count, float* scratch,
+                      cudaStream_t stream);
+  [[nodiscard]] double row_bound(const AlsSide& fixed) const;
+  [[nodiscard]] float table_scale(const AlsSide& fixed) const;
+
+  const AlsSetup& setup_;
+  GramSum gram_sum_;
+  SplitMatrix transform_;
+  SplitMatrix back_;
+  SplitMatrix enter_;
+  DeviceArray<float> small_;  ///< two padded x padded matrices
+  BasisMaker makers_[2];      ///< by fixed side
+  DeviceArray<double> gram_;
+  DeviceArray<double> partial_;
+  DeviceArray<unsigned char> stored_;
+  DeviceArray<float> scale_;  ///< of the stored table
+  // Of the half-step that was prepared last.
+  BasisMaker* maker_ = nullptr;
+  const float* bias_ = nullptr;
+  float host_scale_ = 1.0F;
+  float row_bound_ = 1.0F;  ///< no stored row is longer
+};
+
+}  // namespace likewise::cuda

@@ -1,0 +1,19 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "backends/cuda/als/rows/als_rows.cuh"
+
+namespace likewise::cuda {
+
+template void launch_rows<BfloatFormat, 1, false>(const RowProblem&, const RowTask*, int,
+                                                  cudaStream_t);
+template void launch_rows<BfloatFormat, 2, false>(const RowProblem&, const RowTask*, int,
+                                                  cudaStream_t);
+template void launch_rows<BfloatFormat, 4, false>(const RowProblem&, const RowTask*, int,
+                                                  cudaStream_t);
+template void launch_rows<BfloatFormat, 8, false>(const RowProblem&, const RowTask*, int,
+                                                  cudaStream_t);
+template void launch_rows<BfloatFormat, 12, false>(const RowProblem&, const RowTask*, int,
+                                                   cudaStream_t);
+template void launch_rows<BfloatFormat, 16, false>(const RowProblem&, const RowTask*, int,
+                                                   cudaStream_t);
+
+}  // namespace likewise::cuda

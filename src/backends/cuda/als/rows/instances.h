@@ -1,0 +1,33 @@
+// SPDX-License-Identifier: Apache-2.0
+/// Which row kernels are compiled: conjugate gradients in float16, the default, have one for
+/// every multiple of 16 columns up to 128; the others have fewer, and pad more.
+#pragma once
+
+#include <algorithm>
+#include <type_traits>
+
+#include "backends/cuda/als/rows/als_rows.h"
+#include "backends/cuda/als/rows/cholesky.cuh"
+#include "backends/cuda/als/rows/ring.cuh"
+#include "backends/cuda/als/rows/solve.cuh"
+#include "backends/cuda/device/mma.cuh"
+
+namespace likewise::cuda {
+
+template <class Format, bool kExact>
+[[nodiscard]] constexpr bool has_row_kernel(int strips) {
+  if (strips % 4 == 0 || strips <= 2) return true;
+  return strips < 8 && (kExact ? strips % 2 == 0 : std::is_same_v<Format, HalfFormat>);
+}
+
+/// The solver's numbers take the place of the ring.
+template <class Format, int kStrips, bool kExact>
+inline constexpr int kRowBytes = std::max(RowRing<Format, RowCopier<Format, kStrips>>::kBytes,
+                                          kExact ? RowCholesky<Format, kStrips>::kBytes
+                                                 : RowSolve<Format, kStrips>::kBytes);
+
+/// Defined in als_rows.cuh, compiled in a file per format.
+template <class Format, int kStrips, bool kExact>
+void launch_rows(const RowProblem& problem, const RowTask* tasks, int count, cudaStream_t stream);
+
+}  // namespace likewise::cuda

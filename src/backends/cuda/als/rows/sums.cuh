@@ -1,0 +1,223 @@
+// SPDX-License-Identifier: Apache-2.0
+/// Sums a row's matrix and right-hand side in the registers of a block, and multiplies with them.
+#pragma once
+
+#include "backends/cuda/als/rows/als_rows.h"
+#include "backends/cuda/als/rows/scatter.cuh"
+#include "backends/cuda/als/rows/shape.cuh"
+#include "backends/cuda/device/mma.cuh"
+
+namespace likewise::cuda {
+
+template <class Format, int kStrips>
+struct RowSums {
+  using Shape = RowShape<kStrips>;
+  using Place = typename Shape::Place;
+  using Sums = typename Shape::Sums;
+  using Strip = typename Format::Strip;
+  static constexpr int kSide = Shape::kSide;
+  static constexpr int kRight = Shape::kRight;
+  static constexpr int kThreads = Shape::kThreads;
+  static constexpr int kPitch = Format::pitch(Shape::kPadded);
+  static constexpr int kWeightRow = kStageRows<Format, kStrips> * Format::kBytes;
+
+  /// Adds one group of interactions.
+  template <Part kPart>
+  static __device__ __forceinline__ void add_group(const Place& p, std::uint32_t rows,
+                                                   const unsigned char* w_at, Sums& sums) {
+    using Tile = PartShape<kStrips, kPart>;
+    std::uint32_t w[2];
+    Format::load_weights(w, w_at, p.lane);
+    // Columns 0 .. kParts - 1 of a right operand hold the parts of v, the others nothing.
+    std::uint32_t v[2] = {0U, 0U};
+    if constexpr (kSide == 1 || !Tile::kDiagonal) {
+      if (p.g < Format::kParts) Format::load_weights(v, w_at + (1 + p.g) * kWeightRow, p.lane);
+    }
+    Strip a[Tile::kRowStrips > 0 ? Tile::kRowStrips : 1];
+#pragma unroll
+    for (int j = 0; j < Tile::kRowStrips; ++j) {
+      Format::load(a[j], rows, kPitch, p.first_row + 16 * j, p.lane);
+    }
+    if constexpr (Tile::kDiagonal) {
+#pragma unroll
+      for (int i = 0; i < Tile::kColumnStrips; ++i) {
+        Strip scaled;
+        Format::scale(scaled, a[i], w);
+        if constexpr (kSide == 1) Format::multiply_column(sums[kRight + i], a[i], v);
+#pragma unroll
+        for (int j = i; j < Tile::kRowStrips; ++j) {
+          add_products<Tile>(sums, i, j, a[j], scaled);
+        }
+      }
+    } else {
+      Strip b[Tile::kColumnStrips];
+      const auto load_column = [&](int i) {
+        Format::load(b[i], rows, kPitch, p.first_column + 16 * i, p.lane);
+      };
+      // Wide strips are loaded when they are needed, some twice: registers are short.
+      if constexpr (!Format::kWide) {
+#pragma unroll
+        for (int i = 0; i < Tile::kColumnStrips; ++i) load_column(i);
+      }
+      if (kSide == 2 || p.right_columns) {
+        constexpr int kFirst = 2 * Tile::kHalf;
+        if constexpr (Format::kWide) {
+          load_column(kFirst);
+          if constexpr (kFirst + 1 < Tile::kColumnStrips) load_column(kFirst + 1);
+        }
+        if constexpr (kFirst < Tile::kColumnStrips) {
+          Format::multiply_column(sums[kRight], b[kFirst], v);
+        }
+        if constexpr (kFirst + 1 < Tile::kColumnStrips) {
+          Format::multiply_column(sums[kRight + 1], b[kFirst + 1], v);
+        }
+      }
+#pragma unroll
+      for (int i = 0; i < Tile::kColumnStrips; ++i) {
+        if constexpr (Format::kWide) load_column(i);
+        Strip scaled;
+        Format::scale(scaled, b[i], w);
+#pragma unroll
+        for (int j = 0; j < Tile::kRowStrips; ++j) {
+          add_products<Tile>(sums, i, j, a[j], scaled);
+        }
+      }
+      if (kSide == 2 || p.right_rows) {
+#pragma unroll
+        for (int j = 0; j < Tile::kRowStrips; ++j) {
+          Format::multiply_column(sums[kRight + 2 + j], a[j], v);
+        }
+      }
+    }
+  }
+
+  /// Column strip i times row strip j.
+  template <class Tile>
+  static __device__ __forceinline__ void add_products(Sums& sums, int i, int j, const Strip& a,
+                                                      const Strip& b) {
+    Format::multiply(sums[Tile::index(j, 2 * i)], a, b, 0);
+    Format::multiply(sums[Tile::index(j, 2 * i + 1)], a, b, 1);
+  }
+
+  template <class Visit>
+  static __device__ __forceinline__ void for_each_sum(Sums& sums, Visit visit) {
+#pragma unroll
+    for (int n = 0; n < Shape::kProducts; ++n) {
+#pragma unroll
+      for (int i = 0; i < 4; ++i) visit(sums[n][i], 4 * n + i);
+    }
+  }
+
+  static constexpr Offset kPieceFloats = Offset{kThreads} * 4 * Shape::kProducts;
+
+  static __device__ __forceinline__ void store_piece(const RowProblem& problem, int slot,
+                                                     const Place& p, Sums& sums, double constant) {
+    float* to = problem.piece_sums + slot * kPieceFloats + p.role * 32 + p.lane;
+    for_each_sum(sums, [&](float& x, int at) { to[Offset{at} * kThreads] = x; });
+    if (threadIdx.x == 0) problem.piece_constants[slot] = constant;
+  }
+
+  /// The row's pieces, added in their order. Returns their constants' sum.
+  static __device__ __forceinline__ double load_pieces(const RowProblem& problem,
+                                                       const RowTask& task, const Place& p,
+                                                       Sums& sums) {
+    double constant = 0.0;
+    for (int piece = task.slot; piece < task.slot + task.slots; ++piece) {
+      const float* from = problem.piece_sums + piece * kPieceFloats + p.role * 32 + p.lane;
+      for_each_sum(sums, [&](float& x, int at) { x += from[Offset{at} * kThreads]; });
+      constant += problem.piece_constants[piece];
+    }
+    return constant;
+  }
+
+  /// partial = this warp's part of the product of the summed matrix with its vector: for a tile
+  /// below the diagonal of the matrix, the tile's and its transpose's.
+  template <Part kPart>
+  static __device__ __forceinline__ void multiply_sums(const Place& p, const Sums& sums,
+                                                       const float* vector, float* partial) {
+    using Tile = PartShape<kStrips, kPart>;
+    constexpr int kRowNumbers = Tile::kDiagonal ? 2 * kTileStrips : kTileStrips;
+    float by_row[kRowNumbers] = {};
+    float by_column[4 * kTileStrips] = {};
+    float x[2 * kTileStrips];  // the vector's numbers of this lane's rows
+#pragma unroll
+    for (int j = 0; j < Tile::kRowStrips; ++j) {
+      x[2 * j] = vector[p.first_row + 16 * j + p.g];
+      x[2 * j + 1] = vector[p.first_row + 16 * j + 8 + p.g];
+    }
+#pragma unroll
+    for (int n = 0; n < 2 * Tile::kColumnStrips; ++n) {
+      const float2 y = *reinterpret_cast<const float2*>(vector + p.first_column + 8 * n + 2 * p.t);
+#pragma unroll
+      for (int j = 0; j < Tile::kRowStrips; ++j) {
+        if (n < Tile::columns(j)) {
+          const float(&sum)[4] = sums[Tile::index(j, n)];
+          by_row[2 * j] = fmaf(sum[0], y.x, by_row[2 * j]);
+          by_row[2 * j] = fmaf(sum[1], y.y, by_row[2 * j]);
+          by_row[2 * j + 1] = fmaf(sum[2], y.x, by_row[2 * j + 1]);
+          by_row[2 * j + 1] = fmaf(sum[3], y.y, by_row[2 * j + 1]);
+          if (!Tile::kDiagonal || n < 2 * j) {
+            by_column[2 * n] = fmaf(sum[0], x[2 * j], by_column[2 * n]);
+            by_column[2 * n] = fmaf(sum[2], x[2 * j + 1], by_column[2 * n]);
+            by_column[2 * n + 1] = fmaf(sum[1], x[2 * j], by_column[2 * n + 1]);
+            by_column[2 * n + 1] = fmaf(sum[3], x[2 * j + 1], by_column[2 * n + 1]);
+          }
+        }
+      }
+    }
+    scatter_sum<kRowNumbers, 1, 2>(by_row, p.lane);
+    scatter_sum<4 * kTileStrips, 4, 16>(by_column, p.lane);
+    // Numbers 2 n, 2 n + 1 of by_column are left: columns 8 n + 2 t and the next.
+    const int n = 4 * (p.g & 1) + 2 * ((p.g >> 1) & 1) + (p.g >> 2);
+    const int column_slot =
+        Tile::kDiagonal ? p.row_tile
+                        : p.column_tile + 1 + 2 * (p.row_tile - p.column_tile - 1) + Tile::kHalf;
+    float* columns = partial + column_slot * Shape::kColumns + p.first_column + 8 * n + 2 * p.t;
+    if (n < 2 * Tile::kColumnStrips) {
+      *reinterpret_cast<float2*>(columns) = make_float2(by_column[0], by_column[1]);
+    }
+    float* rows = partial + p.column_tile * Shape::kColumns + p.first_row + p.g;
+    if constexpr (Tile::kDiagonal) {
+      // Numbers 2 j, 2 j + 1 of by_row are left: rows 16 j + g and 8 further.
+      const int j = 2 * (p.t & 1) + (p.t >> 1);
+      __syncwarp();
+      if (j < Tile::kRowStrips) {
+        rows[16 * j] += by_row[0];
+        rows[16 * j + 8] += by_row[1];
+      }
+    } else {
+      // One number is left: row 16 j + 8 h + g with j = the first bit of t, h = the second.
+      const int j = p.t & 1;
+      if (j < Tile::kRowStrips) rows[16 * j + 8 * (p.t >> 1)] = by_row[0];
+    }
+  }
+
+  /// The two or three parts of a right-hand side, added, to shared memory.
+  static __device__ __forceinline__ void put_right(const Place& p, const Sums& sums, float* to) {
+#pragma unroll
+    for (int i = 0; i < kTileStrips; ++i) {
+      // Columns 0 and 1 are in lanes t = 0, columns 2 and 3 in lanes t = 1.
+      float upper = p.t < 2 ? sums[kRight + i][0] + sums[kRight + i][1] : 0.0F;
+      float lower = p.t < 2 ? sums[kRight + i][2] + sums[kRight + i][3] : 0.0F;
+      upper += __shfl_xor_sync(0xffffffffU, upper, 1);
+      lower += __shfl_xor_sync(0xffffffffU, lower, 1);
+      int strip = i;
+      bool mine = i < p.row_strips;
+      int first = p.first_row;
+      if (kSide > 1 && i < 2) {
+        strip = 2 * p.half + i;
+        mine = p.right_columns && strip < p.column_strips;
+        first = p.first_column;
+      } else if (kSide > 1) {
+        strip = i - 2;
+        mine = p.right_rows && strip < p.row_strips;
+      }
+      if (mine && p.t == 0) {
+        to[first + 16 * strip + p.g] = upper;
+        to[first + 16 * strip + 8 + p.g] = lower;
+      }
+    }
+  }
+};
+
+}  // namespace likewise::cuda

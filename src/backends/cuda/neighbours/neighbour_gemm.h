@@ -1,0 +1,43 @@
+// SPDX-License-Identifier: Apache-2.0
+/// Neighbours by a GEMM over dense rows, for matrices of which most cells are filled.
+#pragma once
+
+#include <optional>
+
+#include "backends/cuda/neighbours/neighbour_candidates.h"
+#include "backends/cuda/neighbours/neighbour_dense.h"
+#include "likewise/neighbourhood.h"
+
+namespace likewise::cuda {
+
+/// Whether cosines are all that the formula looks at, and lists are short enough.
+[[nodiscard]] bool gemm_can(const PairNumbers& formula, Index k);
+
+/// Keeps its memory from one search to the next; one search at a time.
+class GemmSearch {
+ public:
+  explicit GemmSearch(const GpuRows& rows);
+
+  /// Nothing where a row has too many candidates of almost the same cosine. `rank_of` is on the
+  /// GPU.
+  [[nodiscard]] std::optional<Neighbours> find(const PairNumbers& formula, const GpuRowStats& stats,
+                                               const Index* rank_of, Index k,
+                                               const RunControl& control);
+
+ private:
+  Index rows_;
+  Index cols_;
+  Stream stream_;
+  DenseRows table_;
+  Index batch_;  ///< rows whose cosines are there at a time
+  Index room_;   ///< for candidates of a row
+  DeviceArray<float> cosines_;
+  DeviceArray<float> least_;
+  DeviceArray<CandidateCount> counts_;
+  DeviceArray<Index> candidates_;
+  // The GPU writes lists straight to the host.
+  PinnedArray<Index> found_;
+  PinnedArray<Candidate> lists_;
+};
+
+}  // namespace likewise::cuda

@@ -1,0 +1,306 @@
+// SPDX-License-Identifier: Apache-2.0
+/// The K nearest rows on one GPU. The rows go there once and stay; lists come back.
+#include "likewise/neighbourhood.h"
+
+#include <algorithm>
+#include <cmath>
+#include <mutex>
+#include <numeric>
+#include <optional>
+#include <vector>
+
+#include "algorithms/neighbours/similarity.h"
+#include "backends/cuda/jobs.h"
+#include "backends/cuda/neighbours/neighbour_gemm.h"
+#include "backends/cuda/neighbours/neighbour_search.h"
+#include "backends/gpu/gpu_neighbour_cost.h"
+#include "backends/neighbour_lists.h"
+
+namespace likewise {
+namespace cuda {
+namespace {
+
+/// Between two looks at whether to stop: entries of rows compared, bytes of lists or scores.
+constexpr Offset kEntriesAtATime = Offset{1} << 25;
+constexpr Offset kBytesAtATime = Offset{1} << 28;
+
+[[nodiscard]] int sums_of(SumsNeeded sums) {
+  return sums == SumsNeeded::kProducts ? 1 : sums == SumsNeeded::kSquares ? 4 : 6;
+}
+
+[[nodiscard]] std::vector<Index> by_falling_length(const CsrView& rows) {
+  std::vector<Index> order(static_cast<std::size_t>(rows.rows));
+  std::iota(order.begin(), order.end(), Index{0});
+  std::ranges::stable_sort(order,
+                           [&](Index a, Index b) { return rows.row_size(a) > rows.row_size(b); });
+  return order;
+}
+
+/// Statistics of some rows, on the GPU.
+struct RowStatsOnGpu {
+  DeviceArray<double> norm;
+  DeviceArray<double> count;
+  DeviceArray<double> damped_count;
+};
+
+/// `row_at(i)` says whose statistics are the i-th.
+template <class RowAt>
+[[nodiscard]] RowStatsOnGpu upload_stats(std::span<const RowStats> stats, double damping,
+                                         const RowAt& row_at, cudaStream_t stream) {
+  std::vector<double> norm(stats.size());
+  std::vector<double> count(stats.size());
+  std::vector<double> damped(stats.size());
+  for (std::size_t i = 0; i < stats.size(); ++i) {
+    const RowStats& row = stats[static_cast<std::size_t>(row_at(i))];
+    norm[i] = row.norm;
+    count[i] = row.count;
+    damped[i] = damping == 0.0 ? 1.0 : std::pow(row.count, damping);
+  }
+  return {to_device(norm, stream), to_device(count, stream), to_device(damped, stream)};
+}
+
+class CudaNeighbourSearch final : public NeighbourSearch {
+ public:
+  CudaNeighbourSearch(int device, const GpuInfo& gpu, const SimilarityProblem& problem)
+      : device_(device),
+        gpu_(gpu),
+        formula_(problem.formula()),
+        rows_(problem.rows()),
+        order_(by_falling_length(rows_.weights)) {
+    if (rows_.weights.nnz() == 0) return;
+    const Stream stream;
+    gpu_rows_ = upload(rows_.weights, stream);
+    const double damping = formula_.form == PairForm::kConditional ? formula_.damping : 0.0;
+    stats_ = upload_stats(
+        rows_.stats, damping, [&](std::size_t rank) { return order_[rank]; }, stream);
+    x_log_x_ = to_device(formula_.logarithms, stream);
+    ranks_.resize(order_.size());
+    for (std::size_t rank = 0; rank < order_.size(); ++rank) {
+      ranks_[static_cast<std::size_t>(order_[rank])] = static_cast<Index>(rank);
+    }
+    rank_of_ = to_device(ranks_, stream);
+    row_at_ = to_device(order_, stream);
+    in_float_ = exact_in_float(stream);
+    common_ = common_entries(gpu_rows_, stream);
+  }
+
+  [[nodiscard]] Neighbours find(Index k, const RunControl& control) const override {
+    const Index rows = rows_.weights.rows;
+    k = std::min(k, std::max<Index>(0, rows - 1));
+    if (k == 0 || rows_.weights.nnz() == 0) {
+      return pack_neighbours(rows, [](Index) { return std::span<const Candidate>(); });
+    }
+    LIKEWISE_CUDA_CHECK(cudaSetDevice(device_));
+    if (takes_products(k, control)) {
+      if (std::optional<Neighbours> lists = find_by_gemm(k, control)) return std::move(*lists);
+    }
+    return find_sparse(k, control);
+  }
+
+  void similarities(const WeightedRows& queries, float* out) const override {
+    const Index rows = rows_.weights.rows;
+    const Offset numbers = Offset{queries.weights.rows} * rows;
+    if (numbers == 0) return;
+    if (rows_.weights.nnz() == 0 || queries.weights.nnz() == 0) {
+      std::fill_n(out, numbers, 0.0F);
+      return;
+    }
+    LIKEWISE_CUDA_CHECK(cudaSetDevice(device_));
+    const Stream stream;
+    const GpuRows asked = upload(queries.weights, stream);
+    const RowStatsOnGpu stats = upload_stats(
+        queries.stats, 0.0, [](std::size_t i) { return i; }, stream);
+    // An outside row's weights may not be multiples of what the others are.
+    SearchTask task = task_over(segments(8));
+    task.offsets = asked.offsets.data();
+    task.columns = asked.columns.data();
+    task.weights = asked.weights.data();
+    task.norms = stats.norm.data();
+    task.counts = stats.count.data();
+    score_all(task, queries.weights.rows, out, stream);
+  }
+
+ private:
+  /// Whether every sum over common entries is exact in float32: the weights are multiples of a
+  /// power of two and their squares stay small.
+  [[nodiscard]] bool exact_in_float(cudaStream_t stream) const {
+    const int places = binary_places(gpu_rows_.weights, stream);
+    if (places > 8) return false;
+    double largest = 0.0;
+    for (const RowStats& row : rows_.stats) {
+      largest = std::max({largest, row.norm * row.norm, row.count});
+    }
+    return std::ldexp(largest, 2 * places) < 0x1p24;
+  }
+
+  /// The entries for sums in numbers of so many bytes; made when they are first wanted.
+  [[nodiscard]] const SegmentTable& segments(int number_bytes) const {
+    const std::lock_guard lock(mutex_);
+    std::optional<SegmentTable>& table = segments_[number_bytes == 8];
+    if (!table) {
+      const Stream stream;
+      const TilePlan plan = plan_tiles(rows_.weights.rows, sums_of(formula_.sums), number_bytes,
+                                       search_shared_memory());
+      table = make_segments(gpu_rows_, rank_of_, plan, stream);
+    }
+    return *table;
+  }
+
+  [[nodiscard]] PairNumbers gpu_formula() const {
+    PairNumbers formula = formula_;
+    formula.x_log_x = x_log_x_.data();
+    return formula;
+  }
+  [[nodiscard]] GpuRowStats gpu_stats() const {
+    return {stats_.norm.data(), stats_.count.data(), stats_.damped_count.data(), row_at_.data()};
+  }
+
+  [[nodiscard]] SearchTask task_over(const SegmentTable& table) const {
+    SearchTask task;
+    task.rows = rows_.weights.rows;
+    task.cols = rows_.weights.cols;
+    task.plan = table.plan;
+    task.starts = table.starts.data();
+    task.entries = table.entries.data();
+    task.formula = gpu_formula();
+    task.stats = gpu_stats();
+    return task;
+  }
+
+  /// Says what it chose.
+  [[nodiscard]] bool takes_products(Index k, const RunControl& control) const {
+    const int bytes = in_float_ ? 4 : 8;
+    const TilePlan plan =
+        plan_tiles(rows_.weights.rows, sums_of(formula_.sums), bytes, search_shared_memory());
+    const NeighbourWork work{rows_.weights.rows,
+                             rows_.weights.cols,
+                             rows_.weights.nnz(),
+                             common_,
+                             plan.sums,
+                             plan.tiles,
+                             k,
+                             gemm_can(gpu_formula(), k)};
+    const NeighbourCost cost = gpu_neighbour_cost(work, gpu_);
+    control.remark(describe(cost));
+    return cost.takes_dense();
+  }
+
+  [[nodiscard]] Neighbours find_sparse(Index k, const RunControl& control) const {
+    const Index rows = rows_.weights.rows;
+    const Stream stream;
+    SearchTask task = task_over(segments(in_float_ ? 4 : 8));
+    task.offsets = gpu_rows_.offsets.data();
+    task.columns = gpu_rows_.columns.data();
+    task.weights = gpu_rows_.weights.data();
+    task.order = row_at_.data();
+    task.norms = stats_.norm.data();
+    task.counts = stats_.count.data();
+    task.k = k;
+    task.key_capacity = key_capacity(k);
+    auto lists = Array<Candidate>::uninitialized(Offset{rows} * k);
+    Array<Index> found(rows);
+    find_all(task, lists, found, control, stream);
+    return pack_neighbours(rows, [&](Index row) {
+      const Index rank = ranks_[static_cast<std::size_t>(row)];
+      return std::span<const Candidate>(lists.data() + Offset{rank} * k,
+                                        static_cast<std::size_t>(found[rank]));
+    });
+  }
+
+  /// Nothing where a row has too many candidates. What it needs is made when it is first wanted.
+  [[nodiscard]] std::optional<Neighbours> find_by_gemm(Index k, const RunControl& control) const {
+    const std::lock_guard lock(products_mutex_);
+    if (!gemm_) gemm_.emplace(gpu_rows_);
+    return gemm_->find(gpu_formula(), gpu_stats(), rank_of_.data(), k, control);
+  }
+
+  /// Ranks from `first` on that are compared without a look at whether to stop.
+  [[nodiscard]] Index batch_end(Index first, Index k) const {
+    const Index rows = rows_.weights.rows;
+    const Offset most = std::max<Offset>(1, kBytesAtATime / (Offset{k} * 8));
+    Offset entries = 0;
+    Index end = first;
+    while (end < rows && end - first < most && entries < kEntriesAtATime) {
+      entries += rows_.weights.row_size(order_[static_cast<std::size_t>(end)]);
+      ++end;
+    }
+    return end;
+  }
+
+  void find_all(SearchTask& task, Array<Candidate>& lists, Array<Index>& found,
+                const RunControl& control, const Stream& stream) const {
+    const Index rows = rows_.weights.rows;
+    const int blocks = search_blocks(task.plan);
+    const auto most =
+        static_cast<Index>(std::min<Offset>(rows, kBytesAtATime / (Offset{task.k} * 8) + 1));
+    DeviceArray<unsigned int> next(1);
+    DeviceArray<Candidate> batch_lists(Offset{most} * task.k);
+    DeviceArray<Index> batch_found(most);
+    DeviceArray<std::uint64_t> keys(
+        task.key_capacity > kSharedKeys ? Offset{blocks} * task.key_capacity : 0);
+    // Short lists are copied with what lies behind them.
+    fill_zero(batch_lists.data(), batch_lists.size(), stream);
+    task.next = next.data();
+    task.lists = batch_lists.data();
+    task.found = batch_found.data();
+    task.spare_keys = keys.data();
+    for (task.first = 0; task.first < rows; task.first += task.count) {
+      control.check();
+      task.count = batch_end(task.first, task.k) - task.first;
+      fill_zero(next.data(), 1, stream);
+      search_rows(task, blocks, stream);
+      copy_to_host(lists.data() + Offset{task.first} * task.k, batch_lists.data(),
+                   Offset{task.count} * task.k, stream);
+      copy_to_host(found.data() + task.first, batch_found.data(), task.count, stream);
+      stream.synchronize();
+      control.report("neighbours", task.first + task.count, rows, "rows");
+    }
+  }
+
+  void score_all(SearchTask& task, Index queries, float* out, const Stream& stream) const {
+    const int blocks = search_blocks(task.plan);
+    const Index most =
+        static_cast<Index>(std::clamp<Offset>(kBytesAtATime / (Offset{task.rows} * 4), 1, queries));
+    DeviceArray<unsigned int> next(1);
+    DeviceArray<float> scores(Offset{most} * task.rows);
+    task.next = next.data();
+    task.scores = scores.data();
+    for (task.first = 0; task.first < queries; task.first += task.count) {
+      task.count = std::min(most, queries - task.first);
+      fill_zero(next.data(), 1, stream);
+      search_rows(task, blocks, stream);
+      copy_to_host(out + Offset{task.first} * task.rows, scores.data(),
+                   Offset{task.count} * task.rows, stream);
+      stream.synchronize();
+    }
+  }
+
+  int device_;
+  GpuInfo gpu_;
+  const PairFormula& formula_;
+  WeightedRows rows_;
+  std::vector<Index> order_;  ///< rank -> row
+  std::vector<Index> ranks_;  ///< row -> rank
+  GpuRows gpu_rows_;
+  RowStatsOnGpu stats_;
+  DeviceArray<double> x_log_x_;
+  DeviceArray<Index> rank_of_;
+  DeviceArray<Index> row_at_;
+  bool in_float_ = false;
+  double common_ = 0.0;  ///< pairs of entries in one column
+  mutable std::mutex mutex_;
+  mutable std::optional<SegmentTable> segments_[2];  ///< of float32 and of float64 sums
+  mutable std::mutex products_mutex_;
+  mutable std::optional<GemmSearch> gemm_;
+};
+
+}  // namespace
+}  // namespace cuda
+
+std::unique_ptr<NeighbourSearch> make_cuda_neighbour_search(int device, const GpuInfo& gpu,
+                                                            const SimilarityProblem& problem) {
+  LIKEWISE_CUDA_CHECK(cudaSetDevice(device));
+  return std::make_unique<cuda::CudaNeighbourSearch>(device, gpu, problem);
+}
+
+}  // namespace likewise

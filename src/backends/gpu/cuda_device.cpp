@@ -1,0 +1,144 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "backends/gpu/cuda_device.h"
+
+#include <algorithm>
+#include <utility>
+
+#include <fmt/format.h>
+
+#include "backends/gpu/cuda_tuner.h"
+#include "backends/gpu/load_plugin.h"
+#include "backends/jobs/device_jobs.h"
+#include "core/instruction_set.h"
+#include "core/memory_plan.h"
+#include "likewise/error.h"
+
+namespace likewise {
+namespace {
+
+constexpr int kOldestMajor = 8;
+
+/// Why a GPU lacks a job that the plug-in has not got.
+constexpr const char* kNotOnGpus = "this version does it on the CPU only";
+
+[[nodiscard]] std::string name_of(int device) { return fmt::format("cuda:{}", device); }
+
+/// What keeps the GPU from use; empty where nothing does.
+[[nodiscard]] std::string problem_of(const GpuInfo& gpu) {
+  if (!gpu.problem.empty() || gpu.major >= kOldestMajor) return gpu.problem;
+  return fmt::format("too old: compute capability {}.0 or newer is needed", kOldestMajor);
+}
+
+[[nodiscard]] bool is_usable(const GpuInfo& gpu) { return problem_of(gpu).empty(); }
+
+[[nodiscard]] std::string describe(const GpuInfo& gpu) {
+  const std::string problem = problem_of(gpu);
+  return fmt::format("{}, compute capability {}.{}, {:.0f} GiB{}{}", gpu.name, gpu.major, gpu.minor,
+                     static_cast<double>(gpu.memory) / (1 << 30), problem.empty() ? "" : ": ",
+                     problem);
+}
+
+class CudaAlsJob final : public AlsJob {
+ public:
+  CudaAlsJob(const CudaAls& als, int device, const GpuInfo& gpu, int driver, Offset memory)
+      : name_(name_of(device)), tuner_(als, device, gpu, driver, memory) {}
+  [[nodiscard]] MemoryPlan plan(const AlsShape& shape, const AlsParams& params) const override {
+    MemoryPlan plan = tuner_.plan(shape, params);
+    check_memory_plan(fmt::format("training on {}, {}", name_, plan.placement),
+                      static_cast<double>(plan.machine));
+    return plan;
+  }
+  [[nodiscard]] std::unique_ptr<AlsSolver> make_solver(const CsrView& by_user,
+                                                       const AlsParams& params, Factors start,
+                                                       int completed_iterations) const override {
+    return tuner_.make_solver(by_user, params, std::move(start), completed_iterations);
+  }
+  [[nodiscard]] const AlsTuner* tuner() const override { return &tuner_; }
+
+ private:
+  std::string name_;
+  CudaTuner tuner_;
+};
+
+class CudaNeighbourJob final : public NeighbourJob {
+ public:
+  CudaNeighbourJob(const CudaNeighbours& neighbours, int device, const GpuInfo& gpu)
+      : neighbours_(neighbours), device_(device), gpu_(gpu) {}
+  [[nodiscard]] std::unique_ptr<NeighbourSearch> make_search(
+      const SimilarityProblem& problem) const override {
+    return neighbours_.make_search(device_, gpu_, problem);
+  }
+
+ private:
+  const CudaNeighbours& neighbours_;
+  int device_;
+  GpuInfo gpu_;
+};
+
+/// GPU number `device`, which can be used.
+[[nodiscard]] Device make_cuda_device(const CudaPlugin& plugin, const FoundGpus& found, int device,
+                                      const DeviceOptions& options) {
+  chosen_target();
+  const GpuInfo& gpu = found.gpus[static_cast<std::size_t>(device)];
+  JobTable table{{nullptr, kNotOnGpus}, {nullptr, kNotOnGpus}, {nullptr, kNotOnGpus}};
+  if (plugin.als != nullptr) {
+    std::get<Offer<AlsJob>>(table) = {std::make_shared<CudaAlsJob>(
+        *plugin.als, device, gpu, found.driver, options.device_memory)};
+  }
+  if (plugin.neighbours != nullptr) {
+    std::get<Offer<NeighbourJob>>(table) = {
+        std::make_shared<CudaNeighbourJob>(*plugin.neighbours, device, gpu)};
+  }
+  return make_device(
+      name_of(device), [text = describe(gpu)] { return text; }, std::move(table));
+}
+
+[[noreturn]] void refuse(std::string_view device, const std::string& reason) {
+  throw Error(ErrorKind::kDevice, fmt::format("device {}: {}", device, reason));
+}
+
+/// The GPU of that number, or the first one that can be used.
+[[nodiscard]] int choose(std::string_view device, std::optional<int> wanted,
+                         const std::vector<GpuInfo>& gpus) {
+  const auto first = std::ranges::find_if(gpus, is_usable);
+  if (!wanted && first != gpus.end()) return static_cast<int>(first - gpus.begin());
+  const auto number = static_cast<std::size_t>(wanted.value_or(0));
+  if (number >= gpus.size()) {
+    refuse(device, fmt::format("this machine has {} GPU{}, numbered from 0; `likewise info` lists "
+                               "them",
+                               gpus.size(), gpus.size() == 1 ? "" : "s"));
+  }
+  if (!is_usable(gpus[number])) refuse(device, describe(gpus[number]));
+  return static_cast<int>(number);
+}
+
+}  // namespace
+
+Device open_cuda(std::string_view device, std::optional<int> wanted, const DeviceOptions& options) {
+  const CudaPlugin& plugin = load_cuda_plugin();
+  const FoundGpus found = plugin.find_gpus();
+  if (found.gpus.empty()) refuse(device, found.problem);
+  return make_cuda_device(plugin, found, choose(device, wanted, found.gpus), options);
+}
+
+std::vector<DeviceStatus> cuda_statuses() {
+  try {
+    const CudaPlugin& plugin = load_cuda_plugin();
+    const FoundGpus found = plugin.find_gpus();
+    if (found.gpus.empty()) return {{"cuda", false, found.problem, {}, {}}};
+    std::vector<DeviceStatus> lines;
+    for (const GpuInfo& gpu : found.gpus) {
+      const int device = static_cast<int>(lines.size());
+      if (is_usable(gpu)) {
+        lines.push_back(status_of(make_cuda_device(plugin, found, device, {})));
+      } else {
+        lines.push_back({name_of(device), false, describe(gpu), {}, {}});
+      }
+    }
+    return lines;
+  } catch (const std::exception& error) {
+    return {{"cuda", false, error.what(), {}, {}}};
+  }
+}
+
+}  // namespace likewise

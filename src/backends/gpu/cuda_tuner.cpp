@@ -1,0 +1,111 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "backends/gpu/cuda_tuner.h"
+
+#include <algorithm>
+#include <utility>
+
+#include <fmt/format.h>
+
+#include "backends/als_solver.h"
+#include "backends/gpu/built_in_tunings.h"
+#include "core/utc_now.h"
+
+namespace likewise {
+namespace {
+
+/// What a training of this shape does where the parameters leave it to the program.
+[[nodiscard]] AlsParams settled(const AlsParams& params, const AlsShape& shape) {
+  return settle_precision(settle_solver(params, shape), shape.interactions);
+}
+
+}  // namespace
+
+CudaTuner::CudaTuner(const CudaAls& als, int device, const GpuInfo& gpu, int driver, Offset memory)
+    : als_(als),
+      device_(device),
+      memory_(memory),
+      gpu_(gpu),
+      owner_{gpu.name, gpu.major, gpu.minor, driver},
+      path_(tuning_path(owner_)) {
+  try {
+    kept_ = read_tunings(path_, owner_);
+    require_compiled();
+  } catch (const Error& error) {
+    kept_ = {};
+    warning_ = fmt::format(
+        "the tunings of this GPU are ignored: {}; `likewise autotune` measures "
+        "them anew",
+        error.what());
+  }
+}
+
+void CudaTuner::require_compiled() const {
+  for (const Winner& one : kept_.winners) {
+    const std::vector<AlsTuning> compiled = als_.variants(gpu_, one.work);
+    if (std::ranges::find(compiled, one.tuning) != compiled.end()) continue;
+    throw Error(ErrorKind::kBadData,
+                fmt::format("{}: this build has no kernel for {}", path_, tuning_text(one.tuning)));
+  }
+}
+
+std::vector<AlsTuning> CudaTuner::variants(const AlsParams& params) const {
+  return als_.variants(gpu_, als_work(params));
+}
+
+std::vector<AlsTuning> CudaTuner::built_in(const AlsParams& params) const {
+  return built_in_tunings(gpu_, als_work(params), variants(params));
+}
+
+ChosenTuning CudaTuner::choose(const AlsParams& given, const AlsShape& shape) const {
+  const AlsParams params = settled(given, shape);
+  const AlsWork work = als_work(params);
+  const auto found = std::ranges::find_if(
+      kept_.winners, [&](const Winner& one) { return same_work(one.work, work); });
+  if (found == kept_.winners.end()) return {built_in(params).front(), unmeasured_source()};
+  return {found->tuning, fmt::format("measured here, {}", path_)};
+}
+
+std::unique_ptr<AlsSolver> CudaTuner::make_solver(const CsrView& by_user, const AlsParams& params,
+                                                  Factors start, const AlsTuning& tuning) const {
+  AlsParams settled = params;
+  settled.precision = als_work(params).precision;
+  return als_.make_solver({{device_}, tuning, memory_}, by_user, settled, std::move(start), 0);
+}
+
+std::unique_ptr<AlsSolver> CudaTuner::make_solver(const CsrView& by_user, const AlsParams& params,
+                                                  Factors start, int completed_iterations) const {
+  const AlsShape shape{by_user.rows, by_user.cols, by_user.nnz()};
+  return als_.make_solver({{device_}, choose(params, shape).tuning, memory_}, by_user,
+                          settled(params, shape), std::move(start), completed_iterations);
+}
+
+MemoryPlan CudaTuner::plan(const AlsShape& shape, const AlsParams& params) const {
+  return als_.plan({{device_}, choose(params, shape).tuning, memory_}, shape,
+                   settled(params, shape));
+}
+
+std::string CudaTuner::keep(std::span<const TunedAls> winners) const {
+  Tunings all{kept_.winners, utc_now()};
+  for (const TunedAls& one : winners) {
+    const AlsWork work = als_work(one.params);
+    std::erase_if(all.winners, [&](const Winner& old) { return same_work(old.work, work); });
+    all.winners.push_back({work, one.tuning, one.seconds});
+  }
+  write_tunings(path_, owner_, all);
+  return path_;
+}
+
+std::string CudaTuner::source() const {
+  if (!warning_.empty()) return fmt::format("{}; {}", unmeasured_source(), warning_);
+  if (kept_.winners.empty()) {
+    return unmeasured_source() + "; `likewise autotune` measures on this GPU";
+  }
+  return fmt::format("{} measured here on {}, else {}: {}", kept_.winners.size(), kept_.measured,
+                     unmeasured_source(), path_);
+}
+
+std::string CudaTuner::unmeasured_source() const {
+  return is_measured(gpu_) ? "built in" : "estimated from the GPU's numbers";
+}
+
+}  // namespace likewise

@@ -1,0 +1,90 @@
+// SPDX-License-Identifier: Apache-2.0
+/// What the program and the CUDA plug-in (liblikewise_cuda.so) agree on. Both are built from one
+/// source by one compiler, so that C++ types and exceptions may cross. Three lines tell whether
+/// they were; they are read before anything else is touched.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "backends/gpu/als_tuning.h"
+#include "backends/jobs/als.h"
+#include "backends/jobs/neighbours.h"
+
+namespace likewise {
+
+/// Goes up with every change of this file and of the types that cross.
+inline constexpr std::int32_t kPluginInterface = 5;
+/// The compiler lays out the types that cross.
+inline constexpr const char* kPluginCompiler = __VERSION__;
+
+/// What says how fast a GPU is.
+struct GpuSpecs {
+  int multiprocessors = 0;
+  double clock = 0.0;                 ///< of the multiprocessors, Hz
+  double bandwidth = 0.0;             ///< of the memory, bytes a second
+  Offset cache = 0;                   ///< L2, bytes
+  Offset shared_memory = 0;           ///< of a multiprocessor, bytes
+  Offset shared_memory_of_block = 0;  ///< most that a block may have
+};
+
+struct GpuInfo {
+  std::string name;
+  int major = 0;  ///< of the compute capability
+  int minor = 0;
+  Offset memory = 0;    ///< bytes
+  std::string problem;  ///< what else keeps it from use; empty where nothing does
+  GpuSpecs specs;
+};
+
+struct FoundGpus {
+  std::vector<GpuInfo> gpus;  ///< by device number
+  int driver = 0;             ///< CUDA version that the driver supports, 1000 major + 10 minor
+  std::string problem;        ///< why there are none, and what to do; empty where there are
+};
+
+/// The GPUs of a training, and how it uses them.
+struct GpuUse {
+  std::vector<int> devices;  ///< one or more usable GPUs
+  AlsTuning tuning;          ///< one of theirs
+  Offset memory = 0;         ///< bytes that it may take of each; 0: what is free
+};
+
+/// The job `als`.
+struct CudaAls {
+  /// All tunings that this work may have on the GPU; at least one.
+  std::vector<AlsTuning> (*variants)(const GpuInfo& gpu, const AlsWork& work);
+  /// As AlsJob::plan.
+  MemoryPlan (*plan)(const GpuUse& use, const AlsShape& shape, const AlsParams& params);
+  /// As AlsJob::make_solver.
+  std::unique_ptr<AlsSolver> (*make_solver)(const GpuUse& use, const CsrView& by_user,
+                                            const AlsParams& params, Factors start,
+                                            int completed_iterations);
+};
+
+/// The job `neighbours`.
+struct CudaNeighbours {
+  /// As NeighbourJob::make_search, on one usable GPU.
+  std::unique_ptr<NeighbourSearch> (*make_search)(int device, const GpuInfo& gpu,
+                                                  const SimilarityProblem& problem);
+};
+
+struct CudaPlugin {
+  // Plain numbers and text, readable whatever built the plug-in. These lines stay as they are.
+  std::int32_t interface_number;
+  const char* version;   ///< kVersion
+  const char* compiler;  ///< kPluginCompiler
+
+  // For a program of the same three only.
+  FoundGpus (*find_gpus)();
+  // A line for each job (src/backends/jobs/device_jobs.h) that the plug-in may do; null: it cannot.
+  const CudaAls* als;
+  const CudaNeighbours* neighbours;
+};
+
+}  // namespace likewise
+
+/// The plug-in's only symbol. Lives as long as the process.
+extern "C" const likewise::CudaPlugin* likewise_cuda_plugin();

@@ -1,0 +1,278 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "data/read/format.h"
+
+#include <algorithm>
+#include <cstring>
+#include <map>
+#include <utility>
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include "data/read/numbers.h"
+#include "data/read/sizes_line.h"
+#include "likewise/error.h"
+
+namespace likewise {
+namespace {
+
+constexpr std::string_view kByteOrderMark = "\xef\xbb\xbf";
+
+[[noreturn]] void fail(const std::string& file, ErrorKind kind, const std::string& why) {
+  throw Error(kind, fmt::format("{}: {}", file, why));
+}
+
+void check_is_text(std::string_view text, const std::string& file) {
+  if (text.starts_with("\xff\xfe") || text.starts_with("\xfe\xff")) {
+    fail(file, ErrorKind::kBadData, "is UTF-16 text: convert it to UTF-8 first");
+  }
+  const auto zero = text.find('\0');
+  if (zero != std::string_view::npos) {
+    fail(file, ErrorKind::kBadData,
+         fmt::format("is not text (byte {} is zero): expected rows of user, item[, value[, time]]",
+                     zero + 1));
+  }
+  if (text.find('\n') == std::string_view::npos && text.find('\r') + 1 < text.size()) {
+    if (text.find('\r') == std::string_view::npos) return;
+    fail(file, ErrorKind::kBadData, "its lines end in CR alone: convert them to LF first");
+  }
+}
+
+/// The first lines that are not blank. A last line that may be cut off is left out, unless it is
+/// the only one.
+std::vector<std::string_view> sample_lines(const FileHead& head) {
+  std::vector<std::string_view> lines;
+  LineReader reader(head.text);
+  std::string_view line;
+  while (lines.size() < kSampleLines && reader.next(line)) {
+    if (!is_blank_line(line)) lines.push_back(line);
+  }
+  const bool cut =
+      !head.whole && !head.text.ends_with('\n') && reader.position(head.text) == head.text.size();
+  if (cut && lines.size() > 1) lines.pop_back();
+  return lines;
+}
+
+/// How well a delimiter fits: the most common number of fields and how many lines have it.
+struct Fit {
+  std::size_t lines = 0;
+  std::size_t fields = 0;
+};
+
+Fit fit_of(Delimiter delimiter, const std::vector<std::string_view>& lines) {
+  std::map<std::size_t, std::size_t> lines_with;
+  std::vector<std::string> fields;
+  for (const std::string_view line : lines) {
+    if (split_line(line, delimiter, fields) == LineFault::kNone) ++lines_with[fields.size()];
+  }
+  Fit best;
+  for (const auto& [count, times] : lines_with) {
+    if (count >= 2 && times >= best.lines) best = {times, count};
+  }
+  return best;
+}
+
+/// The delimiter by which most lines have the same number of fields; of several, the one with the
+/// most fields; then the earlier one in this list. Spaces come into question only where nothing
+/// else fits as well: they are also parts of names.
+Delimiter detect_delimiter(const std::vector<std::string_view>& lines, const std::string& file,
+                           const char* expected) {
+  constexpr Delimiter kCandidates[] = {{Delimiter::kByte, '\t'}, {Delimiter::kDoubleColon, ':'},
+                                       {Delimiter::kByte, ','},  {Delimiter::kByte, ';'},
+                                       {Delimiter::kByte, '|'},  {Delimiter::kSpaces, ' '}};
+  Fit best;
+  Delimiter chosen;
+  for (const Delimiter candidate : kCandidates) {
+    const Fit fit = fit_of(candidate, lines);
+    const bool more = candidate.kind != Delimiter::kSpaces && fit.fields > best.fields;
+    if (fit.lines > best.lines || (fit.lines == best.lines && more)) {
+      best = fit;
+      chosen = candidate;
+    }
+  }
+  if (best.lines > 0) return chosen;
+  fail(file, ErrorKind::kBadData,
+       fmt::format("found no delimiter (tab, comma, ';', '|', '::' or space) in the first line "
+                   "'{}': expected {}",
+                   printable(lines.front()), expected));
+}
+
+Delimiter parse_delimiter(const std::string& text, const std::string& file) {
+  if (text == "::") return {Delimiter::kDoubleColon, ':'};
+  if (text == " " || text == "space") return {Delimiter::kSpaces, ' '};
+  if (text == "\\t" || text == "tab") return {Delimiter::kByte, '\t'};
+  constexpr std::string_view kImpossible("\"\r\n\0", 4);
+  if (text.size() == 1 && kImpossible.find(text[0]) == std::string_view::npos) {
+    return {Delimiter::kByte, text[0]};
+  }
+  fail(file, ErrorKind::kInvalidArgument,
+       fmt::format("delimiter '{}' is not possible: use one character, 'tab', 'space' or '::'",
+                   printable(text)));
+}
+
+/// The first line's fields, and those of the others that are not broken.
+SampleRows sample_rows(const std::vector<std::string_view>& lines, Delimiter delimiter,
+                       const std::string& file) {
+  SampleRows rows;
+  for (const std::string_view line : lines) {
+    std::vector<std::string> fields;
+    if (split_line(line, delimiter, fields) == LineFault::kNone) {
+      rows.push_back(std::move(fields));
+    } else if (rows.empty()) {
+      fail(file, ErrorKind::kBadData,
+           fmt::format("the first line has a broken quoted field: '{}'", printable(line)));
+    }
+  }
+  return rows;
+}
+
+}  // namespace
+
+std::size_t usual_fields(const SampleRows& rows) {
+  std::map<std::size_t, std::size_t> rows_with;
+  for (const auto& row : rows) ++rows_with[row.size()];
+  const auto usual =
+      std::max_element(rows_with.begin(), rows_with.end(), [](const auto& a, const auto& b) {
+        return std::pair(a.second, a.first) < std::pair(b.second, b.first);
+      });
+  return usual->first;
+}
+
+bool looks_like_header(const SampleRows& rows, bool known_names) {
+  const auto is_number = [](const std::string& text) { return parse_value(text).has_value(); };
+  const std::vector<std::string>& first = rows.front();
+  if (std::any_of(first.begin(), first.end(), is_number)) return false;
+  if (known_names) return true;
+  std::vector<bool> numbers(first.size(), rows.size() > 1);
+  for (std::size_t i = 1; i < rows.size(); ++i) {
+    for (std::size_t c = 0; c < first.size(); ++c) {
+      numbers[c] = numbers[c] && c < rows[i].size() && is_number(rows[i][c]);
+    }
+  }
+  return std::find(numbers.begin(), numbers.end(), true) != numbers.end();
+}
+
+bool names_a_column(const std::vector<std::string>& columns) {
+  return std::any_of(columns.begin(), columns.end(), [](const std::string& column) {
+    return !column.empty() && column != "-" &&
+           column.find_first_not_of("0123456789") != std::string::npos;
+  });
+}
+
+namespace {
+
+/// Users or items by one of their well-known names.
+bool has_known_names(const std::vector<std::string>& names) {
+  return std::any_of(names.begin(), names.end(), [](const std::string& name) {
+    return is_known_name(kUser, name) || is_known_name(kItem, name);
+  });
+}
+
+bool has_header(const SampleRows& rows, const std::string& file, const ReadOptions& options) {
+  const bool named = names_a_column(options.columns);
+  switch (options.header) {
+    case Header::kYes:
+      return true;
+    case Header::kNo:
+      if (!named) return false;
+      fail(file, ErrorKind::kInvalidArgument,
+           "columns by name need a header, which is ruled out: number them from 1");
+    case Header::kAuto:
+      break;
+  }
+  return named || looks_like_header(rows, has_known_names(rows.front()));
+}
+
+/// Bytes and lines up to the end of the header, which is the first line that is not blank.
+void skip_header(FileFormat& format, std::string_view text) {
+  LineReader reader(text.substr(format.data_begin));
+  std::string_view line;
+  while (reader.next(line) && is_blank_line(line)) {
+  }
+  format.data_begin = reader.position(text);
+  format.lines_before = reader.lines();
+}
+
+}  // namespace
+
+std::string describe(const FileFormat& format) {
+  std::string kind = format.delimiter == Delimiter{Delimiter::kByte, ','} ? "csv"
+                     : format.delimiter == Delimiter{Delimiter::kByte, '\t'}
+                         ? "tsv"
+                         : "separated by " + format.delimiter.name();
+  if (format.names.empty()) return kind + ", no header";
+  const std::string names = fmt::format("{}", fmt::join(format.names, ","));
+  constexpr std::size_t kMost = 200;
+  return kind + ", header " + printable(names, kMost);
+}
+
+TableStart find_fields(const std::vector<std::string_view>& lines, const std::string& delimiter,
+                       const std::string& file, const char* expected) {
+  const Delimiter chosen = delimiter.empty() ? detect_delimiter(lines, file, expected)
+                                             : parse_delimiter(delimiter, file);
+  return {chosen, sample_rows(lines, chosen, file)};
+}
+
+bool LineReader::next(std::string_view& line) {
+  if (rest_.empty()) return false;
+  const auto end = rest_.find('\n');
+  line = rest_.substr(0, end);
+  rest_.remove_prefix(end == std::string_view::npos ? rest_.size() : end + 1);
+  if (line.ends_with('\r')) line.remove_suffix(1);
+  ++lines_;
+  return true;
+}
+
+bool is_blank_line(std::string_view line) {
+  return line.find_first_not_of(" \t") == std::string_view::npos;
+}
+
+FileFormat detect_format(const FileHead& head, const std::string& file,
+                         const ReadOptions& options) {
+  if (head.text.empty()) fail(file, ErrorKind::kBadData, "is empty");
+  check_is_text(head.text, file);
+  if (!head.whole && head.text.find('\n') == std::string_view::npos) {
+    fail(file + ":1", ErrorKind::kBadData,
+         fmt::format("the line is longer than {} bytes: is this a file of interactions?",
+                     head.text.size() - 1));
+  }
+  if (is_matrix_market(head.text)) {
+    if (!options.columns.empty()) {
+      fail(file, ErrorKind::kInvalidArgument,
+           "is Matrix Market, where rows are users and columns are items: leave out the option "
+           "columns");
+    }
+    FileFormat format = read_matrix_market_head(head, file);
+    check_values(format, options);
+    return format;
+  }
+
+  FileFormat format;
+  format.file = file;
+  FileHead body = head;
+  if (body.text.starts_with(kByteOrderMark)) {
+    format.data_begin = kByteOrderMark.size();
+    body.text.remove_prefix(kByteOrderMark.size());
+  }
+  const auto lines = sample_lines(body);
+  if (lines.empty()) fail(file, ErrorKind::kBadData, "has only blank lines");
+  auto [delimiter, rows] = find_fields(lines, options.delimiter, file,
+                                       "user, item[, value[, time]]; give the option delimiter if "
+                                       "it is another one");
+  format.delimiter = delimiter;
+  if (has_header(rows, file, options)) {
+    format.names = std::move(rows.front());
+    rows.erase(rows.begin());
+    format.fields = format.names.size();
+    skip_header(format, head.text);
+  } else {
+    format.fields = usual_fields(rows);
+    if (options.header == Header::kAuto) format.sizes = possible_sizes(rows.front());
+  }
+  choose_columns(format, options, rows);
+  if (format.columns[kValue] != 2) format.sizes.reset();
+  format.description = describe(format);
+  return format;
+}
+
+}  // namespace likewise

@@ -1,0 +1,25 @@
+// SPDX-License-Identifier: Apache-2.0
+/// The first half of reading: text to rows, on all threads, while the source is read (and
+/// decompressed) ahead of them. Only a few blocks of text exist at any time.
+#pragma once
+
+#include "data/bytes/block_stream.h"
+#include "data/read/format.h"
+#include "data/read/rows.h"
+#include "likewise/control.h"
+#include "likewise/read.h"
+
+namespace likewise {
+
+/// `source` stands at the file's first byte. Fills rows, bad_rows and first_bad_row of `summary`.
+template <class Row>
+[[nodiscard]] Staged<Row> stage_rows(ByteSource& source, const FileFormat& format,
+                                     const ReadOptions& options, const ReadTuning& tuning,
+                                     ReadSummary& summary, const RunControl& control);
+
+extern template Staged<PlainRow> stage_rows(ByteSource&, const FileFormat&, const ReadOptions&,
+                                            const ReadTuning&, ReadSummary&, const RunControl&);
+extern template Staged<TimedRow> stage_rows(ByteSource&, const FileFormat&, const ReadOptions&,
+                                            const ReadTuning&, ReadSummary&, const RunControl&);
+
+}  // namespace likewise
