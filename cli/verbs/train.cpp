@@ -6,7 +6,6 @@
 #include <nlohmann/json.hpp>
 
 #include "likewise/add_interactions.h"
-#include "likewise/autotune.h"
 #include "likewise/evaluation.h"
 #include "options/options.h"
 #include "options/paths.h"
@@ -19,17 +18,6 @@
 
 namespace likewise::cli {
 namespace {
-
-/// Which of a GPU's tunings this training takes, and where that is from.
-void say_tuning(const Device& device, const TrainingParams& params, const CsrView& by_user,
-                Progress& progress) {
-  const auto* als = std::get_if<AlsParams>(&params);
-  if (als == nullptr) return;  // nothing else can be tuned
-  if (!has_tunings(device)) return progress.say("tuning: there is none on this device");
-  const ChosenTuning chosen =
-      chosen_tuning(device, *als, {by_user.rows, by_user.cols, by_user.nnz()});
-  progress.say(fmt::format("tuning: {} ({})", tuning_text(chosen.tuning), chosen.source));
-}
 
 struct Train {
   const CLI::App* given = nullptr;
@@ -69,7 +57,10 @@ struct Train {
     const Device device = announced_device_to_train(common, params, jobs_beside(params), progress);
     const ReadOptions rows = reading_for(feedback_of(params), reading);
     const Interactions data = read_with_report(ratings, rows, progress);
-    if (verbose) say_tuning(device, params, data.by_user.view(), progress);
+    if (verbose) {
+      const std::string tuning = tuning_in_use(device, params, data.by_user.view());
+      if (!tuning.empty()) progress.say(fmt::format("tuning: {}", tuning));
+    }
     std::optional<Interactions> held_out;
     if (!validation.empty()) {
       held_out = read_with_report(validation, rows, progress, "read validation");

@@ -64,6 +64,11 @@ struct TrainingRun {
 [[nodiscard]] Model train(const Interactions& data, const TrainingParams& params,
                           const Device& device, const TrainingRun& run = {});
 
+/// Which tuning of the device a training of these parameters and this shape takes, and where that
+/// is from (likewise/autotune.h), in words; empty for algorithms that have no tunings.
+[[nodiscard]] std::string tuning_in_use(const Device& device, const TrainingParams& params,
+                                        const CsrView& by_user);
+
 /// Whether train() could go on from `earlier` with these parameters, known before any data is read.
 /// Throws Error(kInvalidArgument) naming what would have to change.
 void require_resumable(const Model& earlier, const TrainingParams& params);

@@ -6,6 +6,7 @@
 
 #include "core/utc_now.h"
 #include "likewise/als.h"
+#include "likewise/autotune.h"
 #include "likewise/error.h"
 #include "likewise/neighbourhood.h"
 #include "likewise/popularity.h"
@@ -116,7 +117,26 @@ void learn(const PopularParams& params, const Interactions& data, const Device&,
   model.learned = train_popularity(data.by_user.view(), params);
 }
 
+[[nodiscard]] std::string tuning_of(const Device& device, const AlsParams& params,
+                                    const CsrView& by_user) {
+  if (!has_tunings(device)) return "there is none on this device";
+  const ChosenTuning chosen =
+      chosen_tuning(device, params, {by_user.rows, by_user.cols, by_user.nnz()});
+  return fmt::format("{} ({})", tuning_text(chosen.tuning), chosen.source);
+}
+[[nodiscard]] std::string tuning_of(const Device&, const NeighbourParams&, const CsrView&) {
+  return {};
+}
+[[nodiscard]] std::string tuning_of(const Device&, const PopularParams&, const CsrView&) {
+  return {};
+}
+
 }  // namespace
+
+std::string tuning_in_use(const Device& device, const TrainingParams& params,
+                          const CsrView& by_user) {
+  return std::visit([&](const auto& some) { return tuning_of(device, some, by_user); }, params);
+}
 
 void require_resumable(const Model& earlier, const TrainingParams& params) {
   require(iterates(earlier.params) && earlier.algorithm() == algorithm_name(params),
