@@ -189,7 +189,7 @@ TEST_P(AlsOnDevice, MatricesWithoutRowsOrColumns) {
       const CsrMatrix m = make_csr(users, items, {});
       const Factors start = test::first_factors(m.view(), one.params);
       for_each_way([&](const AlsWay& way) {
-        SCOPED_TRACE(fmt::format("{}, {} x {}", one.name, users, items));
+        SCOPED_TRACE(fmt::format("{}, {} x {}", one.name, m.rows, m.cols));
         const auto solver = make_solver(m, one.params, way, start);
         const auto exact =
             open_backend("reference")->make_als_solver(m.view(), one.params, start.clone());
