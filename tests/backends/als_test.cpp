@@ -197,7 +197,7 @@ TEST_P(AlsOnDevice, MatricesWithoutRowsOrColumns) {
       const CsrMatrix m = make_csr(users, items, {});
       const Factors start = test::first_factors(m.view(), one.params);
       for_each_strategy([&](const AlsStrategy& strategy) {
-        SCOPED_TRACE(fmt::format("{}, {} x {}", one.name, users, items));
+        SCOPED_TRACE(fmt::format("{}, {} x {}", one.name, m.rows, m.cols));
         const auto solver = make_solver(m, one.params, strategy, start);
         const auto exact =
             job<AlsJob>(open_device("reference")).make_solver(m.view(), one.params, start.clone());
