@@ -7,7 +7,7 @@
 #include <fmt/format.h>
 
 #include "algorithms/finite.h"
-#include "algorithms/neighbours/compare_rows.h"
+#include "search/compare_rows.h"
 #include "backends/cpu/top_k/top_list.h"
 #include "backends/jobs/device_jobs.h"
 #include "core/parallel.h"

@@ -8,8 +8,8 @@
 
 #include "algorithms/finite.h"
 #include "algorithms/neighbours/baselines.h"
-#include "algorithms/neighbours/compare_rows.h"
-#include "algorithms/neighbours/merge_interactions.h"
+#include "search/compare_rows.h"
+#include "training/merge_interactions.h"
 #include "algorithms/neighbours/similarity.h"
 #include "backends/jobs/device_jobs.h"
 #include "backends/neighbour_lists.h"

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "algorithms/neighbours/merge_interactions.h"
+#include "training/merge_interactions.h"
 
 #include <algorithm>
 #include <iterator>
