@@ -24,7 +24,7 @@ Validation make_validation(const Model& model, const Device& device, const Train
   if (needs_of(model, options).ranking) device.require(lists_job(model.params));
   const RunControl control{run.control.cancel, {}};
   const auto measure = [=](const Factors& factors) {
-    scratch->factors = factors.clone();
+    scratch->learned = factors.clone();
     const Recommender recommender(scratch, device);
     return evaluate(recommender, *test, options, {}, control).metrics.at(metric.key);
   };

@@ -5,24 +5,25 @@
 #include <span>
 
 #include "backends/jobs/top_k.h"
-#include "likewise/device.h"
-#include "likewise/recommender.h"
+#include "search/metric.h"
 
 namespace likewise {
 
 /// The rows of one table most similar to some of its rows. Thread-safe after construction.
 class SimilarRows {
  public:
-  /// kCosine keeps a table of rows of length 1 (rows of zeros stay zero); kDot uses `table` itself,
-  /// which must outlive it.
-  SimilarRows(const MatrixView& table, SimilarityMetric metric, const Device& device);
+  /// `table` must outlive it: a metric without a transform searches it as it is.
+  SimilarRows(const MatrixView& table, const Metric& metric, const Device& device);
 
+  /// The n nearest of each row, itself excluded.
   [[nodiscard]] TopKResult find(std::span<const Index> rows, Index n,
                                 const RunControl& control) const;
 
  private:
-  Matrix normalized_;
+  const Metric& metric_;
+  Matrix transformed_;
   MatrixView table_;
+  Array<float> biases_;
   std::unique_ptr<Scorer> scorer_;
 };
 
