@@ -184,7 +184,9 @@ TEST(Devices, WhatADeviceByNameLacksIsAnError) {
   const auto lists_on = [&](const Device& device) {
     auto model = std::make_shared<Model>();
     model->params = small_params();
-    model->factors = train_als(by_user.view(), small_params(), device).factors;
+    model->users = IdMap::range(by_user.rows);
+    model->items = IdMap::range(by_user.cols);
+    model->learned = train_als(by_user.view(), small_params(), device).factors;
     const Index users[] = {0, 1};
     return Recommender(model, device).recommend(users, {}).items.size();
   };
