@@ -89,7 +89,9 @@ Json model_json(const Model& model) {
   Json out = {{"kind", "model"}, {"algorithm", model.algorithm()}};
   add_parameters(model, out);
   out.update(matrix_json(model.history));
-  if (model.has_neighbours()) out["neighbours_kept"] = model.neighbours.rows.size();
+  if (const Neighbourhood* hood = model.neighbourhood()) {
+    out["neighbours_kept"] = hood->neighbours.rows.size();
+  }
   out["titles"] = model.titles.count();
   if (!model.iterations.empty()) {
     out["iterations"] = model.iterations.size();

@@ -124,11 +124,11 @@ Facts figures_of(const Model& model) {
                  {"items", with_commas(model.items.size())},
                  {"interactions", with_commas(model.history.nnz())},
                  {"of all pairs", fmt::format("{:.3g} %", 100 * density)}};
-  if (model.factors.items.cols() > 0) {
-    facts.emplace_back("factors", fmt::format("{}", model.factors.items.cols()));
+  if (const Factors* factors = model.factors()) {
+    facts.emplace_back("factors", fmt::format("{}", factors->items.cols()));
   }
-  if (model.has_neighbours()) {
-    facts.emplace_back("neighbours kept", with_commas(model.neighbours.rows.size()));
+  if (const Neighbourhood* hood = model.neighbourhood()) {
+    facts.emplace_back("neighbours kept", with_commas(hood->neighbours.rows.size()));
   }
   return facts;
 }

@@ -48,7 +48,7 @@ struct Similar {
     Progress progress(common.quiet);
     progress.stage("load");
     const auto model = std::make_shared<const Model>(load_model(model_path));
-    refuse_idle(*given, "--metric", new_path.empty() && !model->has_neighbours(),
+    refuse_idle(*given, "--metric", new_path.empty() && model->neighbourhood() == nullptr,
                 "a model with factors: this one keeps its neighbours by its own similarity");
     const Recommender recommender(model, open_device(common, progress));
     if (!new_path.empty()) return write_new(recommender, progress);

@@ -108,7 +108,7 @@ struct Train {
         add_interactions(earlier, more, summary.policy, *backend, progress.control());
     progress.say(fmt::format("{} of {} compared with all others again",
                              counted(added.rows_searched, "row"),
-                             with_commas(added.model.neighbours.size())));
+                             with_commas(added.model.neighbourhood()->neighbours.size())));
     if (added.repeated > 0) {
       progress.say(fmt::format("{} that the model has already: {}", counted(added.repeated, "pair"),
                                summary.policy == Duplicates::kSum    ? "the values are added up"

@@ -64,7 +64,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
     for (likewise::Index user = 0; user < model.history.rows; ++user) {
       for (const likewise::Index item : model.history.view().row_columns(user)) {
         sum += static_cast<double>(model.items.name(item).size());
-        if (model.factors.items.cols() > 0) sum += model.factors.items.row(item)[0];
+        if (model.factors() != nullptr) sum += model.factors()->items.row(item)[0];
       }
     }
     for (likewise::Index item = 0; item < model.items.size(); ++item) {

@@ -3,8 +3,7 @@
 ///
 ///     score(u, i) = global_mean + user_bias[u] + item_bias[i] + x_u . y_i
 ///
-/// where missing biases count as 0. A popularity model is the case of 0 factors and item biases
-/// only.
+/// where missing biases count as 0.
 #pragma once
 
 #include "likewise/array.h"

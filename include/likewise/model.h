@@ -7,6 +7,7 @@
 #include <span>
 #include <string>
 #include <string_view>
+#include <variant>
 #include <vector>
 
 #include "likewise/csr.h"
@@ -28,16 +29,19 @@ struct Provenance {
   std::string device;            ///< what trained it, e.g. "cpu (AVX-512 kernels, 2 threads)"
 };
 
+/// What training learns: one alternative for each kind of model. Which one it is follows from the
+/// parameters.
+using Learned = std::variant<Factors, Neighbourhood, Popularity>;
+
 struct Model {
   TrainingParams params;  ///< the algorithm, and what it was told
   IdMap users;
   IdMap items;
-  Factors factors;          ///< of "item-knn" and "user-knn": the baselines
-  Neighbours neighbours{};  ///< "item-knn": of every item; "user-knn": of every user
+  Learned learned;
   /// What each user did (users x items): for the seen filter, explanations and fold-in.
   CsrMatrix history;
   std::vector<Iteration> iterations;
-  int best_iteration = 0;         ///< whose factors these are
+  int best_iteration = 0;         ///< whose factors were learned
   std::string validation_metric;  ///< of the iterations' `validation`; empty: there was none
   std::string stop_reason;        ///< "iterations", "tolerance", "patience"; empty: under way
   std::optional<Factors> last{};  ///< checkpoints: of the last iteration, where another is best
@@ -46,8 +50,10 @@ struct Model {
 
   /// "als", "item-knn", "user-knn" or "popular".
   [[nodiscard]] std::string_view algorithm() const { return algorithm_name(params); }
-  [[nodiscard]] bool has_neighbours() const {
-    return std::holds_alternative<NeighbourParams>(params);
+  /// What was learned, where it is of that kind; else null.
+  [[nodiscard]] const Factors* factors() const { return std::get_if<Factors>(&learned); }
+  [[nodiscard]] const Neighbourhood* neighbourhood() const {
+    return std::get_if<Neighbourhood>(&learned);
   }
   [[nodiscard]] Feedback feedback() const { return feedback_of(params); }
   /// Whether scores are predicted values, and not only good for ranking.
@@ -58,8 +64,8 @@ struct Model {
     return std::holds_alternative<AlsParams>(params) && feedback() == Feedback::kExplicit;
   }
 
-  /// Throws Error(kBadData) when sizes of maps, factors, biases and history do not fit together or
-  /// a number is not finite.
+  /// Throws Error(kBadData) when what was learned is not what the parameters say, sizes of maps,
+  /// factors, biases and history do not fit together, or a number is not finite.
   void validate() const;
 };
 

@@ -14,7 +14,6 @@
 #include "likewise/backend.h"
 #include "likewise/control.h"
 #include "likewise/csr.h"
-#include "likewise/factors.h"
 #include "likewise/types.h"
 
 namespace likewise {
@@ -111,24 +110,31 @@ struct Neighbours {
   }
 };
 
-struct NeighbourResult {
+/// The baselines b_ui = mean + b_u + b_i.
+struct Baselines {
+  Array<float> users;  ///< b_u: one per user, or empty where nothing asks for baselines
+  Array<float> items;  ///< b_i
+  float mean = 0.0F;
+
+  [[nodiscard]] const Array<float>& bias(Side s) const { return s == Side::kUsers ? users : items; }
+};
+
+/// What neighbourhood models learn.
+struct Neighbourhood {
   Neighbours neighbours;  ///< of the rows of `params.side`
-  /// No factors; mean and biases are the baselines b_ui = mean + b_u + b_i, where similarity or
-  /// prediction wants them.
-  Factors baselines;
+  Baselines baselines;    ///< where similarity or prediction wants them
 };
 
 /// Finds the K nearest rows of every row of `by_user` (users x items) or of its transpose, exactly,
 /// without ever holding a rows x rows matrix. Neither threads nor backends change a similarity: it
 /// is computed in double precision and rounded once.
 /// Errors: kInvalidArgument (params), kCancelled, kOutOfMemory.
-[[nodiscard]] NeighbourResult train_neighbours(const CsrView& by_user,
-                                               const NeighbourParams& params,
-                                               const Backend& backend,
-                                               const RunControl& control = {});
+[[nodiscard]] Neighbourhood train_neighbours(const CsrView& by_user, const NeighbourParams& params,
+                                             const Backend& backend,
+                                             const RunControl& control = {});
 
 /// The baselines alone: biases of users and items about the mean of all values, by alternating
 /// least squares or stochastic gradient descent over the entries in their order (Koren 2010).
-[[nodiscard]] Factors train_baselines(const CsrView& by_user, const NeighbourParams& params);
+[[nodiscard]] Baselines train_baselines(const CsrView& by_user, const NeighbourParams& params);
 
 }  // namespace likewise

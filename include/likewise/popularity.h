@@ -2,8 +2,9 @@
 /// The popularity baseline: everybody gets what most people took. Any model has to beat it.
 #pragma once
 
+#include "likewise/array.h"
 #include "likewise/csr.h"
-#include "likewise/factors.h"
+#include "likewise/types.h"
 
 namespace likewise {
 
@@ -14,8 +15,11 @@ struct PopularParams {
   void validate() const {}
 };
 
-/// Factors with 0 columns whose item bias is the share of users with an entry (for implicit
-/// feedback: a positive entry) for the item.
-[[nodiscard]] Factors train_popularity(const CsrView& by_user, const PopularParams& params);
+/// What it learns, and the score of an item for everybody.
+struct Popularity {
+  Array<float> shares;  ///< per item: the share of users with an entry (implicit: a positive one)
+};
+
+[[nodiscard]] Popularity train_popularity(const CsrView& by_user, const PopularParams& params);
 
 }  // namespace likewise

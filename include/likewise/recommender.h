@@ -6,7 +6,7 @@
 #include <functional>
 #include <memory>
 #include <span>
-#include <string>
+#include <string_view>
 #include <vector>
 
 #include "likewise/backend.h"
@@ -23,7 +23,10 @@ struct RecommendOptions {
   const CsrView* seen = nullptr;
 };
 
+/// How rows of factors are compared.
 enum class SimilarityMetric { kCosine, kDot };
+
+inline constexpr std::string_view kSimilarityMetricNames[] = {"cosine", "dot"};
 
 /// An item (or user) with its score.
 struct Scored {
@@ -63,6 +66,12 @@ struct PredictionTimes {
   double output = 0.0;  ///< in `take`
 };
 
+/// Rows that were not trained, as the model sees them.
+struct FoldedIn {
+  Matrix factors;     ///< rows x factors
+  Array<float> bias;  ///< one per row, or empty where the model has none
+};
+
 class Recommender {
  public:
   /// `model` and `backend` are kept alive.
@@ -76,14 +85,6 @@ class Recommender {
   /// history has factors of zero: the item biases alone decide, then the smaller index.
   [[nodiscard]] TopKResult recommend(std::span<const Index> users, const RecommendOptions& options,
                                      const RunControl& control = {}) const;
-  /// The same for users given by their factors (fold-in); `history` row q holds what query q must
-  /// not get unless include_seen (rows == 0: nothing). `user_bias` is empty or one per user. Only
-  /// for models with factors.
-  [[nodiscard]] TopKResult recommend(const MatrixView& user_factors, const CsrView& history,
-                                     const RecommendOptions& options,
-                                     const RunControl& control = {},
-                                     std::span<const float> user_bias = {}) const;
-
   /// The same for users who were not trained, each given by what it likes.
   [[nodiscard]] TopKResult recommend_new(std::span<const FoldInRow> users,
                                          const RecommendOptions& options,
@@ -121,10 +122,6 @@ class Recommender {
   /// gets zeros. Throws Error(kInvalidArgument) for a row that does not fit the model (outside,
   /// twice, not finite) and for a model without factors, Error(kNumerical) naming row and count
   /// when the system is singular (no regularization).
-  struct FoldedIn {
-    Matrix factors;
-    Array<float> bias;
-  };
   [[nodiscard]] FoldedIn fold_in(Side side, std::span<const FoldInRow> rows) const;
 
   /// Why `item` for a user with this history: Hu et al. 2008, section 5.

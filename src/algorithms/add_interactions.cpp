@@ -206,14 +206,13 @@ AddedInteractions add_interactions(const Model& model, const Interactions& more,
                      std::ranges::is_sorted(rows.first);
   const auto train_anew = [&, &history = history, repeated = repeated]() -> AddedInteractions {
     Model grown = grown_model(model, users, items, std::move(history), backend);
-    NeighbourResult result = train_neighbours(grown.history.view(), params, backend, control);
-    grown.neighbours = std::move(result.neighbours);
-    grown.factors = std::move(result.baselines);
-    const Index searched = grown.neighbours.size();
+    Neighbourhood learned = train_neighbours(grown.history.view(), params, backend, control);
+    const Index searched = learned.neighbours.size();
+    grown.learned = std::move(learned);
     return {std::move(grown), searched, repeated};
   };
   if (!local) return train_anew();
-  Factors baselines = needed_baselines(history.view(), params);
+  Baselines baselines = needed_baselines(history.view(), params);
   const SimilarityProblem problem(history.view(), params, baselines);
   const CsrMatrix transposed = of_users ? CsrMatrix() : transpose(more.by_user.view());
   const std::vector<bool> changed = changed_rows(
@@ -223,14 +222,14 @@ AddedInteractions add_interactions(const Model& model, const Interactions& more,
   if (2 * first.size() > changed.size()) return train_anew();
   const auto search = backend.make_neighbour_search(problem);
   ListUpdate update(problem, *search, params.neighbours);
-  update.take_over(model.neighbours, rows.first, changed);
+  update.take_over(model.neighbourhood()->neighbours, rows.first, changed);
   update.search(first, changed, true, control);
   const std::vector<Index> open = update.settle(changed);
   update.search(open, changed, false, control);
   Model grown = grown_model(model, users, items, std::move(history), backend);
-  grown.neighbours = update.packed();
-  check_similarities(grown.neighbours, params.side);
-  grown.factors = std::move(baselines);
+  Neighbourhood learned{update.packed(), std::move(baselines)};
+  check_similarities(learned.neighbours, params.side);
+  grown.learned = std::move(learned);
   return {std::move(grown), static_cast<Index>(first.size() + open.size()), repeated};
 }
 

@@ -96,20 +96,18 @@ void check_converged(const CsrView& by_user, double mean, const Biases& users,
 
 }  // namespace
 
-Factors train_baselines(const CsrView& by_user, const NeighbourParams& params) {
+Baselines train_baselines(const CsrView& by_user, const NeighbourParams& params) {
   const double mean = mean_value(by_user);
   Biases users(static_cast<std::size_t>(by_user.rows));
   Biases items(static_cast<std::size_t>(by_user.cols));
   const bool als = params.baseline_method == BaselineMethod::kAls;
   (als ? fit_als : fit_sgd)(by_user, mean, params, users, items);
   check_converged(by_user, mean, users, items);
-  return {Matrix(by_user.rows, 0), Matrix(by_user.cols, 0), rounded(users), rounded(items),
-          static_cast<float>(mean)};
+  return {rounded(users), rounded(items), static_cast<float>(mean)};
 }
 
-Factors needed_baselines(const CsrView& by_user, const NeighbourParams& params) {
-  if (params.needs_baselines()) return train_baselines(by_user, params);
-  return {Matrix(by_user.rows, 0), Matrix(by_user.cols, 0), {}, {}, 0.0F};
+Baselines needed_baselines(const CsrView& by_user, const NeighbourParams& params) {
+  return params.needs_baselines() ? train_baselines(by_user, params) : Baselines{};
 }
 
 }  // namespace likewise

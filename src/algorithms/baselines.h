@@ -7,6 +7,6 @@ namespace likewise {
 
 /// train_baselines() where similarity or prediction has a use for them, else none: they cost more
 /// than the neighbours of a small matrix.
-[[nodiscard]] Factors needed_baselines(const CsrView& by_user, const NeighbourParams& params);
+[[nodiscard]] Baselines needed_baselines(const CsrView& by_user, const NeighbourParams& params);
 
 }  // namespace likewise

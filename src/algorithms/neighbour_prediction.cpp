@@ -39,7 +39,7 @@ struct Moments {
 
 /// Calls take(entry, s deviation) for the raters of these keys; returns sum |s|.
 template <class Take>
-double for_terms(std::span<const std::uint64_t> keys, const NeighbourPredictor::Raters& raters,
+double for_terms(std::span<const std::uint64_t> keys, const NeighbourRatings::Raters& raters,
                  const float* similarities, const Take& take) {
   double weights = 0.0;
   for (const std::uint64_t key : keys) {
@@ -53,8 +53,8 @@ double for_terms(std::span<const std::uint64_t> keys, const NeighbourPredictor::
 
 }  // namespace
 
-NeighbourPredictor::NeighbourPredictor(const CsrView& by_user, const NeighbourParams& params,
-                                       const Factors& baselines)
+NeighbourRatings::NeighbourRatings(const CsrView& by_user, const NeighbourParams& params,
+                                   const Baselines& baselines)
     : params_(params), baselines_(baselines) {
   const std::span<const float> all(by_user.values, static_cast<std::size_t>(by_user.nnz()));
   const Moments moments = moments_of(all);
@@ -91,8 +91,8 @@ NeighbourPredictor::NeighbourPredictor(const CsrView& by_user, const NeighbourPa
   });
 }
 
-RowLevel NeighbourPredictor::level_of(std::span<const Index> columns,
-                                      std::span<const float> values) const {
+RowLevel NeighbourRatings::level_of(std::span<const Index> columns,
+                                    std::span<const float> values) const {
   const Moments moments = moments_of(values);
   RowLevel level{columns.empty() ? mean_ : moments.mean,
                  moments.sigma > 0.0 ? moments.sigma : sigma_, 0.0};
@@ -100,7 +100,7 @@ RowLevel NeighbourPredictor::level_of(std::span<const Index> columns,
   // b_x = sum (r - mean - b_c) / (regularization + entries), as in training by ALS
   double sum = 0.0;
   for (std::size_t e = 0; e < columns.size(); ++e) {
-    sum += double{values[e]} - double{baselines_.global_mean} - column_bias(columns[e]);
+    sum += double{values[e]} - double{baselines_.mean} - column_bias(columns[e]);
   }
   const double regularization = params_.side == Side::kUsers ? params_.baseline_user_regularization
                                                              : params_.baseline_item_regularization;
@@ -108,30 +108,30 @@ RowLevel NeighbourPredictor::level_of(std::span<const Index> columns,
   return level;
 }
 
-double NeighbourPredictor::column_bias(Index column) const {
+double NeighbourRatings::column_bias(Index column) const {
   return bias_of(baselines_.bias(other(params_.side)), column);
 }
 
-double NeighbourPredictor::column_bias_of(std::span<const Index> rows,
-                                          std::span<const float> values) const {
+double NeighbourRatings::column_bias_of(std::span<const Index> rows,
+                                        std::span<const float> values) const {
   if (params_.prediction != Prediction::kBaseline || rows.empty()) return 0.0;
   double sum = 0.0;
   for (std::size_t e = 0; e < rows.size(); ++e) {
-    sum += double{values[e]} - double{baselines_.global_mean} - level(rows[e]).bias;
+    sum += double{values[e]} - double{baselines_.mean} - level(rows[e]).bias;
   }
   const double regularization = params_.side == Side::kUsers ? params_.baseline_item_regularization
                                                              : params_.baseline_user_regularization;
   return sum / (regularization + static_cast<double>(rows.size()));
 }
 
-NeighbourPredictor::Raters NeighbourPredictor::raters(Index column) const {
+NeighbourRatings::Raters NeighbourRatings::raters(Index column) const {
   const CsrView view = by_column_.view();
   return {view.row_columns(column), view.row_values(column), column_bias(column)};
 }
 
-std::vector<float> NeighbourPredictor::deviations_of(std::span<const Index> rows,
-                                                     std::span<const float> values,
-                                                     double column_bias) const {
+std::vector<float> NeighbourRatings::deviations_of(std::span<const Index> rows,
+                                                   std::span<const float> values,
+                                                   double column_bias) const {
   std::vector<float> result(values.size());
   for (std::size_t e = 0; e < values.size(); ++e) {
     result[e] = deviation(rows[e], values[e], column_bias);
@@ -139,7 +139,7 @@ std::vector<float> NeighbourPredictor::deviations_of(std::span<const Index> rows
   return result;
 }
 
-float NeighbourPredictor::deviation(Index row, float value, double column_bias) const {
+float NeighbourRatings::deviation(Index row, float value, double column_bias) const {
   const RowLevel& v = level(row);
   switch (params_.prediction) {
     case Prediction::kCentred:
@@ -147,8 +147,7 @@ float NeighbourPredictor::deviation(Index row, float value, double column_bias) 
     case Prediction::kZScore:
       return static_cast<float>((double{value} - v.mean) / v.sigma);
     case Prediction::kBaseline:
-      return static_cast<float>(double{value} - double{baselines_.global_mean} - v.bias -
-                                column_bias);
+      return static_cast<float>(double{value} - double{baselines_.mean} - v.bias - column_bias);
     case Prediction::kMean:
     case Prediction::kSum:
       break;
@@ -156,13 +155,13 @@ float NeighbourPredictor::deviation(Index row, float value, double column_bias) 
   return value;
 }
 
-double NeighbourPredictor::base(const RowLevel& x, double column_bias) const {
+double NeighbourRatings::base(const RowLevel& x, double column_bias) const {
   switch (params_.prediction) {
     case Prediction::kCentred:
     case Prediction::kZScore:
       return x.mean;
     case Prediction::kBaseline:
-      return double{baselines_.global_mean} + x.bias + column_bias;
+      return double{baselines_.mean} + x.bias + column_bias;
     case Prediction::kMean:
     case Prediction::kSum:
       break;
@@ -170,13 +169,13 @@ double NeighbourPredictor::base(const RowLevel& x, double column_bias) const {
   return 0.0;
 }
 
-float NeighbourPredictor::clipped(double rating) const {
+float NeighbourRatings::clipped(double rating) const {
   const auto rounded = static_cast<float>(rating);
   return params_.clip ? std::clamp(rounded, lowest_, highest_) : rounded;
 }
 
-std::span<const std::uint64_t> NeighbourPredictor::nearest(Index own, const Raters& raters,
-                                                           const float* similarities) const {
+std::span<const std::uint64_t> NeighbourRatings::nearest(Index own, const Raters& raters,
+                                                         const float* similarities) const {
   thread_local std::vector<std::uint64_t> near;
   near.resize(raters.rows.size());
   std::size_t count = 0;
@@ -195,14 +194,14 @@ std::span<const std::uint64_t> NeighbourPredictor::nearest(Index own, const Rate
   return near;
 }
 
-double NeighbourPredictor::alone(const RowLevel& x, const Raters& raters) const {
+double NeighbourRatings::alone(const RowLevel& x, const Raters& raters) const {
   const bool baseline = params_.prediction == Prediction::kBaseline;
   if (params_.prediction == Prediction::kMean || (raters.rows.empty() && !baseline)) return mean_;
   return base(x, raters.column_bias);
 }
 
-float NeighbourPredictor::predict(const RowLevel& x, Index own, const Raters& raters,
-                                  const float* similarities) const {
+float NeighbourRatings::predict(const RowLevel& x, Index own, const Raters& raters,
+                                const float* similarities) const {
   const auto near = nearest(own, raters, similarities);
   if (near.empty()) return clipped(alone(x, raters));
   double sum = 0.0;
@@ -211,9 +210,8 @@ float NeighbourPredictor::predict(const RowLevel& x, Index own, const Raters& ra
   return clipped(base(x, raters.column_bias) + scale(x) * sum / weights);
 }
 
-NeighbourPredictor::Parts NeighbourPredictor::parts(const RowLevel& x, Index own,
-                                                    const Raters& raters,
-                                                    const float* similarities) const {
+NeighbourRatings::Parts NeighbourRatings::parts(const RowLevel& x, Index own, const Raters& raters,
+                                                const float* similarities) const {
   Parts parts{alone(x, raters), std::vector<double>(raters.rows.size())};
   const auto near = nearest(own, raters, similarities);
   if (near.empty()) return parts;
@@ -225,9 +223,9 @@ NeighbourPredictor::Parts NeighbourPredictor::parts(const RowLevel& x, Index own
   return parts;
 }
 
-float NeighbourPredictor::fallback(Index row, Index column) const {
+float NeighbourRatings::fallback(Index row, Index column) const {
   if (params_.prediction != Prediction::kBaseline) return clipped(mean_);
-  return clipped(double{baselines_.global_mean} + bias_of(baselines_.bias(params_.side), row) +
+  return clipped(double{baselines_.mean} + bias_of(baselines_.bias(params_.side), row) +
                  column_bias(column));
 }
 

@@ -27,11 +27,11 @@ struct RowLevel {
   double bias = 0.0;
 };
 
-class NeighbourPredictor {
+class NeighbourRatings {
  public:
   /// `by_user` and `baselines` must outlive it.
-  NeighbourPredictor(const CsrView& by_user, const NeighbourParams& params,
-                     const Factors& baselines);
+  NeighbourRatings(const CsrView& by_user, const NeighbourParams& params,
+                   const Baselines& baselines);
 
   [[nodiscard]] const RowLevel& level(Index row) const {
     return levels_[static_cast<std::size_t>(row)];
@@ -84,7 +84,7 @@ class NeighbourPredictor {
   [[nodiscard]] float deviation(Index row, float value, double column_bias) const;
 
   const NeighbourParams params_;
-  const Factors& baselines_;
+  const Baselines& baselines_;
   double mean_ = 0.0;
   double sigma_ = 0.0;
   float lowest_ = 0.0F;

@@ -31,11 +31,11 @@ void NeighbourParams::validate() const {
   }
 }
 
-NeighbourResult train_neighbours(const CsrView& by_user, const NeighbourParams& params,
-                                 const Backend& backend, const RunControl& control) {
+Neighbourhood train_neighbours(const CsrView& by_user, const NeighbourParams& params,
+                               const Backend& backend, const RunControl& control) {
   params.validate();
   check_values(by_user, params);
-  Factors baselines = needed_baselines(by_user, params);
+  Baselines baselines = needed_baselines(by_user, params);
   const SimilarityProblem problem(by_user, params, baselines);
   Neighbours found = backend.make_neighbour_search(problem)->find(params.neighbours, control);
   check_similarities(found, params.side);

@@ -30,17 +30,16 @@ std::vector<Index> count_users(const CsrView& by_user, Feedback feedback) {
 
 }  // namespace
 
-Factors train_popularity(const CsrView& by_user, const PopularParams& params) {
-  Factors factors{
-      Matrix(by_user.rows, 0), Matrix(by_user.cols, 0), {}, Array<float>(by_user.cols), 0.0F};
-  if (by_user.rows == 0) return factors;
+Popularity train_popularity(const CsrView& by_user, const PopularParams& params) {
+  Popularity result{Array<float>(by_user.cols)};
+  if (by_user.rows == 0) return result;
   const std::vector<Index> counts = count_users(by_user, params.feedback);
   // share(i) = users with i / users
   for (Index item = 0; item < by_user.cols; ++item) {
-    factors.item_bias[item] = static_cast<float>(
+    result.shares[item] = static_cast<float>(
         static_cast<double>(counts[static_cast<std::size_t>(item)]) / by_user.rows);
   }
-  return factors;
+  return result;
 }
 
 }  // namespace likewise

@@ -152,7 +152,7 @@ double PairFormula::log_likelihood(double common, double x_count, double y_count
 }
 
 SimilarityProblem::SimilarityProblem(const CsrView& by_user, const NeighbourParams& params,
-                                     const Factors& baselines)
+                                     const Baselines& baselines)
     : params_(params),
       baselines_(baselines),
       formula_(make_formula(params, params.side == Side::kUsers ? by_user.cols : by_user.rows)) {
@@ -249,7 +249,7 @@ void SimilarityProblem::weigh_about(double mean, double bias, std::span<const In
       return fill([&](std::size_t, double r) { return r - mean; });
     case Similarity::kPearsonBaseline: {
       const Array<float>& column_bias = baselines_.bias(other(params_.side));
-      const double own = double{baselines_.global_mean} + bias;
+      const double own = double{baselines_.mean} + bias;
       return fill(
           [&](std::size_t e, double r) { return r - own - double{column_bias[columns[e]]}; });
     }

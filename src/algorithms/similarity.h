@@ -9,7 +9,6 @@
 #include <vector>
 
 #include "likewise/csr.h"
-#include "likewise/factors.h"
 #include "likewise/neighbourhood.h"
 
 namespace likewise {
@@ -144,7 +143,7 @@ class SimilarityProblem {
  public:
   /// `by_user` and `baselines` must outlive it.
   SimilarityProblem(const CsrView& by_user, const NeighbourParams& params,
-                    const Factors& baselines);
+                    const Baselines& baselines);
 
   [[nodiscard]] const PairFormula& formula() const { return formula_; }
   [[nodiscard]] WeightedRows rows() const { return {weights_, facts_}; }
@@ -166,7 +165,7 @@ class SimilarityProblem {
   [[nodiscard]] bool centres_rows() const;
 
   NeighbourParams params_;
-  const Factors& baselines_;
+  const Baselines& baselines_;
   PairFormula formula_;
   std::vector<double> column_weight_;  ///< idf, or the mean of a column
   double mean_length_ = 0.0;           ///< BM25: mean sum of a row

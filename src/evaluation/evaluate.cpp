@@ -6,7 +6,6 @@
 
 #include <fmt/format.h>
 
-#include "algorithms/batches.h"
 #include "core/parallel.h"
 #include "evaluation/auc_evaluation.h"
 #include "evaluation/list_evaluation.h"
@@ -15,6 +14,7 @@
 #include "likewise/error.h"
 #include "likewise/evaluation.h"
 #include "likewise/popularity.h"
+#include "search/batches.h"
 
 namespace likewise {
 namespace {
@@ -109,9 +109,10 @@ void evaluate_lists(const Task& task, const Relevance& relevance, bool per_user,
                     EvaluationReport& report) {
   const Model& model = task.model();
   const Index n = std::min(task.plan.longest(), model.items.size());
-  Factors shares;
-  if (task.plan.popularity) shares = train_popularity(task.excluded, {model.feedback()});
-  ListEvaluation lists(task.plan, relevance, shares.item_bias.span(), model.items.size(), per_user);
+  Popularity popularity;
+  if (task.plan.popularity) popularity = train_popularity(task.excluded, {model.feedback()});
+  ListEvaluation lists(task.plan, relevance, popularity.shares.span(), model.items.size(),
+                       per_user);
   const Offset numbers = n + static_cast<Offset>(task.plan.columns.size());
   for_batches(task, relevance, numbers, "evaluate",
               [&](Offset, std::span<const Index> users) { lists.add(rank(task, users, n)); });

@@ -152,6 +152,34 @@ Titles load_titles(const Loader& load) {
           load.array<Offset>("item_titles.offsets", Type::kI64)};
 }
 
+/// A kind of model that has no factors has tensors of no columns in their place.
+void require_no_factors(const Factors& linear, const Model& model) {
+  const auto check = [](const char* name, const Matrix& m, const IdMap& ids) {
+    if (m.rows() == ids.size() && m.cols() == 0) return;
+    fail(fmt::format("{} is {} x {}, it must be {} x 0 (ids x factors)", name, m.rows(), m.cols(),
+                     ids.size()));
+  };
+  check("user_factors", linear.users, model.users);
+  check("item_factors", linear.items, model.items);
+}
+
+/// What the algorithm of these parameters learned: an algorithm without one does not compile.
+Learned load_learned(const AlsParams&, const Loader&, const Model&, Factors linear) {
+  return linear;
+}
+Learned load_learned(const NeighbourParams&, const Loader& load, const Model& model,
+                     Factors linear) {
+  require_no_factors(linear, model);
+  return Neighbourhood{
+      load_neighbours(load),
+      {std::move(linear.user_bias), std::move(linear.item_bias), linear.global_mean}};
+}
+Learned load_learned(const PopularParams&, const Loader&, const Model& model, Factors linear) {
+  require_no_factors(linear, model);
+  if (!linear.user_bias.empty()) fail("user_bias: a popularity model has none");
+  return Popularity{std::move(linear.item_bias)};
+}
+
 void check_sum(const Document& document, std::span<const std::byte> file) {
   const std::string& stated = require(document.metadata, kChecksumKey);
   if (stated.size() != kNoChecksum.size()) {
@@ -190,12 +218,15 @@ Model model_from_bytes(const std::shared_ptr<void>& owner, std::span<std::byte> 
   if (verify == VerifyChecksum::kYes) check_sum(document, bytes);
   const Loader load(document, owner);
   Model model;
-  decode_metadata(document.metadata, model);
-  load_factors(load, "", model.factors);
+  Factors linear;
+  decode_metadata(document.metadata, model, linear);
+  load_factors(load, "", linear);
   if (model.last) load_factors(load, "last.", *model.last);
-  model.users = load_ids(load, "user", model.factors.users);
-  model.items = load_ids(load, "item", model.factors.items);
-  if (model.has_neighbours()) model.neighbours = load_neighbours(load);
+  model.users = load_ids(load, "user", linear.users);
+  model.items = load_ids(load, "item", linear.items);
+  model.learned = std::visit(
+      [&](const auto& params) { return load_learned(params, load, model, std::move(linear)); },
+      model.params);
   model.history = load_history(load, model.users.size(), model.items.size());
   model.titles = load_titles(load);
   model.validate();

@@ -97,8 +97,7 @@ void check_history(const Model& model) {
 }
 
 /// Sizes first, as with the history.
-void check_neighbours(const Model& model, Index rows) {
-  const Neighbours& lists = model.neighbours;
+void check_neighbours(const Neighbours& lists, Index rows) {
   if (!(rows == 0 && lists.offsets.empty()) && lists.offsets.size() != Offset{rows} + 1) {
     fail(fmt::format("neighbours.offsets has {} numbers for {} rows", lists.offsets.size(), rows));
   }
@@ -146,28 +145,55 @@ void check_params(const TrainingParams& params) {
   }
 }
 
-/// What an algorithm leaves in `factors`.
-struct Shape {
-  Index factors = 0;
-  bool user_bias = false;  ///< has to be there
-  bool item_bias = false;
-};
-Shape shape_of(const AlsParams& params) { return {params.factors, false, false}; }
-Shape shape_of(const NeighbourParams& params) {
-  return {0, params.needs_baselines(), params.needs_baselines()};
+void check_mean(const std::string& name, float mean) {
+  if (any_too_large(&mean, 1)) fail(name + " " + too_large(mean));
 }
-Shape shape_of(const PopularParams&) { return {0, false, true}; }
 
-void check_factors(const std::string& prefix, const Factors& factors, const Model& model) {
-  const Shape shape = std::visit([](const auto& params) { return shape_of(params); }, model.params);
-  check_matrix(prefix + "user_factors", factors.users, model.users, shape.factors);
-  check_matrix(prefix + "item_factors", factors.items, model.items, shape.factors);
-  check_bias(prefix + "user_bias", factors.user_bias, model.users, shape.user_bias);
-  check_bias(prefix + "item_bias", factors.item_bias, model.items, shape.item_bias);
-  if (any_too_large(&factors.global_mean, 1)) {
-    fail(prefix + "global_mean " + too_large(factors.global_mean));
-  }
+void check_factors(const std::string& prefix, const Factors& factors, const AlsParams& params,
+                   const Model& model) {
+  check_matrix(prefix + "user_factors", factors.users, model.users, params.factors);
+  check_matrix(prefix + "item_factors", factors.items, model.items, params.factors);
+  check_bias(prefix + "user_bias", factors.user_bias, model.users, false);
+  check_bias(prefix + "item_bias", factors.item_bias, model.items, false);
+  check_mean(prefix + "global_mean", factors.global_mean);
 }
+
+/// Whether what was learned is what these parameters teach: an algorithm without such a check does
+/// not compile.
+struct LearnedCheck {
+  const Model& model;
+  const Trained& trained;
+
+  void operator()(const AlsParams& params) const {
+    check_factors("", part<Factors>(), params, model);
+    if (trained.last != nullptr) check_factors("last.", *trained.last, params, model);
+  }
+  void operator()(const NeighbourParams& params) const {
+    const auto& [lists, baselines] = part<Neighbourhood>();
+    require_no_last();
+    check_bias("user_bias", baselines.users, model.users, params.needs_baselines());
+    check_bias("item_bias", baselines.items, model.items, params.needs_baselines());
+    check_mean("global_mean", baselines.mean);
+    check_neighbours(lists, params.side == Side::kUsers ? model.users.size() : model.items.size());
+  }
+  void operator()(const PopularParams&) const {
+    require_no_last();
+    check_bias("item_bias", part<Popularity>().shares, model.items, true);
+  }
+
+  void require_no_last() const {
+    if (trained.last == nullptr) return;
+    fail(fmt::format("last.user_factors: {} does not iterate", model.algorithm()));
+  }
+  template <class Kind>
+  [[nodiscard]] const Kind& part() const {
+    const auto* found = std::get_if<const Kind*>(&trained.learned);
+    if (found == nullptr) {
+      fail(fmt::format("what was learned is not what {} learns", model.algorithm()));
+    }
+    return **found;
+  }
+};
 
 /// The first id in which the maps differ; -1 when they are the same.
 Index first_difference(const IdMap& a, const IdMap& b) {
@@ -200,25 +226,41 @@ void require_same(const char* side, const IdMap& trained, const IdMap& given) {
 
 }  // namespace
 
-void validate_parts(const Model& model, const Learned& learned) {
+LinearPart linear_part(const Factors& factors) {
+  return {factors.users.view(), factors.items.view(), factors.user_bias.span(),
+          factors.item_bias.span(), factors.global_mean};
+}
+
+LinearPart linear_part(const BorrowedLearned& learned) {
+  struct Part {
+    LinearPart operator()(const Factors* factors) const { return linear_part(*factors); }
+    LinearPart operator()(const Neighbourhood* hood) const {
+      const Baselines& b = hood->baselines;
+      return {{}, {}, b.users.span(), b.items.span(), b.mean};
+    }
+    LinearPart operator()(const Popularity* popularity) const {
+      return {{}, {}, {}, popularity->shares.span(), 0.0F};
+    }
+  };
+  return std::visit(Part(), learned);
+}
+
+void validate_parts(const Model& model, const Trained& trained) {
   check_params(model.params);
-  check_factors("", learned.factors, model);
-  if (learned.last != nullptr) check_factors("last.", *learned.last, model);
+  std::visit(LearnedCheck{model, trained}, model.params);
   check_history(model);
-  if (const auto* knn = std::get_if<NeighbourParams>(&model.params)) {
-    check_neighbours(model, knn->side == Side::kUsers ? model.users.size() : model.items.size());
-  }
-  check_iterations(learned.iterations, learned.best_iteration);
+  check_iterations(trained.iterations, trained.best_iteration);
   model.titles.validate(model.items.size());
 }
 
-void Model::validate() const { validate_parts(*this, learned_by(*this)); }
+void Model::validate() const { validate_parts(*this, trained_of(*this)); }
 
 void resume_from(const Model& model, IterationRun& run) {
+  const auto& factors = std::get<Factors>(model.learned);
   const bool has_last = model.last.has_value() && !model.iterations.empty();
-  run.start = has_last ? &*model.last : &model.factors;
+  run.start = has_last ? &*model.last : &factors;
   run.completed_iterations = has_last ? model.iterations.back().iteration : model.best_iteration;
-  run.best = &model.factors;
+  run.best = &factors;
   run.best_iteration = model.best_iteration;
   run.history.clear();
   for (const Iteration& report : model.iterations) {

@@ -95,10 +95,10 @@ const std::string& require(const Metadata& metadata, const std::string& name) {
   return at->second;
 }
 
-Metadata encode_metadata(const Model& model, const Learned& learned) {
+Metadata encode_metadata(const Model& model, const Trained& trained) {
   json reports = json::array();
-  const std::size_t kept = std::min(learned.iterations.size(), kMaxReports);
-  for (const Iteration& report : learned.iterations.last(kept)) {
+  const std::size_t kept = std::min(trained.iterations.size(), kMaxReports);
+  for (const Iteration& report : trained.iterations.last(kept)) {
     reports.push_back(encode_iteration(report));
   }
   Metadata metadata{{"format", kModelFormat},
@@ -106,16 +106,16 @@ Metadata encode_metadata(const Model& model, const Learned& learned) {
                     {"algorithm", std::string(model.algorithm())},
                     {"parameters", encode_params(model.params).dump()},
                     {"iterations", reports.dump()},
-                    {"best_iteration", std::to_string(learned.best_iteration)},
-                    {"global_mean", fmt::format("{}", learned.factors.global_mean)},
+                    {"best_iteration", std::to_string(trained.best_iteration)},
+                    {"global_mean", fmt::format("{}", linear_part(trained.learned).mean)},
                     {"likewise_version", kVersion},
                     {"created", model.provenance.created},
                     {"source", model.provenance.source},
                     {"device", model.provenance.device}};
   if (!model.validation_metric.empty()) metadata["validation_metric"] = model.validation_metric;
   if (!model.stop_reason.empty()) metadata["stop_reason"] = model.stop_reason;
-  if (learned.last != nullptr) {
-    metadata["last.global_mean"] = fmt::format("{}", learned.last->global_mean);
+  if (trained.last != nullptr) {
+    metadata["last.global_mean"] = fmt::format("{}", trained.last->global_mean);
   }
   return metadata;
 }
@@ -135,7 +135,7 @@ void check_format(const Metadata& metadata) {
   if (version < 1) fail(fmt::format("metadata 'format_version' is {}", version));
 }
 
-void decode_metadata(const Metadata& metadata, Model& model) {
+void decode_metadata(const Metadata& metadata, Model& model, Factors& linear) {
   model.params =
       decode_params(require(metadata, "algorithm"),
                     parse_strict_json(require(metadata, "parameters"), "metadata 'parameters'"));
@@ -143,7 +143,7 @@ void decode_metadata(const Metadata& metadata, Model& model) {
   model.best_iteration = parse_number<int>(metadata, "best_iteration");
   model.validation_metric = optional_text(metadata, "validation_metric");
   model.stop_reason = optional_text(metadata, "stop_reason");
-  model.factors.global_mean = parse_number<float>(metadata, "global_mean");
+  linear.global_mean = parse_number<float>(metadata, "global_mean");
   if (metadata.contains("last.global_mean")) {
     model.last.emplace().global_mean = parse_number<float>(metadata, "last.global_mean");
   }

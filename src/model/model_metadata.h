@@ -13,8 +13,8 @@ namespace likewise {
 inline constexpr int kModelFormatVersion = 1;
 inline constexpr const char* kModelFormat = "likewise-model";
 
-/// The metadata of a model that learned so. The checksum is not in it.
-[[nodiscard]] safetensors::Metadata encode_metadata(const Model& model, const Learned& learned);
+/// The metadata of a model that was trained so. The checksum is not in it.
+[[nodiscard]] safetensors::Metadata encode_metadata(const Model& model, const Trained& trained);
 
 /// A metadata entry, or Error(kBadData) saying that it is missing.
 [[nodiscard]] const std::string& require(const safetensors::Metadata& metadata,
@@ -23,7 +23,8 @@ inline constexpr const char* kModelFormat = "likewise-model";
 /// Throws Error(kBadData) for a file of another format, or of a version newer than ours.
 void check_format(const safetensors::Metadata& metadata);
 
-/// Fills algorithm, parameters, iterations, best iteration, global mean and provenance.
-void decode_metadata(const safetensors::Metadata& metadata, Model& model);
+/// Fills parameters, iterations, best iteration, means (of `linear` and of `model.last`, which is
+/// there if its mean is) and provenance.
+void decode_metadata(const safetensors::Metadata& metadata, Model& model, Factors& linear);
 
 }  // namespace likewise

@@ -29,16 +29,16 @@ Source numbers(std::string name, Type type, std::span<const T> values) {
 }
 
 /// A matrix without the padding of its rows.
-Source matrix(std::string name, const Matrix& m) {
+Source matrix(std::string name, const MatrixView& m) {
   Source source{std::move(name),
                 Type::kF32,
-                {m.rows(), m.cols()},
-                m.data(),
-                m.rows(),
-                sizeof(float) * static_cast<std::size_t>(m.cols()),
-                sizeof(float) * static_cast<std::size_t>(m.stride())};
-  if (m.cols() == m.stride()) {  // nothing between the rows: one piece
-    source.piece_bytes *= static_cast<std::size_t>(m.rows());
+                {m.rows, m.cols},
+                m.data,
+                m.rows,
+                sizeof(float) * static_cast<std::size_t>(m.cols),
+                sizeof(float) * static_cast<std::size_t>(m.stride)};
+  if (m.cols == m.stride) {  // nothing between the rows: one piece
+    source.piece_bytes *= static_cast<std::size_t>(m.rows);
     source.pieces = 1;
   }
   return source;
@@ -67,23 +67,29 @@ void add_ids(const std::string& side, const IdMap& ids, Index factors, std::vect
 }
 
 /// `prefix` tells several sets of factors apart.
-void add_factors(const std::string& prefix, const Factors& factors, std::vector<Source>& tensors) {
-  tensors.push_back(matrix(prefix + "user_factors", factors.users));
-  tensors.push_back(matrix(prefix + "item_factors", factors.items));
-  const auto add_bias = [&](const char* name, const Array<float>& bias) {
-    if (!bias.empty()) tensors.push_back(numbers(prefix + name, Type::kF32, bias.span()));
+void add_linear_part(const std::string& prefix, const Model& model, LinearPart part,
+                     std::vector<Source>& tensors) {
+  part.users.rows = model.users.size();  // without factors too
+  part.items.rows = model.items.size();
+  tensors.push_back(matrix(prefix + "user_factors", part.users));
+  tensors.push_back(matrix(prefix + "item_factors", part.items));
+  const auto add_bias = [&](const char* name, std::span<const float> bias) {
+    if (!bias.empty()) tensors.push_back(numbers(prefix + name, Type::kF32, bias));
   };
-  add_bias("user_bias", factors.user_bias);
-  add_bias("item_bias", factors.item_bias);
+  add_bias("user_bias", part.user_bias);
+  add_bias("item_bias", part.item_bias);
 }
 
-std::vector<Source> list_tensors(const Model& model, const Learned& learned, Metadata& metadata) {
+std::vector<Source> list_tensors(const Model& model, const Trained& trained, Metadata& metadata) {
   std::vector<Source> tensors;
-  add_factors("", learned.factors, tensors);
-  if (learned.last != nullptr) add_factors("last.", *learned.last, tensors);
+  const LinearPart linear = linear_part(trained.learned);
+  add_linear_part("", model, linear, tensors);
+  if (trained.last != nullptr) {
+    add_linear_part("last.", model, linear_part(*trained.last), tensors);
+  }
   static constexpr Offset kNoRows[] = {0};
-  if (model.has_neighbours()) {
-    const Neighbours& lists = model.neighbours;
+  if (const auto* hood = std::get_if<const Neighbourhood*>(&trained.learned)) {
+    const Neighbours& lists = (*hood)->neighbours;
     tensors.push_back(numbers<Offset>("neighbours.offsets", Type::kI64,
                                       lists.offsets.empty() ? kNoRows : lists.offsets.span()));
     tensors.push_back(numbers("neighbours.rows", Type::kI32, lists.rows.span()));
@@ -94,8 +100,8 @@ std::vector<Source> list_tensors(const Model& model, const Learned& learned, Met
                                     history.offsets.empty() ? kNoRows : history.offsets.span()));
   tensors.push_back(numbers("history.columns", Type::kI32, history.columns.span()));
   tensors.push_back(numbers("history.values", Type::kF32, history.values.span()));
-  add_ids("user", model.users, learned.factors.users.cols(), tensors, metadata);
-  add_ids("item", model.items, learned.factors.items.cols(), tensors, metadata);
+  add_ids("user", model.users, linear.users.cols, tensors, metadata);
+  add_ids("item", model.items, linear.items.cols, tensors, metadata);
   if (!model.titles.empty()) {
     tensors.push_back(numbers("item_titles.chars", Type::kU8, model.titles.chars.span()));
     tensors.push_back(numbers("item_titles.offsets", Type::kI64, model.titles.offsets.span()));
@@ -124,11 +130,11 @@ void refuse_compression(const std::string& path) {
   }
 }
 
-void save(const Model& model, const Learned& learned, const std::string& path) {
+void save(const Model& model, const Trained& trained, const std::string& path) {
   refuse_compression(path);
-  validate_parts(model, learned);
-  Metadata metadata = encode_metadata(model, learned);
-  const std::vector<Source> tensors = list_tensors(model, learned, metadata);
+  validate_parts(model, trained);
+  Metadata metadata = encode_metadata(model, trained);
+  const std::vector<Source> tensors = list_tensors(model, trained, metadata);
   const std::string header = sealed_header(std::move(metadata), tensors);
   OutputFile out(path);
   out.write(header);
@@ -144,14 +150,14 @@ void check_model_path(const std::string& path) {
 }
 
 void save_model(const Model& model, const std::string& path) {
-  save(model, learned_by(model), path);
+  save(model, trained_of(model), path);
 }
 
 void save_checkpoint(const Model& model, const TrainingState& state, const std::string& path) {
   const Factors& newest = state.factors();
   const bool newest_is_best = state.best == nullptr;
   save(model,
-       {newest_is_best ? newest : *state.best, newest_is_best ? nullptr : &newest, state.iterations,
+       {newest_is_best ? &newest : state.best, newest_is_best ? nullptr : &newest, state.iterations,
         state.best_iteration},
        path);
 }

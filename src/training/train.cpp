@@ -62,7 +62,7 @@ void require_same_metric(const Model& earlier, const AlsParams& params, const Tr
   if (validation.evaluate) {
     (void)resumed_best(earlier.iterations, validation, earlier.best_iteration);
   }
-  model.factors = earlier.factors.clone();
+  model.learned = std::get<Factors>(earlier.learned).clone();
   model.iterations = earlier.iterations;
   model.best_iteration = earlier.best_iteration;
   model.stop_reason = std::move(reason);
@@ -100,7 +100,7 @@ void learn(const AlsParams& params, const Interactions& data, const Backend& bac
     if (!run.checkpoint.path.empty() && due) save_checkpoint(model, state, run.checkpoint.path);
   };
   IterationResult result = train_als(data.by_user.view(), params, backend, loop);
-  model.factors = std::move(result.factors);
+  model.learned = std::move(result.factors);
   model.iterations = std::move(result.iterations);
   model.best_iteration = result.best_iteration;
   model.stop_reason = std::move(result.stop_reason);
@@ -108,14 +108,12 @@ void learn(const AlsParams& params, const Interactions& data, const Backend& bac
 
 void learn(const NeighbourParams& params, const Interactions& data, const Backend& backend,
            const TrainingRun& run, Model& model) {
-  NeighbourResult result = train_neighbours(data.by_user.view(), params, backend, run.control);
-  model.factors = std::move(result.baselines);
-  model.neighbours = std::move(result.neighbours);
+  model.learned = train_neighbours(data.by_user.view(), params, backend, run.control);
 }
 
 void learn(const PopularParams& params, const Interactions& data, const Backend&,
            const TrainingRun&, Model& model) {
-  model.factors = train_popularity(data.by_user.view(), params);
+  model.learned = train_popularity(data.by_user.view(), params);
 }
 
 }  // namespace

@@ -24,7 +24,7 @@ Validation make_validation(const Model& model, const Backend& backend, const Tra
   const std::shared_ptr<const Backend> borrowed(std::shared_ptr<void>(), &backend);
   const RunControl control{run.control.cancel, {}};
   const auto measure = [=](const Factors& factors) {
-    scratch->factors = factors.clone();
+    scratch->learned = factors.clone();
     const Recommender recommender(scratch, borrowed);
     return evaluate(recommender, *test, options, {}, control).metrics.at(metric.key);
   };

@@ -9,6 +9,7 @@
 #include "likewise/error.h"
 #include "tests/csr_entries.h"
 #include "tests/errors.h"
+#include "tests/learned.h"
 #include "tests/support.h"
 
 namespace likewise {
@@ -42,9 +43,7 @@ Model trained(Interactions data, const NeighbourParams& params, const Backend& b
   model.items = std::move(data.items);
   model.history = std::move(data.by_user);
   model.params = params;
-  NeighbourResult result = train_neighbours(model.history.view(), params, backend);
-  model.neighbours = std::move(result.neighbours);
-  model.factors = std::move(result.baselines);
+  model.learned = train_neighbours(model.history.view(), params, backend);
   return model;
 }
 
@@ -81,14 +80,14 @@ TEST(AddInteractions, IsWhatTrainingOnAllWouldGive) {
         EXPECT_TRUE(std::ranges::equal(grown.model.users.integers(), anew.users.integers()));
         EXPECT_TRUE(
             std::ranges::equal(grown.model.history.columns.span(), anew.history.columns.span()));
-        EXPECT_TRUE(std::ranges::equal(grown.model.neighbours.offsets.span(),
-                                       anew.neighbours.offsets.span()));
-        EXPECT_TRUE(
-            std::ranges::equal(grown.model.neighbours.rows.span(), anew.neighbours.rows.span()));
-        EXPECT_TRUE(std::ranges::equal(grown.model.neighbours.similarities.span(),
-                                       anew.neighbours.similarities.span()));
-        EXPECT_TRUE(std::ranges::equal(grown.model.factors.user_bias.span(),
-                                       anew.factors.user_bias.span()));
+        EXPECT_TRUE(std::ranges::equal(test::lists_of(grown.model).offsets.span(),
+                                       test::lists_of(anew).offsets.span()));
+        EXPECT_TRUE(std::ranges::equal(test::lists_of(grown.model).rows.span(),
+                                       test::lists_of(anew).rows.span()));
+        EXPECT_TRUE(std::ranges::equal(test::lists_of(grown.model).similarities.span(),
+                                       test::lists_of(anew).similarities.span()));
+        EXPECT_TRUE(std::ranges::equal(test::baselines_of(grown.model).users.span(),
+                                       test::baselines_of(anew).users.span()));
       }
     }
   }

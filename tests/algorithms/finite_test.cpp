@@ -13,6 +13,7 @@
 #include "likewise/recommender.h"
 #include "tests/csr_entries.h"
 #include "tests/errors.h"
+#include "tests/learned.h"
 #include "tests/support.h"
 
 namespace likewise {
@@ -45,10 +46,8 @@ constexpr float kHuge = std::numeric_limits<float>::max();
   params.prediction = prediction;
   params.clip = false;
   params.keep_negative = true;
-  NeighbourResult found = train_neighbours(model->history.view(), params, *open_backend("cpu"));
   model->params = params;
-  model->neighbours = std::move(found.neighbours);
-  model->factors = std::move(found.baselines);
+  model->learned = train_neighbours(model->history.view(), params, *open_backend("cpu"));
   return model;
 }
 
@@ -106,7 +105,7 @@ TEST(TooLarge, ScoresNameUserAndItem) {
       // Ann's value of x is farther from its row's mean than a float32 can say, both ways.
       model->history.values[0] = kHuge;
       for (const Offset at : {1, 2, 3, 6}) model->history.values[at] = -kHuge;
-      for (float& s : model->neighbours.similarities) s = kHuge;
+      for (float& s : test::lists_of(*model).similarities) s = kHuge;
       const Recommender recommender(model, open_backend("cpu"));
       const std::vector<Index> all{0, 1, 2};
       const auto named = AllOf(testing::ContainsRegex("user '(ann|bob|cat)'"),
@@ -137,13 +136,13 @@ TEST(TooLarge, FactorsOfAModelAreRefused) {
   model.users = IdMap::from_text(std::vector<std::string>{"ann"});
   model.items = IdMap::from_text(std::vector<std::string>{"x"});
   model.history = make_csr(1, 1, {});
-  model.factors = {Matrix(1, 2), Matrix(1, 2), {}, {}, 0.0F};
+  test::factors_of(model) = {Matrix(1, 2), Matrix(1, 2), {}, {}, 0.0F};
   EXPECT_NO_THROW(model.validate());
-  model.factors.items.row(0)[1] = -kHuge;
+  test::factors_of(model).items.row(0)[1] = -kHuge;
   EXPECT_THAT(
       test::error_of(ErrorKind::kBadData, [&] { model.validate(); }),
       AllOf(HasSubstr("item_factors: row 0 (id x)"), HasSubstr("-3.4"), HasSubstr("1e+15")));
-  model.factors.items.row(0)[1] = 1e15F;
+  test::factors_of(model).items.row(0)[1] = 1e15F;
   EXPECT_NO_THROW(model.validate());
 }
 

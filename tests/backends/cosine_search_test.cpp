@@ -71,7 +71,7 @@ void check_lists(const CsrMatrix& matrix, Similarity similarity, bool keep_negat
   params.side = Side::kUsers;
   params.similarity = similarity;
   params.keep_negative = keep_negative;
-  const Factors no_baselines;
+  const Baselines no_baselines;
   const SimilarityProblem problem(matrix.view(), params, no_baselines);
   const WeightedRows rows = problem.rows();
   ASSERT_TRUE(can_estimate(problem.formula(), rows.facts));

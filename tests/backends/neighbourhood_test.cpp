@@ -159,7 +159,7 @@ TEST_P(NeighboursOnDevice, CompareOutsideRows) {
     const CsrMatrix outside = awkward(8, 60, 12.0, false, 9);
     for_each_way(GetParam(), 5, [&](NeighbourParams params) {
       params.side = Side::kUsers;
-      const Factors baselines = train_baselines(known.view(), params);
+      const Baselines baselines = train_baselines(known.view(), params);
       const SimilarityProblem problem(known.view(), params, baselines);
       CsrMatrix weighed = outside.clone();
       std::vector<RowFacts> facts;

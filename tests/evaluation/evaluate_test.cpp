@@ -19,6 +19,7 @@
 #include "likewise/read.h"
 #include "likewise/recommender.h"
 #include "tests/csr_entries.h"
+#include "tests/learned.h"
 #include "tests/support.h"
 
 namespace likewise {
@@ -44,8 +45,8 @@ std::shared_ptr<Model> make_model(Index users, Index items, Index factors, Feedb
   model->params = AlsParams{.feedback = feedback, .factors = factors};
   model->users = IdMap::range(users);
   model->items = IdMap::range(items);
-  model->factors.users = whole_number_factors(users, factors, 1);
-  model->factors.items = whole_number_factors(items, factors, 2);
+  test::factors_of(*model).users = whole_number_factors(users, factors, 1);
+  test::factors_of(*model).items = whole_number_factors(items, factors, 2);
   model->history = test::random_csr(users, items, history_per_user, 3);
   return model;
 }
@@ -57,8 +58,8 @@ TestSet test_of(CsrMatrix by_user) {
 }
 
 float score(const Model& model, Index user, Index item) {
-  const auto x = model.factors.users.row_span(user);
-  const auto y = model.factors.items.row_span(item);
+  const auto x = test::factors_of(model).users.row_span(user);
+  const auto y = test::factors_of(model).items.row_span(item);
   return std::inner_product(x.begin(), x.end(), y.begin(), 0.0F);
 }
 
@@ -194,11 +195,11 @@ TEST_P(Evaluate, DoesNotDependOnThreads) {
 
 TEST_P(Evaluate, RatingsSeeUnknownUsersAndItems) {
   auto model = make_model(2, 2, 1, Feedback::kExplicit, 0.0);
-  model->factors.users.row(0)[0] = 2.0F;
-  model->factors.items.row(1)[0] = 0.5F;
-  model->factors.global_mean = 3.0F;
-  model->factors.user_bias = Array<float>::copy_of(std::vector<float>{0.5F, -0.5F});
-  model->factors.item_bias = Array<float>::copy_of(std::vector<float>{0.25F, -1.0F});
+  test::factors_of(*model).users.row(0)[0] = 2.0F;
+  test::factors_of(*model).items.row(1)[0] = 0.5F;
+  test::factors_of(*model).global_mean = 3.0F;
+  test::factors_of(*model).user_bias = Array<float>::copy_of(std::vector<float>{0.5F, -0.5F});
+  test::factors_of(*model).item_bias = Array<float>::copy_of(std::vector<float>{0.25F, -1.0F});
   const std::vector<Entry> known{{0, 1, 5.0F}};  // 3 + 0.5 - 1 + 2 * 0.5 = 3.5
   TestSet test = test_of(make_csr(2, 2, known));
   test.fallback_users = {1, -1, -1};  // 2.5, 3.25, 3
@@ -217,7 +218,7 @@ TEST_P(Evaluate, PopularityBaselineRanksByShare) {
   model->users = IdMap::range(60);
   model->items = IdMap::range(25);
   model->history = test::random_csr(60, 25, 6.0, 5);
-  model->factors = train_popularity(model->history.view(), {});
+  model->learned = train_popularity(model->history.view(), {});
   const TestSet test = test_of(test::random_csr(60, 25, 3.0, 6));
   EvaluateOptions options;
   options.k = {25};
@@ -242,7 +243,7 @@ TEST_P(Evaluate, PopularityOnMovieLensEqualsTheOutsideValues) {
   model->users = train.users.clone();
   model->items = train.items.clone();
   model->history = std::move(train.by_user);
-  model->factors = train_popularity(model->history.view(), {});
+  model->learned = train_popularity(model->history.view(), {});
 
   const auto golden =
       nlohmann::json::parse(std::ifstream("tests/golden/metrics.json")).at("ml_100k_u1_popularity");

@@ -81,8 +81,8 @@ EvaluationReport evaluate_golden(const std::vector<std::string>& metrics, Index 
   options.per_user = true;
   const EvaluationPlan plan = make_plan(options, metrics);
   const Relevance relevance = find_relevant(data.test.view(), data.seen.view(), 0.0F);
-  const Factors shares = train_popularity(data.seen.view(), {Feedback::kImplicit});
-  ListEvaluation lists(plan, relevance, shares.item_bias.span(), data.test.cols, true);
+  const Popularity popularity = train_popularity(data.seen.view(), {Feedback::kImplicit});
+  ListEvaluation lists(plan, relevance, popularity.shares.span(), data.test.cols, true);
   for (Index first = 0; first < data.test.rows; first += batch) {
     std::vector<std::vector<Index>> part;
     for (Index q = first; q < std::min(data.test.rows, first + batch); ++q) {
@@ -249,25 +249,23 @@ TEST(Relevance, ThresholdAndSeenDecide) {
 TEST(Popularity, IsTheShareOfUsers) {
   const std::vector<Entry> entries{{0, 0, 1.0F}, {1, 0, -1.0F}, {1, 1, 2.0F}, {3, 0, 0.5F}};
   const CsrMatrix m = make_csr(4, 3, entries);
-  const Factors implicit = train_popularity(m.view(), {Feedback::kImplicit});
-  EXPECT_EQ(implicit.users.rows(), 4);
-  EXPECT_EQ(implicit.items.rows(), 3);
-  EXPECT_EQ(implicit.items.cols(), 0);
-  EXPECT_EQ(implicit.item_bias[0], 0.5F);  // a dislike is no vote
-  EXPECT_EQ(implicit.item_bias[1], 0.25F);
-  EXPECT_EQ(implicit.item_bias[2], 0.0F);
-  EXPECT_EQ(train_popularity(m.view(), {Feedback::kExplicit}).item_bias[0], 0.75F);
-  EXPECT_EQ(train_popularity(CsrMatrix{}.view(), {Feedback::kImplicit}).item_bias.size(), 0);
+  const Popularity implicit = train_popularity(m.view(), {Feedback::kImplicit});
+  ASSERT_EQ(implicit.shares.size(), 3);
+  EXPECT_EQ(implicit.shares[0], 0.5F);  // a dislike is no vote
+  EXPECT_EQ(implicit.shares[1], 0.25F);
+  EXPECT_EQ(implicit.shares[2], 0.0F);
+  EXPECT_EQ(train_popularity(m.view(), {Feedback::kExplicit}).shares[0], 0.75F);
+  EXPECT_EQ(train_popularity(CsrMatrix{}.view(), {Feedback::kImplicit}).shares.size(), 0);
 }
 
 TEST(Popularity, DoesNotDependOnThreads) {
   const CsrMatrix m = test::random_csr(20000, 101, 60.0);  // more than one block of entries
   ASSERT_GT(m.nnz(), Offset{1} << 20);
-  const Factors one = train_popularity(m.view(), {Feedback::kImplicit});
+  const Popularity one = train_popularity(m.view(), {Feedback::kImplicit});
   for (const int threads : {1, 2, 5}) {
     with_threads(threads, [&] {
-      const Factors again = train_popularity(m.view(), {Feedback::kImplicit});
-      EXPECT_TRUE(std::ranges::equal(again.item_bias, one.item_bias));
+      const Popularity again = train_popularity(m.view(), {Feedback::kImplicit});
+      EXPECT_TRUE(std::ranges::equal(again.shares, one.shares));
     });
   }
 }

@@ -18,6 +18,7 @@
 #include "likewise/model.h"
 #include "model/checksum.h"
 #include "model/model_file.h"
+#include "tests/learned.h"
 #include "tests/support.h"
 
 namespace likewise::test {
@@ -68,13 +69,19 @@ inline Model make_model(const ModelShape& shape) {
   Model model;
   model.users = make_ids(shape.users, shape.ids, "user");
   model.items = make_ids(shape.items, shape.ids, "item");
-  model.factors.users = random_matrix(shape.users, shape.factors, random);
-  model.factors.items = random_matrix(shape.items, shape.factors, random);
-  if (shape.biases) model.factors.user_bias = random_numbers(shape.users, random);
-  if (shape.biases || shape.factors == 0) {
-    model.factors.item_bias = random_numbers(shape.items, random);
+  if (shape.factors > 0) {
+    Factors factors;
+    factors.users = random_matrix(shape.users, shape.factors, random);
+    factors.items = random_matrix(shape.items, shape.factors, random);
+    if (shape.biases) {
+      factors.user_bias = random_numbers(shape.users, random);
+      factors.item_bias = random_numbers(shape.items, random);
+    }
+    factors.global_mean = 1.0F / 3.0F;
+    model.learned = std::move(factors);
+  } else {
+    model.learned = Popularity{random_numbers(shape.items, random)};
   }
-  model.factors.global_mean = 1.0F / 3.0F;
   model.history = random_csr(shape.users, shape.items, 3.0);
   const Feedback feedback = shape.biases ? Feedback::kExplicit : Feedback::kImplicit;
   AlsParams als{.feedback = feedback, .factors = shape.factors, .regularization = 0.1 / 3.0};

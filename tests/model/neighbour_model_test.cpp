@@ -2,6 +2,7 @@
 #include <gtest/gtest.h>
 
 #include "likewise/error.h"
+#include "tests/learned.h"
 #include "tests/model/model_support.h"
 
 namespace likewise {
@@ -19,9 +20,7 @@ Model neighbour_model(Side side) {
   params.centring = Side::kItems;
   params.neighbours = 2;
   model.params = params;
-  NeighbourResult result = train_neighbours(model.history.view(), params, *open_backend("cpu"));
-  model.neighbours = std::move(result.neighbours);
-  model.factors = std::move(result.baselines);
+  model.learned = train_neighbours(model.history.view(), params, *open_backend("cpu"));
   return model;
 }
 
@@ -34,15 +33,21 @@ std::string saved(const Model& model) {
 TEST(NeighbourModel, ComesBackAsItWas) {
   for (const Side side : {Side::kUsers, Side::kItems}) {
     const Model model = neighbour_model(side);
-    ASSERT_FALSE(model.neighbours.rows.empty());
+    ASSERT_FALSE(test::lists_of(model).rows.empty());
     const Model back = test::model_from_string(saved(model));
     EXPECT_EQ(back.algorithm(), model.algorithm());
     const auto& params = std::get<NeighbourParams>(back.params);
-    test::expect_same_bytes(back.neighbours.offsets.span(), model.neighbours.offsets.span(), "");
-    test::expect_same_bytes(back.neighbours.rows.span(), model.neighbours.rows.span(), "");
-    test::expect_same_bytes(back.neighbours.similarities.span(),
-                            model.neighbours.similarities.span(), "");
-    test::expect_same_factors(back.factors, model.factors);
+    test::expect_same_bytes(test::lists_of(back).offsets.span(),
+                            test::lists_of(model).offsets.span(), "");
+    test::expect_same_bytes(test::lists_of(back).rows.span(), test::lists_of(model).rows.span(),
+                            "");
+    test::expect_same_bytes(test::lists_of(back).similarities.span(),
+                            test::lists_of(model).similarities.span(), "");
+    const Baselines& found = test::baselines_of(back);
+    const Baselines& baselines = test::baselines_of(model);
+    test::expect_same_bytes(found.users.span(), baselines.users.span(), "users");
+    test::expect_same_bytes(found.items.span(), baselines.items.span(), "items");
+    EXPECT_EQ(found.mean, baselines.mean);
     EXPECT_EQ(params.side, side);
     EXPECT_EQ(params.shrinkage, 1.0 / 3.0);
     EXPECT_EQ(params.baseline_epochs, 3);

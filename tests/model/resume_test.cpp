@@ -10,6 +10,7 @@
 #include "likewise/error.h"
 #include "likewise/training.h"
 #include "tests/errors.h"
+#include "tests/learned.h"
 #include "tests/model/model_support.h"
 
 namespace likewise {
@@ -21,8 +22,8 @@ using test::make_model;
 TEST(Checkpoint, HoldsTheNewestFactorsAndReports) {
   const test::TemporaryFolder folder;
   Model model = make_model({6, 8, 7, Ids::kText, true});
-  const Factors later = make_model({6, 8, 7, Ids::kRange, true}).factors.clone();
-  model.factors = {};  // the trainer still has them
+  const Factors later = test::factors_of(make_model({6, 8, 7, Ids::kRange, true})).clone();
+  test::factors_of(model) = {};  // the trainer still has them
   const std::array<Iteration, 3> reports{Iteration{1, 3.0 / 7.0, 0.3, 0.1},
                                          {2, 2.0 / 7.0, 0.2, 0.2},
                                          {3, 1.0 / 7.0, 0.1, std::nullopt}};
@@ -30,13 +31,13 @@ TEST(Checkpoint, HoldsTheNewestFactorsAndReports) {
   save_checkpoint(model, {reports, 9, "", fetch, 3, nullptr}, folder / "checkpoint");
 
   const Model back = load_model(folder / "checkpoint");
-  test::expect_same_factors(later, back.factors);
+  test::expect_same_factors(later, test::factors_of(back));
   EXPECT_EQ(back.best_iteration, 3);
   EXPECT_FALSE(back.last);
   IterationRun run;
   run.history = {{9, 9.0, 9.0, 9.0}};
   resume_from(back, run);
-  EXPECT_EQ(run.start, &back.factors);
+  EXPECT_EQ(run.start, &test::factors_of(back));
   EXPECT_EQ(run.completed_iterations, 3);
   test::expect_same_iterations(run.history, reports);
 }
@@ -44,22 +45,22 @@ TEST(Checkpoint, HoldsTheNewestFactorsAndReports) {
 TEST(Checkpoint, HoldsTheBestFactorsBesideTheNewest) {
   const test::TemporaryFolder folder;
   Model model = make_model({6, 8, 7, Ids::kText, true});
-  const Factors best = model.factors.clone();
-  const Factors newest = make_model({6, 8, 7, Ids::kRange, true}).factors.clone();
+  const Factors best = test::factors_of(model).clone();
+  const Factors newest = test::factors_of(make_model({6, 8, 7, Ids::kRange, true})).clone();
   const std::array<Iteration, 2> reports{Iteration{1, 3.0, 0.3, 0.5}, {2, 2.0, 0.2, 0.25}};
   const auto fetch = [&]() -> const Factors& { return newest; };
   save_checkpoint(model, {reports, 9, "ndcg@10", fetch, 1, &best}, folder / "checkpoint");
 
   const Model back = load_model(folder / "checkpoint");
   EXPECT_EQ(back.best_iteration, 1);
-  test::expect_same_factors(best, back.factors);
+  test::expect_same_factors(best, test::factors_of(back));
   ASSERT_TRUE(back.last);
   test::expect_same_factors(newest, *back.last);
   IterationRun run;
   resume_from(back, run);
   EXPECT_EQ(run.start, &*back.last);
   EXPECT_EQ(run.completed_iterations, 2);
-  EXPECT_EQ(run.best, &back.factors);
+  EXPECT_EQ(run.best, &test::factors_of(back));
   EXPECT_EQ(run.best_iteration, 1);
 }
 
@@ -89,7 +90,7 @@ Parts make_parts() {
 }
 
 void expect_same_training(const Model& resumed, const Model& whole) {
-  test::expect_same_factors(resumed.factors, whole.factors);
+  test::expect_same_factors(test::factors_of(resumed), test::factors_of(whole));
   EXPECT_EQ(resumed.best_iteration, whole.best_iteration);
   EXPECT_EQ(resumed.stop_reason, whole.stop_reason);
   EXPECT_EQ(resumed.validation_metric, whole.validation_metric);

@@ -12,7 +12,6 @@
 #include <utility>
 #include <vector>
 
-#include "algorithms/lazy.h"
 #include "algorithms/similarity.h"
 #include "backends/cpu/cosine_search.h"
 #include "backends/cpu/dense_pairs.h"
@@ -24,6 +23,7 @@
 #include "backends/cpu/ranks_by_column.h"
 #include "backends/cpu/top_list.h"
 #include "backends/neighbour_lists.h"
+#include "core/lazy.h"
 #include "core/parallel.h"
 
 namespace likewise {

@@ -2,7 +2,7 @@
 #include <algorithm>
 #include <numeric>
 
-#include "algorithms/fold_in.h"
+#include "serving/fold_in.h"
 
 namespace likewise {
 

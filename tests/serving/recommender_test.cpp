@@ -9,6 +9,7 @@
 #include <gtest/gtest.h>
 
 #include "likewise/backend.h"
+#include "tests/learned.h"
 #include "tests/support.h"
 
 namespace likewise {
@@ -32,23 +33,27 @@ void fill(Array<float>& values, std::mt19937_64& random) {
 Model random_model(Index users, Index items, Index factors, Feedback feedback) {
   std::mt19937_64 random(7);
   Model model;
+  model.users = IdMap::range(users);
+  model.items = IdMap::range(items);
+  const auto numbers = [&](Index count) {
+    Array<float> result(count);
+    fill(result, random);
+    return result;
+  };
   if (factors > 0) {
     model.params = AlsParams{.feedback = feedback, .factors = factors, .regularization = 0.3};
+    Factors learned{Matrix(users, factors), Matrix(items, factors), {}, {}, 0.0F};
+    fill(learned.users, random);
+    fill(learned.items, random);
+    if (feedback == Feedback::kExplicit) {
+      learned.item_bias = numbers(items);
+      learned.user_bias = numbers(users);
+      learned.global_mean = 3.5F;
+    }
+    model.learned = std::move(learned);
   } else {
     model.params = PopularParams{feedback};
-  }
-  model.factors.users = Matrix(users, factors);
-  model.factors.items = Matrix(items, factors);
-  fill(model.factors.users, random);
-  fill(model.factors.items, random);
-  if (feedback == Feedback::kExplicit || factors == 0) {
-    model.factors.item_bias = Array<float>(items);
-    fill(model.factors.item_bias, random);
-  }
-  if (feedback == Feedback::kExplicit) {
-    model.factors.user_bias = Array<float>(users);
-    fill(model.factors.user_bias, random);
-    model.factors.global_mean = 3.5F;
+    model.learned = Popularity{numbers(items)};
   }
   model.history = test::random_csr(users, items, 6.0, 3);
   return model;
@@ -68,7 +73,7 @@ std::vector<Index> range(Index count) {
 std::vector<Scored> expected(const Recommender& r, Index user, const RecommendOptions& options) {
   std::vector<Scored> all;
   const auto seen = r.model().history.view().row_columns(user);
-  for (Index i = 0; i < r.model().factors.items.rows(); ++i) {
+  for (Index i = 0; i < r.model().items.size(); ++i) {
     const auto in = [&](const auto& list) {
       return std::find(list.begin(), list.end(), i) != list.end();
     };
@@ -132,8 +137,8 @@ TEST(Recommender, ManyBatchesAreOneAnswer) {
 
 TEST(Recommender, SimilarRowsByCosineAndDot) {
   Model model = random_model(20, 35, 6, Feedback::kImplicit);
-  std::fill_n(model.factors.items.row(8), 6, 0.0F);
-  std::copy_n(model.factors.items.row(3), 6, model.factors.items.row(4));
+  std::fill_n(test::factors_of(model).items.row(8), 6, 0.0F);
+  std::copy_n(test::factors_of(model).items.row(3), 6, test::factors_of(model).items.row(4));
   const Recommender r = recommender_of(std::move(model));
   const TopKResult cosine = r.similar(Side::kItems, range(35), 34, SimilarityMetric::kCosine);
   EXPECT_EQ(cosine.items[3 * 34], 4);
@@ -154,10 +159,10 @@ TEST(Recommender, SimilarRowsByCosineAndDot) {
     }
   }
   const TopKResult dot = r.similar(Side::kUsers, List{5}, 1, SimilarityMetric::kDot);
-  const auto x = r.model().factors.users.row_span(5);
+  const auto x = test::factors_of(r.model()).users.row_span(5);
   float best = -1e9F;
   for (Index u = 0; u < 20; ++u) {
-    const auto y = r.model().factors.users.row_span(u);
+    const auto y = test::factors_of(r.model()).users.row_span(u);
     if (u != 5) best = std::max(best, std::inner_product(x.begin(), x.end(), y.begin(), 0.0F));
   }
   EXPECT_NEAR(dot.scores[0], best, 1e-5);
@@ -165,7 +170,7 @@ TEST(Recommender, SimilarRowsByCosineAndDot) {
 
 TEST(Recommender, PredictFallsBackForUnknownSides) {
   const Recommender r = recommender_of(random_model(5, 6, 3, Feedback::kExplicit));
-  const Factors& f = r.model().factors;
+  const Factors& f = test::factors_of(r.model());
   const std::vector<Index> users{-1, 2, -1, 2};
   const std::vector<Index> items{-1, -1, 4, 4};
   const std::vector<float> p = r.predict(users, items);
@@ -184,7 +189,10 @@ TEST(Recommender, PredictFallsBackForUnknownSides) {
 TEST(Recommender, ModelWithoutFactorsSaysWhatItCannotDo) {
   const Recommender r = recommender_of(random_model(5, 6, 0, Feedback::kImplicit));
   EXPECT_EQ(r.recommend(List{0}, {.n = 2, .include_seen = true}).counts[0], 2);
-  EXPECT_FLOAT_EQ(r.predict(List{1}, List{3})[0], r.model().factors.item_bias[3]);
+  EXPECT_FLOAT_EQ(r.predict(List{1}, List{3})[0],
+                  std::get<Popularity>(r.model().learned).shares[3]);
+  const FoldInRow likes{{1, 4}, {}};  // a new user too
+  EXPECT_EQ(r.recommend_new({&likes, 1}, {.n = 6}).counts[0], 4);
   const FoldInRow row{{1}, {}};
   for (const auto& refused : std::vector<std::function<void()>>{
            [&] { (void)r.similar(Side::kItems, List{0}, 2, SimilarityMetric::kCosine); },
@@ -220,7 +228,7 @@ TEST(Recommender, FaultsAreNamed) {
     EXPECT_THROW((void)r.fold_in(Side::kUsers, {&bad, 1}), Error);
   }
   Model broken = random_model(5, 6, 3, Feedback::kImplicit);
-  broken.factors.item_bias = Array<float>(5);
+  test::factors_of(broken).item_bias = Array<float>(5);
   EXPECT_THROW((void)recommender_of(std::move(broken)), Error);
 }
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "algorithms/batches.h"
+#include "search/batches.h"
 
 namespace likewise {
 

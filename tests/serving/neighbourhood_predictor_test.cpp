@@ -10,6 +10,7 @@
 #include "likewise/error.h"
 #include "likewise/model.h"
 #include "likewise/recommender.h"
+#include "tests/learned.h"
 #include "tests/support.h"
 
 namespace likewise {
@@ -24,10 +25,7 @@ std::shared_ptr<Model> make_model(const NeighbourParams& params) {
   model->items = IdMap::range(kItems);
   model->history = test::random_csr(kUsers, kItems, 9.0, 5);
   model->params = params;
-  NeighbourResult result =
-      train_neighbours(model->history.view(), params, *open_backend("reference"));
-  model->neighbours = std::move(result.neighbours);
-  model->factors = std::move(result.baselines);
+  model->learned = train_neighbours(model->history.view(), params, *open_backend("reference"));
   return model;
 }
 
@@ -48,8 +46,8 @@ class Definition {
       : model_(model),
         params_(std::get<NeighbourParams>(model.params)),
         by_item_(transpose(model.history.view())),
-        problem_(model.history.view(), params_, model.factors) {
-    const auto rows = static_cast<std::size_t>(model.neighbours.size());
+        problem_(model.history.view(), params_, test::baselines_of(model)) {
+    const auto rows = static_cast<std::size_t>(test::lists_of(model).size());
     similarities_.resize(rows * rows);
     open_backend("reference")
         ->make_neighbour_search(problem_)
@@ -65,7 +63,7 @@ class Definition {
     for (std::size_t e = 0; e < raters.row_columns(column).size(); ++e) {
       const Index v = raters.row_columns(column)[e];
       const auto at =
-          static_cast<std::size_t>(x) * static_cast<std::size_t>(model_.neighbours.size()) +
+          static_cast<std::size_t>(x) * static_cast<std::size_t>(test::lists_of(model_).size()) +
           static_cast<std::size_t>(v);
       if (v != x && similarities_[at] > 0.0F) {
         near.emplace_back(-double{similarities_[at]}, static_cast<Index>(e));
@@ -113,10 +111,10 @@ class Definition {
     return std::accumulate(v.begin(), v.end(), 0.0) / static_cast<double>(v.size());
   }
   [[nodiscard]] double baseline(Index row, Index column) const {
-    const Factors& f = model_.factors;
+    const Baselines& b = test::baselines_of(model_);
     const bool of_users = params_.side == Side::kUsers;
-    return double{f.global_mean} + double{f.user_bias[of_users ? row : column]} +
-           double{f.item_bias[of_users ? column : row]};
+    return double{b.mean} + double{b.users[of_users ? row : column]} +
+           double{b.items[of_users ? column : row]};
   }
   [[nodiscard]] double deviation(Index row, Index column, double value) const {
     const Level level = level_of(row);
@@ -199,8 +197,8 @@ TEST_P(Ratings, TheUnknownGetWhatIsKnownOfTheOtherSide) {
   const double mean = sum / static_cast<double>(model->history.nnz());
   const bool biased = prediction == Prediction::kBaseline;
   EXPECT_NEAR(found[0], mean, 1e-6);
-  EXPECT_NEAR(found[1], mean + (biased ? model->factors.item_bias[4] : 0.0F), 1e-6);
-  EXPECT_NEAR(found[2], mean + (biased ? model->factors.user_bias[3] : 0.0F), 1e-6);
+  EXPECT_NEAR(found[1], mean + (biased ? test::baselines_of(*model).items[4] : 0.0F), 1e-6);
+  EXPECT_NEAR(found[2], mean + (biased ? test::baselines_of(*model).users[3] : 0.0F), 1e-6);
 }
 
 INSTANTIATE_TEST_SUITE_P(Sides, Ratings,
@@ -213,7 +211,7 @@ INSTANTIATE_TEST_SUITE_P(Sides, Ratings,
                                          std::pair(Side::kItems, Prediction::kZScore),
                                          std::pair(Side::kItems, Prediction::kBaseline)));
 
-TEST(NeighbourRecommender, SumsAddUpOverKeptNeighbours) {
+TEST(NeighbourhoodPredictor, SumsAddUpOverKeptNeighbours) {
   for (const Side side : {Side::kUsers, Side::kItems}) {
     NeighbourParams params;
     params.side = side;
@@ -225,10 +223,10 @@ TEST(NeighbourRecommender, SumsAddUpOverKeptNeighbours) {
     const auto add = [&](Index user, Index item, double value) {
       expected[static_cast<std::size_t>(user * kItems + item)] += value;
     };
-    for (Index row = 0; row < model->neighbours.size(); ++row) {
-      for (std::size_t e = 0; e < model->neighbours.rows_of(row).size(); ++e) {
-        const Index near = model->neighbours.rows_of(row)[e];
-        const double s = model->neighbours.similarities_of(row)[e];
+    for (Index row = 0; row < test::lists_of(*model).size(); ++row) {
+      for (std::size_t e = 0; e < test::lists_of(*model).rows_of(row).size(); ++e) {
+        const Index near = test::lists_of(*model).rows_of(row)[e];
+        const double s = test::lists_of(*model).similarities_of(row)[e];
         for (Index u = 0; u < kUsers; ++u) {
           for (Offset at = history.offsets[u]; at < history.offsets[u + 1]; ++at) {
             const Index item = history.columns[at];
@@ -249,7 +247,7 @@ TEST(NeighbourRecommender, SumsAddUpOverKeptNeighbours) {
   }
 }
 
-TEST(NeighbourRecommender, ListsAreTheBestOfTheScores) {
+TEST(NeighbourhoodPredictor, ListsAreTheBestOfTheScores) {
   for (const Side side : {Side::kUsers, Side::kItems}) {
     for (const Prediction prediction : {Prediction::kSum, Prediction::kCentred}) {
       NeighbourParams params = rating_params(side, prediction);
@@ -278,7 +276,7 @@ TEST(NeighbourRecommender, ListsAreTheBestOfTheScores) {
 }
 
 /// Few users have only their own items compared, many have all.
-TEST(NeighbourRecommender, OneUserIsAnsweredAsAmongMany) {
+TEST(NeighbourhoodPredictor, OneUserIsAnsweredAsAmongMany) {
   for (const Similarity similarity : {Similarity::kPearson, Similarity::kConditional}) {
     NeighbourParams params = rating_params(Side::kItems, Prediction::kCentred);
     params.similarity = similarity;
@@ -287,9 +285,7 @@ TEST(NeighbourRecommender, OneUserIsAnsweredAsAmongMany) {
     model->items = IdMap::range(200);
     model->history = test::random_csr(60, 200, 30.0, 6);
     model->params = params;
-    model->neighbours =
-        train_neighbours(model->history.view(), params, *open_backend("cpu")).neighbours;
-    model->factors = {Matrix(60, 0), Matrix(200, 0), {}, {}, 0.0F};
+    model->learned = train_neighbours(model->history.view(), params, *open_backend("cpu"));
     const Recommender recommender(model, open_backend("cpu"));
     std::vector<float> all(60 * 200);
     recommender.score_all(range(60), all.data());
@@ -302,7 +298,7 @@ TEST(NeighbourRecommender, OneUserIsAnsweredAsAmongMany) {
 }
 
 /// An outside user with the ratings of a trained one is that user to item-knn.
-TEST(NeighbourRecommender, FoldsInUsers) {
+TEST(NeighbourhoodPredictor, FoldsInUsers) {
   for (const Prediction prediction :
        {Prediction::kSum, Prediction::kMean, Prediction::kCentred, Prediction::kZScore}) {
     NeighbourParams params = rating_params(Side::kItems, prediction);
@@ -326,7 +322,7 @@ TEST(NeighbourRecommender, FoldsInUsers) {
 }
 
 /// To user-knn a user with everybody's ratings doubled is most like the one it was copied from.
-TEST(NeighbourRecommender, FoldsInUsersByTheirNeighbours) {
+TEST(NeighbourhoodPredictor, FoldsInUsersByTheirNeighbours) {
   NeighbourParams params;
   params.side = Side::kUsers;
   params.neighbours = 1;
@@ -345,7 +341,7 @@ TEST(NeighbourRecommender, FoldsInUsersByTheirNeighbours) {
   EXPECT_THROW((void)recommender.predict_new(std::span(&row, 1), range(kItems)), Error);
 }
 
-TEST(NeighbourRecommender, ExplainsSums) {
+TEST(NeighbourhoodPredictor, ExplainsSums) {
   NeighbourParams params;
   const auto model = make_model(params);
   const Recommender recommender(model, open_backend("cpu"));
@@ -361,7 +357,7 @@ TEST(NeighbourRecommender, ExplainsSums) {
   EXPECT_NEAR(sum, top.scores[0], 1e-5);
 }
 
-TEST(NeighbourRecommender, ExplainsRatings) {
+TEST(NeighbourhoodPredictor, ExplainsRatings) {
   for (const Prediction prediction :
        {Prediction::kMean, Prediction::kCentred, Prediction::kZScore, Prediction::kBaseline}) {
     NeighbourParams params = rating_params(Side::kItems, prediction);
@@ -388,20 +384,20 @@ TEST(NeighbourRecommender, ExplainsRatings) {
   }
 }
 
-TEST(NeighbourRecommender, UsersAreNoReasons) {
+TEST(NeighbourhoodPredictor, UsersAreNoReasons) {
   const auto ratings = make_model(rating_params(Side::kUsers, Prediction::kMean));
   EXPECT_THROW((void)Recommender(ratings, open_backend("cpu")).explain({{1}, {4.0F}}, 0), Error);
 }
 
-TEST(NeighbourRecommender, KnowsOneSideOnly) {
+TEST(NeighbourhoodPredictor, KnowsOneSideOnly) {
   const auto model = make_model(NeighbourParams{});
   const Recommender recommender(model, open_backend("cpu"));
   const Index one = 1;
   const TopKResult near =
       recommender.similar(Side::kItems, std::span(&one, 1), 3, SimilarityMetric::kCosine);
   ASSERT_EQ(near.counts[0], 3);
-  EXPECT_EQ(near.items[0], model->neighbours.rows_of(1)[0]);
-  EXPECT_EQ(near.scores[2], model->neighbours.similarities_of(1)[2]);
+  EXPECT_EQ(near.items[0], test::lists_of(*model).rows_of(1)[0]);
+  EXPECT_EQ(near.scores[2], test::lists_of(*model).similarities_of(1)[2]);
   EXPECT_THROW(
       (void)recommender.similar(Side::kUsers, std::span(&one, 1), 3, SimilarityMetric::kCosine),
       Error);

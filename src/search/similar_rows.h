@@ -5,23 +5,25 @@
 #include <span>
 
 #include "likewise/backend.h"
-#include "likewise/recommender.h"
+#include "search/metric.h"
 
 namespace likewise {
 
 /// The rows of one table most similar to some of its rows. Thread-safe after construction.
 class SimilarRows {
  public:
-  /// kCosine keeps a table of rows of length 1 (rows of zeros stay zero); kDot uses `table` itself,
-  /// which must outlive it.
-  SimilarRows(const MatrixView& table, SimilarityMetric metric, const Backend& backend);
+  /// `table` must outlive it: a metric without a transform searches it as it is.
+  SimilarRows(const MatrixView& table, const Metric& metric, const Backend& backend);
 
+  /// The n nearest of each row, itself excluded.
   [[nodiscard]] TopKResult find(std::span<const Index> rows, Index n,
                                 const RunControl& control) const;
 
  private:
-  Matrix normalized_;
+  const Metric& metric_;
+  Matrix transformed_;
   MatrixView table_;
+  Array<float> biases_;
   std::unique_ptr<Scorer> scorer_;
 };
 

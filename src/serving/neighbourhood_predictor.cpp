@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "algorithms/neighbour_recommender.h"
+#include "serving/neighbourhood_predictor.h"
 
 #include <algorithm>
 #include <numeric>
@@ -20,43 +20,42 @@ constexpr Offset kBlockNumbers = Offset{1} << 24;
 
 }  // namespace
 
-NeighbourRecommender::Engine::Engine(const Model& model, const Backend& backend)
-    : problem(model.history.view(), std::get<NeighbourParams>(model.params), model.factors),
+NeighbourhoodPredictor::Engine::Engine(const Model& model, const Baselines& baselines,
+                                       const Backend& backend)
+    : problem(model.history.view(), std::get<NeighbourParams>(model.params), baselines),
       search(backend.make_neighbour_search(problem)),
-      predictor(model.history.view(), std::get<NeighbourParams>(model.params), model.factors) {}
+      ratings(model.history.view(), std::get<NeighbourParams>(model.params), baselines) {}
 
-NeighbourRecommender::NeighbourRecommender(const Model& model, const Backend& backend)
-    : model_(model),
+NeighbourhoodPredictor::NeighbourhoodPredictor(const Model& model, const Neighbourhood& learned,
+                                               const Backend& backend)
+    : Predictor(model),
+      learned_(learned),
       params_(std::get<NeighbourParams>(model.params)),
       backend_(backend),
       history_(model.history.view()) {}
 
-const NeighbourRecommender::Engine& NeighbourRecommender::engine() const {
-  return engine_.get([&] { return std::make_unique<Engine>(model_, backend_); });
+const NeighbourhoodPredictor::Engine& NeighbourhoodPredictor::engine() const {
+  return engine_.get(
+      [&] { return std::make_unique<Engine>(model(), learned_.baselines, backend_); });
 }
 
-AskedUser NeighbourRecommender::user(Index number) const {
-  return {number, history_.row_columns(number), history_.row_values(number)};
-}
-
-std::size_t NeighbourRecommender::rows_at_a_time() const {
-  const Offset rows = std::max<Offset>(1, model_.neighbours.size());
+std::size_t NeighbourhoodPredictor::rows_at_a_time() const {
+  const Offset rows = std::max<Offset>(1, learned_.neighbours.size());
   return static_cast<std::size_t>(std::clamp<Offset>(kBlockNumbers / rows, 1, 4096));
 }
 
-Array<float> NeighbourRecommender::similarities(std::span<const Index> rows) const {
+Array<float> NeighbourhoodPredictor::similarities(std::span<const Index> rows) const {
   return compare_rows(engine().problem.rows(), *engine().search, rows);
 }
 
-Array<float> NeighbourRecommender::similarities(std::span<const AskedUser> users) const {
+Array<float> NeighbourhoodPredictor::similarities(std::span<const AskedUser> users) const {
   const SimilarityProblem& problem = engine().problem;
   const WeightedRows all = problem.rows();
   RowBuilder queries;
   for (const AskedUser& user : users) {
     std::vector<float> weights(user.values.size());
-    const double bias = user.number >= 0
-                            ? engine().predictor.level(user.number).bias
-                            : engine().predictor.level_of(user.items, user.values).bias;
+    const double bias = user.number >= 0 ? engine().ratings.level(user.number).bias
+                                         : engine().ratings.level_of(user.items, user.values).bias;
     problem.weigh(bias, user.items, user.values, weights);
     queries.add(user.items, weights, SimilarityProblem::facts_of(weights));
   }
@@ -65,10 +64,10 @@ Array<float> NeighbourRecommender::similarities(std::span<const AskedUser> users
   return result;
 }
 
-void NeighbourRecommender::score(std::span<const AskedUser> users, const RunControl& control,
-                                 const TakeScores& take) const {
+void NeighbourhoodPredictor::score(std::span<const AskedUser> users, const RunControl& control,
+                                   const TakeScores& take) const {
   const TakeScores checked = [&](std::size_t u, Index first, std::span<const float> scores) {
-    check_scores(model_, users[u].number, first, scores);
+    check_scores(model(), users[u].number, first, scores);
     take(u, first, scores);
   };
   if (sums()) return score_sums(users, control, checked);
@@ -77,14 +76,14 @@ void NeighbourRecommender::score(std::span<const AskedUser> users, const RunCont
 
 /// item-knn: sum over the user's items j of r_uj s(j, i); user-knn: sum over the user's neighbours
 /// v of s(u, v) r_vi.
-void NeighbourRecommender::add_sums(const AskedUser& user, std::vector<double>& scores) const {
+void NeighbourhoodPredictor::add_sums(const AskedUser& user, std::vector<double>& scores) const {
   std::ranges::fill(scores, 0.0);
   const auto add = [&](std::span<const Index> items, const auto& value_of) {
     for (std::size_t e = 0; e < items.size(); ++e) {
       scores[static_cast<std::size_t>(items[e])] += value_of(e);
     }
   };
-  const Neighbours& lists = model_.neighbours;
+  const Neighbours& lists = learned_.neighbours;
   if (!of_users()) {
     for (std::size_t j = 0; j < user.items.size(); ++j) {
       const auto near = lists.similarities_of(user.items[j]);
@@ -108,8 +107,8 @@ void NeighbourRecommender::add_sums(const AskedUser& user, std::vector<double>& 
   for (Index e = 0; e < near.counts[0]; ++e) add_neighbour(near.items[e], double{near.scores[e]});
 }
 
-void NeighbourRecommender::score_sums(std::span<const AskedUser> users, const RunControl& control,
-                                      const TakeScores& take) const {
+void NeighbourhoodPredictor::score_sums(std::span<const AskedUser> users, const RunControl& control,
+                                        const TakeScores& take) const {
   const auto items = static_cast<std::size_t>(history_.cols);
   parallel_blocks(std::ssize(users), 16, [&](Offset begin, Offset end, Offset) {
     control.check();
@@ -124,9 +123,10 @@ void NeighbourRecommender::score_sums(std::span<const AskedUser> users, const Ru
   });
 }
 
-void NeighbourRecommender::score_by_users(std::span<const AskedUser> users,
-                                          const RunControl& control, const TakeScores& take) const {
-  const NeighbourPredictor& predictor = engine().predictor;
+void NeighbourhoodPredictor::score_by_users(std::span<const AskedUser> users,
+                                            const RunControl& control,
+                                            const TakeScores& take) const {
+  const NeighbourRatings& ratings = engine().ratings;
   const std::size_t batch = rows_at_a_time();
   for (std::size_t at = 0; at < users.size(); at += batch) {
     const auto part = users.subspan(at, std::min(batch, users.size() - at));
@@ -134,12 +134,12 @@ void NeighbourRecommender::score_by_users(std::span<const AskedUser> users,
     parallel_for(std::ssize(part), 1, [&](Offset u) {
       control.check();
       const AskedUser& user = part[static_cast<std::size_t>(u)];
-      const RowLevel level = user.number >= 0 ? predictor.level(user.number)
-                                              : predictor.level_of(user.items, user.values);
+      const RowLevel level =
+          user.number >= 0 ? ratings.level(user.number) : ratings.level_of(user.items, user.values);
       std::vector<float> scores(static_cast<std::size_t>(history_.cols));
       for (Index item = 0; item < history_.cols; ++item) {
-        scores[static_cast<std::size_t>(item)] = predictor.predict(
-            level, user.number, predictor.raters(item), similar.data() + u * history_.rows);
+        scores[static_cast<std::size_t>(item)] = ratings.predict(
+            level, user.number, ratings.raters(item), similar.data() + u * history_.rows);
       }
       take(at + static_cast<std::size_t>(u), 0, scores);
     });
@@ -147,16 +147,16 @@ void NeighbourRecommender::score_by_users(std::span<const AskedUser> users,
   }
 }
 
-NeighbourPredictor::Raters NeighbourRecommender::raters_of(const AskedUser& user,
+NeighbourRatings::Raters NeighbourhoodPredictor::raters_of(const AskedUser& user,
                                                            std::vector<float>& deviations) const {
-  const NeighbourPredictor& predictor = engine().predictor;
-  if (user.number >= 0) return predictor.raters(user.number);
-  const double bias = predictor.column_bias_of(user.items, user.values);
-  deviations = predictor.deviations_of(user.items, user.values, bias);
+  const NeighbourRatings& ratings = engine().ratings;
+  if (user.number >= 0) return ratings.raters(user.number);
+  const double bias = ratings.column_bias_of(user.items, user.values);
+  deviations = ratings.deviations_of(user.items, user.values, bias);
   return {user.items, deviations, bias};
 }
 
-std::vector<Index> NeighbourRecommender::few_items(std::span<const AskedUser> users) const {
+std::vector<Index> NeighbourhoodPredictor::few_items(std::span<const AskedUser> users) const {
   if (!engine().problem.formula().symmetric()) return {};
   std::vector<Index> items;
   for (const AskedUser& user : users) {
@@ -169,11 +169,11 @@ std::vector<Index> NeighbourRecommender::few_items(std::span<const AskedUser> us
   return items;
 }
 
-void NeighbourRecommender::score_by_own_items(std::span<const AskedUser> users,
-                                              std::span<const Index> own_items,
-                                              const RunControl& control,
-                                              const TakeScores& take) const {
-  const NeighbourPredictor& predictor = engine().predictor;
+void NeighbourhoodPredictor::score_by_own_items(std::span<const AskedUser> users,
+                                                std::span<const Index> own_items,
+                                                const RunControl& control,
+                                                const TakeScores& take) const {
+  const NeighbourRatings& ratings = engine().ratings;
   const auto place_of = [&](Index item) {
     const auto found = std::ranges::lower_bound(own_items, item);
     const bool there = found != own_items.end() && *found == item;
@@ -183,7 +183,7 @@ void NeighbourRecommender::score_by_own_items(std::span<const AskedUser> users,
   for (std::size_t u = 0; u < users.size(); ++u) {
     control.check();
     std::vector<float> deviations;
-    NeighbourPredictor::Raters raters = raters_of(users[u], deviations);
+    NeighbourRatings::Raters raters = raters_of(users[u], deviations);
     std::vector<Index> places;  // items rise, so their places do, and ties go the same way
     for (const Index item : raters.rows) places.push_back(place_of(item));
     raters.rows = places;
@@ -196,21 +196,22 @@ void NeighbourRecommender::score_by_own_items(std::span<const AskedUser> users,
         }
         const auto index = static_cast<Index>(item);
         scores[static_cast<std::size_t>(item)] =
-            predictor.predict(predictor.level(index), place_of(index), raters, to_own.data());
+            ratings.predict(ratings.level(index), place_of(index), raters, to_own.data());
       }
     });
     take(u, 0, scores);
   }
 }
 
-void NeighbourRecommender::score_by_items(std::span<const AskedUser> users,
-                                          const RunControl& control, const TakeScores& take) const {
+void NeighbourhoodPredictor::score_by_items(std::span<const AskedUser> users,
+                                            const RunControl& control,
+                                            const TakeScores& take) const {
   if (const std::vector<Index> items = few_items(users); !items.empty()) {
     return score_by_own_items(users, items, control, take);
   }
-  const NeighbourPredictor& predictor = engine().predictor;
+  const NeighbourRatings& ratings = engine().ratings;
   std::vector<std::vector<float>> deviations(users.size());
-  std::vector<NeighbourPredictor::Raters> raters;
+  std::vector<NeighbourRatings::Raters> raters;
   for (std::size_t u = 0; u < users.size(); ++u) {
     raters.push_back(raters_of(users[u], deviations[u]));
   }
@@ -224,8 +225,8 @@ void NeighbourRecommender::score_by_items(std::span<const AskedUser> users,
       const auto position = static_cast<std::size_t>(u);
       std::vector<float> scores(block.size());
       for (std::size_t i = 0; i < block.size(); ++i) {
-        scores[i] = predictor.predict(predictor.level(block[i]), block[i], raters[position],
-                                      similar.data() + static_cast<Offset>(i) * history_.cols);
+        scores[i] = ratings.predict(ratings.level(block[i]), block[i], raters[position],
+                                    similar.data() + static_cast<Offset>(i) * history_.cols);
       }
       take(position, first, scores);
     });
@@ -233,15 +234,17 @@ void NeighbourRecommender::score_by_items(std::span<const AskedUser> users,
   }
 }
 
-void NeighbourRecommender::score_all(std::span<const AskedUser> users, float* out) const {
+void NeighbourhoodPredictor::score_all(std::span<const AskedUser> users, float* out) const {
   score(users, {}, [&](std::size_t u, Index first, std::span<const float> scores) {
     std::ranges::copy(scores, out + static_cast<Offset>(u) * history_.cols + first);
   });
 }
 
-TopKResult NeighbourRecommender::recommend(std::span<const AskedUser> users, const CsrView& seen,
-                                           std::span<const std::uint8_t> allowed, Index n,
-                                           const RunControl& control) const {
+TopKResult NeighbourhoodPredictor::top_k(std::span<const AskedUser> users, Index n,
+                                         const TopKFilter& filter,
+                                         const RunControl& control) const {
+  const CsrView& seen = filter.excluded;
+  const std::span<const std::uint8_t> allowed = filter.allowed;
   TopKResult result = make_top_k_result(static_cast<Index>(users.size()), n, history_.cols);
   std::vector<TopList> lists(users.size());
   for (TopList& list : lists) list.reset(static_cast<std::size_t>(result.k));
@@ -264,11 +267,11 @@ TopKResult NeighbourRecommender::recommend(std::span<const AskedUser> users, con
   return result;
 }
 
-TopKResult NeighbourRecommender::similar_new(std::span<const AskedUser> users, Index n) const {
+TopKResult NeighbourhoodPredictor::similar_new(std::span<const AskedUser> users, Index n) const {
   if (!of_users()) {
     throw Error(
         ErrorKind::kInvalidArgument,
-        fmt::format("{} compares items: it has no neighbours of users", model_.algorithm()));
+        fmt::format("{} compares items: it has no neighbours of users", model().algorithm()));
   }
   TopKResult result = make_top_k_result(static_cast<Index>(users.size()), n, history_.rows);
   const std::size_t batch = rows_at_a_time();
@@ -288,13 +291,15 @@ TopKResult NeighbourRecommender::similar_new(std::span<const AskedUser> users, I
   return result;
 }
 
-TopKResult NeighbourRecommender::similar(Side side, std::span<const Index> rows, Index n) const {
+TopKResult NeighbourhoodPredictor::similar(Side side, std::span<const Index> rows, Index n,
+                                           SimilarityMetric /*metric*/,
+                                           const RunControl& /*control*/) const {
   if (side != params_.side) {
     throw Error(ErrorKind::kInvalidArgument,
-                fmt::format("{} compares {}, it knows nothing of similar {}", model_.algorithm(),
+                fmt::format("{} compares {}, it knows nothing of similar {}", model().algorithm(),
                             side_name(params_.side), side_name(side)));
   }
-  const Neighbours& lists = model_.neighbours;
+  const Neighbours& lists = learned_.neighbours;
   TopKResult result = make_top_k_result(static_cast<Index>(rows.size()), n, lists.size());
   for (std::size_t q = 0; q < rows.size(); ++q) {
     const auto near = lists.rows_of(rows[q]);
@@ -307,7 +312,7 @@ TopKResult NeighbourRecommender::similar(Side side, std::span<const Index> rows,
   return result;
 }
 
-Explanation NeighbourRecommender::explain(const AskedUser& user, Index item) const {
+Explanation NeighbourhoodPredictor::explain(const AskedUser& user, Index item) const {
   if (of_users()) {
     throw Error(ErrorKind::kInvalidArgument,
                 "user-knn answers from what similar users gave, not from past items: als and "
@@ -320,19 +325,19 @@ Explanation NeighbourRecommender::explain(const AskedUser& user, Index item) con
   };
   if (sums()) {
     for (std::size_t e = 0; e < user.items.size(); ++e) {
-      const auto near = model_.neighbours.rows_of(user.items[e]);
+      const auto near = learned_.neighbours.rows_of(user.items[e]);
       const auto found = std::ranges::find(near, item);
       if (found == near.end()) continue;
       const auto at = static_cast<std::size_t>(found - near.begin());
-      const float similarity = model_.neighbours.similarities_of(user.items[e])[at];
+      const float similarity = learned_.neighbours.similarities_of(user.items[e])[at];
       add(e, double{user.values[e]} * double{similarity});
     }
   } else {
-    const NeighbourPredictor& predictor = engine().predictor;
+    const NeighbourRatings& ratings = engine().ratings;
     std::vector<float> deviations;
     const auto raters = raters_of(user, deviations);
     const Array<float> similar = similarities(std::span(&item, 1));
-    const auto parts = predictor.parts(predictor.level(item), item, raters, similar.data());
+    const auto parts = ratings.parts(ratings.level(item), item, raters, similar.data());
     result.score = result.baseline = parts.level;
     for (std::size_t e = 0; e < parts.shares.size(); ++e) {
       if (parts.shares[e] != 0.0) add(e, parts.shares[e]);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "algorithms/fold_in.h"
+#include "serving/fold_in.h"
 
 #include <algorithm>
 #include <cmath>

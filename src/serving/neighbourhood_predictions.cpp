@@ -4,19 +4,19 @@
 #include <numeric>
 #include <vector>
 
-#include "algorithms/missing_cells.h"
-#include "algorithms/neighbour_recommender.h"
 #include "core/parallel.h"
+#include "serving/missing_cells.h"
+#include "serving/neighbourhood_predictor.h"
 
 namespace likewise {
 
-std::vector<float> NeighbourRecommender::predict(std::span<const Index> users,
-                                                 std::span<const Index> items) const {
+std::vector<float> NeighbourhoodPredictor::predict(std::span<const Index> users,
+                                                   std::span<const Index> items) const {
   return sums() ? predict_sums(users, items) : predict_ratings(users, items);
 }
 
-std::vector<float> NeighbourRecommender::predict_sums(std::span<const Index> users,
-                                                      std::span<const Index> items) const {
+std::vector<float> NeighbourhoodPredictor::predict_sums(std::span<const Index> users,
+                                                        std::span<const Index> items) const {
   std::vector<std::size_t> order(users.size());
   std::iota(order.begin(), order.end(), std::size_t{0});
   std::ranges::stable_sort(order, {}, [&](std::size_t p) { return users[p]; });
@@ -30,7 +30,7 @@ std::vector<float> NeighbourRecommender::predict_sums(std::span<const Index> use
     const Index number = users[order[starts[group]]];
     if (number < 0) return;
     std::vector<double> scores(static_cast<std::size_t>(history_.cols));
-    add_sums(user(number), scores);
+    add_sums(trained_user(model(), number), scores);
     const std::size_t end = group + 1 < starts.size() ? starts[group + 1] : order.size();
     for (std::size_t at = starts[group]; at < end; ++at) {
       const Index item = items[order[at]];
@@ -42,9 +42,9 @@ std::vector<float> NeighbourRecommender::predict_sums(std::span<const Index> use
   return result;
 }
 
-std::vector<float> NeighbourRecommender::predict_ratings(std::span<const Index> users,
-                                                         std::span<const Index> items) const {
-  const NeighbourPredictor& predictor = engine().predictor;
+std::vector<float> NeighbourhoodPredictor::predict_ratings(std::span<const Index> users,
+                                                           std::span<const Index> items) const {
+  const NeighbourRatings& ratings = engine().ratings;
   const std::span<const Index> rows = of_users() ? users : items;
   const std::span<const Index> columns = of_users() ? items : users;
   std::vector<float> result(users.size());
@@ -53,7 +53,7 @@ std::vector<float> NeighbourRecommender::predict_ratings(std::span<const Index> 
     if (rows[p] >= 0 && columns[p] >= 0) {
       order.push_back(p);
     } else {
-      result[p] = predictor.fallback(rows[p], columns[p]);
+      result[p] = ratings.fallback(rows[p], columns[p]);
     }
   }
   std::ranges::stable_sort(order, {}, [&](std::size_t p) { return rows[p]; });
@@ -73,19 +73,19 @@ std::vector<float> NeighbourRecommender::predict_ratings(std::span<const Index> 
     parallel_for(static_cast<Offset>(end - at), 64, [&](Offset i) {
       const std::size_t p = order[at + static_cast<std::size_t>(i)];
       const auto query = static_cast<Offset>(place[static_cast<std::size_t>(i)]);
-      result[p] = predictor.predict(predictor.level(rows[p]), rows[p], predictor.raters(columns[p]),
-                                    similar.data() + query * model_.neighbours.size());
+      result[p] = ratings.predict(ratings.level(rows[p]), rows[p], ratings.raters(columns[p]),
+                                  similar.data() + query * learned_.neighbours.size());
     });
     at = end;
   }
   return result;
 }
 
-void NeighbourRecommender::predict_rows(std::span<const Index> rows, const float* similarities,
-                                        float* out) const {
-  const NeighbourPredictor& predictor = engine().predictor;
+void NeighbourhoodPredictor::predict_rows(std::span<const Index> rows, const float* similarities,
+                                          float* out) const {
+  const NeighbourRatings& ratings = engine().ratings;
   const Index columns = of_users() ? history_.cols : history_.rows;
-  const Index all = model_.neighbours.size();
+  const Index all = learned_.neighbours.size();
   constexpr Offset kColumnsPerTask = 512;
   const Offset tasks = (columns + kColumnsPerTask - 1) / kColumnsPerTask;
   parallel_for(std::ssize(rows) * tasks, 1, [&](Offset task) {
@@ -94,24 +94,15 @@ void NeighbourRecommender::predict_rows(std::span<const Index> rows, const float
     const auto first = static_cast<Index>(task % tasks * kColumnsPerTask);
     const auto end = static_cast<Index>(std::min<Offset>(columns, first + kColumnsPerTask));
     for (Index column = first; column < end; ++column) {
-      out[r * columns + column] = predictor.predict(
-          predictor.level(row), row, predictor.raters(column), similarities + r * all);
+      out[r * columns + column] =
+          ratings.predict(ratings.level(row), row, ratings.raters(column), similarities + r * all);
     }
   });
 }
 
-PredictionTimes NeighbourRecommender::predict_missing(const TakeMissing& take,
-                                                      const RunControl& control) const {
-  if (sums()) {
-    const auto nothing = [](std::span<const Index>) {};
-    const auto fill = [&](std::span<const Index> batch, float* out) {
-      std::vector<AskedUser> users;
-      for (const Index number : batch) users.push_back(user(number));
-      score_all(users, out);
-    };
-    return MissingCells(history_, history_.cols)
-        .for_rows(Side::kUsers, history_.rows, control, nothing, fill, take);
-  }
+PredictionTimes NeighbourhoodPredictor::predict_missing(const TakeMissing& take,
+                                                        const RunControl& control) const {
+  if (sums()) return Predictor::predict_missing(take, control);
   const double magnitudes = MissingCells::seconds_of([&] { (void)engine(); });
   const CsrView known = engine().problem.rows().weights;
   Array<float> similar;

@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-/// Queries over a neighbourhood model: what `Recommender` hands on when the model has neighbours
-/// instead of factors. Lists of `similar` and summed scores come from the K neighbours that the
-/// model keeps; a predicted rating asks the K nearest of those that have the item, so its
-/// similarities are computed when they are needed, a bounded block at a time.
+/// Answers of a neighbourhood model. Lists of `similar` and summed scores come from the K
+/// neighbours that the model keeps; a predicted rating asks the K nearest of those that have the
+/// item, so its similarities are computed when they are needed, a bounded block at a time.
 #pragma once
 
 #include <functional>
@@ -10,57 +9,45 @@
 #include <span>
 #include <vector>
 
-#include "algorithms/lazy.h"
 #include "algorithms/neighbour_prediction.h"
 #include "algorithms/similarity.h"
-#include "likewise/model.h"
-#include "likewise/recommender.h"
+#include "core/lazy.h"
+#include "serving/predictor.h"
 
 namespace likewise {
-
-/// A user who is asked about: one of the model, or an outside one with its own ratings (columns
-/// rising).
-struct AskedUser {
-  Index number = -1;
-  std::span<const Index> items;
-  std::span<const float> values;
-};
 
 /// scores[i] is what the user `position` (in the order asked) would give item first + i.
 using TakeScores =
     std::function<void(std::size_t position, Index first, std::span<const float> scores)>;
 
-class NeighbourRecommender {
+class NeighbourhoodPredictor final : public Predictor {
  public:
-  /// Both must outlive it.
-  NeighbourRecommender(const Model& model, const Backend& backend);
+  /// All must outlive it.
+  NeighbourhoodPredictor(const Model& model, const Neighbourhood& learned, const Backend& backend);
 
-  [[nodiscard]] AskedUser user(Index number) const;
+  [[nodiscard]] TopKResult top_k(std::span<const AskedUser> users, Index n,
+                                 const TopKFilter& filter,
+                                 const RunControl& control) const override;
+  void score_all(std::span<const AskedUser> users, float* out) const override;
+  [[nodiscard]] std::vector<float> predict(std::span<const Index> users,
+                                           std::span<const Index> items) const override;
+  /// By item where item-knn predicts ratings, else by user.
+  PredictionTimes predict_missing(const TakeMissing& take,
+                                  const RunControl& control) const override;
+  /// From the kept neighbours: fewer than n where there are fewer. They have one metric, their own.
+  [[nodiscard]] TopKResult similar(Side side, std::span<const Index> rows, Index n,
+                                   SimilarityMetric metric,
+                                   const RunControl& control) const override;
+  /// Only of user-knn.
+  [[nodiscard]] TopKResult similar_new(std::span<const AskedUser> users, Index n) const override;
+  /// Only of item-knn.
+  [[nodiscard]] Explanation explain(const AskedUser& user, Index item) const override;
 
+ private:
   /// Every score of some users, in blocks; `take` is called from many threads, for one user by one
   /// at a time and with items rising.
   void score(std::span<const AskedUser> users, const RunControl& control,
              const TakeScores& take) const;
-  /// out is users.size() x items, row-major without padding.
-  void score_all(std::span<const AskedUser> users, float* out) const;
-  /// The n best items of each user; row q of `seen` (rows == 0: nothing) holds what it must not
-  /// get.
-  [[nodiscard]] TopKResult recommend(std::span<const AskedUser> users, const CsrView& seen,
-                                     std::span<const std::uint8_t> allowed, Index n,
-                                     const RunControl& control) const;
-  /// The n trained users nearest to outside ones; only of user-knn.
-  [[nodiscard]] TopKResult similar_new(std::span<const AskedUser> users, Index n) const;
-  /// From the kept neighbours: fewer than n where there are fewer.
-  [[nodiscard]] TopKResult similar(Side side, std::span<const Index> rows, Index n) const;
-  /// -1 stands for an unknown user or item.
-  [[nodiscard]] std::vector<float> predict(std::span<const Index> users,
-                                           std::span<const Index> items) const;
-  /// As Recommender::predict_missing().
-  PredictionTimes predict_missing(const TakeMissing& take, const RunControl& control) const;
-  /// What each item of an outside or trained user adds to the score of `item`.
-  [[nodiscard]] Explanation explain(const AskedUser& user, Index item) const;
-
- private:
   [[nodiscard]] bool sums() const { return params_.prediction == Prediction::kSum; }
   [[nodiscard]] bool of_users() const { return params_.side == Side::kUsers; }
   void score_sums(std::span<const AskedUser> users, const RunControl& control,
@@ -87,18 +74,18 @@ class NeighbourRecommender {
   [[nodiscard]] Array<float> similarities(std::span<const AskedUser> users) const;
   /// The same rows at a time keep similarities in bounded memory.
   [[nodiscard]] std::size_t rows_at_a_time() const;
-  [[nodiscard]] NeighbourPredictor::Raters raters_of(const AskedUser& user,
-                                                     std::vector<float>& deviations) const;
+  [[nodiscard]] NeighbourRatings::Raters raters_of(const AskedUser& user,
+                                                   std::vector<float>& deviations) const;
 
   struct Engine {
     SimilarityProblem problem;
     std::unique_ptr<NeighbourSearch> search;
-    NeighbourPredictor predictor;
-    Engine(const Model& model, const Backend& backend);
+    NeighbourRatings ratings;
+    Engine(const Model& model, const Baselines& baselines, const Backend& backend);
   };
   [[nodiscard]] const Engine& engine() const;
 
-  const Model& model_;
+  const Neighbourhood& learned_;
   const NeighbourParams& params_;
   const Backend& backend_;
   CsrView history_;

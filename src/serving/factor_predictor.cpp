@@ -1,0 +1,159 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "serving/factor_predictor.h"
+
+#include <algorithm>
+#include <cmath>
+
+#include <fmt/format.h>
+
+#include "core/parallel.h"
+#include "likewise/error.h"
+#include "search/batches.h"
+
+namespace likewise {
+namespace {
+
+constexpr std::size_t number(Side side) { return side == Side::kUsers ? 0 : 1; }
+
+/// Throws Error(kInvalidArgument) for a solution that scores could not be computed with.
+void check_solution(std::span<const double> solution, Offset row) {
+  if (std::ranges::all_of(solution, [](double x) { return std::abs(x) <= kLargestNumber; })) return;
+  throw Error(ErrorKind::kInvalidArgument,
+              fmt::format("fold-in: new row {} gives factors beyond {:g}: its values are too "
+                          "large, or the model's regularization is too small",
+                          row, kLargestNumber));
+}
+
+[[nodiscard]] FoldInRow row_of(const AskedUser& user) {
+  return {{user.items.begin(), user.items.end()}, {user.values.begin(), user.values.end()}};
+}
+
+}  // namespace
+
+FactorPredictor::FactorPredictor(const Model& model, const Factors& factors, const Backend& backend)
+    : Predictor(model), factors_(factors), backend_(backend) {
+  const auto fits = [](const Array<float>& bias, Index rows) {
+    return bias.empty() || bias.size() == rows;
+  };
+  if (factors.users.cols() == factors.items.cols() && factors.users.rows() == model.users.size() &&
+      factors.items.rows() == model.items.size() && fits(factors.user_bias, factors.users.rows()) &&
+      fits(factors.item_bias, factors.items.rows())) {
+    return;
+  }
+  throw Error(ErrorKind::kInvalidArgument,
+              fmt::format("the model's parts do not fit together: {} users and {} items, factors "
+                          "{} x {} and {} x {}, biases {} and {}",
+                          model.users.size(), model.items.size(), factors.users.rows(),
+                          factors.users.cols(), factors.items.rows(), factors.items.cols(),
+                          factors.user_bias.size(), factors.item_bias.size()));
+}
+
+const Scorer& FactorPredictor::scorer() const {
+  return scorer_.get(
+      [&] { return backend_.make_scorer(factors_.items.view(), factors_.item_bias.span()); });
+}
+
+const FoldInSolver& FactorPredictor::solver(Side side) const {
+  return solvers_[number(side)].get([&] {
+    return std::make_unique<FoldInSolver>(factors_, std::get<AlsParams>(model().params), side);
+  });
+}
+
+FactorPredictor::Queries FactorPredictor::queries(std::span<const AskedUser> users) const {
+  const Index cols = factors_.items.cols();
+  Queries result{Matrix(static_cast<Index>(users.size()), cols),
+                 std::vector<double>(users.size(), double{factors_.global_mean})};
+  parallel_for(std::ssize(users), 16, [&](Offset u) {
+    const AskedUser& user = users[static_cast<std::size_t>(u)];
+    float* const to = result.factors.row(static_cast<Index>(u));
+    double& constant = result.constants[static_cast<std::size_t>(u)];
+    if (user.number >= 0) {
+      std::copy_n(factors_.users.row(user.number), cols, to);
+      if (!factors_.user_bias.empty()) constant += double{factors_.user_bias[user.number]};
+      return;
+    }
+    const std::vector<double> x = solver(Side::kUsers).solve(row_of(user));
+    check_solution(x, u);
+    for (Index j = 0; j < cols; ++j) to[j] = static_cast<float>(x[static_cast<std::size_t>(j)]);
+    if (std::ssize(x) > cols) constant += double{static_cast<float>(x.back())};
+  });
+  return result;
+}
+
+TopKResult FactorPredictor::top_k(std::span<const AskedUser> users, Index n,
+                                  const TopKFilter& filter, const RunControl& control) const {
+  const Queries queries = this->queries(users);
+  TopKResult result = scorer().top_k(queries.factors.view(), n, filter, control);
+  for (Offset q = 0; q < result.counts.size(); ++q) {
+    const double constant = queries.constants[static_cast<std::size_t>(q)];
+    if (constant == 0.0) continue;
+    for (Offset e = q * result.k; e < q * result.k + result.counts[q]; ++e) {
+      result.scores[e] = static_cast<float>(constant + double{result.scores[e]});
+    }
+  }
+  return result;
+}
+
+void FactorPredictor::score_all(std::span<const AskedUser> users, float* out) const {
+  const Queries queries = this->queries(users);
+  scorer().score_all(queries.factors.view(), out);
+  for (const double constant : queries.constants) {
+    for (Index i = 0; i < factors_.items.rows(); ++i, ++out) {
+      *out = static_cast<float>(constant + double{*out});
+    }
+  }
+}
+
+std::vector<float> FactorPredictor::predict(std::span<const Index> users,
+                                            std::span<const Index> items) const {
+  std::vector<float> scores(users.size());
+  parallel_for(static_cast<Offset>(scores.size()), 1024, [&](Offset i) {
+    const auto pair = static_cast<std::size_t>(i);
+    scores[pair] = predict(users[pair], items[pair]);
+  });
+  return scores;
+}
+
+float FactorPredictor::predict(Index user, Index item) const {
+  const Factors& f = factors_;
+  double score = double{f.global_mean};
+  if (user >= 0 && !f.user_bias.empty()) score += double{f.user_bias[user]};
+  if (item >= 0 && !f.item_bias.empty()) score += double{f.item_bias[item]};
+  if (user >= 0 && item >= 0) {
+    const auto x = f.users.row_span(user);
+    const auto y = f.items.row_span(item);
+    for (std::size_t j = 0; j < x.size(); ++j) score += double{x[j]} * double{y[j]};
+  }
+  return static_cast<float>(score);
+}
+
+TopKResult FactorPredictor::similar(Side side, std::span<const Index> rows, Index n,
+                                    SimilarityMetric metric, const RunControl& control) const {
+  const SimilarRows& table = similar_[number(side)][static_cast<std::size_t>(metric)].get([&] {
+    return std::make_unique<SimilarRows>(factors_.side(side).view(), metric_of(metric), backend_);
+  });
+  return table.find(rows, n, control);
+}
+
+Explanation FactorPredictor::explain(const AskedUser& user, Index item) const {
+  return solver(Side::kUsers).explain(row_of(user), item);
+}
+
+FoldedIn FactorPredictor::fold_in(Side side, std::span<const FoldInRow> rows) const {
+  const FoldInSolver& solver = this->solver(side);
+  for (const FoldInRow& row : rows) solver.check(row);
+  const auto count = static_cast<Index>(rows.size());
+  const Index cols = factors_.items.cols();
+  const bool biased = solver.width() > cols;
+  FoldedIn result{Matrix(count, cols), Array<float>(biased ? count : 0)};
+  parallel_for(count, 1, [&](Offset r) {
+    const std::vector<double> x = solver.solve(rows[static_cast<std::size_t>(r)]);
+    check_solution(x, r);
+    float* to = result.factors.row(static_cast<Index>(r));
+    for (Index j = 0; j < cols; ++j) to[j] = static_cast<float>(x[static_cast<std::size_t>(j)]);
+    if (biased) result.bias[r] = static_cast<float>(x.back());
+  });
+  return result;
+}
+
+}  // namespace likewise

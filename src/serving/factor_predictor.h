@@ -1,0 +1,52 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <array>
+#include <iterator>
+
+#include "core/lazy.h"
+#include "search/similar_rows.h"
+#include "serving/fold_in.h"
+#include "serving/predictor.h"
+
+namespace likewise {
+
+/// score(u, i) = global_mean + user_bias[u] + item_bias[i] + x_u . y_i. Outside users are folded
+/// in.
+class FactorPredictor final : public Predictor {
+ public:
+  /// All must outlive it.
+  FactorPredictor(const Model& model, const Factors& factors, const Backend& backend);
+
+  [[nodiscard]] TopKResult top_k(std::span<const AskedUser> users, Index n,
+                                 const TopKFilter& filter,
+                                 const RunControl& control) const override;
+  void score_all(std::span<const AskedUser> users, float* out) const override;
+  [[nodiscard]] std::vector<float> predict(std::span<const Index> users,
+                                           std::span<const Index> items) const override;
+  [[nodiscard]] TopKResult similar(Side side, std::span<const Index> rows, Index n,
+                                   SimilarityMetric metric,
+                                   const RunControl& control) const override;
+  [[nodiscard]] Explanation explain(const AskedUser& user, Index item) const override;
+  [[nodiscard]] FoldedIn fold_in(Side side, std::span<const FoldInRow> rows) const override;
+
+ private:
+  /// Users as the scorer takes them: their factors, and what all their scores have in common.
+  struct Queries {
+    Matrix factors;
+    std::vector<double> constants;
+  };
+  [[nodiscard]] Queries queries(std::span<const AskedUser> users) const;
+  [[nodiscard]] float predict(Index user, Index item) const;
+  [[nodiscard]] const Scorer& scorer() const;
+  [[nodiscard]] const FoldInSolver& solver(Side side) const;
+
+  const Factors& factors_;
+  const Backend& backend_;
+  mutable Lazy<Scorer> scorer_;
+  mutable std::array<Lazy<FoldInSolver>, 2> solvers_;
+  /// By side and metric.
+  mutable std::array<std::array<Lazy<SimilarRows>, std::size(kSimilarityMetricNames)>, 2> similar_;
+};
+
+}  // namespace likewise

@@ -1,0 +1,83 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "serving/predictor.h"
+
+#include <variant>
+
+#include <fmt/format.h>
+
+#include "likewise/error.h"
+#include "serving/factor_predictor.h"
+#include "serving/missing_cells.h"
+#include "serving/neighbourhood_predictor.h"
+#include "serving/popularity_predictor.h"
+
+namespace likewise {
+namespace {
+
+/// Which predictor answers from what was learned: a kind without one does not compile.
+struct Maker {
+  const Model& model;
+  const Backend& backend;
+  std::unique_ptr<Predictor> operator()(const Factors& learned) const {
+    return std::make_unique<FactorPredictor>(model, learned, backend);
+  }
+  std::unique_ptr<Predictor> operator()(const Neighbourhood& learned) const {
+    return std::make_unique<NeighbourhoodPredictor>(model, learned, backend);
+  }
+  std::unique_ptr<Predictor> operator()(const Popularity& learned) const {
+    return std::make_unique<PopularityPredictor>(model, learned, backend);
+  }
+};
+
+}  // namespace
+
+void Predictor::refuse(const char* what) const {
+  throw Error(ErrorKind::kInvalidArgument,
+              fmt::format("{} needs a model with factors; this one ({}) has none: train with "
+                          "--algorithm als",
+                          what, model_.algorithm()));
+}
+
+PredictionTimes Predictor::predict_missing(const TakeMissing& take,
+                                           const RunControl& control) const {
+  const MissingCells cells(model_.history.view(), model_.items.size());
+  return cells.for_rows(
+      Side::kUsers, model_.users.size(), control, [](std::span<const Index>) {},
+      [&](std::span<const Index> batch, float* scores) {
+        score_all(trained_users(model_, batch), scores);
+      },
+      take);
+}
+
+TopKResult Predictor::similar(Side, std::span<const Index>, Index, SimilarityMetric,
+                              const RunControl&) const {
+  refuse("similar");
+}
+
+TopKResult Predictor::similar_new(std::span<const AskedUser>, Index) const {
+  throw Error(ErrorKind::kInvalidArgument,
+              fmt::format("neighbours of new users need user-knn, not {}", model_.algorithm()));
+}
+
+Explanation Predictor::explain(const AskedUser&, Index) const { refuse("an explanation"); }
+
+FoldedIn Predictor::fold_in(Side, std::span<const FoldInRow>) const { refuse("fold-in"); }
+
+AskedUser trained_user(const Model& model, Index number) {
+  if (model.history.rows == 0) return {number, {}, {}};
+  const CsrView history = model.history.view();
+  return {number, history.row_columns(number), history.row_values(number)};
+}
+
+std::vector<AskedUser> trained_users(const Model& model, std::span<const Index> numbers) {
+  std::vector<AskedUser> users;
+  users.reserve(numbers.size());
+  for (const Index number : numbers) users.push_back(trained_user(model, number));
+  return users;
+}
+
+std::unique_ptr<Predictor> make_predictor(const Model& model, const Backend& backend) {
+  return std::visit(Maker{model, backend}, model.learned);
+}
+
+}  // namespace likewise

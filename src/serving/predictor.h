@@ -1,0 +1,71 @@
+// SPDX-License-Identifier: Apache-2.0
+/// What a kind of model answers: scores, lists, similar rows, reasons, rows that were not trained.
+/// One implementation per alternative of `Learned`; `Recommender` adds filters, batches and limits,
+/// and has checked indices and rows.
+#pragma once
+
+#include <memory>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "likewise/backend.h"
+#include "likewise/model.h"
+#include "likewise/recommender.h"
+
+namespace likewise {
+
+/// A user who is asked about: one of the model with its history, or an outside one with what it
+/// likes (items rising).
+struct AskedUser {
+  Index number = -1;  ///< row of the model; -1: outside
+  std::span<const Index> items;
+  std::span<const float> values;
+};
+
+/// Thread-safe after construction. What a kind of model cannot answer throws
+/// Error(kInvalidArgument) that says which can.
+class Predictor {
+ public:
+  virtual ~Predictor() = default;
+
+  /// The n best items of each user; row q of the filter's `excluded` is what user q must not get.
+  [[nodiscard]] virtual TopKResult top_k(std::span<const AskedUser> users, Index n,
+                                         const TopKFilter& filter,
+                                         const RunControl& control) const = 0;
+  /// out is users.size() x items, row-major without padding.
+  virtual void score_all(std::span<const AskedUser> users, float* out) const = 0;
+  /// A score per pair; -1 stands for an unknown user or item.
+  [[nodiscard]] virtual std::vector<float> predict(std::span<const Index> users,
+                                                   std::span<const Index> items) const = 0;
+  /// As Recommender::predict_missing(). User by user, unless a kind of model has a better order.
+  virtual PredictionTimes predict_missing(const TakeMissing& take, const RunControl& control) const;
+  [[nodiscard]] virtual TopKResult similar(Side side, std::span<const Index> rows, Index n,
+                                           SimilarityMetric metric,
+                                           const RunControl& control) const;
+  /// The n trained users nearest to outside ones.
+  [[nodiscard]] virtual TopKResult similar_new(std::span<const AskedUser> users, Index n) const;
+  /// What each item of the user adds to the score of `item`; the user is taken as an outside one.
+  [[nodiscard]] virtual Explanation explain(const AskedUser& user, Index item) const;
+  [[nodiscard]] virtual FoldedIn fold_in(Side side, std::span<const FoldInRow> rows) const;
+
+ protected:
+  /// `model` must outlive it.
+  explicit Predictor(const Model& model) : model_(model) {}
+  [[nodiscard]] const Model& model() const { return model_; }
+
+ private:
+  [[noreturn]] void refuse(const char* what) const;
+
+  const Model& model_;
+};
+
+/// A user of the model.
+[[nodiscard]] AskedUser trained_user(const Model& model, Index number);
+[[nodiscard]] std::vector<AskedUser> trained_users(const Model& model,
+                                                   std::span<const Index> numbers);
+
+/// The predictor of what `model` learned. Both must outlive it.
+[[nodiscard]] std::unique_ptr<Predictor> make_predictor(const Model& model, const Backend& backend);
+
+}  // namespace likewise

@@ -1,0 +1,220 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "likewise/recommender.h"
+
+#include <algorithm>
+#include <numeric>
+#include <utility>
+
+#include <fmt/format.h>
+
+#include "algorithms/finite.h"
+#include "likewise/error.h"
+#include "search/batches.h"
+#include "serving/fold_in.h"
+#include "serving/predictor.h"
+
+namespace likewise {
+namespace {
+
+void require(bool fits, const std::string& message) {
+  if (!fits) throw Error(ErrorKind::kInvalidArgument, message);
+}
+
+void check_rows(std::span<const Index> rows, Index lowest, Index end, const char* what) {
+  for (const Index row : rows) {
+    require(row >= lowest && row < end,
+            fmt::format("{} index {} is outside [{}, {})", what, row, lowest, end));
+  }
+}
+
+void check_history(const Model& model) {
+  const CsrView history = model.history.view();
+  require(history.rows == 0 ||
+              (history.rows == model.users.size() && history.cols == model.items.size()),
+          fmt::format("the model's history is {} x {}, it has {} users and {} items", history.rows,
+                      history.cols, model.users.size(), model.items.size()));
+}
+
+/// Items rising, values never empty; throws as fold_in does for a row that does not fit.
+[[nodiscard]] std::vector<FoldInRow> sorted_rows(std::span<const FoldInRow> rows, Index items) {
+  std::vector<FoldInRow> result;
+  for (const FoldInRow& row : rows) {
+    check_fold_in_row(row, items, "item");
+    std::vector<std::size_t> order(row.columns.size());
+    std::iota(order.begin(), order.end(), std::size_t{0});
+    std::ranges::sort(order, {}, [&](std::size_t e) { return row.columns[e]; });
+    FoldInRow sorted;
+    for (const std::size_t e : order) {
+      sorted.columns.push_back(row.columns[e]);
+      sorted.values.push_back(row.values.empty() ? 1.0F : row.values[e]);
+    }
+    result.push_back(std::move(sorted));
+  }
+  return result;
+}
+
+/// Of rows whose items rise.
+[[nodiscard]] CsrMatrix seen_rows(std::span<const FoldInRow> rows, Index items) {
+  Array<Offset> offsets(std::ssize(rows) + 1);
+  for (Offset u = 0; u < std::ssize(rows); ++u) {
+    offsets[u + 1] = offsets[u] + std::ssize(rows[static_cast<std::size_t>(u)].columns);
+  }
+  const Offset nnz = offsets[std::ssize(rows)];
+  CsrMatrix seen{static_cast<Index>(rows.size()), items, std::move(offsets),
+                 Array<Index>::uninitialized(nnz), Array<float>(nnz)};
+  Index* to = seen.columns.begin();
+  for (const FoldInRow& row : rows) to = std::ranges::copy(row.columns, to).out;
+  std::ranges::fill(seen.values, 1.0F);
+  return seen;
+}
+
+[[nodiscard]] std::vector<AskedUser> asked_of(std::span<const FoldInRow> rows) {
+  std::vector<AskedUser> users;
+  for (const FoldInRow& row : rows) users.push_back({-1, row.columns, row.values});
+  return users;
+}
+
+}  // namespace
+
+struct Recommender::State {
+  std::shared_ptr<const Model> model;
+  std::shared_ptr<const Backend> backend;
+  std::unique_ptr<const Predictor> predictor;
+
+  [[nodiscard]] Index users() const { return model->users.size(); }
+  [[nodiscard]] Index items() const { return model->items.size(); }
+  [[nodiscard]] std::vector<std::uint8_t> mask(const RecommendOptions& options) const;
+};
+
+/// Empty when everything is allowed, else one byte per item.
+std::vector<std::uint8_t> Recommender::State::mask(const RecommendOptions& options) const {
+  check_rows(options.allow, 0, items(), "allow: item");
+  check_rows(options.deny, 0, items(), "deny: item");
+  if (options.allow.empty() && options.deny.empty()) return {};
+  std::vector<std::uint8_t> allowed(static_cast<std::size_t>(items()),
+                                    options.allow.empty() ? 1 : 0);
+  for (const Index item : options.allow) allowed[static_cast<std::size_t>(item)] = 1;
+  for (const Index item : options.deny) allowed[static_cast<std::size_t>(item)] = 0;
+  return allowed;
+}
+
+Recommender::Recommender(std::shared_ptr<const Model> model, std::shared_ptr<const Backend> backend)
+    : state_(std::make_unique<State>()) {
+  require(model != nullptr && backend != nullptr, "a recommender needs a model and a backend");
+  check_history(*model);
+  state_->model = std::move(model);
+  state_->backend = std::move(backend);
+  state_->predictor = make_predictor(*state_->model, *state_->backend);
+}
+
+Recommender::~Recommender() = default;
+
+const Model& Recommender::model() const { return *state_->model; }
+
+TopKResult Recommender::recommend(std::span<const Index> users, const RecommendOptions& options,
+                                  const RunControl& control) const {
+  require(options.n >= 1, fmt::format("n must be 1 or more, not {}", options.n));
+  check_rows(users, 0, state_->users(), "user");
+  require(options.seen == nullptr || options.seen->rows == static_cast<Index>(users.size()),
+          "seen has other rows than there are users");
+  const CsrView history = model().history.view();
+  const std::vector<std::uint8_t> allowed = state_->mask(options);
+  const auto seen_by = [&](std::span<const Index> batch) {
+    if (options.include_seen) return CsrMatrix();
+    if (options.seen == nullptr)
+      return history.rows > 0 ? gather_rows(history, batch) : CsrMatrix();
+    std::vector<Index> queries(batch.size());
+    std::iota(queries.begin(), queries.end(), static_cast<Index>(batch.data() - users.data()));
+    return gather_rows(*options.seen, queries);
+  };
+  const auto answer = [&](std::span<const Index> batch, const RunControl& part) {
+    const CsrMatrix seen = seen_by(batch);
+    return state_->predictor->top_k(trained_users(model(), batch), options.n,
+                                    {seen.view(), allowed}, part);
+  };
+  return in_batches(users, std::min(options.n, state_->items()), control, answer);
+}
+
+TopKResult Recommender::recommend_new(std::span<const FoldInRow> users,
+                                      const RecommendOptions& options,
+                                      const RunControl& control) const {
+  require(options.n >= 1, fmt::format("n must be 1 or more, not {}", options.n));
+  const std::vector<FoldInRow> sorted = sorted_rows(users, state_->items());
+  const CsrMatrix seen = options.include_seen ? CsrMatrix() : seen_rows(sorted, state_->items());
+  return state_->predictor->top_k(asked_of(sorted), options.n, {seen.view(), state_->mask(options)},
+                                  control);
+}
+
+TopKResult Recommender::similar(Side side, std::span<const Index> rows, Index n,
+                                SimilarityMetric metric, const RunControl& control) const {
+  require(n >= 1, fmt::format("n must be 1 or more, not {}", n));
+  const bool of_users = side == Side::kUsers;
+  check_rows(rows, 0, of_users ? state_->users() : state_->items(), of_users ? "user" : "item");
+  return state_->predictor->similar(side, rows, n, metric, control);
+}
+
+TopKResult Recommender::similar_new(std::span<const FoldInRow> users, Index n) const {
+  require(n >= 1, fmt::format("n must be 1 or more, not {}", n));
+  const std::vector<FoldInRow> sorted = sorted_rows(users, state_->items());
+  return state_->predictor->similar_new(asked_of(sorted), n);
+}
+
+std::vector<float> Recommender::predict(std::span<const Index> users,
+                                        std::span<const Index> items) const {
+  require(
+      users.size() == items.size(),
+      fmt::format("predict needs pairs, not {} users and {} items", users.size(), items.size()));
+  check_rows(users, -1, state_->users(), "user");
+  check_rows(items, -1, state_->items(), "item");
+  std::vector<float> scores = state_->predictor->predict(users, items);
+  for (std::size_t p = 0; p < scores.size(); ++p) {
+    check_score(model(), users[p], items[p], scores[p]);
+  }
+  return scores;
+}
+
+PredictionTimes Recommender::predict_missing(const TakeMissing& take,
+                                             const RunControl& control) const {
+  const TakeMissing checked = [&](Side side, Index row, std::span<const Index> others,
+                                  std::span<const float> predictions) {
+    for (std::size_t e = 0; e < others.size(); ++e) {
+      const bool by_user = side == Side::kUsers;
+      check_score(model(), by_user ? row : others[e], by_user ? others[e] : row, predictions[e]);
+    }
+    take(side, row, others, predictions);
+  };
+  return state_->predictor->predict_missing(checked, control);
+}
+
+std::vector<float> Recommender::predict_new(std::span<const FoldInRow> users,
+                                            std::span<const Index> items) const {
+  check_rows(items, 0, state_->items(), "item");
+  const std::vector<FoldInRow> sorted = sorted_rows(users, state_->items());
+  const auto catalogue = static_cast<std::size_t>(state_->items());
+  std::vector<float> scores(users.size() * catalogue);
+  state_->predictor->score_all(asked_of(sorted), scores.data());
+  std::vector<float> wanted;
+  for (std::size_t u = 0; u < users.size(); ++u) {
+    for (const Index item : items) {
+      wanted.push_back(scores[u * catalogue + static_cast<std::size_t>(item)]);
+    }
+  }
+  return wanted;
+}
+
+void Recommender::score_all(std::span<const Index> users, float* out) const {
+  check_rows(users, 0, state_->users(), "user");
+  state_->predictor->score_all(trained_users(model(), users), out);
+}
+
+FoldedIn Recommender::fold_in(Side side, std::span<const FoldInRow> rows) const {
+  return state_->predictor->fold_in(side, rows);
+}
+
+Explanation Recommender::explain(const FoldInRow& user_history, Index item) const {
+  const std::vector<FoldInRow> sorted = sorted_rows(std::span(&user_history, 1), state_->items());
+  check_rows(std::span(&item, 1), 0, state_->items(), "item");
+  return state_->predictor->explain(asked_of(sorted).front(), item);
+}
+
+}  // namespace likewise
