@@ -50,8 +50,8 @@ class Definition {
         problem_(model.history.view(), params_, test::baselines_of(model)) {
     const auto rows = static_cast<std::size_t>(test::lists_of(model).size());
     similarities_.resize(rows * rows);
-    open_device("reference")
-        ->make_neighbour_search(problem_)
+    job<NeighbourJob>(open_device("reference"))
+        .make_search(problem_)
         ->similarities(problem_.rows(), similarities_.data());
   }
 
