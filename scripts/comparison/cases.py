@@ -11,7 +11,7 @@ from collections.abc import Iterator
 FEEDBACKS = ("implicit", "explicit")
 MODEL = "model.safetensors"
 TRAIN, TEST = "parts/train.csv", "parts/test.csv"
-FEW, USERS = "parts/few.csv", "parts/users.txt"  # the first rows of TEST and who is in them
+FEW, USERS = "parts/few.csv", "parts/users.txt"  # see few_of()
 FEW_ROWS = 1500
 SIMILARITIES = ("cosine", "adjusted-cosine", "pearson", "pearson-full", "pearson-baseline", "msd",
                 "jaccard", "tfidf", "bm25", "log-likelihood", "conditional")
@@ -119,12 +119,18 @@ def demo() -> Case:
                                     ["--all"])])
 
 
-def few_of(test: str) -> tuple[str, str]:
-    """FEW and USERS from the text of TEST, whose rows stand user by user."""
-    header, *rows = test.splitlines()[:FEW_ROWS + 1]
-    fields = [next(csv.reader([row])) for row in rows]
-    users = dict.fromkeys(row[header.split(",").index("user")] for row in fields)
-    return "\n".join([header, *rows]) + "\n", "\n".join(users) + "\n"
+def few_of(train: str, test: str) -> tuple[str, str]:
+    """FEW from the text of TEST, whose rows stand user by user, and USERS: who of it was trained."""
+    rows = test.splitlines()[:FEW_ROWS + 1]
+    trained = set(users_of(train.splitlines()))
+    users = [user for user in users_of(rows) if user in trained]
+    return "\n".join(rows) + "\n", "\n".join(users) + "\n"
+
+
+def users_of(rows: list[str]) -> list[str]:
+    header, *fields = csv.reader(rows)
+    at = header.index("user")
+    return list(dict.fromkeys(row[at] for row in fields))
 
 
 def variants(algorithm: str, feedback: str, small: bool, device: str) -> list[str]:

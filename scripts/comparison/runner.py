@@ -105,9 +105,11 @@ class Comparison:
         if all(refusals):
             self.refused[f"{step.words[0]}: {refusals[0].removeprefix('likewise: ')}"] += 1
             return False
-        if any(refusals):
-            differences.append(f"{command}: done {'after' if refusals[0] else 'before'}, "
-                               f"refused by the other: {refusals[0] or refusals[1]}")
+        if refusals[1]:
+            differences.append(f"{command}: done before, refused now: {refusals[1]}")
+            return False
+        if refusals[0]:
+            self.notes[f"{step.words[0]}: {refusals[0].removeprefix('likewise: ')}"] += 1
             return False
         for file in step.files:
             self.files += 1
@@ -122,7 +124,7 @@ class Comparison:
 
     def print(self, seconds: float) -> None:
         for note, count in self.notes.items():
-            print(f"only one of them tells, {count} x: {note}")
+            print(f"only one of them does, {count} x: {note}")
         for message, count in self.refused.items():
             print(f"refused by both, {count} x: {message}")
         print(f"{self.cases} cases, {self.files:,} files, {self.differing} cases differ, "
@@ -168,7 +170,8 @@ def run_data(both: list[tuple[str, str]], given: argparse.Namespace, total: Comp
         inputs[data.file].write_text(cases.dislikes())
     folder = run_case(both, given, total, first, inputs)
     if (folder / cases.TEST).exists():
-        few, users = cases.few_of((folder / cases.TEST).read_text())
+        few, users = cases.few_of(*((folder / part).read_text()
+                                    for part in (cases.TRAIN, cases.TEST)))
         (folder / cases.FEW).write_text(few)
         (folder / cases.USERS).write_text(users)
         parts = (cases.TRAIN, cases.TEST, cases.FEW, cases.USERS)

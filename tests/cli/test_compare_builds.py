@@ -43,7 +43,7 @@ def test_a_program_gives_the_same_as_itself(tmp_path):
      "model.safetensors of likewise train parts/train.csv"),
     ('[ ! -f lists.csv ] || sed -i "4s/.$/0/;4s/..$/&7/" lists.csv',
      "lists.csv of likewise recommend model.safetensors --all -o lists.csv: line 4:"),
-    ('[ ! -f pairs.csv ] || exit 1', "done before, refused by the other"),
+    ('[ ! -f pairs.csv ] || exit 1', "done before, refused now: likewise: ended with 1"),
 ])
 def test_what_differs_is_named(tmp_path, lines, told):
     done = compare_builds(BINARY, changed(tmp_path, lines), tmp_path / "all", "--only", CASE)
@@ -51,6 +51,13 @@ def test_what_differs_is_named(tmp_path, lines, told):
     assert "\ndiffers  few: als explicit  (" in done.stdout
     assert told in done.stdout
     assert (tmp_path / "all" / "few_als_explicit" / "after").is_dir()
+
+
+def test_what_is_answered_now_is_a_note(tmp_path):
+    before = changed(tmp_path, '[ ! -f pairs.csv ] || exit 1')
+    done = compare_builds(before, BINARY, tmp_path / "all", "--only", CASE)
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert " x: predict: ended with 1\n" in done.stdout
 
 
 def test_no_case_is_an_error(tmp_path):
