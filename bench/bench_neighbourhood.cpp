@@ -59,9 +59,9 @@ void measure(const Interactions& data, const NeighbourParams& params, int rounds
   const auto device = open_device("cpu");
   for (int round = 0; round < rounds; ++round) {
     Watch watch;
-    const Factors baselines = params.similarity == Similarity::kPearsonBaseline
-                                  ? train_baselines(by_user, params)
-                                  : Factors{};
+    const Baselines baselines = params.similarity == Similarity::kPearsonBaseline
+                                    ? train_baselines(by_user, params)
+                                    : Baselines{};
     const Lap levels = watch.lap();
     const SimilarityProblem problem(by_user, params, baselines);
     const Lap weights = watch.lap();

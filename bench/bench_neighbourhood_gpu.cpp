@@ -113,7 +113,7 @@ void measure(const Device& device, const std::string& text, int rounds) {
   const Work work = parse_work(text);
   const CsrMatrix ratings = make_ratings(work.shape);
   const CsrView by_user = ratings.view();
-  Factors baselines;
+  Baselines baselines;
   if (work.params.similarity == Similarity::kPearsonBaseline) {
     baselines = train_baselines(by_user, work.params);
   }

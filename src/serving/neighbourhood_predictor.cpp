@@ -7,11 +7,11 @@
 #include <fmt/format.h>
 
 #include "algorithms/finite.h"
-#include "search/compare_rows.h"
 #include "backends/cpu/top_k/top_list.h"
 #include "backends/jobs/device_jobs.h"
 #include "core/parallel.h"
 #include "likewise/error.h"
+#include "search/compare_rows.h"
 
 namespace likewise {
 namespace {

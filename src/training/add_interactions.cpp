@@ -8,13 +8,13 @@
 
 #include "algorithms/finite.h"
 #include "algorithms/neighbours/baselines.h"
-#include "search/compare_rows.h"
-#include "training/merge_interactions.h"
 #include "algorithms/neighbours/similarity.h"
 #include "backends/jobs/device_jobs.h"
 #include "backends/neighbour_lists.h"
 #include "core/utc_now.h"
 #include "likewise/error.h"
+#include "search/compare_rows.h"
+#include "training/merge_interactions.h"
 
 namespace likewise {
 namespace {

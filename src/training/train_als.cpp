@@ -1,6 +1,4 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "likewise/als.h"
-
 #include <utility>
 
 #include <fmt/format.h>
@@ -8,6 +6,7 @@
 #include "algorithms/als/first_factors.h"
 #include "algorithms/finite.h"
 #include "backends/jobs/device_jobs.h"
+#include "likewise/als.h"
 #include "params/als.h"
 #include "params/validate.h"
 #include "training/iterate.h"

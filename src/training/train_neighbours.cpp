@@ -1,6 +1,4 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "likewise/neighbourhood.h"
-
 #include <fmt/format.h>
 
 #include "algorithms/finite.h"
@@ -8,6 +6,7 @@
 #include "algorithms/neighbours/similarity.h"
 #include "backends/jobs/device_jobs.h"
 #include "likewise/error.h"
+#include "likewise/neighbourhood.h"
 #include "params/neighbours.h"
 #include "params/validate.h"
 

@@ -74,6 +74,9 @@ struct CsrRows {
   }
 };
 
+template <class Span>
+using NumberOf = typename Span::value_type;
+
 /// Calls body(ids) with a column as one of the types above, for entries from `begin` on.
 template <class Body>
 void with_ids(const IdColumn& column, Offset, const Body& body) {
@@ -82,10 +85,18 @@ void with_ids(const IdColumn& column, Offset, const Body& body) {
     void operator()(std::span<const std::int64_t> ids) const { body(Integers{ids}); }
     void operator()(std::span<const std::string_view> ids) const { body(Views{ids}); }
     void operator()(const TextColumn& text) const {
-      std::visit([&](auto offsets) { body(Text{offsets, text.bytes}); }, text.offsets);
+      std::visit(
+          [&](auto offsets) {
+            body(Text<NumberOf<decltype(offsets)>>{offsets, text.bytes});
+          },
+          text.offsets);
     }
     void operator()(const IndexColumn& index) const {
-      std::visit([&](auto numbers) { body(Indices{numbers, index.count}); }, index.numbers);
+      std::visit(
+          [&](auto numbers) {
+            body(Indices<NumberOf<decltype(numbers)>>{numbers, index.count});
+          },
+          index.numbers);
     }
   };
   std::visit(Visitor{body}, column);
@@ -97,7 +108,8 @@ void with_ids(const UserColumn& column, Offset begin, const Body& body) {
   std::visit(
       [&](auto offsets) {
         const auto next = std::upper_bound(offsets.begin(), offsets.end(), begin);
-        body(CsrRows{offsets, static_cast<std::size_t>(next - offsets.begin()) - 1});
+        body(CsrRows<NumberOf<decltype(offsets)>>{
+            offsets, static_cast<std::size_t>(next - offsets.begin()) - 1});
       },
       std::get<RowsOfCsr>(column).offsets);
 }
