@@ -228,9 +228,9 @@ TEST(Devices, AJobThatThePluginLacksIsNoObstacleToOthers) {
     const std::string job(std::string_view(fault).substr(3));
     EXPECT_EQ(open_device_to_train("auto", lost).reason,
               "cuda:1 lacks the job " + job + ": this version does it on the CPU only");
-    EXPECT_THAT(
-        test::error_of(ErrorKind::kDevice, [&lost] { (void)open_device_to_train("cuda", lost); }),
-        StartsWith("device cuda:1 cannot do the job " + job + ": "));
+    EXPECT_THAT(test::error_of(ErrorKind::kDevice,
+                               [&params = lost] { (void)open_device_to_train("cuda", params); }),
+                StartsWith("device cuda:1 cannot do the job " + job + ": "));
     EXPECT_EQ(device_statuses()[3].tuning.empty(), job == "als");
   }
 }
