@@ -13,15 +13,14 @@ namespace {
 void recommend(const std::string& path, const std::string& id) {
   const likewise::Interactions data = likewise::read_interactions(path);
   const likewise::AlsParams params{.factors = 32};
-  const auto backend = likewise::open_backend_to_train("auto", params).backend;
-  const auto model =
-      std::make_shared<const likewise::Model>(likewise::train(data, params, *backend));
+  const likewise::Device device = likewise::open_device_to_train("auto", params).device;
+  const auto model = std::make_shared<const likewise::Model>(likewise::train(data, params, device));
 
   const auto user = model->users.find(id);
   if (!user) {
     throw likewise::Error(likewise::ErrorKind::kNotFound, "there is no user " + id + " in " + path);
   }
-  const likewise::Recommender recommender(model, backend);
+  const likewise::Recommender recommender(model, device);
   const likewise::TopKResult best = recommender.recommend(std::span(&*user, 1), {.n = 5});
   for (likewise::Index rank = 0; rank < best.counts[0]; ++rank) {
     const std::string item = model->items.name(best.items[rank]);

@@ -20,6 +20,7 @@ IDLE_BESIDE = {
     ("--min-support", "--min-item-count"), ("--min-support", "--min-user-count"),  # rare rows gone
     ("--neighbours", "--min-support"), ("--neighbours", "--min-item-count"),  # few are left
     ("--new", "--columns"),  # other users
+    ("--clip", "--min-item-count"), ("--clip", "--min-user-count"),  # averages of a few: in range
     ("--tolerance", "--iterations"), ("--patience", "--iterations"),
     ("--iterations", "--tolerance"), ("--iterations", "--patience"),
     ("--checkpoint", "--tolerance"),  # what is resumed is over

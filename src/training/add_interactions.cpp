@@ -40,8 +40,8 @@ constexpr Offset kBlockNumbers = Offset{1} << 24;
 
 /// Rows with an entry in `more`; where columns are centred, all rows of a column that changed.
 [[nodiscard]] std::vector<bool> changed_rows(const CsrView& more, const CsrView& rows,
-                                             const MergedIds& row_ids, const MergedIds& column_ids,
-                                             bool by_column) {
+                                             const UnionOfIds& row_ids,
+                                             const UnionOfIds& column_ids, bool by_column) {
   std::vector<bool> changed(static_cast<std::size_t>(rows.rows));
   std::vector<bool> columns(static_cast<std::size_t>(rows.cols));
   for (Index row = 0; row < more.rows; ++row) {
@@ -171,7 +171,7 @@ class ListUpdate {
   return make_titles(by_item);
 }
 
-[[nodiscard]] Model grown_model(const Model& model, MergedIds& users, MergedIds& items,
+[[nodiscard]] Model grown_model(const Model& model, UnionOfIds& users, UnionOfIds& items,
                                 CsrMatrix history, const Device& device) {
   Model grown;
   grown.params = model.params;
@@ -197,12 +197,12 @@ AddedInteractions add_interactions(const Model& model, const Interactions& more,
   }
   const NeighbourParams& params = *knn;
   const bool of_users = params.side == Side::kUsers;
-  MergedIds users = merge_ids(model.users, more.users);
-  MergedIds items = merge_ids(model.items, more.items);
+  UnionOfIds users = unite_ids(model.users, more.users);
+  UnionOfIds items = unite_ids(model.items, more.items);
   auto [history, repeated] =
       merge_matrices(model.history.view(), more.by_user.view(), users, items, duplicates);
-  const MergedIds& rows = of_users ? users : items;
-  const MergedIds& columns = of_users ? items : users;
+  const UnionOfIds& rows = of_users ? users : items;
+  const UnionOfIds& columns = of_users ? items : users;
   const bool local = of_two_rows(params, columns.ids.size() > std::ssize(columns.first)) &&
                      std::ranges::is_sorted(rows.first);
   const auto train_anew = [&, &history = history, repeated = repeated]() -> AddedInteractions {

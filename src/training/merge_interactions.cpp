@@ -41,15 +41,15 @@ namespace {
 
 }  // namespace
 
-MergedIds merge_ids(const IdMap& first, const IdMap& second) {
-  MergedIds merged{union_of(first, second), {}, {}};
+UnionOfIds unite_ids(const IdMap& first, const IdMap& second) {
+  UnionOfIds merged{union_of(first, second), {}, {}};
   merged.first = places_of(first, merged.ids);
   merged.second = places_of(second, merged.ids);
   return merged;
 }
 
-MergedMatrix merge_matrices(const CsrView& first, const CsrView& second, const MergedIds& rows,
-                            const MergedIds& columns, Duplicates duplicates) {
+MergedMatrix merge_matrices(const CsrView& first, const CsrView& second, const UnionOfIds& rows,
+                            const UnionOfIds& columns, Duplicates duplicates) {
   if (duplicates == Duplicates::kAuto) {
     throw Error(ErrorKind::kInvalidArgument,
                 "what a pair of both becomes must be said: sum, last, max or error");

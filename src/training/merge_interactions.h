@@ -9,12 +9,12 @@
 namespace likewise {
 
 /// Two sets of ids as one, and where each of theirs is in it.
-struct MergedIds {
+struct UnionOfIds {
   IdMap ids;
   std::vector<Index> first;
   std::vector<Index> second;
 };
-[[nodiscard]] MergedIds merge_ids(const IdMap& first, const IdMap& second);
+[[nodiscard]] UnionOfIds unite_ids(const IdMap& first, const IdMap& second);
 
 /// Both matrices in the indices of the merged ids. What a cell of both becomes is as if one file
 /// had the rows of the first and then those of the second. Throws Error(kInvalidArgument) for
@@ -24,7 +24,7 @@ struct MergedMatrix {
   Offset in_both = 0;  ///< cells
 };
 [[nodiscard]] MergedMatrix merge_matrices(const CsrView& first, const CsrView& second,
-                                          const MergedIds& rows, const MergedIds& columns,
+                                          const UnionOfIds& rows, const UnionOfIds& columns,
                                           Duplicates duplicates);
 
 }  // namespace likewise
