@@ -50,9 +50,12 @@ def compare_models(left: ModelFile, right: ModelFile, notes: list[str]) -> None:
     for name in sorted(left.tensors.keys() | right.tensors.keys()):
         if name.startswith("_pad."):  # of the length of the header
             continue
-        kinds = left.kinds.get(name), right.kinds.get(name)
+        if name not in left.tensors or name not in right.tensors:
+            notes.append(f"{name} only {'before' if name in left.tensors else 'after'}")
+            continue
+        kinds = left.kinds[name], right.kinds[name]
         if kinds[0] != kinds[1]:
-            raise Difference(f"tensor {name}: {kinds[0] or 'none'} became {kinds[1] or 'none'}")
+            raise Difference(f"tensor {name}: {kinds[0]} became {kinds[1]}")
         compare_tensors(f"tensor {name}", *kinds[0], left.tensors[name], right.tensors[name])
     compare_values("metadata", metadata(left), metadata(right), notes)
 
