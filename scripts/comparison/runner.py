@@ -28,7 +28,7 @@ def options(about: str) -> argparse.Namespace:
                                      formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("before", metavar="BEFORE", help="the program as it was")
     parser.add_argument("after", metavar="AFTER", help="the program as it is now")
-    parser.add_argument("--device", default="cpu", help="of every command that computes [cpu]")
+    parser.add_argument("--device", default="cpu", help="of every training, and of every answer that it can give [cpu]")
     parser.add_argument("--only", metavar="REGEX", type=re.compile, default=re.compile(""),
                         help="cases whose name matches")
     parser.add_argument("--folder", metavar="DIR", type=pathlib.Path,
@@ -56,7 +56,9 @@ class Build:
 
     def run(self, step: Step) -> str:
         """Why it was refused; "" where it was done."""
-        device = ["--device", self.device] if step.words[0] in COMPUTING else []
+        # One of the builds may have a job on a GPU that the other has on the CPU only.
+        asks = self.device.startswith("cuda") and step.words[0] != "train"
+        device = ["--device", "auto" if asks else self.device] if step.words[0] in COMPUTING else []
         ran = subprocess.run([self.program, *step.words, *device], cwd=self.folder,
                              env=self.environment(), stdin=subprocess.DEVNULL, capture_output=True)
         if step.told:

@@ -326,7 +326,7 @@ class DenseNeighboursOnDevice : public NeighboursOnDevice {
                                  if (update.unit.empty()) remarks += update.stage;
                                }};
       const Neighbours found = train_neighbours(matrix, params, device(), control).neighbours;
-      EXPECT_TRUE(remarks.ends_with(": products")) << remarks;
+      EXPECT_TRUE(remarks.ends_with(": GEMM")) << remarks;
       expect_same(found, train_neighbours(matrix, params, cpu).neighbours);
     }
   }
