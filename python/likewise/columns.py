@@ -159,6 +159,8 @@ def _columns(users: Any, items: Any, values: Any, times: Any, unit: str | None) 
 
 def _array(data: Any, name: str) -> npt.NDArray[Any]:
     array = np.asarray(data)
+    if array.dtype.kind == "U" and not isinstance(data, np.ndarray):
+        array = np.asarray(data, dtype=object)  # a number among texts is to be seen
     if array.ndim != 1:
         raise ValueError(f"{name}: an array of one dimension is needed, not of shape {array.shape}")
     return array
@@ -208,7 +210,7 @@ def _of_arrow(frame: Any, source: Source) -> Columns:
     known = [name for name, _ in table.columns]
     if len(set(known)) < len(known):
         raise ValueError(f"the frame has columns of one name: {names(known)}")
-    numeric = {name for name, code in table.columns if code in "cCsSiIlLfge"}
+    numeric = {name for name, code in table.columns if code in "cCsSiIlLfg"}
     chosen = source.picked(known, numeric, "the frame")
     at = {which: None if name is None else known.index(name) for which, name in chosen.items()}
     values = None if at["value"] is None else table.values(at["value"])

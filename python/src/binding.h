@@ -7,6 +7,7 @@
 #include <cstdint>
 #include <memory>
 #include <span>
+#include <string>
 #include <utility>
 
 #include <nanobind/nanobind.h>
@@ -31,6 +32,9 @@ void bind_model(nb::module_& module);
 void bind_training(nb::module_& module);
 void bind_recommender(nb::module_& module);
 void bind_evaluation(nb::module_& module);
+
+/// The name of a device, or TypeError.
+[[nodiscard]] std::string device_name(nb::handle device);
 
 /// Arrays from Python: of this type and without gaps, never converted. The Python side has said
 /// what is wrong with anything else.

@@ -42,6 +42,11 @@ namespace {
 
 }  // namespace
 
+std::string device_name(nb::handle device) {
+  if (nb::isinstance<nb::str>(device)) return nb::cast<std::string>(device);
+  throw nb::type_error("device must be the name of a device (a str) or a Device");
+}
+
 void bind_devices(nb::module_& module) {
   nb::class_<Device>(module, "Device", "What computes.")
       .def(

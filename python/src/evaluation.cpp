@@ -23,7 +23,7 @@ namespace {
                                       int threads, const nb::object& progress) {
   const Device chosen = nb::isinstance<Device>(device)
                             ? nb::cast<Device>(device)
-                            : open_device(nb::cast<std::string>(device));
+                            : open_device(device_name(device));
   EvaluateOptions options{k, metrics, per_user, min_relevant_value};
   const TestSet held_out = make_test_set(*model.model, *test.interactions);
   EvaluationReport report =

@@ -37,32 +37,43 @@ template <class Enum, std::size_t N>
   throw Error(ErrorKind::kInvalidArgument, message);
 }
 
+/// The value of an option, or TypeError that names it.
+template <class T>
+[[nodiscard]] T wanted(const std::string& name, nb::handle value, const char* what) {
+  T result{};
+  if (nb::try_cast<T>(value, result)) return result;
+  const std::string given = printable(nb::cast<std::string>(nb::repr(value)));
+  throw nb::type_error((name + " must be " + what + ", not " + given).c_str());
+}
+
 /// The policies, by name; what is absent keeps its default.
 [[nodiscard]] ReadOptions options_of(const nb::dict& given) {
   ReadOptions options;
   for (const auto& [key, value] : given) {
     const auto name = nb::cast<std::string>(key);
+    const auto text = [&, one = nb::handle(value)] { return wanted<std::string>(name, one, "a str"); };
+    const auto count = [&, one = nb::handle(value)] {
+      return wanted<Index>(name, one, "a whole number of 32 bits");
+    };
+    const auto truth = [&, one = nb::handle(value)] { return wanted<bool>(name, one, "True or False"); };
     if (name == "duplicates") {
-      options.duplicates =
-          named<Duplicates>(nb::cast<std::string>(value), kDuplicates, "duplicates");
+      options.duplicates = named<Duplicates>(text(), kDuplicates, "duplicates");
     } else if (name == "min_value") {
-      options.min_value = nb::cast<double>(value);
+      options.min_value = wanted<double>(name, value, "a number");
     } else if (name == "min_user_count") {
-      options.min_user_count = nb::cast<Index>(value);
+      options.min_user_count = count();
     } else if (name == "min_item_count") {
-      options.min_item_count = nb::cast<Index>(value);
+      options.min_item_count = count();
     } else if (name == "on_bad_row") {
-      options.on_bad_row = named<BadRows>(nb::cast<std::string>(value), kBadRows, "on_bad_row");
+      options.on_bad_row = named<BadRows>(text(), kBadRows, "on_bad_row");
     } else if (name == "columns") {
-      options.columns = nb::cast<std::vector<std::string>>(value);
+      options.columns = wanted<std::vector<std::string>>(name, value, "a list of str");
     } else if (name == "delimiter") {
-      options.delimiter = nb::cast<std::string>(value);
+      options.delimiter = text();
     } else if (name == "header") {
-      options.header = named<Header>(nb::cast<std::string>(value), kHeaders, "header");
-    } else if (name == "require_values") {
-      options.values = nb::cast<bool>(value) ? Values::kRequired : Values::kOptional;
+      options.header = named<Header>(text(), kHeaders, "header");
     } else if (name == "keep_times") {
-      options.keep_times = nb::cast<bool>(value);
+      options.keep_times = truth();
     } else {
       throw nb::type_error(("reading has no option " + name).c_str());
     }

@@ -47,13 +47,20 @@ struct Answers {
                         give(std::move(found.scores), {queries, k}), give(std::move(found.counts)));
 }
 
+[[nodiscard]] In<Index> index_array(nb::handle array, const char* what) {
+  In<Index> result;
+  if (nb::try_cast<In<Index>>(array, result, false)) return result;
+  throw nb::type_error((std::string(what) + ": an int32 array without gaps is needed").c_str());
+}
+
 /// Rows of sparse Python arrays without their values, as filters take them: (indptr, indices).
 class SeenRows {
  public:
   SeenRows(const std::optional<nb::tuple>& given, Index cols) {
     if (!given) return;
+    if (given->size() != 2) throw nb::type_error("seen: (indptr, indices) is needed");
     IntegerSpan from = integer_span((*given)[0], "indptr");
-    columns_ = nb::cast<In<Index>>((*given)[1], false);
+    columns_ = index_array((*given)[1], "indices");
     std::visit([&](const auto& all) { offsets_.assign(all.begin(), all.end()); }, from);
     if (offsets_.empty() || offsets_.front() != 0 ||
         offsets_.back() != static_cast<Offset>(columns_.size()) ||
@@ -110,8 +117,11 @@ class SeenRows {
 [[nodiscard]] std::vector<FoldInRow> rows_of(const nb::tuple& csr) {
   if (csr.size() != 3) throw nb::type_error("rows: (indptr, indices, values) is needed");
   const IntegerSpan offsets = integer_span(csr[0], "indptr");
-  const auto columns = nb::cast<In<Index>>(csr[1], false);
-  const auto values = nb::cast<In<float>>(csr[2], false);
+  const In<Index> columns = index_array(csr[1], "indices");
+  In<float> values;
+  if (!nb::try_cast<In<float>>(csr[2], values, false)) {
+    throw nb::type_error("values: a float32 array without gaps is needed");
+  }
   std::vector<FoldInRow> rows;
   std::visit(
       [&](const auto& all) {
@@ -258,7 +268,7 @@ struct TableSearch {
 
 [[nodiscard]] Device device_for(const nb::object& device) {
   if (nb::isinstance<Device>(device)) return nb::cast<Device>(device);
-  const auto name = nb::cast<std::string>(device);
+  const std::string name = device_name(device);
   nb::gil_scoped_release released;
   return open_device(name);
 }

@@ -28,7 +28,7 @@ namespace {
 [[nodiscard]] DeviceChoice choose(const nb::object& device, const TrainingParams& params,
                                   const std::vector<Job>& also) {
   if (nb::isinstance<Device>(device)) return {nb::cast<Device>(device), {}};
-  const auto name = nb::cast<std::string>(device);
+  const std::string name = device_name(device);
   nb::gil_scoped_release released;
   return open_device_to_train(name, params, {}, also);
 }

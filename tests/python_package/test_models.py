@@ -1,0 +1,260 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Training and all answers of a model, beside the command line and NumPy."""
+import json
+import logging
+import pickle
+import subprocess
+
+import numpy as np
+import pandas as pd
+import pytest
+
+import likewise
+from likewise import Als, Interactions, ItemKnn, Popular, UserKnn, program
+
+
+def run(*words):
+    return subprocess.run([program.path(), *map(str, words)], check=True, capture_output=True,
+                          text=True).stdout
+
+
+@pytest.mark.parametrize("estimator, options", [
+    (Als(factors=8, iterations=3, seed=5), ["--factors", 8, "--iterations", 3, "--seed", 5]),
+    (Als(factors=8, iterations=3, feedback="explicit"), ["--factors", 8, "--iterations", 3,
+                                                         "--feedback", "explicit"]),
+    (ItemKnn(neighbours=5, similarity="bm25"), ["--algorithm", "item-knn", "--neighbours", 5,
+                                                "--similarity", "bm25"]),
+    (UserKnn(feedback="explicit", keep_negative=True), ["--algorithm", "user-knn", "--feedback",
+                                                        "explicit", "--negative", "keep"]),
+    (Popular(), ["--algorithm", "popular"]),
+])
+def test_the_same_as_the_command_line(ratings, tmp_path, estimator, options):
+    ratings.save(tmp_path / "ratings.csv")
+    run("train", tmp_path / "ratings.csv", "-o", tmp_path / "m", "-q", *options)
+    lists = run("recommend", tmp_path / "m", "--all", "-n", 7, "-q")
+    (tmp_path / "lists.csv").write_text(lists)
+    theirs = pd.read_csv(tmp_path / "lists.csv")
+    ours = estimator.fit(ratings).model_.recommend(n=7).to_pandas()
+    assert list(ours.columns) == list(theirs.columns) and len(ours) == len(theirs)
+    for column in ("user", "item", "rank"):
+        assert np.array_equal(ours[column], theirs[column])
+    assert np.array_equal(ours["score"].astype(np.float32), theirs["score"].astype(np.float32))
+    loaded = likewise.load_model(tmp_path / "m")
+    assert loaded.params == estimator.model_.params
+
+
+def test_scores_are_products_of_the_factors(model, ratings):
+    lists = model.recommend(n=120, include_seen=True)
+    scores = model.user_factors.astype(np.float64) @ model.item_factors.T.astype(np.float64)
+    assert np.allclose(lists.scores, np.take_along_axis(scores, lists.indices, axis=1), atol=1e-6)
+    assert (np.diff(lists.scores, axis=1) <= 0).all()
+    seen = ratings.to_csr().toarray() > 0
+    unseen = model.recommend(n=120)
+    assert np.array_equal(unseen.counts, (~seen).sum(axis=1))
+    for query in range(len(unseen)):
+        count = unseen.counts[query]
+        assert not seen[query, unseen.indices[query, :count]].any()
+        assert (unseen.indices[query, count:] == -1).all() and (unseen.ids[query, count:] == -1).all()
+
+
+def test_filters_and_shapes_of_lists(model):
+    users, items = np.asarray(model.users), np.asarray(model.items)
+    some = items[[3, 50, 7]]
+    only = model.recommend(users[:4], n=5, items=some, include_seen=True)
+    assert set(only.ids[only.indices >= 0]) == set(some) and (only.counts == 3).all()
+    without = model.recommend(users[:4], n=5, exclude=some)
+    assert not np.isin(without.ids, some).any()
+    one = model.recommend(users[0], n=3)
+    assert len(one) == 1 and one[0] == model.recommend([users[0]], n=3)[0]
+    assert model.recommend([], n=3).to_pandas().empty
+    frame = one.to_pandas()
+    assert list(frame.columns) == ["user", "item", "rank", "score"] and list(frame["rank"]) == [1, 2, 3]
+    assert one.to_polars().equals(one.to_polars()) and one.to_arrow().num_rows == 3
+
+
+def test_similar_items_are_those_of_the_largest_cosine(model):
+    y = model.item_factors / np.linalg.norm(model.item_factors, axis=1, keepdims=True)
+    cosine = y @ y.T
+    np.fill_diagonal(cosine, -2)
+    found = model.similar_items(n=5)
+    assert np.allclose(found.scores, -np.sort(-cosine, axis=1)[:, :5], atol=1e-5)
+    assert len(model.similar_users(np.asarray(model.users)[:3], n=4)) == 3
+    dots = model.similar_items(np.asarray(model.items)[0], n=1, metric="dot")
+    assert np.isclose(dots.scores[0, 0], np.delete(model.item_factors @ model.item_factors[0], 0).max())
+
+
+def test_new_users_get_what_trained_ones_with_their_history_would(model, ratings):
+    row = ratings.to_csr()[[4]]
+    items = np.asarray(ratings.items)[row.indices].tolist()
+    history = dict(zip(items, row.data.tolist()))
+    new = model.recommend_new([history, items[:3]], n=6)
+    assert len(new) == 2 and not set(new.ids[0]) & set(items)
+    x = model.fold_in([history])[0]
+    scores = model.item_factors @ x
+    scores[row.indices] = -np.inf
+    assert np.array_equal(new.indices[0], np.argsort(-scores, kind="stable")[:6])
+    assert np.allclose(model.predict_new([history], new.ids[0])[0], new.scores[0], atol=1e-6)
+    why = model.explain(history, new.ids[0, 0])
+    shares = sum(share for _, _, share in why.contributions)
+    assert np.isclose(why.baseline + shares, why.score) and np.isclose(why.score, new.scores[0, 0], atol=1e-4)
+    trained = model.explain(np.asarray(model.users)[4], new.ids[0, 0])
+    assert trained.score == why.score and trained.contributions == why.contributions
+
+
+def test_predictions_of_pairs(ratings):
+    model = Als(feedback="explicit", factors=6).fit(ratings).model_
+    users, items = np.asarray(model.users)[:5], np.asarray(model.items)[:5]
+    expected = (model.global_mean + model.user_bias[:5] + model.item_bias[:5]
+                + (model.user_factors[:5] * model.item_factors[:5]).sum(axis=1))
+    assert np.allclose(model.predict(users, items), expected, atol=1e-5)
+    assert np.isclose(model.predict([-1], items[:1])[0], model.global_mean + model.item_bias[0])
+
+
+def test_evaluation_is_that_of_the_command_line(ratings, tmp_path):
+    train, test = likewise.split(ratings, test=0.3, seed=3)
+    estimator = Als(factors=8, iterations=3).fit(train)
+    estimator.save(tmp_path / "m")
+    test.save(tmp_path / "test.csv")
+    theirs = json.loads(run("evaluate", tmp_path / "m", tmp_path / "test.csv", "--json", "-k", "5,10", "-q"))
+    ours = estimator.evaluate(test, k=[5, 10], per_user=True)
+    for name, value in ours.items():
+        assert np.isclose(theirs[name], value, rtol=1e-12), name
+    per_user = ours.per_user["ndcg@10"]
+    assert len(per_user) == len(ours.per_user["user"]) == ours.users_evaluated
+    assert np.isclose(per_user.mean(), ours["ndcg@10"], atol=1e-6)
+    assert "ndcg" in likewise.metrics.names() and not likewise.metrics.higher_is_better("rmse")
+
+
+def test_validation_keeps_the_best_and_calls_back(ratings):
+    train, test = likewise.split(ratings, test=0.3)
+    heard = []
+    estimator = Als(feedback="explicit", factors=40, regularization=0.01, iterations=12)
+    estimator.fit(train, validation=test, metric="rmse", callback=lambda *all: heard.append(all))
+    model = estimator.model_
+    best = min(heard, key=lambda line: line[3])
+    assert [line[0] for line in heard] == list(range(1, 13)) and model.best_iteration == best[0] < 12
+    assert np.isclose(estimator.evaluate(test, metrics=["rmse"])["rmse"], best[3])
+    assert model.iterations[3]["objective"] == heard[3][2] and model.stop_reason == "iterations"
+
+
+def test_a_training_goes_on_from_a_checkpoint(ratings, tmp_path):
+    path = str(tmp_path / "checkpoint")
+    whole = Als(factors=8, iterations=6).fit(ratings).model_
+
+    def stop(iteration, *_):
+        if iteration == 3:
+            raise RuntimeError("enough")
+
+    first = Als(factors=8, iterations=6)
+    with pytest.raises(RuntimeError, match="enough"):
+        first.fit(ratings, checkpoint=path, callback=stop)
+    assert len(first.model_.iterations) == 3 and first.model_.stop_reason == "stopped"
+    for start in (likewise.load_model(path), first.model_):
+        resumed = Als(factors=8, iterations=6).fit(ratings, resume=start).model_
+        assert np.array_equal(resumed.user_factors, whole.user_factors)
+
+
+def test_parameters_are_checked_and_described(ratings):
+    assert "lambda" in Als.__doc__ and "similarity" in ItemKnn.__doc__
+    for make, error, words in (
+            (lambda: Als(factor=3), TypeError, ["factor", "factors"]),
+            (lambda: Als(3), TypeError, []),
+            (lambda: Als(factors=0).fit(ratings), ValueError, ["factors", "[1, 4096]", "0"]),
+            (lambda: Als(factors="8").fit(ratings), TypeError, ["factors", "int", "'8'"]),
+            (lambda: Als(factors=2.5).fit(ratings), TypeError, ["factors", "2.5"]),
+            (lambda: Als(solver="qr").fit(ratings), ValueError, ["solver", "cholesky", "qr"]),
+            (lambda: Als(biases=1, feedback="explicit").fit(ratings), TypeError, ["biases", "True"]),
+            (lambda: Als(regularization=float("nan")).fit(ratings), ValueError, ["regularization"]),
+            (lambda: Als(epsilon=2).fit(ratings), ValueError, ["epsilon", 'confidence="log"']),
+            (lambda: Als(feedback="both").fit(ratings), ValueError, ["feedback", "both"]),
+            (lambda: Als(device="tpu").fit(ratings), ValueError, ["tpu"]),
+            (lambda: Als(device="cuda:99").fit(ratings), likewise.DeviceError, []),
+            (lambda: Als(patience=2).fit(ratings), ValueError, ["patience", "validation"]),
+            (lambda: Popular().fit(ratings, validation=ratings), ValueError, ["popular"]),
+            (lambda: Als(feedback="explicit").fit(Interactions(([1], [2]))), ValueError, ["values"]),
+            (lambda: Als().fit([[1, 2]]), TypeError, ["Interactions", "list"]),
+            (lambda: Als().recommend(1), AttributeError, ["fit()"]),
+            (lambda: Als().set_params(factr=1), ValueError, ["factr"])):
+        with pytest.raises(error) as refused:
+            make()
+        for word in words:
+            assert word in str(refused.value)
+
+
+def test_questions_that_have_no_answer(model, ratings):
+    knn = ItemKnn(neighbours=3).fit(ratings)
+    for ask, error, words in (
+            (lambda: model.recommend(11), KeyError, ["user", "11"]),
+            (lambda: model.recommend(["a"]), TypeError, ["users", "'a'"]),
+            (lambda: model.recommend([10], n=0), ValueError, ["0"]),
+            (lambda: model.recommend([10], n=2.0), TypeError, ["2.0"]),
+            (lambda: model.recommend([10], items=[]), ValueError, ["items"]),
+            (lambda: model.recommend([10], items=7), TypeError, ["items", "7"]),
+            (lambda: model.recommend_new([[5], 7]), TypeError, ["history", "7"]),
+            (lambda: model.recommend_new([{5: float("inf")}]), ValueError, []),
+            (lambda: model.recommend_new([[5, 5]]), ValueError, []),
+            (lambda: model.similar_items(6), KeyError, ["item", "6"]),
+            (lambda: model.similar_items(5, metric="euclid"), ValueError, ["euclid", "cosine"]),
+            (lambda: model.predict([10], [5, 7]), ValueError, ["(1,)", "(2,)"]),
+            (lambda: model.explain(10, 6), KeyError, ["6"]),
+            (lambda: knn.model_.user_factors, ValueError, ["item-knn", "factors"]),
+            (lambda: knn.similar_users(10), ValueError, ["item-knn"]),
+            (lambda: model.evaluate(ratings, metrics=["gini"]), ValueError, ["gini", "ndcg"]),
+            (lambda: model.evaluate(ratings, k=0), ValueError, ["0"])):
+        with pytest.raises(error) as refused:
+            ask()
+        for word in words:
+            assert word in str(refused.value)
+
+
+def test_estimators_have_the_manners_of_scikit_learn(ratings):
+    base = pytest.importorskip("sklearn.base")
+    estimator = Als(factors=7, alpha=3.0)
+    twin = base.clone(estimator)
+    assert twin.get_params() == estimator.get_params() and twin is not estimator
+    assert repr(estimator) == "Als(factors=7, alpha=3.0)" and twin.set_params(factors=8).factors == 8
+    estimator.fit(ratings)
+    again = pickle.loads(pickle.dumps(estimator))
+    assert again.get_params() == estimator.get_params()
+    assert np.array_equal(again.recommend(n=3).ids, estimator.recommend(n=3).ids)
+    assert "not trained" in twin._repr_html_() and "users" in estimator._repr_html_()
+
+
+def test_models_are_saved_sent_and_described(model, tmp_path, caplog):
+    model.set_titles({int(item): f"Title <{item}>" for item in np.asarray(model.items)[:50]})
+    model.save(tmp_path / "m")
+    for twin in (likewise.load_model(tmp_path / "m"), pickle.loads(pickle.dumps(model)),
+                 likewise.Model.from_bytes(model.to_bytes())):
+        assert np.array_equal(twin.item_factors, model.item_factors) and twin.params == model.params
+        assert "title" in twin.similar_items(n=2).to_pandas()
+    page = model.report()
+    assert "<!doctype html>" in page.html and "iframe" in page._repr_html_()
+    page.save(tmp_path / "page.html")
+    with caplog.at_level(logging.DEBUG, "likewise"):
+        Als(factors=4, iterations=2).fit(Interactions(([1, 2], [1, 2])))
+    assert "iteration 2" in caplog.text
+
+
+def test_broken_model_files_are_refused(model, tmp_path):
+    data = model.to_bytes()
+    for name, content, word in (("short", data[:-10], "short"), ("text", b"user,item", "text")):
+        (tmp_path / name).write_bytes(content)
+        with pytest.raises(ValueError, match=word):
+            likewise.load_model(tmp_path / name)
+    with pytest.raises(FileNotFoundError, match="absent"):
+        likewise.load_model(tmp_path / "absent")
+    with pytest.raises(OSError):
+        model.save(tmp_path / "no" / "folder" / "m")
+
+
+def test_factors_go_to_other_libraries(model):
+    assert np.shares_memory(np.from_dlpack(model.user_factors.copy()), model.user_factors) is False
+    assert not model.user_factors.flags.writeable
+    torch = pytest.importorskip("torch")
+    assert torch.equal(torch.tensor(np.array(model.user_factors)), torch.from_numpy(model.user_factors.copy()))
+
+
+def test_information():
+    found = likewise.info()
+    assert found["devices"][0]["name"] == "cpu" and found["devices"][0]["available"]
+    assert likewise.__version__ in repr(found) and likewise.__version__ in run("--version")
