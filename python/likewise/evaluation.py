@@ -8,8 +8,7 @@ from typing import Any
 import numpy as np
 import scipy.sparse
 
-from likewise.utils import (Array, as_count, canonical, check_csr, check_random_state, progress_bar,
-                            row_of_entry)
+from likewise.utils import Array, as_count, canonical, check_random_state, progress_bar, row_of_entry
 
 #: Users are asked for this many at a time.
 BATCH = 1024
@@ -24,7 +23,7 @@ def train_test_split(ratings: Any, train_percentage: float = 0.8,
     """
     if not 0 <= train_percentage <= 1:
         raise ValueError(f"train_percentage must be a share from 0 to 1, not {train_percentage}")
-    entries = _entries(ratings)
+    entries = _sparse(ratings).tocoo()
     train = check_random_state(random_state).random(entries.nnz) < train_percentage
     return _part(entries, train), _part(entries, ~train)
 
@@ -42,7 +41,7 @@ def leave_k_out_split(ratings: Any, K: int = 1, train_only_size: float = 0.0,
         raise ValueError("The 'train_only_size' must be in the range (0.0 <= x < 1.0), not "
                          f"{train_only_size}.")
     random = check_random_state(random_state)
-    entries = _entries(ratings)
+    entries = _sparse(ratings).tocoo()
     counts = np.bincount(entries.row, minlength=entries.shape[0])
     tested = counts > K + 1
     if train_only_size > 0:
@@ -70,7 +69,7 @@ def ranking_metrics_at_k(model: Any, train_user_items: Any, test_user_items: Any
     All other items of the catalogue are those not liked. num_threads is accepted: the model has its own.
     ZeroDivisionError where test_user_items has no entries, or a user's are all items there are.
     """
-    train, test = check_csr(train_user_items), canonical(check_csr(test_user_items))
+    train, test = _sparse(train_user_items).tocsr(), canonical(_sparse(test_user_items).tocsr())
     counts = np.diff(test.indptr)
     users = np.flatnonzero(counts)
     if not users.size:
@@ -149,10 +148,10 @@ def _totals(hits: Array, liked: Array, items: int, k: int) -> Array:
     return np.array([hits.sum(), precision.sum(), ndcg.sum(), auc.sum()])
 
 
-def _entries(ratings: Any) -> Any:
-    if not scipy.sparse.issparse(ratings):
-        raise TypeError(f"ratings are a SciPy sparse matrix, not {type(ratings).__name__}")
-    return ratings.tocoo()
+def _sparse(matrix: Any) -> Any:
+    if not scipy.sparse.issparse(matrix):
+        raise TypeError(f"a SciPy sparse matrix is needed, not {type(matrix).__name__}")
+    return matrix
 
 
 def _part(entries: Any, chosen: Array) -> Any:

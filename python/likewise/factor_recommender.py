@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from likewise import _core
-from likewise.recommender_base import Answer, ModelFitError, RecommenderBase, one_filter
+from likewise.recommender_base import Answer, ModelFitError, RecommenderBase, check_filters
 from likewise.utils import NO_SCORE, Array, as_count, as_ids, as_rows, fill, optional_ids
 
 
@@ -60,33 +60,35 @@ class FactorRecommender(RecommenderBase):
     def recommend(self, userid: Any, user_items: Any, N: int = 10, filter_already_liked_items: bool = True,
                   filter_items: Any = None, recalculate_user: bool = False, items: Any = None) -> Answer:
         """The items with the largest products of factors. Arguments: RecommenderBase.recommend()."""
-        one_filter(items, filter_items, "items and filter_items")
+        check_filters(items, filter_items, "items and filter_items")
         users, one = as_ids(userid, None if recalculate_user else len(self._table("user")), "user")
         known = None
         if recalculate_user or filter_already_liked_items:
             known = as_rows(user_items, len(users), "user_items", len(self._table("item")))
         queries = self._solve("user", known) if recalculate_user else self._table("user")[users]
         liked = known if filter_already_liked_items else None
-        return self._search("item", "dot", queries, one, N, items, filter_items, liked)
+        width = as_count(N) if items is None else min(as_count(N), np.size(items))
+        return self._search("item", "dot", queries, one, width, items, filter_items, liked)
 
     def similar_items(self, itemid: Any, N: int = 10, recalculate_item: bool = False,
                       item_users: Any = None, filter_items: Any = None, items: Any = None) -> Answer:
         """The items with the largest cosines of factors. Arguments: RecommenderBase.similar_items()."""
-        one_filter(items, filter_items, "items and filter_items")
+        check_filters(items, filter_items, "items and filter_items")
         ids, one = as_ids(itemid, None if recalculate_item else len(self._table("item")), "item")
         if recalculate_item:
             rows = as_rows(item_users, len(ids), "item_users", len(self._table("user")))
             queries = self._solve("item", rows)
         else:
             queries = self._table("item")[ids]
-        return self._search("item", "cosine", queries, one, N, items, filter_items)
+        return self._search("item", "cosine", queries, one, as_count(N), items, filter_items)
 
     def similar_users(self, userid: Any, N: int = 10, filter_users: Any = None,
                       users: Any = None) -> Answer:
         """The users with the largest cosines of factors. Arguments: RecommenderBase.similar_users()."""
-        one_filter(users, filter_users, "users and filter_users")
+        check_filters(users, filter_users, "users and filter_users")
         ids, one = as_ids(userid, len(self._table("user")), "user")
-        return self._search("user", "cosine", self._table("user")[ids], one, N, users, filter_users)
+        return self._search("user", "cosine", self._table("user")[ids], one, as_count(N), users,
+                            filter_users)
 
     def save(self, fileobj_or_path: Any) -> None:
         """Writes factors and arguments as a NumPy .npz file, which `implicit` reads too.
@@ -158,16 +160,15 @@ class FactorRecommender(RecommenderBase):
         norms[norms == 0] = 1e-10
         return norms
 
-    def _search(self, side: str, metric: str, queries: Array, one: bool, n: Any, only: Any, without: Any,
-                liked: Any = None) -> Answer:
-        """The n best rows of a side for each query: ids and scores (queries, n), or (n,) for one query.
+    def _search(self, side: str, metric: str, queries: Array, one: bool, width: int, only: Any,
+                without: Any, liked: Any = None) -> Answer:
+        """The best rows of a side for each query: ids and scores (queries, width), or (width,) for one.
 
         Places that filters leave over hold ids that were filtered, places beyond the table -1. Their
         score, the lowest of float32, says that they are no answers.
         """
         rows = len(self._table(side))
         allow, deny = optional_ids(only, rows, side), optional_ids(without, rows, side)
-        width = as_count(n) if allow is None else min(as_count(n), len(allow))
         if (side, metric) not in self._made:
             table = np.ascontiguousarray(self._table(side), dtype=np.float32)
             self._made[side, metric] = _core.FactorSearch(table, metric=metric, device="cpu")

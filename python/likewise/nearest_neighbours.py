@@ -9,7 +9,7 @@ import numpy as np
 import scipy.sparse
 
 from likewise import _core
-from likewise.recommender_base import Answer, ModelFitError, RecommenderBase, one_filter
+from likewise.recommender_base import Answer, ModelFitError, RecommenderBase, check_filters
 from likewise.utils import (NO_SCORE, Array, as_count, as_ids, as_rows, canonical, check_csr, fill,
                             optional_ids, progress_bar, row_of_entry)
 
@@ -41,8 +41,8 @@ class ItemItemRecommender(RecommenderBase):
         """
         if callback is not None:
             raise NotImplementedError(f"{type(self).__name__} has no iterations to call a callback after")
-        items = self._weighted(check_csr(weighted).T.tocsr())
-        self.similarity = all_pairs_knn(items.tocsr(), self.K, self.num_threads, show_progress).tocsr()
+        users = self._weighted(check_csr(weighted).T).T.tocsr()
+        self.similarity = all_pairs_knn(users, self.K, self.num_threads, show_progress).tocsr()
 
     def recommend(self, userid: Any, user_items: Any, N: int = 10, filter_already_liked_items: bool = True,
                   filter_items: Any = None, recalculate_user: bool = False, items: Any = None) -> Answer:
@@ -55,13 +55,13 @@ class ItemItemRecommender(RecommenderBase):
         Everything is computed from the rows: `userid` only tells one user from many, and `recalculate_user`
         changes nothing.
         """
-        one_filter(items, filter_items, "items and filter_items")
+        check_filters(items, filter_items, "items and filter_items")
         users, one = as_ids(userid, None, "user")
         count = self._fitted().shape[0]
         rows = as_rows(user_items, len(users), "user_items", count, np.float64)
         rows.resize((rows.shape[0], count))
         listed, left_out = optional_ids(items, count, "item"), optional_ids(filter_items, count, "item")
-        width = as_count(N) if listed is None else min(as_count(N), len(listed))
+        width = as_count(N) if items is None else min(as_count(N), np.size(items))
         ids = np.full((len(users), width), -1, dtype=np.int32)
         scores = np.full(ids.shape, NO_SCORE, dtype=np.float64)
         for start in range(0, len(users), BATCH):
@@ -85,7 +85,7 @@ class ItemItemRecommender(RecommenderBase):
         There are K at most. For one item the list may be shorter than N; for many, places without an answer
         have the id -1 and the lowest score of float32.
         """
-        one_filter(items, filter_items, "items and filter_items")
+        check_filters(items, filter_items, "items and filter_items")
         if recalculate_item:
             raise NotImplementedError("recalculate_item: the neighbours of an item are those of fit()")
         wanted, one = as_ids(itemid, self._fitted().shape[0], "item")
@@ -163,27 +163,27 @@ class BM25Recommender(ItemItemRecommender):
 
 
 def all_pairs_knn(users: Any, K: int = 100, num_threads: int = 0, show_progress: bool = True) -> Any:
-    """The K rows with the largest products with each row of a sparse matrix, the row itself among them.
+    """The K items whose columns of a matrix (users, items) have the largest products with an item's.
 
-    Returns a COO matrix (rows, rows) of float64 with the accuracy of float32, best first within a row.
-    Rows without a common entry, and those whose product is 0, are not there.
+    Returns a COO matrix (items, items) of float64 with the accuracy of float32: each row holds the neighbours
+    of an item, itself among them, best first. Pairs whose product is 0 are not there.
     """
     matrix = canonical(check_csr(users), np.float64)
     if operator.index(K) < 1:
         raise ValueError(f"K must be 1 or more, not {K}")
-    count = matrix.shape[0]
-    params = {"algorithm": "user-knn", "feedback": "implicit", "similarity": "dot", "neighbours": int(K),
+    count = matrix.shape[1]
+    params = {"algorithm": "item-knn", "feedback": "implicit", "similarity": "dot", "neighbours": int(K),
               "keep_negative": True}
     with progress_bar(count, show_progress) as bar:
         indptr, others, products = _core.train_neighbours(
             matrix.indptr, matrix.indices, matrix.data.astype(np.float32), matrix.shape[1], params,
             threads=operator.index(num_threads))
         bar.update(count)
-    own = np.bincount(row_of_entry(matrix), weights=matrix.data**2, minlength=count).astype(np.float32)
-    alone = np.flatnonzero(own)
-    rows = np.concatenate([alone, np.repeat(np.arange(count), np.diff(indptr))])
-    cols = np.concatenate([alone, others])
-    values = np.concatenate([own[alone], products])
+    own = np.bincount(matrix.indices, weights=matrix.data**2, minlength=count).astype(np.float32)
+    there = np.flatnonzero(own)
+    rows = np.concatenate([there, np.repeat(np.arange(count), np.diff(indptr))])
+    cols = np.concatenate([there, others])
+    values = np.concatenate([own[there], products])
     order = np.lexsort((np.arange(len(rows)), -values, rows))
     order = order[rank_in_row(rows[order], count) < K]
     return scipy.sparse.coo_matrix((values[order].astype(np.float64), (rows[order], cols[order])),

@@ -6,6 +6,8 @@ import warnings
 from abc import ABC, abstractmethod
 from typing import Any, Callable
 
+import numpy as np
+
 from likewise.utils import Array
 
 Answer = tuple[Array, Array]
@@ -73,8 +75,12 @@ class RecommenderBase(ABC):
                               recalculate_user=recalculate_user, filter_already_liked_items=False)
 
 
-def one_filter(only: Any, without: Any, names: str) -> None:
-    """ValueError where ids are both to be ranked alone and to be left out."""
-    if only is not None and without is not None:
+def check_filters(only: Any, without: Any, names: str) -> None:
+    """ValueError where no ids are to be ranked, or some are and others are to be left out."""
+    if only is None:
+        return
+    if without is not None:
         raise ValueError(f"{names} cannot be set together: the first ranks only its ids, the second leaves "
                          "its ids out")
+    if np.size(only) == 0:
+        raise ValueError(f"{names.split()[0]} is empty: there is nothing to rank")
