@@ -118,6 +118,20 @@ def test_errors(name):
     assert word in str(ours)
 
 
+@pytest.mark.parametrize("saving, loading", [(OURS, THEIRS), (THEIRS, OURS)], ids=["ours", "theirs"])
+def test_files_are_read_by_both(saving, loading, tmp_path):
+    d = programs.make_data()
+    model = programs.als(saving, d, iterations=4, random_state=8)
+    model.save(tmp_path / "als.npz")
+    loaded = loading.cpu__als.AlternatingLeastSquares.load(tmp_path / "als.npz")
+    check_same(programs.arguments_of(loaded), programs.arguments_of(model), CLOSE)
+    check_same(loaded.recommend([1], d.liked[[1]]), model.recommend([1], d.liked[[1]]), CLOSE)
+    model = programs.knn(saving, d, "BM25Recommender")
+    model.save(tmp_path / "knn.npz")
+    loaded = loading.nearest_neighbours.BM25Recommender.load(tmp_path / "knn.npz")
+    check_same(loaded.recommend([1], d.liked[[1]], N=4), model.recommend([1], d.liked[[1]], N=4), CLOSE)
+
+
 def ratings(name):
     """A real data set as users x items of float64, or a skip."""
     folder = pathlib.Path(os.environ.get("LIKEWISE_DATA", pathlib.Path(__file__).parents[3] / "shared/data"))
