@@ -1,0 +1,252 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Alternating least squares under the names, arguments and defaults of `implicit` 0.7."""
+from __future__ import annotations
+
+import copy
+import heapq
+import logging
+import operator
+import warnings
+from typing import Any, Callable
+
+import numpy as np
+import scipy.linalg
+
+from likewise import _core
+from likewise.factor_recommender import FactorRecommender
+from likewise.recommender_base import ModelFitError
+from likewise.utils import (Array, as_ids, as_rows, canonical, check_csr, check_random_state,
+                            progress_bar, row_of_entry)
+
+logger = logging.getLogger("likewise")
+
+
+class AlternatingLeastSquares(FactorRecommender):
+    """ALS for implicit feedback (Hu, Koren, Volinsky: Collaborative Filtering for Implicit Feedback
+    Datasets, ICDM 2008).
+
+    The values r of a matrix are confidences: a stored cell weighs alpha |r|, a missing one 1. Cells above
+    0 are likes, all others are not. Minimised is
+
+        sum over all cells of weight (like - x_u . y_i)^2  +  regularization (sum |x_u|^2 + sum |y_i|^2).
+
+    factors                    length of a user's or item's vector
+    regularization, alpha      as above, >= 0 and > 0
+    dtype                      of the factors: float32, or float64 (computed in float32)
+    use_native                 accepted, and has no effect
+    use_cg                     `cg_steps` (3) steps of conjugate gradients for each row, else exact
+    use_gpu                    True: on a GPU, ValueError where there is none; None: where there is one
+    iterations                 all users once, then all items once
+    calculate_training_loss    logs the loss to the logger "likewise" and gives it to the callback
+    num_threads                0 means all cores
+    random_state               seed of the first factors: int, numpy.random.Generator, RandomState or None
+    """
+
+    saved = ("regularization", "factors", "num_threads", "iterations", "use_native", "use_cg", "cg_steps",
+             "calculate_training_loss", "random_state", "alpha")
+
+    def __init__(self, factors: int = 100, regularization: float = 0.01, alpha: float = 1.0,
+                 dtype: Any = np.float32, use_native: bool = True, use_cg: bool = True,
+                 use_gpu: bool | None = None, iterations: int = 15, calculate_training_loss: bool = False,
+                 num_threads: int = 0, random_state: Any = None):
+        super().__init__(factors, dtype, num_threads, random_state)
+        self.regularization = regularization
+        self.alpha = alpha
+        self.use_native = use_native
+        self.use_cg = use_cg
+        self.cg_steps = 3
+        self.use_gpu = use_gpu
+        self.iterations = iterations
+        self.calculate_training_loss = calculate_training_loss
+        if use_gpu:
+            _require_gpu()
+
+    def fit(self, user_items: Any, show_progress: bool = True,
+            callback: Callable[[int, float, float | None], Any] | None = None) -> None:
+        """Learns user_factors and item_factors; factors that are there already are where it starts.
+
+        user_items     CSR matrix (users, items); others are converted, with a ParameterWarning
+        callback       called after each iteration with (iteration from 0, its seconds, loss or None)
+
+        The loss is the objective over the sum of the weights of all cells. ModelFitError for values that
+        are not finite, or lead to factors that are not; ValueError for other arguments out of range.
+        """
+        matrix = canonical(check_csr(user_items))
+        _require_finite(matrix)
+        users, items = self._first_factors(matrix.shape)
+        weights = self.alpha * float(np.abs(matrix.data, dtype=np.float64).sum())
+        weights += float(matrix.shape[0]) * matrix.shape[1] - matrix.nnz
+
+        def iterated(iteration: int, seconds: float, objective: float, _: Any) -> None:
+            loss = objective / weights if self.calculate_training_loss else None
+            bar.update(1)
+            if loss is not None:
+                bar.set_postfix({"loss": loss})
+                logger.info("iteration %i: loss %.4f", iteration, loss)
+            if callback is not None:
+                callback(iteration - 1, seconds, loss)
+
+        with progress_bar(self.iterations, show_progress) as bar:
+            try:
+                model = _core.train_factors(
+                    matrix.indptr, matrix.indices, matrix.data, matrix.shape[1], self._params(),
+                    device=self._device(matrix), threads=operator.index(self.num_threads), users=users,
+                    items=items, on_iteration=iterated)
+            except _core.NumericalError as error:
+                raise ModelFitError(str(error)) from error
+        self._keep("user", model.user_factors.astype(self.dtype, copy=False))
+        self._keep("item", model.item_factors.astype(self.dtype, copy=False))
+
+    def recalculate_user(self, userid: Any, user_items: Any) -> Array:
+        """The exact factors of users with these rows, (factors,) or (n, factors). Nothing is stored.
+
+        user_items  CSR matrix with one row for each user of `userid`
+        """
+        return self._recalculated("user", userid, user_items, "user_items")
+
+    def recalculate_item(self, itemid: Any, item_users: Any) -> Array:
+        """The exact factors of items with these rows, (factors,) or (n, factors). Nothing is stored.
+
+        item_users  CSR matrix with one row for each item of `itemid`
+        """
+        return self._recalculated("item", itemid, item_users, "item_users")
+
+    def partial_fit_users(self, userids: Any, user_items: Any) -> None:
+        """Puts recalculate_user() into user_factors, which grow for new ids; users in between get zeros."""
+        self._partial_fit("user", userids, user_items, "user_items")
+
+    def partial_fit_items(self, itemids: Any, item_users: Any) -> None:
+        """Puts recalculate_item() into item_factors, which grow for new ids; items in between get zeros."""
+        self._partial_fit("item", itemids, item_users, "item_users")
+
+    def explain(self, userid: int, user_items: Any, itemid: int, user_weights: Any = None,
+                N: int = 10) -> tuple[float, list[tuple[Any, Any]], Any]:
+        """Why an item: how much each liked item adds to its score (section 5 of the paper).
+
+        user_items    CSR matrix of all users; row `userid` is used
+        user_weights  what an earlier call for this user returned last, which saves its work
+
+        Returns the score, the N largest (itemid, contribution) pairs, and the factored matrix of the
+        user, as scipy.linalg.cho_factor makes it.
+        """
+        matrix = check_csr(user_items)
+        (user,), _ = as_ids(userid, matrix.shape[0], "user")
+        (item,), _ = as_ids(itemid, len(self._table("item")), "item")
+        row = as_rows(matrix[[user]], 1, "user_items", len(self._table("item")), np.float64)
+        factors = self._table("item").astype(np.float64)
+        liked = factors[row.indices]
+        confidence = self.alpha * np.abs(row.data)
+        if user_weights is None:  # Y'Y + lambda I + sum of (c - 1) y y' over the user's items
+            inner = factors.T @ factors + self.regularization * np.eye(factors.shape[1])
+            user_weights = scipy.linalg.cho_factor(inner + (liked.T * (confidence - 1)) @ liked)
+        towards = scipy.linalg.cho_solve(user_weights, factors[item])
+        parts = liked @ towards * confidence
+        likes = np.flatnonzero(row.data > 0)
+        best = heapq.nlargest(N, likes, key=parts.__getitem__)
+        return parts[likes].sum(), [(row.indices[at], parts[at]) for at in best], user_weights
+
+    def recommend_all(self, user_items: Any, N: int = 10, recalculate_user: bool = False,
+                      filter_already_liked_items: bool = True, filter_items: Any = None,
+                      users_items_offset: int = 0) -> Array:
+        """Deprecated: the ids of recommend() for the rows of a matrix, users from the offset on."""
+        warnings.warn("recommend_all is deprecated. Use recommend with an array of userids instead",
+                      DeprecationWarning, stacklevel=2)
+        users = np.arange(users_items_offset, users_items_offset + user_items.shape[0])
+        return self.recommend(users, user_items, N=N, recalculate_user=recalculate_user,
+                              filter_already_liked_items=filter_already_liked_items,
+                              filter_items=filter_items)[0]
+
+    def to_cpu(self) -> AlternatingLeastSquares:
+        """A copy that trains on the CPU."""
+        return self._on(False)
+
+    def to_gpu(self) -> AlternatingLeastSquares:
+        """A copy that trains on the GPU; ValueError where there is none."""
+        _require_gpu()
+        return self._on(True)
+
+    @property
+    def YtY(self) -> Array:
+        """(factors, factors): item_factors' item_factors."""
+        return self._table("item").T @ self._table("item")
+
+    @property
+    def XtX(self) -> Array:
+        """(factors, factors): user_factors' user_factors."""
+        return self._table("user").T @ self._table("user")
+
+    def _params(self) -> dict[str, Any]:
+        return {"algorithm": "als", "feedback": "implicit", "confidence": "given", "factors": self.factors,
+                "iterations": self.iterations, "regularization": self.regularization, "alpha": self.alpha,
+                "solver": "cg" if self.use_cg else "cholesky",
+                **({"cg_steps": self.cg_steps} if self.use_cg else {})}
+
+    def _device(self, matrix: Any) -> str:
+        """Where to train. GPUs take confidences of 1 and more only."""
+        if self.use_gpu is not None:
+            return "cuda" if self.use_gpu else "cpu"
+        return "cpu" if matrix.nnz and self.alpha * np.abs(matrix.data).min() < 1 else "auto"
+
+    def _first_factors(self, shape: tuple[int, int]) -> tuple[Array, Array]:
+        """Where a training starts: uniform in [0, 0.01), users drawn before items."""
+        if operator.index(self.factors) < 1:
+            raise ValueError(f"factors must be 1 or more, not {self.factors}")
+        random = check_random_state(self.random_state)
+        tables = []
+        for side, rows in zip(("user", "item"), shape):
+            table = self._tables[side]
+            if table is None:
+                table = random.random((rows, self.factors), dtype=self.dtype) * 0.01
+            elif table.shape != (rows, self.factors):
+                raise ValueError(f"training would start from the {side}_factors that are there, of shape "
+                                 f"{table.shape}; this matrix needs {(rows, self.factors)}. Make a new "
+                                 "model, or set user_factors = item_factors = None")
+            tables.append(np.ascontiguousarray(table, dtype=np.float32))
+        return tables[0], tables[1]
+
+    def _solve(self, side: str, rows: Any) -> Array:
+        fixed = "item" if side == "user" else "user"
+        if (fixed, "solver") not in self._made:
+            table = np.ascontiguousarray(self._table(fixed), dtype=np.float32)
+            nobody = np.zeros((1, table.shape[1]), dtype=np.float32)
+            model = _core.Model.from_factors(nobody, table, self._params() | {"factors": table.shape[1]})
+            self._made[fixed, "solver"] = _core.Recommender(model, device="cpu",
+                                                            threads=operator.index(self.num_threads))
+        factors, _ = self._made[fixed, "solver"].fold_in("users", (rows.indptr, rows.indices, rows.data))
+        return factors.astype(self.dtype, copy=False)
+
+    def _recalculated(self, side: str, ids: Any, rows: Any, name: str) -> Array:
+        other = "item" if side == "user" else "user"
+        wanted, one = as_ids(ids, None, side)
+        factors = self._solve(side, as_rows(check_csr(rows), len(wanted), name, len(self._table(other))))
+        return factors[0] if one else factors
+
+    def _partial_fit(self, side: str, ids: Any, rows: Any, name: str) -> None:
+        wanted, _ = as_ids(ids, None, side)
+        factors = self._recalculated(side, np.atleast_1d(wanted), rows, name)
+        table = self._table(side)
+        if wanted.size:
+            grown = np.zeros((max(len(table), int(wanted.max()) + 1), table.shape[1]), dtype=self.dtype)
+            grown[:len(table)] = table
+            grown[wanted] = factors
+            self._keep(side, grown)
+
+    def _on(self, gpu: bool) -> AlternatingLeastSquares:
+        result = copy.copy(self)
+        result._tables, result._made = dict(self._tables), {}
+        result.use_gpu = gpu
+        return result
+
+
+def _require_gpu() -> None:
+    from likewise.gpu import HAS_CUDA
+    if not HAS_CUDA:
+        raise ValueError("use_gpu=True: no CUDA device can be used here; likewise.info() says why")
+
+
+def _require_finite(matrix: Any) -> None:
+    wrong = np.flatnonzero(~np.isfinite(matrix.data))
+    if wrong.size:
+        at = wrong[0]
+        raise ModelFitError(f"NaN or infinite value in the matrix: row {row_of_entry(matrix)[at]}, column "
+                            f"{matrix.indices[at]} holds {matrix.data[at]}")

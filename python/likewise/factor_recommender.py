@@ -1,0 +1,187 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Answers from tables of factors: what ALS and other factorisations share."""
+from __future__ import annotations
+
+import operator
+from typing import Any
+
+import numpy as np
+
+from likewise import _core
+from likewise.recommender_base import Answer, ModelFitError, RecommenderBase, check_filters
+from likewise.utils import NO_SCORE, Array, as_count, as_ids, as_rows, fill, optional_ids
+
+
+class FactorRecommender(RecommenderBase):
+    """Exact search in `user_factors` and `item_factors`; no approximation.
+
+    Both are arrays (rows, factors) that cannot be written into: assign a new array, which is copied.
+    """
+
+    #: Arguments that save() keeps.
+    saved: tuple[str, ...] = ("factors", "num_threads", "random_state")
+
+    def __init__(self, factors: int, dtype: Any, num_threads: int, random_state: Any):
+        self.factors = factors
+        self.dtype = np.dtype(dtype)
+        self.num_threads = num_threads
+        self.random_state = random_state
+        self._tables: dict[str, Array | None] = {"user": None, "item": None}
+        self._made: dict[tuple[str, str], Any] = {}
+
+    @property
+    def user_factors(self) -> Any:
+        """(users, factors), or None before fit()."""
+        return self._tables["user"]
+
+    @user_factors.setter
+    def user_factors(self, table: Any) -> None:
+        self._assign("user", table)
+
+    @property
+    def item_factors(self) -> Any:
+        """(items, factors), or None before fit()."""
+        return self._tables["item"]
+
+    @item_factors.setter
+    def item_factors(self, table: Any) -> None:
+        self._assign("item", table)
+
+    @property
+    def user_norms(self) -> Array:
+        """(users,): lengths of the rows of user_factors, 1e-10 for those of length 0."""
+        return self._norms("user")
+
+    @property
+    def item_norms(self) -> Array:
+        """(items,): lengths of the rows of item_factors, 1e-10 for those of length 0."""
+        return self._norms("item")
+
+    def recommend(self, userid: Any, user_items: Any, N: int = 10, filter_already_liked_items: bool = True,
+                  filter_items: Any = None, recalculate_user: bool = False, items: Any = None) -> Answer:
+        """The items with the largest products of factors. Arguments: RecommenderBase.recommend()."""
+        check_filters(items, filter_items, "items and filter_items")
+        users, one = as_ids(userid, None if recalculate_user else len(self._table("user")), "user")
+        known = None
+        if recalculate_user or filter_already_liked_items:
+            known = as_rows(user_items, len(users), "user_items", len(self._table("item")))
+        queries = self._solve("user", known) if recalculate_user else self._table("user")[users]
+        liked = known if filter_already_liked_items else None
+        width = as_count(N) if items is None else min(as_count(N), np.size(items))
+        return self._search("item", "dot", queries, one, width, items, filter_items, liked)
+
+    def similar_items(self, itemid: Any, N: int = 10, recalculate_item: bool = False,
+                      item_users: Any = None, filter_items: Any = None, items: Any = None) -> Answer:
+        """The items with the largest cosines of factors. Arguments: RecommenderBase.similar_items()."""
+        check_filters(items, filter_items, "items and filter_items")
+        ids, one = as_ids(itemid, None if recalculate_item else len(self._table("item")), "item")
+        if recalculate_item:
+            rows = as_rows(item_users, len(ids), "item_users", len(self._table("user")))
+            queries = self._solve("item", rows)
+        else:
+            queries = self._table("item")[ids]
+        return self._search("item", "cosine", queries, one, as_count(N), items, filter_items)
+
+    def similar_users(self, userid: Any, N: int = 10, filter_users: Any = None,
+                      users: Any = None) -> Answer:
+        """The users with the largest cosines of factors. Arguments: RecommenderBase.similar_users()."""
+        check_filters(users, filter_users, "users and filter_users")
+        ids, one = as_ids(userid, len(self._table("user")), "user")
+        return self._search("user", "cosine", self._table("user")[ids], one, as_count(N), users,
+                            filter_users)
+
+    def save(self, fileobj_or_path: Any) -> None:
+        """Writes factors and arguments as a NumPy .npz file, which `implicit` reads too.
+
+        A random_state that is no integer is not kept.
+        """
+        values = {name: getattr(self, name) for name in self.saved}
+        if not isinstance(self.random_state, (int, np.integer)):
+            values.pop("random_state", None)
+        tables = {f"{side}_factors": table for side, table in self._tables.items() if table is not None}
+        np.savez(fileobj_or_path, **tables, **values, dtype=self.dtype.name)
+
+    @classmethod
+    def load(cls, fileobj_or_path: Any) -> Any:
+        """A model from a file of save(), or one that `implicit` saved.
+
+        ValueError for a file of something else.
+        """
+        with np.load(fileobj_or_path, allow_pickle=False) as data:
+            missing = {"factors", "dtype"} - set(data.files)
+            if missing:
+                raise ValueError(f"{fileobj_or_path} is no file of {cls.__name__}: it lacks "
+                                 f"{', '.join(sorted(missing))}")
+            model = cls(dtype=str(data["dtype"]))  # type: ignore[call-arg]
+            for name in cls.saved:
+                if name in data.files:
+                    setattr(model, name, data[name].item())
+            for side in ("user", "item"):
+                if f"{side}_factors" in data.files:
+                    model._assign(side, data[f"{side}_factors"])
+        return model
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {**vars(self), "_made": {}}
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        vars(self).update(state)
+        for side, table in self._tables.items():
+            self._keep(side, table)
+
+    def _solve(self, side: str, rows: Any) -> Array:
+        """Factors of users or items from their rows, the other side fixed."""
+        raise NotImplementedError(f"{type(self).__name__} cannot compute factors anew: recalculate_{side} "
+                                  "must be False")
+
+    def _table(self, side: str) -> Array:
+        table = self._tables[side]
+        if table is None:
+            raise ModelFitError(f"the model has no {side}_factors: call fit() first")
+        return table
+
+    def _assign(self, side: str, table: Any) -> None:
+        if table is not None:
+            table = np.array(table, dtype=self.dtype, order="C")
+            if table.ndim != 2:
+                raise ValueError(f"{side}_factors have the shape {table.shape}; (rows, factors) is needed")
+        self._keep(side, table)
+
+    def _keep(self, side: str, table: Array | None) -> None:
+        """Takes a table that nobody else writes into."""
+        if table is not None:
+            table = table.view()
+            table.flags.writeable = False
+        self._tables[side] = table
+        self._made = {key: made for key, made in self._made.items() if key[0] != side}
+
+    def _norms(self, side: str) -> Array:
+        norms = np.linalg.norm(self._table(side), axis=1)
+        norms[norms == 0] = 1e-10
+        return norms
+
+    def _search(self, side: str, metric: str, queries: Array, one: bool, width: int, only: Any,
+                without: Any, liked: Any = None) -> Answer:
+        """The best rows of a side for each query: ids and scores (queries, width), or (width,) for one.
+
+        Places that filters leave over hold ids that were filtered, places beyond the table -1. Their
+        score, the lowest of float32, says that they are no answers.
+        """
+        rows = len(self._table(side))
+        allow, deny = optional_ids(only, rows, side), optional_ids(without, rows, side)
+        if (side, metric) not in self._made:
+            table = np.ascontiguousarray(self._table(side), dtype=np.float32)
+            self._made[side, metric] = _core.FactorSearch(table, metric=metric, device="cpu")
+        found, found_scores, counts = self._made[side, metric].top_k(
+            np.ascontiguousarray(queries, dtype=np.float32), width, allow=allow, deny=deny,
+            excluded=None if liked is None else (liked.indptr, liked.indices),
+            threads=operator.index(self.num_threads))
+        there = np.arange(found.shape[1]) < counts[:, None]
+        ids = np.full((len(found), width), -1, dtype=np.int32)
+        scores = np.full(ids.shape, NO_SCORE, dtype=self.dtype)
+        ids[:, :found.shape[1]][there] = found[there]
+        scores[:, :found.shape[1]][there] = found_scores[there]
+        fill(ids, np.arange(rows) if allow is None else allow)
+        if only is not None:
+            ids = ids.astype(np.asarray(only).dtype, copy=False)
+        return (ids[0], scores[0]) if one else (ids, scores)

@@ -1,0 +1,183 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Checks of matrices, ids and seeds, under the names that programs for `implicit` know."""
+from __future__ import annotations
+
+import operator
+import time
+import warnings
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import scipy.sparse
+
+#: The score of a place of a list that holds no answer.
+NO_SCORE = np.float32(np.finfo(np.float32).min)
+
+Array = npt.NDArray[Any]
+
+
+class ParameterWarning(Warning):
+    """An argument works, but costs a conversion."""
+
+
+def check_csr(user_items: Any) -> Any:
+    """The matrix in CSR format, with a ParameterWarning where it has to be converted.
+
+    TypeError for what is not a SciPy sparse matrix.
+    """
+    if not scipy.sparse.issparse(user_items):
+        raise TypeError(f"a SciPy sparse matrix is needed, not {type(user_items).__name__}; make one with "
+                        "scipy.sparse.csr_matrix")
+    if user_items.format == "csr":
+        return user_items
+    start = time.time()
+    result = user_items.tocsr()
+    warnings.warn(f"Method expects CSR input, and was passed {type(user_items).__name__} instead. "
+                  f"Converting to CSR took {time.time() - start:.3g} seconds", ParameterWarning, stacklevel=3)
+    return result
+
+
+def check_random_state(random_state: Any) -> np.random.Generator:
+    """A generator from a seed (int or None), itself, or a RandomState, which draws the seed."""
+    if isinstance(random_state, np.random.Generator):
+        return random_state
+    if isinstance(random_state, np.random.RandomState):
+        return np.random.default_rng(random_state.randint(2**31))
+    return np.random.default_rng(random_state)
+
+
+def check_blas_config() -> None:
+    """Does nothing: the solvers here call no threaded BLAS."""
+
+
+def nonzeros(m: Any, row: int) -> Iterator[tuple[Any, Any]]:
+    """The (column, value) pairs that are stored in a row of a CSR matrix."""
+    entries = slice(m.indptr[row], m.indptr[row + 1])
+    return zip(m.indices[entries], m.data[entries])
+
+
+def augment_inner_product_matrix(factors: Array) -> tuple[Any, Array]:
+    """The largest norm of a row, and the rows with one more column that gives all of them that norm.
+
+    A search by angle in the result (rows, factors + 1) finds the largest inner products with a query that
+    has 0 in the last column (Bachrach et al., Speeding up the Xbox recommender system, RecSys 2014).
+    """
+    norms = np.linalg.norm(factors, axis=1)
+    largest = norms.max()
+    extra = np.sqrt(np.maximum(largest**2 - norms**2, 0))
+    return largest, np.append(factors, extra[:, None], axis=1)
+
+
+def canonical(matrix: Any, dtype: Any = np.float32) -> Any:
+    """A CSR matrix with values of a type, columns int32 and rising within rows, duplicates added up.
+
+    Shares what it can with the argument, which stays as it is.
+    """
+    values = np.ascontiguousarray(matrix.data, dtype=dtype)
+    result = scipy.sparse.csr_matrix((values, matrix.indices, matrix.indptr), shape=matrix.shape)
+    if not result.has_canonical_format:
+        result = result.copy()
+        result.sum_duplicates()
+    if result.indices.dtype != np.int32:
+        result.indices = result.indices.astype(np.int32)
+    return result
+
+
+def row_of_entry(matrix: Any) -> Array:
+    """The row of each entry of a CSR matrix, in their order."""
+    return np.repeat(np.arange(matrix.shape[0]), np.diff(matrix.indptr))
+
+
+def as_ids(ids: Any, rows: int | None, what: str) -> tuple[Array, bool]:
+    """Ids as int32 (n,), and whether one was given and not a sequence.
+
+    IndexError for ids that are no integers, or outside of 0 to rows - 1 (None: any that is not negative).
+    """
+    array = np.asarray(ids)
+    if array.ndim > 1:
+        raise ValueError(f"{what} ids have the shape {array.shape}; one id or a sequence of ids is needed")
+    if array.size == 0:
+        array = array.astype(np.int32)
+    if array.dtype.kind not in "iu":
+        raise IndexError(f"{what} ids are integers, not {array.dtype}")
+    last = np.iinfo(np.int32).max if rows is None else rows - 1
+    wrong = (array < 0) | (array > last)
+    if wrong.any():
+        raise IndexError(f"{what} {array[wrong].flat[0]} is not in the model: its ids are 0 to {last}")
+    return np.ascontiguousarray(array, dtype=np.int32).reshape(-1), array.ndim == 0
+
+
+def as_rows(matrix: Any, count: int, name: str, cols: int, dtype: Any = np.float32) -> Any:
+    """A CSR matrix of one row per id, as canonical() makes it.
+
+    ValueError where it is no CSR matrix or has another number of rows, IndexError where it has entries
+    beyond `cols` columns. Fewer columns are as good as empty ones.
+    """
+    if not scipy.sparse.issparse(matrix) or matrix.format != "csr" or matrix.ndim != 2:
+        raise ValueError(f"{name} needs to be a CSR sparse matrix, not {type(matrix).__name__}; "
+                         "scipy.sparse.csr_matrix makes one")
+    if matrix.shape[0] != count:
+        raise ValueError(f"{name} must contain 1 row for every id: it has {matrix.shape[0]} rows for "
+                         f"{count} ids. Select them with {name}[ids]")
+    if matrix.shape[1] > cols and matrix.nnz and matrix.indices.max() >= cols:
+        raise IndexError(f"{name} has an entry in column {matrix.indices.max()}; the model was fit with "
+                         f"{cols} columns")
+    return canonical(matrix, dtype)
+
+
+def as_count(number: Any) -> int:
+    """N of a call: ValueError where it is below 1."""
+    count = operator.index(number)
+    if count < 1:
+        raise ValueError(f"N must be 1 or more, not {count}")
+    return count
+
+
+def optional_ids(ids: Any, rows: int, what: str) -> Array | None:
+    """Ids to rank alone or to leave out, each once and rising; None where none are given."""
+    return None if ids is None else np.unique(as_ids(ids, rows, what)[0])
+
+
+def fill(ids: Array, pool: Array) -> None:
+    """Puts ids of the pool that a list lacks into its places that hold -1, as far as they go.
+
+    ids (lists, places) of the pool, or -1, which is last in its list; pool rises.
+    """
+    short = np.flatnonzero(ids[:, -1:] < 0)
+    for chunk in np.array_split(short, 1 + short.size * pool.size // 10_000_000):
+        lists = ids[chunk]
+        left = np.ones((len(chunk), pool.size), dtype=bool)
+        row, place = np.nonzero(lists >= 0)
+        left[row, np.searchsorted(pool, lists[row, place])] = False
+        rest = np.append(pool[np.argsort(~left, axis=1, kind="stable")],
+                         np.full(lists.shape, -1, dtype=np.int32), axis=1)
+        rest[np.arange(rest.shape[1]) >= left.sum(axis=1)[:, None]] = -1
+        row, place = np.nonzero(lists < 0)
+        lists[row, place] = rest[row, place - (lists >= 0).sum(axis=1)[row]]
+        ids[chunk] = lists
+
+
+class NoBar:
+    """In place of a progress bar."""
+
+    def update(self, n: int = 1) -> None: ...
+
+    def set_postfix(self, values: dict[str, Any]) -> None: ...
+
+    def __enter__(self) -> NoBar:
+        return self
+
+    def __exit__(self, *_: object) -> None: ...
+
+
+def progress_bar(total: int, shown: bool) -> Any:
+    """tqdm's bar; none where it is not wanted, or tqdm is not installed."""
+    if not shown:
+        return NoBar()
+    try:
+        from tqdm.auto import tqdm
+    except ImportError:
+        return NoBar()
+    return tqdm(total=total)

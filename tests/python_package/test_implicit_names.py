@@ -1,0 +1,317 @@
+# SPDX-License-Identifier: Apache-2.0
+"""likewise under the names of `implicit`, against the formulas; and each difference that is meant."""
+import copy
+import logging
+import pickle
+
+import numpy as np
+import pytest
+import scipy.sparse
+
+import implicit_programs as programs
+from implicit_programs import FACTORS, ITEMS, USERS, als, fit_als, knn, some
+
+p = programs.Package("likewise")
+NO_SCORE = np.finfo(np.float32).min
+
+
+@pytest.fixture
+def d():
+    return programs.make_data()
+
+
+def exact(fixed, rows, alpha, lam):
+    """Each row's minimum of the objective, in float64."""
+    fixed = fixed.astype(np.float64)
+    result = []
+    for r in rows:
+        weight = np.where(r != 0, alpha * np.abs(r), 1.0)
+        inner = (fixed.T * weight) @ fixed + lam * np.eye(fixed.shape[1])
+        result.append(np.linalg.solve(inner, (fixed.T * weight) @ (r > 0)))
+    return np.array(result)
+
+
+@pytest.mark.parametrize("alpha", [0.2, 1.0, 40.0])
+def test_als_minimises_its_objective(d, alpha):
+    model = fit_als(p, d, use_cg=False, alpha=alpha, regularization=0.5, iterations=12)
+    dense = d.liked.toarray()
+    assert model.item_factors == pytest.approx(exact(model.user_factors, dense.T, alpha, 0.5), abs=2e-4)
+    recalculated = model.recalculate_user(np.arange(USERS), d.liked)
+    assert recalculated == pytest.approx(exact(model.item_factors, dense, alpha, 0.5), rel=1e-3, abs=2e-4)
+
+
+def test_loss_is_the_objective_over_the_weights(d):
+    losses = []
+    model = p.als.AlternatingLeastSquares(factors=4, alpha=0.3, regularization=2.0, iterations=2,
+                                          calculate_training_loss=True, random_state=1, use_gpu=False)
+    model.fit(d.liked, show_progress=False, callback=lambda epoch, seconds, loss: losses.append(loss))
+    r = d.liked.toarray()
+    weight = np.where(r != 0, 0.3 * r, 1.0)
+    x, y = model.user_factors.astype(float), model.item_factors.astype(float)
+    objective = (weight * ((r > 0) - x @ y.T) ** 2).sum() + 2.0 * ((x**2).sum() + (y**2).sum())
+    assert losses[-1] == pytest.approx(objective / weight.sum(), rel=1e-5)
+    assert losses[1] < losses[0]
+
+
+def test_the_loss_is_logged(d, caplog):
+    with caplog.at_level(logging.INFO, logger="likewise"):
+        fit_als(p, d, calculate_training_loss=True)
+    assert sum("loss" in record.getMessage() for record in caplog.records) == 3
+
+
+def test_conjugate_gradients_come_close_to_the_exact_solver(d):
+    one, other = (fit_als(p, d, use_cg=cg, iterations=15, regularization=0.5) for cg in (True, False))
+    near = one.user_factors @ one.item_factors.T - other.user_factors @ other.item_factors.T
+    assert np.abs(near).max() < 0.1
+
+
+def test_a_seed_decides_the_factors(d):
+    one, two, other = (fit_als(p, d, random_state=seed) for seed in (5, 5, 6))
+    assert np.array_equal(one.item_factors, two.item_factors)
+    assert not np.array_equal(one.item_factors, other.item_factors)
+
+
+def test_a_random_state_seeds(d):
+    one, two = (fit_als(p, d, random_state=np.random.RandomState(5)) for _ in range(2))
+    assert np.array_equal(one.item_factors, two.item_factors)
+
+
+def test_fit_goes_on_from_the_factors_that_are_there(d):
+    at_once = fit_als(p, d, use_cg=False, iterations=4)
+    in_parts = fit_als(p, d, use_cg=False, iterations=2)
+    in_parts.fit(d.liked, show_progress=False)
+    assert in_parts.item_factors == pytest.approx(at_once.item_factors, abs=1e-5)
+    with pytest.raises(ValueError, match=f"\\({USERS}, {FACTORS}\\).*\\(5, {FACTORS}\\)"):
+        in_parts.fit(d.liked[:5], show_progress=False)
+    in_parts.user_factors = in_parts.item_factors = None
+    in_parts.fit(d.liked[:5], show_progress=False)
+    assert in_parts.user_factors.shape == (5, FACTORS)
+
+
+def test_factors_are_assigned_not_written(d):
+    model = als(p, d)
+    before = model.recommend(1, d.liked[1])[1]
+    with pytest.raises(ValueError, match="read-only"):
+        model.item_factors[0] = 1
+    doubled = d.item_factors * 2
+    model.item_factors = doubled
+    doubled[:] = 0  # the model has a copy
+    assert model.recommend(1, d.liked[1])[1] == pytest.approx(2 * before)
+    assert not pickle.loads(pickle.dumps(model)).item_factors.flags.writeable
+
+
+def test_a_list_that_filters_leave_short_says_so(d):
+    ids, scores = als(p, d).recommend([1], some(d, 1), N=ITEMS + 3, filter_items=[0, 7])
+    liked = set(d.liked[1].indices)
+    answers = scores[0] > NO_SCORE
+    assert not (liked | {0, 7}) & set(ids[0, answers])
+    assert set(ids[0, answers.sum():ITEMS]) == liked | {0, 7}
+    assert (ids[0, ITEMS:] == -1).all() and (scores[0, ITEMS:] == NO_SCORE).all()
+    ids, scores = als(p, d).similar_items(2, N=4, items=[8, 2])
+    assert ids.tolist() == [2, 8, -1, -1] and (scores[2:] == NO_SCORE).all()
+
+
+def test_items_are_ranked_once(d):
+    assert als(p, d).recommend(1, d.liked[1], items=[9, 3, 9])[0].tolist().count(9) == 1
+    with pytest.raises(ValueError, match="items is empty"):
+        als(p, d).recommend(1, d.liked[1], items=[])
+
+
+@pytest.mark.parametrize("ids", [-1, [0, -1]])
+def test_negative_ids_are_unknown(d, ids):
+    rows = d.liked[:np.size(ids)]
+    for call in (lambda: als(p, d).recommend(ids, rows), lambda: als(p, d).similar_items(ids),
+                 lambda: als(p, d).similar_users(ids), lambda: knn(p, d).similar_items(ids),
+                 lambda: als(p, d).partial_fit_users(np.atleast_1d(ids), rows)):
+        with pytest.raises(IndexError, match="-1 is not in the model"):
+            call()
+
+
+def test_sparse_arrays_are_taken(d):
+    array = scipy.sparse.csr_array(d.liked)
+    assert np.array_equal(fit_als(p, d, array).item_factors, fit_als(p, d).item_factors)
+    assert np.array_equal(als(p, d).recommend([1], array[[1]])[0], als(p, d).recommend([1], some(d, 1))[0])
+    assert np.array_equal(knn(p, d).recommend([1], array[[1]])[0], knn(p, d).recommend([1], some(d, 1))[0])
+
+
+def test_duplicates_are_added_up_in_a_copy(d):
+    twice = scipy.sparse.csr_matrix((np.ones(4), np.array([7, 2, 7, 2]), np.array([0, 4])), shape=(1, ITEMS))
+    once = scipy.sparse.csr_matrix((np.full(2, 2.0), np.array([2, 7]), np.array([0, 2])), shape=(1, ITEMS))
+    assert np.array_equal(als(p, d).recalculate_user(1, twice), als(p, d).recalculate_user(1, once))
+    assert twice.nnz == 4 and twice.indices.tolist() == [7, 2, 7, 2]
+
+
+@pytest.mark.parametrize("matrix", [[[1, 2], [0, 1]], np.eye(3)])
+def test_dense_matrices_are_refused(d, matrix):
+    for fit in (als(p, d).fit, p.nearest_neighbours.CosineRecommender().fit, p.utils.check_csr,
+                p.evaluation.train_test_split):
+        with pytest.raises(TypeError, match="sparse"):
+            fit(matrix)
+
+
+@pytest.mark.parametrize("arguments, word", [
+    ({"factors": 0}, "factors"), ({"factors": -3}, "factors"), ({"regularization": -1.0}, "regularization"),
+    ({"alpha": 0.0}, "alpha"), ({"iterations": -1}, "iterations")])
+def test_arguments_out_of_range(d, arguments, word):
+    with pytest.raises(ValueError, match=word):
+        fit_als(p, d, **arguments)
+
+
+def test_where_a_value_is_not_finite(d):
+    d.liked.data[0] = np.inf
+    row, column = d.liked.nonzero()[0][0], d.liked.indices[0]
+    with pytest.raises(p.recommender_base.ModelFitError, match=f"row {row}, column {column}"):
+        fit_als(p, d)
+
+
+def test_an_exception_of_a_callback_ends_fit(d):
+    def stop(*_):
+        raise LookupError("enough")
+    with pytest.raises(LookupError, match="enough"):
+        p.als.AlternatingLeastSquares(factors=4).fit(d.liked, show_progress=False, callback=stop)
+
+
+def test_models_that_are_not_fit(d):
+    for call in (lambda: p.als.AlternatingLeastSquares().recommend(0, d.liked[0]),
+                 lambda: p.als.AlternatingLeastSquares().similar_items(0),
+                 lambda: p.nearest_neighbours.CosineRecommender().recommend(0, d.liked[0]),
+                 lambda: p.nearest_neighbours.CosineRecommender().save("never.npz")):
+        with pytest.raises(p.recommender_base.ModelFitError, match="call fit"):
+            call()
+
+
+def test_no_gpu_is_an_error_where_one_is_asked_for(d):
+    if p.gpu.HAS_CUDA:
+        pytest.skip("there is a GPU")
+    for ask in (lambda: p.als.AlternatingLeastSquares(use_gpu=True), p.gpu__als.AlternatingLeastSquares,
+                als(p, d).to_gpu):
+        with pytest.raises(ValueError, match="CUDA"):
+            ask()
+
+
+def test_copies(d):
+    model = als(p, d)
+    for one in (model.to_cpu(), copy.copy(model), copy.deepcopy(model)):
+        assert np.array_equal(one.recommend([1], some(d, 1))[0], model.recommend([1], some(d, 1))[0])
+    one = model.to_cpu()
+    one.item_factors = d.item_factors * 0
+    assert np.array_equal(model.item_factors, d.item_factors)
+
+
+def test_paths_of_the_class():
+    assert p.cpu__als.AlternatingLeastSquares is p.als.AlternatingLeastSquares
+    assert issubclass(p.gpu__als.AlternatingLeastSquares, p.als.AlternatingLeastSquares)
+
+
+def test_files(d, tmp_path):
+    path = tmp_path / "model"
+    model = als(p, d, random_state=np.random.default_rng(3))  # no number: not kept
+    model.save(path)
+    loaded = p.als.AlternatingLeastSquares.load(f"{path}.npz")
+    assert np.array_equal(loaded.user_factors, d.user_factors) and loaded.random_state is None
+    with pytest.raises(ValueError, match="is no file of CosineRecommender: it lacks"):
+        p.nearest_neighbours.CosineRecommender.load(f"{path}.npz")
+    neighbours = knn(p, d, "BM25Recommender", K1=3.0, num_threads=2)
+    neighbours.save(path)
+    again = p.nearest_neighbours.BM25Recommender.load(f"{path}.npz")
+    assert (again.K, again.K1, again.B, again.num_threads) == (6, 3.0, 0.75, 2)
+    assert (again.similarity != neighbours.similarity).nnz == 0
+    with pytest.raises(ValueError, match="is no file of AlternatingLeastSquares: it lacks"):
+        p.als.AlternatingLeastSquares.load(f"{path}.npz")
+
+
+@pytest.mark.parametrize("kind", [np.float32, np.int64, bool])
+def test_neighbours_of_any_type_of_values(d, kind):
+    matrix = d.liked.astype(kind)
+    products = matrix.astype(float).T @ matrix.astype(float)
+    found = knn(p, d, "ItemItemRecommender", matrix, K=ITEMS).similarity
+    assert found.toarray() == pytest.approx(products.toarray())
+
+
+def test_neighbours_that_are_less_than_K(d):
+    assert p.nearest_neighbours.all_pairs_knn(d.liked, K=5, show_progress=False).getnnz(axis=1)[5] == 0
+    with pytest.raises(ValueError, match="K must be 1 or more"):
+        knn(p, d, K=0)
+
+
+def test_liked_items_are_left_out_of_neighbours_lists(d):
+    ids, _ = knn(p, d, K=ITEMS).recommend([1], some(d, 1), N=ITEMS)
+    assert not set(ids[0]) & set(d.liked[1].indices) and (ids[0] == -1).any()
+    ids, scores = knn(p, d).recommend(1, d.liked[1], N=3, items=[9, 3, 2, 5, 7])
+    assert len(ids) == len(scores) == 3
+    with pytest.raises(ValueError, match="1 row"):
+        knn(p, d).recommend(1, d.liked)
+
+
+def test_similar_items_among_some(d):
+    ids, scores = knn(p, d, K=ITEMS).similar_items(2, N=3, items=[2, 8, 9, 11])
+    assert set(ids) <= {2, 8, 9, 11} and ids[0] == 2 and scores[0] == pytest.approx(1)
+    with pytest.raises(IndexError, match=str(ITEMS)):
+        knn(p, d).similar_items(ITEMS)
+
+
+def test_similarity_may_be_assigned(d):
+    model = p.nearest_neighbours.ItemItemRecommender()
+    model.similarity = scipy.sparse.csr_matrix(([2.0, 3.0], ([4, 4], [6, 9])), shape=(ITEMS, ITEMS))
+    liked = scipy.sparse.csr_matrix(([1.5], ([0], [4])), shape=(1, ITEMS))
+    assert [part.tolist() for part in model.recommend(0, liked)] == [[9, 6], [4.5, 3.0]]
+
+
+class Lists:
+    """A recommender whose lists are known."""
+
+    def __init__(self, *lists):
+        self.lists = np.array(lists)
+
+    def recommend(self, users, rows, N):
+        return self.lists[users][:, :N], np.zeros((len(users), N))
+
+
+def test_metrics_by_hand():
+    test = scipy.sparse.csr_matrix(np.array([[1, 0, 1, 0, 0], [0, 0, 0, 0, 0], [0, 1, 0, 0, 0]]))
+    metrics = p.evaluation.ranking_metrics_at_k(Lists([2, 1, 0], [0, 1, 2], [4, 3, 1]), test * 0, test, K=3,
+                                                show_progress=False)
+    ndcg = [(1 + 1 / np.log2(4)) / (1 + 1 / np.log2(3)), 1 / np.log2(4)]
+    # Of user 0's 2 x 3 pairs (liked, other) 1 is right in the list, item 1 after 2; the 2 x 2 with items
+    # beyond it are: both likes come before. Of user 2's 1 x 4 pairs the 2 with items beyond the list.
+    assert metrics == pytest.approx({"precision": 3 / 3, "map": ((1 + 2 / 3) / 2 + 1 / 3) / 2,
+                                     "ndcg": np.mean(ndcg), "auc": ((1 + 4) / 6 + 2 / 4) / 2})
+
+
+def test_metrics_beyond_the_catalogue(d):
+    train, test = programs.split(d)
+    one, other = (p.evaluation.ranking_metrics_at_k(als(p, d), train, test, K=K, show_progress=False)
+                  for K in (ITEMS, 90))
+    assert one == other
+
+
+def test_metrics_that_are_not_defined(d):
+    with pytest.raises(ZeroDivisionError, match="user 3 has all"):
+        test = d.liked.tolil()
+        test[3] = 1
+        p.evaluation.AUC_at_k(als(p, d), d.liked, test.tocsr(), show_progress=False)
+    with pytest.raises(IndexError, match=f"user {USERS - 1}"):
+        p.evaluation.ndcg_at_k(als(p, d), d.liked[:5], d.liked, show_progress=False)
+
+
+def test_leave_k_out_keeps_values_and_follows_its_seed(d):
+    one, two, other = (p.evaluation.leave_k_out_split(d.liked, K=2, random_state=seed) for seed in (3, 3, 4))
+    assert ((one[0] + one[1]) != d.liked).nnz == 0
+    assert (one[1] != two[1]).nnz == 0 and (one[1] != other[1]).nnz > 0
+    eligible = np.diff(d.liked.indptr) > 3
+    assert one[1].getnnz(axis=1).tolist() == np.where(eligible, 2, 0).tolist()
+    few = p.evaluation.leave_k_out_split(d.liked, K=2, train_only_size=0.5, random_state=3)[1]
+    assert np.count_nonzero(few.getnnz(axis=1)) == eligible.sum() - eligible.sum() // 2
+
+
+def test_train_test_split_refuses_what_is_no_share(d):
+    with pytest.raises(ValueError, match="train_percentage"):
+        p.evaluation.train_test_split(d.liked, 80)
+
+
+def test_progress_is_shown_on_request(d, capfd):
+    pytest.importorskip("tqdm")
+    p.als.AlternatingLeastSquares(factors=4, iterations=2).fit(d.liked)
+    assert "2/2" in capfd.readouterr().err
+    fit_als(p, d)
+    assert capfd.readouterr().err == ""
