@@ -7,10 +7,10 @@ if(NOT DPKG_QUERY)
   return()
 endif()
 
-# The C and C++ runtimes are those of the system.
+# The C and C++ runtimes and zlib are those of the system.
 file(GET_RUNTIME_DEPENDENCIES LIBRARIES ${holders} RESOLVED_DEPENDENCIES_VAR libraries
   UNRESOLVED_DEPENDENCIES_VAR unresolved
-  POST_EXCLUDE_REGEXES "/(ld-linux|lib(c|m|dl|rt|pthread|stdc\\+\\+|gcc_s))[-.]")
+  POST_EXCLUDE_REGEXES "/(ld-linux|lib(c|m|dl|rt|pthread|stdc\\+\\+|gcc_s|z))[-.]")
 foreach(library ${libraries} ${openblas})
   file(REAL_PATH ${library} library)
   get_filename_component(name ${library} NAME)
