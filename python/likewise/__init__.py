@@ -1,5 +1,30 @@
 # SPDX-License-Identifier: Apache-2.0
+<<<<<<< HEAD
+"""Recommendations from who liked what: exact ALS and neighbourhood models, on CPUs and GPUs.
+
+    import likewise
+    ratings = likewise.Interactions("ratings.csv")
+    model = likewise.Als(factors=64).fit(ratings)
+    model.recommend("ann", n=10).to_pandas()
+
+Programs written for `implicit` find its names in `likewise.als`, `likewise.nearest_neighbours`,
+`likewise.evaluation` and `likewise.utils`.
+"""
+
+from likewise._core import DeviceError, NumericalError, __version__
+from likewise.answers import Lists
+from likewise.estimators import Als, ItemKnn, Popular, UserKnn
+from likewise.information import info
+from likewise.interactions import Interactions, split
+from likewise.model import Evaluation, Explanation, Model, load_model
+
+__all__ = [
+    "Als", "DeviceError", "Evaluation", "Explanation", "Interactions", "ItemKnn", "Lists", "Model",
+    "NumericalError", "Popular", "UserKnn", "__version__", "info", "load_model", "split",
+]
+=======
 """Recommendations from who liked what."""
 from likewise._core import __version__
 
 __all__ = ["__version__"]
+>>>>>>> py-P

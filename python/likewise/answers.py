@@ -1,0 +1,102 @@
+# SPDX-License-Identifier: Apache-2.0
+"""`Lists`: the answers to a batch of queries, as arrays or as a frame of any kind."""
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import numpy.typing as npt
+
+from likewise.ids import IdArray, Ids, IndexArray
+
+if TYPE_CHECKING:
+    import pandas
+    import polars
+    import pyarrow
+
+
+class Lists:
+    """The best answers to each of some queries, best first.
+
+    counts    int32, (queries,): how many answers each query has, k at most
+    indices   int32, (queries, k): indices of the answers, -1 beyond counts
+    scores    float32, (queries, k); what is beyond counts means nothing
+    """
+
+    def __init__(self, query_name: str, queries: IdArray, answer_name: str, ids: Ids,
+                 found: tuple[IndexArray, npt.NDArray[np.float32], npt.NDArray[np.int32]],
+                 titles: Any = None):
+        self.query_name = query_name
+        self.answer_name = answer_name
+        self.queries = queries
+        self.indices, self.scores, self.counts = found
+        self._ids = ids
+        self._titles = titles
+
+    def __len__(self) -> int:
+        return len(self.counts)
+
+    def __getitem__(self, query: int) -> list[tuple[Any, float]]:
+        """The answers to one query, by its place: (id, score) pairs."""
+        count = self.counts[query]
+        ids = self._ids.take(self.indices[query, :count])
+        return list(zip(ids.tolist(), self.scores[query, :count].tolist()))
+
+    @property
+    def ids(self) -> IdArray:
+        """(queries, k): ids of the answers; None beyond counts, or -1 where ids are integers."""
+        known = self.indices >= 0
+        result = self._ids.take(np.where(known, self.indices, 0)) if len(self._ids) else \
+            np.zeros(self.indices.shape, dtype=np.int64)
+        if not known.all():
+            result[~known] = None if result.dtype == object else -1
+        return result
+
+    def columns(self) -> dict[str, npt.NDArray[Any]]:
+        """One row per answer: query, answer, rank from 1, score, and title where there are any."""
+        kept = np.arange(self.indices.shape[1]) < self.counts[:, None]
+        indices = self.indices[kept]
+        result: dict[str, npt.NDArray[Any]] = {
+            self.query_name: np.repeat(self.queries, self.counts),
+            self.answer_name: self._ids.take(indices),
+            "rank": np.nonzero(kept)[1].astype(np.int32) + 1,
+            "score": self.scores[kept],
+        }
+        if self._titles is not None:
+            result["title"] = np.array(self._titles(indices), dtype=object)
+        return result
+
+    def to_pandas(self) -> pandas.DataFrame:
+        import pandas
+        return pandas.DataFrame(self.columns())
+
+    def to_polars(self) -> polars.DataFrame:
+        import polars
+        return polars.DataFrame(self.columns())
+
+    def to_arrow(self) -> pyarrow.Table:
+        import pyarrow
+        return pyarrow.table(self.columns())
+
+    def __arrow_c_stream__(self, requested_schema: Any = None) -> Any:
+        return self.to_arrow().__arrow_c_stream__(requested_schema)
+
+    def __repr__(self) -> str:
+        shown = []
+        for q in range(min(len(self), 5)):
+            answers = ", ".join(f"{one} {score:.4g}" for one, score in self[q][:5])
+            more = ", ..." if self.counts[q] > 5 else ""
+            shown.append(f"  {self.queries[q]}: {answers}{more}")
+        if len(self) > 5:
+            shown.append("  ...")
+        head = f"<{len(self):,} lists of {self.indices.shape[1]} {self.answer_name}s at most>"
+        return "\n".join([head, *shown])
+
+    def _repr_html_(self) -> str:
+        return self._head()._repr_html_()  # type: ignore[no-any-return, operator]
+
+    def _head(self) -> pandas.DataFrame:
+        few = slice(0, 5)
+        return Lists(self.query_name, self.queries[few], self.answer_name, self._ids,
+                     (self.indices[few], self.scores[few], self.counts[few]),
+                     self._titles).to_pandas()

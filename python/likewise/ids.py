@@ -1,0 +1,91 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Between the ids that users know and the indices that the extension takes."""
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from likewise import _core
+
+IndexArray = npt.NDArray[np.int32]
+IdArray = npt.NDArray[Any]
+
+
+def is_one(ids: object) -> bool:
+    """Whether this is one id rather than a sequence of them."""
+    return isinstance(ids, (str, bytes, int, np.integer)) or np.ndim(ids) == 0  # type: ignore[arg-type]
+
+
+def shown(value: object) -> str:
+    text = repr(value)
+    return text if len(text) <= 60 else text[:57] + "..."
+
+
+class Ids:
+    """Ids of the users or of the items, in the order of their indices.
+
+    Integer ids are int64 arrays, text ids arrays of `str`.
+    """
+
+    def __init__(self, core: _core.IdMap, what: str):
+        self._core = core
+        self._what = what  # "user" or "item"
+
+    def __len__(self) -> int:
+        return len(self._core)
+
+    def __array__(self, dtype: Any = None, copy: bool | None = None) -> IdArray:
+        return self.take(np.arange(len(self), dtype=np.int32))
+
+    def __contains__(self, one: object) -> bool:
+        try:
+            return bool(self.find([one])[0] >= 0)
+        except TypeError:
+            return False
+
+    def __repr__(self) -> str:
+        kind = "integer" if self._core.is_integer else "text"
+        return f"<{len(self):,} {kind} ids of {self._what}s>"
+
+    def take(self, indices: IndexArray) -> IdArray:
+        """The ids of indices, in their shape."""
+        flat = np.ascontiguousarray(indices, dtype=np.int32).reshape(-1)
+        if self._core.is_integer:
+            return self._core.take_integers(flat).reshape(indices.shape)
+        result = np.empty(flat.shape, dtype=object)
+        result[:] = self._core.take_texts(flat)
+        return result.reshape(indices.shape)
+
+    def find(self, ids: Sequence[Any] | IdArray) -> IndexArray:
+        """The indices of ids, -1 for those that are not known. TypeError for ids of another kind."""
+        if self._core.is_integer:
+            return self._core.find_integers(self._integers(ids))
+        texts = ids.tolist() if isinstance(ids, np.ndarray) else list(ids)
+        for one in texts:
+            if not isinstance(one, str):
+                raise TypeError(f"ids of {self._what}s are text (str), not {shown(one)} of type "
+                                f"{type(one).__name__}")
+        return self._core.find_texts(texts)
+
+    def require(self, ids: Sequence[Any] | IdArray) -> IndexArray:
+        """As find(), but KeyError names the first that is not known."""
+        indices = self.find(ids)
+        if len(indices) and indices.min() < 0:
+            position = int(np.argmax(indices < 0))
+            raise KeyError(f"there is no {self._what} {shown(ids[position])} in the model")
+        return indices
+
+    def _integers(self, ids: Sequence[Any] | IdArray) -> npt.NDArray[np.int64]:
+        array = np.asarray(ids)
+        if array.size == 0:
+            return np.empty(0, dtype=np.int64)
+        if array.dtype.kind not in "iu":
+            wrong = next((one for one in np.ravel(array).tolist() if not isinstance(one, int)), ids[0])
+            raise TypeError(f"ids of {self._what}s are whole numbers (int), not {shown(wrong)} of "
+                            f"type {type(wrong).__name__}")
+        if array.dtype == np.uint64 and array.max() > np.iinfo(np.int64).max:
+            raise KeyError(f"there is no {self._what} {array.max()} in the model")
+        return np.ascontiguousarray(array.reshape(-1), dtype=np.int64)

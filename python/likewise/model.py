@@ -1,0 +1,377 @@
+# SPDX-License-Identifier: Apache-2.0
+"""`Model`: what training learned, and all that it answers."""
+from __future__ import annotations
+
+import dataclasses
+import os
+import pathlib
+import subprocess
+import tempfile
+from collections.abc import Mapping, Sequence
+from typing import Any, Literal
+
+import numpy as np
+import numpy.typing as npt
+
+from likewise import _core
+from likewise.answers import Lists
+from likewise.ids import IdArray, Ids, IndexArray, is_one, shown
+from likewise.interactions import Interactions
+from likewise.progress import Progress
+
+#: What somebody liked who was not trained: ids, or ids with values.
+History = Mapping[Any, float] | Sequence[Any]
+
+
+class Evaluation(dict[str, float]):
+    """Metrics by name ("ndcg@10", "rmse"), and what they were measured on.
+
+    users_evaluated, users_without_history, relevant_items, relevant_seen, pairs_evaluated,
+    unknown_users and unknown_items are counts of the test data. `per_user` holds, where it was
+    asked for, the ids of the users and float32 arrays beside them by metric.
+    """
+
+    users_evaluated: int
+    users_without_history: int
+    relevant_items: int
+    relevant_seen: int
+    pairs_evaluated: int
+    unknown_users: int
+    unknown_items: int
+    per_user: dict[str, npt.NDArray[Any]]
+
+
+@dataclasses.dataclass(frozen=True)
+class Explanation:
+    """Why an item scores what it does for a user (Hu, Koren and Volinsky 2008, section 5).
+
+    score = baseline + the sum of the shares of `contributions`: (item, the user's value for it,
+    share), the largest share first.
+    """
+
+    score: float
+    baseline: float
+    contributions: list[tuple[Any, float, float]]
+
+
+class Model:
+    """A trained model: lists, similar rows, predictions, reasons, evaluation.
+
+    Made by the estimators' fit() and by load_model(). Users and items are named by their own ids;
+    KeyError where the model does not know one. All methods may be called from several threads.
+    """
+
+    def __init__(self, core: _core.Model, device: str = "auto", threads: int = 0):
+        self._core = core
+        self._device = device
+        self._threads = threads
+        self._recommender: _core.Recommender | None = None
+
+    # What it is.
+
+    @property
+    def algorithm(self) -> str:
+        return self._core.algorithm
+
+    @property
+    def params(self) -> dict[str, Any]:
+        """Every parameter that it was trained with."""
+        return self._core.params
+
+    @property
+    def users(self) -> Ids:
+        return Ids(self._core.users, "user")
+
+    @property
+    def items(self) -> Ids:
+        return Ids(self._core.items, "item")
+
+    @property
+    def user_factors(self) -> npt.NDArray[np.float32]:
+        """(users, factors), read-only, the model's own memory. ValueError without factors."""
+        return self._core.user_factors
+
+    @property
+    def item_factors(self) -> npt.NDArray[np.float32]:
+        """(items, factors), read-only, the model's own memory."""
+        return self._core.item_factors
+
+    @property
+    def user_bias(self) -> npt.NDArray[np.float32] | None:
+        return self._core.user_bias
+
+    @property
+    def item_bias(self) -> npt.NDArray[np.float32] | None:
+        return self._core.item_bias
+
+    @property
+    def global_mean(self) -> float:
+        return self._core.global_mean
+
+    @property
+    def iterations(self) -> list[dict[str, Any]]:
+        """One dict each: iteration, objective, seconds, validation."""
+        return self._core.iterations
+
+    @property
+    def best_iteration(self) -> int:
+        return self._core.best_iteration
+
+    @property
+    def stop_reason(self) -> str:
+        """"iterations", "tolerance", "patience", "stopped"; "" where training does not iterate."""
+        return self._core.stop_reason
+
+    @property
+    def provenance(self) -> dict[str, str]:
+        return self._core.provenance
+
+    # Answers.
+
+    def recommend(self, users: Any = None, n: int = 10, *, items: Any = None, exclude: Any = None,
+                  include_seen: bool = False, progress: bool = False) -> Lists:
+        """The n best items of each user that it has not seen.
+
+        users         one id, a sequence of ids, or None for all
+        items         only these; exclude: never these
+        include_seen  also items of the user's history
+        """
+        indices = self._indices(users, self.users)
+        with Progress(progress) as listener:
+            found = self._answers().recommend(
+                indices, _count(n), include_seen=include_seen, allow=self._maybe_items(items, "items"),
+                deny=self._maybe_items(exclude, "exclude"), progress=listener)
+        return self._lists("user", self.users.take(indices), "item", found)
+
+    def recommend_new(self, histories: Sequence[History], n: int = 10, *, items: Any = None,
+                      exclude: Any = None, include_seen: bool = False) -> Lists:
+        """The n best items for users who were not trained, each given by what it likes: a sequence
+        of item ids, or a dict of values by id. The queries of the lists are their places."""
+        rows = self._rows(histories)
+        found = self._answers().recommend_new(
+            rows, _count(n), include_seen=include_seen, allow=self._maybe_items(items, "items"),
+            deny=self._maybe_items(exclude, "exclude"))
+        return self._lists("user", np.arange(len(histories)), "item", found)
+
+    def similar_items(self, items: Any = None, n: int = 10, *,
+                      metric: Literal["cosine", "dot"] = "cosine", progress: bool = False) -> Lists:
+        """The n items most similar to each of `items` (one id, several, None: all), without itself.
+        A neighbourhood model answers by its own similarity."""
+        return self._similar("items", self.items, items, n, metric, progress)
+
+    def similar_users(self, users: Any = None, n: int = 10, *,
+                      metric: Literal["cosine", "dot"] = "cosine", progress: bool = False) -> Lists:
+        """The n users most similar to each of `users`, without itself."""
+        return self._similar("users", self.users, users, n, metric, progress)
+
+    def predict(self, users: Any, items: Any) -> npt.NDArray[np.float32]:
+        """float32, (pairs,): the score of each pair of users[p] and items[p]. Ids that the model
+        does not know fall back on means and on the other side's bias."""
+        pairs = [np.atleast_1d(np.asarray(ids)) if not isinstance(ids, np.ndarray) else ids
+                 for ids in (users, items)]
+        if pairs[0].shape != pairs[1].shape or pairs[0].ndim != 1:
+            raise ValueError(f"predict needs pairs: users have the shape {pairs[0].shape}, items "
+                             f"{pairs[1].shape}")
+        return self._answers().predict(self.users.find(pairs[0]), self.items.find(pairs[1]))
+
+    def predict_new(self, histories: Sequence[History], items: Any) -> npt.NDArray[np.float32]:
+        """float32, (histories, items): scores of users who were not trained."""
+        indices = self._indices(items, self.items)
+        scores = self._answers().predict_new(self._rows(histories), indices)
+        return scores.reshape(len(histories), len(indices))
+
+    def fold_in(self, histories: Sequence[History]) -> npt.NDArray[np.float32]:
+        """float32, (histories, factors): factors of users who were not trained, solved exactly."""
+        return self._answers().fold_in("users", self._rows(histories))[0]
+
+    def explain(self, user: Any, item: Any) -> Explanation:
+        """Which of the user's past items speak for `item`. `user`: an id, or a History."""
+        if is_one(user):
+            index = self.users.require([user])[0]
+            indptr, indices, values = self._core.history()
+            row = slice(*indptr[index:index + 2])
+            history = (np.array([0, row.stop - row.start]), indices[row].copy(), values[row].copy())
+        else:
+            history = self._rows([user])
+        score, baseline, parts = self._answers().explain(history, int(self.items.require([item])[0]))
+        ids = self.items.take(np.array([part[0] for part in parts], dtype=np.int32)).tolist()
+        return Explanation(score, baseline,
+                           [(one, part[1], part[2]) for one, part in zip(ids, parts)])
+
+    def evaluate(self, test: Interactions, *, k: int | Sequence[int] = 10,
+                 metrics: Sequence[str] = (), min_relevant_value: float = 0.0,
+                 seen: Interactions | None = None, per_user: bool = False,
+                 progress: bool = False) -> Evaluation:
+        """Metrics on held-out interactions; docs/metrics.md has their formulas.
+
+        k                   list lengths
+        metrics             names as in likewise.metrics.names(); without: those of the model's kind
+        min_relevant_value  test values below it are not relevant (ratings: e.g. 4)
+        seen                what lists leave out; without: the model's history
+        """
+        lengths = [_count(one) for one in ([k] if np.ndim(k) == 0 else list(k))]  # type: ignore[arg-type,list-item]
+        with Progress(progress) as listener:
+            found = _core.evaluate(
+                self._core, test._core, device=self._device, k=lengths, metrics=list(metrics),
+                min_relevant_value=min_relevant_value, per_user=per_user,
+                seen=None if seen is None else seen._core, threads=self._threads, progress=listener)
+        result = Evaluation(found.pop("metrics"))
+        users = found.pop("users")
+        each = found.pop("per_user")
+        result.per_user = {"user": self.users.take(users), **each} if per_user else {}
+        for name, count in found.items():
+            setattr(result, name, count)
+        return result
+
+    def add(self, more: Interactions, *, progress: bool = False) -> Model:
+        """A neighbourhood model with more interactions, as if trained on all of them."""
+        with Progress(progress) as listener:
+            added, _, _ = _core.add_interactions(self._core, more._core, device=self._device,
+                                                 threads=self._threads, progress=listener)
+        return Model(added, self._device, self._threads)
+
+    # Titles.
+
+    def set_titles(self, titles: Mapping[Any, str]) -> None:
+        """What items are called, by their ids; kept in the model file, and in the lists' frames."""
+        by_item = [""] * len(self.items)
+        for index, title in zip(self.items.find(list(titles)), titles.values()):
+            if index >= 0:
+                by_item[index] = title
+        self._core.set_titles(by_item)
+
+    def read_titles(self, path: str | os.PathLike[str], *,
+                    columns: Sequence[str | int] = ()) -> dict[str, Any]:
+        """Titles from a file of ids and titles (columns by name or 1-based number)."""
+        return self._core.read_titles(os.fspath(path), [str(column) for column in columns])
+
+    # Files.
+
+    def save(self, path: str | os.PathLike[str]) -> None:
+        """A safetensors file (docs/model-format.md), whole or not at all."""
+        self._core.save(os.fspath(path))
+
+    def to_bytes(self) -> bytes:
+        """The bytes of the model file."""
+        with tempfile.TemporaryDirectory() as folder:
+            path = pathlib.Path(folder) / "model.safetensors"
+            self.save(path)
+            return path.read_bytes()
+
+    @classmethod
+    def from_bytes(cls, data: bytes, *, device: str = "auto", threads: int = 0) -> Model:
+        with tempfile.TemporaryDirectory() as folder:
+            path = pathlib.Path(folder) / "model.safetensors"
+            path.write_bytes(data)
+            return load_model(path, device=device, threads=threads)  # mapped: the file may go
+
+    def report(self) -> Report:
+        """A page about the model: shown in a notebook, saved by .save(path)."""
+        with tempfile.TemporaryDirectory() as folder:
+            model = pathlib.Path(folder) / "model.safetensors"
+            page = pathlib.Path(folder) / "report.html"
+            self.save(model)
+            from likewise.program import path as program
+            done = subprocess.run([program(), "report", str(model), "-o", str(page), "--quiet"],
+                                  capture_output=True, text=True, check=False)
+            if done.returncode != 0:
+                raise RuntimeError(done.stderr.strip())
+            return Report(page.read_text(encoding="utf-8"))
+
+    def __reduce__(self) -> Any:
+        return (_from_bytes, (self.to_bytes(), self._device, self._threads))
+
+    def __repr__(self) -> str:
+        return (f"<likewise.Model: {self.algorithm}, {len(self.users):,} users, "
+                f"{len(self.items):,} items>")
+
+    # Parts of the above.
+
+    def _answers(self) -> _core.Recommender:
+        if self._recommender is None:
+            self._recommender = _core.Recommender(self._core, device=self._device,
+                                                  threads=self._threads)
+        return self._recommender
+
+    def _indices(self, ids: Any, known: Ids) -> IndexArray:
+        if ids is None:
+            return np.arange(len(known), dtype=np.int32)
+        if isinstance(ids, Ids):
+            ids = np.asarray(ids)
+        return known.require([ids] if is_one(ids) else ids)
+
+    def _maybe_items(self, ids: Any, what: str) -> IndexArray | None:
+        if ids is None:
+            return None
+        if is_one(ids):
+            raise TypeError(f"{what} must be a sequence of ids, not {shown(ids)}")
+        indices = self.items.require(ids)
+        if what == "items" and len(indices) == 0:
+            raise ValueError("items is empty: nothing could be recommended")
+        return indices
+
+    def _rows(self, histories: Sequence[History]) -> tuple[Any, Any, Any]:
+        """Histories as sparse rows."""
+        if is_one(histories) or isinstance(histories, Mapping):
+            raise TypeError("histories must be a sequence with one history for each user")
+        offsets, columns, values = [0], [], []
+        for history in histories:
+            if is_one(history):
+                raise TypeError(f"a history is a sequence of item ids, or a dict of values by item "
+                                f"id, not {shown(history)}")
+            indices = self.items.require(list(history))
+            columns.append(indices)
+            weights = list(history.values()) if isinstance(history, Mapping) else np.ones(len(indices))
+            values.append(np.asarray(weights, dtype=np.float32))
+            offsets.append(offsets[-1] + len(indices))
+        none_i, none_v = np.empty(0, dtype=np.int32), np.empty(0, dtype=np.float32)
+        return (np.array(offsets, dtype=np.int64), np.concatenate([none_i, *columns]),
+                np.concatenate([none_v, *values]))
+
+    def _similar(self, side: str, known: Ids, ids: Any, n: int, metric: str,
+                 progress: bool) -> Lists:
+        indices = self._indices(ids, known)
+        with Progress(progress) as listener:
+            found = self._answers().similar(side, indices, _count(n), metric=metric,
+                                            progress=listener)
+        what = side[:-1]
+        return self._lists(what, known.take(indices), f"similar_{what}", found, known,
+                           side == "items")
+
+    def _lists(self, query: str, queries: IdArray, answer: str, found: Any,
+               ids: Ids | None = None, titled: bool = True) -> Lists:
+        titles = self._core.titles_at if titled and self._core.has_titles else None
+        return Lists(query, queries, answer, self.items if ids is None else ids, found, titles)
+
+
+class Report:
+    """A page of HTML."""
+
+    def __init__(self, html: str):
+        self.html = html
+
+    def save(self, path: str | os.PathLike[str]) -> None:
+        pathlib.Path(path).write_text(self.html, encoding="utf-8")
+
+    def _repr_html_(self) -> str:
+        import html
+        return (f'<iframe srcdoc="{html.escape(self.html)}" width="100%" height="600" '
+                'style="border: 0"></iframe>')
+
+
+def load_model(path: str | os.PathLike[str], *, device: str = "auto", threads: int = 0) -> Model:
+    """Loads a model file, checked and mapped: processes share its pages. FileNotFoundError, OSError,
+    or ValueError naming file, field and what is wrong."""
+    return Model(_core.Model.load(os.fspath(path)), device, threads)
+
+
+def _from_bytes(data: bytes, device: str, threads: int) -> Model:
+    return Model.from_bytes(data, device=device, threads=threads)
+
+
+def _count(n: Any) -> int:
+    if isinstance(n, bool) or not isinstance(n, (int, np.integer)):
+        raise TypeError(f"a whole number is needed, not {shown(n)}")
+    if not 1 <= n <= np.iinfo(np.int32).max:
+        raise ValueError(f"{n}: a number from 1 to {np.iinfo(np.int32).max} is needed")
+    return int(n)

@@ -1,0 +1,99 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "background.h"
+
+#include <chrono>
+#include <utility>
+
+namespace likewise::python {
+namespace {
+
+/// How long a signal may wait.
+constexpr std::chrono::milliseconds kLook{50};
+
+}  // namespace
+
+RunControl Background::control() {
+  RunControl control;
+  control.cancel = &cancelled_;
+  if (progress_.is_none()) return control;
+  control.on_progress = [this](const ProgressUpdate& update) {
+    const std::lock_guard lock(mutex_);
+    // Of progress only the newest matters; a remark is never lost.
+    const bool remark = update.unit.empty();
+    if (!remark && !updates_.empty() && updates_.back().stage == update.stage &&
+        !updates_.back().unit.empty()) {
+      updates_.pop_back();
+    }
+    updates_.push_back(
+        {std::string(update.stage), update.done, update.total, std::string(update.unit)});
+  };
+  return control;
+}
+
+void Background::call(const std::function<void()>& callback) {
+  std::unique_lock lock(mutex_);
+  call_ = &callback;
+  posted_.notify_one();
+  answered_.wait(lock, [&] { return call_ == nullptr; });
+}
+
+void Background::interrupted(nb::python_error& error) {
+  if (!interruption_) interruption_.emplace(std::move(error));
+  cancelled_ = true;
+}
+
+/// Makes the calls that wait. The lock is not held while Python runs.
+void Background::serve(std::unique_lock<std::mutex>& lock) {
+  const std::vector<Update> updates = std::exchange(updates_, {});
+  const std::function<void()>* const call = call_;
+  lock.unlock();
+  {
+    nb::gil_scoped_acquire acquired;
+    try {
+      if (PyErr_CheckSignals() != 0) throw nb::python_error();
+      if (!cancelled_) {
+        for (const Update& u : updates) progress_(u.stage, u.done, u.total, u.unit);
+        if (call != nullptr) (*call)();
+      }
+    } catch (nb::python_error& error) {
+      interrupted(error);
+    }
+  }
+  lock.lock();
+  if (call != nullptr) {
+    call_ = nullptr;
+    answered_.notify_one();
+  }
+}
+
+void Background::run(int threads, const std::function<void()>& work) {
+  std::exception_ptr failure;
+  {
+    nb::gil_scoped_release released;
+    std::thread worker([&] {
+      try {
+        with_threads(threads, work);
+      } catch (...) {
+        failure = std::current_exception();
+      }
+      const std::lock_guard lock(mutex_);
+      ended_ = true;
+      posted_.notify_one();
+    });
+    std::unique_lock lock(mutex_);
+    while (!ended_) {
+      posted_.wait_for(lock, kLook, [&] { return ended_ || call_ != nullptr; });
+      serve(lock);
+    }
+    lock.unlock();
+    worker.join();
+  }
+  if (interruption_ && !has_answer_) throw nb::python_error(std::move(*interruption_));
+  if (failure) std::rethrow_exception(failure);
+}
+
+nb::object Background::interruption() const {
+  return interruption_ ? nb::borrow(interruption_->value()) : nb::none();
+}
+
+}  // namespace likewise::python

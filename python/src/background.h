@@ -1,0 +1,78 @@
+// SPDX-License-Identifier: Apache-2.0
+/// Long work beside the interpreter: other Python threads go on, Ctrl-C is noticed, and callbacks
+/// run on the thread that called.
+#pragma once
+
+#include <atomic>
+#include <condition_variable>
+#include <exception>
+#include <functional>
+#include <mutex>
+#include <optional>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "binding.h"
+#include "likewise/control.h"
+
+namespace likewise::python {
+
+/// What the package hears of work under way: progress(stage, done, total, unit), where unit is ""
+/// for remarks; None to hear nothing.
+class Background {
+ public:
+  explicit Background(nb::object progress) : progress_(std::move(progress)) {}
+
+  /// Runs `work` on a thread of its own, with `threads` threads (0: all), and returns when it has
+  /// ended. To be called with the GIL. What work or a callback throws comes out here; a signal that
+  /// raises (Ctrl-C) sets `cancelled()` first and comes out when the work has ended.
+  void run(int threads, const std::function<void()>& work);
+
+  /// For the work: its control, and a call on the waiting thread, with the GIL. What the call
+  /// throws cancels the work. After that nothing is called any more.
+  [[nodiscard]] RunControl control();
+  void call(const std::function<void()>& callback);
+  [[nodiscard]] const std::atomic<bool>& cancelled() const { return cancelled_; }
+  /// The work has an answer, although it may have been told to stop: run() then returns, and
+  /// interruption() is the exception that stopped it, or None.
+  void keep_answer() { has_answer_ = true; }
+  [[nodiscard]] nb::object interruption() const;
+
+ private:
+  struct Update {
+    std::string stage;
+    Offset done;
+    Offset total;
+    std::string unit;
+  };
+  void serve(std::unique_lock<std::mutex>& lock);
+  void interrupted(nb::python_error& error);
+
+  nb::object progress_;
+  std::mutex mutex_;
+  std::condition_variable posted_;    ///< something for the waiting thread
+  std::condition_variable answered_;  ///< the call was made
+  std::vector<Update> updates_;
+  const std::function<void()>* call_ = nullptr;
+  bool ended_ = false;
+  bool has_answer_ = false;
+  std::atomic<bool> cancelled_ = false;
+  std::optional<nb::python_error> interruption_;
+};
+
+/// The same for work that only has an answer. Short work, `is_long` false, runs where it is.
+template <class Work>
+auto in_background(bool is_long, int threads, const nb::object& progress, const Work& work) {
+  std::optional<decltype(work(RunControl{}))> answer;
+  if (is_long) {
+    Background background(progress);
+    background.run(threads, [&] { answer.emplace(work(background.control())); });
+  } else {
+    nb::gil_scoped_release released;
+    with_threads(threads, [&] { answer.emplace(work(RunControl{})); });
+  }
+  return std::move(*answer);
+}
+
+}  // namespace likewise::python

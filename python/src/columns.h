@@ -1,0 +1,31 @@
+// SPDX-License-Identifier: Apache-2.0
+/// Columns of rows in memory, as make_interactions() takes them, with what keeps them alive.
+#pragma once
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "binding.h"
+#include "likewise/make_interactions.h"
+
+namespace likewise::python {
+
+/// A column of ids.
+struct Ids {
+  IdColumn column;
+  std::vector<nb::object> owners;
+  std::vector<std::int64_t> integers;
+  std::vector<std::string_view> texts;
+};
+
+/// A column of values: nothing means that each row has 1.
+struct Numbers {
+  ValueSpan values;
+  nb::object owner;
+};
+
+[[nodiscard]] IntegerSpan integer_span(nb::handle array, const char* what);
+[[nodiscard]] ValueSpan value_span(nb::handle array);
+
+}  // namespace likewise::python

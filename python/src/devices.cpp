@@ -1,0 +1,61 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <string>
+#include <utility>
+
+#include <nanobind/stl/string.h>
+#include <nanobind/stl/string_view.h>
+
+#include "binding.h"
+#include "likewise/device.h"
+
+namespace likewise::python {
+namespace {
+
+[[nodiscard]] nb::dict jobs_of(const std::vector<JobStatus>& jobs) {
+  nb::dict result;
+  for (std::size_t j = 0; j < jobs.size(); ++j) {
+    const JobStatus& job = jobs[j];
+    result[nb::str(kJobNames[j].data(), kJobNames[j].size())] =
+        job.available ? nb::make_tuple(true, job.device) : nb::make_tuple(false, job.reason);
+  }
+  return result;
+}
+
+[[nodiscard]] nb::list devices() {
+  std::vector<DeviceStatus> all;
+  {
+    nb::gil_scoped_release released;
+    all = device_statuses();
+  }
+  nb::list result;
+  for (const DeviceStatus& status : all) {
+    nb::dict line;
+    line["name"] = status.name;
+    line["available"] = status.available;
+    line["description"] = status.description;
+    line["tuning"] = status.tuning;
+    line["jobs"] = jobs_of(status.jobs);
+    result.append(line);
+  }
+  return result;
+}
+
+}  // namespace
+
+void bind_devices(nb::module_& module) {
+  nb::class_<Device>(module, "Device", "What computes.")
+      .def(
+          "__init__",
+          [](Device* self, const std::string& name, Offset memory) {
+            nb::gil_scoped_release released;
+            new (self) Device(open_device(name, {memory}));
+          },
+          "name"_a = "auto", "memory"_a = 0)
+      .def_prop_ro("name", [](const Device& self) { return std::string(self.name()); })
+      .def_prop_ro("description", &Device::description)
+      .def("__repr__",
+           [](const Device& self) { return "<likewise.Device " + device_text(self) + ">"; });
+  module.def("devices", &devices);
+}
+
+}  // namespace likewise::python

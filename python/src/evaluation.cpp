@@ -1,0 +1,64 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "likewise/evaluation.h"
+
+#include <string>
+#include <utility>
+#include <vector>
+
+#include <nanobind/stl/map.h>
+#include <nanobind/stl/string.h>
+#include <nanobind/stl/vector.h>
+
+#include "background.h"
+#include "interactions.h"
+#include "model.h"
+
+namespace likewise::python {
+namespace {
+
+[[nodiscard]] nb::dict evaluate_model(const Trained& model, const Data& test,
+                                      const nb::object& device, const std::vector<Index>& k,
+                                      const std::vector<std::string>& metrics,
+                                      float min_relevant_value, bool per_user, const Data* seen,
+                                      int threads, const nb::object& progress) {
+  const Device chosen = nb::isinstance<Device>(device)
+                            ? nb::cast<Device>(device)
+                            : open_device(nb::cast<std::string>(device));
+  EvaluateOptions options{k, metrics, per_user, min_relevant_value};
+  const TestSet held_out = make_test_set(*model.model, *test.interactions);
+  EvaluationReport report =
+      in_background(true, threads, progress, [&](const RunControl& control) {
+        const Recommender recommender(model.model, chosen);
+        if (seen == nullptr) return evaluate(recommender, held_out, options, {}, control);
+        const TestSet known = make_test_set(*model.model, *seen->interactions);
+        return evaluate(recommender, held_out, options, known.by_user.view(), control);
+      });
+  nb::dict result;
+  result["metrics"] = report.metrics;
+  result["users_evaluated"] = report.users_evaluated;
+  result["users_without_history"] = report.users_without_history;
+  result["relevant_items"] = report.relevant_items;
+  result["relevant_seen"] = report.relevant_seen;
+  result["pairs_evaluated"] = report.pairs_evaluated;
+  result["unknown_users"] = held_out.unknown_users;
+  result["unknown_items"] = held_out.unknown_items;
+  result["users"] = give(Array<Index>::copy_of(report.users));
+  nb::dict each;
+  for (const auto& [name, values] : report.per_user) {
+    each[name.c_str()] = give(Array<float>::copy_of(values));
+  }
+  result["per_user"] = each;
+  return result;
+}
+
+}  // namespace
+
+void bind_evaluation(nb::module_& module) {
+  module.def("evaluate", &evaluate_model, "model"_a, "test"_a, "device"_a = "auto", "k"_a,
+             "metrics"_a, "min_relevant_value"_a, "per_user"_a, "seen"_a = nb::none(),
+             "threads"_a = 0, "progress"_a = nb::none());
+  module.def("metric_names", &metric_names);
+  module.def("higher_is_better", &higher_is_better, "metric"_a);
+}
+
+}  // namespace likewise::python

@@ -1,0 +1,284 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "interactions.h"
+
+#include <algorithm>
+#include <optional>
+#include <utility>
+
+#include <nanobind/stl/optional.h>
+#include <nanobind/stl/string.h>
+#include <nanobind/stl/vector.h>
+
+#include "background.h"
+#include "columns.h"
+#include "likewise/error.h"
+#include "likewise/make_interactions.h"
+#include "likewise/split.h"
+#include "likewise/write.h"
+
+namespace likewise::python {
+namespace {
+
+constexpr std::string_view kDuplicates[] = {"auto", "sum", "last", "max", "error"};
+constexpr std::string_view kBadRows[] = {"fail", "skip"};
+constexpr std::string_view kHeaders[] = {"auto", "yes", "no"};
+constexpr std::string_view kSplits[] = {"random", "last", "time", "kfold"};
+constexpr std::string_view kTimeUnits[] = {"s", "ms", "us", "ns"};
+
+/// One of an enum by its name. The names are in the enum's order.
+template <class Enum, std::size_t N>
+[[nodiscard]] Enum named(const std::string& name, const std::string_view (&names)[N],
+                         const char* what) {
+  const auto* found = std::ranges::find(names, name);
+  if (found != std::end(names)) return static_cast<Enum>(found - std::begin(names));
+  std::string message = std::string(what) + ": \"" + printable(name) + "\" is none of";
+  for (const std::string_view known : names) message += " " + std::string(known);
+  throw Error(ErrorKind::kInvalidArgument, message);
+}
+
+/// The policies, by name; what is absent keeps its default.
+[[nodiscard]] ReadOptions options_of(const nb::dict& given) {
+  ReadOptions options;
+  for (const auto& [key, value] : given) {
+    const auto name = nb::cast<std::string>(key);
+    if (name == "duplicates") {
+      options.duplicates =
+          named<Duplicates>(nb::cast<std::string>(value), kDuplicates, "duplicates");
+    } else if (name == "min_value") {
+      options.min_value = nb::cast<double>(value);
+    } else if (name == "min_user_count") {
+      options.min_user_count = nb::cast<Index>(value);
+    } else if (name == "min_item_count") {
+      options.min_item_count = nb::cast<Index>(value);
+    } else if (name == "on_bad_row") {
+      options.on_bad_row = named<BadRows>(nb::cast<std::string>(value), kBadRows, "on_bad_row");
+    } else if (name == "columns") {
+      options.columns = nb::cast<std::vector<std::string>>(value);
+    } else if (name == "delimiter") {
+      options.delimiter = nb::cast<std::string>(value);
+    } else if (name == "header") {
+      options.header = named<Header>(nb::cast<std::string>(value), kHeaders, "header");
+    } else if (name == "require_values") {
+      options.values = nb::cast<bool>(value) ? Values::kRequired : Values::kOptional;
+    } else if (name == "keep_times") {
+      options.keep_times = nb::cast<bool>(value);
+    } else {
+      throw nb::type_error(("reading has no option " + name).c_str());
+    }
+  }
+  return options;
+}
+
+[[nodiscard]] Data from_file(const std::string& path, const nb::dict& given, int threads,
+                             const nb::object& progress) {
+  const ReadOptions options = options_of(given);
+  ReadSummary summary;
+  Interactions data = in_background(true, threads, progress, [&](const RunControl& control) {
+    return read_interactions(path, options, &summary, control);
+  });
+  return {std::move(data), std::move(summary)};
+}
+
+[[nodiscard]] TimeColumn times_of(const std::optional<In<std::int64_t>>& times,
+                                  const std::optional<std::string>& unit) {
+  TimeColumn column;
+  if (times) column.numbers = span_of(*times);
+  if (unit) column.unit = named<TimeForm>(*unit, kTimeUnits, "time_unit");
+  return column;
+}
+
+[[nodiscard]] Data from_columns(const Ids& users, const Ids& items, const nb::object& values,
+                                const std::optional<In<std::int64_t>>& times,
+                                const std::optional<std::string>& unit, const nb::dict& given,
+                                int threads, const nb::object& progress) {
+  const ReadOptions options = options_of(given);
+  const ValueSpan numbers = value_span(values);
+  const TimeColumn column = times_of(times, unit);
+  ReadSummary summary;
+  Interactions data = in_background(true, threads, progress, [&](const RunControl& control) {
+    return make_interactions(users.column, items.column, numbers, column, options, &summary,
+                             control);
+  });
+  return {std::move(data), std::move(summary)};
+}
+
+[[nodiscard]] Data from_csr(const nb::object& offsets, const nb::object& columns,
+                            const nb::object& values, Index cols, const nb::dict& given,
+                            int threads, const nb::object& progress) {
+  const ReadOptions options = options_of(given);
+  const CsrColumns rows{integer_span(offsets, "indptr"), integer_span(columns, "indices"), cols};
+  const ValueSpan numbers = value_span(values);
+  ReadSummary summary;
+  Interactions data = in_background(true, threads, progress, [&](const RunControl& control) {
+    return make_interactions(rows, numbers, {}, options, &summary, control);
+  });
+  return {std::move(data), std::move(summary)};
+}
+
+[[nodiscard]] nb::dict summary_of(const Data& data) {
+  const ReadSummary& met = data.summary;
+  nb::dict result;
+  result["rows"] = met.rows;
+  result["bad_rows"] = met.bad_rows;
+  result["first_bad_row"] = met.first_bad_row;
+  result["duplicates"] = met.duplicates;
+  result["policy"] = std::string(kDuplicates[static_cast<std::size_t>(met.policy)]);
+  result["below_min_value"] = met.below_min_value;
+  result["below_min_count"] = met.below_min_count;
+  result["format"] = met.format;
+  result["columns"] = met.columns;
+  return result;
+}
+
+[[nodiscard]] nb::object times_array(const Data& data) {
+  const Interactions& all = *data.interactions;
+  if (!all.has_times()) return nb::none();
+  auto result = Array<std::int64_t>::uninitialized(all.times.size());
+  for (Offset e = 0; e < all.times.size(); ++e) {
+    result[e] = all.times[e].seconds() * 1'000'000'000 + all.times[e].nanoseconds();
+  }
+  return nb::cast(give(std::move(result)));
+}
+
+[[nodiscard]] std::vector<std::pair<Data, Data>> split_data(const Data& data,
+                                                            const std::string& method, double test,
+                                                            Index last, int folds,
+                                                            std::uint64_t seed) {
+  const SplitOptions options{named<SplitMethod>(method, kSplits, "method"), test, last, folds,
+                             seed};
+  std::vector<Split> parts = in_background(true, 0, nb::none(), [&](const RunControl&) {
+    return split(*data.interactions, options);
+  });
+  std::vector<std::pair<Data, Data>> result;
+  for (Split& part : parts) {
+    result.emplace_back(Data(std::move(part.train), {}), Data(std::move(part.test), {}));
+  }
+  return result;
+}
+
+/// Indices of ids; -1 where there is none.
+[[nodiscard]] Out<Index> find_integers(const IdNames& names, const In<std::int64_t>& ids) {
+  auto result = Array<Index>::uninitialized(static_cast<Offset>(ids.size()));
+  {
+    nb::gil_scoped_release released;
+    for (std::size_t i = 0; i < ids.size(); ++i) {
+      result[static_cast<Offset>(i)] = names.map->find(ids.data()[i]).value_or(-1);
+    }
+  }
+  return give(std::move(result));
+}
+[[nodiscard]] Out<Index> find_texts(const IdNames& names, const std::vector<std::string>& ids) {
+  auto result = Array<Index>::uninitialized(std::ssize(ids));
+  for (std::size_t i = 0; i < ids.size(); ++i) {
+    result[static_cast<Offset>(i)] = names.map->find(ids[i]).value_or(-1);
+  }
+  return give(std::move(result));
+}
+
+void require_inside(const IdNames& names, const In<Index>& indices) {
+  for (const Index index : span_of(indices)) {
+    if (index < 0 || index >= names.map->size()) {
+      throw nb::index_error(("index " + std::to_string(index) + " is outside of [0, " +
+                             std::to_string(names.map->size()) + ")")
+                                .c_str());
+    }
+  }
+}
+
+/// Integer ids as an array.
+[[nodiscard]] Out<std::int64_t> take_integers(const IdNames& names, const In<Index>& indices) {
+  require_inside(names, indices);
+  auto result = Array<std::int64_t>::uninitialized(static_cast<Offset>(indices.size()));
+  const std::span<const std::int64_t> ids = names.map->integers();
+  for (std::size_t i = 0; i < indices.size(); ++i) {
+    result[static_cast<Offset>(i)] = ids[static_cast<std::size_t>(indices.data()[i])];
+  }
+  return give(std::move(result));
+}
+
+/// Text ids as a list, one str for all places of an id.
+[[nodiscard]] nb::list take_texts(const IdNames& names, const In<Index>& indices) {
+  require_inside(names, indices);
+  std::vector<nb::object> made(static_cast<std::size_t>(names.map->size()));
+  const char* chars = names.map->chars().data();
+  const std::span<const Offset> offsets = names.map->offsets();
+  PyObject* list = PyList_New(static_cast<Py_ssize_t>(indices.size()));
+  if (list == nullptr) throw nb::python_error();
+  nb::list result = nb::steal<nb::list>(list);
+  for (std::size_t i = 0; i < indices.size(); ++i) {
+    const auto index = static_cast<std::size_t>(indices.data()[i]);
+    if (!made[index].is_valid()) {
+      PyObject* text = PyUnicode_DecodeUTF8(chars + offsets[index],
+                                            offsets[index + 1] - offsets[index], "surrogateescape");
+      if (text == nullptr) throw nb::python_error();
+      made[index] = nb::steal(text);
+    }
+    PyList_SET_ITEM(list, static_cast<Py_ssize_t>(i), made[index].inc_ref().ptr());
+  }
+  return result;
+}
+
+void bind_names(nb::module_& module) {
+  nb::class_<IdNames>(module, "IdMap", "Ids of users or items, by index.")
+      .def("__len__", [](const IdNames& self) { return self.map->size(); })
+      .def_prop_ro("is_integer", [](const IdNames& self) { return self.map->is_integer(); })
+      .def("find_integers", &find_integers, "ids"_a.noconvert())
+      .def("find_texts", &find_texts, "ids"_a)
+      .def("take_integers", &take_integers, "indices"_a.noconvert())
+      .def("take_texts", &take_texts, "indices"_a.noconvert());
+}
+
+}  // namespace
+
+nb::tuple csr_of(const CsrView& matrix, nb::handle owner) {
+  const auto nnz = static_cast<std::size_t>(matrix.nnz());
+  const auto rows = static_cast<std::size_t>(matrix.rows);
+  return nb::make_tuple(
+      view_of(std::span(matrix.offsets, matrix.offsets == nullptr ? 0 : rows + 1), owner),
+      view_of(std::span(matrix.columns, nnz), owner),
+      view_of(std::span(matrix.values, nnz), owner));
+}
+
+void bind_interactions(nb::module_& module) {
+  bind_names(module);
+  nb::class_<Data>(module, "Interactions", "Who liked what, ready for training.")
+      .def_static("from_file", &from_file, "path"_a, "options"_a, "threads"_a = 0,
+                  "progress"_a = nb::none())
+      .def_static("from_columns", &from_columns, "users"_a, "items"_a, "values"_a.none(),
+                  "times"_a.noconvert().none(), "time_unit"_a.none(), "options"_a, "threads"_a = 0,
+                  "progress"_a = nb::none())
+      .def_static("from_csr", &from_csr, "indptr"_a, "indices"_a, "values"_a.none(), "cols"_a,
+                  "options"_a, "threads"_a = 0, "progress"_a = nb::none())
+      .def_prop_ro("shape",
+                   [](const Data& self) {
+                     const CsrMatrix& matrix = self.interactions->by_user;
+                     return nb::make_tuple(matrix.rows, matrix.cols);
+                   })
+      .def_prop_ro("nnz", [](const Data& self) { return self.interactions->by_user.nnz(); })
+      .def_prop_ro("users",
+                   [](const Data& self) {
+                     return IdNames{self.interactions, &self.interactions->users};
+                   })
+      .def_prop_ro("items",
+                   [](const Data& self) {
+                     return IdNames{self.interactions, &self.interactions->items};
+                   })
+      .def("csr",
+           [](nb::handle self) {
+             return csr_of(nb::cast<const Data&>(self).interactions->by_user.view(), self);
+           })
+      .def("times", &times_array)
+      .def_prop_ro("summary", &summary_of)
+      .def("split", &split_data, "method"_a, "test"_a, "last"_a, "folds"_a, "seed"_a)
+      .def(
+          "write",
+          [](const Data& self, const std::string& path) {
+            (void)in_background(true, 0, nb::none(), [&](const RunControl& control) {
+              write_interactions(*self.interactions, path, control);
+              return true;
+            });
+          },
+          "path"_a);
+}
+
+}  // namespace likewise::python

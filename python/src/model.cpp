@@ -1,0 +1,176 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "model.h"
+
+#include <string>
+#include <utility>
+#include <vector>
+
+#include <nanobind/stl/string.h>
+#include <nanobind/stl/string_view.h>
+#include <nanobind/stl/vector.h>
+
+#include "background.h"
+#include "interactions.h"
+#include "likewise/error.h"
+#include "likewise/read.h"
+#include "likewise/titles.h"
+#include "parameters.h"
+
+namespace likewise::python {
+namespace {
+
+[[nodiscard]] const Model& model_of(nb::handle self) { return *nb::cast<const Trained&>(self).model; }
+
+[[nodiscard]] const Factors& factors_of(nb::handle self) {
+  const Model& model = model_of(self);
+  if (model.factors() != nullptr) return *model.factors();
+  throw Error(ErrorKind::kInvalidArgument, std::string(model.algorithm()) +
+                                               " has no factors: train with the algorithm als");
+}
+
+[[nodiscard]] nb::list iterations_of(const Trained& self) {
+  nb::list result;
+  for (const Iteration& done : self.model->iterations) {
+    nb::dict line;
+    line["iteration"] = done.iteration;
+    line["objective"] = done.objective;
+    line["seconds"] = done.seconds;
+    line["validation"] = done.validation ? nb::object(nb::float_(*done.validation)) : nb::none();
+    result.append(line);
+  }
+  return result;
+}
+
+[[nodiscard]] nb::dict provenance_of(const Trained& self) {
+  const Provenance& from = self.model->provenance;
+  nb::dict result;
+  result["likewise_version"] = from.likewise_version;
+  result["created"] = from.created;
+  result["source"] = from.source;
+  result["device"] = from.device;
+  return result;
+}
+
+template <Side kSide>
+[[nodiscard]] View<float> factors_view(nb::handle self) {
+  return view_of(factors_of(self).side(kSide).view(), self);
+}
+template <Side kSide>
+[[nodiscard]] nb::object bias_view(nb::handle self) {
+  const Array<float>& bias = factors_of(self).bias(kSide);
+  return bias.empty() ? nb::none() : nb::cast(view_of(bias.span(), self));
+}
+
+[[nodiscard]] nb::tuple neighbours_of(nb::handle self) {
+  const Neighbourhood* learned = model_of(self).neighbourhood();
+  if (learned == nullptr) {
+    throw Error(ErrorKind::kInvalidArgument,
+                std::string(model_of(self).algorithm()) +
+                    " keeps no neighbours: train with the algorithm item-knn or user-knn");
+  }
+  const Neighbours& kept = learned->neighbours;
+  return nb::make_tuple(view_of(kept.offsets.span(), self), view_of(kept.rows.span(), self),
+                        view_of(kept.similarities.span(), self));
+}
+
+[[nodiscard]] Trained load(const std::string& path) {
+  nb::gil_scoped_release released;
+  return Trained(load_model(path));
+}
+
+[[nodiscard]] Trained from_factors(const InMatrix<float>& users, const InMatrix<float>& items,
+                                   const nb::dict& params) {
+  Model model;
+  model.params = params_of(params);
+  auto* als = std::get_if<AlsParams>(&model.params);
+  if (als == nullptr) {
+    throw Error(ErrorKind::kInvalidArgument, "a model of factors has the algorithm als");
+  }
+  if (users.shape(1) != items.shape(1)) {
+    throw Error(ErrorKind::kInvalidArgument,
+                "users have " + std::to_string(users.shape(1)) + " factors, items " +
+                    std::to_string(items.shape(1)));
+  }
+  als->factors = static_cast<int>(users.shape(1));
+  als->biases = false;
+  model.users = IdMap::range(static_cast<Index>(users.shape(0)));
+  model.items = IdMap::range(static_cast<Index>(items.shape(0)));
+  Factors factors;
+  factors.users = matrix_of(users);
+  factors.items = matrix_of(items);
+  model.learned = std::move(factors);
+  model.validate();
+  return Trained(std::move(model));
+}
+
+void set_titles(Trained& self, const std::vector<std::string>& titles) {
+  Titles made = make_titles(titles);
+  made.validate(self.model->items.size());
+  self.model->titles = std::move(made);
+}
+
+/// Reads titles of the model's items; what is to be said of the file, or "".
+[[nodiscard]] nb::dict read_model_titles(Trained& self, const std::string& path,
+                                         const std::vector<std::string>& columns) {
+  TitleSummary summary;
+  self.model->titles = read_titles(path, self.model->items, {columns}, &summary);
+  nb::dict result;
+  result["titles"] = self.model->titles.count();
+  result["unknown"] = summary.unknown;
+  result["remark"] = summary.remark;
+  result["format"] = summary.format;
+  return result;
+}
+
+[[nodiscard]] nb::list titles_at(const Trained& self, const In<Index>& items) {
+  nb::list result;
+  for (const Index item : span_of(items)) {
+    const std::string_view title = self.model->titles.of(item);
+    result.append(nb::str(title.data(), title.size()));
+  }
+  return result;
+}
+
+}  // namespace
+
+void bind_model(nb::module_& module) {
+  nb::class_<Trained>(module, "Model", "Everything that training produced and serving needs.")
+      .def_static("load", &load, "path"_a)
+      .def_static("from_factors", &from_factors, "user_factors"_a.noconvert(),
+                  "item_factors"_a.noconvert(), "params"_a)
+      .def(
+          "save",
+          [](const Trained& self, const std::string& path) {
+            nb::gil_scoped_release released;
+            save_model(*self.model, path);
+          },
+          "path"_a)
+      .def_prop_ro("algorithm",
+                   [](const Trained& self) { return std::string(self.model->algorithm()); })
+      .def_prop_ro("params", [](const Trained& self) { return dict_of(self.model->params); })
+      .def_prop_ro("predicts_ratings",
+                   [](const Trained& self) { return self.model->predicts_ratings(); })
+      .def_prop_ro("users",
+                   [](const Trained& self) { return IdNames{self.model, &self.model->users}; })
+      .def_prop_ro("items",
+                   [](const Trained& self) { return IdNames{self.model, &self.model->items}; })
+      .def_prop_ro("user_factors", &factors_view<Side::kUsers>)
+      .def_prop_ro("item_factors", &factors_view<Side::kItems>)
+      .def_prop_ro("user_bias", &bias_view<Side::kUsers>)
+      .def_prop_ro("item_bias", &bias_view<Side::kItems>)
+      .def_prop_ro("global_mean", [](nb::handle self) { return factors_of(self).global_mean; })
+      .def_prop_ro("neighbours", &neighbours_of)
+      .def("history", [](nb::handle self) { return csr_of(model_of(self).history.view(), self); })
+      .def_prop_ro("iterations", &iterations_of)
+      .def_prop_ro("best_iteration", [](const Trained& self) { return self.model->best_iteration; })
+      .def_prop_ro("validation_metric",
+                   [](const Trained& self) { return self.model->validation_metric; })
+      .def_prop_ro("stop_reason", [](const Trained& self) { return self.model->stop_reason; })
+      .def_prop_ro("provenance", &provenance_of)
+      .def_prop_ro("has_titles", [](const Trained& self) { return !self.model->titles.empty(); })
+      .def("set_titles", &set_titles, "titles"_a)
+      .def("read_titles", &read_model_titles, "path"_a, "columns"_a)
+      .def("titles_at", &titles_at, "items"_a.noconvert());
+}
+
+}  // namespace likewise::python

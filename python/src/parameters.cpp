@@ -1,0 +1,158 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "parameters.h"
+
+#include <algorithm>
+#include <charconv>
+#include <string>
+#include <vector>
+
+#include <nanobind/stl/string.h>
+#include <nanobind/stl/string_view.h>
+#include <nanobind/stl/vector.h>
+
+#include "likewise/error.h"
+
+namespace likewise::python {
+namespace {
+
+[[noreturn]] void refuse(const std::string& why) { throw Error(ErrorKind::kInvalidArgument, why); }
+
+[[nodiscard]] const char* kind_name(ParameterKind kind) {
+  switch (kind) {
+    case ParameterKind::kInteger:
+      return "int";
+    case ParameterKind::kReal:
+      return "float";
+    case ParameterKind::kChoice:
+      return "choice";
+    case ParameterKind::kSwitch:
+      return "bool";
+  }
+  return "";
+}
+
+[[noreturn]] void refuse_type(const ParameterInfo& parameter, nb::handle value,
+                              const char* wanted) {
+  const std::string message = std::string(parameter.name) + " must be " + wanted + ", not " +
+                              printable(nb::cast<std::string>(nb::repr(value)));
+  throw nb::type_error(message.c_str());
+}
+
+/// The value as set_parameter() reads it.
+[[nodiscard]] std::string text_of(const ParameterInfo& parameter, nb::handle value) {
+  switch (parameter.kind) {
+    case ParameterKind::kSwitch: {
+      // The bools of NumPy, too.
+      const bool is_bool = nb::isinstance<nb::bool_>(value) ||
+                           std::string_view(Py_TYPE(value.ptr())->tp_name).starts_with("numpy.bool");
+      if (!is_bool) refuse_type(parameter, value, "True or False");
+      return parameter.choices[PyObject_IsTrue(value.ptr()) == 1 ? 0 : 1];
+    }
+    case ParameterKind::kChoice:
+      if (!nb::isinstance<nb::str>(value)) refuse_type(parameter, value, "a str");
+      return nb::cast<std::string>(value);
+    case ParameterKind::kInteger:
+      if (nb::isinstance<nb::bool_>(value) || PyIndex_Check(value.ptr()) == 0) {
+        refuse_type(parameter, value, "an int");
+      }
+      return nb::cast<std::string>(nb::str(nb::steal(PyNumber_Index(value.ptr()))));
+    case ParameterKind::kReal: {
+      if (nb::isinstance<nb::bool_>(value) || nb::isinstance<nb::str>(value)) {
+        refuse_type(parameter, value, "a number");
+      }
+      const double number = PyFloat_AsDouble(value.ptr());
+      if (number == -1.0 && PyErr_Occurred() != nullptr) {
+        PyErr_Clear();
+        refuse_type(parameter, value, "a number");
+      }
+      return nb::cast<std::string>(nb::repr(nb::float_(number)));
+    }
+  }
+  return {};
+}
+
+/// The choices of a switch are its names for True and False, in this order or the other.
+[[nodiscard]] nb::object value_of(const ParameterInfo& parameter, const std::string& text) {
+  if (text == "none") return nb::none();
+  switch (parameter.kind) {
+    case ParameterKind::kInteger:
+      return nb::steal(PyLong_FromString(text.c_str(), nullptr, 10));
+    case ParameterKind::kReal:
+      return nb::float_(nb::str(text.c_str()));
+    case ParameterKind::kSwitch:
+      return nb::bool_(text == parameter.choices[0]);
+    case ParameterKind::kChoice:
+      break;
+  }
+  return nb::str(text.c_str());
+}
+
+[[nodiscard]] Feedback feedback_named(nb::handle value) {
+  const auto name = nb::isinstance<nb::str>(value) ? nb::cast<std::string>(value) : std::string();
+  for (std::size_t f = 0; f < std::size(kFeedbackNames); ++f) {
+    if (kFeedbackNames[f] == name) return static_cast<Feedback>(f);
+  }
+  refuse("feedback must be \"implicit\" or \"explicit\", not " +
+         printable(nb::cast<std::string>(nb::repr(value))));
+}
+
+}  // namespace
+
+TrainingParams params_of(const nb::dict& given) {
+  const auto algorithm = nb::cast<std::string>(given["algorithm"]);
+  const Feedback feedback =
+      given.contains("feedback") ? feedback_named(given["feedback"]) : Feedback::kImplicit;
+  TrainingParams params = default_params(algorithm, feedback);
+  const std::vector<ParameterInfo> known = parameters_of(algorithm);
+  std::vector<std::string> set;
+  for (const auto& [key, value] : given) {
+    const auto name = nb::cast<std::string>(key);
+    if (name == "algorithm" || name == "feedback" || value.is_none()) continue;
+    const auto found = std::ranges::find(known, name, &ParameterInfo::name);
+    if (found == known.end()) refuse(algorithm + " has no parameter " + printable(name));
+    set_parameter(params, name, text_of(*found, value));
+    set.push_back(name);
+  }
+  validate(params);
+  const TrainingParams usual = default_params(algorithm, feedback);
+  for (const std::string& name : set) {
+    const std::string needs = parameter_needs(params, name);
+    const std::string text = parameter_text(params, name);
+    if (needs.empty() || text == parameter_text(usual, name)) continue;
+    refuse(name + "=" + text + " would do nothing here: it needs " + needs);
+  }
+  return params;
+}
+
+nb::list parameters(const std::string& algorithm) {
+  const TrainingParams implicit = default_params(algorithm, Feedback::kImplicit);
+  const TrainingParams explicit_ones = default_params(algorithm, Feedback::kExplicit);
+  nb::list result;
+  for (const ParameterInfo& parameter : parameters_of(algorithm)) {
+    nb::dict line;
+    line["name"] = std::string(parameter.name);
+    line["option"] = std::string(parameter.option);
+    line["help"] = std::string(parameter.help);
+    line["kind"] = kind_name(parameter.kind);
+    line["choices"] = parameter.choices;
+    line["usual"] = parameter.usual;
+    line["default"] = value_of(parameter, parameter_text(implicit, parameter.name));
+    line["explicit_default"] =
+        value_of(parameter, parameter_text(explicit_ones, parameter.name));
+    result.append(line);
+  }
+  return result;
+}
+
+nb::dict dict_of(const TrainingParams& params) {
+  nb::dict result;
+  const std::string algorithm(algorithm_name(params));
+  result["algorithm"] = algorithm;
+  for (const ParameterInfo& parameter : parameters_of(algorithm)) {
+    result[nb::str(parameter.name.data(), parameter.name.size())] =
+        value_of(parameter, parameter_text(params, parameter.name));
+  }
+  return result;
+}
+
+}  // namespace likewise::python

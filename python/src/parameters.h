@@ -1,0 +1,21 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <string>
+
+#include "binding.h"
+#include "likewise/parameters.h"
+
+namespace likewise::python {
+
+/// Parameters of {"algorithm": ..., "feedback": ..., NAME: value}: what is absent or None has its
+/// default for that feedback. Throws Error(kInvalidArgument) for a name that the algorithm does not
+/// have, for values out of their range, and for those that have no effect beside the others.
+[[nodiscard]] TrainingParams params_of(const nb::dict& given);
+/// The same back, all of them, absent ones as None.
+[[nodiscard]] nb::dict dict_of(const TrainingParams& params);
+
+/// What each parameter of an algorithm is called, may be, means and defaults to.
+[[nodiscard]] nb::list parameters(const std::string& algorithm);
+
+}  // namespace likewise::python

@@ -1,0 +1,197 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "likewise/training.h"
+
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include <nanobind/stl/optional.h>
+#include <nanobind/stl/string.h>
+
+#include "background.h"
+#include "columns.h"
+#include "interactions.h"
+#include "likewise/add_interactions.h"
+#include "likewise/als.h"
+#include "likewise/error.h"
+#include "likewise/neighbourhood.h"
+#include "likewise/recommender.h"
+#include "model.h"
+#include "parameters.h"
+
+namespace likewise::python {
+namespace {
+
+/// The device of a training, and why "auto" chose it.
+[[nodiscard]] DeviceChoice choose(const nb::object& device, const TrainingParams& params,
+                                  const std::vector<Job>& also) {
+  if (nb::isinstance<Device>(device)) return {nb::cast<Device>(device), {}};
+  const auto name = nb::cast<std::string>(device);
+  nb::gil_scoped_release released;
+  return open_device_to_train(name, params, {}, also);
+}
+
+void report(Background& background, const nb::object& listener, const Iteration& done) {
+  if (listener.is_none()) return;
+  background.call([&] {
+    nb::object validation = nb::none();
+    if (done.validation) validation = nb::float_(*done.validation);
+    listener(done.iteration, done.seconds, done.objective, validation);
+  });
+}
+
+/// (model, None), or the model so far and the exception that ended the training: Ctrl-C, or that of
+/// a callback.
+[[nodiscard]] nb::tuple train_model(const Data& data, const nb::dict& given,
+                                    const nb::object& device, int threads, const Data* validation,
+                                    const std::string& metric, const std::string& checkpoint,
+                                    int every, const Trained* resume, const std::string& source,
+                                    const nb::object& progress, const nb::object& on_iteration) {
+  const TrainingParams params = params_of(given);
+  std::vector<Job> also;
+  if (validation != nullptr) also.push_back(lists_job(params));
+  const DeviceChoice chosen = choose(device, params, also);
+  Background background(progress);
+  TrainingRun run;
+  run.control = background.control();
+  if (!chosen.reason.empty()) run.control.remark(chosen.reason);
+  run.validation = validation != nullptr ? validation->interactions.get() : nullptr;
+  run.validation_metric = metric;
+  run.checkpoint = {checkpoint, every};
+  run.resume = resume != nullptr ? resume->model.get() : nullptr;
+  run.source = source;
+  if (iterates(params)) {
+    run.control.cancel = nullptr;
+    run.stop = &background.cancelled();
+  }
+  run.on_iteration = [&](const TrainingState& state) {
+    report(background, on_iteration, state.iterations.back());
+  };
+  std::optional<Model> model;
+  background.run(threads, [&] {
+    model.emplace(train(*data.interactions, params, chosen.device, run));
+    background.keep_answer();
+  });
+  return nb::make_tuple(Trained(std::move(*model)), background.interruption());
+}
+
+/// Sparse rows of Python's, borrowed; offsets are made 64-bit.
+struct BorrowedCsr {
+  Array<Offset> offsets;
+  CsrView view;
+};
+[[nodiscard]] BorrowedCsr borrow(const nb::object& offsets, const In<Index>& columns,
+                                 const In<float>& values, Index cols) {
+  BorrowedCsr result;
+  std::visit(
+      [&](const auto& given) {
+        if (given.empty()) throw Error(ErrorKind::kInvalidArgument, "indptr is empty");
+        result.offsets = Array<Offset>::uninitialized(std::ssize(given));
+        std::ranges::copy(given, result.offsets.begin());
+      },
+      integer_span(offsets, "indptr"));
+  const auto rows = static_cast<Index>(result.offsets.size() - 1);
+  if (result.offsets[rows] != static_cast<Offset>(columns.size()) ||
+      columns.size() != values.size()) {
+    throw Error(ErrorKind::kInvalidArgument,
+                "indptr ends at " + std::to_string(result.offsets[rows]) + ", but there are " +
+                    std::to_string(columns.size()) + " indices and " +
+                    std::to_string(values.size()) + " values");
+  }
+  result.view = {rows, cols, result.offsets.data(), columns.data(), values.data()};
+  return result;
+}
+
+/// ALS on sparse rows of Python's, which are borrowed and not kept: a model of factors alone.
+[[nodiscard]] Trained train_factors(const nb::object& offsets, const In<Index>& columns,
+                                    const In<float>& values, Index cols, const nb::dict& given,
+                                    const nb::object& device, int threads,
+                                    const std::optional<InMatrix<float>>& users,
+                                    const std::optional<InMatrix<float>>& items,
+                                    const nb::object& progress, const nb::object& on_iteration) {
+  const TrainingParams params = params_of(given);
+  const BorrowedCsr matrix = borrow(offsets, columns, values, cols);
+  const DeviceChoice chosen = choose(device, params, {});
+  Factors start;
+  if (users && items) {
+    start.users = matrix_of(*users);
+    start.items = matrix_of(*items);
+  }
+  Background background(progress);
+  IterationRun run;
+  run.control = background.control();
+  if (!chosen.reason.empty()) run.control.remark(chosen.reason);
+  if (users && items) run.start = &start;
+  run.on_iteration = [&](const TrainingState& state) {
+    report(background, on_iteration, state.iterations.back());
+  };
+  Model model;
+  background.run(threads, [&] {
+    validate(matrix.view, "user_items");
+    IterationResult result =
+        train_als(matrix.view, std::get<AlsParams>(params), chosen.device, run);
+    model.learned = std::move(result.factors);
+    model.iterations = std::move(result.iterations);
+    model.best_iteration = result.best_iteration;
+    model.stop_reason = std::move(result.stop_reason);
+  });
+  model.params = params;
+  model.users = IdMap::range(matrix.view.rows);
+  model.items = IdMap::range(cols);
+  return Trained(std::move(model));
+}
+
+/// The nearest rows: (indptr, indices, similarities).
+[[nodiscard]] nb::tuple train_neighbour_lists(const nb::object& offsets, const In<Index>& columns,
+                                              const In<float>& values, Index cols,
+                                              const nb::dict& given, const nb::object& device,
+                                              int threads, const nb::object& progress) {
+  const TrainingParams params = params_of(given);
+  const BorrowedCsr matrix = borrow(offsets, columns, values, cols);
+  const DeviceChoice chosen = choose(device, params, {});
+  Neighbours found = in_background(true, threads, progress, [&](const RunControl& control) {
+                       validate(matrix.view, "matrix");
+                       return train_neighbours(matrix.view, std::get<NeighbourParams>(params),
+                                               chosen.device, control);
+                     }).neighbours;
+  if (found.offsets.empty()) found.offsets = Array<Offset>(1);
+  return nb::make_tuple(give(std::move(found.offsets)), give(std::move(found.rows)),
+                        give(std::move(found.similarities)));
+}
+
+[[nodiscard]] nb::tuple add(const Trained& model, const Data& more, const nb::object& device,
+                            int threads, const nb::object& progress) {
+  const DeviceChoice chosen = choose(device, model.model->params, {});
+  AddedInteractions added = in_background(true, threads, progress, [&](const RunControl& control) {
+    return add_interactions(*model.model, *more.interactions, more.summary.policy, chosen.device,
+                            control);
+  });
+  return nb::make_tuple(Trained(std::move(added.model)), added.rows_searched, added.repeated);
+}
+
+}  // namespace
+
+void bind_training(nb::module_& module) {
+  module.def("train", &train_model, "data"_a, "params"_a, "device"_a = "auto", "threads"_a = 0,
+             "validation"_a = nb::none(), "metric"_a = "", "checkpoint"_a = "", "every"_a = 1,
+             "resume"_a = nb::none(), "source"_a = "", "progress"_a = nb::none(),
+             "on_iteration"_a = nb::none());
+  module.def("train_factors", &train_factors, "indptr"_a, "indices"_a.noconvert(),
+             "values"_a.noconvert(), "cols"_a, "params"_a, "device"_a = "auto", "threads"_a = 0,
+             "users"_a.noconvert() = nb::none(), "items"_a.noconvert() = nb::none(),
+             "progress"_a = nb::none(), "on_iteration"_a = nb::none());
+  module.def("train_neighbours", &train_neighbour_lists, "indptr"_a, "indices"_a.noconvert(),
+             "values"_a.noconvert(), "cols"_a, "params"_a, "device"_a = "auto", "threads"_a = 0,
+             "progress"_a = nb::none());
+  module.def("add_interactions", &add, "model"_a, "more"_a, "device"_a = "auto", "threads"_a = 0,
+             "progress"_a = nb::none());
+  module.def("parameters", &parameters, "algorithm"_a);
+  module.def("algorithms", [] {
+    nb::list names;
+    for (const std::string_view name : algorithm_names()) names.append(nb::str(name.data(), name.size()));
+    return names;
+  });
+}
+
+}  // namespace likewise::python
