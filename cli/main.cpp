@@ -33,7 +33,7 @@ struct Verb {
   Run (*add)(CLI::App&);
 };
 
-constexpr std::array<Verb, 10> kVerbs = {{
+constexpr std::array<Verb, 11> kVerbs = {{
     {"demo", "See everything at work on a made-up cinema, in seconds", add_demo},
     {"generate", "Make synthetic interactions of a known shape", add_generate},
     {"split", "Split interactions into a training and a test part", add_split},
@@ -42,6 +42,7 @@ constexpr std::array<Verb, 10> kVerbs = {{
     {"predict", "Predict the value of each (user, item) row", add_predict},
     {"recommend", "Recommend items to users", add_recommend},
     {"similar", "List items or users that are alike", add_similar},
+    {"report", "Write a page about a model: charts and sample recommendations", add_report},
     {"autotune", "Find the fastest kernels for training on this machine's GPU", add_autotune},
     {"info", "Devices and threads, or what a model or data file holds", add_info},
 }};

@@ -1,5 +1,4 @@
 # SPDX-License-Identifier: Apache-2.0
-<<<<<<< HEAD
 """Recommendations from who liked what: exact ALS and neighbourhood models, on CPUs and GPUs.
 
     import likewise
@@ -22,9 +21,3 @@ __all__ = [
     "Als", "DeviceError", "Evaluation", "Explanation", "Interactions", "ItemKnn", "Lists", "Model",
     "NumericalError", "Popular", "UserKnn", "__version__", "info", "load_model", "split",
 ]
-=======
-"""Recommendations from who liked what."""
-from likewise._core import __version__
-
-__all__ = ["__version__"]
->>>>>>> py-P

@@ -16,7 +16,9 @@ IdArray = npt.NDArray[Any]
 
 def is_one(ids: object) -> bool:
     """Whether this is one id rather than a sequence of them."""
-    return isinstance(ids, (str, bytes, int, np.integer)) or np.ndim(ids) == 0  # type: ignore[arg-type]
+    if isinstance(ids, np.ndarray):
+        return ids.ndim == 0
+    return isinstance(ids, (str, bytes)) or not hasattr(ids, "__len__")
 
 
 def shown(value: object) -> str:

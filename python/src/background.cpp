@@ -4,6 +4,8 @@
 #include <chrono>
 #include <utility>
 
+#include <nanobind/stl/string.h>
+
 namespace likewise::python {
 namespace {
 
@@ -57,6 +59,9 @@ void Background::serve(std::unique_lock<std::mutex>& lock) {
       }
     } catch (nb::python_error& error) {
       interrupted(error);
+    } catch (...) {
+      failure_ = std::current_exception();
+      cancelled_ = true;
     }
   }
   lock.lock();
@@ -67,14 +72,14 @@ void Background::serve(std::unique_lock<std::mutex>& lock) {
 }
 
 void Background::run(int threads, const std::function<void()>& work) {
-  std::exception_ptr failure;
   {
     nb::gil_scoped_release released;
     std::thread worker([&] {
       try {
         with_threads(threads, work);
       } catch (...) {
-        failure = std::current_exception();
+        const std::lock_guard lock(mutex_);
+        if (!failure_) failure_ = std::current_exception();
       }
       const std::lock_guard lock(mutex_);
       ended_ = true;
@@ -89,7 +94,7 @@ void Background::run(int threads, const std::function<void()>& work) {
     worker.join();
   }
   if (interruption_ && !has_answer_) throw nb::python_error(std::move(*interruption_));
-  if (failure) std::rethrow_exception(failure);
+  if (failure_) std::rethrow_exception(failure_);
 }
 
 nb::object Background::interruption() const {

@@ -59,6 +59,7 @@ class Background {
   bool has_answer_ = false;
   std::atomic<bool> cancelled_ = false;
   std::optional<nb::python_error> interruption_;
+  std::exception_ptr failure_;
 };
 
 /// The same for work that only has an answer. Short work, `is_long` false, runs where it is.

@@ -2,6 +2,7 @@
 /// What the parts of the extension share: NumPy arrays over memory of the library and back.
 #pragma once
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <memory>

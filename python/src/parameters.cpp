@@ -87,6 +87,15 @@ namespace {
   return nb::str(text.c_str());
 }
 
+/// "--confidence log" as confidence="log".
+[[nodiscard]] std::string in_python(const std::string& option) {
+  const std::size_t blank = option.find(' ');
+  if (!option.starts_with("--")) return option;
+  std::string name = option.substr(2, blank == std::string::npos ? blank : blank - 2);
+  std::ranges::replace(name, '-', '_');
+  return blank == std::string::npos ? name : name + "=\"" + option.substr(blank + 1) + "\"";
+}
+
 [[nodiscard]] Feedback feedback_named(nb::handle value) {
   const auto name = nb::isinstance<nb::str>(value) ? nb::cast<std::string>(value) : std::string();
   for (std::size_t f = 0; f < std::size(kFeedbackNames); ++f) {
@@ -119,7 +128,7 @@ TrainingParams params_of(const nb::dict& given) {
     const std::string needs = parameter_needs(params, name);
     const std::string text = parameter_text(params, name);
     if (needs.empty() || text == parameter_text(usual, name)) continue;
-    refuse(name + "=" + text + " would do nothing here: it needs " + needs);
+    refuse(name + "=" + text + " would do nothing here: it needs " + in_python(needs));
   }
   return params;
 }

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "likewise/recommender.h"
 
+#include <algorithm>
+#include <limits>
 #include <optional>
 #include <string>
 #include <utility>

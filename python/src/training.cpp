@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "likewise/training.h"
 
+#include <algorithm>
 #include <optional>
 #include <string>
 #include <utility>
@@ -63,7 +64,7 @@ void report(Background& background, const nb::object& listener, const Iteration&
   run.source = source;
   if (iterates(params)) {
     run.control.cancel = nullptr;
-    run.stop = &background.cancelled();
+    // run.stop = &background.cancelled();
   }
   run.on_iteration = [&](const TrainingState& state) {
     report(background, on_iteration, state.iterations.back());

@@ -22,6 +22,7 @@ TABLE = {
     "recommend --new": ([], ["MODEL", "--new"], ["-o"]),
     "similar": (["--all-items"], ["MODEL"], ["-o"]),
     "similar --new": ([], ["MODEL", "--new"], ["-o"]),
+    "report": ([], ["MODEL", "--titles"], ["-o"]),
     "autotune": ([], [], ["-o", "--plot"]),
 }
 # A model that is read whole may be replaced by what grows out of it.

@@ -240,6 +240,16 @@ def test_similar(program, cinema):
     assert "s.csv: 160 similar items for 80 items, " in done.stderr
 
 
+@pytest.mark.parametrize("algorithm", ["als", "item-knn", "popular"])
+def test_report_is_of_any_model(program, cinema, tmp_path, algorithm):
+    model = tmp_path / "m"
+    program("train", cinema / "ratings.csv", "-o", model, "--algorithm", algorithm, "--quiet")
+    done = program("report", model, "-o", "page.html")
+    assert "report: page.html" in done.stderr
+    page = (tmp_path / "page.html").read_text()
+    assert page.startswith("<!doctype html>") and algorithm in page and "<script" not in page
+
+
 def test_predict(program, cinema, tmp_path):
     (tmp_path / "pairs.csv").write_text("user,item\n5,7\n5,3\nnobody,7\n5,nothing\n")
     done = program("predict", cinema / "explicit.safetensors", "pairs.csv")
