@@ -63,12 +63,14 @@ likewise_require_by_pkg_config(XXHASH libxxhash xxhash.h xxHash libxxhash-dev)
 likewise_require_by_pkg_config(OPENBLAS openblas openblas_config.h OpenBLAS libopenblas-dev)
 
 if(LIKEWISE_BUILD_TESTS)
-  find_package(GTest QUIET)
-  likewise_require(GTest_FOUND "GoogleTest (or -DLIKEWISE_BUILD_TESTS=OFF)" "libgtest-dev;libgmock-dev")
+  find_path(GTEST_INCLUDE gtest/gtest.h)
+  likewise_require(GTEST_INCLUDE "GoogleTest (or -DLIKEWISE_BUILD_TESTS=OFF)" libgtest-dev)
+  find_path(GMOCK_INCLUDE gmock/gmock.h)
+  likewise_require(GMOCK_INCLUDE "GoogleMock (or -DLIKEWISE_BUILD_TESTS=OFF)" libgmock-dev)
 endif()
 if(LIKEWISE_BUILD_BENCH)
-  find_package(benchmark QUIET)
-  likewise_require(benchmark_FOUND "Google Benchmark (or -DLIKEWISE_BUILD_BENCH=OFF)" libbenchmark-dev)
+  find_path(BENCHMARK_INCLUDE benchmark/benchmark.h)
+  likewise_require(BENCHMARK_INCLUDE "Google Benchmark (or -DLIKEWISE_BUILD_BENCH=OFF)" libbenchmark-dev)
 endif()
 
 # nanobind is a package of Python; the one of scripts/setup unless another Python was named.

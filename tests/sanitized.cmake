@@ -20,3 +20,27 @@ foreach(part RANGE 1 ${PARTS})
   set_tests_properties(${name} PROPERTIES ENVIRONMENT
     "GTEST_TOTAL_SHARDS=${PARTS};GTEST_SHARD_INDEX=${index};UBSAN_OPTIONS=print_stacktrace=1;TSAN_OPTIONS=suppressions=${CMAKE_CURRENT_SOURCE_DIR}/tsan.supp")
 endforeach()
+
+# The Python package as it lies in the build folder, in a Python that has the sanitizer's runtime from
+# the start.
+if(NOT TARGET _core)
+  return()
+endif()
+foreach(name libclang_rt.asan-${CMAKE_SYSTEM_PROCESSOR}.so libclang_rt.asan.so)
+  execute_process(COMMAND ${CMAKE_CXX_COMPILER} -print-file-name=${name}
+    OUTPUT_VARIABLE runtime OUTPUT_STRIP_TRAILING_WHITESPACE ERROR_QUIET)
+  if(IS_ABSOLUTE ${runtime})
+    break()
+  endif()
+endforeach()
+if(NOT IS_ABSOLUTE ${runtime})
+  message(FATAL_ERROR "${CMAKE_CXX_COMPILER} has no shared runtime of the address sanitizer "
+    "(Debian: libclang-rt-dev), which tests of the Python package need")
+endif()
+file(GLOB fuzz_tests CONFIGURE_DEPENDS ${CMAKE_CURRENT_SOURCE_DIR}/python_package/test_fuzz.py)
+add_test(NAME sanitize-address-undefined-python WORKING_DIRECTORY ${CMAKE_SOURCE_DIR}
+  COMMAND ${Python_EXECUTABLE} -B -m pytest -q -p no:cacheprovider
+    ${CMAKE_CURRENT_SOURCE_DIR}/packages/sanitized_package.py ${fuzz_tests})
+# Python itself frees nothing at its end.
+set_tests_properties(sanitize-address-undefined-python PROPERTIES COST 60 ENVIRONMENT
+  "LD_PRELOAD=${runtime};PYTHONPATH=${CMAKE_BINARY_DIR}/python;ASAN_OPTIONS=detect_leaks=0;UBSAN_OPTIONS=print_stacktrace=1")

@@ -2,11 +2,15 @@
 #include "core/lapack.h"
 
 #include <dlfcn.h>
+#include <filesystem>
 #include <mutex>
+#include <string>
 #include <sys/mman.h>
+#include <system_error>
 
 #include <fmt/format.h>
 
+#include "core/own_folder.h"
 #include "likewise/error.h"
 
 namespace likewise {
@@ -17,6 +21,7 @@ constexpr const char* kLibrary = "libopenblas.so.0";
 constexpr std::size_t kBuffer = (std::size_t{128} << 20) + (std::size_t{1} << 20);
 
 using SetThreads = void(int);
+using GetThreads = int();
 using Dsyevd = void(const char* jobz, const char* uplo, const int* n, double* a, const int* lda,
                     double* w, double* work, const int* lwork, int* iwork, const int* liwork,
                     int* info);
@@ -47,23 +52,54 @@ void require_room_for_buffer() {
   munmap(room, kBuffer);
 }
 
-/// Loaded once and never closed.
-Dsyevd* load() {
-  void* library = dlopen(kLibrary, RTLD_NOW | RTLD_LOCAL);
-  if (library == nullptr) refuse(dlerror());
-  // Our loops are the parallel ones: LAPACK stays on the thread that calls it.
-  find<SetThreads>(library, "openblas_set_num_threads")(1);
-  return find<Dsyevd>(library, "dsyevd_");
+/// Packages that bring OpenBLAS have it beside the code; else it is the system's.
+[[nodiscard]] std::string library_file() {
+  const std::filesystem::path beside = own_folder() / kLibrary;
+  std::error_code unreadable;
+  return std::filesystem::exists(beside, unreadable) ? beside.string() : kLibrary;
 }
+
+/// Loaded once and never closed.
+struct Lapack {
+  Dsyevd* dsyevd = nullptr;
+  SetThreads* set_threads = nullptr;
+  GetThreads* get_threads = nullptr;
+
+  void load() {
+    const std::string file = library_file();
+    void* library = dlopen(file.c_str(), RTLD_NOW | RTLD_LOCAL);
+    if (library == nullptr) refuse(dlerror());
+    set_threads = find<SetThreads>(library, "openblas_set_num_threads");
+    get_threads = find<GetThreads>(library, "openblas_get_num_threads");
+    dsyevd = find<Dsyevd>(library, "dsyevd_");
+  }
+};
+
+/// Our loops are the parallel ones: LAPACK stays on the thread that calls it. Others in the process,
+/// such as NumPy, may use the same library, and keep the number of threads that they had.
+class OneThread {
+ public:
+  explicit OneThread(const Lapack& lapack) : lapack_(lapack), before_(lapack.get_threads()) {
+    lapack_.set_threads(1);
+  }
+  ~OneThread() { lapack_.set_threads(before_); }
+  OneThread(const OneThread&) = delete;
+  OneThread& operator=(const OneThread&) = delete;
+
+ private:
+  const Lapack& lapack_;
+  int before_;
+};
 
 }  // namespace
 
 std::vector<double> symmetric_eigen(std::vector<double>& a, Index d) {
   static std::mutex mutex;  // one caller, one buffer
-  static Dsyevd* dsyevd = nullptr;
+  static Lapack lapack;
   static bool has_buffer = false;
   const std::lock_guard lock(mutex);
-  if (dsyevd == nullptr) dsyevd = load();
+  if (lapack.dsyevd == nullptr) lapack.load();
+  const OneThread one_thread(lapack);
   std::vector<double> values(static_cast<std::size_t>(d));
   const int n = d;
   int info = 0;
@@ -71,15 +107,15 @@ std::vector<double> symmetric_eigen(std::vector<double>& a, Index d) {
   int size = -1;
   double best_size = 0.0;
   int best_integer_size = 0;
-  dsyevd("V", "L", &n, a.data(), &n, values.data(), &best_size, &size, &best_integer_size,
-         &integer_size, &info);
+  lapack.dsyevd("V", "L", &n, a.data(), &n, values.data(), &best_size, &size, &best_integer_size,
+                &integer_size, &info);
   size = static_cast<int>(best_size);
   integer_size = best_integer_size;
   std::vector<double> work(static_cast<std::size_t>(size));
   std::vector<int> integers(static_cast<std::size_t>(integer_size));
   if (!has_buffer) require_room_for_buffer();
-  dsyevd("V", "L", &n, a.data(), &n, values.data(), work.data(), &size, integers.data(),
-         &integer_size, &info);
+  lapack.dsyevd("V", "L", &n, a.data(), &n, values.data(), work.data(), &size, integers.data(),
+                &integer_size, &info);
   has_buffer = has_buffer || d > 1;  // one number needs no product
   if (info != 0) {
     throw Error(

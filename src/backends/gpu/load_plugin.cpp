@@ -15,6 +15,7 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include "core/own_folder.h"
 #include "likewise/error.h"
 #include "likewise/version.h"
 
@@ -31,10 +32,9 @@ constexpr const char* kFolderVariable = "LIKEWISE_PLUGIN_PATH";
 [[nodiscard]] std::vector<std::string> folders() {
   const char* named = std::getenv(kFolderVariable);
   if (named != nullptr && *named != '\0') return {named};
-  std::error_code failed;
-  const fs::path program = fs::read_symlink("/proc/self/exe", failed).parent_path();
-  if (failed) return {};
-  return {program, (program.parent_path() / "lib" / "likewise")};
+  const fs::path own = own_folder();
+  if (own.empty()) return {};
+  return {own, own.parent_path() / "lib" / "likewise"};
 }
 
 [[nodiscard]] std::string find_file() {

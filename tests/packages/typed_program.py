@@ -1,0 +1,23 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A program of a user who has all types checked: see test_types.py. Each line with reveal_type is
+compared with what stands behind it."""
+import sys
+
+import numpy as np
+
+import likewise
+
+data = likewise.Interactions(sys.argv[1])
+train, test = likewise.split(data, "last")
+estimator = likewise.Als(factors=8, iterations=2)
+estimator.fit(train)
+model = estimator.model_
+lists = model.recommend(n=3)
+reveal_type(data.shape)  # tuple[int, int]
+reveal_type(model)  # likewise.model.Model
+reveal_type(lists)  # likewise.answers.Lists
+reveal_type(model.user_factors.dtype)  # numpy.dtype[numpy.float32]
+reveal_type(likewise.__version__)  # str
+share: float = model.evaluate(test)["ndcg@10"]
+scores = model.predict(data.users[:2], data.items[:2])
+print(np.round(scores, 3), share, len(lists))
