@@ -40,14 +40,17 @@ void check_text(const ParameterInfo& parameter, const std::string& text) {
 
 void TrainingOptions::add(CLI::App& app) {
   Choices<std::string> algorithms;
-  for (const std::string_view name : algorithm_names()) algorithms.emplace_back(name, name);
+  std::vector<std::string_view> helps;
+  for (const std::string_view name : algorithm_names()) {
+    algorithms.emplace_back(name, name);
+    helps.push_back(algorithm_help(name));
+  }
   const std::function<void(std::string)> choose = [this](std::string name) {
     algorithm_ = std::move(name);
     algorithm_given_ = true;
   };
   add_choice<std::string>(app, "--algorithm", algorithms, choose,
-                          "Matrix factorisation, nearest items, nearest users, or the popularity "
-                          "baseline")
+                          fmt::format("What it learns: {}", fmt::join(helps, ", ")))
       ->default_str(algorithm_);
   for (const std::string_view algorithm : algorithm_names()) {
     for (const ParameterInfo& parameter : parameters_of(algorithm)) {

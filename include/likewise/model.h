@@ -49,7 +49,7 @@ struct Model {
   Provenance provenance;
   Titles titles{};  ///< of the items, for people; may be empty
 
-  /// "als", "item-knn", "user-knn" or "popular".
+  /// "als", "item-knn", ...
   [[nodiscard]] std::string_view algorithm() const { return algorithm_name(params); }
   /// What was learned, where it is of that kind; else null.
   [[nodiscard]] const Factors* factors() const { return std::get_if<Factors>(&learned); }
@@ -58,12 +58,7 @@ struct Model {
   }
   [[nodiscard]] Feedback feedback() const { return feedback_of(params); }
   /// Whether scores are predicted values, and not only good for ranking.
-  [[nodiscard]] bool predicts_ratings() const {
-    if (const auto* knn = std::get_if<NeighbourParams>(&params)) {
-      return knn->prediction != Prediction::kSum;
-    }
-    return std::holds_alternative<AlsParams>(params) && feedback() == Feedback::kExplicit;
-  }
+  [[nodiscard]] bool predicts_ratings() const;
 
   /// Throws Error(kBadData) when what was learned is not what the parameters say, sizes of maps,
   /// factors, biases and history do not fit together, or a number is not finite.

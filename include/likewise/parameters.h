@@ -19,10 +19,12 @@ namespace likewise {
 /// from user-knn.
 using TrainingParams = std::variant<AlsParams, NeighbourParams, PopularParams>;
 
-/// "als", "item-knn", "user-knn" or "popular": its name in model files and on the command line.
+/// "als", "item-knn": its name in model files and on the command line.
 [[nodiscard]] std::string_view algorithm_name(const TrainingParams& params);
 /// All of them.
 [[nodiscard]] std::span<const std::string_view> algorithm_names();
+/// What it learns from, in a few words: "nearest items". Throws as default_params().
+[[nodiscard]] std::string_view algorithm_help(std::string_view algorithm);
 /// Good starting values. Throws Error(kInvalidArgument) for a name that is none.
 [[nodiscard]] TrainingParams default_params(std::string_view algorithm, Feedback feedback);
 

@@ -10,6 +10,7 @@ Programs written for `implicit` find its names in `likewise.als`, `likewise.near
 `likewise.evaluation` and `likewise.utils`.
 """
 
+from likewise import metrics
 from likewise._core import DeviceError, NumericalError, __version__
 from likewise.answers import Lists
 from likewise.estimators import Als, ItemKnn, Popular, UserKnn
@@ -19,5 +20,6 @@ from likewise.model import Evaluation, Explanation, Model, load_model
 
 __all__ = [
     "Als", "DeviceError", "Evaluation", "Explanation", "Interactions", "ItemKnn", "Lists", "Model",
-    "NumericalError", "Popular", "UserKnn", "__version__", "info", "load_model", "split",
+    "NumericalError", "Popular", "UserKnn", "__version__", "info", "load_model", "metrics",
+    "split",
 ]

@@ -15,8 +15,8 @@ import scipy.linalg
 from likewise import _core
 from likewise.factor_recommender import FactorRecommender
 from likewise.recommender_base import ModelFitError
-from likewise.utils import (Array, as_ids, as_rows, canonical, check_csr, check_random_state,
-                            progress_bar, row_of_entry)
+from likewise.utils import (Array, as_ids, as_rows, canonical, check_csr, check_finite,
+                            check_random_state, progress_bar)
 
 logger = logging.getLogger("likewise")
 
@@ -72,7 +72,10 @@ class AlternatingLeastSquares(FactorRecommender):
         are not finite, or lead to factors that are not; ValueError for other arguments out of range.
         """
         matrix = canonical(check_csr(user_items))
-        _require_finite(matrix)
+        try:
+            check_finite(matrix, "user_items")
+        except ValueError as error:
+            raise ModelFitError(str(error)) from None
         users, items = self._first_factors(matrix.shape)
         weights = self.alpha * float(np.abs(matrix.data, dtype=np.float64).sum())
         weights += float(matrix.shape[0]) * matrix.shape[1] - matrix.nnz
@@ -212,6 +215,7 @@ class AlternatingLeastSquares(FactorRecommender):
             model = _core.Model.from_factors(nobody, table, self._params() | {"factors": table.shape[1]})
             self._made[fixed, "solver"] = _core.Recommender(model, device="cpu",
                                                             threads=operator.index(self.num_threads))
+        factors: Array
         factors, _ = self._made[fixed, "solver"].fold_in("users", (rows.indptr, rows.indices, rows.data))
         return factors.astype(self.dtype, copy=False)
 
@@ -242,11 +246,3 @@ def _require_gpu() -> None:
     from likewise.gpu import HAS_CUDA
     if not HAS_CUDA:
         raise ValueError("use_gpu=True: no CUDA device can be used here; likewise.info() says why")
-
-
-def _require_finite(matrix: Any) -> None:
-    wrong = np.flatnonzero(~np.isfinite(matrix.data))
-    if wrong.size:
-        at = wrong[0]
-        raise ModelFitError(f"NaN or infinite value in the matrix: row {row_of_entry(matrix)[at]}, column "
-                            f"{matrix.indices[at]} holds {matrix.data[at]}")

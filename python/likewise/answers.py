@@ -23,7 +23,7 @@ class Lists:
     scores    float32, (queries, k); what is beyond counts means nothing
     """
 
-    def __init__(self, query_name: str, queries: IdArray, answer_name: str, ids: Ids,
+    def __init__(self, query_name: str, queries: IdArray, answer_name: str, ids: Ids | KeptIds,
                  found: tuple[IndexArray, npt.NDArray[np.float32], npt.NDArray[np.int32]],
                  titles: Any = None):
         self.query_name = query_name
@@ -81,6 +81,12 @@ class Lists:
     def __arrow_c_stream__(self, requested_schema: Any = None) -> Any:
         return self.to_arrow().__arrow_c_stream__(requested_schema)
 
+    def __getstate__(self) -> dict[str, Any]:
+        """Ids and titles of the answers alone go along, not the whole model's."""
+        used = np.unique(self.indices[self.indices >= 0])
+        titles = None if self._titles is None else KeptTitles(used, self._titles(used))
+        return self.__dict__ | {"_ids": KeptIds(used, self._ids.take(used)), "_titles": titles}
+
     def __repr__(self) -> str:
         shown = []
         for q in range(min(len(self), 5)):
@@ -100,3 +106,27 @@ class Lists:
         return Lists(self.query_name, self.queries[few], self.answer_name, self._ids,
                      (self.indices[few], self.scores[few], self.counts[few]),
                      self._titles).to_pandas()
+
+
+class KeptIds:
+    """The ids of some indices."""
+
+    def __init__(self, indices: IndexArray, ids: IdArray):
+        self._indices = indices
+        self._kept = ids
+
+    def __len__(self) -> int:
+        return len(self._kept)
+
+    def take(self, indices: IndexArray) -> IdArray:
+        if len(self) == 0:
+            return np.zeros(indices.shape, dtype=self._kept.dtype)
+        return self._kept[np.searchsorted(self._indices, indices).clip(0, len(self) - 1)]
+
+
+class KeptTitles:
+    def __init__(self, indices: IndexArray, titles: list[str]):
+        self._ids = KeptIds(indices, np.array(titles, dtype=object))
+
+    def __call__(self, indices: IndexArray) -> list[str]:
+        return self._ids.take(indices).tolist()  # type: ignore[no-any-return]

@@ -100,6 +100,8 @@ def source_of(data: Any, source: Source, options: dict[str, Any], threads: int,
 
 def id_column(array: Any, side: str) -> _core.IdColumn:
     """A column of ids of an array; TypeError for other than whole numbers and text."""
+    if isinstance(array, Encoded):
+        return _core.ids_of_codes(array.codes, id_column(array.keys, side))
     kind = array.dtype.kind
     if kind in "iu":
         if array.dtype == np.uint64 and array.size and array.max() > np.iinfo(np.int64).max:
@@ -118,6 +120,8 @@ def id_column(array: Any, side: str) -> _core.IdColumn:
 
 
 def value_column(array: Any) -> npt.NDArray[Any]:
+    if isinstance(array, Encoded):
+        raise TypeError("values are numbers, not categories")
     kind = array.dtype.kind
     if kind == "f":
         wanted = np.float32 if array.dtype.itemsize <= 4 else np.float64
@@ -130,6 +134,8 @@ def value_column(array: Any) -> npt.NDArray[Any]:
 
 def time_column(array: Any, unit: str | None) -> tuple[npt.NDArray[np.int64], str | None]:
     """Numbers and their unit. Datetimes say theirs."""
+    if isinstance(array, Encoded):
+        raise TypeError("times are datetimes or whole numbers since 1970, not categories")
     if array.dtype.kind == "M":
         if unit is not None:
             raise ValueError(f"time_unit={unit!r} would do nothing: the times are {array.dtype}")
@@ -199,10 +205,30 @@ def _of_pandas(frame: Any, source: Source) -> Columns:
     numeric = {str(name) for name in frame.columns if getattr(frame.dtypes[name], "kind", "O") in "iuf"}
     chosen = source.picked(known, numeric, "the frame")
     by_name = dict(zip(known, frame.columns))
-    users, items, values, times = (
-        None if chosen[which] is None else frame[by_name[str(chosen[which])]].to_numpy()
-        for which in USUAL)
-    return _columns(users, items, values, times, source.time_unit)
+    series = {which: None if name is None else frame[by_name[name]] for which, name in chosen.items()}
+    arrays = {which: None if one is None else _unpacked(one) for which, one in series.items()}
+    return _columns(arrays["user"], arrays["item"], arrays["value"], arrays["time"], source.time_unit)
+
+
+class Encoded:
+    """Ids as codes of keys; the code -1 is a missing id."""
+
+    ndim = 1
+
+    def __init__(self, codes: npt.NDArray[Any], keys: npt.NDArray[Any]):
+        self.codes = np.ascontiguousarray(codes, dtype=np.int32)
+        self.keys = keys
+        self.shape = codes.shape
+
+    def __len__(self) -> int:
+        return len(self.codes)
+
+
+def _unpacked(series: Any) -> Any:
+    """A column as an array, or categories as codes."""
+    if hasattr(series, "cat"):
+        return Encoded(series.cat.codes.to_numpy(), series.cat.categories.to_numpy())
+    return series.to_numpy()
 
 
 def _of_arrow(frame: Any, source: Source) -> Columns:

@@ -95,11 +95,11 @@ class FactorRecommender(RecommenderBase):
 
         A random_state that is no integer is not kept.
         """
-        values = {name: getattr(self, name) for name in self.saved}
+        values: dict[str, Any] = {name: getattr(self, name) for name in self.saved}
         if not isinstance(self.random_state, (int, np.integer)):
             values.pop("random_state", None)
-        tables = {f"{side}_factors": table for side, table in self._tables.items() if table is not None}
-        np.savez(fileobj_or_path, **tables, **values, dtype=self.dtype.name)
+        values |= {f"{side}_factors": table for side, table in self._tables.items() if table is not None}
+        np.savez(fileobj_or_path, **values, dtype=self.dtype.name)
 
     @classmethod
     def load(cls, fileobj_or_path: Any) -> Any:
@@ -156,7 +156,7 @@ class FactorRecommender(RecommenderBase):
         self._made = {key: made for key, made in self._made.items() if key[0] != side}
 
     def _norms(self, side: str) -> Array:
-        norms = np.linalg.norm(self._table(side), axis=1)
+        norms: Array = np.linalg.norm(self._table(side), axis=1)
         norms[norms == 0] = 1e-10
         return norms
 

@@ -10,8 +10,8 @@ import scipy.sparse
 
 from likewise import _core
 from likewise.recommender_base import Answer, ModelFitError, RecommenderBase, check_filters
-from likewise.utils import (NO_SCORE, Array, as_count, as_ids, as_rows, canonical, check_csr, fill,
-                            optional_ids, progress_bar, row_of_entry)
+from likewise.utils import (NO_SCORE, Array, as_count, as_ids, as_rows, canonical, check_csr, check_finite,
+                            fill, optional_ids, progress_bar, row_of_entry)
 
 #: Users are answered this many at a time, which bounds the memory of a call.
 BATCH = 4096
@@ -60,6 +60,7 @@ class ItemItemRecommender(RecommenderBase):
         count = self._fitted().shape[0]
         rows = as_rows(user_items, len(users), "user_items", count, np.float64)
         rows.resize((rows.shape[0], count))
+        check_finite(rows, "user_items")
         listed, left_out = optional_ids(items, count, "item"), optional_ids(filter_items, count, "item")
         width = as_count(N) if items is None else min(as_count(N), np.size(items))
         ids = np.full((len(users), width), -1, dtype=np.int32)
@@ -227,29 +228,33 @@ def _idf(X: Any) -> Array:
 def rank_in_row(rows: Array, count: int) -> Array:
     """The place, from 0, of each entry among those of its row; rows rise."""
     starts = np.searchsorted(rows, np.arange(count))
-    return np.arange(len(rows)) - starts[rows]
+    places: Array = np.arange(len(rows)) - starts[rows]
+    return places
 
 
 def without(matrix: Any, liked: Any, left_out: Array | None, listed: Array | None) -> Any:
-    """A CSR matrix without the entries of `liked`, without some columns, with some columns only."""
-    rows, cols = row_of_entry(matrix), matrix.indices
-    kept = np.ones(matrix.nnz, dtype=bool)
-    if liked is not None:
-        width = np.int64(matrix.shape[1])
-        kept &= ~np.isin(rows * width + cols, row_of_entry(liked) * width + liked.indices)
+    """A CSR matrix of finite values without the entries of `liked`, without some columns, with some only."""
+    if liked is not None:  # a sum of sparse matrices marks what is in both
+        matrix = matrix + scipy.sparse.csr_matrix((np.full(liked.nnz, np.nan), liked.indices, liked.indptr),
+                                                  shape=liked.shape)
     columns = np.full(matrix.shape[1], listed is None)
     if listed is not None:
         columns[listed] = True
     if left_out is not None:
         columns[left_out] = False
-    kept &= columns[cols]
-    return scipy.sparse.csr_matrix((matrix.data[kept], (rows[kept], cols[kept])), shape=matrix.shape)
+    kept = columns[matrix.indices] & ~np.isnan(matrix.data)
+    entries = (matrix.data[kept], (row_of_entry(matrix)[kept], matrix.indices[kept]))
+    return scipy.sparse.csr_matrix(entries, shape=matrix.shape)
 
 
 def best(matrix: Any, width: int) -> Answer:
     """The columns of the largest values of each row, ties to the smaller; -1 where there are no more."""
+    matrix.sort_indices()
     rows = row_of_entry(matrix)
-    order = np.lexsort((matrix.indices, -matrix.data, rows))
+    order = np.argsort(-matrix.data, kind="stable")
+    # NumPy sorts 16-bit numbers by radix, and there are BATCH rows at most in the long calls.
+    small = rows.astype(np.min_scalar_type(matrix.shape[0]))
+    order = order[np.argsort(small[order], kind="stable")]
     rank = rank_in_row(rows, matrix.shape[0])
     order, rows, rank = order[rank < width], rows[rank < width], rank[rank < width]
     ids = np.full((matrix.shape[0], width), -1, dtype=np.int32)

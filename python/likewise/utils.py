@@ -90,6 +90,15 @@ def row_of_entry(matrix: Any) -> Array:
     return np.repeat(np.arange(matrix.shape[0]), np.diff(matrix.indptr))
 
 
+def check_finite(matrix: Any, name: str) -> None:
+    """ValueError that names the first value of a CSR matrix that is NaN or infinite."""
+    wrong = np.flatnonzero(~np.isfinite(matrix.data))
+    if wrong.size:
+        at = wrong[0]
+        raise ValueError(f"{name} holds {matrix.data[at]} in row {row_of_entry(matrix)[at]}, column "
+                         f"{matrix.indices[at]}; values are finite numbers")
+
+
 def as_ids(ids: Any, rows: int | None, what: str) -> tuple[Array, bool]:
     """Ids as int32 (n,), and whether one was given and not a sequence.
 

@@ -3,6 +3,7 @@
 /// C data and stream interfaces, whose layout is fixed.
 #include <cmath>
 #include <cstring>
+#include <limits>
 #include <memory>
 #include <string>
 #include <string_view>
@@ -355,49 +356,47 @@ class ArrowTable {
     to.column = std::span<const std::string_view>(to.texts);
   }
 
-  /// Codes of keys, decoded: each batch has keys of its own.
+  /// Codes of the keys of all batches, one after the other; -1 for a missing id.
   void take_dictionary(const std::vector<Piece>& pieces, const std::string& side, Ids& to) const {
+    to.codes.reserve(static_cast<std::size_t>(rows_));
     for (const Piece& piece : pieces) {
+      const ArrowSchema& type = *piece.type->dictionary;
       const ArrowArray& keys = *piece.array->dictionary;
-      const Piece key_piece{piece.type->dictionary, &keys, keys.offset, keys.length};
-      std::vector<std::string_view> texts;
-      std::vector<std::int64_t> integers;
-      if (is_text(piece.type->dictionary->format)) {
-        visit_texts(key_piece, [&](std::int64_t, std::string_view text) { texts.push_back(text); });
-      } else if (!is_integer(piece.type->dictionary->format)) {
-        throw nb::type_error((side + ": ids are whole numbers or text, not of the Arrow format " +
-                              std::string(piece.type->dictionary->format))
-                                 .c_str());
-      } else {
-        visit_integers(key_piece, piece.type->dictionary->format[0], [&](const auto* from) {
-          for (std::int64_t k = 0; k < keys.length; ++k) {
-            integers.push_back(static_cast<std::int64_t>(from[k]));
-          }
+      const Piece key_piece{&type, &keys, keys.offset, keys.length};
+      const auto first = static_cast<std::int64_t>(to.texts.size() + to.integers.size());
+      if (is_text(type.format)) {
+        visit_texts(key_piece, [&](std::int64_t, std::string_view text) { to.texts.push_back(text); });
+      } else if (is_integer(type.format)) {
+        visit_integers(key_piece, type.format[0], [&](const auto* from) {
+          to.integers.insert(to.integers.end(), from, from + keys.length);
         });
+      } else {
+        throw nb::type_error((side + ": ids are whole numbers or text, not of the Arrow format " +
+                              std::string(type.format))
+                                 .c_str());
+      }
+      if (first + keys.length > std::numeric_limits<std::int32_t>::max()) {
+        refuse(side + ": the dictionaries have more than 2^31 keys");
       }
       visit_integers(piece, piece.type->format[0], [&](const auto* codes) {
         for (std::int64_t row = 0; row < piece.length; ++row) {
-          const auto code = static_cast<std::uint64_t>(codes[row]);
           const bool missing = piece.is_null(row);
-          if (!missing && code >= static_cast<std::uint64_t>(keys.length)) {
+          if (!missing && static_cast<std::uint64_t>(codes[row]) >=
+                              static_cast<std::uint64_t>(keys.length)) {
             refuse(side + ": a code of the dictionary is outside of it");
           }
-          if (is_text(piece.type->dictionary->format)) {
-            to.texts.push_back(missing ? std::string_view() : texts[code]);
-          } else if (missing) {
-            refuse(side + ": row " + std::to_string(to.integers.size()) +
-                   " has no id (null): drop such rows");
-          } else {
-            to.integers.push_back(integers[code]);
-          }
+          to.codes.push_back(missing ? -1 : static_cast<std::int32_t>(first + codes[row]));
         }
       });
     }
+    EncodedColumn column;
+    column.codes = std::span<const std::int32_t>(to.codes);
     if (to.integers.empty()) {
-      to.column = std::span<const std::string_view>(to.texts);
+      column.keys = std::span<const std::string_view>(to.texts);
     } else {
-      to.column = std::span<const std::int64_t>(to.integers);
+      column.keys = std::span<const std::int64_t>(to.integers);
     }
+    to.column = column;
   }
 
   Released<ArrowSchema> schema_;

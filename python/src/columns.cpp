@@ -1,7 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "columns.h"
 
+#include <limits>
 #include <memory>
+#include <unordered_map>
+#include <utility>
 
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/unique_ptr.h>
@@ -78,45 +81,136 @@ class ObjectBuffer {
          (PyFloat_Check(id) && PyFloat_AS_DOUBLE(id) != PyFloat_AS_DOUBLE(id));
 }
 
-/// All text, or all whole numbers; a missing id is an empty text, which is a bad row.
+/// Numbers objects in the order of their first coming. Columns hold the same few objects again and
+/// again, which are known by their address; others are told apart by what they are.
+class ObjectCodes {
+ public:
+  static constexpr std::int32_t kNew = -2;
+
+  ObjectCodes() : slots_(std::size_t{1} << 16) {}
+
+  /// The code of this very object, or kNew.
+  [[nodiscard]] std::int32_t find(PyObject* id) const {
+    const Slot& slot = slots_[place(id)];
+    return slot.id == id ? slot.code : kNew;
+  }
+  void add(PyObject* id, std::int32_t code) {
+    if (++count_ * 2 > slots_.size()) grow();
+    slots_[place(id)] = {id, code};
+  }
+
+ private:
+  struct Slot {
+    PyObject* id = nullptr;
+    std::int32_t code = kNew;
+  };
+
+  [[nodiscard]] std::size_t place(PyObject* id) const {
+    // Fibonacci hashing; objects lie 16 bytes apart or more.
+    const std::size_t mask = slots_.size() - 1;
+    std::size_t at = (reinterpret_cast<std::uintptr_t>(id) >> 4) * 0x9E3779B97F4A7C15U >> 20 & mask;
+    while (slots_[at].id != nullptr && slots_[at].id != id) at = (at + 1) & mask;
+    return at;
+  }
+  void grow() {
+    const std::vector<Slot> old = std::exchange(slots_, std::vector<Slot>(slots_.size() * 4));
+    for (const Slot& slot : old) {
+      if (slot.id != nullptr) slots_[place(slot.id)] = slot;
+    }
+  }
+
+  std::vector<Slot> slots_;
+  std::size_t count_ = 0;
+};
+
+[[nodiscard]] std::string_view text_of(PyObject* id) {
+  Py_ssize_t length = 0;
+  const char* text = PyUnicode_AsUTF8AndSize(id, &length);
+  if (text == nullptr) throw nb::python_error();
+  return {text, static_cast<std::size_t>(length)};
+}
+
+/// A new object's code: that of an equal one that came before, or the next.
+template <class Key>
+[[nodiscard]] std::int32_t code_of(const Key& key, std::unordered_map<Key, std::int32_t>& known,
+                                   std::vector<Key>& keys) {
+  const auto [at, is_new] = known.emplace(key, static_cast<std::int32_t>(keys.size()));
+  if (is_new) {
+    if (keys.size() >= static_cast<std::size_t>(std::numeric_limits<std::int32_t>::max())) {
+      throw nb::value_error("ids: more than 2^31 different ones");
+    }
+    keys.push_back(key);
+  }
+  return at->second;
+}
+
+/// All text, or all whole numbers; a missing id has the code -1, which is a bad row.
 [[nodiscard]] std::unique_ptr<Ids> ids_of_objects(nb::object array, const std::string& side) {
   auto result = std::make_unique<Ids>();
   const ObjectBuffer objects(array);
   const Py_ssize_t size = objects.size();
-  Py_ssize_t first = 0;
-  while (first < size && is_missing(objects[first])) ++first;
-  const bool integers = first < size && PyLong_Check(objects[first]) && !PyBool_Check(objects[first]);
-  if (integers) {
-    result->integers.reserve(static_cast<std::size_t>(size));
-  } else {
-    result->texts.reserve(static_cast<std::size_t>(size));
-  }
+  result->codes.reserve(static_cast<std::size_t>(size));
+  ObjectCodes codes;
+  std::unordered_map<std::string_view, std::int32_t> texts;
+  std::unordered_map<std::int64_t, std::int32_t> integers;
   for (Py_ssize_t row = 0; row < size; ++row) {
     PyObject* id = objects[row];
-    if (integers) {
-      if (!PyLong_Check(id)) refuse(side.c_str(), row, id, "the ids before it are whole numbers");
-      int overflow = 0;
-      const long long number = PyLong_AsLongLongAndOverflow(id, &overflow);
-      if (overflow != 0) refuse(side.c_str(), row, id, "ids are whole numbers of 64 bits, or text");
-      result->integers.push_back(number);
-    } else if (is_missing(id)) {
-      result->texts.emplace_back();
-    } else {
-      if (!PyUnicode_Check(id)) {
+    std::int32_t code = codes.find(id);
+    if (code == ObjectCodes::kNew) {
+      if (is_missing(id)) {
+        code = -1;
+      } else if (PyUnicode_Check(id)) {
+        if (!integers.empty()) refuse(side.c_str(), row, id, "the ids before it are whole numbers");
+        code = code_of(text_of(id), texts, result->texts);
+      } else if (PyLong_Check(id) && !PyBool_Check(id)) {
+        if (!texts.empty()) refuse(side.c_str(), row, id, "the ids before it are text");
+        int overflow = 0;
+        const std::int64_t number = PyLong_AsLongLongAndOverflow(id, &overflow);
+        if (overflow != 0) {
+          refuse(side.c_str(), row, id, "ids are whole numbers of 64 bits, or text");
+        }
+        code = code_of(number, integers, result->integers);
+      } else {
         refuse(side.c_str(), row, id, "ids are text (str) or whole numbers (int), all of one kind");
       }
-      Py_ssize_t length = 0;
-      const char* text = PyUnicode_AsUTF8AndSize(id, &length);
-      if (text == nullptr) throw nb::python_error();
-      result->texts.emplace_back(text, static_cast<std::size_t>(length));
+      codes.add(id, code);
+    }
+    result->codes.push_back(code);
+  }
+  EncodedColumn column;
+  column.codes = std::span<const std::int32_t>(result->codes);
+  if (integers.empty()) {
+    column.keys = std::span<const std::string_view>(result->texts);
+  } else {
+    column.keys = std::span<const std::int64_t>(result->integers);
+  }
+  result->column = column;
+  result->owners.push_back(std::move(array));
+  return result;
+}
+
+/// Codes of the ids of another column.
+[[nodiscard]] std::unique_ptr<Ids> ids_of_codes(const In<std::int32_t>& codes, nb::object keys) {
+  const Ids& known = nb::cast<const Ids&>(keys);
+  auto result = std::make_unique<Ids>();
+  EncodedColumn column;
+  column.codes = span_of(codes);
+  if (const auto* integers = std::get_if<std::span<const std::int64_t>>(&known.column)) {
+    column.keys = *integers;
+  } else if (const auto* encoded = std::get_if<EncodedColumn>(&known.column)) {
+    // Keys that are objects: each came once, so their codes are their places.
+    if (encoded->keys.index() == 0 || known.texts.size() == known.codes.size()) {
+      column.keys = encoded->keys;
     }
   }
-  if (integers) {
-    result->column = std::span<const std::int64_t>(result->integers);
-  } else {
-    result->column = std::span<const std::string_view>(result->texts);
+  if (std::visit([](const auto& all) -> std::size_t {
+        if constexpr (requires { all.size(); }) return all.size();
+        return 0;
+      }, column.keys) == 0 && codes.size() > 0) {
+    throw nb::value_error("categories: they have to be text, or whole numbers, each once");
   }
-  result->owners.push_back(std::move(array));
+  result->column = column;
+  result->owners = {nb::cast(codes), std::move(keys)};
   return result;
 }
 
@@ -144,6 +238,7 @@ void bind_columns(nb::module_& module) {
   module.def("ids_of_integers", &ids_of_integers, "ids"_a.noconvert());
   module.def("ids_of_numbers", &ids_of_numbers, "numbers"_a, "count"_a);
   module.def("ids_of_text", &ids_of_text, "offsets"_a, "bytes"_a.noconvert());
+  module.def("ids_of_codes", &ids_of_codes, "codes"_a.noconvert(), "keys"_a);
   module.def("ids_of_objects", &ids_of_objects, "array"_a, "side"_a);
 }
 

@@ -15,8 +15,9 @@ namespace likewise::python {
 struct Ids {
   IdColumn column;
   std::vector<nb::object> owners;
-  std::vector<std::int64_t> integers;
-  std::vector<std::string_view> texts;
+  std::vector<std::int64_t> integers;   ///< ids, or keys beside `codes`
+  std::vector<std::string_view> texts;  ///< the same of text
+  std::vector<std::int32_t> codes;
 };
 
 /// A column of values: nothing means that each row has 1.

@@ -256,9 +256,9 @@ struct TableSearch {
                                      int threads) {
   const SeenRows rows(excluded, self.table.rows());
   const Matrix asked = matrix_of(queries);
-  SearchOptions options;
+  FactorSearchOptions options;
   options.n = n;
-  if (rows.view() != nullptr) options.excluded = *rows.view();
+  options.excluded = rows.view();
   if (allow) options.allow = span_of(*allow);
   if (deny) options.deny = span_of(*deny);
   return tuple_of(in_background(

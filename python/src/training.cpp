@@ -64,7 +64,7 @@ void report(Background& background, const nb::object& listener, const Iteration&
   run.source = source;
   if (iterates(params)) {
     run.control.cancel = nullptr;
-    // run.stop = &background.cancelled();
+    run.stop = &background.cancelled();
   }
   run.on_iteration = [&](const TrainingState& state) {
     report(background, on_iteration, state.iterations.back());

@@ -39,7 +39,9 @@ namespace {
 [[nodiscard]] std::optional<Job> job_of(const NeighbourParams&) { return Job::kNeighbours; }
 [[nodiscard]] std::optional<Job> job_of(const PopularParams&) { return std::nullopt; }
 
-[[nodiscard]] std::optional<Job> job_of(const TrainingParams& params) {
+/// Not an overload of job_of: parameters that lack one would convert to TrainingParams, and come
+/// here again.
+[[nodiscard]] std::optional<Job> training_job(const TrainingParams& params) {
   return std::visit([](const auto& some) { return job_of(some); }, params);
 }
 
@@ -54,7 +56,7 @@ void require_params(const Device&, const NeighbourParams&) {}
 void require_params(const Device&, const PopularParams&) {}
 
 void require_training(const Device& device, const TrainingParams& params) {
-  if (const auto job = job_of(params)) device.require(*job);
+  if (const auto job = training_job(params)) device.require(*job);
   std::visit([&](const auto& some) { require_params(device, some); }, params);
 }
 
@@ -76,7 +78,7 @@ void require_training(const Device& device, const TrainingParams& params) {
                                            const DeviceOptions& options,
                                            std::span<const Job> also) {
   const Device cpu = make_cpu_device();
-  const std::optional<Job> job = job_of(params);
+  const std::optional<Job> job = training_job(params);
   if (!job) return {cpu, {}};
   std::optional<Device> gpu;
   try {

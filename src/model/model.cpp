@@ -195,6 +195,11 @@ struct LearnedCheck {
   }
 };
 
+/// Whether scores are predicted values: an algorithm that does not say so does not compile.
+bool predicts_by(const AlsParams& params) { return params.feedback == Feedback::kExplicit; }
+bool predicts_by(const NeighbourParams& params) { return params.prediction != Prediction::kSum; }
+bool predicts_by(const PopularParams&) { return false; }
+
 /// The first id in which the maps differ; -1 when they are the same.
 Index first_difference(const IdMap& a, const IdMap& b) {
   const Index common = std::min(a.size(), b.size());
@@ -251,6 +256,10 @@ void validate_parts(const Model& model, const Trained& trained) {
   check_history(model);
   check_iterations(trained.iterations, trained.best_iteration);
   model.titles.validate(model.items.size());
+}
+
+bool Model::predicts_ratings() const {
+  return std::visit([](const auto& some) { return predicts_by(some); }, params);
 }
 
 void Model::validate() const { validate_parts(*this, trained_of(*this)); }

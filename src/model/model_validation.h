@@ -9,8 +9,14 @@
 
 namespace likewise {
 
+template <class Variant>
+struct Borrowed;
+template <class... Kinds>
+struct Borrowed<std::variant<Kinds...>> {
+  using Type = std::variant<const Kinds*...>;
+};
 /// What was learned, owned by others.
-using BorrowedLearned = std::variant<const Factors*, const Neighbourhood*, const Popularity*>;
+using BorrowedLearned = Borrowed<Learned>::Type;
 
 /// What training produces for a model.
 struct Trained {

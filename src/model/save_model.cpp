@@ -80,6 +80,19 @@ void add_linear_part(const std::string& prefix, const Model& model, LinearPart p
   add_bias("item_bias", part.item_bias);
 }
 
+constexpr Offset kNoRows[] = {0};
+
+/// What a kind of model has beside its linear part: a kind without one of these does not compile.
+void add_learned(const Factors&, std::vector<Source>&) {}
+void add_learned(const Neighbourhood& learned, std::vector<Source>& tensors) {
+  const Neighbours& lists = learned.neighbours;
+  tensors.push_back(numbers<Offset>("neighbours.offsets", Type::kI64,
+                                    lists.offsets.empty() ? kNoRows : lists.offsets.span()));
+  tensors.push_back(numbers("neighbours.rows", Type::kI32, lists.rows.span()));
+  tensors.push_back(numbers("neighbours.similarities", Type::kF32, lists.similarities.span()));
+}
+void add_learned(const Popularity&, std::vector<Source>&) {}
+
 std::vector<Source> list_tensors(const Model& model, const Trained& trained, Metadata& metadata) {
   std::vector<Source> tensors;
   const LinearPart linear = linear_part(trained.learned);
@@ -87,14 +100,7 @@ std::vector<Source> list_tensors(const Model& model, const Trained& trained, Met
   if (trained.last != nullptr) {
     add_linear_part("last.", model, linear_part(*trained.last), tensors);
   }
-  static constexpr Offset kNoRows[] = {0};
-  if (const auto* hood = std::get_if<const Neighbourhood*>(&trained.learned)) {
-    const Neighbours& lists = (*hood)->neighbours;
-    tensors.push_back(numbers<Offset>("neighbours.offsets", Type::kI64,
-                                      lists.offsets.empty() ? kNoRows : lists.offsets.span()));
-    tensors.push_back(numbers("neighbours.rows", Type::kI32, lists.rows.span()));
-    tensors.push_back(numbers("neighbours.similarities", Type::kF32, lists.similarities.span()));
-  }
+  std::visit([&](const auto* learned) { add_learned(*learned, tensors); }, trained.learned);
   const CsrMatrix& history = model.history;
   tensors.push_back(numbers<Offset>("history.offsets", Type::kI64,
                                     history.offsets.empty() ? kNoRows : history.offsets.span()));

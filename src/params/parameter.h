@@ -9,6 +9,7 @@
 #include <string_view>
 #include <tuple>
 #include <type_traits>
+#include <utility>
 
 #include "likewise/types.h"
 
@@ -117,9 +118,19 @@ struct Parameter {
 template <class Params>
 struct Description;
 
+/// Whether these are all the fields of a struct, in its order: it can be made of so many values,
+/// and of no more.
+template <class Params, class... Fields>
+constexpr bool describes_all(const std::tuple<Parameter<Params, Fields>...>&) {
+  return requires { Params{std::declval<Fields>()...}; }
+  &&!requires { Params{std::declval<Fields>()..., {}}; };
+}
+
 /// Calls visit(parameter) for every parameter, in order.
 template <class Params, class Visitor>
 void for_each_parameter(const Visitor& visit) {
+  static_assert(describes_all(Description<Params>::kAll),
+                "a field has no Parameter, or another place than in the struct");
   std::apply([&](const auto&... parameter) { (visit(parameter), ...); }, Description<Params>::kAll);
 }
 

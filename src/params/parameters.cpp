@@ -35,18 +35,45 @@ template <Side kSide>
 
 struct Algorithm {
   std::string_view name;
+  std::string_view help;
   TrainingParams (*defaults)(Feedback);
+  std::size_t alternative;  ///< of TrainingParams
 };
-constexpr Algorithm kAlgorithms[] = {{"als", defaults<AlsParams>},
-                                     {"item-knn", neighbour_defaults<Side::kItems>},
-                                     {"user-knn", neighbour_defaults<Side::kUsers>},
-                                     {"popular", defaults<PopularParams>}};
+template <class Params>
+constexpr Algorithm algorithm(std::string_view name, std::string_view help,
+                              TrainingParams (*values)(Feedback) = defaults<Params>) {
+  return {name, help, values, TrainingParams(Params{}).index()};
+}
+constexpr Algorithm kAlgorithms[] = {
+    algorithm<AlsParams>("als", "matrix factorisation"),
+    algorithm<NeighbourParams>("item-knn", "nearest items", neighbour_defaults<Side::kItems>),
+    algorithm<NeighbourParams>("user-knn", "nearest users", neighbour_defaults<Side::kUsers>),
+    algorithm<PopularParams>("popular", "the popularity baseline")};
+
+constexpr bool all_have_rows() {
+  for (std::size_t one = 0; one < std::variant_size_v<TrainingParams>; ++one) {
+    if (std::ranges::find(kAlgorithms, one, &Algorithm::alternative) == std::end(kAlgorithms)) {
+      return false;
+    }
+  }
+  return true;
+}
+static_assert(all_have_rows(), "an alternative of TrainingParams is no row of kAlgorithms");
 
 constexpr auto kNames = [] {
   std::array<std::string_view, std::size(kAlgorithms)> names;
   std::ranges::transform(kAlgorithms, names.begin(), &Algorithm::name);
   return names;
 }();
+
+[[nodiscard]] const Algorithm& row_of(std::string_view algorithm) {
+  const auto* found = std::ranges::find(kAlgorithms, algorithm, &Algorithm::name);
+  if (found == std::end(kAlgorithms)) {
+    refuse(fmt::format("there is no algorithm '{}'; there are {}", algorithm,
+                       fmt::join(kNames, ", ")));
+  }
+  return *found;
+}
 
 std::string_view name_of(const AlsParams&) { return "als"; }
 std::string_view name_of(const NeighbourParams& params) {
@@ -156,13 +183,10 @@ std::string_view algorithm_name(const TrainingParams& params) {
 
 std::span<const std::string_view> algorithm_names() { return kNames; }
 
+std::string_view algorithm_help(std::string_view algorithm) { return row_of(algorithm).help; }
+
 TrainingParams default_params(std::string_view algorithm, Feedback feedback) {
-  const auto* found = std::ranges::find(kAlgorithms, algorithm, &Algorithm::name);
-  if (found == std::end(kAlgorithms)) {
-    refuse(fmt::format("there is no algorithm '{}'; there are {}", algorithm,
-                       fmt::join(kNames, ", ")));
-  }
-  return found->defaults(feedback);
+  return row_of(algorithm).defaults(feedback);
 }
 
 Feedback feedback_of(const TrainingParams& params) {

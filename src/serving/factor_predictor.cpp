@@ -56,9 +56,15 @@ const Scorer& FactorPredictor::scorer() const {
 }
 
 const FoldInSolver& FactorPredictor::solver(Side side) const {
-  return solvers_[number(side)].get([&] {
-    return std::make_unique<FoldInSolver>(factors_, std::get<AlsParams>(model().params), side);
-  });
+  const auto* const als = std::get_if<AlsParams>(&model().params);
+  if (als == nullptr) {
+    throw Error(ErrorKind::kInvalidArgument,
+                fmt::format("new rows and explanations solve the equations of als; this model is "
+                            "of {}",
+                            model().algorithm()));
+  }
+  return solvers_[number(side)].get(
+      [&] { return std::make_unique<FoldInSolver>(factors_, *als, side); });
 }
 
 FactorPredictor::Queries FactorPredictor::queries(std::span<const AskedUser> users) const {

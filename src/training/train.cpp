@@ -42,6 +42,13 @@ void check_not_stopped(const TrainingRun& run) {
   control.check();
 }
 
+/// 0 where it does not iterate.
+template <class Params>
+[[nodiscard]] int iterations_of(const Params& params) {
+  if constexpr (requires { params.iterations; }) return params.iterations;
+  return 0;
+}
+
 void require_no_iterations(const TrainingParams& params, const TrainingRun& run) {
   if (iterates(params)) return;
   const auto refuse = [&](bool given, const char* what) {
@@ -54,11 +61,11 @@ void require_no_iterations(const TrainingParams& params, const TrainingRun& run)
 }
 
 /// What was measured by one metric cannot go on with another.
-void require_same_metric(const Model& earlier, const AlsParams& params, const TrainingRun& run) {
+void require_same_metric(const Model& earlier, Feedback feedback, const TrainingRun& run) {
   require(run.validation == nullptr || earlier.validation_metric.empty() ||
-              earlier.validation_metric == usual_metric(run, params.feedback).key,
+              earlier.validation_metric == usual_metric(run, feedback).key,
           fmt::format("validation metric {}: what is resumed was measured by {}",
-                      usual_metric(run, params.feedback).key, earlier.validation_metric));
+                      usual_metric(run, feedback).key, earlier.validation_metric));
 }
 
 /// Whether `earlier` had been trained to the end with these parameters; it is the answer then.
@@ -77,8 +84,10 @@ void require_same_metric(const Model& earlier, const AlsParams& params, const Tr
   return true;
 }
 
-void learn(const AlsParams& params, const Interactions& data, const Device& device,
-           const TrainingRun& run, Model& model) {
+/// By an algorithm that iterates, with its `train`: an IterationRun to an IterationResult.
+template <class Params, class Train>
+void learn_by_iterations(const Params& params, const Interactions& data, const Device& device,
+                         const TrainingRun& run, Model& model, const Train& train) {
   require(params.patience == 0 || run.validation != nullptr,
           fmt::format("patience {} needs validation data to be patient about", params.patience));
   require(run.validation != nullptr || run.validation_metric.empty(),
@@ -93,7 +102,7 @@ void learn(const AlsParams& params, const Interactions& data, const Device& devi
   if (run.resume != nullptr) {
     require_resumable(*run.resume, params);
     require_same_ids(*run.resume, data);
-    require_same_metric(*run.resume, params, run);
+    require_same_metric(*run.resume, params.feedback, run);
     resume_from(*run.resume, loop);
     model.validation_metric = run.resume->validation_metric;
   }
@@ -108,11 +117,18 @@ void learn(const AlsParams& params, const Interactions& data, const Device& devi
     const bool due = state.iterations.back().iteration % run.checkpoint.every == 0;
     if (!run.checkpoint.path.empty() && due) save_checkpoint(model, state, run.checkpoint.path);
   };
-  IterationResult result = train_als(data.by_user.view(), params, device, loop);
+  IterationResult result = train(loop);
   model.learned = std::move(result.factors);
   model.iterations = std::move(result.iterations);
   model.best_iteration = result.best_iteration;
   model.stop_reason = std::move(result.stop_reason);
+}
+
+void learn(const AlsParams& params, const Interactions& data, const Device& device,
+           const TrainingRun& run, Model& model) {
+  learn_by_iterations(params, data, device, run, model, [&](const IterationRun& loop) {
+    return train_als(data.by_user.view(), params, device, loop);
+  });
 }
 
 void learn(const NeighbourParams& params, const Interactions& data, const Device& device,
@@ -160,7 +176,7 @@ void require_resumable(const Model& earlier, const TrainingParams& params) {
                         asked, begun));
   }
   const int done = earlier.iterations.empty() ? 0 : earlier.iterations.back().iteration;
-  const int wanted = std::get<AlsParams>(params).iterations;
+  const int wanted = std::visit([](const auto& some) { return iterations_of(some); }, params);
   require(wanted >= done,
           fmt::format("iterations {}: what is resumed has done {} already", wanted, done));
 }

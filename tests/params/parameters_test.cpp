@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "likewise/parameters.h"
 
+#include <optional>
 #include <set>
+#include <tuple>
 
 #include <fmt/format.h>
 #include <gmock/gmock.h>
@@ -10,6 +12,7 @@
 
 #include "likewise/error.h"
 #include "params/json.h"
+#include "params/parameter.h"
 #include "tests/errors.h"
 
 namespace likewise {
@@ -48,10 +51,32 @@ TEST(Parameters, DefaultsAreValidAndKnowTheirAlgorithm) {
       EXPECT_EQ(feedback_of(params), feedback);
       EXPECT_NO_THROW(validate(params));
     }
+    EXPECT_FALSE(algorithm_help(algorithm).empty());
   }
   EXPECT_THAT(test::error_of(ErrorKind::kInvalidArgument,
                              [] { (void)default_params("magic", Feedback::kImplicit); }),
               HasSubstr("als, item-knn, user-knn, popular"));
+}
+
+struct Described {
+  Feedback feedback = Feedback::kImplicit;
+  int count = 0;
+  double weight = 0.0;
+  std::optional<double> share{};
+  double last = 0.0;
+};
+constexpr Parameter kFeedback{"feedback", &Described::feedback, ""};
+constexpr Parameter kCount{"count", &Described::count, ""};
+constexpr Parameter kWeight{"weight", &Described::weight, ""};
+constexpr Parameter kShare{"share", &Described::share, ""};
+constexpr Parameter kLast{"last", &Described::last, ""};
+
+TEST(Parameters, AFieldWithoutADescriptionIsFound) {
+  EXPECT_TRUE(describes_all(std::tuple{kFeedback, kCount, kWeight, kShare, kLast}));
+  EXPECT_FALSE(describes_all(std::tuple{kFeedback, kCount, kWeight, kShare}));
+  EXPECT_FALSE(describes_all(std::tuple{kFeedback, kCount, kWeight, kLast}));
+  EXPECT_FALSE(describes_all(std::tuple{kFeedback, kCount, kShare, kLast}));
+  EXPECT_FALSE(describes_all(std::tuple{kCount, kWeight, kShare, kLast}));
 }
 
 TEST(Parameters, AreSaidOnceInFull) {

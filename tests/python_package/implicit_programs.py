@@ -239,6 +239,8 @@ NEIGHBOURS = {
     "fit CSC": lambda p, d: knn(p, d, "ItemItemRecommender", d.liked.tocsc(), K=ITEMS).similarity,
     "fit negative values": lambda p, d: knn(p, d, "ItemItemRecommender", d.liked - 3 * (d.liked > 0),
                                             K=3).recommend([1], some(d, 1), N=1),
+    "negative similarities": lambda p, d: knn(
+        p, d, "ItemItemRecommender", scipy.sparse.csr_matrix([[1.0, -1], [1, 1], [1, -1]]), K=2).similarity,
     "all_pairs_knn": lambda p, d: p.nearest_neighbours.all_pairs_knn(
         p.nearest_neighbours.bm25_weight(d.liked).tocsr(), K=4, num_threads=1, show_progress=False).tocsr(),
     "all_pairs_knn of COO": lambda p, d: p.nearest_neighbours.all_pairs_knn(

@@ -153,10 +153,15 @@ def overlap(one, other):
     return np.mean([len(np.intersect1d(a, b)) / len(a) for a, b in zip(one, other)])
 
 
-@pytest.mark.parametrize("arguments", [{}, {"use_cg": False}, {"alpha": 10.0, "regularization": 5.0}],
-                         ids=["defaults", "exact", "alpha"])
+@pytest.mark.parametrize("arguments", [
+    {}, {"regularization": 10.0}, {"use_cg": False}, {"use_cg": False, "alpha": 10.0, "regularization": 5.0}],
+    ids=["defaults", "regularization", "exact", "exact, alpha"])
 def test_als_on_real_data(parts, arguments):
-    """Equal arguments: NDCG@10 within 0.5 %, and more than 90 % of the lists of 10 in common."""
+    """Equal arguments: NDCG@10 within 0.5 %, and more than 90 % of the lists of 10 in common.
+
+    Not for conjugate gradients with a large alpha: there implicit's own lists differ that much when the first
+    factors change by a millionth.
+    """
     train, test = parts
     users = np.flatnonzero(np.diff(test.indptr))
     lists, ndcg = [], []

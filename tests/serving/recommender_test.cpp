@@ -9,6 +9,7 @@
 #include <gtest/gtest.h>
 
 #include "likewise/device.h"
+#include "tests/errors.h"
 #include "tests/learned.h"
 #include "tests/support.h"
 
@@ -208,6 +209,20 @@ TEST(Recommender, ModelWithoutFactorsSaysWhatItCannotDo) {
       EXPECT_NE(std::string(error.what()).find("popular"), std::string::npos);
     }
   }
+}
+
+/// What is solved for new rows are the equations of ALS: factors of another algorithm have others.
+TEST(Recommender, FactorsOfAnotherAlgorithmAreNotFoldedIn) {
+  Model model = random_model(5, 6, 3, Feedback::kImplicit);
+  model.params = PopularParams{};  // stands for an algorithm to come
+  const Recommender r = recommender_of(std::move(model));
+  EXPECT_EQ(r.recommend(List{0}, {.n = 2, .include_seen = true}).counts[0], 2);
+  const FoldInRow row{{1}, {}};
+  const auto why = test::error_of(ErrorKind::kInvalidArgument, [&] {
+    (void)r.fold_in(Side::kUsers, {&row, 1});
+  });
+  EXPECT_NE(why.find("popular"), std::string::npos) << why;
+  EXPECT_EQ(test::error_of(ErrorKind::kInvalidArgument, [&] { (void)r.explain(row, 2); }), why);
 }
 
 TEST(Recommender, FaultsAreNamed) {

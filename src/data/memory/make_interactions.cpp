@@ -60,12 +60,24 @@ void check_rows(const ReadSummary& summary) {
                                                summary.rows, summary.first_bad_row));
 }
 
+/// Rows or columns that are made whether interactions have them or not.
+[[nodiscard]] Offset given_count(const IdColumn& ids) {
+  const auto* numbers = std::get_if<IndexColumn>(&ids);
+  return numbers == nullptr ? 0 : numbers->count;
+}
+
 template <class Row>
 Interactions make_rows(const RowColumns& columns, const ReadOptions& options, ReadSummary& summary,
                        const RunControl& control) {
   constexpr double kBytes = 2 * sizeof(Index) + sizeof(Row) + (Row::kTimed ? sizeof(Time) : 0);
-  check_memory_plan(fmt::format("{}: {} rows", kName, columns.rows),
-                    static_cast<double>(columns.rows) * kBytes);
+  constexpr double kBytesOfAnId = 3 * sizeof(Offset);  // the id, and two matrices' offsets
+  const Offset ids =
+      given_count(columns.items) + (std::holds_alternative<IdColumn>(columns.users)
+                                        ? given_count(std::get<IdColumn>(columns.users))
+                                        : Offset{0});
+  check_memory_plan(
+      fmt::format("{}: {} rows, {} users and items", kName, columns.rows, ids),
+      static_cast<double>(columns.rows) * kBytes + static_cast<double>(ids) * kBytesOfAnId);
   Staged<Row> staged = stage_columns<Row>(columns, options.on_bad_row, kName, summary, control);
   check_rows(summary);
   return assemble<Row>(std::move(staged), summary.policy, kName, summary, control);
