@@ -78,6 +78,11 @@ template <Side kSide>
   return Trained(load_model(path));
 }
 
+/// Of a model that keeps none.
+[[nodiscard]] CsrMatrix empty_history(Index users, Index items) {
+  return {users, items, Array<Offset>(Offset{users} + 1), {}, {}};
+}
+
 [[nodiscard]] Trained from_factors(const InMatrix<float>& users, const InMatrix<float>& items,
                                    const nb::dict& params) {
   Model model;
@@ -95,6 +100,7 @@ template <Side kSide>
   als->biases = false;
   model.users = IdMap::range(static_cast<Index>(users.shape(0)));
   model.items = IdMap::range(static_cast<Index>(items.shape(0)));
+  model.history = empty_history(model.users.size(), model.items.size());
   Factors factors;
   factors.users = matrix_of(users);
   factors.items = matrix_of(items);
