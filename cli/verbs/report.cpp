@@ -45,7 +45,8 @@ Run add_report(CLI::App& app) {
                      "What items are called, from a file of item ids and titles [the model's own]");
   add_device_options(app, verb->common);
   app.footer(
-      "The page that `likewise train --report` writes, of a model that is trained already: charts and\n"
+      "The page that `likewise train --report` writes, of a model that is trained already: charts "
+      "and\n"
       "sample recommendations, in one file that needs no network.\n\n"
       "Example:\n"
       "  likewise report model.safetensors -o report.html");

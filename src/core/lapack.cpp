@@ -75,8 +75,8 @@ struct Lapack {
   }
 };
 
-/// Our loops are the parallel ones: LAPACK stays on the thread that calls it. Others in the process,
-/// such as NumPy, may use the same library, and keep the number of threads that they had.
+/// Our loops are the parallel ones: LAPACK stays on the thread that calls it. Others in the
+/// process, such as NumPy, may use the same library, and keep the number of threads that they had.
 class OneThread {
  public:
   explicit OneThread(const Lapack& lapack) : lapack_(lapack), before_(lapack.get_threads()) {

@@ -186,7 +186,9 @@ TEST(GivenConfidence, RowsAreThoseOfTheDenseSystem) {
             EXPECT_LT(off.residuals, kResidual);
             // Float32, by condition numbers of up to a few hundred; in the others it is what little
             // is left of a difference that is divided by.
-            if (low >= 0.1) EXPECT_LT(off.rows, 3e-5);
+            if (low >= 0.1) {
+              EXPECT_LT(off.rows, 3e-5);
+            }
           }
         }
       }

@@ -372,10 +372,19 @@ TEST(BrokenModelFile, EveryChangedByteIsRefused) {
 
 TEST(BrokenModelFile, MovedHeaderEndIsRefused) {
   // A space less of padding: without the length in the checksum the same bytes in another order.
-  std::string bytes = good_file();
-  std::uint64_t length = 0;
-  std::memcpy(&length, bytes.data(), sizeof(length));
-  ASSERT_EQ(bytes[7 + length], ' ') << "the sample's header must have padding";
+  const auto length_of = [](const std::string& bytes) {
+    std::uint64_t length = 0;
+    std::memcpy(&length, bytes.data(), sizeof(length));
+    return length;
+  };
+  test::ModelParts parts(good_file());
+  std::string bytes = parts.sealed();
+  if (bytes[7 + length_of(bytes)] != ' ') {  // it fits without: a letter more does not
+    parts.metadata()["source"] = parts.metadata()["source"].get<std::string>() + "x";
+    bytes = parts.sealed();
+  }
+  std::uint64_t length = length_of(bytes);
+  ASSERT_EQ(bytes[7 + length], ' ');
   --length;
   std::memcpy(bytes.data(), &length, sizeof(length));
   expect_refused(bytes + "x", "");

@@ -30,7 +30,7 @@ def without(package):
 def test_all_that_is_missing_is_told_at_once(tmp_path):
     missing, remedy = complaint(configure(tmp_path, without("TBB"), without("CLI11"), "-DGTEST_INCLUDE="))
     assert missing == "oneTBB, CLI11, GoogleTest (or -DLIKEWISE_BUILD_TESTS=OFF)"
-    assert remedy == "on Debian and Ubuntu `apt-get install libtbb-dev libcli11-dev libgtest-dev` or scripts/setup"
+    assert remedy == "on Debian and Ubuntu `apt-get install libtbb-dev libcli11-dev libgtest-dev` or `scripts/setup program`"
 
 
 def test_a_compiler_is_one_of_the_requirements(tmp_path):

@@ -16,8 +16,8 @@ lists = model.recommend(n=3)
 reveal_type(data.shape)  # tuple[int, int]
 reveal_type(model)  # likewise.model.Model
 reveal_type(lists)  # likewise.answers.Lists
-reveal_type(model.user_factors.dtype)  # numpy.dtype[numpy.float32]
+reveal_type(model.user_factors.dtype)  # numpy.dtype[numpy.floating[numpy._typing._nbit_base._32Bit]]
 reveal_type(likewise.__version__)  # str
 share: float = model.evaluate(test)["ndcg@10"]
-scores = model.predict(data.users[:2], data.items[:2])
+scores = model.predict(["ann", "bob"], ["m1", "m2"])
 print(np.round(scores, 3), share, len(lists))

@@ -100,7 +100,9 @@ void expect_best(const TopKResult& found, const MatrixView& table, std::span<con
       const Offset at = Offset{q} * found.k + e;
       const auto& [score, row] = wanted[static_cast<std::size_t>(e)];
       ASSERT_NEAR(found.scores[at], -score, tolerance) << q << ", place " << e;
-      if (tolerance == 0.0F) ASSERT_EQ(found.items[at], row) << q << ", place " << e;
+      if (tolerance == 0.0F) {
+        ASSERT_EQ(found.items[at], row) << q << ", place " << e;
+      }
       ASSERT_NEAR(scores[static_cast<std::size_t>(found.items[at])], found.scores[at], tolerance);
     }
   }
@@ -163,9 +165,13 @@ TEST(FactorSearch, CosinesAreAtMostOneAndZeroOfZeros) {
   for (Index q = 0; q < 9; ++q) {
     for (Offset e = q * 9; e < q * 9 + 9; ++e) {
       EXPECT_LE(std::abs(found.scores[e]), 1.0F);
-      if (q == 4 || found.items[e] == 4) EXPECT_EQ(found.scores[e], 0.0F);
+      if (q == 4 || found.items[e] == 4) {
+        EXPECT_EQ(found.scores[e], 0.0F);
+      }
     }
-    if (q != 4) EXPECT_EQ(found.items[q * 9], q);
+    if (q != 4) {
+      EXPECT_EQ(found.items[q * 9], q);
+    }
   }
 }
 

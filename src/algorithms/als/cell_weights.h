@@ -22,11 +22,12 @@ enum class CellForm {
   kExplicit,    ///< ratings
 };
 
+/// Without defaults: the compiler warns of whoever leaves one out.
 template <class T>
 struct CellRule {
-  CellForm form = CellForm::kLinear;
-  T alpha = T{1};
-  T epsilon = T{1};
+  CellForm form;
+  T alpha;
+  T epsilon;
 };
 
 /// c of a value of this size (|r|) with confidence given.

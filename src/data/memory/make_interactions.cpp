@@ -71,13 +71,13 @@ Interactions make_rows(const RowColumns& columns, const ReadOptions& options, Re
                        const RunControl& control) {
   constexpr double kBytes = 2 * sizeof(Index) + sizeof(Row) + (Row::kTimed ? sizeof(Time) : 0);
   constexpr double kBytesOfAnId = 3 * sizeof(Offset);  // the id, and two matrices' offsets
-  const Offset ids = given_count(columns.items) +
-                     (std::holds_alternative<IdColumn>(columns.users)
-                          ? given_count(std::get<IdColumn>(columns.users))
-                          : Offset{0});
-  check_memory_plan(fmt::format("{}: {} rows, {} users and items", kName, columns.rows, ids),
-                    static_cast<double>(columns.rows) * kBytes +
-                        static_cast<double>(ids) * kBytesOfAnId);
+  const Offset ids =
+      given_count(columns.items) + (std::holds_alternative<IdColumn>(columns.users)
+                                        ? given_count(std::get<IdColumn>(columns.users))
+                                        : Offset{0});
+  check_memory_plan(
+      fmt::format("{}: {} rows, {} users and items", kName, columns.rows, ids),
+      static_cast<double>(columns.rows) * kBytes + static_cast<double>(ids) * kBytesOfAnId);
   Staged<Row> staged = stage_columns<Row>(columns, options.on_bad_row, kName, summary, control);
   check_rows(summary);
   return assemble<Row>(std::move(staged), summary.policy, kName, summary, control);

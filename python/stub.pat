@@ -1,0 +1,6 @@
+# SPDX-License-Identifier: Apache-2.0
+# What nanobind's stubgen leaves out of likewise/_core.pyi: names with underscores, types of CPython's C API.
+_core.__suffix__:
+    __version__: str
+    class NumericalError(ArithmeticError): ...
+    class DeviceError(RuntimeError): ...

@@ -1,0 +1,37 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The four neighbourhood classes of Surprise in our words give its predictions, pair by pair.
+
+tests/cli/test_neighbour_golden.py compares every similarity on every fold; here it is the package,
+and the table of docs/from-surprise.md.
+"""
+import sys
+
+import numpy as np
+import pytest
+
+import likewise
+from conftest import ROOT
+
+sys.path.insert(0, str(ROOT / "tests/cli"))
+import neighbour_golden as golden  # noqa: E402
+
+CLASSES = {"KNNBasic": "mean", "KNNWithMeans": "centred", "KNNWithZScore": "z-score", "KNNBaseline": "baseline"}
+
+
+@pytest.mark.parametrize("side", golden.SIDES)
+@pytest.mark.parametrize("name", CLASSES)
+def test_predictions_are_those_of_surprise(real_data, name, side):
+    folder = real_data / "ml-100k"
+    estimator = (likewise.UserKnn if side == "user" else likewise.ItemKnn)(
+        feedback="explicit", neighbours=40, similarity="msd", shrinkage=0.0, prediction=CLASSES[name])
+    estimator.fit(likewise.Interactions(folder / "u1.base.gz"))
+    test = np.loadtxt(folder / "u1.test.gz", dtype=np.int64)
+    got = estimator.predict(test[:, 0], test[:, 1])
+    kept = golden.load("surprise-u1.xz")
+    row = golden.row_of(side, "msd", CLASSES[name])
+    expected = golden.to_ratings(golden.unpack_rows(kept["estimates"])[row])
+    decided = np.ones(len(test), dtype=bool)
+    decided[kept[f"{side}-msd-ties"]] = False  # equals compete for the last place there
+    assert decided.sum() > 15_000
+    assert np.abs(got - expected)[decided].max() < 1e-4
+    assert abs(np.sqrt(np.mean((got - test[:, 2]) ** 2)) - np.sqrt(np.mean((expected - test[:, 2]) ** 2))) < 2e-4
