@@ -15,9 +15,11 @@
 namespace likewise {
 
 /// How an implicit value r becomes the confidence c: linear 1 + alpha |r|, log 1 + alpha
-/// log(1 + |r| / epsilon).
-enum class Confidence { kLinear, kLog };
-inline constexpr std::string_view kConfidenceNames[] = {"linear", "log"};
+/// log(1 + |r| / epsilon), given alpha |r|: the values are confidences already. Missing cells have
+/// confidence 1. With kGiven an observed one may have less, and a value of 0 takes its cell out of
+/// the objective; a GPU trains on confidences of 1 and more only.
+enum class Confidence { kLinear, kLog, kGiven };
+inline constexpr std::string_view kConfidenceNames[] = {"linear", "log", "given"};
 
 /// kCholesky: exact. kCg: conjugate gradients, `cg_steps` at most. kAuto: the fastest whose
 /// objective is within 2e-3 of kCholesky's after as many iterations (docs/math.md, "What auto
@@ -72,7 +74,8 @@ struct AlsShape {
 
 /// Trains on `by_user` (users x items). Deterministic in (matrix, params): neither threads nor the
 /// order of rows in the file matter. Rows without entries get zero factors (and zero bias).
-/// Errors: kInvalidArgument (params, shapes of `start`), kNumerical (names side, row and count),
+/// Errors: kInvalidArgument (params, shapes of `start`), kBadData (names a value that cannot be
+/// computed with, or not on this device), kNumerical (names side, row and count),
 /// kCancelled, kOutOfMemory, kDevice.
 [[nodiscard]] IterationResult train_als(const CsrView& by_user, const AlsParams& params,
                                         const Device& device, const IterationRun& run = {});

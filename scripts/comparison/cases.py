@@ -21,7 +21,8 @@ PREDICTIONS = ("mean", "centred", "z-score", "baseline", "sum")
 ALS = {
     "implicit": ["--solver cholesky", "--solver cg", "--factors 1", "--factors 20", "--factors 200",
                  "--unobserved-weight 0.1", "--regularization-exponent 1",
-                 "--confidence log --alpha 10", "--alpha 40 --regularization 1e-4",
+                 "--confidence log --alpha 10", "--confidence given --alpha 0.3",
+                 "--alpha 40 --regularization 1e-4",
                  f"--validation {TEST} --patience 2 --iterations 30"],
     "explicit": ["--solver cholesky", "--solver cg --cg-steps 5", "--factors 1", "--factors 20",
                  "--factors 200", "--biases off", "--regularization-exponent 0",

@@ -15,29 +15,44 @@
 namespace likewise {
 namespace {
 
-/// The entry of the largest size, the first of such; -1 where there is none.
-[[nodiscard]] Offset largest_entry(const CsrView& by_user) {
+/// The entry that comes before all others, before(a, b) says, and the first of such; -1 where there
+/// is none.
+template <class Before>
+[[nodiscard]] Offset first_entry(const CsrView& by_user, const Before& before) {
   constexpr Offset kBlock = Offset{1} << 18;
   std::vector<Offset> of_blocks(static_cast<std::size_t>((by_user.nnz() + kBlock - 1) / kBlock));
-  const auto larger = [&](Offset a, Offset b) {
-    return std::abs(by_user.values[a]) > std::abs(by_user.values[b]);
-  };
   parallel_blocks(by_user.nnz(), kBlock, [&](Offset begin, Offset end, Offset block) {
     Offset best = begin;
-    for (Offset at = begin + 1; at < end; ++at) best = larger(at, best) ? at : best;
+    for (Offset at = begin + 1; at < end; ++at) best = before(at, best) ? at : best;
     of_blocks[static_cast<std::size_t>(block)] = best;
   });
   Offset best = -1;
-  for (const Offset at : of_blocks) best = best < 0 || larger(at, best) ? at : best;
+  for (const Offset at : of_blocks) best = best < 0 || before(at, best) ? at : best;
   return best;
 }
 
-[[noreturn]] void refuse_value(const CsrView& by_user, Offset at, const std::string& why) {
+[[nodiscard]] Offset largest_entry(const CsrView& by_user) {
+  return first_entry(by_user, [&](Offset a, Offset b) {
+    return std::abs(by_user.values[a]) > std::abs(by_user.values[b]);
+  });
+}
+[[nodiscard]] Offset smallest_entry(const CsrView& by_user) {
+  return first_entry(by_user, [&](Offset a, Offset b) {
+    return std::abs(by_user.values[a]) < std::abs(by_user.values[b]);
+  });
+}
+
+/// "the value 3 of user row 1, item row 2"
+[[nodiscard]] std::string value_text(const CsrView& by_user, Offset at) {
   const Offset* const row =
       std::upper_bound(by_user.offsets, by_user.offsets + by_user.rows + 1, at) - 1;
+  return fmt::format("the value {} of user row {}, item row {}", by_user.values[at],
+                     row - by_user.offsets, by_user.columns[at]);
+}
+
+[[noreturn]] void refuse_value(const CsrView& by_user, Offset at, const std::string& why) {
   throw Error(ErrorKind::kBadData,
-              fmt::format("the value {} of user row {}, item row {} is too large: {}",
-                          by_user.values[at], row - by_user.offsets, by_user.columns[at], why));
+              fmt::format("{} is too large: {}", value_text(by_user, at), why));
 }
 
 [[nodiscard]] std::string name_of(const IdMap& ids, Index index, const char* kind) {
@@ -62,6 +77,23 @@ void check_values(const CsrView& by_user, const AlsParams& params) {
                fmt::format("with alpha {:g} its confidence is {:.3g}, and at most {:g} can be "
                            "computed with; use a smaller alpha, or confidence log",
                            params.alpha, confidence(params, size), kLargestConfidence));
+}
+
+void check_weights(const CsrView& by_user, const AlsParams& params, std::string_view device) {
+  if (cell_form(params) != CellForm::kGiven) return;
+  const Offset at = smallest_entry(by_user);
+  if (at < 0) return;
+  const double size = std::abs(double{by_user.values[at]});
+  if (confidence(params, size) >= 1.0) return;
+  std::string remedy = "train on the cpu";
+  if (1.0 / size <= kLargestNumber) {
+    remedy += fmt::format(", or with alpha {:.3g} or more", 1.0 / size);
+  }
+  throw Error(
+      ErrorKind::kBadData,
+      fmt::format("{} has confidence {:.3g} (confidence given, alpha {:g}), and {} trains "
+                  "on confidences of 1 and more only: {}",
+                  value_text(by_user, at), confidence(params, size), params.alpha, device, remedy));
 }
 
 void check_values(const CsrView& by_user, const NeighbourParams& /*params*/) {

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <span>
+#include <string_view>
 
 #include "likewise/csr.h"
 #include "likewise/model.h"
@@ -19,6 +20,10 @@ inline constexpr double kLargestConfidence = 1e12;
 /// ALS or comparing rows can compute with.
 void check_values(const CsrView& by_user, const AlsParams& params);
 void check_values(const CsrView& by_user, const NeighbourParams& params);
+
+/// For a device that computes with weights of 0 and more only. Throws Error(kBadData) that names
+/// the device, and value, user and item row of the smallest confidence below 1 (confidence given).
+void check_weights(const CsrView& by_user, const AlsParams& params, std::string_view device);
 
 /// Throws Error(kNumerical) that names the two rows of a similarity that is not finite.
 void check_similarities(const Neighbours& neighbours, Side side);

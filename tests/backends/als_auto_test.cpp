@@ -80,6 +80,22 @@ void PrintTo(const AutoShape& shape, std::ostream* to) { *to << shape.name; }
   return all;
 }
 
+/// On values of 1 and more; those below 1 are for devices that take them.
+[[nodiscard]] std::vector<AlsCase> given_cases(bool below_one) {
+  std::vector<AlsCase> all;
+  for (const double alpha : {10.0, 1.0, 0.3, 0.1, 0.001}) {
+    for (const double lambda : {0.1, 1e-3}) {
+      if (alpha < 1.0 && !below_one) continue;
+      AlsParams params;
+      params.confidence = Confidence::kGiven;
+      params.alpha = alpha;
+      params.regularization = lambda;
+      all.push_back({fmt::format("given, alpha {}, lambda {}", alpha, lambda), params});
+    }
+  }
+  return all;
+}
+
 [[nodiscard]] std::vector<AlsCase> explicit_cases() {
   std::vector<AlsCase> all;
   for (const double nu : {0.0, 1.0}) {
@@ -159,6 +175,10 @@ class AlsAuto : public test::DeviceTest<AutoShape> {
 
 TEST_P(AlsAuto, KeepsTheExactObjectiveOfImplicitFeedback) {
   compare_all(Feedback::kImplicit, implicit_cases());
+}
+
+TEST_P(AlsAuto, KeepsTheExactObjectiveOfGivenConfidences) {
+  compare_all(Feedback::kImplicit, given_cases(!on_gpu()));
 }
 
 TEST_P(AlsAuto, KeepsTheExactObjectiveOfExplicitFeedback) {

@@ -90,6 +90,29 @@ std::vector<AlsCases> als_cases(int widest) {
   return all;
 }
 
+AlsCases given_cases(bool below_one) {
+  AlsCases all{"given", {}};
+  const auto add = [&](const char* name, double alpha, double nu) {
+    all.cases.push_back(changed(name, kImplicit, [&](AlsParams& p) {
+      p.confidence = Confidence::kGiven;
+      p.alpha = alpha;
+      p.regularization_exponent = nu;
+    }));
+  };
+  add("above 1", 3.0, 0.0);
+  add("1 and above", 1.0, 0.0);
+  if (!below_one) return all;
+  add("around 1", 0.4, 0.0);
+  add("below 1", 0.1, 0.0);
+  add("nu 1/2", 0.3, 0.5);
+  for (const int f : {1, 33, 129}) {
+    all.cases.push_back({fmt::format("{} factors", f), small_als(kImplicit, f)});
+    all.cases.back().params.confidence = Confidence::kGiven;
+    all.cases.back().params.alpha = 0.3;
+  }
+  return all;
+}
+
 std::vector<AlsCases> als_kernel_cases() {
   std::vector<AlsCases> all;
   for (const int f : {16, 32, 48, 64, 80, 96, 112, 128, 192, 256, 320}) {

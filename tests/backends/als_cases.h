@@ -28,6 +28,10 @@ void PrintTo(const AlsCases& cases, std::ostream* to);
 /// of tiles, up to `widest`, in `implicit_widths` and `explicit_widths`; `implicit_wide` and
 /// `explicit_wide` are those whose rows' matrices no block of a GPU holds.
 [[nodiscard]] std::vector<AlsCases> als_cases(int widest);
+/// Confidence given: all above 1, with some of 1, or from 1 down to 0.1, on values from 1 to 5. On
+/// values of 0 it is 0 in all cases. Devices without weights below 0 train on the first two without
+/// such.
+[[nodiscard]] AlsCases given_cases(bool below_one);
 /// What reaches every kernel of a GPU for rows.
 [[nodiscard]] std::vector<AlsCases> als_kernel_cases();
 

@@ -39,6 +39,15 @@ constexpr Side kSides[] = {Side::kUsers, Side::kItems};
                                    std::uint64_t seed) {
   return test::awkward_matrix(users, items, params.feedback == Feedback::kImplicit, seed);
 }
+/// One that a GPU takes: without confidences of 0.
+[[nodiscard]] CsrMatrix gpu_matrix_for(const AlsParams& params, Index users, Index items,
+                                       std::uint64_t seed) {
+  CsrMatrix m = matrix_for(params, users, items, seed);
+  if (params.confidence == Confidence::kGiven) {
+    for (float& value : m.values) value = value == 0.0F ? 1.0F : value;
+  }
+  return m;
+}
 
 /// Without regularization a side of few rows leaves the other undetermined.
 [[nodiscard]] bool is_determined(const CsrMatrix& m, const AlsParams& params) {
@@ -87,7 +96,13 @@ TEST_P(ReferenceAls, GradientVanishesAfterAHalfStep) {
   }
 }
 
-INSTANTIATE_TEST_SUITE_P(All, ReferenceAls, testing::ValuesIn(test::als_cases(48)), cases_name);
+[[nodiscard]] std::vector<AlsCases> with_given(std::vector<AlsCases> cases, bool below_one) {
+  cases.push_back(test::given_cases(below_one));
+  return cases;
+}
+
+INSTANTIATE_TEST_SUITE_P(All, ReferenceAls,
+                         testing::ValuesIn(with_given(test::als_cases(48), true)), cases_name);
 
 /// The largest differences of each strategy.
 class Largest {
@@ -127,6 +142,10 @@ class AlsOnDevice : public test::DeviceTest<AlsCases> {
         ADD_FAILURE() << error.what();
       }
     }
+  }
+  [[nodiscard]] static CsrMatrix matrix_of(const AlsParams& params, Index users, Index items,
+                                           std::uint64_t seed) {
+    return (on_gpu() ? gpu_matrix_for : matrix_for)(params, users, items, seed);
   }
   [[nodiscard]] static std::unique_ptr<AlsSolver> make_solver(const CsrMatrix& m,
                                                               const AlsParams& params,
@@ -181,7 +200,7 @@ TEST_P(AlsOnDevice, EqualsReference) {
   for (const auto& [name, params] : GetParam().cases) {
     SCOPED_TRACE(name);
     for (const auto& [users, items] : {std::pair{1, 1}, {3, 40}, {60, 33}, {200, 90}}) {
-      const CsrMatrix m = matrix_for(params, users, items, 7);
+      const CsrMatrix m = matrix_of(params, users, items, 7);
       if (!is_determined(m, params)) continue;
       const Factors start = test::trained_factors(m.view(), params);
       for (const Side side : kSides) {
@@ -215,7 +234,7 @@ TEST_P(AlsOnDevice, GradientVanishesAfterAnExactHalfStep) {
   Largest largest;
   for (const auto& one : GetParam().cases) {
     SCOPED_TRACE(one.name);
-    const CsrMatrix m = matrix_for(one.params, 60, 33, 3);
+    const CsrMatrix m = matrix_of(one.params, 60, 33, 3);
     const Factors start = test::trained_factors(m.view(), one.params);
     const double unit = test::als_objective_of_nothing(m.view(), start, one.params);
     for_each_strategy([&](const AlsStrategy& strategy) {
@@ -237,7 +256,7 @@ TEST_P(AlsOnDevice, GradientVanishesAfterAnExactHalfStep) {
 TEST_P(AlsOnDevice, ObjectiveNeverRises) {
   for (const auto& one : GetParam().cases) {
     SCOPED_TRACE(one.name);
-    const CsrMatrix m = matrix_for(one.params, 40, 31, 5);
+    const CsrMatrix m = matrix_of(one.params, 40, 31, 5);
     const Factors start = test::trained_factors(m.view(), one.params);
     const double unit = test::als_objective_of_nothing(m.view(), start, one.params);
     for_each_strategy([&](const AlsStrategy& strategy) {
@@ -261,7 +280,7 @@ TEST_P(AlsOnDevice, EveryIterationKeepsTheExactObjective) {
     SCOPED_TRACE(one.name);
     AlsParams params = one.params;
     params.iterations = 10;
-    const CsrMatrix m = matrix_for(params, 60, 33, 13);
+    const CsrMatrix m = matrix_of(params, 60, 33, 13);
     if (!is_affordable(m, Side::kUsers, params, 2 * params.iterations)) continue;
     const IterationResult expected = train_als(m.view(), params, open_device("reference"));
     const double unit = test::als_objective_of_nothing(m.view(), expected.factors, params);
@@ -287,7 +306,7 @@ TEST_P(AlsOnDevice, EveryIterationKeepsTheExactObjective) {
 TEST_P(AlsOnDevice, RunsAreTheSameToTheBit) {
   for (const auto& one : GetParam().cases) {
     SCOPED_TRACE(one.name);
-    const CsrMatrix m = matrix_for(one.params, 200, 90, 9);
+    const CsrMatrix m = matrix_of(one.params, 200, 90, 9);
     const Factors start = test::trained_factors(m.view(), one.params);
     for_each_strategy([&](const AlsStrategy& strategy) {
       const auto first = make_solver(m, one.params, strategy, start);
@@ -400,8 +419,10 @@ INSTANTIATE_TEST_SUITE_P(Cuda, LargeTableOnDevice,
                          testing::Values(one_case("implicit", Feedback::kImplicit, 1024),
                                          one_case("explicit", Feedback::kExplicit, 300)),
                          cases_name);
-INSTANTIATE_TEST_SUITE_P(Cpu, AlsOnDevice, testing::ValuesIn(test::als_cases(129)), cases_name);
-INSTANTIATE_TEST_SUITE_P(Cuda, AlsOnDevice, testing::ValuesIn(test::als_cases(1024)), cases_name);
+INSTANTIATE_TEST_SUITE_P(Cpu, AlsOnDevice,
+                         testing::ValuesIn(with_given(test::als_cases(129), true)), cases_name);
+INSTANTIATE_TEST_SUITE_P(Cuda, AlsOnDevice,
+                         testing::ValuesIn(with_given(test::als_cases(1024), false)), cases_name);
 INSTANTIATE_TEST_SUITE_P(Cpu, AlsKernels, testing::ValuesIn(test::als_kernel_cases()), cases_name);
 INSTANTIATE_TEST_SUITE_P(Cuda, AlsKernels, testing::ValuesIn(test::als_kernel_cases()), cases_name);
 

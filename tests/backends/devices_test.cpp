@@ -404,6 +404,29 @@ TEST(Devices, TheProcessorPlansToo) {
               AllOf(HasSubstr("2000000000 users"), HasSubstr("GiB")));
 }
 
+/// A GPU has no weights below 0: named before anything is trained, with what to do.
+TEST(Devices, AGpuRefusesConfidencesBelowOne) {
+  const FakePlugin plugin;
+  const auto device = open_device("cuda");
+  CsrMatrix by_user = test::random_csr(60, 40, 8.0);  // values from 1 to 5
+  AlsParams params = small_params();
+  params.confidence = Confidence::kGiven;
+  EXPECT_NO_THROW((void)train_als(by_user.view(), params, device));
+  params.alpha = 0.5;
+  const auto refused = [&] {
+    return test::error_of(ErrorKind::kBadData,
+                          [&] { (void)train_als(by_user.view(), params, device); });
+  };
+  EXPECT_THAT(refused(), AllOf(HasSubstr("the value 1 of user row "), HasSubstr("confidence 0.5"),
+                               HasSubstr("cuda:1"), HasSubstr("the cpu, or with alpha 1 or more")));
+  EXPECT_NO_THROW((void)train_als(by_user.view(), params, open_device("cpu")));
+  by_user.values[by_user.values.size() - 1] = 0.0F;
+  params.alpha = 40.0;
+  EXPECT_THAT(refused(), AllOf(HasSubstr("the value 0 of user row 59"), HasSubstr("the cpu")));
+  params.confidence = Confidence::kLinear;
+  EXPECT_NO_THROW((void)train_als(by_user.view(), params, device));
+}
+
 TEST(Plugin, TrainsThroughTheBoundary) {
   const FakePlugin plugin;
   const CsrMatrix by_user = test::random_csr(60, 40, 8.0);

@@ -158,6 +158,17 @@ def test_gpus_that_cannot_be_used(program, cinema):
     assert "cuda:N" in refusal(program, ratings, "cuda-1", FAKE_PLUGIN, exit_code=2)
 
 
+def test_confidences_below_one_are_refused_by_name_on_a_gpu(program, tmp_path):
+    (tmp_path / "w.csv").write_text("user,item,weight\na,x,2\na,y,0.25\nb,x,1\n")
+    command = ("train", "w.csv", "-o", "m", "--confidence", "given", "--factors", 2)
+    for device in ("auto", "cuda"):
+        why = program(*command, "--device", device, env=FAKE_PLUGIN, exit_code=1).stderr
+        assert "the value 0.25 of user row 0, item row 1 has confidence 0.25" in why
+        assert "train on the cpu, or with alpha 4 or more" in why
+    program(*command, "--device", "cpu", env=FAKE_PLUGIN)
+    program(*command, "--alpha", 4, env=FAKE_PLUGIN)
+
+
 def test_an_error_from_the_plugin_is_one_line(program, cinema):
     env = {**FAKE_PLUGIN, "FAKE_PLUGIN": "training"}
     assert refusal(program, cinema / "ratings.csv", "cuda", env).endswith(

@@ -51,9 +51,9 @@ double objective(const Factors& f, const AlsParams& p, Side side, const FoldInRo
       total += w0 * score * score;
     } else {
       const double size = std::abs(r);
-      const double c =
-          1.0 +
-          p.alpha * (p.confidence == Confidence::kLinear ? size : std::log(1.0 + size / p.epsilon));
+      double c =
+          p.alpha * (p.confidence == Confidence::kLog ? std::log(1.0 + size / p.epsilon) : size);
+      if (p.confidence != Confidence::kGiven || !seen) c += 1.0;
       const double preference = r > 0.0 ? 1.0 : 0.0;
       total += c * (preference - score) * (preference - score);
     }
@@ -87,6 +87,9 @@ std::vector<std::pair<Case, bool>> cases() {
   return {
       {{"Hu", [](AlsParams& p) { p.alpha = 5.0; }}, false},
       {{"log", [](AlsParams& p) { p.confidence = Confidence::kLog, p.epsilon = 0.3; }}, false},
+      {{"given", [](AlsParams& p) { p.confidence = Confidence::kGiven, p.alpha = 3.0; }}, false},
+      {{"given below 1", [](AlsParams& p) { p.confidence = Confidence::kGiven, p.alpha = 0.2; }},
+       false},
       {{"iALS", [](AlsParams& p) { p.unobserved_weight = 0.1; }}, false},
       {{"iALS nu",
         [](AlsParams& p) { p.unobserved_weight = 0.1, p.regularization_exponent = 0.7; }},

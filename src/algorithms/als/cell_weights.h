@@ -17,6 +17,7 @@ namespace likewise {
 enum class CellForm {
   kLinear,      ///< confidence linear
   kLog,         ///< confidence log
+  kGiven,       ///< confidence given: values are confidences, and those below 1 weigh less than 0
   kUnobserved,  ///< unobserved_weight: values only tell likes from dislikes
   kExplicit,    ///< ratings
 };
@@ -28,6 +29,12 @@ struct CellRule {
   T epsilon = T{1};
 };
 
+/// c of a value of this size (|r|) with confidence given.
+template <class T>
+[[nodiscard]] LIKEWISE_HOST_DEVICE T given_confidence(const CellRule<T>& rule, T size) {
+  return rule.alpha * size;
+}
+
 /// w of a value of this size (|r|).
 template <class T>
 [[nodiscard]] LIKEWISE_HOST_DEVICE T observed_weight(const CellRule<T>& rule, T size) {
@@ -36,6 +43,8 @@ template <class T>
       return rule.alpha * size;
     case CellForm::kLog:
       return rule.alpha * std::log1p(size / rule.epsilon);
+    case CellForm::kGiven:
+      return given_confidence(rule, size) - T{1};
     case CellForm::kUnobserved:
       return size > T{0} ? T{1} : T{0};
     case CellForm::kExplicit:
@@ -45,7 +54,8 @@ template <class T>
 }
 
 /// v of a like of weight w. `slope` is 0 with unobserved_weight, where v is 1, and else 1: the
-/// product is exact, so it does not matter whether it is fused.
+/// product is exact, so it does not matter whether it is fused. Of a small v a w below 0 keeps
+/// little: where there are such, v is given_confidence() itself.
 template <class T>
 [[nodiscard]] LIKEWISE_HOST_DEVICE T like_target(T slope, T w) {
   return slope * w + T{1};

@@ -15,7 +15,9 @@ namespace likewise {
 ///
 ///     w0 sum over ALL cells of s^2  +  sum over observed cells of (w s^2 - 2 v s + constant)
 ///
-/// so that a row's normal equations are  A = w0 G + lambda_row I + sum w y y^T,  b = sum v y.
+/// so that a row's normal equations are  A = w0 G + lambda_row I + sum w y y^T,  b = sum v y. With
+/// confidence given w may be as low as -1: G holds every y y^T with weight 1, so that A is a sum of
+/// squares all the same.
 struct CellWeights {
   double w = 0.0;
   double v = 0.0;
@@ -30,16 +32,26 @@ struct CellWeights {
 [[nodiscard]] inline CellForm cell_form(const AlsParams& params) {
   if (params.feedback == Feedback::kExplicit) return CellForm::kExplicit;
   if (params.unobserved_weight) return CellForm::kUnobserved;
-  return params.confidence == Confidence::kLog ? CellForm::kLog : CellForm::kLinear;
+  switch (params.confidence) {
+    case Confidence::kLog:
+      return CellForm::kLog;
+    case Confidence::kGiven:
+      return CellForm::kGiven;
+    case Confidence::kLinear:
+      break;
+  }
+  return CellForm::kLinear;
 }
 [[nodiscard]] inline CellRule<double> cell_rule(const AlsParams& params) {
   return {cell_form(params), params.alpha, params.epsilon};
 }
 
 /// Of implicit feedback without unobserved_weight:
-/// c = 1 + alpha |r|  or  1 + alpha log(1 + |r| / epsilon).
+/// c = 1 + alpha |r|,  1 + alpha log(1 + |r| / epsilon)  or  alpha |r|.
 [[nodiscard]] inline double confidence(const AlsParams& params, double r) {
-  return 1.0 + observed_weight(cell_rule(params), std::abs(r));
+  const CellRule<double> rule = cell_rule(params);
+  if (rule.form == CellForm::kGiven) return given_confidence(rule, std::abs(r));
+  return 1.0 + observed_weight(rule, std::abs(r));
 }
 
 /// Implicit feedback. Hu: c (p - s)^2 = s^2 + (c - 1) s^2 - 2 c p s + c p with p = [r > 0].
@@ -47,6 +59,10 @@ struct CellWeights {
 [[nodiscard]] inline CellWeights cell_weights(const AlsParams& params, double r) {
   const CellRule<double> rule = cell_rule(params);
   const double w = observed_weight(rule, std::abs(r));
+  if (rule.form == CellForm::kGiven) {
+    const double c = r > 0.0 ? given_confidence(rule, r) : 0.0;
+    return {w, c, c};
+  }
   const double v = r > 0.0 ? like_target(double{like_slope(rule.form)}, w) : 0.0;
   // Hu's w is what double precision leaves of c - 1.
   return {rule.form == CellForm::kUnobserved ? w : 1.0 + w - 1.0, v, v};

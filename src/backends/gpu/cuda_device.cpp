@@ -6,6 +6,7 @@
 
 #include <fmt/format.h>
 
+#include "algorithms/finite.h"
 #include "backends/gpu/cuda_tuner.h"
 #include "backends/gpu/load_plugin.h"
 #include "backends/jobs/device_jobs.h"
@@ -51,6 +52,8 @@ class CudaAlsJob final : public AlsJob {
   [[nodiscard]] std::unique_ptr<AlsSolver> make_solver(const CsrView& by_user,
                                                        const AlsParams& params, Factors start,
                                                        int completed_iterations) const override {
+    // The sign of an entry's weight is that of its value: likes and dislikes.
+    check_weights(by_user, params, name_);
     return tuner_.make_solver(by_user, params, std::move(start), completed_iterations);
   }
   [[nodiscard]] const AlsTuner* tuner() const override { return &tuner_; }

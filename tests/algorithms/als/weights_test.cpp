@@ -30,6 +30,24 @@ TEST(Weights, HuIsConfidenceTimesSquaredError) {
   }
 }
 
+/// Also where the confidence is below that of a missing cell, and far below.
+TEST(Weights, GivenConfidencesAreTheValues) {
+  AlsParams params{.confidence = Confidence::kGiven};
+  for (const double alpha : {1e-10, 0.1, 0.5, 3.0}) {
+    params.alpha = alpha;
+    const double c = 2.0 * alpha;
+    for (const double s : {-0.5, 0.0, 0.7}) {
+      EXPECT_NEAR(cost(params, 2.0, s), c * (1.0 - s) * (1.0 - s), 1e-15 * (1.0 + c));
+      EXPECT_NEAR(cost(params, -2.0, s), c * s * s, 1e-15 * (1.0 + c));
+      EXPECT_NEAR(cost(params, 0.0, s), 0.0, 1e-15) << "no confidence, no cost";
+    }
+    EXPECT_EQ(cell_weights(params, 2.0).v, c) << "to the last bit, though w is about -1";
+    EXPECT_EQ(cell_weights(params, -2.0).v, 0.0);
+    EXPECT_EQ(cell_weights(params, 0.0).v, 0.0);
+    EXPECT_EQ(confidence(params, -2.0), c);
+  }
+}
+
 TEST(Weights, UnobservedWeightAddsToObservedCells) {
   const AlsParams params{.alpha = 3.0, .unobserved_weight = 0.1};
   for (const double s : {-0.5, 0.0, 0.7}) {
@@ -57,6 +75,7 @@ TEST(Weights, TheKernelsTextAgreesWithTheFormulas) {
   for (const double alpha : {1.0, 0.3, 40.0}) {
     all.push_back({.alpha = alpha});
     all.push_back({.alpha = alpha, .confidence = Confidence::kLog, .epsilon = 0.01});
+    all.push_back({.alpha = alpha, .confidence = Confidence::kGiven});
   }
   all.push_back({.unobserved_weight = 0.2});
   all.push_back({.feedback = Feedback::kExplicit});
@@ -81,6 +100,8 @@ TEST(Weights, TheKernelsTextAgreesWithTheFormulas) {
       if (form == CellForm::kExplicit) {
         const float lost = bias[static_cast<std::size_t>(columns[e])];
         EXPECT_EQ(v[e], rating_target(values[e], how.mean, lost));
+      } else if (form == CellForm::kGiven) {
+        EXPECT_EQ(v[e], values[e] > 0.0F ? given_confidence(rule, values[e]) : 0.0F);
       } else {
         EXPECT_EQ(v[e], values[e] > 0.0F ? like_target(slope, w[e]) : 0.0F);
       }

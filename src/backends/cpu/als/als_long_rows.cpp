@@ -36,10 +36,11 @@ class Lockstep {
       const Offset entries = matrix.row_size(rows[static_cast<std::size_t>(i)]);
       context.set_diagonals(row_regularization(context.params, entries, matrix.cols), entries,
                             diagonal_.row(i), inverse_.row(i));
-      solvers_[static_cast<std::size_t>(i)] =
-          ConjugateGradients({diagonal_.row(i), inverse_.row(i), z.row(i), r_.row(i), p_.row(i),
-                              product_.row(i), z.stride()},
-                             context.cg_limits());
+      solvers_[static_cast<std::size_t>(i)] = ConjugateGradients(
+          {diagonal_.row(i), inverse_.row(i), z.row(i), r_.row(i), p_.row(i), product_.row(i),
+           z.stride()},
+          context.cg_limits(
+              context.least_confidence(matrix.row_values(rows[static_cast<std::size_t>(i)]))));
     }
   }
 

@@ -19,14 +19,25 @@ constexpr Offset kShort = 4;
 /// And hardly regularized where its ratings outweigh lambda by this factor.
 constexpr double kHardly = 10.0;
 
+/// Confidences below 1 leave a row's matrix less than its preconditioner, and what one step says of
+/// the next steps is less: kAuto asks for that much more, up to this.
+constexpr double kLeastConfidence = 1e-3;
+
 /// Rows of the fixed side that the Gram matrix takes at a time: they stay in cache.
 constexpr Index kGramRows = 64;
 
 }  // namespace
 
-CgLimits AlsRowContext::cg_limits() const {
+float AlsRowContext::least_confidence(std::span<const float> values) const {
+  float least = 1.0F;
+  if (weighing.form != CellForm::kGiven) return least;
+  for (const float value : values) least = std::min(least, weighing.alpha * std::abs(value));
+  return least;
+}
+
+CgLimits AlsRowContext::cg_limits(float least_confidence) const {
   if (params.solver == AlsSolverKind::kCg) return {params.cg_steps, 0.0, params.cg_tolerance};
-  return {kAutoSteps, accuracy, 0.0};
+  return {kAutoSteps, accuracy * std::max(double{least_confidence}, kLeastConfidence), 0.0};
 }
 
 void AlsRowContext::set_diagonals(double lambda, Offset count, float* diagonal,
@@ -71,6 +82,7 @@ AlsRowSolver::AlsRowSolver(const AlsRowContext& context)
   pack_ = Matrix(std::max(d, kGramRows), d);
   scaled_ = Matrix(kGramRows, d);
   dual_ = Array<float>(context.stride());
+  roots_ = Array<float>(context.stride());
 }
 
 double AlsRowSolver::solve(std::span<const Index> columns, std::span<const float> values,
@@ -81,18 +93,19 @@ double AlsRowSolver::solve(std::span<const Index> columns, std::span<const float
     std::fill_n(z, context_.stride(), 0.0F);
     return 0.0;
   }
-  double constant = 0.0;
-  const kernels::Segment s = buffer_.fill(context_, columns.data(), values.data(), count, constant);
+  Cells row{{}, count, 0.0, context_.least_confidence(values)};
+  row.segment = buffer_.fill(context_, columns.data(), values.data(), count, row.constant);
+  const Index stride = row.segment.stride;
   context_.set_diagonals(lambda, count, diagonal_.data(), inverse_.data());
   if (context_.exact || is_flat(count, lambda)) {
-    std::copy_n(z, s.stride, start_.data());
-    const double objective = solve_exactly(s, count, constant, z, pivot);
+    std::copy_n(z, stride, start_.data());
+    const double objective = solve_exactly(row, z, pivot);
     if (pivot < 0 || context_.params.solver == AlsSolverKind::kCholesky) return objective;
     // Rounding made the system singular; conjugate gradients still work.
     pivot = -1;
-    std::copy_n(start_.data(), s.stride, z);
+    std::copy_n(start_.data(), stride, z);
   }
-  return solve_cg(s, constant, z, pivot);
+  return solve_cg(row, z, pivot);
 }
 
 /// Conjugate gradients would take about as many steps as there are unknowns. In directions that
@@ -108,24 +121,27 @@ bool AlsRowSolver::is_flat(Offset count, double lambda) const {
          static_cast<double>(count) * spectrum[spectrum.size() / 2] > kHardly * lambda;
 }
 
-double AlsRowSolver::solve_exactly(const kernels::Segment& s, Offset count, double constant,
-                                   float* z, Index& pivot) {
-  const bool dual = count < context_.fixed.table().cols() && diagonal_[0] > 0.0F;
-  dual ? solve_dual(s, count, z, pivot) : solve_gram(s, z, pivot);
+double AlsRowSolver::solve_exactly(const Cells& row, float* z, Index& pivot) {
+  const kernels::Segment& s = row.segment;
+  // The dual takes roots of the weights.
+  const bool dual = row.least_confidence >= 1.0F && row.count < context_.fixed.table().cols() &&
+                    diagonal_[0] > 0.0F;
+  dual ? solve_dual(s, row.count, z, pivot) : solve_gram(s, z, pivot);
   // constant + z^T A z - 2 b^T z, with A z computed anew: its error is of second order in z's.
   const double zdz = kernels::scale_square(diagonal_.data(), z, product_.data(), s.stride);
   const kernels::StartSums sums = kernels::add_residual(s, z, r_.data());
-  const double objective = constant + zdz + sums.wqq - 2.0 * sums.vq;
+  const double objective = row.constant + zdz + sums.wqq - 2.0 * sums.vq;
   if (pivot < 0 && !std::isfinite(objective)) pivot = 0;
   return objective;
 }
 
-double AlsRowSolver::solve_cg(const kernels::Segment& s, double constant, float* z, Index& pivot) {
+double AlsRowSolver::solve_cg(const Cells& row, float* z, Index& pivot) {
+  const kernels::Segment& s = row.segment;
   ConjugateGradients cg(
       {diagonal_.data(), inverse_.data(), z, r_.data(), p_.data(), product_.data(), s.stride},
-      context_.cg_limits());
+      context_.cg_limits(row.least_confidence));
   cg.begin();
-  cg.start(kernels::add_residual(s, z, r_.data()), constant);
+  cg.start(kernels::add_residual(s, z, r_.data()), row.constant);
   while (!cg.done()) {
     cg.before_product();
     cg.after_product(cg.last() ? kernels::curvature(s, p_.data())
@@ -155,16 +171,21 @@ void AlsRowSolver::solve_gram(const kernels::Segment& s, float* z, Index& pivot)
 }
 
 /// With D = diag(diagonal) and U = W^1/2 V D^-1/2:  (I + U U^T) t = W^-1/2 v,  z = D^-1/2 U^T t.
+/// A like stays one, however small its weight.
 void AlsRowSolver::solve_dual(const kernels::Segment& s, Offset count, float* z, Index& pivot) {
   const Index d = context_.fixed.table().cols();
   const auto n = static_cast<Index>(count);
   const Index stride = padded_stride(n);
+  for (Index i = 0; i < n; ++i) {
+    const float least = s.v[i] == 0.0F ? 0.0F : std::numeric_limits<float>::min();
+    roots_[i] = std::sqrt(std::max(s.w[i], least));
+  }
   // The columns of `pack` are the rows of U, so that U U^T is a product of its rows.
   for (Index j = 0; j < d; ++j) {
     float* row = pack_.data() + Offset{j} * stride;
     const float scale = 1.0F / std::sqrt(diagonal_[j]);
     for (Index i = 0; i < n; ++i) {
-      row[i] = scale * std::sqrt(s.w[i]) * s.table[Offset{s.columns[i]} * s.stride + j];
+      row[i] = scale * roots_[i] * s.table[Offset{s.columns[i]} * s.stride + j];
     }
     std::fill(row + n, row + stride, 0.0F);
   }
@@ -173,12 +194,12 @@ void AlsRowSolver::solve_dual(const kernels::Segment& s, Offset count, float* z,
   std::fill(dual_.begin(), dual_.end(), 0.0F);
   for (Index i = 0; i < n; ++i) {
     gram_.data()[Offset{i} * stride + i] += 1.0F;
-    dual_[i] = s.w[i] > 0.0F ? s.v[i] / std::sqrt(s.w[i]) : 0.0F;
+    dual_[i] = roots_[i] > 0.0F ? s.v[i] / roots_[i] : 0.0F;
   }
   pivot = kernels::cholesky_upper(gram_.data(), n, stride);
   if (pivot >= 0) return;
   kernels::solve_upper(gram_.data(), n, stride, dual_.data());
-  for (Index i = 0; i < n; ++i) dual_[i] *= std::sqrt(s.w[i]);
+  for (Index i = 0; i < n; ++i) dual_[i] *= roots_[i];
   std::fill_n(z, s.stride, 0.0F);
   std::fill(dual_.begin() + n, dual_.end(), 0.0F);
   kernels::add_rows(s, dual_.data(), z);

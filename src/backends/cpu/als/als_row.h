@@ -21,7 +21,9 @@ struct AlsRowContext {
   double accuracy = 0.0;  ///< of kAuto: CgLimits::decrease
 
   [[nodiscard]] Index stride() const { return fixed.table().stride(); }
-  [[nodiscard]] CgLimits cg_limits() const;
+  /// Of a row with these values, but 1 at most.
+  [[nodiscard]] float least_confidence(std::span<const float> values) const;
+  [[nodiscard]] CgLimits cg_limits(float least_confidence) const;
 
   /// The row's diagonal and the inverse of its preconditioner.
   ///
@@ -55,14 +57,21 @@ class AlsRowSolver {
                              double lambda, float* z, Index& pivot);
 
  private:
+  /// Those of a row.
+  struct Cells {
+    kernels::Segment segment;
+    Offset count = 0;
+    double constant = 0.0;
+    float least_confidence = 1.0F;
+  };
   /// Whether kAuto solves this row exactly where it does not all rows.
   [[nodiscard]] bool is_flat(Offset count, double lambda) const;
-  [[nodiscard]] double solve_cg(const kernels::Segment& s, double constant, float* z, Index& pivot);
-  [[nodiscard]] double solve_exactly(const kernels::Segment& s, Offset count, double constant,
-                                     float* z, Index& pivot);
+  [[nodiscard]] double solve_cg(const Cells& row, float* z, Index& pivot);
+  [[nodiscard]] double solve_exactly(const Cells& row, float* z, Index& pivot);
   /// Gram matrix and Cholesky: count f^2 + f^3 / 3 operations.
   void solve_gram(const kernels::Segment& s, float* z, Index& pivot);
-  /// The dual system of `count` unknowns: count^2 f + count^3 / 3 operations.
+  /// For weights of 0 and more: the dual system of `count` unknowns: count^2 f + count^3 / 3
+  /// operations.
   void solve_dual(const kernels::Segment& s, Offset count, float* z, Index& pivot);
 
   AlsRowContext context_;
@@ -77,6 +86,7 @@ class AlsRowSolver {
   Matrix pack_;
   Matrix scaled_;
   Array<float> dual_;
+  Array<float> roots_;  ///< of the weights
 };
 
 }  // namespace likewise

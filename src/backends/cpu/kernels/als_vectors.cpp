@@ -52,6 +52,11 @@ HWY_INLINE CellVectors cells(const Weighing& how, Vec value, Vec bias) {
   }
   const Vec alpha = hn::Set(d, how.alpha);
   const Vec size = hn::Abs(value);
+  if (how.form == CellForm::kGiven) {
+    const Vec c = hn::Mul(alpha, size);
+    const Vec v = hn::IfThenElseZero(liked, c);
+    return {hn::Sub(c, one), v, v};
+  }
   const Vec w = how.form == CellForm::kLinear
                     ? hn::Mul(alpha, size)
                     : hn::Mul(alpha, hn::Log1p(d, hn::Mul(size, hn::Set(d, how.inverse_epsilon))));
