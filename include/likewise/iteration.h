@@ -2,6 +2,7 @@
 /// Training by iterations, whatever the algorithm: what is reported, validated, kept and resumed.
 #pragma once
 
+#include <atomic>
 #include <functional>
 #include <optional>
 #include <span>
@@ -45,6 +46,7 @@ struct TrainingState {
 /// Where training goes on from, and what it hands back between iterations.
 struct IterationRun {
   RunControl control;
+  const std::atomic<bool>* stop = nullptr;  ///< ends after the iteration under way (TrainingRun)
   Validation validation;
   const Factors* start = nullptr;  ///< first factors; absent: drawn from the seed
   int completed_iterations = 0;    ///< iterations already in `start` (resume)
@@ -61,7 +63,7 @@ struct IterationResult {
   Factors factors;  ///< of the best iteration by validation, else of the last
   std::vector<Iteration> iterations;
   int best_iteration = 0;   ///< whose factors these are
-  std::string stop_reason;  ///< "iterations", "tolerance" or "patience"
+  std::string stop_reason;  ///< "iterations", "tolerance", "patience" or "stopped"
 };
 
 }  // namespace likewise

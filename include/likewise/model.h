@@ -43,7 +43,8 @@ struct Model {
   std::vector<Iteration> iterations;
   int best_iteration = 0;         ///< whose factors were learned
   std::string validation_metric;  ///< of the iterations' `validation`; empty: there was none
-  std::string stop_reason;        ///< "iterations", "tolerance", "patience"; empty: under way
+  /// "iterations", "tolerance", "patience" or "stopped"; empty: under way
+  std::string stop_reason;
   std::optional<Factors> last{};  ///< checkpoints: of the last iteration, where another is best
   Provenance provenance;
   Titles titles{};  ///< of the items, for people; may be empty

@@ -2,6 +2,7 @@
 /// Training: interactions and parameters become a model.
 #pragma once
 
+#include <atomic>
 #include <functional>
 #include <span>
 #include <string>
@@ -39,9 +40,17 @@ struct Checkpointing {
   int every = 1;       ///< iterations between two
 };
 
-/// What goes with a training. All but `control` and `source` is for algorithms that iterate (ALS).
+/// What goes with a training. All but `control`, `stop` and `source` is for algorithms that iterate
+/// (ALS).
 struct TrainingRun {
   RunControl control{};
+  /// Set from another thread, from a signal handler or in on_iteration: the training ends after the
+  /// iteration under way with the model so far (the best by validation, where there is one), whose
+  /// stop_reason is "stopped". `resume` goes on from it, to the model of a training that nobody
+  /// stopped. An algorithm without iterations is like one with a single iteration. Where none has
+  /// been done and none is under way there is no model: Error(kCancelled), as with control.cancel,
+  /// which ends a training within an iteration.
+  const std::atomic<bool>* stop = nullptr;
   /// Measured after every iteration; the best iteration is kept. Null: the last one is.
   const Interactions* validation = nullptr;
   std::string validation_metric{};  ///< as parse_metric(); empty: ndcg@10, or rmse for ratings

@@ -71,6 +71,10 @@ class BestIteration {
   return report;
 }
 
+[[nodiscard]] bool is_stopped(const IterationRun& run) {
+  return run.stop != nullptr && run.stop->load(std::memory_order_relaxed);
+}
+
 /// The newest iteration, which is the best until validation says otherwise. Asks the trainer for
 /// factors at the first call only, and never where nobody looks.
 [[nodiscard]] TrainingState state_of(Trainer& trainer, std::span<const Iteration> iterations,
@@ -124,6 +128,11 @@ IterationResult iterate(Trainer& trainer, const Stopping& stopping, const Iterat
   const auto best_so_far = [&] { return best.found() ? best.iteration() : newest; };
   result.stop_reason = stop_reason(result.iterations, stopping, best_so_far());
   while (result.stop_reason.empty() && newest < stopping.iterations) {
+    if (is_stopped(run)) {
+      if (newest == 0) throw Error(ErrorKind::kCancelled, "interrupted");
+      result.stop_reason = "stopped";
+      break;
+    }
     run.control.report("train", newest, stopping.iterations, "iterations");
     result.iterations.push_back(timed_step(trainer, ++newest, run.control));
     Iteration& now = result.iterations.back();

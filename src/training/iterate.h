@@ -39,10 +39,11 @@ struct Stopping {
 [[nodiscard]] int resumed_best(std::span<const Iteration> iterations, const Validation& validation,
                                int best_kept);
 
-/// Runs the trainer, which stands where `run` says, until it is over. A resumed training ends as
-/// one without a break would have: with the same iterations and the same best one. Errors:
-/// kInvalidArgument where the best iteration so far has left no factors to go back to, kNumerical
-/// where the objective is not finite, and the trainer's.
+/// Runs the trainer, which stands where `run` says, until it is over or `run.stop` is set. A
+/// resumed training ends as one without a break would have: with the same iterations and the same
+/// best one. Errors: kCancelled where it is set before any iteration, kInvalidArgument where the
+/// best iteration so far has left no factors to go back to, kNumerical where the objective is not
+/// finite, and the trainer's.
 [[nodiscard]] IterationResult iterate(Trainer& trainer, const Stopping& stopping,
                                       const IterationRun& run);
 

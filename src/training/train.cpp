@@ -35,6 +35,13 @@ void require(bool fits, const std::string& message) {
   return model;
 }
 
+/// Of algorithms without iterations.
+void check_not_stopped(const TrainingRun& run) {
+  RunControl control;
+  control.cancel = run.stop;
+  control.check();
+}
+
 void require_no_iterations(const TrainingParams& params, const TrainingRun& run) {
   if (iterates(params)) return;
   const auto refuse = [&](bool given, const char* what) {
@@ -81,6 +88,7 @@ void learn(const AlsParams& params, const Interactions& data, const Device& devi
       fmt::format("a checkpoint every {} iterations: it must be 1 or more", run.checkpoint.every));
   IterationRun loop;
   loop.control.cancel = run.control.cancel;
+  loop.stop = run.stop;
   loop.on_plan = run.on_plan;
   if (run.resume != nullptr) {
     require_resumable(*run.resume, params);
@@ -109,11 +117,13 @@ void learn(const AlsParams& params, const Interactions& data, const Device& devi
 
 void learn(const NeighbourParams& params, const Interactions& data, const Device& device,
            const TrainingRun& run, Model& model) {
+  check_not_stopped(run);
   model.learned = train_neighbours(data.by_user.view(), params, device, run.control);
 }
 
-void learn(const PopularParams& params, const Interactions& data, const Device&, const TrainingRun&,
-           Model& model) {
+void learn(const PopularParams& params, const Interactions& data, const Device&,
+           const TrainingRun& run, Model& model) {
+  check_not_stopped(run);
   model.learned = train_popularity(data.by_user.view(), params);
 }
 

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <array>
 #include <atomic>
+#include <thread>
 
 #include <fmt/format.h>
 #include <gmock/gmock.h>
@@ -149,6 +150,59 @@ void expect_same_after_any_break(AlsParams params, const char* metric) {
   expect_same_training(train(parts.train, params, device, again), whole);
 }
 
+/// A training that is asked to stop during each of its iterations hands back a model, which goes
+/// through a file and on to the end of the training that nobody stopped.
+void expect_same_after_any_stop(const AlsParams& params, const char* metric) {
+  const Parts parts = make_parts();
+  const auto device = open_device("cpu");
+  TrainingRun run;
+  if (metric != nullptr) {
+    run.validation = &parts.validation;
+    run.validation_metric = metric;
+  }
+  const Model whole = train(parts.train, params, device, run);
+  const int done = whole.iterations.back().iteration;
+  for (int asked = 1; asked <= done; ++asked) {
+    SCOPED_TRACE(fmt::format("stopped in {} of {}, best {}", asked, done, whole.best_iteration));
+    std::atomic<bool> stop{false};
+    TrainingRun first = run;
+    first.stop = &stop;
+    first.on_iteration = [&](const TrainingState& state) {
+      stop = state.iterations.back().iteration == asked;
+    };
+    const Model part = train(parts.train, params, device, first);
+    ASSERT_EQ(part.iterations.size(), static_cast<std::size_t>(asked));
+    for (std::size_t i = 0; i < part.iterations.size(); ++i) {
+      EXPECT_EQ(part.iterations[i].objective, whole.iterations[i].objective);
+      EXPECT_EQ(part.iterations[i].validation, whole.iterations[i].validation);
+    }
+    if (asked == done) {
+      expect_same_training(part, whole);  // over by itself
+      continue;
+    }
+    EXPECT_EQ(part.stop_reason, "stopped");
+    AlsParams shorter = params;
+    shorter.iterations = asked;
+    test::expect_same_factors(test::factors_of(part),
+                              test::factors_of(train(parts.train, shorter, device, run)));
+
+    const test::TemporaryFolder folder;
+    save_model(part, folder / "part");
+    const Model back = load_model(folder / "part");
+    EXPECT_EQ(back.stop_reason, "stopped");
+    TrainingRun second = run;
+    second.resume = &back;
+    expect_same_training(train(parts.train, params, device, second), whole);
+    // Asked again before it goes on, it stays where it is.
+    second.stop = &stop;
+    stop = true;
+    const Model same = train(parts.train, params, device, second);
+    EXPECT_EQ(same.stop_reason, "stopped");
+    EXPECT_EQ(same.best_iteration, part.best_iteration);
+    test::expect_same_factors(test::factors_of(same), test::factors_of(part));
+  }
+}
+
 AlsParams small(Feedback feedback, int factors, int iterations) {
   AlsParams params = AlsParams::defaults(feedback);
   params.factors = factors;
@@ -185,6 +239,63 @@ TEST(Resume, StopsWhereTheToleranceHadStopped) {
   params.tolerance = 0.02;
   expect_same_after_any_break(params, nullptr);
   expect_same_after_any_break(params, "ndcg@5");
+}
+
+TEST(Stop, EndsWithTheModelSoFar) {
+  expect_same_after_any_stop(small(Feedback::kImplicit, 16, 4), nullptr);
+  expect_same_after_any_stop(small(Feedback::kExplicit, 5, 3), nullptr);
+  AlsParams params = overfitting(Feedback::kImplicit, 8);
+  expect_same_after_any_stop(params, "ndcg@5");
+  params.patience = 3;
+  expect_same_after_any_stop(params, "ndcg@5");
+  params = small(Feedback::kImplicit, 8, 200);
+  params.tolerance = 0.02;
+  expect_same_after_any_stop(params, nullptr);
+}
+
+TEST(Stop, BeforeAnyIterationThereIsNoModel) {
+  const Parts parts = make_parts();
+  const auto device = open_device("cpu");
+  std::atomic<bool> stop{true};
+  TrainingRun run;
+  run.stop = &stop;
+  for (const TrainingParams& params :
+       {TrainingParams(small(Feedback::kImplicit, 4, 3)), TrainingParams(NeighbourParams{}),
+        TrainingParams(PopularParams{})}) {
+    test::error_of(ErrorKind::kCancelled, [&] { (void)train(parts.train, params, device, run); });
+  }
+  // None was wanted.
+  const Model none = train(parts.train, small(Feedback::kImplicit, 4, 0), device, run);
+  EXPECT_EQ(none.stop_reason, "iterations");
+  stop = false;
+  EXPECT_NO_THROW((void)train(parts.train, NeighbourParams{}, device, run));
+}
+
+/// What is under way is finished: from another thread, in a step that waits to be asked.
+TEST(Stop, LetsTheIterationUnderWayFinish) {
+  const Parts parts = make_parts();
+  std::atomic<bool> stop{false};
+  TrainingRun run;
+  run.stop = &stop;
+  run.on_plan = [&](const MemoryPlan&) {
+    std::thread([&] { stop = true; }).join();  // the first iteration has not begun
+  };
+  test::error_of(ErrorKind::kCancelled, [&] {
+    (void)train(parts.train, small(Feedback::kImplicit, 4, 3), open_device("cpu"), run);
+  });
+  stop = false;
+  run.on_plan = {};
+  run.validation = &parts.validation;
+  int seen = 0;
+  run.on_iteration = [&](const TrainingState& state) {
+    seen = static_cast<int>(state.iterations.size());
+    std::thread([&] { stop = true; }).join();
+    EXPECT_TRUE(state.iterations.back().validation);
+  };
+  const Model model = train(parts.train, small(Feedback::kImplicit, 4, 3), open_device("cpu"), run);
+  EXPECT_EQ(seen, 1);
+  EXPECT_EQ(model.iterations.size(), 1U);
+  EXPECT_TRUE(model.iterations[0].validation);
 }
 
 TEST(Resume, MoreIterationsGoOnFromAFinishedModel) {
