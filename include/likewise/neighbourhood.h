@@ -20,7 +20,7 @@ namespace likewise {
 
 /// Over common entries: kPearson, kPearsonBaseline, kMsd, and kCosine of explicit ratings, whose
 /// missing cells are unknown. Over whole rows, a missing cell counting as 0: kAdjustedCosine,
-/// kPearsonFull, kTfidf, kBm25, and kCosine of implicit feedback. Of counts alone: kJaccard,
+/// kPearsonFull, kTfidf, kBm25, kDot, and kCosine of implicit feedback. Of counts alone: kJaccard,
 /// kLogLikelihood, kConditional.
 enum class Similarity {
   kCosine,
@@ -34,12 +34,13 @@ enum class Similarity {
   kBm25,           ///< product of BM25 weights
   kLogLikelihood,  ///< log-likelihood ratio of a 2 x 2 table, negative where rarer than by chance
   kConditional,    ///< P(other | row), damped by the popularity of the other: not symmetric
+  kDot,            ///< product of the values as they are: for weights of the caller's own
 };
 
 /// Their names everywhere, in the order above.
 inline constexpr std::string_view kSimilarityNames[] = {
     "cosine",  "adjusted-cosine", "pearson", "pearson-full",   "pearson-baseline", "msd",
-    "jaccard", "tfidf",           "bm25",    "log-likelihood", "conditional"};
+    "jaccard", "tfidf",           "bm25",    "log-likelihood", "conditional",      "dot"};
 
 /// How neighbours make a prediction. kSum is for lists of implicit feedback: it adds up, and what
 /// comes out is no rating.

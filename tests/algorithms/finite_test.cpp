@@ -78,6 +78,20 @@ TEST(TooLarge, ValuesAreNamedBeforeTraining) {
       AllOf(HasSubstr("user row 1, item row 1"), HasSubstr("at most 1e+15")));
 }
 
+/// Their squares add up: two rows of the largest values have a product that fits.
+TEST(TooLarge, ProductsOfTheLargestValuesFit) {
+  CsrMatrix m = ratings(3.0F);
+  for (float& value : m.values) value = 1e15F;
+  NeighbourParams params;
+  params.similarity = Similarity::kDot;
+  const Neighbours found = train_neighbours(m.view(), params, open_device("cpu")).neighbours;
+  EXPECT_FLOAT_EQ(found.similarities_of(0)[0], 3e30F);
+  params.amplification = 2.0;
+  EXPECT_THAT(test::error_of(ErrorKind::kNumerical,
+                             [&] { (void)train_neighbours(m.view(), params, open_device("cpu")); }),
+              HasSubstr("not a finite number"));
+}
+
 /// The largest that are taken train to the end, on the device with the narrowest numbers.
 TEST(TooLarge, WhatIsTakenTrains) {
   const auto device = open_device("cpu");

@@ -24,7 +24,7 @@ constexpr Similarity kAll[] = {
     Similarity::kCosine,        Similarity::kAdjustedCosine,  Similarity::kPearson,
     Similarity::kPearsonFull,   Similarity::kPearsonBaseline, Similarity::kMsd,
     Similarity::kJaccard,       Similarity::kTfidf,           Similarity::kBm25,
-    Similarity::kLogLikelihood, Similarity::kConditional};
+    Similarity::kLogLikelihood, Similarity::kConditional,     Similarity::kDot};
 
 void expect_same(const Neighbours& a, const Neighbours& b) {
   ASSERT_EQ(a.size(), b.size());
@@ -273,6 +273,11 @@ TEST(NeighbourSearch, SimilaritiesByHand) {
   EXPECT_NEAR(rated(Similarity::kPearson)[1], 1.0, 1e-7);
   EXPECT_EQ(rated(Similarity::kPearson)[2], 0.0) << "equal ratings have no direction";
   EXPECT_NEAR(implicit(Similarity::kJaccard)[1], 2.0 / 4.0, 1e-7);
+  for (const Feedback feedback : {Feedback::kImplicit, Feedback::kExplicit}) {
+    EXPECT_EQ(of(Similarity::kDot, feedback, nothing), (std::vector<double>{0.0, 21.0, 8.0}));
+  }
+  const auto one = [](NeighbourParams& p) { p.shrinkage = 1.0; };
+  EXPECT_NEAR(of(Similarity::kDot, Feedback::kImplicit, one)[1], 21.0 * 2.0 / 3.0, 1e-5);
   EXPECT_NEAR(implicit(Similarity::kConditional)[1], 2.0 / (3.0 * std::sqrt(3.0)), 1e-7);
   // k11 = 2, k12 = 1, k21 = 1, k22 = 0 of 4 items: rarer together than by chance
   const auto h = [](double k) { return k * std::log(k); };
@@ -385,7 +390,7 @@ INSTANTIATE_TEST_SUITE_P(Cpu, NeighboursOnDevice, testing::ValuesIn(kAll), simil
 INSTANTIATE_TEST_SUITE_P(Cuda, NeighboursOnDevice, testing::ValuesIn(kAll), similarity_name);
 INSTANTIATE_TEST_SUITE_P(Cuda, ManyNeighboursOnDevice,
                          testing::Values(Similarity::kPearson, Similarity::kMsd, Similarity::kBm25,
-                                         Similarity::kJaccard),
+                                         Similarity::kJaccard, Similarity::kDot),
                          similarity_name);
 INSTANTIATE_TEST_SUITE_P(Cuda, DenseNeighboursOnDevice,
                          testing::Values(Similarity::kCosine, Similarity::kPearsonFull),

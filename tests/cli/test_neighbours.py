@@ -35,6 +35,15 @@ def test_every_verb_knows_neighbours(program, cinema, algorithm):
     assert len(liked) == 2 and {r["item"] for r in liked}.isdisjoint({"3", "4"})
 
 
+def test_dot_is_the_product_of_the_values(program, tmp_path):
+    (tmp_path / "w.csv").write_text("user,item,weight\na,x,5\na,y,3\na,w,1\nb,x,4\nb,z,2\nb,w,1\n"
+                                    "c,x,1\nc,y,1\nc,z,5\n")
+    program("train", "w.csv", "-o", "m", "--algorithm", "user-knn", "--similarity", "dot")
+    assert json.loads(program("info", "m", "--json").stdout)["similarity"] == "dot"
+    near = rows(program("similar", "m", "--user", "a", "-n", 5).stdout)
+    assert [(r["similar_user"], float(r["score"])) for r in near] == [("b", 21), ("c", 8)]
+
+
 @pytest.mark.parametrize("algorithm", ["item-knn", "user-knn"])
 def test_ratings_beat_the_mean(program, cinema, algorithm):
     program("train", cinema / "parts/train.csv", "-o", "m", "--algorithm", algorithm, "--feedback",

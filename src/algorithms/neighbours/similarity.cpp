@@ -25,6 +25,7 @@ namespace {
     case Similarity::kConditional:
       return PairForm::kConditional;
     case Similarity::kBm25:
+    case Similarity::kDot:
       return PairForm::kDot;
     case Similarity::kAdjustedCosine:
     case Similarity::kPearsonFull:
@@ -128,7 +129,7 @@ struct ColumnSums {
 /// Similarities that compare the values as they are.
 [[nodiscard]] bool takes_values(const NeighbourParams& params) {
   return params.similarity == Similarity::kCosine || params.similarity == Similarity::kPearson ||
-         params.similarity == Similarity::kMsd;
+         params.similarity == Similarity::kMsd || params.similarity == Similarity::kDot;
 }
 
 /// f(|r|) with the sign of r: a dislike weighs as much as a like of the same size.
@@ -223,6 +224,7 @@ void SimilarityProblem::weigh_about(double mean, double bias, std::span<const In
     case Similarity::kCosine:
     case Similarity::kPearson:
     case Similarity::kMsd:
+    case Similarity::kDot:
       return fill([](std::size_t, double r) { return r; });
     case Similarity::kJaccard:
     case Similarity::kLogLikelihood:
