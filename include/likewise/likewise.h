@@ -9,6 +9,7 @@
 #include "likewise/control.h"
 #include "likewise/device.h"
 #include "likewise/evaluation.h"
+#include "likewise/factor_search.h"
 #include "likewise/interactions.h"
 #include "likewise/iteration.h"
 #include "likewise/make_interactions.h"

@@ -4,7 +4,6 @@
 #include <algorithm>
 #include <numeric>
 
-#include "backends/jobs/device_jobs.h"
 #include "search/batches.h"
 
 namespace likewise {
@@ -21,23 +20,15 @@ CsrMatrix own_rows(std::span<const Index> rows, Index cols) {
 
 }  // namespace
 
-SimilarRows::SimilarRows(const MatrixView& table, const Metric& metric, const Device& device)
-    : metric_(metric),
-      transformed_(metric.transform != nullptr ? metric.transform(table) : Matrix()),
-      table_(metric.transform != nullptr ? transformed_.view() : table),
-      biases_(metric.biases != nullptr ? metric.biases(table_) : Array<float>()),
-      scorer_(job<TopKJob>(device).make_scorer(table_, biases_.span())) {}
-
 TopKResult SimilarRows::find(std::span<const Index> rows, Index n,
                              const RunControl& control) const {
+  const MatrixView& table = search_.table();
   const auto answer = [&](std::span<const Index> batch, const RunControl& part) {
-    const Matrix queries = gather_rows(table_, batch);
-    const CsrMatrix excluded = own_rows(batch, table_.rows);
-    TopKResult answers = scorer_->top_k(queries.view(), n, {excluded.view(), {}}, part);
-    if (metric_.finish != nullptr) metric_.finish(queries.view(), answers);
-    return answers;
+    const Matrix queries = gather_rows(table, batch);
+    const CsrMatrix excluded = own_rows(batch, table.rows);
+    return search_.top_k(queries.view(), n, {excluded.view(), {}}, part);
   };
-  return in_batches(rows, std::min(n, table_.rows), control, answer);
+  return in_batches(rows, std::min(n, table.rows), control, answer);
 }
 
 }  // namespace likewise

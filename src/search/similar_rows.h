@@ -1,12 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <memory>
 #include <span>
 
-#include "backends/jobs/top_k.h"
 #include "likewise/device.h"
-#include "search/metric.h"
+#include "search/table_search.h"
 
 namespace likewise {
 
@@ -14,18 +12,15 @@ namespace likewise {
 class SimilarRows {
  public:
   /// `table` must outlive it: a metric without a transform searches it as it is.
-  SimilarRows(const MatrixView& table, const Metric& metric, const Device& device);
+  SimilarRows(const MatrixView& table, const Metric& metric, const Device& device)
+      : search_(table, {}, metric, device) {}
 
   /// The n nearest of each row, itself excluded.
   [[nodiscard]] TopKResult find(std::span<const Index> rows, Index n,
                                 const RunControl& control) const;
 
  private:
-  const Metric& metric_;
-  Matrix transformed_;
-  MatrixView table_;
-  Array<float> biases_;
-  std::unique_ptr<Scorer> scorer_;
+  TableSearch search_;
 };
 
 }  // namespace likewise

@@ -9,6 +9,7 @@
 #include "algorithms/finite.h"
 #include "likewise/error.h"
 #include "search/batches.h"
+#include "search/table_search.h"
 #include "serving/fold_in.h"
 #include "serving/predictor.h"
 
@@ -17,13 +18,6 @@ namespace {
 
 void require(bool fits, const std::string& message) {
   if (!fits) throw Error(ErrorKind::kInvalidArgument, message);
-}
-
-void check_rows(std::span<const Index> rows, Index lowest, Index end, const char* what) {
-  for (const Index row : rows) {
-    require(row >= lowest && row < end,
-            fmt::format("{} index {} is outside [{}, {})", what, row, lowest, end));
-  }
 }
 
 void check_history(const Model& model) {
@@ -87,16 +81,8 @@ struct Recommender::State {
   [[nodiscard]] std::vector<std::uint8_t> mask(const RecommendOptions& options) const;
 };
 
-/// Empty when everything is allowed, else one byte per item.
 std::vector<std::uint8_t> Recommender::State::mask(const RecommendOptions& options) const {
-  check_rows(options.allow, 0, items(), "allow: item");
-  check_rows(options.deny, 0, items(), "deny: item");
-  if (options.allow.empty() && options.deny.empty()) return {};
-  std::vector<std::uint8_t> allowed(static_cast<std::size_t>(items()),
-                                    options.allow.empty() ? 1 : 0);
-  for (const Index item : options.allow) allowed[static_cast<std::size_t>(item)] = 1;
-  for (const Index item : options.deny) allowed[static_cast<std::size_t>(item)] = 0;
-  return allowed;
+  return allowed_rows(options.allow, options.deny, items(), "item");
 }
 
 Recommender::Recommender(std::shared_ptr<const Model> model, Device device)

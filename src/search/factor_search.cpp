@@ -1,0 +1,174 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "likewise/factor_search.h"
+
+#include <algorithm>
+#include <atomic>
+#include <cmath>
+#include <cstdint>
+#include <numeric>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include <fmt/format.h>
+
+#include "core/parallel.h"
+#include "likewise/error.h"
+#include "search/batches.h"
+#include "search/table_search.h"
+
+namespace likewise {
+namespace {
+
+void require(bool fits, const std::string& message) {
+  if (!fits) throw Error(ErrorKind::kInvalidArgument, message);
+}
+
+constexpr Offset kBlock = 1024;
+
+/// The first of `count` places for which is_bad(place); -1 where there is none.
+template <class IsBad>
+[[nodiscard]] Offset first_bad(Offset count, const IsBad& is_bad) {
+  std::atomic<Offset> first{count};
+  parallel_blocks(count, kBlock, [&](Offset begin, Offset end, Offset) {
+    if (begin > first.load(std::memory_order_relaxed)) return;
+    for (Offset place = begin; place < end; ++place) {
+      if (!is_bad(place)) continue;
+      Offset seen = first.load();
+      while (place < seen && !first.compare_exchange_weak(seen, place)) {
+      }
+      return;
+    }
+  });
+  return first < count ? first.load() : -1;
+}
+
+[[nodiscard]] bool fits(float number) { return std::abs(number) <= kLargestNumber; }
+
+/// NaN does not fit.
+void check_numbers(const MatrixView& matrix, const char* what) {
+  const Offset row = first_bad(matrix.rows, [&](Offset r) {
+    return !std::ranges::all_of(matrix.row_span(static_cast<Index>(r)), fits);
+  });
+  if (row < 0) return;
+  const auto numbers = matrix.row_span(static_cast<Index>(row));
+  const auto bad = std::ranges::find_if_not(numbers, fits);
+  require(false, fmt::format("{}: the number {} in row {}, column {} is not one of at most {:g} in "
+                             "size",
+                             what, *bad, row, bad - numbers.begin(), kLargestNumber));
+}
+
+void check_bias(std::span<const float> bias, Index rows) {
+  require(bias.empty() || std::ssize(bias) == rows,
+          fmt::format("{} biases for a table of {} rows", bias.size(), rows));
+  const auto bad = std::ranges::find_if_not(bias, fits);
+  if (bad == bias.end()) return;
+  require(false, fmt::format("bias: the number {} of row {} is not one of at most {:g} in size",
+                             *bad, bad - bias.begin(), kLargestNumber));
+}
+
+void check_excluded(const CsrView& excluded, Index queries, Index rows) {
+  require(excluded.rows == queries && excluded.cols == rows,
+          fmt::format("excluded is {} x {}: {} queries and a table of {} rows need {} x {}",
+                      excluded.rows, excluded.cols, queries, rows, queries, rows));
+  if (queries == 0) return;
+  const Offset* const offsets = excluded.offsets;
+  require(offsets[0] == 0, fmt::format("excluded: the first offset is {}, not 0", offsets[0]));
+  const Offset fall = first_bad(queries, [&](Offset q) { return offsets[q + 1] < offsets[q]; });
+  require(fall < 0,
+          fmt::format("excluded: the offset after row {} is less than that before", fall));
+  const auto is_bad = [&](Offset q) {
+    Index before = -1;
+    for (const Index row : excluded.row_columns(static_cast<Index>(q))) {
+      if (row <= before || row >= rows) return true;
+      before = row;
+    }
+    return false;
+  };
+  const Offset bad = first_bad(queries, is_bad);
+  require(bad < 0,
+          fmt::format("excluded: row {} is not a list of rising numbers in [0, {})", bad, rows));
+}
+
+/// Whether kernels may read it as it is: whole aligned vectors, zeros behind the columns.
+[[nodiscard]] bool is_padded(const MatrixView& table) {
+  constexpr std::uintptr_t kAlignment = 64;
+  const Index padded = padded_stride(table.cols);
+  if (table.stride < padded || table.stride % 16 != 0 ||
+      reinterpret_cast<std::uintptr_t>(table.data) % kAlignment != 0) {
+    return false;
+  }
+  return first_bad(table.rows, [&](Offset r) {
+           const float* const row = table.row(static_cast<Index>(r));
+           return std::any_of(row + table.cols, row + padded, [](float x) { return x != 0.0F; });
+         }) < 0;
+}
+
+[[nodiscard]] Matrix padded_copy(const MatrixView& table) {
+  Matrix copy(table.rows, table.cols);
+  parallel_for(table.rows, kBlock, [&](Offset r) {
+    std::ranges::copy(table.row_span(static_cast<Index>(r)), copy.row(static_cast<Index>(r)));
+  });
+  return copy;
+}
+
+[[nodiscard]] std::vector<Index> counted(Index count) {
+  std::vector<Index> numbers(static_cast<std::size_t>(count));
+  std::iota(numbers.begin(), numbers.end(), Index{0});
+  return numbers;
+}
+
+/// The table, checked.
+[[nodiscard]] const MatrixView& checked(const MatrixView& table, std::span<const float> bias) {
+  require(table.rows >= 0 && table.cols >= 0 && (table.rows <= 1 || table.stride >= table.cols),
+          fmt::format("a table of {} x {} numbers with {} from row to row", table.rows, table.cols,
+                      table.stride));
+  check_numbers(table, "table");
+  check_bias(bias, table.rows);
+  return table;
+}
+
+}  // namespace
+
+struct FactorSearch::State {
+  State(const MatrixView& table, std::span<const float> bias, SimilarityMetric metric,
+        const Device& device)
+      : copy(is_padded(checked(table, bias)) ? Matrix() : padded_copy(table)),
+        search(copy.rows() == table.rows && copy.cols() == table.cols ? copy.view() : table, bias,
+               metric_of(metric), device) {}
+
+  Matrix copy;  ///< of a table that is not padded
+  TableSearch search;
+};
+
+FactorSearch::FactorSearch(const MatrixView& table, std::span<const float> bias,
+                           SimilarityMetric metric, const Device& device)
+    : state_(std::make_unique<const State>(table, bias, metric, device)) {}
+
+FactorSearch::~FactorSearch() = default;
+FactorSearch::FactorSearch(FactorSearch&&) noexcept = default;
+FactorSearch& FactorSearch::operator=(FactorSearch&&) noexcept = default;
+
+Index FactorSearch::rows() const { return state_->search.table().rows; }
+Index FactorSearch::factors() const { return state_->search.table().cols; }
+
+TopKResult FactorSearch::top_k(const MatrixView& queries, const FactorSearchOptions& options,
+                               const RunControl& control) const {
+  const TableSearch& search = state_->search;
+  require(options.n >= 1, fmt::format("n must be 1 or more, not {}", options.n));
+  require(queries.rows == 0 || queries.cols == factors(),
+          fmt::format("queries have {} factors, the table has {}", queries.cols, factors()));
+  check_numbers(queries, "queries");
+  if (options.excluded != nullptr) check_excluded(*options.excluded, queries.rows, rows());
+  const std::vector<std::uint8_t> allowed =
+      allowed_rows(options.allow, options.deny, rows(), "row");
+  const auto answer = [&](std::span<const Index> batch, const RunControl& part) {
+    const Matrix asked = search.transform(gather_rows(queries, batch));
+    const CsrMatrix excluded =
+        options.excluded != nullptr ? gather_rows(*options.excluded, batch) : CsrMatrix();
+    return search.top_k(asked.view(), options.n, {excluded.view(), allowed}, part);
+  };
+  return in_batches(counted(queries.rows), std::min(options.n, rows()), control, answer);
+}
+
+}  // namespace likewise
