@@ -38,10 +38,19 @@ struct IndexColumn {
   Index count = 0;
 };
 
+/// Ids by number in a table of their own (a dictionary of Arrow, categories of pandas and polars):
+/// row i has the id keys[codes[i]]. A code outside of [0, keys) is a missing id, as an empty key
+/// is, and a bad row. It is as the column of the ids themselves, to the bit, and no row is hashed:
+/// keys may come in any order and more than once, and those that no row has are no ids.
+struct EncodedColumn {
+  IntegerSpan codes;
+  std::variant<std::span<const std::int64_t>, std::span<const std::string_view>, TextColumn> keys;
+};
+
 /// One id per row. A column of text is one of integers if every id is one as it is canonically
 /// written, as in files; apart from that text is taken byte by byte, blanks and all.
 using IdColumn = std::variant<std::span<const std::int64_t>, std::span<const std::string_view>,
-                              TextColumn, IndexColumn>;
+                              TextColumn, IndexColumn, EncodedColumn>;
 
 /// Sparse rows: user u's items are columns[offsets[u], offsets[u + 1]), in any order. Ids are as of
 /// an IndexColumn, for offsets.size() - 1 users and `cols` items. Offsets that do not begin at 0,

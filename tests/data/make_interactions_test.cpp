@@ -130,6 +130,50 @@ struct ArrowText {
   [[nodiscard]] IdColumn column() const { return TextColumn{std::span(offsets), bytes}; }
 };
 
+/// Ids as codes into keys that come in any order; some keys come twice, and some are no row's: one
+/// of them is no integer, and neither it nor an empty one makes text of the others.
+template <class Code>
+struct Coded {
+  std::vector<std::string> keys;
+  std::vector<Code> codes;
+  std::vector<std::string_view> views;
+  ArrowText<std::int32_t> arrow;
+
+  Coded(const std::vector<std::string>& ids, std::uint64_t seed)
+      : keys(shuffled_keys(ids, seed)), views(keys.begin(), keys.end()), arrow(keys) {
+    std::mt19937_64 random(seed);
+    const auto count = static_cast<Code>(keys.size());
+    const auto random_key = [&] { return random() % keys.size(); };
+    for (const std::string& id : ids) {
+      if (id.empty() && random() % 2 == 0) {
+        const Code kMissing[] = {-1, count, std::numeric_limits<Code>::min(),
+                                 std::numeric_limits<Code>::max()};
+        codes.push_back(kMissing[random() % 4]);
+        continue;
+      }
+      std::size_t at = random_key();  // of two keys that are the same, either
+      while (keys[at] != id) at = (at + 1) % keys.size();
+      codes.push_back(static_cast<Code>(at));
+    }
+  }
+  [[nodiscard]] IdColumn of_views() const { return EncodedColumn{std::span(codes), views}; }
+  [[nodiscard]] IdColumn of_arrow() const {
+    return EncodedColumn{std::span(codes), std::get<TextColumn>(arrow.column())};
+  }
+
+ private:
+  static std::vector<std::string> shuffled_keys(const std::vector<std::string>& ids,
+                                                std::uint64_t seed) {
+    std::vector<std::string> keys(ids);
+    std::ranges::sort(keys);
+    keys.erase(std::unique(keys.begin(), keys.end()), keys.end());
+    for (std::size_t i = 0, twice = keys.size() / 3; i < twice; ++i) keys.push_back(keys[2 * i]);
+    for (const char* unused : {"", "nobody's", "123456789012"}) keys.emplace_back(unused);
+    std::ranges::shuffle(keys, std::mt19937_64(seed));
+    return keys;
+  }
+};
+
 std::vector<ReadOptions> all_policies(std::uint64_t seed) {
   std::vector<ReadOptions> all;
   for (const auto duplicates : {Duplicates::kAuto, Duplicates::kSum, Duplicates::kLast,
@@ -152,6 +196,8 @@ void compare_with_file(const TextRows& rows, std::uint64_t seed) {
   const std::vector<std::string_view> items(rows.items.begin(), rows.items.end());
   const ArrowText<std::int32_t> few_bytes(rows.users);
   const ArrowText<std::int64_t> many_bytes(rows.items);
+  const Coded<std::int32_t> user_codes(rows.users, seed);
+  const Coded<std::int64_t> item_codes(rows.items, seed + 1);
   for (const ReadOptions& options : all_policies(seed)) {
     ReadOptions of_file = options;
     of_file.keep_times = true;
@@ -163,6 +209,16 @@ void compare_with_file(const TextRows& rows, std::uint64_t seed) {
                        }));
     expect_same_result(file, made([&](ReadSummary* summary) {
                          return make_interactions(few_bytes.column(), many_bytes.column(),
+                                                  rows.value_span(), rows.time_column(), options,
+                                                  summary);
+                       }));
+    expect_same_result(file, made([&](ReadSummary* summary) {
+                         return make_interactions(user_codes.of_views(), item_codes.of_arrow(),
+                                                  rows.value_span(), rows.time_column(), options,
+                                                  summary);
+                       }));
+    expect_same_result(file, made([&](ReadSummary* summary) {
+                         return make_interactions(few_bytes.column(), item_codes.of_views(),
                                                   rows.value_span(), rows.time_column(), options,
                                                   summary);
                        }));
@@ -192,16 +248,28 @@ TEST(MakeInteractions, IntegersAreWhatAFileOfThemIs) {
       values.push_back(rows.values[r]);
     }
     if (!rows.with_values) values.clear();
+    // Codes into keys that fall, the smallest of which nobody has.
+    std::vector<std::int64_t> keys(users);
+    keys.push_back(-std::int64_t{1} << 60);
+    std::ranges::sort(keys, std::greater());
+    std::vector<std::int32_t> codes;
+    for (const std::int64_t user : users) {
+      codes.push_back(static_cast<std::int32_t>(std::ranges::find(keys, user) - keys.begin()));
+    }
+    const EncodedColumn encoded{std::span(codes), std::span<const std::int64_t>(keys)};
     for (const ReadOptions& options : all_policies(seed)) {
       ReadOptions of_file = options;
       of_file.keep_times = true;
-      expect_same_result(
-          made([&](ReadSummary* summary) { return read_text(rows.csv(), of_file, summary); }),
-          made([&](ReadSummary* summary) {
-            return make_interactions(std::span<const std::int64_t>(users),
-                                     std::span<const std::int64_t>(items), values,
-                                     rows.time_column(), options, summary);
-          }));
+      const Made file =
+          made([&](ReadSummary* summary) { return read_text(rows.csv(), of_file, summary); });
+      for (const IdColumn& of_users :
+           {IdColumn(std::span<const std::int64_t>(users)), IdColumn(encoded)}) {
+        expect_same_result(file, made([&](ReadSummary* summary) {
+                             return make_interactions(of_users,
+                                                      std::span<const std::int64_t>(items), values,
+                                                      rows.time_column(), options, summary);
+                           }));
+      }
     }
   }
 }
@@ -274,12 +342,14 @@ TEST(MakeInteractions, DoesNotDependOnThreads) {
     items.push_back(static_cast<std::int64_t>(random() % 700));
     values.push_back(r % 70'001 == 70'000 ? kNan : static_cast<float>(random() % 5));
   }
-  const ArrowText<std::int64_t> users(ids);
-  const auto make = [&](int threads, BadRows bad) {
+  const ArrowText<std::int64_t> text(ids);
+  const Coded<std::int32_t> coded(ids, 4);
+  const auto make = [&](int threads, BadRows bad, bool encoded = false) {
     Made result;
     with_threads(threads, [&] {
       result = made([&](ReadSummary* summary) {
-        return make_interactions(users.column(), std::span<const std::int64_t>(items), values, {},
+        return make_interactions(encoded ? coded.of_arrow() : text.column(),
+                                 std::span<const std::int64_t>(items), values, {},
                                  {.duplicates = Duplicates::kSum, .on_bad_row = bad}, summary);
       });
     });
@@ -288,6 +358,9 @@ TEST(MakeInteractions, DoesNotDependOnThreads) {
   const Made one = make(1, BadRows::kSkip);
   EXPECT_EQ(one.summary.bad_rows, 4);
   for (const int threads : {2, 5}) expect_same_result(one, make(threads, BadRows::kSkip));
+  for (const int threads : {1, 2, 5}) {
+    expect_same_result(one, make(threads, BadRows::kSkip, true));
+  }
   for (const int threads : {1, 2, 5}) {
     EXPECT_THAT(make(threads, BadRows::kFail).error, HasSubstr("position 70000: the value nan"));
   }
@@ -319,6 +392,21 @@ TEST(MakeInteractions, BadRowsAreNamed) {
   EXPECT_THAT(bad(IndexColumn{indices, 4}, kIds), HasSubstr("the user -2 is not in [0, 4)"));
   EXPECT_THAT(bad(kIds, IndexColumn{large, 3}),
               HasSubstr("position 2: the item 4294967296 is not in [0, 3)"));
+  const std::vector<std::int64_t> codes{2, 0, -1};
+  const EncodedColumn encoded{codes, std::span<const std::string_view>(texts)};
+  EXPECT_EQ(
+      bad(encoded, kIds),
+      "interactions in memory: position 2: the user is missing: its code -1 is not in [0, 3); "
+      "correct the row, or skip bad rows with on_bad_row = skip");
+  EXPECT_THAT(bad(kIds, EncodedColumn{large, std::span(kThree)}),
+              HasSubstr("position 2: the item is missing: its code 4294967296 is not in [0, 3)"));
+  const std::vector<std::int32_t> to_a_hole{0, 2, 1};
+  EXPECT_THAT(bad(EncodedColumn{to_a_hole, std::span<const std::string_view>(texts)}, kIds),
+              HasSubstr("position 2: the user id is empty"));
+  const std::vector<std::int32_t> nothing(3, -1);
+  EXPECT_THAT(refused(ErrorKind::kBadData, EncodedColumn{nothing, std::span(kThree)}, kIds, {}, {},
+                      {.on_bad_row = BadRows::kSkip}),
+              HasSubstr("all 3 rows are bad"));
   const std::vector<float> values{1, 2, kNan};
   EXPECT_THAT(bad(kIds, kIds, values), HasSubstr("position 2: the value nan is not a finite"));
   const std::vector<double> too_large{1, -1e39, 2};
@@ -346,6 +434,9 @@ TEST(MakeInteractions, ColumnsThatDoNotFitAreRefused) {
   };
   const std::vector<float> two{1, 2};
   EXPECT_THAT(bad(kIds, std::span(kThree).first(2)), HasSubstr("there are 3 users for 2 items"));
+  const std::vector<std::int32_t> one_code{0};
+  EXPECT_THAT(bad(kIds, EncodedColumn{one_code, std::span(kThree)}),
+              HasSubstr("there are 3 users for 1 items"));
   EXPECT_THAT(bad(kIds, kIds, two), HasSubstr("there are 2 values for 3 users and items"));
   EXPECT_THAT(bad(kIds, kIds, {}, {std::span(kThree).first(1), {}}),
               HasSubstr("there are 1 times"));
@@ -370,6 +461,11 @@ TEST(MakeInteractions, BrokenOffsetsAreRefused) {
     return refused(ErrorKind::kInvalidArgument, TextColumn{std::span(offsets), bytes}, kIds);
   };
   EXPECT_THAT(text({0, 2, 1, 3}), HasSubstr("users: offset 2 is 1, less than the 2 before it"));
+  const std::vector<std::int32_t> codes{0, 0, 0};
+  const std::vector<std::int64_t> falling{0, 4, 2};
+  EXPECT_THAT(refused(ErrorKind::kInvalidArgument,
+                      EncodedColumn{std::span(codes), TextColumn{std::span(falling), bytes}}, kIds),
+              HasSubstr("users: offset 2 is 2, less than the 4 before it"));
   EXPECT_THAT(text({-1, 2, 2, 3}), HasSubstr("users: the first offset is -1"));
   EXPECT_THAT(text({0, 2, 4, 7}), HasSubstr("the last offset is 7, but there are only 6"));
   const auto rows = [&](std::vector<std::int64_t> offsets) {

@@ -6,6 +6,7 @@
 #include <cmath>
 #include <limits>
 #include <mutex>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -13,6 +14,7 @@
 #include <tbb/enumerable_thread_specific.h>
 
 #include "core/parallel.h"
+#include "data/memory/key_table.h"
 #include "data/read/times.h"
 #include "likewise/error.h"
 
@@ -62,6 +64,21 @@ struct Indices {
   }
 };
 
+template <class Integer>
+struct Encoded {
+  std::span<const Integer> codes;
+  const KeyTable& keys;
+  [[nodiscard]] bool bad(Offset i) const {
+    const Integer code = codes[static_cast<std::size_t>(i)];
+    return code < 0 || code >= keys.size() || keys.is_empty(static_cast<Index>(code));
+  }
+  [[nodiscard]] Index code(Offset i, IdTable&) const {
+    const auto code = static_cast<Index>(codes[static_cast<std::size_t>(i)]);
+    keys.use(code);
+    return code;
+  }
+};
+
 /// Asked of entries that rise: it remembers the row.
 template <class Integer>
 struct CsrRows {
@@ -77,10 +94,12 @@ struct CsrRows {
 template <class Span>
 using NumberOf = typename Span::value_type;
 
-/// Calls body(ids) with a column as one of the types above, for entries from `begin` on.
+/// Calls body(ids) with a column as one of the types above, for entries from `begin` on. `keys` are
+/// those of an encoded column.
 template <class Body>
-void with_ids(const IdColumn& column, Offset, const Body& body) {
+void with_ids(const IdColumn& column, const KeyTable* keys, Offset, const Body& body) {
   struct Visitor {
+    const KeyTable* keys;
     const Body& body;
     void operator()(std::span<const std::int64_t> ids) const { body(Integers{ids}); }
     void operator()(std::span<const std::string_view> ids) const { body(Views{ids}); }
@@ -98,13 +117,20 @@ void with_ids(const IdColumn& column, Offset, const Body& body) {
           },
           index.numbers);
     }
+    void operator()(const EncodedColumn& encoded) const {
+      std::visit(
+          [&](auto codes) {
+            body(Encoded<NumberOf<decltype(codes)>>{codes, *keys});
+          },
+          encoded.codes);
+    }
   };
-  std::visit(Visitor{body}, column);
+  std::visit(Visitor{keys, body}, column);
 }
 
 template <class Body>
-void with_ids(const UserColumn& column, Offset begin, const Body& body) {
-  if (const auto* ids = std::get_if<IdColumn>(&column)) return with_ids(*ids, begin, body);
+void with_ids(const UserColumn& column, const KeyTable* keys, Offset begin, const Body& body) {
+  if (const auto* ids = std::get_if<IdColumn>(&column)) return with_ids(*ids, keys, begin, body);
   std::visit(
       [&](auto offsets) {
         const auto next = std::upper_bound(offsets.begin(), offsets.end(), begin);
@@ -113,6 +139,17 @@ void with_ids(const UserColumn& column, Offset begin, const Body& body) {
       },
       std::get<RowsOfCsr>(column).offsets);
 }
+
+/// The keys of an encoded column; nothing for the others.
+std::optional<KeyTable> keys_of(const IdColumn& column) {
+  const auto* encoded = std::get_if<EncodedColumn>(&column);
+  return encoded == nullptr ? std::nullopt : std::optional<KeyTable>(*encoded);
+}
+std::optional<KeyTable> keys_of(const UserColumn& column) {
+  const auto* ids = std::get_if<IdColumn>(&column);
+  return ids == nullptr ? std::nullopt : keys_of(*ids);
+}
+const KeyTable* pointer_to(const std::optional<KeyTable>& keys) { return keys ? &*keys : nullptr; }
 
 /// The count of indices; nothing where ids are met one by one.
 std::optional<Index> range_of(const IdColumn& column) {
@@ -134,6 +171,8 @@ class ColumnStager {
   ColumnStager(const RowColumns& columns, bool stop_at_bad, const char* name,
                const RunControl& control, Offset block_rows)
       : columns_(columns),
+        user_keys_(keys_of(columns.users)),
+        item_keys_(keys_of(columns.items)),
         stop_at_bad_(stop_at_bad),
         name_(name),
         control_(control),
@@ -180,8 +219,8 @@ class ColumnStager {
         std::ranges::count_if(worker.faults, [](Fault f) { return f != Fault::kNone; });
     if (bad > 0) note_bad(begin, bad, worker.faults);
     if (bad > 0 && stop_at_bad_) return;
-    fill_ids(columns_.users, begin, worker, worker.users, &Row::user);
-    fill_ids(columns_.items, begin, worker, worker.items, &Row::item);
+    fill_ids(columns_.users, pointer_to(user_keys_), begin, worker, worker.users, &Row::user);
+    fill_ids(columns_.items, pointer_to(item_keys_), begin, worker, worker.items, &Row::item);
     fill_values(begin, worker.rows);
     fill_times(begin, worker);
     StagedBlock<Row>& staged = blocks_[static_cast<std::size_t>(block)];
@@ -199,9 +238,9 @@ class ColumnStager {
         if (faults[r] == Fault::kNone && is_bad(begin + static_cast<Offset>(r))) faults[r] = fault;
       }
     };
-    with_ids(columns_.users, begin,
+    with_ids(columns_.users, pointer_to(user_keys_), begin,
              [&](const auto& ids) { mark(Fault::kUser, [&](Offset i) { return ids.bad(i); }); });
-    with_ids(columns_.items, begin,
+    with_ids(columns_.items, pointer_to(item_keys_), begin,
              [&](const auto& ids) { mark(Fault::kItem, [&](Offset i) { return ids.bad(i); }); });
     std::visit(
         [&](auto values) {
@@ -227,9 +266,9 @@ class ColumnStager {
   }
 
   template <class Column>
-  static void fill_ids(const Column& column, Offset begin, Worker& worker, IdTable& table,
-                       Index Row::*member) {
-    with_ids(column, begin, [&](auto ids) {
+  static void fill_ids(const Column& column, const KeyTable* keys, Offset begin, Worker& worker,
+                       IdTable& table, Index Row::*member) {
+    with_ids(column, keys, begin, [&](auto ids) {
       for (std::size_t r = 0; r < worker.rows.size(); ++r) {
         if (worker.faults[r] != Fault::kNone) continue;
         worker.rows[r].*member = ids.code(begin + static_cast<Offset>(r), table);
@@ -301,6 +340,14 @@ class ColumnStager {
   }
 
   static std::string bad_id(const char* side, const IdColumn& column, std::size_t at) {
+    if (const auto* encoded = std::get_if<EncodedColumn>(&column)) {
+      const Offset code =
+          std::visit([&](auto codes) { return static_cast<Offset>(codes[at]); }, encoded->codes);
+      const Offset keys = count_keys(*encoded);
+      if (code < 0 || code >= keys) {
+        return fmt::format("the {} is missing: its code {} is not in [0, {})", side, code, keys);
+      }
+    }
     const auto* index = std::get_if<IndexColumn>(&column);
     if (index == nullptr) return fmt::format("the {} id is empty", side);
     return std::visit(
@@ -314,13 +361,16 @@ class ColumnStager {
     Staged<Row> staged;
     staged.users.range = range_of(columns_.users);
     staged.items.range = range_of(columns_.items);
+    if (user_keys_) staged.users.keys = user_keys_->merge();
+    if (item_keys_) staged.items.keys = item_keys_->merge();
+    const auto has_tables = [](const StagedIds& ids) { return !ids.range && !ids.keys; };
     const auto tables = static_cast<std::size_t>(next_table_.load());
-    if (!staged.users.range) staged.users.tables.resize(tables);
-    if (!staged.items.range) staged.items.tables.resize(tables);
+    if (has_tables(staged.users)) staged.users.tables.resize(tables);
+    if (has_tables(staged.items)) staged.items.tables.resize(tables);
     for (Worker& worker : workers_) {
       const auto table = static_cast<std::size_t>(worker.table);
-      if (!staged.users.range) staged.users.tables[table] = std::move(worker.users);
-      if (!staged.items.range) staged.items.tables[table] = std::move(worker.items);
+      if (has_tables(staged.users)) staged.users.tables[table] = std::move(worker.users);
+      if (has_tables(staged.items)) staged.items.tables[table] = std::move(worker.items);
       staged.time_forms |= worker.time_forms;
     }
     staged.rows = columns_.rows - bad_rows_;
@@ -329,6 +379,8 @@ class ColumnStager {
   }
 
   const RowColumns& columns_;
+  std::optional<KeyTable> user_keys_;
+  std::optional<KeyTable> item_keys_;
   bool stop_at_bad_;
   const char* name_;
   const RunControl& control_;
@@ -364,6 +416,15 @@ void check_rising(std::span<const Integer> offsets, Offset most, const char* wha
 Offset count_rows(const IdColumn& column, const char* what) {
   struct Visitor {
     const char* what;
+    Offset operator()(const EncodedColumn& encoded) const {
+      if (const auto* text = std::get_if<TextColumn>(&encoded.keys)) {
+        (void)(*this)(*text);
+      }
+      if (count_keys(encoded) > std::numeric_limits<Index>::max()) {
+        fail(fmt::format("{}: {} keys are too many", what, count_keys(encoded)));
+      }
+      return std::visit([](auto codes) { return Offset{std::ssize(codes)}; }, encoded.codes);
+    }
     Offset operator()(std::span<const std::int64_t> ids) const { return std::ssize(ids); }
     Offset operator()(std::span<const std::string_view> ids) const { return std::ssize(ids); }
     Offset operator()(const TextColumn& text) const {

@@ -65,6 +65,7 @@ class Assembler {
  private:
   static MergedIds merge(StagedIds ids) {
     if (ids.range) return {IdMap::range(*ids.range), {}};
+    if (ids.keys) return std::move(*ids.keys);
     return merge_ids(std::move(ids.tables));
   }
 
@@ -86,9 +87,13 @@ class Assembler {
   }
 
   void translate(StagedBlock<Row>& block, Group& group) {
-    const auto table = static_cast<std::size_t>(block.table);
-    const Index* user_of = users_.index_of.empty() ? nullptr : users_.index_of[table].data();
-    const Index* item_of = items_.index_of.empty() ? nullptr : items_.index_of[table].data();
+    const auto index_of = [&](const MergedIds& ids) -> const Index* {
+      if (ids.index_of.empty()) return nullptr;
+      const bool shared = ids.index_of.size() == 1;
+      return ids.index_of[shared ? 0 : static_cast<std::size_t>(block.table)].data();
+    };
+    const Index* user_of = index_of(users_);
+    const Index* item_of = index_of(items_);
     for (Row& row : block.rows) {
       if (user_of != nullptr) row.user = user_of[row.user];
       if (item_of != nullptr) row.item = item_of[row.item];

@@ -2,8 +2,10 @@
 #include "data/read/id_table.h"
 
 #include <algorithm>
+#include <atomic>
 #include <charconv>
 #include <limits>
+#include <optional>
 
 #include <fmt/format.h>
 #include <tbb/parallel_sort.h>
@@ -130,6 +132,24 @@ void IdTable::make_text() {
 
 namespace {
 
+template <class Key>
+void sort_keys(std::vector<Key>& keys) {
+  tbb::parallel_sort(keys.begin(), keys.end());
+  keys.erase(std::unique(keys.begin(), keys.end()), keys.end());
+  check_room(keys.size());
+}
+
+/// index_of[i] = where key_of(i) is among the sorted keys.
+template <class Key, class KeyOf>
+Array<Index> places_of(Offset count, const std::vector<Key>& keys, const KeyOf& key_of) {
+  auto index_of = Array<Index>::uninitialized(count);
+  parallel_for(count, 4096, [&](Offset i) {
+    const auto found = std::lower_bound(keys.begin(), keys.end(), key_of(i));
+    index_of[i] = static_cast<Index>(found - keys.begin());
+  });
+  return index_of;
+}
+
 /// All keys once, in order. `key_of(table, code)` gives a key.
 template <class Key, class KeyOf>
 std::vector<Key> sorted_keys(const std::vector<IdTable>& tables, const KeyOf& key_of) {
@@ -140,9 +160,7 @@ std::vector<Key> sorted_keys(const std::vector<IdTable>& tables, const KeyOf& ke
   for (const IdTable& table : tables) {
     for (Index code = 0; code < table.size(); ++code) keys.push_back(key_of(table, code));
   }
-  tbb::parallel_sort(keys.begin(), keys.end());
-  keys.erase(std::unique(keys.begin(), keys.end()), keys.end());
-  check_room(keys.size());
+  sort_keys(keys);
   return keys;
 }
 
@@ -151,12 +169,8 @@ std::vector<Array<Index>> indices_of(const std::vector<IdTable>& tables,
                                      const std::vector<Key>& keys, const KeyOf& key_of) {
   std::vector<Array<Index>> result;
   for (const IdTable& table : tables) {
-    auto& index_of = result.emplace_back(Array<Index>::uninitialized(table.size()));
-    parallel_for(table.size(), 4096, [&](Offset code) {
-      const Key key = key_of(table, static_cast<Index>(code));
-      index_of[code] =
-          static_cast<Index>(std::lower_bound(keys.begin(), keys.end(), key) - keys.begin());
-    });
+    result.push_back(places_of(
+        table.size(), keys, [&](Offset code) { return key_of(table, static_cast<Index>(code)); }));
   }
   return result;
 }
@@ -198,6 +212,51 @@ MergedIds merge_ids(std::vector<IdTable> tables) {
   parallel_for(static_cast<Offset>(tables.size()), 1,
                [&](Offset i) { tables[static_cast<std::size_t>(i)].make_text(); });
   return merge_text(tables);
+}
+
+namespace {
+
+template <class Key>
+std::vector<Key> sorted_copy(std::span<const Key> keys) {
+  std::vector<Key> sorted(keys.begin(), keys.end());
+  sort_keys(sorted);
+  return sorted;
+}
+
+template <class Key>
+std::vector<Array<Index>> places_in(const std::vector<Key>& sorted, std::span<const Key> keys) {
+  std::vector<Array<Index>> index_of;
+  index_of.push_back(places_of(std::ssize(keys), sorted,
+                               [&](Offset i) { return keys[static_cast<std::size_t>(i)]; }));
+  return index_of;
+}
+
+/// The integers that all keys are; nothing where one is text.
+std::optional<std::vector<std::int64_t>> integers_of(std::span<const std::string_view> keys) {
+  std::vector<std::int64_t> integers(keys.size());
+  std::atomic<bool> all{true};
+  parallel_blocks(std::ssize(keys), 4096, [&](Offset begin, Offset end, Offset) {
+    for (Offset i = begin; i < end && all.load(std::memory_order_relaxed); ++i) {
+      const auto at = static_cast<std::size_t>(i);
+      if (!parse_canonical(keys[at], integers[at])) all = false;
+    }
+  });
+  if (!all) return std::nullopt;
+  return integers;
+}
+
+}  // namespace
+
+MergedIds merge_keys(std::span<const std::int64_t> keys) {
+  const std::vector<std::int64_t> sorted = sorted_copy(keys);
+  return {IdMap::from_sorted_integers(Array<std::int64_t>::copy_of(sorted)),
+          places_in(sorted, keys)};
+}
+
+MergedIds merge_keys(std::span<const std::string_view> keys) {
+  if (const auto integers = integers_of(keys)) return merge_keys(std::span(*integers));
+  const std::vector<std::string_view> sorted = sorted_copy(keys);
+  return {text_map(sorted), places_in(sorted, keys)};
 }
 
 }  // namespace likewise

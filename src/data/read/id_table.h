@@ -86,10 +86,15 @@ class IdTable {
 
 struct MergedIds {
   IdMap map;
-  std::vector<Array<Index>> index_of;  ///< [table][code] -> index in map
+  std::vector<Array<Index>> index_of;  ///< [table][code] -> index in map; one may serve all tables
 };
 
 /// One map of all ids. Consumes the tables: their memory is freed as early as can be.
 [[nodiscard]] MergedIds merge_ids(std::vector<IdTable> tables);
+
+/// One map of all keys, in any order and maybe more than once; index_of[0][i] is the index of
+/// keys[i]. Text is of integers where each is one as it is canonically written.
+[[nodiscard]] MergedIds merge_keys(std::span<const std::int64_t> keys);
+[[nodiscard]] MergedIds merge_keys(std::span<const std::string_view> keys);
 
 }  // namespace likewise

@@ -44,8 +44,9 @@ struct StagedBlock {
 
 /// What the rows' codes of one side mean.
 struct StagedIds {
-  std::vector<IdTable> tables;   ///< of the threads
-  std::optional<Index> range{};  ///< without tables: the codes are indices below this
+  std::vector<IdTable> tables;      ///< of the threads
+  std::optional<Index> range{};     ///< without tables: the codes are indices below this
+  std::optional<MergedIds> keys{};  ///< without tables: index_of[0] is of the codes of all threads
 };
 
 /// All rows, by blocks in their order, and the threads' tables.
