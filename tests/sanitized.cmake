@@ -41,6 +41,7 @@ file(GLOB fuzz_tests CONFIGURE_DEPENDS ${CMAKE_CURRENT_SOURCE_DIR}/python_packag
 add_test(NAME sanitize-address-undefined-python WORKING_DIRECTORY ${CMAKE_SOURCE_DIR}
   COMMAND ${Python_EXECUTABLE} -B -m pytest -q -p no:cacheprovider
     ${CMAKE_CURRENT_SOURCE_DIR}/packages/sanitized_package.py ${fuzz_tests})
-# Python itself frees nothing at its end.
+# Python itself frees nothing at its end. llvm-symbolizer, the usual choice, hangs under LD_PRELOAD.
+find_program(ADDR2LINE addr2line REQUIRED)
 set_tests_properties(sanitize-address-undefined-python PROPERTIES COST 60 ENVIRONMENT
-  "LD_PRELOAD=${runtime};PYTHONPATH=${CMAKE_BINARY_DIR}/python;ASAN_OPTIONS=detect_leaks=0;UBSAN_OPTIONS=print_stacktrace=1")
+  "LD_PRELOAD=${runtime};PYTHONPATH=${CMAKE_BINARY_DIR}/python;ASAN_OPTIONS=detect_leaks=0:external_symbolizer_path=${ADDR2LINE};UBSAN_OPTIONS=print_stacktrace=1")
