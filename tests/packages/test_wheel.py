@@ -156,3 +156,26 @@ def test_the_program_takes_lapack_from_the_wheel(tmp_path):
                env={**ENVIRONMENT, "LD_DEBUG": "files"})
     loaded = set(re.findall(r"calling init: (\S*libopenblas\S*)", told.stderr))
     assert loaded == {str(PACKAGE / "libopenblas.so.0")}
+
+
+BESIDE_NUMPY = """
+import sys
+import numpy as np
+import likewise
+
+def loaded():
+    return {line.split()[-1] for line in open("/proc/self/maps") if "openblas" in line}
+
+table = np.random.default_rng(1).normal(size=(400, 400))
+product, values, before = table @ table, np.linalg.eigvalsh(table @ table.T), loaded()
+likewise.Als(feedback="explicit", factors=300, iterations=2, solver="cholesky").fit(likewise.Interactions(sys.argv[1]))
+np.testing.assert_array_equal(table @ table, product)
+np.testing.assert_array_equal(np.linalg.eigvalsh(table @ table.T), values)
+print(*(loaded() - before), sep="\\n")
+"""
+
+
+def test_the_extension_takes_lapack_from_the_wheel_beside_that_of_numpy(tmp_path):
+    run(COMMAND, "generate", "400x350x20k:explicit", "-o", "ratings.csv", cwd=tmp_path)
+    done = run(sys.executable, "-c", BESIDE_NUMPY, "ratings.csv", cwd=tmp_path)
+    assert done.stdout.split() == [str(PACKAGE / "libopenblas.so.0")]
