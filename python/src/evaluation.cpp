@@ -54,7 +54,7 @@ namespace {
 }  // namespace
 
 void bind_evaluation(nb::module_& module) {
-  module.def("evaluate", &evaluate_model, "model"_a, "test"_a, "device"_a = "auto", "k"_a,
+  module.def("evaluate", &evaluate_model, "model"_a, "test"_a, "device"_a, "k"_a,
              "metrics"_a, "min_relevant_value"_a, "per_user"_a, "seen"_a = nb::none(),
              "threads"_a = 0, "progress"_a = nb::none());
   module.def("metric_names", &metric_names);
