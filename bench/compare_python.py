@@ -21,6 +21,7 @@ import time
 
 import numpy as np
 import pandas as pd
+import scipy.sparse
 
 import likewise
 from likewise import program
@@ -74,7 +75,7 @@ def main():
         path = folder / "rows.csv"
         subprocess.run([program.path(), "generate", given.shape, "-o", path, "-q"], check=True)
         data = likewise.Interactions(path)
-        matrix = data.to_csr()
+        matrix = scipy.sparse.csr_matrix(data.to_csr(), copy=True)
         rows = np.repeat(np.arange(data.shape[0]), np.diff(matrix.indptr))
         frame = pd.DataFrame({"user": [f"user {u}" for u in rows], "item": [f"item {i}" for i in matrix.indices],
                               "value": matrix.data})
