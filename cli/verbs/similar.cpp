@@ -137,9 +137,9 @@ Run add_similar(CLI::App& app) {
       ->type_name("N")
       ->check(CLI::Range(1, 1'000'000).description(""))
       ->capture_default_str();
-  add_choice<SimilarityMetric>(
-      app, "--metric", {{"cosine", SimilarityMetric::kCosine}, {"dot", SimilarityMetric::kDot}},
-      verb->metric, "cosine compares directions; dot also favours large factors");
+  add_choice<SimilarityMetric>(app, "--metric",
+                               choices_of<SimilarityMetric>(kSimilarityMetricNames), verb->metric,
+                               "cosine compares directions; dot also favours large factors");
   add_titles_options(app, verb->titles_option,
                      "Items: add a column `title` of the similar one, from a file of item ids and "
                      "titles [the model's own]");

@@ -46,10 +46,11 @@ struct TrainingRun {
   RunControl control{};
   /// Set from another thread, from a signal handler or in on_iteration: the training ends after the
   /// iteration under way with the model so far (the best by validation, where there is one), whose
-  /// stop_reason is "stopped". `resume` goes on from it, to the model of a training that nobody
-  /// stopped. An algorithm without iterations is like one with a single iteration. Where none has
-  /// been done and none is under way there is no model: Error(kCancelled), as with control.cancel,
-  /// which ends a training within an iteration.
+  /// stop_reason is "stopped". Where iterations take longer than half a second, the one under way
+  /// is broken off, and the one before it counts; a copy of its factors is kept for that. `resume`
+  /// goes on from it, to the model of a training that nobody stopped. Where no iteration has been
+  /// done there is no model: Error(kCancelled), as with control.cancel, which ends a training
+  /// within an iteration. An algorithm without iterations looks at it before it begins.
   const std::atomic<bool>* stop = nullptr;
   /// Measured after every iteration; the best iteration is kept. Null: the last one is.
   const Interactions* validation = nullptr;

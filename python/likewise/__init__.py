@@ -10,6 +10,9 @@ Programs written for `implicit` find its names in `likewise.als`, `likewise.near
 `likewise.evaluation` and `likewise.utils`.
 """
 
+import importlib
+from types import ModuleType
+
 from likewise import metrics
 from likewise._core import DeviceError, NumericalError, __version__
 from likewise.answers import Lists
@@ -23,3 +26,16 @@ __all__ = [
     "NumericalError", "Popular", "UserKnn", "__version__", "info", "load_model", "metrics",
     "split",
 ]
+
+#: The names of `implicit`: loaded by their first use.
+_MODULES = ("als", "cpu", "evaluation", "gpu", "nearest_neighbours", "recommender_base", "utils")
+
+
+def __getattr__(name: str) -> ModuleType:
+    if name in _MODULES:
+        return importlib.import_module(f"likewise.{name}")
+    raise AttributeError(f"module 'likewise' has no attribute {name!r}")
+
+
+def __dir__() -> list[str]:
+    return [*__all__, *_MODULES]

@@ -49,7 +49,8 @@ class Lists:
         result = self._ids.take(np.where(known, self.indices, 0)) if len(self._ids) else \
             np.zeros(self.indices.shape, dtype=np.int64)
         if not known.all():
-            result[~known] = None if result.dtype == object else -1
+            nothing: Any = None if result.dtype == object else -1
+            result[~known] = nothing
         return result
 
     def columns(self) -> dict[str, npt.NDArray[Any]]:
@@ -99,7 +100,7 @@ class Lists:
         return "\n".join([head, *shown])
 
     def _repr_html_(self) -> str:
-        return self._head()._repr_html_()  # type: ignore[no-any-return, operator]
+        return self._head()._repr_html_()  # type: ignore[no-any-return]
 
     def _head(self) -> pandas.DataFrame:
         few = slice(0, 5)
@@ -121,7 +122,9 @@ class KeptIds:
     def take(self, indices: IndexArray) -> IdArray:
         if len(self) == 0:
             return np.zeros(indices.shape, dtype=self._kept.dtype)
-        return self._kept[np.searchsorted(self._indices, indices).clip(0, len(self) - 1)]
+        places = np.searchsorted(self._indices, indices).clip(0, len(self) - 1)
+        ids: IdArray = self._kept[places]
+        return ids
 
 
 class KeptTitles:

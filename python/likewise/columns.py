@@ -238,9 +238,9 @@ def _of_arrow(frame: Any, source: Source) -> Columns:
         raise ValueError(f"the frame has columns of one name: {names(known)}")
     numeric = {name for name, code in table.columns if code in "cCsSiIlLfg"}
     chosen = source.picked(known, numeric, "the frame")
-    at = {which: None if name is None else known.index(name) for which, name in chosen.items()}
-    values = None if at["value"] is None else table.values(at["value"])
-    times, unit = (None, source.time_unit) if at["time"] is None else table.times(at["time"])
+    at = {which: known.index(name) for which, name in chosen.items() if name is not None}
+    values = table.values(at["value"]) if "value" in at else None
+    times, unit = table.times(at["time"]) if "time" in at else (None, source.time_unit)
     if source.time_unit is not None and (times is None or unit is not None):
         raise ValueError(f"time_unit={source.time_unit!r} would do nothing: "
                          + ("there are no times" if times is None else f"the times are in {unit}"))

@@ -67,12 +67,12 @@ class Estimator:
                     callback(iteration, seconds, objective, value)
 
             model, interruption = _core.train(
-                interactions._core, params, device=self.device, threads=self.threads,  # type: ignore[attr-defined]
+                interactions._core, params, device=self.device, threads=self.threads,
                 validation=None if validation is None else validation._core,
                 metric=metric or "", checkpoint=checkpoint or "", every=checkpoint_every,
                 resume=None if resume is None else resume._core, source=interactions.name,
                 progress=listener, on_iteration=on_iteration)
-        self.model_ = Model(model, threads=self.threads)  # type: ignore[attr-defined]
+        self.model_ = Model(model, threads=self.threads)
         if interruption is not None:
             raise interruption
         return self

@@ -109,7 +109,7 @@ class Interactions:
     @property
     def times(self) -> npt.NDArray[np.datetime64] | None:
         """datetime64[ns] beside the entries of to_csr(), or None."""
-        times = self._core.times()
+        times: Any = self._core.times()
         return None if times is None else times.view("datetime64[ns]")
 
     def to_csr(self) -> Any:

@@ -98,11 +98,11 @@ class Model:
 
     @property
     def user_bias(self) -> npt.NDArray[np.float32] | None:
-        return self._core.user_bias
+        return _maybe_array(self._core.user_bias)
 
     @property
     def item_bias(self) -> npt.NDArray[np.float32] | None:
-        return self._core.item_bias
+        return _maybe_array(self._core.item_bias)
 
     @property
     def global_mean(self) -> float:
@@ -182,7 +182,7 @@ class Model:
 
     def fold_in(self, histories: Sequence[History]) -> npt.NDArray[np.float32]:
         """float32, (histories, factors): factors of users who were not trained, solved exactly."""
-        return self._answers().fold_in("users", self._rows(histories))[0]
+        return self._answers().fold_in("users", self._rows(histories))[0]  # type: ignore[no-any-return]
 
     def explain(self, user: Any, item: Any) -> Explanation:
         """Which of the user's past items speak for `item`. `user`: an id, or a History."""
@@ -209,7 +209,7 @@ class Model:
         min_relevant_value  test values below it are not relevant (ratings: e.g. 4)
         seen                what lists leave out; without: the model's history
         """
-        lengths = [_count(one) for one in ([k] if np.ndim(k) == 0 else list(k))]  # type: ignore[arg-type,list-item]
+        lengths = [_count(one) for one in ([k] if np.ndim(k) == 0 else list(k))]  # type: ignore[arg-type]
         with Progress(progress) as listener:
             found = _core.evaluate(
                 self._core, test._core, device=self._device, k=lengths, metrics=list(metrics),
@@ -367,6 +367,10 @@ def load_model(path: str | os.PathLike[str], *, device: str = "auto", threads: i
 
 def _from_bytes(data: bytes, device: str, threads: int) -> Model:
     return Model.from_bytes(data, device=device, threads=threads)
+
+
+def _maybe_array(array: Any) -> npt.NDArray[np.float32] | None:
+    return array  # type: ignore[no-any-return]
 
 
 def _count(n: Any) -> int:

@@ -222,7 +222,8 @@ def normalize(X: Any) -> Any:
 
 
 def _idf(X: Any) -> Array:
-    return np.log(max(X.shape[0], 1)) - np.log1p(np.bincount(X.col, minlength=X.shape[1]))
+    idf: Array = np.log(max(X.shape[0], 1)) - np.log1p(np.bincount(X.col, minlength=X.shape[1]))
+    return idf
 
 
 def rank_in_row(rows: Array, count: int) -> Array:

@@ -5,14 +5,13 @@
 #include <cstring>
 #include <limits>
 #include <memory>
+#include <nanobind/stl/shared_ptr.h>
+#include <nanobind/stl/string.h>
+#include <nanobind/stl/unique_ptr.h>
 #include <string>
 #include <string_view>
 #include <utility>
 #include <vector>
-
-#include <nanobind/stl/shared_ptr.h>
-#include <nanobind/stl/string.h>
-#include <nanobind/stl/unique_ptr.h>
 
 #include "columns.h"
 
@@ -122,7 +121,8 @@ bool visit_integers(const Piece& piece, char format, const Visit& visit) {
 }
 
 [[nodiscard]] bool is_integer(std::string_view format) {
-  return format.size() == 1 && std::string_view("cCsSiIlL").find(format[0]) != std::string_view::npos;
+  return format.size() == 1 &&
+         std::string_view("cCsSiIlL").find(format[0]) != std::string_view::npos;
 }
 [[nodiscard]] bool is_text(std::string_view format) {
   return format == "u" || format == "U" || format == "vu";
@@ -154,9 +154,9 @@ void visit_texts(const Piece& piece, const Take& take) {
     } else if (length <= 12) {
       take(row, std::string_view(views + 4, length));
     } else {
-      take(row, std::string_view(
-                    static_cast<const char*>(piece.array->buffers[2 + parts[2]]) + parts[3],
-                    length));
+      take(row,
+           std::string_view(static_cast<const char*>(piece.array->buffers[2 + parts[2]]) + parts[3],
+                            length));
     }
   }
 }
@@ -179,8 +179,7 @@ class ArrowTable {
     nb::list result;
     for (std::int64_t c = 0; c < schema_.it.n_children; ++c) {
       const ArrowSchema& column = *schema_.it.children[c];
-      const char* format =
-          column.dictionary != nullptr ? column.dictionary->format : column.format;
+      const char* format = column.dictionary != nullptr ? column.dictionary->format : column.format;
       result.append(nb::make_tuple(column.name == nullptr ? "" : column.name, format));
     }
     return result;
@@ -247,7 +246,10 @@ class ArrowTable {
     const bool stamp = format.starts_with("ts") && format.size() >= 4;
     nb::object unit = nb::none();
     if (stamp) {
-      unit = nb::str(format[2] == 's' ? "s" : format[2] == 'm' ? "ms" : format[2] == 'u' ? "us" : "ns");
+      unit = nb::str(format[2] == 's'   ? "s"
+                     : format[2] == 'm' ? "ms"
+                     : format[2] == 'u' ? "us"
+                                        : "ns");
     } else if (days) {
       unit = nb::str("s");
     }
@@ -257,7 +259,8 @@ class ArrowTable {
     for (const Piece& piece : pieces(column)) {
       const auto copy = [&](const auto* from) {
         for (std::int64_t row = 0; row < piece.length; ++row, ++row_of_table) {
-          if (piece.is_null(row)) refuse("times: row " + std::to_string(row_of_table) + " has none");
+          if (piece.is_null(row))
+            refuse("times: row " + std::to_string(row_of_table) + " has none");
           *to++ = static_cast<std::int64_t>(from[row]) * (days ? 86'400 : 1);
         }
       };
@@ -267,7 +270,8 @@ class ArrowTable {
         copy(piece.numbers<std::int32_t>());
       } else if (format.size() != 1 || !visit_integers(piece, format[0], copy)) {
         throw nb::type_error(("times are timestamps, dates or whole numbers, not of the Arrow "
-                              "format " + std::string(format))
+                              "format " +
+                              std::string(format))
                                  .c_str());
       }
     }
@@ -300,8 +304,8 @@ class ArrowTable {
     for (const auto& batch : batches_) {
       if (batch->it.length == 0) continue;
       const ArrowArray* array = batch->it.children[column];
-      result.push_back({schema_.it.children[column], array, batch->it.offset + array->offset,
-                        batch->it.length});
+      result.push_back(
+          {schema_.it.children[column], array, batch->it.offset + array->offset, batch->it.length});
     }
     return result;
   }
@@ -309,8 +313,8 @@ class ArrowTable {
   void take_integers(const std::vector<Piece>& pieces, char format, const std::string& side,
                      Ids& to) const {
     if (pieces.size() == 1 && format == 'l' && !pieces[0].has_nulls()) {
-      to.column = std::span(pieces[0].numbers<std::int64_t>(),
-                            static_cast<std::size_t>(pieces[0].length));
+      to.column =
+          std::span(pieces[0].numbers<std::int64_t>(), static_cast<std::size_t>(pieces[0].length));
       return;
     }
     to.integers.reserve(static_cast<std::size_t>(rows_));
@@ -365,7 +369,8 @@ class ArrowTable {
       const Piece key_piece{&type, &keys, keys.offset, keys.length};
       const auto first = static_cast<std::int64_t>(to.texts.size() + to.integers.size());
       if (is_text(type.format)) {
-        visit_texts(key_piece, [&](std::int64_t, std::string_view text) { to.texts.push_back(text); });
+        visit_texts(key_piece,
+                    [&](std::int64_t, std::string_view text) { to.texts.push_back(text); });
       } else if (is_integer(type.format)) {
         visit_integers(key_piece, type.format[0], [&](const auto* from) {
           to.integers.insert(to.integers.end(), from, from + keys.length);
@@ -381,8 +386,8 @@ class ArrowTable {
       visit_integers(piece, piece.type->format[0], [&](const auto* codes) {
         for (std::int64_t row = 0; row < piece.length; ++row) {
           const bool missing = piece.is_null(row);
-          if (!missing && static_cast<std::uint64_t>(codes[row]) >=
-                              static_cast<std::uint64_t>(keys.length)) {
+          if (!missing &&
+              static_cast<std::uint64_t>(codes[row]) >= static_cast<std::uint64_t>(keys.length)) {
             refuse(side + ": a code of the dictionary is outside of it");
           }
           to.codes.push_back(missing ? -1 : static_cast<std::int32_t>(first + codes[row]));
@@ -410,16 +415,18 @@ void bind_arrow(nb::module_& module) {
   nb::class_<ArrowTable>(module, "ArrowTable", "What an Arrow stream held.")
       .def(nb::init<nb::handle>(), "capsule"_a)
       .def_prop_ro("columns", &ArrowTable::columns)
-      .def("ids",
-           [](nb::handle self, std::int64_t column, const std::string& side) {
-             return nb::cast<const ArrowTable&>(self).ids(self, column, side);
-           },
-           "column"_a, "side"_a)
-      .def("values",
-           [](nb::handle self, std::int64_t column) {
-             return nb::cast<const ArrowTable&>(self).values(self, column);
-           },
-           "column"_a)
+      .def(
+          "ids",
+          [](nb::handle self, std::int64_t column, const std::string& side) {
+            return nb::cast<const ArrowTable&>(self).ids(self, column, side);
+          },
+          "column"_a, "side"_a)
+      .def(
+          "values",
+          [](nb::handle self, std::int64_t column) {
+            return nb::cast<const ArrowTable&>(self).values(self, column);
+          },
+          "column"_a)
       .def("times", &ArrowTable::times, "column"_a);
 }
 

@@ -2,9 +2,8 @@
 #include "background.h"
 
 #include <chrono>
-#include <utility>
-
 #include <nanobind/stl/string.h>
+#include <utility>
 
 namespace likewise::python {
 namespace {

@@ -6,12 +6,11 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <nanobind/nanobind.h>
+#include <nanobind/ndarray.h>
 #include <span>
 #include <string>
 #include <utility>
-
-#include <nanobind/nanobind.h>
-#include <nanobind/ndarray.h>
 
 #include "likewise/array.h"
 #include "likewise/csr.h"

@@ -3,11 +3,10 @@
 
 #include <limits>
 #include <memory>
-#include <unordered_map>
-#include <utility>
-
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/unique_ptr.h>
+#include <unordered_map>
+#include <utility>
 
 #include "likewise/error.h"
 
@@ -59,8 +58,7 @@ class ObjectBuffer {
 
   [[nodiscard]] Py_ssize_t size() const { return buffer_.shape[0]; }
   [[nodiscard]] PyObject* operator[](Py_ssize_t i) const {
-    return *reinterpret_cast<PyObject**>(static_cast<char*>(buffer_.buf) +
-                                         i * buffer_.strides[0]);
+    return *reinterpret_cast<PyObject**>(static_cast<char*>(buffer_.buf) + i * buffer_.strides[0]);
   }
 
  private:
@@ -203,10 +201,13 @@ template <class Key>
       column.keys = encoded->keys;
     }
   }
-  if (std::visit([](const auto& all) -> std::size_t {
-        if constexpr (requires { all.size(); }) return all.size();
-        return 0;
-      }, column.keys) == 0 && codes.size() > 0) {
+  if (std::visit(
+          [](const auto& all) -> std::size_t {
+            if constexpr (requires { all.size(); }) return all.size();
+            return 0;
+          },
+          column.keys) == 0 &&
+      codes.size() > 0) {
     throw nb::value_error("categories: they have to be text, or whole numbers, each once");
   }
   result->column = column;
@@ -221,7 +222,8 @@ IntegerSpan integer_span(nb::handle array, const char* what) {
   if (take(array, wide)) return span_of(wide);
   In<std::int32_t> narrow;
   if (take(array, narrow)) return span_of(narrow);
-  throw nb::type_error((std::string(what) + ": an int32 or int64 array without gaps is needed").c_str());
+  throw nb::type_error(
+      (std::string(what) + ": an int32 or int64 array without gaps is needed").c_str());
 }
 
 ValueSpan value_span(nb::handle array) {

@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-#include <string>
-#include <utility>
-
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/string_view.h>
+#include <string>
+#include <utility>
 
 #include "binding.h"
 #include "likewise/device.h"

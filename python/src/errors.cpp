@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "likewise/error.h"
-
 #include "binding.h"
+#include "likewise/error.h"
 
 namespace likewise::python {
 namespace {
@@ -42,9 +41,9 @@ PyObject* device_error = nullptr;
 }  // namespace
 
 void bind_errors(nb::module_& module) {
-  numerical_error = new_type(module, "NumericalError",
-                             "A solver met a number that it cannot go on with.",
-                             PyExc_ArithmeticError);
+  numerical_error =
+      new_type(module, "NumericalError", "A solver met a number that it cannot go on with.",
+               PyExc_ArithmeticError);
   device_error = new_type(module, "DeviceError", "A device was asked for that cannot be used.",
                           PyExc_RuntimeError);
   nb::register_exception_translator([](const std::exception_ptr& thrown, void*) {

@@ -1,13 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "likewise/evaluation.h"
 
-#include <string>
-#include <utility>
-#include <vector>
-
 #include <nanobind/stl/map.h>
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/vector.h>
+#include <string>
+#include <utility>
+#include <vector>
 
 #include "background.h"
 #include "interactions.h"
@@ -21,18 +20,16 @@ namespace {
                                       const std::vector<std::string>& metrics,
                                       float min_relevant_value, bool per_user, const Data* seen,
                                       int threads, const nb::object& progress) {
-  const Device chosen = nb::isinstance<Device>(device)
-                            ? nb::cast<Device>(device)
-                            : open_device(device_name(device));
+  const Device chosen =
+      nb::isinstance<Device>(device) ? nb::cast<Device>(device) : open_device(device_name(device));
   EvaluateOptions options{k, metrics, per_user, min_relevant_value};
   const TestSet held_out = make_test_set(*model.model, *test.interactions);
-  EvaluationReport report =
-      in_background(true, threads, progress, [&](const RunControl& control) {
-        const Recommender recommender(model.model, chosen);
-        if (seen == nullptr) return evaluate(recommender, held_out, options, {}, control);
-        const TestSet known = make_test_set(*model.model, *seen->interactions);
-        return evaluate(recommender, held_out, options, known.by_user.view(), control);
-      });
+  EvaluationReport report = in_background(true, threads, progress, [&](const RunControl& control) {
+    const Recommender recommender(model.model, chosen);
+    if (seen == nullptr) return evaluate(recommender, held_out, options, {}, control);
+    const TestSet known = make_test_set(*model.model, *seen->interactions);
+    return evaluate(recommender, held_out, options, known.by_user.view(), control);
+  });
   nb::dict result;
   result["metrics"] = report.metrics;
   result["users_evaluated"] = report.users_evaluated;
@@ -54,9 +51,9 @@ namespace {
 }  // namespace
 
 void bind_evaluation(nb::module_& module) {
-  module.def("evaluate", &evaluate_model, "model"_a, "test"_a, "device"_a = "auto", "k"_a,
-             "metrics"_a, "min_relevant_value"_a, "per_user"_a, "seen"_a = nb::none(),
-             "threads"_a = 0, "progress"_a = nb::none());
+  module.def("evaluate", &evaluate_model, "model"_a, "test"_a, "device"_a, "k"_a, "metrics"_a,
+             "min_relevant_value"_a, "per_user"_a, "seen"_a = nb::none(), "threads"_a = 0,
+             "progress"_a = nb::none());
   module.def("metric_names", &metric_names);
   module.def("higher_is_better", &higher_is_better, "metric"_a);
 }

@@ -2,13 +2,12 @@
 #include "interactions.h"
 
 #include <algorithm>
-#include <optional>
-#include <utility>
-
 #include <nanobind/stl/optional.h>
 #include <nanobind/stl/pair.h>
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/vector.h>
+#include <optional>
+#include <utility>
 
 #include "background.h"
 #include "columns.h"
@@ -51,11 +50,15 @@ template <class T>
   ReadOptions options;
   for (const auto& [key, value] : given) {
     const auto name = nb::cast<std::string>(key);
-    const auto text = [&, one = nb::handle(value)] { return wanted<std::string>(name, one, "a str"); };
+    const auto text = [&, one = nb::handle(value)] {
+      return wanted<std::string>(name, one, "a str");
+    };
     const auto count = [&, one = nb::handle(value)] {
       return wanted<Index>(name, one, "a whole number of 32 bits");
     };
-    const auto truth = [&, one = nb::handle(value)] { return wanted<bool>(name, one, "True or False"); };
+    const auto truth = [&, one = nb::handle(value)] {
+      return wanted<bool>(name, one, "True or False");
+    };
     if (name == "duplicates") {
       options.duplicates = named<Duplicates>(text(), kDuplicates, "duplicates");
     } else if (name == "min_value") {
@@ -158,9 +161,8 @@ template <class T>
                                                             std::uint64_t seed) {
   const SplitOptions options{named<SplitMethod>(method, kSplits, "method"), test, last, folds,
                              seed};
-  std::vector<Split> parts = in_background(true, 0, nb::none(), [&](const RunControl&) {
-    return split(*data.interactions, options);
-  });
+  std::vector<Split> parts = in_background(
+      true, 0, nb::none(), [&](const RunControl&) { return split(*data.interactions, options); });
   std::vector<std::pair<Data, Data>> result;
   for (Split& part : parts) {
     result.emplace_back(Data(std::move(part.train), {}), Data(std::move(part.test), {}));

@@ -1,13 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "model.h"
 
-#include <string>
-#include <utility>
-#include <vector>
-
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/string_view.h>
 #include <nanobind/stl/vector.h>
+#include <string>
+#include <utility>
+#include <vector>
 
 #include "background.h"
 #include "interactions.h"
@@ -19,13 +18,15 @@
 namespace likewise::python {
 namespace {
 
-[[nodiscard]] const Model& model_of(nb::handle self) { return *nb::cast<const Trained&>(self).model; }
+[[nodiscard]] const Model& model_of(nb::handle self) {
+  return *nb::cast<const Trained&>(self).model;
+}
 
 [[nodiscard]] const Factors& factors_of(nb::handle self) {
   const Model& model = model_of(self);
   if (model.factors() != nullptr) return *model.factors();
-  throw Error(ErrorKind::kInvalidArgument, std::string(model.algorithm()) +
-                                               " has no factors: train with the algorithm als");
+  throw Error(ErrorKind::kInvalidArgument,
+              std::string(model.algorithm()) + " has no factors: train with the algorithm als");
 }
 
 [[nodiscard]] nb::list iterations_of(const Trained& self) {
@@ -78,6 +79,11 @@ template <Side kSide>
   return Trained(load_model(path));
 }
 
+/// Of a model that keeps none.
+[[nodiscard]] CsrMatrix empty_history(Index users, Index items) {
+  return {users, items, Array<Offset>(Offset{users} + 1), {}, {}};
+}
+
 [[nodiscard]] Trained from_factors(const InMatrix<float>& users, const InMatrix<float>& items,
                                    const nb::dict& params) {
   Model model;
@@ -87,14 +93,15 @@ template <Side kSide>
     throw Error(ErrorKind::kInvalidArgument, "a model of factors has the algorithm als");
   }
   if (users.shape(1) != items.shape(1)) {
-    throw Error(ErrorKind::kInvalidArgument,
-                "users have " + std::to_string(users.shape(1)) + " factors, items " +
-                    std::to_string(items.shape(1)));
+    throw Error(ErrorKind::kInvalidArgument, "users have " + std::to_string(users.shape(1)) +
+                                                 " factors, items " +
+                                                 std::to_string(items.shape(1)));
   }
   als->factors = static_cast<int>(users.shape(1));
   als->biases = false;
   model.users = IdMap::range(static_cast<Index>(users.shape(0)));
   model.items = IdMap::range(static_cast<Index>(items.shape(0)));
+  model.history = empty_history(model.users.size(), model.items.size());
   Factors factors;
   factors.users = matrix_of(users);
   factors.items = matrix_of(items);
@@ -151,9 +158,13 @@ void bind_model(nb::module_& module) {
       .def_prop_ro("predicts_ratings",
                    [](const Trained& self) { return self.model->predicts_ratings(); })
       .def_prop_ro("users",
-                   [](const Trained& self) { return IdNames{self.model, &self.model->users}; })
+                   [](const Trained& self) {
+                     return IdNames{self.model, &self.model->users};
+                   })
       .def_prop_ro("items",
-                   [](const Trained& self) { return IdNames{self.model, &self.model->items}; })
+                   [](const Trained& self) {
+                     return IdNames{self.model, &self.model->items};
+                   })
       .def_prop_ro("user_factors", &factors_view<Side::kUsers>)
       .def_prop_ro("item_factors", &factors_view<Side::kItems>)
       .def_prop_ro("user_bias", &bias_view<Side::kUsers>)

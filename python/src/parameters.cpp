@@ -3,12 +3,11 @@
 
 #include <algorithm>
 #include <charconv>
-#include <string>
-#include <vector>
-
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/string_view.h>
 #include <nanobind/stl/vector.h>
+#include <string>
+#include <vector>
 
 #include "likewise/error.h"
 
@@ -43,8 +42,9 @@ namespace {
   switch (parameter.kind) {
     case ParameterKind::kSwitch: {
       // The bools of NumPy, too.
-      const bool is_bool = nb::isinstance<nb::bool_>(value) ||
-                           std::string_view(Py_TYPE(value.ptr())->tp_name).starts_with("numpy.bool");
+      const bool is_bool =
+          nb::isinstance<nb::bool_>(value) ||
+          std::string_view(Py_TYPE(value.ptr())->tp_name).starts_with("numpy.bool");
       if (!is_bool) refuse_type(parameter, value, "True or False");
       return parameter.choices[PyObject_IsTrue(value.ptr()) == 1 ? 0 : 1];
     }
@@ -146,8 +146,7 @@ nb::list parameters(const std::string& algorithm) {
     line["choices"] = parameter.choices;
     line["usual"] = parameter.usual;
     line["default"] = value_of(parameter, parameter_text(implicit, parameter.name));
-    line["explicit_default"] =
-        value_of(parameter, parameter_text(explicit_ones, parameter.name));
+    line["explicit_default"] = value_of(parameter, parameter_text(explicit_ones, parameter.name));
     result.append(line);
   }
   return result;

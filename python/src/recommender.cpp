@@ -3,15 +3,14 @@
 
 #include <algorithm>
 #include <limits>
-#include <optional>
-#include <string>
-#include <utility>
-#include <vector>
-
 #include <nanobind/stl/optional.h>
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/unique_ptr.h>
 #include <nanobind/stl/vector.h>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
 
 #include "background.h"
 #include "columns.h"
@@ -51,6 +50,15 @@ struct Answers {
   In<Index> result;
   if (nb::try_cast<In<Index>>(array, result, false)) return result;
   throw nb::type_error((std::string(what) + ": an int32 array without gaps is needed").c_str());
+}
+
+/// An empty list of what is allowed would stand for all.
+[[nodiscard]] std::span<const Index> allowed(const MaybeIndices& allow) {
+  if (!allow) return {};
+  if (allow->size() == 0) {
+    throw Error(ErrorKind::kInvalidArgument, "allow is empty: nothing could be answered");
+  }
+  return span_of(*allow);
 }
 
 /// Rows of sparse Python arrays without their values, as filters take them: (indptr, indices).
@@ -95,7 +103,7 @@ class SeenRows {
   RecommendOptions options;
   options.n = n;
   options.include_seen = include_seen;
-  if (allow) options.allow = span_of(*allow);
+  options.allow = allowed(allow);
   if (deny) options.deny = span_of(*deny);
   return options;
 }
@@ -108,9 +116,10 @@ class SeenRows {
   RecommendOptions options = options_of(n, include_seen, allow, deny);
   options.seen = rows.view();
   const std::span<const Index> asked = span_of(users);
-  return tuple_of(in_background(
-      asked.size() > kFewQueries, self.threads, progress,
-      [&](const RunControl& control) { return self.recommender.recommend(asked, options, control); }));
+  return tuple_of(in_background(asked.size() > kFewQueries, self.threads, progress,
+                                [&](const RunControl& control) {
+                                  return self.recommender.recommend(asked, options, control);
+                                }));
 }
 
 /// Rows of sparse arrays of Python's: (indptr, indices, values).
@@ -166,29 +175,31 @@ class SeenRows {
               "metric must be \"cosine\" or \"dot\", not " + printable(name));
 }
 
-[[nodiscard]] nb::tuple similar(const Answers& self, const std::string& side,
-                                const In<Index>& rows, Index n, const std::string& metric,
-                                const nb::object& progress) {
+[[nodiscard]] nb::tuple similar(const Answers& self, const std::string& side, const In<Index>& rows,
+                                Index n, const std::string& metric, const nb::object& progress) {
   const Side of = side_of(side);
   const SimilarityMetric by = metric_named(metric);
   const std::span<const Index> asked = span_of(rows);
-  return tuple_of(in_background(
-      asked.size() > kFewQueries, self.threads, progress,
-      [&](const RunControl& control) { return self.recommender.similar(of, asked, n, by, control); }));
+  return tuple_of(in_background(asked.size() > kFewQueries, self.threads, progress,
+                                [&](const RunControl& control) {
+                                  return self.recommender.similar(of, asked, n, by, control);
+                                }));
 }
 
 [[nodiscard]] nb::tuple similar_new(const Answers& self, const nb::tuple& csr, Index n) {
   const std::vector<FoldInRow> rows = rows_of(csr);
-  return tuple_of(in_background(rows.size() > kFewQueries, self.threads, nb::none(),
-                                [&](const RunControl&) { return self.recommender.similar_new(rows, n); }));
+  return tuple_of(
+      in_background(rows.size() > kFewQueries, self.threads, nb::none(),
+                    [&](const RunControl&) { return self.recommender.similar_new(rows, n); }));
 }
 
 [[nodiscard]] nb::tuple fold_in(const Answers& self, const std::string& side,
                                 const nb::tuple& csr) {
   const Side of = side_of(side);
   const std::vector<FoldInRow> rows = rows_of(csr);
-  FoldedIn folded = in_background(rows.size() > kFewQueries, self.threads, nb::none(),
-                                  [&](const RunControl&) { return self.recommender.fold_in(of, rows); });
+  FoldedIn folded =
+      in_background(rows.size() > kFewQueries, self.threads, nb::none(),
+                    [&](const RunControl&) { return self.recommender.fold_in(of, rows); });
   const auto count = static_cast<std::size_t>(folded.factors.rows());
   const auto cols = static_cast<std::size_t>(folded.factors.cols());
   auto factors = Array<float>::uninitialized(static_cast<Offset>(count * cols));
@@ -207,19 +218,17 @@ class SeenRows {
 
 [[nodiscard]] Out<float> predict(const Answers& self, const In<Index>& users,
                                  const In<Index>& items) {
-  return given(in_background(users.size() > 100'000, self.threads, nb::none(),
-                             [&](const RunControl&) {
-                               return self.recommender.predict(span_of(users), span_of(items));
-                             }));
+  return given(in_background(
+      users.size() > 100'000, self.threads, nb::none(),
+      [&](const RunControl&) { return self.recommender.predict(span_of(users), span_of(items)); }));
 }
 
 [[nodiscard]] Out<float> predict_new(const Answers& self, const nb::tuple& csr,
                                      const In<Index>& items) {
   const std::vector<FoldInRow> rows = rows_of(csr);
-  return given(in_background(rows.size() > kFewQueries, self.threads, nb::none(),
-                             [&](const RunControl&) {
-                               return self.recommender.predict_new(rows, span_of(items));
-                             }));
+  return given(in_background(
+      rows.size() > kFewQueries, self.threads, nb::none(),
+      [&](const RunControl&) { return self.recommender.predict_new(rows, span_of(items)); }));
 }
 
 [[nodiscard]] nb::tuple explain(const Answers& self, const nb::tuple& csr, Index item) {
@@ -243,7 +252,8 @@ struct TableSearch {
 
   TableSearch(const InMatrix<float>& rows, const std::optional<In<float>>& biases,
               const std::string& metric, const Device& device)
-      : table(matrix_of(rows)), bias(biases ? Array<float>::copy_of(span_of(*biases)) : Array<float>()) {
+      : table(matrix_of(rows)),
+        bias(biases ? Array<float>::copy_of(span_of(*biases)) : Array<float>()) {
     const SimilarityMetric by = metric_named(metric);
     nb::gil_scoped_release released;
     search.emplace(table.view(), bias.span(), by, device);
@@ -259,11 +269,12 @@ struct TableSearch {
   FactorSearchOptions options;
   options.n = n;
   options.excluded = rows.view();
-  if (allow) options.allow = span_of(*allow);
+  options.allow = allowed(allow);
   if (deny) options.deny = span_of(*deny);
-  return tuple_of(in_background(
-      queries.shape(0) > kFewQueries, threads, nb::none(),
-      [&](const RunControl& control) { return self.search->top_k(asked.view(), options, control); }));
+  return tuple_of(in_background(queries.shape(0) > kFewQueries, threads, nb::none(),
+                                [&](const RunControl& control) {
+                                  return self.search->top_k(asked.view(), options, control);
+                                }));
 }
 
 [[nodiscard]] Device device_for(const nb::object& device) {

@@ -2,13 +2,12 @@
 #include "likewise/training.h"
 
 #include <algorithm>
+#include <nanobind/stl/optional.h>
+#include <nanobind/stl/string.h>
 #include <optional>
 #include <string>
 #include <utility>
 #include <vector>
-
-#include <nanobind/stl/optional.h>
-#include <nanobind/stl/string.h>
 
 #include "background.h"
 #include "columns.h"
@@ -190,7 +189,8 @@ void bind_training(nb::module_& module) {
   module.def("parameters", &parameters, "algorithm"_a);
   module.def("algorithms", [] {
     nb::list names;
-    for (const std::string_view name : algorithm_names()) names.append(nb::str(name.data(), name.size()));
+    for (const std::string_view name : algorithm_names())
+      names.append(nb::str(name.data(), name.size()));
     return names;
   });
 }

@@ -3,6 +3,8 @@
 result."""
 from __future__ import annotations
 
+import csv
+import io
 import itertools
 import json
 import pathlib
@@ -30,8 +32,29 @@ def compare(before: pathlib.Path, after: pathlib.Path) -> list[str]:
     elif before.suffix == ".json":
         compare_values("", json.loads(left), json.loads(right), notes)
     else:
-        compare_lines(left, right)
+        left, right = common_columns(left, right, notes)
+        if left != right:
+            compare_lines(left, right)
     return notes
+
+
+def common_columns(left: bytes, right: bytes, notes: list[str]) -> tuple[bytes, bytes]:
+    """CSV without the columns that only one of them has; other text as it is."""
+    headers = [text.split(b"\n", 1)[0].decode("utf-8", "backslashreplace").split(",")
+               for text in (left, right)]
+    alone = set(headers[0]) ^ set(headers[1])
+    if not alone or not set(headers[0]) & set(headers[1]):
+        return left, right
+    notes.extend(f"column {name} only {'before' if name in headers[0] else 'after'}"
+                 for name in sorted(alone))
+    return without_columns(left, alone), without_columns(right, alone)
+
+
+def without_columns(text: bytes, names: set[str]) -> bytes:
+    rows = list(csv.reader(io.StringIO(text.decode("utf-8", "surrogateescape"), newline="")))
+    kept = [at for at, name in enumerate(rows[0]) if name not in names]
+    lines = ("\t".join(row[at] for at in kept if at < len(row)) for row in rows)
+    return "\n".join(lines).encode("utf-8", "surrogateescape")
 
 
 def compare_lines(left: bytes, right: bytes) -> None:

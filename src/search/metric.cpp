@@ -3,9 +3,11 @@
 
 #include <algorithm>
 #include <cmath>
-#include <iterator>
+
+#include <fmt/format.h>
 
 #include "core/parallel.h"
+#include "likewise/error.h"
 
 namespace likewise {
 namespace {
@@ -30,16 +32,22 @@ void clamp_cosines(const MatrixView&, TopKResult& answers) {
   for (float& score : answers.scores) score = std::clamp(score, -1.0F, 1.0F);
 }
 
-/// In the order of SimilarityMetric.
-constexpr Metric kMetrics[] = {
-    {.name = kSimilarityMetricNames[0], .transform = normalize, .finish = clamp_cosines},
-    {.name = kSimilarityMetricNames[1]}};
-static_assert(std::size(kMetrics) == std::size(kSimilarityMetricNames));
+constexpr Metric kCosine{
+    .name = kSimilarityMetricNames[0], .transform = normalize, .finish = clamp_cosines};
+constexpr Metric kDot{.name = kSimilarityMetricNames[1]};
 
 }  // namespace
 
+/// No default: the compiler says which is missing.
 const Metric& metric_of(SimilarityMetric metric) {
-  return kMetrics[static_cast<std::size_t>(metric)];
+  switch (metric) {
+    case SimilarityMetric::kCosine:
+      return kCosine;
+    case SimilarityMetric::kDot:
+      return kDot;
+  }
+  throw Error(ErrorKind::kInvalidArgument,
+              fmt::format("there is no metric number {}", static_cast<int>(metric)));
 }
 
 }  // namespace likewise

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 /// Metrics of similarity between the rows of a table, each as a dot product of transformed rows
-/// plus a bias. Devices know nothing else, so a new metric is one entry of the table in metric.cpp.
+/// plus a bias. Devices know nothing else, so a new metric is one entry of metric.cpp.
 #pragma once
 
 #include <string_view>

@@ -75,6 +75,36 @@ class BestIteration {
   return run.stop != nullptr && run.stop->load(std::memory_order_relaxed);
 }
 
+/// An iteration that takes longer is broken off by `run.stop`, so that stopping is prompt.
+constexpr double kSlow = 0.5;  // seconds
+
+/// Steps that a stop may break off, and the factors to fall back on.
+class PromptStop {
+ public:
+  explicit PromptStop(const IterationRun& run) : run_(run) {}
+
+  /// The control of the next step: a stop cancels the first one, and those after a slow one.
+  [[nodiscard]] RunControl control(int iterations_done) const {
+    RunControl control = run_.control;
+    const bool prompt = run_.stop != nullptr && control.cancel == nullptr;
+    if (prompt && (iterations_done == 0 || kept_)) control.cancel = run_.stop;
+    return control;
+  }
+  void keep(const Iteration& now, const TrainingState& state) {
+    if (run_.stop == nullptr || now.seconds <= kSlow) return;
+    kept_ = state.factors().clone();
+  }
+  /// Whether an error is that of a step broken off after a whole iteration.
+  [[nodiscard]] bool explains(const Error& error) const {
+    return kept_ && error.kind() == ErrorKind::kCancelled && is_stopped(run_);
+  }
+  [[nodiscard]] Factors take() { return std::move(*kept_); }
+
+ private:
+  const IterationRun& run_;
+  std::optional<Factors> kept_;
+};
+
 /// The newest iteration, which is the best until validation says otherwise. Asks the trainer for
 /// factors at the first call only, and never where nobody looks.
 [[nodiscard]] TrainingState state_of(Trainer& trainer, std::span<const Iteration> iterations,
@@ -125,6 +155,8 @@ IterationResult iterate(Trainer& trainer, const Stopping& stopping, const Iterat
   IterationResult result{{}, run.history, 0, {}};
   int newest = run.completed_iterations;
   BestIteration best(run);
+  PromptStop prompt(run);
+  bool broken_off = false;
   const auto best_so_far = [&] { return best.found() ? best.iteration() : newest; };
   result.stop_reason = stop_reason(result.iterations, stopping, best_so_far());
   while (result.stop_reason.empty() && newest < stopping.iterations) {
@@ -134,11 +166,20 @@ IterationResult iterate(Trainer& trainer, const Stopping& stopping, const Iterat
       break;
     }
     run.control.report("train", newest, stopping.iterations, "iterations");
-    result.iterations.push_back(timed_step(trainer, ++newest, run.control));
+    try {
+      result.iterations.push_back(timed_step(trainer, newest + 1, prompt.control(newest)));
+    } catch (const Error& error) {
+      if (!prompt.explains(error)) throw;
+      result.stop_reason = "stopped";
+      broken_off = true;
+      break;
+    }
+    ++newest;
     Iteration& now = result.iterations.back();
     TrainingState state = state_of(trainer, result.iterations, stopping, run.validation);
     if (run.validation.evaluate) now.validation = run.validation.evaluate(state.factors());
     best.consider(now, state);
+    prompt.keep(now, state);
     if (best_so_far() != newest) {
       state.best_iteration = best.iteration();
       state.best = &best.factors();
@@ -150,7 +191,8 @@ IterationResult iterate(Trainer& trainer, const Stopping& stopping, const Iterat
   run.control.report("train", stopping.iterations, stopping.iterations, "iterations");
 
   const bool newest_wins = best_so_far() == newest;
-  result.factors = newest_wins ? trainer.take() : best.take();
+  const auto newest_factors = [&] { return broken_off ? prompt.take() : trainer.take(); };
+  result.factors = newest_wins ? newest_factors() : best.take();
   result.best_iteration = best_so_far();
   return result;
 }

@@ -20,7 +20,6 @@ namespace {
 
 using test::Entry;
 using test::make_csr;
-using testing::AllOf;
 using testing::HasSubstr;
 
 using Numbers = std::vector<double>;

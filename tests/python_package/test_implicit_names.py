@@ -228,6 +228,13 @@ def test_neighbours_of_any_type_of_values(d, kind):
     assert found.toarray() == pytest.approx(products.toarray())
 
 
+def test_neighbours_of_values_that_are_not_finite(d):
+    d.liked.data[0] = np.nan
+    for call in (lambda: knn(p, d), lambda: knn(p, programs.make_data()).recommend([0], some(d, 0))):
+        with pytest.raises(ValueError, match=f"row 0.*column.*{d.liked.indices[0]}"):
+            call()
+
+
 def test_neighbours_that_are_less_than_K(d):
     assert p.nearest_neighbours.all_pairs_knn(d.liked, K=5, show_progress=False).getnnz(axis=1)[5] == 0
     with pytest.raises(ValueError, match="K must be 1 or more"):

@@ -258,3 +258,10 @@ def test_information():
     found = likewise.info()
     assert found["devices"][0]["name"] == "cpu" and found["devices"][0]["available"]
     assert likewise.__version__ in repr(found) and likewise.__version__ in run("--version")
+
+
+def test_modules_are_there_without_an_import_of_their_own():
+    assert likewise.als.AlternatingLeastSquares and likewise.gpu.HAS_CUDA in (True, False)
+    assert {"als", "evaluation", "nearest_neighbours"} <= set(dir(likewise))
+    with pytest.raises(AttributeError, match="bpr"):
+        likewise.bpr

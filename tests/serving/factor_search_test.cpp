@@ -163,14 +163,14 @@ TEST(FactorSearch, CosinesAreAtMostOneAndZeroOfZeros) {
   const FactorSearch search(table.view(), {}, SimilarityMetric::kCosine, open_device("cpu"));
   const TopKResult found = search.top_k(table.view(), {.n = 9});
   for (Index q = 0; q < 9; ++q) {
-    for (Offset e = q * 9; e < q * 9 + 9; ++e) {
+    for (Offset e = Offset{q} * 9; e < Offset{q} * 9 + 9; ++e) {
       EXPECT_LE(std::abs(found.scores[e]), 1.0F);
       if (q == 4 || found.items[e] == 4) {
         EXPECT_EQ(found.scores[e], 0.0F);
       }
     }
     if (q != 4) {
-      EXPECT_EQ(found.items[q * 9], q);
+      EXPECT_EQ(found.items[Offset{q} * 9], q);
     }
   }
 }

@@ -83,7 +83,8 @@ class CudaNeighbourJob final : public NeighbourJob {
                                       const DeviceOptions& options) {
   chosen_target();
   const GpuInfo& gpu = found.gpus[static_cast<std::size_t>(device)];
-  JobTable table{{nullptr, kNotOnGpus}, {nullptr, kNotOnGpus}, {nullptr, kNotOnGpus}};
+  JobTable table;
+  std::apply([](auto&... offers) { ((offers.reason = kNotOnGpus), ...); }, table);
   if (plugin.als != nullptr) {
     std::get<Offer<AlsJob>>(table) = {std::make_shared<CudaAlsJob>(
         *plugin.als, device, gpu, found.driver, options.device_memory)};

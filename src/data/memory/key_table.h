@@ -21,7 +21,7 @@ class KeyTable {
     return !empty_.empty() && empty_[static_cast<std::size_t>(code)] != 0;
   }
   /// A row has this key. From any thread.
-  void use(Index code) {
+  void use(Index code) const {
     const std::atomic_ref<std::uint8_t> used(used_[static_cast<std::size_t>(code)]);
     if (used.load(std::memory_order_relaxed) == 0) used.store(1, std::memory_order_relaxed);
   }
@@ -30,7 +30,7 @@ class KeyTable {
 
  private:
   const EncodedColumn& column_;
-  std::vector<std::uint8_t> used_;
+  mutable std::vector<std::uint8_t> used_;
   std::vector<std::uint8_t> empty_;  ///< no entries where no key is
 };
 

@@ -5,8 +5,8 @@
 #include <atomic>
 #include <cmath>
 #include <limits>
-#include <memory>
 #include <mutex>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -67,7 +67,7 @@ struct Indices {
 template <class Integer>
 struct Encoded {
   std::span<const Integer> codes;
-  KeyTable& keys;
+  const KeyTable& keys;
   [[nodiscard]] bool bad(Offset i) const {
     const Integer code = codes[static_cast<std::size_t>(i)];
     return code < 0 || code >= keys.size() || keys.is_empty(static_cast<Index>(code));
@@ -97,9 +97,9 @@ using NumberOf = typename Span::value_type;
 /// Calls body(ids) with a column as one of the types above, for entries from `begin` on. `keys` are
 /// those of an encoded column.
 template <class Body>
-void with_ids(const IdColumn& column, KeyTable* keys, Offset, const Body& body) {
+void with_ids(const IdColumn& column, const KeyTable* keys, Offset, const Body& body) {
   struct Visitor {
-    KeyTable* keys;
+    const KeyTable* keys;
     const Body& body;
     void operator()(std::span<const std::int64_t> ids) const { body(Integers{ids}); }
     void operator()(std::span<const std::string_view> ids) const { body(Views{ids}); }
@@ -129,7 +129,7 @@ void with_ids(const IdColumn& column, KeyTable* keys, Offset, const Body& body) 
 }
 
 template <class Body>
-void with_ids(const UserColumn& column, KeyTable* keys, Offset begin, const Body& body) {
+void with_ids(const UserColumn& column, const KeyTable* keys, Offset begin, const Body& body) {
   if (const auto* ids = std::get_if<IdColumn>(&column)) return with_ids(*ids, keys, begin, body);
   std::visit(
       [&](auto offsets) {
@@ -140,15 +140,16 @@ void with_ids(const UserColumn& column, KeyTable* keys, Offset begin, const Body
       std::get<RowsOfCsr>(column).offsets);
 }
 
-/// The keys of an encoded column; null for the others.
-std::unique_ptr<KeyTable> keys_of(const IdColumn& column) {
+/// The keys of an encoded column; nothing for the others.
+std::optional<KeyTable> keys_of(const IdColumn& column) {
   const auto* encoded = std::get_if<EncodedColumn>(&column);
-  return encoded == nullptr ? nullptr : std::make_unique<KeyTable>(*encoded);
+  return encoded == nullptr ? std::nullopt : std::optional<KeyTable>(*encoded);
 }
-std::unique_ptr<KeyTable> keys_of(const UserColumn& column) {
+std::optional<KeyTable> keys_of(const UserColumn& column) {
   const auto* ids = std::get_if<IdColumn>(&column);
-  return ids == nullptr ? nullptr : keys_of(*ids);
+  return ids == nullptr ? std::nullopt : keys_of(*ids);
 }
+const KeyTable* pointer_to(const std::optional<KeyTable>& keys) { return keys ? &*keys : nullptr; }
 
 /// The count of indices; nothing where ids are met one by one.
 std::optional<Index> range_of(const IdColumn& column) {
@@ -218,8 +219,8 @@ class ColumnStager {
         std::ranges::count_if(worker.faults, [](Fault f) { return f != Fault::kNone; });
     if (bad > 0) note_bad(begin, bad, worker.faults);
     if (bad > 0 && stop_at_bad_) return;
-    fill_ids(columns_.users, user_keys_.get(), begin, worker, worker.users, &Row::user);
-    fill_ids(columns_.items, item_keys_.get(), begin, worker, worker.items, &Row::item);
+    fill_ids(columns_.users, pointer_to(user_keys_), begin, worker, worker.users, &Row::user);
+    fill_ids(columns_.items, pointer_to(item_keys_), begin, worker, worker.items, &Row::item);
     fill_values(begin, worker.rows);
     fill_times(begin, worker);
     StagedBlock<Row>& staged = blocks_[static_cast<std::size_t>(block)];
@@ -237,9 +238,9 @@ class ColumnStager {
         if (faults[r] == Fault::kNone && is_bad(begin + static_cast<Offset>(r))) faults[r] = fault;
       }
     };
-    with_ids(columns_.users, user_keys_.get(), begin,
+    with_ids(columns_.users, pointer_to(user_keys_), begin,
              [&](const auto& ids) { mark(Fault::kUser, [&](Offset i) { return ids.bad(i); }); });
-    with_ids(columns_.items, item_keys_.get(), begin,
+    with_ids(columns_.items, pointer_to(item_keys_), begin,
              [&](const auto& ids) { mark(Fault::kItem, [&](Offset i) { return ids.bad(i); }); });
     std::visit(
         [&](auto values) {
@@ -265,7 +266,7 @@ class ColumnStager {
   }
 
   template <class Column>
-  static void fill_ids(const Column& column, KeyTable* keys, Offset begin, Worker& worker,
+  static void fill_ids(const Column& column, const KeyTable* keys, Offset begin, Worker& worker,
                        IdTable& table, Index Row::*member) {
     with_ids(column, keys, begin, [&](auto ids) {
       for (std::size_t r = 0; r < worker.rows.size(); ++r) {
@@ -378,8 +379,8 @@ class ColumnStager {
   }
 
   const RowColumns& columns_;
-  std::unique_ptr<KeyTable> user_keys_;
-  std::unique_ptr<KeyTable> item_keys_;
+  std::optional<KeyTable> user_keys_;
+  std::optional<KeyTable> item_keys_;
   bool stop_at_bad_;
   const char* name_;
   const RunControl& control_;
