@@ -78,7 +78,11 @@ if(LIKEWISE_BUILD_PYTHON)
   if(NOT Python_EXECUTABLE AND EXISTS ${CMAKE_SOURCE_DIR}/.venv/bin/python)
     set(Python_EXECUTABLE ${CMAKE_SOURCE_DIR}/.venv/bin/python)
   endif()
-  find_package(Python 3.10 QUIET COMPONENTS Interpreter Development.Module ${SKBUILD_SABI_COMPONENT})
+  set(stable_abi)
+  if(SKBUILD OR CMAKE_VERSION VERSION_GREATER_EQUAL 3.26)  # the first that knows it
+    set(stable_abi OPTIONAL_COMPONENTS Development.SABIModule)
+  endif()
+  find_package(Python 3.10 QUIET COMPONENTS Interpreter Development.Module ${stable_abi})
   if(Python_Interpreter_FOUND)
     execute_process(COMMAND ${Python_EXECUTABLE} -m nanobind --cmake_dir
       OUTPUT_VARIABLE LIKEWISE_NANOBIND OUTPUT_STRIP_TRAILING_WHITESPACE ERROR_QUIET)
