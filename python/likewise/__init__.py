@@ -11,7 +11,7 @@ Programs written for `implicit` find its names in `likewise.als`, `likewise.near
 """
 
 import importlib
-from types import ModuleType
+from typing import TYPE_CHECKING
 
 from likewise import metrics
 from likewise._core import DeviceError, NumericalError, __version__
@@ -27,15 +27,16 @@ __all__ = [
     "split",
 ]
 
-#: The names of `implicit`: loaded by their first use.
-_MODULES = ("als", "cpu", "evaluation", "gpu", "nearest_neighbours", "recommender_base", "utils")
+if TYPE_CHECKING:
+    from likewise import als, cpu, evaluation, gpu, nearest_neighbours, recommender_base, utils
+else:
+    #: The names of `implicit`: loaded by their first use.
+    _MODULES = ("als", "cpu", "evaluation", "gpu", "nearest_neighbours", "recommender_base", "utils")
 
+    def __getattr__(name):
+        if name in _MODULES:
+            return importlib.import_module(f"likewise.{name}")
+        raise AttributeError(f"module 'likewise' has no attribute {name!r}")
 
-def __getattr__(name: str) -> ModuleType:
-    if name in _MODULES:
-        return importlib.import_module(f"likewise.{name}")
-    raise AttributeError(f"module 'likewise' has no attribute {name!r}")
-
-
-def __dir__() -> list[str]:
-    return [*__all__, *_MODULES]
+    def __dir__():
+        return [*__all__, *_MODULES]

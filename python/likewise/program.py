@@ -1,10 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The command line, `likewise`, that the package brings along."""
+"""The command-line program that the package brings along."""
 from __future__ import annotations
 
-import os
 import pathlib
-import sys
 
 
 def path() -> str:
@@ -13,7 +11,3 @@ def path() -> str:
     if not program.exists():
         raise FileNotFoundError(f"there is no program {program}: install likewise again")
     return str(program)
-
-
-def main() -> None:
-    os.execv(path(), ["likewise", *sys.argv[1:]])

@@ -76,7 +76,7 @@ class ObjectBuffer {
 
 [[nodiscard]] bool is_missing(PyObject* id) {
   return id == nullptr || id == Py_None ||
-         (PyFloat_Check(id) && PyFloat_AS_DOUBLE(id) != PyFloat_AS_DOUBLE(id));
+         (PyFloat_Check(id) && PyFloat_AsDouble(id) != PyFloat_AsDouble(id));
 }
 
 /// Numbers objects in the order of their first coming. Columns hold the same few objects again and

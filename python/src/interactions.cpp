@@ -227,7 +227,7 @@ void require_inside(const IdNames& names, const In<Index>& indices) {
       if (text == nullptr) throw nb::python_error();
       made[index] = nb::steal(text);
     }
-    PyList_SET_ITEM(list, static_cast<Py_ssize_t>(i), made[index].inc_ref().ptr());
+    PyList_SetItem(list, static_cast<Py_ssize_t>(i), made[index].inc_ref().ptr());
   }
   return result;
 }

@@ -44,7 +44,7 @@ namespace {
       // The bools of NumPy, too.
       const bool is_bool =
           nb::isinstance<nb::bool_>(value) ||
-          std::string_view(Py_TYPE(value.ptr())->tp_name).starts_with("numpy.bool");
+          std::string_view(nb::type_name(value.type()).c_str()).starts_with("numpy.bool");
       if (!is_bool) refuse_type(parameter, value, "True or False");
       return parameter.choices[PyObject_IsTrue(value.ptr()) == 1 ? 0 : 1];
     }
