@@ -14,12 +14,14 @@ namespace likewise::cli {
 namespace {
 
 struct MakeReport {
+  const CLI::App* given = nullptr;
   std::string model_path;
   std::string output;
   TitlesOption titles_option;
   Common common;
 
   void run() const {
+    refuse_idle_titles(*given, titles_option);
     check_paths({{"MODEL", model_path},
                  {"--titles", titles_option.path},
                  {"-o", output, PathUse::kOutput}});
@@ -50,6 +52,7 @@ Run add_report(CLI::App& app) {
       "sample recommendations, in one file that needs no network.\n\n"
       "Example:\n"
       "  likewise report model.safetensors -o report.html");
+  verb->given = &app;
   return on_threads(verb);
 }
 

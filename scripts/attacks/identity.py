@@ -32,6 +32,7 @@ COMMANDS = [
     ["similar", "MODEL", "--all-items", "-o", "{o}"],
     ["similar", "MODEL", "--all-items", "--titles", "TITLES", "-o", "{o}"],
     ["similar", "KNN", "--new", "NEW", "-o", "{o}"],
+    ["report", "MODEL", "--titles", "TITLES", "-o", "{o}"],
     ["split", "TRAIN", "-o", "{folder}"],
     ["split", "TRAIN", "-o", "{folder}", "--method", "kfold"],
 ]

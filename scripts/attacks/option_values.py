@@ -81,6 +81,7 @@ BASES: dict[str, list[list[str]]] = {
     "similar": [["als.model", "--all-items", "-n", "4"], ["als.model", "--all-items"],
                 ["als.model", "--item=5"], ["als.model", "--user=5"],
                 ["item-knn.model", "--all-items"], ["user-knn.model", "--new=new.csv"]],
+    "report": [["als.model", "-o", "page"], ["popular.model", "-o", "page"]],
     "autotune": [[]],
     "info": [["data.csv"], ["data.csv", "--json"], ["als.model"], []],
 }

@@ -129,7 +129,8 @@ def test_verbs_that_ask_a_model(program, cinema):
                    ["--per-user", "u.csv"]):
         assert option[0] in refused(program, "evaluate", explicit, "absent.csv", *option)
     assert "-k" in refused(program, "evaluate", "knn", "absent.csv", "-k", "5", "--metrics", "auc")
-    for verb in (["recommend", "absent", "--user", "1"], ["similar", "absent", "--item", "1"]):
+    for verb in (["recommend", "absent", "--user", "1"], ["similar", "absent", "--item", "1"],
+                 ["report", "absent", "-o", "page"]):
         assert "--titles-columns" in refused(program, *verb, "--titles-columns", "1,2")
     for who in (["--user", "1"], ["--new", "absent.csv"]):
         assert "--titles" in refused(program, "similar", "absent", *who, "--titles", "t.csv")
