@@ -38,7 +38,8 @@ def test_a_program_of_a_user_has_the_types_that_are_written(tmp_path):
 
 
 def test_wrong_use_is_an_error_of_types(tmp_path):
-    (tmp_path / "wrong.py").write_text("import likewise\nlikewise.Interactions('a').shape + 1\nlikewise.nothing\n")
+    (tmp_path / "wrong.py").write_text("import likewise\nlikewise.Interactions('a').shape + 1\nlikewise.nothing\n"
+                                       "likewise.Als(factrs=8)\nlikewise.ItemKnn(similarity='cos')\n")
     done = mypy(tmp_path, "wrong.py")
     assert done.returncode == 1
-    assert ":2: error" in done.stdout and ":3: error" in done.stdout
+    assert all(f":{line}: error" in done.stdout for line in (2, 3, 4, 5)), done.stdout

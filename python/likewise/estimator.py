@@ -1,0 +1,139 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What the estimators have in common, and how they get the parameters of their algorithms."""
+from __future__ import annotations
+
+import inspect
+import textwrap
+from typing import Any, Callable, ClassVar
+
+from likewise import _core
+from likewise.interactions import Interactions
+from likewise.model import Model
+from likewise.progress import Progress, logger
+
+Callback = Callable[[int, float, float, "float | None"], None]
+
+
+class Estimator:
+    """What all algorithms have in common. `model_` is the Model, after fit().
+
+    Parameters are checked by fit(); one that is None has its default for the kind of feedback.
+    """
+
+    algorithm: ClassVar[str]
+    _names: ClassVar[tuple[str, ...]]
+    model_: Model
+
+    def __init__(self, **params: Any):
+        known = {name: default.default for name, default in self._signature().items()}
+        for name in params:
+            if name not in known:
+                raise TypeError(f"{type(self).__name__} has no parameter {name!r}; it has "
+                                f"{', '.join(known)}")
+        for name, default in known.items():
+            setattr(self, name, params.get(name, default))
+
+    def fit(self, interactions: Interactions, y: None = None, *,
+            validation: Interactions | None = None, metric: str | None = None,
+            checkpoint: str | None = None, checkpoint_every: int = 1, resume: Model | None = None,
+            progress: bool = False, callback: Callback | None = None) -> Estimator:
+        """Trains on the interactions, and returns self.
+
+        validation        measured after every iteration; the best iteration is kept
+        metric            of the validation: "ndcg@10" (as it is for implicit feedback), "rmse" ...
+        checkpoint        a file to go on from, written every `checkpoint_every` iterations
+        resume            a model, or checkpoint loaded by load_model(), to go on from
+        progress          shows a bar (tqdm)
+        callback          called after each iteration: (iteration, seconds, objective, validation)
+
+        Ctrl-C, and an exception of the callback, end training within about a second; `model_` is
+        then the best model so far where one iteration was done. ValueError names what is wrong with
+        parameters or data; also NumericalError, DeviceError, MemoryError.
+        """
+        if not isinstance(interactions, Interactions):
+            raise TypeError(f"fit needs likewise.Interactions, not {type(interactions).__name__}: "
+                            "Interactions(data) makes them of files, matrices and frames")
+        params = self._params()
+        if params["feedback"] == "explicit" and not interactions.has_values:
+            raise ValueError("feedback=\"explicit\" needs values: these interactions have none")
+        with Progress(progress) as listener:
+            def on_iteration(iteration: int, seconds: float, objective: float,
+                             value: float | None) -> None:
+                listener("train", iteration, params.get("iterations") or 0, "iterations")
+                logger.debug("iteration %d: %.3g s, objective %.6g%s", iteration, seconds, objective,
+                             "" if value is None else f", validation {value:.6g}")
+                if callback is not None:
+                    callback(iteration, seconds, objective, value)
+
+            model, interruption = _core.train(
+                interactions._core, params, device=self.device, threads=self.threads,
+                validation=None if validation is None else validation._core,
+                metric=metric or "", checkpoint=checkpoint or "", every=checkpoint_every,
+                resume=None if resume is None else resume._core, source=interactions.name,
+                progress=listener, on_iteration=on_iteration)
+        self.model_ = Model(model, threads=self.threads)
+        if interruption is not None:
+            raise interruption
+        return self
+
+    def get_params(self, deep: bool = True) -> dict[str, Any]:
+        """The parameters by name, as they were given."""
+        return {name: getattr(self, name) for name in self._signature()}
+
+    def set_params(self, **params: Any) -> Estimator:
+        known = self._signature()
+        for name, value in params.items():
+            if name not in known:
+                raise ValueError(f"{type(self).__name__} has no parameter {name!r}; it has "
+                                 f"{', '.join(known)}")
+            setattr(self, name, value)
+        return self
+
+    def __getattr__(self, name: str) -> Any:
+        """What the model answers, after fit(): recommend, similar_items, predict, save ..."""
+        if name.startswith("_") or name == "model_" or not hasattr(Model, name):
+            raise AttributeError(f"{type(self).__name__} has no attribute {name!r}" if name != "model_"
+                                 else "there is no model yet: call fit() first")
+        return getattr(self.model_, name)
+
+    def __repr__(self) -> str:
+        changed = [f"{name}={getattr(self, name)!r}" for name, known in self._signature().items()
+                   if getattr(self, name) != known.default]
+        return f"{type(self).__name__}({', '.join(changed)})"
+
+    def _repr_html_(self) -> str:
+        import html
+        state = html.escape(repr(self.model_)) if "model_" in self.__dict__ else "not trained"
+        return f"<pre>{html.escape(repr(self))}\n{state}</pre>"
+
+    @classmethod
+    def _signature(cls) -> dict[str, inspect.Parameter]:
+        return dict(inspect.signature(cls).parameters)
+
+    def _params(self) -> dict[str, Any]:
+        given = {name: value for name, value in self.get_params().items()
+                 if name not in ("device", "threads")}
+        return {"algorithm": self.algorithm, **given}
+
+
+def described(cls: type[Estimator]) -> type[Estimator]:
+    """Gives an estimator the parameters of its algorithm: signature, defaults and documentation."""
+    parameters = _core.parameters(cls.algorithm)
+    keywords, lines = [], []
+    for parameter in parameters:
+        default = parameter["default"]
+        if parameter["name"] != "feedback" and default != parameter["explicit_default"]:
+            default = None  # depends on the feedback
+        keywords.append(inspect.Parameter(parameter["name"], inspect.Parameter.KEYWORD_ONLY,
+                                          default=default))
+        choices = "" if parameter["kind"] != "choice" else f" {'|'.join(parameter['choices'])}"
+        usual = f" [{parameter['usual']}]" if parameter["usual"] else ""
+        lines.append(f"{parameter['name']}:{choices}\n    {parameter['help']}{usual}")
+    for name, default, meaning in (("device", "auto", "auto, cpu, cuda, cuda:N or reference"),
+                                   ("threads", 0, "0 takes all cores")):
+        keywords.append(inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY, default=default))
+        lines.append(f"{name}:\n    {meaning} [{default}]")
+    cls.__signature__ = inspect.Signature(keywords)  # type: ignore[attr-defined]
+    cls.__doc__ = f"{inspect.cleandoc(cls.__doc__ or '')}\n\nParameters, all by keyword:\n\n" + \
+        textwrap.indent("\n".join(lines), "    ")
+    return cls
