@@ -265,3 +265,8 @@ def test_modules_are_there_without_an_import_of_their_own():
     assert {"als", "evaluation", "nearest_neighbours"} <= set(dir(likewise))
     with pytest.raises(AttributeError, match="bpr"):
         likewise.bpr
+
+
+def test_every_algorithm_has_an_estimator():
+    assert {one.algorithm for one in (Als, ItemKnn, UserKnn, Popular)} == set(likewise._core.algorithms())
+    assert {"Als", "ItemKnn", "UserKnn", "Popular"} <= set(likewise.__all__)
