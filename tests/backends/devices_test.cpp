@@ -312,7 +312,7 @@ TEST(Plugin, FilesThatAreNoneAreNamed) {
   std::filesystem::create_directory(path);
   is_refused("cannot be loaded");
   Dl_info library{};
-  ASSERT_NE(dladdr(reinterpret_cast<void*>(zlibVersion), &library), 0);
+  ASSERT_NE(dladdr(dlsym(RTLD_DEFAULT, "zlibVersion"), &library), 0);
   std::filesystem::copy_file(library.dli_fname, path);
   is_refused("undefined symbol");
 }
