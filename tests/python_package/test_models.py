@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """Training and all answers of a model, beside the command line and NumPy."""
+import importlib
 import json
 import logging
 import pickle
@@ -270,3 +271,14 @@ def test_modules_are_there_without_an_import_of_their_own():
 def test_every_algorithm_has_an_estimator():
     assert {one.algorithm for one in (Als, ItemKnn, UserKnn, Popular)} == set(likewise._core.algorithms())
     assert {"Als", "ItemKnn", "UserKnn", "Popular"} <= set(likewise.__all__)
+
+
+@pytest.mark.parametrize("name, available", [("cuda:0", True), ("cuda:0", False), ("cuda", False)])
+def test_has_cuda_where_a_gpu_can_be_used(monkeypatch, name, available):
+    monkeypatch.setattr(likewise._core, "devices", lambda: [{"name": "cpu", "available": True},
+                                                            {"name": name, "available": available}])
+    try:
+        assert importlib.reload(likewise.gpu).HAS_CUDA is available
+    finally:
+        monkeypatch.undo()
+        importlib.reload(likewise.gpu)

@@ -3,4 +3,5 @@
 from likewise import _core
 
 #: Whether a CUDA device can be used here; `likewise.info()` says why not.
-HAS_CUDA: bool = any(device["name"] == "cuda" and device["available"] for device in _core.devices())
+HAS_CUDA: bool = any(device["name"].startswith("cuda") and device["available"]
+                      for device in _core.devices())
