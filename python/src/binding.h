@@ -14,6 +14,7 @@
 
 #include "likewise/array.h"
 #include "likewise/csr.h"
+#include "likewise/device.h"
 #include "likewise/matrix.h"
 #include "likewise/types.h"
 
@@ -34,6 +35,8 @@ void bind_evaluation(nb::module_& module);
 
 /// The name of a device, or TypeError.
 [[nodiscard]] std::string device_name(nb::handle device);
+/// A Device, or that of a name.
+[[nodiscard]] Device device_for(nb::handle device);
 
 /// Arrays from Python: of this type and without gaps, never converted. The Python side has said
 /// what is wrong with anything else.

@@ -46,6 +46,13 @@ std::string device_name(nb::handle device) {
   throw nb::type_error("device must be the name of a device (a str) or a Device");
 }
 
+Device device_for(nb::handle device) {
+  if (nb::isinstance<Device>(device)) return nb::cast<Device>(device);
+  const std::string name = device_name(device);
+  nb::gil_scoped_release released;
+  return open_device(name);
+}
+
 void bind_devices(nb::module_& module) {
   nb::class_<Device>(module, "Device", "What computes.")
       .def(

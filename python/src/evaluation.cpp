@@ -20,8 +20,7 @@ namespace {
                                       const std::vector<std::string>& metrics,
                                       float min_relevant_value, bool per_user, const Data* seen,
                                       int threads, const nb::object& progress) {
-  const Device chosen =
-      nb::isinstance<Device>(device) ? nb::cast<Device>(device) : open_device(device_name(device));
+  const Device chosen = device_for(device);
   EvaluateOptions options{k, metrics, per_user, min_relevant_value};
   const TestSet held_out = make_test_set(*model.model, *test.interactions);
   EvaluationReport report = in_background(true, threads, progress, [&](const RunControl& control) {

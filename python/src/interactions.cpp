@@ -15,6 +15,7 @@
 #include "likewise/make_interactions.h"
 #include "likewise/split.h"
 #include "likewise/write.h"
+#include "names.h"
 
 namespace likewise::python {
 namespace {
@@ -24,17 +25,6 @@ constexpr std::string_view kBadRows[] = {"fail", "skip"};
 constexpr std::string_view kHeaders[] = {"auto", "yes", "no"};
 constexpr std::string_view kSplits[] = {"random", "last", "time", "kfold"};
 constexpr std::string_view kTimeUnits[] = {"s", "ms", "us", "ns"};
-
-/// One of an enum by its name. The names are in the enum's order.
-template <class Enum, std::size_t N>
-[[nodiscard]] Enum named(const std::string& name, const std::string_view (&names)[N],
-                         const char* what) {
-  const auto* found = std::ranges::find(names, name);
-  if (found != std::end(names)) return static_cast<Enum>(found - std::begin(names));
-  std::string message = std::string(what) + ": \"" + printable(name) + "\" is none of";
-  for (const std::string_view known : names) message += " " + std::string(known);
-  throw Error(ErrorKind::kInvalidArgument, message);
-}
 
 /// The value of an option, or TypeError that names it.
 template <class T>

@@ -1,9 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "model.h"
 
+#include <mutex>
+#include <nanobind/stl/optional.h>
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/string_view.h>
 #include <nanobind/stl/vector.h>
+#include <shared_mutex>
 #include <string>
 #include <utility>
 #include <vector>
@@ -36,7 +39,7 @@ namespace {
     line["iteration"] = done.iteration;
     line["objective"] = done.objective;
     line["seconds"] = done.seconds;
-    line["validation"] = done.validation ? nb::object(nb::float_(*done.validation)) : nb::none();
+    line["validation"] = done.validation;
     result.append(line);
   }
   return result;
@@ -110,17 +113,27 @@ template <Side kSide>
   return Trained(std::move(model));
 }
 
+/// Waits for whoever saves the model.
+void take_titles(Trained& self, Titles titles) {
+  std::unique_lock lock(*self.titles, std::defer_lock);
+  {
+    nb::gil_scoped_release released;
+    lock.lock();
+  }
+  self.model->titles = std::move(titles);
+}
+
 void set_titles(Trained& self, const std::vector<std::string>& titles) {
   Titles made = make_titles(titles);
   made.validate(self.model->items.size());
-  self.model->titles = std::move(made);
+  take_titles(self, std::move(made));
 }
 
 /// Reads titles of the model's items; what is to be said of the file, or "".
 [[nodiscard]] nb::dict read_model_titles(Trained& self, const std::string& path,
                                          const std::vector<std::string>& columns) {
   TitleSummary summary;
-  self.model->titles = read_titles(path, self.model->items, {columns}, &summary);
+  take_titles(self, read_titles(path, self.model->items, {columns}, &summary));
   nb::dict result;
   result["titles"] = self.model->titles.count();
   result["unknown"] = summary.unknown;
@@ -149,14 +162,13 @@ void bind_model(nb::module_& module) {
           "save",
           [](const Trained& self, const std::string& path) {
             nb::gil_scoped_release released;
+            const std::shared_lock lock(*self.titles);
             save_model(*self.model, path);
           },
           "path"_a)
       .def_prop_ro("algorithm",
                    [](const Trained& self) { return std::string(self.model->algorithm()); })
       .def_prop_ro("params", [](const Trained& self) { return dict_of(self.model->params); })
-      .def_prop_ro("predicts_ratings",
-                   [](const Trained& self) { return self.model->predicts_ratings(); })
       .def_prop_ro("users",
                    [](const Trained& self) {
                      return IdNames{self.model, &self.model->users};

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "likewise/error.h"
+#include "names.h"
 
 namespace likewise::python {
 namespace {
@@ -96,13 +97,10 @@ namespace {
   return blank == std::string::npos ? name : name + "=\"" + option.substr(blank + 1) + "\"";
 }
 
-[[nodiscard]] Feedback feedback_named(nb::handle value) {
-  const auto name = nb::isinstance<nb::str>(value) ? nb::cast<std::string>(value) : std::string();
-  for (std::size_t f = 0; f < std::size(kFeedbackNames); ++f) {
-    if (kFeedbackNames[f] == name) return static_cast<Feedback>(f);
-  }
-  refuse("feedback must be \"implicit\" or \"explicit\", not " +
-         printable(nb::cast<std::string>(nb::repr(value))));
+[[nodiscard]] Feedback feedback_of(nb::handle value) {
+  const std::string shown = nb::isinstance<nb::str>(value) ? nb::cast<std::string>(value)
+                                                           : nb::cast<std::string>(nb::repr(value));
+  return named<Feedback>(shown, kFeedbackNames, "feedback");
 }
 
 }  // namespace
@@ -110,7 +108,7 @@ namespace {
 TrainingParams params_of(const nb::dict& given) {
   const auto algorithm = nb::cast<std::string>(given["algorithm"]);
   const Feedback feedback =
-      given.contains("feedback") ? feedback_named(given["feedback"]) : Feedback::kImplicit;
+      given.contains("feedback") ? feedback_of(given["feedback"]) : Feedback::kImplicit;
   TrainingParams params = default_params(algorithm, feedback);
   const std::vector<ParameterInfo> known = parameters_of(algorithm);
   std::vector<std::string> set;
@@ -140,7 +138,6 @@ nb::list parameters(const std::string& algorithm) {
   for (const ParameterInfo& parameter : parameters_of(algorithm)) {
     nb::dict line;
     line["name"] = std::string(parameter.name);
-    line["option"] = std::string(parameter.option);
     line["help"] = std::string(parameter.help);
     line["kind"] = kind_name(parameter.kind);
     line["choices"] = parameter.choices;

@@ -17,6 +17,7 @@
 #include "likewise/error.h"
 #include "likewise/factor_search.h"
 #include "model.h"
+#include "names.h"
 
 namespace likewise::python {
 namespace {
@@ -160,19 +161,11 @@ class SeenRows {
                                 }));
 }
 
-[[nodiscard]] Side side_of(const std::string& name) {
-  if (name == "users") return Side::kUsers;
-  if (name == "items") return Side::kItems;
-  throw Error(ErrorKind::kInvalidArgument,
-              "side must be \"users\" or \"items\", not " + printable(name));
-}
+constexpr std::string_view kSides[] = {"users", "items"};
 
+[[nodiscard]] Side side_of(const std::string& name) { return named<Side>(name, kSides, "side"); }
 [[nodiscard]] SimilarityMetric metric_named(const std::string& name) {
-  for (std::size_t m = 0; m < std::size(kSimilarityMetricNames); ++m) {
-    if (kSimilarityMetricNames[m] == name) return static_cast<SimilarityMetric>(m);
-  }
-  throw Error(ErrorKind::kInvalidArgument,
-              "metric must be \"cosine\" or \"dot\", not " + printable(name));
+  return named<SimilarityMetric>(name, kSimilarityMetricNames, "metric");
 }
 
 [[nodiscard]] nb::tuple similar(const Answers& self, const std::string& side, const In<Index>& rows,
@@ -275,13 +268,6 @@ struct TableSearch {
                                 [&](const RunControl& control) {
                                   return self.search->top_k(asked.view(), options, control);
                                 }));
-}
-
-[[nodiscard]] Device device_for(const nb::object& device) {
-  if (nb::isinstance<Device>(device)) return nb::cast<Device>(device);
-  const std::string name = device_name(device);
-  nb::gil_scoped_release released;
-  return open_device(name);
 }
 
 }  // namespace

@@ -34,11 +34,7 @@ namespace {
 
 void report(Background& background, const nb::object& listener, const Iteration& done) {
   if (listener.is_none()) return;
-  background.call([&] {
-    nb::object validation = nb::none();
-    if (done.validation) validation = nb::float_(*done.validation);
-    listener(done.iteration, done.seconds, done.objective, validation);
-  });
+  background.call([&] { listener(done.iteration, done.seconds, done.objective, done.validation); });
 }
 
 /// (model, None), or the model so far and the exception that ended the training: Ctrl-C, or that of
