@@ -114,6 +114,11 @@ class Model:
         return self._core.iterations
 
     @property
+    def validation_metric(self) -> str:
+        """Of the iterations' `validation`; "" where there was none."""
+        return self._core.validation_metric
+
+    @property
     def best_iteration(self) -> int:
         return self._core.best_iteration
 
@@ -163,6 +168,11 @@ class Model:
                       metric: Literal["cosine", "dot"] = "cosine", progress: bool = False) -> Lists:
         """The n users most similar to each of `users`, without itself."""
         return self._similar("users", self.users, users, n, metric, progress)
+
+    def similar_users_new(self, histories: Sequence[History], n: int = 10) -> Lists:
+        """The n trained users most similar to users who were not trained, by a user-knn model."""
+        found = self._answers().similar_new(self._rows(histories), _count(n))
+        return self._lists("user", np.arange(len(histories)), "similar_user", found, self.users, False)
 
     def predict(self, users: Any, items: Any) -> npt.NDArray[np.float32]:
         """float32, (pairs,): the score of each pair of users[p] and items[p]. Ids that the model

@@ -12,6 +12,8 @@ import numpy as np
 import numpy.typing as npt
 import scipy.sparse
 
+from likewise.progress import tqdm
+
 #: The score of a place of a list that holds no answer.
 NO_SCORE = np.float32(np.finfo(np.float32).min)
 
@@ -186,7 +188,6 @@ def progress_bar(total: int, shown: bool) -> Any:
     if not shown:
         return NoBar()
     try:
-        from tqdm.auto import tqdm
+        return tqdm()(total=total)
     except ImportError:
         return NoBar()
-    return tqdm(total=total)

@@ -102,6 +102,17 @@ def test_new_users_get_what_trained_ones_with_their_history_would(model, ratings
     assert trained.score == why.score and trained.contributions == why.contributions
 
 
+def test_users_like_new_ones(ratings):
+    model = UserKnn(neighbours=10).fit(ratings).model_
+    row = ratings.to_csr()[[4]]
+    history = dict(zip(np.asarray(ratings.items)[row.indices].tolist(), row.data.tolist()))
+    found = model.similar_users_new([history], n=5)
+    assert found.ids[0, 0] == np.asarray(model.users)[4]  # who has the same history
+    assert set(found.ids[0, 1:]) <= set(model.similar_users(found.ids[0, 0], n=10).ids[0])
+    with pytest.raises(ValueError, match="no neighbours of users"):
+        ItemKnn().fit(ratings).similar_users_new([history])
+
+
 def test_predictions_of_pairs(ratings):
     model = Als(feedback="explicit", factors=6).fit(ratings).model_
     users, items = np.asarray(model.users)[:5], np.asarray(model.items)[:5]
