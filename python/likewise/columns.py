@@ -17,6 +17,10 @@ USUAL = {"user": ("user",), "item": ("item",), "value": ("value", "rating"),
          "time": ("time", "timestamp")}
 
 
+#: Text of pandas whose dtype has no `storage`.
+ARROW_TEXT = ("string[pyarrow]", "large_string[pyarrow]", "string_view[pyarrow]")
+
+
 @dataclasses.dataclass
 class Source:
     """Which columns of the data hold what."""
@@ -102,6 +106,8 @@ def id_column(array: Any, side: str) -> _core.IdColumn:
     """A column of ids of an array; TypeError for other than whole numbers and text."""
     if isinstance(array, Encoded):
         return _core.ids_of_codes(array.codes, id_column(array.keys, side))
+    if isinstance(array, Streamed):
+        return array.table.ids(0, side)
     kind = array.dtype.kind
     if kind in "iu":
         if array.dtype == np.uint64 and array.size and array.max() > np.iinfo(np.int64).max:
@@ -120,8 +126,8 @@ def id_column(array: Any, side: str) -> _core.IdColumn:
 
 
 def value_column(array: Any) -> npt.NDArray[Any]:
-    if isinstance(array, Encoded):
-        raise TypeError("values are numbers, not categories")
+    if isinstance(array, (Encoded, Streamed)):
+        raise TypeError(f"values are numbers, not {array.what}")
     kind = array.dtype.kind
     if kind == "f":
         wanted = np.float32 if array.dtype.itemsize <= 4 else np.float64
@@ -134,8 +140,8 @@ def value_column(array: Any) -> npt.NDArray[Any]:
 
 def time_column(array: Any, unit: str | None) -> tuple[npt.NDArray[np.int64], str | None]:
     """Numbers and their unit. Datetimes say theirs."""
-    if isinstance(array, Encoded):
-        raise TypeError("times are datetimes or whole numbers since 1970, not categories")
+    if isinstance(array, (Encoded, Streamed)):
+        raise TypeError(f"times are datetimes or whole numbers since 1970, not {array.what}")
     if array.dtype.kind == "M":
         if unit is not None:
             raise ValueError(f"time_unit={unit!r} would do nothing: the times are {array.dtype}")
@@ -214,6 +220,7 @@ class Encoded:
     """Ids as codes of keys; the code -1 is a missing id."""
 
     ndim = 1
+    what = "categories"
 
     def __init__(self, codes: npt.NDArray[Any], keys: npt.NDArray[Any]):
         self.codes = np.ascontiguousarray(codes, dtype=np.int32)
@@ -224,10 +231,27 @@ class Encoded:
         return len(self.codes)
 
 
+class Streamed:
+    """Text in Arrow's layout, which is read as it lies."""
+
+    ndim = 1
+    what = "text"
+
+    def __init__(self, column: Any):
+        import pyarrow
+        self.table = _core.ArrowTable(pyarrow.table({"text": column}).__arrow_c_stream__())
+        self.shape = (len(column),)
+
+    def __len__(self) -> int:
+        return self.shape[0]
+
+
 def _unpacked(series: Any) -> Any:
-    """A column as an array, or categories as codes."""
+    """A column as an array, categories as codes, text of Arrow as it lies."""
     if hasattr(series, "cat"):
         return Encoded(series.cat.codes.to_numpy(), series.cat.categories.to_numpy())
+    if getattr(series.dtype, "storage", "") == "pyarrow" or str(series.dtype) in ARROW_TEXT:
+        return Streamed(series.array.__arrow_array__())
     return series.to_numpy()
 
 

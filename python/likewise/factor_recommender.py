@@ -9,13 +9,15 @@ import numpy as np
 
 from likewise import _core
 from likewise.recommender_base import Answer, ModelFitError, RecommenderBase, check_filters
+from likewise.tensors import table_of
 from likewise.utils import NO_SCORE, Array, as_count, as_ids, as_rows, fill, optional_ids
 
 
 class FactorRecommender(RecommenderBase):
     """Exact search in `user_factors` and `item_factors`; no approximation.
 
-    Both are arrays (rows, factors) that cannot be written into: assign a new array, which is copied.
+    Both are arrays (rows, factors) that cannot be written into: assign a new array, or a tensor of
+    another library (by DLPack, from a GPU too), which is copied.
     """
 
     #: Arguments that save() keeps.
@@ -141,11 +143,7 @@ class FactorRecommender(RecommenderBase):
         return table
 
     def _assign(self, side: str, table: Any) -> None:
-        if table is not None:
-            table = np.array(table, dtype=self.dtype, order="C")
-            if table.ndim != 2:
-                raise ValueError(f"{side}_factors have the shape {table.shape}; (rows, factors) is needed")
-        self._keep(side, table)
+        self._keep(side, None if table is None else table_of(table, f"{side}_factors", self.dtype))
 
     def _keep(self, side: str, table: Array | None) -> None:
         """Takes a table that nobody else writes into."""

@@ -18,6 +18,7 @@ from likewise.answers import Lists
 from likewise.ids import IdArray, Ids, IndexArray, is_one, shown
 from likewise.interactions import Interactions
 from likewise.progress import Progress
+from likewise.tensors import table_of
 
 #: What somebody liked who was not trained: ids, or ids with values.
 History = Mapping[Any, float] | Sequence[Any]
@@ -66,6 +67,30 @@ class Model:
         self._device = device
         self._threads = threads
         self._recommender: _core.Recommender | None = None
+
+    @classmethod
+    def from_factors(cls, interactions: Interactions, user_factors: Any, item_factors: Any, *,
+                     params: Mapping[str, Any] | None = None, device: str = "auto",
+                     threads: int = 0) -> Model:
+        """A model of factors that were learned elsewhere: the score of a pair is their dot product.
+
+        interactions    its ids name the rows, in the order of its users and items; its history is
+                        what lists leave out
+        user_factors    (users, factors), item_factors (items, factors): arrays, or tensors of another
+                        library (by DLPack, from a GPU too); copied, as float32
+        params          parameters of Als, by which new users are solved
+        """
+        tables = [table_of(table, f"{side}_factors", np.float32)
+                  for side, table in (("user", user_factors), ("item", item_factors))]
+        for side, table in zip(("user", "item"), tables):
+            if not np.isfinite(table).all():
+                row = int(np.argmin(np.isfinite(table).all(axis=1)))
+                raise ValueError(f"{side}_factors: row {row} has a number that is not finite")
+        given = {"algorithm": "als", **(params or {})}
+        if given.setdefault("factors", tables[0].shape[1]) != tables[0].shape[1]:
+            raise ValueError(f"params name {given['factors']} factors, user_factors have "
+                             f"{tables[0].shape[1]}")
+        return cls(_core.Model.from_factors(*tables, given, interactions._core), device, threads)
 
     # What it is.
 

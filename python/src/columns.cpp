@@ -5,7 +5,6 @@
 #include <memory>
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/unique_ptr.h>
-#include <unordered_map>
 #include <utility>
 
 #include "likewise/error.h"
@@ -79,46 +78,32 @@ class ObjectBuffer {
          (PyFloat_Check(id) && PyFloat_AsDouble(id) != PyFloat_AsDouble(id));
 }
 
-/// Numbers objects in the order of their first coming. Columns hold the same few objects again and
-/// again, which are known by their address; others are told apart by what they are.
-class ObjectCodes {
+/// Codes of objects that came lately, by their address: columns often hold the same few objects
+/// again and again. An object of the array stays at its address while the array is there.
+class RecentObjects {
  public:
-  static constexpr std::int32_t kNew = -2;
+  static constexpr std::int32_t kUnknown = -2;
 
-  ObjectCodes() : slots_(std::size_t{1} << 16) {}
-
-  /// The code of this very object, or kNew.
-  [[nodiscard]] std::int32_t find(PyObject* id) const {
+  RecentObjects() : slots_(std::size_t{1} << kBits) {}
+  [[nodiscard]] std::int32_t find(const PyObject* id) const {
     const Slot& slot = slots_[place(id)];
-    return slot.id == id ? slot.code : kNew;
+    return slot.id == id ? slot.code : kUnknown;
   }
-  void add(PyObject* id, std::int32_t code) {
-    if (++count_ * 2 > slots_.size()) grow();
-    slots_[place(id)] = {id, code};
-  }
+  void put(const PyObject* id, std::int32_t code) { slots_[place(id)] = {id, code}; }
 
  private:
+  static constexpr int kBits = 14;
   struct Slot {
-    PyObject* id = nullptr;
-    std::int32_t code = kNew;
+    const PyObject* id = nullptr;
+    std::int32_t code = kUnknown;
   };
 
-  [[nodiscard]] std::size_t place(PyObject* id) const {
-    // Fibonacci hashing; objects lie 16 bytes apart or more.
-    const std::size_t mask = slots_.size() - 1;
-    std::size_t at = (reinterpret_cast<std::uintptr_t>(id) >> 4) * 0x9E3779B97F4A7C15U >> 20 & mask;
-    while (slots_[at].id != nullptr && slots_[at].id != id) at = (at + 1) & mask;
-    return at;
-  }
-  void grow() {
-    const std::vector<Slot> old = std::exchange(slots_, std::vector<Slot>(slots_.size() * 4));
-    for (const Slot& slot : old) {
-      if (slot.id != nullptr) slots_[place(slot.id)] = slot;
-    }
+  /// Fibonacci hashing; objects lie 16 bytes apart or more.
+  [[nodiscard]] static std::size_t place(const PyObject* id) {
+    return (reinterpret_cast<std::uintptr_t>(id) >> 4) * 0x9E3779B97F4A7C15U >> (64 - kBits);
   }
 
   std::vector<Slot> slots_;
-  std::size_t count_ = 0;
 };
 
 [[nodiscard]] std::string_view text_of(PyObject* id) {
@@ -128,61 +113,56 @@ class ObjectCodes {
   return {text, static_cast<std::size_t>(length)};
 }
 
-/// A new object's code: that of an equal one that came before, or the next.
-template <class Key>
-[[nodiscard]] std::int32_t code_of(const Key& key, std::unordered_map<Key, std::int32_t>& known,
-                                   std::vector<Key>& keys) {
-  const auto [at, is_new] = known.emplace(key, static_cast<std::int32_t>(keys.size()));
-  if (is_new) {
-    if (keys.size() >= static_cast<std::size_t>(std::numeric_limits<std::int32_t>::max())) {
-      throw nb::value_error("ids: more than 2^31 different ones");
-    }
-    keys.push_back(key);
-  }
-  return at->second;
+/// The first lines of an object's memory: what lies in a column was often made long ago.
+void fetch_early(const PyObject* id) {
+  __builtin_prefetch(id);
+  __builtin_prefetch(reinterpret_cast<const char*>(id) + 64);
 }
 
 /// All text, or all whole numbers; a missing id has the code -1, which is a bad row.
 [[nodiscard]] std::unique_ptr<Ids> ids_of_objects(nb::object array, const std::string& side) {
+  constexpr Py_ssize_t kAhead = 32;
   auto result = std::make_unique<Ids>();
   const ObjectBuffer objects(array);
   const Py_ssize_t size = objects.size();
   result->codes.reserve(static_cast<std::size_t>(size));
-  ObjectCodes codes;
-  std::unordered_map<std::string_view, std::int32_t> texts;
-  std::unordered_map<std::int64_t, std::int32_t> integers;
+  RecentObjects recent;
+  PyTypeObject* kind = nullptr;  // of all ids
+  const auto require_kind = [&](PyTypeObject* wanted, Py_ssize_t row) {
+    if (kind == nullptr) kind = wanted;
+    if (kind == wanted) return;
+    refuse(side.c_str(), row, objects[row],
+           kind == &PyUnicode_Type ? "the ids before it are text"
+                                   : "the ids before it are whole numbers");
+  };
+  const auto code_of = [&](PyObject* id, Py_ssize_t row) -> std::int32_t {
+    if (is_missing(id)) return -1;
+    if (PyUnicode_Check(id)) {
+      require_kind(&PyUnicode_Type, row);
+      return result->encoder.code(text_of(id));
+    }
+    if (!PyLong_Check(id) || PyBool_Check(id)) {
+      refuse(side.c_str(), row, id, "ids are text (str) or whole numbers (int), all of one kind");
+    }
+    require_kind(&PyLong_Type, row);
+    int overflow = 0;
+    const std::int64_t number = PyLong_AsLongLongAndOverflow(id, &overflow);
+    if (overflow != 0) {
+      refuse(side.c_str(), row, id, "ids are whole numbers of 64 bits, or text");
+    }
+    return result->encoder.code(number);
+  };
   for (Py_ssize_t row = 0; row < size; ++row) {
+    if (row + kAhead < size) fetch_early(objects[row + kAhead]);
     PyObject* id = objects[row];
-    std::int32_t code = codes.find(id);
-    if (code == ObjectCodes::kNew) {
-      if (is_missing(id)) {
-        code = -1;
-      } else if (PyUnicode_Check(id)) {
-        if (!integers.empty()) refuse(side.c_str(), row, id, "the ids before it are whole numbers");
-        code = code_of(text_of(id), texts, result->texts);
-      } else if (PyLong_Check(id) && !PyBool_Check(id)) {
-        if (!texts.empty()) refuse(side.c_str(), row, id, "the ids before it are text");
-        int overflow = 0;
-        const std::int64_t number = PyLong_AsLongLongAndOverflow(id, &overflow);
-        if (overflow != 0) {
-          refuse(side.c_str(), row, id, "ids are whole numbers of 64 bits, or text");
-        }
-        code = code_of(number, integers, result->integers);
-      } else {
-        refuse(side.c_str(), row, id, "ids are text (str) or whole numbers (int), all of one kind");
-      }
-      codes.add(id, code);
+    std::int32_t code = recent.find(id);
+    if (code == RecentObjects::kUnknown) {
+      code = code_of(id, row);
+      recent.put(id, code);
     }
     result->codes.push_back(code);
   }
-  EncodedColumn column;
-  column.codes = std::span<const std::int32_t>(result->codes);
-  if (integers.empty()) {
-    column.keys = std::span<const std::string_view>(result->texts);
-  } else {
-    column.keys = std::span<const std::int64_t>(result->integers);
-  }
-  result->column = column;
+  result->column = result->encoder.column(result->codes);
   result->owners.push_back(std::move(array));
   return result;
 }
@@ -192,24 +172,15 @@ template <class Key>
   const Ids& known = nb::cast<const Ids&>(keys);
   auto result = std::make_unique<Ids>();
   EncodedColumn column;
-  column.codes = span_of(codes);
   if (const auto* integers = std::get_if<std::span<const std::int64_t>>(&known.column)) {
     column.keys = *integers;
-  } else if (const auto* encoded = std::get_if<EncodedColumn>(&known.column)) {
+  } else if (static_cast<std::size_t>(known.encoder.size()) == known.codes.size()) {
     // Keys that are objects: each came once, so their codes are their places.
-    if (encoded->keys.index() == 0 || known.texts.size() == known.codes.size()) {
-      column.keys = encoded->keys;
-    }
-  }
-  if (std::visit(
-          [](const auto& all) -> std::size_t {
-            if constexpr (requires { all.size(); }) return all.size();
-            return 0;
-          },
-          column.keys) == 0 &&
-      codes.size() > 0) {
+    column = known.encoder.column({});
+  } else {
     throw nb::value_error("categories: they have to be text, or whole numbers, each once");
   }
+  column.codes = span_of(codes);
   result->column = column;
   result->owners = {nb::cast(codes), std::move(keys)};
   return result;

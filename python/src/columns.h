@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "binding.h"
+#include "likewise/id_encoder.h"
 #include "likewise/make_interactions.h"
 
 namespace likewise::python {
@@ -18,6 +19,7 @@ struct Ids {
   std::vector<std::int64_t> integers;   ///< ids, or keys beside `codes`
   std::vector<std::string_view> texts;  ///< the same of text
   std::vector<std::int32_t> codes;
+  IdEncoder encoder;  ///< of the codes of objects
 };
 
 /// A column of values: nothing means that each row has 1.

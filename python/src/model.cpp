@@ -87,8 +87,15 @@ template <Side kSide>
   return {users, items, Array<Offset>(Offset{users} + 1), {}, {}};
 }
 
+void require_rows(const InMatrix<float>& factors, Index wanted, const char* side) {
+  if (factors.shape(0) == static_cast<std::size_t>(wanted)) return;
+  throw Error(ErrorKind::kInvalidArgument,
+              std::string(side) + "_factors have " + std::to_string(factors.shape(0)) +
+                  " rows; the interactions have " + std::to_string(wanted) + " " + side + "s");
+}
+
 [[nodiscard]] Trained from_factors(const InMatrix<float>& users, const InMatrix<float>& items,
-                                   const nb::dict& params) {
+                                   const nb::dict& params, const Data* data) {
   Model model;
   model.params = params_of(params);
   auto* als = std::get_if<AlsParams>(&model.params);
@@ -102,9 +109,18 @@ template <Side kSide>
   }
   als->factors = static_cast<int>(users.shape(1));
   als->biases = false;
-  model.users = IdMap::range(static_cast<Index>(users.shape(0)));
-  model.items = IdMap::range(static_cast<Index>(items.shape(0)));
-  model.history = empty_history(model.users.size(), model.items.size());
+  if (data != nullptr) {
+    const Interactions& known = *data->interactions;
+    require_rows(users, known.users.size(), "user");
+    require_rows(items, known.items.size(), "item");
+    model.users = known.users.share();
+    model.items = known.items.share();
+    model.history = known.by_user.share();
+  } else {
+    model.users = IdMap::range(static_cast<Index>(users.shape(0)));
+    model.items = IdMap::range(static_cast<Index>(items.shape(0)));
+    model.history = empty_history(model.users.size(), model.items.size());
+  }
   Factors factors;
   factors.users = matrix_of(users);
   factors.items = matrix_of(items);
@@ -157,7 +173,7 @@ void bind_model(nb::module_& module) {
   nb::class_<Trained>(module, "Model", "Everything that training produced and serving needs.")
       .def_static("load", &load, "path"_a)
       .def_static("from_factors", &from_factors, "user_factors"_a.noconvert(),
-                  "item_factors"_a.noconvert(), "params"_a)
+                  "item_factors"_a.noconvert(), "params"_a, "interactions"_a = nb::none())
       .def(
           "save",
           [](const Trained& self, const std::string& path) {

@@ -47,6 +47,9 @@ def text_frames(triples):
     frame = pd.DataFrame({"user": users, "item": items, "value": values})
     yield "pandas category", frame.astype({"user": "category", "item": "category"})
     yield "pandas string", frame.astype({"user": "string"})
+    yield "pandas string of Arrow", frame.astype({"user": "string[pyarrow]", "item": "str"})
+    yield "pandas text of Arrow", frame.astype({"user": pd.ArrowDtype(pa.large_string())})
+    yield "pandas text of objects", frame.astype({"user": object, "item": object})
     yield "polars categorical", pl.from_pandas(frame).with_columns(pl.col("user").cast(pl.Categorical))
     yield "dictionary", pa.table({"user": pa.array(users).dictionary_encode(), "item": items,
                                   "value": values})
@@ -145,6 +148,12 @@ def test_times(triples):
     (lambda u, i, v: pd.DataFrame({"user": u, "item": i, "stars": v}), {}, ValueError, ["'stars'", "value="]),
     (lambda u, i, v: pd.DataFrame({"user": u, "item": i}), {"value": "stars"}, ValueError, ["'stars'"]),
     (lambda u, i, v: pl.DataFrame({"user": [1, None], "item": [1, 2]}), {}, ValueError, ["row 1", "null"]),
+    (lambda u, i, v: pd.DataFrame({"user": pd.array(["a", None], dtype="str"), "item": [1, 2]}), {},
+     ValueError, ["position 1", "user"]),
+    (lambda u, i, v: pd.DataFrame({"user": ["a", 1], "item": [1, 2]}, dtype=object), {}, TypeError,
+     ["row 1", "int", "text"]),
+    (lambda u, i, v: pd.DataFrame({"user": [1, 2], "item": [1, 2], "value": ["a", "b"]}), {}, TypeError,
+     ["values are numbers", "text"]),
     (lambda u, i, v: pl.DataFrame({"user": [[1]], "item": [1]}), {}, TypeError, ["users"]),
     (lambda u, i, v: 5, {}, TypeError, ["int", "pandas"]),
     (lambda u, i, v: "no-such-file.csv", {}, FileNotFoundError, ["no-such-file.csv"]),

@@ -259,11 +259,54 @@ def test_broken_model_files_are_refused(model, tmp_path):
         model.save(tmp_path / "no" / "folder" / "m")
 
 
+class Elsewhere:
+    """A tensor of another device, as PyTorch and CuPy have them: it copies itself where it is asked to."""
+
+    def __init__(self, array, copies=True):
+        self.array, self.copies = array, copies
+
+    def __dlpack_device__(self):
+        return (2, 0)  # CUDA
+
+    def __dlpack__(self, *, stream=None, dl_device=None, copy=None, max_version=None):
+        if dl_device != (1, 0) or not copy or not self.copies:
+            raise BufferError("it is in the memory of a GPU")
+        return self.array.copy().__dlpack__()
+
+
 def test_factors_go_to_other_libraries(model):
-    assert np.shares_memory(np.from_dlpack(model.user_factors.copy()), model.user_factors) is False
+    assert np.array_equal(np.from_dlpack(model.user_factors), model.user_factors)
     assert not model.user_factors.flags.writeable
     torch = pytest.importorskip("torch")
     assert torch.equal(torch.tensor(np.array(model.user_factors)), torch.from_numpy(model.user_factors.copy()))
+
+
+def test_factors_come_from_other_libraries(ratings):
+    als = likewise.Als(factors=6, iterations=3).fit(ratings)
+    users, items = als.user_factors, als.item_factors
+    for source in (np.asfortranarray(users), users.astype(np.float64), Elsewhere(users), users.tolist()):
+        built = likewise.Model.from_factors(ratings, source, items)
+        assert np.array_equal(built.user_factors, users)
+        assert list(built.recommend(n=5).ids.ravel()) == list(als.recommend(n=5).ids.ravel())
+    first = list(np.asarray(ratings.items)[:3])
+    solved = likewise.Model.from_factors(ratings, users, items, params=als.model_.params)
+    assert np.array_equal(solved.fold_in([first]), als.fold_in([first]))
+
+    nan = items.copy()
+    nan[7, 2] = np.nan
+    for given, words in (((users[1:], items), ["user_factors", str(len(users) - 1), str(len(users))]),
+                         ((items, users), ["user_factors", "rows"]), ((users, items[:, :3]), ["6", "3"]),
+                         ((users, nan), ["item_factors", "row 7"]), ((users[0], items), ["shape", "(6,)"]),
+                         ((Elsewhere(users, copies=False), items), ["user_factors", "GPU", "NumPy"])):
+        with pytest.raises(ValueError) as error:
+            likewise.Model.from_factors(ratings, *given)
+        assert all(word in str(error.value) for word in words), error.value
+    with pytest.raises(ValueError, match="factors"):
+        likewise.Model.from_factors(ratings, users, items, params={"factors": 5})
+
+    like_implicit = likewise.als.AlternatingLeastSquares(factors=6)
+    like_implicit.item_factors = Elsewhere(items)
+    assert np.array_equal(like_implicit.item_factors, items)
 
 
 def test_information():

@@ -91,7 +91,7 @@ Index TextTable::code(std::string_view text) {
   }
   check_room(offsets_.size());
   chars_.insert(chars_.end(), text.begin(), text.end());
-  offsets_.push_back(chars_.size());
+  offsets_.push_back(static_cast<Offset>(chars_.size()));
   slots_[at] = {hash, static_cast<std::uint32_t>(size())};
   const Index added = size() - 1;
   if (crowded(offsets_.size(), slots_.size())) grow();

@@ -44,8 +44,12 @@ class TextTable {
   [[nodiscard]] Index size() const { return static_cast<Index>(offsets_.size() - 1); }
   [[nodiscard]] std::string_view key(Index code) const {
     const auto at = static_cast<std::size_t>(code);
-    return {chars_.data() + offsets_[at], offsets_[at + 1] - offsets_[at]};
+    return {chars_.data() + offsets_[at],
+            static_cast<std::size_t>(offsets_[at + 1] - offsets_[at])};
   }
+  /// All keys one after another; key i is chars()[offsets()[i], offsets()[i + 1]).
+  [[nodiscard]] std::span<const char> chars() const { return chars_; }
+  [[nodiscard]] std::span<const Offset> offsets() const { return offsets_; }
   [[nodiscard]] std::size_t bytes() const {
     return chars_.size() + offsets_.size() * sizeof offsets_[0] + slots_.size() * sizeof slots_[0];
   }
@@ -60,7 +64,7 @@ class TextTable {
 
   std::vector<Slot> slots_;
   std::vector<char> chars_;
-  std::vector<std::size_t> offsets_;
+  std::vector<Offset> offsets_;
 };
 
 class IdTable {
