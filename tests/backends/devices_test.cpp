@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /// Device texts, and what becomes of plug-ins that are missing, broken, foreign or throwing. A fake
 /// plug-in (fakes/plugin.cpp) stands for the real one, so no GPU and no CUDA is needed.
+#include <cstdio>
 #include <cstdlib>
 #include <dlfcn.h>
 #include <filesystem>
@@ -116,6 +117,23 @@ TEST(Devices, GpusThatCannotBeUsedSayWhy) {
   EXPECT_THAT(refusal("cuda"), HasSubstr("Old GPU"));
   const FakePlugin empty("no GPU");
   EXPECT_EQ(refusal("cuda:0"), "device cuda:0: there is no GPU in this test");
+}
+
+/// CUDA's driver would fail there, or hang.
+TEST(Devices, AForkedProcessIsToldThatItHasNoGpu) {
+  const FakePlugin plugin;
+  (void)open_device("cuda");
+  const auto ask = [] {
+    try {
+      (void)open_device("cuda");
+    } catch (const Error& error) {
+      std::fputs(error.what(), stderr);
+      std::_Exit(error.kind() == ErrorKind::kDevice ? 7 : 8);
+    }
+    std::_Exit(9);
+  };
+  EXPECT_EXIT(ask(), testing::ExitedWithCode(7), "forked from process .*spawn");
+  EXPECT_EQ(open_device("cuda").name(), "cuda:1");
 }
 
 TEST(Devices, AutoMakesListsOnTheCpu) {

@@ -11,6 +11,7 @@
 #include <fstream>
 #include <limits>
 #include <system_error>
+#include <unistd.h>
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
@@ -130,6 +131,18 @@ void require_same(const std::string& path, const char* what, const std::string& 
                            what, theirs, ours));
 }
 
+/// The driver works only in the process that began to use it, and looking for GPUs is use.
+void require_no_fork() {
+  static const pid_t first = getpid();
+  if (getpid() == first) return;
+  throw Error(ErrorKind::kDevice,
+              fmt::format("this process was forked from process {} after that one had looked for "
+                          "GPUs, and CUDA cannot be used on both sides of a fork. Start processes "
+                          "anew (in Python: multiprocessing.get_context(\"spawn\")), or take the "
+                          "CPU",
+                          first));
+}
+
 }  // namespace
 
 const CudaPlugin& load_cuda_plugin() {
@@ -139,6 +152,7 @@ const CudaPlugin& load_cuda_plugin() {
                std::to_string(kPluginInterface));
   require_same(path, "version", plugin.version, kVersion);
   require_same(path, "compiler", plugin.compiler, kPluginCompiler);
+  require_no_fork();
   return plugin;
 }
 
