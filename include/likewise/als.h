@@ -27,6 +27,11 @@ inline constexpr std::string_view kConfidenceNames[] = {"linear", "log", "given"
 enum class AlsSolverKind { kAuto, kCholesky, kCg };
 inline constexpr std::string_view kAlsSolverNames[] = {"auto", "cholesky", "cg"};
 
+/// What kCg divides residuals by: the diagonal of the row's expected matrix (docs/math.md), which
+/// leaves less undone after as many steps; or nothing, as other programs do.
+enum class Preconditioner { kDiagonal, kNone };
+inline constexpr std::string_view kPreconditionerNames[] = {"diagonal", "none"};
+
 /// Storage of the factors while training. The CPU trains in fp32; sums are never below float32.
 enum class Precision { kAuto, kFp32, kTf32, kBf16, kFp16 };
 inline constexpr std::string_view kPrecisionNames[] = {"auto", "fp32", "tf32", "bf16", "fp16"};
@@ -52,6 +57,7 @@ struct AlsParams {
   /// kCg: a row also stops once its residual is this small relative to its right-hand side; 0 =
   /// off.
   double cg_tolerance = 0.0;
+  Preconditioner cg_preconditioner = Preconditioner::kDiagonal;  ///< of kCg
   Precision precision = Precision::kAuto;
   double tolerance = 0.0;  ///< stop when the objective falls by less than this share; 0 = off
   int patience = 0;        ///< stop after this many iterations without a better validation; 0 = off

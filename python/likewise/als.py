@@ -182,7 +182,7 @@ class AlternatingLeastSquares(FactorRecommender):
         return {"algorithm": "als", "feedback": "implicit", "confidence": "given", "factors": self.factors,
                 "iterations": self.iterations, "regularization": self.regularization, "alpha": self.alpha,
                 "solver": "cg" if self.use_cg else "cholesky",
-                **({"cg_steps": self.cg_steps} if self.use_cg else {})}
+                **({"cg_steps": self.cg_steps, "cg_preconditioner": "none"} if self.use_cg else {})}
 
     def _device(self, matrix: Any) -> str:
         """Where to train. GPUs take confidences of 1 and more only."""

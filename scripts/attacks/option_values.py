@@ -34,7 +34,7 @@ VALUES = {
     "--factors": "3", "--iterations": "25", "--regularization": "0.5",
     "--regularization-exponent": "0.5", "--alpha": "7", "--confidence": "log", "--epsilon": "0.3",
     "--unobserved-weight": "0.2", "--biases": "off", "--init-stddev": "0.7", "--solver": "cg",
-    "--cg-steps": "1", "--cg-tolerance": "0.3", "--precision": "fp32", "--tolerance": "0.1",
+    "--cg-steps": "1", "--cg-tolerance": "0.3", "--cg-preconditioner": "none", "--precision": "fp32", "--tolerance": "0.1",
     "--patience": "1", "--seed": "7", "--device": "cpu", "--threads": "2", "--device-memory": "1GB",
     "--neighbours": "2", "--similarity": "jaccard", "--min-support": "9", "--shrinkage": "3",
     "--amplification": "2", "--negative": "keep", "--centring": "item", "--prediction": "centred",

@@ -19,8 +19,8 @@ PREDICTIONS = ("mean", "centred", "z-score", "baseline", "sum")
 
 # Options of trainings beside the defaults, by algorithm and feedback, on small data.
 ALS = {
-    "implicit": ["--solver cholesky", "--solver cg", "--factors 1", "--factors 20", "--factors 200",
-                 "--unobserved-weight 0.1", "--regularization-exponent 1",
+    "implicit": ["--solver cholesky", "--solver cg", "--solver cg --cg-preconditioner none",
+                 "--factors 1", "--factors 20", "--factors 200", "--unobserved-weight 0.1", "--regularization-exponent 1",
                  "--confidence log --alpha 10", "--confidence given --alpha 0.3",
                  "--alpha 40 --regularization 1e-4",
                  f"--validation {TEST} --patience 2 --iterations 30"],

@@ -16,6 +16,10 @@ struct EnumNames<AlsSolverKind> {
   static constexpr std::span<const std::string_view> kAll = kAlsSolverNames;
 };
 template <>
+struct EnumNames<Preconditioner> {
+  static constexpr std::span<const std::string_view> kAll = kPreconditionerNames;
+};
+template <>
 struct EnumNames<Precision> {
   static constexpr std::span<const std::string_view> kAll = kPrecisionNames;
 };
@@ -69,6 +73,10 @@ struct Description<AlsParams> {
       Parameter{"cg_tolerance", &P::cg_tolerance,
                 "A row also stops at this relative residual; 0 is off"}
           .share()
+          .only_if(is_cg, "--solver cg"),
+      Parameter{
+          "cg_preconditioner", &P::cg_preconditioner,
+          "diagonal: nearer to the minimum after as many steps; none: plain conjugate gradients"}
           .only_if(is_cg, "--solver cg"),
       Parameter{"precision", &P::precision, "Storage of factors while training"},
       Parameter{"tolerance", &P::tolerance,

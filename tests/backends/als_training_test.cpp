@@ -4,6 +4,7 @@
 #include <array>
 #include <atomic>
 #include <cmath>
+#include <numeric>
 #include <thread>
 #include <tuple>
 
@@ -195,6 +196,82 @@ TEST_P(AlsTraining, MoreStepsOfCgComeCloserToTheExactSolution) {
   EXPECT_NEAR(before, minimum, strategy().tolerance.objective * unit);
   wanted.cg_tolerance = 0.5;
   EXPECT_GT(objective_of(device()), before);
+}
+
+/// `steps` plain steps of conjugate gradients (Hestenes, Stiefel 1952) for one user, in double
+/// precision and in the coordinates of the factors themselves.
+std::vector<double> plain_steps(const CsrView& by_user, const Factors& start,
+                                const AlsParams& params, Index user) {
+  const auto f = static_cast<std::size_t>(start.items.cols());
+  const std::span<const Index> columns = by_user.row_columns(user);
+  const auto times = [&](const std::vector<double>& x) {
+    std::vector<double> product(f);
+    for (std::size_t j = 0; j < f; ++j) product[j] = params.regularization * x[j];
+    for (Index item = 0; item < start.items.rows(); ++item) {
+      const float* y = start.items.row(item);
+      const auto at = std::ranges::find(columns, item) - columns.begin();
+      const bool observed = at < std::ssize(columns);
+      const double c =
+          observed ? 1.0 + params.alpha *
+                               std::abs(by_user.row_values(user)[static_cast<std::size_t>(at)])
+                   : 1.0;
+      const double part = c * std::inner_product(x.begin(), x.end(), y, 0.0);
+      for (std::size_t j = 0; j < f; ++j) product[j] += part * y[j];
+    }
+    return product;
+  };
+  const auto square = [](const std::vector<double>& x) {
+    return std::inner_product(x.begin(), x.end(), x.begin(), 0.0);
+  };
+  std::vector<double> x(start.users.row(user), start.users.row(user) + f);
+  std::vector<double> r = times(x);
+  for (double& one : r) one = -one;
+  for (std::size_t at = 0; at < columns.size(); ++at) {
+    const double value = by_user.row_values(user)[at];
+    if (value <= 0.0) continue;
+    for (std::size_t j = 0; j < f; ++j) {
+      r[j] += (1.0 + params.alpha * value) * start.items.row(columns[at])[j];
+    }
+  }
+  std::vector<double> p = r;
+  for (int step = 0; step < params.cg_steps; ++step) {
+    const std::vector<double> product = times(p);
+    const double rho = square(r);
+    const double alpha = rho / std::inner_product(p.begin(), p.end(), product.begin(), 0.0);
+    for (std::size_t j = 0; j < f; ++j) {
+      x[j] += alpha * p[j];
+      r[j] -= alpha * product[j];
+    }
+    for (std::size_t j = 0; j < f; ++j) p[j] = r[j] + square(r) / rho * p[j];
+  }
+  return x;
+}
+
+/// From the start that it was given, and step by step: what other programs compute.
+TEST_P(AlsTraining, WithoutAPreconditionerStepsAreTheTextbooks) {
+  AlsParams wanted = params(Feedback::kImplicit, 12);
+  wanted.alpha = 10.0;
+  wanted.regularization = 0.1;
+  wanted.precision = strategy().precision;
+  wanted.solver = AlsSolverKind::kCg;
+  wanted.cg_preconditioner = Preconditioner::kNone;
+  const CsrMatrix m = test::awkward_matrix(120, 80, false, 11);
+  const Factors start = test::trained_factors(m.view(), wanted);
+  for (const int steps : {1, 2, 3}) {
+    SCOPED_TRACE(fmt::format("{} steps", steps));
+    wanted.cg_steps = steps;
+    const auto solver = job<AlsJob>(device()).make_solver(m.view(), wanted, start.clone());
+    (void)solver->solve(Side::kUsers, {});
+    const Factors& found = solver->factors();
+    for (Index user = 0; user < m.rows; ++user) {
+      if (m.view().row_columns(user).empty()) continue;
+      const std::vector<double> textbook = plain_steps(m.view(), start, wanted, user);
+      for (std::size_t j = 0; j < textbook.size(); ++j) {
+        ASSERT_NEAR(found.users.row(user)[j], textbook[j], strategy().tolerance.factors)
+            << "user " << user;
+      }
+    }
+  }
 }
 
 /// The Gram matrix of the fixed side has no full rank then, and this lambda is below its rounding.

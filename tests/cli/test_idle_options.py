@@ -17,6 +17,7 @@ OF_ALS = {
     "--unobserved-weight": ("0.1", ALS), "--biases": ("off", EXPLICIT),
     "--init-stddev": ("0.2", ALS), "--solver": ("cholesky", ALS),
     "--cg-steps": ("2", ["--solver", "cg"]), "--cg-tolerance": ("0.1", ["--solver", "cg"]),
+    "--cg-preconditioner": ("none", ["--solver", "cg"]),
     "--precision": ("fp32", ALS), "--tolerance": ("0.1", ALS),
     "--patience": ("2", ["--validation", "parts/test.csv"]), "--seed": ("7", ALS),
 }

@@ -33,6 +33,7 @@ void expect_same_params(const AlsParams& a, const AlsParams& b) {
   EXPECT_EQ(a.solver, b.solver);
   EXPECT_EQ(a.cg_steps, b.cg_steps);
   EXPECT_EQ(a.cg_tolerance, b.cg_tolerance);
+  EXPECT_EQ(a.cg_preconditioner, b.cg_preconditioner);
   EXPECT_EQ(a.precision, b.precision);
   EXPECT_EQ(a.tolerance, b.tolerance);
   EXPECT_EQ(a.patience, b.patience);

@@ -170,6 +170,8 @@ ALS = {
     "partial_fit_items": lambda p, d: partly(als(p, d), "partial_fit_items", [1, 2], columns(d, 3, 4)),
     "partial_fit_items new": lambda p, d: partly(
         als(p, d), "partial_fit_items", [ITEMS + 1], columns(d, 3)),
+    "fit, conjugate gradients": lambda p, d: fit_als(p, d, use_cg=True, iterations=1).user_factors,
+    "fit, conjugate gradients, alpha": lambda p, d: fit_als(p, d, use_cg=True, iterations=1, alpha=10.0).item_factors,
     "fit, exact": lambda p, d: fit_als(p, d, use_cg=False).user_factors,
     "fit, exact, items": lambda p, d: fit_als(p, d, use_cg=False).item_factors,
     "fit, exact, alpha": lambda p, d: fit_als(p, d, use_cg=False, alpha=3.0).item_factors,

@@ -120,10 +120,11 @@ class CudaAlsSolver final : public AlsSolver {
     const Index fewest = std::min(solved.rows.rows, solved.rows.cols);
     problem.limits =
         params.solver == AlsSolverKind::kCg
-            ? RowLimits{params.cg_steps, 0.0F, static_cast<float>(params.cg_tolerance)}
+            ? RowLimits{params.cg_steps, 0.0F, static_cast<float>(params.cg_tolerance),
+                        params.cg_preconditioner == Preconditioner::kNone}
             : RowLimits{kAutoSteps, auto_accuracy(params.feedback, half_steps_, fewest), 0.0F};
     problem.exact = setup_.exact;
-    problem.warm = !setup_.exact && half_steps_ >= 2;
+    problem.warm = !setup_.exact && (half_steps_ >= 2 || problem.limits.plain);
     if (double_rows_) problem.hard = double_rows_->queue();
     problem.objectives = row_numbers_.data();
     problem.failed_row = &outcome_.data()->failed_row;

@@ -50,6 +50,7 @@ struct RowLimits {
   int steps = 0;
   float decrease = 0.0F;  ///< of the row's objective that another step would win
   float residual = 0.0F;  ///< of the first residual
+  bool plain = false;     ///< without the preconditioner
 };
 
 /// Rows that a kernel gives up, for others to solve (als_double_rows.h); none where it is empty.

@@ -44,7 +44,9 @@ __device__ __forceinline__ void load_diagonals(const Vectors& on, const RowProbl
 #pragma unroll
   for (int e = 0; e < Vectors::kOwn; ++e) {
     diagonal[e] = fmaf(own, base[e], lambda * shrink[e]);
-    const float all = fmaf(expected, base[e], lambda * shrink[e]);
+    // In this basis the identity is diag(shrink).
+    const float all =
+        problem.limits.plain ? shrink[e] : fmaf(expected, base[e], lambda * shrink[e]);
     inverse[e] = all > 0.0F ? 1.0F / all : 0.0F;
   }
 }
