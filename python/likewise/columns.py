@@ -10,6 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from likewise import _core
+from likewise.sparse import checked
 
 
 #: Names of columns that are taken where none is given.
@@ -281,15 +282,11 @@ def _from_sparse(matrix: Any, source: Source, options: dict[str, Any], threads: 
     if source.named() or source.time_unit is not None:
         raise ValueError("user, item, value, time and time_unit are of frames; a matrix has users as "
                          "rows and items as columns")
-    if len(matrix.shape) != 2:
-        raise ValueError(f"a matrix of users x items is needed, not of shape {matrix.shape}")
-    csr = matrix.tocsr()
+    csr = checked(matrix).tocsr()
     if csr.dtype.kind not in "fiub":
         raise TypeError(f"values are numbers, not {csr.dtype}")
     if options["duplicates"] == "auto":
         options = options | {"duplicates": "sum"}
-    if csr.shape[0] > np.iinfo(np.int32).max or csr.shape[1] > np.iinfo(np.int32).max:
-        raise ValueError(f"a matrix of {csr.shape}: at most {np.iinfo(np.int32).max} rows and columns")
     return _core.Interactions.from_csr(np.ascontiguousarray(csr.indptr),
                                        np.ascontiguousarray(csr.indices), value_column(csr.data),
                                        csr.shape[1], options, threads, listener)

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 import scipy.sparse
 
+from likewise.sparse import checked
 from likewise.utils import Array, as_count, canonical, check_random_state, progress_bar, row_of_entry
 
 #: Users are asked for this many at a time.
@@ -151,7 +152,7 @@ def _totals(hits: Array, liked: Array, items: int, k: int) -> Array:
 def _sparse(matrix: Any) -> Any:
     if not scipy.sparse.issparse(matrix):
         raise TypeError(f"a SciPy sparse matrix is needed, not {type(matrix).__name__}")
-    return matrix
+    return checked(matrix)
 
 
 def _part(entries: Any, chosen: Array) -> Any:

@@ -10,6 +10,7 @@ import scipy.sparse
 
 from likewise import _core
 from likewise.recommender_base import Answer, ModelFitError, RecommenderBase, check_filters
+from likewise.sparse import checked
 from likewise.utils import (NO_SCORE, Array, as_count, as_ids, as_rows, canonical, check_csr, check_finite,
                             fill, optional_ids, progress_bar, row_of_entry)
 
@@ -191,6 +192,11 @@ def all_pairs_knn(users: Any, K: int = 100, num_threads: int = 0, show_progress:
                                    shape=(count, count))
 
 
+def _entries(X: Any) -> Any:
+    """A matrix of any kind as COO of float64."""
+    return scipy.sparse.coo_matrix(checked(X) if scipy.sparse.issparse(X) else X, dtype=np.float64)
+
+
 def bm25_weight(X: Any, K1: float = 100, B: float = 0.8) -> Any:
     """BM25 weights of a matrix (rows, terms) of counts, as COO of float64.
 
@@ -199,7 +205,7 @@ def bm25_weight(X: Any, K1: float = 100, B: float = 0.8) -> Any:
 
     |row| is the sum of a row (Robertson and Zaragoza: The Probabilistic Relevance Framework, 2009).
     """
-    X = scipy.sparse.coo_matrix(X, dtype=np.float64)
+    X = _entries(X)
     lengths = np.bincount(X.row, weights=X.data, minlength=X.shape[0])
     relative = lengths / lengths.mean() if X.nnz else lengths
     saturation = K1 * (1 - B + B * relative[X.row])
@@ -209,13 +215,13 @@ def bm25_weight(X: Any, K1: float = 100, B: float = 0.8) -> Any:
 
 def tfidf_weight(X: Any) -> Any:
     """TF-IDF weights sqrt(r) ln(rows / (1 + rows with the term)) of a matrix (rows, terms), as COO."""
-    X = scipy.sparse.coo_matrix(X, dtype=np.float64)
+    X = _entries(X)
     return scipy.sparse.coo_matrix((np.sqrt(X.data) * _idf(X)[X.col], (X.row, X.col)), shape=X.shape)
 
 
 def normalize(X: Any) -> Any:
     """The rows of a matrix divided by their Euclidean lengths, as COO of float64; rows of length 0 stay."""
-    X = scipy.sparse.coo_matrix(X, dtype=np.float64)
+    X = _entries(X)
     lengths = np.sqrt(np.bincount(X.row, weights=X.data**2, minlength=X.shape[0]))
     lengths[lengths == 0] = 1
     return scipy.sparse.coo_matrix((X.data / lengths[X.row], (X.row, X.col)), shape=X.shape)

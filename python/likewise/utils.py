@@ -13,6 +13,7 @@ import numpy.typing as npt
 import scipy.sparse
 
 from likewise.progress import tqdm
+from likewise.sparse import checked
 
 #: The score of a place of a list that holds no answer.
 NO_SCORE = np.float32(np.finfo(np.float32).min)
@@ -27,12 +28,12 @@ class ParameterWarning(Warning):
 def check_csr(user_items: Any) -> Any:
     """The matrix in CSR format, with a ParameterWarning where it has to be converted.
 
-    TypeError for what is not a SciPy sparse matrix.
+    TypeError for what is not a SciPy sparse matrix, ValueError for one that is broken or too large.
     """
     if not scipy.sparse.issparse(user_items):
         raise TypeError(f"a SciPy sparse matrix is needed, not {type(user_items).__name__}; make one with "
                         "scipy.sparse.csr_matrix")
-    if user_items.format == "csr":
+    if checked(user_items).format == "csr":
         return user_items
     start = time.time()
     result = user_items.tocsr()
@@ -77,7 +78,7 @@ def canonical(matrix: Any, dtype: Any = np.float32) -> Any:
 
     Shares what it can with the argument, which stays as it is.
     """
-    values = np.ascontiguousarray(matrix.data, dtype=dtype)
+    values = np.ascontiguousarray(checked(matrix).data, dtype=dtype)
     result = scipy.sparse.csr_matrix((values, matrix.indices, matrix.indptr), shape=matrix.shape)
     if not result.has_canonical_format:
         result = result.copy()
@@ -130,19 +131,20 @@ def as_rows(matrix: Any, count: int, name: str, cols: int, dtype: Any = np.float
         raise ValueError(f"{name} needs to be a CSR sparse matrix, not {type(matrix).__name__}; "
                          "scipy.sparse.csr_matrix makes one")
     if matrix.shape[0] != count:
-        raise ValueError(f"{name} must contain 1 row for every id: it has {matrix.shape[0]} rows for "
-                         f"{count} ids. Select them with {name}[ids]")
+        raise ValueError(f"{name} must contain 1 row for every id: its shape is {matrix.shape}, and there "
+                         f"are {count} ids. Select the rows with {name}[ids]; transpose it first where it "
+                         "has them as columns")
     if matrix.shape[1] > cols and matrix.nnz and matrix.indices.max() >= cols:
         raise IndexError(f"{name} has an entry in column {matrix.indices.max()}; the model was fit with "
-                         f"{cols} columns")
+                         f"{cols} columns. Its shape is {matrix.shape}: is it transposed?")
     return canonical(matrix, dtype)
 
 
 def as_count(number: Any) -> int:
-    """N of a call: ValueError where it is below 1."""
+    """N of a call: ValueError where it is below 1 or above 2^31 - 1."""
     count = operator.index(number)
-    if count < 1:
-        raise ValueError(f"N must be 1 or more, not {count}")
+    if not 1 <= count <= np.iinfo(np.int32).max:
+        raise ValueError(f"N must be 1 to {np.iinfo(np.int32).max}, not {count}")
     return count
 
 

@@ -316,6 +316,39 @@ def test_train_test_split_refuses_what_is_no_share(d):
         p.evaluation.train_test_split(d.liked, 80)
 
 
+def broken(d):
+    """Matrices whose arrays do not belong together: SciPy's own code would read beyond them."""
+    for part, at, value in (("indptr", 3, 10**6), ("indptr", 3, -1), ("indptr", 0, 2), ("indptr", -1, 10**6),
+                            ("indices", 5, ITEMS), ("indices", 5, -1), ("indices", 5, 2**31 - 1)):
+        for kind in ("csr", "csc"):
+            matrix = d.liked.asformat(kind, copy=True)
+            getattr(matrix, part)[at] = USERS + 9 if kind == "csc" and value == ITEMS else value
+            yield matrix
+    for part in ("row", "col"):
+        matrix = d.liked.tocoo(copy=True)
+        getattr(matrix, part)[4] = 10**6
+        yield matrix
+
+
+def test_broken_matrices_are_errors_everywhere(d):
+    trained, near = als(p, d), knn(p, d, "CosineRecommender")
+    users = np.arange(USERS)
+    for matrix in broken(d):
+        calls = [lambda: fit_als(p, d, matrix), lambda: p.nearest_neighbours.BM25Recommender().fit(matrix),
+                 lambda: p.nearest_neighbours.tfidf_weight(matrix), lambda: p.nearest_neighbours.normalize(matrix),
+                 lambda: p.nearest_neighbours.all_pairs_knn(matrix, K=3),
+                 lambda: p.evaluation.train_test_split(matrix), lambda: p.evaluation.leave_k_out_split(matrix),
+                 lambda: p.evaluation.ndcg_at_k(trained, matrix, d.liked, show_progress=False),
+                 lambda: p.evaluation.ndcg_at_k(trained, d.liked, matrix, show_progress=False),
+                 lambda: trained.recalculate_user(users, matrix),
+                 lambda: trained.partial_fit_users(users, matrix)]
+        if matrix.format == "csr":
+            calls += [lambda: trained.recommend(users, matrix), lambda: near.recommend(users, matrix)]
+        for call in calls:
+            with pytest.raises((ValueError, IndexError)):
+                call()
+
+
 def test_progress_is_shown_on_request(d, capfd):
     pytest.importorskip("tqdm")
     p.als.AlternatingLeastSquares(factors=4, iterations=2).fit(d.liked)
