@@ -1,14 +1,16 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""The Python package beside the program and, where it is installed, beside implicit.
+"""The Python package beside C++ and, where it is installed, beside implicit.
 
     bench/compare_python.py [--shape ml-20m] [--factors 64] [--threads 2] [--rounds 3]
+                            [--answers build/release/bin/bench_answers]
 
 Generates the shape once. Every round measures, turn by turn: reading a pandas frame of rows with text
-ids; from a SciPy matrix to a model and to the lists of all users, by likewise and by implicit (the
-iterations of both at implicit's defaults); the same training and lists by the program, whose own
-seconds are taken from what it prints. Prints medians, with the least and the most. Run it on an idle
-machine: ratios within a round are what to quote.
+ids; training, the lists of all users and all items' similar ones in Python, as arrays; the same in
+C++, by the program (its own seconds of training) and by bench_answers; and from a SciPy matrix to a
+model and the lists of all users under implicit's names, by likewise and by implicit (implicit's
+defaults). Prints medians, with the least and the most. Run it on an idle machine: ratios within a
+round are what to quote.
 """
 import argparse
 import json
@@ -38,12 +40,24 @@ def shown(times):
 
 
 def by_program(path, folder, given):
-    """Seconds of training alone, by the program."""
+    """Seconds of training, by the program."""
     told = subprocess.run([program.path(), "train", path, "-o", folder / "m", "--json", "--factors",
                            str(given.factors), "--iterations", str(given.iterations), "--threads",
                            str(given.threads), "--device", "cpu", "--quiet"],
                           check=True, capture_output=True, text=True).stdout
-    return sum(one["seconds"] for one in json.loads(told)["iterations"])
+    return json.loads(told)["seconds"]["train"]
+
+
+def answered(given, folder):
+    """Seconds of the lists of all users, and of all items' similar ones, by C++."""
+    told = subprocess.run([given.answers, folder / "m", "10", str(given.threads)], check=True,
+                          capture_output=True, text=True).stdout
+    return map(float, told.split())
+
+
+def new(fit):
+    """The model without what it keeps for its next answers."""
+    return likewise.Model(fit.model_._core, device="cpu", threads=fit.threads)
 
 
 def by_likewise(matrix, given):
@@ -69,6 +83,7 @@ def main():
     options.add_argument("--iterations", type=int, default=15)
     options.add_argument("--threads", type=int, default=os.cpu_count())
     options.add_argument("--rounds", type=int, default=3)
+    options.add_argument("--answers", default="build/release/bin/bench_answers")
     given = options.parse_args()
     with tempfile.TemporaryDirectory() as name:
         folder = pathlib.Path(name)
@@ -84,10 +99,12 @@ def main():
         fit = likewise.Als(factors=given.factors, iterations=given.iterations, threads=given.threads, device="cpu")
         for _ in range(given.rounds):
             measured = {"frame with text ids": seconds(lambda: likewise.Interactions(frame, threads=given.threads))[0],
-                        "training, program": by_program(path, folder, given),
+                        "training, C++": by_program(path, folder, given),
                         "training, Python": seconds(lambda: fit.fit(data))[0],
-                        "lists for all, Python": seconds(lambda: fit.recommend(n=10))[0],
+                        "lists for all, Python": seconds(lambda: new(fit).recommend(n=10))[0],
+                        "similar for all, Python": seconds(lambda: new(fit).similar_items(n=10))[0],
                         "matrix to lists, likewise": seconds(lambda: by_likewise(matrix, given))[0]}
+            measured["lists for all, C++"], measured["similar for all, C++"] = answered(given, folder)
             try:
                 measured["matrix to lists, implicit"] = seconds(lambda: by_implicit(matrix, given))[0]
             except ImportError:
@@ -97,7 +114,8 @@ def main():
         for what, taken in times.items():
             print(f"{what:28} {shown(taken)}")
         print(f"frame: {len(frame) / statistics.median(times['frame with text ids']) / 1e6:.1f} M rows/s")
-        for over, under in (("training, Python", "training, program"),
+        for over, under in (("training, Python", "training, C++"), ("lists for all, Python", "lists for all, C++"),
+                            ("similar for all, Python", "similar for all, C++"),
                             ("matrix to lists, implicit", "matrix to lists, likewise")):
             if over in times:
                 ratios = [a / b for a, b in zip(times[over], times[under])]

@@ -63,6 +63,11 @@ struct AlsParams {
   int patience = 0;        ///< stop after this many iterations without a better validation; 0 = off
   std::uint64_t seed = 42;
 
+  /// Whether rows are solved by conjugate gradients without a preconditioner.
+  [[nodiscard]] bool plain_steps() const {
+    return solver == AlsSolverKind::kCg && cg_preconditioner == Preconditioner::kNone;
+  }
+
   /// Good starting values for a kind of feedback: explicit ratings want ALS-WR (nu = 1) and a
   /// larger lambda.
   [[nodiscard]] static AlsParams defaults(Feedback feedback);

@@ -7,6 +7,8 @@
 
 NB_MODULE(_core, module) {
   using namespace likewise::python;
+  // An interpreter that ends with a model alive is no fault to tell users of.
+  nanobind::set_leak_warnings(false);
   module.attr("__version__") = likewise::kVersion;
   module.def("instruction_set", &likewise::instruction_set);
   module.def("thread_count", &likewise::thread_count);

@@ -45,14 +45,12 @@ void AlsRowContext::set_diagonals(double lambda, Offset count, float* diagonal,
   const auto spectrum = fixed.spectrum();
   const bool implicit = params.feedback == Feedback::kImplicit;
   const double scale = implicit ? 1.0 : static_cast<double>(count);
-  const bool plain =
-      params.solver == AlsSolverKind::kCg && params.cg_preconditioner == Preconditioner::kNone;
   const double floor = std::max(scale * spectrum.back() * 1e-12,
                                 static_cast<double>(std::numeric_limits<float>::min()));
   for (std::size_t j = 0; j < spectrum.size(); ++j) {
     const double expected = scale * spectrum[j] + lambda;
     diagonal[j] = static_cast<float>(implicit ? expected : lambda);
-    inverse[j] = plain ? 1.0F : static_cast<float>(1.0 / std::max(expected, floor));
+    inverse[j] = params.plain_steps() ? 1.0F : static_cast<float>(1.0 / std::max(expected, floor));
   }
 }
 

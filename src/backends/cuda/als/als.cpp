@@ -121,7 +121,7 @@ class CudaAlsSolver final : public AlsSolver {
     problem.limits =
         params.solver == AlsSolverKind::kCg
             ? RowLimits{params.cg_steps, 0.0F, static_cast<float>(params.cg_tolerance),
-                        params.cg_preconditioner == Preconditioner::kNone}
+                        params.plain_steps()}
             : RowLimits{kAutoSteps, auto_accuracy(params.feedback, half_steps_, fewest), 0.0F};
     problem.exact = setup_.exact;
     problem.warm = !setup_.exact && (half_steps_ >= 2 || problem.limits.plain);

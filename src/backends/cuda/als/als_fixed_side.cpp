@@ -50,8 +50,9 @@ void AlsFixedSide::make_basis(const RowPlan& solved_plan, cudaStream_t stream) {
   const AlsParams& params = setup_.params;
   const bool is_explicit = setup_.is_explicit();
   const double missing = is_explicit ? 1.0 : missing_weight(params);
-  const bool same_lambda =
-      !is_explicit && params.regularization_exponent == 0.0 && params.regularization > 0.0;
+  // Plain steps are those of an orthogonal basis with its columns scaled.
+  const bool same_lambda = !is_explicit && params.regularization_exponent == 0.0 &&
+                           params.regularization > 0.0 && !params.plain_steps();
   const double lambda = same_lambda   ? params.regularization
                         : is_explicit ? solved_plan.typical_regularization
                                       : solved_plan.smallest_regularization;
