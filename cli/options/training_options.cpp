@@ -26,6 +26,17 @@ constexpr std::size_t kShownChoices = 6;
   return result;
 }
 
+/// The default, and where algorithms have others, those too: "15; sgd: 30".
+[[nodiscard]] std::string usual_of(const ParameterInfo& parameter) {
+  std::string text = parameter.usual;
+  for (const std::string_view owner : owners(parameter.name)) {
+    const std::vector<ParameterInfo> all = parameters_of(owner);
+    const std::string& own = std::ranges::find(all, parameter.name, &ParameterInfo::name)->usual;
+    if (own != parameter.usual) text += fmt::format("; {}: {}", owner, own);
+  }
+  return text;
+}
+
 /// A usage error for what set_parameter() would refuse.
 void check_text(const ParameterInfo& parameter, const std::string& text) {
   TrainingParams scratch = default_params(owners(parameter.name).front(), Feedback::kImplicit);
@@ -81,7 +92,7 @@ void TrainingOptions::add(CLI::App& app, const ParameterInfo& parameter, const s
     option = add_choice<std::string>(app, parameter.option, choices, keep, help);
     if (many) option->type_name("NAME");
   }
-  option->default_str(parameter.usual)->group(group);
+  option->default_str(usual_of(parameter))->group(group);
 }
 
 TrainingParams TrainingOptions::applied(TrainingParams to) const {

@@ -20,9 +20,10 @@ enum class Job {
   kAls,         ///< trains ALS
   kNeighbours,  ///< compares rows: trains neighbourhood models, and makes their predictions
   kTopK,        ///< scores queries against all rows of factors: lists, similar rows
+  kSgd,         ///< trains by SGD
 };
-inline constexpr std::string_view kJobNames[] = {"als", "neighbours", "top-k"};
-inline constexpr std::array kJobs{Job::kAls, Job::kNeighbours, Job::kTopK};
+inline constexpr std::string_view kJobNames[] = {"als", "neighbours", "top-k", "sgd"};
+inline constexpr std::array kJobs{Job::kAls, Job::kNeighbours, Job::kTopK, Job::kSgd};
 
 /// One job of a device.
 struct JobStatus {

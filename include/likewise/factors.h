@@ -18,6 +18,10 @@ struct Factors {
   Array<float> user_bias;  ///< empty, or one per user
   Array<float> item_bias;  ///< empty, or one per item
   float global_mean = 0.0F;
+  /// What the adaptive steps of SGD go on with: sums of the mean squares of a row's gradients,
+  /// which scores do not depend on. Empty, or one per row.
+  Array<float> user_squares{};
+  Array<float> item_squares{};
 
   [[nodiscard]] Matrix& side(Side s) { return s == Side::kUsers ? users : items; }
   [[nodiscard]] const Matrix& side(Side s) const { return s == Side::kUsers ? users : items; }
@@ -25,8 +29,15 @@ struct Factors {
   [[nodiscard]] const Array<float>& bias(Side s) const {
     return s == Side::kUsers ? user_bias : item_bias;
   }
+  [[nodiscard]] Array<float>& squares(Side s) {
+    return s == Side::kUsers ? user_squares : item_squares;
+  }
+  [[nodiscard]] const Array<float>& squares(Side s) const {
+    return s == Side::kUsers ? user_squares : item_squares;
+  }
   [[nodiscard]] Factors clone() const {
-    return {users.clone(), items.clone(), user_bias.clone(), item_bias.clone(), global_mean};
+    return {users.clone(), items.clone(),        user_bias.clone(),   item_bias.clone(),
+            global_mean,   user_squares.clone(), item_squares.clone()};
   }
 };
 

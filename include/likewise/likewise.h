@@ -20,6 +20,7 @@
 #include "likewise/popularity.h"
 #include "likewise/read.h"
 #include "likewise/recommender.h"
+#include "likewise/sgd.h"
 #include "likewise/split.h"
 #include "likewise/synthetic.h"
 #include "likewise/titles.h"

@@ -12,12 +12,13 @@
 #include "likewise/als.h"
 #include "likewise/neighbourhood.h"
 #include "likewise/popularity.h"
+#include "likewise/sgd.h"
 
 namespace likewise {
 
 /// What to train, and how. The alternative is the algorithm; NeighbourParams::side tells item-knn
 /// from user-knn.
-using TrainingParams = std::variant<AlsParams, NeighbourParams, PopularParams>;
+using TrainingParams = std::variant<AlsParams, NeighbourParams, PopularParams, SgdParams>;
 
 /// "als", "item-knn": its name in model files and on the command line.
 [[nodiscard]] std::string_view algorithm_name(const TrainingParams& params);

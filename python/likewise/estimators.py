@@ -6,7 +6,7 @@ from __future__ import annotations
 
 from likewise.estimator import Estimator, described
 
-__all__ = ["Als", "ItemKnn", "Popular", "UserKnn"]
+__all__ = ["Als", "ItemKnn", "Popular", "Sgd", "UserKnn"]
 
 
 @described
@@ -36,3 +36,10 @@ class Popular(Estimator):
     """Everybody gets what most people took. Any model has to beat it."""
 
     algorithm = "popular"
+
+
+@described
+class Sgd(Estimator):
+    """Factors and biases for ratings by stochastic gradient descent (Funk 2006; Koren et al. 2009)."""
+
+    algorithm = "sgd"

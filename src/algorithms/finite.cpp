@@ -55,6 +55,13 @@ template <class Before>
               fmt::format("{} is too large: {}", value_text(by_user, at), why));
 }
 
+void check_rating(const CsrView& by_user, Offset at) {
+  if (std::abs(double{by_user.values[at]}) <= kLargestRating) return;
+  refuse_value(by_user, at,
+               fmt::format("ratings are at most {:g} in size; divide all by the same number",
+                           kLargestRating));
+}
+
 [[nodiscard]] std::string name_of(const IdMap& ids, Index index, const char* kind) {
   return index < 0 ? fmt::format("a {} that is not in the model", kind)
                    : fmt::format("{} '{}'", kind, ids.name(index));
@@ -65,18 +72,17 @@ template <class Before>
 void check_values(const CsrView& by_user, const AlsParams& params) {
   const Offset at = largest_entry(by_user);
   if (at < 0) return;
+  if (params.feedback == Feedback::kExplicit) return check_rating(by_user, at);
   const double size = std::abs(double{by_user.values[at]});
-  if (params.feedback == Feedback::kExplicit) {
-    if (size <= kLargestRating) return;
-    refuse_value(by_user, at,
-                 fmt::format("ratings are at most {:g} in size; divide all by the same number",
-                             kLargestRating));
-  }
   if (params.unobserved_weight || confidence(params, size) <= kLargestConfidence) return;
   refuse_value(by_user, at,
                fmt::format("with alpha {:g} its confidence is {:.3g}, and at most {:g} can be "
                            "computed with; use a smaller alpha, or confidence log",
                            params.alpha, confidence(params, size), kLargestConfidence));
+}
+
+void check_values(const CsrView& by_user, const SgdParams& /*params*/) {
+  if (const Offset at = largest_entry(by_user); at >= 0) check_rating(by_user, at);
 }
 
 void check_weights(const CsrView& by_user, const AlsParams& params, std::string_view device) {

@@ -19,6 +19,7 @@ inline constexpr double kLargestConfidence = 1e12;
 /// Throws Error(kBadData) that names value, user and item row for a value beyond what training by
 /// ALS or comparing rows can compute with.
 void check_values(const CsrView& by_user, const AlsParams& params);
+void check_values(const CsrView& by_user, const SgdParams& params);
 void check_values(const CsrView& by_user, const NeighbourParams& params);
 
 /// For a device that computes with weights of 0 and more only. Throws Error(kBadData) that names

@@ -8,6 +8,7 @@
 #include <fmt/format.h>
 
 #include "algorithms/als/weights.h"
+#include "algorithms/sgd/grid.h"
 #include "core/memory_plan.h"
 #include "likewise/error.h"
 
@@ -25,6 +26,18 @@ std::vector<MemoryPlan::Part> common_parts(const AlsShape& shape, const AlsParam
   constexpr Offset kFloat = sizeof(float);
   return {{"interactions by item", shape.interactions * Offset{sizeof(Index) + sizeof(float)}},
           {"factors", rows * (padded_stride(params.factors) + (biased ? 1 : 0)) * kFloat}};
+}
+
+MemoryPlan sgd_plan(const SgdShape& shape, const SgdParams& params, Offset number_bytes) {
+  const Offset rows = Offset{shape.users} + shape.items;
+  const Offset copies = params.order == SgdOrder::kAlternating ? 2 : 1;
+  constexpr Offset kNumbers = 4;  // bias, sum of squares, two decays
+  const Offset row = padded_stride(params.factors) + kNumbers;
+  return checked_plan({shape.users, shape.items, shape.interactions},
+                      {{"ratings in their order", copies * shape.interactions *
+                                                      Offset{sizeof(SgdEntry)}},
+                       {"factors", rows * row * Offset{sizeof(float)}},
+                       {"factors in the order of the ratings", rows * row * number_bytes}});
 }
 
 MemoryPlan checked_plan(const AlsShape& shape, std::vector<MemoryPlan::Part> parts) {

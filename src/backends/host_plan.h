@@ -5,6 +5,7 @@
 #include <string_view>
 #include <vector>
 
+#include "algorithms/sgd/setup.h"
 #include "likewise/als.h"
 #include "likewise/memory_plan.h"
 
@@ -16,6 +17,10 @@ void require_fp32(const AlsParams& params, std::string_view device);
 /// What every training on the processor takes beside the interactions, which are there.
 [[nodiscard]] std::vector<MemoryPlan::Part> common_parts(const AlsShape& shape,
                                                          const AlsParams& params);
+
+/// What SGD takes beside the interactions, with factors of numbers of this size.
+[[nodiscard]] MemoryPlan sgd_plan(const SgdShape& shape, const SgdParams& params,
+                                  Offset number_bytes);
 
 /// Adds the parts up. Throws Error(kOutOfMemory) where they do not fit.
 [[nodiscard]] MemoryPlan checked_plan(const AlsShape& shape, std::vector<MemoryPlan::Part> parts);

@@ -84,6 +84,8 @@ enum RandomStream : std::uint32_t {
   kStreamUserFactors = 1,
   kStreamItemFactors = 2,
   kStreamSplit = 3,
+  kStreamSgdUsers = 4,
+  kStreamSgdItems = 5,
   kStreamSynthetic = 100,  ///< 100..199: the generators
 };
 

@@ -111,6 +111,8 @@ void load_factors(const Loader& load, const std::string& prefix, Factors& factor
   factors.items = load.matrix(prefix + "item_factors");
   factors.user_bias = load.bias(prefix + "user_bias");
   factors.item_bias = load.bias(prefix + "item_bias");
+  factors.user_squares = load.bias(prefix + "user_squares");
+  factors.item_squares = load.bias(prefix + "item_squares");
 }
 
 IdMap load_ids(const Loader& load, const std::string& side, const Matrix& factors) {
@@ -158,6 +160,9 @@ void require_no_factors(const Factors& linear, const Model& model) {
 
 /// What the algorithm of these parameters learned: an algorithm without one does not compile.
 Learned load_learned(const AlsParams&, const Loader&, const Model&, Factors linear) {
+  return linear;
+}
+Learned load_learned(const SgdParams&, const Loader&, const Model&, Factors linear) {
   return linear;
 }
 Learned load_learned(const NeighbourParams&, const Loader& load, const Model& model,

@@ -149,13 +149,24 @@ void check_mean(const std::string& name, float mean) {
   if (any_too_large(&mean, 1)) fail(name + " " + too_large(mean));
 }
 
-void check_factors(const std::string& prefix, const Factors& factors, const AlsParams& params,
+void check_factors(const std::string& prefix, const Factors& factors, int width,
                    const Model& model) {
-  check_matrix(prefix + "user_factors", factors.users, model.users, params.factors);
-  check_matrix(prefix + "item_factors", factors.items, model.items, params.factors);
+  check_matrix(prefix + "user_factors", factors.users, model.users, width);
+  check_matrix(prefix + "item_factors", factors.items, model.items, width);
   check_bias(prefix + "user_bias", factors.user_bias, model.users, false);
   check_bias(prefix + "item_bias", factors.item_bias, model.items, false);
   check_mean(prefix + "global_mean", factors.global_mean);
+}
+
+/// Sums of squares: none below 0, and none where steps do not adapt.
+void check_squares(const std::string& name, const Array<float>& squares, const IdMap& ids,
+                   bool adaptive) {
+  if (!adaptive && !squares.empty()) fail(name + ": these parameters have no adaptive steps");
+  check_bias(name, squares, ids, adaptive);
+  const auto* negative = std::ranges::find_if(squares, [](float s) { return s < 0.0F; });
+  if (negative != squares.end()) {
+    fail(fmt::format("{}: the number of row {} is negative", name, negative - squares.begin()));
+  }
 }
 
 /// Whether what was learned is what these parameters teach: an algorithm without such a check does
@@ -165,8 +176,7 @@ struct LearnedCheck {
   const Trained& trained;
 
   void operator()(const AlsParams& params) const {
-    check_factors("", part<Factors>(), params, model);
-    if (trained.last != nullptr) check_factors("last.", *trained.last, params, model);
+    check_all_factors(params.factors, [](const std::string&, const Factors&) {});
   }
   void operator()(const NeighbourParams& params) const {
     const auto& [lists, baselines] = part<Neighbourhood>();
@@ -181,6 +191,22 @@ struct LearnedCheck {
     check_bias("item_bias", part<Popularity>().shares, model.items, true);
   }
 
+  void operator()(const SgdParams& params) const {
+    check_all_factors(params.factors, [&](const std::string& prefix, const Factors& factors) {
+      const bool adaptive = params.schedule == SgdSchedule::kAdaptive;
+      check_squares(prefix + "user_squares", factors.user_squares, model.users, adaptive);
+      check_squares(prefix + "item_squares", factors.item_squares, model.items, adaptive);
+    });
+  }
+
+  template <class More>
+  void check_all_factors(int width, const More& more) const {
+    check_factors("", part<Factors>(), width, model);
+    more("", part<Factors>());
+    if (trained.last == nullptr) return;
+    check_factors("last.", *trained.last, width, model);
+    more("last.", *trained.last);
+  }
   void require_no_last() const {
     if (trained.last == nullptr) return;
     fail(fmt::format("last.user_factors: {} does not iterate", model.algorithm()));
@@ -197,6 +223,7 @@ struct LearnedCheck {
 
 /// Whether scores are predicted values: an algorithm that does not say so does not compile.
 bool predicts_by(const AlsParams& params) { return params.feedback == Feedback::kExplicit; }
+bool predicts_by(const SgdParams& params) { return params.loss == SgdLoss::kSquared; }
 bool predicts_by(const NeighbourParams& params) { return params.prediction != Prediction::kSum; }
 bool predicts_by(const PopularParams&) { return false; }
 
@@ -233,7 +260,8 @@ void require_same(const char* side, const IdMap& trained, const IdMap& given) {
 
 LinearPart linear_part(const Factors& factors) {
   return {factors.users.view(), factors.items.view(), factors.user_bias.span(),
-          factors.item_bias.span(), factors.global_mean};
+          factors.item_bias.span(), factors.global_mean,
+          factors.user_squares.span(), factors.item_squares.span()};
 }
 
 LinearPart linear_part(const BorrowedLearned& learned) {

@@ -34,6 +34,8 @@ struct LinearPart {
   std::span<const float> user_bias;
   std::span<const float> item_bias;
   float mean = 0.0F;
+  std::span<const float> user_squares{};
+  std::span<const float> item_squares{};
 };
 [[nodiscard]] LinearPart linear_part(const Factors& factors);
 [[nodiscard]] LinearPart linear_part(const BorrowedLearned& learned);

@@ -78,6 +78,8 @@ void add_linear_part(const std::string& prefix, const Model& model, LinearPart p
   };
   add_bias("user_bias", part.user_bias);
   add_bias("item_bias", part.item_bias);
+  add_bias("user_squares", part.user_squares);
+  add_bias("item_squares", part.item_squares);
 }
 
 constexpr Offset kNoRows[] = {0};

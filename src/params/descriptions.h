@@ -6,3 +6,4 @@
 #include "params/als.h"
 #include "params/neighbours.h"
 #include "params/popular.h"
+#include "params/sgd.h"

@@ -32,6 +32,7 @@ struct Maker {
 Job job_of(const AlsParams&) { return Job::kTopK; }
 Job job_of(const NeighbourParams&) { return Job::kNeighbours; }
 Job job_of(const PopularParams&) { return Job::kTopK; }
+Job job_of(const SgdParams&) { return Job::kTopK; }
 
 }  // namespace
 

@@ -10,6 +10,7 @@
 #include "likewise/error.h"
 #include "likewise/neighbourhood.h"
 #include "likewise/popularity.h"
+#include "likewise/sgd.h"
 #include "likewise/training.h"
 #include "training/iterate.h"
 #include "training/validation.h"
@@ -143,6 +144,13 @@ void learn(const PopularParams& params, const Interactions& data, const Device&,
   model.learned = train_popularity(data.by_user.view(), params);
 }
 
+void learn(const SgdParams& params, const Interactions& data, const Device& device,
+           const TrainingRun& run, Model& model) {
+  learn_by_iterations(params, data, device, run, model, [&](const IterationRun& loop) {
+    return train_sgd(data.by_user.view(), params, device, loop);
+  });
+}
+
 [[nodiscard]] std::string tuning_of(const Device& device, const AlsParams& params,
                                     const CsrView& by_user) {
   if (!has_tunings(device)) return "there is none on this device";
@@ -156,6 +164,7 @@ void learn(const PopularParams& params, const Interactions& data, const Device&,
 [[nodiscard]] std::string tuning_of(const Device&, const PopularParams&, const CsrView&) {
   return {};
 }
+[[nodiscard]] std::string tuning_of(const Device&, const SgdParams&, const CsrView&) { return {}; }
 
 }  // namespace
 

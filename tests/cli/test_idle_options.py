@@ -6,6 +6,7 @@ ALS = []
 KNN = ["--algorithm", "item-knn"]
 USER_KNN = ["--algorithm", "user-knn"]
 POPULAR = ["--algorithm", "popular"]
+SGD = ["--algorithm", "sgd"]
 EXPLICIT = ["--feedback", "explicit"]
 
 # Every parameter of every algorithm: a value, and settings beside which it has an effect. An
@@ -20,6 +21,11 @@ OF_ALS = {
     "--cg-preconditioner": ("none", ["--solver", "cg"]),
     "--precision": ("fp32", ALS), "--tolerance": ("0.1", ALS),
     "--patience": ("2", ["--validation", "parts/test.csv"]), "--seed": ("7", ALS),
+}
+OF_SGD = {
+    "--loss": ("logistic", []), "--bias-regularization": ("0.1", []), "--order": ("serial", []),
+    "--schedule": ("constant", []), "--learning-rate": ("0.1", []),
+    "--decay": ("1", ["--schedule", "inverse"]),
 }
 OF_NEIGHBOURS = {
     "--neighbours": ("5", []), "--similarity": ("jaccard", []), "--min-support": ("2", []),
@@ -53,7 +59,7 @@ def test_every_training_option_is_in_the_tables(program):
               "--columns", "--delimiter", "--header",
               "--duplicates", "--min-value", "--min-user-count", "--min-item-count",
               "--on-bad-row"}
-    assert named - others == set(OF_ALS) | set(OF_NEIGHBOURS)
+    assert named - others == set(OF_ALS) | set(OF_NEIGHBOURS) | set(OF_SGD)
 
 
 @pytest.mark.parametrize("option", OF_ALS)
@@ -67,6 +73,18 @@ def test_parameters_of_als_need_als(program, option):
         assert option in why and beside[0] in why
     # And where it has an effect it is read, and the data asked for.
     program("train", "absent.csv", "-o", "m", *beside, option, value, exit_code=1)
+
+
+@pytest.mark.parametrize("option", OF_SGD)
+def test_parameters_of_sgd_need_sgd(program, option):
+    value, beside = OF_SGD[option]
+    for algorithm in (ALS, KNN, POPULAR):
+        why = refused(program, "train", "absent.csv", "-o", "m", *algorithm, option, value)
+        assert option in why and "sgd" in why
+    if beside:
+        why = refused(program, "train", "absent.csv", "-o", "m", *SGD, option, value)
+        assert option in why and beside[0] in why
+    program("train", "absent.csv", "-o", "m", *SGD, *beside, option, value, exit_code=1)
 
 
 @pytest.mark.parametrize("option", OF_NEIGHBOURS)

@@ -11,7 +11,7 @@ import pandas as pd
 import pytest
 
 import likewise
-from likewise import Als, Interactions, ItemKnn, Popular, UserKnn, program
+from likewise import Als, Interactions, ItemKnn, Popular, Sgd, UserKnn, program
 
 
 def run(*words):
@@ -28,6 +28,7 @@ def run(*words):
     (UserKnn(feedback="explicit", keep_negative=True), ["--algorithm", "user-knn", "--feedback",
                                                         "explicit", "--negative", "keep"]),
     (Popular(), ["--algorithm", "popular"]),
+    (Sgd(factors=5, iterations=3), ["--algorithm", "sgd", "--factors", "5", "--iterations", "3"]),
 ])
 def test_the_same_as_the_command_line(ratings, tmp_path, estimator, options):
     ratings.save(tmp_path / "ratings.csv")
@@ -323,8 +324,8 @@ def test_modules_are_there_without_an_import_of_their_own():
 
 
 def test_every_algorithm_has_an_estimator():
-    assert {one.algorithm for one in (Als, ItemKnn, UserKnn, Popular)} == set(likewise._core.algorithms())
-    assert {"Als", "ItemKnn", "UserKnn", "Popular"} <= set(likewise.__all__)
+    assert {one.algorithm for one in (Als, ItemKnn, UserKnn, Popular, Sgd)} == set(likewise._core.algorithms())
+    assert {"Als", "ItemKnn", "UserKnn", "Popular", "Sgd"} <= set(likewise.__all__)
 
 
 @pytest.mark.parametrize("name, available", [("cuda:0", True), ("cuda:0", False), ("cuda", False)])

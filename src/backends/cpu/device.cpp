@@ -47,6 +47,18 @@ class CpuTopK final : public TopKJob {
   }
 };
 
+class CpuSgd final : public SgdJob {
+ public:
+  [[nodiscard]] MemoryPlan plan(const SgdShape& shape, const SgdParams& params) const override {
+    return sgd_plan(shape, params, sizeof(float));
+  }
+  [[nodiscard]] std::unique_ptr<SgdSolver> make_solver(const CsrView& by_user,
+                                                       const SgdParams& params,
+                                                       Factors start) const override {
+    return make_cpu_sgd_solver(by_user, params, std::move(start));
+  }
+};
+
 }  // namespace
 
 Device make_cpu_device() {
@@ -57,7 +69,8 @@ Device make_cpu_device() {
   return make_device("cpu", description,
                      {{std::make_shared<CpuAls>()},
                       {std::make_shared<CpuNeighbours>()},
-                      {std::make_shared<CpuTopK>()}});
+                      {std::make_shared<CpuTopK>()},
+                      {std::make_shared<CpuSgd>()}});
 }
 
 }  // namespace likewise

@@ -31,6 +31,11 @@ struct CpuScorerOptions {
                                                              const AlsParams& params, Factors start,
                                                              int completed_iterations);
 
+/// Orders the entries once.
+[[nodiscard]] std::unique_ptr<SgdSolver> make_cpu_sgd_solver(const CsrView& by_user,
+                                                             const SgdParams& params,
+                                                             Factors start);
+
 /// Sorts the entries by column once. `problem` must outlive the search.
 [[nodiscard]] std::unique_ptr<NeighbourSearch> make_cpu_neighbour_search(
     const SimilarityProblem& problem);

@@ -12,6 +12,7 @@
 
 #include "backends/jobs/als.h"
 #include "backends/jobs/neighbours.h"
+#include "backends/jobs/sgd.h"
 #include "backends/jobs/top_k.h"
 #include "likewise/device.h"
 
@@ -30,7 +31,8 @@ struct Offer {
 using JobTable = std::tuple<  //
     Offer<AlsJob>,            //
     Offer<NeighbourJob>,      //
-    Offer<TopKJob>>;
+    Offer<TopKJob>,           //
+    Offer<SgdJob>>;
 
 struct Device::Jobs {
   std::string name;

@@ -41,6 +41,18 @@ class ReferenceTopK final : public TopKJob {
   }
 };
 
+class ReferenceSgd final : public SgdJob {
+ public:
+  [[nodiscard]] MemoryPlan plan(const SgdShape& shape, const SgdParams& params) const override {
+    return sgd_plan(shape, params, sizeof(double));
+  }
+  [[nodiscard]] std::unique_ptr<SgdSolver> make_solver(const CsrView& by_user,
+                                                       const SgdParams& params,
+                                                       Factors start) const override {
+    return make_reference_sgd_solver(by_user, params, std::move(start));
+  }
+};
+
 }  // namespace
 
 Device make_reference_device() {
@@ -50,7 +62,8 @@ Device make_reference_device() {
   return make_device("reference", description,
                      {{std::make_shared<ReferenceAls>()},
                       {std::make_shared<ReferenceNeighbours>()},
-                      {std::make_shared<ReferenceTopK>()}});
+                      {std::make_shared<ReferenceTopK>()},
+                      {std::make_shared<ReferenceSgd>()}});
 }
 
 }  // namespace likewise

@@ -24,4 +24,9 @@ namespace likewise {
 [[nodiscard]] std::unique_ptr<NeighbourSearch> make_reference_neighbour_search(
     const SimilarityProblem& problem);
 
+/// `by_user` must outlive the solver.
+[[nodiscard]] std::unique_ptr<SgdSolver> make_reference_sgd_solver(const CsrView& by_user,
+                                                                   const SgdParams& params,
+                                                                   Factors start);
+
 }  // namespace likewise

@@ -1,0 +1,143 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "algorithms/sgd/grid.h"
+
+#include <algorithm>
+#include <numeric>
+
+#include <tbb/parallel_sort.h>
+
+#include "core/parallel.h"
+#include "core/random.h"
+#include "likewise/matrix.h"
+
+namespace likewise {
+namespace {
+
+/// All rows in random order.
+[[nodiscard]] Array<Index> shuffled(Index rows, std::uint64_t seed, RandomStream stream) {
+  struct Key {
+    std::uint64_t random = 0;
+    Index row = 0;
+    bool operator<(const Key& other) const {
+      return random != other.random ? random < other.random : row < other.row;
+    }
+  };
+  std::vector<Key> keys(static_cast<std::size_t>(rows));
+  parallel_for(rows, 4096, [&](Offset row) {
+    CounterRandom random(seed, stream, static_cast<std::uint64_t>(row));
+    keys[static_cast<std::size_t>(row)] = {random.next_u64(), static_cast<Index>(row)};
+  });
+  tbb::parallel_sort(keys.begin(), keys.end());
+  auto order = Array<Index>::uninitialized(rows);
+  for (Index at = 0; at < rows; ++at) order[at] = keys[static_cast<std::size_t>(at)].row;
+  return order;
+}
+
+/// Stripes of about as many entries each.
+[[nodiscard]] std::vector<Index> cut(const Array<Index>& order, std::span<const Offset> counts,
+                                     Index stripes) {
+  const Offset total = std::accumulate(counts.begin(), counts.end(), Offset{0});
+  std::vector<Index> begin{0};
+  Offset sum = 0;
+  for (Offset at = 0; at < order.size(); ++at) {
+    // A stripe ends where its share is reached, but leaves none of the later ones without a share.
+    while (std::ssize(begin) < stripes && sum * stripes >= total * std::ssize(begin) && at > 0) {
+      begin.push_back(static_cast<Index>(at));
+    }
+    sum += counts[static_cast<std::size_t>(order[at])];
+  }
+  begin.resize(static_cast<std::size_t>(stripes) + 1, static_cast<Index>(order.size()));
+  return begin;
+}
+
+/// Of a column of the matrix.
+struct Place {
+  Index number = 0;
+  Index stripe = 0;
+};
+
+[[nodiscard]] std::vector<Place> places_of(const SgdSide& side) {
+  std::vector<Place> places(static_cast<std::size_t>(side.row.size()));
+  for (std::size_t stripe = 0; stripe + 1 < side.begin.size(); ++stripe) {
+    for (Index number = side.begin[stripe]; number < side.begin[stripe + 1]; ++number) {
+      places[static_cast<std::size_t>(side.row[number])] = {number, static_cast<Index>(stripe)};
+    }
+  }
+  return places;
+}
+
+/// Bytes of an item stripe: half of a core's L2 cache. Users' rows pass by once per block.
+constexpr Offset kStripeBytes = Offset{512} << 10;
+/// Stripes at least: as many threads find work.
+constexpr Offset kFewestStripes = 16;
+constexpr Offset kMostStripes = 1024;
+
+}  // namespace
+
+Index sgd_stripes(const SgdShape& shape, const SgdParams& params) {
+  if (params.order == SgdOrder::kSerial || params.order == SgdOrder::kAlternating) return 1;
+  const Offset bytes = Offset{shape.items} * padded_stride(params.factors) * Offset{sizeof(float)};
+  const Offset wanted =
+      std::clamp((bytes + kStripeBytes - 1) / kStripeBytes, kFewestStripes, kMostStripes);
+  return static_cast<Index>(std::clamp<Offset>(std::min(shape.users, shape.items), 1, wanted));
+}
+
+SgdRowEntries entries_by_row(const SgdGrid& grid, Side side) {
+  const auto turned = [&](const SgdEntry& e) {
+    return side == Side::kUsers ? e : SgdEntry{e.item, e.user, e.value};
+  };
+  const SgdSide& own = side == Side::kUsers ? grid.users : grid.items;
+  SgdRowEntries rows;
+  rows.begin.assign(static_cast<std::size_t>(own.row.size()) + 1, 0);
+  for (const SgdEntry& e : grid.entries) {
+    ++rows.begin[static_cast<std::size_t>(turned(e).user) + 1];
+  }
+  std::partial_sum(rows.begin.begin(), rows.begin.end(), rows.begin.begin());
+  rows.entries = Array<SgdEntry>::uninitialized(grid.entries.size());
+  std::vector<Offset> next(rows.begin.begin(), rows.begin.end() - 1);
+  for (const SgdEntry& e : grid.entries) {
+    const SgdEntry entry = turned(e);
+    rows.entries[next[static_cast<std::size_t>(entry.user)]++] = entry;
+  }
+  return rows;
+}
+
+SgdGrid make_sgd_grid(const CsrView& by_user, Index stripes, std::uint64_t seed) {
+  SgdGrid grid;
+  grid.stripes = stripes;
+  grid.users.row = shuffled(by_user.rows, seed, kStreamSgdUsers);
+  grid.users.begin = cut(grid.users.row, entry_counts(by_user, Side::kUsers), stripes);
+  grid.items.row = shuffled(by_user.cols, seed, kStreamSgdItems);
+  grid.items.begin = cut(grid.items.row, entry_counts(by_user, Side::kItems), stripes);
+  const std::vector<Place> places = places_of(grid.items);
+
+  const auto wide = static_cast<std::size_t>(stripes);
+  grid.begin.assign(wide * wide + 1, 0);
+  const auto for_entries = [&](Offset p, const auto& take) {
+    const auto stripe = static_cast<std::size_t>(p);
+    for (Index user = grid.users.begin[stripe]; user < grid.users.begin[stripe + 1]; ++user) {
+      const Index row = grid.users.row[user];
+      const std::span<const Index> columns = by_user.row_columns(row);
+      const std::span<const float> values = by_user.row_values(row);
+      for (std::size_t at = 0; at < columns.size(); ++at) {
+        const Place& place = places[static_cast<std::size_t>(columns[at])];
+        take(stripe * wide + static_cast<std::size_t>(place.stripe),
+             SgdEntry{user, place.number, values[at]});
+      }
+    }
+  };
+  parallel_for(stripes, 1, [&](Offset p) {
+    for_entries(p, [&](std::size_t block, const SgdEntry&) { ++grid.begin[block + 1]; });
+  });
+  std::partial_sum(grid.begin.begin(), grid.begin.end(), grid.begin.begin());
+  grid.entries = Array<SgdEntry>::uninitialized(by_user.nnz());
+  std::vector<Offset> next(grid.begin.begin(), grid.begin.end() - 1);
+  parallel_for(stripes, 1, [&](Offset p) {
+    for_entries(p, [&](std::size_t block, const SgdEntry& entry) {
+      grid.entries[next[block]++] = entry;
+    });
+  });
+  return grid;
+}
+
+}  // namespace likewise

@@ -1,0 +1,66 @@
+// SPDX-License-Identifier: Apache-2.0
+/// The ratings in the order in which SGD takes them.
+///
+/// Users and items get new numbers at random and are cut into as many stripes each, of about equal
+/// numbers of ratings. The ratings of user stripe p and item stripe q are block (p, q). In turn t
+/// the blocks (p, (p + t) mod stripes) of all p are done: they share no row and no column.
+/// (Gemulla et al., "Large-scale matrix factorization with distributed stochastic gradient
+/// descent", KDD 2011.)
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "algorithms/sgd/setup.h"
+#include "likewise/array.h"
+#include "likewise/csr.h"
+#include "likewise/types.h"
+
+namespace likewise {
+
+/// A rating, by new numbers.
+struct SgdEntry {
+  Index user = 0;
+  Index item = 0;
+  float value = 0.0F;
+};
+
+/// One side of the matrix in its new order.
+struct SgdSide {
+  Array<Index> row;          ///< [new number] -> row (or column) of the matrix
+  std::vector<Index> begin;  ///< stripe s has the new numbers [begin[s], begin[s + 1])
+};
+
+struct SgdGrid {
+  Index stripes = 0;
+  SgdSide users;
+  SgdSide items;
+  std::vector<Offset> begin;  ///< of block p * stripes + q; one more at the end
+  Array<SgdEntry> entries;    ///< block by block; within a block by user
+
+  [[nodiscard]] std::span<const SgdEntry> block(Index p, Index q) const {
+    const auto at = static_cast<std::size_t>(p) * static_cast<std::size_t>(stripes) +
+                    static_cast<std::size_t>(q);
+    return entries.span().subspan(static_cast<std::size_t>(begin[at]),
+                                  static_cast<std::size_t>(begin[at + 1] - begin[at]));
+  }
+  /// The item stripe of user stripe p in a turn.
+  [[nodiscard]] Index item_stripe(Index p, Index turn) const { return (p + turn) % stripes; }
+};
+
+/// The entries of one side's rows, in the order of their new numbers; for SgdOrder::kAlternating.
+struct SgdRowEntries {
+  std::vector<Offset> begin;  ///< row r has entries [begin[r], begin[r + 1])
+  Array<SgdEntry> entries;    ///< `user` is the row and `item` is in the other side, for items too
+};
+[[nodiscard]] SgdRowEntries entries_by_row(const SgdGrid& grid, Side side);
+
+/// How many stripes processors take: a pure function of its arguments, so that the result of a
+/// training does not depend on the machine.
+[[nodiscard]] Index sgd_stripes(const SgdShape& shape, const SgdParams& params);
+
+/// A pure function of its arguments. `stripes` is at least 1.
+[[nodiscard]] SgdGrid make_sgd_grid(const CsrView& by_user, Index stripes, std::uint64_t seed);
+
+}  // namespace likewise

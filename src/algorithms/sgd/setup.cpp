@@ -1,0 +1,139 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "algorithms/sgd/setup.h"
+
+#include <cmath>
+#include <numeric>
+
+#include "core/parallel.h"
+#include "core/random.h"
+#include "likewise/error.h"
+
+namespace likewise {
+namespace {
+
+constexpr Offset kBlock = Offset{1} << 16;
+
+/// sum over i in [0, n) of term(i), the same for any number of threads.
+template <class Term>
+[[nodiscard]] double sum_over(Offset n, const Term& term) {
+  std::vector<double> sums(static_cast<std::size_t>((n + kBlock - 1) / kBlock));
+  parallel_blocks(n, kBlock, [&](Offset begin, Offset end, Offset block) {
+    double sum = 0.0;
+    for (Offset i = begin; i < end; ++i) sum += term(i);
+    sums[static_cast<std::size_t>(block)] = sum;
+  });
+  return std::accumulate(sums.begin(), sums.end(), 0.0);
+}
+
+[[nodiscard]] Matrix draw(std::span<const Offset> counts, const SgdParams& params, double stddev,
+                          RandomStream stream) {
+  const auto rows = static_cast<Index>(counts.size());
+  Matrix drawn(rows, params.factors);
+  parallel_for(rows, 256, [&](Offset r) {
+    if (counts[static_cast<std::size_t>(r)] == 0) return;
+    CounterRandom random(params.seed, stream, static_cast<std::uint64_t>(r));
+    for (float& x : drawn.row_span(static_cast<Index>(r))) {
+      x = static_cast<float>(stddev * random.normal());
+    }
+  });
+  return drawn;
+}
+
+}  // namespace
+
+ValueSpread value_spread(const CsrView& by_user, const SgdParams& params) {
+  const Offset n = by_user.nnz();
+  if (n == 0) return {};
+  const auto count = static_cast<double>(n);
+  if (params.loss == SgdLoss::kLogistic) {
+    const double likes = sum_over(n, [&](Offset i) { return by_user.values[i] > 0.0F ? 1.0 : 0.0; });
+    if (likes == 0.0 || likes == count) {
+      throw Error(ErrorKind::kBadData,
+                  std::string("loss logistic tells likes (values above 0) from dislikes, and all "
+                              "values here are ") +
+                      (likes == 0.0 ? "dislikes" : "likes") +
+                      ": give both, or take the squared loss");
+    }
+    return {std::log(likes / (count - likes)), 1.0};
+  }
+  const double mean = sum_over(n, [&](Offset i) { return double{by_user.values[i]}; }) / count;
+  const double variance = sum_over(n, [&](Offset i) {
+                            const double off = by_user.values[i] - mean;
+                            return off * off;
+                          }) /
+                          count;
+  return {mean, variance > 0.0 ? std::sqrt(variance) : 1.0};
+}
+
+std::vector<Offset> entry_counts(const CsrView& by_user, Side side) {
+  std::vector<Offset> counts(
+      static_cast<std::size_t>(side == Side::kUsers ? by_user.rows : by_user.cols));
+  if (side == Side::kItems) {
+    for (Offset at = 0; at < by_user.nnz(); ++at) {
+      ++counts[static_cast<std::size_t>(by_user.columns[at])];
+    }
+    return counts;
+  }
+  for (Index row = 0; row < by_user.rows; ++row) {
+    counts[static_cast<std::size_t>(row)] = by_user.row_size(row);
+  }
+  return counts;
+}
+
+Factors first_sgd_factors(const CsrView& by_user, const SgdParams& params) {
+  const ValueSpread values = value_spread(by_user, params);
+  const double stddev = params.init_stddev * std::sqrt(values.spread / params.factors);
+  Factors first;
+  first.users = draw(entry_counts(by_user, Side::kUsers), params, stddev, kStreamUserFactors);
+  first.items = draw(entry_counts(by_user, Side::kItems), params, stddev, kStreamItemFactors);
+  first.global_mean = static_cast<float>(values.mean);
+  for (const Side side : {Side::kUsers, Side::kItems}) {
+    const Index rows = first.side(side).rows();
+    if (params.biases) first.bias(side) = Array<float>(rows);
+    if (is_adaptive(params)) first.squares(side) = Array<float>(rows);
+  }
+  return first;
+}
+
+double epoch_rate(const SgdParams& params, std::span<const Iteration> done) {
+  switch (params.schedule) {
+    case SgdSchedule::kAdaptive:
+    case SgdSchedule::kConstant:
+      return params.learning_rate;
+    case SgdSchedule::kInverse:
+      return params.learning_rate / (1.0 + params.decay * static_cast<double>(done.size()));
+    case SgdSchedule::kBold:
+      break;
+  }
+  double rate = params.learning_rate;
+  for (std::size_t t = 1; t < done.size(); ++t) {
+    rate *= done[t].objective > done[t - 1].objective ? 0.5 : 1.05;
+  }
+  return rate;
+}
+
+double rating_decay(double lambda, double exponent, Offset count) {
+  return count == 0 ? 0.0 : lambda * std::pow(static_cast<double>(count), exponent - 1.0);
+}
+
+double regularization_term(const CsrView& by_user, const SgdParams& params,
+                           const Factors& factors) {
+  double term = 0.0;
+  for (const Side side : {Side::kUsers, Side::kItems}) {
+    const std::vector<Offset> counts = entry_counts(by_user, side);
+    const Matrix& rows = factors.side(side);
+    const Array<float>& bias = factors.bias(side);
+    term += sum_over(rows.rows(), [&](Offset r) {
+      const Offset count = counts[static_cast<std::size_t>(r)];
+      if (count == 0) return 0.0;
+      double square = 0.0;
+      for (const float x : rows.row_span(static_cast<Index>(r))) square += double{x} * double{x};
+      const double b = bias.empty() ? 0.0 : double{bias[r]};
+      return std::pow(static_cast<double>(count), params.regularization_exponent) *
+             (params.regularization * square + bias_lambda(params) * b * b);
+    });
+  }
+  return term;
+}
+
+}  // namespace likewise

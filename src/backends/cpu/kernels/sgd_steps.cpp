@@ -1,0 +1,206 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "backends/cpu/kernels/sgd_steps.h"
+
+#include <cmath>
+
+#undef HWY_TARGET_INCLUDE
+#define HWY_TARGET_INCLUDE "backends/cpu/kernels/sgd_steps.cpp"
+// foreach_target.h comes first:
+// clang-format off
+#include <hwy/foreach_target.h>
+#include <hwy/highway.h>
+// clang-format on
+
+HWY_BEFORE_NAMESPACE();
+namespace likewise::kernels {
+namespace HWY_NAMESPACE {
+namespace hn = hwy::HWY_NAMESPACE;
+
+// Vectors of at most 16 lanes: every stride is a multiple of 16.
+using Tag = hn::CappedTag<float, 16>;
+using Vec = hn::Vec<Tag>;
+
+/// How many entries ahead an item's row is fetched: about the latency of the L3 cache.
+constexpr std::size_t kAhead = 6;
+
+HWY_INLINE float sum_of(Vec x) { return hn::GetLane(hn::SumOfLanes(Tag(), x)); }
+
+HWY_INLINE void fetch(const float* row, Index stride) {
+  for (Index j = 0; j < stride; j += 16) __builtin_prefetch(row + j, 1);
+}
+
+/// The user's row, in registers.
+template <int kVectors>
+struct Registers {
+  Vec x[kVectors];
+
+  HWY_INLINE void load(const float* row, Index) {
+    for (int v = 0; v < kVectors; ++v) x[v] = hn::Load(Tag(), row + v * hn::Lanes(Tag()));
+  }
+  HWY_INLINE void store(float* row, Index) const {
+    for (int v = 0; v < kVectors; ++v) hn::Store(x[v], Tag(), row + v * hn::Lanes(Tag()));
+  }
+  template <class Each>
+  HWY_INLINE void for_each(Index, const Each& each) {
+    for (int v = 0; v < kVectors; ++v) each(x[v], v * static_cast<Index>(hn::Lanes(Tag())));
+  }
+};
+
+/// The user's row where it lies, for rows that are longer.
+template <>
+struct Registers<0> {
+  float* row = nullptr;
+
+  HWY_INLINE void load(float* from, Index) { row = from; }
+  HWY_INLINE void store(float*, Index) const {}
+  template <class Each>
+  HWY_INLINE void for_each(Index stride, const Each& each) {
+    for (Index j = 0; j < stride; j += static_cast<Index>(hn::Lanes(Tag()))) {
+      Vec x = hn::Load(Tag(), row + j);
+      each(x, j);
+      hn::Store(x, Tag(), row + j);
+    }
+  }
+};
+
+/// What a step needs of a row besides its factors.
+struct RowNumbers {
+  float bias = 0.0F;
+  float squares = 0.0F;
+  float decay = 0.0F;
+  float bias_decay = 0.0F;
+
+  HWY_INLINE RowNumbers(const SgdRows& rows, Index at)
+      : bias(rows.bias != nullptr ? rows.bias[at] : 0.0F),
+        squares(rows.squares != nullptr ? rows.squares[at] : 0.0F),
+        decay(rows.decay[at]),
+        bias_decay(rows.bias_decay[at]) {}
+  HWY_INLINE void put(const SgdRows& rows, Index at) const {
+    if (rows.bias != nullptr) rows.bias[at] = bias;
+    if (rows.squares != nullptr) rows.squares[at] = squares;
+  }
+};
+
+/// A gradient and its loss.
+struct Slope {
+  float error = 0.0F;
+  double loss = 0.0;
+};
+HWY_INLINE Slope slope_of(bool logistic, float value, float score) {
+  if (!logistic) {
+    const float error = value - score;
+    return {error, double{error} * double{error}};
+  }
+  const double sign = value > 0.0F ? 1.0 : -1.0;
+  const double margin = sign * double{score};
+  const double wrong = 1.0 / (1.0 + std::exp(margin));  // probability of the other answer
+  const double loss = margin > 0.0 ? std::log1p(std::exp(-margin))
+                                   : std::log1p(std::exp(margin)) - margin;
+  return {static_cast<float>(sign * wrong), 2.0 * loss};
+}
+
+template <int kVectors, bool kAdaptive>
+double Steps(const SgdRun& run) {
+  const Tag d;
+  const std::span<const SgdEntry> entries = run.entries;
+  double total = 0.0;
+  std::size_t at = 0;
+  while (at < entries.size()) {
+    const Index user = entries[at].user;
+    float* const user_row = run.users.factors + Offset{user} * run.stride;
+    Registers<kVectors> x;
+    x.load(user_row, run.stride);
+    RowNumbers u(run.users, user);
+    for (; at < entries.size() && entries[at].user == user; ++at) {
+      if (at + kAhead < entries.size()) {
+        fetch(run.items.factors + Offset{entries[at + kAhead].item} * run.stride, run.stride);
+      }
+      const SgdEntry entry = entries[at];
+      float* HWY_RESTRICT const y = run.items.factors + Offset{entry.item} * run.stride;
+      RowNumbers i(run.items, entry.item);
+      Vec dots = hn::Zero(d);
+      Vec xx = hn::Zero(d);
+      Vec yy = hn::Zero(d);
+      x.for_each(run.stride, [&](const Vec& part, Index j) HWY_ATTR {
+        const Vec other = hn::Load(d, y + j);
+        dots = hn::MulAdd(part, other, dots);
+        if (kAdaptive) {
+          xx = hn::MulAdd(part, part, xx);
+          yy = hn::MulAdd(other, other, yy);
+        }
+      });
+      const float dot = sum_of(dots);
+      const Slope slope =
+          slope_of(run.logistic, entry.value, run.mean + u.bias + i.bias + dot);
+      total += slope.loss;
+      float user_step = 1.0F;
+      float item_step = 1.0F;
+      if (kAdaptive) {
+        user_step = 1.0F / std::sqrt(1.0F + u.squares);
+        item_step = 1.0F / std::sqrt(1.0F + i.squares);
+        // |error y - decay x|^2 without another pass.
+        const float square = slope.error * slope.error;
+        const float cross = 2.0F * slope.error * dot;
+        const float x2 = sum_of(xx);
+        const float y2 = sum_of(yy);
+        u.squares += run.square_scale * (square * y2 - u.decay * cross + u.decay * u.decay * x2);
+        i.squares += run.square_scale * (square * x2 - i.decay * cross + i.decay * i.decay * y2);
+      }
+      const float user_rate = run.rate * user_step;
+      const float item_rate = run.rate * item_step;
+      const Vec user_keep = hn::Set(d, 1.0F - user_rate * u.decay);
+      const Vec user_take = hn::Set(d, user_rate * slope.error);
+      const Vec item_keep = hn::Set(d, 1.0F - item_rate * i.decay);
+      const Vec item_take = hn::Set(d, item_rate * slope.error);
+      u.bias += run.bias_rate * user_step * (slope.error - u.bias_decay * u.bias);
+      if (run.moves_items) {
+        x.for_each(run.stride, [&](Vec& part, Index j) HWY_ATTR {
+          const Vec other = hn::Load(d, y + j);
+          hn::Store(hn::MulAdd(part, item_take, hn::Mul(other, item_keep)), d, y + j);
+          part = hn::MulAdd(other, user_take, hn::Mul(part, user_keep));
+        });
+        i.bias += run.bias_rate * item_step * (slope.error - i.bias_decay * i.bias);
+        i.put(run.items, entry.item);
+      } else {
+        x.for_each(run.stride, [&](Vec& part, Index j) HWY_ATTR {
+          part = hn::MulAdd(hn::Load(d, y + j), user_take, hn::Mul(part, user_keep));
+        });
+      }
+    }
+    x.store(user_row, run.stride);
+    u.put(run.users, user);
+  }
+  return total;
+}
+
+template <bool kAdaptive>
+double Choose(const SgdRun& run) {
+  switch (run.stride / static_cast<Index>(hn::Lanes(Tag()))) {
+    case 1: return Steps<1, kAdaptive>(run);
+    case 2: return Steps<2, kAdaptive>(run);
+    case 3: return Steps<3, kAdaptive>(run);
+    case 4: return Steps<4, kAdaptive>(run);
+    case 6: return Steps<6, kAdaptive>(run);
+    case 8: return Steps<8, kAdaptive>(run);
+    default: return Steps<0, kAdaptive>(run);
+  }
+}
+
+double TakeSgdSteps(const SgdRun& run) {
+  return run.users.squares != nullptr ? Choose<true>(run) : Choose<false>(run);
+}
+
+}  // namespace HWY_NAMESPACE
+}  // namespace likewise::kernels
+HWY_AFTER_NAMESPACE();
+
+#if HWY_ONCE
+namespace likewise::kernels {
+namespace {
+HWY_EXPORT(TakeSgdSteps);
+}  // namespace
+
+double take_sgd_steps(const SgdRun& run) { return HWY_DYNAMIC_DISPATCH(TakeSgdSteps)(run); }
+
+}  // namespace likewise::kernels
+#endif

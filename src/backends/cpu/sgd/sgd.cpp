@@ -1,0 +1,213 @@
+// SPDX-License-Identifier: Apache-2.0
+/// SGD on the CPU. The tables are kept in the order of the grid, so that a block's rows lie together.
+#include <algorithm>
+#include <numeric>
+#include <utility>
+#include <vector>
+
+#include "backends/cpu/jobs.h"
+#include "backends/cpu/kernels/als_vectors.h"
+#include "backends/cpu/kernels/sgd_steps.h"
+#include "core/parallel.h"
+
+namespace likewise {
+namespace {
+
+/// Rows that one task of `alternating` takes.
+constexpr Offset kRows = 64;
+
+/// One side's numbers in the order of the grid.
+struct Table {
+  const Array<Index>* row = nullptr;  ///< of the matrix, by new number
+  Matrix factors;
+  Array<float> bias;
+  Array<float> squares;
+  Array<float> decay;
+  Array<float> bias_decay;
+  std::vector<Offset> counts;
+
+  void load(Side side, const Factors& from, const SgdParams& params,
+            std::span<const Offset> count_of) {
+    const Matrix& rows = from.side(side);
+    const bool biased = !from.bias(side).empty();
+    const bool adaptive = !from.squares(side).empty();
+    factors = Matrix(rows.rows(), rows.cols());
+    if (biased) bias = Array<float>(rows.rows());
+    if (adaptive) squares = Array<float>(rows.rows());
+    decay = Array<float>(rows.rows());
+    bias_decay = Array<float>(rows.rows());
+    counts.resize(static_cast<std::size_t>(rows.rows()));
+    parallel_for(rows.rows(), 1024, [&](Offset at) {
+      const Index r = (*row)[at];
+      std::copy_n(rows.row(r), rows.stride(), factors.row(static_cast<Index>(at)));
+      if (biased) bias[at] = from.bias(side)[r];
+      if (adaptive) squares[at] = from.squares(side)[r];
+      const Offset count = count_of[static_cast<std::size_t>(r)];
+      const double nu = params.regularization_exponent;
+      counts[static_cast<std::size_t>(at)] = count;
+      decay[at] = static_cast<float>(rating_decay(params.regularization, nu, count));
+      bias_decay[at] = static_cast<float>(rating_decay(bias_lambda(params), nu, count));
+    });
+  }
+
+  void store(Side side, Factors& to) const {
+    parallel_for(factors.rows(), 1024, [&](Offset at) {
+      const Index r = (*row)[at];
+      std::copy_n(factors.row(static_cast<Index>(at)), factors.stride(), to.side(side).row(r));
+      if (!bias.empty()) to.bias(side)[r] = bias[at];
+      if (!squares.empty()) to.squares(side)[r] = squares[at];
+    });
+  }
+
+  [[nodiscard]] kernels::SgdRows rows() {
+    return {factors.data(), bias.empty() ? nullptr : bias.data(), decay.data(), bias_decay.data(),
+            squares.empty() ? nullptr : squares.data()};
+  }
+
+  /// sum of lambda count^nu (|x|^2 + b^2)
+  [[nodiscard]] double regularization() const {
+    constexpr Offset kBlock = 4096;
+    std::vector<double> sums(static_cast<std::size_t>((factors.rows() + kBlock - 1) / kBlock));
+    parallel_blocks(factors.rows(), kBlock, [&](Offset begin, Offset end, Offset block) {
+      double sum = 0.0;
+      for (Offset at = begin; at < end; ++at) {
+        const float* x = factors.row(static_cast<Index>(at));
+        const double b = bias.empty() ? 0.0 : double{bias[at]};
+        sum += static_cast<double>(counts[static_cast<std::size_t>(at)]) *
+               (double{decay[at]} * kernels::dot(x, x, factors.stride()) +
+                double{bias_decay[at]} * b * b);
+      }
+      sums[static_cast<std::size_t>(block)] = sum;
+    });
+    return std::accumulate(sums.begin(), sums.end(), 0.0);
+  }
+};
+
+class CpuSgdSolver final : public SgdSolver {
+ public:
+  CpuSgdSolver(const CsrView& by_user, const SgdParams& params, Factors start)
+      : params_(params),
+        spread_(value_spread(by_user, params).spread),
+        grid_(make_sgd_grid(by_user,
+                            sgd_stripes({by_user.rows, by_user.cols, by_user.nnz()}, params),
+                            params.seed)),
+        factors_(std::move(start)) {
+    users_.row = &grid_.users.row;
+    items_.row = &grid_.items.row;
+    users_.load(Side::kUsers, factors_, params, entry_counts(by_user, Side::kUsers));
+    items_.load(Side::kItems, factors_, params, entry_counts(by_user, Side::kItems));
+    if (params.order != SgdOrder::kAlternating) return;
+    user_rows_ = entries_by_row(grid_, Side::kUsers);
+    item_rows_ = entries_by_row(grid_, Side::kItems);
+    grid_.entries = {};
+  }
+
+  double epoch(double learning_rate, const RunControl& control) override {
+    fresh_ = false;
+    const StepScales scales = step_scales(spread_, params_.factors);
+    kernels::SgdRun run;
+    run.stride = users_.factors.stride();
+    run.mean = factors_.global_mean;
+    run.rate = static_cast<float>(learning_rate * scales.rate);
+    run.bias_rate = params_.biases ? static_cast<float>(learning_rate) : 0.0F;
+    run.square_scale = static_cast<float>(scales.square);
+    run.logistic = params_.loss == SgdLoss::kLogistic;
+    const double losses = params_.order == SgdOrder::kAlternating ? alternate(run, control)
+                          : params_.order == SgdOrder::kRacing    ? race(run, control)
+                                                                  : rotate(run, control);
+    return losses + users_.regularization() + items_.regularization();
+  }
+
+  const Factors& factors() override {
+    if (!fresh_) {
+      users_.store(Side::kUsers, factors_);
+      items_.store(Side::kItems, factors_);
+      fresh_ = true;
+    }
+    return factors_;
+  }
+  Factors take_factors() override {
+    (void)factors();
+    return std::move(factors_);
+  }
+
+ private:
+  double rotate(kernels::SgdRun run, const RunControl& control) {
+    run.users = users_.rows();
+    run.items = items_.rows();
+    double total = 0.0;
+    std::vector<double> losses(static_cast<std::size_t>(grid_.stripes));
+    for (Index turn = 0; turn < grid_.stripes; ++turn) {
+      control.check();
+      parallel_for(grid_.stripes, 1, [&](Offset p) {
+        kernels::SgdRun block = run;
+        block.entries = grid_.block(static_cast<Index>(p),
+                                    grid_.item_stripe(static_cast<Index>(p), turn));
+        losses[static_cast<std::size_t>(p)] = kernels::take_sgd_steps(block);
+      });
+      total += std::accumulate(losses.begin(), losses.end(), 0.0);
+    }
+    return total;
+  }
+
+  /// Blocks at any time: whoever is done takes the next.
+  double race(kernels::SgdRun run, const RunControl& control) {
+    run.users = users_.rows();
+    run.items = items_.rows();
+    const Offset blocks = Offset{grid_.stripes} * grid_.stripes;
+    std::vector<double> losses(static_cast<std::size_t>(blocks));
+    parallel_for(blocks, 1, [&](Offset at) {
+      control.check();
+      const auto turn = static_cast<Index>(at / grid_.stripes);
+      const auto p = static_cast<Index>(at % grid_.stripes);
+      kernels::SgdRun block = run;
+      block.entries = grid_.block(p, grid_.item_stripe(p, turn));
+      losses[static_cast<std::size_t>(at)] = kernels::take_sgd_steps(block);
+    });
+    return std::accumulate(losses.begin(), losses.end(), 0.0);
+  }
+
+  double alternate(kernels::SgdRun run, const RunControl& control) {
+    run.moves_items = false;
+    run.users = users_.rows();
+    run.items = items_.rows();
+    const double losses = move_rows(run, user_rows_, control);
+    std::swap(run.users, run.items);
+    (void)move_rows(run, item_rows_, control);
+    return losses;
+  }
+
+  static double move_rows(const kernels::SgdRun& run, const SgdRowEntries& rows, const RunControl& control) {
+    const Offset count = std::ssize(rows.begin) - 1;
+    std::vector<double> losses(static_cast<std::size_t>((count + kRows - 1) / kRows));
+    parallel_blocks(count, kRows, [&](Offset begin, Offset end, Offset block) {
+      control.check();
+      const Offset first = rows.begin[static_cast<std::size_t>(begin)];
+      const Offset last = rows.begin[static_cast<std::size_t>(end)];
+      kernels::SgdRun some = run;
+      some.entries = rows.entries.span().subspan(static_cast<std::size_t>(first),
+                                                 static_cast<std::size_t>(last - first));
+      losses[static_cast<std::size_t>(block)] = kernels::take_sgd_steps(some);
+    });
+    return std::accumulate(losses.begin(), losses.end(), 0.0);
+  }
+
+  SgdParams params_;
+  double spread_;
+  SgdGrid grid_;
+  Table users_;
+  Table items_;
+  SgdRowEntries user_rows_;  // of alternating
+  SgdRowEntries item_rows_;
+  Factors factors_;
+  bool fresh_ = true;  // factors_ is what the tables hold
+};
+
+}  // namespace
+
+std::unique_ptr<SgdSolver> make_cpu_sgd_solver(const CsrView& by_user, const SgdParams& params,
+                                               Factors start) {
+  return std::make_unique<CpuSgdSolver>(by_user, params, std::move(start));
+}
+
+}  // namespace likewise

@@ -1,0 +1,152 @@
+// SPDX-License-Identifier: Apache-2.0
+/// SGD by the definitions, in double precision: the oracle for every other backend. Nothing here is
+/// fast on purpose; what is done at the same time elsewhere comes one after the other.
+#include <cmath>
+#include <utility>
+#include <vector>
+
+#include "algorithms/sgd/grid.h"
+#include "algorithms/sgd/setup.h"
+#include "backends/reference/jobs.h"
+
+namespace likewise {
+namespace {
+
+/// A row of a side, in double precision.
+struct Row {
+  std::vector<double> x;
+  double bias = 0.0;
+  double squares = 0.0;
+  Offset count = 0;
+};
+
+[[nodiscard]] double dot(const std::vector<double>& a, const std::vector<double>& b) {
+  double sum = 0.0;
+  for (std::size_t j = 0; j < a.size(); ++j) sum += a[j] * b[j];
+  return sum;
+}
+
+class ReferenceSgdSolver final : public SgdSolver {
+ public:
+  ReferenceSgdSolver(const CsrView& by_user, const SgdParams& params, Factors start)
+      : by_user_(by_user),
+        params_(params),
+        spread_(value_spread(by_user, params).spread),
+        grid_(make_sgd_grid(by_user,
+                            sgd_stripes({by_user.rows, by_user.cols, by_user.nnz()}, params),
+                            params.seed)),
+        factors_(std::move(start)) {
+    load(Side::kUsers, grid_.users, users_);
+    load(Side::kItems, grid_.items, items_);
+  }
+
+  double epoch(double learning_rate, const RunControl& control) override {
+    rate_ = learning_rate;
+    double losses = 0.0;
+    if (params_.order == SgdOrder::kAlternating) {
+      losses = move_rows(users_, items_, entries_by_row(grid_, Side::kUsers));
+      (void)move_rows(items_, users_, entries_by_row(grid_, Side::kItems));
+    } else {
+      for (Index turn = 0; turn < grid_.stripes; ++turn) {
+        control.check();
+        for (Index p = 0; p < grid_.stripes; ++p) {
+          for (const SgdEntry& e : grid_.block(p, grid_.item_stripe(p, turn))) {
+            losses += step(at(users_, e.user), at(items_, e.item), e.value, true);
+          }
+        }
+      }
+    }
+    store(Side::kUsers, grid_.users, users_);
+    store(Side::kItems, grid_.items, items_);
+    return losses + regularization_term(by_user_, params_, factors_);
+  }
+
+  const Factors& factors() override { return factors_; }
+  Factors take_factors() override { return std::move(factors_); }
+
+ private:
+  static Row& at(std::vector<Row>& rows, Index number) {
+    return rows[static_cast<std::size_t>(number)];
+  }
+
+  double move_rows(std::vector<Row>& moved, std::vector<Row>& fixed, const SgdRowEntries& entries) {
+    double losses = 0.0;
+    for (const SgdEntry& e : entries.entries) {
+      losses += step(at(moved, e.user), at(fixed, e.item), e.value, false);
+    }
+    return losses;
+  }
+
+  /// Half the derivative of the objective by each number, times the rate.
+  double step(Row& u, Row& i, double value, bool moves_items) {
+    const double score = double{factors_.global_mean} + u.bias + i.bias + dot(u.x, i.x);
+    double error = value - score;
+    double loss = error * error;
+    if (params_.loss == SgdLoss::kLogistic) {
+      const double target = value > 0.0 ? 1.0 : 0.0;
+      const double probability = 1.0 / (1.0 + std::exp(-score));
+      error = target - probability;
+      loss = -2.0 * std::log(target > 0.0 ? probability : 1.0 - probability);
+    }
+    const Row old_user = u;
+    move(u, i, error);
+    if (moves_items) move(i, old_user, error);
+    return loss;
+  }
+
+  void move(Row& row, const Row& other, double error) const {
+    const StepScales scales = step_scales(spread_, params_.factors);
+    const double nu = params_.regularization_exponent;
+    const double decay = rating_decay(params_.regularization, nu, row.count);
+    const double bias_decay = rating_decay(bias_lambda(params_), nu, row.count);
+    const double step = is_adaptive(params_) ? rate_ / std::sqrt(1.0 + row.squares) : rate_;
+    double square = 0.0;
+    for (std::size_t j = 0; j < row.x.size(); ++j) {
+      const double gradient = error * other.x[j] - decay * row.x[j];
+      square += gradient * gradient;
+      row.x[j] += step * scales.rate * gradient;
+    }
+    if (is_adaptive(params_)) row.squares += scales.square * square;
+    if (params_.biases) row.bias += step * (error - bias_decay * row.bias);
+  }
+
+  void load(Side side, const SgdSide& order, std::vector<Row>& rows) const {
+    const std::vector<Offset> counts = entry_counts(by_user_, side);
+    for (const Index r : order.row) {
+      const std::span<const float> x = factors_.side(side).row_span(r);
+      Row row;
+      row.x.assign(x.begin(), x.end());
+      if (params_.biases) row.bias = factors_.bias(side)[r];
+      if (is_adaptive(params_)) row.squares = factors_.squares(side)[r];
+      row.count = counts[static_cast<std::size_t>(r)];
+      rows.push_back(std::move(row));
+    }
+  }
+  void store(Side side, const SgdSide& order, const std::vector<Row>& rows) {
+    for (std::size_t at = 0; at < rows.size(); ++at) {
+      const Index r = order.row[static_cast<Offset>(at)];
+      const std::span<float> x = factors_.side(side).row_span(r);
+      for (std::size_t j = 0; j < x.size(); ++j) x[j] = static_cast<float>(rows[at].x[j]);
+      if (params_.biases) factors_.bias(side)[r] = static_cast<float>(rows[at].bias);
+      if (is_adaptive(params_)) factors_.squares(side)[r] = static_cast<float>(rows[at].squares);
+    }
+  }
+
+  CsrView by_user_;
+  SgdParams params_;
+  double spread_;
+  SgdGrid grid_;
+  Factors factors_;
+  std::vector<Row> users_;
+  std::vector<Row> items_;
+  double rate_ = 0.0;
+};
+
+}  // namespace
+
+std::unique_ptr<SgdSolver> make_reference_sgd_solver(const CsrView& by_user,
+                                                     const SgdParams& params, Factors start) {
+  return std::make_unique<ReferenceSgdSolver>(by_user, params, std::move(start));
+}
+
+}  // namespace likewise

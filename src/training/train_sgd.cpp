@@ -1,0 +1,87 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <cmath>
+#include <utility>
+
+#include <fmt/format.h>
+
+#include "algorithms/finite.h"
+#include "algorithms/sgd/setup.h"
+#include "backends/jobs/device_jobs.h"
+#include "likewise/sgd.h"
+#include "params/sgd.h"
+#include "params/validate.h"
+#include "training/iterate.h"
+
+namespace likewise {
+namespace {
+
+/// An iteration is an epoch.
+class SgdTrainer final : public Trainer {
+ public:
+  SgdTrainer(std::unique_ptr<SgdSolver> solver, const SgdParams& params,
+             std::vector<Iteration> done)
+      : solver_(std::move(solver)), params_(params), done_(std::move(done)) {}
+
+  double step(const RunControl& control) override {
+    const double rate = epoch_rate(params_, done_);
+    const double objective = solver_->epoch(rate, control);
+    const int epoch = done_.empty() ? 1 : done_.back().iteration + 1;
+    if (!std::isfinite(objective)) {
+      throw Error(ErrorKind::kNumerical,
+                  fmt::format("epoch {} diverged with learning rate {:g}: take a smaller "
+                              "learning_rate, or a larger regularization",
+                              epoch, rate));
+    }
+    done_.push_back({epoch, objective, 0.0, {}});
+    return objective;
+  }
+  [[nodiscard]] const Factors& factors() override { return solver_->factors(); }
+  [[nodiscard]] Factors take() override { return solver_->take_factors(); }
+
+ private:
+  std::unique_ptr<SgdSolver> solver_;
+  SgdParams params_;
+  std::vector<Iteration> done_;
+};
+
+void check_start(const Factors& start, const CsrView& by_user, const SgdParams& params) {
+  const auto fits = [&](Side side, Index rows) {
+    return start.side(side).rows() == rows && start.side(side).cols() == params.factors &&
+           start.bias(side).size() == (params.biases ? rows : 0) &&
+           start.squares(side).size() == (is_adaptive(params) ? rows : 0);
+  };
+  if (fits(Side::kUsers, by_user.rows) && fits(Side::kItems, by_user.cols)) return;
+  throw Error(ErrorKind::kInvalidArgument,
+              fmt::format("the factors to start from are {} x {} and {} x {}; this matrix and these "
+                          "parameters need {} x {} and {} x {}, with {}biases and {}sums of squares",
+                          start.users.rows(), start.users.cols(), start.items.rows(),
+                          start.items.cols(), by_user.rows, params.factors, by_user.cols,
+                          params.factors, params.biases ? "" : "no ",
+                          is_adaptive(params) ? "" : "no "));
+}
+
+}  // namespace
+
+void SgdParams::validate() const {
+  check_ranges(*this);
+  if (feedback == Feedback::kExplicit) return;
+  throw Error(ErrorKind::kInvalidArgument,
+              "feedback must be explicit with sgd, which learns from ratings alone; of implicit "
+              "feedback als and the neighbourhood methods learn");
+}
+
+IterationResult train_sgd(const CsrView& by_user, const SgdParams& params, const Device& device,
+                          const IterationRun& run) {
+  params.validate();
+  check_values(by_user, params);
+  const MemoryPlan plan =
+      job<SgdJob>(device).plan({by_user.rows, by_user.cols, by_user.nnz()}, params);
+  if (run.on_plan) run.on_plan(plan);
+  if (run.start != nullptr) check_start(*run.start, by_user, params);
+  Factors start = run.start != nullptr ? run.start->clone() : first_sgd_factors(by_user, params);
+  SgdTrainer trainer(job<SgdJob>(device).make_solver(by_user, params, std::move(start)), params,
+                     run.history);
+  return iterate(trainer, {params.iterations, params.tolerance, params.patience}, run);
+}
+
+}  // namespace likewise

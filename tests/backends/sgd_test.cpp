@@ -1,0 +1,353 @@
+// SPDX-License-Identifier: Apache-2.0
+/// SGD: the reference against calculus, every device against the reference, and what each order of
+/// updates promises.
+#include "likewise/sgd.h"
+
+#include <cmath>
+#include <functional>
+#include <numeric>
+
+#include <fmt/format.h>
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <tbb/global_control.h>
+#include <tbb/task_arena.h>
+
+#include "algorithms/sgd/grid.h"
+#include "algorithms/sgd/setup.h"
+#include "backends/jobs/device_jobs.h"
+#include "core/random.h"
+#include "likewise/error.h"
+#include "likewise/synthetic.h"
+#include "tests/backends/device_test.h"
+#include "tests/csr_entries.h"
+#include "tests/errors.h"
+#include "tests/support.h"
+
+namespace likewise {
+namespace {
+
+using testing::HasSubstr;
+
+/// Ratings from planted factors: predictable to a part.
+CsrMatrix planted(Index users = 300, Index items = 120, double per_user = 20.0) {
+  CsrMatrix m = test::random_csr(users, items, per_user, 5);
+  CounterRandom random(3, kStreamSynthetic, 0);
+  Matrix x(users, 3);
+  Matrix y(items, 3);
+  for (Matrix* side : {&x, &y}) {
+    for (Index r = 0; r < side->rows(); ++r) {
+      for (float& one : side->row_span(r)) one = static_cast<float>(random.normal());
+    }
+  }
+  for (Index u = 0; u < users; ++u) {
+    for (Offset at = m.offsets[u]; at < m.offsets[u + 1]; ++at) {
+      const Index i = m.columns[at];
+      const double taste = std::inner_product(x.row_span(u).begin(), x.row_span(u).end(),
+                                              y.row_span(i).begin(), 0.0);
+      m.values[at] = static_cast<float>(3.0 + 0.5 * taste + 0.2 * random.normal());
+    }
+  }
+  return m;
+}
+
+SgdParams small(SgdOrder order = SgdOrder::kBlocked,
+                SgdSchedule schedule = SgdSchedule::kAdaptive) {
+  SgdParams params;
+  params.factors = 12;
+  params.iterations = 6;
+  params.order = order;
+  params.schedule = schedule;
+  params.regularization = 0.05;
+  params.regularization_exponent = 1.0;
+  params.learning_rate = schedule == SgdSchedule::kAdaptive ? 0.1 : 0.02;
+  return params;
+}
+
+void expect_near(const Factors& a, const Factors& b, double tolerance) {
+  for (const Side side : {Side::kUsers, Side::kItems}) {
+    ASSERT_EQ(a.side(side).rows(), b.side(side).rows());
+    for (Index r = 0; r < a.side(side).rows(); ++r) {
+      for (Index j = 0; j < a.side(side).cols(); ++j) {
+        ASSERT_NEAR(a.side(side).row(r)[j], b.side(side).row(r)[j], tolerance) << "row " << r;
+      }
+      if (!b.bias(side).empty()) {
+        ASSERT_NEAR(a.bias(side)[r], b.bias(side)[r], tolerance);
+      }
+      if (!b.squares(side).empty()) {
+        ASSERT_NEAR(a.squares(side)[r], b.squares(side)[r], tolerance * (1 + b.squares(side)[r]));
+      }
+    }
+  }
+}
+
+void expect_equal(const Factors& a, const Factors& b) {
+  expect_near(a, b, 0.0);
+  EXPECT_EQ(a.global_mean, b.global_mean);
+}
+
+/// The objective of one user and one item with one rating.
+double objective(const Factors& f, float value, const SgdParams& p) {
+  double score = double{f.global_mean} + double{f.user_bias[0]} + double{f.item_bias[0]};
+  double squares = 0.0;
+  for (Index j = 0; j < f.users.cols(); ++j) {
+    const double x = f.users.row(0)[j];
+    const double y = f.items.row(0)[j];
+    score += x * y;
+    squares += x * x + y * y;
+  }
+  const double biases = double{f.user_bias[0]} * double{f.user_bias[0]} +
+                        double{f.item_bias[0]} * double{f.item_bias[0]};
+  const double loss = p.loss == SgdLoss::kSquared
+                          ? (value - score) * (value - score)
+                          : 2.0 * std::log1p(std::exp(value > 0.0F ? -score : score));
+  return loss + p.regularization * squares + bias_lambda(p) * biases;
+}
+
+/// A step of one rating goes against half the derivative of the objective, by finite differences.
+TEST(Sgd, AStepIsAgainstTheGradient) {
+  for (const SgdLoss loss : {SgdLoss::kSquared, SgdLoss::kLogistic}) {
+    SCOPED_TRACE(kSgdLossNames[static_cast<std::size_t>(loss)]);
+    SgdParams p;
+    p.factors = 3;
+    p.regularization_exponent = 1.0;
+    p.schedule = SgdSchedule::kConstant;
+    p.loss = loss;
+    p.regularization = 0.3;
+    p.bias_regularization = 0.7;
+    const std::vector<test::Entry> cells{{0, 0, 4.0F}, {1, 1, -1.0F}};
+    const CsrMatrix m = test::make_csr(2, 2, cells);
+    const double spread = value_spread(m.view(), p).spread;
+    Factors start = first_sgd_factors(m.view(), p);
+    for (const Side side : {Side::kUsers, Side::kItems}) {
+      for (Index j = 0; j < 3; ++j) {
+        start.side(side).row(0)[j] = 0.3F * static_cast<float>(j + 1) - 0.4F;
+      }
+      start.bias(side)[0] = side == Side::kUsers ? 0.2F : -0.5F;
+    }
+    for (const char* device : {"reference", "cpu"}) {
+      SCOPED_TRACE(device);
+      const auto solver =
+          job<SgdJob>(open_device(device)).make_solver(m.view(), p, start.clone());
+      constexpr double kRate = 1e-3;
+      (void)solver->epoch(kRate, {});
+      const auto check = [&](const std::function<float&(Factors&)>& at, double scale) {
+        constexpr double kStep = 1e-2;
+        Factors up = start.clone();
+        Factors down = start.clone();
+        at(up) += static_cast<float>(kStep);
+        at(down) -= static_cast<float>(kStep);
+        const double distance = double{at(up)} - double{at(down)};
+        const double slope =
+            (objective(up, 4.0F, p) - objective(down, 4.0F, p)) / distance;
+        Factors moved = solver->factors().clone();
+        EXPECT_NEAR((double{at(moved)} - double{at(start)}) / (kRate * scale), -0.5 * slope, 2e-3);
+      };
+      for (const Side side : {Side::kUsers, Side::kItems}) {
+        for (Index j = 0; j < 3; ++j) {
+          check([&](Factors& f) -> float& { return f.side(side).row(0)[j]; }, 1.0 / spread);
+        }
+        check([&](Factors& f) -> float& { return f.bias(side)[0]; }, 1.0);
+      }
+    }
+  }
+}
+
+class SgdOrders : public testing::TestWithParam<std::tuple<SgdOrder, SgdSchedule>> {};
+
+std::string case_name(const testing::TestParamInfo<SgdOrders::ParamType>& info) {
+  const auto [order, schedule] = info.param;
+  return fmt::format("{}_{}", kSgdOrderNames[static_cast<std::size_t>(order)],
+                     kSgdScheduleNames[static_cast<std::size_t>(schedule)]);
+}
+
+/// Of every width: in registers, and longer ones.
+TEST_P(SgdOrders, EqualTheReference) {
+  const auto [order, schedule] = GetParam();
+  const CsrMatrix m = planted();
+  for (const int factors : {1, 12, 16, 40, 64, 90, 128, 150}) {
+    SCOPED_TRACE(fmt::format("{} factors", factors));
+    SgdParams p = small(order, schedule);
+    p.factors = factors;
+    p.iterations = 3;
+    p.biases = factors != 16;
+    p.regularization_exponent = factors == 40 ? 0.5 : 1.0;
+    const IterationResult expected = train_sgd(m.view(), p, open_device("reference"));
+    const IterationResult found = train_sgd(m.view(), p, open_device("cpu"));
+    expect_near(found.factors, expected.factors, 2e-5);
+    for (std::size_t t = 0; t < found.iterations.size(); ++t) {
+      const double want = expected.iterations[t].objective;
+      EXPECT_NEAR(found.iterations[t].objective, want, 1e-5 * want);
+    }
+  }
+}
+
+TEST_P(SgdOrders, DoNotDependOnThreads) {
+  const auto [order, schedule] = GetParam();
+  const CsrMatrix m = planted(900, 400, 25.0);
+  const SgdParams p = small(order, schedule);
+  const auto with = [&](std::size_t threads) {
+    const tbb::global_control limit(tbb::global_control::max_allowed_parallelism, threads);
+    tbb::task_arena arena(static_cast<int>(threads));
+    return arena.execute([&] { return train_sgd(m.view(), p, open_device("cpu")); });
+  };
+  const IterationResult one = with(1);
+  for (const std::size_t threads : {2, 7}) {
+    const IterationResult many = with(threads);
+    expect_equal(many.factors, one.factors);
+    EXPECT_EQ(many.iterations.back().objective, one.iterations.back().objective);
+  }
+}
+
+TEST_P(SgdOrders, LearnWhatWasPlanted) {
+  const auto [order, schedule] = GetParam();
+  const CsrMatrix m = planted(900, 300, 40.0);
+  SgdParams p = small(order, schedule);
+  p.iterations = 40;
+  p.regularization = 0.02;
+  const IterationResult result = train_sgd(m.view(), p, open_device("cpu"));
+  const auto n = static_cast<double>(m.nnz());
+  const double spread = value_spread(m.view(), p).spread;
+  EXPECT_GT(std::sqrt(result.iterations.front().objective / n), 0.7 * spread);
+  EXPECT_LT(std::sqrt(result.iterations.back().objective / n), 0.5 * spread);
+}
+
+/// As without the break, to the bit: rates and sums of squares come along.
+TEST_P(SgdOrders, GoOnWhereTheyWere) {
+  const auto [order, schedule] = GetParam();
+  const CsrMatrix m = planted();
+  SgdParams p = small(order, schedule);
+  const IterationResult whole = train_sgd(m.view(), p, open_device("cpu"));
+  p.iterations = 2;
+  const IterationResult part = train_sgd(m.view(), p, open_device("cpu"));
+  p.iterations = 6;
+  IterationRun rest;
+  rest.start = &part.factors;
+  rest.completed_iterations = 2;
+  rest.history = part.iterations;
+  const IterationResult resumed = train_sgd(m.view(), p, open_device("cpu"), rest);
+  expect_equal(resumed.factors, whole.factors);
+  EXPECT_EQ(resumed.iterations.back().objective, whole.iterations.back().objective);
+}
+
+INSTANTIATE_TEST_SUITE_P(
+    Cpu, SgdOrders,
+    testing::Combine(testing::Values(SgdOrder::kBlocked, SgdOrder::kAlternating, SgdOrder::kSerial),
+                     testing::Values(SgdSchedule::kAdaptive, SgdSchedule::kConstant,
+                                     SgdSchedule::kInverse, SgdSchedule::kBold)),
+    case_name);
+
+#if !defined(__SANITIZE_THREAD__)
+/// Threads overwrite each other, but seldom: an epoch ends between the ordered ones before and after
+/// it, and the last one where the ordered training ends.
+TEST(Sgd, RacingStaysNearTheOrderedCurve) {
+  const CsrMatrix m = planted(2000, 800, 40.0);
+  SgdParams p = small();
+  p.iterations = 12;
+  const auto ordered = train_sgd(m.view(), p, open_device("cpu")).iterations;
+  p.order = SgdOrder::kRacing;
+  const auto racing = train_sgd(m.view(), p, open_device("cpu")).iterations;
+  for (std::size_t t = 1; t + 1 < ordered.size(); ++t) {
+    EXPECT_LT(racing[t].objective, 1.02 * ordered[t - 1].objective) << "epoch " << t + 1;
+    EXPECT_GT(racing[t].objective, 0.98 * ordered[t + 1].objective) << "epoch " << t + 1;
+  }
+  EXPECT_NEAR(racing.back().objective, ordered.back().objective,
+              0.02 * ordered.back().objective);
+}
+#endif
+
+/// Values times c need no other rate: predictions are multiplied by c.
+TEST(Sgd, RatesAreRelativeToTheSpread) {
+  CsrMatrix m = planted();
+  SgdParams p = small();
+  p.regularization = 0.0;
+  p.iterations = 10;
+  const IterationResult stars = train_sgd(m.view(), p, open_device("cpu"));
+  for (float& value : m.values) value *= 20.0F;
+  const IterationResult percents = train_sgd(m.view(), p, open_device("cpu"));
+  EXPECT_NEAR(percents.iterations.back().objective / stars.iterations.back().objective, 400.0, 0.5);
+}
+
+TEST(Sgd, TellsLikesFromDislikes) {
+  CsrMatrix m = planted(900, 300, 40.0);
+  for (float& value : m.values) value = value > 3.0F ? 1.0F : -1.0F;
+  SgdParams p = small();
+  p.loss = SgdLoss::kLogistic;
+  p.iterations = 30;
+  const Factors f = train_sgd(m.view(), p, open_device("cpu")).factors;
+  Offset right = 0;
+  for (Index u = 0; u < m.rows; ++u) {
+    for (Offset at = m.offsets[u]; at < m.offsets[u + 1]; ++at) {
+      const Index i = m.columns[at];
+      const double score =
+          f.global_mean + f.user_bias[u] + f.item_bias[i] +
+          std::inner_product(f.users.row_span(u).begin(), f.users.row_span(u).end(),
+                             f.items.row_span(i).begin(), 0.0F);
+      right += (score > 0.0) == (m.values[at] > 0.0F) ? 1 : 0;
+    }
+  }
+  EXPECT_GT(static_cast<double>(right), 0.8 * static_cast<double>(m.nnz()));
+  for (float& value : m.values) value = 1.0F;
+  EXPECT_THAT(test::error_of(ErrorKind::kBadData,
+                             [&] { (void)train_sgd(m.view(), p, open_device("cpu")); }),
+              HasSubstr("all values here are likes"));
+}
+
+TEST(Sgd, DivergenceNamesEpochAndRate) {
+  SgdParams p = small(SgdOrder::kBlocked, SgdSchedule::kConstant);
+  p.learning_rate = 50.0;
+  EXPECT_THAT(test::error_of(ErrorKind::kNumerical,
+                             [&] { (void)train_sgd(planted().view(), p, open_device("cpu")); }),
+              AllOf(HasSubstr("epoch "), HasSubstr("rate 50"), HasSubstr("smaller learning_rate")));
+}
+
+TEST(Sgd, LearnsFromRatingsOnly) {
+  SgdParams p;
+  p.feedback = Feedback::kImplicit;
+  EXPECT_THAT(test::error_of(ErrorKind::kInvalidArgument, [&] { p.validate(); }),
+              HasSubstr("feedback must be explicit"));
+}
+
+TEST(Sgd, RowsWithoutRatingsStayZero) {
+  const std::vector<test::Entry> cells{{0, 0, 4.0F}, {2, 3, 1.0F}, {2, 0, 5.0F}};
+  const Factors f =
+      train_sgd(test::make_csr(4, 5, cells).view(), small(), open_device("cpu")).factors;
+  for (const Index r : {1, 3}) {
+    EXPECT_THAT(f.users.row_span(r), testing::Each(0.0F));
+    EXPECT_EQ(f.user_bias[r], 0.0F);
+  }
+  EXPECT_NO_THROW((void)train_sgd(test::make_csr(0, 0, {}).view(), small(), open_device("cpu")));
+}
+
+/// Every rating is in one block, blocks of a turn share nothing, and stripes are about equal.
+TEST(SgdGrid, HasEveryRatingOnce) {
+  const CsrMatrix m = planted(500, 200, 30.0);
+  const SgdGrid grid = make_sgd_grid(m.view(), 7, 1);
+  std::vector<test::Entry> seen;
+  for (Index turn = 0; turn < grid.stripes; ++turn) {
+    for (Index p = 0; p < grid.stripes; ++p) {
+      const Index q = grid.item_stripe(p, turn);
+      for (const SgdEntry& e : grid.block(p, q)) {
+        EXPECT_GE(e.user, grid.users.begin[static_cast<std::size_t>(p)]);
+        EXPECT_LT(e.user, grid.users.begin[static_cast<std::size_t>(p) + 1]);
+        EXPECT_GE(e.item, grid.items.begin[static_cast<std::size_t>(q)]);
+        EXPECT_LT(e.item, grid.items.begin[static_cast<std::size_t>(q) + 1]);
+        seen.push_back({grid.users.row[e.user], grid.items.row[e.item], e.value});
+      }
+    }
+  }
+  const CsrMatrix again = test::make_csr(500, 200, seen);
+  EXPECT_EQ(std::vector<Index>(again.columns.begin(), again.columns.end()),
+            std::vector<Index>(m.columns.begin(), m.columns.end()));
+  EXPECT_EQ(std::vector<float>(again.values.begin(), again.values.end()),
+            std::vector<float>(m.values.begin(), m.values.end()));
+  for (Index p = 0; p < 7; ++p) {
+    const Offset size = grid.begin[static_cast<std::size_t>(p * 7 + 7)] -
+                        grid.begin[static_cast<std::size_t>(p * 7)];
+    EXPECT_NEAR(static_cast<double>(size), static_cast<double>(m.nnz()) / 7.0,
+                0.05 * static_cast<double>(m.nnz()));
+  }
+}
+
+}  // namespace
+}  // namespace likewise
