@@ -22,6 +22,7 @@ std::string course_sections(std::string_view title, std::string_view note,
   const char* name = measure == Measure::kObjective ? "objective" : "validation";
   LineChart by_iteration{"iteration", name, {}};
   LineChart by_seconds{"seconds of training", name, {}};
+  by_seconds.x_from_zero = true;
   for (const Course& course : courses) {
     Series of_iterations{course.name, {}, false, course.colour};
     Series of_seconds = of_iterations;

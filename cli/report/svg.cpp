@@ -75,14 +75,14 @@ void add_log_ticks(Axis& axis) {
 }
 
 template <class Get>
-Axis make_axis(const LineChart& chart, bool log, double from, double to, int ticks,
-               const Get& get) {
+Axis make_axis(const LineChart& chart, bool log, double from, double to, int ticks, const Get& get,
+               double lowest = std::numeric_limits<double>::infinity()) {
   Axis axis;
   axis.log = log;
   axis.from = from;
   axis.to = to;
-  double low = std::numeric_limits<double>::infinity();
-  double high = -low;
+  double low = lowest;
+  double high = -std::numeric_limits<double>::infinity();
   for (const Series& series : chart.series) {
     for (const auto& point : series.points) {
       const double value = get(point);
@@ -229,7 +229,8 @@ std::string draw(const LineChart& chart) {
   const auto get_y = [](const auto& point) { return point.second; };
   const Legend legend = legend_of(chart.series);
   const double height = kHeight + legend.more;
-  const Axis x = make_axis(chart, chart.log_x, kLeft, kWidth - kRight, 6, get_x);
+  const double lowest = chart.x_from_zero ? 0.0 : std::numeric_limits<double>::infinity();
+  const Axis x = make_axis(chart, chart.log_x, kLeft, kWidth - kRight, 6, get_x, lowest);
   const Axis y = make_axis(chart, chart.log_y, height - kBottom, kTop + legend.more, 5, get_y);
   std::string out = fmt::format(
       "<svg viewBox='0 0 {0} {1}' width='{0}' height='{1}' role='img' aria-label='{2}'>\n", kWidth,

@@ -29,6 +29,7 @@ struct LineChart {
   bool log_y = false;
   double marked_x = 0;  ///< a vertical line here; 0: none
   std::string mark_label = {};
+  bool x_from_zero = false;  ///< the axis begins at 0, wherever the points do
 };
 [[nodiscard]] std::string draw(const LineChart& chart);
 
