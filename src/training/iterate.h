@@ -44,8 +44,7 @@ struct Stopping {
 /// resumed training ends as one without a break would have: with the same iterations and the same
 /// best one. Errors: kCancelled where it is set before any iteration, kInvalidArgument where the
 /// best iteration so far has left no factors to go back to and for a target without validation,
-/// kNumerical where the objective is not
-/// finite, and the trainer's.
+/// kNumerical where the objective is not finite, and the trainer's.
 [[nodiscard]] IterationResult iterate(Trainer& trainer, const Stopping& stopping,
                                       const IterationRun& run);
 
