@@ -33,7 +33,7 @@ struct Verb {
   Run (*add)(CLI::App&);
 };
 
-constexpr std::array<Verb, 11> kVerbs = {{
+constexpr std::array<Verb, 12> kVerbs = {{
     {"demo", "See everything at work on a made-up cinema, in seconds", add_demo},
     {"generate", "Make synthetic interactions of a known shape", add_generate},
     {"split", "Split interactions into a training and a test part", add_split},
@@ -43,6 +43,8 @@ constexpr std::array<Verb, 11> kVerbs = {{
     {"recommend", "Recommend items to users", add_recommend},
     {"similar", "List items or users that are alike", add_similar},
     {"report", "Write a page about a model: charts and sample recommendations", add_report},
+    {"compare", "Trainings side by side: metrics against seconds, as a table and a page",
+     add_compare},
     {"autotune", "Find the fastest kernels for training on this machine's GPU", add_autotune},
     {"info", "Devices and threads, or what a model or data file holds", add_info},
 }};

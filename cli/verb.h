@@ -20,6 +20,7 @@ Run add_predict(CLI::App& app);
 Run add_recommend(CLI::App& app);
 Run add_similar(CLI::App& app);
 Run add_report(CLI::App& app);
+Run add_compare(CLI::App& app);
 Run add_autotune(CLI::App& app);
 Run add_info(CLI::App& app);
 

@@ -1,6 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "options/paths.h"
 
+#include <algorithm>
+#include <array>
+#include <filesystem>
+#include <fstream>
+
 #include <fmt/format.h>
 
 #include "likewise/error.h"
@@ -69,6 +74,17 @@ void check_paths(const std::vector<NamedPath>& paths) {
     if (one.path.use == PathUse::kOutput) check_output(one.path.path);
     if (one.path.use == PathUse::kModel) check_model_path(one.path.path);
   }
+}
+
+/// A safetensors file begins with the length of its header (8 bytes, little endian), then "{".
+/// Text never has that: one of the first eight bytes of a sane length is zero.
+bool looks_like_model(const std::string& path) {
+  std::error_code unknown;
+  if (!std::filesystem::is_regular_file(path, unknown)) return false;
+  std::ifstream file(path, std::ios::binary);
+  std::array<char, 9> head{};
+  if (!file.read(head.data(), head.size())) return false;
+  return head[8] == '{' && std::find(head.begin(), head.begin() + 8, '\0') != head.begin() + 8;
 }
 
 }  // namespace likewise::cli

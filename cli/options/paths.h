@@ -26,4 +26,8 @@ struct NamedPath {
 /// be where it is to.
 void check_paths(const std::vector<NamedPath>& paths);
 
+/// Whether the file begins as a model does. What is no regular file is not looked at: a pipe gives
+/// every byte once, and the reader needs them all.
+[[nodiscard]] bool looks_like_model(const std::string& path);
+
 }  // namespace likewise::cli

@@ -20,6 +20,8 @@ constexpr double kRight = 14;
 constexpr double kTop = 30;
 constexpr double kBottom = 42;
 
+constexpr double kLargest = 1e300;  ///< beyond it a range, or its step, may be no number
+
 /// One axis: values to drawing positions, and where the ticks are.
 struct Axis {
   double low = 0;
@@ -31,7 +33,7 @@ struct Axis {
 
   [[nodiscard]] double place(double value) const { return log ? std::log10(value) : value; }
   [[nodiscard]] bool holds(double value) const {
-    return std::isfinite(value) && (!log || value > 0);
+    return std::abs(value) <= kLargest && (!log || value > 0);
   }
   [[nodiscard]] double at(double value) const {
     const double share = (place(value) - place(low)) / (place(high) - place(low));
@@ -50,7 +52,7 @@ double round_step(double range, int count) {
 }
 
 void add_linear_ticks(Axis& axis, int count) {
-  if (axis.high <= axis.low) {
+  if (axis.high - axis.low < 1 / kLargest) {
     const double margin = axis.low == 0 ? 1 : std::abs(axis.low) * 0.1;
     axis.low -= margin;
     axis.high += margin;
@@ -73,14 +75,14 @@ void add_log_ticks(Axis& axis) {
 }
 
 template <class Get>
-Axis make_axis(const LineChart& chart, bool log, double from, double to, int ticks,
-               const Get& get) {
+Axis make_axis(const LineChart& chart, bool log, double from, double to, int ticks, const Get& get,
+               double lowest = std::numeric_limits<double>::infinity()) {
   Axis axis;
   axis.log = log;
   axis.from = from;
   axis.to = to;
-  double low = std::numeric_limits<double>::infinity();
-  double high = -low;
+  double low = lowest;
+  double high = -std::numeric_limits<double>::infinity();
   for (const Series& series : chart.series) {
     for (const auto& point : series.points) {
       const double value = get(point);
@@ -124,7 +126,15 @@ std::string grid(const Axis& x, const Axis& y) {
   return out;
 }
 
-std::string line_of(const Series& series, std::size_t number, const Axis& x, const Axis& y) {
+/// The class of a series' line: "s3".
+std::string colour_of(const LineChart& chart, std::size_t place) {
+  constexpr std::size_t kColours = 8;
+  const std::size_t given = chart.series[place].colour;
+  const std::size_t number = given > 0 ? given - 1 : place;
+  return fmt::format("s{}{}", number % kColours + 1, number < kColours ? "" : " dashed");
+}
+
+std::string line_of(const Series& series, const std::string& colour, const Axis& x, const Axis& y) {
   std::string points;
   std::string dots;
   for (const auto& [px, py] : series.points) {
@@ -136,21 +146,43 @@ std::string line_of(const Series& series, std::size_t number, const Axis& x, con
   }
   std::string out;
   if (!series.dots_only)
-    out = fmt::format("<polyline class='l s{}' points='{}'/>\n", number, points);
+    out = fmt::format("<polyline class='l {}' points='{}'/>\n", colour, points);
   if (series.dots_only || series.points.size() <= 40)
-    out += fmt::format("<g class='d s{}'>{}</g>\n", number, dots);
+    out += fmt::format("<g class='d {}'>{}</g>\n", colour, dots);
   return out;
 }
 
-std::string legend(const std::vector<Series>& series) {
-  if (series.size() < 2) return "";
-  std::string out;
+constexpr int kLongestName = 50;
+constexpr double kLegendRow = 16;
+
+/// Where the name of each series stands: in as many rows as they need.
+struct Legend {
+  std::vector<std::pair<double, double>> places;
+  double more = 0;  ///< height of the rows after the first
+};
+Legend legend_of(const std::vector<Series>& series) {
+  Legend legend;
+  if (series.size() < 2) return legend;
   double x = kLeft;
-  for (std::size_t s = 0; s < series.size(); ++s) {
-    out += fmt::format("<line class='l s{}' x1='{:.0f}' x2='{:.0f}' y1='12' y2='12'/>\n", s + 1, x,
-                       x + 16);
-    out += svg_text(x + 21, 16, "start", series[s].name);
-    x += 40 + 7.0 * display_width(series[s].name);
+  for (const Series& one : series) {
+    const double width = 40 + 7.0 * std::min(display_width(one.name), kLongestName);
+    if (x > kLeft && x + width - 19 > kWidth) {
+      x = kLeft;
+      legend.more += kLegendRow;
+    }
+    legend.places.emplace_back(x, 12 + legend.more);
+    x += width;
+  }
+  return legend;
+}
+
+std::string draw(const Legend& legend, const LineChart& chart) {
+  std::string out;
+  for (std::size_t s = 0; s < legend.places.size(); ++s) {
+    const auto [x, y] = legend.places[s];
+    out += fmt::format("<line class='l {0}' x1='{1:.0f}' x2='{2:.0f}' y1='{3}' y2='{3}'/>\n",
+                       colour_of(chart, s), x, x + 16, y);
+    out += svg_text(x + 21, y + 4, "start", shortened(chart.series[s].name, kLongestName));
   }
   return out;
 }
@@ -195,17 +227,20 @@ std::string escape_html(std::string_view text) {
 std::string draw(const LineChart& chart) {
   const auto get_x = [](const auto& point) { return point.first; };
   const auto get_y = [](const auto& point) { return point.second; };
-  const Axis x = make_axis(chart, chart.log_x, kLeft, kWidth - kRight, 6, get_x);
-  const Axis y = make_axis(chart, chart.log_y, kHeight - kBottom, kTop, 5, get_y);
+  const Legend legend = legend_of(chart.series);
+  const double height = kHeight + legend.more;
+  const double lowest = chart.x_from_zero ? 0.0 : std::numeric_limits<double>::infinity();
+  const Axis x = make_axis(chart, chart.log_x, kLeft, kWidth - kRight, 6, get_x, lowest);
+  const Axis y = make_axis(chart, chart.log_y, height - kBottom, kTop + legend.more, 5, get_y);
   std::string out = fmt::format(
       "<svg viewBox='0 0 {0} {1}' width='{0}' height='{1}' role='img' aria-label='{2}'>\n", kWidth,
-      kHeight, escape_html(chart.y_label + " by " + chart.x_label));
+      height, escape_html(chart.y_label + " by " + chart.x_label));
   out += grid(x, y) + mark(chart, x, y);
   for (std::size_t s = 0; s < chart.series.size(); ++s) {
-    out += line_of(chart.series[s], s + 1, x, y);
+    out += line_of(chart.series[s], colour_of(chart, s), x, y);
   }
-  out += legend(chart.series);
-  out += svg_text((x.from + x.to) / 2, kHeight - 6, "middle", chart.x_label, "t label");
+  out += draw(legend, chart);
+  out += svg_text((x.from + x.to) / 2, height - 6, "middle", chart.x_label, "t label");
   if (chart.series.size() < 2) out += svg_text(4, 16, "start", chart.y_label, "t label");
   return out + "</svg>\n";
 }

@@ -1,9 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <algorithm>
-#include <array>
-#include <cstring>
-#include <filesystem>
-#include <fstream>
 #include <memory>
 
 #include <fmt/format.h>
@@ -12,6 +8,7 @@
 #include "likewise/model.h"
 #include "likewise/version.h"
 #include "options/options.h"
+#include "options/paths.h"
 #include "output/rows.h"
 #include "verb.h"
 
@@ -19,18 +16,6 @@ namespace likewise::cli {
 namespace {
 
 using Json = nlohmann::ordered_json;
-
-/// A safetensors file begins with the length of its header (8 bytes, little endian), then "{".
-/// Text never has that: one of the first eight bytes of a sane length is zero. What is no regular
-/// file is not looked at: a pipe gives every byte once, and the reader needs them all.
-bool looks_like_model(const std::string& path) {
-  std::error_code unknown;
-  if (!std::filesystem::is_regular_file(path, unknown)) return false;
-  std::ifstream file(path, std::ios::binary);
-  std::array<char, 9> head{};
-  if (!file.read(head.data(), head.size())) return false;
-  return head[8] == '{' && std::find(head.begin(), head.begin() + 8, '\0') != head.begin() + 8;
-}
 
 struct RowSizes {
   Offset smallest = 0;

@@ -9,6 +9,7 @@
 #include "likewise/evaluation.h"
 #include "options/options.h"
 #include "options/paths.h"
+#include "options/targets.h"
 #include "options/titles.h"
 #include "options/training_options.h"
 #include "output/rows.h"
@@ -25,6 +26,7 @@ struct Train {
   std::string output;
   std::string validation;
   std::string validation_metric;
+  std::optional<MetricTarget> target;
   Checkpointing checkpointing;
   std::string resume;
   std::string add_to;
@@ -70,7 +72,8 @@ struct Train {
     progress.stage("train");
     TrainingRun how;
     how.validation = held_out ? &*held_out : nullptr;
-    how.validation_metric = validation_metric;
+    how.validation_metric = asked_metric();
+    if (target) how.target = target->value;
     how.checkpoint = checkpointing;
     how.resume = earlier ? &*earlier : nullptr;
     how.source = base_name(ratings);
@@ -119,7 +122,7 @@ struct Train {
   void check_options() const {
     const bool fresh = add_to.empty();
     constexpr const char* kFresh = "a training of its own: leave out --add-to";
-    for (const char* option : {"--validation", "--validation-metric", "--checkpoint",
+    for (const char* option : {"--validation", "--validation-metric", "--target", "--checkpoint",
                                "--checkpoint-every", "--resume", "--report", "--device-memory"}) {
       refuse_idle(*given, option, fresh, kFresh);
     }
@@ -128,8 +131,22 @@ struct Train {
                   "--add-to takes algorithm and parameters from the model: leave out the options "
                   "of training");
     }
-    refuse_idle(*given, "--validation-metric", !validation.empty(), "--validation");
+    for (const char* option : {"--validation-metric", "--target"}) {
+      refuse_idle(*given, option, !validation.empty(), "--validation");
+    }
+    if (target && !validation_metric.empty() &&
+        parse_metric(validation_metric).key != target->metric.key) {
+      throw Error(ErrorKind::kInvalidArgument,
+                  fmt::format("--target {}={} beside --validation-metric {}: the metric that is "
+                              "measured has to be the target's; leave --validation-metric out",
+                              target->metric.key, target->value, validation_metric));
+    }
     refuse_idle_titles(*given, titles);
+  }
+
+  /// To validate by; empty: the usual one.
+  [[nodiscard]] std::string asked_metric() const {
+    return target ? target->metric.key : validation_metric;
   }
 
   /// What the device has to do beside the training: lists for validation and report.
@@ -137,7 +154,7 @@ struct Train {
     Model model;
     model.params = params;
     EvaluateOptions options;
-    if (!validation_metric.empty()) options.metrics = {parse_metric(validation_metric).name};
+    if (!asked_metric().empty()) options.metrics = {parse_metric(asked_metric()).name};
     const bool ranks = !validation.empty() && needs_of(model, options).ranking;
     if (ranks || !report.empty()) return {lists_job(params)};
     return {};
@@ -163,6 +180,7 @@ struct Train {
         progress.say(
             fmt::format("kept iteration {}, the best by validation", model.best_iteration));
       }
+      if (target) progress.say(told(*target, model.iterations));
     }
     std::string times;
     for (const StageTime& stage : stages) {
@@ -181,19 +199,35 @@ struct Train {
     return model.users.size() == 0 ? "ID" : printable(model.users.name(0));
   }
 
+  /// Where it was reached; null where it never was.
+  [[nodiscard]] nlohmann::ordered_json target_json(std::span<const Iteration> iterations) const {
+    nlohmann::ordered_json out = {{"metric", target->metric.key}, {"value", target->value}};
+    const Reached reached = reached_by(*target, iterations);
+    out["iteration"] = reached.iteration > 0 ? nlohmann::ordered_json(reached.iteration) : nullptr;
+    out["elapsed"] = reached.iteration > 0 ? nlohmann::ordered_json(reached.elapsed) : nullptr;
+    return out;
+  }
+
   void print_json(const Model& model, const std::vector<StageTime>& stages) const {
     nlohmann::ordered_json out;
     out["model"] = output;
     out["algorithm"] = model.algorithm();
+    out["feedback"] = kFeedbackNames[static_cast<std::size_t>(model.feedback())];
     out["users"] = model.users.size();
     out["items"] = model.items.size();
     out["interactions"] = model.history.nnz();
     out["device"] = model.provenance.device;
     for (const StageTime& stage : stages) out["seconds"][stage.name] = stage.seconds;
+    if (!model.validation_metric.empty()) out["validation_metric"] = model.validation_metric;
+    if (target) out["target"] = target_json(model.iterations);
     out["iterations"] = nlohmann::json::array();
-    for (const Iteration& it : model.iterations) {
-      nlohmann::ordered_json one = {
-          {"iteration", it.iteration}, {"objective", it.objective}, {"seconds", it.seconds}};
+    const std::vector<double> elapsed = elapsed_seconds(model.iterations);
+    for (std::size_t i = 0; i < elapsed.size(); ++i) {
+      const Iteration& it = model.iterations[i];
+      nlohmann::ordered_json one = {{"iteration", it.iteration},
+                                    {"objective", it.objective},
+                                    {"seconds", it.seconds},
+                                    {"elapsed", elapsed[i]}};
       if (it.validation) one["validation"] = *it.validation;
       out["iterations"].push_back(one);
     }
@@ -212,6 +246,9 @@ void add_keeping_options(CLI::App& app, Train& verb) {
   app.add_option("--validation-metric", verb.validation_metric,
                  "What to measure [ndcg@10 implicit, rmse explicit]")
       ->type_name("NAME")
+      ->group(kGroup);
+  add_target_option(app, verb.target,
+                    "Stop when the validation is as good, as ndcg@10=0.35 or rmse=0.92")
       ->group(kGroup);
   CLI::Option* checkpoint =
       add_path(app, "--checkpoint", verb.checkpointing.path, "Keep the state here while training")
@@ -266,7 +303,9 @@ Run add_train(CLI::App& app) {
       "  likewise train ratings.csv -o model.safetensors --feedback explicit --report report.html\n"
       "  likewise train plays.csv -o model.safetensors --algorithm item-knn --similarity bm25\n"
       "  likewise train parts/train.csv -o model.safetensors --validation parts/test.csv \\\n"
-      "      --iterations 50 --patience 3 --checkpoint state.safetensors");
+      "      --iterations 50 --patience 3 --checkpoint state.safetensors\n"
+      "  likewise train parts/train.csv -o model.safetensors --validation parts/test.csv \\\n"
+      "      --iterations 100 --target ndcg@10=0.35");
   return on_threads(verb);
 }
 

@@ -61,6 +61,19 @@ struct NamedMetric {
 /// the known ones, and on a list length that is none or that the metric has no use for.
 [[nodiscard]] NamedMetric parse_metric(const std::string& text);
 
+/// A value of a metric that is good enough: so much or more, or so much or less where lower is
+/// better.
+struct MetricTarget {
+  NamedMetric metric;
+  double value = 0.0;
+};
+/// "ndcg@10=0.35", "rmse=0.92". Throws Error(kInvalidArgument) on what parse_metric() and
+/// require_possible() refuse, and on a text of another form.
+[[nodiscard]] MetricTarget parse_target(const std::string& text);
+/// Throws Error(kInvalidArgument) on a value that the metric never has: one that is not finite or
+/// negative, more than 1 where the metric is a share.
+void require_possible(const NamedMetric& metric, double value);
+
 /// What the metrics of an evaluation look at.
 struct MetricNeeds {
   bool lists = false;    ///< lists of k items

@@ -20,7 +20,7 @@ namespace likewise {
 struct Iteration {
   int iteration = 0;                 ///< 1 for the first
   double objective = 0.0;            ///< the whole objective after it
-  double seconds = 0.0;              ///< wall time of its steps
+  double seconds = 0.0;              ///< wall time of its steps, without validation and checkpoints
   std::optional<double> validation;  ///< the validation metric, where one was asked for
 };
 
@@ -29,6 +29,9 @@ struct Validation {
   std::string metric;  ///< e.g. "ndcg@10"
   bool higher_is_better = true;
   std::function<double(const Factors&)> evaluate;  ///< empty: no validation
+  /// Training is over after the first iteration that is as good: at least so much, or at most where
+  /// lower is better.
+  std::optional<double> target{};
 };
 
 /// A training between two iterations. Valid during the call that it is given to.
@@ -63,7 +66,18 @@ struct IterationResult {
   Factors factors;  ///< of the best iteration by validation, else of the last
   std::vector<Iteration> iterations;
   int best_iteration = 0;   ///< whose factors these are
-  std::string stop_reason;  ///< "iterations", "tolerance", "patience" or "stopped"
+  std::string stop_reason;  ///< "target", "iterations", "tolerance", "patience" or "stopped"
 };
+
+/// The first iteration with the best validation; null where nothing was measured.
+[[nodiscard]] const Iteration* best_by_validation(std::span<const Iteration> iterations,
+                                                  bool higher_is_better);
+
+/// The first iteration whose validation is as good as `target`; null where none is.
+[[nodiscard]] const Iteration* first_to_reach(std::span<const Iteration> iterations, double target,
+                                              bool higher_is_better);
+
+/// The seconds of training up to the end of each iteration: the sums of their `seconds`.
+[[nodiscard]] std::vector<double> elapsed_seconds(std::span<const Iteration> iterations);
 
 }  // namespace likewise

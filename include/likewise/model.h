@@ -43,7 +43,7 @@ struct Model {
   std::vector<Iteration> iterations;
   int best_iteration = 0;         ///< whose factors were learned
   std::string validation_metric;  ///< of the iterations' `validation`; empty: there was none
-  /// "iterations", "tolerance", "patience" or "stopped"; empty: under way
+  /// "target", "iterations", "tolerance", "patience" or "stopped"; empty: under way
   std::string stop_reason;
   std::optional<Factors> last{};  ///< checkpoints: of the last iteration, where another is best
   Provenance provenance;

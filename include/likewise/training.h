@@ -4,6 +4,7 @@
 
 #include <atomic>
 #include <functional>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -55,6 +56,10 @@ struct TrainingRun {
   /// Measured after every iteration; the best iteration is kept. Null: the last one is.
   const Interactions* validation = nullptr;
   std::string validation_metric{};  ///< as parse_metric(); empty: ndcg@10, or rmse for ratings
+  /// Of `validation_metric`, which has to be named: training is over after the first iteration
+  /// whose validation is as good (stop_reason "target"). Not kept with the model: `resume` goes on
+  /// from one that reached its target unless it is asked for a target that the model has reached.
+  std::optional<double> target{};
   Checkpointing checkpoint{};
   const Model* resume = nullptr;  ///< a checkpoint or model to go on from
   std::string source{};           ///< for Provenance

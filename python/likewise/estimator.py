@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import inspect
 import textwrap
+from numbers import Real
 from typing import Any, Callable, ClassVar
 
 from likewise import _core
@@ -35,12 +36,14 @@ class Estimator:
 
     def fit(self, interactions: Interactions, y: None = None, *,
             validation: Interactions | None = None, metric: str | None = None,
-            checkpoint: str | None = None, checkpoint_every: int = 1, resume: Model | None = None,
-            progress: bool = False, callback: Callback | None = None) -> Estimator:
+            target: float | None = None, checkpoint: str | None = None, checkpoint_every: int = 1,
+            resume: Model | None = None, progress: bool = False,
+            callback: Callback | None = None) -> Estimator:
         """Trains on the interactions, and returns self.
 
         validation        measured after every iteration; the best iteration is kept
         metric            of the validation: "ndcg@10" (as it is for implicit feedback), "rmse" ...
+        target            a value of `metric`: training ends after the first iteration that is as good
         checkpoint        a file to go on from, written every `checkpoint_every` iterations
         resume            a model, or checkpoint loaded by load_model(), to go on from
         progress          shows a bar (tqdm)
@@ -53,6 +56,8 @@ class Estimator:
         if not isinstance(interactions, Interactions):
             raise TypeError(f"fit needs likewise.Interactions, not {type(interactions).__name__}: "
                             "Interactions(data) makes them of files, matrices and frames")
+        if target is not None and (isinstance(target, bool) or not isinstance(target, Real)):
+            raise TypeError(f"target must be a number, a value of the metric, not {target!r}")
         params = self._params()
         if params["feedback"] == "explicit" and not interactions.has_values:
             raise ValueError("feedback=\"explicit\" needs values: these interactions have none")
@@ -68,7 +73,8 @@ class Estimator:
             model, interruption = _core.train(
                 interactions._core, params, device=self.device, threads=self.threads,
                 validation=None if validation is None else validation._core,
-                metric=metric or "", checkpoint=checkpoint or "", every=checkpoint_every,
+                metric=metric or "", target=None if target is None else float(target),
+                checkpoint=checkpoint or "", every=checkpoint_every,
                 resume=None if resume is None else resume._core, source=interactions.name,
                 progress=listener, on_iteration=on_iteration)
         self.model_ = Model(model, threads=self.threads)

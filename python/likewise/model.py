@@ -135,7 +135,8 @@ class Model:
 
     @property
     def iterations(self) -> list[dict[str, Any]]:
-        """One dict each: iteration, objective, seconds, validation."""
+        """One dict each: iteration, objective, seconds, elapsed (the seconds up to its end),
+        validation. Seconds are those of training alone, without validation and checkpoints."""
         return self._core.iterations
 
     @property
@@ -149,7 +150,7 @@ class Model:
 
     @property
     def stop_reason(self) -> str:
-        """"iterations", "tolerance", "patience", "stopped"; "" where training does not iterate."""
+        """"target", "iterations", "tolerance", "patience", "stopped"; "" where training does not iterate."""
         return self._core.stop_reason
 
     @property

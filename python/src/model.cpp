@@ -34,11 +34,14 @@ namespace {
 
 [[nodiscard]] nb::list iterations_of(const Trained& self) {
   nb::list result;
-  for (const Iteration& done : self.model->iterations) {
+  const std::vector<double> elapsed = elapsed_seconds(self.model->iterations);
+  for (std::size_t i = 0; i < elapsed.size(); ++i) {
+    const Iteration& done = self.model->iterations[i];
     nb::dict line;
     line["iteration"] = done.iteration;
     line["objective"] = done.objective;
     line["seconds"] = done.seconds;
+    line["elapsed"] = elapsed[i];
     line["validation"] = done.validation;
     result.append(line);
   }

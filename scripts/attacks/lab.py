@@ -66,11 +66,12 @@ class Lab:
             "XDG_CACHE_HOME": str(self.folder / "cache"),
         }
 
-    def make(self, *arguments: object, folder: pathlib.Path | None = None) -> None:
-        """Runs the program in the shared folder; its failure is the end of the class."""
+    def make(self, *arguments: object, folder: pathlib.Path | None = None) -> bytes:
+        """What the program prints, run in the shared folder; its failure is the end of the class."""
         command = [self.program, *map(str, arguments), "--quiet"]
-        subprocess.run(command, cwd=folder or self.folder, env=self.environment(), check=True,
-                       timeout=HANG_SECONDS, stdin=subprocess.DEVNULL, capture_output=True)
+        return subprocess.run(command, cwd=folder or self.folder, env=self.environment(), check=True,
+                              timeout=HANG_SECONDS, stdin=subprocess.DEVNULL,
+                              capture_output=True).stdout
 
 
 class Case:

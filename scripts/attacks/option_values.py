@@ -23,6 +23,7 @@ IDLE_BESIDE = {
     ("--clip", "--min-item-count"), ("--clip", "--min-user-count"),  # averages of a few: in range
     ("--tolerance", "--iterations"), ("--patience", "--iterations"),
     ("--iterations", "--tolerance"), ("--iterations", "--patience"),
+    ("--iterations", "--target"), ("--tolerance", "--target"), ("--patience", "--target"),  # reached
     ("--checkpoint", "--tolerance"),  # what is resumed is over
 }
 ODD = ["-1", "18446744073709551616", "nan", "inf", "-inf", "", " 1", "1x", "1e999", "1 ", "0x1p3"]
@@ -42,7 +43,7 @@ VALUES = {
     "--baseline-user-regularization": "1", "--baseline-item-regularization": "1",
     "--baseline-regularization": "0.5", "--baseline-learning-rate": "0.05", "--bm25-k1": "9",
     "--bm25-b": "0.1", "--popularity-damping": "0.9", "--validation": "test.csv",
-    "--validation-metric": "mae", "--checkpoint": "state", "--checkpoint-every": "2",
+    "--validation-metric": "mae", "--target": "ndcg@10=0.05", "--checkpoint": "state", "--checkpoint-every": "2",
     "--resume": "short.model", "--add-to": "item-knn.model", "--report": "report.html",
     "--columns": "2,1,3", "--delimiter": ";", "--header": "no", "--duplicates": "sum",
     "--min-value": "3", "--min-user-count": "7", "--min-item-count": "12", "--on-bad-row": "skip",
@@ -82,9 +83,10 @@ BASES: dict[str, list[list[str]]] = {
                 ["als.model", "--item=5"], ["als.model", "--user=5"],
                 ["item-knn.model", "--all-items"], ["user-knn.model", "--new=new.csv"]],
     "report": [["als.model", "-o", "page"], ["popular.model", "-o", "page"]],
+    "compare": [["run.json"], ["run.json", "wide=wide.model", "--json"]],
     "autotune": [[]],
     "info": [["data.csv"], ["data.csv", "--json"], ["als.model"], []],
 }
 INPUTS = ["data.csv", "test.csv", "other.csv", "new.csv", "ids.txt", "titles.csv", "als.model",
           "explicit.model", "short.model", "stars.model", "item-knn.model", "user-knn.model", "knn5.model",
-          "popular.model"]
+          "popular.model", "run.json", "wide.model"]

@@ -23,10 +23,12 @@ ALS = {
                  "--factors 1", "--factors 20", "--factors 200", "--unobserved-weight 0.1", "--regularization-exponent 1",
                  "--confidence log --alpha 10", "--confidence given --alpha 0.3",
                  "--alpha 40 --regularization 1e-4",
-                 f"--validation {TEST} --patience 2 --iterations 30"],
+                 f"--validation {TEST} --patience 2 --iterations 30",
+                 f"--validation {TEST} --target recall@20=0.1 --iterations 30"],
     "explicit": ["--solver cholesky", "--solver cg --cg-steps 5", "--factors 1", "--factors 20",
                  "--factors 200", "--biases off", "--regularization-exponent 0",
-                 "--regularization 1e-6", f"--validation {TEST} --patience 2 --iterations 30"],
+                 "--regularization 1e-6", f"--validation {TEST} --patience 2 --iterations 30",
+                 f"--validation {TEST} --target mae=0.9 --iterations 30"],
 }
 NEIGHBOURS = {
     "implicit": [f"--similarity {name}" for name in SIMILARITIES if name != "pearson-baseline"] +

@@ -13,7 +13,7 @@ from typing import Any
 
 from modelfile import ModelFile
 
-OF_THE_RUN = {"checksum", "created", "device", "likewise_version", "seconds", "source"}
+OF_THE_RUN = {"checksum", "created", "device", "elapsed", "likewise_version", "seconds", "source"}
 LETTERS = {"F32": "f", "I32": "i", "I64": "q", "U8": "B"}
 
 

@@ -3,10 +3,13 @@
 
 #include <algorithm>
 #include <array>
+#include <cmath>
+#include <optional>
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include "data/read/numbers.h"
 #include "likewise/error.h"
 
 namespace likewise {
@@ -90,6 +93,27 @@ NamedMetric parse_metric(const std::string& text) {
   }
   if (of_lists) parsed.key = metric_key(metric.name, parsed.k);
   return parsed;
+}
+
+void require_possible(const NamedMetric& metric, double value) {
+  const bool share = find_metric(metric.name).kind != MetricKind::kRating;
+  if (std::isfinite(value) && value >= 0.0 && !(share && value > 1.0)) return;
+  fail(fmt::format("a target of {} for {}: its values are {}", value, metric.key,
+                   share ? "from 0 to 1" : "0 or more"));
+}
+
+MetricTarget parse_target(const std::string& text) {
+  const std::size_t at = text.find('=');
+  const auto refuse = [&](const char* why) {
+    fail(fmt::format("target '{}': {}, as in ndcg@10=0.35 or rmse=0.92", text, why));
+  };
+  if (at == std::string::npos) refuse("a metric, = and a value");
+  MetricTarget target{parse_metric(text.substr(0, at))};
+  const std::optional<double> value = parse_double(std::string_view(text).substr(at + 1));
+  if (!value) refuse("after = comes a number");
+  target.value = *value;
+  require_possible(target.metric, target.value);
+  return target;
 }
 
 EvaluationPlan make_plan(const EvaluateOptions& options, const std::vector<std::string>& metrics) {

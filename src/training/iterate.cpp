@@ -13,9 +13,14 @@
 namespace likewise {
 namespace {
 
-[[nodiscard]] bool better(double value, std::optional<double> best, const Validation& validation) {
+[[nodiscard]] bool better(double value, std::optional<double> best, bool higher_is_better) {
   if (!best || std::isnan(*best)) return true;
-  return validation.higher_is_better ? value > *best : value < *best;
+  return higher_is_better ? value > *best : value < *best;
+}
+
+[[nodiscard]] bool reaches(const Iteration& one, double target, bool higher_is_better) {
+  if (!one.validation) return false;
+  return higher_is_better ? *one.validation >= target : *one.validation <= target;
 }
 
 /// The best iteration by validation, and its factors while a later one is the newest. Those of a
@@ -31,7 +36,9 @@ class BestIteration {
   }
 
   void consider(const Iteration& now, const TrainingState& state) {
-    if (!now.validation || !better(*now.validation, value_, validation_)) return;
+    if (!now.validation || !better(*now.validation, value_, validation_.higher_is_better)) {
+      return;
+    }
     value_ = now.validation;
     iteration_ = now.iteration;
     owned_ = state.factors().clone();
@@ -120,10 +127,38 @@ class PromptStop {
 
 }  // namespace
 
+const Iteration* best_by_validation(std::span<const Iteration> iterations, bool higher_is_better) {
+  const Iteration* best = nullptr;
+  for (const Iteration& one : iterations) {
+    if (!one.validation) continue;
+    if (best == nullptr || better(*one.validation, best->validation, higher_is_better)) best = &one;
+  }
+  return best;
+}
+
+const Iteration* first_to_reach(std::span<const Iteration> iterations, double target,
+                                bool higher_is_better) {
+  const auto found = std::ranges::find_if(
+      iterations, [&](const Iteration& one) { return reaches(one, target, higher_is_better); });
+  return found == iterations.end() ? nullptr : &*found;
+}
+
+std::vector<double> elapsed_seconds(std::span<const Iteration> iterations) {
+  std::vector<double> elapsed;
+  double sum = 0.0;
+  for (const Iteration& one : iterations) elapsed.push_back(sum += one.seconds);
+  return elapsed;
+}
+
 std::string stop_reason(std::span<const Iteration> iterations, const Stopping& stopping,
-                        int best_iteration) {
+                        const Validation& validation, int best_iteration) {
   if (iterations.empty()) return {};
   const Iteration& now = iterations.back();
+  const auto best = std::ranges::lower_bound(iterations, best_iteration, {}, &Iteration::iteration);
+  if (validation.target && best != iterations.end() &&
+      reaches(*best, *validation.target, validation.higher_is_better)) {
+    return "target";
+  }
   if (stopping.patience > 0 && now.validation &&
       now.iteration - best_iteration >= stopping.patience) {
     return "patience";
@@ -137,13 +172,8 @@ std::string stop_reason(std::span<const Iteration> iterations, const Stopping& s
 
 int resumed_best(std::span<const Iteration> iterations, const Validation& validation,
                  int best_kept) {
-  std::optional<double> best;
-  int number = 0;
-  for (const Iteration& past : iterations) {
-    if (!past.validation || !better(*past.validation, best, validation)) continue;
-    best = past.validation;
-    number = past.iteration;
-  }
+  const Iteration* best = best_by_validation(iterations, validation.higher_is_better);
+  const int number = best == nullptr ? 0 : best->iteration;
   if (number == 0 || number == iterations.back().iteration || number == best_kept) return number;
   throw Error(ErrorKind::kInvalidArgument,
               fmt::format("iteration {} was the best of the {} to resume, but its factors were not "
@@ -152,13 +182,18 @@ int resumed_best(std::span<const Iteration> iterations, const Validation& valida
 }
 
 IterationResult iterate(Trainer& trainer, const Stopping& stopping, const IterationRun& run) {
+  if (run.validation.target && !run.validation.evaluate) {
+    throw Error(
+        ErrorKind::kInvalidArgument,
+        fmt::format("target {} needs validation data to be measured on", *run.validation.target));
+  }
   IterationResult result{{}, run.history, 0, {}};
   int newest = run.completed_iterations;
   BestIteration best(run);
   PromptStop prompt(run);
   bool broken_off = false;
   const auto best_so_far = [&] { return best.found() ? best.iteration() : newest; };
-  result.stop_reason = stop_reason(result.iterations, stopping, best_so_far());
+  result.stop_reason = stop_reason(result.iterations, stopping, run.validation, best_so_far());
   while (result.stop_reason.empty() && newest < stopping.iterations) {
     if (is_stopped(run)) {
       if (newest == 0) throw Error(ErrorKind::kCancelled, "interrupted");
@@ -185,7 +220,7 @@ IterationResult iterate(Trainer& trainer, const Stopping& stopping, const Iterat
       state.best = &best.factors();
     }
     if (run.on_iteration) run.on_iteration(state);
-    result.stop_reason = stop_reason(result.iterations, stopping, best_so_far());
+    result.stop_reason = stop_reason(result.iterations, stopping, run.validation, best_so_far());
   }
   if (result.stop_reason.empty()) result.stop_reason = "iterations";
   run.control.report("train", stopping.iterations, stopping.iterations, "iterations");

@@ -28,10 +28,11 @@ struct Stopping {
   int patience = 0;        ///< so many iterations without a better validation; 0 = off
 };
 
-/// Why a training that stands at the last of `iterations` is over ("iterations", "tolerance",
-/// "patience"); empty where it goes on.
+/// Why a training that stands at the last of `iterations` is over ("target", "patience",
+/// "tolerance", "iterations"); empty where it goes on. A target that an earlier one reached counts.
 [[nodiscard]] std::string stop_reason(std::span<const Iteration> iterations,
-                                      const Stopping& stopping, int best_iteration);
+                                      const Stopping& stopping, const Validation& validation,
+                                      int best_iteration);
 
 /// Which iteration of a resumed training was the best by validation; 0 where none was measured.
 /// Throws Error(kInvalidArgument) where it is neither the last nor `best_kept`: its factors are
@@ -42,8 +43,8 @@ struct Stopping {
 /// Runs the trainer, which stands where `run` says, until it is over or `run.stop` is set. A
 /// resumed training ends as one without a break would have: with the same iterations and the same
 /// best one. Errors: kCancelled where it is set before any iteration, kInvalidArgument where the
-/// best iteration so far has left no factors to go back to, kNumerical where the objective is not
-/// finite, and the trainer's.
+/// best iteration so far has left no factors to go back to and for a target without validation,
+/// kNumerical where the objective is not finite, and the trainer's.
 [[nodiscard]] IterationResult iterate(Trainer& trainer, const Stopping& stopping,
                                       const IterationRun& run);
 

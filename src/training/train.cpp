@@ -57,6 +57,7 @@ void require_no_iterations(const TrainingParams& params, const TrainingRun& run)
                                 algorithm_name(params)));
   };
   refuse(run.validation != nullptr || !run.validation_metric.empty(), "validation");
+  refuse(run.target.has_value(), "a target");
   refuse(!run.checkpoint.path.empty(), "a checkpoint");
   refuse(run.resume != nullptr, "resuming");
 }
@@ -73,7 +74,8 @@ void require_same_metric(const Model& earlier, Feedback feedback, const Training
 [[nodiscard]] bool is_over(const Model& earlier, const Stopping& stopping,
                            const Validation& validation, Model& model) {
   if (earlier.last) return false;
-  std::string reason = stop_reason(earlier.iterations, stopping, earlier.best_iteration);
+  std::string reason =
+      stop_reason(earlier.iterations, stopping, validation, earlier.best_iteration);
   if (reason.empty()) return false;
   if (validation.evaluate) {
     (void)resumed_best(earlier.iterations, validation, earlier.best_iteration);
@@ -93,6 +95,7 @@ void learn_by_iterations(const Params& params, const Interactions& data, const D
           fmt::format("patience {} needs validation data to be patient about", params.patience));
   require(run.validation != nullptr || run.validation_metric.empty(),
           fmt::format("validation metric {} needs validation data", run.validation_metric));
+  check_target(run);
   require(
       run.checkpoint.every >= 1,
       fmt::format("a checkpoint every {} iterations: it must be 1 or more", run.checkpoint.every));

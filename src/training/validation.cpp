@@ -3,11 +3,25 @@
 
 #include <memory>
 
+#include <fmt/format.h>
+
+#include "likewise/error.h"
+
 namespace likewise {
 
 NamedMetric usual_metric(const TrainingRun& run, Feedback feedback) {
   if (!run.validation_metric.empty()) return parse_metric(run.validation_metric);
   return parse_metric(feedback == Feedback::kExplicit ? "rmse" : "ndcg@10");
+}
+
+void check_target(const TrainingRun& run) {
+  if (!run.target) return;
+  const auto needs = [&](const char* what) {
+    throw Error(ErrorKind::kInvalidArgument, fmt::format("target {} needs {}", *run.target, what));
+  };
+  if (run.validation == nullptr) needs("validation data to be measured on");
+  if (run.validation_metric.empty()) needs("a metric that says what it is of, as ndcg@10 or rmse");
+  require_possible(parse_metric(run.validation_metric), *run.target);
 }
 
 Validation make_validation(const Model& model, const Device& device, const TrainingRun& run) {
@@ -28,7 +42,7 @@ Validation make_validation(const Model& model, const Device& device, const Train
     const Recommender recommender(scratch, device);
     return evaluate(recommender, *test, options, {}, control).metrics.at(metric.key);
   };
-  return {metric.key, higher_is_better(metric.name), measure};
+  return {metric.key, higher_is_better(metric.name), measure, run.target};
 }
 
 }  // namespace likewise

@@ -54,7 +54,7 @@ def test_every_training_option_is_in_the_tables(program):
     named = {word for line in text.splitlines() if line.startswith("  --")
              for word in [line.split()[0]]}
     others = {"--output", "--algorithm", "--feedback", "--device", "--threads", "--device-memory",
-              "--validation", "--validation-metric", "--checkpoint", "--checkpoint-every",
+              "--validation", "--validation-metric", "--target", "--checkpoint", "--checkpoint-every",
               "--resume", "--add-to", "--report", "--titles", "--titles-columns", "--json",
               "--columns", "--delimiter", "--header",
               "--duplicates", "--min-value", "--min-user-count", "--min-item-count",
@@ -106,13 +106,14 @@ def test_parameters_of_neighbourhoods_need_neighbours(program, option):
     ["--confidence", "log", "--unobserved-weight", "0.1"],
     ["--unobserved-weight", "0.1", *EXPLICIT],
     ["--validation-metric", "ndcg@5"],
+    ["--target", "ndcg@5=0.3"],
     ["--checkpoint-every", "2"],
     ["--titles-columns", "1,2"],
     *[[*algorithm, *option] for algorithm in (KNN, POPULAR)
       for option in (["--validation", "absent.csv"], ["--checkpoint", "absent"])],
     *[["--add-to", "absent", *option]
       for option in (["--algorithm", "item-knn"], ["--feedback", "explicit"], ["--factors", "3"],
-                     ["--validation", "absent"], ["--checkpoint", "c"], ["--resume", "absent"],
+                     ["--validation", "absent"], ["--target", "rmse=1"], ["--checkpoint", "c"], ["--resume", "absent"],
                      ["--report", "r.html"], ["--neighbours", "3"], ["--device-memory", "1GiB"])],
 ])
 def test_options_that_exclude_each_other(program, beside):

@@ -23,6 +23,7 @@ TABLE = {
     "similar": (["--all-items"], ["MODEL"], ["-o"]),
     "similar --new": ([], ["MODEL", "--new"], ["-o"]),
     "report": ([], ["MODEL", "--titles"], ["-o"]),
+    "compare": ([], ["RUN"], ["-o"]),
     "autotune": ([], [], ["-o", "--plot"]),
 }
 # A model that is read whole may be replaced by what grows out of it.

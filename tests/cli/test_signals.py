@@ -36,6 +36,7 @@ BUSY = {
     "read by split": ["split", "silent", "-o", "parts"],
     "read by evaluate": ["evaluate", "@wide.safetensors", "silent", "--per-user", "each.csv"],
     "read by predict": ["predict", "@wide.safetensors", "silent", "-o", "lists.csv"],
+    "read by compare": ["compare", "silent", "-o", "page.html"],
     "read by recommend": ["recommend", "@wide.safetensors", "--users", "silent", "-o", "lists.csv"],
 }
 # Runs that end by themselves.

@@ -6,7 +6,8 @@ import platform
 
 import pytest
 
-VERBS = ["demo", "generate", "split", "train", "evaluate", "predict", "recommend", "similar", "info"]
+VERBS = ["demo", "generate", "split", "train", "evaluate", "predict", "recommend", "similar", "compare",
+         "info"]
 
 
 def test_general_help_lists_every_verb(program):

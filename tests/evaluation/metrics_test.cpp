@@ -19,6 +19,7 @@
 #include "likewise/error.h"
 #include "likewise/popularity.h"
 #include "tests/csr_entries.h"
+#include "tests/errors.h"
 #include "tests/support.h"
 
 namespace likewise {
@@ -204,6 +205,32 @@ TEST(MetricTable, NamesAndDirections) {
     EXPECT_FALSE(higher_is_better(name)) << name;
   }
   EXPECT_THROW((void)higher_is_better("nDCG"), Error);
+}
+
+TEST(MetricTable, TargetsAreValuesThatAMetricCanHave) {
+  const MetricTarget lists = parse_target("ndcg=0.35");
+  EXPECT_EQ(lists.metric.key, "ndcg@10");
+  EXPECT_EQ(lists.value, 0.35);
+  EXPECT_EQ(parse_target("recall@20=1").metric.k, 20);
+  EXPECT_EQ(parse_target("rmse=1e1").value, 10.0);
+  EXPECT_EQ(parse_target("auc=0").value, 0.0);
+  const auto refused = [](const std::string& text, const std::string& why) {
+    const std::string said =
+        test::error_of(ErrorKind::kInvalidArgument, [&] { (void)parse_target(text); });
+    EXPECT_NE(said.find(why), std::string::npos) << text << ": " << said;
+  };
+  for (const char* text : {"", "rmse", "0.9"}) refused(text, "a metric, = and a value");
+  for (const char* text : {"rmse=", "rmse=low", "rmse=nan", "rmse=inf", "rmse= 1", "rmse=1e999",
+                           "rmse=0.9=1", "rmse==1", "rmse=0x1"}) {
+    refused(text, "after = comes a number");
+  }
+  for (const char* text : {"rmse=-0.1", "mae=-1"}) refused(text, "its values are 0 or more");
+  for (const char* text : {"ndcg@10=1.01", "auc=2", "coverage@5=-0.1", "popularity@5=7"}) {
+    refused(text, "its values are from 0 to 1");
+  }
+  refused("gini=0.5", "known are precision");
+  refused("rmse@10=0.5", "rmse has no list length");
+  refused("ndcg@0=0.5", "after @ comes a list length");
 }
 
 TEST(MetricTable, RepeatsAreDroppedAndFaultsAreNamed) {

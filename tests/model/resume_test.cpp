@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <array>
 #include <atomic>
+#include <limits>
+#include <optional>
 #include <thread>
 
 #include <fmt/format.h>
@@ -105,17 +107,19 @@ void expect_same_training(const Model& resumed, const Model& whole) {
 
 /// A training stopped after every one of its iterations, and gone on with from the checkpoint of
 /// that moment, ends as the one that nobody stopped. So does the finished model, at once.
-void expect_same_after_any_break(AlsParams params, const char* metric) {
+void expect_same_after_any_break(AlsParams params, const char* metric,
+                                 std::optional<double> target = {}) {
   const Parts parts = make_parts();
   const auto device = open_device("cpu");
   TrainingRun run;
+  run.target = target;
   if (metric != nullptr) {
     run.validation = &parts.validation;
     run.validation_metric = metric;
   }
   const Model whole = train(parts.train, params, device, run);
   const int done = whole.iterations.back().iteration;
-  ASSERT_TRUE(metric == nullptr || params.tolerance > 0 || whole.best_iteration < done)
+  ASSERT_TRUE(metric == nullptr || params.tolerance > 0 || target || whole.best_iteration < done)
       << "the case is about an early best";
   for (int stop = 1; stop <= done; ++stop) {
     SCOPED_TRACE(fmt::format("stopped after {} of {}, best {}", stop, done, whole.best_iteration));
@@ -239,6 +243,87 @@ TEST(Resume, StopsWhereTheToleranceHadStopped) {
   params.tolerance = 0.02;
   expect_same_after_any_break(params, nullptr);
   expect_same_after_any_break(params, "ndcg@5");
+}
+
+/// The best validation of a training, after two iterations or more.
+double best_validation(const AlsParams& params, const char* metric) {
+  const Parts parts = make_parts();
+  TrainingRun run;
+  run.validation = &parts.validation;
+  run.validation_metric = metric;
+  const Model model = train(parts.train, params, open_device("cpu"), run);
+  const auto at = static_cast<std::size_t>(model.best_iteration - 1);
+  EXPECT_GE(at, 1U) << "the case is about a target reached later";
+  return *model.iterations[at].validation;
+}
+
+TEST(Resume, StopsWhereTheTargetWasReached) {
+  for (const Feedback feedback : {Feedback::kImplicit, Feedback::kExplicit}) {
+    const char* metric = feedback == Feedback::kExplicit ? "rmse" : "ndcg@5";
+    AlsParams params = small(feedback, 8, 6);
+    params.patience = 4;
+    params.regularization = 0.01;
+    params.seed = 3;
+    const double target = best_validation(params, metric);
+    expect_same_after_any_break(params, metric, target);
+  }
+}
+
+TEST(Resume, ATargetIsOfTheRunAndNotOfTheModel) {
+  const Parts parts = make_parts();
+  const auto device = open_device("cpu");
+  const AlsParams params = overfitting(Feedback::kExplicit, 8);
+  TrainingRun run;
+  run.validation = &parts.validation;
+  run.validation_metric = "rmse";
+  const Model whole = train(parts.train, params, device, run);
+  const double first = *whole.iterations[0].validation;
+  TrainingRun early = run;
+  early.target = first;
+  const Model part = train(parts.train, params, device, early);
+  ASSERT_EQ(part.stop_reason, "target");
+  ASSERT_EQ(part.iterations.size(), 1U);
+  const test::TemporaryFolder folder;
+  save_model(part, folder / "part");
+  const Model back = load_model(folder / "part");
+  EXPECT_EQ(back.stop_reason, "target");
+  // Without a target, or with another that was not reached, it goes on.
+  run.resume = &back;
+  expect_same_training(train(parts.train, params, device, run), whole);
+  run.target = 1e-6;
+  expect_same_training(train(parts.train, params, device, run), whole);
+  // One that an earlier training has reached leaves it as it is, whatever ended it.
+  run.resume = &whole;
+  run.target = first;
+  run.on_iteration = [](const TrainingState&) { ADD_FAILURE() << "it was reached"; };
+  const Model same = train(parts.train, params, device, run);
+  EXPECT_EQ(same.stop_reason, "target");
+  EXPECT_EQ(same.iterations.size(), whole.iterations.size());
+  test::expect_same_factors(test::factors_of(same), test::factors_of(whole));
+}
+
+TEST(Target, IsRefusedWhereNothingCanReachIt) {
+  const Parts parts = make_parts();
+  const auto refused = [&](const TrainingParams& params, const TrainingRun& run) {
+    return test::error_of(ErrorKind::kInvalidArgument,
+                          [&] { (void)train(parts.train, params, open_device("cpu"), run); });
+  };
+  const AlsParams params = small(Feedback::kImplicit, 4, 3);
+  TrainingRun run;
+  run.target = 0.5;
+  EXPECT_THAT(refused(PopularParams{}, run), testing::HasSubstr("a target needs an algorithm"));
+  EXPECT_THAT(refused(params, run), testing::HasSubstr("target 0.5 needs validation data"));
+  run.validation = &parts.validation;
+  EXPECT_THAT(refused(params, run), testing::HasSubstr("target 0.5 needs a metric"));
+  run.validation_metric = "ndcg@5";
+  run.target = 1.5;
+  EXPECT_THAT(refused(params, run),
+              testing::HasSubstr("1.5 for ndcg@5: its values are from 0 to 1"));
+  run.validation_metric = "mae";
+  run.target = -1.0;
+  EXPECT_THAT(refused(params, run), testing::HasSubstr("-1 for mae: its values are 0 or more"));
+  run.target = std::numeric_limits<double>::quiet_NaN();
+  EXPECT_THAT(refused(params, run), testing::HasSubstr("nan for mae"));
 }
 
 TEST(Stop, EndsWithTheModelSoFar) {

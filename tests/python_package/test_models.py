@@ -150,6 +150,28 @@ def test_validation_keeps_the_best_and_calls_back(ratings):
     assert model.iterations[3]["objective"] == heard[3][2] and model.stop_reason == "iterations"
 
 
+@pytest.mark.parametrize("feedback, metric", [("explicit", "rmse"), ("implicit", "ndcg@10")])
+def test_training_ends_where_a_target_is_reached(ratings, feedback, metric):
+    train, test = likewise.split(ratings, test=0.3)
+    estimator = Als(feedback=feedback, factors=8, iterations=6)
+    whole = estimator.fit(train, validation=test, metric=metric).model_.iterations
+    values = [line["validation"] for line in whole]
+    target = np.float64(min(values[:3]) if metric == "rmse" else max(values[:3]))
+    model = estimator.fit(train, validation=test, metric=metric, target=target).model_
+    assert model.stop_reason == "target" and model.validation_metric == metric
+    assert [line["validation"] for line in model.iterations] == values[:1 + values.index(target)]
+    assert model.best_iteration == len(model.iterations)
+    again = estimator.fit(train, validation=test, metric=metric, target=target, resume=model).model_
+    assert again.iterations == model.iterations
+    on = estimator.fit(train, validation=test, metric=metric, resume=model).model_
+    assert [line["validation"] for line in on.iterations] == values
+    elapsed = np.cumsum([line["seconds"] for line in on.iterations])
+    assert np.allclose([line["elapsed"] for line in on.iterations], elapsed, rtol=1e-12)
+    never = 0 if metric == "rmse" else 1
+    model = estimator.fit(train, validation=test, metric=metric, target=never).model_
+    assert model.stop_reason == "iterations" and len(model.iterations) == 6
+
+
 def test_a_training_goes_on_from_a_checkpoint(ratings, tmp_path):
     path = str(tmp_path / "checkpoint")
     whole = Als(factors=8, iterations=6).fit(ratings).model_
@@ -184,6 +206,17 @@ def test_parameters_are_checked_and_described(ratings):
             (lambda: Als(device="cuda:99").fit(ratings), likewise.DeviceError, []),
             (lambda: Als(patience=2).fit(ratings), ValueError, ["patience", "validation"]),
             (lambda: Popular().fit(ratings, validation=ratings), ValueError, ["popular"]),
+            (lambda: Popular().fit(ratings, target=0.5), ValueError, ["target", "popular"]),
+            (lambda: Als().fit(ratings, target=0.5), ValueError, ["target 0.5", "validation"]),
+            (lambda: Als().fit(ratings, target=0.5, metric="rmse"), ValueError, ["validation"]),
+            (lambda: Als().fit(ratings, target=0.5, validation=ratings), ValueError, ["metric"]),
+            (lambda: Als().fit(ratings, target=2, validation=ratings, metric="auc"), ValueError, ["from 0 to 1"]),
+            (lambda: Als().fit(ratings, target=float("nan"), validation=ratings, metric="rmse"),
+             ValueError, ["nan"]),
+            (lambda: Als().fit(ratings, target="0.9", validation=ratings, metric="rmse"), TypeError,
+             ["target", "'0.9'"]),
+            (lambda: Als().fit(ratings, target=True, validation=ratings, metric="rmse"), TypeError,
+             ["target", "True"]),
             (lambda: Als(feedback="explicit").fit(Interactions(([1], [2]))), ValueError, ["values"]),
             (lambda: Als().fit([[1, 2]]), TypeError, ["Interactions", "list"]),
             (lambda: Als().recommend(1), AttributeError, ["fit()"]),
