@@ -80,17 +80,13 @@ class Model:
                         library (by DLPack, from a GPU too); copied, as float32
         params          parameters of Als, by which new users are solved
         """
-        tables = [table_of(table, f"{side}_factors", np.float32)
-                  for side, table in (("user", user_factors), ("item", item_factors))]
-        for side, table in zip(("user", "item"), tables):
-            if not np.isfinite(table).all():
-                row = int(np.argmin(np.isfinite(table).all(axis=1)))
-                raise ValueError(f"{side}_factors: row {row} has a number that is not finite")
+        users = _finite(table_of(user_factors, "user_factors", np.float32), "user_factors")
+        items = _finite(table_of(item_factors, "item_factors", np.float32), "item_factors")
         given = {"algorithm": "als", **(params or {})}
-        if given.setdefault("factors", tables[0].shape[1]) != tables[0].shape[1]:
+        if given.setdefault("factors", users.shape[1]) != users.shape[1]:
             raise ValueError(f"params name {given['factors']} factors, user_factors have "
-                             f"{tables[0].shape[1]}")
-        return cls(_core.Model.from_factors(*tables, given, interactions._core), device, threads)
+                             f"{users.shape[1]}")
+        return cls(_core.Model.from_factors(users, items, given, interactions._core), device, threads)
 
     # What it is.
 
@@ -403,6 +399,13 @@ def load_model(path: str | os.PathLike[str], *, device: str = "auto", threads: i
 
 def _from_bytes(data: bytes, device: str, threads: int) -> Model:
     return Model.from_bytes(data, device=device, threads=threads)
+
+
+def _finite(table: npt.NDArray[Any], what: str) -> npt.NDArray[Any]:
+    rows = np.isfinite(table).all(axis=1)
+    if not rows.all():
+        raise ValueError(f"{what}: row {int(np.argmin(rows))} has a number that is not finite")
+    return table
 
 
 def _maybe_array(array: Any) -> npt.NDArray[np.float32] | None:
