@@ -16,6 +16,7 @@ from .numbers import finite_facts, finite_rows
 KINDS = {
     "als.model": [], "explicit.model": ["--feedback", "explicit"],
     "knn.model": ["--algorithm", "item-knn"], "popular.model": ["--algorithm", "popular"],
+    "sgd.model": ["--algorithm", "sgd"],
     "user.model": ["--algorithm", "user-knn", "--feedback", "explicit"],
 }
 ASK = [["info", "m", "--json"], ["recommend", "m", "--all"], ["predict", "m", "data.csv"],

@@ -33,9 +33,11 @@ NEVER_WHOLE = NEVER | {"-1", "18446744073709551616", "0x1p3"}
 # A value that is not the default and matters for the data of these cases.
 VALUES = {
     "--factors": "3", "--iterations": "25", "--regularization": "0.5",
-    "--regularization-exponent": "0.5", "--alpha": "7", "--confidence": "log", "--epsilon": "0.3",
+    "--regularization-exponent": "0.7", "--alpha": "7", "--confidence": "log", "--epsilon": "0.3",
     "--unobserved-weight": "0.2", "--biases": "off", "--init-stddev": "0.7", "--solver": "cg",
-    "--cg-steps": "1", "--cg-tolerance": "0.3", "--cg-preconditioner": "none", "--precision": "fp32", "--tolerance": "0.1",
+    "--cg-steps": "1", "--cg-tolerance": "0.3", "--cg-preconditioner": "none", "--precision": "fp32",
+    "--tolerance": "0.1", "--loss": "logistic", "--bias-regularization": "3", "--order": "serial",
+    "--schedule": "bold", "--learning-rate": "0.3", "--decay": "0.7",
     "--patience": "1", "--seed": "7", "--device": "cpu", "--threads": "2", "--device-memory": "1GB",
     "--neighbours": "2", "--similarity": "jaccard", "--min-support": "9", "--shrinkage": "3",
     "--amplification": "2", "--negative": "keep", "--centring": "item", "--prediction": "centred",
@@ -55,6 +57,7 @@ VALUES = {
     "--algorithm": "user-knn", "--titles": "titles.csv", "--titles-columns": "1,2",
 }
 KNN = ["--algorithm", "item-knn"]
+SGD = ["--algorithm", "sgd"]
 BASES: dict[str, list[list[str]]] = {
     "demo": [[]],
     "generate": [["20x10x90", "-o", "made.csv"]],
@@ -65,6 +68,7 @@ BASES: dict[str, list[list[str]]] = {
         ["--unobserved-weight", "0.3"], ["--validation", "test.csv", "--iterations", "12"],
         ["--checkpoint", "state"], ["--resume", "short.model", "--iterations", "12"],
         ["--resume", "stars.model", "--iterations", "12"], ["--algorithm", "popular"], KNN,
+        SGD, [*SGD, "--schedule", "inverse"], [*SGD, "--schedule", "constant", "--biases", "off"],
         [*KNN, "--feedback", "explicit"],
         [*KNN, "--feedback", "explicit", "--baseline-method", "sgd"],
         [*KNN, "--feedback", "explicit", "--prediction", "z-score", "--similarity", "pearson"],

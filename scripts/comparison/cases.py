@@ -20,7 +20,8 @@ PREDICTIONS = ("mean", "centred", "z-score", "baseline", "sum")
 # Options of trainings beside the defaults, by algorithm and feedback, on small data.
 ALS = {
     "implicit": ["--solver cholesky", "--solver cg", "--solver cg --cg-preconditioner none",
-                 "--factors 1", "--factors 20", "--factors 200", "--unobserved-weight 0.1", "--regularization-exponent 1",
+                 "--factors 1", "--factors 20", "--factors 200", "--unobserved-weight 0.1",
+                 "--regularization-exponent 1",
                  "--confidence log --alpha 10", "--confidence given --alpha 0.3",
                  "--alpha 40 --regularization 1e-4",
                  f"--validation {TEST} --patience 2 --iterations 30",
@@ -37,7 +38,13 @@ NEIGHBOURS = {
                  for at, name in enumerate(SIMILARITIES)] +
                 ["--neighbours 5 --negative keep", "--baseline-method sgd", "--clip off"],
 }
-VARIED = {"als": ALS, "item-knn": NEIGHBOURS, "user-knn": NEIGHBOURS}
+SGD = {
+    "explicit": ["--order alternating", "--order serial", "--schedule constant",
+                 "--schedule inverse --decay 0.5", "--schedule bold", "--biases off",
+                 "--factors 1", "--factors 200", "--regularization-exponent 0",
+                 f"--validation {TEST} --patience 2 --iterations 60"],
+}
+VARIED = {"als": ALS, "sgd": SGD, "item-knn": NEIGHBOURS, "user-knn": NEIGHBOURS}
 OF_A_GPU = [f"--precision {name}" for name in ("fp32", "tf32", "bf16", "fp16")]
 
 
