@@ -7,7 +7,8 @@ and type checkers.
 import pathlib
 import sys
 
-CLASSES = {"Als": "als", "ItemKnn": "item-knn", "UserKnn": "user-knn", "Popular": "popular"}
+CLASSES = {"Als": "als", "ItemKnn": "item-knn", "UserKnn": "user-knn", "Popular": "popular",
+           "Bias": "bias"}
 
 
 def type_of(parameter):

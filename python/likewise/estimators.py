@@ -6,7 +6,7 @@ from __future__ import annotations
 
 from likewise.estimator import Estimator, described
 
-__all__ = ["Als", "ItemKnn", "Popular", "UserKnn"]
+__all__ = ["Als", "Bias", "ItemKnn", "Popular", "UserKnn"]
 
 
 @described
@@ -36,3 +36,11 @@ class Popular(Estimator):
     """Everybody gets what most people took. Any model has to beat it."""
 
     algorithm = "popular"
+
+
+@described
+class Bias(Estimator):
+    """Ratings from the mean and how far users and items are off it (Koren 2010), or from a mean alone.
+    Any model of ratings has to beat it."""
+
+    algorithm = "bias"

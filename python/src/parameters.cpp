@@ -110,6 +110,9 @@ TrainingParams params_of(const nb::dict& given) {
   const Feedback feedback =
       given.contains("feedback") ? feedback_of(given["feedback"]) : Feedback::kImplicit;
   TrainingParams params = default_params(algorithm, feedback);
+  if (given.contains("feedback")) {
+    set_parameter(params, "feedback", kFeedbackNames[static_cast<std::size_t>(feedback)]);
+  }
   const std::vector<ParameterInfo> known = parameters_of(algorithm);
   std::vector<std::string> set;
   for (const auto& [key, value] : given) {

@@ -17,6 +17,7 @@ KINDS = {
     "als.model": [], "explicit.model": ["--feedback", "explicit"],
     "knn.model": ["--algorithm", "item-knn"], "popular.model": ["--algorithm", "popular"],
     "user.model": ["--algorithm", "user-knn", "--feedback", "explicit"],
+    "bias.model": ["--algorithm", "bias"],
 }
 ASK = [["info", "m", "--json"], ["recommend", "m", "--all"], ["predict", "m", "data.csv"],
        ["evaluate", "m", "test.csv"], ["similar", "m", "--all-items"],

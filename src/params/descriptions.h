@@ -4,5 +4,6 @@
 
 #include "likewise/parameters.h"
 #include "params/als.h"
+#include "params/bias.h"
 #include "params/neighbours.h"
 #include "params/popular.h"

@@ -48,7 +48,8 @@ constexpr Algorithm kAlgorithms[] = {
     algorithm<AlsParams>("als", "matrix factorisation"),
     algorithm<NeighbourParams>("item-knn", "nearest items", neighbour_defaults<Side::kItems>),
     algorithm<NeighbourParams>("user-knn", "nearest users", neighbour_defaults<Side::kUsers>),
-    algorithm<PopularParams>("popular", "the popularity baseline")};
+    algorithm<PopularParams>("popular", "the popularity baseline"),
+    algorithm<BiasParams>("bias", "the baseline of ratings")};
 
 constexpr bool all_have_rows() {
   for (std::size_t one = 0; one < std::variant_size_v<TrainingParams>; ++one) {
@@ -80,6 +81,7 @@ std::string_view name_of(const NeighbourParams& params) {
   return params.side == Side::kItems ? "item-knn" : "user-knn";
 }
 std::string_view name_of(const PopularParams&) { return "popular"; }
+std::string_view name_of(const BiasParams&) { return "bias"; }
 
 template <class Value>
 constexpr ParameterKind kind_of() {

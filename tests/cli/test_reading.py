@@ -134,7 +134,7 @@ UNNAMED = "user_id,item_id,my_rating\n1,2,5\n1,3,4\n2,2,3\n2,4,1\n3,3,2\n"
 RATED = UNNAMED.replace("my_rating", "rating")
 
 
-@pytest.mark.parametrize("algorithm", ["als", "item-knn", "user-knn", "popular"])
+@pytest.mark.parametrize("algorithm", ["als", "item-knn", "user-knn", "popular", "bias"])
 @pytest.mark.parametrize("text, columns", [(PAIRS, "2 columns"), (UNNAMED, "user_id, item_id, my_rating")])
 def test_explicit_feedback_needs_values(program, algorithm, text, columns):
     (program.folder / "r.csv").write_text(text)
