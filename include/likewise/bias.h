@@ -28,7 +28,7 @@ enum class BaselineMethod { kAls, kSgd };
 struct BiasParams {
   Feedback feedback = Feedback::kExplicit;  ///< there is no other: counts have no baselines
   BaselineKind baseline = BaselineKind::kBiases;
-  bool clip = true;  ///< predictions stay within the scale of the training values
+  bool clip = true;  ///< kBiases: predictions stay within the scale of the training values
   BaselineMethod baseline_method = BaselineMethod::kAls;
   std::optional<int> baseline_epochs{};        ///< >= 0; absent: 10 by ALS, 20 by SGD
   double baseline_user_regularization = 15.0;  ///< ALS, >= 0

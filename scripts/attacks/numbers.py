@@ -75,8 +75,8 @@ def method(draw: random.Random) -> list[str]:
     if kind == "popular":
         return how
     if kind == "bias":
-        how += ["--baseline", draw.choice(["biases", "biases", "user-mean", "item-mean"])]
-        return how + (["--clip", "off"] if draw.random() < 0.3 else [])
+        return how + draw.choice([[], ["--clip", "off"], ["--baseline-method", "sgd"],
+                                  ["--baseline", "user-mean"], ["--baseline", "item-mean"]])
     how += ["--similarity", draw.choice(SIMILARITIES)]
     how += ["--prediction", draw.choice(PREDICTIONS[:4])] if explicit else []
     if explicit and draw.random() < 0.3:

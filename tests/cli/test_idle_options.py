@@ -97,7 +97,7 @@ def test_parameters_of_baselines_need_what_learns_them(program, option):
     for algorithm in (ALS, POPULAR, *([] if option in OF_NEIGHBOURS else [KNN, USER_KNN])):
         why = refused(program, "train", "absent.csv", "-o", "m", *algorithm, option, value)
         assert option in why and "bias" in why
-    if option not in ("--baseline", "--clip"):
+    if option != "--baseline":
         for without in ([["--baseline", "user-mean"]] + ([[]] if beside else [])):
             why = refused(program, "train", "absent.csv", "-o", "m", *BIAS, *without, option, value)
             assert option in why and "--baseline biases" in why

@@ -178,7 +178,8 @@ TEST(Parameters, SayWhatTheyWaitFor) {
             "--baseline biases with --baseline-method sgd");
   EXPECT_EQ(needs("bias", kExplicit, "baseline_epochs", {{"baseline", "user-mean"}}),
             "--baseline biases");
-  EXPECT_EQ(needs("bias", kExplicit, "clip", {{"baseline", "user-mean"}}), "");
+  EXPECT_EQ(needs("bias", kExplicit, "clip", {{"baseline", "user-mean"}}), "--baseline biases");
+  EXPECT_EQ(needs("bias", kExplicit, "clip", {}), "");
 }
 
 }  // namespace

@@ -29,8 +29,9 @@ def run(*words):
                                                         "explicit", "--negative", "keep"]),
     (Popular(), ["--algorithm", "popular"]),
     (Bias(), ["--algorithm", "bias"]),
-    (Bias(baseline="item-mean", clip=False), ["--algorithm", "bias", "--baseline", "item-mean",
-                                              "--clip", "off"]),
+    (Bias(baseline_method="sgd", clip=False), ["--algorithm", "bias", "--baseline-method", "sgd",
+                                               "--clip", "off"]),
+    (Bias(baseline="item-mean"), ["--algorithm", "bias", "--baseline", "item-mean"]),
 ])
 def test_the_same_as_the_command_line(ratings, tmp_path, estimator, options):
     ratings.save(tmp_path / "ratings.csv")
