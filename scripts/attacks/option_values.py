@@ -20,6 +20,7 @@ IDLE_BESIDE = {
     ("--min-support", "--min-item-count"), ("--min-support", "--min-user-count"),  # rare rows gone
     ("--neighbours", "--min-support"), ("--neighbours", "--min-item-count"),  # few are left
     ("--new", "--columns"),  # other users
+    ("--clip", "--duplicates"),  # sums stretch the scale
     ("--clip", "--min-item-count"), ("--clip", "--min-user-count"),  # averages of a few: in range
     ("--tolerance", "--iterations"), ("--patience", "--iterations"),
     ("--iterations", "--tolerance"), ("--iterations", "--patience"),
@@ -70,8 +71,10 @@ BASES: dict[str, list[list[str]]] = {
         [*KNN, "--feedback", "explicit", "--prediction", "z-score", "--similarity", "pearson"],
         [*KNN, "--similarity", "bm25"], [*KNN, "--similarity", "conditional"],
         [*KNN, "--similarity", "adjusted-cosine"], ["--algorithm", "user-knn"],
-        ["--algorithm", "user-knn", "--feedback", "explicit"], BIAS,
-        [*BIAS, "--baseline-method", "sgd"])] +
+        ["--algorithm", "user-knn", "--feedback", "explicit"],
+        # Biases so large that some predictions are off the scale.
+        [*BIAS, "--baseline-user-regularization", "0.1"],
+        [*BIAS, "--baseline-method", "sgd", "--baseline-epochs", "100"])] +
              [["other.csv", "-o", "model", "--add-to", "item-knn.model"]],
     "evaluate": [[model, "test.csv"] for model in ("als.model", "explicit.model", "knn5.model")] +
                 [["als.model", "test.csv", "--json"]],
