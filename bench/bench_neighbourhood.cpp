@@ -60,7 +60,7 @@ void measure(const Interactions& data, const NeighbourParams& params, int rounds
   for (int round = 0; round < rounds; ++round) {
     Watch watch;
     const Baselines baselines = params.similarity == Similarity::kPearsonBaseline
-                                    ? train_baselines(by_user, params)
+                                    ? train_baselines(by_user, params.baseline_params())
                                     : Baselines{};
     const Lap levels = watch.lap();
     const SimilarityProblem problem(by_user, params, baselines);

@@ -115,7 +115,7 @@ void measure(const Device& device, const std::string& text, int rounds) {
   const CsrView by_user = ratings.view();
   Baselines baselines;
   if (work.params.similarity == Similarity::kPearsonBaseline) {
-    baselines = train_baselines(by_user, work.params);
+    baselines = train_baselines(by_user, work.params.baseline_params());
   }
   const SimilarityProblem problem(by_user, work.params, baselines);
   (void)job<NeighbourJob>(device).make_search(problem)->find(work.params.neighbours,

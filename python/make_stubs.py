@@ -8,7 +8,7 @@ import pathlib
 import sys
 
 CLASSES = {"Als": "als", "ItemKnn": "item-knn", "UserKnn": "user-knn", "Popular": "popular",
-           "Sgd": "sgd"}
+           "Bias": "bias", "Sgd": "sgd"}
 
 
 def type_of(parameter):

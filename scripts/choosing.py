@@ -58,6 +58,8 @@ def lines(**choices):
 
 def rating_lines(algorithm):
     common = ["--feedback", "explicit", "--algorithm", algorithm]
+    if algorithm == "bias":
+        return [common]
     if algorithm == "als":
         grids = [lines(factors=(16, 128), regularization_exponent=(nu,), regularization=lambdas)
                  for nu, lambdas in ((0.5, (0.3, 1, 3)), (1, (0.03, 0.1, 0.3)))]
@@ -156,7 +158,7 @@ def main():
     parser = argparse.ArgumentParser()
     parser.add_argument("tasks", nargs="*", default=["ratings", "lists"])
     parser.add_argument("--data", default=",".join(LISTS))
-    parser.add_argument("--algorithms", default="als,item-knn,user-knn,popular")
+    parser.add_argument("--algorithms", default="als,item-knn,user-knn,popular,bias")
     parser.add_argument("--threads", type=int, default=2)
     args = parser.parse_args()
     print("| data | metric | algorithm | value | training, processor s | peak memory, MB | "
@@ -169,8 +171,8 @@ def main():
         for name in filter(data.get, args.data.split(",")):
             source, how = data[name]
             for algorithm in args.algorithms.split(","):
-                if of_ratings and algorithm == "popular":
-                    continue  # it predicts no ratings
+                if algorithm == ("popular" if of_ratings else "bias"):
+                    continue  # the baseline of the other task
                 grid = (rating_lines if of_ratings else list_lines)(algorithm)
                 with tempfile.TemporaryDirectory() as folder:
                     row = Study(folder, args.threads).measure(name, source, how, metric, grid)

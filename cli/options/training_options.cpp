@@ -69,7 +69,7 @@ void TrainingOptions::add(CLI::App& app) {
       if (all.front() != algorithm) continue;  // declared with the first that has it
       const bool usual = algorithm == algorithm_;
       add(app, parameter,
-          usual ? "OPTIONS" : fmt::format("For --algorithm {}", fmt::join(all, " and ")));
+          usual ? "OPTIONS" : fmt::format("For --algorithm {}", fmt::join(all, ", ")));
     }
   }
 }

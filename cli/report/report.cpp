@@ -84,6 +84,7 @@ std::vector<std::string> favourites(const Model& model, Index user) {
 
 std::vector<ReportSample> make_samples(const std::shared_ptr<const Model>& model,
                                        const Device& device) {
+  if (!model->ranks_items()) return {};
   const std::vector<Index> users = sample_users(model->history.view());
   const Recommender recommender(model, device);
   RecommendOptions options;

@@ -190,8 +190,9 @@ struct Train {
     progress.say("time: " + times);
     progress.say("model: " + output);
     if (!report.empty()) progress.say("report: " + report);
-    progress.say(
-        fmt::format("next: likewise recommend {} --user {} -n 10", output, example(model)));
+    progress.say(model.ranks_items() ? fmt::format("next: likewise recommend {} --user {} -n 10",
+                                                   output, example(model))
+                                     : fmt::format("next: likewise evaluate {} TEST", output));
     if (json) print_json(model, stages);
   }
 

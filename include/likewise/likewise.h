@@ -6,6 +6,7 @@
 #include "likewise/add_interactions.h"
 #include "likewise/als.h"
 #include "likewise/autotune.h"
+#include "likewise/bias.h"
 #include "likewise/control.h"
 #include "likewise/device.h"
 #include "likewise/evaluation.h"

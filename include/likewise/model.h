@@ -10,6 +10,7 @@
 #include <variant>
 #include <vector>
 
+#include "likewise/bias.h"
 #include "likewise/csr.h"
 #include "likewise/factors.h"
 #include "likewise/id_map.h"
@@ -31,7 +32,7 @@ struct Provenance {
 
 /// What training learns: one alternative for each kind of model. Which one it is follows from the
 /// parameters.
-using Learned = std::variant<Factors, Neighbourhood, Popularity>;
+using Learned = std::variant<Factors, Neighbourhood, Popularity, Baselines>;
 
 struct Model {
   TrainingParams params;  ///< the algorithm, and what it was told
@@ -56,9 +57,12 @@ struct Model {
   [[nodiscard]] const Neighbourhood* neighbourhood() const {
     return std::get_if<Neighbourhood>(&learned);
   }
+  [[nodiscard]] const Baselines* baselines() const { return std::get_if<Baselines>(&learned); }
   [[nodiscard]] Feedback feedback() const { return feedback_of(params); }
   /// Whether scores are predicted values, and not only good for ranking.
   [[nodiscard]] bool predicts_ratings() const;
+  /// Whether there are lists: a mean that is the same for all items puts them into no order.
+  [[nodiscard]] bool ranks_items() const;
 
   /// Throws Error(kBadData) when what was learned is not what the parameters say, sizes of maps,
   /// factors, biases and history do not fit together, or a number is not finite.

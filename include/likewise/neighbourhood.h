@@ -11,6 +11,7 @@
 #include <string_view>
 
 #include "likewise/array.h"
+#include "likewise/bias.h"
 #include "likewise/control.h"
 #include "likewise/csr.h"
 #include "likewise/device.h"
@@ -49,8 +50,6 @@ enum class Prediction { kMean, kCentred, kZScore, kBaseline, kSum };
 inline constexpr std::string_view kPredictionNames[] = {"mean", "centred", "z-score", "baseline",
                                                         "sum"};
 
-enum class BaselineMethod { kAls, kSgd };
-
 struct NeighbourParams {
   Feedback feedback = Feedback::kImplicit;
   Side side = Side::kItems;  ///< what is compared
@@ -80,6 +79,9 @@ struct NeighbourParams {
   [[nodiscard]] constexpr bool needs_baselines() const {
     return similarity == Similarity::kPearsonBaseline || prediction == Prediction::kBaseline;
   }
+
+  /// Those of the baselines alone.
+  [[nodiscard]] BiasParams baseline_params() const;
 
   /// Good starting values for a kind of feedback: explicit ratings take Pearson about baselines
   /// and predict from baselines.
@@ -111,15 +113,6 @@ struct Neighbours {
   }
 };
 
-/// The baselines b_ui = mean + b_u + b_i.
-struct Baselines {
-  Array<float> users;  ///< b_u: one per user, or empty where nothing asks for baselines
-  Array<float> items;  ///< b_i
-  float mean = 0.0F;
-
-  [[nodiscard]] const Array<float>& bias(Side s) const { return s == Side::kUsers ? users : items; }
-};
-
 /// What neighbourhood models learn.
 struct Neighbourhood {
   Neighbours neighbours;  ///< of the rows of `params.side`
@@ -132,9 +125,5 @@ struct Neighbourhood {
 /// Errors: kInvalidArgument (params), kCancelled, kOutOfMemory.
 [[nodiscard]] Neighbourhood train_neighbours(const CsrView& by_user, const NeighbourParams& params,
                                              const Device& device, const RunControl& control = {});
-
-/// The baselines alone: biases of users and items about the mean of all values, by alternating
-/// least squares or stochastic gradient descent over the entries in their order (Koren 2010).
-[[nodiscard]] Baselines train_baselines(const CsrView& by_user, const NeighbourParams& params);
 
 }  // namespace likewise

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "likewise/als.h"
+#include "likewise/bias.h"
 #include "likewise/neighbourhood.h"
 #include "likewise/popularity.h"
 #include "likewise/sgd.h"
@@ -18,7 +19,8 @@ namespace likewise {
 
 /// What to train, and how. The alternative is the algorithm; NeighbourParams::side tells item-knn
 /// from user-knn.
-using TrainingParams = std::variant<AlsParams, NeighbourParams, PopularParams, SgdParams>;
+using TrainingParams =
+    std::variant<AlsParams, NeighbourParams, PopularParams, BiasParams, SgdParams>;
 
 /// "als", "item-knn": its name in model files and on the command line.
 [[nodiscard]] std::string_view algorithm_name(const TrainingParams& params);
@@ -26,7 +28,8 @@ using TrainingParams = std::variant<AlsParams, NeighbourParams, PopularParams, S
 [[nodiscard]] std::span<const std::string_view> algorithm_names();
 /// What it learns from, in a few words: "nearest items". Throws as default_params().
 [[nodiscard]] std::string_view algorithm_help(std::string_view algorithm);
-/// Good starting values. Throws Error(kInvalidArgument) for a name that is none.
+/// Good starting values; of ratings whatever the feedback for an algorithm that takes nothing else.
+/// Throws Error(kInvalidArgument) for a name that is none.
 [[nodiscard]] TrainingParams default_params(std::string_view algorithm, Feedback feedback);
 
 [[nodiscard]] Feedback feedback_of(const TrainingParams& params);

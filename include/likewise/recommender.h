@@ -88,7 +88,8 @@ class Recommender {
 
   /// The n best items of each user. counts[u] < n only when the filters leave fewer items. The
   /// result's k is min(n, items). Scores are those of predict(), up to one rounding. A user without
-  /// history has factors of zero: the item biases alone decide, then the smaller index.
+  /// history has factors of zero: the item biases alone decide, then the smaller index. Throws
+  /// Error(kInvalidArgument) for a model that has no order of items (Model::ranks_items()).
   [[nodiscard]] TopKResult recommend(std::span<const Index> users, const RecommendOptions& options,
                                      const RunControl& control = {}) const;
   /// The same for users who were not trained, each given by what it likes.
@@ -108,7 +109,9 @@ class Recommender {
   [[nodiscard]] TopKResult similar_new(std::span<const FoldInRow> users, Index n) const;
 
   /// score(u, i) for each pair; -1 stands for "unknown to the model" and leaves out the terms of
-  /// that side (an explicit model then falls back to mean and the other bias).
+  /// that side (an explicit model then falls back to mean and the other bias). Throws
+  /// Error(kInvalidArgument), as the two below, for a popularity model of ratings: it predicts
+  /// none.
   [[nodiscard]] std::vector<float> predict(std::span<const Index> users,
                                            std::span<const Index> items) const;
 

@@ -6,7 +6,7 @@ from __future__ import annotations
 
 from likewise.estimator import Estimator, described
 
-__all__ = ["Als", "ItemKnn", "Popular", "Sgd", "UserKnn"]
+__all__ = ["Als", "Bias", "ItemKnn", "Popular", "Sgd", "UserKnn"]
 
 
 @described
@@ -43,3 +43,11 @@ class Sgd(Estimator):
     """Factors and biases for ratings by stochastic gradient descent (Funk 2006; Koren et al. 2009)."""
 
     algorithm = "sgd"
+
+
+@described
+class Bias(Estimator):
+    """Ratings from the mean and how far users and items are off it (Koren 2010), or from a mean alone.
+    Any model of ratings has to beat it."""
+
+    algorithm = "bias"

@@ -64,8 +64,15 @@ template <Side kSide>
 }
 template <Side kSide>
 [[nodiscard]] nb::object bias_view(nb::handle self) {
-  const Array<float>& bias = factors_of(self).bias(kSide);
+  const Baselines* baselines = model_of(self).baselines();
+  const Array<float>& bias =
+      baselines != nullptr ? baselines->bias(kSide) : factors_of(self).bias(kSide);
   return bias.empty() ? nb::none() : nb::cast(view_of(bias.span(), self));
+}
+
+[[nodiscard]] float global_mean(nb::handle self) {
+  const Baselines* baselines = model_of(self).baselines();
+  return baselines != nullptr ? baselines->mean : factors_of(self).global_mean;
 }
 
 [[nodiscard]] nb::tuple neighbours_of(nb::handle self) {
@@ -200,7 +207,7 @@ void bind_model(nb::module_& module) {
       .def_prop_ro("item_factors", &factors_view<Side::kItems>)
       .def_prop_ro("user_bias", &bias_view<Side::kUsers>)
       .def_prop_ro("item_bias", &bias_view<Side::kItems>)
-      .def_prop_ro("global_mean", [](nb::handle self) { return factors_of(self).global_mean; })
+      .def_prop_ro("global_mean", &global_mean)
       .def_prop_ro("neighbours", &neighbours_of)
       .def("history", [](nb::handle self) { return csr_of(model_of(self).history.view(), self); })
       .def_prop_ro("iterations", &iterations_of)

@@ -18,6 +18,7 @@ KINDS = {
     "knn.model": ["--algorithm", "item-knn"], "popular.model": ["--algorithm", "popular"],
     "sgd.model": ["--algorithm", "sgd"],
     "user.model": ["--algorithm", "user-knn", "--feedback", "explicit"],
+    "bias.model": ["--algorithm", "bias"],
 }
 ASK = [["info", "m", "--json"], ["recommend", "m", "--all"], ["predict", "m", "data.csv"],
        ["evaluate", "m", "test.csv"], ["similar", "m", "--all-items"],

@@ -63,7 +63,8 @@ def method(draw: random.Random) -> list[str]:
     """An algorithm with options that fit it."""
     explicit = draw.random() < 0.5
     how = ["--feedback", "explicit"] if explicit else []
-    kind = draw.choice(["als", "als", "item-knn", "user-knn", "item-knn", "user-knn", "popular"])
+    kind = draw.choice(["als", "als", "item-knn", "user-knn", "item-knn", "user-knn", "popular",
+                        *(["bias"] if explicit else [])])
     if kind == "als":
         how += ["--factors", draw.choice(["1", "3", "8"]), "--iterations", draw.choice(["1", "5"])]
         how += ["--regularization", draw.choice(["0", "1e-9", "0.1", "1e9"])]
@@ -73,6 +74,9 @@ def method(draw: random.Random) -> list[str]:
     how += ["--algorithm", kind]
     if kind == "popular":
         return how
+    if kind == "bias":
+        return how + draw.choice([[], ["--clip", "off"], ["--baseline-method", "sgd"],
+                                  ["--baseline", "user-mean"], ["--baseline", "item-mean"]])
     how += ["--similarity", draw.choice(SIMILARITIES)]
     how += ["--prediction", draw.choice(PREDICTIONS[:4])] if explicit else []
     if explicit and draw.random() < 0.3:

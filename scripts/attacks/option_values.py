@@ -20,6 +20,7 @@ IDLE_BESIDE = {
     ("--min-support", "--min-item-count"), ("--min-support", "--min-user-count"),  # rare rows gone
     ("--neighbours", "--min-support"), ("--neighbours", "--min-item-count"),  # few are left
     ("--new", "--columns"),  # other users
+    ("--clip", "--duplicates"),  # sums stretch the scale
     ("--clip", "--min-item-count"), ("--clip", "--min-user-count"),  # averages of a few: in range
     ("--tolerance", "--iterations"), ("--patience", "--iterations"),
     ("--iterations", "--tolerance"), ("--iterations", "--patience"),
@@ -33,7 +34,8 @@ NEVER_WHOLE = NEVER | {"-1", "18446744073709551616", "0x1p3"}
 # A value that is not the default and matters for the data of these cases.
 VALUES = {
     "--factors": "3", "--iterations": "25", "--regularization": "0.5",
-    "--regularization-exponent": "0.7", "--alpha": "7", "--confidence": "log", "--epsilon": "0.3",
+    "--baseline": "user-mean", "--regularization-exponent": "0.7", "--alpha": "7", "--confidence": "log",
+    "--epsilon": "0.3",
     "--unobserved-weight": "0.2", "--biases": "off", "--init-stddev": "0.7", "--solver": "cg",
     "--cg-steps": "1", "--cg-tolerance": "0.3", "--cg-preconditioner": "none", "--precision": "fp32",
     "--tolerance": "0.1", "--loss": "logistic", "--bias-regularization": "3", "--order": "serial",
@@ -58,6 +60,7 @@ VALUES = {
 }
 KNN = ["--algorithm", "item-knn"]
 SGD = ["--algorithm", "sgd"]
+BIAS = ["--algorithm", "bias", "--feedback", "explicit"]  # it has no other
 BASES: dict[str, list[list[str]]] = {
     "demo": [[]],
     "generate": [["20x10x90", "-o", "made.csv"]],
@@ -74,14 +77,18 @@ BASES: dict[str, list[list[str]]] = {
         [*KNN, "--feedback", "explicit", "--prediction", "z-score", "--similarity", "pearson"],
         [*KNN, "--similarity", "bm25"], [*KNN, "--similarity", "conditional"],
         [*KNN, "--similarity", "adjusted-cosine"], ["--algorithm", "user-knn"],
-        ["--algorithm", "user-knn", "--feedback", "explicit"])] +
+        ["--algorithm", "user-knn", "--feedback", "explicit"],
+        # Biases so large that some predictions are off the scale.
+        [*BIAS, "--baseline-user-regularization", "0.1"],
+        [*BIAS, "--baseline-method", "sgd", "--baseline-epochs", "100"])] +
              [["other.csv", "-o", "model", "--add-to", "item-knn.model"]],
     "evaluate": [[model, "test.csv"] for model in ("als.model", "explicit.model", "knn5.model")] +
                 [["als.model", "test.csv", "--json"]],
-    "predict": [[model, "test.csv"] for model in ("als.model", "explicit.model", "knn5.model")] +
+    "predict": [[model, "test.csv"]
+                for model in ("als.model", "explicit.model", "knn5.model", "bias.model")] +
                [["explicit.model", "--all-missing"]],
     "recommend": [[model, who, "-n", "20"]
-                  for model in ("als.model", "item-knn.model", "popular.model")
+                  for model in ("als.model", "item-knn.model", "popular.model", "bias.model")
                   for who in ("--all", "--user=5", "--likes=3,4,6", "--new=new.csv")],
     "similar": [["als.model", "--all-items", "-n", "4"], ["als.model", "--all-items"],
                 ["als.model", "--item=5"], ["als.model", "--user=5"],
@@ -93,4 +100,4 @@ BASES: dict[str, list[list[str]]] = {
 }
 INPUTS = ["data.csv", "test.csv", "other.csv", "new.csv", "ids.txt", "titles.csv", "als.model",
           "explicit.model", "short.model", "stars.model", "item-knn.model", "user-knn.model", "knn5.model",
-          "popular.model", "run.json", "wide.model"]
+          "popular.model", "bias.model", "run.json", "wide.model"]

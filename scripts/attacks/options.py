@@ -42,7 +42,8 @@ def make_inputs(lab: Lab) -> None:
                       "stars-end": [*short, "stars.model", *rating],
                       "item-knn": KNN, "knn5": KNN + rating,
                       "user-knn": ["--algorithm", "user-knn"],
-                      "popular": ["--algorithm", "popular"]}.items():
+                      "popular": ["--algorithm", "popular"],
+                      "bias": ["--algorithm", "bias"]}.items():
         lab.make("train", "data.csv", "-o", f"{name}.model", *how)
     validated = ["--validation", "test.csv", "--iterations", "5"]
     lab.make("train", "data.csv", "-o", "wide.model", *validated)

@@ -44,7 +44,10 @@ SGD = {
                  "--factors 1", "--factors 200", "--regularization-exponent 0",
                  f"--validation {TEST} --patience 2 --iterations 60"],
 }
-VARIED = {"als": ALS, "sgd": SGD, "item-knn": NEIGHBOURS, "user-knn": NEIGHBOURS}
+BIAS = {"explicit": ["--baseline-method sgd", "--baseline global-mean", "--baseline user-mean",
+                     "--baseline item-mean", "--clip off"]}
+ONLY_RATINGS = ("bias", "sgd")
+VARIED = {"als": ALS, "bias": BIAS, "sgd": SGD, "item-knn": NEIGHBOURS, "user-knn": NEIGHBOURS}
 OF_A_GPU = [f"--precision {name}" for name in ("fp32", "tf32", "bf16", "fp16")]
 
 
@@ -155,13 +158,18 @@ def variants(algorithm: str, feedback: str, small: bool, device: str) -> list[st
 
 def trainings(data: Data, algorithms: list[str], device: str) -> Iterator[Case]:
     for algorithm in algorithms:
-        for feedback in data.feedbacks:
+        for feedback in feedbacks_of(algorithm, data):
             for variant in variants(algorithm, feedback, data.small, device):
                 words = f"--algorithm {algorithm} --feedback {feedback} {variant}".split()
                 train = Step(["train", TRAIN, "-o", MODEL, "--json", *words],
                              ["train.json", MODEL], told=True)
                 yield Case(f"{data.name}: {algorithm} {feedback} {variant}".rstrip(),
                            [train, *asked(data), *later(algorithm, data)])
+
+
+def feedbacks_of(algorithm: str, data: Data) -> list[str]:
+    return [feedback for feedback in data.feedbacks
+            if feedback == "explicit" or algorithm not in ONLY_RATINGS]
 
 
 def asked(data: Data) -> list[Step]:

@@ -62,6 +62,15 @@ void check_rating(const CsrView& by_user, Offset at) {
                            kLargestRating));
 }
 
+/// `what`: "ratings", of which none may be larger than what any model may hold.
+void check_sizes(const CsrView& by_user, const char* what) {
+  const Offset at = largest_entry(by_user);
+  if (at < 0 || std::abs(by_user.values[at]) <= kLargestNumber) return;
+  refuse_value(by_user, at,
+               fmt::format("{} of at most {:g} in size; divide all by the same number", what,
+                           kLargestNumber));
+}
+
 [[nodiscard]] std::string name_of(const IdMap& ids, Index index, const char* kind) {
   return index < 0 ? fmt::format("a {} that is not in the model", kind)
                    : fmt::format("{} '{}'", kind, ids.name(index));
@@ -103,12 +112,11 @@ void check_weights(const CsrView& by_user, const AlsParams& params, std::string_
 }
 
 void check_values(const CsrView& by_user, const NeighbourParams& /*params*/) {
-  const Offset at = largest_entry(by_user);
-  if (at < 0 || std::abs(by_user.values[at]) <= kLargestNumber) return;
-  refuse_value(by_user, at,
-               fmt::format("rows are compared by values of at most {:g} in size; divide all by the "
-                           "same number",
-                           kLargestNumber));
+  check_sizes(by_user, "rows are compared by values");
+}
+
+void check_values(const CsrView& by_user, const BiasParams& /*params*/) {
+  check_sizes(by_user, "biases are learned from ratings");
 }
 
 void check_similarities(const Neighbours& neighbours, Side side) {

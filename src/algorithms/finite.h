@@ -17,10 +17,11 @@ inline constexpr double kLargestRating = 1e9;
 inline constexpr double kLargestConfidence = 1e12;
 
 /// Throws Error(kBadData) that names value, user and item row for a value beyond what training by
-/// ALS or comparing rows can compute with.
+/// ALS, comparing rows or averaging can compute with.
 void check_values(const CsrView& by_user, const AlsParams& params);
 void check_values(const CsrView& by_user, const SgdParams& params);
 void check_values(const CsrView& by_user, const NeighbourParams& params);
+void check_values(const CsrView& by_user, const BiasParams& params);
 
 /// For a device that computes with weights of 0 and more only. Throws Error(kBadData) that names
 /// the device, and value, user and item row of the smallest confidence below 1 (confidence given).

@@ -47,8 +47,15 @@ std::vector<std::string> default_metrics(const Model& model, bool has_history) {
 }
 
 EvaluationPlan plan_for(const Model& model, const EvaluateOptions& options, bool has_history) {
-  return make_plan(options,
-                   options.metrics.empty() ? default_metrics(model, has_history) : options.metrics);
+  EvaluationPlan plan = make_plan(
+      options, options.metrics.empty() ? default_metrics(model, has_history) : options.metrics);
+  if (plan.ratings() && std::holds_alternative<PopularParams>(model.params)) {
+    throw Error(ErrorKind::kInvalidArgument,
+                fmt::format("{} needs predicted ratings; popular has shares of users: train with "
+                            "--algorithm bias",
+                            plan.rmse ? "rmse" : "mae"));
+  }
+  return plan;
 }
 
 void check_shape(const CsrView& matrix, const Model& model, const char* what) {

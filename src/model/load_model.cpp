@@ -178,6 +178,11 @@ Learned load_learned(const PopularParams&, const Loader&, const Model& model, Fa
   return Popularity{std::move(linear.item_bias)};
 }
 
+Learned load_learned(const BiasParams&, const Loader&, const Model& model, Factors linear) {
+  require_no_factors(linear, model);
+  return Baselines{std::move(linear.user_bias), std::move(linear.item_bias), linear.global_mean};
+}
+
 Titles load_titles(const Loader& load) {
   const Document& document = load.document();
   if (!document.has("item_titles.chars") && !document.has("item_titles.offsets")) return {};

@@ -207,6 +207,23 @@ struct LearnedCheck {
     check_factors("last.", *trained.last, width, model);
     more("last.", *trained.last);
   }
+
+  void operator()(const BiasParams& params) const {
+    const auto& baselines = part<Baselines>();
+    require_no_last();
+    check_only_bias("user_bias", baselines.users, model.users, params.of_users());
+    check_only_bias("item_bias", baselines.items, model.items, params.of_items());
+    check_mean("global_mean", baselines.mean);
+  }
+
+  /// There where it is needed, and else not there.
+  void check_only_bias(const std::string& name, const Array<float>& bias, const IdMap& ids,
+                       bool needed) const {
+    check_bias(name, bias, ids, needed);
+    if (!needed && !bias.empty()) {
+      fail(fmt::format("{}: baseline {} has none", name, parameter_text(model.params, "baseline")));
+    }
+  }
   void require_no_last() const {
     if (trained.last == nullptr) return;
     fail(fmt::format("last.user_factors: {} does not iterate", model.algorithm()));
@@ -226,6 +243,7 @@ bool predicts_by(const AlsParams& params) { return params.feedback == Feedback::
 bool predicts_by(const SgdParams& params) { return params.loss == SgdLoss::kSquared; }
 bool predicts_by(const NeighbourParams& params) { return params.prediction != Prediction::kSum; }
 bool predicts_by(const PopularParams&) { return false; }
+bool predicts_by(const BiasParams&) { return true; }
 
 /// The first id in which the maps differ; -1 when they are the same.
 Index first_difference(const IdMap& a, const IdMap& b) {
@@ -267,12 +285,12 @@ LinearPart linear_part(const Factors& factors) {
 LinearPart linear_part(const BorrowedLearned& learned) {
   struct Part {
     LinearPart operator()(const Factors* factors) const { return linear_part(*factors); }
-    LinearPart operator()(const Neighbourhood* hood) const {
-      const Baselines& b = hood->baselines;
-      return {{}, {}, b.users.span(), b.items.span(), b.mean};
-    }
+    LinearPart operator()(const Neighbourhood* hood) const { return (*this)(&hood->baselines); }
     LinearPart operator()(const Popularity* popularity) const {
       return {{}, {}, {}, popularity->shares.span(), 0.0F};
+    }
+    LinearPart operator()(const Baselines* b) const {
+      return {{}, {}, b->users.span(), b->items.span(), b->mean};
     }
   };
   return std::visit(Part(), learned);
@@ -288,6 +306,11 @@ void validate_parts(const Model& model, const Trained& trained) {
 
 bool Model::predicts_ratings() const {
   return std::visit([](const auto& some) { return predicts_by(some); }, params);
+}
+
+bool Model::ranks_items() const {
+  const auto* bias = std::get_if<BiasParams>(&params);
+  return bias == nullptr || bias->of_items();
 }
 
 void Model::validate() const { validate_parts(*this, trained_of(*this)); }

@@ -94,6 +94,7 @@ void add_learned(const Neighbourhood& learned, std::vector<Source>& tensors) {
   tensors.push_back(numbers("neighbours.similarities", Type::kF32, lists.similarities.span()));
 }
 void add_learned(const Popularity&, std::vector<Source>&) {}
+void add_learned(const Baselines&, std::vector<Source>&) {}
 
 std::vector<Source> list_tensors(const Model& model, const Trained& trained, Metadata& metadata) {
   std::vector<Source> tensors;

@@ -3,6 +3,7 @@
 #pragma once
 
 #include "likewise/neighbourhood.h"
+#include "params/bias.h"
 #include "params/parameter.h"
 
 namespace likewise {
@@ -15,11 +16,6 @@ template <>
 struct EnumNames<Prediction> {
   static constexpr std::span<const std::string_view> kAll = kPredictionNames;
 };
-template <>
-struct EnumNames<BaselineMethod> {
-  static constexpr std::string_view kNames[] = {"als", "sgd"};
-  static constexpr std::span<const std::string_view> kAll = kNames;
-};
 
 template <>
 struct Description<NeighbourParams> {
@@ -27,12 +23,6 @@ struct Description<NeighbourParams> {
 
   static constexpr bool predicts(const P& p) { return p.prediction != Prediction::kSum; }
   static constexpr bool has_baselines(const P& p) { return p.needs_baselines(); }
-  static constexpr bool by_als(const P& p) {
-    return has_baselines(p) && p.baseline_method == BaselineMethod::kAls;
-  }
-  static constexpr bool by_sgd(const P& p) {
-    return has_baselines(p) && p.baseline_method == BaselineMethod::kSgd;
-  }
   template <Similarity kSimilarity>
   static constexpr bool compares_by(const P& p) {
     return p.similarity == kSimilarity;
@@ -40,10 +30,9 @@ struct Description<NeighbourParams> {
   static constexpr const char* kPredicts = "--prediction mean, centred, z-score or baseline";
   static constexpr const char* kBaselines =
       "--similarity pearson-baseline or --prediction baseline";
-  static constexpr const char* kByAls = "baselines with --baseline-method als";
-  static constexpr const char* kBySgd = "baselines with --baseline-method sgd";
+  using Learning = BaselineLearning<P, has_baselines>;
 
-  static constexpr auto kAll = std::tuple{
+  static constexpr auto kBefore = std::tuple{
       Parameter{"feedback", &P::feedback, "Whether values are strengths or ratings"},
       Parameter{"side", &P::side, "What is compared"}.not_an_option(),
       Parameter{"neighbours", &P::neighbours, "K: nearest rows kept, and used for a prediction"}
@@ -66,28 +55,9 @@ struct Description<NeighbourParams> {
                 "A prediction from fewer is the mean or baseline"}
           .between(1, 100'000, "in [1, 100000]")
           .only_if(predicts, kPredicts),
-      Parameter{"clip", &P::clip, "Predicted ratings stay within the scale of the training values"}
-          .only_if(predicts, kPredicts),
-      Parameter{"baseline_method", &P::baseline_method, "How user and item biases are learnt"}
-          .only_if(has_baselines, kBaselines),
-      Parameter{"baseline_epochs", &P::baseline_epochs, "Passes over the ratings"}
-          .between(0, 1'000'000, "in [0, 1000000]")
-          .by_default("10 als, 20 sgd")
-          .only_if(has_baselines, kBaselines),
-      Parameter{"baseline_user_regularization", &P::baseline_user_regularization,
-                "als: pulls user biases to 0"}
-          .not_negative()
-          .only_if(by_als, kByAls),
-      Parameter{"baseline_item_regularization", &P::baseline_item_regularization,
-                "als: pulls item biases to 0"}
-          .not_negative()
-          .only_if(by_als, kByAls),
-      Parameter{"baseline_regularization", &P::baseline_regularization, "sgd: pulls biases to 0"}
-          .not_negative()
-          .only_if(by_sgd, kBySgd),
-      Parameter{"baseline_learning_rate", &P::baseline_learning_rate, "sgd: size of a step"}
-          .positive()
-          .only_if(by_sgd, kBySgd),
+      clip_parameter<P>().only_if(predicts, kPredicts)};
+
+  static constexpr auto kAfter = std::tuple{
       Parameter{"bm25_k1", &P::bm25_k1, "How late large values saturate"}.not_negative().only_if(
           compares_by<Similarity::kBm25>, "--similarity bm25"),
       Parameter{"bm25_b", &P::bm25_b, "How much long rows are damped"}.share().only_if(
@@ -96,6 +66,12 @@ struct Description<NeighbourParams> {
                 "How much --similarity conditional damps popular rows"}
           .share()
           .only_if(compares_by<Similarity::kConditional>, "--similarity conditional")};
+
+  static constexpr auto kAll =
+      std::tuple_cat(kBefore,
+                     Learning::all({kBaselines, "baselines with --baseline-method als",
+                                    "baselines with --baseline-method sgd"}),
+                     kAfter);
 };
 
 }  // namespace likewise

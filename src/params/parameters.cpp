@@ -49,6 +49,7 @@ constexpr Algorithm kAlgorithms[] = {
     algorithm<NeighbourParams>("item-knn", "nearest items", neighbour_defaults<Side::kItems>),
     algorithm<NeighbourParams>("user-knn", "nearest users", neighbour_defaults<Side::kUsers>),
     algorithm<PopularParams>("popular", "the popularity baseline"),
+    algorithm<BiasParams>("bias", "the baseline of ratings"),
     algorithm<SgdParams>("sgd", "ratings, by stochastic gradient descent")};
 
 constexpr bool all_have_rows() {
@@ -82,6 +83,7 @@ std::string_view name_of(const NeighbourParams& params) {
 }
 std::string_view name_of(const PopularParams&) { return "popular"; }
 std::string_view name_of(const SgdParams&) { return "sgd"; }
+std::string_view name_of(const BiasParams&) { return "bias"; }
 
 template <class Value>
 constexpr ParameterKind kind_of() {

@@ -4,8 +4,16 @@
 #include <algorithm>
 
 #include "backends/jobs/device_jobs.h"
+#include "likewise/error.h"
 
 namespace likewise {
+
+void PopularityPredictor::require_predictions() const {
+  if (model().feedback() == Feedback::kImplicit) return;
+  throw Error(ErrorKind::kInvalidArgument,
+              "popular predicts no ratings, it ranks by shares of users: train with --algorithm "
+              "bias");
+}
 
 TopKResult PopularityPredictor::top_k(std::span<const AskedUser> users, Index n,
                                       const TopKFilter& filter, const RunControl& control) const {

@@ -13,6 +13,8 @@ class PopularityPredictor final : public Predictor {
   PopularityPredictor(const Model& model, const Popularity& popularity, const Device& device)
       : Predictor(model), shares_(popularity.shares), device_(device) {}
 
+  /// Shares of users are no ratings.
+  void require_predictions() const override;
   [[nodiscard]] TopKResult top_k(std::span<const AskedUser> users, Index n,
                                  const TopKFilter& filter,
                                  const RunControl& control) const override;

@@ -6,6 +6,7 @@
 #include <fmt/format.h>
 
 #include "likewise/error.h"
+#include "serving/bias_predictor.h"
 #include "serving/factor_predictor.h"
 #include "serving/missing_cells.h"
 #include "serving/neighbourhood_predictor.h"
@@ -27,12 +28,16 @@ struct Maker {
   std::unique_ptr<Predictor> operator()(const Popularity& learned) const {
     return std::make_unique<PopularityPredictor>(model, learned, device);
   }
+  std::unique_ptr<Predictor> operator()(const Baselines& learned) const {
+    return std::make_unique<BiasPredictor>(model, learned, device);
+  }
 };
 
 Job job_of(const AlsParams&) { return Job::kTopK; }
 Job job_of(const NeighbourParams&) { return Job::kNeighbours; }
 Job job_of(const PopularParams&) { return Job::kTopK; }
 Job job_of(const SgdParams&) { return Job::kTopK; }
+Job job_of(const BiasParams&) { return Job::kTopK; }
 
 }  // namespace
 

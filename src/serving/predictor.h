@@ -30,6 +30,9 @@ class Predictor {
  public:
   virtual ~Predictor() = default;
 
+  /// Before predict() and predict_missing(), and before scores of outside users are told: throws
+  /// where what a user would see as predicted ratings are none.
+  virtual void require_predictions() const {}
   /// The n best items of each user; row q of the filter's `excluded` is what user q must not get.
   [[nodiscard]] virtual TopKResult top_k(std::span<const AskedUser> users, Index n,
                                          const TopKFilter& filter,

@@ -152,6 +152,7 @@ std::vector<float> Recommender::predict(std::span<const Index> users,
       fmt::format("predict needs pairs, not {} users and {} items", users.size(), items.size()));
   check_rows(users, -1, state_->users(), "user");
   check_rows(items, -1, state_->items(), "item");
+  state_->predictor->require_predictions();
   std::vector<float> scores = state_->predictor->predict(users, items);
   for (std::size_t p = 0; p < scores.size(); ++p) {
     check_score(model(), users[p], items[p], scores[p]);
@@ -161,6 +162,7 @@ std::vector<float> Recommender::predict(std::span<const Index> users,
 
 PredictionTimes Recommender::predict_missing(const TakeMissing& take,
                                              const RunControl& control) const {
+  state_->predictor->require_predictions();
   const TakeMissing checked = [&](Side side, Index row, std::span<const Index> others,
                                   std::span<const float> predictions) {
     for (std::size_t e = 0; e < others.size(); ++e) {
@@ -174,6 +176,7 @@ PredictionTimes Recommender::predict_missing(const TakeMissing& take,
 
 std::vector<float> Recommender::predict_new(std::span<const FoldInRow> users,
                                             std::span<const Index> items) const {
+  state_->predictor->require_predictions();
   check_rows(items, 0, state_->items(), "item");
   const std::vector<FoldInRow> sorted = sorted_rows(users, state_->items());
   const auto catalogue = static_cast<std::size_t>(state_->items());

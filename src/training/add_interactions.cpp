@@ -213,7 +213,7 @@ AddedInteractions add_interactions(const Model& model, const Interactions& more,
     return {std::move(grown), searched, repeated};
   };
   if (!local) return train_anew();
-  Baselines baselines = needed_baselines(history.view(), params);
+  Baselines baselines = needed_baselines(history.view(), params, control);
   const SimilarityProblem problem(history.view(), params, baselines);
   const CsrMatrix transposed = of_users ? CsrMatrix() : transpose(more.by_user.view());
   const std::vector<bool> changed = changed_rows(

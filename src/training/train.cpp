@@ -7,6 +7,7 @@
 #include "core/utc_now.h"
 #include "likewise/als.h"
 #include "likewise/autotune.h"
+#include "likewise/bias.h"
 #include "likewise/error.h"
 #include "likewise/neighbourhood.h"
 #include "likewise/popularity.h"
@@ -154,6 +155,12 @@ void learn(const SgdParams& params, const Interactions& data, const Device& devi
   });
 }
 
+void learn(const BiasParams& params, const Interactions& data, const Device&,
+           const TrainingRun& run, Model& model) {
+  check_not_stopped(run);
+  model.learned = train_baselines(data.by_user.view(), params, run.control);
+}
+
 [[nodiscard]] std::string tuning_of(const Device& device, const AlsParams& params,
                                     const CsrView& by_user) {
   if (!has_tunings(device)) return "there is none on this device";
@@ -168,6 +175,7 @@ void learn(const SgdParams& params, const Interactions& data, const Device& devi
   return {};
 }
 [[nodiscard]] std::string tuning_of(const Device&, const SgdParams&, const CsrView&) { return {}; }
+[[nodiscard]] std::string tuning_of(const Device&, const BiasParams&, const CsrView&) { return {}; }
 
 }  // namespace
 

@@ -11,6 +11,18 @@
 #include "params/validate.h"
 
 namespace likewise {
+
+BiasParams NeighbourParams::baseline_params() const {
+  BiasParams params;
+  params.baseline_method = baseline_method;
+  params.baseline_epochs = baseline_epochs;
+  params.baseline_user_regularization = baseline_user_regularization;
+  params.baseline_item_regularization = baseline_item_regularization;
+  params.baseline_regularization = baseline_regularization;
+  params.baseline_learning_rate = baseline_learning_rate;
+  return params;
+}
+
 NeighbourParams NeighbourParams::defaults(Feedback feedback) {
   NeighbourParams params;
   params.feedback = feedback;
@@ -35,7 +47,7 @@ Neighbourhood train_neighbours(const CsrView& by_user, const NeighbourParams& pa
                                const Device& device, const RunControl& control) {
   params.validate();
   check_values(by_user, params);
-  Baselines baselines = needed_baselines(by_user, params);
+  Baselines baselines = needed_baselines(by_user, params, control);
   const SimilarityProblem problem(by_user, params, baselines);
   Neighbours found =
       job<NeighbourJob>(device).make_search(problem)->find(params.neighbours, control);

@@ -161,7 +161,7 @@ TEST(TooLarge, FactorsOfAModelAreRefused) {
 }
 
 TEST(TooLarge, BaselinesThatDivergeAreNoticed) {
-  NeighbourParams params = NeighbourParams::defaults(Feedback::kExplicit);
+  BiasParams params;
   params.baseline_method = BaselineMethod::kSgd;
   const CsrMatrix m = test::random_csr(30, 20, 8.0);
   EXPECT_NO_THROW((void)train_baselines(m.view(), params));

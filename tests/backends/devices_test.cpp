@@ -254,8 +254,11 @@ TEST(Devices, AJobThatThePluginLacksIsNoObstacleToOthers) {
 
 TEST(Devices, CountingTakesNoJob) {
   const FakePlugin plugin;
-  EXPECT_EQ(open_device_to_train("auto", PopularParams()).device.name(), "cpu");
-  EXPECT_EQ(open_device_to_train("cuda", PopularParams()).device.name(), "cuda:1");
+  for (const TrainingParams& params :
+       {TrainingParams(PopularParams()), TrainingParams(BiasParams())}) {
+    EXPECT_EQ(open_device_to_train("auto", params).device.name(), "cpu");
+    EXPECT_EQ(open_device_to_train("cuda", params).device.name(), "cuda:1");
+  }
 }
 
 TEST(Devices, WhatCannotBeTrainedIsRefusedBeforeAnyDataIsRead) {

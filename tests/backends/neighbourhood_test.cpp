@@ -160,7 +160,7 @@ TEST_P(NeighboursOnDevice, CompareOutsideRows) {
     const CsrMatrix outside = awkward(8, 60, 12.0, false, 9);
     for_each_strategy(GetParam(), 5, [&](NeighbourParams params) {
       params.side = Side::kUsers;
-      const Baselines baselines = train_baselines(known.view(), params);
+      const Baselines baselines = train_baselines(known.view(), params.baseline_params());
       const SimilarityProblem problem(known.view(), params, baselines);
       CsrMatrix weighed = outside.clone();
       std::vector<RowStats> stats;

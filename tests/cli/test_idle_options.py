@@ -7,6 +7,7 @@ KNN = ["--algorithm", "item-knn"]
 USER_KNN = ["--algorithm", "user-knn"]
 POPULAR = ["--algorithm", "popular"]
 SGD = ["--algorithm", "sgd"]
+BIAS = ["--algorithm", "bias"]
 EXPLICIT = ["--feedback", "explicit"]
 
 # Every parameter of every algorithm: a value, and settings beside which it has an effect. An
@@ -41,6 +42,14 @@ OF_NEIGHBOURS = {
     "--popularity-damping": ("0.3", ["--similarity", "conditional"]),
 }
 
+OF_BIAS = {
+    "--baseline": ("user-mean", []), "--clip": ("off", []),
+    "--baseline-method": ("sgd", []), "--baseline-epochs": ("3", []),
+    "--baseline-user-regularization": ("1", []), "--baseline-item-regularization": ("1", []),
+    "--baseline-regularization": ("0.1", ["--baseline-method", "sgd"]),
+    "--baseline-learning-rate": ("0.1", ["--baseline-method", "sgd"]),
+}
+
 
 def refused(program, *arguments):
     """The reason; the file that does not exist shows that nothing was read before."""
@@ -59,13 +68,13 @@ def test_every_training_option_is_in_the_tables(program):
               "--columns", "--delimiter", "--header",
               "--duplicates", "--min-value", "--min-user-count", "--min-item-count",
               "--on-bad-row"}
-    assert named - others == set(OF_ALS) | set(OF_NEIGHBOURS) | set(OF_SGD)
+    assert named - others == set(OF_ALS) | set(OF_NEIGHBOURS) | set(OF_SGD) | set(OF_BIAS)
 
 
 @pytest.mark.parametrize("option", OF_ALS)
 def test_parameters_of_als_need_als(program, option):
     value, beside = OF_ALS[option]
-    for algorithm in (KNN, USER_KNN, POPULAR):
+    for algorithm in (KNN, USER_KNN, POPULAR, BIAS):
         why = refused(program, "train", "absent.csv", "-o", "m", *algorithm, option, value)
         assert option in why and algorithm[1] in why
     if beside:
@@ -90,7 +99,7 @@ def test_parameters_of_sgd_need_sgd(program, option):
 @pytest.mark.parametrize("option", OF_NEIGHBOURS)
 def test_parameters_of_neighbourhoods_need_neighbours(program, option):
     value, beside = OF_NEIGHBOURS[option]
-    for algorithm in (ALS, POPULAR):
+    for algorithm in (ALS, POPULAR, *([] if option in OF_BIAS else [BIAS])):
         why = refused(program, "train", "absent.csv", "-o", "m", *algorithm, option, value)
         assert option in why and "item-knn" in why
     for algorithm in (KNN, USER_KNN):
@@ -98,6 +107,21 @@ def test_parameters_of_neighbourhoods_need_neighbours(program, option):
             why = refused(program, "train", "absent.csv", "-o", "m", *algorithm, option, value)
             assert option in why
         program("train", "absent.csv", "-o", "m", *algorithm, *beside, option, value, exit_code=1)
+
+
+@pytest.mark.parametrize("option", OF_BIAS)
+def test_parameters_of_baselines_need_what_learns_them(program, option):
+    value, beside = OF_BIAS[option]
+    for algorithm in (ALS, POPULAR, *([] if option in OF_NEIGHBOURS else [KNN, USER_KNN])):
+        why = refused(program, "train", "absent.csv", "-o", "m", *algorithm, option, value)
+        assert option in why and "bias" in why
+    if option != "--baseline":
+        for without in ([["--baseline", "user-mean"]] + ([[]] if beside else [])):
+            why = refused(program, "train", "absent.csv", "-o", "m", *BIAS, *without, option, value)
+            assert option in why and "--baseline biases" in why
+    for feedback in ([], EXPLICIT):
+        program("train", "absent.csv", "-o", "m", *BIAS, *feedback, *beside, option, value,
+                exit_code=1)
 
 
 @pytest.mark.parametrize("beside", [
@@ -109,7 +133,7 @@ def test_parameters_of_neighbourhoods_need_neighbours(program, option):
     ["--target", "ndcg@5=0.3"],
     ["--checkpoint-every", "2"],
     ["--titles-columns", "1,2"],
-    *[[*algorithm, *option] for algorithm in (KNN, POPULAR)
+    *[[*algorithm, *option] for algorithm in (KNN, POPULAR, BIAS)
       for option in (["--validation", "absent.csv"], ["--checkpoint", "absent"])],
     *[["--add-to", "absent", *option]
       for option in (["--algorithm", "item-knn"], ["--feedback", "explicit"], ["--factors", "3"],

@@ -53,7 +53,7 @@ def test_a_mistyped_option_gets_the_nearest(program):
         (["train"], "RATINGS"),
         (["train", "x"], "--output"),
         (["train", "x", "-o", "y", "--feedback", "implict"], "did you mean implicit?"),
-        (["train", "x", "-o", "y", "--algorithm", "magic"], "als|item-knn|user-knn|popular"),
+        (["train", "x", "-o", "y", "--algorithm", "magic"], "als|item-knn|user-knn|popular|bias"),
         (["train", "x", "-o", "y", "--factors", "many"], "--factors"),
         (["train", "x", "-o", "y", "--factors", "0"], "factors"),
         (["train", "x", "-o", "y", "--device-memory", "2 cups"], "2GiB"),

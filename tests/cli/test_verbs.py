@@ -240,7 +240,7 @@ def test_similar(program, cinema):
     assert "s.csv: 160 similar items for 80 items, " in done.stderr
 
 
-@pytest.mark.parametrize("algorithm", ["als", "item-knn", "popular"])
+@pytest.mark.parametrize("algorithm", ["als", "item-knn", "popular", "bias"])
 def test_report_is_of_any_model(program, cinema, tmp_path, algorithm):
     model = tmp_path / "m"
     program("train", cinema / "ratings.csv", "-o", model, "--algorithm", algorithm, "--quiet")

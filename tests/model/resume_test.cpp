@@ -346,7 +346,7 @@ TEST(Stop, BeforeAnyIterationThereIsNoModel) {
   run.stop = &stop;
   for (const TrainingParams& params :
        {TrainingParams(small(Feedback::kImplicit, 4, 3)), TrainingParams(NeighbourParams{}),
-        TrainingParams(PopularParams{})}) {
+        TrainingParams(PopularParams{}), TrainingParams(BiasParams{})}) {
     test::error_of(ErrorKind::kCancelled, [&] { (void)train(parts.train, params, device, run); });
   }
   // None was wanted.
@@ -449,7 +449,8 @@ TEST(Resume, RefusesWhatWouldBeIgnored) {
   changed.patience = 2;
   EXPECT_THAT(refused(changed, {}), testing::HasSubstr("patience 2 needs validation"));
   for (const TrainingParams& other :
-       {TrainingParams(NeighbourParams{}), TrainingParams(PopularParams{})}) {
+       {TrainingParams(NeighbourParams{}), TrainingParams(PopularParams{}),
+        TrainingParams(BiasParams{})}) {
     TrainingRun validated;
     validated.validation = &parts.validation;
     EXPECT_THAT(refused(other, validated), testing::HasSubstr("iterates"));

@@ -48,14 +48,15 @@ TEST(Parameters, DefaultsAreValidAndKnowTheirAlgorithm) {
     for (const Feedback feedback : {Feedback::kImplicit, Feedback::kExplicit}) {
       const TrainingParams params = default_params(algorithm, feedback);
       EXPECT_EQ(algorithm_name(params), algorithm);
-      EXPECT_EQ(feedback_of(params), feedback);
+      const bool only_ratings = algorithm == "bias" || algorithm == "sgd";
+      EXPECT_EQ(feedback_of(params), only_ratings ? Feedback::kExplicit : feedback);
       EXPECT_NO_THROW(validate(params));
     }
     EXPECT_FALSE(algorithm_help(algorithm).empty());
   }
   EXPECT_THAT(test::error_of(ErrorKind::kInvalidArgument,
                              [] { (void)default_params("magic", Feedback::kImplicit); }),
-              HasSubstr("als, item-knn, user-knn, popular"));
+              HasSubstr("als, item-knn, user-knn, popular, bias, sgd"));
 }
 
 struct Described {
@@ -173,6 +174,13 @@ TEST(Parameters, SayWhatTheyWaitFor) {
   EXPECT_EQ(needs("user-knn", kExplicit, "baseline_user_regularization", {}), "");
   EXPECT_NE(needs("user-knn", kExplicit, "baseline_learning_rate", {}), "");
   EXPECT_NE(needs("user-knn", kImplicit, "clip", {}), "");
+  EXPECT_EQ(needs("bias", kExplicit, "baseline_user_regularization", {}), "");
+  EXPECT_EQ(needs("bias", kExplicit, "baseline_learning_rate", {}),
+            "--baseline biases with --baseline-method sgd");
+  EXPECT_EQ(needs("bias", kExplicit, "baseline_epochs", {{"baseline", "user-mean"}}),
+            "--baseline biases");
+  EXPECT_EQ(needs("bias", kExplicit, "clip", {{"baseline", "user-mean"}}), "--baseline biases");
+  EXPECT_EQ(needs("bias", kExplicit, "clip", {}), "");
 }
 
 }  // namespace

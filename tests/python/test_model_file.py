@@ -34,6 +34,7 @@ TRAININGS = {
     "in_place": ["--factors", "16", "--iterations", "2"],
     "explicit": ["--feedback", "explicit", "--factors", "3", "--iterations", "2"],
     "popular": ["--algorithm", "popular"],
+    "bias": ["--algorithm", "bias"],
 }
 
 

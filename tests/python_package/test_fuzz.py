@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import likewise
-from likewise import Als, Interactions, ItemKnn, Popular, UserKnn, _core
+from likewise import Als, Bias, Interactions, ItemKnn, Popular, UserKnn, _core
 
 CALLS = int(os.environ.get("LIKEWISE_FUZZ_CALLS", "4000"))
 #: What a wrong call may raise.
@@ -112,7 +112,7 @@ def calls(a, models, datas):
                                          device="cpu")
     yield lambda: _core.FactorSearch(a.draw.normal(size=(a.size(), a.size())).astype(np.float32), metric=search,
                                      device="cpu").top_k(a.draw.normal(size=(2, a.size())).astype(np.float32), 3)
-    yield lambda: a.one_of(Als, ItemKnn, UserKnn, Popular)(
+    yield lambda: a.one_of(Als, Bias, ItemKnn, UserKnn, Popular)(
         feedback=a.one_of("implicit", "explicit", a.number()), device="cpu").set_params(
             threads=a.one_of(0, 2, a.number())).fit(data)
     yield lambda: Als(factors=a.one_of(3, a.number()), iterations=2, regularization=a.one_of(0.1, a.number()),
@@ -132,7 +132,7 @@ def test_random_calls_return_or_refuse(ratings, part):
     models = [Als(factors=5, iterations=2).fit(ratings).model_,
               Als(factors=5, iterations=2, feedback="explicit").fit(ratings).model_,
               ItemKnn(neighbours=4).fit(ratings).model_, Popular().fit(ratings).model_,
-              UserKnn(neighbours=4, feedback="explicit").fit(ratings).model_]
+              UserKnn(neighbours=4, feedback="explicit").fit(ratings).model_, Bias().fit(ratings).model_]
     small = Interactions((["a", "b", "b"], ["x", "y", "x"], [1.0, 2.0, -3.0]))
     outcomes = {"returned": 0, "refused": 0}
     for call in range(CALLS // 4):

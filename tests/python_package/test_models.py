@@ -11,7 +11,7 @@ import pandas as pd
 import pytest
 
 import likewise
-from likewise import Als, Interactions, ItemKnn, Popular, Sgd, UserKnn, program
+from likewise import Als, Bias, Interactions, ItemKnn, Popular, Sgd, UserKnn, program
 
 
 def run(*words):
@@ -29,6 +29,10 @@ def run(*words):
                                                         "explicit", "--negative", "keep"]),
     (Popular(), ["--algorithm", "popular"]),
     (Sgd(factors=5, iterations=3), ["--algorithm", "sgd", "--factors", "5", "--iterations", "3"]),
+    (Bias(), ["--algorithm", "bias"]),
+    (Bias(baseline_method="sgd", clip=False), ["--algorithm", "bias", "--baseline-method", "sgd",
+                                               "--clip", "off"]),
+    (Bias(baseline="item-mean"), ["--algorithm", "bias", "--baseline", "item-mean"]),
 ])
 def test_the_same_as_the_command_line(ratings, tmp_path, estimator, options):
     ratings.save(tmp_path / "ratings.csv")
@@ -217,6 +221,11 @@ def test_parameters_are_checked_and_described(ratings):
              ["target", "'0.9'"]),
             (lambda: Als().fit(ratings, target=True, validation=ratings, metric="rmse"), TypeError,
              ["target", "True"]),
+            (lambda: Bias().fit(ratings, validation=ratings), ValueError, ["bias"]),
+            (lambda: Bias(feedback="implicit").fit(ratings), ValueError, ["explicit", "popular"]),
+            (lambda: Bias(baseline="user-mean", baseline_epochs=3).fit(ratings), ValueError,
+             ["baseline_epochs=3", 'baseline="biases"']),
+            (lambda: Bias().fit(Interactions(([1], [2]))), ValueError, ["values"]),
             (lambda: Als(feedback="explicit").fit(Interactions(([1], [2]))), ValueError, ["values"]),
             (lambda: Als().fit([[1, 2]]), TypeError, ["Interactions", "list"]),
             (lambda: Als().recommend(1), AttributeError, ["fit()"]),
@@ -343,6 +352,31 @@ def test_factors_come_from_other_libraries(ratings):
     assert np.array_equal(like_implicit.item_factors, items)
 
 
+def test_biases_make_the_predictions(ratings):
+    train, test = likewise.split(ratings, "random", seed=3)
+    bias = Bias(clip=False).fit(train)
+    model = bias.model_
+    assert bias.feedback == "explicit" and model.params["baseline"] == "biases"
+    assert len(model.user_bias) == len(model.users) and len(model.item_bias) == len(model.items)
+    user, item = np.asarray(model.users)[0], np.asarray(model.items)[0]
+    users, items = np.meshgrid(np.asarray(model.users)[:9], np.asarray(model.items)[:9])
+    scores = model.global_mean + np.add.outer(model.item_bias[:9].astype(float), model.user_bias[:9])
+    assert np.allclose(bias.predict(users.ravel(), items.ravel()), scores.ravel(), atol=1e-6)
+    assert set(bias.evaluate(test)) == {"rmse", "mae"}
+    only_mean = Bias(baseline="global-mean").fit(train)
+    assert only_mean.model_.user_bias is None and only_mean.model_.item_bias is None
+    assert only_mean.evaluate(test)["rmse"] == pytest.approx(
+        np.sqrt(np.mean((test.to_csr().data - only_mean.model_.global_mean) ** 2)), rel=1e-6)
+    for ask, words in ((lambda: only_mean.recommend(), 'baseline biases'),
+                       (lambda: bias.similar_items(item), "als"),
+                       (lambda: bias.fold_in([[item]]), "als"),
+                       (lambda: model.user_factors, "factors"),
+                       (lambda: Popular(feedback="explicit").fit(train).predict(user, item), "bias"),
+                       (lambda: Popular().fit(train).evaluate(test, metrics=["rmse"]), "bias")):
+        with pytest.raises(ValueError, match=words):
+            ask()
+
+
 def test_information():
     found = likewise.info()
     assert found["devices"][0]["name"] == "cpu" and found["devices"][0]["available"]
@@ -357,8 +391,9 @@ def test_modules_are_there_without_an_import_of_their_own():
 
 
 def test_every_algorithm_has_an_estimator():
-    assert {one.algorithm for one in (Als, ItemKnn, UserKnn, Popular, Sgd)} == set(likewise._core.algorithms())
-    assert {"Als", "ItemKnn", "UserKnn", "Popular", "Sgd"} <= set(likewise.__all__)
+    estimators = (Als, Bias, ItemKnn, UserKnn, Popular, Sgd)
+    assert {one.algorithm for one in estimators} == set(likewise._core.algorithms())
+    assert {one.__name__ for one in estimators} <= set(likewise.__all__)
 
 
 @pytest.mark.parametrize("name, available", [("cuda:0", True), ("cuda:0", False), ("cuda", False)])

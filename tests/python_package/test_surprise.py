@@ -1,9 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The four neighbourhood classes of Surprise in our words give its predictions, pair by pair.
+"""The neighbourhood classes and BaselineOnly of Surprise in our words give its predictions, pair by pair.
 
-tests/cli/test_neighbour_golden.py compares every similarity on every fold; here it is the package,
-and the table of docs/from-surprise.md.
+tests/cli/test_neighbour_golden.py and test_bias.py compare every similarity on every fold; here it is
+the package, and the table of docs/from-surprise.md.
 """
+import json
 import sys
 
 import numpy as np
@@ -35,3 +36,14 @@ def test_predictions_are_those_of_surprise(real_data, name, side):
     assert decided.sum() > 15_000
     assert np.abs(got - expected)[decided].max() < 1e-4
     assert abs(np.sqrt(np.mean((got - test[:, 2]) ** 2)) - np.sqrt(np.mean((expected - test[:, 2]) ** 2))) < 2e-4
+
+
+def test_baselines_are_those_of_surprise(real_data):
+    golden_file = json.loads((ROOT / "tests/golden/baselines.json").read_text())
+    train = likewise.Interactions(real_data / "ml-100k/u1.base.gz")
+    test = np.loadtxt(real_data / "ml-100k/u1.test.gz", dtype=np.int64)
+    for case in golden_file["cases"]:
+        got = likewise.Bias(**case["likewise"]).fit(train).predict(test[:, 0], test[:, 1])
+        expected = case["folds"][0]
+        assert np.abs(got[::golden_file["every"]] - expected["estimates"]).max() < 2e-6
+        assert abs(np.sqrt(np.mean((got - test[:, 2]) ** 2)) - expected["rmse"]) < 1e-6

@@ -7,6 +7,11 @@ namespace likewise {
 
 /// train_baselines() where similarity or prediction has a use for them, else none: they cost more
 /// than the neighbours of a small matrix.
-[[nodiscard]] Baselines needed_baselines(const CsrView& by_user, const NeighbourParams& params);
+[[nodiscard]] inline Baselines needed_baselines(const CsrView& by_user,
+                                                const NeighbourParams& params,
+                                                const RunControl& control) {
+  return params.needs_baselines() ? train_baselines(by_user, params.baseline_params(), control)
+                                  : Baselines{};
+}
 
 }  // namespace likewise

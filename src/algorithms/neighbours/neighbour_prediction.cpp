@@ -5,6 +5,7 @@
 #include <bit>
 #include <cmath>
 
+#include "algorithms/bias/row_bias.h"
 #include "core/parallel.h"
 
 namespace likewise {
@@ -55,16 +56,13 @@ double for_terms(std::span<const std::uint64_t> keys, const NeighbourRatings::Ra
 
 NeighbourRatings::NeighbourRatings(const CsrView& by_user, const NeighbourParams& params,
                                    const Baselines& baselines)
-    : params_(params), baselines_(baselines) {
+    : params_(params),
+      baselines_(baselines),
+      on_scale_({by_user.values, static_cast<std::size_t>(by_user.nnz())}, params.clip) {
   const std::span<const float> all(by_user.values, static_cast<std::size_t>(by_user.nnz()));
   const Moments moments = moments_of(all);
   mean_ = moments.mean;
   sigma_ = moments.sigma > 0.0 ? moments.sigma : 1.0;  // all alike: no row deviates
-  if (!all.empty()) {
-    const auto [low, high] = std::minmax_element(all.begin(), all.end());
-    lowest_ = *low;
-    highest_ = *high;
-  }
   CsrMatrix transposed = transpose(by_user);
   const bool of_users = params.side == Side::kUsers;
   const CsrView rows = of_users ? by_user : transposed.view();
@@ -97,14 +95,11 @@ RowLevel NeighbourRatings::level_of(std::span<const Index> columns,
   RowLevel level{columns.empty() ? mean_ : moments.mean,
                  moments.sigma > 0.0 ? moments.sigma : sigma_, 0.0};
   if (params_.prediction != Prediction::kBaseline) return level;
-  // b_x = sum (r - mean - b_c) / (regularization + entries), as in training by ALS
-  double sum = 0.0;
-  for (std::size_t e = 0; e < columns.size(); ++e) {
-    sum += double{values[e]} - double{baselines_.mean} - column_bias(columns[e]);
-  }
   const double regularization = params_.side == Side::kUsers ? params_.baseline_user_regularization
                                                              : params_.baseline_item_regularization;
-  if (!columns.empty()) level.bias = sum / (regularization + static_cast<double>(columns.size()));
+  level.bias = row_bias(
+      columns, values, double{baselines_.mean}, [&](Index c) { return column_bias(c); },
+      regularization);
   return level;
 }
 
@@ -114,14 +109,12 @@ double NeighbourRatings::column_bias(Index column) const {
 
 double NeighbourRatings::column_bias_of(std::span<const Index> rows,
                                         std::span<const float> values) const {
-  if (params_.prediction != Prediction::kBaseline || rows.empty()) return 0.0;
-  double sum = 0.0;
-  for (std::size_t e = 0; e < rows.size(); ++e) {
-    sum += double{values[e]} - double{baselines_.mean} - level(rows[e]).bias;
-  }
+  if (params_.prediction != Prediction::kBaseline) return 0.0;
   const double regularization = params_.side == Side::kUsers ? params_.baseline_item_regularization
                                                              : params_.baseline_user_regularization;
-  return sum / (regularization + static_cast<double>(rows.size()));
+  return row_bias(
+      rows, values, double{baselines_.mean}, [&](Index row) { return level(row).bias; },
+      regularization);
 }
 
 NeighbourRatings::Raters NeighbourRatings::raters(Index column) const {
@@ -169,11 +162,6 @@ double NeighbourRatings::base(const RowLevel& x, double column_bias) const {
   return 0.0;
 }
 
-float NeighbourRatings::clipped(double rating) const {
-  const auto rounded = static_cast<float>(rating);
-  return params_.clip ? std::clamp(rounded, lowest_, highest_) : rounded;
-}
-
 std::span<const std::uint64_t> NeighbourRatings::nearest(Index own, const Raters& raters,
                                                          const float* similarities) const {
   thread_local std::vector<std::uint64_t> near;
@@ -203,11 +191,11 @@ double NeighbourRatings::alone(const RowLevel& x, const Raters& raters) const {
 float NeighbourRatings::predict(const RowLevel& x, Index own, const Raters& raters,
                                 const float* similarities) const {
   const auto near = nearest(own, raters, similarities);
-  if (near.empty()) return clipped(alone(x, raters));
+  if (near.empty()) return on_scale_(alone(x, raters));
   double sum = 0.0;
   const double weights =
       for_terms(near, raters, similarities, [&](std::uint32_t, double term) { sum += term; });
-  return clipped(base(x, raters.column_bias) + scale(x) * sum / weights);
+  return on_scale_(base(x, raters.column_bias) + scale(x) * sum / weights);
 }
 
 NeighbourRatings::Parts NeighbourRatings::parts(const RowLevel& x, Index own, const Raters& raters,
@@ -224,9 +212,9 @@ NeighbourRatings::Parts NeighbourRatings::parts(const RowLevel& x, Index own, co
 }
 
 float NeighbourRatings::fallback(Index row, Index column) const {
-  if (params_.prediction != Prediction::kBaseline) return clipped(mean_);
-  return clipped(double{baselines_.mean} + bias_of(baselines_.bias(params_.side), row) +
-                 column_bias(column));
+  if (params_.prediction != Prediction::kBaseline) return on_scale_(mean_);
+  return on_scale_(double{baselines_.mean} + bias_of(baselines_.bias(params_.side), row) +
+                   column_bias(column));
 }
 
 }  // namespace likewise

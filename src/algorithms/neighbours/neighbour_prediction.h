@@ -15,6 +15,7 @@
 #include <span>
 #include <vector>
 
+#include "algorithms/rating_scale.h"
 #include "likewise/csr.h"
 #include "likewise/neighbourhood.h"
 
@@ -80,15 +81,13 @@ class NeighbourRatings {
   [[nodiscard]] double scale(const RowLevel& x) const {
     return params_.prediction == Prediction::kZScore ? x.sigma : 1.0;
   }
-  [[nodiscard]] float clipped(double rating) const;
   [[nodiscard]] float deviation(Index row, float value, double column_bias) const;
 
   const NeighbourParams params_;
   const Baselines& baselines_;
+  RatingScale on_scale_;
   double mean_ = 0.0;
   double sigma_ = 0.0;
-  float lowest_ = 0.0F;
-  float highest_ = 0.0F;
   std::vector<RowLevel> levels_;
   CsrMatrix by_column_;  ///< values: deviations
 };

@@ -1,15 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "algorithms/neighbours/baselines.h"
-
 #include <algorithm>
 #include <cmath>
 #include <vector>
 
 #include <fmt/format.h>
 
+#include "algorithms/bias/row_bias.h"
+#include "algorithms/finite.h"
 #include "core/parallel.h"
+#include "likewise/bias.h"
 #include "likewise/error.h"
-#include "likewise/neighbourhood.h"
+#include "params/bias.h"
+#include "params/validate.h"
 
 namespace likewise {
 namespace {
@@ -22,37 +24,32 @@ using Biases = std::vector<double>;
   return matrix.nnz() == 0 ? 0.0 : sum / static_cast<double>(matrix.nnz());
 }
 
-/// b_x = sum over the row of (r - mean - b_y) / (regularization + entries)
 void solve_biases(const CsrView& rows, double mean, const Biases& others, double regularization,
                   Biases& biases) {
   parallel_for(rows.rows, 256, [&](Offset r) {
     const auto row = static_cast<Index>(r);
-    const auto columns = rows.row_columns(row);
-    const auto values = rows.row_values(row);
-    if (columns.empty()) return;
-    double sum = 0.0;
-    for (std::size_t e = 0; e < columns.size(); ++e) {
-      sum += double{values[e]} - mean - others[static_cast<std::size_t>(columns[e])];
-    }
-    biases[static_cast<std::size_t>(r)] =
-        sum / (regularization + static_cast<double>(columns.size()));
+    biases[static_cast<std::size_t>(r)] = row_bias(
+        rows.row_columns(row), rows.row_values(row), mean,
+        [&](Index column) { return others[static_cast<std::size_t>(column)]; }, regularization);
   });
 }
 
-void fit_als(const CsrView& by_user, double mean, const NeighbourParams& params, Biases& users,
-             Biases& items) {
+void fit_als(const CsrView& by_user, double mean, const BiasParams& params,
+             const RunControl& control, Biases& users, Biases& items) {
   const CsrMatrix by_item = transpose(by_user);
   for (int epoch = 0; epoch < params.baseline_epochs.value_or(10); ++epoch) {
+    control.check();
     solve_biases(by_item.view(), mean, users, params.baseline_item_regularization, items);
     solve_biases(by_user, mean, items, params.baseline_user_regularization, users);
   }
 }
 
-void fit_sgd(const CsrView& by_user, double mean, const NeighbourParams& params, Biases& users,
-             Biases& items) {
+void fit_sgd(const CsrView& by_user, double mean, const BiasParams& params,
+             const RunControl& control, Biases& users, Biases& items) {
   const double rate = params.baseline_learning_rate;
   const double lambda = params.baseline_regularization;
   for (int epoch = 0; epoch < params.baseline_epochs.value_or(20); ++epoch) {
+    control.check();
     for (Index user = 0; user < by_user.rows; ++user) {
       double& b_u = users[static_cast<std::size_t>(user)];
       for (Offset e = by_user.offsets[user]; e < by_user.offsets[user + 1]; ++e) {
@@ -94,20 +91,50 @@ void check_converged(const CsrView& by_user, double mean, const Biases& users,
   return result;
 }
 
-}  // namespace
+/// How far the mean of every row is off the mean of all.
+[[nodiscard]] Array<float> row_means(const CsrView& rows, double mean) {
+  Biases biases(static_cast<std::size_t>(rows.rows));
+  solve_biases(rows, mean, Biases(static_cast<std::size_t>(rows.cols)), 0.0, biases);
+  return rounded(biases);
+}
 
-Baselines train_baselines(const CsrView& by_user, const NeighbourParams& params) {
-  const double mean = mean_value(by_user);
+[[nodiscard]] Baselines fit_biases(const CsrView& by_user, double mean, const BiasParams& params,
+                                   const RunControl& control) {
   Biases users(static_cast<std::size_t>(by_user.rows));
   Biases items(static_cast<std::size_t>(by_user.cols));
   const bool als = params.baseline_method == BaselineMethod::kAls;
-  (als ? fit_als : fit_sgd)(by_user, mean, params, users, items);
+  (als ? fit_als : fit_sgd)(by_user, mean, params, control, users, items);
   check_converged(by_user, mean, users, items);
   return {rounded(users), rounded(items), static_cast<float>(mean)};
 }
 
-Baselines needed_baselines(const CsrView& by_user, const NeighbourParams& params) {
-  return params.needs_baselines() ? train_baselines(by_user, params) : Baselines{};
+}  // namespace
+
+void BiasParams::validate() const {
+  check_ranges(*this);
+  if (feedback == Feedback::kImplicit) {
+    throw Error(ErrorKind::kInvalidArgument,
+                "bias needs feedback explicit: counts have no baselines; their baseline is the "
+                "algorithm popular");
+  }
+}
+
+Baselines train_baselines(const CsrView& by_user, const BiasParams& params,
+                          const RunControl& control) {
+  params.validate();
+  check_values(by_user, params);
+  const double mean = mean_value(by_user);
+  switch (params.baseline) {
+    case BaselineKind::kGlobalMean:
+      return {{}, {}, static_cast<float>(mean)};
+    case BaselineKind::kUserMean:
+      return {row_means(by_user, mean), {}, static_cast<float>(mean)};
+    case BaselineKind::kItemMean:
+      return {{}, row_means(transpose(by_user).view(), mean), static_cast<float>(mean)};
+    case BaselineKind::kBiases:
+      break;
+  }
+  return fit_biases(by_user, mean, params, control);
 }
 
 }  // namespace likewise
