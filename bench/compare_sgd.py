@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """SGD beside LIBMF: seconds an epoch and test RMSE after equal epochs, on the same ratings.
 
-    bench/compare_sgd.py [--shape ml-10m] [--factors 64,128] [--epochs 20] [--threads 2] [--rounds 3]
+    bench/compare_sgd.py [--shape 69878x10677x10M:explicit] [--factors 64,128] [--epochs 20] [--threads 2] [--rounds 3]
 
 Generates ratings of a shape and holds out a tenth. Every round trains by LIBMF (its adaptive steps
 and its defaults but for the rates) and by likewise in the orders asked for, turn by turn. Seconds an
@@ -72,7 +72,7 @@ def triples(data):
 
 def main():
     options = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    options.add_argument("--shape", default="ml-10m")
+    options.add_argument("--shape", default="69878x10677x10M:explicit")
     options.add_argument("--factors", default="64,128")
     options.add_argument("--epochs", type=int, default=20)
     options.add_argument("--threads", type=int, default=os.cpu_count())

@@ -33,11 +33,11 @@ MemoryPlan sgd_plan(const SgdShape& shape, const SgdParams& params, Offset numbe
   const Offset copies = params.order == SgdOrder::kAlternating ? 2 : 1;
   constexpr Offset kNumbers = 4;  // bias, sum of squares, two decays
   const Offset row = padded_stride(params.factors) + kNumbers;
-  return checked_plan({shape.users, shape.items, shape.interactions},
-                      {{"ratings in their order", copies * shape.interactions *
-                                                      Offset{sizeof(SgdEntry)}},
-                       {"factors", rows * row * Offset{sizeof(float)}},
-                       {"factors in the order of the ratings", rows * row * number_bytes}});
+  return checked_plan(
+      {shape.users, shape.items, shape.interactions},
+      {{"ratings in their order", copies * shape.interactions * Offset{sizeof(SgdEntry)}},
+       {"factors", rows * row * Offset{sizeof(float)}},
+       {"factors in the order of the ratings", rows * row * number_bytes}});
 }
 
 MemoryPlan checked_plan(const AlsShape& shape, std::vector<MemoryPlan::Part> parts) {

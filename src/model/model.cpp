@@ -277,9 +277,9 @@ void require_same(const char* side, const IdMap& trained, const IdMap& given) {
 }  // namespace
 
 LinearPart linear_part(const Factors& factors) {
-  return {factors.users.view(), factors.items.view(), factors.user_bias.span(),
-          factors.item_bias.span(), factors.global_mean,
-          factors.user_squares.span(), factors.item_squares.span()};
+  return {factors.users.view(),       factors.items.view(), factors.user_bias.span(),
+          factors.item_bias.span(),   factors.global_mean,  factors.user_squares.span(),
+          factors.item_squares.span()};
 }
 
 LinearPart linear_part(const BorrowedLearned& learned) {

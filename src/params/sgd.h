@@ -59,7 +59,8 @@ struct Description<SgdParams> {
       Parameter{"schedule", &P::schedule, "How far steps go from epoch to epoch"}.kept_by_resume(),
       Parameter{"learning_rate", &P::learning_rate, "Of a step, relative to the values' spread"}
           .positive(),
-      Parameter{"decay", &P::decay, "Of --schedule inverse: the rate is divided by 1 + this an epoch"}
+      Parameter{"decay", &P::decay,
+                "Of --schedule inverse: the rate is divided by 1 + this an epoch"}
           .not_negative()
           .only_if(is_inverse, "--schedule inverse"),
       Parameter{"tolerance", &P::tolerance,

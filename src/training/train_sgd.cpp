@@ -51,13 +51,13 @@ void check_start(const Factors& start, const CsrView& by_user, const SgdParams& 
            start.squares(side).size() == (is_adaptive(params) ? rows : 0);
   };
   if (fits(Side::kUsers, by_user.rows) && fits(Side::kItems, by_user.cols)) return;
-  throw Error(ErrorKind::kInvalidArgument,
-              fmt::format("the factors to start from are {} x {} and {} x {}; this matrix and these "
-                          "parameters need {} x {} and {} x {}, with {}biases and {}sums of squares",
-                          start.users.rows(), start.users.cols(), start.items.rows(),
-                          start.items.cols(), by_user.rows, params.factors, by_user.cols,
-                          params.factors, params.biases ? "" : "no ",
-                          is_adaptive(params) ? "" : "no "));
+  throw Error(
+      ErrorKind::kInvalidArgument,
+      fmt::format("the factors to start from are {} x {} and {} x {}; this matrix and these "
+                  "parameters need {} x {} and {} x {}, with {}biases and {}sums of squares",
+                  start.users.rows(), start.users.cols(), start.items.rows(), start.items.cols(),
+                  by_user.rows, params.factors, by_user.cols, params.factors,
+                  params.biases ? "" : "no ", is_adaptive(params) ? "" : "no "));
 }
 
 }  // namespace

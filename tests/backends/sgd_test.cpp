@@ -127,8 +127,7 @@ TEST(Sgd, AStepIsAgainstTheGradient) {
     }
     for (const char* device : {"reference", "cpu"}) {
       SCOPED_TRACE(device);
-      const auto solver =
-          job<SgdJob>(open_device(device)).make_solver(m.view(), p, start.clone());
+      const auto solver = job<SgdJob>(open_device(device)).make_solver(m.view(), p, start.clone());
       constexpr double kRate = 1e-3;
       (void)solver->epoch(kRate, {});
       const auto check = [&](const std::function<float&(Factors&)>& at, double scale) {
@@ -138,8 +137,7 @@ TEST(Sgd, AStepIsAgainstTheGradient) {
         at(up) += static_cast<float>(kStep);
         at(down) -= static_cast<float>(kStep);
         const double distance = double{at(up)} - double{at(down)};
-        const double slope =
-            (objective(up, 4.0F, p) - objective(down, 4.0F, p)) / distance;
+        const double slope = (objective(up, 4.0F, p) - objective(down, 4.0F, p)) / distance;
         Factors moved = solver->factors().clone();
         EXPECT_NEAR((double{at(moved)} - double{at(start)}) / (kRate * scale), -0.5 * slope, 2e-3);
       };
@@ -238,8 +236,8 @@ INSTANTIATE_TEST_SUITE_P(
     case_name);
 
 #if !defined(__SANITIZE_THREAD__)
-/// Threads overwrite each other, but seldom: an epoch ends between the ordered ones before and after
-/// it, and the last one where the ordered training ends.
+/// Threads overwrite each other, but seldom: an epoch ends between the ordered ones before and
+/// after it, and the last one where the ordered training ends.
 TEST(Sgd, RacingStaysNearTheOrderedCurve) {
   const CsrMatrix m = planted(2000, 800, 40.0);
   SgdParams p = small();
@@ -251,8 +249,7 @@ TEST(Sgd, RacingStaysNearTheOrderedCurve) {
     EXPECT_LT(racing[t].objective, 1.02 * ordered[t - 1].objective) << "epoch " << t + 1;
     EXPECT_GT(racing[t].objective, 0.98 * ordered[t + 1].objective) << "epoch " << t + 1;
   }
-  EXPECT_NEAR(racing.back().objective, ordered.back().objective,
-              0.02 * ordered.back().objective);
+  EXPECT_NEAR(racing.back().objective, ordered.back().objective, 0.02 * ordered.back().objective);
 }
 #endif
 

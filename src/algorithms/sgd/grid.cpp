@@ -133,9 +133,8 @@ SgdGrid make_sgd_grid(const CsrView& by_user, Index stripes, std::uint64_t seed)
   grid.entries = Array<SgdEntry>::uninitialized(by_user.nnz());
   std::vector<Offset> next(grid.begin.begin(), grid.begin.end() - 1);
   parallel_for(stripes, 1, [&](Offset p) {
-    for_entries(p, [&](std::size_t block, const SgdEntry& entry) {
-      grid.entries[next[block]++] = entry;
-    });
+    for_entries(
+        p, [&](std::size_t block, const SgdEntry& entry) { grid.entries[next[block]++] = entry; });
   });
   return grid;
 }

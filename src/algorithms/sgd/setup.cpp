@@ -46,7 +46,8 @@ ValueSpread value_spread(const CsrView& by_user, const SgdParams& params) {
   if (n == 0) return {};
   const auto count = static_cast<double>(n);
   if (params.loss == SgdLoss::kLogistic) {
-    const double likes = sum_over(n, [&](Offset i) { return by_user.values[i] > 0.0F ? 1.0 : 0.0; });
+    const double likes =
+        sum_over(n, [&](Offset i) { return by_user.values[i] > 0.0F ? 1.0 : 0.0; });
     if (likes == 0.0 || likes == count) {
       throw Error(ErrorKind::kBadData,
                   std::string("loss logistic tells likes (values above 0) from dislikes, and all "
@@ -57,10 +58,11 @@ ValueSpread value_spread(const CsrView& by_user, const SgdParams& params) {
     return {std::log(likes / (count - likes)), 1.0};
   }
   const double mean = sum_over(n, [&](Offset i) { return double{by_user.values[i]}; }) / count;
-  const double variance = sum_over(n, [&](Offset i) {
-                            const double off = by_user.values[i] - mean;
-                            return off * off;
-                          }) /
+  const double variance = sum_over(n,
+                                   [&](Offset i) {
+                                     const double off = by_user.values[i] - mean;
+                                     return off * off;
+                                   }) /
                           count;
   return {mean, variance > 0.0 ? std::sqrt(variance) : 1.0};
 }

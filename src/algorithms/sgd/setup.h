@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-/// What all devices of SGD start from: first factors, rates, and what regularisation takes of a row.
+/// What all devices of SGD start from: first factors, rates, and what regularisation takes of a
+/// row.
 #pragma once
 
 #include <span>

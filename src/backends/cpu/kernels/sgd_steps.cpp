@@ -94,8 +94,8 @@ HWY_INLINE Slope slope_of(bool logistic, float value, float score) {
   const double sign = value > 0.0F ? 1.0 : -1.0;
   const double margin = sign * double{score};
   const double wrong = 1.0 / (1.0 + std::exp(margin));  // probability of the other answer
-  const double loss = margin > 0.0 ? std::log1p(std::exp(-margin))
-                                   : std::log1p(std::exp(margin)) - margin;
+  const double loss =
+      margin > 0.0 ? std::log1p(std::exp(-margin)) : std::log1p(std::exp(margin)) - margin;
   return {static_cast<float>(sign * wrong), 2.0 * loss};
 }
 
@@ -130,8 +130,7 @@ double Steps(const SgdRun& run) {
         }
       });
       const float dot = sum_of(dots);
-      const Slope slope =
-          slope_of(run.logistic, entry.value, run.mean + u.bias + i.bias + dot);
+      const Slope slope = slope_of(run.logistic, entry.value, run.mean + u.bias + i.bias + dot);
       total += slope.loss;
       float user_step = 1.0F;
       float item_step = 1.0F;
@@ -176,13 +175,20 @@ double Steps(const SgdRun& run) {
 template <bool kAdaptive>
 double Choose(const SgdRun& run) {
   switch (run.stride / static_cast<Index>(hn::Lanes(Tag()))) {
-    case 1: return Steps<1, kAdaptive>(run);
-    case 2: return Steps<2, kAdaptive>(run);
-    case 3: return Steps<3, kAdaptive>(run);
-    case 4: return Steps<4, kAdaptive>(run);
-    case 6: return Steps<6, kAdaptive>(run);
-    case 8: return Steps<8, kAdaptive>(run);
-    default: return Steps<0, kAdaptive>(run);
+    case 1:
+      return Steps<1, kAdaptive>(run);
+    case 2:
+      return Steps<2, kAdaptive>(run);
+    case 3:
+      return Steps<3, kAdaptive>(run);
+    case 4:
+      return Steps<4, kAdaptive>(run);
+    case 6:
+      return Steps<6, kAdaptive>(run);
+    case 8:
+      return Steps<8, kAdaptive>(run);
+    default:
+      return Steps<0, kAdaptive>(run);
   }
 }
 

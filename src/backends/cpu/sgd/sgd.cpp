@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-/// SGD on the CPU. The tables are kept in the order of the grid, so that a block's rows lie together.
+/// SGD on the CPU. The tables are kept in the order of the grid, so that a block's rows lie
+/// together.
 #include <algorithm>
 #include <numeric>
 #include <utility>
@@ -141,8 +142,8 @@ class CpuSgdSolver final : public SgdSolver {
       control.check();
       parallel_for(grid_.stripes, 1, [&](Offset p) {
         kernels::SgdRun block = run;
-        block.entries = grid_.block(static_cast<Index>(p),
-                                    grid_.item_stripe(static_cast<Index>(p), turn));
+        block.entries =
+            grid_.block(static_cast<Index>(p), grid_.item_stripe(static_cast<Index>(p), turn));
         losses[static_cast<std::size_t>(p)] = kernels::take_sgd_steps(block);
       });
       total += std::accumulate(losses.begin(), losses.end(), 0.0);
@@ -177,7 +178,8 @@ class CpuSgdSolver final : public SgdSolver {
     return losses;
   }
 
-  static double move_rows(const kernels::SgdRun& run, const SgdRowEntries& rows, const RunControl& control) {
+  static double move_rows(const kernels::SgdRun& run, const SgdRowEntries& rows,
+                          const RunControl& control) {
     const Offset count = std::ssize(rows.begin) - 1;
     std::vector<double> losses(static_cast<std::size_t>((count + kRows - 1) / kRows));
     parallel_blocks(count, kRows, [&](Offset begin, Offset end, Offset block) {
