@@ -45,7 +45,8 @@ def by_libmf(rows, test, factors, epochs, given):
 
     def train(count):
         engine = mf.MF(k=factors, nr_iters=count, nr_threads=given.threads, quiet=True,
-                       lambda_p2=given.regularization, lambda_q2=given.regularization,
+                       lambda_p1=0.0, lambda_q1=0.0, lambda_p2=given.regularization,
+                       lambda_q2=given.regularization,
                        eta=given.learning_rate)
         engine.fit(rows)
         return engine
