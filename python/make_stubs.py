@@ -8,7 +8,7 @@ import pathlib
 import sys
 
 CLASSES = {"Als": "als", "ItemKnn": "item-knn", "UserKnn": "user-knn", "Popular": "popular",
-           "Bias": "bias", "Sgd": "sgd"}
+           "Bias": "bias", "Sgd": "sgd", "Bpr": "bpr"}
 
 
 def type_of(parameter):

@@ -21,9 +21,11 @@ enum class Job {
   kNeighbours,  ///< compares rows: trains neighbourhood models, and makes their predictions
   kTopK,        ///< scores queries against all rows of factors: lists, similar rows
   kSgd,         ///< trains by SGD
+  kBpr,         ///< trains by BPR
 };
-inline constexpr std::string_view kJobNames[] = {"als", "neighbours", "top-k", "sgd"};
-inline constexpr std::array kJobs{Job::kAls, Job::kNeighbours, Job::kTopK, Job::kSgd};
+inline constexpr std::string_view kJobNames[] = {"als", "neighbours", "top-k", "sgd", "bpr"};
+inline constexpr std::array kJobs{Job::kAls, Job::kNeighbours, Job::kTopK, Job::kSgd,
+                                 Job::kBpr};
 
 /// One job of a device.
 struct JobStatus {

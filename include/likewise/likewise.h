@@ -7,6 +7,7 @@
 #include "likewise/als.h"
 #include "likewise/autotune.h"
 #include "likewise/bias.h"
+#include "likewise/bpr.h"
 #include "likewise/control.h"
 #include "likewise/device.h"
 #include "likewise/evaluation.h"

@@ -6,7 +6,7 @@ from __future__ import annotations
 
 from likewise.estimator import Estimator, described
 
-__all__ = ["Als", "Bias", "ItemKnn", "Popular", "Sgd", "UserKnn"]
+__all__ = ["Als", "Bias", "Bpr", "ItemKnn", "Popular", "Sgd", "UserKnn"]
 
 
 @described
@@ -51,3 +51,10 @@ class Bias(Estimator):
     Any model of ratings has to beat it."""
 
     algorithm = "bias"
+
+
+@described
+class Bpr(Estimator):
+    """Factors that rank what a user liked above what it did not take (Rendle et al. 2009)."""
+
+    algorithm = "bpr"

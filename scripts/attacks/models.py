@@ -16,7 +16,7 @@ from .numbers import finite_facts, finite_rows
 KINDS = {
     "als.model": [], "explicit.model": ["--feedback", "explicit"],
     "knn.model": ["--algorithm", "item-knn"], "popular.model": ["--algorithm", "popular"],
-    "sgd.model": ["--algorithm", "sgd"],
+    "sgd.model": ["--algorithm", "sgd"], "bpr.model": ["--algorithm", "bpr"],
     "user.model": ["--algorithm", "user-knn", "--feedback", "explicit"],
     "bias.model": ["--algorithm", "bias"],
 }

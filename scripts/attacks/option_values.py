@@ -39,6 +39,7 @@ VALUES = {
     "--unobserved-weight": "0.2", "--biases": "off", "--init-stddev": "0.7", "--solver": "cg",
     "--cg-steps": "1", "--cg-tolerance": "0.3", "--cg-preconditioner": "none", "--precision": "fp32",
     "--tolerance": "0.1", "--loss": "logistic", "--bias-regularization": "3", "--order": "serial",
+    "--negatives": "popular",
     "--schedule": "bold", "--learning-rate": "0.3", "--decay": "0.7",
     "--patience": "1", "--seed": "7", "--device": "cpu", "--threads": "2", "--device-memory": "1GB",
     "--neighbours": "2", "--similarity": "jaccard", "--min-support": "9", "--shrinkage": "3",
@@ -60,6 +61,7 @@ VALUES = {
 }
 KNN = ["--algorithm", "item-knn"]
 SGD = ["--algorithm", "sgd"]
+BPR = ["--algorithm", "bpr"]
 BIAS = ["--algorithm", "bias", "--feedback", "explicit"]  # it has no other
 BASES: dict[str, list[list[str]]] = {
     "demo": [[]],
@@ -71,7 +73,7 @@ BASES: dict[str, list[list[str]]] = {
         ["--unobserved-weight", "0.3"], ["--validation", "test.csv", "--iterations", "12"],
         ["--checkpoint", "state"], ["--resume", "short.model", "--iterations", "12"],
         ["--resume", "stars.model", "--iterations", "12"], ["--algorithm", "popular"], KNN,
-        SGD, [*SGD, "--schedule", "inverse"], [*SGD, "--schedule", "constant", "--biases", "off"],
+        BPR, SGD, [*SGD, "--schedule", "inverse"], [*SGD, "--schedule", "constant", "--biases", "off"],
         [*KNN, "--feedback", "explicit"],
         [*KNN, "--feedback", "explicit", "--baseline-method", "sgd"],
         [*KNN, "--feedback", "explicit", "--prediction", "z-score", "--similarity", "pearson"],

@@ -46,8 +46,10 @@ SGD = {
 }
 BIAS = {"explicit": ["--baseline-method sgd", "--baseline global-mean", "--baseline user-mean",
                      "--baseline item-mean", "--clip off"]}
-ONLY_RATINGS = ("bias", "sgd")
-VARIED = {"als": ALS, "bias": BIAS, "sgd": SGD, "item-knn": NEIGHBOURS, "user-knn": NEIGHBOURS}
+BPR = {"implicit": ["--negatives popular", "--biases off", "--factors 1", "--factors 200",
+                    "--learning-rate 0.2", f"--validation {TEST} --patience 5 --iterations 60"]}
+ONLY = {"bias": "explicit", "sgd": "explicit", "bpr": "implicit"}
+VARIED = {"als": ALS, "bias": BIAS, "bpr": BPR, "sgd": SGD, "item-knn": NEIGHBOURS, "user-knn": NEIGHBOURS}
 OF_A_GPU = [f"--precision {name}" for name in ("fp32", "tf32", "bf16", "fp16")]
 
 
@@ -169,7 +171,7 @@ def trainings(data: Data, algorithms: list[str], device: str) -> Iterator[Case]:
 
 def feedbacks_of(algorithm: str, data: Data) -> list[str]:
     return [feedback for feedback in data.feedbacks
-            if feedback == "explicit" or algorithm not in ONLY_RATINGS]
+            if ONLY.get(algorithm, feedback) == feedback]
 
 
 def asked(data: Data) -> list[Step]:

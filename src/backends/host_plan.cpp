@@ -40,6 +40,19 @@ MemoryPlan sgd_plan(const SgdShape& shape, const SgdParams& params, Offset numbe
        {"factors in the order of the ratings", rows * row * number_bytes}});
 }
 
+MemoryPlan bpr_plan(const SgdShape& shape, const BprParams& params, Offset number_bytes) {
+  const Offset rows = Offset{shape.users} + shape.items;
+  const Offset row = padded_stride(params.factors) + 1;
+  const bool pools = params.negatives == BprNegatives::kPopular;
+  return checked_plan(
+      {shape.users, shape.items, shape.interactions},
+      {{"likes by user", shape.interactions * Offset{sizeof(Index) + sizeof(float)}},
+       {"likes in their order", shape.interactions * Offset{sizeof(SgdEntry)}},
+       {"items to draw from", pools ? shape.interactions * Offset{sizeof(Index)} : 0},
+       {"factors", rows * row * Offset{sizeof(float)}},
+       {"factors in the order of the likes", rows * row * number_bytes}});
+}
+
 MemoryPlan checked_plan(const AlsShape& shape, std::vector<MemoryPlan::Part> parts) {
   MemoryPlan plan;
   plan.placement = "everything in the machine's memory";

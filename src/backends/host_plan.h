@@ -7,6 +7,7 @@
 
 #include "algorithms/sgd/setup.h"
 #include "likewise/als.h"
+#include "likewise/bpr.h"
 #include "likewise/memory_plan.h"
 
 namespace likewise {
@@ -20,6 +21,10 @@ void require_fp32(const AlsParams& params, std::string_view device);
 
 /// What SGD takes beside the interactions, with factors of numbers of this size.
 [[nodiscard]] MemoryPlan sgd_plan(const SgdShape& shape, const SgdParams& params,
+                                  Offset number_bytes);
+
+/// What BPR takes beside the interactions.
+[[nodiscard]] MemoryPlan bpr_plan(const SgdShape& shape, const BprParams& params,
                                   Offset number_bytes);
 
 /// Adds the parts up. Throws Error(kOutOfMemory) where they do not fit.

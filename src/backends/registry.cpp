@@ -39,6 +39,7 @@ namespace {
 [[nodiscard]] std::optional<Job> job_of(const NeighbourParams&) { return Job::kNeighbours; }
 [[nodiscard]] std::optional<Job> job_of(const PopularParams&) { return std::nullopt; }
 [[nodiscard]] std::optional<Job> job_of(const SgdParams&) { return Job::kSgd; }
+[[nodiscard]] std::optional<Job> job_of(const BprParams&) { return Job::kBpr; }
 [[nodiscard]] std::optional<Job> job_of(const BiasParams&) { return std::nullopt; }
 
 /// Not an overload of job_of: parameters that lack one would convert to TrainingParams, and come
@@ -57,6 +58,7 @@ void require_params(const Device& device, const AlsParams& params) {
 void require_params(const Device&, const NeighbourParams&) {}
 void require_params(const Device&, const PopularParams&) {}
 void require_params(const Device&, const SgdParams&) {}
+void require_params(const Device&, const BprParams&) {}
 void require_params(const Device&, const BiasParams&) {}
 
 void require_training(const Device& device, const TrainingParams& params) {

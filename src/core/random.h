@@ -86,6 +86,7 @@ enum RandomStream : std::uint32_t {
   kStreamSplit = 3,
   kStreamSgdUsers = 4,
   kStreamSgdItems = 5,
+  kStreamBprNegatives = 6,
   kStreamSynthetic = 100,  ///< 100..199: the generators
 };
 

@@ -162,6 +162,9 @@ void require_no_factors(const Factors& linear, const Model& model) {
 Learned load_learned(const AlsParams&, const Loader&, const Model&, Factors linear) {
   return linear;
 }
+Learned load_learned(const BprParams&, const Loader&, const Model&, Factors linear) {
+  return linear;
+}
 Learned load_learned(const SgdParams&, const Loader&, const Model&, Factors linear) {
   return linear;
 }

@@ -199,6 +199,10 @@ struct LearnedCheck {
     });
   }
 
+  void operator()(const BprParams& params) const {
+    check_all_factors(params.factors, [](const std::string&, const Factors&) {});
+  }
+
   template <class More>
   void check_all_factors(int width, const More& more) const {
     check_factors("", part<Factors>(), width, model);
@@ -240,6 +244,7 @@ struct LearnedCheck {
 
 /// Whether scores are predicted values: an algorithm that does not say so does not compile.
 bool predicts_by(const AlsParams& params) { return params.feedback == Feedback::kExplicit; }
+bool predicts_by(const BprParams&) { return false; }
 bool predicts_by(const SgdParams& params) { return params.loss == SgdLoss::kSquared; }
 bool predicts_by(const NeighbourParams& params) { return params.prediction != Prediction::kSum; }
 bool predicts_by(const PopularParams&) { return false; }

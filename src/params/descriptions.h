@@ -5,6 +5,7 @@
 #include "likewise/parameters.h"
 #include "params/als.h"
 #include "params/bias.h"
+#include "params/bpr.h"
 #include "params/neighbours.h"
 #include "params/popular.h"
 #include "params/sgd.h"

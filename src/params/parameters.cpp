@@ -50,7 +50,8 @@ constexpr Algorithm kAlgorithms[] = {
     algorithm<NeighbourParams>("user-knn", "nearest users", neighbour_defaults<Side::kUsers>),
     algorithm<PopularParams>("popular", "the popularity baseline"),
     algorithm<BiasParams>("bias", "the baseline of ratings"),
-    algorithm<SgdParams>("sgd", "ratings, by stochastic gradient descent")};
+    algorithm<SgdParams>("sgd", "ratings, by stochastic gradient descent"),
+    algorithm<BprParams>("bpr", "rankings, by stochastic gradient descent")};
 
 constexpr bool all_have_rows() {
   for (std::size_t one = 0; one < std::variant_size_v<TrainingParams>; ++one) {
@@ -83,6 +84,7 @@ std::string_view name_of(const NeighbourParams& params) {
 }
 std::string_view name_of(const PopularParams&) { return "popular"; }
 std::string_view name_of(const SgdParams&) { return "sgd"; }
+std::string_view name_of(const BprParams&) { return "bpr"; }
 std::string_view name_of(const BiasParams&) { return "bias"; }
 
 template <class Value>

@@ -37,6 +37,7 @@ Job job_of(const AlsParams&) { return Job::kTopK; }
 Job job_of(const NeighbourParams&) { return Job::kNeighbours; }
 Job job_of(const PopularParams&) { return Job::kTopK; }
 Job job_of(const SgdParams&) { return Job::kTopK; }
+Job job_of(const BprParams&) { return Job::kTopK; }
 Job job_of(const BiasParams&) { return Job::kTopK; }
 
 }  // namespace

@@ -6,6 +6,7 @@
 
 #include "core/utc_now.h"
 #include "likewise/als.h"
+#include "likewise/bpr.h"
 #include "likewise/autotune.h"
 #include "likewise/bias.h"
 #include "likewise/error.h"
@@ -155,6 +156,13 @@ void learn(const SgdParams& params, const Interactions& data, const Device& devi
   });
 }
 
+void learn(const BprParams& params, const Interactions& data, const Device& device,
+           const TrainingRun& run, Model& model) {
+  learn_by_iterations(params, data, device, run, model, [&](const IterationRun& loop) {
+    return train_bpr(data.by_user.view(), params, device, loop);
+  });
+}
+
 void learn(const BiasParams& params, const Interactions& data, const Device&,
            const TrainingRun& run, Model& model) {
   check_not_stopped(run);
@@ -175,6 +183,7 @@ void learn(const BiasParams& params, const Interactions& data, const Device&,
   return {};
 }
 [[nodiscard]] std::string tuning_of(const Device&, const SgdParams&, const CsrView&) { return {}; }
+[[nodiscard]] std::string tuning_of(const Device&, const BprParams&, const CsrView&) { return {}; }
 [[nodiscard]] std::string tuning_of(const Device&, const BiasParams&, const CsrView&) { return {}; }
 
 }  // namespace

@@ -7,6 +7,7 @@ KNN = ["--algorithm", "item-knn"]
 USER_KNN = ["--algorithm", "user-knn"]
 POPULAR = ["--algorithm", "popular"]
 SGD = ["--algorithm", "sgd"]
+BPR = ["--algorithm", "bpr"]
 BIAS = ["--algorithm", "bias"]
 EXPLICIT = ["--feedback", "explicit"]
 
@@ -28,6 +29,7 @@ OF_SGD = {
     "--schedule": ("constant", []), "--learning-rate": ("0.1", []),
     "--decay": ("1", ["--schedule", "inverse"]),
 }
+OF_BPR = {"--negatives": ("popular", []), "--order": ("racing", []), "--learning-rate": ("0.1", [])}
 OF_NEIGHBOURS = {
     "--neighbours": ("5", []), "--similarity": ("jaccard", []), "--min-support": ("2", []),
     "--shrinkage": ("3", []), "--amplification": ("2", []), "--negative": ("keep", []),
@@ -68,7 +70,7 @@ def test_every_training_option_is_in_the_tables(program):
               "--columns", "--delimiter", "--header",
               "--duplicates", "--min-value", "--min-user-count", "--min-item-count",
               "--on-bad-row"}
-    assert named - others == set(OF_ALS) | set(OF_NEIGHBOURS) | set(OF_SGD) | set(OF_BIAS)
+    assert named - others == set(OF_ALS) | set(OF_NEIGHBOURS) | set(OF_SGD) | set(OF_BPR) | set(OF_BIAS)
 
 
 @pytest.mark.parametrize("option", OF_ALS)
@@ -94,6 +96,17 @@ def test_parameters_of_sgd_need_sgd(program, option):
         why = refused(program, "train", "absent.csv", "-o", "m", *SGD, option, value)
         assert option in why and beside[0] in why
     program("train", "absent.csv", "-o", "m", *SGD, *beside, option, value, exit_code=1)
+
+
+@pytest.mark.parametrize("option", OF_BPR)
+def test_parameters_of_bpr_need_bpr(program, option):
+    value, beside = OF_BPR[option]
+    for algorithm in (ALS, KNN, POPULAR, BIAS):
+        why = refused(program, "train", "absent.csv", "-o", "m", *algorithm, option, value)
+        assert option in why and "bpr" in why
+    program("train", "absent.csv", "-o", "m", *BPR, *beside, option, value, exit_code=1)
+    for order in ("alternating", "serial"):
+        assert "blocked|racing" in refused(program, "train", "absent.csv", "-o", "m", *BPR, "--order", order)
 
 
 @pytest.mark.parametrize("option", OF_NEIGHBOURS)

@@ -11,7 +11,7 @@ import pandas as pd
 import pytest
 
 import likewise
-from likewise import Als, Bias, Interactions, ItemKnn, Popular, Sgd, UserKnn, program
+from likewise import Als, Bias, Bpr, Interactions, ItemKnn, Popular, Sgd, UserKnn, program
 
 
 def run(*words):
@@ -29,6 +29,7 @@ def run(*words):
                                                         "explicit", "--negative", "keep"]),
     (Popular(), ["--algorithm", "popular"]),
     (Sgd(factors=5, iterations=3), ["--algorithm", "sgd", "--factors", "5", "--iterations", "3"]),
+    (Bpr(factors=5, iterations=3), ["--algorithm", "bpr", "--factors", "5", "--iterations", "3"]),
     (Bias(), ["--algorithm", "bias"]),
     (Bias(baseline_method="sgd", clip=False), ["--algorithm", "bias", "--baseline-method", "sgd",
                                                "--clip", "off"]),
@@ -391,7 +392,7 @@ def test_modules_are_there_without_an_import_of_their_own():
 
 
 def test_every_algorithm_has_an_estimator():
-    estimators = (Als, Bias, ItemKnn, UserKnn, Popular, Sgd)
+    estimators = (Als, Bias, Bpr, ItemKnn, UserKnn, Popular, Sgd)
     assert {one.algorithm for one in estimators} == set(likewise._core.algorithms())
     assert {one.__name__ for one in estimators} <= set(likewise.__all__)
 

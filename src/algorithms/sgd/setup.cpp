@@ -25,21 +25,21 @@ template <class Term>
   return std::accumulate(sums.begin(), sums.end(), 0.0);
 }
 
-[[nodiscard]] Matrix draw(std::span<const Offset> counts, const SgdParams& params, double stddev,
-                          RandomStream stream) {
+}  // namespace
+
+Matrix draw_rows(std::span<const Offset> counts, int factors, double stddev, std::uint64_t seed,
+                 RandomStream stream) {
   const auto rows = static_cast<Index>(counts.size());
-  Matrix drawn(rows, params.factors);
+  Matrix drawn(rows, factors);
   parallel_for(rows, 256, [&](Offset r) {
     if (counts[static_cast<std::size_t>(r)] == 0) return;
-    CounterRandom random(params.seed, stream, static_cast<std::uint64_t>(r));
+    CounterRandom random(seed, stream, static_cast<std::uint64_t>(r));
     for (float& x : drawn.row_span(static_cast<Index>(r))) {
       x = static_cast<float>(stddev * random.normal());
     }
   });
   return drawn;
 }
-
-}  // namespace
 
 ValueSpread value_spread(const CsrView& by_user, const SgdParams& params) {
   const Offset n = by_user.nnz();
@@ -86,8 +86,10 @@ Factors first_sgd_factors(const CsrView& by_user, const SgdParams& params) {
   const ValueSpread values = value_spread(by_user, params);
   const double stddev = params.init_stddev * std::sqrt(values.spread / params.factors);
   Factors first;
-  first.users = draw(entry_counts(by_user, Side::kUsers), params, stddev, kStreamUserFactors);
-  first.items = draw(entry_counts(by_user, Side::kItems), params, stddev, kStreamItemFactors);
+  first.users = draw_rows(entry_counts(by_user, Side::kUsers), params.factors, stddev,
+                          params.seed, kStreamUserFactors);
+  first.items = draw_rows(entry_counts(by_user, Side::kItems), params.factors, stddev,
+                          params.seed, kStreamItemFactors);
   first.global_mean = static_cast<float>(values.mean);
   for (const Side side : {Side::kUsers, Side::kItems}) {
     const Index rows = first.side(side).rows();

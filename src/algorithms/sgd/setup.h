@@ -6,6 +6,7 @@
 #include <span>
 #include <vector>
 
+#include "core/random.h"
 #include "likewise/csr.h"
 #include "likewise/factors.h"
 #include "likewise/iteration.h"
@@ -32,6 +33,10 @@ struct ValueSpread {
 [[nodiscard]] inline bool is_adaptive(const SgdParams& params) {
   return params.schedule == SgdSchedule::kAdaptive;
 }
+
+/// Rows of normal(0, stddev) numbers, row r from the stream's row r; those without entries are zero.
+[[nodiscard]] Matrix draw_rows(std::span<const Offset> counts, int factors, double stddev,
+                               std::uint64_t seed, RandomStream stream);
 
 /// Drawn from the seed; rows without entries are zero.
 [[nodiscard]] Factors first_sgd_factors(const CsrView& by_user, const SgdParams& params);

@@ -59,6 +59,18 @@ class CpuSgd final : public SgdJob {
   }
 };
 
+class CpuBpr final : public BprJob {
+ public:
+  [[nodiscard]] MemoryPlan plan(const SgdShape& shape, const BprParams& params) const override {
+    return bpr_plan(shape, params, sizeof(float));
+  }
+  [[nodiscard]] std::unique_ptr<BprSolver> make_solver(const CsrView& likes,
+                                                       const BprParams& params,
+                                                       Factors start) const override {
+    return make_cpu_bpr_solver(likes, params, std::move(start));
+  }
+};
+
 }  // namespace
 
 Device make_cpu_device() {
@@ -70,7 +82,8 @@ Device make_cpu_device() {
                      {{std::make_shared<CpuAls>()},
                       {std::make_shared<CpuNeighbours>()},
                       {std::make_shared<CpuTopK>()},
-                      {std::make_shared<CpuSgd>()}});
+                      {std::make_shared<CpuSgd>()},
+                      {std::make_shared<CpuBpr>()}});
 }
 
 }  // namespace likewise

@@ -36,6 +36,11 @@ struct CpuScorerOptions {
                                                              const SgdParams& params,
                                                              Factors start);
 
+/// Orders the likes once.
+[[nodiscard]] std::unique_ptr<BprSolver> make_cpu_bpr_solver(const CsrView& likes,
+                                                             const BprParams& params,
+                                                             Factors start);
+
 /// Sorts the entries by column once. `problem` must outlive the search.
 [[nodiscard]] std::unique_ptr<NeighbourSearch> make_cpu_neighbour_search(
     const SimilarityProblem& problem);

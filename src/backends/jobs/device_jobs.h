@@ -11,6 +11,7 @@
 #include <utility>
 
 #include "backends/jobs/als.h"
+#include "backends/jobs/bpr.h"
 #include "backends/jobs/neighbours.h"
 #include "backends/jobs/sgd.h"
 #include "backends/jobs/top_k.h"
@@ -32,7 +33,8 @@ using JobTable = std::tuple<  //
     Offer<AlsJob>,            //
     Offer<NeighbourJob>,      //
     Offer<TopKJob>,           //
-    Offer<SgdJob>>;
+    Offer<SgdJob>,            //
+    Offer<BprJob>>;
 
 struct Device::Jobs {
   std::string name;

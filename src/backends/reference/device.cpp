@@ -53,6 +53,18 @@ class ReferenceSgd final : public SgdJob {
   }
 };
 
+class ReferenceBpr final : public BprJob {
+ public:
+  [[nodiscard]] MemoryPlan plan(const SgdShape& shape, const BprParams& params) const override {
+    return bpr_plan(shape, params, sizeof(double));
+  }
+  [[nodiscard]] std::unique_ptr<BprSolver> make_solver(const CsrView& likes,
+                                                       const BprParams& params,
+                                                       Factors start) const override {
+    return make_reference_bpr_solver(likes, params, std::move(start));
+  }
+};
+
 }  // namespace
 
 Device make_reference_device() {
@@ -63,7 +75,8 @@ Device make_reference_device() {
                      {{std::make_shared<ReferenceAls>()},
                       {std::make_shared<ReferenceNeighbours>()},
                       {std::make_shared<ReferenceTopK>()},
-                      {std::make_shared<ReferenceSgd>()}});
+                      {std::make_shared<ReferenceSgd>()},
+                      {std::make_shared<ReferenceBpr>()}});
 }
 
 }  // namespace likewise

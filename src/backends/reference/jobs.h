@@ -29,4 +29,9 @@ namespace likewise {
                                                                    const SgdParams& params,
                                                                    Factors start);
 
+/// `likes` must outlive the solver.
+[[nodiscard]] std::unique_ptr<BprSolver> make_reference_bpr_solver(const CsrView& likes,
+                                                                   const BprParams& params,
+                                                                   Factors start);
+
 }  // namespace likewise

@@ -11,57 +11,17 @@
 #include <hwy/highway.h>
 // clang-format on
 
+#include "backends/cpu/kernels/row_registers-inl.h"
+
 HWY_BEFORE_NAMESPACE();
 namespace likewise::kernels {
 namespace HWY_NAMESPACE {
 namespace hn = hwy::HWY_NAMESPACE;
 
-// Vectors of at most 16 lanes: every stride is a multiple of 16.
-using Tag = hn::CappedTag<float, 16>;
-using Vec = hn::Vec<Tag>;
-
 /// How many entries ahead an item's row is fetched: about the latency of the L3 cache.
 constexpr std::size_t kAhead = 6;
 
 HWY_INLINE float sum_of(Vec x) { return hn::GetLane(hn::SumOfLanes(Tag(), x)); }
-
-HWY_INLINE void fetch(const float* row, Index stride) {
-  for (Index j = 0; j < stride; j += 16) __builtin_prefetch(row + j, 1);
-}
-
-/// The user's row, in registers.
-template <int kVectors>
-struct Registers {
-  Vec x[kVectors];
-
-  HWY_INLINE void load(const float* row, Index) {
-    for (int v = 0; v < kVectors; ++v) x[v] = hn::Load(Tag(), row + v * hn::Lanes(Tag()));
-  }
-  HWY_INLINE void store(float* row, Index) const {
-    for (int v = 0; v < kVectors; ++v) hn::Store(x[v], Tag(), row + v * hn::Lanes(Tag()));
-  }
-  template <class Each>
-  HWY_INLINE void for_each(Index, const Each& each) {
-    for (int v = 0; v < kVectors; ++v) each(x[v], v * static_cast<Index>(hn::Lanes(Tag())));
-  }
-};
-
-/// The user's row where it lies, for rows that are longer.
-template <>
-struct Registers<0> {
-  float* row = nullptr;
-
-  HWY_INLINE void load(float* from, Index) { row = from; }
-  HWY_INLINE void store(float*, Index) const {}
-  template <class Each>
-  HWY_INLINE void for_each(Index stride, const Each& each) {
-    for (Index j = 0; j < stride; j += static_cast<Index>(hn::Lanes(Tag()))) {
-      Vec x = hn::Load(Tag(), row + j);
-      each(x, j);
-      hn::Store(x, Tag(), row + j);
-    }
-  }
-};
 
 /// What a step needs of a row besides its factors.
 struct RowNumbers {
@@ -108,8 +68,8 @@ double Steps(const SgdRun& run) {
   while (at < entries.size()) {
     const Index user = entries[at].user;
     float* const user_row = run.users.factors + Offset{user} * run.stride;
-    Registers<kVectors> x;
-    x.load(user_row, run.stride);
+    RowRegisters<kVectors> x;
+    x.load(user_row);
     RowNumbers u(run.users, user);
     for (; at < entries.size() && entries[at].user == user; ++at) {
       if (at + kAhead < entries.size()) {
@@ -166,34 +126,17 @@ double Steps(const SgdRun& run) {
         });
       }
     }
-    x.store(user_row, run.stride);
+    x.store(user_row);
     u.put(run.users, user);
   }
   return total;
 }
 
-template <bool kAdaptive>
-double Choose(const SgdRun& run) {
-  switch (run.stride / static_cast<Index>(hn::Lanes(Tag()))) {
-    case 1:
-      return Steps<1, kAdaptive>(run);
-    case 2:
-      return Steps<2, kAdaptive>(run);
-    case 3:
-      return Steps<3, kAdaptive>(run);
-    case 4:
-      return Steps<4, kAdaptive>(run);
-    case 6:
-      return Steps<6, kAdaptive>(run);
-    case 8:
-      return Steps<8, kAdaptive>(run);
-    default:
-      return Steps<0, kAdaptive>(run);
-  }
-}
-
 double TakeSgdSteps(const SgdRun& run) {
-  return run.users.squares != nullptr ? Choose<true>(run) : Choose<false>(run);
+  return with_row_registers(run.stride, [&](auto vectors) HWY_ATTR {
+    constexpr int kVectors = decltype(vectors)::value;
+    return run.users.squares != nullptr ? Steps<kVectors, true>(run) : Steps<kVectors, false>(run);
+  });
 }
 
 }  // namespace HWY_NAMESPACE

@@ -1,0 +1,62 @@
+// SPDX-License-Identifier: Apache-2.0
+/// Bayesian personalised ranking: factors that rank what a user liked above what it did not take.
+///
+///     score(u, i) = b_i + x_u . y_i
+///
+/// For each like (u, i) of an epoch an item j is drawn that u has not liked, and a step is taken
+/// against the gradient of
+///
+///     -ln sigma(score(u, i) - score(u, j)) + lambda / 2 (|x_u|^2 + |y_i|^2 + |y_j|^2 + b_i^2 + b_j^2)
+///
+/// Rendle, Freudenthaler, Gantner, Schmidt-Thieme: BPR: Bayesian personalized ranking from implicit
+/// feedback, UAI 2009. docs/math.md has the order of the steps.
+#pragma once
+
+#include <string_view>
+
+#include "likewise/csr.h"
+#include "likewise/device.h"
+#include "likewise/iteration.h"
+#include "likewise/types.h"
+
+namespace likewise {
+
+/// How the items are drawn that a user has not liked: each as likely as another, or as often as it
+/// was liked by others.
+enum class BprNegatives { kUniform, kPopular };
+inline constexpr std::string_view kBprNegativesNames[] = {"uniform", "popular"};
+
+/// Which step comes after which, as SgdOrder.
+enum class BprOrder { kBlocked, kRacing };
+inline constexpr std::string_view kBprOrderNames[] = {"blocked", "racing"};
+
+struct BprParams {
+  Feedback feedback = Feedback::kImplicit;  ///< implicit only: values above 0 are likes
+  int factors = 64;                         ///< f, 1 to 4096
+  int iterations = 100;                     ///< epochs; 0 leaves the first factors
+  double regularization = 0.01;             ///< lambda of one step, 0 to 1e15
+  double learning_rate = 0.05;              ///< of a step, 1e-15 to 1e15
+  bool biases = true;                       ///< learn a bias per item
+  double init_stddev = 0.1;                 ///< first factors are normal(0, init_stddev / sqrt(f))
+  BprNegatives negatives = BprNegatives::kUniform;
+  BprOrder order = BprOrder::kBlocked;
+  double tolerance = 0.0;  ///< stop when the objective falls by less than this share; 0 = off
+  int patience = 0;        ///< stop after this many epochs without a better validation; 0 = off
+  std::uint64_t seed = 42;
+
+  /// The same for both: it learns from likes alone.
+  [[nodiscard]] static BprParams defaults(Feedback) { return {}; }
+
+  /// Throws Error(kInvalidArgument) naming the field, its value and its range.
+  void validate() const;
+};
+
+/// Trains on `by_user` (users x items). Deterministic in (matrix, params), but for kRacing. The
+/// objective of an epoch adds up -ln sigma just before each step. Rows without likes keep factors
+/// of zero. Errors: kInvalidArgument (params, shapes of `start`), kBadData (no user has anything
+/// that it likes and anything that it does not), kNumerical (names epoch and learning rate),
+/// kCancelled, kOutOfMemory, kDevice.
+[[nodiscard]] IterationResult train_bpr(const CsrView& by_user, const BprParams& params,
+                                        const Device& device, const IterationRun& run = {});
+
+}  // namespace likewise

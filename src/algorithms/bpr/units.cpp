@@ -1,0 +1,66 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "algorithms/bpr/units.h"
+
+#include <algorithm>
+
+#include "likewise/matrix.h"
+
+namespace likewise {
+namespace {
+
+/// Two item stripes are in use at a time: a quarter of a core's L2 cache each.
+constexpr Offset kStripeBytes = Offset{256} << 10;
+/// Half as many threads find work.
+constexpr Index kFewestStripes = 32;
+constexpr Index kMostStripes = 1024;
+/// Rows that a stripe has at least, so that there are items to draw.
+constexpr Index kFewestRows = 16;
+
+}  // namespace
+
+Index bpr_stripes(const SgdShape& shape, const BprParams& params) {
+  const Offset bytes = Offset{shape.items} * padded_stride(params.factors) * Offset{sizeof(float)};
+  const Offset wanted = std::clamp<Offset>((bytes + kStripeBytes - 1) / kStripeBytes,
+                                           kFewestStripes, kMostStripes);
+  const Offset most = std::min(shape.users, shape.items) / kFewestRows;
+  const auto stripes = static_cast<Index>(std::min(wanted, most));
+  return stripes < 2 ? 1 : stripes / 2 * 2;
+}
+
+std::vector<BprUnit> units_of(const SgdGrid& grid, const StripePair& pair, Index m, Index turn) {
+  const Index users = (m + turn) % grid.stripes;
+  std::vector<BprUnit> units{{users, pair.first, pair.second}};
+  if (pair.first != pair.second) units.push_back({users, pair.second, pair.first});
+  return units;
+}
+
+CounterRandom unit_random(const BprParams& params, const SgdGrid& grid, int epoch,
+                          const BprUnit& unit) {
+  const auto stripes = static_cast<std::uint64_t>(grid.stripes);
+  const auto block = static_cast<std::uint64_t>(unit.users) * stripes +
+                     static_cast<std::uint64_t>(unit.positives);
+  return {params.seed, kStreamBprNegatives,
+          static_cast<std::uint64_t>(epoch) * stripes * stripes + block};
+}
+
+std::vector<std::vector<Index>> popular_pools(const SgdGrid& grid) {
+  std::vector<std::vector<Index>> pools(static_cast<std::size_t>(grid.stripes));
+  for (Index p = 0; p < grid.stripes; ++p) {
+    for (Index q = 0; q < grid.stripes; ++q) {
+      for (const SgdEntry& e : grid.block(p, q)) {
+        pools[static_cast<std::size_t>(q)].push_back(e.item);
+      }
+    }
+  }
+  return pools;
+}
+
+NegativeRange negatives_of(const SgdGrid& grid, const BprUnit& unit,
+                           const std::vector<std::vector<Index>>& pools) {
+  const auto stripe = static_cast<std::size_t>(unit.negatives);
+  if (pools.empty()) return {grid.items.begin[stripe], grid.items.begin[stripe + 1], {}};
+  if (pools[stripe].empty()) return {};
+  return {grid.items.begin[stripe], grid.items.begin[stripe + 1], pools[stripe]};
+}
+
+}  // namespace likewise

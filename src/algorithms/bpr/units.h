@@ -1,0 +1,47 @@
+// SPDX-License-Identifier: Apache-2.0
+/// The order in which an epoch of BPR takes its likes, for processors.
+///
+/// In turn t user stripe (m + t) mod stripes meets pair m of item stripes: units of a turn share no
+/// user and no item, and are done at the same time.
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "algorithms/bpr/draw.h"
+#include "algorithms/bpr/stripe_pairs.h"
+#include "algorithms/sgd/grid.h"
+#include "core/random.h"
+#include "likewise/bpr.h"
+
+namespace likewise {
+
+/// Stripes for this many users and items: 1 or even.
+[[nodiscard]] Index bpr_stripes(const SgdShape& shape, const BprParams& params);
+
+/// The likes of users of a stripe in item stripe `positives`; negatives come from `negatives`.
+struct BprUnit {
+  Index users = 0;
+  Index positives = 0;
+  Index negatives = 0;
+};
+
+/// The one or two units of pair `m` in a turn.
+[[nodiscard]] std::vector<BprUnit> units_of(const SgdGrid& grid, const StripePair& pair, Index m,
+                                            Index turn);
+
+/// What a unit draws from: a stream of its own.
+[[nodiscard]] CounterRandom unit_random(const BprParams& params, const SgdGrid& grid, int epoch,
+                                        const BprUnit& unit);
+
+/// The items of the entries of each item stripe, as often as they have been liked: what popular
+/// negatives are drawn from. [stripe] -> new numbers.
+[[nodiscard]] std::vector<std::vector<Index>> popular_pools(const SgdGrid& grid);
+
+/// Where a unit's negatives come from; `pools` is empty where they are uniform. Nothing can be drawn
+/// from an empty range.
+[[nodiscard]] NegativeRange negatives_of(const SgdGrid& grid, const BprUnit& unit,
+                                         const std::vector<std::vector<Index>>& pools);
+
+}  // namespace likewise

@@ -1,0 +1,119 @@
+// SPDX-License-Identifier: Apache-2.0
+/// BPR on the CPU. The tables are kept in the order of the grid, so that a block's rows lie together.
+#include <algorithm>
+#include <numeric>
+#include <utility>
+#include <vector>
+
+#include "algorithms/bpr/units.h"
+#include "backends/cpu/jobs.h"
+#include "backends/cpu/kernels/bpr_steps.h"
+#include "core/parallel.h"
+
+namespace likewise {
+namespace {
+
+[[nodiscard]] Matrix in_order(const Matrix& rows, const Array<Index>& order) {
+  Matrix result(rows.rows(), rows.cols());
+  parallel_for(rows.rows(), 1024, [&](Offset at) {
+    std::copy_n(rows.row(order[at]), rows.stride(), result.row(static_cast<Index>(at)));
+  });
+  return result;
+}
+
+void put_back(const Matrix& rows, const Array<Index>& order, Matrix& to) {
+  parallel_for(rows.rows(), 1024, [&](Offset at) {
+    std::copy_n(rows.row(static_cast<Index>(at)), rows.stride(), to.row(order[at]));
+  });
+}
+
+class CpuBprSolver final : public BprSolver {
+ public:
+  CpuBprSolver(const CsrView& likes, const BprParams& params, Factors start)
+      : params_(params),
+        grid_(make_sgd_grid(likes, bpr_stripes({likes.rows, likes.cols, likes.nnz()}, params),
+                            params.seed)),
+        factors_(std::move(start)),
+        users_(in_order(factors_.users, grid_.users.row)),
+        items_(in_order(factors_.items, grid_.items.row)) {
+    if (params.negatives == BprNegatives::kPopular) pools_ = popular_pools(grid_);
+    if (!params.biases) return;
+    bias_ = Array<float>(likes.cols);
+    for (Index at = 0; at < likes.cols; ++at) bias_[at] = factors_.item_bias[grid_.items.row[at]];
+  }
+
+  double epoch(int number, const RunControl& control) override {
+    fresh_ = false;
+    const std::vector<StripePair> pairs = stripe_pairs(grid_.stripes, number);
+    const Offset count = std::ssize(pairs);
+    std::vector<double> losses(static_cast<std::size_t>(count * grid_.stripes));
+    const auto meet = [&](Offset m, Index turn) {
+      double& loss = losses[static_cast<std::size_t>(turn * count + m)];
+      const StripePair& pair = pairs[static_cast<std::size_t>(m)];
+      for (const BprUnit& unit : units_of(grid_, pair, static_cast<Index>(m), turn)) {
+        loss += take(unit, number);
+      }
+    };
+    if (params_.order == BprOrder::kRacing) {
+      parallel_for(count * grid_.stripes, 1, [&](Offset at) {
+        control.check();
+        meet(at % count, static_cast<Index>(at / count));
+      });
+    } else {
+      for (Index turn = 0; turn < grid_.stripes; ++turn) {
+        control.check();
+        parallel_for(count, 1, [&](Offset m) { meet(m, turn); });
+      }
+    }
+    return std::accumulate(losses.begin(), losses.end(), 0.0);
+  }
+
+  const Factors& factors() override {
+    if (fresh_) return factors_;
+    put_back(users_, grid_.users.row, factors_.users);
+    put_back(items_, grid_.items.row, factors_.items);
+    for (Offset at = 0; at < bias_.size(); ++at) {
+      factors_.item_bias[grid_.items.row[at]] = bias_[at];
+    }
+    fresh_ = true;
+    return factors_;
+  }
+  Factors take_factors() override {
+    (void)factors();
+    return std::move(factors_);
+  }
+
+ private:
+  double take(const BprUnit& unit, int epoch) {
+    kernels::BprRun run;
+    run.likes = grid_.block(unit.users, unit.positives);
+    run.known = grid_.block(unit.users, unit.negatives);
+    run.negatives = negatives_of(grid_, unit, pools_);
+    if (run.negatives.first == run.negatives.last) return 0.0;
+    run.users = users_.data();
+    run.items = items_.data();
+    run.item_bias = bias_.empty() ? nullptr : bias_.data();
+    run.stride = users_.stride();
+    run.rate = static_cast<float>(params_.learning_rate);
+    run.decay = static_cast<float>(params_.regularization);
+    return kernels::take_bpr_steps(run, unit_random(params_, grid_, epoch, unit));
+  }
+
+  BprParams params_;
+  SgdGrid grid_;
+  Factors factors_;
+  Matrix users_;
+  Matrix items_;
+  Array<float> bias_;
+  std::vector<std::vector<Index>> pools_;
+  bool fresh_ = true;  // factors_ is what the tables hold
+};
+
+}  // namespace
+
+std::unique_ptr<BprSolver> make_cpu_bpr_solver(const CsrView& likes, const BprParams& params,
+                                               Factors start) {
+  return std::make_unique<CpuBprSolver>(likes, params, std::move(start));
+}
+
+}  // namespace likewise

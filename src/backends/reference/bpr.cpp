@@ -1,0 +1,125 @@
+// SPDX-License-Identifier: Apache-2.0
+/// BPR by the definitions, in double precision: the oracle for every other backend. Nothing here is
+/// fast on purpose; what is done at the same time elsewhere comes one after the other.
+#include <cmath>
+#include <utility>
+#include <vector>
+
+#include "algorithms/bpr/units.h"
+#include "backends/reference/jobs.h"
+
+namespace likewise {
+namespace {
+
+/// Factors and bias of a row, in double precision.
+struct Row {
+  std::vector<double> x;
+  double bias = 0.0;
+};
+
+class ReferenceBprSolver final : public BprSolver {
+ public:
+  ReferenceBprSolver(const CsrView& likes, const BprParams& params, Factors start)
+      : params_(params),
+        grid_(make_sgd_grid(likes, bpr_stripes({likes.rows, likes.cols, likes.nnz()}, params),
+                            params.seed)),
+        factors_(std::move(start)) {
+    if (params.negatives == BprNegatives::kPopular) pools_ = popular_pools(grid_);
+    load(factors_.users, grid_.users, users_);
+    load(factors_.items, grid_.items, items_);
+    for (std::size_t at = 0; params.biases && at < items_.size(); ++at) {
+      items_[at].bias = factors_.item_bias[grid_.items.row[static_cast<Offset>(at)]];
+    }
+  }
+
+  double epoch(int number, const RunControl& control) override {
+    double losses = 0.0;
+    const std::vector<StripePair> pairs = stripe_pairs(grid_.stripes, number);
+    for (Index turn = 0; turn < grid_.stripes; ++turn) {
+      control.check();
+      for (std::size_t m = 0; m < pairs.size(); ++m) {
+        for (const BprUnit& unit : units_of(grid_, pairs[m], static_cast<Index>(m), turn)) {
+          losses += take(unit, number);
+        }
+      }
+    }
+    store(users_, grid_.users, factors_.users);
+    store(items_, grid_.items, factors_.items);
+    for (std::size_t at = 0; params_.biases && at < items_.size(); ++at) {
+      factors_.item_bias[grid_.items.row[static_cast<Offset>(at)]] =
+          static_cast<float>(items_[at].bias);
+    }
+    return losses;
+  }
+
+  const Factors& factors() override { return factors_; }
+  Factors take_factors() override { return std::move(factors_); }
+
+ private:
+  double take(const BprUnit& unit, int epoch) {
+    const NegativeRange range = negatives_of(grid_, unit, pools_);
+    if (range.first == range.last) return 0.0;
+    CounterRandom random = unit_random(params_, grid_, epoch, unit);
+    double losses = 0.0;
+    for (const SgdEntry& like : grid_.block(unit.users, unit.positives)) {
+      std::vector<SgdEntry> known;
+      for (const SgdEntry& one : grid_.block(unit.users, unit.negatives)) {
+        if (one.user == like.user) known.push_back(one);
+      }
+      const Index negative = draw_negative(range, known, random);
+      if (negative < 0) continue;
+      losses += step(users_[static_cast<std::size_t>(like.user)],
+                     items_[static_cast<std::size_t>(like.item)],
+                     items_[static_cast<std::size_t>(negative)]);
+    }
+    return losses;
+  }
+
+  double step(Row& u, Row& i, Row& j) const {
+    double margin = i.bias - j.bias;
+    for (std::size_t c = 0; c < u.x.size(); ++c) margin += u.x[c] * (i.x[c] - j.x[c]);
+    const double wrong = 1.0 / (1.0 + std::exp(margin));
+    const double rate = params_.learning_rate;
+    const double lambda = params_.regularization;
+    for (std::size_t c = 0; c < u.x.size(); ++c) {
+      const double x = u.x[c];
+      u.x[c] += rate * (wrong * (i.x[c] - j.x[c]) - lambda * x);
+      i.x[c] += rate * (wrong * x - lambda * i.x[c]);
+      j.x[c] += rate * (-wrong * x - lambda * j.x[c]);
+    }
+    if (params_.biases) {
+      i.bias += rate * (wrong - lambda * i.bias);
+      j.bias += rate * (-wrong - lambda * j.bias);
+    }
+    return std::log1p(std::exp(-margin));
+  }
+
+  static void load(const Matrix& from, const SgdSide& order, std::vector<Row>& rows) {
+    for (const Index r : order.row) {
+      const std::span<const float> x = from.row_span(r);
+      rows.push_back({std::vector<double>(x.begin(), x.end()), 0.0});
+    }
+  }
+  static void store(const std::vector<Row>& rows, const SgdSide& order, Matrix& to) {
+    for (std::size_t at = 0; at < rows.size(); ++at) {
+      const std::span<float> x = to.row_span(order.row[static_cast<Offset>(at)]);
+      for (std::size_t c = 0; c < x.size(); ++c) x[c] = static_cast<float>(rows[at].x[c]);
+    }
+  }
+
+  BprParams params_;
+  SgdGrid grid_;
+  Factors factors_;
+  std::vector<std::vector<Index>> pools_;
+  std::vector<Row> users_;
+  std::vector<Row> items_;
+};
+
+}  // namespace
+
+std::unique_ptr<BprSolver> make_reference_bpr_solver(const CsrView& likes, const BprParams& params,
+                                                     Factors start) {
+  return std::make_unique<ReferenceBprSolver>(likes, params, std::move(start));
+}
+
+}  // namespace likewise

@@ -1,0 +1,124 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <algorithm>
+#include <cmath>
+#include <utility>
+
+#include <fmt/format.h>
+
+#include "algorithms/sgd/setup.h"
+#include "backends/jobs/device_jobs.h"
+#include "core/parallel.h"
+#include "core/random.h"
+#include "likewise/bpr.h"
+#include "params/bpr.h"
+#include "params/validate.h"
+#include "training/iterate.h"
+
+namespace likewise {
+namespace {
+
+/// The cells with values above 0.
+[[nodiscard]] CsrMatrix likes_of(const CsrView& by_user) {
+  CsrMatrix likes{by_user.rows, by_user.cols, Array<Offset>(Offset{by_user.rows} + 1), {}, {}};
+  const auto is_like = [](float value) { return value > 0.0F; };
+  for (Index row = 0; row < by_user.rows; ++row) {
+    likes.offsets[row + 1] =
+        likes.offsets[row] + std::ranges::count_if(by_user.row_values(row), is_like);
+  }
+  likes.columns = Array<Index>::uninitialized(likes.offsets[by_user.rows]);
+  likes.values = Array<float>::uninitialized(likes.offsets[by_user.rows]);
+  parallel_for(by_user.rows, 1024, [&](Offset row) {
+    Offset to = likes.offsets[row];
+    for (Offset at = by_user.offsets[row]; at < by_user.offsets[row + 1]; ++at) {
+      if (!is_like(by_user.values[at])) continue;
+      likes.columns[to] = by_user.columns[at];
+      likes.values[to++] = by_user.values[at];
+    }
+  });
+  return likes;
+}
+
+void require_something_to_rank(const CsrView& likes) {
+  for (Index row = 0; row < likes.rows; ++row) {
+    if (likes.row_size(row) > 0 && likes.row_size(row) < likes.cols) return;
+  }
+  throw Error(ErrorKind::kBadData,
+              "bpr learns from items that a user likes (values above 0) and items that it does "
+              "not, and no user has both");
+}
+
+[[nodiscard]] Factors first_factors(const CsrView& likes, const BprParams& params) {
+  const double stddev = params.init_stddev / std::sqrt(static_cast<double>(params.factors));
+  Factors first;
+  first.users = draw_rows(entry_counts(likes, Side::kUsers), params.factors, stddev, params.seed,
+                          kStreamUserFactors);
+  first.items = draw_rows(entry_counts(likes, Side::kItems), params.factors, stddev, params.seed,
+                          kStreamItemFactors);
+  if (params.biases) first.item_bias = Array<float>(likes.cols);
+  return first;
+}
+
+/// An iteration is an epoch.
+class BprTrainer final : public Trainer {
+ public:
+  BprTrainer(std::unique_ptr<BprSolver> solver, const BprParams& params, int done)
+      : solver_(std::move(solver)), params_(params), done_(done) {}
+
+  double step(const RunControl& control) override {
+    const double losses = solver_->epoch(++done_, control);
+    if (std::isfinite(losses)) return losses;
+    throw Error(ErrorKind::kNumerical,
+                fmt::format("epoch {} diverged with learning rate {:g}: take a smaller "
+                            "learning_rate, or a larger regularization",
+                            done_, params_.learning_rate));
+  }
+  [[nodiscard]] const Factors& factors() override { return solver_->factors(); }
+  [[nodiscard]] Factors take() override { return solver_->take_factors(); }
+
+ private:
+  std::unique_ptr<BprSolver> solver_;
+  BprParams params_;
+  int done_;
+};
+
+void check_start(const Factors& start, const CsrView& likes, const BprParams& params) {
+  const Index biases = params.biases ? likes.cols : 0;
+  if (start.users.rows() == likes.rows && start.items.rows() == likes.cols &&
+      start.users.cols() == params.factors && start.items.cols() == params.factors &&
+      start.item_bias.size() == biases) {
+    return;
+  }
+  throw Error(ErrorKind::kInvalidArgument,
+              fmt::format("the factors to start from are {} x {} and {} x {} with {} item biases; "
+                          "this matrix and these parameters need {} x {} and {} x {} with {}",
+                          start.users.rows(), start.users.cols(), start.items.rows(),
+                          start.items.cols(), start.item_bias.size(), likes.rows, params.factors,
+                          likes.cols, params.factors, biases));
+}
+
+}  // namespace
+
+void BprParams::validate() const {
+  check_ranges(*this);
+  if (feedback == Feedback::kImplicit) return;
+  throw Error(ErrorKind::kInvalidArgument,
+              "feedback must be implicit with bpr, which ranks likes; from explicit ratings als and "
+              "sgd learn");
+}
+
+IterationResult train_bpr(const CsrView& by_user, const BprParams& params, const Device& device,
+                          const IterationRun& run) {
+  params.validate();
+  const CsrMatrix own = likes_of(by_user);
+  const CsrView likes = own.view();
+  require_something_to_rank(likes);
+  const MemoryPlan plan = job<BprJob>(device).plan({likes.rows, likes.cols, likes.nnz()}, params);
+  if (run.on_plan) run.on_plan(plan);
+  if (run.start != nullptr) check_start(*run.start, likes, params);
+  Factors start = run.start != nullptr ? run.start->clone() : first_factors(likes, params);
+  BprTrainer trainer(job<BprJob>(device).make_solver(likes, params, std::move(start)), params,
+                     run.completed_iterations);
+  return iterate(trainer, {params.iterations, params.tolerance, params.patience}, run);
+}
+
+}  // namespace likewise

@@ -1,0 +1,290 @@
+// SPDX-License-Identifier: Apache-2.0
+/// BPR: the reference against calculus, the CPU against the reference, and what it learns.
+#include "likewise/bpr.h"
+
+#include <algorithm>
+#include <cmath>
+#include <functional>
+#include <numeric>
+#include <set>
+
+#include <fmt/format.h>
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <tbb/global_control.h>
+#include <tbb/task_arena.h>
+
+#include "algorithms/bpr/units.h"
+#include "backends/jobs/device_jobs.h"
+#include "core/random.h"
+#include "likewise/error.h"
+#include "tests/csr_entries.h"
+#include "tests/errors.h"
+#include "tests/support.h"
+
+namespace likewise {
+namespace {
+
+using testing::HasSubstr;
+
+/// Users and items of two camps, which like their own five times as often as the other's.
+CsrMatrix camps(Index users = 400, Index items = 200) {
+  CounterRandom random(7, kStreamSynthetic, 0);
+  std::vector<test::Entry> likes;
+  for (Index u = 0; u < users; ++u) {
+    for (Index i = 0; i < items; ++i) {
+      const bool same = u % 2 == i % 2;
+      if (random.uniform() < (same ? 0.15 : 0.03)) likes.push_back({u, i, 1.0F});
+    }
+  }
+  return test::make_csr(users, items, likes);
+}
+
+BprParams small() {
+  BprParams params;
+  params.factors = 12;
+  params.iterations = 6;
+  return params;
+}
+
+void expect_near(const Factors& a, const Factors& b, double tolerance) {
+  for (const Side side : {Side::kUsers, Side::kItems}) {
+    ASSERT_EQ(a.side(side).rows(), b.side(side).rows());
+    for (Index r = 0; r < a.side(side).rows(); ++r) {
+      for (Index j = 0; j < a.side(side).cols(); ++j) {
+        ASSERT_NEAR(a.side(side).row(r)[j], b.side(side).row(r)[j], tolerance) << "row " << r;
+      }
+    }
+  }
+  ASSERT_EQ(a.item_bias.size(), b.item_bias.size());
+  for (Offset i = 0; i < a.item_bias.size(); ++i) {
+    ASSERT_NEAR(a.item_bias[i], b.item_bias[i], tolerance);
+  }
+}
+
+/// The loss of one user, who likes item 0 and not item 1.
+double loss_of(const Factors& f, double lambda) {
+  double margin = double{f.item_bias[0]} - double{f.item_bias[1]};
+  double squares = double{f.item_bias[0]} * double{f.item_bias[0]} +
+                   double{f.item_bias[1]} * double{f.item_bias[1]};
+  for (Index c = 0; c < f.users.cols(); ++c) {
+    const double x = f.users.row(0)[c];
+    const double i = f.items.row(0)[c];
+    const double j = f.items.row(1)[c];
+    margin += x * (i - j);
+    squares += x * x + i * i + j * j;
+  }
+  return std::log1p(std::exp(-margin)) + 0.5 * lambda * squares;
+}
+
+/// By finite differences.
+TEST(Bpr, AStepIsAgainstTheGradient) {
+  BprParams p;
+  p.factors = 3;
+  p.regularization = 0.3;
+  p.learning_rate = 1e-3;
+  const std::vector<test::Entry> cells{{0, 0, 1.0F}};
+  const CsrMatrix m = test::make_csr(1, 2, cells);
+  Factors start{Matrix(1, 3), Matrix(2, 3), {}, Array<float>(2), 0.0F};
+  for (Index c = 0; c < 3; ++c) {
+    start.users.row(0)[c] = 0.4F - 0.3F * static_cast<float>(c);
+    start.items.row(0)[c] = 0.2F * static_cast<float>(c);
+    start.items.row(1)[c] = 0.5F - 0.1F * static_cast<float>(c);
+  }
+  start.item_bias[0] = -0.2F;
+  start.item_bias[1] = 0.6F;
+  for (const char* device : {"reference", "cpu"}) {
+    SCOPED_TRACE(device);
+    const auto solver = job<BprJob>(open_device(device)).make_solver(m.view(), p, start.clone());
+    EXPECT_NEAR(solver->epoch(1, {}), loss_of(start, 0.0), 1e-6);
+    const Factors moved = solver->factors().clone();
+    const auto check = [&](const std::function<const float&(const Factors&)>& at) {
+      constexpr double kStep = 1e-2;
+      Factors up = start.clone();
+      Factors down = start.clone();
+      const_cast<float&>(at(up)) += static_cast<float>(kStep);
+      const_cast<float&>(at(down)) -= static_cast<float>(kStep);
+      const double slope =
+          (loss_of(up, 0.3) - loss_of(down, 0.3)) / (double{at(up)} - double{at(down)});
+      EXPECT_NEAR((double{at(moved)} - double{at(start)}) / p.learning_rate, -slope, 1e-3);
+    };
+    for (Index c = 0; c < 3; ++c) {
+      check([&](const Factors& f) -> const float& { return f.users.row(0)[c]; });
+      for (const Index i : {0, 1}) {
+        check([&](const Factors& f) -> const float& { return f.items.row(i)[c]; });
+      }
+    }
+    for (const Offset i : {0, 1}) {
+      check([&](const Factors& f) -> const float& { return f.item_bias[i]; });
+    }
+  }
+}
+
+/// Of every width: in registers, and longer ones.
+TEST(Bpr, EqualsTheReference) {
+  const CsrMatrix m = camps();
+  for (const BprNegatives negatives : {BprNegatives::kUniform, BprNegatives::kPopular}) {
+    for (const int factors : {1, 12, 16, 40, 64, 90, 128, 150}) {
+      SCOPED_TRACE(fmt::format("{} factors", factors));
+      BprParams p = small();
+      p.factors = factors;
+      p.iterations = 3;
+      p.negatives = negatives;
+      p.biases = factors != 16;
+      const IterationResult expected = train_bpr(m.view(), p, open_device("reference"));
+      const IterationResult found = train_bpr(m.view(), p, open_device("cpu"));
+      expect_near(found.factors, expected.factors, 2e-5);
+      for (std::size_t t = 0; t < found.iterations.size(); ++t) {
+        const double want = expected.iterations[t].objective;
+        EXPECT_NEAR(found.iterations[t].objective, want, 1e-5 * want);
+      }
+    }
+  }
+}
+
+TEST(Bpr, DoesNotDependOnThreads) {
+  const CsrMatrix m = camps(900, 700);
+  const auto with = [&](std::size_t threads) {
+    const tbb::global_control limit(tbb::global_control::max_allowed_parallelism, threads);
+    tbb::task_arena arena(static_cast<int>(threads));
+    return arena.execute([&] { return train_bpr(m.view(), small(), open_device("cpu")); });
+  };
+  const IterationResult one = with(1);
+  for (const std::size_t threads : {2, 7}) {
+    const IterationResult many = with(threads);
+    expect_near(many.factors, one.factors, 0.0);
+    EXPECT_EQ(many.iterations.back().objective, one.iterations.back().objective);
+  }
+}
+
+TEST(Bpr, GoesOnWhereItWas) {
+  const CsrMatrix m = camps();
+  BprParams p = small();
+  const IterationResult whole = train_bpr(m.view(), p, open_device("cpu"));
+  p.iterations = 2;
+  const IterationResult part = train_bpr(m.view(), p, open_device("cpu"));
+  p.iterations = 6;
+  IterationRun rest;
+  rest.start = &part.factors;
+  rest.completed_iterations = 2;
+  rest.history = part.iterations;
+  expect_near(train_bpr(m.view(), p, open_device("cpu"), rest).factors, whole.factors, 0.0);
+}
+
+/// A user's camp is ranked above the other one.
+void expect_camps(const Factors& f, double share) {
+  Offset right = 0;
+  Offset all = 0;
+  for (Index u = 0; u < f.users.rows(); ++u) {
+    for (Index i = 0; i + 1 < f.items.rows(); i += 2) {
+      const auto score = [&](Index item) {
+        return f.item_bias[item] +
+               std::inner_product(f.users.row_span(u).begin(), f.users.row_span(u).end(),
+                                  f.items.row_span(item).begin(), 0.0F);
+      };
+      ++all;
+      right += (score(i) > score(i + 1)) == (u % 2 == 0) ? 1 : 0;
+    }
+  }
+  EXPECT_GT(static_cast<double>(right), share * static_cast<double>(all));
+}
+
+TEST(Bpr, RanksWhatWasPlanted) {
+  BprParams p = small();
+  p.iterations = 60;
+  const IterationResult result = train_bpr(camps().view(), p, open_device("cpu"));
+  EXPECT_LT(result.iterations.back().objective, 0.8 * result.iterations.front().objective);
+  expect_camps(result.factors, 0.9);
+}
+
+#if !defined(__SANITIZE_THREAD__)
+TEST(Bpr, RacingRanksItToo) {
+  BprParams p = small();
+  p.iterations = 60;
+  const double ordered =
+      train_bpr(camps().view(), p, open_device("cpu")).iterations.back().objective;
+  p.order = BprOrder::kRacing;
+  const IterationResult result = train_bpr(camps().view(), p, open_device("cpu"));
+  EXPECT_NEAR(result.iterations.back().objective, ordered, 0.05 * ordered);
+  expect_camps(result.factors, 0.9);
+}
+#endif
+
+TEST(Bpr, RefusesWhatCannotBeRanked) {
+  const auto refused = [](const CsrMatrix& m) {
+    return test::error_of(ErrorKind::kBadData,
+                          [&] { (void)train_bpr(m.view(), small(), open_device("cpu")); });
+  };
+  const std::vector<test::Entry> everything{{0, 0, 1.0F}, {0, 1, 2.0F}};
+  EXPECT_THAT(refused(test::make_csr(1, 2, everything)), HasSubstr("no user has both"));
+  const std::vector<test::Entry> dislikes{{0, 0, -1.0F}, {1, 1, 0.0F}};
+  EXPECT_THAT(refused(test::make_csr(2, 3, dislikes)), HasSubstr("values above 0"));
+  BprParams p = small();
+  p.learning_rate = 1e12;
+  EXPECT_THAT(test::error_of(ErrorKind::kNumerical,
+                             [&] { (void)train_bpr(camps().view(), p, open_device("cpu")); }),
+              HasSubstr("smaller learning_rate"));
+  p.feedback = Feedback::kExplicit;
+  EXPECT_THAT(test::error_of(ErrorKind::kInvalidArgument, [&] { p.validate(); }),
+              HasSubstr("feedback must be implicit"));
+}
+
+/// Values of 0 or less are no likes, and such cells may be drawn as negatives.
+TEST(Bpr, LearnsFromLikesAlone) {
+  const CsrMatrix likes = camps();
+  std::vector<test::Entry> cells;
+  CounterRandom random(1, kStreamSynthetic, 1);
+  for (Index u = 0; u < likes.rows; ++u) {
+    const std::span<const Index> columns = likes.view().row_columns(u);
+    for (Index i = 0; i < likes.cols; ++i) {
+      const bool liked = std::ranges::binary_search(columns, i);
+      if (liked || random.uniform() < 0.2) cells.push_back({u, i, liked ? 2.0F : -1.0F});
+    }
+  }
+  const CsrMatrix both = test::make_csr(likes.rows, likes.cols, cells);
+  expect_near(train_bpr(both.view(), small(), open_device("cpu")).factors,
+              train_bpr(likes.view(), small(), open_device("cpu")).factors, 0.0);
+}
+
+/// Known likes are never drawn, and all else is.
+TEST(Bpr, NegativesAreWhatIsNotKnown) {
+  const std::vector<SgdEntry> known{{0, 3, 1.0F}, {0, 5, 1.0F}, {0, 9, 1.0F}};
+  CounterRandom random(1, kStreamBprNegatives, 0);
+  std::set<Index> drawn;
+  for (int time = 0; time < 500; ++time) {
+    const Index item = draw_negative({2, 10, {}}, known, random);
+    ASSERT_GE(item, 2);
+    ASSERT_LT(item, 10);
+    drawn.insert(item);
+  }
+  EXPECT_EQ(drawn, (std::set<Index>{2, 4, 6, 7, 8}));
+  const std::vector<Index> pool{4, 4, 4, 5, 7};
+  Offset fours = 0;
+  for (int time = 0; time < 4000; ++time) {
+    const Index item = draw_negative({2, 10, pool}, known, random);
+    ASSERT_TRUE(item == 4 || item == 7);
+    fours += item == 4 ? 1 : 0;
+  }
+  EXPECT_NEAR(static_cast<double>(fours), 3000.0, 150.0);
+  EXPECT_EQ(draw_negative({3, 4, {}}, known, random), -1);
+}
+
+/// Over as many epochs as stripes each meets each once, and in an epoch none is in two pairs.
+TEST(StripePairs, EachMeetsEachOnce) {
+  for (const Index stripes : {1, 2, 4, 16, 34}) {
+    std::set<std::pair<Index, Index>> met;
+    for (int epoch = 1; epoch <= stripes; ++epoch) {
+      std::vector<int> uses(static_cast<std::size_t>(stripes));
+      for (const StripePair& pair : stripe_pairs(stripes, epoch)) {
+        ++uses[static_cast<std::size_t>(pair.first)];
+        if (pair.second != pair.first) ++uses[static_cast<std::size_t>(pair.second)];
+        EXPECT_TRUE(met.insert(std::minmax(pair.first, pair.second)).second);
+      }
+      EXPECT_THAT(uses, testing::Each(1)) << "epoch " << epoch << " of " << stripes;
+    }
+    EXPECT_EQ(std::ssize(met), std::ptrdiff_t{stripes} * (stripes + 1) / 2);
+  }
+}
+
+}  // namespace
+}  // namespace likewise
