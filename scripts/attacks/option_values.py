@@ -59,7 +59,7 @@ VALUES = {
     "--algorithm": "user-knn", "--titles": "titles.csv", "--titles-columns": "1,2",
 }
 KNN = ["--algorithm", "item-knn"]
-SGD = ["--algorithm", "sgd"]
+SGD = ["--algorithm", "sgd", "--feedback", "explicit"]  # it has no other
 BIAS = ["--algorithm", "bias", "--feedback", "explicit"]  # it has no other
 BASES: dict[str, list[list[str]]] = {
     "demo": [[]],
