@@ -60,8 +60,8 @@ VALUES = {
     "--algorithm": "user-knn", "--titles": "titles.csv", "--titles-columns": "1,2",
 }
 KNN = ["--algorithm", "item-knn"]
-SGD = ["--algorithm", "sgd"]
-BPR = ["--algorithm", "bpr"]
+SGD = ["--algorithm", "sgd", "--feedback", "explicit"]  # it has no other
+BPR = ["--algorithm", "bpr", "--feedback", "implicit"]
 BIAS = ["--algorithm", "bias", "--feedback", "explicit"]  # it has no other
 BASES: dict[str, list[list[str]]] = {
     "demo": [[]],

@@ -191,7 +191,9 @@ void expect_camps(const Factors& f, double share) {
 
 TEST(Bpr, RanksWhatWasPlanted) {
   BprParams p = small();
+  p.factors = 4;
   p.iterations = 60;
+  p.regularization = 0.05;
   const IterationResult result = train_bpr(camps().view(), p, open_device("cpu"));
   EXPECT_LT(result.iterations.back().objective, 0.8 * result.iterations.front().objective);
   expect_camps(result.factors, 0.9);
@@ -200,7 +202,9 @@ TEST(Bpr, RanksWhatWasPlanted) {
 #if !defined(__SANITIZE_THREAD__)
 TEST(Bpr, RacingRanksItToo) {
   BprParams p = small();
+  p.factors = 4;
   p.iterations = 60;
+  p.regularization = 0.05;
   const double ordered =
       train_bpr(camps().view(), p, open_device("cpu")).iterations.back().objective;
   p.order = BprOrder::kRacing;
