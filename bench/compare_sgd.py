@@ -52,12 +52,14 @@ def by_libmf(rows, test, factors, epochs, given):
         return engine
     whole, engine = seconds(lambda: train(epochs))
     part, _ = seconds(lambda: train(epochs // 2))
-    return (whole - part) / (epochs - epochs // 2), whole, rmse(engine.predict(test[:, :2]), test[:, 2])
+    users, items = test[:, 0].astype(int), test[:, 1].astype(int)
+    predicted = np.einsum("ij,ij->i", engine.p_factors()[users], engine.q_factors()[items])
+    return (whole - part) / (epochs - epochs // 2), whole, rmse(predicted, test[:, 2])
 
 
 def by_likewise(train, test, order, factors, epochs, given):
     def fit(count):
-        return likewise.Sgd(factors=factors, iterations=count, order=order, biases=False,
+        return likewise.Sgd(factors=factors, iterations=count, order=order, biases=given.biases == "on",
                             regularization=given.regularization, regularization_exponent=1.0, learning_rate=given.learning_rate,
                             threads=given.threads, device="cpu").fit(train)
     whole, model = seconds(lambda: fit(epochs))
@@ -81,6 +83,7 @@ def main():
     options.add_argument("--orders", default="blocked,racing")
     options.add_argument("--regularization", type=float, default=0.05)
     options.add_argument("--learning-rate", type=float, default=0.1)
+    options.add_argument("--biases", choices=["on", "off"], default="on")
     given = options.parse_args()
     with tempfile.TemporaryDirectory() as name:
         path = pathlib.Path(name) / "ratings.csv"
