@@ -26,6 +26,9 @@ constexpr std::array<StopSignal, 4> kStopSignals = {
 
 /// How long the work may take to stop by itself: all in all an answer comes within a second.
 constexpr itimerval kPatience{{0, 0}, {0, 600'000}};
+/// How long a thread waits for the end of the process where another has the last word. No longer:
+/// the handler may have interrupted that other one itself.
+constexpr int kOthersLastWord = 200;  // ms
 constexpr int kFailed = 1;
 
 std::atomic<bool> stop_requested{false};
@@ -56,6 +59,8 @@ void write_if_possible(std::string_view text) {
     for (const char* piece : message) append(piece);
     line[size++] = '\n';
     write_if_possible({line.data(), size});
+  } else {
+    poll(nullptr, 0, kOthersLastWord);
   }
   _exit(kFailed);
 }

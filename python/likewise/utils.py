@@ -76,9 +76,9 @@ def augment_inner_product_matrix(factors: Array) -> tuple[Any, Array]:
 def canonical(matrix: Any, dtype: Any = np.float32) -> Any:
     """A CSR matrix with values of a type, columns int32 and rising within rows, duplicates added up.
 
-    Shares what it can with the argument, which stays as it is.
+    Shares what it can with the argument, which stays as it is, and has been checked().
     """
-    values = np.ascontiguousarray(checked(matrix).data, dtype=dtype)
+    values = np.ascontiguousarray(matrix.data, dtype=dtype)
     result = scipy.sparse.csr_matrix((values, matrix.indices, matrix.indptr), shape=matrix.shape)
     if not result.has_canonical_format:
         result = result.copy()
@@ -130,7 +130,7 @@ def as_rows(matrix: Any, count: int, name: str, cols: int, dtype: Any = np.float
     if not scipy.sparse.issparse(matrix) or matrix.format != "csr" or matrix.ndim != 2:
         raise ValueError(f"{name} needs to be a CSR sparse matrix, not {type(matrix).__name__}; "
                          "scipy.sparse.csr_matrix makes one")
-    if matrix.shape[0] != count:
+    if checked(matrix).shape[0] != count:
         raise ValueError(f"{name} must contain 1 row for every id: its shape is {matrix.shape}, and there "
                          f"are {count} ids. Select the rows with {name}[ids]; transpose it first where it "
                          "has them as columns")

@@ -55,20 +55,12 @@ template <class Before>
               fmt::format("{} is too large: {}", value_text(by_user, at), why));
 }
 
-void check_rating(const CsrView& by_user, Offset at) {
-  if (std::abs(double{by_user.values[at]}) <= kLargestRating) return;
-  refuse_value(by_user, at,
-               fmt::format("ratings are at most {:g} in size; divide all by the same number",
-                           kLargestRating));
-}
-
-/// `what`: "ratings", of which none may be larger than what any model may hold.
-void check_sizes(const CsrView& by_user, const char* what) {
+/// `what`: "ratings are", whose sizes are `most` and no more.
+void check_sizes(const CsrView& by_user, double most, const char* what) {
   const Offset at = largest_entry(by_user);
-  if (at < 0 || std::abs(by_user.values[at]) <= kLargestNumber) return;
+  if (at < 0 || std::abs(double{by_user.values[at]}) <= most) return;
   refuse_value(by_user, at,
-               fmt::format("{} of at most {:g} in size; divide all by the same number", what,
-                           kLargestNumber));
+               fmt::format("{} at most {:g} in size; divide all by the same number", what, most));
 }
 
 [[nodiscard]] std::string name_of(const IdMap& ids, Index index, const char* kind) {
@@ -79,9 +71,11 @@ void check_sizes(const CsrView& by_user, const char* what) {
 }  // namespace
 
 void check_values(const CsrView& by_user, const AlsParams& params) {
+  if (params.feedback == Feedback::kExplicit) {
+    return check_sizes(by_user, kLargestRating, "ratings are");
+  }
   const Offset at = largest_entry(by_user);
   if (at < 0) return;
-  if (params.feedback == Feedback::kExplicit) return check_rating(by_user, at);
   const double size = std::abs(double{by_user.values[at]});
   if (params.unobserved_weight || confidence(params, size) <= kLargestConfidence) return;
   refuse_value(by_user, at,
@@ -91,7 +85,7 @@ void check_values(const CsrView& by_user, const AlsParams& params) {
 }
 
 void check_values(const CsrView& by_user, const SgdParams& /*params*/) {
-  if (const Offset at = largest_entry(by_user); at >= 0) check_rating(by_user, at);
+  check_sizes(by_user, kLargestRating, "ratings are");
 }
 
 void check_weights(const CsrView& by_user, const AlsParams& params, std::string_view device) {
@@ -112,11 +106,11 @@ void check_weights(const CsrView& by_user, const AlsParams& params, std::string_
 }
 
 void check_values(const CsrView& by_user, const NeighbourParams& /*params*/) {
-  check_sizes(by_user, "rows are compared by values");
+  check_sizes(by_user, kLargestNumber, "rows are compared by values of");
 }
 
 void check_values(const CsrView& by_user, const BiasParams& /*params*/) {
-  check_sizes(by_user, "biases are learned from ratings");
+  check_sizes(by_user, kLargestNumber, "biases are learned from ratings of");
 }
 
 void check_similarities(const Neighbours& neighbours, Side side) {

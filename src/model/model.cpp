@@ -149,15 +149,6 @@ void check_mean(const std::string& name, float mean) {
   if (any_too_large(&mean, 1)) fail(name + " " + too_large(mean));
 }
 
-void check_factors(const std::string& prefix, const Factors& factors, int width,
-                   const Model& model) {
-  check_matrix(prefix + "user_factors", factors.users, model.users, width);
-  check_matrix(prefix + "item_factors", factors.items, model.items, width);
-  check_bias(prefix + "user_bias", factors.user_bias, model.users, false);
-  check_bias(prefix + "item_bias", factors.item_bias, model.items, false);
-  check_mean(prefix + "global_mean", factors.global_mean);
-}
-
 /// Sums of squares: none below 0, and none where steps do not adapt.
 void check_squares(const std::string& name, const Array<float>& squares, const IdMap& ids,
                    bool adaptive) {
@@ -169,15 +160,24 @@ void check_squares(const std::string& name, const Array<float>& squares, const I
   }
 }
 
+void check_factors(const std::string& prefix, const Factors& factors, int width, bool adaptive,
+                   const Model& model) {
+  check_matrix(prefix + "user_factors", factors.users, model.users, width);
+  check_matrix(prefix + "item_factors", factors.items, model.items, width);
+  check_bias(prefix + "user_bias", factors.user_bias, model.users, false);
+  check_bias(prefix + "item_bias", factors.item_bias, model.items, false);
+  check_squares(prefix + "user_squares", factors.user_squares, model.users, adaptive);
+  check_squares(prefix + "item_squares", factors.item_squares, model.items, adaptive);
+  check_mean(prefix + "global_mean", factors.global_mean);
+}
+
 /// Whether what was learned is what these parameters teach: an algorithm without such a check does
 /// not compile.
 struct LearnedCheck {
   const Model& model;
   const Trained& trained;
 
-  void operator()(const AlsParams& params) const {
-    check_all_factors(params.factors, [](const std::string&, const Factors&) {});
-  }
+  void operator()(const AlsParams& params) const { check_all_factors(params.factors, false); }
   void operator()(const NeighbourParams& params) const {
     const auto& [lists, baselines] = part<Neighbourhood>();
     require_no_last();
@@ -192,24 +192,10 @@ struct LearnedCheck {
   }
 
   void operator()(const SgdParams& params) const {
-    check_all_factors(params.factors, [&](const std::string& prefix, const Factors& factors) {
-      const bool adaptive = params.schedule == SgdSchedule::kAdaptive;
-      check_squares(prefix + "user_squares", factors.user_squares, model.users, adaptive);
-      check_squares(prefix + "item_squares", factors.item_squares, model.items, adaptive);
-    });
+    check_all_factors(params.factors, params.schedule == SgdSchedule::kAdaptive);
   }
-
   void operator()(const BprParams& params) const {
-    check_all_factors(params.factors, [](const std::string&, const Factors&) {});
-  }
-
-  template <class More>
-  void check_all_factors(int width, const More& more) const {
-    check_factors("", part<Factors>(), width, model);
-    more("", part<Factors>());
-    if (trained.last == nullptr) return;
-    check_factors("last.", *trained.last, width, model);
-    more("last.", *trained.last);
+    check_all_factors(params.factors, false);
   }
 
   void operator()(const BiasParams& params) const {
@@ -220,6 +206,10 @@ struct LearnedCheck {
     check_mean("global_mean", baselines.mean);
   }
 
+  void check_all_factors(int width, bool adaptive) const {
+    check_factors("", part<Factors>(), width, adaptive, model);
+    if (trained.last != nullptr) check_factors("last.", *trained.last, width, adaptive, model);
+  }
   /// There where it is needed, and else not there.
   void check_only_bias(const std::string& name, const Array<float>& bias, const IdMap& ids,
                        bool needed) const {

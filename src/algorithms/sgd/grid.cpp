@@ -33,21 +33,25 @@ namespace {
   return order;
 }
 
-/// Stripes of about as many entries each.
-[[nodiscard]] std::vector<Index> cut(const Array<Index>& order, std::span<const Offset> counts,
-                                     Index stripes) {
-  const Offset total = std::accumulate(counts.begin(), counts.end(), Offset{0});
-  std::vector<Index> begin{0};
+/// In random order, cut into stripes of about as many entries each.
+[[nodiscard]] SgdSide arrange(const CsrView& by_user, Side side, Index stripes, std::uint64_t seed,
+                              RandomStream stream) {
+  const std::vector<Offset> counts = entry_counts(by_user, side);
+  const auto rows = static_cast<Index>(counts.size());
+  SgdSide result{shuffled(rows, seed, stream), Array<Offset>::uninitialized(rows), {0}};
+  std::vector<Index>& begin = result.begin;
   Offset sum = 0;
-  for (Offset at = 0; at < order.size(); ++at) {
+  for (Index at = 0; at < rows; ++at) {
     // A stripe ends where its share is reached, but leaves none of the later ones without a share.
-    while (std::ssize(begin) < stripes && sum * stripes >= total * std::ssize(begin) && at > 0) {
-      begin.push_back(static_cast<Index>(at));
+    while (std::ssize(begin) < stripes && sum * stripes >= by_user.nnz() * std::ssize(begin) &&
+           at > 0) {
+      begin.push_back(at);
     }
-    sum += counts[static_cast<std::size_t>(order[at])];
+    result.count[at] = counts[static_cast<std::size_t>(result.row[at])];
+    sum += result.count[at];
   }
-  begin.resize(static_cast<std::size_t>(stripes) + 1, static_cast<Index>(order.size()));
-  return begin;
+  begin.resize(static_cast<std::size_t>(stripes) + 1, rows);
+  return result;
 }
 
 /// Of a column of the matrix.
@@ -105,10 +109,8 @@ SgdRowEntries entries_by_row(const SgdGrid& grid, Side side) {
 SgdGrid make_sgd_grid(const CsrView& by_user, Index stripes, std::uint64_t seed) {
   SgdGrid grid;
   grid.stripes = stripes;
-  grid.users.row = shuffled(by_user.rows, seed, kStreamSgdUsers);
-  grid.users.begin = cut(grid.users.row, entry_counts(by_user, Side::kUsers), stripes);
-  grid.items.row = shuffled(by_user.cols, seed, kStreamSgdItems);
-  grid.items.begin = cut(grid.items.row, entry_counts(by_user, Side::kItems), stripes);
+  grid.users = arrange(by_user, Side::kUsers, stripes, seed, kStreamSgdUsers);
+  grid.items = arrange(by_user, Side::kItems, stripes, seed, kStreamSgdItems);
   const std::vector<Place> places = places_of(grid.items);
 
   const auto wide = static_cast<std::size_t>(stripes);

@@ -29,6 +29,7 @@ struct SgdEntry {
 /// One side of the matrix in its new order.
 struct SgdSide {
   Array<Index> row;          ///< [new number] -> row (or column) of the matrix
+  Array<Offset> count;       ///< [new number] -> its entries
   std::vector<Index> begin;  ///< stripe s has the new numbers [begin[s], begin[s + 1])
 };
 

@@ -111,14 +111,14 @@ class ReferenceSgdSolver final : public SgdSolver {
   }
 
   void load(Side side, const SgdSide& order, std::vector<Row>& rows) const {
-    const std::vector<Offset> counts = entry_counts(by_user_, side);
-    for (const Index r : order.row) {
+    for (Offset at = 0; at < order.row.size(); ++at) {
+      const Index r = order.row[at];
       const std::span<const float> x = factors_.side(side).row_span(r);
       Row row;
       row.x.assign(x.begin(), x.end());
       if (params_.biases) row.bias = factors_.bias(side)[r];
       if (is_adaptive(params_)) row.squares = factors_.squares(side)[r];
-      row.count = counts[static_cast<std::size_t>(r)];
+      row.count = order.count[at];
       rows.push_back(std::move(row));
     }
   }

@@ -19,16 +19,15 @@ constexpr Offset kRows = 64;
 
 /// One side's numbers in the order of the grid.
 struct Table {
-  const Array<Index>* row = nullptr;  ///< of the matrix, by new number
+  const SgdSide* order = nullptr;
   Matrix factors;
   Array<float> bias;
   Array<float> squares;
   Array<float> decay;
   Array<float> bias_decay;
-  std::vector<Offset> counts;
 
-  void load(Side side, const Factors& from, const SgdParams& params,
-            std::span<const Offset> count_of) {
+  void load(Side side, const Factors& from, const SgdParams& params, const SgdSide& in_order) {
+    order = &in_order;
     const Matrix& rows = from.side(side);
     const bool biased = !from.bias(side).empty();
     const bool adaptive = !from.squares(side).empty();
@@ -37,15 +36,13 @@ struct Table {
     if (adaptive) squares = Array<float>(rows.rows());
     decay = Array<float>(rows.rows());
     bias_decay = Array<float>(rows.rows());
-    counts.resize(static_cast<std::size_t>(rows.rows()));
     parallel_for(rows.rows(), 1024, [&](Offset at) {
-      const Index r = (*row)[at];
+      const Index r = order->row[at];
       std::copy_n(rows.row(r), rows.stride(), factors.row(static_cast<Index>(at)));
       if (biased) bias[at] = from.bias(side)[r];
       if (adaptive) squares[at] = from.squares(side)[r];
-      const Offset count = count_of[static_cast<std::size_t>(r)];
+      const Offset count = order->count[at];
       const double nu = params.regularization_exponent;
-      counts[static_cast<std::size_t>(at)] = count;
       decay[at] = static_cast<float>(rating_decay(params.regularization, nu, count));
       bias_decay[at] = static_cast<float>(rating_decay(bias_lambda(params), nu, count));
     });
@@ -53,7 +50,7 @@ struct Table {
 
   void store(Side side, Factors& to) const {
     parallel_for(factors.rows(), 1024, [&](Offset at) {
-      const Index r = (*row)[at];
+      const Index r = order->row[at];
       std::copy_n(factors.row(static_cast<Index>(at)), factors.stride(), to.side(side).row(r));
       if (!bias.empty()) to.bias(side)[r] = bias[at];
       if (!squares.empty()) to.squares(side)[r] = squares[at];
@@ -74,7 +71,7 @@ struct Table {
       for (Offset at = begin; at < end; ++at) {
         const float* x = factors.row(static_cast<Index>(at));
         const double b = bias.empty() ? 0.0 : double{bias[at]};
-        sum += static_cast<double>(counts[static_cast<std::size_t>(at)]) *
+        sum += static_cast<double>(order->count[at]) *
                (double{decay[at]} * kernels::dot(x, x, factors.stride()) +
                 double{bias_decay[at]} * b * b);
       }
@@ -93,10 +90,8 @@ class CpuSgdSolver final : public SgdSolver {
                             sgd_stripes({by_user.rows, by_user.cols, by_user.nnz()}, params),
                             params.seed)),
         factors_(std::move(start)) {
-    users_.row = &grid_.users.row;
-    items_.row = &grid_.items.row;
-    users_.load(Side::kUsers, factors_, params, entry_counts(by_user, Side::kUsers));
-    items_.load(Side::kItems, factors_, params, entry_counts(by_user, Side::kItems));
+    users_.load(Side::kUsers, factors_, params, grid_.users);
+    items_.load(Side::kItems, factors_, params, grid_.items);
     if (params.order != SgdOrder::kAlternating) return;
     user_rows_ = entries_by_row(grid_, Side::kUsers);
     item_rows_ = entries_by_row(grid_, Side::kItems);
