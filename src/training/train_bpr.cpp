@@ -101,9 +101,10 @@ void check_start(const Factors& start, const CsrView& likes, const BprParams& pa
 void BprParams::validate() const {
   check_ranges(*this);
   if (feedback == Feedback::kImplicit) return;
-  throw Error(ErrorKind::kInvalidArgument,
-              "feedback must be implicit with bpr, which ranks likes; from explicit ratings als and "
-              "sgd learn");
+  throw Error(
+      ErrorKind::kInvalidArgument,
+      "feedback must be implicit with bpr, which ranks likes; from explicit ratings als and "
+      "sgd learn");
 }
 
 IterationResult train_bpr(const CsrView& by_user, const BprParams& params, const Device& device,

@@ -235,6 +235,43 @@ INSTANTIATE_TEST_SUITE_P(
                                      SgdSchedule::kInverse, SgdSchedule::kBold)),
     case_name);
 
+/// Items of 9,000 and 3,000 ratings: in three pieces, and whole.
+TEST(Sgd, LongRowsAreMovedInPieces) {
+  const CsrMatrix all = planted(9000, 6, 6.0);
+  std::vector<test::Entry> cells;
+  for (Index u = 0; u < all.rows; ++u) {
+    for (Offset at = all.offsets[u]; at < all.offsets[u + 1]; ++at) {
+      if (all.columns[at] < 3 || u < 3000) cells.push_back({u, all.columns[at], all.values[at]});
+    }
+  }
+  const CsrMatrix m = test::make_csr(9000, 6, cells);
+  const SgdGrid grid = make_sgd_grid(m.view(), 1, 1);
+  const SgdRowEntries items = entries_by_row(grid, Side::kItems);
+  EXPECT_EQ(pieces_of(items).size(), 3U);
+  std::vector<test::Entry> again;
+  for (Index line = 0; line < items.lines(); ++line) {
+    EXPECT_NEAR(static_cast<double>(items.size(line)), 3000.0, 300.0);
+    const Index row =
+        line < items.rows() ? line : items.piece_of[static_cast<std::size_t>(line - items.rows())];
+    for (Offset at = 0; at < items.size(line); ++at) {
+      const SgdEntry& e = items.entries[items.begin[static_cast<std::size_t>(line)] + at];
+      EXPECT_EQ(e.user, line);
+      again.push_back({grid.users.row[e.item], grid.items.row[row], e.value});
+    }
+  }
+  const CsrMatrix rebuilt = test::make_csr(9000, 6, again);
+  EXPECT_THAT(rebuilt.columns.span(),
+              testing::ElementsAreArray(m.columns.begin(), m.columns.end()));
+  EXPECT_THAT(rebuilt.values.span(), testing::ElementsAreArray(m.values.begin(), m.values.end()));
+  SgdParams p = small(SgdOrder::kAlternating);
+  const IterationResult expected = train_sgd(m.view(), p, open_device("reference"));
+  const IterationResult found = train_sgd(m.view(), p, open_device("cpu"));
+  expect_near(found.factors, expected.factors, 2e-5);
+  p.order = SgdOrder::kBlocked;
+  const double ordered = train_sgd(m.view(), p, open_device("cpu")).iterations.back().objective;
+  EXPECT_LT(found.iterations.back().objective, 1.02 * ordered);
+}
+
 #if !defined(__SANITIZE_THREAD__)
 /// Threads overwrite each other, but seldom: an epoch ends between the ordered ones before and
 /// after it, and the last one where the ordered training ends.

@@ -20,8 +20,8 @@ constexpr Index kFewestRows = 16;
 
 Index bpr_stripes(const SgdShape& shape, const BprParams& params) {
   const Offset bytes = Offset{shape.items} * padded_stride(params.factors) * Offset{sizeof(float)};
-  const Offset wanted = std::clamp<Offset>((bytes + kStripeBytes - 1) / kStripeBytes,
-                                           kFewestStripes, kMostStripes);
+  const Offset wanted =
+      std::clamp<Offset>((bytes + kStripeBytes - 1) / kStripeBytes, kFewestStripes, kMostStripes);
   const Offset most = std::min(shape.users, shape.items) / kFewestRows;
   const auto stripes = static_cast<Index>(std::min(wanted, most));
   return stripes < 2 ? 1 : stripes / 2 * 2;
@@ -37,8 +37,8 @@ std::vector<BprUnit> units_of(const SgdGrid& grid, const StripePair& pair, Index
 CounterRandom unit_random(const BprParams& params, const SgdGrid& grid, int epoch,
                           const BprUnit& unit) {
   const auto stripes = static_cast<std::uint64_t>(grid.stripes);
-  const auto block = static_cast<std::uint64_t>(unit.users) * stripes +
-                     static_cast<std::uint64_t>(unit.positives);
+  const auto block =
+      static_cast<std::uint64_t>(unit.users) * stripes + static_cast<std::uint64_t>(unit.positives);
   return {params.seed, kStreamBprNegatives,
           static_cast<std::uint64_t>(epoch) * stripes * stripes + block};
 }

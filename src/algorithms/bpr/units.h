@@ -39,8 +39,8 @@ struct BprUnit {
 /// negatives are drawn from. [stripe] -> new numbers.
 [[nodiscard]] std::vector<std::vector<Index>> popular_pools(const SgdGrid& grid);
 
-/// Where a unit's negatives come from; `pools` is empty where they are uniform. Nothing can be drawn
-/// from an empty range.
+/// Where a unit's negatives come from; `pools` is empty where they are uniform. Nothing can be
+/// drawn from an empty range.
 [[nodiscard]] NegativeRange negatives_of(const SgdGrid& grid, const BprUnit& unit,
                                          const std::vector<std::vector<Index>>& pools);
 

@@ -91,19 +91,51 @@ SgdRowEntries entries_by_row(const SgdGrid& grid, Side side) {
     return side == Side::kUsers ? e : SgdEntry{e.item, e.user, e.value};
   };
   const SgdSide& own = side == Side::kUsers ? grid.users : grid.items;
-  SgdRowEntries rows;
-  rows.begin.assign(static_cast<std::size_t>(own.row.size()) + 1, 0);
-  for (const SgdEntry& e : grid.entries) {
-    ++rows.begin[static_cast<std::size_t>(turned(e).user) + 1];
+  const auto rows = static_cast<Index>(own.count.size());
+  // Entry n of a row is in its piece n * pieces / count, piece 0 being the row's own line.
+  SgdRowEntries result;
+  std::vector<Offset> sizes(static_cast<std::size_t>(rows));
+  std::vector<Index> further(static_cast<std::size_t>(rows));  // line of piece 1
+  const auto pieces = [&](Index row) {
+    return std::max<Offset>(1, (own.count[row] + kSgdPiece - 1) / kSgdPiece);
+  };
+  const auto start = [&](Index row, Offset piece) {
+    return (own.count[row] * piece + pieces(row) - 1) / pieces(row);
+  };
+  for (Index row = 0; row < rows; ++row) {
+    sizes[static_cast<std::size_t>(row)] = start(row, 1);
+    further[static_cast<std::size_t>(row)] = rows + static_cast<Index>(result.piece_of.size());
+    for (Offset piece = 1; piece < pieces(row); ++piece) {
+      result.piece_of.push_back(row);
+      sizes.push_back(start(row, piece + 1) - start(row, piece));
+    }
   }
-  std::partial_sum(rows.begin.begin(), rows.begin.end(), rows.begin.begin());
-  rows.entries = Array<SgdEntry>::uninitialized(grid.entries.size());
-  std::vector<Offset> next(rows.begin.begin(), rows.begin.end() - 1);
+  result.begin.assign(sizes.size() + 1, 0);
+  std::partial_sum(sizes.begin(), sizes.end(), result.begin.begin() + 1);
+  result.entries = Array<SgdEntry>::uninitialized(grid.entries.size());
+  std::vector<Offset> done(static_cast<std::size_t>(rows));
   for (const SgdEntry& e : grid.entries) {
-    const SgdEntry entry = turned(e);
-    rows.entries[next[static_cast<std::size_t>(entry.user)]++] = entry;
+    SgdEntry entry = turned(e);
+    const Index row = entry.user;
+    const Offset n = done[static_cast<std::size_t>(row)]++;
+    const Offset piece = n * pieces(row) / own.count[row];
+    if (piece > 0)
+      entry.user = further[static_cast<std::size_t>(row)] + static_cast<Index>(piece) - 1;
+    const Offset at = result.begin[static_cast<std::size_t>(entry.user)] + n - start(row, piece);
+    result.entries[at] = entry;
   }
-  return rows;
+  return result;
+}
+
+std::vector<SgdPieces> pieces_of(const SgdRowEntries& rows) {
+  std::vector<SgdPieces> all;
+  for (std::size_t at = 0; at < rows.piece_of.size(); ++at) {
+    const Index line = rows.rows() + static_cast<Index>(at);
+    if (all.empty() || all.back().row != rows.piece_of[at])
+      all.push_back({rows.piece_of[at], line, line});
+    all.back().last = line + 1;
+  }
+  return all;
 }
 
 SgdGrid make_sgd_grid(const CsrView& by_user, Index stripes, std::uint64_t seed) {

@@ -50,12 +50,33 @@ struct SgdGrid {
   [[nodiscard]] Index item_stripe(Index p, Index turn) const { return (p + turn) % stripes; }
 };
 
-/// The entries of one side's rows, in the order of their new numbers; for SgdOrder::kAlternating.
+/// The entries of one side's rows, for SgdOrder::kAlternating. A row with more than kSgdPiece of
+/// them is moved in pieces of about equal size, at the same time and all from where the row stands;
+/// it ends where they end on average (Zinkevich et al. 2010). So no row holds up the others.
 struct SgdRowEntries {
-  std::vector<Offset> begin;  ///< row r has entries [begin[r], begin[r + 1])
-  Array<SgdEntry> entries;    ///< `user` is the row and `item` is in the other side, for items too
+  /// Lines [0, rows) are the rows in the order of their new numbers, or their first pieces; the
+  /// others are further pieces, those of a row one after the other.
+  std::vector<Offset> begin;  ///< line l has entries [begin[l], begin[l + 1])
+  Array<SgdEntry> entries;    ///< `user` is the line and `item` is in the other side, for items too
+  std::vector<Index> piece_of;  ///< [line - rows] -> row
+
+  [[nodiscard]] Index lines() const { return static_cast<Index>(begin.size()) - 1; }
+  [[nodiscard]] Index rows() const { return lines() - static_cast<Index>(piece_of.size()); }
+  [[nodiscard]] Offset size(Index line) const {
+    return begin[static_cast<std::size_t>(line) + 1] - begin[static_cast<std::size_t>(line)];
+  }
 };
+inline constexpr Offset kSgdPiece = 4096;
 [[nodiscard]] SgdRowEntries entries_by_row(const SgdGrid& grid, Side side);
+
+/// The further pieces of one row: lines [first, last).
+struct SgdPieces {
+  Index row = 0;
+  Index first = 0;
+  Index last = 0;
+};
+/// Of all rows that have some.
+[[nodiscard]] std::vector<SgdPieces> pieces_of(const SgdRowEntries& rows);
 
 /// How many stripes processors take: a pure function of its arguments, so that the result of a
 /// training does not depend on the machine.

@@ -86,10 +86,10 @@ Factors first_sgd_factors(const CsrView& by_user, const SgdParams& params) {
   const ValueSpread values = value_spread(by_user, params);
   const double stddev = params.init_stddev * std::sqrt(values.spread / params.factors);
   Factors first;
-  first.users = draw_rows(entry_counts(by_user, Side::kUsers), params.factors, stddev,
-                          params.seed, kStreamUserFactors);
-  first.items = draw_rows(entry_counts(by_user, Side::kItems), params.factors, stddev,
-                          params.seed, kStreamItemFactors);
+  first.users = draw_rows(entry_counts(by_user, Side::kUsers), params.factors, stddev, params.seed,
+                          kStreamUserFactors);
+  first.items = draw_rows(entry_counts(by_user, Side::kItems), params.factors, stddev, params.seed,
+                          kStreamItemFactors);
   first.global_mean = static_cast<float>(values.mean);
   for (const Side side : {Side::kUsers, Side::kItems}) {
     const Index rows = first.side(side).rows();

@@ -34,7 +34,8 @@ struct ValueSpread {
   return params.schedule == SgdSchedule::kAdaptive;
 }
 
-/// Rows of normal(0, stddev) numbers, row r from the stream's row r; those without entries are zero.
+/// Rows of normal(0, stddev) numbers, row r from the stream's row r; those without entries are
+/// zero.
 [[nodiscard]] Matrix draw_rows(std::span<const Offset> counts, int factors, double stddev,
                                std::uint64_t seed, RandomStream stream);
 

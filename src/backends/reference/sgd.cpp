@@ -70,10 +70,28 @@ class ReferenceSgdSolver final : public SgdSolver {
   }
 
   double move_rows(std::vector<Row>& moved, std::vector<Row>& fixed, const SgdRowEntries& entries) {
+    const std::vector<Row> start = moved;
+    for (const Index row : entries.piece_of) moved.push_back(at(moved, row));
     double losses = 0.0;
     for (const SgdEntry& e : entries.entries) {
       losses += step(at(moved, e.user), at(fixed, e.item), e.value, false);
     }
+    for (const SgdPieces& pieces : pieces_of(entries)) {
+      Row& row = at(moved, pieces.row);
+      const auto weigh = [&](Index line) {
+        return static_cast<double>(entries.size(line)) / static_cast<double>(row.count);
+      };
+      const double own = weigh(pieces.row);
+      for (double& x : row.x) x *= own;
+      row.bias *= own;
+      for (Index line = pieces.first; line < pieces.last; ++line) {
+        const Row& piece = at(moved, line);
+        for (std::size_t j = 0; j < row.x.size(); ++j) row.x[j] += weigh(line) * piece.x[j];
+        row.bias += weigh(line) * piece.bias;
+        row.squares += piece.squares - start[static_cast<std::size_t>(pieces.row)].squares;
+      }
+    }
+    moved.resize(start.size());
     return losses;
   }
 

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-/// BPR on the CPU. The tables are kept in the order of the grid, so that a block's rows lie together.
+/// BPR on the CPU. The tables are kept in the order of the grid, so that a block's rows lie
+/// together.
 #include <algorithm>
 #include <numeric>
 #include <utility>

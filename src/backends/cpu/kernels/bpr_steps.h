@@ -17,7 +17,7 @@ struct BprRun {
   std::span<const SgdEntry> likes;  ///< of a user stripe, in an item stripe
   std::span<const SgdEntry> known;  ///< of the same users, in the stripe of the negatives
   NegativeRange negatives;
-  float* users = nullptr;         ///< rows x stride, 64-byte aligned, zero beyond the width
+  float* users = nullptr;  ///< rows x stride, 64-byte aligned, zero beyond the width
   float* items = nullptr;
   float* item_bias = nullptr;  ///< or null: there are none
   Index stride = 0;

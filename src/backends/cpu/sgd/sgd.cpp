@@ -14,8 +14,8 @@
 namespace likewise {
 namespace {
 
-/// Rows that one task of `alternating` takes.
-constexpr Offset kRows = 64;
+/// Lines that one task of `alternating` takes.
+constexpr Offset kLines = 64;
 
 /// One side's numbers in the order of the grid.
 struct Table {
@@ -26,16 +26,19 @@ struct Table {
   Array<float> decay;
   Array<float> bias_decay;
 
-  void load(Side side, const Factors& from, const SgdParams& params, const SgdSide& in_order) {
+  /// With room for the further pieces of long rows.
+  void load(Side side, const Factors& from, const SgdParams& params, const SgdSide& in_order,
+            std::span<const Index> piece_of) {
     order = &in_order;
     const Matrix& rows = from.side(side);
     const bool biased = !from.bias(side).empty();
     const bool adaptive = !from.squares(side).empty();
-    factors = Matrix(rows.rows(), rows.cols());
-    if (biased) bias = Array<float>(rows.rows());
-    if (adaptive) squares = Array<float>(rows.rows());
-    decay = Array<float>(rows.rows());
-    bias_decay = Array<float>(rows.rows());
+    const Index lines = rows.rows() + static_cast<Index>(piece_of.size());
+    factors = Matrix(lines, rows.cols());
+    if (biased) bias = Array<float>(lines);
+    if (adaptive) squares = Array<float>(lines);
+    decay = Array<float>(lines);
+    bias_decay = Array<float>(lines);
     parallel_for(rows.rows(), 1024, [&](Offset at) {
       const Index r = order->row[at];
       std::copy_n(rows.row(r), rows.stride(), factors.row(static_cast<Index>(at)));
@@ -46,10 +49,50 @@ struct Table {
       decay[at] = static_cast<float>(rating_decay(params.regularization, nu, count));
       bias_decay[at] = static_cast<float>(rating_decay(bias_lambda(params), nu, count));
     });
+    for (std::size_t at = 0; at < piece_of.size(); ++at) {
+      const Offset line = rows.rows() + static_cast<Offset>(at);
+      decay[line] = decay[piece_of[at]];
+      bias_decay[line] = bias_decay[piece_of[at]];
+    }
+  }
+
+  /// All pieces start where their row stands.
+  void split(const SgdRowEntries& lines) {
+    parallel_for(std::ssize(lines.piece_of), 64, [&](Offset at) {
+      const Index row = lines.piece_of[static_cast<std::size_t>(at)];
+      const Index line = lines.rows() + static_cast<Index>(at);
+      std::copy_n(factors.row(row), factors.stride(), factors.row(line));
+      if (!bias.empty()) bias[line] = bias[row];
+      if (!squares.empty()) squares[line] = squares[row];
+    });
+  }
+
+  /// Rows end where their pieces do on average, with the squares of all. `start`: the squares that
+  /// each began with.
+  void join(const SgdRowEntries& lines, std::span<const SgdPieces> long_rows,
+            std::span<const float> start) {
+    parallel_for(std::ssize(long_rows), 1, [&](Offset at) {
+      const SgdPieces& pieces = long_rows[static_cast<std::size_t>(at)];
+      const Index row = pieces.row;
+      const auto weigh = [&](Index line) {
+        return static_cast<float>(static_cast<double>(lines.size(line)) /
+                                  static_cast<double>(order->count[row]));
+      };
+      float* const x = factors.row(row);
+      const float own = weigh(row);
+      for (Index j = 0; j < factors.cols(); ++j) x[j] *= own;
+      if (!bias.empty()) bias[row] *= own;
+      for (Index line = pieces.first; line < pieces.last; ++line) {
+        const float share = weigh(line);
+        for (Index j = 0; j < factors.cols(); ++j) x[j] += share * factors.row(line)[j];
+        if (!bias.empty()) bias[row] += share * bias[line];
+        if (!squares.empty()) squares[row] += squares[line] - start[static_cast<std::size_t>(at)];
+      }
+    });
   }
 
   void store(Side side, Factors& to) const {
-    parallel_for(factors.rows(), 1024, [&](Offset at) {
+    parallel_for(order->row.size(), 1024, [&](Offset at) {
       const Index r = order->row[at];
       std::copy_n(factors.row(static_cast<Index>(at)), factors.stride(), to.side(side).row(r));
       if (!bias.empty()) to.bias(side)[r] = bias[at];
@@ -65,8 +108,9 @@ struct Table {
   /// sum of lambda count^nu (|x|^2 + b^2)
   [[nodiscard]] double regularization() const {
     constexpr Offset kBlock = 4096;
-    std::vector<double> sums(static_cast<std::size_t>((factors.rows() + kBlock - 1) / kBlock));
-    parallel_blocks(factors.rows(), kBlock, [&](Offset begin, Offset end, Offset block) {
+    const Offset rows = order->row.size();
+    std::vector<double> sums(static_cast<std::size_t>((rows + kBlock - 1) / kBlock));
+    parallel_blocks(rows, kBlock, [&](Offset begin, Offset end, Offset block) {
       double sum = 0.0;
       for (Offset at = begin; at < end; ++at) {
         const float* x = factors.row(static_cast<Index>(at));
@@ -90,12 +134,13 @@ class CpuSgdSolver final : public SgdSolver {
                             sgd_stripes({by_user.rows, by_user.cols, by_user.nnz()}, params),
                             params.seed)),
         factors_(std::move(start)) {
-    users_.load(Side::kUsers, factors_, params, grid_.users);
-    items_.load(Side::kItems, factors_, params, grid_.items);
-    if (params.order != SgdOrder::kAlternating) return;
-    user_rows_ = entries_by_row(grid_, Side::kUsers);
-    item_rows_ = entries_by_row(grid_, Side::kItems);
-    grid_.entries = {};
+    if (params.order == SgdOrder::kAlternating) {
+      user_rows_ = entries_by_row(grid_, Side::kUsers);
+      item_rows_ = entries_by_row(grid_, Side::kItems);
+      grid_.entries = {};
+    }
+    users_.load(Side::kUsers, factors_, params, grid_.users, user_rows_.piece_of);
+    items_.load(Side::kItems, factors_, params, grid_.items, item_rows_.piece_of);
   }
 
   double epoch(double learning_rate, const RunControl& control) override {
@@ -167,17 +212,23 @@ class CpuSgdSolver final : public SgdSolver {
     run.moves_items = false;
     run.users = users_.rows();
     run.items = items_.rows();
-    const double losses = move_rows(run, user_rows_, control);
+    const double losses = move_rows(run, users_, user_rows_, control);
     std::swap(run.users, run.items);
-    (void)move_rows(run, item_rows_, control);
+    (void)move_rows(run, items_, item_rows_, control);
     return losses;
   }
 
-  static double move_rows(const kernels::SgdRun& run, const SgdRowEntries& rows,
+  static double move_rows(const kernels::SgdRun& run, Table& moved, const SgdRowEntries& rows,
                           const RunControl& control) {
-    const Offset count = std::ssize(rows.begin) - 1;
-    std::vector<double> losses(static_cast<std::size_t>((count + kRows - 1) / kRows));
-    parallel_blocks(count, kRows, [&](Offset begin, Offset end, Offset block) {
+    const std::vector<SgdPieces> long_rows = pieces_of(rows);
+    std::vector<float> start;
+    for (const SgdPieces& pieces : long_rows) {
+      start.push_back(moved.squares.empty() ? 0.0F : moved.squares[pieces.row]);
+    }
+    moved.split(rows);
+    const Index count = rows.lines();
+    std::vector<double> losses(static_cast<std::size_t>((count + kLines - 1) / kLines));
+    parallel_blocks(count, kLines, [&](Offset begin, Offset end, Offset block) {
       control.check();
       const Offset first = rows.begin[static_cast<std::size_t>(begin)];
       const Offset last = rows.begin[static_cast<std::size_t>(end)];
@@ -186,6 +237,7 @@ class CpuSgdSolver final : public SgdSolver {
                                                  static_cast<std::size_t>(last - first));
       losses[static_cast<std::size_t>(block)] = kernels::take_sgd_steps(some);
     });
+    moved.join(rows, long_rows, start);
     return std::accumulate(losses.begin(), losses.end(), 0.0);
   }
 
