@@ -49,6 +49,12 @@ inline constexpr std::string_view kSgdScheduleNames[] = {"adaptive", "constant",
 enum class SgdLoss { kSquared, kLogistic };
 inline constexpr std::string_view kSgdLossNames[] = {"squared", "logistic"};
 
+/// Storage of factors while training; all sums are float32. A GPU takes kFp16 for kAuto, and rounds
+/// numbers that it stores again and again at random, so that small steps are not lost. The CPU
+/// trains in kFp32.
+enum class SgdPrecision { kAuto, kFp32, kFp16 };
+inline constexpr std::string_view kSgdPrecisionNames[] = {"auto", "fp32", "fp16"};
+
 struct SgdParams {
   Feedback feedback = Feedback::kExplicit;  ///< explicit only
   int factors = 64;                         ///< f, 1 to 4096
@@ -70,6 +76,7 @@ struct SgdParams {
   double decay = 0.1;      ///< of kInverse, 0 to 1e15
   double tolerance = 0.0;  ///< stop when the objective falls by less than this share; 0 = off
   int patience = 0;        ///< stop after this many epochs without a better validation; 0 = off
+  SgdPrecision precision = SgdPrecision::kAuto;
   std::uint64_t seed = 42;
 
   /// The same for both: it learns from ratings alone.

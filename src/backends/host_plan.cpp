@@ -14,10 +14,22 @@
 
 namespace likewise {
 
-void require_fp32(const AlsParams& params, std::string_view device) {
-  if (params.precision == Precision::kAuto || params.precision == Precision::kFp32) return;
+namespace {
+
+[[noreturn]] void refuse_precision(std::string_view device) {
   throw Error(ErrorKind::kInvalidArgument,
               fmt::format("precision: the {} backend trains in fp32; use auto or fp32", device));
+}
+
+}  // namespace
+
+void require_fp32(const AlsParams& params, std::string_view device) {
+  if (params.precision == Precision::kAuto || params.precision == Precision::kFp32) return;
+  refuse_precision(device);
+}
+
+void require_fp32(SgdPrecision precision, std::string_view device) {
+  if (precision == SgdPrecision::kFp16) refuse_precision(device);
 }
 
 std::vector<MemoryPlan::Part> common_parts(const AlsShape& shape, const AlsParams& params) {

@@ -14,6 +14,7 @@ namespace likewise {
 
 /// Throws Error(kInvalidArgument) for precisions that are those of GPUs.
 void require_fp32(const AlsParams& params, std::string_view device);
+void require_fp32(SgdPrecision precision, std::string_view device);
 
 /// What every training on the processor takes beside the interactions, which are there.
 [[nodiscard]] std::vector<MemoryPlan::Part> common_parts(const AlsShape& shape,

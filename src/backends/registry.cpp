@@ -57,7 +57,11 @@ void require_params(const Device& device, const AlsParams& params) {
 /// Whoever finds neighbours does so whatever the parameters.
 void require_params(const Device&, const NeighbourParams&) {}
 void require_params(const Device&, const PopularParams&) {}
-void require_params(const Device&, const SgdParams&) {}
+void require_params(const Device& device, const SgdParams& params) {
+  const CsrMatrix nothing{0, 0, Array<Offset>(1), {}, {}};
+  (void)job<SgdJob>(device).make_solver(nothing.view(), params,
+                                        first_sgd_factors(nothing.view(), params));
+}
 void require_params(const Device&, const BprParams&) {}
 void require_params(const Device&, const BiasParams&) {}
 

@@ -21,6 +21,11 @@ struct EnumNames<SgdLoss> {
 };
 
 template <>
+struct EnumNames<SgdPrecision> {
+  static constexpr std::span<const std::string_view> kAll = kSgdPrecisionNames;
+};
+
+template <>
 struct Description<SgdParams> {
   using P = SgdParams;
 
@@ -69,6 +74,7 @@ struct Description<SgdParams> {
       Parameter{"patience", &P::patience,
                 "Stop after this many epochs without a better validation; 0 is off"}
           .between(0, 1'000'000, "in [0, 1000000]"),
+      Parameter{"precision", &P::precision, "Storage of factors while training"},
       Parameter{"seed", &P::seed, "Same seed, same model"}
           .between(0, std::numeric_limits<std::uint64_t>::max(), "a natural number below 2^64")
           .kept_by_resume()};

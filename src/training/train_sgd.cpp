@@ -24,8 +24,8 @@ class SgdTrainer final : public Trainer {
 
   double step(const RunControl& control) override {
     const double rate = epoch_rate(params_, done_);
-    const double objective = solver_->epoch(rate, control);
     const int epoch = done_.empty() ? 1 : done_.back().iteration + 1;
+    const double objective = solver_->epoch(epoch, rate, control);
     if (!std::isfinite(objective)) {
       throw Error(ErrorKind::kNumerical,
                   fmt::format("epoch {} diverged with learning rate {:g}: take a smaller "

@@ -129,7 +129,7 @@ TEST(Sgd, AStepIsAgainstTheGradient) {
       SCOPED_TRACE(device);
       const auto solver = job<SgdJob>(open_device(device)).make_solver(m.view(), p, start.clone());
       constexpr double kRate = 1e-3;
-      (void)solver->epoch(kRate, {});
+      (void)solver->epoch(1, kRate, {});
       const auto check = [&](const std::function<float&(Factors&)>& at, double scale) {
         constexpr double kStep = 1e-2;
         Factors up = start.clone();

@@ -55,6 +55,7 @@ class CpuSgd final : public SgdJob {
   [[nodiscard]] std::unique_ptr<SgdSolver> make_solver(const CsrView& by_user,
                                                        const SgdParams& params,
                                                        Factors start) const override {
+    require_fp32(params.precision, "cpu");
     return make_cpu_sgd_solver(by_user, params, std::move(start));
   }
 };

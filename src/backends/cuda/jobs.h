@@ -23,4 +23,14 @@ namespace likewise {
 [[nodiscard]] std::unique_ptr<NeighbourSearch> make_cuda_neighbour_search(
     int device, const GpuInfo& gpu, const SimilarityProblem& problem);
 
+/// What training by SGD takes of a GPU now.
+[[nodiscard]] MemoryPlan plan_cuda_sgd(const GpuUse& use, const SgdShape& shape,
+                                       const SgdParams& params);
+
+/// Trains by SGD on one GPU.
+[[nodiscard]] std::unique_ptr<SgdSolver> make_cuda_sgd_solver(const GpuUse& use,
+                                                              const CsrView& by_user,
+                                                              const SgdParams& params,
+                                                              Factors start);
+
 }  // namespace likewise

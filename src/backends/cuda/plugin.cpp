@@ -16,8 +16,9 @@ std::vector<AlsTuning> als_variants(const GpuInfo& gpu, const AlsWork& work) {
 
 constexpr CudaAls kAls{als_variants, plan_cuda_als, make_cuda_als_solver};
 constexpr CudaNeighbours kNeighbours{make_cuda_neighbour_search};
-constexpr CudaPlugin kPlugin{kPluginInterface, kVersion, kPluginCompiler,
-                             cuda::find_gpus,  &kAls,    &kNeighbours};
+constexpr CudaSgd kSgd{plan_cuda_sgd, make_cuda_sgd_solver};
+constexpr CudaPlugin kPlugin{kPluginInterface, kVersion, kPluginCompiler, cuda::find_gpus, &kAls,
+                             &kNeighbours,     &kSgd};
 
 }  // namespace
 }  // namespace likewise

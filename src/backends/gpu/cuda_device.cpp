@@ -78,6 +78,28 @@ class CudaNeighbourJob final : public NeighbourJob {
   GpuInfo gpu_;
 };
 
+class CudaSgdJob final : public SgdJob {
+ public:
+  CudaSgdJob(const CudaSgd& sgd, int device, Offset memory)
+      : sgd_(sgd), name_(name_of(device)), use_{{device}, {}, memory} {}
+  [[nodiscard]] MemoryPlan plan(const SgdShape& shape, const SgdParams& params) const override {
+    MemoryPlan plan = sgd_.plan(use_, shape, params);
+    check_memory_plan(fmt::format("training on {}, {}", name_, plan.placement),
+                      static_cast<double>(plan.machine));
+    return plan;
+  }
+  [[nodiscard]] std::unique_ptr<SgdSolver> make_solver(const CsrView& by_user,
+                                                       const SgdParams& params,
+                                                       Factors start) const override {
+    return sgd_.make_solver(use_, by_user, params, std::move(start));
+  }
+
+ private:
+  const CudaSgd& sgd_;
+  std::string name_;
+  GpuUse use_;
+};
+
 /// GPU number `device`, which can be used.
 [[nodiscard]] Device make_cuda_device(const CudaPlugin& plugin, const FoundGpus& found, int device,
                                       const DeviceOptions& options) {
@@ -92,6 +114,10 @@ class CudaNeighbourJob final : public NeighbourJob {
   if (plugin.neighbours != nullptr) {
     std::get<Offer<NeighbourJob>>(table) = {
         std::make_shared<CudaNeighbourJob>(*plugin.neighbours, device, gpu)};
+  }
+  if (plugin.sgd != nullptr) {
+    std::get<Offer<SgdJob>>(table) = {
+        std::make_shared<CudaSgdJob>(*plugin.sgd, device, options.device_memory)};
   }
   return make_device(
       name_of(device), [text = describe(gpu)] { return text; }, std::move(table));

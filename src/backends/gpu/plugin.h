@@ -12,11 +12,12 @@
 #include "backends/gpu/als_tuning.h"
 #include "backends/jobs/als.h"
 #include "backends/jobs/neighbours.h"
+#include "backends/jobs/sgd.h"
 
 namespace likewise {
 
 /// Goes up with every change of this file and of the types that cross.
-inline constexpr std::int32_t kPluginInterface = 5;
+inline constexpr std::int32_t kPluginInterface = 6;
 /// The compiler lays out the types that cross.
 inline constexpr const char* kPluginCompiler = __VERSION__;
 
@@ -71,6 +72,15 @@ struct CudaNeighbours {
                                                   const SimilarityProblem& problem);
 };
 
+/// The job `sgd`, on one usable GPU.
+struct CudaSgd {
+  /// As SgdJob::plan.
+  MemoryPlan (*plan)(const GpuUse& use, const SgdShape& shape, const SgdParams& params);
+  /// As SgdJob::make_solver.
+  std::unique_ptr<SgdSolver> (*make_solver)(const GpuUse& use, const CsrView& by_user,
+                                            const SgdParams& params, Factors start);
+};
+
 struct CudaPlugin {
   // Plain numbers and text, readable whatever built the plug-in. These lines stay as they are.
   std::int32_t interface_number;
@@ -82,6 +92,7 @@ struct CudaPlugin {
   // A line for each job (src/backends/jobs/device_jobs.h) that the plug-in may do; null: it cannot.
   const CudaAls* als;
   const CudaNeighbours* neighbours;
+  const CudaSgd* sgd;
 };
 
 }  // namespace likewise

@@ -20,9 +20,10 @@ namespace likewise {
 class SgdSolver {
  public:
   virtual ~SgdSolver() = default;
-  /// One step for every rating, with this learning rate. Returns the objective, with each rating's
-  /// loss just before its step. Errors: kCancelled (the factors are then undefined).
-  virtual double epoch(double learning_rate, const RunControl& control) = 0;
+  /// One step for every rating, with this learning rate. Epochs count from 1; how a device rounds
+  /// may depend on the number. Returns the objective, with each rating's loss just before its step.
+  /// Errors: kCancelled (the factors are then undefined).
+  virtual double epoch(int number, double learning_rate, const RunControl& control) = 0;
   /// The current factors, on the host. Valid until the next epoch().
   [[nodiscard]] virtual const Factors& factors() = 0;
   /// The factors themselves: the last call on a solver.

@@ -49,6 +49,7 @@ class ReferenceSgd final : public SgdJob {
   [[nodiscard]] std::unique_ptr<SgdSolver> make_solver(const CsrView& by_user,
                                                        const SgdParams& params,
                                                        Factors start) const override {
+    require_fp32(params.precision, "reference");
     return make_reference_sgd_solver(by_user, params, std::move(start));
   }
 };

@@ -40,7 +40,7 @@ class ReferenceSgdSolver final : public SgdSolver {
     load(Side::kItems, grid_.items, items_);
   }
 
-  double epoch(double learning_rate, const RunControl& control) override {
+  double epoch(int, double learning_rate, const RunControl& control) override {
     rate_ = learning_rate;
     double losses = 0.0;
     if (params_.order == SgdOrder::kAlternating) {

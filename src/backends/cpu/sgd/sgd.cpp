@@ -143,7 +143,7 @@ class CpuSgdSolver final : public SgdSolver {
     items_.load(Side::kItems, factors_, params, grid_.items, item_rows_.piece_of);
   }
 
-  double epoch(double learning_rate, const RunControl& control) override {
+  double epoch(int, double learning_rate, const RunControl& control) override {
     fresh_ = false;
     const StepScales scales = step_scales(spread_, params_.factors);
     kernels::SgdRun run;

@@ -15,6 +15,7 @@
 #include "backends/cuda/als/als_fixed_side.h"
 #include "backends/cuda/als/als_tables.h"
 #include "backends/cuda/jobs.h"
+#include "backends/cuda/linalg/fixed_sum.h"
 
 namespace likewise {
 namespace cuda {
@@ -244,16 +245,6 @@ class CudaAlsSolver final : public AlsSolver {
     needs.workspace += shape.interactions / 8;  // where rows meet chunks of the table
   }
   return needs;
-}
-
-/// What a training may take of the current GPU.
-[[nodiscard]] Offset available_bytes(Offset limit) {
-  constexpr Offset kReserve = Offset{256} << 20;  // kernels, and what the driver sets aside
-  std::size_t free = 0;
-  std::size_t all = 0;
-  LIKEWISE_CUDA_CHECK(cudaMemGetInfo(&free, &all));
-  const Offset available = std::max<Offset>(0, static_cast<Offset>(free) - kReserve);
-  return limit > 0 ? std::min(limit, available) : available;
 }
 
 /// Makes the GPU the current one.

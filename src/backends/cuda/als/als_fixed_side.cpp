@@ -6,6 +6,7 @@
 
 #include "algorithms/als/weights.h"
 #include "backends/cuda/als/als_tables.h"
+#include "backends/cuda/linalg/fixed_sum.h"
 
 namespace likewise::cuda {
 

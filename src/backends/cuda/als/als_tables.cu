@@ -69,24 +69,6 @@ __global__ void regularized_gram_kernel(const double* gram, int width, int padde
   }
 }
 
-/// The sum over the block in thread 0, always added in the same order.
-__device__ double block_sum(double x) {
-  __shared__ double warps[kBlock / 32];
-  x = warp_sum(x);
-  if (threadIdx.x % 32 == 0) warps[threadIdx.x / 32] = x;
-  __syncthreads();
-  double total = 0.0;
-  for (const double warp : warps) total += warp;
-  return total;
-}
-
-__global__ void sum_kernel(const double* values, Offset count, double* out) {
-  double sum = 0.0;
-  for (Offset i = first_thread(); i < count; i += all_threads()) sum += values[i];
-  sum = block_sum(sum);
-  if (threadIdx.x == 0) out[blockIdx.x] = sum;
-}
-
 __global__ void regularization_kernel(const float* table, Index rows, int padded, int width,
                                       const float* bias, const float* regularization, double* out) {
   const int lane = threadIdx.x % 32;
@@ -165,13 +147,6 @@ void regularized_gram(const double* gram, int width, int padded, double weight, 
 
 int stored_bytes(Precision precision) {
   return precision == Precision::kFp32 || precision == Precision::kTf32 ? 4 : 2;
-}
-
-void FixedSum::run(const double* values, Offset count, double* partial, double* out,
-                   cudaStream_t stream) {
-  sum_kernel<<<kBlocks, kBlock, 0, stream>>>(values, count, partial);
-  sum_kernel<<<1, kBlock, 0, stream>>>(partial, kBlocks, out);
-  LIKEWISE_CUDA_CHECK_LAUNCH();
 }
 
 void regularize_rows(const float* table, Index rows, int padded, int width, const float* bias,

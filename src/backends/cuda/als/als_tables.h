@@ -39,14 +39,4 @@ void regularized_gram(const double* gram, int width, int padded, double weight, 
 void regularize_rows(const float* table, Index rows, int padded, int width, const float* bias,
                      const float* regularization, double* out, cudaStream_t stream);
 
-/// Sums in a fixed order, so that every run gives the same bits.
-class FixedSum {
- public:
-  static constexpr int kBlocks = 1056;
-
-  /// *out = sum of the values.
-  static void run(const double* values, Offset count, double* partial, double* out,
-                  cudaStream_t stream);
-};
-
 }  // namespace likewise::cuda

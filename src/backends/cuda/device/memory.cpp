@@ -1,9 +1,22 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "backends/cuda/device/memory.h"
 
+#include <algorithm>
+
 #include <fmt/format.h>
 
-namespace likewise::cuda::detail {
+namespace likewise::cuda {
+
+Offset available_bytes(Offset limit) {
+  constexpr Offset kReserve = Offset{256} << 20;  // kernels, and what the driver sets aside
+  std::size_t free = 0;
+  std::size_t all = 0;
+  LIKEWISE_CUDA_CHECK(cudaMemGetInfo(&free, &all));
+  const Offset available = std::max<Offset>(0, static_cast<Offset>(free) - kReserve);
+  return limit > 0 ? std::min(limit, available) : available;
+}
+
+namespace detail {
 
 void* DeviceAllocation::take(std::size_t bytes) {
   void* at = nullptr;
@@ -33,4 +46,5 @@ void PinnedAllocation::release(void* at) noexcept {
   if (at != nullptr) cudaFreeHost(at);
 }
 
-}  // namespace likewise::cuda::detail
+}  // namespace detail
+}  // namespace likewise::cuda

@@ -87,6 +87,10 @@ using DeviceArray = detail::Buffer<T, detail::DeviceAllocation>;
 template <class T>
 using PinnedArray = detail::Buffer<T, detail::PinnedAllocation>;
 
+/// Bytes of the current GPU that a training may take: what is free, less a reserve, and at most
+/// `limit` where that is not 0.
+[[nodiscard]] Offset available_bytes(Offset limit);
+
 /// Where an array would begin whose element `first` is at `at`: kernels that count rows or entries
 /// from the beginning of a matrix get a part of it so. Only what is there may be touched.
 template <class T>

@@ -1,0 +1,191 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <algorithm>
+
+#include "backends/cuda/device/check.h"
+#include "backends/cuda/sgd/sgd_steps.h"
+#include "backends/cuda/sgd/team.cuh"
+
+namespace likewise::cuda {
+namespace {
+
+__device__ __forceinline__ SgdRowNumbers load_numbers(const SgdRowNumbers* at, bool fixed) {
+  const auto* const four = reinterpret_cast<const float4*>(at);
+  const float4 x = fixed ? __ldg(four) : __ldcg(four);
+  SgdRowNumbers numbers;
+  numbers.bias = x.x, numbers.squares = x.y, numbers.share = x.z, numbers.norm = x.w;
+  return numbers;
+}
+
+/// All lanes of a team write the same, so that each reads what it wrote.
+__device__ __forceinline__ void put_numbers(const SgdRowNumbers& numbers, SgdRowNumbers* at) {
+  *reinterpret_cast<float4*>(at) =
+      make_float4(numbers.bias, numbers.squares, numbers.share, numbers.norm);
+}
+
+struct Slope {
+  float error;
+  float loss;
+};
+__device__ __forceinline__ Slope slope_of(bool logistic, float value, float score) {
+  if (!logistic) {
+    const float error = value - score;
+    return {error, error * error};
+  }
+  const float sign = value > 0.0F ? 1.0F : -1.0F;
+  const float margin = sign * score;
+  const float lower = expf(-fabsf(margin));  // never overflows
+  const float wrong = (margin > 0.0F ? lower : 1.0F) / (1.0F + lower);
+  return {sign * wrong, 2.0F * (log1pf(lower) + fmaxf(-margin, 0.0F))};
+}
+
+/// How one step moves a row: x = keep x + take (the other row).
+struct Move {
+  float keep;
+  float take;
+
+  __device__ __forceinline__ Move(const SgdSteps& steps, const SgdRowNumbers& row, float error,
+                                  float step)
+      : keep(1.0F - step * steps.rate * steps.lambda * row.share),
+        take(step * steps.rate * error) {}
+  template <int kNumbers>
+  __device__ __forceinline__ void apply(float (&x)[kNumbers],
+                                        const float (&other)[kNumbers]) const {
+#pragma unroll
+    for (int n = 0; n < kNumbers; ++n) x[n] = fmaf(take, other[n], keep * x[n]);
+  }
+};
+
+/// Bias, squares and norm after a step of size `step` whose gradient is error y - decay x; `dot` is
+/// x . y and `other_norm` |y|^2.
+template <bool kAdaptive>
+__device__ __forceinline__ SgdRowNumbers moved(const SgdSteps& steps, const SgdRowNumbers& row,
+                                               const Move& move, float error, float step, float dot,
+                                               float other_norm) {
+  SgdRowNumbers next = row;
+  next.bias += steps.bias_rate * step * (error - steps.bias_lambda * row.share * row.bias);
+  if (kAdaptive) {
+    const float decay = steps.lambda * row.share;
+    next.squares += steps.square_scale * (error * error * other_norm - 2.0F * decay * error * dot +
+                                          decay * decay * row.norm);
+    next.norm = move.keep * move.keep * row.norm + 2.0F * move.keep * move.take * dot +
+                move.take * move.take * other_norm;
+  }
+  return next;
+}
+
+/// A number for every entry and lane.
+__device__ __forceinline__ std::uint32_t random_of(std::uint32_t seed, Offset entry, int lane) {
+  std::uint32_t x =
+      (static_cast<std::uint32_t>(entry) * 32U + static_cast<std::uint32_t>(lane)) ^ seed;
+  x = (x ^ (x >> 16U)) * 0x7feb352dU;
+  x = (x ^ (x >> 15U)) * 0x846ca68bU;
+  return x ^ (x >> 16U);
+}
+
+template <class T, int kLanes, int kVectors, bool kAdaptive, bool kMovesOther>
+__global__ void __launch_bounds__(kTeamBlock) take_steps(const SgdSteps steps) {
+  using Rows = Team<T, kLanes, kVectors>;
+  constexpr int kNumbers = Rows::kNumbers;
+  const Rows team(steps.columns);
+  const Index first =
+      static_cast<Index>(blockIdx.x) * Rows::kTeams + static_cast<Index>(threadIdx.x) / kLanes;
+  const Index teams = static_cast<Index>(gridDim.x) * Rows::kTeams;
+  for (Index task = first; task < steps.count; task += teams) {
+    const Offset begin = steps.tasks[task].begin;
+    const Offset end = steps.tasks[task].end;
+    double loss = 0.0;
+    if (begin < end) {
+      SgdEntry entry = steps.entries[begin];
+      SgdEntry behind = steps.entries[min(begin + 1, end - 1)];
+      auto stored = team.template load<!kMovesOther>(steps.other.rows, entry.item);
+      SgdRowNumbers i = load_numbers(steps.other.numbers + entry.item, !kMovesOther);
+      Index user = entry.user;
+      float x[kNumbers];
+      Rows::open(team.template load<false>(steps.own.rows, user), x);
+      SgdRowNumbers u = load_numbers(steps.own.numbers + user, false);
+      const auto leave = [&](Offset at) {
+        const std::uint32_t random = random_of(~steps.random, at, team.lane());
+        team.put(kMovesOther ? Rows::round_at_random(x, random) : Rows::round(x), steps.own.rows,
+                 user);
+        put_numbers(u, steps.own.numbers + user);
+      };
+      for (Offset at = begin; at < end; ++at) {
+        // The next row is on its way while this step is taken.
+        const SgdEntry next = behind;
+        auto next_stored = stored;
+        SgdRowNumbers next_i = i;
+        if (at + 1 < end) {
+          next_stored = team.template load<!kMovesOther>(steps.other.rows, next.item);
+          next_i = load_numbers(steps.other.numbers + next.item, !kMovesOther);
+        }
+        if (at + 2 < end) behind = steps.entries[at + 2];
+        if (entry.user != user) {
+          leave(at);
+          user = entry.user;
+          Rows::open(team.template load<false>(steps.own.rows, user), x);
+          u = load_numbers(steps.own.numbers + user, false);
+        }
+        float y[kNumbers];
+        Rows::open(stored, y);
+        const float dot = team.dot(x, y);
+        const Slope slope =
+            slope_of(steps.logistic, entry.value, steps.mean + u.bias + i.bias + dot);
+        loss += double{slope.loss};
+        const float user_step = kAdaptive ? rsqrtf(1.0F + u.squares) : 1.0F;
+        const Move user_move(steps, u, slope.error, user_step);
+        const SgdRowNumbers old_user = u;
+        u = moved<kAdaptive>(steps, u, user_move, slope.error, user_step, dot, i.norm);
+        if (kMovesOther) {
+          const float item_step = kAdaptive ? rsqrtf(1.0F + i.squares) : 1.0F;
+          const Move item_move(steps, i, slope.error, item_step);
+          i = moved<kAdaptive>(steps, i, item_move, slope.error, item_step, dot, old_user.norm);
+          float old_y[kNumbers];
+#pragma unroll
+          for (int n = 0; n < kNumbers; ++n) old_y[n] = y[n];
+          item_move.apply(y, x);
+          user_move.apply(x, old_y);
+          stored = Rows::round_at_random(y, random_of(steps.random, at, team.lane()));
+          team.put(stored, steps.other.rows, entry.item);
+          put_numbers(i, steps.other.numbers + entry.item);
+          if (next.item == entry.item) {
+            next_stored = stored;
+            next_i = i;
+          }
+        } else {
+          user_move.apply(x, y);
+        }
+        entry = next;
+        stored = next_stored;
+        i = next_i;
+      }
+      leave(end);
+    }
+    if (team.lane() == 0) steps.losses[task] = loss;
+  }
+}
+
+template <class T>
+void launch(const SgdSteps& steps, cudaStream_t stream) {
+  with_team_of(steps.columns, [&](auto lanes, auto vectors) {
+    constexpr int kLanes = decltype(lanes)::value;
+    constexpr int kVectors = decltype(vectors)::value;
+    const auto kernel = steps.adaptive
+                            ? (steps.moves_other ? take_steps<T, kLanes, kVectors, true, true>
+                                                 : take_steps<T, kLanes, kVectors, true, false>)
+                            : (steps.moves_other ? take_steps<T, kLanes, kVectors, false, true>
+                                                 : take_steps<T, kLanes, kVectors, false, false>);
+    constexpr Index kTeams = kTeamBlock / kLanes;
+    const Index teams = steps.teams > 0 ? std::min(steps.teams, steps.count) : steps.count;
+    kernel<<<static_cast<unsigned>((teams + kTeams - 1) / kTeams), kTeamBlock, 0, stream>>>(steps);
+    LIKEWISE_CUDA_CHECK_LAUNCH();
+  });
+}
+
+}  // namespace
+
+void take_sgd_steps(bool halves, const SgdSteps& steps, cudaStream_t stream) {
+  if (steps.count == 0) return;
+  halves ? launch<__half>(steps, stream) : launch<float>(steps, stream);
+}
+
+}  // namespace likewise::cuda

@@ -1,0 +1,61 @@
+// SPDX-License-Identifier: Apache-2.0
+/// The work of an epoch of SGD on a GPU: tasks, each for one team of threads, and launches of tasks
+/// that run at the same time.
+#pragma once
+
+#include <vector>
+
+#include "algorithms/sgd/grid.h"
+#include "likewise/array.h"
+#include "likewise/memory_plan.h"
+#include "likewise/sgd.h"
+
+namespace likewise {
+
+/// Entries [begin, end), which a team takes one after the other.
+struct SgdTask {
+  Offset begin = 0;
+  Offset end = 0;
+};
+
+/// Tasks [first_task, end_task), the longest first; their entries are [first_entry, end_entry).
+struct SgdLaunch {
+  Index first_task = 0;
+  Index end_task = 0;
+  Offset first_entry = 0;
+  Offset end_entry = 0;
+};
+
+struct GpuSgdWork {
+  Array<SgdEntry> entries;
+  std::vector<SgdTask> tasks;
+  std::vector<SgdLaunch> launches;
+};
+
+/// Stripes of `blocked` on a GPU: a task each at a time. A pure function of the shape, so that all
+/// GPUs give the same answer.
+[[nodiscard]] Index gpu_sgd_stripes(const SgdShape& shape);
+
+/// The blocks of a grid, turn by turn: tasks of a launch share no row. A launch has at most
+/// `portion` entries, or one task.
+[[nodiscard]] GpuSgdWork work_by_block(const SgdGrid& grid, Offset portion);
+
+/// The lines of one side: tasks of a launch share no line.
+[[nodiscard]] GpuSgdWork work_by_line(SgdRowEntries rows, Offset portion);
+
+/// What a training takes of a GPU.
+struct GpuSgdPlan {
+  Offset portion = 0;  ///< entries of a launch at most; all of them where they stay on the GPU
+  bool streamed = false;
+  MemoryPlan memory;
+};
+
+/// With factors of numbers of `number_bytes`, in `available` bytes. Throws Error(kOutOfMemory) with
+/// the figures where it does not fit.
+[[nodiscard]] GpuSgdPlan plan_gpu_sgd(const SgdShape& shape, const SgdParams& params,
+                                      int number_bytes, Offset available);
+
+/// Columns of a row of factors on the GPU.
+[[nodiscard]] constexpr int gpu_sgd_columns(int factors) { return (factors + 7) / 8 * 8; }
+
+}  // namespace likewise
