@@ -15,7 +15,9 @@
 
 #include "algorithms/sgd/grid.h"
 #include "algorithms/sgd/setup.h"
+#include "backends/gpu/sgd_work.h"
 #include "backends/jobs/device_jobs.h"
+#include "backends/reference/jobs.h"
 #include "core/random.h"
 #include "likewise/error.h"
 #include "likewise/synthetic.h"
@@ -151,7 +153,24 @@ TEST(Sgd, AStepIsAgainstTheGradient) {
   }
 }
 
-class SgdOrders : public testing::TestWithParam<std::tuple<SgdOrder, SgdSchedule>> {};
+class SgdOrders : public test::DeviceTest<std::tuple<SgdOrder, SgdSchedule>> {
+ protected:
+  /// The reference, in the blocks that this device has.
+  [[nodiscard]] static IterationResult expected_of(const CsrMatrix& m, const SgdParams& params) {
+    const SgdShape shape{m.rows, m.cols, m.nnz()};
+    const bool blocks_of_a_gpu = on_gpu() && params.order == SgdOrder::kBlocked;
+    const Index stripes = blocks_of_a_gpu ? gpu_sgd_stripes(shape) : sgd_stripes(shape, params);
+    const auto solver =
+        make_reference_sgd_solver(m.view(), params, first_sgd_factors(m.view(), params), stripes);
+    IterationResult result;
+    for (int t = 1; t <= params.iterations; ++t) {
+      const double rate = epoch_rate(params, result.iterations);
+      result.iterations.push_back({t, solver->epoch(t, rate, {}), 0.0, {}});
+    }
+    result.factors = solver->take_factors();
+    return result;
+  }
+};
 
 std::string case_name(const testing::TestParamInfo<SgdOrders::ParamType>& info) {
   const auto [order, schedule] = info.param;
@@ -170,9 +189,10 @@ TEST_P(SgdOrders, EqualTheReference) {
     p.iterations = 3;
     p.biases = factors != 16;
     p.regularization_exponent = factors == 40 ? 0.5 : 1.0;
-    const IterationResult expected = train_sgd(m.view(), p, open_device("reference"));
-    const IterationResult found = train_sgd(m.view(), p, open_device("cpu"));
-    expect_near(found.factors, expected.factors, 2e-5);
+    p.precision = SgdPrecision::kFp32;
+    const IterationResult expected = expected_of(m, p);
+    const IterationResult found = train_sgd(m.view(), p, device());
+    expect_near(found.factors, expected.factors, on_gpu() ? 1e-4 : 2e-5);
     for (std::size_t t = 0; t < found.iterations.size(); ++t) {
       const double want = expected.iterations[t].objective;
       EXPECT_NEAR(found.iterations[t].objective, want, 1e-5 * want);
@@ -187,7 +207,7 @@ TEST_P(SgdOrders, DoNotDependOnThreads) {
   const auto with = [&](std::size_t threads) {
     const tbb::global_control limit(tbb::global_control::max_allowed_parallelism, threads);
     tbb::task_arena arena(static_cast<int>(threads));
-    return arena.execute([&] { return train_sgd(m.view(), p, open_device("cpu")); });
+    return arena.execute([&] { return train_sgd(m.view(), p, device()); });
   };
   const IterationResult one = with(1);
   for (const std::size_t threads : {2, 7}) {
@@ -203,7 +223,7 @@ TEST_P(SgdOrders, LearnWhatWasPlanted) {
   SgdParams p = small(order, schedule);
   p.iterations = 40;
   p.regularization = 0.02;
-  const IterationResult result = train_sgd(m.view(), p, open_device("cpu"));
+  const IterationResult result = train_sgd(m.view(), p, device());
   const auto n = static_cast<double>(m.nnz());
   const double spread = value_spread(m.view(), p).spread;
   EXPECT_GT(std::sqrt(result.iterations.front().objective / n), 0.7 * spread);
@@ -215,15 +235,15 @@ TEST_P(SgdOrders, GoOnWhereTheyWere) {
   const auto [order, schedule] = GetParam();
   const CsrMatrix m = planted();
   SgdParams p = small(order, schedule);
-  const IterationResult whole = train_sgd(m.view(), p, open_device("cpu"));
+  const IterationResult whole = train_sgd(m.view(), p, device());
   p.iterations = 2;
-  const IterationResult part = train_sgd(m.view(), p, open_device("cpu"));
+  const IterationResult part = train_sgd(m.view(), p, device());
   p.iterations = 6;
   IterationRun rest;
   rest.start = &part.factors;
   rest.completed_iterations = 2;
   rest.history = part.iterations;
-  const IterationResult resumed = train_sgd(m.view(), p, open_device("cpu"), rest);
+  const IterationResult resumed = train_sgd(m.view(), p, device(), rest);
   expect_equal(resumed.factors, whole.factors);
   EXPECT_EQ(resumed.iterations.back().objective, whole.iterations.back().objective);
 }
@@ -234,6 +254,131 @@ INSTANTIATE_TEST_SUITE_P(
                      testing::Values(SgdSchedule::kAdaptive, SgdSchedule::kConstant,
                                      SgdSchedule::kInverse, SgdSchedule::kBold)),
     case_name);
+INSTANTIATE_TEST_SUITE_P(
+    Cuda, SgdOrders,
+    testing::Combine(testing::Values(SgdOrder::kBlocked, SgdOrder::kAlternating),
+                     testing::Values(SgdSchedule::kAdaptive, SgdSchedule::kConstant,
+                                     SgdSchedule::kInverse, SgdSchedule::kBold)),
+    case_name);
+
+/// Every rating is in one task, and tasks of a launch share no row.
+TEST(GpuSgdWork, HasEveryRatingOnce) {
+  const CsrMatrix m = planted(500, 200, 30.0);
+  const SgdGrid grid = make_sgd_grid(m.view(), gpu_sgd_stripes({500, 200, m.nnz()}), 1);
+  const SgdGrid whole = make_sgd_grid(m.view(), 1, 1);
+  for (const Offset portion : {m.nnz(), Offset{500}}) {
+    for (const bool by_block : {true, false}) {
+      const GpuSgdWork work = by_block ? work_by_block(grid, portion)
+                                       : work_by_line(entries_by_row(whole, Side::kItems), portion);
+      std::vector<test::Entry> seen;
+      Offset end = 0;
+      for (const SgdLaunch& launch : work.launches) {
+        EXPECT_EQ(launch.first_entry, end);
+        end = launch.end_entry;
+        EXPECT_TRUE(end - launch.first_entry <= portion ||
+                    launch.end_task == launch.first_task + 1);
+        std::vector<Index> task_of_user(500, -1);
+        std::vector<Index> task_of_item(200, -1);
+        for (Index task = launch.first_task; task < launch.end_task; ++task) {
+          const SgdTask& one = work.tasks[static_cast<std::size_t>(task)];
+          EXPECT_GE(one.begin, launch.first_entry);
+          EXPECT_LE(one.end, launch.end_entry);
+          if (task > launch.first_task) {
+            const SgdTask& before = work.tasks[static_cast<std::size_t>(task) - 1];
+            EXPECT_GE(before.end - before.begin, one.end - one.begin);
+          }
+          for (Offset at = one.begin; at < one.end; ++at) {
+            const SgdEntry& e = work.entries[at];
+            const auto share = [&](std::vector<Index>& owner, Index row) {
+              Index& of_row = owner[static_cast<std::size_t>(row)];
+              EXPECT_TRUE(of_row < 0 || of_row == task);
+              of_row = task;
+            };
+            if (by_block) share(task_of_user, e.user), share(task_of_item, e.item);
+            if (!by_block) share(task_of_item, e.user);
+            const Index user = by_block ? e.user : e.item;
+            const Index item = by_block ? e.item : e.user;
+            seen.push_back({grid.users.row[user], grid.items.row[item], e.value});
+          }
+        }
+      }
+      const CsrMatrix again = test::make_csr(500, 200, seen);
+      EXPECT_THAT(again.columns.span(),
+                  testing::ElementsAreArray(m.columns.begin(), m.columns.end()));
+      EXPECT_THAT(again.values.span(), testing::ElementsAreArray(m.values.begin(), m.values.end()));
+    }
+  }
+}
+
+TEST(GpuSgdPlan, StreamsWhatDoesNotFit) {
+  const SgdShape shape{1'000'000, 100'000, 300'000'000};
+  SgdParams p;
+  p.factors = 128;
+  const GpuSgdPlan whole = plan_gpu_sgd(shape, p, 2, Offset{64} << 30);
+  EXPECT_FALSE(whole.streamed);
+  EXPECT_EQ(whole.portion, shape.interactions);
+  const GpuSgdPlan part = plan_gpu_sgd(shape, p, 2, Offset{2} << 30);
+  EXPECT_TRUE(part.streamed);
+  EXPECT_LE(part.memory.total, Offset{2} << 30);
+  EXPECT_GT(part.portion, 0);
+  EXPECT_THAT(test::error_of(ErrorKind::kOutOfMemory,
+                             [&] { (void)plan_gpu_sgd(shape, p, 2, Offset{200} << 20); }),
+              AllOf(HasSubstr("factors, biases"), HasSubstr("use fewer factors")));
+}
+
+/// What only a GPU has.
+class SgdOnGpu : public test::DeviceTest<int> {};
+
+TEST_P(SgdOnGpu, LearnsInFloat16) {
+  const CsrMatrix m = planted(2000, 800, 40.0);
+  for (const SgdOrder order : {SgdOrder::kBlocked, SgdOrder::kAlternating, SgdOrder::kRacing}) {
+    SCOPED_TRACE(kSgdOrderNames[static_cast<std::size_t>(order)]);
+    SgdParams p = small(order);
+    p.iterations = 12;
+    p.factors = GetParam();
+    p.precision = SgdPrecision::kFp32;
+    const double wanted = train_sgd(m.view(), p, device()).iterations.back().objective;
+    p.precision = SgdPrecision::kFp16;
+    EXPECT_NEAR(train_sgd(m.view(), p, device()).iterations.back().objective, wanted,
+                0.01 * wanted);
+  }
+}
+
+/// Ratings that do not stay on the GPU: the same bits.
+TEST_P(SgdOnGpu, StreamsRatings) {
+  const CsrMatrix m = planted(20000, 3000, 150.0);  // 36 MB of entries
+  for (const SgdOrder order : {SgdOrder::kBlocked, SgdOrder::kAlternating}) {
+    SCOPED_TRACE(kSgdOrderNames[static_cast<std::size_t>(order)]);
+    SgdParams p = small(order);
+    p.iterations = 3;
+    p.factors = GetParam();
+    const IterationResult whole = train_sgd(m.view(), p, device());
+    DeviceOptions options;
+    const MemoryPlan plan = job<SgdJob>(device()).plan({m.rows, m.cols, m.nnz()}, p);
+    options.device_memory = plan.total - (Offset{8} << 20);
+    const Device less = open_device("cuda", options);
+    EXPECT_THAT(job<SgdJob>(less).plan({m.rows, m.cols, m.nnz()}, p).placement,
+                HasSubstr("streamed"));
+    const IterationResult streamed = train_sgd(m.view(), p, less);
+    expect_equal(streamed.factors, whole.factors);
+    EXPECT_EQ(streamed.iterations.back().objective, whole.iterations.back().objective);
+  }
+}
+
+TEST_P(SgdOnGpu, RefusesWhatItCannot) {
+  SgdParams p = small(SgdOrder::kSerial);
+  const CsrMatrix m = planted();
+  EXPECT_THAT(
+      test::error_of(ErrorKind::kInvalidArgument, [&] { (void)train_sgd(m.view(), p, device()); }),
+      HasSubstr("serial"));
+  p = small();
+  p.factors = 1025;
+  EXPECT_THAT(
+      test::error_of(ErrorKind::kInvalidArgument, [&] { (void)train_sgd(m.view(), p, device()); }),
+      HasSubstr("up to 1024"));
+}
+
+INSTANTIATE_TEST_SUITE_P(Cuda, SgdOnGpu, testing::Values(12, 128));
 
 /// Items of 9,000 and 3,000 ratings: in three pieces, and whole.
 TEST(Sgd, LongRowsAreMovedInPieces) {

@@ -3,6 +3,7 @@
 #include <utility>
 
 #include "algorithms/als/weights.h"
+#include "algorithms/sgd/grid.h"
 #include "backends/host_plan.h"
 #include "backends/reference/jobs.h"
 
@@ -50,7 +51,8 @@ class ReferenceSgd final : public SgdJob {
                                                        const SgdParams& params,
                                                        Factors start) const override {
     require_fp32(params.precision, "reference");
-    return make_reference_sgd_solver(by_user, params, std::move(start));
+    const Index stripes = sgd_stripes({by_user.rows, by_user.cols, by_user.nnz()}, params);
+    return make_reference_sgd_solver(by_user, params, std::move(start), stripes);
   }
 };
 

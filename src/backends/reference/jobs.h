@@ -24,10 +24,10 @@ namespace likewise {
 [[nodiscard]] std::unique_ptr<NeighbourSearch> make_reference_neighbour_search(
     const SimilarityProblem& problem);
 
-/// `by_user` must outlive the solver.
+/// In the blocks of a grid of `stripes` x `stripes`. `by_user` must outlive the solver.
 [[nodiscard]] std::unique_ptr<SgdSolver> make_reference_sgd_solver(const CsrView& by_user,
                                                                    const SgdParams& params,
-                                                                   Factors start);
+                                                                   Factors start, Index stripes);
 
 /// `likes` must outlive the solver.
 [[nodiscard]] std::unique_ptr<BprSolver> make_reference_bpr_solver(const CsrView& likes,

@@ -28,13 +28,11 @@ struct Row {
 
 class ReferenceSgdSolver final : public SgdSolver {
  public:
-  ReferenceSgdSolver(const CsrView& by_user, const SgdParams& params, Factors start)
+  ReferenceSgdSolver(const CsrView& by_user, const SgdParams& params, Factors start, Index stripes)
       : by_user_(by_user),
         params_(params),
         spread_(value_spread(by_user, params).spread),
-        grid_(make_sgd_grid(by_user,
-                            sgd_stripes({by_user.rows, by_user.cols, by_user.nnz()}, params),
-                            params.seed)),
+        grid_(make_sgd_grid(by_user, stripes, params.seed)),
         factors_(std::move(start)) {
     load(Side::kUsers, grid_.users, users_);
     load(Side::kItems, grid_.items, items_);
@@ -163,8 +161,9 @@ class ReferenceSgdSolver final : public SgdSolver {
 }  // namespace
 
 std::unique_ptr<SgdSolver> make_reference_sgd_solver(const CsrView& by_user,
-                                                     const SgdParams& params, Factors start) {
-  return std::make_unique<ReferenceSgdSolver>(by_user, params, std::move(start));
+                                                     const SgdParams& params, Factors start,
+                                                     Index stripes) {
+  return std::make_unique<ReferenceSgdSolver>(by_user, params, std::move(start), stripes);
 }
 
 }  // namespace likewise
