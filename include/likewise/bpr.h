@@ -6,7 +6,8 @@
 /// For each like (u, i) of an epoch an item j is drawn that u has not liked, and a step is taken
 /// against the gradient of
 ///
-///     -ln sigma(score(u, i) - score(u, j)) + lambda / 2 (|x_u|^2 + |y_i|^2 + |y_j|^2 + b_i^2 + b_j^2)
+///     -ln sigma(score(u, i) - score(u, j)) + lambda / 2 (|x_u|^2 + |y_i|^2 + |y_j|^2 + b_i^2 +
+///     b_j^2)
 ///
 /// Rendle, Freudenthaler, Gantner, Schmidt-Thieme: BPR: Bayesian personalized ranking from implicit
 /// feedback, UAI 2009. docs/math.md has the order of the steps.

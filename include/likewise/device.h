@@ -24,8 +24,7 @@ enum class Job {
   kBpr,         ///< trains by BPR
 };
 inline constexpr std::string_view kJobNames[] = {"als", "neighbours", "top-k", "sgd", "bpr"};
-inline constexpr std::array kJobs{Job::kAls, Job::kNeighbours, Job::kTopK, Job::kSgd,
-                                 Job::kBpr};
+inline constexpr std::array kJobs{Job::kAls, Job::kNeighbours, Job::kTopK, Job::kSgd, Job::kBpr};
 
 /// One job of a device.
 struct JobStatus {

@@ -12,11 +12,11 @@
 #include "background.h"
 #include "columns.h"
 #include "interactions.h"
-#include "likewise/add_interactions.h"
 #include "likewise/als.h"
 #include "likewise/error.h"
 #include "likewise/neighbourhood.h"
 #include "likewise/recommender.h"
+#include "likewise/update.h"
 #include "model.h"
 #include "parameters.h"
 
@@ -158,14 +158,31 @@ struct BorrowedCsr {
                         give(std::move(found.similarities)));
 }
 
-[[nodiscard]] nb::tuple add(const Trained& model, const Data& more, const nb::object& device,
-                            int threads, const nb::object& progress) {
-  const DeviceChoice chosen = choose(device, model.model->params, {});
-  AddedInteractions added = in_background(true, threads, progress, [&](const RunControl& control) {
-    return add_interactions(*model.model, *more.interactions, more.summary.policy, chosen.device,
-                            control);
-  });
-  return nb::make_tuple(Trained(std::move(added.model)), added.rows_searched, added.repeated);
+/// The name of a way to update, "als" or "sgd".
+[[nodiscard]] UpdateBy update_by(const std::string& name) {
+  const auto* const found = std::ranges::find(kUpdateByNames, name);
+  if (found == std::end(kUpdateByNames)) {
+    throw Error(ErrorKind::kInvalidArgument, "by must be als or sgd, not \"" + name + "\"");
+  }
+  return static_cast<UpdateBy>(found - std::begin(kUpdateByNames));
+}
+
+[[nodiscard]] Trained update(const Trained& model, const Data& more,
+                             const std::optional<std::string>& by, std::optional<int> iterations,
+                             std::optional<double> learning_rate, const std::string& source,
+                             const nb::object& device, int threads, const nb::object& progress) {
+  UpdateOptions options;
+  options.duplicates = more.summary.policy;
+  if (by) options.by = update_by(*by);
+  options.iterations = iterations;
+  options.learning_rate = learning_rate;
+  options.source = source;
+  require_updatable(*model.model, options);
+  const DeviceChoice chosen = choose(device, params_of_update(*model.model, options), {});
+  return Trained(in_background(true, threads, progress, [&](const RunControl& control) {
+                   return update_model(*model.model, *more.interactions, options, chosen.device,
+                                       control);
+                 }).model);
 }
 
 }  // namespace
@@ -182,8 +199,9 @@ void bind_training(nb::module_& module) {
   module.def("train_neighbours", &train_neighbour_lists, "indptr"_a, "indices"_a.noconvert(),
              "values"_a.noconvert(), "cols"_a, "params"_a, "device"_a = "auto", "threads"_a = 0,
              "progress"_a = nb::none());
-  module.def("add_interactions", &add, "model"_a, "more"_a, "device"_a = "auto", "threads"_a = 0,
-             "progress"_a = nb::none());
+  module.def("update", &update, "model"_a, "more"_a, "by"_a = nb::none(),
+             "iterations"_a = nb::none(), "learning_rate"_a = nb::none(), "source"_a = "",
+             "device"_a = "auto", "threads"_a = 0, "progress"_a = nb::none());
   module.def("parameters", &parameters, "algorithm"_a);
   module.def("algorithms", [] {
     nb::list names;

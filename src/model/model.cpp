@@ -194,9 +194,7 @@ struct LearnedCheck {
   void operator()(const SgdParams& params) const {
     check_all_factors(params.factors, params.schedule == SgdSchedule::kAdaptive);
   }
-  void operator()(const BprParams& params) const {
-    check_all_factors(params.factors, false);
-  }
+  void operator()(const BprParams& params) const { check_all_factors(params.factors, false); }
 
   void operator()(const BiasParams& params) const {
     const auto& baselines = part<Baselines>();

@@ -6,9 +6,9 @@
 
 #include "core/utc_now.h"
 #include "likewise/als.h"
-#include "likewise/bpr.h"
 #include "likewise/autotune.h"
 #include "likewise/bias.h"
+#include "likewise/bpr.h"
 #include "likewise/error.h"
 #include "likewise/neighbourhood.h"
 #include "likewise/popularity.h"

@@ -178,9 +178,9 @@ void expect_camps(const Factors& f, double share) {
   for (Index u = 0; u < f.users.rows(); ++u) {
     for (Index i = 0; i + 1 < f.items.rows(); i += 2) {
       const auto score = [&](Index item) {
-        return f.item_bias[item] +
-               std::inner_product(f.users.row_span(u).begin(), f.users.row_span(u).end(),
-                                  f.items.row_span(item).begin(), 0.0F);
+        return f.item_bias[item] + std::inner_product(f.users.row_span(u).begin(),
+                                                      f.users.row_span(u).end(),
+                                                      f.items.row_span(item).begin(), 0.0F);
       };
       ++all;
       right += (score(i) > score(i + 1)) == (u % 2 == 0) ? 1 : 0;

@@ -20,8 +20,8 @@ constexpr Index kFewestRows = 16;
 
 Index bpr_stripes(const SgdShape& shape, const BprParams& params) {
   const Offset bytes = Offset{shape.items} * padded_stride(params.factors) * Offset{sizeof(float)};
-  const Offset wanted = std::clamp<Offset>((bytes + kStripeBytes - 1) / kStripeBytes,
-                                           kFewestStripes, kMostStripes);
+  const Offset wanted =
+      std::clamp<Offset>((bytes + kStripeBytes - 1) / kStripeBytes, kFewestStripes, kMostStripes);
   const Offset most = std::min(shape.users, shape.items) / kFewestRows;
   const auto stripes = static_cast<Index>(std::min(wanted, most));
   return stripes < 2 ? 1 : stripes / 2 * 2;
@@ -37,22 +37,27 @@ std::vector<BprUnit> units_of(const SgdGrid& grid, const StripePair& pair, Index
 CounterRandom unit_random(const BprParams& params, const SgdGrid& grid, int epoch,
                           const BprUnit& unit) {
   const auto stripes = static_cast<std::uint64_t>(grid.stripes);
-  const auto block = static_cast<std::uint64_t>(unit.users) * stripes +
-                     static_cast<std::uint64_t>(unit.positives);
+  const auto block =
+      static_cast<std::uint64_t>(unit.users) * stripes + static_cast<std::uint64_t>(unit.positives);
   return {params.seed, kStreamBprNegatives,
           static_cast<std::uint64_t>(epoch) * stripes * stripes + block};
 }
 
 std::vector<std::vector<Index>> popular_pools(const SgdGrid& grid) {
   std::vector<std::vector<Index>> pools(static_cast<std::size_t>(grid.stripes));
-  for (Index p = 0; p < grid.stripes; ++p) {
-    for (Index q = 0; q < grid.stripes; ++q) {
-      for (const SgdEntry& e : grid.block(p, q)) {
-        pools[static_cast<std::size_t>(q)].push_back(e.item);
-      }
+  for (std::size_t q = 0; q < pools.size(); ++q) {
+    for (Index item = grid.items.begin[q]; item < grid.items.begin[q + 1]; ++item) {
+      pools[q].insert(pools[q].end(), static_cast<std::size_t>(grid.items.count[item]), item);
     }
   }
   return pools;
+}
+
+std::vector<std::uint8_t> in_grid_order(std::span<const std::uint8_t> by_item,
+                                        const SgdGrid& grid) {
+  std::vector<std::uint8_t> flags;
+  for (const Index item : grid.items.row) flags.push_back(by_item[static_cast<std::size_t>(item)]);
+  return flags;
 }
 
 NegativeRange negatives_of(const SgdGrid& grid, const BprUnit& unit,

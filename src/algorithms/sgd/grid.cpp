@@ -35,7 +35,7 @@ namespace {
 
 /// In random order, cut into stripes of about as many entries each.
 [[nodiscard]] SgdSide arrange(const CsrView& by_user, Side side, Index stripes, std::uint64_t seed,
-                              RandomStream stream) {
+                              RandomStream stream, std::span<const Offset> whole) {
   const std::vector<Offset> counts = entry_counts(by_user, side);
   const auto rows = static_cast<Index>(counts.size());
   SgdSide result{shuffled(rows, seed, stream), Array<Offset>::uninitialized(rows), {0}};
@@ -47,8 +47,9 @@ namespace {
            at > 0) {
       begin.push_back(at);
     }
-    result.count[at] = counts[static_cast<std::size_t>(result.row[at])];
-    sum += result.count[at];
+    const auto row = static_cast<std::size_t>(result.row[at]);
+    result.count[at] = whole.empty() ? counts[row] : whole[row];
+    sum += counts[row];
   }
   begin.resize(static_cast<std::size_t>(stripes) + 1, rows);
   return result;
@@ -106,15 +107,23 @@ SgdRowEntries entries_by_row(const SgdGrid& grid, Side side) {
   return rows;
 }
 
-SgdGrid make_sgd_grid(const CsrView& by_user, Index stripes, std::uint64_t seed) {
+SgdGrid make_sgd_grid(const CsrView& by_user, Index stripes, std::uint64_t seed,
+                      const SgdWhole& whole) {
   SgdGrid grid;
   grid.stripes = stripes;
-  grid.users = arrange(by_user, Side::kUsers, stripes, seed, kStreamSgdUsers);
-  grid.items = arrange(by_user, Side::kItems, stripes, seed, kStreamSgdItems);
-  const std::vector<Place> places = places_of(grid.items);
+  grid.users = arrange(by_user, Side::kUsers, stripes, seed, kStreamSgdUsers, whole.user_counts);
+  grid.items = arrange(by_user, Side::kItems, stripes, seed, kStreamSgdItems, whole.item_counts);
+  static_cast<SgdBlocks&>(grid) = cut_like(grid, by_user);
+  return grid;
+}
 
+SgdBlocks cut_like(const SgdGrid& grid, const CsrView& by_user) {
+  const Index stripes = grid.stripes;
+  const std::vector<Place> places = places_of(grid.items);
   const auto wide = static_cast<std::size_t>(stripes);
-  grid.begin.assign(wide * wide + 1, 0);
+  SgdBlocks blocks;
+  blocks.stripes = stripes;
+  blocks.begin.assign(wide * wide + 1, 0);
   const auto for_entries = [&](Offset p, const auto& take) {
     const auto stripe = static_cast<std::size_t>(p);
     for (Index user = grid.users.begin[stripe]; user < grid.users.begin[stripe + 1]; ++user) {
@@ -129,16 +138,17 @@ SgdGrid make_sgd_grid(const CsrView& by_user, Index stripes, std::uint64_t seed)
     }
   };
   parallel_for(stripes, 1, [&](Offset p) {
-    for_entries(p, [&](std::size_t block, const SgdEntry&) { ++grid.begin[block + 1]; });
+    for_entries(p, [&](std::size_t block, const SgdEntry&) { ++blocks.begin[block + 1]; });
   });
-  std::partial_sum(grid.begin.begin(), grid.begin.end(), grid.begin.begin());
-  grid.entries = Array<SgdEntry>::uninitialized(by_user.nnz());
-  std::vector<Offset> next(grid.begin.begin(), grid.begin.end() - 1);
+  std::partial_sum(blocks.begin.begin(), blocks.begin.end(), blocks.begin.begin());
+  blocks.entries = Array<SgdEntry>::uninitialized(by_user.nnz());
+  std::vector<Offset> next(blocks.begin.begin(), blocks.begin.end() - 1);
   parallel_for(stripes, 1, [&](Offset p) {
-    for_entries(
-        p, [&](std::size_t block, const SgdEntry& entry) { grid.entries[next[block]++] = entry; });
+    for_entries(p, [&](std::size_t block, const SgdEntry& entry) {
+      blocks.entries[next[block]++] = entry;
+    });
   });
-  return grid;
+  return blocks;
 }
 
 }  // namespace likewise

@@ -27,11 +27,13 @@ namespace likewise {
 /// `by_user` must outlive the solver.
 [[nodiscard]] std::unique_ptr<SgdSolver> make_reference_sgd_solver(const CsrView& by_user,
                                                                    const SgdParams& params,
-                                                                   Factors start);
+                                                                   Factors start,
+                                                                   const SgdWhole& whole);
 
 /// `likes` must outlive the solver.
 [[nodiscard]] std::unique_ptr<BprSolver> make_reference_bpr_solver(const CsrView& likes,
                                                                    const BprParams& params,
-                                                                   Factors start);
+                                                                   Factors start,
+                                                                   const BprWhole& whole);
 
 }  // namespace likewise

@@ -28,13 +28,13 @@ struct Row {
 
 class ReferenceSgdSolver final : public SgdSolver {
  public:
-  ReferenceSgdSolver(const CsrView& by_user, const SgdParams& params, Factors start)
-      : by_user_(by_user),
-        params_(params),
-        spread_(value_spread(by_user, params).spread),
+  ReferenceSgdSolver(const CsrView& by_user, const SgdParams& params, Factors start,
+                     const SgdWhole& whole)
+      : params_(params),
+        spread_(whole.spread ? *whole.spread : value_spread(by_user, params).spread),
         grid_(make_sgd_grid(by_user,
                             sgd_stripes({by_user.rows, by_user.cols, by_user.nnz()}, params),
-                            params.seed)),
+                            params.seed, whole)),
         factors_(std::move(start)) {
     load(Side::kUsers, grid_.users, users_);
     load(Side::kItems, grid_.items, items_);
@@ -58,13 +58,28 @@ class ReferenceSgdSolver final : public SgdSolver {
     }
     store(Side::kUsers, grid_.users, users_);
     store(Side::kItems, grid_.items, items_);
-    return losses + regularization_term(by_user_, params_, factors_);
+    return losses + regularization();
   }
 
   const Factors& factors() override { return factors_; }
   Factors take_factors() override { return std::move(factors_); }
 
  private:
+  /// sum of lambda count^nu (|x|^2 + b^2)
+  [[nodiscard]] double regularization() const {
+    double term = 0.0;
+    for (const auto* rows : {&users_, &items_}) {
+      for (const Row& row : *rows) {
+        const double power =
+            std::pow(static_cast<double>(row.count), params_.regularization_exponent);
+        if (row.count == 0) continue;
+        term += power * (params_.regularization * dot(row.x, row.x) +
+                         bias_lambda(params_) * row.bias * row.bias);
+      }
+    }
+    return term;
+  }
+
   static Row& at(std::vector<Row>& rows, Index number) {
     return rows[static_cast<std::size_t>(number)];
   }
@@ -132,7 +147,6 @@ class ReferenceSgdSolver final : public SgdSolver {
     }
   }
 
-  CsrView by_user_;
   SgdParams params_;
   double spread_;
   SgdGrid grid_;
@@ -145,8 +159,9 @@ class ReferenceSgdSolver final : public SgdSolver {
 }  // namespace
 
 std::unique_ptr<SgdSolver> make_reference_sgd_solver(const CsrView& by_user,
-                                                     const SgdParams& params, Factors start) {
-  return std::make_unique<ReferenceSgdSolver>(by_user, params, std::move(start));
+                                                     const SgdParams& params, Factors start,
+                                                     const SgdWhole& whole) {
+  return std::make_unique<ReferenceSgdSolver>(by_user, params, std::move(start), whole);
 }
 
 }  // namespace likewise

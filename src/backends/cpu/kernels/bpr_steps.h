@@ -17,9 +17,11 @@ struct BprRun {
   std::span<const SgdEntry> likes;  ///< of a user stripe, in an item stripe
   std::span<const SgdEntry> known;  ///< of the same users, in the stripe of the negatives
   NegativeRange negatives;
-  float* users = nullptr;         ///< rows x stride, 64-byte aligned, zero beyond the width
+  float* users = nullptr;  ///< rows x stride, 64-byte aligned, zero beyond the width
   float* items = nullptr;
   float* item_bias = nullptr;  ///< or null: there are none
+  const std::uint8_t* changes =
+      nullptr;  ///< of an item: 0 where it stays as it is; null: none does
   Index stride = 0;
   float rate = 0.0F;
   float decay = 0.0F;  ///< lambda

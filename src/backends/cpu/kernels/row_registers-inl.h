@@ -70,13 +70,20 @@ struct RowRegisters<0> {
 template <class Work>
 HWY_INLINE double with_row_registers(Index stride, const Work& work) {
   switch (stride / lanes()) {
-    case 1: return work(std::integral_constant<int, 1>());
-    case 2: return work(std::integral_constant<int, 2>());
-    case 3: return work(std::integral_constant<int, 3>());
-    case 4: return work(std::integral_constant<int, 4>());
-    case 6: return work(std::integral_constant<int, 6>());
-    case 8: return work(std::integral_constant<int, 8>());
-    default: return work(std::integral_constant<int, 0>());
+    case 1:
+      return work(std::integral_constant<int, 1>());
+    case 2:
+      return work(std::integral_constant<int, 2>());
+    case 3:
+      return work(std::integral_constant<int, 3>());
+    case 4:
+      return work(std::integral_constant<int, 4>());
+    case 6:
+      return work(std::integral_constant<int, 6>());
+    case 8:
+      return work(std::integral_constant<int, 8>());
+    default:
+      return work(std::integral_constant<int, 0>());
   }
 }
 
