@@ -77,7 +77,7 @@ Json updates_json(const Provenance& provenance) {
   const ModelUpdate& last = provenance.updates.back();
   return {{"count", provenance.updates.size()},
           {"interactions", interactions},
-          {"last", last.created},
+          {"created", last.created},
           {"source", last.source}};
 }
 

@@ -139,6 +139,10 @@ Refined refine(const SgdParams& params, const UpdateTask& task) {
   check_values(task.growth.history.view(), params);
   const double spread = value_spread(task.growth.history.view(), params).spread;
   Factors factors = placed_factors(task, params.biases, params.biases);
+  for (const Side side : {Side::kUsers, Side::kItems}) {  // a model of nothing has none
+    const bool none = is_adaptive(params) && factors.squares(side).empty();
+    if (none) factors.squares(side) = Array<float>(factors.side(side).rows());
+  }
   draw_new_rows(task, params, spread, factors);
   const double rate =
       task.options.learning_rate.value_or(epoch_rate(params, iterations_to_best(task.model)));

@@ -19,6 +19,7 @@
 #include "likewise/popularity.h"
 #include "likewise/recommender.h"
 #include "likewise/training.h"
+#include "tests/backends/device_test.h"
 #include "tests/csr_entries.h"
 #include "tests/errors.h"
 #include "tests/learned.h"
@@ -165,6 +166,59 @@ TEST(Update, WhatIsNotTouchedKeepsItsBits) {
   }
 }
 
+/// Text beside numbers: all ids become text, in another order.
+TEST(Update, IdsMayChangeTheirOrder) {
+  const Device cpu = open_device("cpu");
+  for (const Kind& kind : kinds()) {
+    SCOPED_TRACE(kind.name);
+    const std::vector<Entry> all = entries_for(kind, shuffled_entries(40, 30, 8.0));
+    const Model old = train(part_of(all, 0, all.size()), kind.params, cpu);
+    Interactions more{IdMap::from_text(std::vector<std::string>{"11", "new", "2"}),
+                      IdMap::from_text(std::vector<std::string>{"3", "a thing", "20"}),
+                      {},
+                      {}};
+    more.by_user = test::make_csr(
+        3, 3, std::vector<Entry>{{0, 0, 1.0F}, {0, 2, 5.0F}, {1, 1, 2.0F}, {2, 0, 4.0F}});
+    const UpdatedModel updated = update_model(old, more, kind.options, cpu);
+    const Model& now = updated.model;
+    now.validate();
+    EXPECT_EQ(now.users.size(), old.users.size() + 1);
+    for (const Side side : {Side::kUsers, Side::kItems}) {
+      const IdMap& ids = side == Side::kUsers ? old.users : old.items;
+      const IdMap& united = side == Side::kUsers ? now.users : now.items;
+      const IdMap& touched = side == Side::kUsers ? more.users : more.items;
+      for (Index row = 0; row < ids.size(); ++row) {
+        const Index to = *united.find(ids.name(row));
+        EXPECT_EQ(same_row(factors_of(old), row, factors_of(now), to, side),
+                  !touched.find(ids.name(row)))
+            << side_name(side) << " " << ids.name(row);
+        if (side == Side::kItems || touched.find(ids.name(row))) continue;
+        EXPECT_EQ(now.history.view().row_size(to), old.history.view().row_size(row));
+        for (const Index item : old.history.view().row_columns(row)) {
+          const auto columns = now.history.view().row_columns(to);
+          EXPECT_TRUE(std::ranges::binary_search(columns, *now.items.find(old.items.name(item))));
+        }
+      }
+    }
+  }
+}
+
+TEST(Update, AModelOfNothingGrows) {
+  const Device cpu = open_device("cpu");
+  for (const Kind& kind : kinds()) {
+    SCOPED_TRACE(kind.name);
+    const auto* sgd = std::get_if<SgdParams>(&kind.params);
+    if (std::holds_alternative<BprParams>(kind.params)) continue;  // cannot be trained on nothing
+    if (sgd != nullptr && sgd->loss == SgdLoss::kLogistic) continue;
+    const std::vector<Entry> all = shuffled_entries(20, 15, 6.0);
+    Interactions nothing{IdMap::range(0), IdMap::range(0), test::make_csr(0, 0, {}), {}};
+    const Model old = train(nothing, kind.params, cpu);
+    const Model now = update_model(old, part_of(all, 0, all.size()), kind.options, cpu).model;
+    now.validate();
+    EXPECT_EQ(now.history.nnz(), std::ssize(all));
+  }
+}
+
 TEST(Update, IsTheSameForAnyNumberOfThreads) {
   for (const Kind& kind : kinds()) {
     SCOPED_TRACE(kind.name);
@@ -191,6 +245,37 @@ TEST(Update, TheReferenceDoesTheSameInDoublePrecision) {
     }
   }
 }
+
+/// ALS on every device, in float32: its own rows alone change, to what the reference says.
+class UpdateOnDevice : public test::DeviceTest<Feedback> {};
+
+TEST_P(UpdateOnDevice, RefinesAsTheReference) {
+  AlsParams params = AlsParams::defaults(GetParam());
+  params.factors = 12;
+  params.iterations = 3;
+  params.solver = AlsSolverKind::kCholesky;
+  params.precision = Precision::kFp32;
+  const std::vector<Entry> all = shuffled_entries(300, 200, 15.0);
+  const std::size_t before = all.size() - 60;
+  const Model old = train(part_of(all, 0, before), params, open_device("cpu"));
+  const Interactions more = part_of(all, before, all.size());
+  const Model now = update_model(old, more, {}, device()).model;
+  const Model plain = update_model(old, more, {}, open_device("reference")).model;
+  for (const Side side : {Side::kUsers, Side::kItems}) {
+    const IdMap& ids = side == Side::kUsers ? now.users : now.items;
+    const IdMap& touched = side == Side::kUsers ? more.users : more.items;
+    for (Index row = 0; row < ids.size(); ++row) {
+      if (touched.find(ids.name(row))) continue;
+      EXPECT_TRUE(same_row(factors_of(now), row, factors_of(plain), row, side)) << row;
+    }
+    // float32 sums of some hundred terms
+    EXPECT_LT(largest_difference(factors_of(now).side(side), factors_of(plain).side(side)), 1e-3);
+  }
+}
+
+constexpr Feedback kFeedbacks[] = {Feedback::kImplicit, Feedback::kExplicit};
+INSTANTIATE_TEST_SUITE_P(Cpu, UpdateOnDevice, testing::ValuesIn(kFeedbacks));
+INSTANTIATE_TEST_SUITE_P(Cuda, UpdateOnDevice, testing::ValuesIn(kFeedbacks));
 
 /// The side that was solved last is at the minimum of the whole objective: half an iteration over
 /// all the merged data, in double precision, leaves its touched rows where they are.
