@@ -457,35 +457,44 @@ TEST(Update, AStepOfSgdAfterAlsByHand) {
   updated.model.validate();
 }
 
-/// Ann likes all of six items but the last; her new like is the fifth, so that the last is the only
-/// negative, and it stays as it is.
-TEST(Update, AStepOfBprByHand) {
-  const Device cpu = open_device("cpu");
+/// One user likes all of six items but the last; the new like is the fifth, so that the last is the
+/// only negative, in every epoch and of every seed, and it stays as it is.
+TEST(Update, StepsOfBprByHand) {
   const std::vector<Entry> likes{{0, 0, 1.0F}, {0, 1, 1.0F}, {0, 2, 1.0F}, {0, 3, 1.0F},
                                  {1, 4, 1.0F}, {1, 5, 1.0F}, {1, 0, 1.0F}};
-  const BprParams params{.factors = 3, .iterations = 3, .init_stddev = 1.0};
-  const Model old = train(part_of(likes, 0, likes.size()), params, cpu);
   const std::vector<Entry> later{{0, 4, 1.0F}};
   const Interactions more = part_of(later, 0, 1);
-  for (const char* device : {"cpu", "reference"}) {
-    const Model now =
-        update_model(old, more, {.iterations = 1, .learning_rate = 0.2}, open_device(device)).model;
+  for (std::uint64_t seed = 1; seed <= 6; ++seed) {
+    const BprParams params{.factors = 3, .iterations = 3, .init_stddev = 1.0, .seed = seed};
+    const Model old = train(part_of(likes, 0, likes.size()), params, open_device("cpu"));
     const Factors& f = factors_of(old);
-    const auto x = f.users.row_span(0);
-    const auto i = f.items.row_span(4);
+    std::array<double, 3> x{};
+    std::array<double, 3> i{};
+    std::ranges::copy(f.users.row_span(0), x.begin());
+    std::ranges::copy(f.items.row_span(4), i.begin());
     const auto j = f.items.row_span(5);
-    double margin = double{f.item_bias[4]} - double{f.item_bias[5]};
-    for (std::size_t c = 0; c < x.size(); ++c)
-      margin += double{x[c]} * (double{i[c]} - double{j[c]});
-    const double wrong = 1.0 / (1.0 + std::exp(margin));
-    for (std::size_t c = 0; c < x.size(); ++c) {
-      EXPECT_NEAR(factors_of(now).users.row(0)[c],
-                  x[c] + 0.2 * (wrong * (i[c] - j[c]) - 0.01 * x[c]), 1e-6);
-      EXPECT_NEAR(factors_of(now).items.row(4)[c], i[c] + 0.2 * (wrong * x[c] - 0.01 * i[c]), 1e-6);
+    double bias = f.item_bias[4];
+    for (int epoch = 0; epoch < 2; ++epoch) {
+      double margin = bias - double{f.item_bias[5]};
+      for (std::size_t c = 0; c < 3; ++c) margin += x[c] * (i[c] - double{j[c]});
+      const double wrong = 1.0 / (1.0 + std::exp(margin));
+      for (std::size_t c = 0; c < 3; ++c) {
+        const double before = x[c];
+        x[c] += 0.2 * (wrong * (i[c] - j[c]) - 0.01 * x[c]);
+        i[c] += 0.2 * (wrong * before - 0.01 * i[c]);
+      }
+      bias += 0.2 * (wrong - 0.01 * bias);
     }
-    EXPECT_NEAR(factors_of(now).item_bias[4],
-                f.item_bias[4] + 0.2 * (wrong - 0.01 * f.item_bias[4]), 1e-6);
-    EXPECT_TRUE(same_row(f, 5, factors_of(now), 5, Side::kItems));
+    const UpdateOptions options{.iterations = 2, .learning_rate = 0.2};
+    for (const char* device : {"cpu", "reference"}) {
+      const Model now = update_model(old, more, options, open_device(device)).model;
+      for (std::size_t c = 0; c < 3; ++c) {
+        EXPECT_NEAR(factors_of(now).users.row(0)[c], x[c], 1e-6);
+        EXPECT_NEAR(factors_of(now).items.row(4)[c], i[c], 1e-6);
+      }
+      EXPECT_NEAR(factors_of(now).item_bias[4], bias, 1e-6);
+      EXPECT_TRUE(same_row(f, 5, factors_of(now), 5, Side::kItems));
+    }
   }
 }
 
