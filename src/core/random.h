@@ -88,6 +88,7 @@ enum RandomStream : std::uint32_t {
   kStreamSgdItems = 5,
   kStreamBprNegatives = 6,
   kStreamFoldInNegatives = 7,
+  kStreamBprHits = 8,
   kStreamSynthetic = 100,  ///< 100..199: the generators
 };
 

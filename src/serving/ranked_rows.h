@@ -19,7 +19,8 @@ namespace likewise {
 ///         + n lambda / 2 |x|^2
 ///
 /// with kNegatives items j for every like, drawn as in training from those that the user does not
-/// like. They depend on the seed, the like and the user's likes alone.
+/// like. They depend on the seed, the like and the user's likes alone. (Steps that are skipped
+/// lessen both terms by the same share.)
 class RankedRows final : public FoldInSolver {
  public:
   /// NDCG@10 of users of MovieLens 100K who are folded in: 0.364 with 8, 0.378 with 32, 0.381 with

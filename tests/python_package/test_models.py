@@ -446,9 +446,9 @@ def test_information():
 
 def test_modules_are_there_without_an_import_of_their_own():
     assert likewise.als.AlternatingLeastSquares and likewise.gpu.HAS_CUDA in (True, False)
-    assert {"als", "evaluation", "nearest_neighbours"} <= set(dir(likewise))
-    with pytest.raises(AttributeError, match="bpr"):
-        likewise.bpr
+    assert {"als", "bpr", "evaluation", "nearest_neighbours"} <= set(dir(likewise))
+    with pytest.raises(AttributeError, match="lmf"):
+        likewise.lmf
 
 
 def test_every_algorithm_has_an_estimator():

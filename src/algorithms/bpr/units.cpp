@@ -20,8 +20,8 @@ constexpr Index kFewestRows = 16;
 
 Index bpr_stripes(const SgdShape& shape, const BprParams& params) {
   const Offset bytes = Offset{shape.items} * padded_stride(params.factors) * Offset{sizeof(float)};
-  const Offset wanted = std::clamp<Offset>((bytes + kStripeBytes - 1) / kStripeBytes,
-                                           kFewestStripes, kMostStripes);
+  const Offset wanted =
+      std::clamp<Offset>((bytes + kStripeBytes - 1) / kStripeBytes, kFewestStripes, kMostStripes);
   const Offset most = std::min(shape.users, shape.items) / kFewestRows;
   const auto stripes = static_cast<Index>(std::min(wanted, most));
   return stripes < 2 ? 1 : stripes / 2 * 2;
@@ -37,8 +37,8 @@ std::vector<BprUnit> units_of(const SgdGrid& grid, const StripePair& pair, Index
 CounterRandom unit_random(const BprParams& params, const SgdGrid& grid, int epoch,
                           const BprUnit& unit) {
   const auto stripes = static_cast<std::uint64_t>(grid.stripes);
-  const auto block = static_cast<std::uint64_t>(unit.users) * stripes +
-                     static_cast<std::uint64_t>(unit.positives);
+  const auto block =
+      static_cast<std::uint64_t>(unit.users) * stripes + static_cast<std::uint64_t>(unit.positives);
   return {params.seed, kStreamBprNegatives,
           static_cast<std::uint64_t>(epoch) * stripes * stripes + block};
 }
@@ -55,12 +55,18 @@ std::vector<std::vector<Index>> popular_pools(const SgdGrid& grid) {
   return pools;
 }
 
-NegativeRange negatives_of(const SgdGrid& grid, const BprUnit& unit,
+int tries_of(const BprParams& params) {
+  return params.liked_draws == BprLikedDraws::kSkip ? 1 : NegativeRange{}.tries;
+}
+
+NegativeRange negatives_of(const BprParams& params, const SgdGrid& grid, const BprUnit& unit,
                            const std::vector<std::vector<Index>>& pools) {
   const auto stripe = static_cast<std::size_t>(unit.negatives);
-  if (pools.empty()) return {grid.items.begin[stripe], grid.items.begin[stripe + 1], {}};
+  NegativeRange range{grid.items.begin[stripe], grid.items.begin[stripe + 1], {}, tries_of(params)};
+  if (pools.empty()) return range;
   if (pools[stripe].empty()) return {};
-  return {grid.items.begin[stripe], grid.items.begin[stripe + 1], pools[stripe]};
+  range.pool = pools[stripe];
+  return range;
 }
 
 }  // namespace likewise

@@ -39,9 +39,13 @@ struct BprUnit {
 /// negatives are drawn from. [stripe] -> new numbers.
 [[nodiscard]] std::vector<std::vector<Index>> popular_pools(const SgdGrid& grid);
 
-/// Where a unit's negatives come from; `pools` is empty where they are uniform. Nothing can be drawn
-/// from an empty range.
-[[nodiscard]] NegativeRange negatives_of(const SgdGrid& grid, const BprUnit& unit,
+/// Draws at most for a like.
+[[nodiscard]] int tries_of(const BprParams& params);
+
+/// Where a unit's negatives come from; `pools` is empty where they are uniform. Nothing can be
+/// drawn from an empty range.
+[[nodiscard]] NegativeRange negatives_of(const BprParams& params, const SgdGrid& grid,
+                                         const BprUnit& unit,
                                          const std::vector<std::vector<Index>>& pools);
 
 }  // namespace likewise

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-/// BPR on the CPU. The tables are kept in the order of the grid, so that a block's rows lie together.
+/// BPR on the CPU. The tables are kept in the order of the grid, so that a block's rows lie
+/// together.
 #include <algorithm>
 #include <numeric>
 #include <utility>
@@ -88,7 +89,7 @@ class CpuBprSolver final : public BprSolver {
     kernels::BprRun run;
     run.likes = grid_.block(unit.users, unit.positives);
     run.known = grid_.block(unit.users, unit.negatives);
-    run.negatives = negatives_of(grid_, unit, pools_);
+    run.negatives = negatives_of(params_, grid_, unit, pools_);
     if (run.negatives.first == run.negatives.last) return 0.0;
     run.users = users_.data();
     run.items = items_.data();
