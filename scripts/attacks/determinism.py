@@ -19,8 +19,8 @@ class Determinism(Attack):
         shape = f"{users}x{items}x{min(rows, 40000)}:{draw.choice(['explicit', 'implicit'])}"
         self.compare(case, ["generate", shape, "-o", "FILE"], "")
         case.done("generate", shape, "-o", "data.csv")
-        self.compare(case, ["split", "data.csv", "-o", "FILE", "--seed", draw.randrange(100)],
-                     "/train.csv", "/test.csv")
+        self.compare(case, ["split", "data.csv", "-o", "FILE-parts", "--seed", draw.randrange(100)],
+                     "-parts/train.csv", "-parts/test.csv")
         how = some_method(case)
         if not self.compare(case, ["train", "data.csv", "-o", "FILE", *how], ""):
             return

@@ -39,7 +39,7 @@ VALUES = {
     "--unobserved-weight": "0.2", "--biases": "off", "--init-stddev": "0.7", "--solver": "cg",
     "--cg-steps": "1", "--cg-tolerance": "0.3", "--cg-preconditioner": "none", "--precision": "fp32",
     "--tolerance": "0.1", "--loss": "logistic", "--bias-regularization": "3", "--order": "serial",
-    "--negatives": "popular",
+    "--negatives": "popular", "--liked-draws": "skip",
     "--schedule": "bold", "--learning-rate": "0.3", "--decay": "0.7",
     "--patience": "1", "--seed": "7", "--device": "cpu", "--threads": "2", "--device-memory": "1GB",
     "--neighbours": "2", "--similarity": "jaccard", "--min-support": "9", "--shrinkage": "3",

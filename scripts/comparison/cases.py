@@ -46,7 +46,7 @@ SGD = {
 }
 BIAS = {"explicit": ["--baseline-method sgd", "--baseline global-mean", "--baseline user-mean",
                      "--baseline item-mean", "--clip off"]}
-BPR = {"implicit": ["--negatives popular", "--biases off", "--factors 1", "--factors 200",
+BPR = {"implicit": ["--negatives popular", "--negatives popular --liked-draws skip", "--biases off", "--factors 1", "--factors 200",
                     "--learning-rate 0.2", f"--validation {TEST} --patience 5 --iterations 60"]}
 ONLY = {"bias": "explicit", "sgd": "explicit", "bpr": "implicit"}
 VARIED = {"als": ALS, "bias": BIAS, "bpr": BPR, "sgd": SGD, "item-knn": NEIGHBOURS, "user-knn": NEIGHBOURS}

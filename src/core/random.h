@@ -87,6 +87,8 @@ enum RandomStream : std::uint32_t {
   kStreamSgdUsers = 4,
   kStreamSgdItems = 5,
   kStreamBprNegatives = 6,
+  kStreamFoldInNegatives = 7,
+  kStreamBprHits = 8,
   kStreamSynthetic = 100,  ///< 100..199: the generators
 };
 

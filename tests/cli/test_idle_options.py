@@ -30,7 +30,7 @@ OF_SGD = {
     "--schedule": ("constant", []), "--learning-rate": ("0.1", []),
     "--decay": ("1", ["--schedule", "inverse"]),
 }
-OF_BPR = {"--negatives": ("popular", []), "--order": ("racing", []), "--learning-rate": ("0.1", [])}
+OF_BPR = {"--negatives": ("popular", []), "--liked-draws": ("skip", []), "--order": ("racing", []), "--learning-rate": ("0.1", [])}
 OF_NEIGHBOURS = {
     "--neighbours": ("5", []), "--similarity": ("jaccard", []), "--min-support": ("2", []),
     "--shrinkage": ("3", []), "--amplification": ("2", []), "--negative": ("keep", []),

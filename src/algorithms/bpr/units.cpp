@@ -60,12 +60,18 @@ std::vector<std::uint8_t> in_grid_order(std::span<const std::uint8_t> by_item,
   return flags;
 }
 
-NegativeRange negatives_of(const SgdGrid& grid, const BprUnit& unit,
+int tries_of(const BprParams& params) {
+  return params.liked_draws == BprLikedDraws::kSkip ? 1 : NegativeRange{}.tries;
+}
+
+NegativeRange negatives_of(const BprParams& params, const SgdGrid& grid, const BprUnit& unit,
                            const std::vector<std::vector<Index>>& pools) {
   const auto stripe = static_cast<std::size_t>(unit.negatives);
-  if (pools.empty()) return {grid.items.begin[stripe], grid.items.begin[stripe + 1], {}};
+  NegativeRange range{grid.items.begin[stripe], grid.items.begin[stripe + 1], {}, tries_of(params)};
+  if (pools.empty()) return range;
   if (pools[stripe].empty()) return {};
-  return {grid.items.begin[stripe], grid.items.begin[stripe + 1], pools[stripe]};
+  range.pool = pools[stripe];
+  return range;
 }
 
 }  // namespace likewise

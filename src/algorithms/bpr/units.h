@@ -43,9 +43,13 @@ struct BprUnit {
 [[nodiscard]] std::vector<std::uint8_t> in_grid_order(std::span<const std::uint8_t> by_item,
                                                       const SgdGrid& grid);
 
+/// Draws at most for a like.
+[[nodiscard]] int tries_of(const BprParams& params);
+
 /// Where a unit's negatives come from; `pools` is empty where they are uniform. Nothing can be
 /// drawn from an empty range.
-[[nodiscard]] NegativeRange negatives_of(const SgdGrid& grid, const BprUnit& unit,
+[[nodiscard]] NegativeRange negatives_of(const BprParams& params, const SgdGrid& grid,
+                                         const BprUnit& unit,
                                          const std::vector<std::vector<Index>>& pools);
 
 }  // namespace likewise

@@ -62,7 +62,7 @@ class ReferenceBprSolver final : public BprSolver {
  private:
   [[nodiscard]] const SgdBlocks& known_likes() const { return known_ ? *known_ : grid_; }
   double take(const BprUnit& unit, int epoch) {
-    const NegativeRange range = negatives_of(grid_, unit, pools_);
+    const NegativeRange range = negatives_of(params_, grid_, unit, pools_);
     if (range.first == range.last) return 0.0;
     CounterRandom random = unit_random(params_, grid_, epoch, unit);
     double losses = 0.0;

@@ -93,7 +93,7 @@ class CpuBprSolver final : public BprSolver {
     kernels::BprRun run;
     run.likes = grid_.block(unit.users, unit.positives);
     run.known = known_likes().block(unit.users, unit.negatives);
-    run.negatives = negatives_of(grid_, unit, pools_);
+    run.negatives = negatives_of(params_, grid_, unit, pools_);
     if (run.negatives.first == run.negatives.last) return 0.0;
     run.users = users_.data();
     run.items = items_.data();
