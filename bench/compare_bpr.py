@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """BPR beside implicit: seconds an epoch at equal draws, and NDCG@10, each with its own best parameters.
 
-    bench/compare_bpr.py quality FILE|SHAPE [--factors 64] [--epochs 100] [--rates 0.02,0.05,0.1]
+    bench/compare_bpr.py quality FILE|SHAPE [--factors 64] [--epochs 100] [--rates 0.002,0.005,0.01,0.02,0.05]
                          [--lambdas 0.002,0.01,0.05] [--seeds 3] [--threads 2]
     bench/compare_bpr.py speed FILE|SHAPE [--factors 64] [--epochs 10] [--rounds 3] [--threads 2]
 
@@ -155,7 +155,7 @@ def main():
         kind.add_argument("--epochs", type=int, default=epochs)
         kind.add_argument("--threads", type=int, default=os.cpu_count())
         if name == "quality":
-            kind.add_argument("--rates", default="0.02,0.05,0.1")
+            kind.add_argument("--rates", default="0.002,0.005,0.01,0.02,0.05")
             kind.add_argument("--lambdas", default="0.002,0.01,0.05")
             kind.add_argument("--seeds", type=int, default=3)
         else:
