@@ -6,7 +6,7 @@ import json
 import struct
 
 # What differs between two runs that did the same.
-OF_THE_RUN = ("created", "checksum", "iterations")
+OF_THE_RUN = ("created", "checksum", "iterations", "updates")
 
 
 class ModelFile:

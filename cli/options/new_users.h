@@ -5,6 +5,8 @@
 #include <string>
 #include <vector>
 
+#include <fmt/format.h>
+
 #include "likewise/recommender.h"
 #include "output/progress.h"
 
@@ -19,5 +21,16 @@ struct NewUsers {
 /// out.
 [[nodiscard]] NewUsers read_new_users(const Model& model, const std::string& path,
                                       Progress& progress);
+
+/// What `work` returns; an error about a new row says which by name_of(number).
+template <class NameOf, class Work>
+[[nodiscard]] auto naming_rows(const NameOf& name_of, const Work& work) {
+  try {
+    return work();
+  } catch (const RowError& error) {
+    throw Error(error.kind(),
+                fmt::format("{}: {}", printable(name_of(error.row())), error.reason()));
+  }
+}
 
 }  // namespace likewise::cli

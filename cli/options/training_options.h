@@ -18,9 +18,6 @@ class TrainingOptions {
   /// Declares the options. Keeps a reference to this object.
   void add(CLI::App& app);
 
-  /// Whether any of them was given.
-  [[nodiscard]] bool given() const { return algorithm_given_ || !given_.empty(); }
-
   /// The given options over the defaults of the chosen algorithm and kind of feedback. Throws
   /// Error(kInvalidArgument) for a value outside its range, an option that the algorithm does not
   /// have, and one that would do nothing beside the others.

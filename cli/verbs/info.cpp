@@ -70,6 +70,17 @@ void add_parameters(const Model& model, Json& out) {
   }
 }
 
+/// How often the model grew, by how much in all, and what came last.
+Json updates_json(const Provenance& provenance) {
+  Offset interactions = 0;
+  for (const ModelUpdate& update : provenance.updates) interactions += update.interactions;
+  const ModelUpdate& last = provenance.updates.back();
+  return {{"count", provenance.updates.size()},
+          {"interactions", interactions},
+          {"created", last.created},
+          {"source", last.source}};
+}
+
 Json model_json(const Model& model) {
   Json out = {{"kind", "model"}, {"algorithm", model.algorithm()}};
   add_parameters(model, out);
@@ -88,6 +99,7 @@ Json model_json(const Model& model) {
   out["likewise_version"] = model.provenance.likewise_version;
   out["source"] = model.provenance.source;
   out["device"] = model.provenance.device;
+  if (!model.provenance.updates.empty()) out["updates"] = updates_json(model.provenance);
   return out;
 }
 

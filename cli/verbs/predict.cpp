@@ -179,7 +179,11 @@ struct Predict {
     }
     std::ranges::sort(wanted);
     wanted.erase(std::unique(wanted.begin(), wanted.end()), wanted.end());
-    const std::vector<float> values = recommender.predict_new(asked, wanted);
+    const std::vector<float> values = naming_rows(
+        [&](Offset row) {
+          return "user " + pairs.users.name(waiting[static_cast<std::size_t>(row)]);
+        },
+        [&] { return recommender.predict_new(asked, wanted); });
     const float nothing_known =
         recommender.predict(std::vector<Index>{-1}, std::vector<Index>{-1})[0];
     for (std::size_t w = 0; w < waiting.size(); ++w) {

@@ -168,7 +168,9 @@ struct Recommend {
     for (std::size_t at = 0; at < users.rows.size(); at += kUsersPerBatch) {
       const auto part =
           std::span(users.rows).subspan(at, std::min(kUsersPerBatch, users.rows.size() - at));
-      const TopKResult top = recommender.recommend_new(part, options(), progress.control());
+      const TopKResult top = naming_rows(
+          [&](Offset row) { return "user " + users.names[at + static_cast<std::size_t>(row)]; },
+          [&] { return recommender.recommend_new(part, options(), progress.control()); });
       for (std::size_t q = 0; q < part.size(); ++q) {
         const auto query = static_cast<Index>(q);
         write(recommender, users.names[at + q], top, query, part[q], rows);
@@ -184,7 +186,11 @@ struct Recommend {
     FoldInRow likes{liked_items(model), {}};
     likes.values.assign(likes.columns.size(), value_of_a_like(model));
     const TopKResult top =
-        recommender.recommend_new(std::span(&likes, 1), options(), Progress::stop_control());
+        naming_rows([](Offset) { return std::string("--likes"); },
+                    [&] {
+                      return recommender.recommend_new(std::span(&likes, 1), options(),
+                                                       Progress::stop_control());
+                    });
     write(recommender, "likes", top, 0, likes, rows);
     return top.counts[0] < n ? 1 : 0;
   }

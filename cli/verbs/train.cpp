@@ -5,7 +5,6 @@
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
-#include "likewise/add_interactions.h"
 #include "likewise/evaluation.h"
 #include "options/options.h"
 #include "options/paths.h"
@@ -29,7 +28,6 @@ struct Train {
   std::optional<MetricTarget> target;
   Checkpointing checkpointing;
   std::string resume;
-  std::string add_to;
   std::string report;
   bool json = false;
   bool verbose = false;
@@ -43,14 +41,12 @@ struct Train {
     check_paths({{"RATINGS", ratings},
                  {"--validation", validation},
                  {"--resume", resume, PathUse::kEarlierModel},
-                 {"--add-to", add_to, PathUse::kEarlierModel},
                  {"--titles", titles.path},
                  {"-o", output, PathUse::kModel},
                  {"--checkpoint", checkpointing.path, PathUse::kModel},
                  {"--report", report, PathUse::kOutput},
                  {"--json on standard output", json ? "-" : "", PathUse::kOutput}});
     Progress progress(common.quiet, verbose);
-    if (!add_to.empty()) return add(progress);
     std::optional<Model> earlier;
     if (!resume.empty()) earlier = load_model(resume);
     const TrainingParams params = earlier ? training.resumed(earlier->params) : training.params();
@@ -90,47 +86,8 @@ struct Train {
     tell(*model, progress);
   }
 
-  /// The model of --add-to with more interactions.
-  void add(Progress& progress) const {
-    progress.stage("load");
-    const Model earlier = load_model(add_to);
-    const Device device = announced_device(common, progress);
-    ReadSummary summary;
-    const Interactions more = read_with_report(ratings, reading_for(earlier.feedback(), reading),
-                                               progress, "read", &summary);
-    progress.stage("add");
-    AddedInteractions added =
-        add_interactions(earlier, more, summary.policy, device, progress.control());
-    progress.say(fmt::format("{} of {} compared with all others again",
-                             counted(added.rows_searched, "row"),
-                             with_commas(added.model.neighbourhood()->neighbours.size())));
-    if (added.repeated > 0) {
-      progress.say(fmt::format("{} that the model has already: {}", counted(added.repeated, "pair"),
-                               summary.policy == Duplicates::kSum    ? "the values are added up"
-                               : summary.policy == Duplicates::kLast ? "the newer value counts"
-                                                                     : "the larger value counts"));
-    }
-    if (titles.given()) {
-      added.model.titles = read_titles_with_report(titles, added.model.items, progress);
-    }
-    progress.stage("save");
-    save_model(added.model, output);
-    tell(added.model, progress);
-  }
-
   /// Options that other options decide about; those of an algorithm are TrainingOptions's.
   void check_options() const {
-    const bool fresh = add_to.empty();
-    constexpr const char* kFresh = "a training of its own: leave out --add-to";
-    for (const char* option : {"--validation", "--validation-metric", "--target", "--checkpoint",
-                               "--checkpoint-every", "--resume", "--report", "--device-memory"}) {
-      refuse_idle(*given, option, fresh, kFresh);
-    }
-    if (!fresh && training.given()) {
-      throw Error(ErrorKind::kInvalidArgument,
-                  "--add-to takes algorithm and parameters from the model: leave out the options "
-                  "of training");
-    }
     for (const char* option : {"--validation-metric", "--target"}) {
       refuse_idle(*given, option, !validation.empty(), "--validation");
     }
@@ -263,11 +220,6 @@ void add_keeping_options(CLI::App& app, Train& verb) {
       ->group(kGroup);
   add_path(app, "--resume", verb.resume, "Go on from a checkpoint or model, with its parameters")
       ->type_name("FILE")
-      ->group(kGroup);
-  add_path(app, "--add-to", verb.add_to,
-           "Neighbourhoods: add RATINGS to what this model was trained on, and compare anew "
-           "only what changes; parameters are the model's")
-      ->type_name("MODEL")
       ->group(kGroup);
   add_path(app, "--report", verb.report, "Write a page with charts and sample recommendations")
       ->type_name("FILE.html")

@@ -27,6 +27,12 @@ namespace likewise {
 enum class BprNegatives { kUniform, kPopular };
 inline constexpr std::string_view kBprNegativesNames[] = {"uniform", "popular"};
 
+/// Where the item drawn is one that the user likes: kRedraw draws again, up to 32 times, so that
+/// each like gets its step. kSkip goes without, which spares the popular items of users with many
+/// likes.
+enum class BprLikedDraws { kRedraw, kSkip };
+inline constexpr std::string_view kBprLikedDrawsNames[] = {"redraw", "skip"};
+
 /// Which step comes after which, as SgdOrder.
 enum class BprOrder { kBlocked, kRacing };
 inline constexpr std::string_view kBprOrderNames[] = {"blocked", "racing"};
@@ -40,6 +46,7 @@ struct BprParams {
   bool biases = true;                       ///< learn a bias per item
   double init_stddev = 0.1;                 ///< first factors are normal(0, init_stddev / sqrt(f))
   BprNegatives negatives = BprNegatives::kUniform;
+  BprLikedDraws liked_draws = BprLikedDraws::kRedraw;
   BprOrder order = BprOrder::kBlocked;
   double tolerance = 0.0;  ///< stop when the objective falls by less than this share; 0 = off
   int patience = 0;        ///< stop after this many epochs without a better validation; 0 = off
@@ -59,5 +66,15 @@ struct BprParams {
 /// kCancelled, kOutOfMemory, kDevice.
 [[nodiscard]] IterationResult train_bpr(const CsrView& by_user, const BprParams& params,
                                         const Device& device, const IterationRun& run = {});
+
+/// How many likes score above an item drawn for each, and for how many likes none was found.
+struct BprHits {
+  Offset correct = 0;
+  Offset skipped = 0;
+};
+/// Of factors after an epoch; the items are drawn as in training, from the whole catalogue. A pure
+/// function of its arguments, whose shapes fit.
+[[nodiscard]] BprHits sample_hits(const CsrView& by_user, const Factors& factors,
+                                  const BprParams& params, int epoch);
 
 }  // namespace likewise

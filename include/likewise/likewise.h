@@ -3,7 +3,6 @@
 /// recommender, evaluation.
 #pragma once
 
-#include "likewise/add_interactions.h"
 #include "likewise/als.h"
 #include "likewise/autotune.h"
 #include "likewise/bias.h"
@@ -28,5 +27,6 @@
 #include "likewise/titles.h"
 #include "likewise/top_k.h"
 #include "likewise/training.h"
+#include "likewise/update.h"
 #include "likewise/version.h"
 #include "likewise/write.h"

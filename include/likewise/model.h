@@ -22,12 +22,25 @@
 
 namespace likewise {
 
+/// What a model has grown by since it was trained (likewise/update.h).
+struct ModelUpdate {
+  std::string created;      ///< UTC, ISO 8601
+  std::string source;       ///< name of the interactions file, without its folder
+  std::string device;       ///< what did it
+  Offset interactions = 0;  ///< new ones
+  Index users = 0;          ///< that the model had not known
+  Index items = 0;
+  int iterations = 0;  ///< rounds or epochs; 0 where the algorithm has none
+  std::string by{};    ///< "sgd" where steps of SGD refined a model of als
+};
+
 /// Where a model came from. Free text; empty where unknown.
 struct Provenance {
-  std::string likewise_version;  ///< set by save_model
-  std::string created;           ///< UTC, ISO 8601; set by the trainer
-  std::string source;            ///< name of the interactions file, without its folder
-  std::string device;            ///< what trained it, e.g. "cpu (AVX-512 kernels, 2 threads)"
+  std::string likewise_version;        ///< set by save_model
+  std::string created;                 ///< UTC, ISO 8601; set by the trainer
+  std::string source;                  ///< name of the interactions file, without its folder
+  std::string device;                  ///< what trained it, e.g. "cpu (AVX-512 kernels, 2 threads)"
+  std::vector<ModelUpdate> updates{};  ///< since then, the latest last
 };
 
 /// What training learns: one alternative for each kind of model. Which one it is follows from the

@@ -6,10 +6,12 @@
 #include <functional>
 #include <memory>
 #include <span>
+#include <string>
 #include <string_view>
 #include <vector>
 
 #include "likewise/device.h"
+#include "likewise/error.h"
 #include "likewise/model.h"
 #include "likewise/top_k.h"
 
@@ -52,6 +54,19 @@ struct Explanation {
 struct FoldInRow {
   std::vector<Index> columns;  ///< any order, no duplicates
   std::vector<float> values;   ///< empty: all 1
+};
+
+/// What is wrong with one of several new rows: "new row 3: ...".
+class RowError : public Error {
+ public:
+  RowError(ErrorKind kind, Offset row, const std::string& reason)
+      : Error(kind, "new row " + std::to_string(row) + ": " + reason), row_(row), reason_(reason) {}
+  [[nodiscard]] Offset row() const noexcept { return row_; }  ///< from 0
+  [[nodiscard]] const std::string& reason() const noexcept { return reason_; }
+
+ private:
+  Offset row_;
+  std::string reason_;
 };
 
 /// Predictions for what a row has no value for: `row` is a user and `others` are items, or the
@@ -126,14 +141,16 @@ class Recommender {
   /// Every score of a few users: out is users.size() x items, row-major without padding.
   void score_all(std::span<const Index> users, float* out) const;
 
-  /// Factors (and bias, empty when the model has none) of rows of `side` that were not trained,
-  /// solved exactly against the other side's factors as the training would. A row without entries
-  /// gets zeros. Throws Error(kInvalidArgument) for a row that does not fit the model (outside,
-  /// twice, not finite) and for a model without factors, Error(kNumerical) naming row and count
-  /// when the system is singular (no regularization).
+  /// Factors (and bias, empty when the model has none) of rows of `side` that were not trained:
+  /// the minimum of the row's part of the training's objective, with the other side as it is
+  /// (docs/math.md). A row without entries gets zeros. Throws Error(kInvalidArgument) for a row
+  /// that does not fit the model (outside, twice, not finite; with bpr without likes, or without
+  /// anything else), for items of bpr and for a model without factors, Error(kNumerical) naming
+  /// count when there is no minimum (no regularization). Errors of one row are a RowError.
   [[nodiscard]] FoldedIn fold_in(Side side, std::span<const FoldInRow> rows) const;
 
-  /// Why `item` for a user with this history: Hu et al. 2008, section 5.
+  /// Why `item` for a user with this history: Hu et al. 2008, section 5. Throws
+  /// Error(kInvalidArgument) for models whose scores are no sums over a history.
   [[nodiscard]] Explanation explain(const FoldInRow& user_history, Index item) const;
 
  private:

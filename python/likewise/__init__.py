@@ -6,8 +6,8 @@
     model = likewise.Als(factors=64).fit(ratings)
     model.recommend("ann", n=10).to_pandas()
 
-Programs written for `implicit` find its names in `likewise.als`, `likewise.nearest_neighbours`,
-`likewise.evaluation` and `likewise.utils`.
+Programs written for `implicit` find its names in `likewise.als`, `likewise.bpr`,
+`likewise.nearest_neighbours`, `likewise.evaluation` and `likewise.utils`.
 """
 
 import importlib
@@ -28,10 +28,10 @@ __all__ = [
 ]
 
 if TYPE_CHECKING:
-    from likewise import als, cpu, evaluation, gpu, nearest_neighbours, recommender_base, utils
+    from likewise import als, bpr, cpu, evaluation, gpu, nearest_neighbours, recommender_base, utils
 else:
     #: The names of `implicit`: loaded by their first use.
-    _MODULES = ("als", "cpu", "evaluation", "gpu", "nearest_neighbours", "recommender_base", "utils")
+    _MODULES = ("als", "bpr", "cpu", "evaluation", "gpu", "nearest_neighbours", "recommender_base", "utils")
 
     def __getattr__(name):
         if name in _MODULES:

@@ -2,18 +2,16 @@
 """Alternating least squares under the names, arguments and defaults of `implicit` 0.7."""
 from __future__ import annotations
 
-import copy
 import heapq
 import logging
 import operator
-import warnings
 from typing import Any, Callable
 
 import numpy as np
 import scipy.linalg
 
 from likewise import _core
-from likewise.factor_recommender import FactorRecommender
+from likewise.factor_recommender import FactorRecommender, require_gpu
 from likewise.recommender_base import ModelFitError
 from likewise.utils import (Array, as_ids, as_rows, canonical, check_csr, check_finite,
                             check_random_state, progress_bar)
@@ -59,7 +57,7 @@ class AlternatingLeastSquares(FactorRecommender):
         self.iterations = iterations
         self.calculate_training_loss = calculate_training_loss
         if use_gpu:
-            _require_gpu()
+            require_gpu()
 
     def fit(self, user_items: Any, show_progress: bool = True,
             callback: Callable[[int, float, float | None], Any] | None = None) -> None:
@@ -148,26 +146,6 @@ class AlternatingLeastSquares(FactorRecommender):
         best = heapq.nlargest(N, likes, key=parts.__getitem__)
         return parts[likes].sum(), [(row.indices[at], parts[at]) for at in best], user_weights
 
-    def recommend_all(self, user_items: Any, N: int = 10, recalculate_user: bool = False,
-                      filter_already_liked_items: bool = True, filter_items: Any = None,
-                      users_items_offset: int = 0) -> Array:
-        """Deprecated: the ids of recommend() for the rows of a matrix, users from the offset on."""
-        warnings.warn("recommend_all is deprecated. Use recommend with an array of userids instead",
-                      DeprecationWarning, stacklevel=2)
-        users = np.arange(users_items_offset, users_items_offset + user_items.shape[0])
-        return self.recommend(users, user_items, N=N, recalculate_user=recalculate_user,
-                              filter_already_liked_items=filter_already_liked_items,
-                              filter_items=filter_items)[0]
-
-    def to_cpu(self) -> AlternatingLeastSquares:
-        """A copy that trains on the CPU."""
-        return self._on(False)
-
-    def to_gpu(self) -> AlternatingLeastSquares:
-        """A copy that trains on the GPU; ValueError where there is none."""
-        _require_gpu()
-        return self._on(True)
-
     @property
     def YtY(self) -> Array:
         """(factors, factors): item_factors' item_factors."""
@@ -192,20 +170,11 @@ class AlternatingLeastSquares(FactorRecommender):
 
     def _first_factors(self, shape: tuple[int, int]) -> tuple[Array, Array]:
         """Where a training starts: uniform in [0, 0.01), users drawn before items."""
-        if operator.index(self.factors) < 1:
-            raise ValueError(f"factors must be 1 or more, not {self.factors}")
         random = check_random_state(self.random_state)
-        tables = []
-        for side, rows in zip(("user", "item"), shape):
-            table = self._tables[side]
-            if table is None:
-                table = random.random((rows, self.factors), dtype=self.dtype) * 0.01
-            elif table.shape != (rows, self.factors):
-                raise ValueError(f"training would start from the {side}_factors that are there, of shape "
-                                 f"{table.shape}; this matrix needs {(rows, self.factors)}. Make a new "
-                                 "model, or set user_factors = item_factors = None")
-            tables.append(np.ascontiguousarray(table, dtype=np.float32))
-        return tables[0], tables[1]
+        tables = [self._checked(side, rows, self.factors) for side, rows in zip(("user", "item"), shape)]
+        users, items = (random.random((rows, self.factors), dtype=self.dtype) * 0.01 if table is None else table
+                        for table, rows in zip(tables, shape))
+        return np.ascontiguousarray(users, dtype=np.float32), np.ascontiguousarray(items, dtype=np.float32)
 
     def _solve(self, side: str, rows: Any) -> Array:
         fixed = "item" if side == "user" else "user"
@@ -234,15 +203,3 @@ class AlternatingLeastSquares(FactorRecommender):
             grown[:len(table)] = table
             grown[wanted] = factors
             self._keep(side, grown)
-
-    def _on(self, gpu: bool) -> AlternatingLeastSquares:
-        result = copy.copy(self)
-        result._tables, result._made = dict(self._tables), {}
-        result.use_gpu = gpu
-        return result
-
-
-def _require_gpu() -> None:
-    from likewise.gpu import HAS_CUDA
-    if not HAS_CUDA:
-        raise ValueError("use_gpu=True: no CUDA device can be used here; likewise.info() says why")

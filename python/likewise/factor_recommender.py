@@ -2,8 +2,10 @@
 """Answers from tables of factors: what ALS and other factorisations share."""
 from __future__ import annotations
 
+import copy
 import operator
-from typing import Any
+import warnings
+from typing import Any, TypeVar
 
 import numpy as np
 
@@ -11,6 +13,9 @@ from likewise import _core
 from likewise.recommender_base import Answer, ModelFitError, RecommenderBase, check_filters
 from likewise.tensors import table_of
 from likewise.utils import NO_SCORE, Array, as_count, as_ids, as_rows, fill, optional_ids
+
+
+_Model = TypeVar("_Model", bound="FactorRecommender")
 
 
 class FactorRecommender(RecommenderBase):
@@ -22,6 +27,9 @@ class FactorRecommender(RecommenderBase):
 
     #: Arguments that save() keeps.
     saved: tuple[str, ...] = ("factors", "num_threads", "random_state")
+
+    #: True, False, or None: where there is one.
+    use_gpu: bool | None = None
 
     def __init__(self, factors: int, dtype: Any, num_threads: int, random_state: Any):
         self.factors = factors
@@ -92,6 +100,26 @@ class FactorRecommender(RecommenderBase):
         return self._search("user", "cosine", self._table("user")[ids], one, as_count(N), users,
                             filter_users)
 
+    def recommend_all(self, user_items: Any, N: int = 10, recalculate_user: bool = False,
+                      filter_already_liked_items: bool = True, filter_items: Any = None,
+                      users_items_offset: int = 0) -> Array:
+        """Deprecated: the ids of recommend() for the rows of a matrix, users from the offset on."""
+        warnings.warn("recommend_all is deprecated. Use recommend with an array of userids instead",
+                      DeprecationWarning, stacklevel=2)
+        users = np.arange(users_items_offset, users_items_offset + user_items.shape[0])
+        return self.recommend(users, user_items, N=N, recalculate_user=recalculate_user,
+                              filter_already_liked_items=filter_already_liked_items,
+                              filter_items=filter_items)[0]
+
+    def to_cpu(self: _Model) -> _Model:
+        """A copy that trains on the CPU."""
+        return self._on(False)
+
+    def to_gpu(self: _Model) -> _Model:
+        """A copy that trains on the GPU; ValueError where there is none."""
+        require_gpu()
+        return self._on(True)
+
     def save(self, fileobj_or_path: Any) -> None:
         """Writes factors and arguments as a NumPy .npz file, which `implicit` reads too.
 
@@ -142,6 +170,23 @@ class FactorRecommender(RecommenderBase):
             raise ModelFitError(f"the model has no {side}_factors: call fit() first")
         return table
 
+    def _checked(self, side: str, rows: int, columns: int) -> Array | None:
+        """The table that a training would start from; ValueError where it has another shape."""
+        if operator.index(self.factors) < 1:
+            raise ValueError(f"factors must be 1 or more, not {self.factors}")
+        table = self._tables[side]
+        if table is not None and table.shape != (rows, columns):
+            raise ValueError(f"training would start from the {side}_factors that are there, of shape "
+                             f"{table.shape}; this matrix needs {(rows, columns)}. Make a new "
+                             "model, or set user_factors = item_factors = None")
+        return table
+
+    def _on(self: _Model, gpu: bool) -> _Model:
+        result = copy.copy(self)
+        result._tables, result._made = dict(self._tables), {}
+        result.use_gpu = gpu
+        return result
+
     def _assign(self, side: str, table: Any) -> None:
         self._keep(side, None if table is None else table_of(table, f"{side}_factors", self.dtype))
 
@@ -183,3 +228,10 @@ class FactorRecommender(RecommenderBase):
         if only is not None:
             ids = ids.astype(np.asarray(only).dtype, copy=False)
         return (ids[0], scores[0]) if one else (ids, scores)
+
+
+def require_gpu() -> None:
+    """ValueError where no GPU can be used."""
+    from likewise.gpu import HAS_CUDA
+    if not HAS_CUDA:
+        raise ValueError("use_gpu=True: no CUDA device can be used here; likewise.info() says why")

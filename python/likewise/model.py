@@ -150,7 +150,9 @@ class Model:
         return self._core.stop_reason
 
     @property
-    def provenance(self) -> dict[str, str]:
+    def provenance(self) -> dict[str, Any]:
+        """likewise_version, created, source and device of the training, and `updates`: a dict for
+        each update() since, the latest last."""
         return self._core.provenance
 
     # Answers.
@@ -255,12 +257,37 @@ class Model:
             setattr(result, name, count)
         return result
 
-    def add(self, more: Interactions, *, progress: bool = False) -> Model:
-        """A neighbourhood model with more interactions, as if trained on all of them."""
+    def update(self, interactions: Interactions, *, by: Literal["als", "sgd"] | None = None,
+               iterations: int | None = None, learning_rate: float | None = None,
+               progress: bool = False) -> Model:
+        """A new model, grown by more interactions; this one stays as it is.
+
+        New users and items join, rows with a new interaction are refined, all others keep their
+        numbers. Neighbourhoods, popular and bias come out as if trained on all.
+
+        by                of als: "als" (least squares over whole rows, as it is without), or "sgd"
+                          (explicit feedback: steps over the new ratings)
+        iterations        rounds of als (2), epochs of SGD (3) and BPR (10)
+        learning_rate     of steps of SGD and BPR; without: that of training, a quarter of it for bpr,
+                          and 0.05 for als
+        progress          shows a bar (tqdm)
+
+        What a pair of both becomes, the interactions' `duplicates` say. Ctrl-C ends it within about a
+        second, without a model.
+        """
+        if not isinstance(interactions, Interactions):
+            raise TypeError(f"update needs likewise.Interactions, not {type(interactions).__name__}: "
+                            "Interactions(data) makes them of files, matrices and frames")
+        if self.params["feedback"] == "explicit" and not interactions.has_values:
+            raise ValueError("a model of explicit feedback needs values: these interactions have none")
         with Progress(progress) as listener:
-            added, _, _ = _core.add_interactions(self._core, more._core, device=self._device,
-                                                 threads=self._threads, progress=listener)
-        return Model(added, self._device, self._threads)
+            grown = _core.update(
+                self._core, interactions._core, by=by,
+                iterations=None if iterations is None else _count(iterations),
+                learning_rate=None if learning_rate is None else float(learning_rate),
+                source=interactions.name, device=self._device, threads=self._threads,
+                progress=listener)
+        return Model(grown, self._device, self._threads)
 
     # Titles.
 

@@ -155,7 +155,10 @@ template <class T>
       true, 0, nb::none(), [&](const RunControl&) { return split(*data.interactions, options); });
   std::vector<std::pair<Data, Data>> result;
   for (Split& part : parts) {
-    result.emplace_back(Data(std::move(part.train), {}), Data(std::move(part.test), {}));
+    ReadSummary of_parts;
+    of_parts.policy = data.summary.policy;
+    result.emplace_back(Data(std::move(part.train), of_parts),
+                        Data(std::move(part.test), of_parts));
   }
   return result;
 }

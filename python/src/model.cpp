@@ -55,6 +55,20 @@ namespace {
   result["created"] = from.created;
   result["source"] = from.source;
   result["device"] = from.device;
+  nb::list updates;
+  for (const ModelUpdate& one : from.updates) {
+    nb::dict line;
+    line["created"] = one.created;
+    line["source"] = one.source;
+    line["device"] = one.device;
+    line["interactions"] = one.interactions;
+    line["users"] = one.users;
+    line["items"] = one.items;
+    line["iterations"] = one.iterations;
+    if (!one.by.empty()) line["by"] = one.by;
+    updates.append(line);
+  }
+  result["updates"] = updates;
   return result;
 }
 

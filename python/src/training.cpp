@@ -12,11 +12,12 @@
 #include "background.h"
 #include "columns.h"
 #include "interactions.h"
-#include "likewise/add_interactions.h"
 #include "likewise/als.h"
+#include "likewise/bpr.h"
 #include "likewise/error.h"
 #include "likewise/neighbourhood.h"
 #include "likewise/recommender.h"
+#include "likewise/update.h"
 #include "model.h"
 #include "parameters.h"
 
@@ -101,34 +102,63 @@ struct BorrowedCsr {
   return result;
 }
 
-/// ALS on sparse rows of Python's, which are borrowed and not kept: a model of factors alone.
+/// Where a training of factors starts; empty tables: nowhere.
+[[nodiscard]] Factors first_factors(const std::optional<InMatrix<float>>& users,
+                                    const std::optional<InMatrix<float>>& items,
+                                    const std::optional<In<float>>& item_bias) {
+  Factors start;
+  if (!users || !items) return start;
+  start.users = matrix_of(*users);
+  start.items = matrix_of(*items);
+  if (item_bias) {
+    start.item_bias = Array<float>::uninitialized(static_cast<Offset>(item_bias->size()));
+    std::copy_n(item_bias->data(), item_bias->size(), start.item_bias.begin());
+  }
+  return start;
+}
+
+/// ALS or BPR.
+[[nodiscard]] IterationResult train_some(const CsrView& matrix, const TrainingParams& params,
+                                         const Device& device, const IterationRun& run) {
+  if (const auto* als = std::get_if<AlsParams>(&params))
+    return train_als(matrix, *als, device, run);
+  if (const auto* bpr = std::get_if<BprParams>(&params))
+    return train_bpr(matrix, *bpr, device, run);
+  throw Error(ErrorKind::kInvalidArgument, "factors alone are trained by als and bpr");
+}
+
+/// ALS or BPR on sparse rows of Python's, which are borrowed and not kept: a model of factors
+/// alone. With `hits` (of BPR) the listener gets (correct, skipped) in place of a validation.
 [[nodiscard]] Trained train_factors(const nb::object& offsets, const In<Index>& columns,
                                     const In<float>& values, Index cols, const nb::dict& given,
                                     const nb::object& device, int threads,
                                     const std::optional<InMatrix<float>>& users,
                                     const std::optional<InMatrix<float>>& items,
+                                    const std::optional<In<float>>& item_bias, bool hits,
                                     const nb::object& progress, const nb::object& on_iteration) {
   const TrainingParams params = params_of(given);
   const BorrowedCsr matrix = borrow(offsets, columns, values, cols);
   const DeviceChoice chosen = choose(device, params, {});
-  Factors start;
-  if (users && items) {
-    start.users = matrix_of(*users);
-    start.items = matrix_of(*items);
-  }
+  const Factors start = first_factors(users, items, item_bias);
   Background background(progress);
   IterationRun run;
   run.control = background.control();
   if (!chosen.reason.empty()) run.control.remark(chosen.reason);
   if (users && items) run.start = &start;
   run.on_iteration = [&](const TrainingState& state) {
-    report(background, on_iteration, state.iterations.back());
+    const Iteration& done = state.iterations.back();
+    if (!hits) return report(background, on_iteration, done);
+    const BprHits found =
+        sample_hits(matrix.view, state.factors(), std::get<BprParams>(params), done.iteration);
+    background.call([&] {
+      on_iteration(done.iteration, done.seconds, done.objective,
+                   nb::make_tuple(found.correct, found.skipped));
+    });
   };
   Model model;
   background.run(threads, [&] {
     validate(matrix.view, "user_items");
-    IterationResult result =
-        train_als(matrix.view, std::get<AlsParams>(params), chosen.device, run);
+    IterationResult result = train_some(matrix.view, params, chosen.device, run);
     model.learned = std::move(result.factors);
     model.iterations = std::move(result.iterations);
     model.best_iteration = result.best_iteration;
@@ -158,14 +188,31 @@ struct BorrowedCsr {
                         give(std::move(found.similarities)));
 }
 
-[[nodiscard]] nb::tuple add(const Trained& model, const Data& more, const nb::object& device,
-                            int threads, const nb::object& progress) {
-  const DeviceChoice chosen = choose(device, model.model->params, {});
-  AddedInteractions added = in_background(true, threads, progress, [&](const RunControl& control) {
-    return add_interactions(*model.model, *more.interactions, more.summary.policy, chosen.device,
-                            control);
-  });
-  return nb::make_tuple(Trained(std::move(added.model)), added.rows_searched, added.repeated);
+/// The name of a way to update, "als" or "sgd".
+[[nodiscard]] UpdateBy update_by(const std::string& name) {
+  const auto* const found = std::ranges::find(kUpdateByNames, name);
+  if (found == std::end(kUpdateByNames)) {
+    throw Error(ErrorKind::kInvalidArgument, "by must be als or sgd, not \"" + name + "\"");
+  }
+  return static_cast<UpdateBy>(found - std::begin(kUpdateByNames));
+}
+
+[[nodiscard]] Trained update(const Trained& model, const Data& more,
+                             const std::optional<std::string>& by, std::optional<int> iterations,
+                             std::optional<double> learning_rate, const std::string& source,
+                             const nb::object& device, int threads, const nb::object& progress) {
+  UpdateOptions options;
+  options.duplicates = more.summary.policy;
+  if (by) options.by = update_by(*by);
+  options.iterations = iterations;
+  options.learning_rate = learning_rate;
+  options.source = source;
+  require_updatable(*model.model, options);
+  const DeviceChoice chosen = choose(device, params_of_update(*model.model, options), {});
+  return Trained(in_background(true, threads, progress, [&](const RunControl& control) {
+                   return update_model(*model.model, *more.interactions, options, chosen.device,
+                                       control);
+                 }).model);
 }
 
 }  // namespace
@@ -178,12 +225,14 @@ void bind_training(nb::module_& module) {
   module.def("train_factors", &train_factors, "indptr"_a, "indices"_a.noconvert(),
              "values"_a.noconvert(), "cols"_a, "params"_a, "device"_a = "auto", "threads"_a = 0,
              "users"_a.noconvert() = nb::none(), "items"_a.noconvert() = nb::none(),
-             "progress"_a = nb::none(), "on_iteration"_a = nb::none());
+             "item_bias"_a.noconvert() = nb::none(), "hits"_a = false, "progress"_a = nb::none(),
+             "on_iteration"_a = nb::none());
   module.def("train_neighbours", &train_neighbour_lists, "indptr"_a, "indices"_a.noconvert(),
              "values"_a.noconvert(), "cols"_a, "params"_a, "device"_a = "auto", "threads"_a = 0,
              "progress"_a = nb::none());
-  module.def("add_interactions", &add, "model"_a, "more"_a, "device"_a = "auto", "threads"_a = 0,
-             "progress"_a = nb::none());
+  module.def("update", &update, "model"_a, "more"_a, "by"_a = nb::none(),
+             "iterations"_a = nb::none(), "learning_rate"_a = nb::none(), "source"_a = "",
+             "device"_a = "auto", "threads"_a = 0, "progress"_a = nb::none());
   module.def("parameters", &parameters, "algorithm"_a);
   module.def("algorithms", [] {
     nb::list names;

@@ -19,11 +19,18 @@ class Determinism(Attack):
         shape = f"{users}x{items}x{min(rows, 40000)}:{draw.choice(['explicit', 'implicit'])}"
         self.compare(case, ["generate", shape, "-o", "FILE"], "")
         case.done("generate", shape, "-o", "data.csv")
-        self.compare(case, ["split", "data.csv", "-o", "FILE", "--seed", draw.randrange(100)],
-                     "/train.csv", "/test.csv")
+        self.compare(case, ["split", "data.csv", "-o", "FILE-parts", "--seed", draw.randrange(100)],
+                     "-parts/train.csv", "-parts/test.csv")
         how = some_method(case)
         if not self.compare(case, ["train", "data.csv", "-o", "FILE", *how], ""):
             return
+        case.done("generate", f"{users + 3}x{items + 2}x{max(2, rows // 9)}", "-o", "new.csv",
+                  "--seed", 7)
+        short = ["--factors", 7, "--iterations", 3]
+        how = draw.choice([how, ["--algorithm", "sgd", *short], ["--algorithm", "bpr", *short]])
+        if case.run("train", "data.csv", "-o", "old.model", *how).code == 0:
+            by_sgd = ["--by", "sgd"] if "--solver" in how and "explicit" in how else []
+            self.compare(case, ["update", "old.model", "new.csv", "-o", "FILE", *by_sgd], "")
         for asked in (["recommend", "FILE-1", "--all", "--explain"],
                       ["predict", "FILE-1", "data.csv"], ["predict", "FILE-1", "--all-missing"],
                       ["similar", "FILE-1", "--all-items"]):
@@ -44,7 +51,7 @@ class Determinism(Attack):
             case.check(other[:3] == found[0][:3], f"{command[0]}: another end or output",
                        f"{told} {threads}: {found[0][0]} {found[0][2]}, {other[0]} {other[2]}")
             for left, right in zip(found[0][3], other[3]):
-                same = left == right or (command[0] == "train"
+                same = left == right or (command[0] in ("train", "update")
                                          and not difference(left, right, ("device",)))
                 case.check(same, f"{command[0]}: another file", f"{told} {threads}")
         return found[0][0] == 0

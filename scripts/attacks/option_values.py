@@ -39,7 +39,7 @@ VALUES = {
     "--unobserved-weight": "0.2", "--biases": "off", "--init-stddev": "0.7", "--solver": "cg",
     "--cg-steps": "1", "--cg-tolerance": "0.3", "--cg-preconditioner": "none", "--precision": "fp32",
     "--tolerance": "0.1", "--loss": "logistic", "--bias-regularization": "3", "--order": "serial",
-    "--negatives": "popular",
+    "--negatives": "popular", "--liked-draws": "skip",
     "--schedule": "bold", "--learning-rate": "0.3", "--decay": "0.7",
     "--patience": "1", "--seed": "7", "--device": "cpu", "--threads": "2", "--device-memory": "1GB",
     "--neighbours": "2", "--similarity": "jaccard", "--min-support": "9", "--shrinkage": "3",
@@ -49,7 +49,7 @@ VALUES = {
     "--baseline-regularization": "0.5", "--baseline-learning-rate": "0.05", "--bm25-k1": "9",
     "--bm25-b": "0.1", "--popularity-damping": "0.9", "--validation": "test.csv",
     "--validation-metric": "mae", "--target": "ndcg@10=0.05", "--checkpoint": "state", "--checkpoint-every": "2",
-    "--resume": "short.model", "--add-to": "item-knn.model", "--report": "report.html",
+    "--resume": "short.model", "--by": "sgd", "--report": "report.html",
     "--columns": "2,1,3", "--delimiter": ";", "--header": "no", "--duplicates": "sum",
     "--min-value": "3", "--min-user-count": "7", "--min-item-count": "12", "--on-bad-row": "skip",
     "--output": "out.csv", "--per-user": "each.csv", "--train": "other.csv", "-k": "3", "-n": "17",
@@ -82,8 +82,11 @@ BASES: dict[str, list[list[str]]] = {
         ["--algorithm", "user-knn", "--feedback", "explicit"],
         # Biases so large that some predictions are off the scale.
         [*BIAS, "--baseline-user-regularization", "0.1"],
-        [*BIAS, "--baseline-method", "sgd", "--baseline-epochs", "100"])] +
-             [["other.csv", "-o", "model", "--add-to", "item-knn.model"]],
+        [*BIAS, "--baseline-method", "sgd", "--baseline-epochs", "100"])],
+    "update": [[model, "other.csv", "-o", "model", *how] for model, how in (
+        ("als.model", []), ("explicit.model", []), ("explicit.model", ["--by", "sgd"]),
+        ("sgd.model", []), ("bpr.model", []), ("item-knn.model", []), ("user-knn.model", []),
+        ("popular.model", []), ("bias.model", []))],
     "evaluate": [[model, "test.csv"] for model in ("als.model", "explicit.model", "knn5.model")] +
                 [["als.model", "test.csv", "--json"]],
     "predict": [[model, "test.csv"]
@@ -102,4 +105,4 @@ BASES: dict[str, list[list[str]]] = {
 }
 INPUTS = ["data.csv", "test.csv", "other.csv", "new.csv", "ids.txt", "titles.csv", "als.model",
           "explicit.model", "short.model", "stars.model", "item-knn.model", "user-knn.model", "knn5.model",
-          "popular.model", "bias.model", "run.json", "wide.model"]
+          "popular.model", "bias.model", "sgd.model", "bpr.model", "run.json", "wide.model"]

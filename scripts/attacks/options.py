@@ -43,7 +43,8 @@ def make_inputs(lab: Lab) -> None:
                       "item-knn": KNN, "knn5": KNN + rating,
                       "user-knn": ["--algorithm", "user-knn"],
                       "popular": ["--algorithm", "popular"],
-                      "bias": ["--algorithm", "bias"]}.items():
+                      "bias": ["--algorithm", "bias"], "sgd": ["--algorithm", "sgd"],
+                      "bpr": ["--algorithm", "bpr"]}.items():
         lab.make("train", "data.csv", "-o", f"{name}.model", *how)
     validated = ["--validation", "test.csv", "--iterations", "5"]
     lab.make("train", "data.csv", "-o", "wide.model", *validated)

@@ -46,7 +46,7 @@ SGD = {
 }
 BIAS = {"explicit": ["--baseline-method sgd", "--baseline global-mean", "--baseline user-mean",
                      "--baseline item-mean", "--clip off"]}
-BPR = {"implicit": ["--negatives popular", "--biases off", "--factors 1", "--factors 200",
+BPR = {"implicit": ["--negatives popular", "--negatives popular --liked-draws skip", "--biases off", "--factors 1", "--factors 200",
                     "--learning-rate 0.2", f"--validation {TEST} --patience 5 --iterations 60"]}
 ONLY = {"bias": "explicit", "sgd": "explicit", "bpr": "implicit"}
 VARIED = {"als": ALS, "bias": BIAS, "bpr": BPR, "sgd": SGD, "item-knn": NEIGHBOURS, "user-knn": NEIGHBOURS}
@@ -166,7 +166,8 @@ def trainings(data: Data, algorithms: list[str], device: str) -> Iterator[Case]:
                 train = Step(["train", TRAIN, "-o", MODEL, "--json", *words],
                              ["train.json", MODEL], told=True)
                 yield Case(f"{data.name}: {algorithm} {feedback} {variant}".rstrip(),
-                           [train, *asked(data), *later(algorithm, data)])
+                           [train, *asked(data), *later(algorithm, data),
+                            *grown(algorithm, feedback, data)])
 
 
 def feedbacks_of(algorithm: str, data: Data) -> list[str]:
@@ -187,10 +188,22 @@ def later(algorithm: str, data: Data) -> list[Step]:
     if algorithm == "als":
         return [Step(["train", TRAIN, "-o", "on.safetensors", "--resume", MODEL, "--iterations",
                       "17"], ["on.safetensors"])]
-    if algorithm.endswith("-knn") and data.small:
-        return [Step(["train", TEST, "-o", "more.safetensors", "--add-to", MODEL],
-                     ["more.safetensors"])]
     return []
+
+
+def grown(algorithm: str, feedback: str, data: Data) -> list[Step]:
+    """Updates of a model."""
+    if not data.small:
+        return []
+    ways = [[]]
+    if algorithm in ("sgd", "bpr"):
+        ways.append(["--iterations", "5", "--learning-rate", "0.1"])
+    if algorithm == "als":
+        ways.append(["--iterations", "1"])
+        if feedback == "explicit":
+            ways.append(["--by", "sgd"])
+    return [Step(["update", MODEL, TEST, "-o", f"more-{at}.safetensors", *way],
+                 [f"more-{at}.safetensors"]) for at, way in enumerate(ways)]
 
 
 def questions(model: str, test: str, few: str, who: list[str]) -> list[Step]:

@@ -99,7 +99,7 @@ def compare_tensors(name: str, kind: str, shape: tuple[int, ...], left: bytes,
 
 
 def metadata(model: ModelFile) -> dict[str, Any]:
-    structured = ("parameters", "iterations")
+    structured = ("parameters", "iterations", "updates")
     return {key: json.loads(value) if key in structured else value
             for key, value in model.metadata.items()}
 

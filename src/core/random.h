@@ -87,7 +87,9 @@ enum RandomStream : std::uint32_t {
   kStreamSgdUsers = 4,
   kStreamSgdItems = 5,
   kStreamBprNegatives = 6,
-  kStreamSgdRounding = 7,
+  kStreamFoldInNegatives = 7,
+  kStreamBprHits = 8,
+  kStreamSgdRounding = 9,
   kStreamSynthetic = 100,  ///< 100..199: the generators
 };
 

@@ -51,6 +51,9 @@ double measured(const json& value, const char* field) {
 
 /// The header has to stay small: of a longer training the file keeps the last iterations.
 constexpr std::size_t kMaxReports = 65536;
+/// The same of updates: one a day for 22 years.
+constexpr std::size_t kMaxUpdates = 8192;
+constexpr Offset kMostUpdateIterations = 10'000;
 
 json encode_iteration(const Iteration& report) {
   json object{{"iteration", report.iteration},
@@ -87,6 +90,52 @@ std::vector<Iteration> decode_iterations(const std::string& text) {
   return reports;
 }
 
+json encode_update(const ModelUpdate& update) {
+  json object{{"created", update.created},      {"source", update.source},
+              {"device", update.device},        {"interactions", update.interactions},
+              {"users", update.users},          {"items", update.items},
+              {"iterations", update.iterations}};
+  if (!update.by.empty()) object["by"] = update.by;
+  return object;
+}
+
+/// A count from 0 to `most`.
+Offset update_count(const json& object, const char* field, Offset most) {
+  if (!object.contains(field) || !object[field].is_number_unsigned() ||
+      object[field].get<std::uint64_t>() > static_cast<std::uint64_t>(most)) {
+    fail(fmt::format("metadata 'updates': {} is not a natural number in range", field));
+  }
+  return object[field].get<Offset>();
+}
+
+std::string update_text(const json& object, const char* field) {
+  if (!object.contains(field)) return {};
+  if (!object[field].is_string()) fail(fmt::format("metadata 'updates': {} is not text", field));
+  return object[field].get<std::string>();
+}
+
+std::vector<ModelUpdate> decode_updates(const std::string& text) {
+  if (text.empty()) return {};
+  const json list = parse_strict_json(text, "metadata 'updates'");
+  if (!list.is_array()) fail("metadata 'updates' is not a list");
+  std::vector<ModelUpdate> updates;
+  for (const json& object : list) {
+    if (!object.is_object()) fail("metadata 'updates' is not a list of objects");
+    constexpr Offset kMostRows = std::numeric_limits<Index>::max();
+    ModelUpdate update;
+    update.created = update_text(object, "created");
+    update.source = update_text(object, "source");
+    update.device = update_text(object, "device");
+    update.interactions = update_count(object, "interactions", std::numeric_limits<Offset>::max());
+    update.users = static_cast<Index>(update_count(object, "users", kMostRows));
+    update.items = static_cast<Index>(update_count(object, "items", kMostRows));
+    update.iterations = static_cast<int>(update_count(object, "iterations", kMostUpdateIterations));
+    update.by = update_text(object, "by");
+    updates.push_back(std::move(update));
+  }
+  return updates;
+}
+
 }  // namespace
 
 const std::string& require(const Metadata& metadata, const std::string& name) {
@@ -114,6 +163,12 @@ Metadata encode_metadata(const Model& model, const Trained& trained) {
                     {"device", model.provenance.device}};
   if (!model.validation_metric.empty()) metadata["validation_metric"] = model.validation_metric;
   if (!model.stop_reason.empty()) metadata["stop_reason"] = model.stop_reason;
+  if (const auto& updates = model.provenance.updates; !updates.empty()) {
+    json list = json::array();
+    const std::size_t first = updates.size() - std::min(updates.size(), kMaxUpdates);
+    for (std::size_t i = first; i < updates.size(); ++i) list.push_back(encode_update(updates[i]));
+    metadata["updates"] = list.dump(-1, ' ', false, json::error_handler_t::replace);
+  }
   if (trained.last != nullptr) {
     metadata["last.global_mean"] = fmt::format("{}", trained.last->global_mean);
   }
@@ -148,7 +203,8 @@ void decode_metadata(const Metadata& metadata, Model& model, Factors& linear) {
     model.last.emplace().global_mean = parse_number<float>(metadata, "last.global_mean");
   }
   model.provenance = {require(metadata, "likewise_version"), optional_text(metadata, "created"),
-                      optional_text(metadata, "source"), optional_text(metadata, "device")};
+                      optional_text(metadata, "source"), optional_text(metadata, "device"),
+                      decode_updates(optional_text(metadata, "updates"))};
 }
 
 }  // namespace likewise

@@ -12,6 +12,10 @@ struct EnumNames<BprNegatives> {
   static constexpr std::span<const std::string_view> kAll = kBprNegativesNames;
 };
 template <>
+struct EnumNames<BprLikedDraws> {
+  static constexpr std::span<const std::string_view> kAll = kBprLikedDrawsNames;
+};
+template <>
 struct EnumNames<BprOrder> {
   static constexpr std::span<const std::string_view> kAll = kBprOrderNames;
 };
@@ -37,6 +41,9 @@ struct Description<BprParams> {
       Parameter{"negatives", &P::negatives,
                 "How items that a user has not liked are drawn: all alike, or as often as others "
                 "liked them"}
+          .kept_by_resume(),
+      Parameter{"liked_draws", &P::liked_draws,
+                "Where the drawn item is liked too: draw again, or do without this step"}
           .kept_by_resume(),
       Parameter{"order", &P::order,
                 "blocked: the same result for any number of threads; racing: threads overwrite "

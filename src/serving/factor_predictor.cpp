@@ -16,13 +16,21 @@ namespace {
 
 constexpr std::size_t number(Side side) { return side == Side::kUsers ? 0 : 1; }
 
-/// Throws Error(kInvalidArgument) for a solution that scores could not be computed with.
-void check_solution(std::span<const double> solution, Offset row) {
-  if (std::ranges::all_of(solution, [](double x) { return std::abs(x) <= kLargestNumber; })) return;
-  throw Error(ErrorKind::kInvalidArgument,
-              fmt::format("fold-in: new row {} gives factors beyond {:g}: its values are too "
-                          "large, or the model's regularization is too small",
-                          row, kLargestNumber));
+/// What fold-in makes of the row with this number. Throws RowError, for factors that scores could
+/// not be computed with too.
+[[nodiscard]] std::vector<double> solution(const FoldInSolver& solver, const FoldInRow& row,
+                                           Offset number) {
+  std::vector<double> x;
+  try {
+    x = solver.solve(row);
+  } catch (const Error& error) {
+    throw RowError(error.kind(), number, error.what());
+  }
+  if (std::ranges::all_of(x, [](double at) { return std::abs(at) <= kLargestNumber; })) return x;
+  throw RowError(ErrorKind::kInvalidArgument, number,
+                 fmt::format("factors beyond {:g}: its values are too large, or the model's "
+                             "regularization is too small",
+                             kLargestNumber));
 }
 
 [[nodiscard]] FoldInRow row_of(const AskedUser& user) {
@@ -56,18 +64,11 @@ const Scorer& FactorPredictor::scorer() const {
 }
 
 const FoldInSolver& FactorPredictor::solver(Side side) const {
-  const auto* const als = std::get_if<AlsParams>(&model().params);
-  if (als == nullptr) {
-    throw Error(ErrorKind::kInvalidArgument,
-                fmt::format("new rows and explanations solve the equations of als; this model is "
-                            "of {}",
-                            model().algorithm()));
-  }
-  return solvers_[number(side)].get(
-      [&] { return std::make_unique<FoldInSolver>(factors_, *als, side); });
+  return solvers_[number(side)].get([&] { return make_fold_in_solver(model(), factors_, side); });
 }
 
-FactorPredictor::Queries FactorPredictor::queries(std::span<const AskedUser> users) const {
+FactorPredictor::Queries FactorPredictor::queries(std::span<const AskedUser> users,
+                                                  const RunControl& control) const {
   const Index cols = factors_.items.cols();
   Queries result{Matrix(static_cast<Index>(users.size()), cols),
                  std::vector<double>(users.size(), double{factors_.global_mean})};
@@ -80,8 +81,8 @@ FactorPredictor::Queries FactorPredictor::queries(std::span<const AskedUser> use
       if (!factors_.user_bias.empty()) constant += double{factors_.user_bias[user.number]};
       return;
     }
-    const std::vector<double> x = solver(Side::kUsers).solve(row_of(user));
-    check_solution(x, u);
+    control.check();
+    const std::vector<double> x = solution(solver(Side::kUsers), row_of(user), u);
     for (Index j = 0; j < cols; ++j) to[j] = static_cast<float>(x[static_cast<std::size_t>(j)]);
     if (std::ssize(x) > cols) constant += double{static_cast<float>(x.back())};
   });
@@ -90,7 +91,7 @@ FactorPredictor::Queries FactorPredictor::queries(std::span<const AskedUser> use
 
 TopKResult FactorPredictor::top_k(std::span<const AskedUser> users, Index n,
                                   const TopKFilter& filter, const RunControl& control) const {
-  const Queries queries = this->queries(users);
+  const Queries queries = this->queries(users, control);
   TopKResult result = scorer().top_k(queries.factors.view(), n, filter, control);
   for (Offset q = 0; q < result.counts.size(); ++q) {
     const double constant = queries.constants[static_cast<std::size_t>(q)];
@@ -103,7 +104,7 @@ TopKResult FactorPredictor::top_k(std::span<const AskedUser> users, Index n,
 }
 
 void FactorPredictor::score_all(std::span<const AskedUser> users, float* out) const {
-  const Queries queries = this->queries(users);
+  const Queries queries = this->queries(users, {});
   scorer().score_all(queries.factors.view(), out);
   for (const double constant : queries.constants) {
     for (Index i = 0; i < factors_.items.rows(); ++i, ++out) {
@@ -149,14 +150,12 @@ Explanation FactorPredictor::explain(const AskedUser& user, Index item) const {
 
 FoldedIn FactorPredictor::fold_in(Side side, std::span<const FoldInRow> rows) const {
   const FoldInSolver& solver = this->solver(side);
-  for (const FoldInRow& row : rows) solver.check(row);
   const auto count = static_cast<Index>(rows.size());
   const Index cols = factors_.items.cols();
   const bool biased = solver.width() > cols;
   FoldedIn result{Matrix(count, cols), Array<float>(biased ? count : 0)};
   parallel_for(count, 1, [&](Offset r) {
-    const std::vector<double> x = solver.solve(rows[static_cast<std::size_t>(r)]);
-    check_solution(x, r);
+    const std::vector<double> x = solution(solver, rows[static_cast<std::size_t>(r)], r);
     float* to = result.factors.row(static_cast<Index>(r));
     for (Index j = 0; j < cols; ++j) to[j] = static_cast<float>(x[static_cast<std::size_t>(j)]);
     if (biased) result.bias[r] = static_cast<float>(x.back());

@@ -36,7 +36,7 @@ class FactorPredictor final : public Predictor {
     Matrix factors;
     std::vector<double> constants;
   };
-  [[nodiscard]] Queries queries(std::span<const AskedUser> users) const;
+  [[nodiscard]] Queries queries(std::span<const AskedUser> users, const RunControl& control) const;
   [[nodiscard]] float predict(Index user, Index item) const;
   [[nodiscard]] const Scorer& scorer() const;
   [[nodiscard]] const FoldInSolver& solver(Side side) const;

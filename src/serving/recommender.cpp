@@ -28,11 +28,13 @@ void check_history(const Model& model) {
                       history.cols, model.users.size(), model.items.size()));
 }
 
-/// Items rising, values never empty; throws as fold_in does for a row that does not fit.
-[[nodiscard]] std::vector<FoldInRow> sorted_rows(std::span<const FoldInRow> rows, Index items) {
+/// Columns rising, values never empty; throws for a row that does not fit `columns` columns, each
+/// of them a `what`.
+[[nodiscard]] std::vector<FoldInRow> sorted_rows(std::span<const FoldInRow> rows, Index columns,
+                                                 const char* what = "item") {
   std::vector<FoldInRow> result;
   for (const FoldInRow& row : rows) {
-    check_fold_in_row(row, items, "item");
+    check_fold_in_row(row, columns, what);
     std::vector<std::size_t> order(row.columns.size());
     std::iota(order.begin(), order.end(), std::size_t{0});
     std::ranges::sort(order, {}, [&](std::size_t e) { return row.columns[e]; });
@@ -197,7 +199,10 @@ void Recommender::score_all(std::span<const Index> users, float* out) const {
 }
 
 FoldedIn Recommender::fold_in(Side side, std::span<const FoldInRow> rows) const {
-  return state_->predictor->fold_in(side, rows);
+  const bool of_users = side == Side::kUsers;
+  return state_->predictor->fold_in(
+      side,
+      sorted_rows(rows, of_users ? state_->items() : state_->users(), of_users ? "item" : "user"));
 }
 
 Explanation Recommender::explain(const FoldInRow& user_history, Index item) const {

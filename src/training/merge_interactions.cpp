@@ -3,15 +3,19 @@
 
 #include <algorithm>
 #include <iterator>
+#include <numeric>
 #include <string>
 #include <utility>
 
 #include <fmt/format.h>
 
+#include "core/parallel.h"
 #include "likewise/error.h"
 
 namespace likewise {
 namespace {
+
+constexpr Offset kRowsPerBlock = 1024;
 
 [[nodiscard]] IdMap union_of(const IdMap& first, const IdMap& second) {
   if (first.is_integer() && second.is_integer()) {
@@ -27,8 +31,19 @@ namespace {
 }
 
 [[nodiscard]] std::vector<Index> places_of(const IdMap& ids, const IdMap& in) {
-  std::vector<Index> places;
-  for (Index i = 0; i < ids.size(); ++i) places.push_back(in.find(ids.name(i)).value());
+  std::vector<Index> places(static_cast<std::size_t>(ids.size()));
+  if (ids.is_integer() && in.is_integer()) {
+    const auto all = in.integers();
+    auto at = all.begin();
+    for (Index i = 0; i < ids.size(); ++i) {
+      at = std::find(at, all.end(), ids.integers()[static_cast<std::size_t>(i)]);
+      places[static_cast<std::size_t>(i)] = static_cast<Index>(at - all.begin());
+    }
+    return places;
+  }
+  parallel_for(ids.size(), kRowsPerBlock, [&](Offset i) {
+    places[static_cast<std::size_t>(i)] = in.find(ids.name(static_cast<Index>(i))).value();
+  });
   return places;
 }
 
@@ -37,6 +52,47 @@ namespace {
     return static_cast<float>(double{earlier} + double{later});
   }
   return duplicates == Duplicates::kMax ? std::max(earlier, later) : later;
+}
+
+struct Cell {
+  Index column = 0;
+  float value = 0.0F;
+};
+
+/// One of the two matrices, by united rows and columns.
+struct Part {
+  const CsrView& matrix;
+  const std::vector<Index>& columns;
+  std::vector<Index> rows;  ///< of a united row, -1: none
+
+  void add(Index row, std::vector<Cell>& cells) const {
+    const Index from = rows[static_cast<std::size_t>(row)];
+    if (from < 0) return;
+    for (Offset e = matrix.offsets[from]; e < matrix.offsets[from + 1]; ++e) {
+      cells.push_back({columns[static_cast<std::size_t>(matrix.columns[e])], matrix.values[e]});
+    }
+  }
+};
+
+/// A united row, each column once. `both` counts the cells of both parts.
+void merge_row(const Part& first, const Part& second, Index row, Duplicates duplicates,
+               std::vector<Cell>& cells, Offset& both, Index& first_of_both) {
+  cells.clear();
+  first.add(row, cells);
+  second.add(row, cells);
+  if (!std::ranges::is_sorted(cells, {}, &Cell::column)) {
+    std::ranges::stable_sort(cells, {}, &Cell::column);
+  }
+  std::size_t kept = 0;
+  for (const Cell& cell : cells) {
+    if (kept == 0 || cells[kept - 1].column != cell.column) {
+      cells[kept++] = cell;
+      continue;
+    }
+    if (both++ == 0) first_of_both = cell.column;
+    cells[kept - 1].value = one_value(cells[kept - 1].value, cell.value, duplicates);
+  }
+  cells.resize(kept);
 }
 
 }  // namespace
@@ -48,61 +104,59 @@ UnionOfIds unite_ids(const IdMap& first, const IdMap& second) {
   return merged;
 }
 
+std::vector<Index> origins_of(const std::vector<Index>& places, Index united) {
+  std::vector<Index> origins(static_cast<std::size_t>(united), -1);
+  for (std::size_t i = 0; i < places.size(); ++i) {
+    origins[static_cast<std::size_t>(places[i])] = static_cast<Index>(i);
+  }
+  return origins;
+}
+
 MergedMatrix merge_matrices(const CsrView& first, const CsrView& second, const UnionOfIds& rows,
                             const UnionOfIds& columns, Duplicates duplicates) {
   if (duplicates == Duplicates::kAuto) {
     throw Error(ErrorKind::kInvalidArgument,
                 "what a pair of both becomes must be said: sum, last, max or error");
   }
-  struct Cell {
-    Index column;
-    float value;
+  const Index count = rows.ids.size();
+  const Part old{first, columns.first, origins_of(rows.first, count)};
+  const Part more{second, columns.second, origins_of(rows.second, count)};
+  CsrMatrix merged{count, columns.ids.size(), Array<Offset>(Offset{count} + 1), {}, {}};
+  std::vector<Offset> both(static_cast<std::size_t>(count));
+  std::vector<Index> repeated(static_cast<std::size_t>(count));
+  const auto for_rows = [&](const auto& take) {
+    parallel_blocks(count, kRowsPerBlock, [&](Offset begin, Offset end, Offset) {
+      std::vector<Cell> cells;
+      for (auto row = static_cast<Index>(begin); row < end; ++row) {
+        const auto at = static_cast<std::size_t>(row);
+        both[at] = 0;
+        merge_row(old, more, row, duplicates, cells, both[at], repeated[at]);
+        take(row, cells);
+      }
+    });
   };
-  std::vector<std::vector<Cell>> cells(static_cast<std::size_t>(rows.ids.size()));
-  const auto add = [&](const CsrView& m, const std::vector<Index>& row_places,
-                       const std::vector<Index>& column_places) {
-    for (Index row = 0; row < m.rows; ++row) {
-      auto& to = cells[static_cast<std::size_t>(row_places[static_cast<std::size_t>(row)])];
-      for (Offset e = m.offsets[row]; e < m.offsets[row + 1]; ++e) {
-        to.push_back({column_places[static_cast<std::size_t>(m.columns[e])], m.values[e]});
-      }
-    }
-  };
-  add(first, rows.first, columns.first);
-  add(second, rows.second, columns.second);
-  CsrMatrix merged{
-      rows.ids.size(), columns.ids.size(), Array<Offset>(Offset{rows.ids.size()} + 1), {}, {}};
-  Offset in_both = 0;
-  for (Index row = 0; row < merged.rows; ++row) {
-    auto& list = cells[static_cast<std::size_t>(row)];
-    std::ranges::stable_sort(list, {}, &Cell::column);
-    std::size_t kept = 0;
-    for (const Cell& cell : list) {
-      if (kept == 0 || list[kept - 1].column != cell.column) {
-        list[kept++] = cell;
-        continue;
-      }
-      if (duplicates == Duplicates::kError) {
-        throw Error(ErrorKind::kBadData,
-                    fmt::format("user '{}' and item '{}' have a value already", rows.ids.name(row),
-                                columns.ids.name(cell.column)));
-      }
-      list[kept - 1].value = one_value(list[kept - 1].value, cell.value, duplicates);
-      ++in_both;
-    }
-    list.resize(kept);
-    merged.offsets[row + 1] = merged.offsets[row] + static_cast<Offset>(kept);
+  for_rows([&](Index row, const std::vector<Cell>& cells) {
+    merged.offsets[row + 1] = std::ssize(cells);
+  });
+  const auto clash = std::ranges::find_if(both, [](Offset cells) { return cells > 0; });
+  if (duplicates == Duplicates::kError && clash != both.end()) {
+    const Offset row = clash - both.begin();
+    throw Error(ErrorKind::kBadData,
+                fmt::format("user '{}' and item '{}' have a value already",
+                            rows.ids.name(static_cast<Index>(row)),
+                            columns.ids.name(repeated[static_cast<std::size_t>(row)])));
   }
-  merged.columns = Array<Index>::uninitialized(merged.offsets[merged.rows]);
-  merged.values = Array<float>::uninitialized(merged.offsets[merged.rows]);
-  for (Index row = 0; row < merged.rows; ++row) {
+  std::partial_sum(merged.offsets.begin(), merged.offsets.end(), merged.offsets.begin());
+  merged.columns = Array<Index>::uninitialized(merged.offsets[count]);
+  merged.values = Array<float>::uninitialized(merged.offsets[count]);
+  for_rows([&](Index row, const std::vector<Cell>& cells) {
     Offset to = merged.offsets[row];
-    for (const Cell& cell : cells[static_cast<std::size_t>(row)]) {
+    for (const Cell& cell : cells) {
       merged.columns[to] = cell.column;
       merged.values[to++] = cell.value;
     }
-  }
-  return {std::move(merged), in_both};
+  });
+  return {std::move(merged), std::accumulate(both.begin(), both.end(), Offset{0})};
 }
 
 }  // namespace likewise

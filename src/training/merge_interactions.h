@@ -16,6 +16,9 @@ struct UnionOfIds {
 };
 [[nodiscard]] UnionOfIds unite_ids(const IdMap& first, const IdMap& second);
 
+/// Where each of the united ids is in one of the two: the inverse of `places`, -1 where it is not.
+[[nodiscard]] std::vector<Index> origins_of(const std::vector<Index>& places, Index united);
+
 /// Both matrices in the indices of the merged ids. What a cell of both becomes is as if one file
 /// had the rows of the first and then those of the second. Throws Error(kInvalidArgument) for
 /// Duplicates::kAuto, Error(kBadData) naming the first cell of both for kError.

@@ -1,13 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-#include <algorithm>
 #include <cmath>
 #include <utility>
 
 #include <fmt/format.h>
 
+#include "algorithms/bpr/likes.h"
 #include "algorithms/sgd/setup.h"
 #include "backends/jobs/device_jobs.h"
-#include "core/parallel.h"
 #include "core/random.h"
 #include "likewise/bpr.h"
 #include "params/bpr.h"
@@ -16,27 +15,6 @@
 
 namespace likewise {
 namespace {
-
-/// The cells with values above 0.
-[[nodiscard]] CsrMatrix likes_of(const CsrView& by_user) {
-  CsrMatrix likes{by_user.rows, by_user.cols, Array<Offset>(Offset{by_user.rows} + 1), {}, {}};
-  const auto is_like = [](float value) { return value > 0.0F; };
-  for (Index row = 0; row < by_user.rows; ++row) {
-    likes.offsets[row + 1] =
-        likes.offsets[row] + std::ranges::count_if(by_user.row_values(row), is_like);
-  }
-  likes.columns = Array<Index>::uninitialized(likes.offsets[by_user.rows]);
-  likes.values = Array<float>::uninitialized(likes.offsets[by_user.rows]);
-  parallel_for(by_user.rows, 1024, [&](Offset row) {
-    Offset to = likes.offsets[row];
-    for (Offset at = by_user.offsets[row]; at < by_user.offsets[row + 1]; ++at) {
-      if (!is_like(by_user.values[at])) continue;
-      likes.columns[to] = by_user.columns[at];
-      likes.values[to++] = by_user.values[at];
-    }
-  });
-  return likes;
-}
 
 void require_something_to_rank(const CsrView& likes) {
   for (Index row = 0; row < likes.rows; ++row) {

@@ -9,7 +9,6 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "likewise/add_interactions.h"
 #include "likewise/recommender.h"
 #include "tests/csr_entries.h"
 #include "tests/errors.h"

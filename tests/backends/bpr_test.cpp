@@ -131,6 +131,7 @@ TEST(Bpr, EqualsTheReference) {
       p.iterations = 3;
       p.negatives = negatives;
       p.biases = factors != 16;
+      if (factors == 40) p.liked_draws = BprLikedDraws::kSkip;
       const IterationResult expected = train_bpr(m.view(), p, open_device("reference"));
       const IterationResult found = train_bpr(m.view(), p, open_device("cpu"));
       expect_near(found.factors, expected.factors, 2e-5);
@@ -271,6 +272,73 @@ TEST(Bpr, NegativesAreWhatIsNotKnown) {
   }
   EXPECT_NEAR(static_cast<double>(fours), 3000.0, 150.0);
   EXPECT_EQ(draw_negative({3, 4, {}}, known, random), -1);
+  // With one try each, a known item is drawn in 4 of 5 cases.
+  Offset without = 0;
+  for (int time = 0; time < 4000; ++time) {
+    const Index item = draw_negative({2, 10, std::vector<Index>{3, 4, 5, 9, 9}, 1}, known, random);
+    ASSERT_TRUE(item == 4 || item == -1);
+    without += item == -1 ? 1 : 0;
+  }
+  EXPECT_NEAR(static_cast<double>(without), 3200.0, 150.0);
+}
+
+/// A like whose draw is liked too takes no step: with popular negatives where all likes are of one
+/// user, that is each of them.
+TEST(Bpr, LikedDrawsAreDrawnAgainOrSkipped) {
+  std::vector<test::Entry> likes;
+  for (Index i = 0; i < 6; ++i) likes.push_back({0, i, 1.0F});
+  likes.push_back({1, 6, 1.0F});
+  const CsrMatrix m = test::make_csr(2, 8, likes);
+  for (const char* device : {"reference", "cpu"}) {
+    std::vector<double> losses;
+    for (const BprLikedDraws draws : {BprLikedDraws::kRedraw, BprLikedDraws::kSkip}) {
+      BprParams p = small();
+      p.negatives = BprNegatives::kPopular;
+      p.liked_draws = draws;
+      p.learning_rate = 1e-9;
+      p.iterations = 200;
+      const IterationResult result = train_bpr(m.view(), p, open_device(device));
+      double sum = 0.0;
+      for (const Iteration& one : result.iterations) sum += one.objective / std::log(2.0);
+      losses.push_back(sum / 200.0);  // steps an epoch: factors near 0 have a loss of log 2 each
+    }
+    // User 0 finds item 6 in 1 of 7 draws, user 1 another item in 6 of 7.
+    EXPECT_NEAR(losses[0], 7.0, 0.1) << device;
+    EXPECT_NEAR(losses[1], 6.0 / 7.0 + 6.0 / 7.0, 0.25) << device;
+  }
+}
+
+/// With factors that know the camps, nearly all likes are hits but those of the other camp.
+TEST(Bpr, HitsAreLikesAboveADrawnItem) {
+  const std::vector<test::Entry> cells{{0, 0, 1.0F}, {0, 1, 1.0F}, {0, 2, -1.0F}, {1, 3, 1.0F}};
+  const CsrMatrix m = test::make_csr(2, 4, cells);
+  Factors f{Matrix(2, 1), Matrix(4, 1), {}, Array<float>(4), 0.0F};
+  for (Index u = 0; u < 2; ++u) f.users.row(u)[0] = 1.0F;
+  const float scores[] = {3.0F, 1.0F, 2.0F, 0.0F};
+  for (Index i = 0; i < 4; ++i) {
+    f.items.row(i)[0] = scores[i] / 2.0F;
+    f.item_bias[i] = scores[i] / 2.0F;
+  }
+  BprParams p;
+  Offset correct = 0;
+  for (int epoch = 1; epoch <= 4000; ++epoch) {
+    const BprHits hits = sample_hits(m.view(), f, p, epoch);
+    ASSERT_EQ(hits.skipped, 0);
+    correct += hits.correct;
+  }
+  // User 0 meets items 2 and 3: item 0 is above both, item 1 above one. User 1's like is last.
+  EXPECT_NEAR(static_cast<double>(correct), 6000.0, 150.0);
+  p.negatives = BprNegatives::kPopular;
+  p.liked_draws = BprLikedDraws::kSkip;
+  BprHits all;
+  for (int epoch = 1; epoch <= 3000; ++epoch) {
+    const BprHits hits = sample_hits(m.view(), f, p, epoch);
+    all.correct += hits.correct;
+    all.skipped += hits.skipped;
+  }
+  // Of items 0, 1 and 3: user 0 goes without in 2 of 3 draws, user 1 in 1 of 3.
+  EXPECT_NEAR(static_cast<double>(all.skipped), 5000.0, 150.0);
+  EXPECT_NEAR(static_cast<double>(all.correct), 2000.0, 150.0);
 }
 
 /// Over as many epochs as stripes each meets each once, and in an epoch none is in two pairs.

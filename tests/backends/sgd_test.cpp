@@ -160,8 +160,8 @@ class SgdOrders : public test::DeviceTest<std::tuple<SgdOrder, SgdSchedule>> {
     const SgdShape shape{m.rows, m.cols, m.nnz()};
     const bool blocks_of_a_gpu = on_gpu() && params.order == SgdOrder::kBlocked;
     const Index stripes = blocks_of_a_gpu ? gpu_sgd_stripes(shape) : sgd_stripes(shape, params);
-    const auto solver =
-        make_reference_sgd_solver(m.view(), params, first_sgd_factors(m.view(), params), stripes);
+    const auto solver = make_reference_sgd_solver(m.view(), params,
+                                                  first_sgd_factors(m.view(), params), {}, stripes);
     IterationResult result;
     for (int t = 1; t <= params.iterations; ++t) {
       const double rate = epoch_rate(params, result.iterations);

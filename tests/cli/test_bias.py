@@ -94,7 +94,7 @@ def test_what_it_does_not_answer_says_what_does(program, ratings, tmp_path):
             (["recommend", "m", "--user", "ann", "--explain"], "--algorithm als"),
             (["recommend", "mean", "--user", "ann"], "--baseline biases"),
             (["evaluate", "mean", "test.csv", "--metrics", "ndcg"], "--baseline biases"),
-            (["train", ratings, "-o", "n", "--add-to", "m"], "item-knn"),
+            (["update", "m", ratings, "-o", "n", "--iterations", "2"], "bias"),
             (["train", ratings, "-o", "n", "--resume", "m"], "bias"),
             (["train", ratings, "-o", "n", *BIAS, "--feedback", "implicit"], "explicit")):
         assert named in program(*arguments, exit_code=2).stderr, arguments

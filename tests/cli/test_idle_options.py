@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """An option that would do nothing is refused with what it needs, before anything is read."""
 import pytest
+from safetensors.numpy import load_file
 
 ALS = []
 KNN = ["--algorithm", "item-knn"]
@@ -29,7 +30,7 @@ OF_SGD = {
     "--schedule": ("constant", []), "--learning-rate": ("0.1", []),
     "--decay": ("1", ["--schedule", "inverse"]),
 }
-OF_BPR = {"--negatives": ("popular", []), "--order": ("racing", []), "--learning-rate": ("0.1", [])}
+OF_BPR = {"--negatives": ("popular", []), "--liked-draws": ("skip", []), "--order": ("racing", []), "--learning-rate": ("0.1", [])}
 OF_NEIGHBOURS = {
     "--neighbours": ("5", []), "--similarity": ("jaccard", []), "--min-support": ("2", []),
     "--shrinkage": ("3", []), "--amplification": ("2", []), "--negative": ("keep", []),
@@ -66,7 +67,7 @@ def test_every_training_option_is_in_the_tables(program):
              for word in [line.split()[0]]}
     others = {"--output", "--algorithm", "--feedback", "--device", "--threads", "--device-memory",
               "--validation", "--validation-metric", "--target", "--checkpoint", "--checkpoint-every",
-              "--resume", "--add-to", "--report", "--titles", "--titles-columns", "--json",
+              "--resume", "--report", "--titles", "--titles-columns", "--json",
               "--columns", "--delimiter", "--header",
               "--duplicates", "--min-value", "--min-user-count", "--min-item-count",
               "--on-bad-row"}
@@ -148,10 +149,6 @@ def test_parameters_of_baselines_need_what_learns_them(program, option):
     ["--titles-columns", "1,2"],
     *[[*algorithm, *option] for algorithm in (KNN, POPULAR, BIAS)
       for option in (["--validation", "absent.csv"], ["--checkpoint", "absent"])],
-    *[["--add-to", "absent", *option]
-      for option in (["--algorithm", "item-knn"], ["--feedback", "explicit"], ["--factors", "3"],
-                     ["--validation", "absent"], ["--target", "rmse=1"], ["--checkpoint", "c"], ["--resume", "absent"],
-                     ["--report", "r.html"], ["--neighbours", "3"], ["--device-memory", "1GiB"])],
 ])
 def test_options_that_exclude_each_other(program, beside):
     stderr = program("train", "absent.csv", "-o", "m", *beside, exit_code=2).stderr
@@ -168,6 +165,46 @@ def test_what_a_resumed_training_was_begun_with_cannot_change(program, cinema):
     program("train", "absent.csv", "-o", "m", "--resume", model, "--seed", "42", exit_code=1)
     program("train", cinema / "parts/train.csv", "-o", "k", "--algorithm", "popular")
     assert "popular" in refused(program, "train", "absent.csv", "-o", "m", "--resume", "k")
+
+
+# Kinds of models, and the options of an update that have an effect on them.
+UPDATES = {
+    "als": ([], {"--iterations": "3"}),
+    "als, explicit": (EXPLICIT, {"--iterations": "3", "--by": "sgd"}),
+    "sgd": (SGD, {"--iterations": "2", "--learning-rate": "0.1"}),
+    "bpr": (BPR, {"--iterations": "2", "--learning-rate": "0.1"}),
+    "item-knn": (KNN, {}), "popular": (POPULAR, {}), "bias": (BIAS, {}),
+}
+
+
+@pytest.mark.parametrize("kind", UPDATES)
+def test_options_of_an_update_need_their_kind_of_model(program, tmp_path, kind):
+    how, possible = UPDATES[kind]
+    (tmp_path / "old.csv").write_text("user,item,value\na,x,1\na,y,4\nb,x,2\nb,z,5\n")
+    (tmp_path / "new.csv").write_text("user,item,value\nb,y,3\nc,x,4\n")
+    short = ["--factors", "2", "--iterations", "2"] if "--iterations" in possible else []
+    program("train", "old.csv", "-o", "m", *how, *short)
+    program("update", "m", "new.csv", "-o", "usual")
+    for option, value in {"--iterations": "3", "--by": "sgd", "--learning-rate": "0.1"}.items():
+        if option not in possible:
+            why = refused(program, "update", "m", "absent.csv", "-o", "n", option, value)
+            assert option.strip("-").replace("-", "_") in why
+            continue
+        program("update", "m", "new.csv", "-o", "n", option, possible[option])
+        assert factors(tmp_path / "n") != factors(tmp_path / "usual"), option
+    if "--by" in possible:
+        program("update", "m", "new.csv", "-o", "usual", "--by", "sgd")
+        program("update", "m", "new.csv", "-o", "n", "--by", "sgd", "--learning-rate", "0.2")
+        assert factors(tmp_path / "n") != factors(tmp_path / "usual")
+        why = refused(program, "update", "m", "absent.csv", "-o", "n", "--by", "als",
+                      "--learning-rate", "0.2")
+        assert "learning_rate" in why
+    assert "--titles-columns" in refused(program, "update", "absent", "new.csv", "-o", "n",
+                                         "--titles-columns", "1,2")
+
+
+def factors(path):
+    return load_file(path)["user_factors"].tolist()
 
 
 @pytest.mark.parametrize("method, option, value", [

@@ -82,14 +82,12 @@ def test_added_interactions_are_as_good_as_trained(program, cinema):
     (program.folder / "few.csv").write_text("".join(few[:4]))
     (program.folder / "both.csv").write_text(train.read_text() + "".join(few[1:4]))
     program("train", train, "-o", "old", *options)
-    done = program("train", "few.csv", "-o", "grown", "--add-to", "old")
-    assert "compared with all others again" in done.stderr
+    done = program("update", "old", "few.csv", "-o", "grown")
+    assert "refined: 0 users of" in done.stderr
     program("train", "both.csv", "-o", "anew", *options)
     for question in (("similar", "--all-items"), ("recommend", "--all")):
         answers = [program(question[0], m, question[1]).stdout for m in ("grown", "anew")]
         assert answers[0] == answers[1]
-    assert "--add-to" in program("train", "few.csv", "-o", "x", "--add-to", "old", "--alpha", 2,
-                                 exit_code=2).stderr
 
 
 def test_past_items_speak_for_answers_of_item_knn(program, cinema):
@@ -151,15 +149,15 @@ def test_adding_is_training_on_both_files(program, tmp_path, header, policy):
     write("both.csv", first + later)
     how = ["--duplicates", policy]
     program("train", "first.csv", "-o", "first", "--algorithm", "item-knn", *how)
-    grown = program("train", "later.csv", "-o", "grown", "--add-to", "first", *how)
+    grown = program("update", "first", "later.csv", "-o", "grown", *how)
     program("train", "both.csv", "-o", "anew", "--algorithm", "item-knn", *how)
     assert "pairs that the model has already" in grown.stderr
     for question in (["recommend", "--all"], ["similar", "--all-items"]):
         lists = [program(question[0], model, *question[1:]).stdout for model in ("grown", "anew")]
         assert lists[0] == lists[1]
     # "error" is for pairs in both files too, and leaves nothing.
-    stderr = program("train", "later.csv", "-o", "none", "--add-to", "first", "--duplicates",
-                     "error", exit_code=1).stderr
+    stderr = program("update", "first", "later.csv", "-o", "none", "--duplicates", "error",
+                     exit_code=1).stderr
     assert "have a value already" in stderr and not (tmp_path / "none").exists()
 
 

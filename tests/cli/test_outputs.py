@@ -15,7 +15,7 @@ from conftest import BINARY
 TABLE = {
     "generate": (["30x20x200"], [], ["-o"]),
     "train": ([], ["RATINGS", "--validation", "--resume"], ["-o", "--checkpoint", "--report"]),
-    "train --add-to": ([], ["RATINGS", "--add-to"], ["-o"]),
+    "update": ([], ["MODEL", "NEW", "--titles"], ["-o"]),
     "evaluate": ([], ["MODEL", "TEST", "--train"], ["--per-user"]),
     "predict": ([], ["MODEL", "PAIRS", "--new"], ["-o"]),
     "recommend": ([], ["MODEL", "--users", "--allow", "--deny"], ["-o"]),
@@ -27,7 +27,7 @@ TABLE = {
     "autotune": ([], [], ["-o", "--plot"]),
 }
 # A model that is read whole may be replaced by what grows out of it.
-GROWS = {("--resume", "-o"), ("--resume", "--checkpoint"), ("--add-to", "-o")}
+GROWS = {("--resume", "-o"), ("--resume", "--checkpoint"), ("MODEL", "-o")}
 
 
 def command(verb, names):
@@ -141,7 +141,7 @@ def test_a_model_may_take_the_place_of_the_one_it_grew_from(program, cinema, tmp
     assert '"iterations": 4' in program("info", "m", "--json").stdout
     program("train", data, "-o", "knn", "--algorithm", "item-knn")
     (tmp_path / "more.csv").write_text("user,item\nsomebody,new\n")
-    program("train", "more.csv", "-o", "knn", "--add-to", "knn")
+    program("update", "knn", "more.csv", "-o", "knn")
     program("similar", "knn", "--item", "new")
 
 

@@ -151,10 +151,8 @@ def test_explicit_feedback_needs_values(program, algorithm, text, columns):
     if algorithm == "als":
         done = program("train", "good.csv", *train, "--validation", "r.csv", exit_code=2)
         assert columns in done.stderr
-    if algorithm.endswith("knn"):
-        done = program("train", "r.csv", "--add-to", "m.safetensors", "-o", "n.safetensors",
-                       exit_code=2)
-        assert columns in done.stderr
+    done = program("update", "m.safetensors", "r.csv", "-o", "n.safetensors", exit_code=2)
+    assert columns in done.stderr
 
 
 def test_an_unnamed_column_of_numbers_is_not_dropped(program):

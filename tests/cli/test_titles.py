@@ -128,11 +128,11 @@ def test_adding_interactions_keeps_them(program, cinema, titles):
     program("train", cinema / "parts/train.csv", "-o", "knn", "--algorithm", "item-knn", "--titles",
             titles)
     (program.folder / "more.csv").write_text("user,item,value\n5,-7,1\n5,1,2\n6,1000,1\n")
-    program("train", "more.csv", "-o", "grown", "--add-to", "knn")
+    program("update", "knn", "more.csv", "-o", "grown")
     rows = rows_of(program("recommend", "grown", "--all", "-n", 90, "--include-seen").stdout)
     check(rows)
     assert {"0", "1", "2"} <= {row["item"] for row in rows}
-    program("train", "more.csv", "-o", "grown", "--add-to", "knn", "--titles", titles)
+    program("update", "knn", "more.csv", "-o", "grown", "--titles", titles)
     assert json.loads(program("info", "grown", "--json").stdout)["titles"] == 3
 
 

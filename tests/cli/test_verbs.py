@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """Every verb on generated data: what it writes, where it writes it, and that it repeats."""
+import collections
 import csv
 import gzip
 import io
@@ -7,6 +8,8 @@ import json
 import math
 
 import pytest
+
+from conftest import Program
 
 
 def rows(text):
@@ -210,6 +213,70 @@ def test_recommend_for_likes_and_explain(program, cinema):
     assert any(r["because"] for r in answers)
     own = rows(program("recommend", model, "--user", 4, "-n", 3, "--explain").stdout)
     assert all("(" in r["because"] for r in own)
+
+
+NEW_USERS = {
+    "squared": ["--algorithm", "sgd"],
+    "logistic": ["--algorithm", "sgd", "--loss", "logistic"],
+    "bpr": ["--algorithm", "bpr"],
+    "popular": ["--algorithm", "bpr", "--negatives", "popular"],
+}
+
+
+@pytest.fixture(scope="module")
+def opinions(cinema):
+    """Models of the cinema about its median: values above 0 are likes."""
+    lines = (cinema / "parts/train.csv").read_text().splitlines()
+    values = sorted(float(line.split(",")[2]) for line in lines[1:])
+    middle = values[len(values) // 2] + 0.5
+    shifted = [",".join([*line.split(",")[:2], str(float(line.split(",")[2]) - middle)]) for line in lines[1:]]
+    (cinema / "opinions.csv").write_text("\n".join(["user,item,value", *shifted]) + "\n")
+    for name, options in NEW_USERS.items():
+        Program(cinema)("train", "opinions.csv", "-o", f"{name}.safetensors", *options, "--factors", 8)
+    return cinema
+
+
+@pytest.mark.parametrize("name", NEW_USERS)
+def test_new_users_of_sgd_and_bpr(program, opinions, tmp_path, name):
+    model = opinions / f"{name}.safetensors"
+    lines = [line.split(",") for line in (opinions / "opinions.csv").read_text().splitlines()[1:]]
+    likes = collections.Counter(user for user, _, value in lines if float(value) > 0)
+    users = [user for user, _ in likes.most_common(3)]
+    own = [",".join(line) for line in lines if line[0] in users]
+    (tmp_path / "new.csv").write_text("\n".join(["user,item,value", *own, "shy,nothing,2"]) + "\n")
+    trained = rows(program("recommend", model, *(word for user in users for word in ("--user", user))).stdout)
+    done = program("recommend", model, "--new", "new.csv")
+    new = rows(done.stdout)
+    assert sorted(r["user"] for r in new) == sorted(10 * [*users, "shy"])
+    assert "1 interaction with items that the model does not know" in done.stderr
+    for user in users:
+        lists = [{r["item"] for r in some if r["user"] == user} for some in (trained, new)]
+        assert not lists[1] & {line.split(",")[1] for line in own if line.split(",")[0] == user}
+        assert len(lists[0] & lists[1]) >= 5  # of 10; 80 items by chance: 1.3
+    liked = rows(program("recommend", model, "--likes", "1,2", "-n", 3).stdout)
+    assert len(liked) == 3 and not {"1", "2"} & {r["item"] for r in liked}
+
+
+def test_explanations_of_sgd_and_bpr(program, opinions):
+    own = rows(program("recommend", opinions / "squared.safetensors", "--user", 4, "-n", 3, "--explain").stdout)
+    assert all("(" in r["because"] for r in own)
+    for name, word in (("logistic", "squared loss"), ("bpr", "no sum")):
+        for who in (["--user", 4], ["--likes", "1,2"]):
+            done = program("recommend", opinions / f"{name}.safetensors", *who, "--explain", exit_code=2)
+            assert word in done.stderr
+
+
+def test_bpr_refuses_rows_that_it_cannot_rank(program, opinions, tmp_path):
+    (tmp_path / "new.csv").write_text("user,item,value\nann,1,2\nbob,1,-2\nbob,2,0\n")
+    done = program("recommend", opinions / "bpr.safetensors", "--new", "new.csv", exit_code=2)
+    assert "bob" in done.stderr and "none is above 0" in done.stderr and not done.stdout
+    everything = "".join(f"ann,{item},1\n" for item in range(80))
+    (tmp_path / "new.csv").write_text("user,item,value\n" + everything)
+    done = program("recommend", opinions / "bpr.safetensors", "--new", "new.csv", exit_code=2)
+    assert "ann" in done.stderr and "likes all 80 items" in done.stderr
+    (tmp_path / "pairs.csv").write_text("user,item\nann,1\n")
+    done = program("predict", opinions / "bpr.safetensors", "pairs.csv", "--new", "new.csv", exit_code=2)
+    assert "ann" in done.stderr and "likes all 80 items" in done.stderr
 
 
 def test_likes_count_as_the_highest_rating(program, cinema):

@@ -2,6 +2,7 @@
 #include <cmath>
 #include <cstdlib>
 #include <filesystem>
+#include <tuple>
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -72,6 +73,15 @@ void expect_same_model(const Model& a, const Model& b) {
   EXPECT_EQ(a.provenance.created, b.provenance.created);
   EXPECT_EQ(a.provenance.source, b.provenance.source);
   EXPECT_EQ(a.provenance.device, b.provenance.device);
+  ASSERT_EQ(a.provenance.updates.size(), b.provenance.updates.size());
+  for (std::size_t i = 0; i < a.provenance.updates.size(); ++i) {
+    const ModelUpdate& left = a.provenance.updates[i];
+    const ModelUpdate& right = b.provenance.updates[i];
+    EXPECT_EQ(std::tie(left.created, left.source, left.device, left.interactions, left.users,
+                       left.items, left.iterations, left.by),
+              std::tie(right.created, right.source, right.device, right.interactions, right.users,
+                       right.items, right.iterations, right.by));
+  }
 }
 
 /// LIKEWISE_KEEP_MODELS=FOLDER leaves the files there for tests/python/test_model_file.py.
@@ -218,12 +228,28 @@ TEST(Model, VeryLongTrainingsKeepTheirLastReports) {
   test::expect_same_iterations(back.iterations, std::span(model.iterations).last(65536));
 }
 
+TEST(Model, OfManyUpdatesTheLastAreKept) {
+  const test::TemporaryFolder folder;
+  Model model = make_model({});
+  for (int i = 0; i < 8195; ++i) {
+    model.provenance.updates.push_back({"", "new.csv", "", Offset{i}, 1, 2, 3});
+  }
+  save_model(model, folder / "model");
+  const std::vector<ModelUpdate> back = load_model(folder / "model").provenance.updates;
+  ASSERT_EQ(back.size(), 8192U);
+  EXPECT_EQ(back.front().interactions, 3);
+  EXPECT_EQ(back.back().interactions, 8194);
+}
+
 TEST(Model, TextThatIsNotUtf8IsReplaced) {
   const test::TemporaryFolder folder;
   Model model = make_model({});
   model.provenance.source = "caf\xe9.csv";
   save_model(model, folder / "model");
   EXPECT_EQ(load_model(folder / "model").provenance.source, "caf\xef\xbf\xbd.csv");
+  model.provenance.updates = {{"", "caf\xe9.csv", "", 1, 0, 0, 0}};
+  save_model(model, folder / "model");
+  EXPECT_EQ(load_model(folder / "model").provenance.updates[0].source, "caf\xef\xbf\xbd.csv");
 }
 
 TEST(Model, FailedSavesLeaveTheOldFile) {

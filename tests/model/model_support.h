@@ -108,6 +108,11 @@ inline Model make_model(const ModelShape& shape) {
   model.best_iteration = 2;
   model.provenance = {"", "2026-01-02T03:04:05Z", "r\xc3\xa4tings \"1\".csv",
                       "cpu (AVX2, 2 threads)"};
+  if (shape.biases) {
+    model.provenance.updates = {
+        {"2026-02-03T04:05:06Z", "n\xc3\xa4w.csv", "cpu", 7'000'000'000, 3, 0, 2, "sgd"},
+        {"", "", "", 0, 0, 2'147'483'647, 0, ""}};
+  }
   return model;
 }
 

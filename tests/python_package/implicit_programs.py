@@ -56,6 +56,36 @@ def fit_als(p, d, matrix=None, **arguments):
     return model
 
 
+def bpr(p, d, **arguments):
+    """A model of given factors and biases: what it answers depends on nothing else."""
+    model = p.bpr.BayesianPersonalizedRanking(**{"factors": FACTORS - 1, "num_threads": 1, "use_gpu": False, **arguments})
+    model.item_factors = d.item_factors.copy()
+    model.user_factors = np.column_stack([d.user_factors[:, 1:], np.ones(USERS, dtype=np.float32)])
+    return model
+
+
+def fit_bpr(p, d, matrix=None, **arguments):
+    model = p.bpr.BayesianPersonalizedRanking(**{"factors": FACTORS, "num_threads": 1, "random_state": 5,
+                                                 "use_gpu": False, "iterations": 3, **arguments})
+    model.fit(d.liked if matrix is None else matrix, show_progress=False)
+    return model
+
+
+def stepped(p, factors, learning_rate, regularization, epochs=1):
+    """(user_factors, item_factors) before and after epochs of users who like nothing but item 0 or 1: whatever
+    is drawn, a step is one of two. Learning rates this small make their order unimportant."""
+    matrix = scipy.sparse.csr_matrix(np.tile(np.eye(2), (500, 1)))
+    random = np.random.default_rng(8)
+    model = p.bpr.BayesianPersonalizedRanking(factors=factors, learning_rate=learning_rate, num_threads=1,
+                                              regularization=regularization, iterations=epochs,
+                                              use_gpu=False, random_state=3, dtype=np.float64)
+    users = np.column_stack([np.tile(random.normal(size=(2, factors)), (500, 1)), np.ones(1000)])
+    items = random.normal(size=(2, factors + 1))
+    model.user_factors, model.item_factors = users.copy(), items.copy()
+    model.fit(matrix, show_progress=False)
+    return model.user_factors - users, model.item_factors - items
+
+
 def knn(p, d, name="CosineRecommender", matrix=None, **arguments):
     model = getattr(p.nearest_neighbours, name)(**{"K": 6, "num_threads": 1, **arguments})
     model.fit(d.liked if matrix is None else matrix, show_progress=False)
@@ -90,6 +120,22 @@ def arguments_of(model):
     names = ("factors", "regularization", "alpha", "dtype", "use_native", "use_cg", "iterations",
              "calculate_training_loss", "num_threads", "random_state")
     return {name: getattr(model, name) for name in names}
+
+
+def arguments_of_bpr(model):
+    names = ("factors", "learning_rate", "regularization", "dtype", "iterations", "num_threads",
+             "verify_negative_samples", "random_state")
+    return {name: getattr(model, name) for name in names}
+
+
+def bpr_called_back(p, d, **arguments):
+    """What a callback of fit() sees: epochs, types, and that no more is correct or skipped than there are likes."""
+    seen = []
+    model = p.bpr.BayesianPersonalizedRanking(factors=4, iterations=3, random_state=1, num_threads=1, use_gpu=False,
+                                              **arguments)
+    model.fit(d.liked, show_progress=False, callback=lambda *given: seen.append(given))
+    return [(epoch, isinstance(seconds, float), type(correct), type(skipped), 0 < correct <= d.liked.nnz - skipped)
+            for epoch, seconds, correct, skipped in seen]
 
 
 def called_back(p, d, **arguments):
@@ -202,6 +248,67 @@ ALS = {
     "Gram matrices": lambda p, d: (als(p, d).XtX, als(p, d).YtY),
     "assign factors": lambda p, d: partly(als(p, d), "__setattr__", "item_factors", d.item_factors * 2),
 }
+
+BPR = {
+    "arguments": lambda p, d: arguments_of_bpr(p.bpr.BayesianPersonalizedRanking(use_gpu=False)),
+    "arguments in order": lambda p, d: arguments_of_bpr(
+        p.bpr.BayesianPersonalizedRanking(7, 0.5, 2.0, np.float64, 9, False, 2, False, 3)),
+    "recommend one": lambda p, d: bpr(p, d).recommend(1, d.liked[1]),
+    "recommend, in order": lambda p, d: bpr(p, d).recommend([1, 2], some(d, 1, 2), 4, False, [6, 7]),
+    "recommend many": lambda p, d: bpr(p, d).recommend(np.arange(USERS), d.liked, N=7),
+    "recommend nobody": lambda p, d: bpr(p, d).recommend([], d.liked[:0], N=3),
+    "recommend who likes nothing": lambda p, d: bpr(p, d).recommend(3, d.liked[3], N=3),
+    "recommend liked ones too": lambda p, d: bpr(p, d).recommend(
+        [1, 2], some(d, 1, 2), N=ITEMS, filter_already_liked_items=False),
+    "recommend to the last": lambda p, d: bpr(p, d).recommend([1, 3], some(d, 1, 3), N=ITEMS),
+    "recommend filtered": lambda p, d: bpr(p, d).recommend([1, 2], some(d, 1, 2), filter_items=[0, 7, 9]),
+    "recommend some items": lambda p, d: bpr(p, d).recommend(1, d.liked[1], N=2, items=[9, 3, 2, 30]),
+    "recommend recalculated": lambda p, d: bpr(p, d).recommend(1, d.liked[1], recalculate_user=True),
+    "rank_items": lambda p, d: bpr(p, d).rank_items(1, d.liked[1], [4, 2, 9]),
+    "recommend_all": lambda p, d: bpr(p, d).recommend_all(d.liked, N=3),
+    "similar_items one": lambda p, d: bpr(p, d).similar_items(2),
+    "similar_items many": lambda p, d: bpr(p, d).similar_items([2, 3, 4], N=5),
+    "similar_items filtered": lambda p, d: bpr(p, d).similar_items([2, 3], N=5, filter_items=[2, 8]),
+    "similar_items of some": lambda p, d: bpr(p, d).similar_items(2, N=3, items=[8, 2, 5, 4]),
+    "similar_items recalculated": lambda p, d: bpr(p, d).similar_items([2, 3], 5, True, columns(d, 2, 3)),
+    "similar_users one": lambda p, d: bpr(p, d).similar_users(2),
+    "similar_users many": lambda p, d: bpr(p, d).similar_users([2, 3, 4], N=5),
+    "similar_users filtered": lambda p, d: bpr(p, d).similar_users([2, 3], N=5, filter_users=[2, 8]),
+    "similar_users of some": lambda p, d: bpr(p, d).similar_users(2, N=3, users=[8, 2, 5, 4]),
+    "recalculate_user": lambda p, d: bpr(p, d).recalculate_user(1, d.liked[1]),
+    "recalculate_item": lambda p, d: bpr(p, d).recalculate_item(1, columns(d, 1)),
+    "norms": lambda p, d: (bpr(p, d).user_norms, bpr(p, d).item_norms),
+    "fit, types and shapes": lambda p, d: [(table.dtype, table.shape) for table in (
+        fit_bpr(p, d).user_factors, fit_bpr(p, d).item_factors, fit_bpr(p, d, dtype=np.float64).item_factors)],
+    "fit, the column of ones": lambda p, d: fit_bpr(p, d).user_factors[:, -1],
+    "fit, nobody's and nothing's": lambda p, d: (fit_bpr(p, d).user_factors[3], fit_bpr(p, d).item_factors[5]),
+    "fit without iterations": lambda p, d: fit_bpr(p, d, iterations=0).user_factors,
+    "fit without iterations, items": lambda p, d: fit_bpr(p, d, iterations=0).item_factors,
+    "fit, first factors float64": lambda p, d: fit_bpr(p, d, iterations=0, dtype=np.float64).item_factors,
+    "fit, a generator": lambda p, d: fit_bpr(
+        p, d, iterations=0, random_state=np.random.default_rng(3)).user_factors,
+    "fit COO": lambda p, d: fit_bpr(p, d, d.liked.tocoo(), iterations=0).item_factors,
+    "fit CSC": lambda p, d: fit_bpr(p, d, d.liked.tocsc(), iterations=0).item_factors,
+    "fit, diverged": lambda p, d: fit_bpr(p, d, learning_rate=1e12, iterations=20),
+    "fit, values do not matter": lambda p, d: (fit_bpr(p, d).item_factors == fit_bpr(
+        p, d, d.liked * -2).item_factors).all(),
+    "fit, a seed decides": lambda p, d: (fit_bpr(p, d).item_factors == fit_bpr(p, d).item_factors).all(),
+    "callback": lambda p, d: bpr_called_back(p, d),
+    "save and load": lambda p, d: reloaded(bpr_of_file(p, d)).recommend([1], some(d, 1)),
+    "save and load arguments": lambda p, d: arguments_of_bpr(reloaded(bpr_of_file(
+        p, d, iterations=4, learning_rate=0.2, verify_negative_samples=False, random_state=8))),
+    "load what is not there": lambda p, d: p.cpu__bpr.BayesianPersonalizedRanking.load("/no/such/file.npz"),
+    "pickle": lambda p, d: pickle.loads(pickle.dumps(bpr(p, d))).recommend([1], some(d, 1)),
+}
+
+
+def bpr_of_file(p, d, **arguments):
+    """Of the class that has load() in both."""
+    model = p.cpu__bpr.BayesianPersonalizedRanking(**{"factors": FACTORS - 1, "num_threads": 1, **arguments})
+    given = bpr(p, d)
+    model.user_factors, model.item_factors = given.user_factors, given.item_factors
+    return model
+
 
 NEIGHBOURS = {
     **{f"{name}, similarity": lambda p, d, name=name: knn(p, d, name, K=ITEMS).similarity
@@ -330,6 +437,14 @@ ERRORS = {
     "partial_fit_users, rows": (lambda p, d: als(p, d).partial_fit_users([1, 2], d.liked[:1]), "1 row"),
     "explain an unknown user": (lambda p, d: als(p, d).explain(USERS, d.liked, 1), str(USERS)),
     "explain an unknown item": (lambda p, d: als(p, d).explain(1, d.liked, ITEMS), str(ITEMS)),
+    "bpr: user unknown": (lambda p, d: bpr(p, d).recommend(USERS, d.liked[1]), str(USERS)),
+    "bpr: all rows for one user": (lambda p, d: bpr(p, d).recommend(1, d.liked), "1 row"),
+    "bpr: items and a filter": (lambda p, d: bpr(p, d).recommend(1, d.liked[1], items=[1], filter_items=[2]),
+                                "filter_items"),
+    "bpr: similar to an unknown item": (lambda p, d: bpr(p, d).similar_items(ITEMS), str(ITEMS)),
+    "bpr: recalculate_user": (lambda p, d: bpr(p, d).recalculate_user(1, d.liked[1]), "recalculate_user"),
+    "bpr: recommend recalculated": (lambda p, d: bpr(p, d).recommend(1, d.liked[1], recalculate_user=True),
+                                    "recalculate_user"),
     "neighbours: all rows for two users": (lambda p, d: knn(p, d).recommend([1, 2], d.liked), "1 row"),
     "neighbours: no matrix": (lambda p, d: knn(p, d).recommend(1, None), "CSR"),
     "neighbours: unknown items": (lambda p, d: knn(p, d).recommend(1, d.liked[1], items=[ITEMS]), str(ITEMS)),

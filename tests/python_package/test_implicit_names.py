@@ -9,7 +9,7 @@ import pytest
 import scipy.sparse
 
 import implicit_programs as programs
-from implicit_programs import FACTORS, ITEMS, USERS, als, fit_als, knn, some
+from implicit_programs import FACTORS, ITEMS, USERS, als, bpr, fit_als, fit_bpr, knn, some
 
 p = programs.Package("likewise")
 NO_SCORE = np.finfo(np.float32).min
@@ -171,6 +171,72 @@ def test_an_exception_of_a_callback_ends_fit(d):
         p.als.AlternatingLeastSquares(factors=4).fit(d.liked, show_progress=False, callback=stop)
 
 
+def test_bpr_does_not_depend_on_threads(d):
+    one, many = (fit_bpr(p, d, num_threads=threads, iterations=20) for threads in (1, 3))
+    assert np.array_equal(one.item_factors, many.item_factors)
+    other = fit_bpr(p, d, random_state=6, iterations=20)
+    assert not np.array_equal(one.item_factors, other.item_factors)
+
+
+def test_bpr_ranks_likes_above_the_rest(d):
+    model = fit_bpr(p, d, iterations=300, learning_rate=0.05)
+    scores = model.user_factors @ model.item_factors.T
+    liked = d.liked.toarray() > 0
+    assert scores[liked].mean() > scores[~liked].mean() + 1
+
+
+def test_negatives_of_bpr_are_verified_always(d):
+    one, other = (fit_bpr(p, d, verify_negative_samples=verify) for verify in (True, False))
+    assert np.array_equal(one.item_factors, other.item_factors)
+
+
+def test_bpr_goes_on_from_the_factors_that_are_there(d):
+    model = fit_bpr(p, d, iterations=0)
+    users, items = model.user_factors, model.item_factors
+    model.iterations = 1
+    model.fit(d.liked, show_progress=False)
+    assert 0 < np.abs(model.item_factors - items).max() < 0.1
+    with pytest.raises(ValueError, match=f"\\({ITEMS}, {FACTORS + 1}\\)|\\({USERS}, {FACTORS + 1}\\)"):
+        model.fit(d.liked[:5], show_progress=False)
+    model.user_factors = users * 2
+    with pytest.raises(ValueError, match="last column of user_factors must be 1"):
+        model.fit(d.liked, show_progress=False)
+
+
+def test_what_a_callback_of_bpr_is_told(d):
+    """At its end nearly all likes stand above what is drawn; a row in d has 8 of 40 items."""
+    seen = []
+    model = p.bpr.BayesianPersonalizedRanking(factors=30, iterations=200, learning_rate=0.1, regularization=0.0,
+                                              random_state=1)
+    model.fit(d.liked, show_progress=False, callback=lambda *given: seen.append(given))
+    assert [epoch for epoch, *_ in seen] == list(range(200))
+    shares = np.array([(correct / (d.liked.nnz - skipped), skipped / d.liked.nnz) for *_, correct, skipped in seen])
+    assert 0.3 < shares[0, 0] < 0.7 and shares[-1, 0] > 0.95
+    assert 0.15 < shares[:, 1].mean() < 0.3
+
+
+@pytest.mark.parametrize("arguments, word", [
+    ({"factors": 0}, "factors"), ({"regularization": -1.0}, "regularization"), ({"learning_rate": 0.0}, "learning_rate"),
+    ({"iterations": -1}, "iterations")])
+def test_arguments_of_bpr_out_of_range(d, arguments, word):
+    with pytest.raises(ValueError, match=word):
+        fit_bpr(p, d, **arguments)
+
+
+def test_bpr_refuses_what_it_cannot_rank(d):
+    for matrix in (d.liked * 0, scipy.sparse.csr_matrix(np.ones((3, 4))), scipy.sparse.csr_matrix((3, 4))):
+        matrix.eliminate_zeros()
+        with pytest.raises(p.recommender_base.ModelFitError, match="nothing to rank"):
+            fit_bpr(p, d, matrix)
+    d.liked.data[0] = np.nan
+    with pytest.raises(p.recommender_base.ModelFitError, match="row 0, column"):
+        fit_bpr(p, d)
+    with pytest.raises(NotImplementedError, match="recalculate_user"):
+        fit_bpr(p, programs.make_data()).recalculate_user(1, d.liked[1])
+    with pytest.raises(ValueError, match="read-only"):
+        bpr(p, d).item_factors[0] = 1
+
+
 def test_models_that_are_not_fit(d):
     for call in (lambda: p.als.AlternatingLeastSquares().recommend(0, d.liked[0]),
                  lambda: p.als.AlternatingLeastSquares().similar_items(0),
@@ -184,21 +250,24 @@ def test_no_gpu_is_an_error_where_one_is_asked_for(d):
     if p.gpu.HAS_CUDA:
         pytest.skip("there is a GPU")
     for ask in (lambda: p.als.AlternatingLeastSquares(use_gpu=True), p.gpu__als.AlternatingLeastSquares,
-                als(p, d).to_gpu):
+                als(p, d).to_gpu, lambda: p.bpr.BayesianPersonalizedRanking(use_gpu=True),
+                p.gpu__bpr.BayesianPersonalizedRanking, bpr(p, d).to_gpu):
         with pytest.raises(ValueError, match="CUDA"):
             ask()
 
 
 def test_copies(d):
-    model = als(p, d)
-    for one in (model.to_cpu(), copy.copy(model), copy.deepcopy(model)):
-        assert np.array_equal(one.recommend([1], some(d, 1))[0], model.recommend([1], some(d, 1))[0])
+    for model in (bpr(p, d), als(p, d)):
+        for one in (model.to_cpu(), copy.copy(model), copy.deepcopy(model)):
+            assert np.array_equal(one.recommend([1], some(d, 1))[0], model.recommend([1], some(d, 1))[0])
     one = model.to_cpu()
     one.item_factors = d.item_factors * 0
     assert np.array_equal(model.item_factors, d.item_factors)
 
 
 def test_paths_of_the_class():
+    assert p.cpu__bpr.BayesianPersonalizedRanking is p.bpr.BayesianPersonalizedRanking
+    assert issubclass(p.gpu__bpr.BayesianPersonalizedRanking, p.bpr.BayesianPersonalizedRanking)
     assert p.cpu__als.AlternatingLeastSquares is p.als.AlternatingLeastSquares
     assert issubclass(p.gpu__als.AlternatingLeastSquares, p.als.AlternatingLeastSquares)
 

@@ -1,6 +1,4 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "serving/fold_in.h"
-
 #include <cmath>
 #include <functional>
 #include <random>
@@ -8,6 +6,7 @@
 #include <gtest/gtest.h>
 
 #include "likewise/error.h"
+#include "serving/least_squares_rows.h"
 
 namespace likewise {
 namespace {
@@ -110,7 +109,7 @@ TEST(FoldIn, SolutionIsTheMinimumOfTheWrittenObjective) {
     one.change(params);
     const Factors f = random_factors(biases);
     for (const Side side : {Side::kUsers, Side::kItems}) {
-      const FoldInSolver solver(f, params, side);
+      const LeastSquaresRows solver(f, row_weights(params), side);
       std::vector<double> s = solver.solve(kRow);
       ASSERT_EQ(s.size(), biases ? 7U : 6U);
       const double best = objective(f, params, side, kRow, s);
@@ -135,7 +134,7 @@ TEST(FoldIn, ExplanationsSumToTheScore) {
     params.regularization = 0.2;
     one.change(params);
     const Factors f = random_factors(biases);
-    const FoldInSolver solver(f, params, Side::kUsers);
+    const LeastSquaresRows solver(f, row_weights(params), Side::kUsers);
     const std::vector<double> s = solver.solve(kRow);
     for (const Index item : {0, 5, 17}) {
       const Explanation why = solver.explain(kRow, item);
@@ -160,7 +159,7 @@ TEST(FoldIn, EmptyRowsAreZeroAndMissingValuesAreOnes) {
   const Factors f = random_factors(true);
   params.feedback = Feedback::kExplicit;
   params.regularization_exponent = 1.0;
-  const FoldInSolver solver(f, params, Side::kUsers);
+  const LeastSquaresRows solver(f, row_weights(params), Side::kUsers);
   for (const double x : solver.solve({})) EXPECT_EQ(x, 0.0);
   const Explanation why = solver.explain({}, 4);
   EXPECT_EQ(why.score, why.baseline);
@@ -173,7 +172,7 @@ TEST(FoldIn, ASingularSystemIsAnErrorNotANumber) {
   params.feedback = Feedback::kExplicit;
   params.regularization = 0.0;
   const Factors f = random_factors(false);
-  const FoldInSolver solver(f, params, Side::kUsers);
+  const LeastSquaresRows solver(f, row_weights(params), Side::kUsers);
   try {
     (void)solver.solve({{1, 2}, {}});
     FAIL();

@@ -14,23 +14,32 @@ struct NegativeRange {
   Index first = 0;  ///< items [first, last)
   Index last = 0;
   std::span<const Index> pool{};  ///< not empty: each of these is as likely as another
+  int tries = 32;                 ///< draws at most
 };
 
-/// An item of the range that is not in `known`; -1 where 32 draws found none: a user who likes
-/// nearly all of them goes without.
-[[nodiscard]] inline Index draw_negative(const NegativeRange& range,
-                                         std::span<const SgdEntry> known, CounterRandom& random) {
-  constexpr int kTries = 32;
+/// An item of the range that is not known; -1 where no try found one.
+template <class IsKnown>
+[[nodiscard]] Index draw_unknown(const NegativeRange& range, const IsKnown& is_known,
+                                 CounterRandom& random) {
   const auto count = range.pool.empty() ? static_cast<std::uint64_t>(range.last - range.first)
                                         : static_cast<std::uint64_t>(range.pool.size());
-  for (int attempt = 0; attempt < kTries; ++attempt) {
+  for (int attempt = 0; attempt < range.tries; ++attempt) {
     const std::uint64_t at = random.below(count);
     const Index item = range.pool.empty() ? range.first + static_cast<Index>(at) : range.pool[at];
-    bool is_known = false;
-    for (const SgdEntry& one : known) is_known = is_known || one.item == item;
-    if (!is_known) return item;
+    if (!is_known(item)) return item;
   }
   return -1;
+}
+
+/// The same for what few entries know.
+[[nodiscard]] inline Index draw_negative(const NegativeRange& range,
+                                         std::span<const SgdEntry> known, CounterRandom& random) {
+  const auto is_known = [&](Index item) {
+    bool found = false;
+    for (const SgdEntry& one : known) found = found || one.item == item;
+    return found;
+  };
+  return draw_unknown(range, is_known, random);
 }
 
 }  // namespace likewise

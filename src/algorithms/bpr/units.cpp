@@ -45,22 +45,33 @@ CounterRandom unit_random(const BprParams& params, const SgdGrid& grid, int epoc
 
 std::vector<std::vector<Index>> popular_pools(const SgdGrid& grid) {
   std::vector<std::vector<Index>> pools(static_cast<std::size_t>(grid.stripes));
-  for (Index p = 0; p < grid.stripes; ++p) {
-    for (Index q = 0; q < grid.stripes; ++q) {
-      for (const SgdEntry& e : grid.block(p, q)) {
-        pools[static_cast<std::size_t>(q)].push_back(e.item);
-      }
+  for (std::size_t q = 0; q < pools.size(); ++q) {
+    for (Index item = grid.items.begin[q]; item < grid.items.begin[q + 1]; ++item) {
+      pools[q].insert(pools[q].end(), static_cast<std::size_t>(grid.items.count[item]), item);
     }
   }
   return pools;
 }
 
-NegativeRange negatives_of(const SgdGrid& grid, const BprUnit& unit,
+std::vector<std::uint8_t> in_grid_order(std::span<const std::uint8_t> by_item,
+                                        const SgdGrid& grid) {
+  std::vector<std::uint8_t> flags;
+  for (const Index item : grid.items.row) flags.push_back(by_item[static_cast<std::size_t>(item)]);
+  return flags;
+}
+
+int tries_of(const BprParams& params) {
+  return params.liked_draws == BprLikedDraws::kSkip ? 1 : NegativeRange{}.tries;
+}
+
+NegativeRange negatives_of(const BprParams& params, const SgdGrid& grid, const BprUnit& unit,
                            const std::vector<std::vector<Index>>& pools) {
   const auto stripe = static_cast<std::size_t>(unit.negatives);
-  if (pools.empty()) return {grid.items.begin[stripe], grid.items.begin[stripe + 1], {}};
+  NegativeRange range{grid.items.begin[stripe], grid.items.begin[stripe + 1], {}, tries_of(params)};
+  if (pools.empty()) return range;
   if (pools[stripe].empty()) return {};
-  return {grid.items.begin[stripe], grid.items.begin[stripe + 1], pools[stripe]};
+  range.pool = pools[stripe];
+  return range;
 }
 
 }  // namespace likewise

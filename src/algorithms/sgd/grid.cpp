@@ -35,7 +35,7 @@ namespace {
 
 /// In random order, cut into stripes of about as many entries each.
 [[nodiscard]] SgdSide arrange(const CsrView& by_user, Side side, Index stripes, std::uint64_t seed,
-                              RandomStream stream) {
+                              RandomStream stream, std::span<const Offset> whole) {
   const std::vector<Offset> counts = entry_counts(by_user, side);
   const auto rows = static_cast<Index>(counts.size());
   SgdSide result{shuffled(rows, seed, stream), Array<Offset>::uninitialized(rows), {0}};
@@ -47,8 +47,9 @@ namespace {
            at > 0) {
       begin.push_back(at);
     }
-    result.count[at] = counts[static_cast<std::size_t>(result.row[at])];
-    sum += result.count[at];
+    const auto row = static_cast<std::size_t>(result.row[at]);
+    result.count[at] = whole.empty() ? counts[row] : whole[row];
+    sum += counts[row];
   }
   begin.resize(static_cast<std::size_t>(stripes) + 1, rows);
   return result;
@@ -91,16 +92,19 @@ SgdRowEntries entries_by_row(const SgdGrid& grid, Side side) {
     return side == Side::kUsers ? e : SgdEntry{e.item, e.user, e.value};
   };
   const SgdSide& own = side == Side::kUsers ? grid.users : grid.items;
-  const auto rows = static_cast<Index>(own.count.size());
+  const auto rows = static_cast<Index>(own.row.size());
+  std::vector<Offset> counts(static_cast<std::size_t>(rows));
+  for (const SgdEntry& e : grid.entries) ++counts[static_cast<std::size_t>(turned(e).user)];
+  const auto count = [&](Index row) { return counts[static_cast<std::size_t>(row)]; };
   // Entry n of a row is in its piece n * pieces / count, piece 0 being the row's own line.
   SgdRowEntries result;
   std::vector<Offset> sizes(static_cast<std::size_t>(rows));
   std::vector<Index> further(static_cast<std::size_t>(rows));  // line of piece 1
   const auto pieces = [&](Index row) {
-    return std::max<Offset>(1, (own.count[row] + kSgdPiece - 1) / kSgdPiece);
+    return std::max<Offset>(1, (count(row) + kSgdPiece - 1) / kSgdPiece);
   };
   const auto start = [&](Index row, Offset piece) {
-    return (own.count[row] * piece + pieces(row) - 1) / pieces(row);
+    return (count(row) * piece + pieces(row) - 1) / pieces(row);
   };
   for (Index row = 0; row < rows; ++row) {
     sizes[static_cast<std::size_t>(row)] = start(row, 1);
@@ -118,9 +122,10 @@ SgdRowEntries entries_by_row(const SgdGrid& grid, Side side) {
     SgdEntry entry = turned(e);
     const Index row = entry.user;
     const Offset n = done[static_cast<std::size_t>(row)]++;
-    const Offset piece = n * pieces(row) / own.count[row];
-    if (piece > 0)
+    const Offset piece = n * pieces(row) / count(row);
+    if (piece > 0) {
       entry.user = further[static_cast<std::size_t>(row)] + static_cast<Index>(piece) - 1;
+    }
     const Offset at = result.begin[static_cast<std::size_t>(entry.user)] + n - start(row, piece);
     result.entries[at] = entry;
   }
@@ -130,23 +135,32 @@ SgdRowEntries entries_by_row(const SgdGrid& grid, Side side) {
 std::vector<SgdPieces> pieces_of(const SgdRowEntries& rows) {
   std::vector<SgdPieces> all;
   for (std::size_t at = 0; at < rows.piece_of.size(); ++at) {
+    const Index row = rows.piece_of[at];
     const Index line = rows.rows() + static_cast<Index>(at);
-    if (all.empty() || all.back().row != rows.piece_of[at])
-      all.push_back({rows.piece_of[at], line, line});
+    if (all.empty() || all.back().row != row) all.push_back({row, line, line, rows.size(row)});
     all.back().last = line + 1;
+    all.back().entries += rows.size(line);
   }
   return all;
 }
 
-SgdGrid make_sgd_grid(const CsrView& by_user, Index stripes, std::uint64_t seed) {
+SgdGrid make_sgd_grid(const CsrView& by_user, Index stripes, std::uint64_t seed,
+                      const SgdWhole& whole) {
   SgdGrid grid;
   grid.stripes = stripes;
-  grid.users = arrange(by_user, Side::kUsers, stripes, seed, kStreamSgdUsers);
-  grid.items = arrange(by_user, Side::kItems, stripes, seed, kStreamSgdItems);
-  const std::vector<Place> places = places_of(grid.items);
+  grid.users = arrange(by_user, Side::kUsers, stripes, seed, kStreamSgdUsers, whole.user_counts);
+  grid.items = arrange(by_user, Side::kItems, stripes, seed, kStreamSgdItems, whole.item_counts);
+  static_cast<SgdBlocks&>(grid) = cut_like(grid, by_user);
+  return grid;
+}
 
+SgdBlocks cut_like(const SgdGrid& grid, const CsrView& by_user) {
+  const Index stripes = grid.stripes;
+  const std::vector<Place> places = places_of(grid.items);
   const auto wide = static_cast<std::size_t>(stripes);
-  grid.begin.assign(wide * wide + 1, 0);
+  SgdBlocks blocks;
+  blocks.stripes = stripes;
+  blocks.begin.assign(wide * wide + 1, 0);
   const auto for_entries = [&](Offset p, const auto& take) {
     const auto stripe = static_cast<std::size_t>(p);
     for (Index user = grid.users.begin[stripe]; user < grid.users.begin[stripe + 1]; ++user) {
@@ -161,16 +175,17 @@ SgdGrid make_sgd_grid(const CsrView& by_user, Index stripes, std::uint64_t seed)
     }
   };
   parallel_for(stripes, 1, [&](Offset p) {
-    for_entries(p, [&](std::size_t block, const SgdEntry&) { ++grid.begin[block + 1]; });
+    for_entries(p, [&](std::size_t block, const SgdEntry&) { ++blocks.begin[block + 1]; });
   });
-  std::partial_sum(grid.begin.begin(), grid.begin.end(), grid.begin.begin());
-  grid.entries = Array<SgdEntry>::uninitialized(by_user.nnz());
-  std::vector<Offset> next(grid.begin.begin(), grid.begin.end() - 1);
+  std::partial_sum(blocks.begin.begin(), blocks.begin.end(), blocks.begin.begin());
+  blocks.entries = Array<SgdEntry>::uninitialized(by_user.nnz());
+  std::vector<Offset> next(blocks.begin.begin(), blocks.begin.end() - 1);
   parallel_for(stripes, 1, [&](Offset p) {
-    for_entries(
-        p, [&](std::size_t block, const SgdEntry& entry) { grid.entries[next[block]++] = entry; });
+    for_entries(p, [&](std::size_t block, const SgdEntry& entry) {
+      blocks.entries[next[block]++] = entry;
+    });
   });
-  return grid;
+  return blocks;
 }
 
 }  // namespace likewise

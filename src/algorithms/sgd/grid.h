@@ -29,14 +29,13 @@ struct SgdEntry {
 /// One side of the matrix in its new order.
 struct SgdSide {
   Array<Index> row;          ///< [new number] -> row (or column) of the matrix
-  Array<Offset> count;       ///< [new number] -> its entries
+  Array<Offset> count;       ///< [new number] -> its entries, those of SgdWhole where it says
   std::vector<Index> begin;  ///< stripe s has the new numbers [begin[s], begin[s + 1])
 };
 
-struct SgdGrid {
+/// Ratings block by block.
+struct SgdBlocks {
   Index stripes = 0;
-  SgdSide users;
-  SgdSide items;
   std::vector<Offset> begin;  ///< of block p * stripes + q; one more at the end
   Array<SgdEntry> entries;    ///< block by block; within a block by user
 
@@ -46,6 +45,12 @@ struct SgdGrid {
     return entries.span().subspan(static_cast<std::size_t>(begin[at]),
                                   static_cast<std::size_t>(begin[at + 1] - begin[at]));
   }
+};
+
+struct SgdGrid : SgdBlocks {
+  SgdSide users;
+  SgdSide items;
+
   /// The item stripe of user stripe p in a turn.
   [[nodiscard]] Index item_stripe(Index p, Index turn) const { return (p + turn) % stripes; }
 };
@@ -74,6 +79,7 @@ struct SgdPieces {
   Index row = 0;
   Index first = 0;
   Index last = 0;
+  Offset entries = 0;  ///< of all, that in the row's own line included
 };
 /// Of all rows that have some.
 [[nodiscard]] std::vector<SgdPieces> pieces_of(const SgdRowEntries& rows);
@@ -83,6 +89,10 @@ struct SgdPieces {
 [[nodiscard]] Index sgd_stripes(const SgdShape& shape, const SgdParams& params);
 
 /// A pure function of its arguments. `stripes` is at least 1.
-[[nodiscard]] SgdGrid make_sgd_grid(const CsrView& by_user, Index stripes, std::uint64_t seed);
+[[nodiscard]] SgdGrid make_sgd_grid(const CsrView& by_user, Index stripes, std::uint64_t seed,
+                                    const SgdWhole& whole = {});
+
+/// Another matrix of the same rows and columns, in the blocks of a grid.
+[[nodiscard]] SgdBlocks cut_like(const SgdGrid& grid, const CsrView& by_user);
 
 }  // namespace likewise

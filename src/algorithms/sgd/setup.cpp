@@ -27,16 +27,20 @@ template <class Term>
 
 }  // namespace
 
+void draw_row(std::span<float> row, double stddev, std::uint64_t seed, RandomStream stream,
+              Index number) {
+  CounterRandom random(seed, stream, static_cast<std::uint64_t>(number));
+  for (float& x : row) x = static_cast<float>(stddev * random.normal());
+}
+
 Matrix draw_rows(std::span<const Offset> counts, int factors, double stddev, std::uint64_t seed,
                  RandomStream stream) {
   const auto rows = static_cast<Index>(counts.size());
   Matrix drawn(rows, factors);
   parallel_for(rows, 256, [&](Offset r) {
+    const auto row = static_cast<Index>(r);
     if (counts[static_cast<std::size_t>(r)] == 0) return;
-    CounterRandom random(seed, stream, static_cast<std::uint64_t>(r));
-    for (float& x : drawn.row_span(static_cast<Index>(r))) {
-      x = static_cast<float>(stddev * random.normal());
-    }
+    draw_row(drawn.row_span(row), stddev, seed, stream, row);
   });
   return drawn;
 }
@@ -118,26 +122,6 @@ double epoch_rate(const SgdParams& params, std::span<const Iteration> done) {
 
 double rating_decay(double lambda, double exponent, Offset count) {
   return count == 0 ? 0.0 : lambda * std::pow(static_cast<double>(count), exponent - 1.0);
-}
-
-double regularization_term(const CsrView& by_user, const SgdParams& params,
-                           const Factors& factors) {
-  double term = 0.0;
-  for (const Side side : {Side::kUsers, Side::kItems}) {
-    const std::vector<Offset> counts = entry_counts(by_user, side);
-    const Matrix& rows = factors.side(side);
-    const Array<float>& bias = factors.bias(side);
-    term += sum_over(rows.rows(), [&](Offset r) {
-      const Offset count = counts[static_cast<std::size_t>(r)];
-      if (count == 0) return 0.0;
-      double square = 0.0;
-      for (const float x : rows.row_span(static_cast<Index>(r))) square += double{x} * double{x};
-      const double b = bias.empty() ? 0.0 : double{bias[r]};
-      return std::pow(static_cast<double>(count), params.regularization_exponent) *
-             (params.regularization * square + bias_lambda(params) * b * b);
-    });
-  }
-  return term;
 }
 
 }  // namespace likewise

@@ -3,6 +3,7 @@
 /// row.
 #pragma once
 
+#include <optional>
 #include <span>
 #include <vector>
 
@@ -21,6 +22,18 @@ struct SgdShape {
   Offset interactions = 0;
 };
 
+/// What a matrix that is part of a larger one does not say itself, for steps that go on with a
+/// model. Empty: the matrix is all there is.
+struct SgdWhole {
+  std::span<const Offset> user_counts{};  ///< entries of each row in the whole
+  std::span<const Offset> item_counts{};
+  std::optional<double> spread{};  ///< of the whole's values
+
+  [[nodiscard]] std::span<const Offset> counts(Side side) const {
+    return side == Side::kUsers ? user_counts : item_counts;
+  }
+};
+
 /// Mean and standard deviation of the values, as the loss sees them.
 struct ValueSpread {
   double mean = 0.0;    ///< logistic: the log-odds of a like
@@ -33,6 +46,10 @@ struct ValueSpread {
 [[nodiscard]] inline bool is_adaptive(const SgdParams& params) {
   return params.schedule == SgdSchedule::kAdaptive;
 }
+
+/// A row of normal(0, stddev) numbers: row `number` of the stream.
+void draw_row(std::span<float> row, double stddev, std::uint64_t seed, RandomStream stream,
+              Index number);
 
 /// Rows of normal(0, stddev) numbers, row r from the stream's row r; those without entries are
 /// zero.
@@ -53,10 +70,6 @@ struct ValueSpread {
 
 /// Entries of each row of a side.
 [[nodiscard]] std::vector<Offset> entry_counts(const CsrView& by_user, Side side);
-
-/// What the objective has beside the losses: sum over rows of lambda count^nu (|x|^2 + b^2).
-[[nodiscard]] double regularization_term(const CsrView& by_user, const SgdParams& params,
-                                         const Factors& factors);
 
 /// Scales that turn a rate, which is relative to the values' spread s, into that of a step:
 /// factors are of the order of sqrt(s), biases of s.

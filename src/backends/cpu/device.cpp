@@ -53,10 +53,10 @@ class CpuSgd final : public SgdJob {
     return sgd_plan(shape, params, sizeof(float));
   }
   [[nodiscard]] std::unique_ptr<SgdSolver> make_solver(const CsrView& by_user,
-                                                       const SgdParams& params,
-                                                       Factors start) const override {
+                                                       const SgdParams& params, Factors start,
+                                                       const SgdWhole& whole) const override {
     require_fp32(params.precision, "cpu");
-    return make_cpu_sgd_solver(by_user, params, std::move(start));
+    return make_cpu_sgd_solver(by_user, params, std::move(start), whole);
   }
 };
 
@@ -66,9 +66,9 @@ class CpuBpr final : public BprJob {
     return bpr_plan(shape, params, sizeof(float));
   }
   [[nodiscard]] std::unique_ptr<BprSolver> make_solver(const CsrView& likes,
-                                                       const BprParams& params,
-                                                       Factors start) const override {
-    return make_cpu_bpr_solver(likes, params, std::move(start));
+                                                       const BprParams& params, Factors start,
+                                                       const BprWhole& whole) const override {
+    return make_cpu_bpr_solver(likes, params, std::move(start), whole);
   }
 };
 

@@ -33,13 +33,13 @@ struct CpuScorerOptions {
 
 /// Orders the entries once.
 [[nodiscard]] std::unique_ptr<SgdSolver> make_cpu_sgd_solver(const CsrView& by_user,
-                                                             const SgdParams& params,
-                                                             Factors start);
+                                                             const SgdParams& params, Factors start,
+                                                             const SgdWhole& whole);
 
 /// Orders the likes once.
 [[nodiscard]] std::unique_ptr<BprSolver> make_cpu_bpr_solver(const CsrView& likes,
-                                                             const BprParams& params,
-                                                             Factors start);
+                                                             const BprParams& params, Factors start,
+                                                             const BprWhole& whole);
 
 /// Sorts the entries by column once. `problem` must outlive the search.
 [[nodiscard]] std::unique_ptr<NeighbourSearch> make_cpu_neighbour_search(

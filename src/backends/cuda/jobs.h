@@ -31,6 +31,6 @@ namespace likewise {
 [[nodiscard]] std::unique_ptr<SgdSolver> make_cuda_sgd_solver(const GpuUse& use,
                                                               const CsrView& by_user,
                                                               const SgdParams& params,
-                                                              Factors start);
+                                                              Factors start, const SgdWhole& whole);
 
 }  // namespace likewise

@@ -89,9 +89,9 @@ class CudaSgdJob final : public SgdJob {
     return plan;
   }
   [[nodiscard]] std::unique_ptr<SgdSolver> make_solver(const CsrView& by_user,
-                                                       const SgdParams& params,
-                                                       Factors start) const override {
-    return sgd_.make_solver(use_, by_user, params, std::move(start));
+                                                       const SgdParams& params, Factors start,
+                                                       const SgdWhole& whole) const override {
+    return sgd_.make_solver(use_, by_user, params, std::move(start), whole);
   }
 
  private:

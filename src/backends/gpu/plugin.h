@@ -17,7 +17,7 @@
 namespace likewise {
 
 /// Goes up with every change of this file and of the types that cross.
-inline constexpr std::int32_t kPluginInterface = 6;
+inline constexpr std::int32_t kPluginInterface = 7;
 /// The compiler lays out the types that cross.
 inline constexpr const char* kPluginCompiler = __VERSION__;
 
@@ -78,7 +78,8 @@ struct CudaSgd {
   MemoryPlan (*plan)(const GpuUse& use, const SgdShape& shape, const SgdParams& params);
   /// As SgdJob::make_solver.
   std::unique_ptr<SgdSolver> (*make_solver)(const GpuUse& use, const CsrView& by_user,
-                                            const SgdParams& params, Factors start);
+                                            const SgdParams& params, Factors start,
+                                            const SgdWhole& whole);
 };
 
 struct CudaPlugin {

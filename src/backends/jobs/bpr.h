@@ -3,7 +3,9 @@
 /// docs/math.md; what every device is tested against: src/backends/reference/bpr.cpp.
 #pragma once
 
+#include <cstdint>
 #include <memory>
+#include <span>
 
 #include "algorithms/sgd/setup.h"
 #include "likewise/bpr.h"
@@ -14,6 +16,14 @@
 #include "likewise/memory_plan.h"
 
 namespace likewise {
+
+/// What likes that are part of more do not say themselves, for steps that go on with a model.
+/// Empty: they are all there is.
+struct BprWhole {
+  const CsrView* likes = nullptr;           ///< all that their users like: no negatives
+  std::span<const Offset> item_counts{};    ///< how often each item is liked by anybody
+  std::span<const std::uint8_t> changes{};  ///< by item: 0 where it stays as it is
+};
 
 /// One BPR training under way. One thread at a time may call it; it uses as many as parallel loops
 /// have there.
@@ -42,10 +52,11 @@ class BprJob {
   /// `likes` (users x items, whatever the values) must outlive the solver; `start` (of the same
   /// users and items, params.factors columns, item biases where the parameters have them) is moved
   /// in. `params` are valid. Throws Error(kInvalidArgument) for parameters that the device cannot
-  /// do, whatever the matrix is; kOutOfMemory, kDevice.
-  [[nodiscard]] virtual std::unique_ptr<BprSolver> make_solver(const CsrView& likes,
-                                                               const BprParams& params,
-                                                               Factors start) const = 0;
+  /// do, whatever the matrix is; kOutOfMemory, kDevice. Where `likes` are part of more, `whole`
+  /// says what steps need to know of that; it must outlive the solver.
+  [[nodiscard]] virtual std::unique_ptr<BprSolver> make_solver(
+      const CsrView& likes, const BprParams& params, Factors start,
+      const BprWhole& whole = {}) const = 0;
 };
 
 }  // namespace likewise

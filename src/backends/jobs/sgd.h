@@ -42,10 +42,11 @@ class SgdJob {
   /// `by_user` (users x items) must outlive the solver; `start` (of the same users and items,
   /// params.factors columns, biases and sums of squares where the parameters have them) is moved
   /// in. `params` are valid. Throws Error(kInvalidArgument) for parameters that the device cannot
-  /// do, whatever the matrix is; kOutOfMemory, kDevice.
-  [[nodiscard]] virtual std::unique_ptr<SgdSolver> make_solver(const CsrView& by_user,
-                                                               const SgdParams& params,
-                                                               Factors start) const = 0;
+  /// do, whatever the matrix is; kOutOfMemory, kDevice. Where `by_user` is part of a larger matrix,
+  /// `whole` says what steps need to know of that; it must outlive the solver.
+  [[nodiscard]] virtual std::unique_ptr<SgdSolver> make_solver(
+      const CsrView& by_user, const SgdParams& params, Factors start,
+      const SgdWhole& whole = {}) const = 0;
 };
 
 }  // namespace likewise

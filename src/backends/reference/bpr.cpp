@@ -2,6 +2,7 @@
 /// BPR by the definitions, in double precision: the oracle for every other backend. Nothing here is
 /// fast on purpose; what is done at the same time elsewhere comes one after the other.
 #include <cmath>
+#include <optional>
 #include <utility>
 #include <vector>
 
@@ -19,12 +20,15 @@ struct Row {
 
 class ReferenceBprSolver final : public BprSolver {
  public:
-  ReferenceBprSolver(const CsrView& likes, const BprParams& params, Factors start)
+  ReferenceBprSolver(const CsrView& likes, const BprParams& params, Factors start,
+                     const BprWhole& whole)
       : params_(params),
         grid_(make_sgd_grid(likes, bpr_stripes({likes.rows, likes.cols, likes.nnz()}, params),
-                            params.seed)),
+                            params.seed, {{}, whole.item_counts, {}})),
         factors_(std::move(start)) {
     if (params.negatives == BprNegatives::kPopular) pools_ = popular_pools(grid_);
+    if (whole.likes != nullptr) known_ = cut_like(grid_, *whole.likes);
+    if (!whole.changes.empty()) changes_ = in_grid_order(whole.changes, grid_);
     load(factors_.users, grid_.users, users_);
     load(factors_.items, grid_.items, items_);
     for (std::size_t at = 0; params.biases && at < items_.size(); ++at) {
@@ -56,26 +60,28 @@ class ReferenceBprSolver final : public BprSolver {
   Factors take_factors() override { return std::move(factors_); }
 
  private:
+  [[nodiscard]] const SgdBlocks& known_likes() const { return known_ ? *known_ : grid_; }
   double take(const BprUnit& unit, int epoch) {
-    const NegativeRange range = negatives_of(grid_, unit, pools_);
+    const NegativeRange range = negatives_of(params_, grid_, unit, pools_);
     if (range.first == range.last) return 0.0;
     CounterRandom random = unit_random(params_, grid_, epoch, unit);
     double losses = 0.0;
     for (const SgdEntry& like : grid_.block(unit.users, unit.positives)) {
       std::vector<SgdEntry> known;
-      for (const SgdEntry& one : grid_.block(unit.users, unit.negatives)) {
+      for (const SgdEntry& one : known_likes().block(unit.users, unit.negatives)) {
         if (one.user == like.user) known.push_back(one);
       }
       const Index negative = draw_negative(range, known, random);
       if (negative < 0) continue;
       losses += step(users_[static_cast<std::size_t>(like.user)],
                      items_[static_cast<std::size_t>(like.item)],
-                     items_[static_cast<std::size_t>(negative)]);
+                     items_[static_cast<std::size_t>(negative)],
+                     changes_.empty() || changes_[static_cast<std::size_t>(negative)] != 0);
     }
     return losses;
   }
 
-  double step(Row& u, Row& i, Row& j) const {
+  double step(Row& u, Row& i, Row& j, bool moves_negative) const {
     double margin = i.bias - j.bias;
     for (std::size_t c = 0; c < u.x.size(); ++c) margin += u.x[c] * (i.x[c] - j.x[c]);
     const double wrong = 1.0 / (1.0 + std::exp(margin));
@@ -85,11 +91,11 @@ class ReferenceBprSolver final : public BprSolver {
       const double x = u.x[c];
       u.x[c] += rate * (wrong * (i.x[c] - j.x[c]) - lambda * x);
       i.x[c] += rate * (wrong * x - lambda * i.x[c]);
-      j.x[c] += rate * (-wrong * x - lambda * j.x[c]);
+      if (moves_negative) j.x[c] += rate * (-wrong * x - lambda * j.x[c]);
     }
     if (params_.biases) {
       i.bias += rate * (wrong - lambda * i.bias);
-      j.bias += rate * (-wrong - lambda * j.bias);
+      if (moves_negative) j.bias += rate * (-wrong - lambda * j.bias);
     }
     return std::log1p(std::exp(-margin));
   }
@@ -109,6 +115,8 @@ class ReferenceBprSolver final : public BprSolver {
 
   BprParams params_;
   SgdGrid grid_;
+  std::optional<SgdBlocks> known_;     ///< what users like, where that is more than the grid has
+  std::vector<std::uint8_t> changes_;  ///< by new number; empty: all items do
   Factors factors_;
   std::vector<std::vector<Index>> pools_;
   std::vector<Row> users_;
@@ -118,8 +126,8 @@ class ReferenceBprSolver final : public BprSolver {
 }  // namespace
 
 std::unique_ptr<BprSolver> make_reference_bpr_solver(const CsrView& likes, const BprParams& params,
-                                                     Factors start) {
-  return std::make_unique<ReferenceBprSolver>(likes, params, std::move(start));
+                                                     Factors start, const BprWhole& whole) {
+  return std::make_unique<ReferenceBprSolver>(likes, params, std::move(start), whole);
 }
 
 }  // namespace likewise

@@ -48,11 +48,11 @@ class ReferenceSgd final : public SgdJob {
     return sgd_plan(shape, params, sizeof(double));
   }
   [[nodiscard]] std::unique_ptr<SgdSolver> make_solver(const CsrView& by_user,
-                                                       const SgdParams& params,
-                                                       Factors start) const override {
+                                                       const SgdParams& params, Factors start,
+                                                       const SgdWhole& whole) const override {
     require_fp32(params.precision, "reference");
     const Index stripes = sgd_stripes({by_user.rows, by_user.cols, by_user.nnz()}, params);
-    return make_reference_sgd_solver(by_user, params, std::move(start), stripes);
+    return make_reference_sgd_solver(by_user, params, std::move(start), whole, stripes);
   }
 };
 
@@ -62,9 +62,9 @@ class ReferenceBpr final : public BprJob {
     return bpr_plan(shape, params, sizeof(double));
   }
   [[nodiscard]] std::unique_ptr<BprSolver> make_solver(const CsrView& likes,
-                                                       const BprParams& params,
-                                                       Factors start) const override {
-    return make_reference_bpr_solver(likes, params, std::move(start));
+                                                       const BprParams& params, Factors start,
+                                                       const BprWhole& whole) const override {
+    return make_reference_bpr_solver(likes, params, std::move(start), whole);
   }
 };
 

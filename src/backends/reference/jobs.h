@@ -27,11 +27,14 @@ namespace likewise {
 /// In the blocks of a grid of `stripes` x `stripes`. `by_user` must outlive the solver.
 [[nodiscard]] std::unique_ptr<SgdSolver> make_reference_sgd_solver(const CsrView& by_user,
                                                                    const SgdParams& params,
-                                                                   Factors start, Index stripes);
+                                                                   Factors start,
+                                                                   const SgdWhole& whole,
+                                                                   Index stripes);
 
 /// `likes` must outlive the solver.
 [[nodiscard]] std::unique_ptr<BprSolver> make_reference_bpr_solver(const CsrView& likes,
                                                                    const BprParams& params,
-                                                                   Factors start);
+                                                                   Factors start,
+                                                                   const BprWhole& whole);
 
 }  // namespace likewise

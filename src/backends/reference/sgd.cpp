@@ -28,11 +28,11 @@ struct Row {
 
 class ReferenceSgdSolver final : public SgdSolver {
  public:
-  ReferenceSgdSolver(const CsrView& by_user, const SgdParams& params, Factors start, Index stripes)
-      : by_user_(by_user),
-        params_(params),
-        spread_(value_spread(by_user, params).spread),
-        grid_(make_sgd_grid(by_user, stripes, params.seed)),
+  ReferenceSgdSolver(const CsrView& by_user, const SgdParams& params, Factors start,
+                     const SgdWhole& whole, Index stripes)
+      : params_(params),
+        spread_(whole.spread ? *whole.spread : value_spread(by_user, params).spread),
+        grid_(make_sgd_grid(by_user, stripes, params.seed, whole)),
         factors_(std::move(start)) {
     load(Side::kUsers, grid_.users, users_);
     load(Side::kItems, grid_.items, items_);
@@ -56,13 +56,28 @@ class ReferenceSgdSolver final : public SgdSolver {
     }
     store(Side::kUsers, grid_.users, users_);
     store(Side::kItems, grid_.items, items_);
-    return losses + regularization_term(by_user_, params_, factors_);
+    return losses + regularization();
   }
 
   const Factors& factors() override { return factors_; }
   Factors take_factors() override { return std::move(factors_); }
 
  private:
+  /// sum of lambda count^nu (|x|^2 + b^2)
+  [[nodiscard]] double regularization() const {
+    double term = 0.0;
+    for (const auto* rows : {&users_, &items_}) {
+      for (const Row& row : *rows) {
+        const double power =
+            std::pow(static_cast<double>(row.count), params_.regularization_exponent);
+        if (row.count == 0) continue;
+        term += power * (params_.regularization * dot(row.x, row.x) +
+                         bias_lambda(params_) * row.bias * row.bias);
+      }
+    }
+    return term;
+  }
+
   static Row& at(std::vector<Row>& rows, Index number) {
     return rows[static_cast<std::size_t>(number)];
   }
@@ -77,7 +92,7 @@ class ReferenceSgdSolver final : public SgdSolver {
     for (const SgdPieces& pieces : pieces_of(entries)) {
       Row& row = at(moved, pieces.row);
       const auto weigh = [&](Index line) {
-        return static_cast<double>(entries.size(line)) / static_cast<double>(row.count);
+        return static_cast<double>(entries.size(line)) / static_cast<double>(pieces.entries);
       };
       const double own = weigh(pieces.row);
       for (double& x : row.x) x *= own;
@@ -148,7 +163,6 @@ class ReferenceSgdSolver final : public SgdSolver {
     }
   }
 
-  CsrView by_user_;
   SgdParams params_;
   double spread_;
   SgdGrid grid_;
@@ -162,8 +176,8 @@ class ReferenceSgdSolver final : public SgdSolver {
 
 std::unique_ptr<SgdSolver> make_reference_sgd_solver(const CsrView& by_user,
                                                      const SgdParams& params, Factors start,
-                                                     Index stripes) {
-  return std::make_unique<ReferenceSgdSolver>(by_user, params, std::move(start), stripes);
+                                                     const SgdWhole& whole, Index stripes) {
+  return std::make_unique<ReferenceSgdSolver>(by_user, params, std::move(start), whole, stripes);
 }
 
 }  // namespace likewise

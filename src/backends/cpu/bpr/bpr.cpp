@@ -3,6 +3,7 @@
 /// together.
 #include <algorithm>
 #include <numeric>
+#include <optional>
 #include <utility>
 #include <vector>
 
@@ -30,14 +31,16 @@ void put_back(const Matrix& rows, const Array<Index>& order, Matrix& to) {
 
 class CpuBprSolver final : public BprSolver {
  public:
-  CpuBprSolver(const CsrView& likes, const BprParams& params, Factors start)
+  CpuBprSolver(const CsrView& likes, const BprParams& params, Factors start, const BprWhole& whole)
       : params_(params),
         grid_(make_sgd_grid(likes, bpr_stripes({likes.rows, likes.cols, likes.nnz()}, params),
-                            params.seed)),
+                            params.seed, {{}, whole.item_counts, {}})),
         factors_(std::move(start)),
         users_(in_order(factors_.users, grid_.users.row)),
         items_(in_order(factors_.items, grid_.items.row)) {
     if (params.negatives == BprNegatives::kPopular) pools_ = popular_pools(grid_);
+    if (whole.likes != nullptr) known_ = cut_like(grid_, *whole.likes);
+    if (!whole.changes.empty()) changes_ = in_grid_order(whole.changes, grid_);
     if (!params.biases) return;
     bias_ = Array<float>(likes.cols);
     for (Index at = 0; at < likes.cols; ++at) bias_[at] = factors_.item_bias[grid_.items.row[at]];
@@ -85,15 +88,17 @@ class CpuBprSolver final : public BprSolver {
   }
 
  private:
+  [[nodiscard]] const SgdBlocks& known_likes() const { return known_ ? *known_ : grid_; }
   double take(const BprUnit& unit, int epoch) {
     kernels::BprRun run;
     run.likes = grid_.block(unit.users, unit.positives);
-    run.known = grid_.block(unit.users, unit.negatives);
-    run.negatives = negatives_of(grid_, unit, pools_);
+    run.known = known_likes().block(unit.users, unit.negatives);
+    run.negatives = negatives_of(params_, grid_, unit, pools_);
     if (run.negatives.first == run.negatives.last) return 0.0;
     run.users = users_.data();
     run.items = items_.data();
     run.item_bias = bias_.empty() ? nullptr : bias_.data();
+    run.changes = changes_.empty() ? nullptr : changes_.data();
     run.stride = users_.stride();
     run.rate = static_cast<float>(params_.learning_rate);
     run.decay = static_cast<float>(params_.regularization);
@@ -102,6 +107,8 @@ class CpuBprSolver final : public BprSolver {
 
   BprParams params_;
   SgdGrid grid_;
+  std::optional<SgdBlocks> known_;     ///< what users like, where that is more than the grid has
+  std::vector<std::uint8_t> changes_;  ///< by new number; empty: all items do
   Factors factors_;
   Matrix users_;
   Matrix items_;
@@ -113,8 +120,8 @@ class CpuBprSolver final : public BprSolver {
 }  // namespace
 
 std::unique_ptr<BprSolver> make_cpu_bpr_solver(const CsrView& likes, const BprParams& params,
-                                               Factors start) {
-  return std::make_unique<CpuBprSolver>(likes, params, std::move(start));
+                                               Factors start, const BprWhole& whole) {
+  return std::make_unique<CpuBprSolver>(likes, params, std::move(start), whole);
 }
 
 }  // namespace likewise

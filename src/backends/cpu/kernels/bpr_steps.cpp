@@ -61,17 +61,19 @@ double Steps(const BprRun& run, CounterRandom& random) {
       const float lower = std::exp(-std::abs(margin));  // never overflows
       const float wrong = (margin > 0.0F ? lower : 1.0F) / (1.0F + lower);
       total += double{std::log1p(lower)} + double{margin > 0.0F ? 0.0F : -margin};
+      const bool moves_negative = run.changes == nullptr || run.changes[negative] != 0;
       const Vec take = hn::Set(d, run.rate * wrong);
       const Vec keep = hn::Set(d, 1.0F - run.rate * run.decay);
       x.for_each(run.stride, [&](Vec& part, Index c) HWY_ATTR {
         const Vec i = hn::Load(d, yi + c);
         const Vec j = hn::Load(d, yj + c);
         hn::Store(hn::MulAdd(take, part, hn::Mul(keep, i)), d, yi + c);
-        hn::Store(hn::NegMulAdd(take, part, hn::Mul(keep, j)), d, yj + c);
+        if (moves_negative) hn::Store(hn::NegMulAdd(take, part, hn::Mul(keep, j)), d, yj + c);
         part = hn::MulAdd(take, hn::Sub(i, j), hn::Mul(keep, part));
       });
       if (run.item_bias == nullptr) continue;
       run.item_bias[positive] += run.rate * (wrong - run.decay * run.item_bias[positive]);
+      if (!moves_negative) continue;
       run.item_bias[negative] -= run.rate * (wrong + run.decay * run.item_bias[negative]);
     }
     x.store(user_row);

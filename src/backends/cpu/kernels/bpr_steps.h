@@ -20,6 +20,8 @@ struct BprRun {
   float* users = nullptr;  ///< rows x stride, 64-byte aligned, zero beyond the width
   float* items = nullptr;
   float* item_bias = nullptr;  ///< or null: there are none
+  const std::uint8_t* changes =
+      nullptr;  ///< of an item: 0 where it stays as it is; null: none does
   Index stride = 0;
   float rate = 0.0F;
   float decay = 0.0F;  ///< lambda

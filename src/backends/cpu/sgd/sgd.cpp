@@ -76,7 +76,7 @@ struct Table {
       const Index row = pieces.row;
       const auto weigh = [&](Index line) {
         return static_cast<float>(static_cast<double>(lines.size(line)) /
-                                  static_cast<double>(order->count[row]));
+                                  static_cast<double>(pieces.entries));
       };
       float* const x = factors.row(row);
       const float own = weigh(row);
@@ -127,12 +127,13 @@ struct Table {
 
 class CpuSgdSolver final : public SgdSolver {
  public:
-  CpuSgdSolver(const CsrView& by_user, const SgdParams& params, Factors start)
+  CpuSgdSolver(const CsrView& by_user, const SgdParams& params, Factors start,
+               const SgdWhole& whole)
       : params_(params),
-        spread_(value_spread(by_user, params).spread),
+        spread_(whole.spread ? *whole.spread : value_spread(by_user, params).spread),
         grid_(make_sgd_grid(by_user,
                             sgd_stripes({by_user.rows, by_user.cols, by_user.nnz()}, params),
-                            params.seed)),
+                            params.seed, whole)),
         factors_(std::move(start)) {
     if (params.order == SgdOrder::kAlternating) {
       user_rows_ = entries_by_row(grid_, Side::kUsers);
@@ -255,8 +256,8 @@ class CpuSgdSolver final : public SgdSolver {
 }  // namespace
 
 std::unique_ptr<SgdSolver> make_cpu_sgd_solver(const CsrView& by_user, const SgdParams& params,
-                                               Factors start) {
-  return std::make_unique<CpuSgdSolver>(by_user, params, std::move(start));
+                                               Factors start, const SgdWhole& whole) {
+  return std::make_unique<CpuSgdSolver>(by_user, params, std::move(start), whole);
 }
 
 }  // namespace likewise

@@ -42,10 +42,10 @@ struct Prepared {
   SgdRowEntries users;  ///< empty for `blocked`
   SgdRowEntries items;  ///< `alternating` only
 
-  Prepared(const CsrView& by_user, const SgdParams& params) {
+  Prepared(const CsrView& by_user, const SgdParams& params, const SgdWhole& whole) {
     const bool blocked = params.order == SgdOrder::kBlocked;
     const SgdShape shape{by_user.rows, by_user.cols, by_user.nnz()};
-    grid = make_sgd_grid(by_user, blocked ? gpu_sgd_stripes(shape) : 1, params.seed);
+    grid = make_sgd_grid(by_user, blocked ? gpu_sgd_stripes(shape) : 1, params.seed, whole);
     if (blocked) return;
     users = entries_by_row(grid, Side::kUsers);
     if (params.order == SgdOrder::kAlternating) items = entries_by_row(grid, Side::kItems);
@@ -72,15 +72,15 @@ struct MovedSide {
 class CudaSgdSolver final : public SgdSolver {
  public:
   CudaSgdSolver(int device, const CsrView& by_user, const SgdParams& params, Factors start,
-                const GpuSgdPlan& plan)
+                const SgdWhole& whole, const GpuSgdPlan& plan)
       : device_(device),
         params_(params),
-        spread_(value_spread(by_user, params).spread),
+        spread_(whole.spread ? *whole.spread : value_spread(by_user, params).spread),
         units_(units_of(spread_)),
         columns_(gpu_sgd_columns(params.factors)),
         half_(is_half(params)),
         factors_(std::move(start)),
-        prepared_(by_user, params),
+        prepared_(by_user, params, whole),
         staging_(Offset{32} << 20),
         feed_(plan.streamed ? plan.portion : 0, staging_, stream_),
         users_(prepared_.grid.users, prepared_.users, columns_, half_),
@@ -150,7 +150,7 @@ class CudaSgdSolver final : public SgdSolver {
     moved.terms = DeviceArray<double>(rows);
   }
 
-  void load_pieces(MovedSide& moved, const SgdRowEntries& rows) {
+  void load_pieces(MovedSide& moved, const SgdRowEntries& rows) const {
     const std::vector<SgdPieces> all = pieces_of(rows);
     if (all.empty()) return;
     std::vector<SgdLongRow> long_rows;
@@ -158,9 +158,8 @@ class CudaSgdSolver final : public SgdSolver {
     for (const SgdPieces& pieces : all) {
       long_rows.push_back({pieces.row, pieces.first, pieces.last, 0.0F});
       const auto share = [&](Index line) {
-        shares[static_cast<std::size_t>(line)] =
-            static_cast<float>(static_cast<double>(rows.size(line)) /
-                               static_cast<double>(moved.order.count[pieces.row]));
+        shares[static_cast<std::size_t>(line)] = static_cast<float>(
+            static_cast<double>(rows.size(line)) / static_cast<double>(pieces.entries));
       };
       share(pieces.row);
       for (Index line = pieces.first; line < pieces.last; ++line) share(line);
@@ -298,12 +297,13 @@ MemoryPlan plan_cuda_sgd(const GpuUse& use, const SgdShape& shape, const SgdPara
 }
 
 std::unique_ptr<SgdSolver> make_cuda_sgd_solver(const GpuUse& use, const CsrView& by_user,
-                                                const SgdParams& params, Factors start) {
+                                                const SgdParams& params, Factors start,
+                                                const SgdWhole& whole) {
   cuda::refuse_what_is_missing(params);
   if (by_user.nnz() == 0) return std::make_unique<cuda::EmptySgdSolver>(std::move(start));
   const GpuSgdPlan plan = cuda::settle(use, {by_user.rows, by_user.cols, by_user.nnz()}, params);
   return std::make_unique<cuda::CudaSgdSolver>(use.devices.front(), by_user, params,
-                                               std::move(start), plan);
+                                               std::move(start), whole, plan);
 }
 
 }  // namespace likewise

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "likewise/add_interactions.h"
-
+/// Neighbourhoods that grow: exactly what training on all would give.
 #include <algorithm>
 #include <memory>
-#include <string>
+#include <span>
+#include <utility>
 #include <vector>
 
 #include "algorithms/finite.h"
@@ -11,10 +11,8 @@
 #include "algorithms/neighbours/similarity.h"
 #include "backends/jobs/device_jobs.h"
 #include "backends/neighbour_lists.h"
-#include "core/utc_now.h"
-#include "likewise/error.h"
 #include "search/compare_rows.h"
-#include "training/merge_interactions.h"
+#include "training/growth.h"
 
 namespace likewise {
 namespace {
@@ -38,20 +36,16 @@ constexpr Offset kBlockNumbers = Offset{1} << 24;
   }
 }
 
-/// Rows with an entry in `more`; where columns are centred, all rows of a column that changed.
-[[nodiscard]] std::vector<bool> changed_rows(const CsrView& more, const CsrView& rows,
-                                             const UnionOfIds& row_ids,
-                                             const UnionOfIds& column_ids, bool by_column) {
+/// The touched rows; where columns are centred, all rows of a touched column.
+[[nodiscard]] std::vector<bool> changed_rows(const CsrView& rows, std::span<const Index> touched,
+                                             std::span<const Index> touched_columns,
+                                             bool by_column) {
   std::vector<bool> changed(static_cast<std::size_t>(rows.rows));
+  for (const Index row : touched) changed[static_cast<std::size_t>(row)] = true;
+  if (!by_column) return changed;
   std::vector<bool> columns(static_cast<std::size_t>(rows.cols));
-  for (Index row = 0; row < more.rows; ++row) {
-    if (more.row_size(row) == 0) continue;
-    changed[static_cast<std::size_t>(row_ids.second[static_cast<std::size_t>(row)])] = true;
-    for (const Index column : more.row_columns(row)) {
-      columns[static_cast<std::size_t>(column_ids.second[static_cast<std::size_t>(column)])] = true;
-    }
-  }
-  for (Index row = 0; by_column && row < rows.rows; ++row) {
+  for (const Index column : touched_columns) columns[static_cast<std::size_t>(column)] = true;
+  for (Index row = 0; row < rows.rows; ++row) {
     for (const Index column : rows.row_columns(row)) {
       if (columns[static_cast<std::size_t>(column)]) changed[static_cast<std::size_t>(row)] = true;
     }
@@ -160,78 +154,42 @@ class ListUpdate {
   std::vector<bool> full_;       ///< whether the old list had all its k
 };
 
-/// Titles of the items that had one, where these are now.
-[[nodiscard]] Titles titles_at(const Titles& titles, const std::vector<Index>& places,
-                               Index items) {
-  if (titles.empty()) return {};
-  std::vector<std::string> by_item(static_cast<std::size_t>(items));
-  for (std::size_t i = 0; i < places.size(); ++i) {
-    by_item[static_cast<std::size_t>(places[i])] = titles.of(static_cast<Index>(i));
-  }
-  return make_titles(by_item);
-}
-
-[[nodiscard]] Model grown_model(const Model& model, UnionOfIds& users, UnionOfIds& items,
-                                CsrMatrix history, const Device& device) {
-  Model grown;
-  grown.params = model.params;
-  grown.titles = titles_at(model.titles, items.first, items.ids.size());
-  grown.users = std::move(users.ids);
-  grown.items = std::move(items.ids);
-  grown.history = std::move(history);
-  grown.provenance = model.provenance;
-  grown.provenance.created = utc_now();
-  grown.provenance.device = device_text(device);
-  return grown;
-}
-
 }  // namespace
 
-AddedInteractions add_interactions(const Model& model, const Interactions& more,
-                                   Duplicates duplicates, const Device& device,
-                                   const RunControl& control) {
-  const auto* knn = std::get_if<NeighbourParams>(&model.params);
-  if (knn == nullptr) {
-    throw Error(ErrorKind::kInvalidArgument,
-                "interactions can be added to item-knn and user-knn; train the others anew");
-  }
-  const NeighbourParams& params = *knn;
+Refined refine(const NeighbourParams& params, const UpdateTask& task) {
+  const Growth& growth = task.growth;
   const bool of_users = params.side == Side::kUsers;
-  UnionOfIds users = unite_ids(model.users, more.users);
-  UnionOfIds items = unite_ids(model.items, more.items);
-  auto [history, repeated] =
-      merge_matrices(model.history.view(), more.by_user.view(), users, items, duplicates);
-  const UnionOfIds& rows = of_users ? users : items;
-  const UnionOfIds& columns = of_users ? items : users;
+  const CsrView history = growth.history.view();
+  const UnionOfIds& rows = growth.ids(params.side);
+  const UnionOfIds& columns = growth.ids(other(params.side));
+  check_values(history, params);
+  const auto refined = [&](Neighbourhood learned, Index searched) -> Refined {
+    return {std::move(learned), of_users ? searched : 0, of_users ? 0 : searched};
+  };
+  const auto train_anew = [&] {
+    Neighbourhood learned = train_neighbours(history, params, task.device, task.control);
+    const Index searched = learned.neighbours.size();
+    return refined(std::move(learned), searched);
+  };
   const bool local = of_two_rows(params, columns.ids.size() > std::ssize(columns.first)) &&
                      std::ranges::is_sorted(rows.first);
-  const auto train_anew = [&, &history = history, repeated = repeated]() -> AddedInteractions {
-    Model grown = grown_model(model, users, items, std::move(history), device);
-    Neighbourhood learned = train_neighbours(grown.history.view(), params, device, control);
-    const Index searched = learned.neighbours.size();
-    grown.learned = std::move(learned);
-    return {std::move(grown), searched, repeated};
-  };
   if (!local) return train_anew();
-  Baselines baselines = needed_baselines(history.view(), params, control);
-  const SimilarityProblem problem(history.view(), params, baselines);
-  const CsrMatrix transposed = of_users ? CsrMatrix() : transpose(more.by_user.view());
+  Baselines baselines = needed_baselines(history, params, task.control);
+  const SimilarityProblem problem(history, params, baselines);
   const std::vector<bool> changed = changed_rows(
-      of_users ? more.by_user.view() : transposed.view(), problem.rows().weights, rows, columns,
+      problem.rows().weights, growth.touched(params.side), growth.touched(other(params.side)),
       params.similarity == Similarity::kAdjustedCosine && params.centring != params.side);
   const std::vector<Index> first = numbers_of(changed);
   if (2 * first.size() > changed.size()) return train_anew();
-  const auto search = job<NeighbourJob>(device).make_search(problem);
+  const auto search = job<NeighbourJob>(task.device).make_search(problem);
   ListUpdate update(problem, *search, params.neighbours);
-  update.take_over(model.neighbourhood()->neighbours, rows.first, changed);
-  update.search(first, changed, true, control);
+  update.take_over(task.model.neighbourhood()->neighbours, rows.first, changed);
+  update.search(first, changed, true, task.control);
   const std::vector<Index> open = update.settle(changed);
-  update.search(open, changed, false, control);
-  Model grown = grown_model(model, users, items, std::move(history), device);
+  update.search(open, changed, false, task.control);
   Neighbourhood learned{update.packed(), std::move(baselines)};
   check_similarities(learned.neighbours, params.side);
-  grown.learned = std::move(learned);
-  return {std::move(grown), static_cast<Index>(first.size() + open.size()), repeated};
+  return refined(std::move(learned), static_cast<Index>(first.size() + open.size()));
 }
 
 }  // namespace likewise

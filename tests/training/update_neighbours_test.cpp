@@ -1,41 +1,22 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "likewise/add_interactions.h"
-
-#include <random>
-
+/// Neighbourhoods that grow are those that training on all gives.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include "likewise/error.h"
+#include "likewise/update.h"
 #include "tests/csr_entries.h"
 #include "tests/errors.h"
 #include "tests/learned.h"
 #include "tests/support.h"
+#include "tests/training/parts.h"
 
 namespace likewise {
 namespace {
 
 using test::Entry;
-using test::make_csr;
-
-/// The entries of `all` with users and items named by their numbers; rows [first, last) only.
-Interactions part_of(const std::vector<Entry>& all, std::size_t first, std::size_t last) {
-  std::set<Index> users;
-  std::set<Index> items;
-  for (std::size_t e = first; e < last; ++e) users.insert(all[e].row), items.insert(all[e].col);
-  const auto ids = [](const std::set<Index>& numbers) {
-    std::vector<std::int64_t> sorted(numbers.begin(), numbers.end());
-    return IdMap::from_sorted_integers(Array<std::int64_t>::copy_of(sorted));
-  };
-  Interactions part{ids(users), ids(items), {}, {}};
-  std::vector<Entry> entries;
-  for (std::size_t e = first; e < last; ++e) {
-    entries.push_back({*part.users.find(std::int64_t{all[e].row}),
-                       *part.items.find(std::int64_t{all[e].col}), all[e].value});
-  }
-  part.by_user = make_csr(part.users.size(), part.items.size(), entries);
-  return part;
-}
+using test::part_of;
+using test::shuffled_entries;
 
 Model trained(Interactions data, const NeighbourParams& params, const Device& device) {
   Model model;
@@ -47,19 +28,7 @@ Model trained(Interactions data, const NeighbourParams& params, const Device& de
   return model;
 }
 
-std::vector<Entry> shuffled_entries(Index users, Index items, double per_user) {
-  const CsrMatrix m = test::random_csr(users, items, per_user, 11);
-  std::vector<Entry> entries;
-  for (Index u = 0; u < users; ++u) {
-    for (Offset e = m.offsets[u]; e < m.offsets[u + 1]; ++e) {
-      entries.push_back({u, m.columns[e], m.values[e]});
-    }
-  }
-  std::shuffle(entries.begin(), entries.end(), std::mt19937_64(3));
-  return entries;
-}
-
-TEST(AddInteractions, IsWhatTrainingOnAllWouldGive) {
+TEST(UpdateNeighbours, IsWhatTrainingOnAllWouldGive) {
   const auto device = open_device("cpu");
   const std::vector<Entry> all = shuffled_entries(120, 90, 7.0);
   for (const Side side : {Side::kUsers, Side::kItems}) {
@@ -71,8 +40,7 @@ TEST(AddInteractions, IsWhatTrainingOnAllWouldGive) {
         params.neighbours = 4;
         const std::size_t before = all.size() - added;
         const Model old = trained(part_of(all, 0, before), params, device);
-        const AddedInteractions grown =
-            add_interactions(old, part_of(all, before, all.size()), Duplicates::kLast, device);
+        const UpdatedModel grown = update_model(old, part_of(all, before, all.size()), {}, device);
         const Model anew = trained(part_of(all, 0, all.size()), params, device);
         SCOPED_TRACE(testing::Message() << kSimilarityNames[s] << " of " << side_name(side) << ", "
                                         << added << " added");
@@ -93,25 +61,26 @@ TEST(AddInteractions, IsWhatTrainingOnAllWouldGive) {
   }
 }
 
-TEST(AddInteractions, ComparesOnlyWhatChanged) {
+TEST(UpdateNeighbours, ComparesOnlyWhatChanged) {
   const auto device = open_device("cpu");
   const std::vector<Entry> all = shuffled_entries(400, 300, 10.0);
   NeighbourParams params;
   const Model old = trained(part_of(all, 0, all.size() - 3), params, device);
-  const AddedInteractions grown =
-      add_interactions(old, part_of(all, all.size() - 3, all.size()), Duplicates::kSum, device);
-  EXPECT_GE(grown.rows_searched, 1);
-  EXPECT_LT(grown.rows_searched, 300 / 3);
+  const UpdatedModel grown =
+      update_model(old, part_of(all, all.size() - 3, all.size()), {}, device);
+  EXPECT_GE(grown.items, 1);
+  EXPECT_LT(grown.items, 300 / 3);
+  EXPECT_EQ(grown.users, 0);
 }
 
-TEST(AddInteractions, ACellOfBothIsWhatThePolicySays) {
+TEST(UpdateNeighbours, ACellOfBothIsWhatThePolicySays) {
   const auto device = open_device("cpu");
   const std::vector<Entry> entries{{0, 0, 2.0F}, {1, 0, 3.0F}, {1, 1, 4.0F}};
   const std::vector<Entry> later{{1, 1, 1.0F}};
   for (const Feedback feedback : {Feedback::kImplicit, Feedback::kExplicit}) {
     const Model old = trained(part_of(entries, 0, 3), NeighbourParams::defaults(feedback), device);
     const auto added = [&](Duplicates duplicates) {
-      return add_interactions(old, part_of(later, 0, 1), duplicates, device);
+      return update_model(old, part_of(later, 0, 1), {.duplicates = duplicates}, device);
     };
     EXPECT_EQ(added(Duplicates::kSum).model.history.values[2], 5.0F);
     EXPECT_EQ(added(Duplicates::kLast).model.history.values[2], 1.0F);
@@ -123,11 +92,6 @@ TEST(AddInteractions, ACellOfBothIsWhatThePolicySays) {
         test::error_of(ErrorKind::kInvalidArgument, [&] { (void)added(Duplicates::kAuto); }),
         testing::HasSubstr("sum, last, max"));
   }
-}
-
-TEST(AddInteractions, NeedsNeighbours) {
-  Model model;
-  EXPECT_THROW((void)add_interactions(model, {}, Duplicates::kLast, open_device("cpu")), Error);
 }
 
 }  // namespace

@@ -1,0 +1,85 @@
+// SPDX-License-Identifier: Apache-2.0
+/// What all kinds of models need to grow: model and new interactions in one numbering, and parts of
+/// matrices and factors.
+#pragma once
+
+#include <span>
+#include <vector>
+
+#include "likewise/update.h"
+#include "training/merge_interactions.h"
+
+namespace likewise {
+
+/// A model's users, items and history with the new ones among them.
+struct Growth {
+  UnionOfIds users;
+  UnionOfIds items;
+  CsrMatrix history;
+  Offset repeated = 0;
+  std::vector<Index> touched_users;  ///< rows with a new interaction, rising
+  std::vector<Index> touched_items;
+
+  [[nodiscard]] const UnionOfIds& ids(Side side) const {
+    return side == Side::kUsers ? users : items;
+  }
+  [[nodiscard]] const std::vector<Index>& touched(Side side) const {
+    return side == Side::kUsers ? touched_users : touched_items;
+  }
+};
+[[nodiscard]] Growth grow(const Model& model, const Interactions& more, Duplicates duplicates);
+
+/// One update under way.
+struct UpdateTask {
+  const Model& model;
+  const Interactions& more;
+  const Growth& growth;
+  const UpdateOptions& options;
+  const Device& device;
+  const RunControl& control;
+  int iterations = 0;  ///< asked for, or the usual ones
+};
+
+/// What came out of it.
+struct Refined {
+  Learned learned;
+  Index users = 0;
+  Index items = 0;
+};
+[[nodiscard]] Refined refine(const AlsParams& params, const UpdateTask& task);
+[[nodiscard]] Refined refine(const SgdParams& params, const UpdateTask& task);
+[[nodiscard]] Refined refine(const BprParams& params, const UpdateTask& task);
+[[nodiscard]] Refined refine(const NeighbourParams& params, const UpdateTask& task);
+[[nodiscard]] Refined refine(const PopularParams& params, const UpdateTask& task);
+[[nodiscard]] Refined refine(const BiasParams& params, const UpdateTask& task);
+
+/// Explicit models of ALS by steps of SGD.
+[[nodiscard]] SgdParams sgd_params_of(const AlsParams& params);
+[[nodiscard]] Refined refine_by_sgd(const AlsParams& params, const UpdateTask& task);
+
+/// Some rows of a matrix, or some of its columns. `rows` and `columns` rise.
+[[nodiscard]] CsrMatrix rows_of(const CsrView& matrix, std::span<const Index> rows);
+[[nodiscard]] CsrMatrix columns_of(const CsrView& matrix, std::span<const Index> columns);
+
+/// The new interactions with the values that they have in the merged history: touched users x
+/// `columns`, which holds the touched items and rises.
+[[nodiscard]] CsrMatrix new_cells(const UpdateTask& task, std::span<const Index> columns);
+
+/// The model's factors at their new places; new rows are zero. Throws Error(kInvalidArgument) where
+/// the model has not the biases that its parameters ask for.
+[[nodiscard]] Factors placed_factors(const UpdateTask& task, bool user_biases, bool item_biases);
+
+/// Some rows of a side: its factors, biases and squares. put_rows() is the way back.
+[[nodiscard]] Factors side_rows(const Factors& from, Side side, std::span<const Index> rows);
+void put_rows(const Factors& from, Side side, std::span<const Index> rows, Factors& to);
+
+/// `rows` that the model did not have.
+[[nodiscard]] std::vector<Index> new_rows(const UpdateTask& task, Side side);
+
+/// Numbers of 0, 1, ..., size - 1.
+[[nodiscard]] std::vector<Index> all_rows(Index size);
+
+/// Throws Error(kNumerical) where what epoch `epoch` adds up is not finite.
+void require_finite(double objective, int epoch, double rate);
+
+}  // namespace likewise

@@ -1,0 +1,84 @@
+// SPDX-License-Identifier: Apache-2.0
+/// Models of ALS that grow, by least squares: half-iterations over the touched rows.
+#include <cmath>
+#include <utility>
+
+#include <fmt/format.h>
+
+#include "algorithms/als/first_factors.h"
+#include "algorithms/finite.h"
+#include "backends/jobs/device_jobs.h"
+#include "likewise/error.h"
+#include "training/growth.h"
+
+namespace likewise {
+namespace {
+
+/// The touched rows of one side with their whole history, the other side held fixed: the solved
+/// rows' entries, their counts and the fixed side's Gram matrix are those of the merged model.
+class TouchedSide {
+ public:
+  TouchedSide(Side side, const AlsParams& params, const UpdateTask& task)
+      : side_(side),
+        params_(params),
+        task_(task),
+        matrix_(side == Side::kUsers
+                    ? rows_of(task.growth.history.view(), task.growth.touched_users)
+                    : columns_of(task.growth.history.view(), task.growth.touched_items)) {
+    const MemoryPlan plan =
+        job<AlsJob>(task.device).plan({matrix_.rows, matrix_.cols, matrix_.nnz()}, params);
+    if (task.options.on_plan) task.options.on_plan(plan);
+  }
+
+  void solve(Factors& factors) const {
+    const std::vector<Index>& rows = task_.growth.touched(side_);
+    Factors start = side_rows(factors, side_, rows);
+    start.side(other(side_)) = factors.side(other(side_)).clone();
+    start.bias(other(side_)) = factors.bias(other(side_)).clone();
+    const auto solver =
+        job<AlsJob>(task_.device).make_solver(matrix_.view(), params_, std::move(start), 1);
+    if (!is_solved(*solver)) {
+      throw Error(ErrorKind::kNumerical,
+                  fmt::format("ALS: a touched row of the {} side cannot be solved: train anew with "
+                              "a larger regularization, or on smaller values",
+                              side_name(side_)));
+    }
+    put_rows(solver->factors(), side_, rows, factors);
+  }
+
+ private:
+  /// The solver's own message would name a row of the part.
+  [[nodiscard]] bool is_solved(AlsSolver& solver) const {
+    try {
+      return std::isfinite(solver.solve(side_, task_.control));
+    } catch (const Error& error) {
+      if (error.kind() != ErrorKind::kNumerical) throw;
+      return false;
+    }
+  }
+
+  Side side_;
+  const AlsParams& params_;
+  const UpdateTask& task_;
+  CsrMatrix matrix_;
+};
+
+}  // namespace
+
+Refined refine(const AlsParams& params, const UpdateTask& task) {
+  check_values(task.growth.history.view(), params);
+  if (task.options.by == UpdateBy::kSgd) return refine_by_sgd(params, task);
+  Factors factors = placed_factors(task, has_biases(params), has_biases(params));
+  const TouchedSide users(Side::kUsers, params, task);
+  const TouchedSide items(Side::kItems, params, task);
+  for (int round = 0; round < task.iterations; ++round) {
+    task.control.report("update", round, task.iterations, "rounds");
+    users.solve(factors);
+    items.solve(factors);
+  }
+  task.control.report("update", task.iterations, task.iterations, "rounds");
+  return {std::move(factors), static_cast<Index>(task.growth.touched_users.size()),
+          static_cast<Index>(task.growth.touched_items.size())};
+}
+
+}  // namespace likewise

@@ -1,0 +1,172 @@
+// SPDX-License-Identifier: Apache-2.0
+/// Models that grow by steps of SGD over the new ratings: those of SGD, and explicit ones of ALS.
+#include <algorithm>
+#include <cmath>
+#include <utility>
+
+#include "algorithms/als/first_factors.h"
+#include "algorithms/finite.h"
+#include "algorithms/sgd/setup.h"
+#include "backends/jobs/device_jobs.h"
+#include "core/parallel.h"
+#include "training/growth.h"
+
+namespace likewise {
+namespace {
+
+/// Chosen, as the usual numbers of epochs, on parts of ml-1m (docs/growing.md).
+constexpr double kRateAfterAls = 0.05;
+
+/// The iterations that led to the model's factors.
+[[nodiscard]] std::span<const Iteration> iterations_to_best(const Model& model) {
+  const auto end =
+      std::ranges::upper_bound(model.iterations, model.best_iteration, {}, &Iteration::iteration);
+  return {model.iterations.begin(), end};
+}
+
+[[nodiscard]] std::vector<Offset> counts_of(const UpdateTask& task, Side side) {
+  const std::vector<Offset> all = entry_counts(task.growth.history.view(), side);
+  std::vector<Offset> counts;
+  for (const Index row : task.growth.touched(side)) {
+    counts.push_back(all[static_cast<std::size_t>(row)]);
+  }
+  return counts;
+}
+
+/// Steps over the new ratings, for the touched rows of `factors`.
+void take_steps(const UpdateTask& task, const SgdParams& params, double rate, double spread,
+                Factors& factors) {
+  const Growth& growth = task.growth;
+  const CsrMatrix ratings = new_cells(task, growth.touched_items);
+  const SgdShape shape{ratings.rows, ratings.cols, ratings.nnz()};
+  const MemoryPlan plan = job<SgdJob>(task.device).plan(shape, params);
+  if (task.options.on_plan) task.options.on_plan(plan);
+  const std::vector<Offset> user_counts = counts_of(task, Side::kUsers);
+  const std::vector<Offset> item_counts = counts_of(task, Side::kItems);
+  const SgdWhole whole{user_counts, item_counts, spread};
+  Factors start = side_rows(factors, Side::kUsers, growth.touched_users);
+  Factors items = side_rows(factors, Side::kItems, growth.touched_items);
+  start.items = std::move(items.items);
+  start.item_bias = std::move(items.item_bias);
+  start.item_squares = std::move(items.item_squares);
+  const auto solver =
+      job<SgdJob>(task.device).make_solver(ratings.view(), params, std::move(start), whole);
+  for (int epoch = 1; epoch <= task.iterations; ++epoch) {
+    task.control.report("update", epoch - 1, task.iterations, "epochs");
+    require_finite(solver->epoch(epoch, rate, task.control), epoch, rate);
+  }
+  task.control.report("update", task.iterations, task.iterations, "epochs");
+  const Factors& moved = solver->factors();
+  put_rows(moved, Side::kUsers, growth.touched_users, factors);
+  put_rows(moved, Side::kItems, growth.touched_items, factors);
+}
+
+void draw_new_rows(const UpdateTask& task, const SgdParams& params, double spread,
+                   Factors& factors) {
+  const double stddev = params.init_stddev * std::sqrt(spread / params.factors);
+  for (const Side side : {Side::kUsers, Side::kItems}) {
+    const auto stream = side == Side::kUsers ? kStreamUserFactors : kStreamItemFactors;
+    for (const Index row : new_rows(task, side)) {
+      draw_row(factors.side(side).row_span(row), stddev, params.seed, stream, row);
+    }
+  }
+}
+
+/// The sums of squares of the touched rows of a side, which ALS has not kept: what the epochs of a
+/// training by SGD over the model's own ratings would have added, were the factors always what they
+/// are now. `rows` has a row for each touched one.
+void set_squares(const UpdateTask& task, const SgdParams& params, double spread, Side side,
+                 const CsrView& rows, Factors& factors) {
+  const double scale = params.iterations * step_scales(spread, params.factors).square;
+  const std::vector<Offset> counts = counts_of(task, side);
+  const std::vector<Index>& touched = task.growth.touched(side);
+  const Matrix& others = factors.side(other(side));
+  parallel_for(rows.rows, 16, [&](Offset at) {
+    const Index row = touched[static_cast<std::size_t>(at)];
+    const double decay = rating_decay(params.regularization, params.regularization_exponent,
+                                      counts[static_cast<std::size_t>(at)]);
+    const auto x = factors.side(side).row_span(row);
+    double squares = 0.0;
+    for (Offset e = rows.offsets[at]; e < rows.offsets[at + 1]; ++e) {
+      const Index column = rows.columns[e];
+      const auto y = others.row_span(column);
+      double score = factors.global_mean;
+      if (params.biases) {
+        score += double{factors.bias(side)[row]} + double{factors.bias(other(side))[column]};
+      }
+      for (std::size_t j = 0; j < x.size(); ++j) score += double{x[j]} * double{y[j]};
+      const double error = rows.values[e] - score;
+      for (std::size_t j = 0; j < x.size(); ++j) {
+        const double gradient = error * double{y[j]} - decay * double{x[j]};
+        squares += gradient * gradient;
+      }
+    }
+    factors.squares(side)[row] = static_cast<float>(scale * squares);
+  });
+}
+
+/// The model's own ratings by their new places.
+[[nodiscard]] CsrMatrix old_ratings(const UpdateTask& task) {
+  const Interactions nothing;
+  const UnionOfIds& users = task.growth.users;
+  const UnionOfIds& items = task.growth.items;
+  return merge_matrices(task.model.history.view(), nothing.by_user.view(),
+                        {users.ids.share(), users.first, {}}, {items.ids.share(), items.first, {}},
+                        Duplicates::kError)
+      .matrix;
+}
+
+[[nodiscard]] Refined refined(const UpdateTask& task, Factors factors) {
+  return {std::move(factors), static_cast<Index>(task.growth.touched_users.size()),
+          static_cast<Index>(task.growth.touched_items.size())};
+}
+
+}  // namespace
+
+SgdParams sgd_params_of(const AlsParams& params) {
+  SgdParams steps;
+  steps.factors = params.factors;
+  steps.regularization = params.regularization;
+  steps.regularization_exponent = params.regularization_exponent;
+  steps.biases = params.biases;
+  steps.init_stddev = params.init_stddev;
+  steps.learning_rate = kRateAfterAls;
+  steps.seed = params.seed;
+  return steps;
+}
+
+Refined refine(const SgdParams& params, const UpdateTask& task) {
+  check_values(task.growth.history.view(), params);
+  const double spread = value_spread(task.growth.history.view(), params).spread;
+  Factors factors = placed_factors(task, params.biases, params.biases);
+  for (const Side side : {Side::kUsers, Side::kItems}) {  // a model of nothing has none
+    const bool none = is_adaptive(params) && factors.squares(side).empty();
+    if (none) factors.squares(side) = Array<float>(factors.side(side).rows());
+  }
+  draw_new_rows(task, params, spread, factors);
+  const double rate =
+      task.options.learning_rate.value_or(epoch_rate(params, iterations_to_best(task.model)));
+  take_steps(task, params, rate, spread, factors);
+  return refined(task, std::move(factors));
+}
+
+Refined refine_by_sgd(const AlsParams& params, const UpdateTask& task) {
+  const SgdParams steps = sgd_params_of(params);
+  const double spread = value_spread(task.growth.history.view(), steps).spread;
+  Factors factors = placed_factors(task, has_biases(params), has_biases(params));
+  factors.user_squares = Array<float>(factors.users.rows());
+  factors.item_squares = Array<float>(factors.items.rows());
+  const CsrMatrix old = old_ratings(task);
+  const CsrMatrix of_users = rows_of(old.view(), task.growth.touched_users);
+  const CsrMatrix of_items = transpose(columns_of(old.view(), task.growth.touched_items).view());
+  set_squares(task, steps, spread, Side::kUsers, of_users.view(), factors);
+  set_squares(task, steps, spread, Side::kItems, of_items.view(), factors);
+  draw_new_rows(task, steps, spread, factors);
+  take_steps(task, steps, task.options.learning_rate.value_or(steps.learning_rate), spread,
+             factors);
+  factors.user_squares = {};
+  factors.item_squares = {};
+  return refined(task, std::move(factors));
+}
+
+}  // namespace likewise
