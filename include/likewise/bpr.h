@@ -18,6 +18,7 @@
 #include "likewise/csr.h"
 #include "likewise/device.h"
 #include "likewise/iteration.h"
+#include "likewise/sgd.h"
 #include "likewise/types.h"
 
 namespace likewise {
@@ -50,6 +51,7 @@ struct BprParams {
   BprOrder order = BprOrder::kBlocked;
   double tolerance = 0.0;  ///< stop when the objective falls by less than this share; 0 = off
   int patience = 0;        ///< stop after this many epochs without a better validation; 0 = off
+  SgdPrecision precision = SgdPrecision::kAuto;
   std::uint64_t seed = 42;
 
   /// The same for both: it learns from likes alone.

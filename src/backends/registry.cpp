@@ -62,7 +62,11 @@ void require_params(const Device& device, const SgdParams& params) {
   (void)job<SgdJob>(device).make_solver(nothing.view(), params,
                                         first_sgd_factors(nothing.view(), params));
 }
-void require_params(const Device&, const BprParams&) {}
+void require_params(const Device& device, const BprParams& params) {
+  const CsrMatrix nothing{0, 0, Array<Offset>(1), {}, {}};
+  Factors none{Matrix(0, params.factors), Matrix(0, params.factors), {}, {}, 0.0F};
+  (void)job<BprJob>(device).make_solver(nothing.view(), params, std::move(none));
+}
 void require_params(const Device&, const BiasParams&) {}
 
 void require_training(const Device& device, const TrainingParams& params) {

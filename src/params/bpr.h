@@ -4,6 +4,7 @@
 
 #include "likewise/bpr.h"
 #include "params/parameter.h"
+#include "params/sgd.h"
 
 namespace likewise {
 
@@ -55,6 +56,7 @@ struct Description<BprParams> {
       Parameter{"patience", &P::patience,
                 "Stop after this many epochs without a better validation; 0 is off"}
           .between(0, 1'000'000, "in [0, 1000000]"),
+      Parameter{"precision", &P::precision, "Storage of factors while training"},
       Parameter{"seed", &P::seed, "Same seed, same model"}
           .between(0, std::numeric_limits<std::uint64_t>::max(), "a natural number below 2^64")
           .kept_by_resume()};

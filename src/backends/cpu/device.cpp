@@ -68,6 +68,7 @@ class CpuBpr final : public BprJob {
   [[nodiscard]] std::unique_ptr<BprSolver> make_solver(const CsrView& likes,
                                                        const BprParams& params, Factors start,
                                                        const BprWhole& whole) const override {
+    require_fp32(params.precision, "cpu");
     return make_cpu_bpr_solver(likes, params, std::move(start), whole);
   }
 };

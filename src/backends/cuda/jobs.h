@@ -33,4 +33,14 @@ namespace likewise {
                                                               const SgdParams& params,
                                                               Factors start, const SgdWhole& whole);
 
+/// What training by BPR takes of a GPU now.
+[[nodiscard]] MemoryPlan plan_cuda_bpr(const GpuUse& use, const SgdShape& shape,
+                                       const BprParams& params);
+
+/// Trains by BPR on one GPU.
+[[nodiscard]] std::unique_ptr<BprSolver> make_cuda_bpr_solver(const GpuUse& use,
+                                                              const CsrView& likes,
+                                                              const BprParams& params,
+                                                              Factors start, const BprWhole& whole);
+
 }  // namespace likewise

@@ -17,8 +17,15 @@ std::vector<AlsTuning> als_variants(const GpuInfo& gpu, const AlsWork& work) {
 constexpr CudaAls kAls{als_variants, plan_cuda_als, make_cuda_als_solver};
 constexpr CudaNeighbours kNeighbours{make_cuda_neighbour_search};
 constexpr CudaSgd kSgd{plan_cuda_sgd, make_cuda_sgd_solver};
-constexpr CudaPlugin kPlugin{kPluginInterface, kVersion, kPluginCompiler, cuda::find_gpus, &kAls,
-                             &kNeighbours,     &kSgd};
+constexpr CudaBpr kBpr{plan_cuda_bpr, make_cuda_bpr_solver};
+constexpr CudaPlugin kPlugin{kPluginInterface,
+                             kVersion,
+                             kPluginCompiler,
+                             cuda::find_gpus,
+                             &kAls,
+                             &kNeighbours,
+                             &kSgd,
+                             &kBpr};
 
 }  // namespace
 }  // namespace likewise

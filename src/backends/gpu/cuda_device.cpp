@@ -100,6 +100,28 @@ class CudaSgdJob final : public SgdJob {
   GpuUse use_;
 };
 
+class CudaBprJob final : public BprJob {
+ public:
+  CudaBprJob(const CudaBpr& bpr, int device, Offset memory)
+      : bpr_(bpr), name_(name_of(device)), use_{{device}, {}, memory} {}
+  [[nodiscard]] MemoryPlan plan(const SgdShape& shape, const BprParams& params) const override {
+    MemoryPlan plan = bpr_.plan(use_, shape, params);
+    check_memory_plan(fmt::format("training on {}, {}", name_, plan.placement),
+                      static_cast<double>(plan.machine));
+    return plan;
+  }
+  [[nodiscard]] std::unique_ptr<BprSolver> make_solver(const CsrView& likes,
+                                                       const BprParams& params, Factors start,
+                                                       const BprWhole& whole) const override {
+    return bpr_.make_solver(use_, likes, params, std::move(start), whole);
+  }
+
+ private:
+  const CudaBpr& bpr_;
+  std::string name_;
+  GpuUse use_;
+};
+
 /// GPU number `device`, which can be used.
 [[nodiscard]] Device make_cuda_device(const CudaPlugin& plugin, const FoundGpus& found, int device,
                                       const DeviceOptions& options) {
@@ -118,6 +140,10 @@ class CudaSgdJob final : public SgdJob {
   if (plugin.sgd != nullptr) {
     std::get<Offer<SgdJob>>(table) = {
         std::make_shared<CudaSgdJob>(*plugin.sgd, device, options.device_memory)};
+  }
+  if (plugin.bpr != nullptr) {
+    std::get<Offer<BprJob>>(table) = {
+        std::make_shared<CudaBprJob>(*plugin.bpr, device, options.device_memory)};
   }
   return make_device(
       name_of(device), [text = describe(gpu)] { return text; }, std::move(table));

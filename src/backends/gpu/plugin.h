@@ -11,6 +11,7 @@
 
 #include "backends/gpu/als_tuning.h"
 #include "backends/jobs/als.h"
+#include "backends/jobs/bpr.h"
 #include "backends/jobs/neighbours.h"
 #include "backends/jobs/sgd.h"
 
@@ -82,6 +83,16 @@ struct CudaSgd {
                                             const SgdWhole& whole);
 };
 
+/// The job `bpr`, on one usable GPU.
+struct CudaBpr {
+  /// As BprJob::plan.
+  MemoryPlan (*plan)(const GpuUse& use, const SgdShape& shape, const BprParams& params);
+  /// As BprJob::make_solver.
+  std::unique_ptr<BprSolver> (*make_solver)(const GpuUse& use, const CsrView& likes,
+                                            const BprParams& params, Factors start,
+                                            const BprWhole& whole);
+};
+
 struct CudaPlugin {
   // Plain numbers and text, readable whatever built the plug-in. These lines stay as they are.
   std::int32_t interface_number;
@@ -94,6 +105,7 @@ struct CudaPlugin {
   const CudaAls* als;
   const CudaNeighbours* neighbours;
   const CudaSgd* sgd;
+  const CudaBpr* bpr;
 };
 
 }  // namespace likewise

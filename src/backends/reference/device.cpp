@@ -64,6 +64,7 @@ class ReferenceBpr final : public BprJob {
   [[nodiscard]] std::unique_ptr<BprSolver> make_solver(const CsrView& likes,
                                                        const BprParams& params, Factors start,
                                                        const BprWhole& whole) const override {
+    require_fp32(params.precision, "reference");
     return make_reference_bpr_solver(likes, params, std::move(start), whole);
   }
 };

@@ -1,0 +1,42 @@
+// SPDX-License-Identifier: Apache-2.0
+/// Steps of BPR on the GPU (docs/math.md, "Bayesian personalised ranking"). Teams race: rows of
+/// items are read while others write them.
+#pragma once
+
+#include <cstdint>
+
+#include "backends/cuda/sgd/sgd_rows.h"
+
+namespace likewise::cuda {
+
+struct BprSteps {
+  // Likes of the users, by row: items that rise.
+  const Offset* offsets = nullptr;
+  const Index* likes = nullptr;
+  // What users like that is no negative; of likes that are all there is the same two.
+  const Offset* known_offsets = nullptr;
+  const Index* known = nullptr;
+
+  const Index* order = nullptr;  ///< users, those with the most likes first
+  double* losses = nullptr;      ///< of each of these
+  Index count = 0;               ///< of them
+  Index teams = 0;               ///< at work at a time, at most
+
+  const Index* pool = nullptr;            ///< to draw from; null: all items alike
+  Offset pool_size = 0;                   ///< or the items
+  int tries = 0;                          ///< draws for a like, at most
+  const std::uint8_t* changes = nullptr;  ///< by item: 0 where it stays; null: all change
+
+  SgdTable users;
+  SgdTable items;
+  int columns = 0;
+  float rate = 0.0F;
+  float lambda = 0.0F;
+  bool biased = true;
+  std::uint64_t random = 0;  ///< another one in each epoch
+};
+
+/// A step for each like for which a negative is found.
+void take_bpr_steps(bool halves, const BprSteps& steps, cudaStream_t stream);
+
+}  // namespace likewise::cuda
