@@ -38,7 +38,7 @@ class CpuBprSolver final : public BprSolver {
         factors_(std::move(start)),
         users_(in_order(factors_.users, grid_.users.row)),
         items_(in_order(factors_.items, grid_.items.row)) {
-    if (params.negatives == BprNegatives::kPopular) pools_ = popular_pools(grid_);
+    if (params.negatives == BprNegatives::kPopular) popular_ = popular_items(grid_);
     if (whole.likes != nullptr) known_ = cut_like(grid_, *whole.likes);
     if (!whole.changes.empty()) changes_ = in_grid_order(whole.changes, grid_);
     if (!params.biases) return;
@@ -93,7 +93,7 @@ class CpuBprSolver final : public BprSolver {
     kernels::BprRun run;
     run.likes = grid_.block(unit.users, unit.positives);
     run.known = known_likes().block(unit.users, unit.negatives);
-    run.negatives = negatives_of(params_, grid_, unit, pools_);
+    run.negatives = negatives_of(params_, grid_, unit, popular_);
     if (run.negatives.first == run.negatives.last) return 0.0;
     run.users = users_.data();
     run.items = items_.data();
@@ -113,7 +113,7 @@ class CpuBprSolver final : public BprSolver {
   Matrix users_;
   Matrix items_;
   Array<float> bias_;
-  std::vector<std::vector<Index>> pools_;
+  std::vector<PopularItems> popular_;
   bool fresh_ = true;  // factors_ is what the tables hold
 };
 
