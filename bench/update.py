@@ -167,7 +167,7 @@ def main():
             share = (values[1] - values[0]) / (values[2] - values[0])
             row = [shown + (f" {changes}" if changes else ""), metric, *(f"{value:.4f}" for value in values),
                    f"{share:.0%}"]
-            row += [f"{one:.2f}" for one in (base_time, update_time, anew_time)] if given.times else []
+            row += [f"{one:.4f}" for one in (base_time, update_time, anew_time)] if given.times else []
             print("|", " | ".join(row), "|", flush=True)
 
 

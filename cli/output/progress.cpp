@@ -40,6 +40,14 @@ void Progress::stage(std::string name) {
   stage_start_ = last_line_ = Clock::now();
 }
 
+void Progress::say_times() {
+  std::string times;
+  for (const StageTime& stage : stages_) {
+    times += fmt::format("{}{} {}", times.empty() ? "" : ", ", stage.name, duration(stage.seconds));
+  }
+  say("time: " + times);
+}
+
 const std::vector<StageTime>& Progress::finish() {
   clear();
   if (!stages_.empty() && stages_.back().seconds < 0) {

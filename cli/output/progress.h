@@ -30,6 +30,8 @@ class Progress {
   void stage(std::string name);
   /// Ends the last stage and returns all of them.
   const std::vector<StageTime>& finish();
+  /// A line with the times of the stages that are over: "time: read 4 ms, train 1.2 s".
+  void say_times();
 
   /// A line for people. Left out when quiet.
   void say(std::string_view line);

@@ -139,12 +139,7 @@ struct Train {
       }
       if (target) progress.say(told(*target, model.iterations));
     }
-    std::string times;
-    for (const StageTime& stage : stages) {
-      times +=
-          fmt::format("{}{} {}", times.empty() ? "" : ", ", stage.name, duration(stage.seconds));
-    }
-    progress.say("time: " + times);
+    progress.say_times();
     progress.say("model: " + output);
     if (!report.empty()) progress.say("report: " + report);
     progress.say(model.ranks_items() ? fmt::format("next: likewise recommend {} --user {} -n 10",

@@ -96,12 +96,7 @@ struct Update {
 
   void finish(const Model& earlier, const UpdatedModel& updated, Progress& progress) const {
     const std::vector<StageTime>& stages = progress.finish();
-    std::string times;
-    for (const StageTime& stage : stages) {
-      times +=
-          fmt::format("{}{} {}", times.empty() ? "" : ", ", stage.name, duration(stage.seconds));
-    }
-    progress.say("time: " + times);
+    progress.say_times();
     progress.say("model: " + output);
     if (json) print_json(earlier, updated, stages);
   }

@@ -55,12 +55,12 @@ MemoryPlan sgd_plan(const SgdShape& shape, const SgdParams& params, Offset numbe
 MemoryPlan bpr_plan(const SgdShape& shape, const BprParams& params, Offset number_bytes) {
   const Offset rows = Offset{shape.users} + shape.items;
   const Offset row = padded_stride(params.factors) + 1;
-  const bool pools = params.negatives == BprNegatives::kPopular;
+  const bool popular = params.negatives == BprNegatives::kPopular;
   return checked_plan(
       {shape.users, shape.items, shape.interactions},
       {{"likes by user", shape.interactions * Offset{sizeof(Index) + sizeof(float)}},
        {"likes in their order", shape.interactions * Offset{sizeof(SgdEntry)}},
-       {"items to draw from", pools ? shape.interactions * Offset{sizeof(Index)} : 0},
+       {"items to draw from", popular ? Offset{shape.items} * Offset{8} : 0},
        {"factors", rows * row * Offset{sizeof(float)}},
        {"factors in the order of the likes", rows * row * number_bytes}});
 }

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <atomic>
 #include <memory>
 #include <mutex>
 
@@ -16,12 +17,16 @@ class Lazy {
  public:
   template <class Make>
   const T& get(const Make& make) {
-    std::call_once(once_, [&] { tbb::this_task_arena::isolate([&] { value_ = make(); }); });
+    if (const T* made = made_.load(std::memory_order_acquire)) return *made;
+    const std::lock_guard lock(making_);
+    if (value_ == nullptr) tbb::this_task_arena::isolate([&] { value_ = make(); });
+    made_.store(value_.get(), std::memory_order_release);
     return *value_;
   }
 
  private:
-  std::once_flag once_;
+  std::mutex making_;  // not std::call_once, which not every platform unlocks after an exception
+  std::atomic<const T*> made_{nullptr};
   std::unique_ptr<T> value_;
 };
 

@@ -9,20 +9,13 @@
 #include <fmt/format.h>
 
 #include "core/parallel.h"
+#include "core/row_copies.h"
 #include "likewise/error.h"
 
 namespace likewise {
 namespace {
 
 constexpr Offset kRowsPerBlock = 1024;
-
-[[nodiscard]] std::vector<Index> rows_with(const std::vector<bool>& flags) {
-  std::vector<Index> rows;
-  for (std::size_t row = 0; row < flags.size(); ++row) {
-    if (flags[row]) rows.push_back(static_cast<Index>(row));
-  }
-  return rows;
-}
 
 /// Rows with as many cells as `count(row)` says, which `fill(row, begin)` writes.
 template <class Count, class Fill>
@@ -40,15 +33,6 @@ template <class Count, class Fill>
   return matrix;
 }
 
-[[nodiscard]] Matrix some_rows(const Matrix& from, std::span<const Index> rows) {
-  Matrix to(static_cast<Index>(rows.size()), from.cols());
-  parallel_for(std::ssize(rows), kRowsPerBlock, [&](Offset at) {
-    std::copy_n(from.row(rows[static_cast<std::size_t>(at)]), from.stride(),
-                to.row(static_cast<Index>(at)));
-  });
-  return to;
-}
-
 [[nodiscard]] Array<float> some_rows(const Array<float>& from, std::span<const Index> rows) {
   if (from.empty()) return {};
   auto to = Array<float>::uninitialized(std::ssize(rows));
@@ -59,10 +43,7 @@ template <class Count, class Fill>
 /// Row r of `from` becomes row places[r].
 [[nodiscard]] Matrix at_places(const Matrix& from, std::span<const Index> places, Index rows) {
   Matrix to(rows, from.cols());
-  parallel_for(std::ssize(places), kRowsPerBlock, [&](Offset at) {
-    std::copy_n(from.row(static_cast<Index>(at)), from.stride(),
-                to.row(places[static_cast<std::size_t>(at)]));
-  });
+  scatter_rows(from, places, to);
   return to;
 }
 
@@ -103,6 +84,14 @@ Growth grow(const Model& model, const Interactions& more, Duplicates duplicates)
   growth.touched_users = rows_with(users);
   growth.touched_items = rows_with(items);
   return growth;
+}
+
+std::vector<Index> rows_with(const std::vector<bool>& flags) {
+  std::vector<Index> rows;
+  for (std::size_t row = 0; row < flags.size(); ++row) {
+    if (flags[row]) rows.push_back(static_cast<Index>(row));
+  }
+  return rows;
 }
 
 CsrMatrix rows_of(const CsrView& matrix, std::span<const Index> rows) {
@@ -193,18 +182,14 @@ Factors placed_factors(const UpdateTask& task, bool user_biases, bool item_biase
 Factors side_rows(const Factors& from, Side side, std::span<const Index> rows) {
   Factors to;
   to.global_mean = from.global_mean;
-  to.side(side) = some_rows(from.side(side), rows);
+  to.side(side) = gather_rows(from.side(side), rows);
   to.bias(side) = some_rows(from.bias(side), rows);
   to.squares(side) = some_rows(from.squares(side), rows);
   return to;
 }
 
 void put_rows(const Factors& from, Side side, std::span<const Index> rows, Factors& to) {
-  const Matrix& part = from.side(side);
-  parallel_for(std::ssize(rows), kRowsPerBlock, [&](Offset at) {
-    std::copy_n(part.row(static_cast<Index>(at)), part.stride(),
-                to.side(side).row(rows[static_cast<std::size_t>(at)]));
-  });
+  scatter_rows(from.side(side), rows, to.side(side));
   put(from.bias(side), rows, to.bias(side));
   put(from.squares(side), rows, to.squares(side));
 }

@@ -76,6 +76,9 @@ void put_rows(const Factors& from, Side side, std::span<const Index> rows, Facto
 /// `rows` that the model did not have.
 [[nodiscard]] std::vector<Index> new_rows(const UpdateTask& task, Side side);
 
+/// The rows whose flag is set, rising.
+[[nodiscard]] std::vector<Index> rows_with(const std::vector<bool>& flags);
+
 /// Numbers of 0, 1, ..., size - 1.
 [[nodiscard]] std::vector<Index> all_rows(Index size);
 

@@ -53,14 +53,6 @@ constexpr Offset kBlockNumbers = Offset{1} << 24;
   return changed;
 }
 
-[[nodiscard]] std::vector<Index> numbers_of(const std::vector<bool>& flags) {
-  std::vector<Index> numbers;
-  for (std::size_t i = 0; i < flags.size(); ++i) {
-    if (flags[i]) numbers.push_back(static_cast<Index>(i));
-  }
-  return numbers;
-}
-
 /// The lists of a model that grows.
 class ListUpdate {
  public:
@@ -179,7 +171,7 @@ Refined refine(const NeighbourParams& params, const UpdateTask& task) {
   const std::vector<bool> changed = changed_rows(
       problem.rows().weights, growth.touched(params.side), growth.touched(other(params.side)),
       params.similarity == Similarity::kAdjustedCosine && params.centring != params.side);
-  const std::vector<Index> first = numbers_of(changed);
+  const std::vector<Index> first = rows_with(changed);
   if (2 * first.size() > changed.size()) return train_anew();
   const auto search = job<NeighbourJob>(task.device).make_search(problem);
   ListUpdate update(problem, *search, params.neighbours);

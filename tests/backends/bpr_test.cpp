@@ -257,29 +257,58 @@ TEST(Bpr, NegativesAreWhatIsNotKnown) {
   CounterRandom random(1, kStreamBprNegatives, 0);
   std::set<Index> drawn;
   for (int time = 0; time < 500; ++time) {
-    const Index item = draw_negative({2, 10, {}}, known, random);
+    const Index item = draw_negative({2, 10}, known, random);
     ASSERT_GE(item, 2);
     ASSERT_LT(item, 10);
     drawn.insert(item);
   }
   EXPECT_EQ(drawn, (std::set<Index>{2, 4, 6, 7, 8}));
-  const std::vector<Index> pool{4, 4, 4, 5, 7};
+  const std::vector<Offset> counts{0, 0, 3, 1, 0, 1, 0, 0};  // of items 2 to 9
+  const PopularItems popular(2, counts);
   Offset fours = 0;
   for (int time = 0; time < 4000; ++time) {
-    const Index item = draw_negative({2, 10, pool}, known, random);
+    const Index item = draw_negative({2, 10, &popular}, known, random);
     ASSERT_TRUE(item == 4 || item == 7);
     fours += item == 4 ? 1 : 0;
   }
   EXPECT_NEAR(static_cast<double>(fours), 3000.0, 150.0);
-  EXPECT_EQ(draw_negative({3, 4, {}}, known, random), -1);
+  EXPECT_EQ(draw_negative({3, 4}, known, random), -1);
   // With one try each, a known item is drawn in 4 of 5 cases.
+  const std::vector<Offset> mostly_known{0, 1, 1, 1, 0, 0, 0, 2};
+  const PopularItems five(2, mostly_known);
   Offset without = 0;
   for (int time = 0; time < 4000; ++time) {
-    const Index item = draw_negative({2, 10, std::vector<Index>{3, 4, 5, 9, 9}, 1}, known, random);
+    const Index item = draw_negative({2, 10, &five, 1}, known, random);
     ASSERT_TRUE(item == 4 || item == -1);
     without += item == -1 ? 1 : 0;
   }
   EXPECT_NEAR(static_cast<double>(without), 3200.0, 150.0);
+}
+
+/// Every place of the table is as likely as another: over an even grid of random numbers each item
+/// comes as often as it is liked.
+TEST(Bpr, PopularItemsComeAsOftenAsTheyAreLiked) {
+  for (const std::vector<Offset>& counts :
+       {std::vector<Offset>{5}, {1, 1, 1}, {0, 7, 0, 1}, {1000, 1, 3, 0, 250, 250, 496}}) {
+    const PopularItems popular(10, counts);
+    const Offset all = std::accumulate(counts.begin(), counts.end(), Offset{0});
+    std::vector<Offset> drawn(counts.size());
+    constexpr Offset kPlaces = 1 << 9;  // upper bits choose the place, lower ones the alias
+    constexpr Offset kShares = 1 << 11;
+    for (Offset place = 0; place < kPlaces; ++place) {
+      for (Offset share = 0; share < kShares; ++share) {
+        const auto random =
+            (static_cast<std::uint64_t>(place) << 55U) | (static_cast<std::uint64_t>(share) << 21U);
+        ++drawn[static_cast<std::size_t>(popular.item(random) - 10)];
+      }
+    }
+    for (std::size_t at = 0; at < counts.size(); ++at) {
+      const double want = static_cast<double>(counts[at]) / static_cast<double>(all);
+      EXPECT_NEAR(static_cast<double>(drawn[at]) / (kPlaces * kShares), want, 0.004) << at;
+      EXPECT_EQ(drawn[at] == 0, counts[at] == 0) << at;
+    }
+  }
+  EXPECT_TRUE(PopularItems(0, std::vector<Offset>{0, 0}).empty());
 }
 
 /// A like whose draw is liked too takes no step: with popular negatives where all likes are of one

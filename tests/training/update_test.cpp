@@ -557,7 +557,8 @@ double rmse_of(Model model, const std::vector<Entry>& test) {
 TEST(Update, PredictsBetterThanTheModelBefore) {
   const Device cpu = open_device("cpu");
   Taste made = taste();
-  std::ranges::stable_partition(made.all, [](const Entry& e) { return e.row < 180 && e.col < 80; });
+  std::stable_partition(made.all.begin(), made.all.end(),
+                        [](const Entry& e) { return e.row < 180 && e.col < 80; });
   const auto before = static_cast<std::size_t>(
       std::ranges::count_if(made.all, [](const Entry& e) { return e.row < 180 && e.col < 80; }));
   AlsParams als = AlsParams::defaults(Feedback::kExplicit);

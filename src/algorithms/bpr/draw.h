@@ -4,6 +4,7 @@
 
 #include <span>
 
+#include "algorithms/bpr/popularity.h"
 #include "algorithms/sgd/grid.h"
 #include "core/random.h"
 
@@ -13,19 +14,19 @@ namespace likewise {
 struct NegativeRange {
   Index first = 0;  ///< items [first, last)
   Index last = 0;
-  std::span<const Index> pool{};  ///< not empty: each of these is as likely as another
-  int tries = 32;                 ///< draws at most
+  const PopularItems* popular = nullptr;  ///< of the range; null: all are alike
+  int tries = 32;                         ///< draws at most
 };
 
 /// An item of the range that is not known; -1 where no try found one.
 template <class IsKnown>
 [[nodiscard]] Index draw_unknown(const NegativeRange& range, const IsKnown& is_known,
                                  CounterRandom& random) {
-  const auto count = range.pool.empty() ? static_cast<std::uint64_t>(range.last - range.first)
-                                        : static_cast<std::uint64_t>(range.pool.size());
+  const auto count = static_cast<std::uint64_t>(range.last - range.first);
   for (int attempt = 0; attempt < range.tries; ++attempt) {
-    const std::uint64_t at = random.below(count);
-    const Index item = range.pool.empty() ? range.first + static_cast<Index>(at) : range.pool[at];
+    const Index item = range.popular == nullptr
+                           ? range.first + static_cast<Index>(random.below(count))
+                           : range.popular->item(random.next_u64());
     if (!is_known(item)) return item;
   }
   return -1;

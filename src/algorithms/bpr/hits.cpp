@@ -55,13 +55,15 @@ class UserHits {
 
 BprHits sample_hits(const CsrView& by_user, const Factors& factors, const BprParams& params,
                     int epoch) {
-  NegativeRange range{0, by_user.cols, {}, tries_of(params)};
-  std::vector<Index> pool;
+  NegativeRange range{0, by_user.cols, nullptr, tries_of(params)};
+  PopularItems popular;
   if (params.negatives == BprNegatives::kPopular) {
+    std::vector<Offset> counts(static_cast<std::size_t>(by_user.cols));
     for (Offset e = 0; e < by_user.nnz(); ++e) {
-      if (by_user.values[e] > 0.0F) pool.push_back(by_user.columns[e]);
+      if (by_user.values[e] > 0.0F) ++counts[static_cast<std::size_t>(by_user.columns[e])];
     }
-    range.pool = pool;
+    popular = PopularItems(0, counts);
+    range.popular = &popular;
   }
   std::vector<BprHits> of_users(static_cast<std::size_t>(by_user.rows));
   parallel_for(by_user.rows, 64, [&](Offset u) {

@@ -43,14 +43,16 @@ CounterRandom unit_random(const BprParams& params, const SgdGrid& grid, int epoc
           static_cast<std::uint64_t>(epoch) * stripes * stripes + block};
 }
 
-std::vector<std::vector<Index>> popular_pools(const SgdGrid& grid) {
-  std::vector<std::vector<Index>> pools(static_cast<std::size_t>(grid.stripes));
-  for (std::size_t q = 0; q < pools.size(); ++q) {
-    for (Index item = grid.items.begin[q]; item < grid.items.begin[q + 1]; ++item) {
-      pools[q].insert(pools[q].end(), static_cast<std::size_t>(grid.items.count[item]), item);
-    }
+std::vector<PopularItems> popular_items(const SgdGrid& grid) {
+  std::vector<PopularItems> stripes;
+  const std::span<const Offset> counts = grid.items.count.span();
+  for (std::size_t q = 0; q + 1 < grid.items.begin.size(); ++q) {
+    const Index first = grid.items.begin[q];
+    const Index last = grid.items.begin[q + 1];
+    stripes.emplace_back(first, counts.subspan(static_cast<std::size_t>(first),
+                                               static_cast<std::size_t>(last - first)));
   }
-  return pools;
+  return stripes;
 }
 
 std::vector<std::uint8_t> in_grid_order(std::span<const std::uint8_t> by_item,
@@ -65,12 +67,13 @@ int tries_of(const BprParams& params) {
 }
 
 NegativeRange negatives_of(const BprParams& params, const SgdGrid& grid, const BprUnit& unit,
-                           const std::vector<std::vector<Index>>& pools) {
+                           const std::vector<PopularItems>& popular) {
   const auto stripe = static_cast<std::size_t>(unit.negatives);
-  NegativeRange range{grid.items.begin[stripe], grid.items.begin[stripe + 1], {}, tries_of(params)};
-  if (pools.empty()) return range;
-  if (pools[stripe].empty()) return {};
-  range.pool = pools[stripe];
+  NegativeRange range{grid.items.begin[stripe], grid.items.begin[stripe + 1], nullptr,
+                      tries_of(params)};
+  if (popular.empty()) return range;
+  if (popular[stripe].empty()) return {};
+  range.popular = &popular[stripe];
   return range;
 }
 

@@ -35,9 +35,8 @@ struct BprUnit {
 [[nodiscard]] CounterRandom unit_random(const BprParams& params, const SgdGrid& grid, int epoch,
                                         const BprUnit& unit);
 
-/// The items of each item stripe, as often as they have been liked: what popular negatives are
-/// drawn from. [stripe] -> new numbers.
-[[nodiscard]] std::vector<std::vector<Index>> popular_pools(const SgdGrid& grid);
+/// Of each item stripe: what popular negatives are drawn from, by new numbers.
+[[nodiscard]] std::vector<PopularItems> popular_items(const SgdGrid& grid);
 
 /// Flags of items by their new numbers.
 [[nodiscard]] std::vector<std::uint8_t> in_grid_order(std::span<const std::uint8_t> by_item,
@@ -46,10 +45,10 @@ struct BprUnit {
 /// Draws at most for a like.
 [[nodiscard]] int tries_of(const BprParams& params);
 
-/// Where a unit's negatives come from; `pools` is empty where they are uniform. Nothing can be
+/// Where a unit's negatives come from; `popular` is empty where they are uniform. Nothing can be
 /// drawn from an empty range.
 [[nodiscard]] NegativeRange negatives_of(const BprParams& params, const SgdGrid& grid,
                                          const BprUnit& unit,
-                                         const std::vector<std::vector<Index>>& pools);
+                                         const std::vector<PopularItems>& popular);
 
 }  // namespace likewise

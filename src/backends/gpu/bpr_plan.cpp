@@ -3,6 +3,7 @@
 
 #include <fmt/format.h>
 
+#include "algorithms/bpr/popularity.h"
 #include "backends/gpu/sgd_work.h"
 #include "likewise/error.h"
 #include "likewise/matrix.h"
@@ -18,7 +19,8 @@ MemoryPlan plan_gpu_bpr(const SgdShape& shape, const BprParams& params, int numb
   plan.placement = "everything on the GPU";
   plan.available = available;
   plan.parts = {
-      {"likes by user", 2 * shape.interactions * Offset{sizeof(Index)}},  // to draw from, too
+      {"likes by user", shape.interactions * Offset{sizeof(Index)}},
+      {"popularity of items", shape.items * Offset{sizeof(PopularItems::Place)}},
       {"tasks and their losses",
        shape.users * Offset{sizeof(Offset) + sizeof(Index) + sizeof(double)}},
       {"factors and biases", rows * row},

@@ -26,7 +26,7 @@ class ReferenceBprSolver final : public BprSolver {
         grid_(make_sgd_grid(likes, bpr_stripes({likes.rows, likes.cols, likes.nnz()}, params),
                             params.seed, {{}, whole.item_counts, {}})),
         factors_(std::move(start)) {
-    if (params.negatives == BprNegatives::kPopular) pools_ = popular_pools(grid_);
+    if (params.negatives == BprNegatives::kPopular) popular_ = popular_items(grid_);
     if (whole.likes != nullptr) known_ = cut_like(grid_, *whole.likes);
     if (!whole.changes.empty()) changes_ = in_grid_order(whole.changes, grid_);
     load(factors_.users, grid_.users, users_);
@@ -62,7 +62,7 @@ class ReferenceBprSolver final : public BprSolver {
  private:
   [[nodiscard]] const SgdBlocks& known_likes() const { return known_ ? *known_ : grid_; }
   double take(const BprUnit& unit, int epoch) {
-    const NegativeRange range = negatives_of(params_, grid_, unit, pools_);
+    const NegativeRange range = negatives_of(params_, grid_, unit, popular_);
     if (range.first == range.last) return 0.0;
     CounterRandom random = unit_random(params_, grid_, epoch, unit);
     double losses = 0.0;
@@ -118,7 +118,7 @@ class ReferenceBprSolver final : public BprSolver {
   std::optional<SgdBlocks> known_;     ///< what users like, where that is more than the grid has
   std::vector<std::uint8_t> changes_;  ///< by new number; empty: all items do
   Factors factors_;
-  std::vector<std::vector<Index>> pools_;
+  std::vector<PopularItems> popular_;
   std::vector<Row> users_;
   std::vector<Row> items_;
 };

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 /// BPR on the CPU. The tables are kept in the order of the grid, so that a block's rows lie
 /// together.
-#include <algorithm>
 #include <numeric>
 #include <optional>
 #include <utility>
@@ -11,23 +10,10 @@
 #include "backends/cpu/jobs.h"
 #include "backends/cpu/kernels/bpr_steps.h"
 #include "core/parallel.h"
+#include "core/row_copies.h"
 
 namespace likewise {
 namespace {
-
-[[nodiscard]] Matrix in_order(const Matrix& rows, const Array<Index>& order) {
-  Matrix result(rows.rows(), rows.cols());
-  parallel_for(rows.rows(), 1024, [&](Offset at) {
-    std::copy_n(rows.row(order[at]), rows.stride(), result.row(static_cast<Index>(at)));
-  });
-  return result;
-}
-
-void put_back(const Matrix& rows, const Array<Index>& order, Matrix& to) {
-  parallel_for(rows.rows(), 1024, [&](Offset at) {
-    std::copy_n(rows.row(static_cast<Index>(at)), rows.stride(), to.row(order[at]));
-  });
-}
 
 class CpuBprSolver final : public BprSolver {
  public:
@@ -36,9 +22,9 @@ class CpuBprSolver final : public BprSolver {
         grid_(make_sgd_grid(likes, bpr_stripes({likes.rows, likes.cols, likes.nnz()}, params),
                             params.seed, {{}, whole.item_counts, {}})),
         factors_(std::move(start)),
-        users_(in_order(factors_.users, grid_.users.row)),
-        items_(in_order(factors_.items, grid_.items.row)) {
-    if (params.negatives == BprNegatives::kPopular) pools_ = popular_pools(grid_);
+        users_(gather_rows(factors_.users, grid_.users.row.span())),
+        items_(gather_rows(factors_.items, grid_.items.row.span())) {
+    if (params.negatives == BprNegatives::kPopular) popular_ = popular_items(grid_);
     if (whole.likes != nullptr) known_ = cut_like(grid_, *whole.likes);
     if (!whole.changes.empty()) changes_ = in_grid_order(whole.changes, grid_);
     if (!params.biases) return;
@@ -74,8 +60,8 @@ class CpuBprSolver final : public BprSolver {
 
   const Factors& factors() override {
     if (fresh_) return factors_;
-    put_back(users_, grid_.users.row, factors_.users);
-    put_back(items_, grid_.items.row, factors_.items);
+    scatter_rows(users_, grid_.users.row.span(), factors_.users);
+    scatter_rows(items_, grid_.items.row.span(), factors_.items);
     for (Offset at = 0; at < bias_.size(); ++at) {
       factors_.item_bias[grid_.items.row[at]] = bias_[at];
     }
@@ -93,7 +79,7 @@ class CpuBprSolver final : public BprSolver {
     kernels::BprRun run;
     run.likes = grid_.block(unit.users, unit.positives);
     run.known = known_likes().block(unit.users, unit.negatives);
-    run.negatives = negatives_of(params_, grid_, unit, pools_);
+    run.negatives = negatives_of(params_, grid_, unit, popular_);
     if (run.negatives.first == run.negatives.last) return 0.0;
     run.users = users_.data();
     run.items = items_.data();
@@ -113,7 +99,7 @@ class CpuBprSolver final : public BprSolver {
   Matrix users_;
   Matrix items_;
   Array<float> bias_;
-  std::vector<std::vector<Index>> pools_;
+  std::vector<PopularItems> popular_;
   bool fresh_ = true;  // factors_ is what the tables hold
 };
 

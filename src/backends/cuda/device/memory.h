@@ -119,10 +119,10 @@ void fill_zero(T* at, Offset count, cudaStream_t stream) {
   LIKEWISE_CUDA_CHECK(cudaMemsetAsync(at, 0, static_cast<std::size_t>(count) * sizeof(T), stream));
 }
 
-/// A copy on the GPU; waits for it.
-template <class T>
-[[nodiscard]] DeviceArray<T> to_device(const std::vector<T>& values, cudaStream_t stream) {
-  DeviceArray<T> copy(static_cast<Offset>(values.size()));
+/// A copy on the GPU of a vector or span; waits for it.
+template <class Values>
+[[nodiscard]] auto to_device(const Values& values, cudaStream_t stream) {
+  DeviceArray<std::remove_cv_t<typename Values::value_type>> copy(std::ssize(values));
   copy_to_device(copy.data(), values.data(), copy.size(), stream);
   LIKEWISE_CUDA_CHECK(cudaStreamSynchronize(stream));
   return copy;

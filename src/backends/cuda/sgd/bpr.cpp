@@ -66,12 +66,9 @@ class CudaBprSolver final : public BprSolver {
     items_.upload(factors_, Side::kItems, std::vector<float>(item_order_.size()), {}, staging_,
                   stream_);
     load_order(likes);
-    load_pool(likes, whole);
+    load_popular(likes, whole);
     if (whole.likes != nullptr) known_.emplace(*whole.likes, stream_);
-    if (!whole.changes.empty()) {
-      changes_ =
-          to_device(std::vector<std::uint8_t>(whole.changes.begin(), whole.changes.end()), stream_);
-    }
+    changes_ = to_device(whole.changes, stream_);
     stream_.synchronize();
   }
 
@@ -89,13 +86,8 @@ class CudaBprSolver final : public BprSolver {
     steps.losses = losses_.data();
     steps.count = static_cast<Index>(order_.size());
     steps.teams = std::max<Index>(1, std::min(users_.rows(), items_.rows()) / kRowsOfARacer);
-    if (params_.negatives == BprNegatives::kPopular) {
-      const bool own = pool_.size() == 0;
-      steps.pool = own ? likes_.items.data() : pool_.data();
-      steps.pool_size = own ? likes_.items.size() : pool_.size();
-    } else {
-      steps.pool_size = items_.rows();
-    }
+    steps.item_count = items_.rows();
+    if (popular_.size() > 0) steps.popular = popular_.data();
     steps.tries = tries_of(params_);
     steps.changes = changes_.data();
     steps.users = users_.table();
@@ -143,15 +135,11 @@ class CudaBprSolver final : public BprSolver {
     losses_ = DeviceArray<double>(order_.size());
   }
 
-  /// As often as each item is liked in the whole; where the likes are the whole they are the pool.
-  void load_pool(const CsrView& likes, const BprWhole& whole) {
-    if (params_.negatives != BprNegatives::kPopular || whole.item_counts.empty()) return;
-    std::vector<Index> pool;
-    for (Index item = 0; item < likes.cols; ++item) {
-      const Offset count = whole.item_counts[static_cast<std::size_t>(item)];
-      pool.insert(pool.end(), static_cast<std::size_t>(count), item);
-    }
-    pool_ = to_device(pool, stream_);
+  void load_popular(const CsrView& likes, const BprWhole& whole) {
+    if (params_.negatives != BprNegatives::kPopular) return;
+    const std::vector<Offset> own = entry_counts(likes, Side::kItems);
+    const PopularItems popular(0, whole.item_counts.empty() ? own : whole.item_counts);
+    popular_ = to_device(popular.places(), stream_);
   }
 
   int device_;
@@ -169,7 +157,7 @@ class CudaBprSolver final : public BprSolver {
   SgdSideTable items_;
   DeviceArray<Index> order_;
   DeviceArray<double> losses_;
-  DeviceArray<Index> pool_;
+  DeviceArray<PopularItems::Place> popular_;
   DeviceArray<std::uint8_t> changes_;
   DeviceArray<double> partial_{FixedSum::kBlocks};
   DeviceArray<double> sum_{1};

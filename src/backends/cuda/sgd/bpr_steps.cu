@@ -33,9 +33,12 @@ __device__ __forceinline__ Index draw_negative(const BprSteps& steps, Index user
   for (int attempt = 0; attempt < steps.tries; ++attempt) {
     const std::uint64_t random = random_of(
         steps.random, static_cast<std::uint64_t>(like) * 32U + static_cast<std::uint64_t>(attempt));
-    const auto at =
-        static_cast<Offset>(__umul64hi(random, static_cast<std::uint64_t>(steps.pool_size)));
-    const Index item = steps.pool == nullptr ? static_cast<Index>(at) : __ldg(steps.pool + at);
+    auto item =
+        static_cast<Index>(__umul64hi(random, static_cast<std::uint64_t>(steps.item_count)));
+    if (steps.popular != nullptr) {
+      const PopularItems::Place place = steps.popular[item];
+      if (static_cast<std::uint32_t>(random) >= place.own) item = place.alias;
+    }
     if (!is_known(steps, user, item)) return item;
   }
   return -1;

@@ -5,6 +5,7 @@
 
 #include <cstdint>
 
+#include "algorithms/bpr/popularity.h"
 #include "backends/cuda/sgd/sgd_rows.h"
 
 namespace likewise::cuda {
@@ -22,10 +23,10 @@ struct BprSteps {
   Index count = 0;               ///< of them
   Index teams = 0;               ///< at work at a time, at most
 
-  const Index* pool = nullptr;            ///< to draw from; null: all items alike
-  Offset pool_size = 0;                   ///< or the items
-  int tries = 0;                          ///< draws for a like, at most
-  const std::uint8_t* changes = nullptr;  ///< by item: 0 where it stays; null: all change
+  Index item_count = 0;                          ///< to draw from
+  const PopularItems::Place* popular = nullptr;  ///< of each; null: all items alike
+  int tries = 0;                                 ///< draws for a like, at most
+  const std::uint8_t* changes = nullptr;         ///< by item: 0 where it stays; null: all change
 
   SgdTable users;
   SgdTable items;
