@@ -90,6 +90,7 @@ enum RandomStream : std::uint32_t {
   kStreamFoldInNegatives = 7,
   kStreamBprHits = 8,
   kStreamSgdRounding = 9,
+  kStreamSgdTurns = 10,
   kStreamSynthetic = 100,  ///< 100..199: the generators
 };
 

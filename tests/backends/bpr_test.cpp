@@ -15,9 +15,11 @@
 #include <tbb/task_arena.h>
 
 #include "algorithms/bpr/units.h"
+#include "backends/gpu/bpr_work.h"
 #include "backends/jobs/device_jobs.h"
 #include "core/random.h"
 #include "likewise/error.h"
+#include "tests/backends/device_test.h"
 #include "tests/csr_entries.h"
 #include "tests/errors.h"
 #include "tests/support.h"
@@ -214,6 +216,141 @@ TEST(Bpr, RacingRanksItToo) {
   expect_camps(result.factors, 0.9);
 }
 #endif
+
+/// On a GPU, which has the racing order only. Its matrices are larger: teams that race are many.
+class BprOnGpu : public test::DeviceTest<int> {
+ protected:
+  static BprParams racing() {
+    BprParams p = small();
+    p.factors = GetParam();
+    p.order = BprOrder::kRacing;
+    p.regularization = 0.05;
+    return p;
+  }
+};
+
+/// Each way to draw negatives, in either precision: the ranking is learnt, and the loss ends where
+/// that of the ordered training does.
+TEST_P(BprOnGpu, RanksWhatWasPlanted) {
+  const CsrMatrix m = camps(3000, 600);
+  for (const BprNegatives negatives : {BprNegatives::kUniform, BprNegatives::kPopular}) {
+    for (const BprLikedDraws draws : {BprLikedDraws::kRedraw, BprLikedDraws::kSkip}) {
+      for (const SgdPrecision precision : {SgdPrecision::kFp16, SgdPrecision::kFp32}) {
+        SCOPED_TRACE(fmt::format("{} {} {}", int(negatives), int(draws), int(precision)));
+        BprParams p = racing();
+        p.iterations = 30;
+        p.negatives = negatives;
+        p.liked_draws = draws;
+        BprParams ordered = p;
+        ordered.order = BprOrder::kBlocked;
+        const double wanted =
+            train_bpr(m.view(), ordered, open_device("cpu")).iterations.back().objective;
+        p.precision = precision;
+        const IterationResult result = train_bpr(m.view(), p, device());
+        EXPECT_NEAR(result.iterations.back().objective, wanted, 0.1 * wanted);
+        expect_camps(result.factors, 0.9);
+      }
+    }
+  }
+}
+
+/// Likes that are part of more: what only the whole knows is no negative, and items that stay do.
+TEST_P(BprOnGpu, KnowsTheWhole) {
+  const CsrMatrix all = camps(300, 40);
+  std::vector<test::Entry> kept;
+  for (Index u = 0; u < all.rows; ++u) {
+    for (const Index i : all.view().row_columns(u)) {
+      if (i < 20) kept.push_back({u, i, 1.0F});
+    }
+  }
+  const CsrMatrix part = test::make_csr(all.rows, all.cols, kept);
+  std::vector<test::Entry> everything;  // but item 39, the only negative that is left
+  for (Index u = 0; u < all.rows; ++u) {
+    for (Index i = 0; i < 39; ++i) everything.push_back({u, i, 1.0F});
+  }
+  const CsrMatrix known = test::make_csr(all.rows, all.cols, everything);
+  const CsrView known_view = known.view();
+  const std::vector<Offset> counts(40, 100);
+  for (const BprNegatives negatives : {BprNegatives::kUniform, BprNegatives::kPopular}) {
+    BprParams p = racing();
+    p.negatives = negatives;
+    p.regularization = 0.0;
+    p.precision = SgdPrecision::kFp32;
+    Factors start;
+    start.users =
+        draw_rows(entry_counts(known_view, Side::kUsers), p.factors, 0.1, 1, kStreamUserFactors);
+    start.items =
+        draw_rows(entry_counts(known_view, Side::kItems), p.factors, 0.1, 1, kStreamItemFactors);
+    for (float& x : start.items.row_span(39)) x = 0.1F;
+    start.item_bias = Array<float>(40);
+    std::vector<std::uint8_t> changes(40, 1);
+    changes[3] = 0;
+    const Factors before = start.clone();
+    const auto solver = job<BprJob>(device()).make_solver(part.view(), p, std::move(start),
+                                                          {&known_view, counts, changes});
+    (void)solver->epoch(1, {});
+    const Factors& after = solver->factors();
+    for (Index i = 0; i < 40; ++i) {
+      const bool moves = (i < 20 && i != 3) || i == 39;
+      EXPECT_EQ(after.item_bias[i] != 0.0F, moves) << "item " << i;
+      EXPECT_EQ(std::ranges::equal(after.items.row_span(i), before.items.row_span(i)), !moves)
+          << "item " << i;
+    }
+    EXPECT_LT(after.item_bias[39], 0.0F);
+  }
+}
+
+TEST_P(BprOnGpu, RefusesWhatItCannot) {
+  const auto refused = [&](const BprParams& p) {
+    return test::error_of(ErrorKind::kInvalidArgument,
+                          [&] { (void)train_bpr(camps().view(), p, device()); });
+  };
+  EXPECT_THAT(refused(small()), HasSubstr("order racing"));
+  BprParams p = racing();
+  p.factors = 1025;
+  EXPECT_THAT(refused(p), HasSubstr("up to 1024"));
+}
+
+INSTANTIATE_TEST_SUITE_P(Cuda, BprOnGpu, testing::Values(5, 64, 200));
+
+/// Tasks of a GPU have every like once.
+TEST(GpuBprWork, HasEveryLikeOnce) {
+  const CsrMatrix m = camps();
+  std::vector<int> seen(static_cast<std::size_t>(m.nnz()));
+  for (const BprTask& task : bpr_tasks(m.view())) {
+    EXPECT_GE(task.count, 1);
+    EXPECT_LE(task.count, kBprTask);
+    EXPECT_GE(task.begin, m.offsets[task.user]);
+    EXPECT_LE(task.begin + task.count, m.offsets[task.user + 1]);
+    for (Index at = 0; at < task.count; ++at) ++seen[static_cast<std::size_t>(task.begin + at)];
+  }
+  EXPECT_THAT(seen, testing::Each(1));
+}
+
+TEST(GpuBprWork, AnOrderHasEveryTurnOnce) {
+  CounterRandom random(3, kStreamSynthetic, 0);
+  std::set<Index> firsts;
+  for (const Index count : {1, 2, 30, 97, 1000}) {
+    const TurnOrder order(count, random);
+    std::set<Index> seen;
+    for (Index turn = 0; turn < count; ++turn) seen.insert(order.at(turn));
+    EXPECT_EQ(std::ssize(seen), count);
+    EXPECT_GE(*seen.begin(), 0);
+    EXPECT_LT(*seen.rbegin(), count);
+    firsts.insert(order.at(count - 1));
+  }
+  EXPECT_GT(firsts.size(), 2U);
+}
+
+TEST(GpuBprPlan, SaysWhatDoesNotFit) {
+  const SgdShape shape{1'000'000, 100'000, 300'000'000};
+  BprParams p;
+  p.factors = 128;
+  EXPECT_LE(plan_gpu_bpr(shape, p, 2, Offset{64} << 30).total, Offset{64} << 30);
+  EXPECT_THAT(test::error_of(ErrorKind::kOutOfMemory,
+                             [&] { (void)plan_gpu_bpr(shape, p, 2, Offset{1} << 30); }),
+              AllOf(HasSubstr("likes by user"), HasSubstr("use fewer factors")));
+}
 
 TEST(Bpr, RefusesWhatCannotBeRanked) {
   const auto refused = [](const CsrMatrix& m) {

@@ -310,6 +310,29 @@ TEST(GpuSgdWork, HasEveryRatingOnce) {
   }
 }
 
+/// Lines begin elsewhere, and have what they had.
+TEST(GpuSgdWork, TurnsLines) {
+  const SgdGrid grid = make_sgd_grid(planted(500, 200, 30.0).view(), 1, 1);
+  const SgdRowEntries before = entries_by_row(grid, Side::kUsers);
+  SgdRowEntries rows = entries_by_row(grid, Side::kUsers);
+  turn_lines(rows, 1);
+  Index turned = 0;
+  for (Index line = 0; line < rows.lines(); ++line) {
+    const auto items = [line](const SgdRowEntries& of) {
+      std::vector<Index> all;
+      const auto at = static_cast<std::size_t>(line);
+      for (Offset e = of.begin[at]; e < of.begin[at + 1]; ++e) all.push_back(of.entries[e].item);
+      return all;
+    };
+    std::vector<Index> now = items(rows);
+    const std::vector<Index> were = items(before);
+    if (now != were) ++turned;
+    if (!now.empty()) std::ranges::rotate(now, std::ranges::find(now, were.front()));
+    EXPECT_EQ(now, were);
+  }
+  EXPECT_GT(turned, 400);
+}
+
 TEST(GpuSgdPlan, StreamsWhatDoesNotFit) {
   const SgdShape shape{1'000'000, 100'000, 300'000'000};
   SgdParams p;
@@ -341,6 +364,21 @@ TEST_P(SgdOnGpu, LearnsInFloat16) {
     p.precision = SgdPrecision::kFp16;
     EXPECT_NEAR(train_sgd(m.view(), p, device()).iterations.back().objective, wanted,
                 0.01 * wanted);
+  }
+}
+
+/// What teams add to a row at the same time is added up: an epoch ends near the ordered one.
+TEST_P(SgdOnGpu, RacingStaysNearTheOrderedCurve) {
+  const CsrMatrix m = planted(4000, 1600, 40.0);
+  SgdParams p = small();
+  p.factors = GetParam();
+  p.iterations = 12;
+  const auto ordered = train_sgd(m.view(), p, open_device("cpu")).iterations;
+  p.order = SgdOrder::kRacing;
+  const auto racing = train_sgd(m.view(), p, device()).iterations;
+  for (std::size_t t = 0; t < ordered.size(); ++t) {
+    EXPECT_NEAR(racing[t].objective, ordered[t].objective, 0.05 * ordered[t].objective)
+        << "epoch " << t + 1;
   }
 }
 

@@ -6,6 +6,7 @@
 #include <fmt/format.h>
 
 #include "core/parallel.h"
+#include "core/random.h"
 #include "likewise/error.h"
 
 namespace likewise {
@@ -91,6 +92,17 @@ GpuSgdWork work_by_block(const SgdGrid& grid, Offset portion) {
   });
   cut_into_launches(work, portion, [&](Index task) { return task % grid.stripes == 0; });
   return work;
+}
+
+void turn_lines(SgdRowEntries& rows, std::uint64_t seed) {
+  parallel_for(rows.lines(), 256, [&](Offset line) {
+    const auto at = static_cast<std::size_t>(line);
+    SgdEntry* const first = rows.entries.data() + rows.begin[at];
+    SgdEntry* const last = rows.entries.data() + rows.begin[at + 1];
+    if (first == last) return;
+    CounterRandom random(seed, kStreamSgdTurns, static_cast<std::uint64_t>(line));
+    std::rotate(first, first + random.below(static_cast<std::uint64_t>(last - first)), last);
+  });
 }
 
 GpuSgdWork work_by_line(SgdRowEntries rows, Offset portion) {

@@ -40,6 +40,10 @@ struct GpuSgdWork {
 /// `portion` entries, or one task.
 [[nodiscard]] GpuSgdWork work_by_block(const SgdGrid& grid, Offset portion);
 
+/// Turns each line round by a number of entries of its own: teams that race would else come to the
+/// same columns at the same time.
+void turn_lines(SgdRowEntries& rows, std::uint64_t seed);
+
 /// The lines of one side: tasks of a launch share no line.
 [[nodiscard]] GpuSgdWork work_by_line(SgdRowEntries rows, Offset portion);
 

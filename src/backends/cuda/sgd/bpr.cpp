@@ -14,7 +14,7 @@
 #include "backends/cuda/sgd/bpr_steps.h"
 #include "backends/cuda/sgd/sgd_side.h"
 #include "backends/cuda/sgd/sgd_steps.h"
-#include "backends/gpu/bpr_plan.h"
+#include "backends/gpu/bpr_work.h"
 #include "core/random.h"
 #include "likewise/error.h"
 
@@ -23,7 +23,7 @@ namespace cuda {
 namespace {
 
 /// Rows of the smaller side for each team: fewer would lose too many steps to the race.
-constexpr Index kRowsOfARacer = 8;
+constexpr Index kRowsOfARacer = 2;
 
 [[nodiscard]] bool in_halves(const BprParams& params) {
   return params.precision != SgdPrecision::kFp32;
@@ -65,7 +65,7 @@ class CudaBprSolver final : public BprSolver {
                   stream_);
     items_.upload(factors_, Side::kItems, std::vector<float>(item_order_.size()), {}, staging_,
                   stream_);
-    load_order(likes);
+    load_tasks(likes);
     load_popular(likes, whole);
     if (whole.likes != nullptr) known_.emplace(*whole.likes, stream_);
     changes_ = to_device(whole.changes, stream_);
@@ -78,13 +78,12 @@ class CudaBprSolver final : public BprSolver {
     on_host_ = false;
     const DeviceLikes& known = known_ ? *known_ : likes_;
     BprSteps steps;
-    steps.offsets = likes_.offsets.data();
     steps.likes = likes_.items.data();
     steps.known_offsets = known.offsets.data();
     steps.known = known.items.data();
-    steps.order = order_.data();
+    steps.tasks = tasks_.data();
     steps.losses = losses_.data();
-    steps.count = static_cast<Index>(order_.size());
+    steps.count = static_cast<Index>(tasks_.size());
     steps.teams = std::max<Index>(1, std::min(users_.rows(), items_.rows()) / kRowsOfARacer);
     steps.item_count = items_.rows();
     if (popular_.size() > 0) steps.popular = popular_.data();
@@ -96,9 +95,9 @@ class CudaBprSolver final : public BprSolver {
     steps.rate = static_cast<float>(params_.learning_rate);
     steps.lambda = static_cast<float>(params_.regularization);
     steps.biased = params_.biases;
-    steps.random =
-        CounterRandom(params_.seed, kStreamBprNegatives, static_cast<std::uint64_t>(number))
-            .next_u64();
+    CounterRandom random(params_.seed, kStreamBprNegatives, static_cast<std::uint64_t>(number));
+    steps.random = random.next_u64();
+    steps.order = TurnOrder(steps.count, random);
     take_bpr_steps(halves_, steps, stream_);
     FixedSum::run(losses_.data(), losses_.size(), partial_.data(), sum_.data(), stream_);
     copy_to_host(host_sum_.data(), sum_.data(), 1, stream_);
@@ -123,16 +122,10 @@ class CudaBprSolver final : public BprSolver {
  private:
   [[nodiscard]] int columns() const { return gpu_sgd_columns(params_.factors); }
 
-  /// Users with likes, the longest rows first.
-  void load_order(const CsrView& likes) {
-    std::vector<Index> order;
-    for (Index user = 0; user < likes.rows; ++user) {
-      if (likes.row_size(user) > 0) order.push_back(user);
-    }
-    std::ranges::stable_sort(
-        order, [&](Index a, Index b) { return likes.row_size(a) > likes.row_size(b); });
-    order_ = to_device(order, stream_);
-    losses_ = DeviceArray<double>(order_.size());
+  void load_tasks(const CsrView& likes) {
+    const std::vector<BprTask> tasks = bpr_tasks(likes);
+    tasks_ = to_device(tasks, stream_);
+    losses_ = DeviceArray<double>(tasks_.size());
   }
 
   void load_popular(const CsrView& likes, const BprWhole& whole) {
@@ -155,7 +148,7 @@ class CudaBprSolver final : public BprSolver {
   std::optional<DeviceLikes> known_;
   SgdSideTable users_;
   SgdSideTable items_;
-  DeviceArray<Index> order_;
+  DeviceArray<BprTask> tasks_;
   DeviceArray<double> losses_;
   DeviceArray<PopularItems::Place> popular_;
   DeviceArray<std::uint8_t> changes_;

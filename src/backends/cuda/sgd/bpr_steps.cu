@@ -44,48 +44,78 @@ __device__ __forceinline__ Index draw_negative(const BprSteps& steps, Index user
   return -1;
 }
 
+/// An item's row and bias, as they were read.
+template <class Rows>
+struct ItemRow {
+  Index item = -1;
+  typename Rows::Stored stored;
+  float bias = 0.0F;
+
+  /// Another team may write it.
+  __device__ __forceinline__ void read(const Rows& team, const SgdTable& items, Index from) {
+    item = from;
+    if (from < 0) return;
+    stored = team.template load<false>(items.rows, from);
+    bias = __ldcg(&items.numbers[from].bias);
+  }
+  /// Adds a change: nothing that others add meanwhile is lost.
+  __device__ __forceinline__ void move_to(const Rows& team, const BprSteps& steps,
+                                          const float (&y)[Rows::kNumbers], std::uint32_t random,
+                                          float bias_change) {
+    if (steps.changes != nullptr && steps.changes[item] == 0) return;
+    const typename Rows::Stored moved = Rows::round_at_random(y, random);
+    team.add(moved, stored, steps.items.rows, item);
+    stored = moved;
+    if (!steps.biased) return;
+    if (team.lane() == 0) atomicAdd(&steps.items.numbers[item].bias, bias_change);
+    bias += bias_change;
+  }
+};
+
 template <class T, int kLanes, int kVectors>
 __global__ void __launch_bounds__(kTeamBlock) take_steps(const BprSteps steps) {
   using Rows = Team<T, kLanes, kVectors>;
   constexpr int kNumbers = Rows::kNumbers;
   const Rows team(steps.columns);
-  const Index first =
-      static_cast<Index>(blockIdx.x) * Rows::kTeams + static_cast<Index>(threadIdx.x) / kLanes;
-  const Index teams = static_cast<Index>(gridDim.x) * Rows::kTeams;
   const float keep = 1.0F - steps.rate * steps.lambda;
-  for (Index task = first; task < steps.count; task += teams) {
-    const Index user = steps.order[task];
-    const Offset begin = steps.offsets[user];
-    const Offset end = steps.offsets[user + 1];
+  team.each_task(steps.count, nullptr, [&](Index turn) {
+    const Index at_turn = steps.order.at(turn);
+    const auto [begin, user, count] = steps.tasks[at_turn];
     double loss = 0.0;
     float x[kNumbers];
-    Rows::open(team.template load<false>(steps.users.rows, user), x);
-    for (Offset batch = begin; batch < end; batch += kLanes) {
+    const auto stored_x = team.template load<false>(steps.users.rows, user);
+    Rows::open(stored_x, x);
+    for (int batch = 0; batch < count; batch += kLanes) {
       // Each lane finds the pair of a like of its own.
-      const Offset own = batch + team.lane();
       Index own_positive = -1;
       Index own_negative = -1;
-      if (own < end) {
-        own_positive = steps.likes[own];
-        own_negative = draw_negative(steps, user, own);
+      if (batch + team.lane() < count) {
+        const Offset like = begin + batch + team.lane();
+        own_positive = steps.likes[like];
+        own_negative = draw_negative(steps, user, like);
       }
-      const int count = static_cast<int>(min(static_cast<Offset>(kLanes), end - batch));
-      for (int at = 0; at < count; ++at) {
-        const Index i = team.of_lane(own_positive, at);
-        const Index j = team.of_lane(own_negative, at);
-        if (j < 0) continue;
+      const int last = min(kLanes, count - batch);
+      ItemRow<Rows> next_i;
+      ItemRow<Rows> next_j;
+      next_i.read(team, steps.items, team.of_lane(own_positive, 0));
+      next_j.read(team, steps.items, team.of_lane(own_negative, 0));
+      for (int at = 0; at < last; ++at) {
+        ItemRow<Rows> i = next_i;
+        ItemRow<Rows> j = next_j;
+        // The next rows are on their way while this step is taken.
+        if (at + 1 < last) {
+          next_i.read(team, steps.items, team.of_lane(own_positive, at + 1));
+          next_j.read(team, steps.items, team.of_lane(own_negative, at + 1));
+        }
+        if (j.item < 0) continue;
         float yi[kNumbers];
         float yj[kNumbers];
-        Rows::open(team.template load<false>(steps.items.rows, i), yi);
-        Rows::open(team.template load<false>(steps.items.rows, j), yj);
-        float* const bias_i = &steps.items.numbers[i].bias;
-        float* const bias_j = &steps.items.numbers[j].bias;
-        const float old_i = __ldcg(bias_i);
-        const float old_j = __ldcg(bias_j);
+        Rows::open(i.stored, yi);
+        Rows::open(j.stored, yj);
         float apart[kNumbers];
 #pragma unroll
         for (int n = 0; n < kNumbers; ++n) apart[n] = yi[n] - yj[n];
-        const float margin = team.dot(x, apart) + old_i - old_j;
+        const float margin = team.dot(x, apart) + i.bias - j.bias;
         const float lower = expf(-fabsf(margin));  // never overflows
         const float wrong = (margin > 0.0F ? lower : 1.0F) / (1.0F + lower);
         loss += double{log1pf(lower)} + double{fmaxf(-margin, 0.0F)};
@@ -97,38 +127,30 @@ __global__ void __launch_bounds__(kTeamBlock) take_steps(const BprSteps steps) {
           x[n] = fmaf(take, apart[n], keep * x[n]);
         }
         const auto random = static_cast<std::uint32_t>(
-            random_of(~steps.random, static_cast<std::uint64_t>(batch + at) * 32U +
+            random_of(~steps.random, static_cast<std::uint64_t>(begin + batch + at) * 32U +
                                          static_cast<std::uint64_t>(team.lane())));
-        // Every lane knows both biases: they are read before any lane writes.
-        team.synchronize();
-        if (steps.changes == nullptr || steps.changes[i] != 0) {
-          team.put(Rows::round_at_random(yi, random), steps.items.rows, i);
-          if (steps.biased && team.lane() == 0) {
-            *bias_i = old_i + steps.rate * (wrong - steps.lambda * old_i);
-          }
-        }
-        if (steps.changes == nullptr || steps.changes[j] != 0) {
-          team.put(Rows::round_at_random(yj, ~random), steps.items.rows, j);
-          if (steps.biased && team.lane() == 0) {
-            *bias_j = old_j - steps.rate * (wrong + steps.lambda * old_j);
-          }
-        }
-        team.synchronize();
+        i.move_to(team, steps, yi, random, steps.rate * (wrong - steps.lambda * i.bias));
+        j.move_to(team, steps, yj, ~random, -steps.rate * (wrong + steps.lambda * j.bias));
+        if (next_j.item == j.item) next_j = j;  // no other row of the next pair is one of this
       }
     }
-    team.put(Rows::round(x), steps.users.rows, user);
-    if (team.lane() == 0) steps.losses[task] = loss;
-  }
+    // Other tasks may move the same user.
+    const auto random = static_cast<std::uint32_t>(random_of(
+        ~steps.random,
+        ~(static_cast<std::uint64_t>(begin) * 32U + static_cast<std::uint64_t>(team.lane()))));
+    team.add(Rows::round_at_random(x, random), stored_x, steps.users.rows, user);
+    if (team.lane() == 0) steps.losses[at_turn] = loss;
+  });
 }
 
 template <class T>
 void launch(const BprSteps& steps, cudaStream_t stream) {
   with_team_of(steps.columns, [&](auto lanes, auto vectors) {
     constexpr int kLanes = decltype(lanes)::value;
-    constexpr Index kTeams = kTeamBlock / kLanes;
     const auto kernel = take_steps<T, kLanes, decltype(vectors)::value>;
-    const Index teams = std::min(steps.teams, steps.count);
-    kernel<<<static_cast<unsigned>((teams + kTeams - 1) / kTeams), kTeamBlock, 0, stream>>>(steps);
+    TeamGrid grid(std::min(steps.teams, steps.count), kLanes);
+    grid.limit(kernel);
+    kernel<<<grid.blocks, grid.threads, 0, stream>>>(steps);
     LIKEWISE_CUDA_CHECK_LAUNCH();
   });
 }

@@ -7,21 +7,21 @@
 
 #include "algorithms/bpr/popularity.h"
 #include "backends/cuda/sgd/sgd_rows.h"
+#include "backends/gpu/bpr_work.h"
 
 namespace likewise::cuda {
 
 struct BprSteps {
-  // Likes of the users, by row: items that rise.
-  const Offset* offsets = nullptr;
-  const Index* likes = nullptr;
-  // What users like that is no negative; of likes that are all there is the same two.
+  const Index* likes = nullptr;  ///< items that rise
+  // What users like that is no negative, by row and item.
   const Offset* known_offsets = nullptr;
   const Index* known = nullptr;
 
-  const Index* order = nullptr;  ///< users, those with the most likes first
-  double* losses = nullptr;      ///< of each of these
-  Index count = 0;               ///< of them
-  Index teams = 0;               ///< at work at a time, at most
+  const BprTask* tasks = nullptr;
+  double* losses = nullptr;  ///< of each of these
+  Index count = 0;           ///< of them
+  TurnOrder order;           ///< theirs; another one in each epoch
+  Index teams = 0;           ///< at work at a time, at most
 
   Index item_count = 0;                          ///< to draw from
   const PopularItems::Place* popular = nullptr;  ///< of each; null: all items alike

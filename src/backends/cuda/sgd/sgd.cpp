@@ -23,7 +23,7 @@ namespace cuda {
 namespace {
 
 /// Rows of the smaller side for each team that races: fewer would lose too many steps.
-constexpr Index kRowsOfARacer = 8;
+constexpr Index kRowsOfARacer = 2;
 
 [[nodiscard]] bool is_half(const SgdParams& params) {
   return params.precision != SgdPrecision::kFp32;
@@ -49,6 +49,7 @@ struct Prepared {
     if (blocked) return;
     users = entries_by_row(grid, Side::kUsers);
     if (params.order == SgdOrder::kAlternating) items = entries_by_row(grid, Side::kItems);
+    if (params.order == SgdOrder::kRacing) turn_lines(users, params.seed);
     grid.entries = {};
   }
 };
@@ -191,7 +192,8 @@ class CudaSgdSolver final : public SgdSolver {
     steps.adaptive = is_adaptive(params_);
     steps.logistic = params_.loss == SgdLoss::kLogistic;
     steps.moves_other = params_.order != SgdOrder::kAlternating;
-    if (params_.order == SgdOrder::kRacing) {
+    steps.races = params_.order == SgdOrder::kRacing;
+    if (steps.races) {
       steps.teams = std::max(1, std::min(users_.table.rows(), items_.table.rows()) / kRowsOfARacer);
     }
     steps.random = static_cast<std::uint32_t>(
@@ -202,6 +204,10 @@ class CudaSgdSolver final : public SgdSolver {
       steps.entries = feed_.open(work, launch);
       steps.tasks = work.tasks.data() + launch.first_task;
       steps.losses = work.losses.data() + launch.first_task;
+      if (steps.teams > 0) {
+        steps.counter = counter_.data();
+        fill_zero(counter_.data(), 1, stream_);
+      }
       steps.count = launch.end_task - launch.first_task;
       take_sgd_steps(half_, steps, stream_);
       feed_.close();
@@ -248,6 +254,7 @@ class CudaSgdSolver final : public SgdSolver {
   SgdFeed feed_;
   MovedSide users_;
   MovedSide items_;
+  DeviceArray<Index> counter_{1};  ///< of tasks that racing teams have begun
   DeviceArray<double> partial_{FixedSum::kBlocks};
   DeviceArray<double> sums_{3};
   PinnedArray<double> host_sums_{3};

@@ -22,6 +22,14 @@ __device__ __forceinline__ void put_numbers(const SgdRowNumbers& numbers, SgdRow
       make_float4(numbers.bias, numbers.squares, numbers.share, numbers.norm);
 }
 
+/// Adds what `numbers` have more than `before`.
+__device__ __forceinline__ void add_numbers(const SgdRowNumbers& numbers,
+                                            const SgdRowNumbers& before, SgdRowNumbers* at) {
+  add_four(make_float4(numbers.bias - before.bias, numbers.squares - before.squares, 0.0F,
+                       numbers.norm - before.norm),
+           reinterpret_cast<float*>(at));
+}
+
 struct Slope {
   float error;
   float loss;
@@ -87,10 +95,7 @@ __global__ void __launch_bounds__(kTeamBlock) take_steps(const SgdSteps steps) {
   using Rows = Team<T, kLanes, kVectors>;
   constexpr int kNumbers = Rows::kNumbers;
   const Rows team(steps.columns);
-  const Index first =
-      static_cast<Index>(blockIdx.x) * Rows::kTeams + static_cast<Index>(threadIdx.x) / kLanes;
-  const Index teams = static_cast<Index>(gridDim.x) * Rows::kTeams;
-  for (Index task = first; task < steps.count; task += teams) {
+  team.each_task(steps.count, steps.counter, [&](Index task) {
     const Offset begin = steps.tasks[task].begin;
     const Offset end = steps.tasks[task].end;
     double loss = 0.0;
@@ -101,8 +106,14 @@ __global__ void __launch_bounds__(kTeamBlock) take_steps(const SgdSteps steps) {
       SgdRowNumbers i = load_numbers(steps.other.numbers + entry.item, !kMovesOther);
       Index user = entry.user;
       float x[kNumbers];
-      Rows::open(team.template load<false>(steps.own.rows, user), x);
+      auto next_row = team.template load<false>(steps.own.rows, user);
+      Rows::open(next_row, x);
       SgdRowNumbers u = load_numbers(steps.own.numbers + user, false);
+      SgdRowNumbers next_u = u;
+      Index far = user;  // of the step after a round of all lanes; each lane has its own
+      if (kMovesOther && begin + kLanes + team.lane() < end) {
+        far = steps.entries[begin + kLanes + team.lane()].user;
+      }
       const auto leave = [&](Offset at) {
         const std::uint32_t random = random_of(~steps.random, at, team.lane());
         team.put(kMovesOther ? Rows::round_at_random(x, random) : Rows::round(x), steps.own.rows,
@@ -110,20 +121,29 @@ __global__ void __launch_bounds__(kTeamBlock) take_steps(const SgdSteps steps) {
         put_numbers(u, steps.own.numbers + user);
       };
       for (Offset at = begin; at < end; ++at) {
-        // The next row is on its way while this step is taken.
+        if (kMovesOther && entry.user != user) {
+          leave(at);
+          user = entry.user;
+          Rows::open(next_row, x);
+          u = next_u;
+        }
+        // The next rows are on their way while this step is taken.
         const SgdEntry next = behind;
         auto next_stored = stored;
         SgdRowNumbers next_i = i;
         if (at + 1 < end) {
           next_stored = team.template load<!kMovesOther>(steps.other.rows, next.item);
           next_i = load_numbers(steps.other.numbers + next.item, !kMovesOther);
+          if (kMovesOther && next.user != user) {
+            next_row = team.template load<false>(steps.own.rows, next.user);
+            next_u = load_numbers(steps.own.numbers + next.user, false);
+          }
         }
         if (at + 2 < end) behind = steps.entries[at + 2];
-        if (entry.user != user) {
-          leave(at);
-          user = entry.user;
-          Rows::open(team.template load<false>(steps.own.rows, user), x);
-          u = load_numbers(steps.own.numbers + user, false);
+        if (kMovesOther && (at - begin) % kLanes == 0) {
+          team.fetch(steps.own.rows, far);
+          const Offset ahead = at + 2 * kLanes + team.lane();
+          if (ahead < end) far = steps.entries[ahead].user;
         }
         float y[kNumbers];
         Rows::open(stored, y);
@@ -137,6 +157,7 @@ __global__ void __launch_bounds__(kTeamBlock) take_steps(const SgdSteps steps) {
         u = moved<kAdaptive>(steps, u, user_move, slope.error, user_step, dot, i.norm);
         if (kMovesOther) {
           const float item_step = kAdaptive ? rsqrtf(1.0F + i.squares) : 1.0F;
+          const SgdRowNumbers old_i = i;
           const Move item_move(steps, i, slope.error, item_step);
           i = moved<kAdaptive>(steps, i, item_move, slope.error, item_step, dot, old_user.norm);
           float old_y[kNumbers];
@@ -144,9 +165,15 @@ __global__ void __launch_bounds__(kTeamBlock) take_steps(const SgdSteps steps) {
           for (int n = 0; n < kNumbers; ++n) old_y[n] = y[n];
           item_move.apply(y, x);
           user_move.apply(x, old_y);
+          const auto before = stored;
           stored = Rows::round_at_random(y, random_of(steps.random, at, team.lane()));
-          team.put(stored, steps.other.rows, entry.item);
-          put_numbers(i, steps.other.numbers + entry.item);
+          if (steps.races) {
+            team.add(stored, before, steps.other.rows, entry.item);
+            if (team.lane() == 0) add_numbers(i, old_i, steps.other.numbers + entry.item);
+          } else {
+            team.put(stored, steps.other.rows, entry.item);
+            put_numbers(i, steps.other.numbers + entry.item);
+          }
           if (next.item == entry.item) {
             next_stored = stored;
             next_i = i;
@@ -161,7 +188,7 @@ __global__ void __launch_bounds__(kTeamBlock) take_steps(const SgdSteps steps) {
       leave(end);
     }
     if (team.lane() == 0) steps.losses[task] = loss;
-  }
+  });
 }
 
 template <class T>
@@ -174,9 +201,9 @@ void launch(const SgdSteps& steps, cudaStream_t stream) {
                                                  : take_steps<T, kLanes, kVectors, true, false>)
                             : (steps.moves_other ? take_steps<T, kLanes, kVectors, false, true>
                                                  : take_steps<T, kLanes, kVectors, false, false>);
-    constexpr Index kTeams = kTeamBlock / kLanes;
-    const Index teams = steps.teams > 0 ? std::min(steps.teams, steps.count) : steps.count;
-    kernel<<<static_cast<unsigned>((teams + kTeams - 1) / kTeams), kTeamBlock, 0, stream>>>(steps);
+    TeamGrid grid(steps.teams > 0 ? std::min(steps.teams, steps.count) : steps.count, kLanes);
+    if (steps.teams > 0) grid.limit(kernel);
+    kernel<<<grid.blocks, grid.threads, 0, stream>>>(steps);
     LIKEWISE_CUDA_CHECK_LAUNCH();
   });
 }

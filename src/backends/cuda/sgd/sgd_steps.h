@@ -20,9 +20,11 @@ struct SgdSteps {
   const SgdTask* tasks = nullptr;     ///< of the launch
   double* losses = nullptr;           ///< of each task
   Index count = 0;                    ///< of tasks
-  Index teams = 0;                    ///< at work at a time, at most; 0: whatever there is room for
-  SgdTable own;                       ///< of the entries' `user`: lines that no two tasks share
-  SgdTable other;                     ///< of their `item`
+  /// Teams at work at a time, at most; 0: whatever there is room for.
+  Index teams = 0;
+  Index* counter = nullptr;  ///< with `teams`: of tasks begun, 0 before
+  SgdTable own;              ///< of the entries' `user`: lines that no two tasks share
+  SgdTable other;            ///< of their `item`
   int columns = 0;
   float mean = 0.0F;
   float rate = 0.0F;
@@ -33,6 +35,7 @@ struct SgdSteps {
   bool adaptive = false;
   bool logistic = false;
   bool moves_other = true;   ///< else only `own` changes
+  bool races = false;        ///< other tasks change the same `other` at the same time
   std::uint32_t random = 0;  ///< to round by; another one in each epoch
 };
 

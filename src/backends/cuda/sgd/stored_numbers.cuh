@@ -40,6 +40,10 @@ __device__ __forceinline__ StoredEight<float> load_fixed(const float* at) {
   return {__ldg(four), __ldg(four + 1)};
 }
 
+__device__ __forceinline__ void fetch_to_second_cache(const void* at) {
+  asm volatile("prefetch.global.L2 [%0];" ::"l"(__cvta_generic_to_global(at)));
+}
+
 __device__ __forceinline__ void store(const StoredEight<__half>& stored, __half* at) {
   *reinterpret_cast<uint4*>(at) = stored.bits;
 }
@@ -47,6 +51,45 @@ __device__ __forceinline__ void store(const StoredEight<float>& stored, float* a
   auto* const four = reinterpret_cast<float4*>(at);
   four[0] = stored.low;
   four[1] = stored.high;
+}
+
+__device__ __forceinline__ void add_four(const float4& x, float* at) {
+#if __CUDA_ARCH__ >= 900
+  atomicAdd(reinterpret_cast<float4*>(at), x);
+#else
+  atomicAdd(at, x.x), atomicAdd(at + 1, x.y), atomicAdd(at + 2, x.z), atomicAdd(at + 3, x.w);
+#endif
+}
+
+/// Adds `to` - `from` in one go, so that nothing that others add is lost.
+__device__ __forceinline__ void add_change(const StoredEight<__half>& to,
+                                           const StoredEight<__half>& from, __half* at) {
+  const std::uint32_t a[4] = {to.bits.x, to.bits.y, to.bits.z, to.bits.w};
+  const std::uint32_t b[4] = {from.bits.x, from.bits.y, from.bits.z, from.bits.w};
+  __half2 change[4];
+#pragma unroll
+  for (int p = 0; p < 4; ++p) {
+    change[p] =
+        __hsub2(reinterpret_cast<const __half2&>(a[p]), reinterpret_cast<const __half2&>(b[p]));
+  }
+#if __CUDA_ARCH__ >= 900
+  const auto bits = [&](int p) { return reinterpret_cast<const std::uint32_t&>(change[p]); };
+  asm volatile(
+      "red.global.add.noftz.v4.f16x2 [%0], {%1, %2, %3, %4};" ::"l"(__cvta_generic_to_global(at)),
+      "r"(bits(0)), "r"(bits(1)), "r"(bits(2)), "r"(bits(3))
+      : "memory");
+#else
+#pragma unroll
+  for (int p = 0; p < 4; ++p) atomicAdd(reinterpret_cast<__half2*>(at) + p, change[p]);
+#endif
+}
+__device__ __forceinline__ void add_change(const StoredEight<float>& to,
+                                           const StoredEight<float>& from, float* at) {
+  const auto change = [](const float4& a, const float4& b) {
+    return make_float4(a.x - b.x, a.y - b.y, a.z - b.z, a.w - b.w);
+  };
+  add_four(change(to.low, from.low), at);
+  add_four(change(to.high, from.high), at + 4);
 }
 
 __device__ __forceinline__ void unpack(const StoredEight<__half>& stored, float* x) {

@@ -2,19 +2,44 @@
 /// Teams of neighbouring threads of a warp, each with one row of factors in its registers.
 #pragma once
 
+#include <algorithm>
+
+#include "backends/cuda/device/attributes.h"
 #include "backends/cuda/sgd/stored_numbers.cuh"
 #include "likewise/types.h"
 
 namespace likewise::cuda {
 
-inline constexpr int kTeamBlock = 128;  ///< threads
+inline constexpr int kTeamBlock = 128;  ///< threads at most
+
+/// A launch of so many teams. Few of them are spread over as many multiprocessors as there are
+/// warps.
+struct TeamGrid {
+  unsigned threads;
+  unsigned blocks;
+
+  TeamGrid(Index teams, int lanes)
+      : threads(Offset{teams} * lanes < kFewThreads ? 32 : kTeamBlock),
+        blocks(static_cast<unsigned>((Offset{teams} * lanes + threads - 1) / threads)) {}
+
+  /// No more than there is room for at a time.
+  template <class Kernel>
+  void limit(const Kernel& kernel) {
+    int room = 0;
+    LIKEWISE_CUDA_CHECK(
+        cudaOccupancyMaxActiveBlocksPerMultiprocessor(&room, kernel, static_cast<int>(threads), 0));
+    blocks = std::min(blocks, static_cast<unsigned>(multiprocessor_count() * room));
+  }
+
+ private:
+  static constexpr Offset kFewThreads = Offset{1} << 16;
+};
 
 /// kLanes threads that hold rows of at most kLanes * 8 * kVectors numbers: lane l has those from
 /// 8 (v kLanes + l) of each vector v.
 template <class T, int kLanes, int kVectors>
 struct Team {
   static constexpr int kNumbers = 8 * kVectors;
-  static constexpr int kTeams = kTeamBlock / kLanes;  ///< of a block
 
   /// A lane's part of a row.
   struct Stored {
@@ -42,12 +67,30 @@ struct Team {
     }
     return stored;
   }
+  /// Brings a whole row nearer, a lane its own.
+  __device__ __forceinline__ void fetch(const void* rows, Index row) const {
+    const auto* const line =
+        reinterpret_cast<const char*>(static_cast<const T*>(rows) + Offset{row} * columns_);
+    for (int byte = 0; byte < columns_ * static_cast<int>(sizeof(T)); byte += 128) {
+      fetch_to_second_cache(line + byte);
+    }
+  }
   __device__ __forceinline__ void put(const Stored& stored, void* rows, Index row) const {
     T* const line = static_cast<T*>(rows) + Offset{row} * columns_;
 #pragma unroll
     for (int v = 0; v < kVectors; ++v) {
       const int column = 8 * (v * kLanes + lane_);
       if (column < columns_) store(stored.eight[v], line + column);
+    }
+  }
+  /// Adds what `stored` has more than `before`.
+  __device__ __forceinline__ void add(const Stored& stored, const Stored& before, void* rows,
+                                      Index row) const {
+    T* const line = static_cast<T*>(rows) + Offset{row} * columns_;
+#pragma unroll
+    for (int v = 0; v < kVectors; ++v) {
+      const int column = 8 * (v * kLanes + lane_);
+      if (column < columns_) add_change(stored.eight[v], before.eight[v], line + column);
     }
   }
   static __device__ __forceinline__ void open(const Stored& stored, float (&x)[kNumbers]) {
@@ -81,8 +124,26 @@ struct Team {
   [[nodiscard]] __device__ __forceinline__ Number of_lane(Number x, int from) const {
     return __shfl_sync(mask_, x, from, kLanes);
   }
-  /// What the lanes before wrote is seen by all lanes behind.
-  __device__ __forceinline__ void synchronize() const { __syncwarp(mask_); }
+
+  /// Calls work(task) for a share of the tasks [0, count). Teams of a warp take neighbours, which
+  /// had better be of one length. Which tasks come after the first says a counter, which begins at
+  /// 0: whoever is through takes the next ones. Without one the order is fixed.
+  template <class Work>
+  __device__ __forceinline__ void each_task(Index count, Index* counter, const Work& work) const {
+    constexpr int kTeams = 32 / kLanes;
+    const auto teams = static_cast<Index>(gridDim.x * blockDim.x / kLanes);
+    auto first = static_cast<Index>((blockIdx.x * blockDim.x + threadIdx.x) / 32 * kTeams);
+    while (first < count) {  // alike in all of the warp
+      const Index task = first + static_cast<Index>(threadIdx.x) % 32 / kLanes;
+      if (task < count) work(task);
+      if (counter == nullptr) {
+        first += teams;
+        continue;
+      }
+      const Index taken = threadIdx.x % 32 == 0 ? atomicAdd(counter, kTeams) : 0;
+      first = teams + __shfl_sync(0xffffffffU, taken, 0);
+    }
+  }
 
   [[nodiscard]] __device__ __forceinline__ float dot(const float (&x)[kNumbers],
                                                      const float (&y)[kNumbers]) const {

@@ -1,14 +1,36 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "backends/gpu/bpr_plan.h"
+#include "backends/gpu/bpr_work.h"
+
+#include <algorithm>
+#include <numeric>
 
 #include <fmt/format.h>
 
 #include "algorithms/bpr/popularity.h"
 #include "backends/gpu/sgd_work.h"
+#include "core/random.h"
 #include "likewise/error.h"
 #include "likewise/matrix.h"
 
 namespace likewise {
+
+std::vector<BprTask> bpr_tasks(const CsrView& likes) {
+  std::vector<BprTask> tasks;
+  for (Index user = 0; user < likes.rows; ++user) {
+    for (Offset begin = likes.offsets[user]; begin < likes.offsets[user + 1]; begin += kBprTask) {
+      const Offset left = likes.offsets[user + 1] - begin;
+      tasks.push_back({begin, user, static_cast<Index>(std::min<Offset>(kBprTask, left))});
+    }
+  }
+  return tasks;
+}
+
+TurnOrder::TurnOrder(Index tasks, CounterRandom& random)
+    : count(static_cast<std::uint64_t>(tasks)),
+      stride(1 + random.below(count)),
+      shift(random.below(count)) {
+  while (std::gcd(stride, count) != 1) ++stride;
+}
 
 MemoryPlan plan_gpu_bpr(const SgdShape& shape, const BprParams& params, int number_bytes,
                         Offset available) {
@@ -22,7 +44,7 @@ MemoryPlan plan_gpu_bpr(const SgdShape& shape, const BprParams& params, int numb
       {"likes by user", shape.interactions * Offset{sizeof(Index)}},
       {"popularity of items", shape.items * Offset{sizeof(PopularItems::Place)}},
       {"tasks and their losses",
-       shape.users * Offset{sizeof(Offset) + sizeof(Index) + sizeof(double)}},
+       (shape.users + shape.interactions / kBprTask) * Offset{sizeof(BprTask) + sizeof(double)}},
       {"factors and biases", rows * row},
   };
   for (const MemoryPlan::Part& part : plan.parts) plan.total += part.bytes;
