@@ -10,6 +10,7 @@ import numpy as np
 
 from likewise import _core
 from likewise.factor_recommender import FactorRecommender, require_gpu
+from likewise.gpu import HAS_CUDA
 from likewise.recommender_base import ModelFitError
 from likewise.utils import Array, canonical, check_csr, check_finite, check_random_state, progress_bar
 
@@ -33,7 +34,8 @@ class BayesianPersonalizedRanking(FactorRecommender):
     regularization           as above, >= 0
     dtype                    of the factors: float32, or float64 (computed in float32)
     iterations               epochs, of as many draws as there are likes
-    use_gpu                  True: on a GPU, ValueError where there is none; None: where there is one
+    use_gpu                  True: on a GPU, ValueError where there is none; None: where there is one. There steps
+                             race, and no two trainings are alike to the last digit
     num_threads              0 means all cores; the result does not depend on it
     verify_negative_samples  accepted, and has no effect: that u does not like j is checked always
     random_state             seed of first factors and draws: int, numpy.random.Generator, RandomState or None
@@ -53,6 +55,8 @@ class BayesianPersonalizedRanking(FactorRecommender):
         self.use_gpu = use_gpu
         if use_gpu:
             require_gpu()
+        elif use_gpu is None:
+            self.use_gpu = HAS_CUDA
 
     def fit(self, user_items: Any, show_progress: bool = True,
             callback: Callable[[int, float, int, int], Any] | None = None) -> None:
@@ -89,7 +93,7 @@ class BayesianPersonalizedRanking(FactorRecommender):
             try:
                 model = _core.train_factors(
                     matrix.indptr, matrix.indices, np.ones(matrix.nnz, dtype=np.float32), matrix.shape[1],
-                    self._params(int(random.integers(2**63))), device=self._device(),
+                    self._params(int(random.integers(2**63))), device="cuda" if self.use_gpu else "cpu",
                     threads=operator.index(self.num_threads), users=np.ascontiguousarray(users[:, :-1]),
                     items=np.ascontiguousarray(items[:, :-1]),
                     item_bias=np.ascontiguousarray(items[:, -1]), hits=callback is not None,
@@ -110,12 +114,8 @@ class BayesianPersonalizedRanking(FactorRecommender):
     def _params(self, seed: int) -> dict[str, Any]:
         return {"algorithm": "bpr", "factors": self.factors, "iterations": self.iterations,
                 "learning_rate": self.learning_rate, "regularization": self.regularization,
-                "negatives": "popular", "liked_draws": "skip", "seed": seed}
-
-    def _device(self) -> str:
-        if self.use_gpu is None:
-            return "auto"
-        return "cuda" if self.use_gpu else "cpu"
+                "negatives": "popular", "liked_draws": "skip",
+                "order": "racing" if self.use_gpu else "blocked", "seed": seed}
 
     def _first_factors(self, likes: Any, random: np.random.Generator) -> tuple[Array, Array]:
         """Where a training starts: uniform in [-1/2, 1/2) / factors, items drawn before users, 0 for those

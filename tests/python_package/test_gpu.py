@@ -12,12 +12,15 @@ import scipy.sparse as sp
 
 import likewise
 from likewise import als as implicit_als
+from likewise import bpr as implicit_bpr
 from likewise.gpu import HAS_CUDA
 
 pytestmark = pytest.mark.skipif(not HAS_CUDA, reason="no GPU to test on")
 
 ESTIMATORS = (likewise.Als(factors=24, iterations=6, solver="cholesky"),
               likewise.Als(feedback="explicit", factors=24, iterations=6),
+              likewise.Sgd(factors=24, iterations=6, precision="fp32"),
+              likewise.Sgd(factors=24, iterations=6, order="alternating", precision="fp32"),
               likewise.ItemKnn(neighbours=20), likewise.UserKnn(neighbours=20))
 
 
@@ -54,6 +57,20 @@ def test_names_of_implicit(matrix, use_cg):
     there = models[False].to_gpu()
     there.fit(matrix, show_progress=False)
     assert there.use_gpu and there.to_cpu().use_gpu is False
+
+
+def test_bpr_of_implicit_races_on_the_gpu(matrix):
+    right = {}
+    for gpu in (True, False):
+        model = implicit_bpr.BayesianPersonalizedRanking(factors=16, iterations=30, learning_rate=0.05,
+                                                         random_state=3, use_gpu=gpu)
+        seen = []
+        model.fit(matrix, show_progress=False, callback=lambda i, s, correct, skipped: seen.append(
+            correct / (matrix.nnz - skipped)))
+        right[gpu] = seen[-1]
+    assert right[False] > 0.7
+    assert right[True] == pytest.approx(right[False], abs=0.02)
+    assert implicit_bpr.BayesianPersonalizedRanking().use_gpu
 
 
 def test_interruption_ends_training_on_the_gpu():
