@@ -5,7 +5,7 @@
 ///     bench_epochs DEVICE DATA METRIC ALGORITHM[:NAME=VALUE]... ...
 ///
 /// ALGORITHM hybrid is als for nine tenths of the training ratings, and then SGD by `update` for
-/// the tenth that arrives, one to four epochs (Tan et al. 2018); its parameters are those of als.
+/// the tenth that arrives, one or two epochs (Tan et al. 2018); its parameters are those of als.
 ///
 /// DEVICE auto is the GPU where there is one, and the CPU for the metrics that it cannot do.
 /// METRIC is that of a random tenth, held out from all of them (rmse, ndcg@10), or none: trains on
@@ -121,7 +121,7 @@ struct Trained {
 /// Seconds are those of iterations and epochs; what `update` does beside them is in `before`.
 [[nodiscard]] Trained run_hybrid(const Interactions& data, const Interactions& test,
                                  const TrainingParams& params, const Device& device) {
-  constexpr int kMostEpochs = 4;
+  constexpr int kMostEpochs = 2;
   const Split parts = std::move(split(data, {.test = 0.1, .seed = 2}).front());
   TrainingRun options;
   options.validation = &test;

@@ -367,7 +367,22 @@ TEST_P(SgdOnGpu, LearnsInFloat16) {
   }
 }
 
-/// What teams add to a row at the same time is added up: an epoch ends near the ordered one.
+/// An epoch ends between the ordered ones before and after it, and the last one where the ordered
+/// training ends.
+void expect_near_the_ordered_curve(const std::vector<Iteration>& racing,
+                                   const std::vector<Iteration>& ordered, double tolerance) {
+  ASSERT_EQ(racing.size(), ordered.size());
+  for (std::size_t t = 1; t + 1 < ordered.size(); ++t) {
+    EXPECT_LT(racing[t].objective, (1.0 + tolerance) * ordered[t - 1].objective)
+        << "epoch " << t + 1;
+    EXPECT_GT(racing[t].objective, (1.0 - tolerance) * ordered[t + 1].objective)
+        << "epoch " << t + 1;
+  }
+  EXPECT_NEAR(racing.back().objective, ordered.back().objective,
+              tolerance * ordered.back().objective);
+}
+
+/// What teams add to a row at the same time is added up.
 TEST_P(SgdOnGpu, RacingStaysNearTheOrderedCurve) {
   const CsrMatrix m = planted(4000, 1600, 40.0);
   SgdParams p = small();
@@ -375,11 +390,7 @@ TEST_P(SgdOnGpu, RacingStaysNearTheOrderedCurve) {
   p.iterations = 12;
   const auto ordered = train_sgd(m.view(), p, open_device("cpu")).iterations;
   p.order = SgdOrder::kRacing;
-  const auto racing = train_sgd(m.view(), p, device()).iterations;
-  for (std::size_t t = 0; t < ordered.size(); ++t) {
-    EXPECT_NEAR(racing[t].objective, ordered[t].objective, 0.05 * ordered[t].objective)
-        << "epoch " << t + 1;
-  }
+  expect_near_the_ordered_curve(train_sgd(m.view(), p, device()).iterations, ordered, 0.05);
 }
 
 /// Ratings that do not stay on the GPU: the same bits.
@@ -456,20 +467,15 @@ TEST(Sgd, LongRowsAreMovedInPieces) {
 }
 
 #if !defined(__SANITIZE_THREAD__)
-/// Threads overwrite each other, but seldom: an epoch ends between the ordered ones before and
-/// after it, and the last one where the ordered training ends.
+/// Threads overwrite each other, but seldom.
 TEST(Sgd, RacingStaysNearTheOrderedCurve) {
   const CsrMatrix m = planted(2000, 800, 40.0);
   SgdParams p = small();
   p.iterations = 12;
   const auto ordered = train_sgd(m.view(), p, open_device("cpu")).iterations;
   p.order = SgdOrder::kRacing;
-  const auto racing = train_sgd(m.view(), p, open_device("cpu")).iterations;
-  for (std::size_t t = 1; t + 1 < ordered.size(); ++t) {
-    EXPECT_LT(racing[t].objective, 1.02 * ordered[t - 1].objective) << "epoch " << t + 1;
-    EXPECT_GT(racing[t].objective, 0.98 * ordered[t + 1].objective) << "epoch " << t + 1;
-  }
-  EXPECT_NEAR(racing.back().objective, ordered.back().objective, 0.02 * ordered.back().objective);
+  expect_near_the_ordered_curve(train_sgd(m.view(), p, open_device("cpu")).iterations, ordered,
+                                0.02);
 }
 #endif
 

@@ -19,7 +19,6 @@ pytestmark = pytest.mark.skipif(not HAS_CUDA, reason="no GPU to test on")
 
 ESTIMATORS = (likewise.Als(factors=24, iterations=6, solver="cholesky"),
               likewise.Als(feedback="explicit", factors=24, iterations=6),
-              likewise.Sgd(factors=24, iterations=6, precision="fp32"),
               likewise.Sgd(factors=24, iterations=6, order="alternating", precision="fp32"),
               likewise.ItemKnn(neighbours=20), likewise.UserKnn(neighbours=20))
 
