@@ -327,7 +327,7 @@ TEST(GpuSgdWork, TurnsLines) {
     std::vector<Index> now = items(rows);
     const std::vector<Index> were = items(before);
     if (now != were) ++turned;
-    if (!now.empty()) std::ranges::rotate(now, std::ranges::find(now, were.front()));
+    if (!now.empty()) std::rotate(now.begin(), std::ranges::find(now, were.front()), now.end());
     EXPECT_EQ(now, were);
   }
   EXPECT_GT(turned, 400);
