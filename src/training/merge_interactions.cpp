@@ -15,7 +15,7 @@
 namespace likewise {
 namespace {
 
-constexpr Offset kRowsPerBlock = 1024;
+constexpr Offset kRowsPerBlock = 256;
 
 [[nodiscard]] IdMap union_of(const IdMap& first, const IdMap& second) {
   if (first.is_integer() && second.is_integer()) {
@@ -60,29 +60,43 @@ struct Cell {
 };
 
 /// One of the two matrices, by united rows and columns.
-struct Part {
-  const CsrView& matrix;
-  const std::vector<Index>& columns;
-  std::vector<Index> rows;  ///< of a united row, -1: none
+class Part {
+ public:
+  Part(const CsrView& matrix, const std::vector<Index>& rows, const std::vector<Index>& columns,
+       Index united_rows)
+      : matrix_(matrix),
+        columns_(columns),
+        rows_(origins_of(rows, united_rows)),
+        rising_(std::ranges::is_sorted(columns)) {}
 
-  void add(Index row, std::vector<Cell>& cells) const {
-    const Index from = rows[static_cast<std::size_t>(row)];
-    if (from < 0) return;
-    for (Offset e = matrix.offsets[from]; e < matrix.offsets[from + 1]; ++e) {
-      cells.push_back({columns[static_cast<std::size_t>(matrix.columns[e])], matrix.values[e]});
-    }
+  [[nodiscard]] Offset size(Index row) const {
+    const Index from = rows_[static_cast<std::size_t>(row)];
+    return from < 0 ? 0 : matrix_.row_size(from);
   }
+  /// The cells of a row, columns rising.
+  void load(Index row, std::vector<Cell>& cells) const {
+    cells.clear();
+    const Index from = rows_[static_cast<std::size_t>(row)];
+    if (from < 0) return;
+    for (Offset e = matrix_.offsets[from]; e < matrix_.offsets[from + 1]; ++e) {
+      cells.push_back({columns_[static_cast<std::size_t>(matrix_.columns[e])], matrix_.values[e]});
+    }
+    if (!rising_) std::ranges::sort(cells, {}, &Cell::column);
+  }
+
+ private:
+  const CsrView& matrix_;
+  const std::vector<Index>& columns_;
+  std::vector<Index> rows_;  ///< of a united row, -1: none
+  bool rising_;              ///< columns keep their order
 };
 
-/// A united row, each column once. `both` counts the cells of both parts.
-void merge_row(const Part& first, const Part& second, Index row, Duplicates duplicates,
-               std::vector<Cell>& cells, Offset& both, Index& first_of_both) {
-  cells.clear();
-  first.add(row, cells);
-  second.add(row, cells);
-  if (!std::ranges::is_sorted(cells, {}, &Cell::column)) {
-    std::ranges::stable_sort(cells, {}, &Cell::column);
-  }
+/// The cells of both, columns rising and each once. `both` counts those of both parts.
+void merge_cells(const std::vector<Cell>& first, const std::vector<Cell>& second,
+                 Duplicates duplicates, std::vector<Cell>& cells, Offset& both,
+                 Index& first_of_both) {
+  cells.resize(first.size() + second.size());
+  std::ranges::merge(first, second, cells.begin(), {}, &Cell::column, &Cell::column);
   std::size_t kept = 0;
   for (const Cell& cell : cells) {
     if (kept == 0 || cells[kept - 1].column != cell.column) {
@@ -119,24 +133,25 @@ MergedMatrix merge_matrices(const CsrView& first, const CsrView& second, const U
                 "what a pair of both becomes must be said: sum, last, max or error");
   }
   const Index count = rows.ids.size();
-  const Part old{first, columns.first, origins_of(rows.first, count)};
-  const Part more{second, columns.second, origins_of(rows.second, count)};
+  const Part old(first, rows.first, columns.first, count);
+  const Part more(second, rows.second, columns.second, count);
   CsrMatrix merged{count, columns.ids.size(), Array<Offset>(Offset{count} + 1), {}, {}};
   std::vector<Offset> both(static_cast<std::size_t>(count));
   std::vector<Index> repeated(static_cast<std::size_t>(count));
-  const auto for_rows = [&](const auto& take) {
-    parallel_blocks(count, kRowsPerBlock, [&](Offset begin, Offset end, Offset) {
-      std::vector<Cell> cells;
-      for (auto row = static_cast<Index>(begin); row < end; ++row) {
-        const auto at = static_cast<std::size_t>(row);
-        both[at] = 0;
-        merge_row(old, more, row, duplicates, cells, both[at], repeated[at]);
-        take(row, cells);
-      }
-    });
-  };
-  for_rows([&](Index row, const std::vector<Cell>& cells) {
-    merged.offsets[row + 1] = std::ssize(cells);
+  // Rows of both parts, merged at once: most have cells of one part, and need no more than a copy.
+  std::vector<std::vector<Cell>> of_both(static_cast<std::size_t>(count));
+  parallel_blocks(count, kRowsPerBlock, [&](Offset begin, Offset end, Offset) {
+    std::vector<Cell> left;
+    std::vector<Cell> right;
+    for (auto row = static_cast<Index>(begin); row < end; ++row) {
+      merged.offsets[row + 1] = old.size(row) + more.size(row);
+      if (old.size(row) == 0 || more.size(row) == 0) continue;
+      const auto at = static_cast<std::size_t>(row);
+      old.load(row, left);
+      more.load(row, right);
+      merge_cells(left, right, duplicates, of_both[at], both[at], repeated[at]);
+      merged.offsets[row + 1] = std::ssize(of_both[at]);
+    }
   });
   const auto clash = std::ranges::find_if(both, [](Offset cells) { return cells > 0; });
   if (duplicates == Duplicates::kError && clash != both.end()) {
@@ -149,11 +164,17 @@ MergedMatrix merge_matrices(const CsrView& first, const CsrView& second, const U
   std::partial_sum(merged.offsets.begin(), merged.offsets.end(), merged.offsets.begin());
   merged.columns = Array<Index>::uninitialized(merged.offsets[count]);
   merged.values = Array<float>::uninitialized(merged.offsets[count]);
-  for_rows([&](Index row, const std::vector<Cell>& cells) {
-    Offset to = merged.offsets[row];
-    for (const Cell& cell : cells) {
-      merged.columns[to] = cell.column;
-      merged.values[to++] = cell.value;
+  parallel_blocks(count, kRowsPerBlock, [&](Offset begin, Offset end, Offset) {
+    std::vector<Cell> own;
+    for (auto row = static_cast<Index>(begin); row < end; ++row) {
+      std::vector<Cell>& cells = of_both[static_cast<std::size_t>(row)];
+      if (cells.empty()) (old.size(row) > 0 ? old : more).load(row, own);
+      Offset to = merged.offsets[row];
+      for (const Cell& cell : cells.empty() ? own : cells) {
+        merged.columns[to] = cell.column;
+        merged.values[to++] = cell.value;
+      }
+      cells = {};
     }
   });
   return {std::move(merged), std::accumulate(both.begin(), both.end(), Offset{0})};
