@@ -43,4 +43,8 @@ namespace likewise {
                                                               const BprParams& params,
                                                               Factors start, const BprWhole& whole);
 
+/// Lists on one GPU: as TopKJob::make_scorer.
+[[nodiscard]] std::unique_ptr<Scorer> make_cuda_scorer(const GpuUse& use, const MatrixView& items,
+                                                       std::span<const float> item_bias);
+
 }  // namespace likewise

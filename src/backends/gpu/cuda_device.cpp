@@ -122,6 +122,20 @@ class CudaBprJob final : public BprJob {
   GpuUse use_;
 };
 
+class CudaTopKJob final : public TopKJob {
+ public:
+  CudaTopKJob(const CudaTopK& top_k, int device, Offset memory)
+      : top_k_(top_k), use_{{device}, {}, memory} {}
+  [[nodiscard]] std::unique_ptr<Scorer> make_scorer(
+      const MatrixView& items, std::span<const float> item_bias) const override {
+    return top_k_.make_scorer(use_, items, item_bias);
+  }
+
+ private:
+  const CudaTopK& top_k_;
+  GpuUse use_;
+};
+
 /// GPU number `device`, which can be used.
 [[nodiscard]] Device make_cuda_device(const CudaPlugin& plugin, const FoundGpus& found, int device,
                                       const DeviceOptions& options) {
@@ -144,6 +158,10 @@ class CudaBprJob final : public BprJob {
   if (plugin.bpr != nullptr) {
     std::get<Offer<BprJob>>(table) = {
         std::make_shared<CudaBprJob>(*plugin.bpr, device, options.device_memory)};
+  }
+  if (plugin.top_k != nullptr) {
+    std::get<Offer<TopKJob>>(table) = {
+        std::make_shared<CudaTopKJob>(*plugin.top_k, device, options.device_memory)};
   }
   return make_device(
       name_of(device), [text = describe(gpu)] { return text; }, std::move(table));

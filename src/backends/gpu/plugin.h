@@ -14,11 +14,12 @@
 #include "backends/jobs/bpr.h"
 #include "backends/jobs/neighbours.h"
 #include "backends/jobs/sgd.h"
+#include "backends/jobs/top_k.h"
 
 namespace likewise {
 
 /// Goes up with every change of this file and of the types that cross.
-inline constexpr std::int32_t kPluginInterface = 7;
+inline constexpr std::int32_t kPluginInterface = 8;
 /// The compiler lays out the types that cross.
 inline constexpr const char* kPluginCompiler = __VERSION__;
 
@@ -93,6 +94,13 @@ struct CudaBpr {
                                             const BprWhole& whole);
 };
 
+/// The job `top-k`, on one usable GPU.
+struct CudaTopK {
+  /// As TopKJob::make_scorer.
+  std::unique_ptr<Scorer> (*make_scorer)(const GpuUse& use, const MatrixView& items,
+                                         std::span<const float> item_bias);
+};
+
 struct CudaPlugin {
   // Plain numbers and text, readable whatever built the plug-in. These lines stay as they are.
   std::int32_t interface_number;
@@ -106,6 +114,7 @@ struct CudaPlugin {
   const CudaNeighbours* neighbours;
   const CudaSgd* sgd;
   const CudaBpr* bpr;
+  const CudaTopK* top_k;
 };
 
 }  // namespace likewise

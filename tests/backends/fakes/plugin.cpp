@@ -128,7 +128,7 @@ const likewise::CudaPlugin* likewise_cuda_plugin() {
   static constexpr CudaNeighbours kNeighbours{make_neighbour_search};
   static CudaPlugin plugin;
   plugin = {kPluginInterface, kVersion, kPluginCompiler, find_gpus, &kAls,
-            &kNeighbours,     nullptr,  nullptr};
+            &kNeighbours,     nullptr,  nullptr,         nullptr};
   if (fault_is("no als")) plugin.als = nullptr;
   if (fault_is("no neighbours")) plugin.neighbours = nullptr;
   if (fault_is("interface")) plugin.interface_number = kPluginInterface + 1;

@@ -1,0 +1,360 @@
+// SPDX-License-Identifier: Apache-2.0
+/// Top-k on one GPU: estimates on the tensor cores make candidates, which are scored exactly.
+#include "backends/top_k.h"
+
+#include <algorithm>
+#include <cmath>
+#include <mutex>
+#include <numeric>
+#include <optional>
+#include <utility>
+#include <vector>
+
+#include <fmt/format.h>
+
+#include "backends/cuda/jobs.h"
+#include "backends/cuda/top_k/top_k_candidates.h"
+#include "backends/cuda/top_k/top_k_scores.h"
+#include "backends/cuda/top_k/top_k_table.h"
+#include "backends/gpu/top_k_plan.h"
+#include "core/parallel.h"
+#include "likewise/error.h"
+
+namespace likewise {
+namespace cuda {
+namespace {
+
+/// Longer lists are sorted out of all scores.
+constexpr Index kMostListed = 2048;
+/// Scores of whole rows that are on their way at a time.
+constexpr Offset kScoresAtATime = Offset{1} << 24;
+
+/// The best bets first: thresholds rise early, and what follows can be left out.
+[[nodiscard]] std::vector<Index> best_first(const MatrixView& items,
+                                            std::span<const float> item_bias, bool distances) {
+  std::vector<Index> order(static_cast<std::size_t>(items.rows));
+  std::iota(order.begin(), order.end(), 0);
+  if (distances) return order;
+  std::vector<double> key(order.size());
+  parallel_for(items.rows, 1024, [&](Offset i) {
+    const float* const row = items.row(static_cast<Index>(i));
+    double sum = 0.0;
+    for (Index j = 0; j < items.cols; ++j) sum += double{row[j]} * double{row[j]};
+    key[static_cast<std::size_t>(i)] = std::sqrt(sum);
+  });
+  if (!item_bias.empty()) {
+    double squares = 0.0;
+    for (const double norm : key) squares += norm * norm;
+    const double length = std::sqrt(squares / std::max<double>(1.0, items.rows));
+    for (std::size_t i = 0; i < key.size(); ++i) key[i] = length * key[i] + double{item_bias[i]};
+  }
+  std::ranges::stable_sort(order, [&](Index a, Index b) {
+    return key[static_cast<std::size_t>(a)] > key[static_cast<std::size_t>(b)];
+  });
+  return order;
+}
+
+void require_finite(const MatrixView& rows, std::span<const float> bias, const char* what) {
+  std::vector<std::uint8_t> wrong(static_cast<std::size_t>(rows.rows));
+  parallel_for(rows.rows, 1024, [&](Offset r) {
+    const float* const row = rows.row(static_cast<Index>(r));
+    bool finite = bias.empty() || std::isfinite(bias[static_cast<std::size_t>(r)]);
+    for (Index j = 0; j < rows.cols; ++j) finite = finite && std::isfinite(row[j]);
+    wrong[static_cast<std::size_t>(r)] = finite ? 0 : 1;
+  });
+  const auto first = std::ranges::find(wrong, 1);
+  if (first == wrong.end()) return;
+  throw Error(ErrorKind::kInvalidArgument,
+              fmt::format("{} {} has a number that is not finite", what, first - wrong.begin()));
+}
+
+/// The items that a call may not answer with, on the GPU.
+struct DeviceFilter {
+  DeviceArray<std::uint8_t> allowed;
+  DeviceArray<Offset> offsets;
+  DeviceArray<Index> excluded;
+
+  void load(const CsrView& rows, Index first, Index count, cudaStream_t stream) {
+    if (rows.rows == 0) return;
+    const Offset begin = rows.offsets[first];
+    const Offset end = rows.offsets[first + count];
+    if (offsets.size() < count + 1) offsets = DeviceArray<Offset>(count + 1);
+    if (excluded.size() < end - begin) excluded = DeviceArray<Index>(end - begin);
+    copy_to_device(offsets.data(), rows.offsets + first, count + 1, stream);
+    copy_to_device(excluded.data(), rows.columns + begin, end - begin, stream);
+  }
+};
+
+/// A row of scores by place, as a list.
+class RowSorter {
+ public:
+  RowSorter(std::span<const Index> order, const TopKFilter& filter, Index k)
+      : order_(order), filter_(filter), k_(k) {}
+
+  [[nodiscard]] std::vector<Candidate> best(const float* scores, Index query) const {
+    std::span<const Index> excluded;
+    if (filter_.excluded.rows > 0) excluded = filter_.excluded.row_columns(query);
+    std::vector<Candidate> all;
+    for (std::size_t place = 0; place < order_.size(); ++place) {
+      const Index item = order_[place];
+      if (!filter_.allowed.empty() && filter_.allowed[static_cast<std::size_t>(item)] == 0) {
+        continue;
+      }
+      if (std::ranges::binary_search(excluded, item)) continue;
+      all.push_back({scores[place], item});
+    }
+    const auto kept = std::min(all.size(), static_cast<std::size_t>(k_));
+    std::ranges::partial_sort(all, all.begin() + static_cast<std::ptrdiff_t>(kept), before);
+    all.resize(kept);
+    return all;
+  }
+
+ private:
+  std::span<const Index> order_;
+  const TopKFilter& filter_;
+  Index k_;
+};
+
+class CudaScorer final : public Scorer {
+ public:
+  CudaScorer(const GpuUse& use, const MatrixView& items, std::span<const float> item_bias,
+             bool distances)
+      : device_(use.devices.front()),
+        items_(items),
+        item_bias_(item_bias),
+        distances_(distances),
+        plan_(settle(use)),
+        staging_(Offset{32} << 20) {
+    require_finite(items, item_bias, "item");
+    order_ = best_first(items, item_bias, distances);
+    if (plan_.pieces == 1 && items.rows > 0) table_.emplace(piece(0));
+  }
+
+  [[nodiscard]] TopKResult top_k(const MatrixView& queries, Index k, const TopKFilter& filter,
+                                 const RunControl& control) const override {
+    check_top_k(items_, queries, k, filter);
+    TopKResult result = make_top_k_result(queries.rows, k, items_.rows);
+    if (result.k == 0 || queries.rows == 0) return result;
+    require_finite(queries, {}, "query");
+    const std::lock_guard lock(mutex_);
+    LIKEWISE_CUDA_CHECK(cudaSetDevice(device_));
+    DeviceFilter on_device;
+    on_device.allowed = to_device(filter.allowed, stream_);
+    for (Index at = 0; at < plan_.pieces; ++at) {
+      std::optional<TopKItems> own;
+      const TopKItems& table = table_ ? *table_ : own.emplace(piece(at));
+      search_piece({table, places(at), queries, filter, on_device, control}, at, result);
+    }
+    return result;
+  }
+
+  void score_all(const MatrixView& queries, float* out) const override {
+    check_query_width(items_, queries);
+    const std::lock_guard lock(mutex_);
+    LIKEWISE_CUDA_CHECK(cudaSetDevice(device_));
+    for (Index at = 0; at < plan_.pieces; ++at) {
+      std::optional<TopKItems> own;
+      const TopKItems& table = table_ ? *table_ : own.emplace(piece(at));
+      const std::span<const Index> order = places(at);
+      for (Index first = 0; first < queries.rows; first += plan_.queries) {
+        const Index count = std::min(plan_.queries, queries.rows - first);
+        TopKQueries loaded(count, table.pitch);
+        loaded.load(queries.slice(first, count), table, staging_, stream_);
+        std::vector<Index> all(static_cast<std::size_t>(count));
+        std::iota(all.begin(), all.end(), 0);
+        score_rows(table, loaded, all, [&](std::size_t n, const float* scores) {
+          float* const row = out + (Offset{first} + static_cast<Offset>(n)) * items_.rows;
+          for (std::size_t place = 0; place < order.size(); ++place) {
+            row[order[place]] = scores[place];
+          }
+        });
+      }
+    }
+  }
+
+ private:
+  /// One piece of the items, and what is asked of it.
+  struct Search {
+    const TopKItems& table;
+    std::span<const Index> order;
+    const MatrixView& queries;
+    const TopKFilter& filter;
+    DeviceFilter& on_device;
+    const RunControl& control;
+  };
+
+  [[nodiscard]] GpuTopKPlan settle(const GpuUse& use) const {
+    LIKEWISE_CUDA_CHECK(cudaSetDevice(device_));
+    return plan_gpu_top_k(items_.rows, items_.cols, available_bytes(use.memory));
+  }
+
+  [[nodiscard]] std::span<const Index> places(Index piece) const {
+    const Offset rows = items_.rows;
+    const auto begin = static_cast<std::size_t>(rows * piece / plan_.pieces);
+    const auto end = static_cast<std::size_t>(rows * (piece + 1) / plan_.pieces);
+    return std::span(order_).subspan(begin, end - begin);
+  }
+  [[nodiscard]] TopKItems piece(Index at) const {
+    return {items_, item_bias_, distances_, places(at), staging_, stream_};
+  }
+
+  [[nodiscard]] static ExactItems exact(const TopKItems& table) {
+    return {table.rows.data(), table.bias.size() > 0 ? table.bias.data() : nullptr,
+            table.item.data(), table.count,
+            table.pitch,       table.distances};
+  }
+
+  void search_piece(const Search& search, Index piece, TopKResult& result) const {
+    const Index k = std::min<Index>(result.k, search.table.count);
+    const bool listed = k <= kMostListed;
+    const Offset bytes = (room_for(k) + Offset{k}) * Offset{sizeof(Candidate)};
+    const Index fitting = static_cast<Index>(
+        std::clamp<Offset>(plan_.queries * kTopKQueryBytes / bytes, 1, plan_.queries));
+    const Index most = std::min(fitting, search.queries.rows);
+    TopKQueries loaded(most, search.table.pitch);
+    for (Index first = 0; first < search.queries.rows; first += most) {
+      search.control.check();
+      const Index count = std::min(most, search.queries.rows - first);
+      loaded.load(search.queries.slice(first, count), search.table, staging_, stream_);
+      std::vector<Index> open;  // queries with more candidates than there is room for
+      const auto keep = [&](Index q, std::span<const Candidate> best) {
+        merge(best, first + q, piece == 0, result);
+      };
+      if (listed) {
+        open = list_candidates(search, loaded, first, k, keep);
+      } else {
+        open.resize(static_cast<std::size_t>(count));
+        std::iota(open.begin(), open.end(), 0);
+      }
+      const RowSorter sorter(search.order, search.filter, k);
+      score_rows(search.table, loaded, open, [&](std::size_t n, const float* scores) {
+        keep(open[n], sorter.best(scores, first + open[n]));
+      });
+      search.control.report("score", Offset{piece} * search.queries.rows + first + count,
+                            Offset{plan_.pieces} * search.queries.rows, "queries");
+    }
+  }
+
+  /// keep(q, list) for all queries but those that come back. Called from many threads.
+  template <class Keep>
+  [[nodiscard]] std::vector<Index> list_candidates(const Search& search, const TopKQueries& loaded,
+                                                   Index first, Index k, const Keep& keep) const {
+    const TopKItems& table = search.table;
+    const int room = room_for(k);
+    const int shares =
+        std::min(shares_for(loaded.count, table.count), std::max(1, kMostScored / 2 / (k + 64)));
+    const Offset kept = Offset{loaded.count} * shares;
+    DeviceArray<float> estimates(kept * room);
+    DeviceArray<Index> kept_places(kept * room);
+    DeviceArray<int> counts(kept);
+    search.on_device.load(search.filter.excluded, first, loaded.count, stream_);
+    CandidateSearch work;
+    work.queries = loaded.halves.data();
+    work.numbers = loaded.numbers.data();
+    work.query_count = loaded.count;
+    work.items = table.halves.data();
+    if (table.estimated.size() > 0) work.bias = table.estimated.data();
+    work.rest = table.rest.data();
+    work.item = table.item.data();
+    work.item_count = table.count;
+    work.pitch = table.pitch;
+    if (search.filter.excluded.rows > 0) {
+      work.excluded_offsets = search.on_device.offsets.data();
+      work.excluded = search.on_device.excluded.data();
+    }
+    if (!search.filter.allowed.empty()) work.allowed = search.on_device.allowed.data();
+    work.k = k;
+    work.kept = {estimates.data(), kept_places.data(), counts.data(), room, shares};
+    find_candidates(work, stream_);
+    DeviceArray<Index> items(Offset{loaded.count} * k);
+    DeviceArray<float> scores(Offset{loaded.count} * k);
+    DeviceArray<int> found(loaded.count);
+    list_best(exact(table), loaded.rows.data(), loaded.count, work.kept,
+              {items.data(), scores.data(), found.data(), k}, stream_);
+    const std::vector<Index> item_lists = to_host(items);
+    const std::vector<float> score_lists = to_host(scores);
+    const std::vector<int> lengths = to_host(found);
+    std::vector<Index> open;
+    for (Index q = 0; q < loaded.count; ++q) {
+      if (lengths[static_cast<std::size_t>(q)] < 0) open.push_back(q);
+    }
+    parallel_for(loaded.count, 256, [&](Offset q) {
+      const int length = lengths[static_cast<std::size_t>(q)];
+      if (length < 0) return;
+      std::vector<Candidate> best(static_cast<std::size_t>(length));
+      for (std::size_t at = 0; at < best.size(); ++at) {
+        const auto from = static_cast<std::size_t>(q * k) + at;
+        best[at] = {score_lists[from], item_lists[from]};
+      }
+      keep(static_cast<Index>(q), best);
+    });
+    return open;
+  }
+
+  template <class T>
+  [[nodiscard]] std::vector<T> to_host(const DeviceArray<T>& from) const {
+    std::vector<T> all(static_cast<std::size_t>(from.size()));
+    const auto drain = [&](const T* part, Offset begin, Offset n) {
+      parallel_for(n, Offset{1} << 16,
+                   [&](Offset i) { all[static_cast<std::size_t>(begin + i)] = part[i]; });
+    };
+    staging_.download(from.data(), from.size(), 1, drain, stream_);
+    return all;
+  }
+
+  /// take(n, scores by place) for queries which[n] of those loaded. Called from many threads.
+  template <class Take>
+  void score_rows(const TopKItems& table, const TopKQueries& loaded,
+                  const std::vector<Index>& which, const Take& take) const {
+    if (which.empty()) return;
+    const DeviceArray<Index> rows = to_device(which, stream_);
+    const Offset at_a_time = std::clamp<Offset>(kScoresAtATime / std::max<Index>(1, table.count), 1,
+                                                std::min<Offset>(rows.size(), 65'535));
+    DeviceArray<float> scores(at_a_time * table.count);
+    std::vector<float> on_host;
+    for (Offset first = 0; first < rows.size(); first += at_a_time) {
+      const Offset count = std::min(at_a_time, rows.size() - first);
+      score_all_items(exact(table), loaded.rows.data(), rows.data() + first,
+                      static_cast<Index>(count), scores.data(), stream_);
+      on_host = to_host(scores);
+      parallel_for(count, 1, [&](Offset n) {
+        take(static_cast<std::size_t>(first + n), on_host.data() + n * table.count);
+      });
+    }
+  }
+
+  /// What one piece says, with what the pieces before it said.
+  static void merge(std::span<const Candidate> best, Index query, bool first, TopKResult& result) {
+    if (first) return write_answer(best, query, result);
+    std::vector<Candidate> all(best.begin(), best.end());
+    for (Index at = 0; at < result.counts[query]; ++at) {
+      const Offset from = Offset{query} * result.k + at;
+      all.push_back({result.scores[from], result.items[from]});
+    }
+    std::ranges::sort(all, before);
+    all.resize(std::min(all.size(), static_cast<std::size_t>(result.k)));
+    write_answer(all, query, result);
+  }
+
+  int device_;
+  MatrixView items_;
+  std::span<const float> item_bias_;
+  bool distances_;
+  GpuTopKPlan plan_;
+  std::vector<Index> order_;
+  mutable std::mutex mutex_;  ///< one call at a time uses what follows
+  Stream stream_;
+  mutable Staging staging_;
+  std::optional<TopKItems> table_;  ///< where all items fit
+};
+
+}  // namespace
+}  // namespace cuda
+
+std::unique_ptr<Scorer> make_cuda_scorer(const GpuUse& use, const MatrixView& items,
+                                         std::span<const float> item_bias) {
+  check_item_table(items, item_bias);
+  return std::make_unique<cuda::CudaScorer>(use, items, item_bias, false);
+}
+
+}  // namespace likewise

@@ -1,0 +1,136 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <algorithm>
+
+#include "backends/cuda/device/candidate_keys.cuh"
+#include "backends/cuda/device/check.h"
+#include "backends/cuda/top_k/top_k_scores.h"
+
+namespace likewise::cuda {
+namespace {
+
+constexpr int kThreads = 128;
+constexpr int kLanes = 8;  // of a team: as many as running sums of the CPU
+constexpr int kTeams = kThreads / kLanes;
+constexpr int kAhead = 8;  // loads of a lane in flight
+
+/// By a team; the same in all of its lanes. `query` is in shared memory.
+__device__ __forceinline__ float exact_score(const ExactItems& items, const float* query,
+                                             Index place) {
+  const int lane = static_cast<int>(threadIdx.x) % kLanes;
+  const unsigned team = 0xFFU << (threadIdx.x % 32 / kLanes * kLanes);
+  const float* const row = items.rows + Offset{place} * items.pitch;
+  double sum = 0.0;
+  for (Index begin = lane; begin < items.pitch; begin += kLanes * kAhead) {
+    float y[kAhead];
+#pragma unroll
+    for (int u = 0; u < kAhead; ++u) y[u] = row[begin + u * kLanes];
+#pragma unroll
+    for (int u = 0; u < kAhead; ++u) {
+      const auto a = static_cast<double>(query[begin + u * kLanes]);
+      const auto b = static_cast<double>(y[u]);
+      const double left = items.distances ? a - b : a;
+      sum = fma(left, items.distances ? left : b, sum);
+    }
+  }
+#pragma unroll
+  for (int distance = kLanes / 2; distance > 0; distance /= 2) {
+    sum += __shfl_xor_sync(team, sum, distance);
+  }
+  if (items.distances) return -static_cast<float>(sum);
+  const double bias = items.bias == nullptr ? 0.0 : static_cast<double>(items.bias[place]);
+  return static_cast<float>(sum + bias);
+}
+
+__device__ __forceinline__ void load_query(const ExactItems& items, const float* from,
+                                           float* query) {
+  for (Index j = static_cast<Index>(threadIdx.x); j < items.pitch; j += kThreads) {
+    query[j] = from[j];
+  }
+}
+
+/// A block for each query.
+__global__ void __launch_bounds__(kThreads)
+    list_kernel(const ExactItems items, const float* queries, const KeptPlaces kept,
+                const TopKLists lists, int most_keys) {
+  extern __shared__ __align__(16) unsigned char memory[];
+  auto* const keys = reinterpret_cast<std::uint64_t*>(memory);
+  auto* const query = reinterpret_cast<float*>(keys + most_keys);
+  __shared__ BestKeys best;
+  const auto q = static_cast<Index>(blockIdx.x);
+  const int* const counts = kept.counts + Offset{q} * kept.shares;
+  bool too_many = false;
+  int total = 0;
+  for (int share = 0; share < kept.shares; ++share) {
+    too_many = too_many || counts[share] < 0;
+    total += counts[share];
+  }
+  if (too_many || total > most_keys) {  // alike in all threads
+    if (threadIdx.x == 0) lists.counts[q] = KeptPlaces::kTooMany;
+    return;
+  }
+  load_query(items, queries + Offset{q} * items.pitch, query);
+  if (threadIdx.x == 0) best.count = total;
+  __syncthreads();
+  const int team = static_cast<int>(threadIdx.x) / kLanes;
+  int before = 0;
+  for (int share = 0; share < kept.shares; ++share) {
+    const Index* const places = kept.places + (Offset{q} * kept.shares + share) * kept.room;
+    for (int at = team; at < counts[share]; at += kTeams) {
+      const Index place = places[at];
+      const float score = exact_score(items, query, place);
+      if (threadIdx.x % kLanes == 0) keys[before + at] = key_of(score, items.item[place]);
+    }
+    before += counts[share];
+  }
+  __syncthreads();
+  prune_keys<kThreads>(best, keys, lists.k);
+  for (int at = static_cast<int>(threadIdx.x); at < best.count; at += kThreads) {
+    const Candidate one = candidate_of(keys[at]);
+    lists.items[Offset{q} * lists.k + at] = one.item;
+    lists.scores[Offset{q} * lists.k + at] = one.score;
+  }
+  if (threadIdx.x == 0) lists.counts[q] = best.count;
+}
+
+__global__ void __launch_bounds__(kThreads)
+    score_kernel(const ExactItems items, const float* queries, const Index* which, float* out) {
+  extern __shared__ __align__(16) unsigned char memory[];
+  auto* const query = reinterpret_cast<float*>(memory);
+  const auto n = static_cast<Index>(blockIdx.y);
+  load_query(items, queries + Offset{which[n]} * items.pitch, query);
+  __syncthreads();
+  const auto team = static_cast<Index>(blockIdx.x * kTeams + threadIdx.x / kLanes);
+  for (Index place = team; place < items.count; place += static_cast<Index>(gridDim.x) * kTeams) {
+    const float score = exact_score(items, query, place);
+    if (threadIdx.x % kLanes == 0) out[Offset{n} * items.count + place] = score;
+  }
+}
+
+}  // namespace
+
+void list_best(const ExactItems& items, const float* queries, Index query_count,
+               const KeptPlaces& kept, const TopKLists& lists, cudaStream_t stream) {
+  if (query_count == 0) return;
+  const int most_keys = std::min(kMostScored, kept.room * kept.shares);  // a power of two or less
+  int keys = 2;
+  while (keys < most_keys) keys *= 2;
+  const int shared = keys * static_cast<int>(sizeof(std::uint64_t)) +
+                     static_cast<int>(items.pitch) * static_cast<int>(sizeof(float));
+  LIKEWISE_CUDA_CHECK(
+      cudaFuncSetAttribute(list_kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, shared));
+  list_kernel<<<static_cast<unsigned>(query_count), kThreads, static_cast<std::size_t>(shared),
+                stream>>>(items, queries, kept, lists, keys);
+  LIKEWISE_CUDA_CHECK_LAUNCH();
+}
+
+void score_all_items(const ExactItems& items, const float* queries, const Index* which, Index count,
+                     float* out, cudaStream_t stream) {
+  if (count == 0 || items.count == 0) return;
+  const dim3 grid(static_cast<unsigned>(std::min<Index>(1024, (items.count + kTeams - 1) / kTeams)),
+                  static_cast<unsigned>(count));
+  score_kernel<<<grid, kThreads, static_cast<std::size_t>(items.pitch) * sizeof(float), stream>>>(
+      items, queries, which, out);
+  LIKEWISE_CUDA_CHECK_LAUNCH();
+}
+
+}  // namespace likewise::cuda

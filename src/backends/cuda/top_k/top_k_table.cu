@@ -1,0 +1,192 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <algorithm>
+#include <cmath>
+#include <vector>
+
+#include "backends/cuda/device/check.h"
+#include "backends/cuda/device/warp.cuh"
+#include "backends/cuda/top_k/top_k_table.h"
+#include "core/parallel.h"
+
+namespace likewise::cuda {
+namespace {
+
+constexpr int kBlock = 256;
+constexpr int kLargestExponent = 7;  // of a number in float16
+constexpr int kBiasExponent = 100;   // of S times a bias, at most: far from the end of float32
+
+/// 2^n as a factor of two: n may be beyond what one float32 can be.
+__device__ __forceinline__ float times_power(float x, int n) { return ldexpf(x, n); }
+
+__device__ __forceinline__ float largest_of(const float* row, Index pitch, int lane) {
+  float largest = 0.0F;
+  for (Index j = lane; j < pitch; j += 32) largest = fmaxf(largest, fabsf(row[j]));
+  return as<float>(__reduce_max_sync(0xffffffffU, as<std::uint32_t>(largest)));
+}
+
+/// Rounds a row to float16; |row| of what came out.
+__device__ __forceinline__ float round_row(const float* row, Index pitch, int exponent, int lane,
+                                           __half* halves) {
+  float squares = 0.0F;
+  for (Index j = lane; j < pitch; j += 32) {
+    const __half rounded = __float2half_rn(times_power(row[j], exponent));
+    halves[j] = rounded;
+    squares += __half2float(rounded) * __half2float(rounded);
+  }
+  return sqrtf(warp_sum(squares)) * 1.0001F;
+}
+
+__global__ void round_items(const float* rows, Index count, Index pitch, int exponent,
+                            __half* halves) {
+  const int lane = static_cast<int>(threadIdx.x) % 32;
+  const auto row = static_cast<Index>((Offset{blockIdx.x} * kBlock + threadIdx.x) / 32);
+  if (row >= count) return;
+  (void)round_row(rows + Offset{row} * pitch, pitch, exponent, lane, halves + Offset{row} * pitch);
+}
+
+struct ItemNumbers {
+  int exponent;
+  float norm;
+  float abs_bias;
+  bool distances;
+};
+
+__global__ void round_queries(const float* rows, Index count, Index pitch, ItemNumbers items,
+                              __half* halves, QueryNumbers* numbers) {
+  const int lane = static_cast<int>(threadIdx.x) % 32;
+  const auto row = static_cast<Index>((Offset{blockIdx.x} * kBlock + threadIdx.x) / 32);
+  if (row >= count) return;
+  const float* const from = rows + Offset{row} * pitch;
+  const float largest = largest_of(from, pitch, lane);
+  int exponent = largest > 0.0F ? kLargestExponent - ilogbf(largest) : 0;
+  if (items.abs_bias > 0.0F) {
+    exponent = min(exponent, kBiasExponent - items.exponent - ilogbf(items.abs_bias));
+  }
+  const float norm = round_row(from, pitch, exponent, lane, halves + Offset{row} * pitch);
+  if (lane > 0) return;
+  QueryNumbers one;
+  one.norm = norm;
+  one.scale = times_power(1.0F, exponent + items.exponent);
+  const float products = norm * items.norm;
+  const auto columns = static_cast<float>(pitch);
+  // Both rows rounded to 11 bits, sums on the tensor cores; numbers below the normal ones of
+  // float16; the bias, the last sum and the rounding of an exact score.
+  one.error = products * (0x1.02p-10F + columns * 0x1p-25F) +
+              sqrtf(columns) * 0x1p-24F * (norm + items.norm) +
+              0x1p-22F * (products + one.scale * items.abs_bias);
+  if (items.distances) {
+    // Of -|q - y|^2 / 2, whose squares are at most so long.
+    const int apart = items.exponent - exponent;
+    one.error +=
+        0x1p-22F * (times_power(norm * norm, apart) + times_power(items.norm * items.norm, -apart));
+  }
+  one.error *= 1.001F;
+  numbers[row] = one;
+}
+
+[[nodiscard]] int blocks_for(Index rows) {
+  return static_cast<int>((Offset{rows} * 32 + kBlock - 1) / kBlock);
+}
+
+/// Rows of a matrix by `place`, padded with zeros.
+template <class Place>
+void upload_rows(const MatrixView& from, Index count, Index pitch, const Place& place, float* to,
+                 Staging& staging, cudaStream_t stream) {
+  const auto fill = [&](float* lines, Offset begin, Offset n) {
+    parallel_for(n, 256, [&](Offset i) {
+      float* const line = lines + i * pitch;
+      const float* const row = from.row(place(static_cast<Index>(begin + i)));
+      std::fill(std::copy_n(row, from.cols, line), line + pitch, 0.0F);
+    });
+  };
+  staging.upload(to, count, pitch, fill, stream);
+}
+
+}  // namespace
+
+TopKItems::TopKItems(const MatrixView& items, std::span<const float> item_bias, bool is_distance,
+                     std::span<const Index> order, Staging& staging, cudaStream_t stream)
+    : count(static_cast<Index>(order.size())),
+      padded(padded_to(count, kTopKTile)),
+      pitch(padded_to(std::max<Index>(1, items.cols), kTopKDepth)),
+      distances(is_distance),
+      rows(Offset{count} * pitch),
+      halves(Offset{padded} * pitch) {
+  const auto place = [&](Index at) { return order[static_cast<std::size_t>(at)]; };
+  upload_rows(items, count, pitch, place, rows.data(), staging, stream);
+  // Everything that is known before rounding, on the host.
+  std::vector<double> squares(order.size());
+  std::vector<float> largest(order.size());
+  parallel_for(count, 256, [&](Offset at) {
+    const float* const row = items.row(place(static_cast<Index>(at)));
+    double sum = 0.0;
+    float most = 0.0F;
+    for (Index j = 0; j < items.cols; ++j) {
+      sum += double{row[j]} * double{row[j]};
+      most = std::max(most, std::abs(row[j]));
+    }
+    squares[static_cast<std::size_t>(at)] = sum;
+    largest[static_cast<std::size_t>(at)] = most;
+  });
+  const float most = largest.empty() ? 0.0F : std::ranges::max(largest);
+  exponent = most > 0.0F ? kLargestExponent - std::ilogb(most) : 0;
+  const bool biased = distances || !item_bias.empty();
+  std::vector<float> biases(biased ? static_cast<std::size_t>(padded) : 0, -INFINITY);
+  std::vector<RestBound> bounds(static_cast<std::size_t>(padded / kTopKTile), {0.0F, -INFINITY});
+  for (Index at = 0; at < count; ++at) {
+    const auto i = static_cast<std::size_t>(at);
+    float added = 0.0F;
+    if (distances) added = static_cast<float>(-0.5 * squares[i]);
+    if (!item_bias.empty()) added = item_bias[static_cast<std::size_t>(place(at))];
+    if (biased) biases[i] = added;
+    // Rounding moves a row by 2^-11 of its length, and numbers too small for that by 2^-25.
+    const double length = std::ldexp(std::sqrt(squares[i]), exponent) * (1.0 + 0x1p-10) +
+                          0x1p-24 * std::sqrt(static_cast<double>(pitch));
+    const float above = static_cast<float>(length * (1.0 + 1e-6));
+    RestBound& bound = bounds[i / kTopKTile];
+    bound.norm = std::max(bound.norm, above);
+    bound.bias = std::max(bound.bias, added);
+    norm = std::max(norm, above);
+    abs_bias = std::max(abs_bias, std::abs(added));
+  }
+  for (std::size_t t = bounds.size(); t-- > 1;) {
+    bounds[t - 1].norm = std::max(bounds[t - 1].norm, bounds[t].norm);
+    bounds[t - 1].bias = std::max(bounds[t - 1].bias, bounds[t].bias);
+  }
+  item = to_device(order, stream);
+  estimated = to_device(biases, stream);
+  rest = to_device(bounds, stream);
+  if (!item_bias.empty()) {
+    std::vector<float> own(order.size());
+    for (std::size_t at = 0; at < own.size(); ++at) {
+      own[at] = item_bias[static_cast<std::size_t>(order[at])];
+    }
+    bias = to_device(own, stream);
+  }
+  fill_zero(halves.data(), halves.size(), stream);
+  if (count == 0) return;
+  round_items<<<blocks_for(count), kBlock, 0, stream>>>(rows.data(), count, pitch, exponent,
+                                                        halves.data());
+  LIKEWISE_CUDA_CHECK_LAUNCH();
+}
+
+TopKQueries::TopKQueries(Index most_queries, Index pitch)
+    : most(padded_to(most_queries, kTopKTile)),
+      rows(Offset{most} * pitch),
+      halves(Offset{most} * pitch),
+      numbers(most) {}
+
+void TopKQueries::load(const MatrixView& queries, const TopKItems& items, Staging& staging,
+                       cudaStream_t stream) {
+  count = queries.rows;
+  upload_rows(
+      queries, count, items.pitch, [](Index at) { return at; }, rows.data(), staging, stream);
+  fill_zero(halves.data(), halves.size(), stream);
+  fill_zero(numbers.data(), numbers.size(), stream);
+  round_queries<<<blocks_for(count), kBlock, 0, stream>>>(
+      rows.data(), count, items.pitch,
+      {items.exponent, items.norm, items.abs_bias, items.distances}, halves.data(), numbers.data());
+  LIKEWISE_CUDA_CHECK_LAUNCH();
+}
+
+}  // namespace likewise::cuda

@@ -1,0 +1,70 @@
+// SPDX-License-Identifier: Apache-2.0
+/// Items and queries of top-k on the GPU: as float32 for exact scores, and as float16 for estimates
+/// on the tensor cores.
+///
+/// Estimates are in units of their query, S = 2^(a + c): items are multiplied by 2^a and a query by
+/// 2^c before they are rounded, so that the largest number of either is between 2^7 and 2^8.
+#pragma once
+
+#include <cuda_fp16.h>
+
+#include "backends/cuda/device/memory.h"
+#include "backends/cuda/device/staging.h"
+#include "backends/jobs/top_k.h"
+
+namespace likewise::cuda {
+
+inline constexpr int kTopKTile = 128;  ///< queries and items of a product
+inline constexpr int kTopKDepth = 64;  ///< what rows are padded to
+
+[[nodiscard]] constexpr Index padded_to(Index count, int step) {
+  return (count + step - 1) / step * step;
+}
+
+/// No estimate of a tile or of one behind it passes  |q| norm + S bias.
+struct RestBound {
+  float norm = 0.0F;  ///< of rounded rows, times 2^a
+  float bias = 0.0F;
+};
+
+struct TopKItems {
+  Index count = 0;
+  Index padded = 0;              ///< to kTopKTile
+  Index pitch = 0;               ///< columns, padded to kTopKDepth
+  int exponent = 0;              ///< a
+  float norm = 0.0F;             ///< the largest |row|, times 2^a, rounded up
+  float abs_bias = 0.0F;         ///< the largest |bias|
+  bool distances = false;        ///< scores are -|q - y|^2, estimates q . y - |y|^2 / 2
+  DeviceArray<Index> item;       ///< of a place
+  DeviceArray<float> rows;       ///< count x pitch
+  DeviceArray<float> bias;       ///< of exact scores; may be empty
+  DeviceArray<__half> halves;    ///< padded x pitch
+  DeviceArray<float> estimated;  ///< biases of estimates, padded; may be empty
+  DeviceArray<RestBound> rest;   ///< by tile
+
+  /// Items `order` of a table, in this order.
+  TopKItems(const MatrixView& items, std::span<const float> item_bias, bool distances,
+            std::span<const Index> order, Staging& staging, cudaStream_t stream);
+};
+
+/// What estimates of a query need to know.
+struct QueryNumbers {
+  float norm = 0.0F;   ///< |q| 2^c after rounding, rounded up
+  float scale = 0.0F;  ///< S
+  /// How far an estimate may be from S times the score (docs/math.md, "Lists on a GPU").
+  float error = 0.0F;
+};
+
+struct TopKQueries {
+  Index most = 0;  ///< a multiple of kTopKTile
+  Index count = 0;
+  DeviceArray<float> rows;     ///< most x pitch
+  DeviceArray<__half> halves;  ///< the same; zeros behind the last query
+  DeviceArray<QueryNumbers> numbers;
+
+  TopKQueries(Index most_queries, Index pitch);
+  void load(const MatrixView& queries, const TopKItems& items, Staging& staging,
+            cudaStream_t stream);
+};
+
+}  // namespace likewise::cuda
