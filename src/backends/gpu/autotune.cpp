@@ -2,7 +2,6 @@
 #include "likewise/autotune.h"
 
 #include <algorithm>
-#include <chrono>
 
 #include <fmt/format.h>
 
@@ -21,15 +20,14 @@ constexpr double kWorthwhile = 0.99;
 [[nodiscard]] TuningTime measure(const CsrView& by_user, const AlsParams& params,
                                  const Factors& start, const AlsTuner& tuner,
                                  const AlsTuning& tuning, const RunControl& control) {
-  using Clock = std::chrono::steady_clock;
   const auto solver = tuner.make_solver(by_user, params, start.clone(), tuning);
   std::vector<double> seconds;
   for (int i = 0; i < kWarmUp + kIterations; ++i) {
-    const auto begin = Clock::now();
+    const double begin = tuner.now();
     (void)solver->solve(Side::kUsers, control);
     (void)solver->solve(Side::kItems, control);
     if (i < kWarmUp) continue;
-    seconds.push_back(std::chrono::duration<double>(Clock::now() - begin).count());
+    seconds.push_back(tuner.now() - begin);
   }
   std::ranges::sort(seconds);
   return {tuning, seconds[seconds.size() / 2], seconds.front(), seconds.back()};
