@@ -27,7 +27,8 @@ struct Rows {
   float scale[kTile];
   float error[kTile];
   float norm[kTile];
-  int count[kTile];
+  int count[kTile];    ///< kept, some of which a filter may take away
+  int checked[kTile];  ///< the first ones, which no filter takes
 };
 constexpr int kShared = kStages * 2 * kTileBytes + static_cast<int>(sizeof(Rows));
 
@@ -60,7 +61,7 @@ __device__ __forceinline__ float from_rising(std::uint32_t x) {
 }
 
 __device__ __forceinline__ bool may_have(const CandidateSearch& search, Index query, Index place) {
-  if (place >= search.item_count || query >= search.query_count) return false;
+  if (place >= search.item_count) return false;
   if (search.allowed == nullptr && search.excluded == nullptr) return true;
   const Index item = search.item[place];
   if (search.allowed != nullptr && search.allowed[item] == 0) return false;
@@ -77,12 +78,22 @@ __device__ __forceinline__ bool may_have(const CandidateSearch& search, Index qu
   return true;
 }
 
-/// A warp raises the threshold of one query that has kept more than k, and drops what is below.
-__device__ void raise_threshold(const CandidateSearch& search, Rows& rows, int row, Offset first) {
+/// A warp takes away what a query must not get and, where more than k are left, raises its
+/// threshold and drops what is below.
+__device__ void raise_threshold(const CandidateSearch& search, Rows& rows, int row, Index query,
+                                Offset first) {
   const int lane = static_cast<int>(threadIdx.x) % 32;
-  const int count = min(rows.count[row], search.kept.room);
+  const int count = rows.count[row];
   float* const estimates = search.kept.estimates + first;
   Index* const places = search.kept.places + first;
+  int left = rows.checked[row];
+  for (int begin = left; begin < count; begin += 32) {
+    const int at = begin + lane;
+    const bool stays = at < count && may_have(search, query, places[at]);
+    if (at < count && !stays) estimates[at] = -CUDART_INF_F;
+    left += __popc(__ballot_sync(0xffffffffU, stays));
+  }
+  __syncwarp();
   std::uint32_t prefix = 0;
   for (int bit = 31; bit > 31 - kResolvedBits; --bit) {
     const std::uint32_t next = prefix | 1U << bit;
@@ -91,7 +102,8 @@ __device__ void raise_threshold(const CandidateSearch& search, Rows& rows, int r
     if (__reduce_add_sync(0xffffffffU, above) >= search.k) prefix = next;
   }
   // No larger than the k-th.
-  const float threshold = from_rising(prefix) - 2.0F * rows.error[row];
+  const float lowest = -3.0e38F;  // of any estimate
+  const float threshold = left > search.k ? from_rising(prefix) - 2.0F * rows.error[row] : lowest;
   int kept = 0;
   for (int begin = 0; begin < count; begin += 32) {
     const int at = begin + lane;
@@ -110,15 +122,19 @@ __device__ void raise_threshold(const CandidateSearch& search, Rows& rows, int r
   if (lane > 0) return;
   const bool full = kept + kTile > search.kept.room;
   rows.count[row] = full ? KeptPlaces::kTooMany : kept;
-  rows.threshold[row] = full ? CUDART_INF_F : threshold;
+  rows.checked[row] = kept;
+  if (full) rows.threshold[row] = CUDART_INF_F;
+  if (!full && left > search.k) rows.threshold[row] = threshold;
 }
 
-/// All warps of the block, a row each in turn.
-__device__ void raise_thresholds(const CandidateSearch& search, Rows& rows, Offset first_row) {
+/// All warps of the block, a row each in turn: those that have kept at least so many.
+__device__ void raise_thresholds(const CandidateSearch& search, Rows& rows, Index first_row,
+                                 int least) {
   for (int row = static_cast<int>(threadIdx.x) / 32; row < kTile; row += kThreads / 32) {
-    if (rows.count[row] <= search.k) continue;
-    const Offset at = ((first_row + row) * search.kept.shares + blockIdx.y) * search.kept.room;
-    raise_threshold(search, rows, row, at);
+    if (rows.count[row] < least) continue;
+    const Index query = first_row + row;
+    const Offset at = (Offset{query} * search.kept.shares + blockIdx.y) * search.kept.room;
+    raise_threshold(search, rows, row, query, at);
   }
 }
 
@@ -139,11 +155,12 @@ __global__ void __launch_bounds__(kThreads, kBlocksAtATime)
   {
     const int row = static_cast<int>(threadIdx.x);
     const QueryNumbers numbers = search.numbers[left + row];
-    rows.threshold[row] = -CUDART_INF_F;
+    rows.threshold[row] = left + row < search.query_count ? -CUDART_INF_F : CUDART_INF_F;
     rows.scale[row] = numbers.scale;
     rows.error[row] = numbers.error;
     rows.norm[row] = numbers.norm;
     rows.count[row] = 0;
+    rows.checked[row] = 0;
   }
   const int depths = search.pitch / kDepth;
   const int steps = static_cast<int>(end_tile - first_tile) * depths;
@@ -218,11 +235,10 @@ __global__ void __launch_bounds__(kThreads, kBlocksAtATime)
 #pragma unroll
           for (int e = 0; e < 2; ++e) {
             const float estimate = c[h / 2][j][h % 2 * 2 + e];
-            const Index place = first_place + j * 8 + e;
-            if (!(estimate >= threshold) || !may_have(search, query, place)) continue;
+            if (!(estimate >= threshold)) continue;
             const int to = atomicAdd(&rows.count[row], 1);
             search.kept.estimates[at + to] = estimate;  // there is room for a tile always
-            search.kept.places[at + to] = place;
+            search.kept.places[at + to] = first_place + j * 8 + e;
           }
         }
       }
@@ -240,7 +256,7 @@ __global__ void __launch_bounds__(kThreads, kBlocksAtATime)
     const int count = rows.count[own];
     const bool first_time = count > search.k && rows.threshold[own] == -CUDART_INF_F;
     if (__syncthreads_or(first_time || count + kTile > search.kept.room) != 0) {
-      raise_thresholds(search, rows, left);
+      raise_thresholds(search, rows, left, search.k + 1);
       __syncthreads();
     }
     if (tile + 1 == end_tile) break;
@@ -254,7 +270,7 @@ __global__ void __launch_bounds__(kThreads, kBlocksAtATime)
   }
   wait_for_copies<0>();
   __syncthreads();
-  raise_thresholds(search, rows, left);
+  raise_thresholds(search, rows, left, 1);
   __syncthreads();
   const Index own = left + static_cast<Index>(threadIdx.x);
   if (own < search.query_count) {
