@@ -45,6 +45,7 @@ namespace likewise {
 
 /// Lists on one GPU: as TopKJob::make_scorer.
 [[nodiscard]] std::unique_ptr<Scorer> make_cuda_scorer(const GpuUse& use, const MatrixView& items,
-                                                       std::span<const float> item_bias);
+                                                       std::span<const float> item_bias,
+                                                       ScoreKind score);
 
 }  // namespace likewise

@@ -126,9 +126,10 @@ class CudaTopKJob final : public TopKJob {
  public:
   CudaTopKJob(const CudaTopK& top_k, int device, Offset memory)
       : top_k_(top_k), use_{{device}, {}, memory} {}
-  [[nodiscard]] std::unique_ptr<Scorer> make_scorer(
-      const MatrixView& items, std::span<const float> item_bias) const override {
-    return top_k_.make_scorer(use_, items, item_bias);
+  [[nodiscard]] std::unique_ptr<Scorer> make_scorer(const MatrixView& items,
+                                                    std::span<const float> item_bias,
+                                                    ScoreKind score) const override {
+    return top_k_.make_scorer(use_, items, item_bias, score);
   }
 
  private:

@@ -98,7 +98,7 @@ struct CudaBpr {
 struct CudaTopK {
   /// As TopKJob::make_scorer.
   std::unique_ptr<Scorer> (*make_scorer)(const GpuUse& use, const MatrixView& items,
-                                         std::span<const float> item_bias);
+                                         std::span<const float> item_bias, ScoreKind score);
 };
 
 struct CudaPlugin {

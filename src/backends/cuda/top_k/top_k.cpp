@@ -12,6 +12,7 @@
 
 #include <fmt/format.h>
 
+#include "backends/cpu/top_k/item_panels.h"
 #include "backends/cuda/jobs.h"
 #include "backends/cuda/top_k/top_k_candidates.h"
 #include "backends/cuda/top_k/top_k_scores.h"
@@ -29,28 +30,13 @@ constexpr Index kMostListed = 2048;
 /// Scores of whole rows that are on their way at a time.
 constexpr Offset kScoresAtATime = Offset{1} << 24;
 
-/// The best bets first: thresholds rise early, and what follows can be left out.
-[[nodiscard]] std::vector<Index> best_first(const MatrixView& items,
-                                            std::span<const float> item_bias, bool distances) {
+/// The best bets first: thresholds rise early, and what follows can be left out. Of distances the
+/// length says little.
+[[nodiscard]] std::vector<Index> order_of(const MatrixView& items, std::span<const float> item_bias,
+                                          ScoreKind score) {
+  if (score == ScoreKind::kDot) return packing_order(CentredRows(items, {}), item_bias, score);
   std::vector<Index> order(static_cast<std::size_t>(items.rows));
   std::iota(order.begin(), order.end(), 0);
-  if (distances) return order;
-  std::vector<double> key(order.size());
-  parallel_for(items.rows, 1024, [&](Offset i) {
-    const float* const row = items.row(static_cast<Index>(i));
-    double sum = 0.0;
-    for (Index j = 0; j < items.cols; ++j) sum += double{row[j]} * double{row[j]};
-    key[static_cast<std::size_t>(i)] = std::sqrt(sum);
-  });
-  if (!item_bias.empty()) {
-    double squares = 0.0;
-    for (const double norm : key) squares += norm * norm;
-    const double length = std::sqrt(squares / std::max<double>(1.0, items.rows));
-    for (std::size_t i = 0; i < key.size(); ++i) key[i] = length * key[i] + double{item_bias[i]};
-  }
-  std::ranges::stable_sort(order, [&](Index a, Index b) {
-    return key[static_cast<std::size_t>(a)] > key[static_cast<std::size_t>(b)];
-  });
   return order;
 }
 
@@ -118,15 +104,16 @@ class RowSorter {
 class CudaScorer final : public Scorer {
  public:
   CudaScorer(const GpuUse& use, const MatrixView& items, std::span<const float> item_bias,
-             bool distances)
+             ScoreKind score)
       : device_(use.devices.front()),
         items_(items),
         item_bias_(item_bias),
-        distances_(distances),
+        score_(score),
         plan_(settle(use)),
         staging_(Offset{32} << 20) {
     require_finite(items, item_bias, "item");
-    order_ = best_first(items, item_bias, distances);
+    order_ = order_of(items, item_bias, score);
+    if (score == ScoreKind::kSquaredDistance) centre_ = centre_of(items);
     if (plan_.pieces == 1 && items.rows > 0) table_.emplace(piece(0));
   }
 
@@ -195,7 +182,7 @@ class CudaScorer final : public Scorer {
     return std::span(order_).subspan(begin, end - begin);
   }
   [[nodiscard]] TopKItems piece(Index at) const {
-    return {items_, item_bias_, distances_, places(at), staging_, stream_};
+    return {items_, item_bias_, score_, centre_, places(at), staging_, stream_};
   }
 
   [[nodiscard]] static ExactItems exact(const TopKItems& table) {
@@ -339,7 +326,8 @@ class CudaScorer final : public Scorer {
   int device_;
   MatrixView items_;
   std::span<const float> item_bias_;
-  bool distances_;
+  ScoreKind score_;
+  std::vector<float> centre_;
   GpuTopKPlan plan_;
   std::vector<Index> order_;
   mutable std::mutex mutex_;  ///< one call at a time uses what follows
@@ -352,9 +340,9 @@ class CudaScorer final : public Scorer {
 }  // namespace cuda
 
 std::unique_ptr<Scorer> make_cuda_scorer(const GpuUse& use, const MatrixView& items,
-                                         std::span<const float> item_bias) {
-  check_item_table(items, item_bias);
-  return std::make_unique<cuda::CudaScorer>(use, items, item_bias, false);
+                                         std::span<const float> item_bias, ScoreKind score) {
+  check_item_table(items, item_bias, score);
+  return std::make_unique<cuda::CudaScorer>(use, items, item_bias, score);
 }
 
 }  // namespace likewise

@@ -28,8 +28,8 @@ __device__ __forceinline__ float exact_score(const ExactItems& items, const floa
     for (int u = 0; u < kAhead; ++u) {
       const auto a = static_cast<double>(query[begin + u * kLanes]);
       const auto b = static_cast<double>(y[u]);
-      const double left = items.distances ? a - b : a;
-      sum = fma(left, items.distances ? left : b, sum);
+      // Of a product of two float32 numbers nothing is lost; a square is rounded.
+      sum = items.distances ? __dadd_rn(sum, __dmul_rn(a - b, a - b)) : fma(a, b, sum);
     }
   }
 #pragma unroll

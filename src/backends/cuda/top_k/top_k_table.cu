@@ -18,30 +18,32 @@ constexpr int kBiasExponent = 100;   // of S times a bias, at most: far from the
 /// 2^n as a factor of two: n may be beyond what one float32 can be.
 __device__ __forceinline__ float times_power(float x, int n) { return ldexpf(x, n); }
 
-__device__ __forceinline__ float largest_of(const float* row, Index pitch, int lane) {
+__device__ __forceinline__ float largest_of(const float* row, const float* centre, Index pitch,
+                                            int lane) {
   float largest = 0.0F;
-  for (Index j = lane; j < pitch; j += 32) largest = fmaxf(largest, fabsf(row[j]));
+  for (Index j = lane; j < pitch; j += 32) largest = fmaxf(largest, fabsf(row[j] - centre[j]));
   return as<float>(__reduce_max_sync(0xffffffffU, as<std::uint32_t>(largest)));
 }
 
-/// Rounds a row to float16; |row| of what came out.
-__device__ __forceinline__ float round_row(const float* row, Index pitch, int exponent, int lane,
-                                           __half* halves) {
+/// Rounds a row less the centre to float16; the length of what came out.
+__device__ __forceinline__ float round_row(const float* row, const float* centre, Index pitch,
+                                           int exponent, int lane, __half* halves) {
   float squares = 0.0F;
   for (Index j = lane; j < pitch; j += 32) {
-    const __half rounded = __float2half_rn(times_power(row[j], exponent));
+    const __half rounded = __float2half_rn(times_power(row[j] - centre[j], exponent));
     halves[j] = rounded;
     squares += __half2float(rounded) * __half2float(rounded);
   }
   return sqrtf(warp_sum(squares)) * 1.0001F;
 }
 
-__global__ void round_items(const float* rows, Index count, Index pitch, int exponent,
-                            __half* halves) {
+__global__ void round_items(const float* rows, const float* centre, Index count, Index pitch,
+                            int exponent, __half* halves) {
   const int lane = static_cast<int>(threadIdx.x) % 32;
   const auto row = static_cast<Index>((Offset{blockIdx.x} * kBlock + threadIdx.x) / 32);
   if (row >= count) return;
-  (void)round_row(rows + Offset{row} * pitch, pitch, exponent, lane, halves + Offset{row} * pitch);
+  (void)round_row(rows + Offset{row} * pitch, centre, pitch, exponent, lane,
+                  halves + Offset{row} * pitch);
 }
 
 struct ItemNumbers {
@@ -51,18 +53,18 @@ struct ItemNumbers {
   bool distances;
 };
 
-__global__ void round_queries(const float* rows, Index count, Index pitch, ItemNumbers items,
-                              __half* halves, QueryNumbers* numbers) {
+__global__ void round_queries(const float* rows, const float* centre, Index count, Index pitch,
+                              ItemNumbers items, __half* halves, QueryNumbers* numbers) {
   const int lane = static_cast<int>(threadIdx.x) % 32;
   const auto row = static_cast<Index>((Offset{blockIdx.x} * kBlock + threadIdx.x) / 32);
   if (row >= count) return;
   const float* const from = rows + Offset{row} * pitch;
-  const float largest = largest_of(from, pitch, lane);
+  const float largest = largest_of(from, centre, pitch, lane);
   int exponent = largest > 0.0F ? kLargestExponent - ilogbf(largest) : 0;
   if (items.abs_bias > 0.0F) {
     exponent = min(exponent, kBiasExponent - items.exponent - ilogbf(items.abs_bias));
   }
-  const float norm = round_row(from, pitch, exponent, lane, halves + Offset{row} * pitch);
+  const float norm = round_row(from, centre, pitch, exponent, lane, halves + Offset{row} * pitch);
   if (lane > 0) return;
   QueryNumbers one;
   one.norm = norm;
@@ -104,16 +106,20 @@ void upload_rows(const MatrixView& from, Index count, Index pitch, const Place& 
 
 }  // namespace
 
-TopKItems::TopKItems(const MatrixView& items, std::span<const float> item_bias, bool is_distance,
-                     std::span<const Index> order, Staging& staging, cudaStream_t stream)
+TopKItems::TopKItems(const MatrixView& items, std::span<const float> item_bias, ScoreKind score,
+                     std::span<const float> centre_of_items, std::span<const Index> order,
+                     Staging& staging, cudaStream_t stream)
     : count(static_cast<Index>(order.size())),
       padded(padded_to(count, kTopKTile)),
       pitch(padded_to(std::max<Index>(1, items.cols), kTopKDepth)),
-      distances(is_distance),
+      distances(score == ScoreKind::kSquaredDistance),
       rows(Offset{count} * pitch),
       halves(Offset{padded} * pitch) {
   const auto place = [&](Index at) { return order[static_cast<std::size_t>(at)]; };
   upload_rows(items, count, pitch, place, rows.data(), staging, stream);
+  std::vector<float> middle(static_cast<std::size_t>(pitch));
+  std::ranges::copy(centre_of_items, middle.begin());
+  centre = to_device(middle, stream);
   // Everything that is known before rounding, on the host.
   std::vector<double> squares(order.size());
   std::vector<float> largest(order.size());
@@ -122,8 +128,9 @@ TopKItems::TopKItems(const MatrixView& items, std::span<const float> item_bias, 
     double sum = 0.0;
     float most = 0.0F;
     for (Index j = 0; j < items.cols; ++j) {
-      sum += double{row[j]} * double{row[j]};
-      most = std::max(most, std::abs(row[j]));
+      const double x = double{row[j]} - double{middle[static_cast<std::size_t>(j)]};
+      sum += x * x;
+      most = std::max(most, static_cast<float>(std::abs(x)));
     }
     squares[static_cast<std::size_t>(at)] = sum;
     largest[static_cast<std::size_t>(at)] = most;
@@ -165,8 +172,8 @@ TopKItems::TopKItems(const MatrixView& items, std::span<const float> item_bias, 
   }
   fill_zero(halves.data(), halves.size(), stream);
   if (count == 0) return;
-  round_items<<<blocks_for(count), kBlock, 0, stream>>>(rows.data(), count, pitch, exponent,
-                                                        halves.data());
+  round_items<<<blocks_for(count), kBlock, 0, stream>>>(rows.data(), centre.data(), count, pitch,
+                                                        exponent, halves.data());
   LIKEWISE_CUDA_CHECK_LAUNCH();
 }
 
@@ -184,7 +191,7 @@ void TopKQueries::load(const MatrixView& queries, const TopKItems& items, Stagin
   fill_zero(halves.data(), halves.size(), stream);
   fill_zero(numbers.data(), numbers.size(), stream);
   round_queries<<<blocks_for(count), kBlock, 0, stream>>>(
-      rows.data(), count, items.pitch,
+      rows.data(), items.centre.data(), count, items.pitch,
       {items.exponent, items.norm, items.abs_bias, items.distances}, halves.data(), numbers.data());
   LIKEWISE_CUDA_CHECK_LAUNCH();
 }

@@ -29,22 +29,25 @@ struct RestBound {
 
 struct TopKItems {
   Index count = 0;
-  Index padded = 0;              ///< to kTopKTile
-  Index pitch = 0;               ///< columns, padded to kTopKDepth
-  int exponent = 0;              ///< a
-  float norm = 0.0F;             ///< the largest |row|, times 2^a, rounded up
-  float abs_bias = 0.0F;         ///< the largest |bias|
-  bool distances = false;        ///< scores are -|q - y|^2, estimates q . y - |y|^2 / 2
+  Index padded = 0;       ///< to kTopKTile
+  Index pitch = 0;        ///< columns, padded to kTopKDepth
+  int exponent = 0;       ///< a
+  float norm = 0.0F;      ///< the largest |row|, times 2^a, rounded up
+  float abs_bias = 0.0F;  ///< the largest |bias|
+  /// Estimates of distances are  q . y - |y|^2 / 2  of rows less the centre.
+  bool distances = false;
   DeviceArray<Index> item;       ///< of a place
   DeviceArray<float> rows;       ///< count x pitch
+  DeviceArray<float> centre;     ///< pitch numbers; zeros for products
   DeviceArray<float> bias;       ///< of exact scores; may be empty
   DeviceArray<__half> halves;    ///< padded x pitch
   DeviceArray<float> estimated;  ///< biases of estimates, padded; may be empty
   DeviceArray<RestBound> rest;   ///< by tile
 
-  /// Items `order` of a table, in this order.
-  TopKItems(const MatrixView& items, std::span<const float> item_bias, bool distances,
-            std::span<const Index> order, Staging& staging, cudaStream_t stream);
+  /// Items `order` of a table, in this order. `centre` has a number per column for distances.
+  TopKItems(const MatrixView& items, std::span<const float> item_bias, ScoreKind score,
+            std::span<const float> centre, std::span<const Index> order, Staging& staging,
+            cudaStream_t stream);
 };
 
 /// What estimates of a query need to know.
