@@ -60,14 +60,20 @@ struct DeviceFilter {
   DeviceArray<Offset> offsets;
   DeviceArray<Index> excluded;
 
-  void load(const CsrView& rows, Index first, Index count, cudaStream_t stream) {
+  void load(const CsrView& rows, Index first, Index count, Staging& staging, cudaStream_t stream) {
     if (rows.rows == 0) return;
     const Offset begin = rows.offsets[first];
     const Offset end = rows.offsets[first + count];
     if (offsets.size() < count + 1) offsets = DeviceArray<Offset>(count + 1);
     if (excluded.size() < end - begin) excluded = DeviceArray<Index>(end - begin);
     copy_to_device(offsets.data(), rows.offsets + first, count + 1, stream);
-    copy_to_device(excluded.data(), rows.columns + begin, end - begin, stream);
+    const auto fill = [&](Index* to, Offset from, Offset n) {
+      constexpr Offset kBlock = Offset{1} << 16;
+      parallel_blocks(n, kBlock, [&](Offset at, Offset last, Offset) {
+        std::copy(rows.columns + begin + from + at, rows.columns + begin + from + last, to + at);
+      });
+    };
+    staging.upload(excluded.data(), end - begin, 1, fill, stream);
   }
 };
 
@@ -191,50 +197,68 @@ class CudaScorer final : public Scorer {
             table.pitch,       table.distances};
   }
 
+  /// What a batch of queries needs on the GPU.
+  struct Batch {
+    TopKQueries loaded;
+    int room;
+    int shares;
+    Index k;
+    DeviceArray<float> estimates;
+    DeviceArray<Index> places;
+    DeviceArray<int> counts;
+    DeviceArray<Index> items;
+    DeviceArray<float> scores;
+    DeviceArray<int> found;
+
+    Batch(Index most, const TopKItems& table, Index lists_of)
+        : loaded(most, table.pitch),
+          room(room_for(lists_of)),
+          shares(std::min(shares_for(most, table.count),
+                          std::max(1, kMostScored / 2 / (lists_of + 64)))),
+          k(lists_of) {
+      if (k > kMostListed) return;
+      const Offset kept = Offset{most} * shares;
+      estimates = DeviceArray<float>(kept * room);
+      places = DeviceArray<Index>(kept * room);
+      counts = DeviceArray<int>(kept);
+      items = DeviceArray<Index>(Offset{most} * k);
+      scores = DeviceArray<float>(Offset{most} * k);
+      found = DeviceArray<int>(most);
+    }
+  };
+
   void search_piece(const Search& search, Index piece, TopKResult& result) const {
     const Index k = std::min<Index>(result.k, search.table.count);
-    const bool listed = k <= kMostListed;
     const Offset bytes = (room_for(k) + Offset{k}) * Offset{sizeof(Candidate)};
     const Index fitting = static_cast<Index>(
         std::clamp<Offset>(plan_.queries * kTopKQueryBytes / bytes, 1, plan_.queries));
     const Index most = std::min(fitting, search.queries.rows);
-    TopKQueries loaded(most, search.table.pitch);
+    Batch batch(most, search.table, k);
     for (Index first = 0; first < search.queries.rows; first += most) {
       search.control.check();
       const Index count = std::min(most, search.queries.rows - first);
-      loaded.load(search.queries.slice(first, count), search.table, staging_, stream_);
+      batch.loaded.load(search.queries.slice(first, count), search.table, staging_, stream_);
       std::vector<Index> open;  // queries with more candidates than there is room for
-      const auto keep = [&](Index q, std::span<const Candidate> best) {
-        merge(best, first + q, piece == 0, result);
-      };
-      if (listed) {
-        open = list_candidates(search, loaded, first, k, keep);
+      if (k <= kMostListed) {
+        list_candidates(search, first, batch);
+        open = take_lists(batch, first, piece == 0, result);
       } else {
         open.resize(static_cast<std::size_t>(count));
         std::iota(open.begin(), open.end(), 0);
       }
       const RowSorter sorter(search.order, search.filter, k);
-      score_rows(search.table, loaded, open, [&](std::size_t n, const float* scores) {
-        keep(open[n], sorter.best(scores, first + open[n]));
+      score_rows(search.table, batch.loaded, open, [&](std::size_t n, const float* scores) {
+        merge(sorter.best(scores, first + open[n]), first + open[n], piece == 0, result);
       });
       search.control.report("score", Offset{piece} * search.queries.rows + first + count,
                             Offset{plan_.pieces} * search.queries.rows, "queries");
     }
   }
 
-  /// keep(q, list) for all queries but those that come back. Called from many threads.
-  template <class Keep>
-  [[nodiscard]] std::vector<Index> list_candidates(const Search& search, const TopKQueries& loaded,
-                                                   Index first, Index k, const Keep& keep) const {
+  void list_candidates(const Search& search, Index first, Batch& batch) const {
     const TopKItems& table = search.table;
-    const int room = room_for(k);
-    const int shares =
-        std::min(shares_for(loaded.count, table.count), std::max(1, kMostScored / 2 / (k + 64)));
-    const Offset kept = Offset{loaded.count} * shares;
-    DeviceArray<float> estimates(kept * room);
-    DeviceArray<Index> kept_places(kept * room);
-    DeviceArray<int> counts(kept);
-    search.on_device.load(search.filter.excluded, first, loaded.count, stream_);
+    const TopKQueries& loaded = batch.loaded;
+    search.on_device.load(search.filter.excluded, first, loaded.count, staging_, stream_);
     CandidateSearch work;
     work.queries = loaded.halves.data();
     work.numbers = loaded.numbers.data();
@@ -250,43 +274,59 @@ class CudaScorer final : public Scorer {
       work.excluded = search.on_device.excluded.data();
     }
     if (!search.filter.allowed.empty()) work.allowed = search.on_device.allowed.data();
-    work.k = k;
-    work.kept = {estimates.data(), kept_places.data(), counts.data(), room, shares};
+    work.k = batch.k;
+    work.kept = {batch.estimates.data(), batch.places.data(), batch.counts.data(), batch.room,
+                 batch.shares};
     find_candidates(work, stream_);
-    DeviceArray<Index> items(Offset{loaded.count} * k);
-    DeviceArray<float> scores(Offset{loaded.count} * k);
-    DeviceArray<int> found(loaded.count);
     list_best(exact(table), loaded.rows.data(), loaded.count, work.kept,
-              {items.data(), scores.data(), found.data(), k}, stream_);
-    const std::vector<Index> item_lists = to_host(items);
-    const std::vector<float> score_lists = to_host(scores);
-    const std::vector<int> lengths = to_host(found);
+              {batch.items.data(), batch.scores.data(), batch.found.data(), batch.k}, stream_);
+  }
+
+  /// The lists of queries `first`.. to the result; the queries of the batch that have none.
+  [[nodiscard]] std::vector<Index> take_lists(const Batch& batch, Index first, bool first_piece,
+                                              TopKResult& result) const {
+    const Index count = batch.loaded.count;
+    const Index k = batch.k;
+    std::vector<int> found(static_cast<std::size_t>(count));
+    to_host(batch.found, found.data(), count);
     std::vector<Index> open;
-    for (Index q = 0; q < loaded.count; ++q) {
-      if (lengths[static_cast<std::size_t>(q)] < 0) open.push_back(q);
+    for (Index q = 0; q < count; ++q) {
+      if (found[static_cast<std::size_t>(q)] < 0) open.push_back(q);
     }
-    parallel_for(loaded.count, 256, [&](Offset q) {
-      const int length = lengths[static_cast<std::size_t>(q)];
+    if (first_piece && k == result.k) {
+      to_host(batch.items, result.items.data() + Offset{first} * k, Offset{count} * k);
+      to_host(batch.scores, result.scores.data() + Offset{first} * k, Offset{count} * k);
+      for (Index q = 0; q < count; ++q) {
+        result.counts[first + q] = std::max(0, found[static_cast<std::size_t>(q)]);
+      }
+      return open;
+    }
+    std::vector<Index> items(static_cast<std::size_t>(Offset{count} * k));
+    std::vector<float> scores(items.size());
+    to_host(batch.items, items.data(), std::ssize(items));
+    to_host(batch.scores, scores.data(), std::ssize(scores));
+    parallel_for(count, 256, [&](Offset q) {
+      const int length = found[static_cast<std::size_t>(q)];
       if (length < 0) return;
       std::vector<Candidate> best(static_cast<std::size_t>(length));
       for (std::size_t at = 0; at < best.size(); ++at) {
         const auto from = static_cast<std::size_t>(q * k) + at;
-        best[at] = {score_lists[from], item_lists[from]};
+        best[at] = {scores[from], items[from]};
       }
-      keep(static_cast<Index>(q), best);
+      merge(best, first + static_cast<Index>(q), first_piece, result);
     });
     return open;
   }
 
   template <class T>
-  [[nodiscard]] std::vector<T> to_host(const DeviceArray<T>& from) const {
-    std::vector<T> all(static_cast<std::size_t>(from.size()));
+  void to_host(const DeviceArray<T>& from, T* to, Offset count) const {
+    constexpr Offset kBlock = Offset{1} << 16;
     const auto drain = [&](const T* part, Offset begin, Offset n) {
-      parallel_for(n, Offset{1} << 16,
-                   [&](Offset i) { all[static_cast<std::size_t>(begin + i)] = part[i]; });
+      parallel_blocks(n, kBlock, [&](Offset at, Offset end, Offset) {
+        std::copy(part + at, part + end, to + begin + at);
+      });
     };
-    staging_.download(from.data(), from.size(), 1, drain, stream_);
-    return all;
+    staging_.download(from.data(), count, 1, drain, stream_);
   }
 
   /// take(n, scores by place) for queries which[n] of those loaded. Called from many threads.
@@ -298,12 +338,12 @@ class CudaScorer final : public Scorer {
     const Offset at_a_time = std::clamp<Offset>(kScoresAtATime / std::max<Index>(1, table.count), 1,
                                                 std::min<Offset>(rows.size(), 65'535));
     DeviceArray<float> scores(at_a_time * table.count);
-    std::vector<float> on_host;
+    std::vector<float> on_host(static_cast<std::size_t>(scores.size()));
     for (Offset first = 0; first < rows.size(); first += at_a_time) {
       const Offset count = std::min(at_a_time, rows.size() - first);
       score_all_items(exact(table), loaded.rows.data(), rows.data() + first,
                       static_cast<Index>(count), scores.data(), stream_);
-      on_host = to_host(scores);
+      to_host(scores, on_host.data(), count * table.count);
       parallel_for(count, 1, [&](Offset n) {
         take(static_cast<std::size_t>(first + n), on_host.data() + n * table.count);
       });

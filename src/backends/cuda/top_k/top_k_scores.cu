@@ -64,7 +64,14 @@ __global__ void __launch_bounds__(kThreads)
     too_many = too_many || counts[share] < 0;
     total += counts[share];
   }
+  const auto fill = [&](int from) {  // what has no answer
+    for (int at = from + static_cast<int>(threadIdx.x); at < lists.k; at += kThreads) {
+      lists.items[Offset{q} * lists.k + at] = 0;
+      lists.scores[Offset{q} * lists.k + at] = 0.0F;
+    }
+  };
   if (too_many || total > most_keys) {  // alike in all threads
+    fill(0);
     if (threadIdx.x == 0) lists.counts[q] = KeptPlaces::kTooMany;
     return;
   }
@@ -89,6 +96,7 @@ __global__ void __launch_bounds__(kThreads)
     lists.items[Offset{q} * lists.k + at] = one.item;
     lists.scores[Offset{q} * lists.k + at] = one.score;
   }
+  fill(best.count);
   if (threadIdx.x == 0) lists.counts[q] = best.count;
 }
 
