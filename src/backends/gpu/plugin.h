@@ -18,7 +18,7 @@
 namespace likewise {
 
 /// Goes up with every change of this file and of the types that cross.
-inline constexpr std::int32_t kPluginInterface = 7;
+inline constexpr std::int32_t kPluginInterface = 8;
 /// The compiler lays out the types that cross.
 inline constexpr const char* kPluginCompiler = __VERSION__;
 
@@ -64,6 +64,8 @@ struct CudaAls {
   std::unique_ptr<AlsSolver> (*make_solver)(const GpuUse& use, const CsrView& by_user,
                                             const AlsParams& params, Factors start,
                                             int completed_iterations);
+  /// As AlsTuner::now.
+  double (*now)();
 };
 
 /// The job `neighbours`.
