@@ -133,7 +133,7 @@ void measure(const Problem& p, Index k, bool filtered, EstimateKind kind) {
   ScanCounts counts;
   std::unique_ptr<Scorer> scorer;
   const double packing = seconds([&] {
-    scorer = make_cpu_scorer(p.items.view(), p.item_bias, {&counts, kind});
+    scorer = make_cpu_scorer(p.items.view(), p.item_bias, ScoreKind::kDot, {&counts, kind});
   });
   TopKFilter filter;
   if (filtered) filter.excluded = p.seen.view();

@@ -33,6 +33,8 @@ void ask(const std::shared_ptr<const likewise::Model>& model) {
   try_to([&] { (void)recommender.recommend(users, {.n = 2}); });
   try_to([&] {
     (void)recommender.similar(likewise::Side::kUsers, users, 2, likewise::SimilarityMetric::kDot);
+    (void)recommender.similar(likewise::Side::kUsers, users, 2,
+                              likewise::SimilarityMetric::kEuclidean);
   });
   if (model->items.size() == 0) return;
   const std::vector<Index> first(users.size(), 0);

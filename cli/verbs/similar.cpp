@@ -31,6 +31,7 @@ struct Similar {
   std::vector<std::string> user_ids;
   std::string new_path;
   bool all_items = false;
+  bool all_users = false;
   Index n = 10;
   SimilarityMetric metric = SimilarityMetric::kCosine;
   TitlesOption titles_option;
@@ -53,12 +54,12 @@ struct Similar {
     const Job lists[] = {lists_job(model->params)};
     const Recommender recommender(model, announced_device(common, progress, lists));
     if (!new_path.empty()) return write_new(recommender, progress);
-    const Side side = user_ids.empty() ? Side::kItems : Side::kUsers;
+    const Side side = of_items ? Side::kItems : Side::kUsers;
     const IdMap& ids = side == Side::kItems ? model->items : model->users;
     const char* kind = side == Side::kItems ? "item" : "user";
     const std::vector<Index> asked =
-        all_items ? all_indices(ids.size())
-                  : indices_of(ids, side == Side::kItems ? item_ids : user_ids, kind);
+        all_items || all_users ? all_indices(ids.size())
+                               : indices_of(ids, side == Side::kItems ? item_ids : user_ids, kind);
     const Titles titles = of_items ? titles_for(*model, titles_option, progress) : Titles{};
     std::vector<std::string> columns{kind, fmt::format("similar_{}", kind), "rank", "score"};
     if (!titles.empty()) columns.emplace_back("title");
@@ -129,27 +130,32 @@ Run add_similar(CLI::App& app) {
                    ->type_name("ID")
                    ->allow_extra_args(false);
   auto* all = app.add_flag("--all-items", verb->all_items, "Every item of the model");
+  auto* everybody = app.add_flag("--all-users", verb->all_users, "Every user of the model");
   auto* fresh = add_path(app, "--new", verb->new_path,
                          "user-knn: users who were not trained, by their interactions")
                     ->type_name("RATINGS");
-  require_one(app, {item, user, all, fresh});
+  require_one(app, {item, user, all, everybody, fresh});
   app.add_option("-n", verb->n, "Answers per item or user")
       ->type_name("N")
       ->check(CLI::Range(1, 1'000'000).description(""))
       ->capture_default_str();
   add_choice<SimilarityMetric>(app, "--metric",
                                choices_of<SimilarityMetric>(kSimilarityMetricNames), verb->metric,
-                               "cosine compares directions; dot also favours large factors");
+                               "cosine compares directions; dot also favours large factors; "
+                               "euclidean is a distance, and so is hellinger, of models without "
+                               "negative factors");
   add_titles_options(app, verb->titles_option,
                      "Items: add a column `title` of the similar one, from a file of item ids and "
                      "titles [the model's own]");
   add_row_options(app, verb->output, verb->common);
   app.footer(
       "Prints item,similar_item,rank,score (or user,similar_user,rank,score), best first.\n"
+      "With a distance the score is the distance, and the smallest is the best.\n"
       "Where items have titles, the similar one's title follows.\n\n"
       "Examples:\n"
       "  likewise similar model.safetensors --item 17 -n 5\n"
-      "  likewise similar model.safetensors --all-items -n 20 -o similar.csv.gz");
+      "  likewise similar model.safetensors --all-items -n 20 -o similar.csv.gz\n"
+      "  likewise similar model.safetensors --all-users --metric euclidean -o users.csv.gz");
   verb->given = &app;
   return on_threads(verb);
 }

@@ -27,15 +27,20 @@ struct FactorSearchOptions {
 /// Thread-safe after construction.
 class FactorSearch {
  public:
-  /// Scores are query . row + bias (kDot), or the cosine of query and row (kCosine, without `bias`;
-  /// 0 where one of the two is all zeros). `bias` is empty or one number per row.
+  /// Scores are query . row + bias (kDot), or without `bias` the cosine of query and row (kCosine;
+  /// 0 where one of the two is all zeros) or their distance, of which the smallest are the best:
+  /// sqrt(sum (q - y)^2) (kEuclidean) or sum (sqrt q - sqrt y)^2 (kHellinger). Distances are
+  /// ordered by their squares (kHellinger: by themselves, of roots in float32), which are summed in
+  /// double precision and rounded once to float32: docs/math.md, "Distances". `bias` is empty or
+  /// one number per row.
   ///
   /// `table` and `bias` are the caller's: they must stay as they are for as long as the search
   /// lives. Any stride and any padding will do; rows that are not aligned and padded as a Matrix's
   /// are copied. The device needs the job top-k: Error(kDevice) where it is missing.
   ///
   /// Errors: kInvalidArgument for a number that is not finite or beyond kLargestNumber in size,
-  /// naming row and column, and for a bias that does not fit table or metric.
+  /// naming row and column, likewise for a negative one with kHellinger, and for a bias that does
+  /// not fit table or metric.
   FactorSearch(const MatrixView& table, std::span<const float> bias, SimilarityMetric metric,
                const Device& device);
   ~FactorSearch();
@@ -50,9 +55,10 @@ class FactorSearch {
   /// where the filters leave fewer. Memory is bounded whatever the number of queries. Progress is
   /// reported as stage "score" in queries.
   ///
-  /// Errors: kInvalidArgument for queries of another width or with a number that is not finite or
-  /// beyond kLargestNumber, naming its place, for n < 1, for rows of the table in `allow`, `deny`
-  /// or `excluded` that are none, and for rows of `excluded` that do not rise; kCancelled.
+  /// Errors: kInvalidArgument for queries of another width or with a number that is not finite,
+  /// beyond kLargestNumber or (kHellinger) negative, naming its place, for n < 1, for rows of the
+  /// table in `allow`, `deny` or `excluded` that are none, and for rows of `excluded` that do not
+  /// rise; kCancelled.
   [[nodiscard]] TopKResult top_k(const MatrixView& queries, const FactorSearchOptions& options = {},
                                  const RunControl& control = {}) const;
 

@@ -26,10 +26,17 @@ struct RecommendOptions {
   const CsrView* seen = nullptr;
 };
 
-/// How rows of factors are compared.
-enum class SimilarityMetric { kCosine, kDot };
+/// How rows of factors are compared. Of the first two the largest are the best, of distances the
+/// smallest, and a distance is the score.
+enum class SimilarityMetric {
+  kCosine,     ///< x . y / (|x| |y|)
+  kDot,        ///< x . y
+  kEuclidean,  ///< sqrt(sum (x - y)^2)
+  kHellinger,  ///< sum (sqrt x - sqrt y)^2, without a root or a half; no negative numbers
+};
 
-inline constexpr std::string_view kSimilarityMetricNames[] = {"cosine", "dot"};
+inline constexpr std::string_view kSimilarityMetricNames[] = {"cosine", "dot", "euclidean",
+                                                              "hellinger"};
 
 /// An item (or user) with its score.
 struct Scored {
@@ -112,10 +119,11 @@ class Recommender {
                                          const RecommendOptions& options,
                                          const RunControl& control = {}) const;
 
-  /// The n rows of `side` most similar to each of `rows` (itself excluded). The cosine with a row
-  /// of zeros is 0. A neighbourhood model gives the neighbours it keeps, by its own similarity.
-  /// Throws Error(kInvalidArgument) for a model that has neither (popularity, or the other side of
-  /// neighbours).
+  /// The n rows of `side` most similar to each of `rows` (itself excluded), best first: for
+  /// distances the smallest. The cosine with a row of zeros is 0. A neighbourhood model gives the
+  /// neighbours it keeps, by its own similarity. Throws Error(kInvalidArgument) for a model that
+  /// has neither (popularity, or the other side of neighbours), and for kHellinger where a factor
+  /// is negative, naming row and column.
   [[nodiscard]] TopKResult similar(Side side, std::span<const Index> rows, Index n,
                                    SimilarityMetric metric, const RunControl& control = {}) const;
 

@@ -22,6 +22,8 @@ from likewise.tensors import table_of
 
 #: What somebody liked who was not trained: ids, or ids with values.
 History = Mapping[Any, float] | Sequence[Any]
+#: How rows of factors are compared.
+Metric = Literal["cosine", "dot", "euclidean", "hellinger"]
 
 
 class Evaluation(dict[str, float]):
@@ -183,14 +185,19 @@ class Model:
         return self._lists("user", np.arange(len(histories)), "item", found)
 
     def similar_items(self, items: Any = None, n: int = 10, *,
-                      metric: Literal["cosine", "dot"] = "cosine", progress: bool = False) -> Lists:
-        """The n items most similar to each of `items` (one id, several, None: all), without itself.
-        A neighbourhood model answers by its own similarity."""
+                      metric: Metric | None = None, progress: bool = False) -> Lists:
+        """The n items most similar to each of `items` (one id, several, None: all), without itself,
+        best first. A neighbourhood model answers by its own similarity.
+
+        metric  "cosine" (which it is without), "dot", "euclidean": sqrt(sum (x - y)^2), or "hellinger":
+                sum (sqrt x - sqrt y)^2 of factors without negative numbers. The scores of the last
+                two are distances: the smallest are the best.
+        """
         return self._similar("items", self.items, items, n, metric, progress)
 
     def similar_users(self, users: Any = None, n: int = 10, *,
-                      metric: Literal["cosine", "dot"] = "cosine", progress: bool = False) -> Lists:
-        """The n users most similar to each of `users`, without itself."""
+                      metric: Metric | None = None, progress: bool = False) -> Lists:
+        """The n users most similar to each of `users`, without itself; `metric` as for items."""
         return self._similar("users", self.users, users, n, metric, progress)
 
     def similar_users_new(self, histories: Sequence[History], n: int = 10) -> Lists:
@@ -387,7 +394,7 @@ class Model:
         return (np.array(offsets, dtype=np.int64), np.concatenate([none_i, *columns]),
                 np.concatenate([none_v, *values]))
 
-    def _similar(self, side: str, known: Ids, ids: Any, n: int, metric: str,
+    def _similar(self, side: str, known: Ids, ids: Any, n: int, metric: Metric | None,
                  progress: bool) -> Lists:
         indices = self._indices(ids, known)
         with Progress(progress) as listener:

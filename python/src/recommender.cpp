@@ -169,9 +169,15 @@ constexpr std::string_view kSides[] = {"users", "items"};
 }
 
 [[nodiscard]] nb::tuple similar(const Answers& self, const std::string& side, const In<Index>& rows,
-                                Index n, const std::string& metric, const nb::object& progress) {
+                                Index n, const std::optional<std::string>& metric,
+                                const nb::object& progress) {
   const Side of = side_of(side);
-  const SimilarityMetric by = metric_named(metric);
+  const SimilarityMetric by = metric ? metric_named(*metric) : SimilarityMetric::kCosine;
+  if (metric && self.recommender.model().neighbourhood() != nullptr) {
+    throw Error(ErrorKind::kInvalidArgument,
+                "metric would do nothing here: it needs a model with factors; this one keeps its "
+                "neighbours by its own similarity");
+  }
   const std::span<const Index> asked = span_of(rows);
   return tuple_of(in_background(asked.size() > kFewQueries, self.threads, progress,
                                 [&](const RunControl& control) {
@@ -286,7 +292,7 @@ void bind_recommender(nb::module_& module) {
       .def("recommend_new", &recommend_new, "rows"_a, "n"_a, "include_seen"_a = false,
            "allow"_a.noconvert() = nb::none(), "deny"_a.noconvert() = nb::none(),
            "progress"_a = nb::none())
-      .def("similar", &similar, "side"_a, "rows"_a.noconvert(), "n"_a, "metric"_a = "cosine",
+      .def("similar", &similar, "side"_a, "rows"_a.noconvert(), "n"_a, "metric"_a = nb::none(),
            "progress"_a = nb::none())
       .def("similar_new", &similar_new, "rows"_a, "n"_a)
       .def("fold_in", &fold_in, "side"_a, "rows"_a)

@@ -33,7 +33,8 @@ class Determinism(Attack):
             self.compare(case, ["update", "old.model", "new.csv", "-o", "FILE", *by_sgd], "")
         for asked in (["recommend", "FILE-1", "--all", "--explain"],
                       ["predict", "FILE-1", "data.csv"], ["predict", "FILE-1", "--all-missing"],
-                      ["similar", "FILE-1", "--all-items"]):
+                      ["similar", "FILE-1", "--all-items"],
+                      ["similar", "FILE-1", "--all-users", "--metric", "euclidean"]):
             if case.random.random() < 0.5:
                 self.compare(case, asked)
 

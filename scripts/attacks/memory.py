@@ -20,6 +20,7 @@ COMMANDS = [
     ["predict", "als.model", "--all-missing", "-o", "all.csv.zst"],
     ["recommend", "als.model", "--all", "--explain", "-o", "lists.csv"],
     ["similar", "als.model", "--all-items"],
+    ["similar", "als.model", "--all-users", "--metric", "euclidean"],
     ["demo", "-o", "cinema"], ["info"], ["info", "data.csv"], ["info", "als.model"],
     ["info", "many.csv.gz"], ["--version"], ["train", "--help"],
 ]

@@ -22,6 +22,7 @@ KINDS = {
 }
 ASK = [["info", "m", "--json"], ["recommend", "m", "--all"], ["predict", "m", "data.csv"],
        ["evaluate", "m", "test.csv"], ["similar", "m", "--all-items"],
+       ["similar", "m", "--all-users", "--metric", "euclidean"],
        ["train", "data.csv", "-o", "n", "--resume", "m"],
        ["update", "m", "data.csv", "-o", "n"]]
 EXTREMES = {"F32": [3.4e38, -3.4e38, float("nan"), float("inf"), 1e-45, -0.0, 1e20],

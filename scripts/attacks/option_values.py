@@ -55,7 +55,7 @@ VALUES = {
     "--output": "out.csv", "--per-user": "each.csv", "--train": "other.csv", "-k": "3", "-n": "17",
     "--metrics": "recall", "--min-relevant-value": "4", "--new": "new.csv", "--user": "3",
     "--users": "ids.txt", "--likes": "3,5", "--allow": "ids.txt", "--deny": "ids.txt",
-    "--item": "4", "--metric": "dot", "--method": "time", "--test": "0.4", "--last": "3",
+    "--item": "4", "--metric": "euclidean", "--method": "time", "--test": "0.4", "--last": "3",
     "--folds": "3", "--shape": "20x10x50", "--plot": "plot.svg", "--feedback": "explicit",
     "--algorithm": "user-knn", "--titles": "titles.csv", "--titles-columns": "1,2",
 }
@@ -97,6 +97,7 @@ BASES: dict[str, list[list[str]]] = {
                   for who in ("--all", "--user=5", "--likes=3,4,6", "--new=new.csv")],
     "similar": [["als.model", "--all-items", "-n", "4"], ["als.model", "--all-items"],
                 ["als.model", "--item=5"], ["als.model", "--user=5"],
+                ["als.model", "--all-users", "-n", "4"],
                 ["item-knn.model", "--all-items"], ["user-knn.model", "--new=new.csv"]],
     "report": [["als.model", "-o", "page"], ["popular.model", "-o", "page"]],
     "compare": [["run.json"], ["run.json", "wide=wide.model", "--json"]],

@@ -21,6 +21,7 @@ COMMANDS: list[tuple[list[str], str]] = [
     (["recommend", "als.model", "--all", "--explain"], ""),
     (["recommend", "als.model", "--all", "-o", "lists.csv.gz"], "lists.csv.gz"),
     (["similar", "als.model", "--all-items"], ""),
+    (["similar", "als.model", "--all-users", "--metric", "euclidean"], ""),
     (["similar", "als.model", "--all-items", "-o", "alike.csv"], "alike.csv"),
     (["info"], ""), (["info", "data.csv"], ""), (["info", "als.model", "--json"], ""),
     (["demo", "-o", "cinema"], "cinema/model.safetensors"),

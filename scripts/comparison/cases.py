@@ -214,6 +214,8 @@ def questions(model: str, test: str, few: str, who: list[str]) -> list[Step]:
         "new.csv": ["recommend", model, "--new", few, "-n", "5"],
         "items.csv": ["similar", model, "--all-items"],
         "items-dot.csv": ["similar", model, "--all-items", "--metric", "dot", "-n", "3"],
+        "items-near.csv": ["similar", model, "--all-items", "--metric", "euclidean"],
+        "users-near.csv": ["similar", model, "--all-users", "--metric", "euclidean", "-n", "3"],
         "users.csv": ["similar", model, "--new", few],
         "pairs.csv": ["predict", model, test],
         "pairs-new.csv": ["predict", model, few, "--new", few],

@@ -14,7 +14,9 @@ void require(bool fits, const std::string& message) {
 
 }  // namespace
 
-void check_item_table(const MatrixView& items, std::span<const float> item_bias) {
+void check_item_table(const MatrixView& items, std::span<const float> item_bias, ScoreKind score) {
+  require(item_bias.empty() || score == ScoreKind::kDot,
+          fmt::format("{} item biases beside distances, which have none", item_bias.size()));
   require(item_bias.empty() || item_bias.size() == static_cast<std::size_t>(items.rows),
           fmt::format("{} item biases for {} items", item_bias.size(), items.rows));
 }

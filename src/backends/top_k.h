@@ -24,8 +24,9 @@ void check_top_k(const MatrixView& items, const MatrixView& queries, Index k,
                  const TopKFilter& filter);
 void check_query_width(const MatrixView& items, const MatrixView& queries);
 
-/// Throws Error(kInvalidArgument) when `item_bias` is neither empty nor one per item.
-void check_item_table(const MatrixView& items, std::span<const float> item_bias);
+/// Throws Error(kInvalidArgument) when `item_bias` is neither empty nor one per item, and when
+/// there is one beside distances.
+void check_item_table(const MatrixView& items, std::span<const float> item_bias, ScoreKind score);
 
 /// Room for `queries` answers of min(k, items) entries each, counts 0.
 [[nodiscard]] TopKResult make_top_k_result(Index queries, Index k, Index items);

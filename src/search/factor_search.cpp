@@ -118,12 +118,19 @@ void check_excluded(const CsrView& excluded, Index queries, Index rows) {
   return numbers;
 }
 
+void check_taken(const MatrixView& matrix, const Metric& metric, const char* what) {
+  const auto place = refused_place(metric, matrix);
+  if (place) refuse_place(metric, *place, fmt::format("{}: row {}", what, place->row));
+}
+
 /// The table, checked.
-[[nodiscard]] const MatrixView& checked(const MatrixView& table, std::span<const float> bias) {
+[[nodiscard]] const MatrixView& checked(const MatrixView& table, std::span<const float> bias,
+                                        const Metric& metric) {
   require(table.rows >= 0 && table.cols >= 0 && (table.rows <= 1 || table.stride >= table.cols),
           fmt::format("a table of {} x {} numbers with {} from row to row", table.rows, table.cols,
                       table.stride));
   check_numbers(table, "table");
+  check_taken(table, metric, "table");
   check_bias(bias, table.rows);
   return table;
 }
@@ -131,19 +138,21 @@ void check_excluded(const CsrView& excluded, Index queries, Index rows) {
 }  // namespace
 
 struct FactorSearch::State {
-  State(const MatrixView& table, std::span<const float> bias, SimilarityMetric metric,
+  State(const MatrixView& table, std::span<const float> bias, const Metric& by,
         const Device& device)
-      : copy(is_padded(checked(table, bias)) ? Matrix() : padded_copy(table)),
+      : metric(by),
+        copy(is_padded(checked(table, bias, by)) ? Matrix() : padded_copy(table)),
         search(copy.rows() == table.rows && copy.cols() == table.cols ? copy.view() : table, bias,
-               metric_of(metric), device) {}
+               by, device) {}
 
+  const Metric& metric;
   Matrix copy;  ///< of a table that is not padded
   TableSearch search;
 };
 
 FactorSearch::FactorSearch(const MatrixView& table, std::span<const float> bias,
                            SimilarityMetric metric, const Device& device)
-    : state_(std::make_unique<const State>(table, bias, metric, device)) {}
+    : state_(std::make_unique<const State>(table, bias, metric_of(metric), device)) {}
 
 FactorSearch::~FactorSearch() = default;
 FactorSearch::FactorSearch(FactorSearch&&) noexcept = default;
@@ -159,6 +168,7 @@ TopKResult FactorSearch::top_k(const MatrixView& queries, const FactorSearchOpti
   require(queries.rows == 0 || queries.cols == factors(),
           fmt::format("queries have {} factors, the table has {}", queries.cols, factors()));
   check_numbers(queries, "queries");
+  check_taken(queries, state_->metric, "queries");
   if (options.excluded != nullptr) check_excluded(*options.excluded, queries.rows, rows());
   const std::vector<std::uint8_t> allowed =
       allowed_rows(options.allow, options.deny, rows(), "row");

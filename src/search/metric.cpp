@@ -27,14 +27,32 @@ Matrix normalize(const MatrixView& table) {
   return result;
 }
 
-/// Rounding leaves cosines a little beyond 1.
-void clamp_cosines(const MatrixView&, TopKResult& answers) {
-  for (float& score : answers.scores) score = std::clamp(score, -1.0F, 1.0F);
+/// sqrt y, in float32.
+Matrix roots(const MatrixView& table) {
+  Matrix result(table.rows, table.cols);
+  parallel_for(table.rows, 1024, [&](Offset r) {
+    float* to = result.row(static_cast<Index>(r));
+    for (const float x : table.row_span(static_cast<Index>(r))) *to++ = std::sqrt(x);
+  });
+  return result;
 }
 
-constexpr Metric kCosine{
-    .name = kSimilarityMetricNames[0], .transform = normalize, .finish = clamp_cosines};
-constexpr Metric kDot{.name = kSimilarityMetricNames[1]};
+/// Rounding leaves cosines a little beyond 1.
+float cosine_of(float score) { return std::clamp(score, -1.0F, 1.0F); }
+
+float squared_distance_of(float score) { return std::abs(score); }
+float distance_of(float score) { return std::sqrt(std::abs(score)); }
+
+constexpr const std::string_view* kNames = kSimilarityMetricNames;
+constexpr Metric kCosine{.name = kNames[0], .transform = normalize, .finish = cosine_of};
+constexpr Metric kDot{.name = kNames[1]};
+constexpr Metric kEuclidean{
+    .name = kNames[2], .score = ScoreKind::kSquaredDistance, .finish = distance_of};
+constexpr Metric kHellinger{.name = kNames[3],
+                            .score = ScoreKind::kSquaredDistance,
+                            .transform = roots,
+                            .refuses_negatives = true,
+                            .finish = squared_distance_of};
 
 }  // namespace
 
@@ -45,9 +63,31 @@ const Metric& metric_of(SimilarityMetric metric) {
       return kCosine;
     case SimilarityMetric::kDot:
       return kDot;
+    case SimilarityMetric::kEuclidean:
+      return kEuclidean;
+    case SimilarityMetric::kHellinger:
+      return kHellinger;
   }
   throw Error(ErrorKind::kInvalidArgument,
               fmt::format("there is no metric number {}", static_cast<int>(metric)));
+}
+
+std::optional<Place> refused_place(const Metric& metric, const MatrixView& rows) {
+  if (!metric.refuses_negatives) return std::nullopt;
+  for (Index r = 0; r < rows.rows; ++r) {
+    const auto row = rows.row_span(r);
+    const auto bad = std::ranges::find_if(row, [](float x) { return x < 0.0F; });
+    if (bad != row.end()) return Place{r, static_cast<Index>(bad - row.begin()), *bad};
+  }
+  return std::nullopt;
+}
+
+void refuse_place(const Metric& metric, const Place& place, const std::string& where) {
+  throw Error(ErrorKind::kInvalidArgument,
+              fmt::format("{}, column {}: the number {} is negative, and the metric {} compares "
+                          "vectors without negative numbers, as histograms are; compare by {}, or "
+                          "give such vectors",
+                          where, place.column, place.number, metric.name, kEuclidean.name));
 }
 
 }  // namespace likewise

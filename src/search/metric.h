@@ -1,30 +1,44 @@
 // SPDX-License-Identifier: Apache-2.0
-/// Metrics of similarity between the rows of a table, each as a dot product of transformed rows
-/// plus a bias. Devices know nothing else, so a new metric is one entry of metric.cpp.
+/// Metrics of similarity between the rows of a table, each as the dot product or the squared
+/// distance of transformed rows. Devices know nothing else, so a new metric is one entry of
+/// metric.cpp.
 #pragma once
 
+#include <optional>
+#include <string>
 #include <string_view>
 
-#include "likewise/array.h"
-#include "likewise/device.h"
+#include "backends/jobs/top_k.h"
 #include "likewise/matrix.h"
 #include "likewise/recommender.h"
-#include "likewise/top_k.h"
 
 namespace likewise {
 
-/// similarity(x, y) = finish(t(x) . t(y) + bias(y))
+/// similarity(x, y) = finish(score(t(x), t(y)))
 struct Metric {
   std::string_view name;
+  ScoreKind score = ScoreKind::kDot;
   /// t: what rows and queries become. Null: they stay as they are.
   Matrix (*transform)(const MatrixView& rows) = nullptr;
-  /// One number per transformed row. Null: none.
-  Array<float> (*biases)(const MatrixView& transformed) = nullptr;
-  /// Turns the scores of transformed queries into similarities; it must keep their order. Null:
-  /// they are.
-  void (*finish)(const MatrixView& transformed, TopKResult& answers) = nullptr;
+  /// Whether t is of numbers from 0 on only.
+  bool refuses_negatives = false;
+  /// Turns a score into the similarity, or the distance; the order stays. Null: it is.
+  float (*finish)(float score) = nullptr;
 };
 
 [[nodiscard]] const Metric& metric_of(SimilarityMetric metric);
+
+/// A number of a table.
+struct Place {
+  Index row = 0;
+  Index column = 0;
+  float number = 0.0F;
+};
+
+/// The first number that the metric does not take, of a table of finite numbers.
+[[nodiscard]] std::optional<Place> refused_place(const Metric& metric, const MatrixView& rows);
+
+/// Error(kInvalidArgument): "WHERE, column 3: ..."; `where` is the row.
+[[noreturn]] void refuse_place(const Metric& metric, const Place& place, const std::string& where);
 
 }  // namespace likewise

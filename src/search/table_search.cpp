@@ -14,16 +14,14 @@ TableSearch::TableSearch(const MatrixView& table, std::span<const float> bias, c
                          const Device& device)
     : metric_(metric),
       transformed_(metric.transform != nullptr ? metric.transform(table) : Matrix()),
-      table_(metric.transform != nullptr ? transformed_.view() : table),
-      biases_(metric.biases != nullptr ? metric.biases(table_) : Array<float>()) {
-  const bool plain =
-      metric.transform == nullptr && metric.biases == nullptr && metric.finish == nullptr;
+      table_(metric.transform != nullptr ? transformed_.view() : table) {
+  const bool plain = metric.score == ScoreKind::kDot && metric.transform == nullptr;
   if (!bias.empty() && !plain) {
     throw Error(ErrorKind::kInvalidArgument,
                 fmt::format("a bias is added to dot products: the metric {} has no place for one",
                             metric.name));
   }
-  scorer_ = job<TopKJob>(device).make_scorer(table_, plain ? bias : biases_.span());
+  scorer_ = job<TopKJob>(device).make_scorer(table_, bias, metric.score);
 }
 
 Matrix TableSearch::transform(Matrix queries) const {
@@ -33,7 +31,9 @@ Matrix TableSearch::transform(Matrix queries) const {
 TopKResult TableSearch::top_k(const MatrixView& queries, Index n, const TopKFilter& filter,
                               const RunControl& control) const {
   TopKResult answers = scorer_->top_k(queries, n, filter, control);
-  if (metric_.finish != nullptr) metric_.finish(queries, answers);
+  if (metric_.finish != nullptr) {
+    for (float& score : answers.scores) score = metric_.finish(score);
+  }
   return answers;
 }
 

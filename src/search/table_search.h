@@ -30,7 +30,6 @@ class TableSearch {
   const Metric& metric_;
   Matrix transformed_;
   MatrixView table_;
-  Array<float> biases_;  ///< the metric's
   std::unique_ptr<Scorer> scorer_;
 };
 

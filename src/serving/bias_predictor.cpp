@@ -42,8 +42,10 @@ TopKResult BiasPredictor::top_k(std::span<const AskedUser> users, Index n, const
                             "no lists: train with --baseline biases or item-mean",
                             parameter_text(model().params, "baseline")));
   }
-  const Scorer& scorer = scorer_.get(
-      [&] { return job<TopKJob>(device_).make_scorer(no_factors_.view(), learned_.items.span()); });
+  const Scorer& scorer = scorer_.get([&] {
+    return job<TopKJob>(device_).make_scorer(no_factors_.view(), learned_.items.span(),
+                                             ScoreKind::kDot);
+  });
   const Matrix queries(static_cast<Index>(users.size()), 0);
   TopKResult result = scorer.top_k(queries.view(), n, filter, control);
   for (Offset q = 0; q < result.counts.size(); ++q) {

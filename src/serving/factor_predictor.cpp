@@ -59,7 +59,8 @@ FactorPredictor::FactorPredictor(const Model& model, const Factors& factors, con
 
 const Scorer& FactorPredictor::scorer() const {
   return scorer_.get([&] {
-    return job<TopKJob>(device_).make_scorer(factors_.items.view(), factors_.item_bias.span());
+    return job<TopKJob>(device_).make_scorer(factors_.items.view(), factors_.item_bias.span(),
+                                             ScoreKind::kDot);
   });
 }
 
@@ -136,10 +137,23 @@ float FactorPredictor::predict(Index user, Index item) const {
   return static_cast<float>(score);
 }
 
+void FactorPredictor::require_taken(const Metric& metric, Side side,
+                                    const MatrixView& table) const {
+  const auto place = refused_place(metric, table);
+  if (!place) return;
+  const bool users = side == Side::kUsers;
+  const IdMap& ids = users ? model().users : model().items;
+  refuse_place(metric, *place,
+               fmt::format("{} factors: row {} (id '{}')", users ? "user" : "item", place->row,
+                           printable(ids.name(place->row))));
+}
+
 TopKResult FactorPredictor::similar(Side side, std::span<const Index> rows, Index n,
                                     SimilarityMetric metric, const RunControl& control) const {
   const SimilarRows& table = similar_[number(side)][static_cast<std::size_t>(metric)].get([&] {
-    return std::make_unique<SimilarRows>(factors_.side(side).view(), metric_of(metric), device_);
+    const MatrixView rows_of_side = factors_.side(side).view();
+    require_taken(metric_of(metric), side, rows_of_side);
+    return std::make_unique<SimilarRows>(rows_of_side, metric_of(metric), device_);
   });
   return table.find(rows, n, control);
 }

@@ -40,6 +40,9 @@ class FactorPredictor final : public Predictor {
   [[nodiscard]] float predict(Index user, Index item) const;
   [[nodiscard]] const Scorer& scorer() const;
   [[nodiscard]] const FoldInSolver& solver(Side side) const;
+  /// Throws Error(kInvalidArgument) that names row, id and column of a factor that the metric does
+  /// not take.
+  void require_taken(const Metric& metric, Side side, const MatrixView& table) const;
 
   const Factors& factors_;
   const Device& device_;

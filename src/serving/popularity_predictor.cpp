@@ -17,8 +17,9 @@ void PopularityPredictor::require_predictions() const {
 
 TopKResult PopularityPredictor::top_k(std::span<const AskedUser> users, Index n,
                                       const TopKFilter& filter, const RunControl& control) const {
-  const Scorer& scorer = scorer_.get(
-      [&] { return job<TopKJob>(device_).make_scorer(no_factors_.view(), shares_.span()); });
+  const Scorer& scorer = scorer_.get([&] {
+    return job<TopKJob>(device_).make_scorer(no_factors_.view(), shares_.span(), ScoreKind::kDot);
+  });
   const Matrix queries(static_cast<Index>(users.size()), 0);
   return scorer.top_k(queries.view(), n, filter, control);
 }

@@ -226,9 +226,11 @@ def test_verbs_that_ask_a_model(program, cinema):
     for verb in (["recommend", "absent", "--user", "1"], ["similar", "absent", "--item", "1"],
                  ["report", "absent", "-o", "page"]):
         assert "--titles-columns" in refused(program, *verb, "--titles-columns", "1,2")
-    for who in (["--user", "1"], ["--new", "absent.csv"]):
+    for who in (["--user", "1"], ["--all-users"], ["--new", "absent.csv"]):
         assert "--titles" in refused(program, "similar", "absent", *who, "--titles", "t.csv")
-    assert "--metric" in refused(program, "similar", "knn", "--item", "1", "--metric", "dot")
+    for metric in ("cosine", "dot", "euclidean", "hellinger"):
+        why = refused(program, "similar", "knn", "--all-items", "--metric", metric)
+        assert "--metric" in why and "its own similarity" in why
     for option in (["--columns", "1,2"], ["--header", "no"], ["--on-bad-row", "skip"]):
         assert option[0] in refused(program, "predict", "knn", "--all-missing", *option)
         assert option[0] in refused(program, "info", explicit, *option)

@@ -7,6 +7,7 @@ import io
 import json
 import math
 
+import numpy as np
 import pytest
 
 from conftest import Program
@@ -305,6 +306,46 @@ def test_similar(program, cinema):
     assert len(rows(program("similar", model, "--all-items", "-n", 2).stdout)) == 160
     done = program("similar", model, "--all-items", "-n", 2, "-o", "s.csv")
     assert "s.csv: 160 similar items for 80 items, " in done.stderr
+
+
+def factors_of(model, name):
+    """Of the model file, by its ids."""
+    whole = model.read_bytes()
+    length = int.from_bytes(whole[:8], "little")
+    header = json.loads(whole[8:8 + length])
+    begin, end = header[name]["data_offsets"]
+    return np.frombuffer(whole[8 + length + begin:8 + length + end], dtype=np.float32).reshape(
+        header[name]["shape"])
+
+
+@pytest.mark.parametrize("side", ["user", "item"])
+def test_similar_by_distance(program, cinema, side):
+    """The graph of a side: the score is the distance, the smallest first, nobody its own neighbour."""
+    model = cinema / "model.safetensors"
+    found = rows(program("similar", model, f"--all-{side}s", "-n", 7, "--metric", "euclidean").stdout)
+    factors = factors_of(model, f"{side}_factors").astype(np.float64)
+    away = np.sqrt(((factors[:, None, :] - factors[None, :, :]) ** 2).sum(axis=2))
+    np.fill_diagonal(away, np.inf)
+    assert list(found[0]) == [side, f"similar_{side}", "rank", "score"]
+    assert len(found) == 7 * len(factors)
+    scores = np.array([float(r["score"]) for r in found]).reshape(-1, 7)
+    assert np.allclose(scores, np.sort(away, axis=1)[:, :7], rtol=1e-5)
+    ids = list(dict.fromkeys(r[side] for r in found))
+    assert len(ids) == len(factors)
+    places = {name: at for at, name in enumerate(ids)}
+    for row, score in zip(found, scores.ravel()):
+        assert np.isclose(away[places[row[side]], places[row[f"similar_{side}"]]], score, rtol=1e-5)
+    one = rows(program("similar", model, f"--{side}", ids[3], "-n", 7, "--metric", "euclidean").stdout)
+    assert one == found[21:28]
+
+
+def test_hellinger_is_not_of_signed_factors(program, cinema):
+    model = cinema / "model.safetensors"
+    table = factors_of(model, "item_factors")
+    row, column = (int(at) for at in np.argwhere(table < 0)[0])
+    done = program("similar", model, "--all-items", "--metric", "hellinger", exit_code=2)
+    assert f"item factors: row {row} (id '" in done.stderr
+    assert f"column {column}: the number -" in done.stderr and "compare by euclidean" in done.stderr
 
 
 @pytest.mark.parametrize("algorithm", ["als", "item-knn", "popular", "bias"])

@@ -90,6 +90,32 @@ def test_similar_items_are_those_of_the_largest_cosine(model):
     assert np.isclose(dots.scores[0, 0], np.delete(model.item_factors @ model.item_factors[0], 0).max())
 
 
+@pytest.mark.parametrize("side", ["items", "users"])
+def test_rows_that_are_nearest(model, side):
+    table = getattr(model, f"{side[:-1]}_factors").astype(np.float64)
+    away = np.sqrt(((table[:, None, :] - table[None, :, :]) ** 2).sum(axis=2))
+    np.fill_diagonal(away, np.inf)
+    found = getattr(model, f"similar_{side}")(n=5, metric="euclidean")
+    assert np.allclose(found.scores, np.sort(away, axis=1)[:, :5], rtol=1e-5)
+    assert np.array_equal(np.take_along_axis(away, found.indices.astype(np.int64), axis=1).argsort(axis=1),
+                          np.tile(np.arange(5), (len(table), 1)))
+
+
+def test_hellinger_is_of_vectors_without_negative_numbers(model, ratings):
+    """Kato and Hosino's: the sum of (sqrt a - sqrt b)^2."""
+    random = np.random.default_rng(3)
+    users = random.random((len(ratings.users), 4))
+    items = random.dirichlet(np.ones(4), len(ratings.items)).astype(np.float32)  # histograms
+    elsewhere = likewise.Model.from_factors(ratings, users, items)
+    away = ((np.sqrt(items)[:, None, :].astype(np.float64) - np.sqrt(items)[None, :, :]) ** 2).sum(axis=2)
+    np.fill_diagonal(away, np.inf)
+    found = elsewhere.similar_items(n=5, metric="hellinger")
+    assert np.allclose(found.scores, np.sort(away, axis=1)[:, :5], rtol=1e-5)
+    with pytest.raises(ValueError, match=r"item factors: row \d+ \(id '.*'\), column \d+: the number -.* "
+                                         "is negative.* euclidean"):
+        model.similar_items(n=5, metric="hellinger")
+
+
 def test_new_users_get_what_trained_ones_with_their_history_would(model, ratings):
     row = ratings.to_csr()[[4]]
     items = np.asarray(ratings.items)[row.indices].tolist()
@@ -315,6 +341,7 @@ def test_questions_that_have_no_answer(model, ratings):
             (lambda: model.explain(10, 6), KeyError, ["6"]),
             (lambda: knn.model_.user_factors, ValueError, ["item-knn", "factors"]),
             (lambda: knn.similar_users(10), ValueError, ["item-knn"]),
+            (lambda: knn.similar_items(5, metric="dot"), ValueError, ["metric", "own similarity"]),
             (lambda: model.evaluate(ratings, metrics=["gini"]), ValueError, ["gini", "ndcg"]),
             (lambda: model.evaluate(ratings, k=0), ValueError, ["0"])):
         with pytest.raises(error) as refused:

@@ -51,11 +51,43 @@ struct Table {
   return table;
 }
 
+constexpr SimilarityMetric kMetrics[] = {SimilarityMetric::kDot, SimilarityMetric::kCosine,
+                                         SimilarityMetric::kEuclidean,
+                                         SimilarityMetric::kHellinger};
+
+[[nodiscard]] bool is_distance(SimilarityMetric metric) {
+  return metric == SimilarityMetric::kEuclidean || metric == SimilarityMetric::kHellinger;
+}
+
+/// Rows of numbers from 0 on, as histograms are.
+[[nodiscard]] Table without_negatives(Table table) {
+  for (float& x : table.numbers) x = std::abs(x);
+  return table;
+}
+
+/// sqrt(sum (a - b)^2), or of the roots and without the root.
+[[nodiscard]] float distance(SimilarityMetric metric, std::span<const float> a,
+                             std::span<const float> b) {
+  double sum = 0.0;
+  for (std::size_t c = 0; c < a.size(); ++c) {
+    const bool of_roots = metric == SimilarityMetric::kHellinger;
+    const double left = of_roots ? std::sqrt(a[c]) : a[c];
+    const double right = of_roots ? std::sqrt(b[c]) : b[c];
+    sum += (left - right) * (left - right);
+  }
+  const auto squared = static_cast<float>(sum);
+  return metric == SimilarityMetric::kEuclidean ? std::sqrt(squared) : squared;
+}
+
 /// Scores in double precision, rounded as all scores are.
 [[nodiscard]] std::vector<float> scores_of(const MatrixView& table, std::span<const float> bias,
                                            SimilarityMetric metric, std::span<const float> query) {
   std::vector<float> scores;
   for (Index r = 0; r < table.rows; ++r) {
+    if (is_distance(metric)) {
+      scores.push_back(distance(metric, query, table.row_span(r)));
+      continue;
+    }
     double dot = 0.0;
     double own = 0.0;
     double others = 0.0;
@@ -78,11 +110,16 @@ struct Table {
 }
 
 /// Whether the answers are the best of what the filters leave, by scores that may be off by
-/// `tolerance`: cosines are of rows that were divided in float32.
+/// `tolerance`: cosines are of rows that were divided in float32. Distances are added up in another
+/// order than here: a unit in the last place, or two where a root is rounded too.
 void expect_best(const TopKResult& found, const MatrixView& table, std::span<const float> bias,
                  SimilarityMetric metric, const MatrixView& queries,
                  const FactorSearchOptions& options) {
-  const float tolerance = metric == SimilarityMetric::kCosine ? 1e-6F : 0.0F;
+  const bool distance = is_distance(metric);
+  const auto tolerance_of = [&](float score) {
+    if (distance) return 3e-7F * score;
+    return metric == SimilarityMetric::kCosine ? 1e-6F : 0.0F;
+  };
   ASSERT_EQ(found.k, std::min(options.n, table.rows));
   ASSERT_EQ(found.counts.size(), queries.rows);
   for (Index q = 0; q < queries.rows; ++q) {
@@ -92,14 +129,16 @@ void expect_best(const TopKResult& found, const MatrixView& table, std::span<con
       if (!options.allow.empty() && !contains(options.allow, r)) continue;
       if (contains(options.deny, r)) continue;
       if (options.excluded != nullptr && contains(options.excluded->row_columns(q), r)) continue;
-      wanted.emplace_back(-scores[static_cast<std::size_t>(r)], r);
+      const float score = scores[static_cast<std::size_t>(r)];
+      wanted.emplace_back(distance ? score : -score, r);
     }
     std::ranges::sort(wanted);
     ASSERT_EQ(found.counts[q], std::min(found.k, static_cast<Index>(wanted.size()))) << q;
     for (Index e = 0; e < found.counts[q]; ++e) {
       const Offset at = Offset{q} * found.k + e;
       const auto& [score, row] = wanted[static_cast<std::size_t>(e)];
-      ASSERT_NEAR(found.scores[at], -score, tolerance) << q << ", place " << e;
+      const float tolerance = tolerance_of(score);
+      ASSERT_NEAR(found.scores[at], distance ? score : -score, tolerance) << q << ", place " << e;
       if (tolerance == 0.0F) {
         ASSERT_EQ(found.items[at], row) << q << ", place " << e;
       }
@@ -114,8 +153,8 @@ void expect_best(const TopKResult& found, const MatrixView& table, std::span<con
 
 TEST(FactorSearch, FindsTheBestUnderEveryFilter) {
   for (const auto& [rows, cols] : {std::pair<Index, Index>{1, 1}, {7, 3}, {300, 16}, {900, 33}}) {
-    const Table table = random_table(rows, cols, 1, 3, 1);
-    const Table queries = random_table(23, cols, 2, 1);
+    const Table signed_table = random_table(rows, cols, 1, 3, 1);
+    const Table signed_queries = random_table(23, cols, 2, 1);
     std::vector<float> bias(static_cast<std::size_t>(rows));
     for (std::size_t r = 0; r < bias.size(); ++r) bias[r] = static_cast<float>(r % 7) - 3.0F;
     const CsrMatrix excluded = test::random_csr(23, rows, 0.3 * rows, 3);
@@ -124,7 +163,10 @@ TEST(FactorSearch, FindsTheBestUnderEveryFilter) {
     for (Index r = 0; r < rows; r += 2) some.push_back(rows - 1 - r);
     const List few{0, rows / 2, rows - 1, 0};
     for (const Device& device : devices()) {
-      for (const SimilarityMetric metric : {SimilarityMetric::kDot, SimilarityMetric::kCosine}) {
+      for (const SimilarityMetric metric : kMetrics) {
+        const bool roots = metric == SimilarityMetric::kHellinger;
+        const Table table = roots ? without_negatives(signed_table) : signed_table;
+        const Table queries = roots ? without_negatives(signed_queries) : signed_queries;
         const bool dot = metric == SimilarityMetric::kDot;
         const std::span<const float> of_rows =
             dot ? std::span<const float>(bias) : std::span<const float>();
@@ -259,6 +301,19 @@ TEST(FactorSearch, FaultsAreNamed) {
   EXPECT_THAT(refused([&] { made(good, std::span(bias).first(5), kDot); }),
               HasSubstr("5 biases for a table of 3000 rows"));
   EXPECT_THAT(refused([&] { made(good, bias, SimilarityMetric::kCosine); }), HasSubstr("cosine"));
+  EXPECT_THAT(refused([&] { made(good, bias, SimilarityMetric::kEuclidean); }),
+              HasSubstr("euclidean"));
+  Table negative = without_negatives(good);
+  const FactorSearch histograms(negative.view(), {}, SimilarityMetric::kHellinger, device);
+  negative.row(2222)[3] = -0.0F;  // is 0
+  negative.row(2900)[0] = -1.0F;
+  negative.row(1700)[2] = -0.25F;
+  const auto names_it = AllOf(HasSubstr("row 1700, column 2: the number -0.25 is negative"),
+                              HasSubstr("compare by euclidean"));
+  EXPECT_THAT(refused([&] { made(negative, {}, SimilarityMetric::kHellinger); }),
+              AllOf(HasSubstr("table: "), names_it));
+  EXPECT_THAT(refused([&] { (void)histograms.top_k(negative.view()); }),
+              AllOf(HasSubstr("queries: "), names_it));
   Table wide = random_table(2, 4, 1);
   wide.stride = 3;
   EXPECT_THAT(refused([&] { made(wide, {}, kDot); }), HasSubstr("2 x 4 numbers with 3 from row"));
@@ -285,6 +340,34 @@ TEST(FactorSearch, FaultsAreNamed) {
   EXPECT_THAT(excluding(2, 3000, {0, 1, 2}, {-1, 7}), HasSubstr("in [0, 3000)"));
 }
 
+template <class T>
+[[nodiscard]] std::vector<T> list_of(const Array<T>& numbers) {
+  return {numbers.begin(), numbers.end()};
+}
+
+/// Kato & Hosino's distance: no root and no half. And the Euclidean, by hand.
+TEST(FactorSearch, DistancesByHand) {
+  Table table{{1.0F, 4.0F, 9.0F, 0.0F, 1.0F, 0.0F, 4.0F, 4.0F, 4.0F}, 3, 3, 3, 0};
+  Table query{{1.0F, 4.0F, 4.0F}, 1, 3, 3, 0};
+  for (const Device& device : devices()) {
+    const TopKResult roots = FactorSearch(table.view(), {}, SimilarityMetric::kHellinger, device)
+                                 .top_k(query.view(), {.n = 5});
+    EXPECT_THAT(list_of(roots.items), testing::ElementsAre(0, 2, 1));
+    EXPECT_THAT(list_of(roots.scores),
+                testing::ElementsAre(1.0F, 1.0F, 6.0F));  // ties: smaller row
+    const TopKResult lengths = FactorSearch(table.view(), {}, SimilarityMetric::kEuclidean, device)
+                                   .top_k(query.view(), {.n = 5});
+    EXPECT_THAT(list_of(lengths.items), testing::ElementsAre(2, 0, 1));
+    EXPECT_THAT(list_of(lengths.scores), testing::ElementsAre(3.0F, 5.0F, std::sqrt(26.0F)));
+    EXPECT_THAT(list_of(lengths.counts), testing::ElementsAre(3));
+    const Index denied[] = {2};
+    const TopKResult two = FactorSearch(table.view(), {}, SimilarityMetric::kEuclidean, device)
+                               .top_k(query.view(), {.n = 5, .deny = denied});
+    EXPECT_EQ(two.counts[0], 2);
+    EXPECT_FALSE(std::signbit(two.scores[2]));  // no place of the list
+  }
+}
+
 TEST(FactorSearch, CanBeStopped) {
   const Table table = random_table(50, 4, 15);
   const FactorSearch search(table.view(), {}, SimilarityMetric::kDot, open_device("cpu"));
@@ -300,9 +383,11 @@ TEST(FactorSearch, TheLargestNumbersFit) {
   for (Index r = 0; r < 40; ++r) {
     for (Index c = 0; c < 64; ++c) table.row(r)[c] = (r + c) % 3 == 0 ? -1e15F : 1e15F;
   }
-  for (const SimilarityMetric metric : {SimilarityMetric::kDot, SimilarityMetric::kCosine}) {
-    const FactorSearch search(table.view(), {}, metric, open_device("cpu"));
-    const TopKResult found = search.top_k(table.view(), {.n = 40});
+  const Table whole = without_negatives(table);
+  for (const SimilarityMetric metric : kMetrics) {
+    const Table& rows = metric == SimilarityMetric::kHellinger ? whole : table;
+    const FactorSearch search(rows.view(), {}, metric, open_device("cpu"));
+    const TopKResult found = search.top_k(rows.view(), {.n = 40});
     for (const float score : found.scores) EXPECT_TRUE(std::isfinite(score));
   }
 }

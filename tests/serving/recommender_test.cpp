@@ -6,6 +6,7 @@
 #include <numeric>
 #include <random>
 
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include "likewise/device.h"
@@ -15,6 +16,9 @@
 
 namespace likewise {
 namespace {
+
+using testing::AllOf;
+using testing::HasSubstr;
 
 using List = std::vector<Index>;
 
@@ -167,6 +171,65 @@ TEST(Recommender, SimilarRowsByCosineAndDot) {
     if (u != 5) best = std::max(best, std::inner_product(x.begin(), x.end(), y.begin(), 0.0F));
   }
   EXPECT_NEAR(dot.scores[0], best, 1e-5);
+}
+
+TEST(Recommender, SimilarRowsByDistance) {
+  Model model = random_model(20, 35, 6, Feedback::kImplicit);
+  std::copy_n(test::factors_of(model).items.row(3), 6, test::factors_of(model).items.row(4));
+  const Recommender r = recommender_of(std::move(model));
+  const Matrix& items = test::factors_of(r.model()).items;
+  const TopKResult near = r.similar(Side::kItems, range(35), 34, SimilarityMetric::kEuclidean);
+  EXPECT_EQ(near.items[3 * 34], 4);
+  EXPECT_EQ(near.scores[3 * 34], 0.0F);
+  for (Index i = 0; i < 35; ++i) {
+    ASSERT_EQ(near.counts[i], 34);
+    for (Offset e = i * 34; e < i * 34 + 34; ++e) {
+      double squares = 0.0;
+      for (Index j = 0; j < 6; ++j) {
+        const double difference = double{items.row(i)[j]} - double{items.row(near.items[e])[j]};
+        squares += difference * difference;
+      }
+      EXPECT_FLOAT_EQ(near.scores[e], static_cast<float>(std::sqrt(squares)));
+      EXPECT_NE(near.items[e], i);
+      if (e > i * 34) {
+        EXPECT_GE(near.scores[e], near.scores[e - 1]);
+      }
+    }
+  }
+}
+
+/// Factors are signed where nothing kept them from it: Hellinger says which is the first. Of
+/// others it is the distance of their roots.
+TEST(Recommender, HellingerIsOfFactorsWithoutNegativeNumbers) {
+  Model model = random_model(20, 35, 6, Feedback::kImplicit);
+  for (Index i = 0; i < 35; ++i) {
+    for (float& x : test::factors_of(model).items.row_span(i)) x = x * x;
+  }
+  test::factors_of(model).users.row(0)[5] = 1.0F;
+  for (float& x : test::factors_of(model).users.row_span(0)) x = std::abs(x);
+  test::factors_of(model).users.row(1)[0] = -0.5F;
+  Model roots = random_model(20, 35, 6, Feedback::kImplicit);
+  for (Index i = 0; i < 35; ++i) {
+    for (float& x : test::factors_of(roots).items.row_span(i)) x = std::abs(x);
+  }
+  const Recommender squares = recommender_of(std::move(model));
+  const Recommender plain = recommender_of(std::move(roots));
+  const TopKResult found =
+      squares.similar(Side::kItems, range(35), 10, SimilarityMetric::kHellinger);
+  const TopKResult wanted =
+      plain.similar(Side::kItems, range(35), 10, SimilarityMetric::kEuclidean);
+  EXPECT_TRUE(std::equal(found.items.begin(), found.items.end(), wanted.items.begin()));
+  for (Offset e = 0; e < found.scores.size(); ++e) {
+    EXPECT_NEAR(found.scores[e], wanted.scores[e] * wanted.scores[e], 1e-5F);
+  }
+  for (int again = 0; again < 2; ++again) {
+    EXPECT_THAT(
+        test::error_of(
+            ErrorKind::kInvalidArgument,
+            [&] { (void)squares.similar(Side::kUsers, List{7}, 1, SimilarityMetric::kHellinger); }),
+        AllOf(HasSubstr("user factors: row 1 (id '"),
+              HasSubstr("column 0: the number -0.5 is negative"), HasSubstr("euclidean")));
+  }
 }
 
 TEST(Recommender, PredictFallsBackForUnknownSides) {

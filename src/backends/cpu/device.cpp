@@ -41,9 +41,10 @@ class CpuNeighbours final : public NeighbourJob {
 };
 
 class CpuTopK final : public TopKJob {
-  [[nodiscard]] std::unique_ptr<Scorer> make_scorer(
-      const MatrixView& items, std::span<const float> item_bias) const override {
-    return make_cpu_scorer(items, item_bias);
+  [[nodiscard]] std::unique_ptr<Scorer> make_scorer(const MatrixView& items,
+                                                    std::span<const float> item_bias,
+                                                    ScoreKind score) const override {
+    return make_cpu_scorer(items, item_bias, score);
   }
 };
 

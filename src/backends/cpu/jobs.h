@@ -24,6 +24,7 @@ struct CpuScorerOptions {
 /// Packs the items once (O(items x factors)). `items` and `item_bias` must outlive the scorer.
 [[nodiscard]] std::unique_ptr<Scorer> make_cpu_scorer(const MatrixView& items,
                                                       std::span<const float> item_bias,
+                                                      ScoreKind score = ScoreKind::kDot,
                                                       const CpuScorerOptions& options = {});
 
 /// `by_user` must outlive the solver.

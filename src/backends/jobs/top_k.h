@@ -24,8 +24,18 @@ struct TopKFilter {
   std::span<const std::uint8_t> allowed;
 };
 
-/// Scores queries against a fixed table of items: score(q, i) = q . y_i + bias_i.
-/// Thread-safe after construction. Never holds more than a bounded block of scores.
+/// What a query q and an item y score. Both are summed in double precision and rounded once.
+enum class ScoreKind {
+  kDot,              ///< q . y + bias
+  kSquaredDistance,  ///< -|q - y|^2, so that the nearest are the best
+};
+
+/// Scores queries against a fixed table of items. Thread-safe after construction. Never holds more
+/// than a bounded block of scores.
+///
+/// A squared distance is the same number on every device. The squares of the differences, each in
+/// double precision, are rounded before they are added to one of eight sums, that of column j to
+/// sum j mod 8; the result is ((s0 + s4) + (s2 + s6)) + ((s1 + s5) + (s3 + s7)).
 class Scorer {
  public:
   virtual ~Scorer() = default;
@@ -44,10 +54,11 @@ class TopKJob {
   static constexpr Job kJob = Job::kTopK;
 
   virtual ~TopKJob() = default;
-  /// `items` (items x factors) and `item_bias` (empty or one per item) must outlive the scorer.
-  /// Throws Error(kInvalidArgument) where they do not fit together.
-  [[nodiscard]] virtual std::unique_ptr<Scorer> make_scorer(
-      const MatrixView& items, std::span<const float> item_bias) const = 0;
+  /// `items` (items x factors) and `item_bias` (empty or one per item; empty for distances) must
+  /// outlive the scorer. Throws Error(kInvalidArgument) where they do not fit together.
+  [[nodiscard]] virtual std::unique_ptr<Scorer> make_scorer(const MatrixView& items,
+                                                            std::span<const float> item_bias,
+                                                            ScoreKind score) const = 0;
 };
 
 }  // namespace likewise

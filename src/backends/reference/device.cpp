@@ -36,9 +36,10 @@ class ReferenceNeighbours final : public NeighbourJob {
 };
 
 class ReferenceTopK final : public TopKJob {
-  [[nodiscard]] std::unique_ptr<Scorer> make_scorer(
-      const MatrixView& items, std::span<const float> item_bias) const override {
-    return make_reference_scorer(items, item_bias);
+  [[nodiscard]] std::unique_ptr<Scorer> make_scorer(const MatrixView& items,
+                                                    std::span<const float> item_bias,
+                                                    ScoreKind score) const override {
+    return make_reference_scorer(items, item_bias, score);
   }
 };
 

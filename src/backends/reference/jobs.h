@@ -13,7 +13,8 @@ namespace likewise {
 
 /// Scores every item, sorts them all. `items` and `item_bias` must outlive the scorer.
 [[nodiscard]] std::unique_ptr<Scorer> make_reference_scorer(const MatrixView& items,
-                                                            std::span<const float> item_bias);
+                                                            std::span<const float> item_bias,
+                                                            ScoreKind score = ScoreKind::kDot);
 
 /// `by_user` must outlive the solver.
 [[nodiscard]] std::unique_ptr<AlsSolver> make_reference_als_solver(const CsrView& by_user,

@@ -10,9 +10,9 @@ namespace {
 
 class ReferenceScorer final : public Scorer {
  public:
-  ReferenceScorer(const MatrixView& items, std::span<const float> item_bias)
-      : items_(items), item_bias_(item_bias) {
-    check_item_table(items, item_bias);
+  ReferenceScorer(const MatrixView& items, std::span<const float> item_bias, ScoreKind kind)
+      : items_(items), item_bias_(item_bias), kind_(kind) {
+    check_item_table(items, item_bias, kind);
   }
 
   [[nodiscard]] TopKResult top_k(const MatrixView& queries, Index k, const TopKFilter& filter,
@@ -38,8 +38,22 @@ class ReferenceScorer final : public Scorer {
   }
 
  private:
-  /// score(q, i) = q . y_i + bias_i
   [[nodiscard]] float score(const float* query, Index item) const {
+    return kind_ == ScoreKind::kDot ? dot(query, item) : negated_distance(query, item);
+  }
+
+  /// -|q - y_i|^2, added up as the contract says.
+  [[nodiscard]] float negated_distance(const float* query, Index item) const {
+    double s[8] = {};
+    for (Index j = 0; j < items_.cols; ++j) {
+      const double difference = double{query[j]} - double{items_.row(item)[j]};
+      s[j % 8] += difference * difference;
+    }
+    return -static_cast<float>(((s[0] + s[4]) + (s[2] + s[6])) + ((s[1] + s[5]) + (s[3] + s[7])));
+  }
+
+  /// q . y_i + bias_i
+  [[nodiscard]] float dot(const float* query, Index item) const {
     double sum = 0.0;
     for (Index j = 0; j < items_.cols; ++j) sum += double{query[j]} * double{items_.row(item)[j]};
     if (!item_bias_.empty()) sum += double{item_bias_[static_cast<std::size_t>(item)]};
@@ -62,13 +76,14 @@ class ReferenceScorer final : public Scorer {
 
   MatrixView items_;
   std::span<const float> item_bias_;
+  ScoreKind kind_;
 };
 
 }  // namespace
 
 std::unique_ptr<Scorer> make_reference_scorer(const MatrixView& items,
-                                              std::span<const float> item_bias) {
-  return std::make_unique<ReferenceScorer>(items, item_bias);
+                                              std::span<const float> item_bias, ScoreKind score) {
+  return std::make_unique<ReferenceScorer>(items, item_bias, score);
 }
 
 }  // namespace likewise

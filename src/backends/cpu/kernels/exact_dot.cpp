@@ -13,8 +13,28 @@ namespace {
 namespace hn = hwy::HWY_NAMESPACE;
 using Doubles = HWY_CAPPED(double, 8);
 
+/// sum + a b; the product is exact.
+struct AddProduct {
+  template <class V>
+  HWY_INLINE V operator()(V a, V b, V sum) const {
+    return hn::MulAdd(a, b, sum);
+  }
+};
+
+/// sum + (a - b)^2. The square is rounded before it is added, with FMA and without (the file is
+/// compiled with -ffp-contract=off).
+struct AddSquaredDifference {
+  template <class V>
+  HWY_INLINE V operator()(V a, V b, V sum) const {
+    const V difference = hn::Sub(a, b);
+    return hn::Add(sum, hn::Mul(difference, difference));
+  }
+};
+
 /// Eight running sums, whatever the width of a vector; then pairs, quarters, halves.
-HWY_INLINE double dot(const float* HWY_RESTRICT a, const float* HWY_RESTRICT b, Index length) {
+template <class Add>
+HWY_INLINE double total(const float* HWY_RESTRICT a, const float* HWY_RESTRICT b, Index length,
+                        const Add& add) {
   const Doubles d;
   const hn::Rebind<float, Doubles> f;
   constexpr Offset kLanes = static_cast<Offset>(hn::MaxLanes(Doubles()));
@@ -27,7 +47,7 @@ HWY_INLINE double dot(const float* HWY_RESTRICT a, const float* HWY_RESTRICT b, 
     for (Index s = 0; s < kSums; ++s) {
       const auto left = hn::PromoteTo(d, hn::LoadU(f, a + j + s * kLanes));
       const auto right = hn::PromoteTo(d, hn::LoadU(f, b + j + s * kLanes));
-      sum[s] = hn::MulAdd(left, right, sum[s]);
+      sum[s] = add(left, right, sum[s]);
     }
   }
   HWY_ALIGN double lanes[8];
@@ -37,11 +57,24 @@ HWY_INLINE double dot(const float* HWY_RESTRICT a, const float* HWY_RESTRICT b, 
          ((lanes[1] + lanes[5]) + (lanes[3] + lanes[7]));
 }
 
-double exact_dot(const float* a, const float* b, Index length) { return dot(a, b, length); }
+double exact_dot(const float* a, const float* b, Index length) {
+  return total(a, b, length, AddProduct());
+}
+
+double exact_squared_distance(const float* a, const float* b, Index length) {
+  return total(a, b, length, AddSquaredDifference());
+}
 
 void exact_dots(const float* query, const float* rows, Index stride, Index length, Index count,
                 double* out) {
-  for (Index r = 0; r < count; ++r) out[r] = dot(query, rows + Offset{r} * stride, length);
+  for (Index r = 0; r < count; ++r) out[r] = exact_dot(query, rows + Offset{r} * stride, length);
+}
+
+void exact_squared_distances(const float* query, const float* rows, Index stride, Index length,
+                             Index count, double* out) {
+  for (Index r = 0; r < count; ++r) {
+    out[r] = exact_squared_distance(query, rows + Offset{r} * stride, length);
+  }
 }
 
 }  // namespace
@@ -53,6 +86,8 @@ namespace likewise::kernels {
 
 HWY_EXPORT(exact_dot);
 HWY_EXPORT(exact_dots);
+HWY_EXPORT(exact_squared_distance);
+HWY_EXPORT(exact_squared_distances);
 
 double exact_dot(const float* a, const float* b, Index length) {
   return HWY_DYNAMIC_DISPATCH(exact_dot)(a, b, length);
@@ -61,6 +96,15 @@ double exact_dot(const float* a, const float* b, Index length) {
 void exact_dots(const float* query, const float* rows, Index stride, Index length, Index count,
                 double* out) {
   HWY_DYNAMIC_DISPATCH(exact_dots)(query, rows, stride, length, count, out);
+}
+
+double exact_squared_distance(const float* a, const float* b, Index length) {
+  return HWY_DYNAMIC_DISPATCH(exact_squared_distance)(a, b, length);
+}
+
+void exact_squared_distances(const float* query, const float* rows, Index stride, Index length,
+                             Index count, double* out) {
+  HWY_DYNAMIC_DISPATCH(exact_squared_distances)(query, rows, stride, length, count, out);
 }
 
 }  // namespace likewise::kernels

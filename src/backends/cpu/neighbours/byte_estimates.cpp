@@ -53,10 +53,10 @@ struct PanelScale {
 
 class ByteTable final : public EstimateTable {
  public:
-  ByteTable(const MatrixView& items, const ItemPanels& panels)
+  ByteTable(const CentredRows& items, const ItemPanels& panels)
       : panels_(panels),
-        factors_(items.cols),
-        groups_((items.cols + kernels::kGroupFactors - 1) / kernels::kGroupFactors),
+        factors_(items.cols()),
+        groups_((items.cols() + kernels::kGroupFactors - 1) / kernels::kGroupFactors),
         panel_bytes_(Offset{groups_} * kernels::kGroupFactors * kWidth),
         bytes_(Array<std::uint8_t>::uninitialized(panel_bytes_ * panels.panels())),
         scales_(static_cast<std::size_t>(panels.panels())) {
@@ -80,10 +80,12 @@ class ByteTable final : public EstimateTable {
   [[nodiscard]] float least_query_scale() const { return least_query_scale_; }
 
  private:
-  void measure(Index p, const MatrixView& items) {
+  void measure(Index p, const CentredRows& items) {
     float largest = 0.0F;
+    std::vector<float> room;
     for (Index i = 0; i < panels_.filled(p); ++i) {
-      largest = std::max(largest, largest_size(items.row(panels_.item(p * kWidth + i)), factors_));
+      const float* row = items.row(panels_.item(p * kWidth + i), room);
+      largest = std::max(largest, largest_size(row, factors_));
     }
     scales_[static_cast<std::size_t>(p)].scale = largest / kLargest;
   }
@@ -100,12 +102,13 @@ class ByteTable final : public EstimateTable {
     least_query_scale_ = std::max(most_bias / kLargestBias, kLeastUnit) / (largest * kScaleRange);
   }
 
-  void pack(Index p, const MatrixView& items) {
+  void pack(Index p, const CentredRows& items) {
     std::uint8_t* to = bytes_.data() + p * panel_bytes_;
     std::fill_n(to, panel_bytes_, static_cast<std::uint8_t>(kShift));
     PanelScale& scale = scales_[static_cast<std::size_t>(p)];
+    std::vector<float> room;
     for (Index i = 0; i < panels_.filled(p); ++i) {
-      const float* row = items.row(panels_.item(p * kWidth + i));
+      const float* row = items.row(panels_.item(p * kWidth + i), room);
       for (Index j = 0; j < factors_; ++j) {
         const Offset at = (Offset{j} / 4 * kWidth + i) * 4 + j % 4;
         to[at] = static_cast<std::uint8_t>(static_cast<int>(rounded(row[j], scale.scale)) + kShift);
@@ -198,7 +201,7 @@ std::unique_ptr<Estimator> ByteTable::load(const MatrixView& queries) const {
 
 }  // namespace
 
-std::unique_ptr<EstimateTable> make_byte_estimates(const MatrixView& items,
+std::unique_ptr<EstimateTable> make_byte_estimates(const CentredRows& items,
                                                    const ItemPanels& panels) {
   return std::make_unique<ByteTable>(items, panels);
 }

@@ -34,14 +34,14 @@ class EstimateTable {
 enum class EstimateKind { kAuto, kFloat32 };
 
 /// `panels` must outlive the table. Copies the factors: items x factors numbers of the format.
-[[nodiscard]] std::unique_ptr<EstimateTable> make_estimate_table(const MatrixView& items,
+[[nodiscard]] std::unique_ptr<EstimateTable> make_estimate_table(const CentredRows& items,
                                                                  const ItemPanels& panels,
                                                                  EstimateKind kind);
 
 /// The formats behind it.
-[[nodiscard]] std::unique_ptr<EstimateTable> make_float_estimates(const MatrixView& items,
+[[nodiscard]] std::unique_ptr<EstimateTable> make_float_estimates(const CentredRows& items,
                                                                   const ItemPanels& panels);
-[[nodiscard]] std::unique_ptr<EstimateTable> make_byte_estimates(const MatrixView& items,
+[[nodiscard]] std::unique_ptr<EstimateTable> make_byte_estimates(const CentredRows& items,
                                                                  const ItemPanels& panels);
 
 }  // namespace likewise

@@ -12,10 +12,10 @@ constexpr Index kWidth = kernels::kPanelItems;
 
 class FloatTable final : public EstimateTable {
  public:
-  FloatTable(const MatrixView& items, const ItemPanels& panels)
+  FloatTable(const CentredRows& items, const ItemPanels& panels)
       : panels_(panels),
-        factors_(items.cols),
-        values_(Offset{panels.panels()} * items.cols * kWidth),
+        factors_(items.cols()),
+        values_(Offset{panels.panels()} * items.cols() * kWidth),
         no_bias_(kWidth) {
     parallel_for(panels.panels(), 16, [&](Offset p) { pack(static_cast<Index>(p), items); });
   }
@@ -32,10 +32,11 @@ class FloatTable final : public EstimateTable {
   }
 
  private:
-  void pack(Index p, const MatrixView& items) {
+  void pack(Index p, const CentredRows& items) {
     float* to = values_.data() + Offset{p} * factors_ * kWidth;
+    std::vector<float> room;
     for (Index i = 0; i < panels_.filled(p); ++i) {
-      const float* row = items.row(panels_.item(p * kWidth + i));
+      const float* row = items.row(panels_.item(p * kWidth + i), room);
       for (Index j = 0; j < factors_; ++j) to[Offset{j} * kWidth + i] = row[j];
     }
   }
@@ -88,12 +89,12 @@ std::unique_ptr<Estimator> FloatTable::load(const MatrixView& queries) const {
 
 }  // namespace
 
-std::unique_ptr<EstimateTable> make_float_estimates(const MatrixView& items,
+std::unique_ptr<EstimateTable> make_float_estimates(const CentredRows& items,
                                                     const ItemPanels& panels) {
   return std::make_unique<FloatTable>(items, panels);
 }
 
-std::unique_ptr<EstimateTable> make_estimate_table(const MatrixView& items,
+std::unique_ptr<EstimateTable> make_estimate_table(const CentredRows& items,
                                                    const ItemPanels& panels, EstimateKind kind) {
   // Outside these ranges (nothing that training makes) the scales of bytes could overflow.
   const ScoreBound all = panels.panels() > 0 ? panels.rest_bound(0) : ScoreBound{};

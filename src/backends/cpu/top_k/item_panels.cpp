@@ -21,22 +21,39 @@ ScoreBound larger(const ScoreBound& a, const ScoreBound& b) {
 
 }  // namespace
 
-float norm_above(const float* row, Index length) {
-  double sum = 0.0;
-  for (Index j = 0; j < length; ++j) sum += double{row[j]} * double{row[j]};
-  return static_cast<float>(std::sqrt(sum) * (1.0 + 1e-6));
+const float* CentredRows::row(Index i, std::vector<float>& room) const {
+  const float* const row = rows_.row(i);
+  if (centre_.empty()) return row;
+  room.resize(centre_.size());
+  for (std::size_t j = 0; j < room.size(); ++j) room[j] = row[j] - centre_[j];
+  return room.data();
 }
 
-std::vector<Index> best_first_order(const MatrixView& items, std::span<const float> item_bias) {
-  std::vector<double> key(static_cast<std::size_t>(items.rows));
-  parallel_for(items.rows, 1024, [&](Offset i) {
-    const float* row = items.row(static_cast<Index>(i));
-    key[static_cast<std::size_t>(i)] = double{norm_above(row, items.cols)};
+double norm_of(const float* row, Index length) {
+  double sum = 0.0;
+  for (Index j = 0; j < length; ++j) sum += double{row[j]} * double{row[j]};
+  return std::sqrt(sum);
+}
+
+float norm_above(const float* row, Index length) {
+  return static_cast<float>(norm_of(row, length) * (1.0 + 1e-6));
+}
+
+std::vector<Index> packing_order(const CentredRows& items, std::span<const float> item_bias,
+                                 ScoreKind score) {
+  std::vector<double> key(static_cast<std::size_t>(items.rows()));
+  parallel_blocks(items.rows(), 1024, [&](Offset begin, Offset end, Offset) {
+    std::vector<float> room;
+    for (Offset i = begin; i < end; ++i) {
+      const float* const row = items.row(static_cast<Index>(i), room);
+      const double norm = double{norm_above(row, items.cols())};
+      key[static_cast<std::size_t>(i)] = score == ScoreKind::kDot ? norm : -norm;
+    }
   });
   if (!item_bias.empty()) {
     double squares = 0.0;
     for (const double norm : key) squares += norm * norm;
-    const double scale = std::sqrt(squares / std::max<double>(1.0, items.rows));
+    const double scale = std::sqrt(squares / std::max<double>(1.0, items.rows()));
     for (std::size_t i = 0; i < key.size(); ++i) key[i] = scale * key[i] + double{item_bias[i]};
   }
   std::vector<Index> order(key.size());
@@ -47,40 +64,81 @@ std::vector<Index> best_first_order(const MatrixView& items, std::span<const flo
   return order;
 }
 
-ItemPanels::ItemPanels(const MatrixView& items, std::span<const float> item_bias,
+std::vector<float> centre_of(const MatrixView& rows) {
+  constexpr Index kSample = 1023;
+  const Index count = std::min(rows.rows, kSample);
+  std::vector<float> centre(static_cast<std::size_t>(rows.cols));
+  if (count == 0) return centre;
+  parallel_blocks(rows.cols, 16, [&](Offset begin, Offset end, Offset) {
+    std::vector<float> column(static_cast<std::size_t>(count));
+    const auto middle = column.begin() + count / 2;
+    for (Offset j = begin; j < end; ++j) {
+      for (Index s = 0; s < count; ++s) {
+        const auto row = static_cast<Index>(Offset{rows.rows} * s / count);
+        column[static_cast<std::size_t>(s)] = rows.row(row)[j];
+      }
+      std::nth_element(column.begin(), middle, column.end());
+      centre[static_cast<std::size_t>(j)] = *middle;
+    }
+  });
+  return centre;
+}
+
+ItemPanels::ItemPanels(const CentredRows& items, std::span<const float> item_bias, ScoreKind score,
                        std::vector<Index> order)
     : order_(std::move(order)),
-      position_(Array<Index>::uninitialized(items.rows)),
-      bias_(item_bias.empty() ? 0 : Offset{panels()} * kWidth),
-      panel_bounds_(static_cast<std::size_t>(panels())) {
+      position_(Array<Index>::uninitialized(items.rows())),
+      bias_(item_bias.empty() && score == ScoreKind::kDot ? 0 : Offset{panels()} * kWidth),
+      panel_bounds_(static_cast<std::size_t>(panels())),
+      norms_(panel_bounds_.size()) {
   std::fill(position_.begin(), position_.end(), -1);
   for (Index i = 0; i < size(); ++i) position_[item(i)] = i;
   if (!item_bias.empty()) {
     for (Index i = 0; i < size(); ++i) bias_[i] = item_bias[static_cast<std::size_t>(item(i))];
   }
-  parallel_for(panels(), 16, [&](Offset p) {
-    panel_bounds_[static_cast<std::size_t>(p)] = bound_of(static_cast<Index>(p), items);
-  });
+  parallel_for(panels(), 16, [&](Offset p) { measure(static_cast<Index>(p), items, score); });
   rest_bounds_ = panel_bounds_;
   for (std::size_t p = rest_bounds_.size(); p-- > 1;) {
     rest_bounds_[p - 1] = larger(rest_bounds_[p - 1], rest_bounds_[p]);
+  }
+  for (const NormRange& range : norms_) {
+    largest_up_to_.push_back(range.largest);
+    least_from_.push_back(range.least);
+  }
+  for (std::size_t p = 1; p < norms_.size(); ++p) {
+    largest_up_to_[p] = std::max(largest_up_to_[p], largest_up_to_[p - 1]);
+  }
+  for (std::size_t p = norms_.size(); p-- > 1;) {
+    least_from_[p - 1] = std::min(least_from_[p - 1], least_from_[p]);
   }
 }
 
 Index ItemPanels::filled(Index p) const { return std::min(kWidth, size() - p * kWidth); }
 
-ScoreBound ItemPanels::bound_of(Index p, const MatrixView& items) {
+Index ItemPanels::panel_at(double norm) const {
+  const auto at = std::lower_bound(largest_up_to_.begin(), largest_up_to_.end(), norm);
+  return std::min(static_cast<Index>(at - largest_up_to_.begin()), panels() - 1);
+}
+
+void ItemPanels::measure(Index p, const CentredRows& items, ScoreKind score) {
   ScoreBound bound{0.0F, -INFINITY, 0.0F};
+  NormRange range{INFINITY, 0.0};
+  std::vector<float> room;
   for (Index i = p * kWidth; i < p * kWidth + filled(p); ++i) {
+    const float* const row = items.row(item(i), room);
+    const double norm = norm_of(row, items.cols());
+    if (score == ScoreKind::kSquaredDistance) bias_[i] = static_cast<float>(-0.5 * norm * norm);
     const float bias = bias_.empty() ? 0.0F : bias_[i];
-    const float norm = norm_above(items.row(item(i)), items.cols);
-    if (!std::isfinite(norm) || !std::isfinite(bias)) {
+    const auto above = static_cast<float>(norm * (1.0 + 1e-6));
+    if (!std::isfinite(above) || !std::isfinite(bias)) {
       throw Error(ErrorKind::kInvalidArgument,
                   fmt::format("item {} has a factor or bias that is not finite", item(i)));
     }
-    bound = larger(bound, {norm, bias, std::abs(bias)});
+    bound = larger(bound, {above, bias, std::abs(bias)});
+    range = {std::min(range.least, norm), std::max(range.largest, norm)};
   }
-  return bound;
+  panel_bounds_[static_cast<std::size_t>(p)] = bound;
+  norms_[static_cast<std::size_t>(p)] = range;
 }
 
 }  // namespace likewise

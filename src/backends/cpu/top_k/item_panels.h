@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "backends/cpu/kernels/find_hits.h"
+#include "backends/jobs/top_k.h"
 #include "likewise/array.h"
 #include "likewise/matrix.h"
 
@@ -18,11 +19,38 @@ struct ScoreBound {
   float abs_bias = 0.0F;  ///< the largest |bias|: scale of rounding errors
 };
 
+/// The lengths of some items, to a part in 10^11.
+struct NormRange {
+  double least = 0.0;
+  double largest = 0.0;
+};
+
+/// Rows as seen from a centre: y - m, each number rounded once. Without a centre the rows
+/// themselves.
+class CentredRows {
+ public:
+  /// `rows` and `centre` (empty or one number per column) must outlive it.
+  CentredRows(const MatrixView& rows, std::span<const float> centre)
+      : rows_(rows), centre_(centre) {}
+
+  [[nodiscard]] Index rows() const { return rows_.rows; }
+  [[nodiscard]] Index cols() const { return rows_.cols; }
+  /// Row i: in the table, or in `room`, which is used again for the next.
+  [[nodiscard]] const float* row(Index i, std::vector<float>& room) const;
+
+ private:
+  MatrixView rows_;
+  std::span<const float> centre_;
+};
+
 /// Which item stands where, and what it can score at most. The factors are elsewhere (estimates.h).
+/// For distances all of it, and the estimates, are of dot products between centred rows with the
+/// bias -|y|^2 / 2: docs/math.md, "Distances".
 class ItemPanels {
  public:
   /// `order` lists the items in the order to pack them.
-  ItemPanels(const MatrixView& items, std::span<const float> item_bias, std::vector<Index> order);
+  ItemPanels(const CentredRows& items, std::span<const float> item_bias, ScoreKind score,
+             std::vector<Index> order);
 
   [[nodiscard]] Index size() const { return static_cast<Index>(order_.size()); }
   [[nodiscard]] Index panels() const {
@@ -47,22 +75,42 @@ class ItemPanels {
   [[nodiscard]] const ScoreBound& rest_bound(Index p) const {
     return rest_bounds_[static_cast<std::size_t>(p)];
   }
+  /// Lengths in panel p; in all panels before p; in p and all that follow. Panels of distances are
+  /// in the order of these lengths. There must be such panels.
+  [[nodiscard]] NormRange norms(Index p) const { return norms_[static_cast<std::size_t>(p)]; }
+  [[nodiscard]] NormRange norms_before(Index p) const {
+    return {0.0, largest_up_to_[static_cast<std::size_t>(p) - 1]};
+  }
+  [[nodiscard]] NormRange norms_from(Index p) const {
+    return {least_from_[static_cast<std::size_t>(p)], largest_up_to_.back()};
+  }
+  /// The first panel with an item of this length or longer, else the last.
+  [[nodiscard]] Index panel_at(double norm) const;
 
  private:
-  [[nodiscard]] ScoreBound bound_of(Index p, const MatrixView& items);
+  void measure(Index p, const CentredRows& items, ScoreKind score);
 
   std::vector<Index> order_;
   Array<Index> position_;
   Array<float> bias_;
   std::vector<ScoreBound> panel_bounds_;
   std::vector<ScoreBound> rest_bounds_;
+  std::vector<NormRange> norms_;
+  std::vector<double> largest_up_to_;
+  std::vector<double> least_from_;
 };
 
 /// All items, falling by  c |y| + bias  (ties: smaller item first) with c the root mean square |y|,
-/// a guess of a query's length: the likely winners come first and thresholds rise early.
-[[nodiscard]] std::vector<Index> best_first_order(const MatrixView& items,
-                                                  std::span<const float> item_bias);
+/// a guess of a query's length: the likely winners come first and thresholds rise early. For
+/// distances rising by |y|: a search begins at the length of its query.
+[[nodiscard]] std::vector<Index> packing_order(const CentredRows& items,
+                                               std::span<const float> item_bias, ScoreKind score);
 
+/// A point among the rows, so that distances between them are not small against their lengths: the
+/// median of each column, over some of the rows. Rows far outside do not move it.
+[[nodiscard]] std::vector<float> centre_of(const MatrixView& rows);
+
+[[nodiscard]] double norm_of(const float* row, Index length);
 /// |row|, rounded up.
 [[nodiscard]] float norm_above(const float* row, Index length);
 

@@ -1,14 +1,18 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <algorithm>
+#include <cmath>
 #include <mutex>
 #include <optional>
 #include <vector>
+
+#include <fmt/format.h>
 
 #include "backends/cpu/jobs.h"
 #include "backends/cpu/kernels/exact_dot.h"
 #include "backends/cpu/top_k/top_k_search.h"
 #include "core/instruction_set.h"
 #include "core/parallel.h"
+#include "likewise/error.h"
 
 namespace likewise {
 namespace {
@@ -31,12 +35,27 @@ class Progress {
   std::mutex mutex_;
 };
 
+/// Of distances. Throws Error(kInvalidArgument) for a number that is not finite.
+std::vector<float> finite_centre_of(const MatrixView& items) {
+  for (Index i = 0; i < items.rows; ++i) {
+    const auto row = items.row_span(i);
+    const auto bad = std::ranges::find_if_not(row, [](float x) { return std::isfinite(x); });
+    if (bad == row.end()) continue;
+    throw Error(ErrorKind::kInvalidArgument,
+                fmt::format("item {} has the factor {} in column {}, which is not finite", i, *bad,
+                            bad - row.begin()));
+  }
+  return centre_of(items);
+}
+
 class CpuScorer final : public Scorer {
  public:
-  CpuScorer(const MatrixView& items, std::span<const float> item_bias,
+  CpuScorer(const MatrixView& items, std::span<const float> item_bias, ScoreKind score,
             const CpuScorerOptions& options)
       : options_(options),
-        table_(make_table(items, item_bias, best_first_order(items, item_bias))) {}
+        centre_(score == ScoreKind::kDot ? std::vector<float>() : finite_centre_of(items)),
+        table_(make_table(items, item_bias, score,
+                          packing_order(CentredRows(items, centre_), item_bias, score))) {}
 
   [[nodiscard]] TopKResult top_k(const MatrixView& queries, Index k, const TopKFilter& filter,
                                  const RunControl& control) const override {
@@ -45,7 +64,11 @@ class CpuScorer final : public Scorer {
     if (result.k == 0 || queries.rows == 0) return result;
     const std::optional<ItemTable> part = allowed_table(filter.allowed);
     const ItemTable& table = part ? *part : table_;
-    const TopKTask task{table, queries, filter, open_places(*table.panels, filter.allowed),
+    const TopKTask task{table,
+                        queries,
+                        filter,
+                        query_order(table, queries),
+                        open_places(*table.panels, filter.allowed),
                         options_.counts};
     const bool dense = result.k > table_.items.rows / kDenseShare;
     Progress progress(control, queries.rows);
@@ -81,21 +104,24 @@ class CpuScorer final : public Scorer {
   /// The same bits as exact_score().
   void score_items(const float* query, Index begin, Index end, float* out) const {
     const MatrixView& items = table_.items;
-    double dots[kItemBlock];
-    kernels::exact_dots(query, items.row(begin), items.stride, padded_stride(items.cols),
-                        end - begin, dots);
+    const bool distances = table_.score == ScoreKind::kSquaredDistance;
+    const auto score = distances ? kernels::exact_squared_distances : kernels::exact_dots;
+    double scores[kItemBlock];
+    score(query, items.row(begin), items.stride, padded_stride(items.cols), end - begin, scores);
     for (Index i = begin; i < end; ++i) {
       const double bias =
           table_.item_bias.empty() ? 0.0 : double{table_.item_bias[static_cast<std::size_t>(i)]};
-      out[i] = static_cast<float>(dots[i - begin] + bias);
+      const auto rounded = static_cast<float>(scores[i - begin] + bias);
+      out[i] = distances ? -rounded : rounded;
     }
   }
 
   [[nodiscard]] ItemTable make_table(const MatrixView& items, std::span<const float> item_bias,
-                                     std::vector<Index> order) const {
-    auto panels = std::make_unique<const ItemPanels>(items, item_bias, std::move(order));
-    auto estimates = make_estimate_table(items, *panels, options_.estimates);
-    return {items, item_bias, std::move(panels), std::move(estimates)};
+                                     ScoreKind score, std::vector<Index> order) const {
+    const CentredRows seen(items, centre_);
+    auto panels = std::make_unique<const ItemPanels>(seen, item_bias, score, std::move(order));
+    auto estimates = make_estimate_table(seen, *panels, options_.estimates);
+    return {items, item_bias, score, centre_, std::move(panels), std::move(estimates)};
   }
 
   /// A table of its own for a short allow list; from a long one the mask takes hits away.
@@ -109,7 +135,7 @@ class CpuScorer final : public Scorer {
     for (const Index item : table_.panels->order()) {
       if (allowed[static_cast<std::size_t>(item)] != 0) order.push_back(item);
     }
-    return make_table(table_.items, table_.item_bias, std::move(order));
+    return make_table(table_.items, table_.item_bias, table_.score, std::move(order));
   }
 
   void sort_all(const TopKTask& task, Index q, TopKResult& result) const {
@@ -138,16 +164,17 @@ class CpuScorer final : public Scorer {
   }
 
   CpuScorerOptions options_;
+  std::vector<float> centre_;
   ItemTable table_;
 };
 
 }  // namespace
 
 std::unique_ptr<Scorer> make_cpu_scorer(const MatrixView& items, std::span<const float> item_bias,
-                                        const CpuScorerOptions& options) {
-  check_item_table(items, item_bias);
+                                        ScoreKind score, const CpuScorerOptions& options) {
+  check_item_table(items, item_bias, score);
   (void)chosen_target();  // applies LIKEWISE_ISA before the first kernel runs
-  return std::make_unique<CpuScorer>(items, item_bias, options);
+  return std::make_unique<CpuScorer>(items, item_bias, score, options);
 }
 
 }  // namespace likewise

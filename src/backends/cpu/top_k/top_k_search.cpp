@@ -5,10 +5,13 @@
 #include <bit>
 #include <cmath>
 #include <limits>
+#include <numeric>
 
 #include <fmt/format.h>
 
 #include "backends/cpu/kernels/exact_dot.h"
+#include "core/parallel.h"
+#include "likewise/error.h"
 
 namespace likewise {
 namespace {
@@ -30,13 +33,30 @@ float largest_score(float norm, const ScoreBound& bound) {
   return product + bound.bias + 0x1p-21F * (product + bound.abs_bias);
 }
 
+// Seen from the centre every number is rounded once, by 2^-24 of itself; distances differ by no
+// more than this share of the two lengths. Twice that: room for the rounding of lengths.
+constexpr double kCentring = 0x1p-23;
+
+/// What an item within `reach` of a query has at least as q . y - |y|^2 / 2, rounded down;
+/// `longest` is the largest |y|. docs/math.md, "Distances".
+float least_estimate(double length, double reach, double longest) {
+  const double widened = reach + kCentring * (length + longest);
+  const double own = length * length;
+  const double others = widened * widened;
+  return static_cast<float>(0.5 * (own - others) - 0x1p-23 * (own + others));
+}
+
 }  // namespace
 
 float exact_score(const ItemTable& table, const float* query, Index item) {
+  const Index length = padded_stride(table.items.cols);
+  const float* const row = table.items.row(item);
+  if (table.score == ScoreKind::kSquaredDistance) {
+    return -static_cast<float>(kernels::exact_squared_distance(query, row, length));
+  }
   const double bias =
       table.item_bias.empty() ? 0.0 : double{table.item_bias[static_cast<std::size_t>(item)]};
-  const Index length = padded_stride(table.items.cols);
-  return static_cast<float>(kernels::exact_dot(query, table.items.row(item), length) + bias);
+  return static_cast<float>(kernels::exact_dot(query, row, length) + bias);
 }
 
 std::vector<std::uint64_t> open_places(const ItemPanels& panels,
@@ -49,32 +69,70 @@ std::vector<std::uint64_t> open_places(const ItemPanels& panels,
   return open;
 }
 
+std::vector<Index> query_order(const ItemTable& table, const MatrixView& queries) {
+  std::vector<double> lengths(static_cast<std::size_t>(queries.rows));
+  const CentredRows centred(queries, table.centre);
+  parallel_blocks(queries.rows, 256, [&](Offset begin, Offset end, Offset) {
+    std::vector<float> room;
+    for (Offset q = begin; q < end; ++q) {
+      const double length = norm_of(centred.row(static_cast<Index>(q), room), queries.cols);
+      if (!(length <= double{std::numeric_limits<float>::max()})) {
+        throw Error(ErrorKind::kInvalidArgument, fmt::format("query {} is not finite", q));
+      }
+      lengths[static_cast<std::size_t>(q)] = length;
+    }
+  });
+  std::vector<Index> order(lengths.size());
+  std::iota(order.begin(), order.end(), 0);
+  if (table.score == ScoreKind::kSquaredDistance) {
+    std::ranges::stable_sort(order, {},
+                             [&](Index q) { return lengths[static_cast<std::size_t>(q)]; });
+  }
+  return order;
+}
+
 TopKSearch::TopKSearch(const TopKTask& task, Index first, Index count, Index k)
     : task_(task),
       panels_(*task.table.panels),
       first_(first),
       marked_panels_(std::min(kMarkedPanels, panels_.panels())),
-      queries_(static_cast<std::size_t>(count)) {
-  const bool filtered = task.filter.excluded.rows > 0;
-  if (filtered) marks_.resize(static_cast<std::size_t>(Offset{count} * marked_panels_));
-  for (Index q = 0; q < count; ++q) {
-    Query& one = query(q);
-    one.row = task.queries.row(first + q);
-    const float norm = norm_above(one.row, task.queries.cols);
-    if (!std::isfinite(norm)) {
-      throw Error(ErrorKind::kInvalidArgument, fmt::format("query {} is not finite", first + q));
-    }
-    norms_[static_cast<std::size_t>(q)] = norm;
-    lowest_[static_cast<std::size_t>(q)] = -std::numeric_limits<float>::infinity();
-    one.best.reset(static_cast<std::size_t>(k));
-    if (filtered) mark_excluded(q);
-    active_.push_back(q);
+      queries_(static_cast<std::size_t>(count)),
+      distances_(task.table.score == ScoreKind::kSquaredDistance) {
+  if (task.filter.excluded.rows > 0) {
+    marks_.resize(static_cast<std::size_t>(Offset{count} * marked_panels_));
   }
-  estimator_ = task.table.estimates->load(task.queries.slice(first, count));
+  for (Index q = 0; q < count; ++q) add_query(q, k);
+  estimator_ = task.table.estimates->load(load_queries(count));
+}
+
+void TopKSearch::add_query(Index q, Index k) {
+  const auto at = static_cast<std::size_t>(q);
+  Query& one = query(q);
+  one.row = task_.queries.row(number(q));
+  norms_[at] = norm_above(one.row, task_.queries.cols);
+  lowest_[at] = -std::numeric_limits<float>::infinity();
+  reach_[at] = std::numeric_limits<double>::infinity();
+  one.best.reset(static_cast<std::size_t>(k));
+  if (task_.filter.excluded.rows > 0) mark_excluded(q);
+  active_.push_back(q);
+}
+
+/// As estimates want them.
+MatrixView TopKSearch::load_queries(Index count) {
+  if (!distances_) return task_.queries.slice(first_, count);
+  const CentredRows all(task_.queries, task_.table.centre);
+  centred_ = Matrix(count, task_.queries.cols);
+  std::vector<float> room;
+  for (Index q = 0; q < count; ++q) {
+    const float* const row = all.row(number(q), room);
+    std::copy_n(row, centred_.cols(), centred_.row(q));
+    lengths_[static_cast<std::size_t>(q)] = norm_of(row, centred_.cols());
+  }
+  return centred_.view();
 }
 
 void TopKSearch::mark_excluded(Index q) {
-  query(q).excluded = task_.filter.excluded.row_columns(first_ + q);
+  query(q).excluded = task_.filter.excluded.row_columns(number(q));
   std::uint64_t* marks = marks_.data() + Offset{q} * marked_panels_;
   for (const Index item : query(q).excluded) {
     const Index place = panels_.position(item);
@@ -83,14 +141,16 @@ void TopKSearch::mark_excluded(Index q) {
 }
 
 void TopKSearch::run(TopKResult& result) {
-  for (Index panel = 0; panel < panels_.panels(); ++panel) {
-    drop_finished(panel);
-    if (active_.empty()) break;
+  PanelWalk walk = this->walk();
+  for (Index step = 0; !walk.done(); ++step) {
+    if (step % kDropEvery == 0) drop_finished(walk);
+    if (active_.empty() || walk.done()) break;
+    const Index panel = walk.next();
     select(panel);
     scan(panel);
   }
   for (Index q = 0; q < static_cast<Index>(queries_.size()); ++q) {
-    write_answer(query(q).best.finish(), first_ + q, result);
+    write_answer(query(q).best.finish(), number(q), result);
   }
   if (task_.counts != nullptr) {
     task_.counts->scanned += scanned_;
@@ -103,28 +163,65 @@ void TopKSearch::update_threshold(Index q) {
   const TopList& best = query(q).best;
   if (!best.full()) return;
   const float worst = best.worst().score;
-  lowest_[static_cast<std::size_t>(q)] =
-      worst - (std::abs(worst) * 0x1p-22F + std::numeric_limits<float>::min());
+  const float lowest = worst - (std::abs(worst) * 0x1p-22F + std::numeric_limits<float>::min());
+  lowest_[static_cast<std::size_t>(q)] = lowest;
+  if (distances_) reach_[static_cast<std::size_t>(q)] = std::sqrt(-double{lowest});
 }
 
-void TopKSearch::drop_finished(Index panel) {
-  if (panel % kDropEvery != 0) return;
-  const ScoreBound& rest = panels_.rest_bound(panel);
+/// Distances: from the panel of items as long as the block's middle query.
+PanelWalk TopKSearch::walk() const {
+  if (!distances_ || panels_.panels() == 0) return {0, panels_.panels()};
+  return {panels_.panel_at(lengths_[queries_.size() / 2]), panels_.panels()};
+}
+
+bool TopKSearch::may_win(Index q, const ScoreBound& bound) const {
+  const auto at = static_cast<std::size_t>(q);
+  return largest_score(norms_[at], bound) >= lowest_[at];
+}
+
+bool TopKSearch::may_win(Index q, const NormRange& norms) const {
+  const auto at = static_cast<std::size_t>(q);
+  const double gap = std::max(lengths_[at] - norms.largest, norms.least - lengths_[at]);
+  return gap <= reach_[at] + kCentring * (lengths_[at] + norms.largest);
+}
+
+bool TopKSearch::may_win_in(Index q, Index panel) const {
+  return distances_ ? may_win(q, panels_.norms(panel)) : may_win(q, panels_.panel_bound(panel));
+}
+
+void TopKSearch::drop_finished(PanelWalk& walk) {
+  if (!distances_) {
+    const ScoreBound& rest = panels_.rest_bound(walk.from());
+    std::erase_if(active_, [&](Index q) { return !may_win(q, rest); });
+    return;
+  }
+  bool lower = false;
+  bool upper = false;
   std::erase_if(active_, [&](Index q) {
-    const auto at = static_cast<std::size_t>(q);
-    return largest_score(norms_[at], rest) < lowest_[at];
+    const bool in_lower = walk.below() > 0 && may_win(q, panels_.norms_before(walk.below()));
+    const bool in_upper =
+        walk.from() < panels_.panels() && may_win(q, panels_.norms_from(walk.from()));
+    lower |= in_lower;
+    upper |= in_upper;
+    return !in_lower && !in_upper;
   });
+  if (!lower) walk.leave_lower();
+  if (!upper) walk.leave_upper();
+}
+
+float TopKSearch::threshold(Index q, Index panel) const {
+  const auto at = static_cast<std::size_t>(q);
+  return distances_ ? least_estimate(lengths_[at], reach_[at], panels_.norms(panel).largest)
+                    : lowest_[at];
 }
 
 void TopKSearch::select(Index panel) {
-  const ScoreBound& bound = panels_.panel_bound(panel);
   selected_.resize(active_.size());
   std::size_t count = 0;
   for (const Index q : active_) {
-    const auto at = static_cast<std::size_t>(q);
-    thresholds_[count] = lowest_[at];
+    thresholds_[count] = threshold(q, panel);
     selected_[count] = q;
-    count += largest_score(norms_[at], bound) >= lowest_[at] ? 1 : 0;
+    count += may_win_in(q, panel) ? 1 : 0;
   }
   selected_.resize(count);
 }

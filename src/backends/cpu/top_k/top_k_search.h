@@ -25,12 +25,14 @@ struct ScanCounts {
 struct ItemTable {
   MatrixView items;
   std::span<const float> item_bias;
+  ScoreKind score;
+  std::span<const float> centre;  ///< of distances: what panels and estimates are seen from
   std::unique_ptr<const ItemPanels> panels;
   std::unique_ptr<const EstimateTable> estimates;
 };
 
-/// score(q, i) = q . y_i + bias_i, summed in double in a fixed order and rounded once: the same
-/// number whatever the block, the thread or the instruction set.
+/// What query and item score, summed in double in a fixed order and rounded once: the same number
+/// whatever the block, the thread or the instruction set.
 [[nodiscard]] float exact_score(const ItemTable& table, const float* query, Index item);
 
 /// What all blocks of one call share.
@@ -38,6 +40,7 @@ struct TopKTask {
   const ItemTable& table;
   MatrixView queries;
   const TopKFilter& filter;
+  std::vector<Index> order;         ///< the queries as blocks take them
   std::vector<std::uint64_t> open;  ///< per panel, a bit for each item that may be an answer
   ScanCounts* counts;               ///< may be null
 };
@@ -46,12 +49,40 @@ struct TopKTask {
 [[nodiscard]] std::vector<std::uint64_t> open_places(const ItemPanels& panels,
                                                      std::span<const std::uint8_t> allowed);
 
-/// Searches queries [first, first + count), count <= kQueries.
+/// The order of queries in blocks: as they are, or by their distance from the centre, so that a
+/// block begins where the nearest are likely. Throws Error(kInvalidArgument) naming a query that is
+/// not finite.
+[[nodiscard]] std::vector<Index> query_order(const ItemTable& table, const MatrixView& queries);
+
+/// The order in which a block visits panels: from one of them to both ends, turn by turn.
+class PanelWalk {
+ public:
+  PanelWalk(Index start, Index panels) : below_(start), from_(start), panels_(panels) {}
+  /// Panels [0, below) and [from, panels) are left.
+  [[nodiscard]] Index below() const { return below_; }
+  [[nodiscard]] Index from() const { return from_; }
+  [[nodiscard]] bool done() const { return below_ == 0 && from_ == panels_; }
+  [[nodiscard]] Index next() {
+    up_ = (!up_ || below_ == 0) && from_ < panels_;
+    return up_ ? from_++ : --below_;
+  }
+  void leave_lower() { below_ = 0; }
+  void leave_upper() { from_ = panels_; }
+
+ private:
+  Index below_;
+  Index from_;
+  Index panels_;
+  bool up_ = false;
+};
+
+/// Searches queries [first, first + count) of the task's order, count <= kQueries.
 ///
 /// Panels come best first. An estimate with a proven error turns each panel into a few candidates,
 /// which are tested against the filters and scored exactly. A query skips a panel whose bound
-/// |q| norm + bias  is below its worst answer, and leaves the block when all panels that follow
-/// are.
+/// |q| norm + bias  is below its worst answer, or whose items are all longer or shorter than the
+/// query by more than the distance of its worst answer; and leaves the block when all panels that
+/// are left are such.
 class TopKSearch {
  public:
   static constexpr Index kQueries = 96;
@@ -66,14 +97,25 @@ class TopKSearch {
     TopList best;
   };
 
+  void add_query(Index q, Index k);
+  [[nodiscard]] MatrixView load_queries(Index count);
   void mark_excluded(Index q);
-  void drop_finished(Index panel);
+  [[nodiscard]] PanelWalk walk() const;
+  void drop_finished(PanelWalk& walk);
+  [[nodiscard]] bool may_win(Index q, const ScoreBound& bound) const;
+  [[nodiscard]] bool may_win(Index q, const NormRange& norms) const;
+  [[nodiscard]] bool may_win_in(Index q, Index panel) const;
+  [[nodiscard]] float threshold(Index q, Index panel) const;
   void update_threshold(Index q);
   void select(Index panel);
   void scan(Index panel);
   void collect(Index q, Index panel, std::uint64_t hits);
   [[nodiscard]] std::uint64_t excluded_places(Index q, Index panel) const;
   [[nodiscard]] Query& query(Index q) { return queries_[static_cast<std::size_t>(q)]; }
+  /// Its row in the task's queries.
+  [[nodiscard]] Index number(Index q) const {
+    return task_.order[static_cast<std::size_t>(first_ + q)];
+  }
 
   const TopKTask& task_;
   const ItemPanels& panels_;
@@ -82,11 +124,15 @@ class TopKSearch {
   std::vector<Query> queries_;
   std::array<float, kQueries> norms_{};
   std::array<float, kQueries> lowest_{};  ///< true scores below cannot be answers any more
-  std::vector<std::uint64_t> marks_;      ///< marked_panels_ words a query
+  bool distances_;
+  Matrix centred_;                          ///< of distances: the queries seen from the centre
+  std::array<double, kQueries> lengths_{};  ///< theirs
+  std::array<double, kQueries> reach_{};    ///< items further away cannot be answers any more
+  std::vector<std::uint64_t> marks_;        ///< marked_panels_ words a query
   std::unique_ptr<Estimator> estimator_;
   std::vector<Index> active_;                 ///< queries that may still change
   std::vector<Index> selected_;               ///< those that have to see the current panel
-  std::array<float, kQueries> thresholds_{};  ///< lowest_ of the selected
+  std::array<float, kQueries> thresholds_{};  ///< of the selected, as estimates are compared
   std::array<std::uint64_t, kQueries> hits_{};
   Offset scanned_ = 0;
   Offset rescored_ = 0;
