@@ -5,6 +5,7 @@
 #include <bit>
 #include <numeric>
 
+#include "core/instruction_set.h"
 #include "core/parallel.h"
 
 namespace likewise {
@@ -72,6 +73,7 @@ void sort_rows(Index own, std::span<const float> similarities, Scratch& scratch)
 }  // namespace
 
 NeighbourWalk::NeighbourWalk(const NeighbourRatings& ratings) : ratings_(ratings) {
+  (void)chosen_target();  // applies LIKEWISE_ISA before the first kernel runs
   const CsrView by_column = ratings.by_column();
   std::vector<Index> columns(static_cast<std::size_t>(by_column.rows));
   std::iota(columns.begin(), columns.end(), 0);
