@@ -51,8 +51,8 @@ inline constexpr std::string_view kPredictionNames[] = {"mean", "centred", "z-sc
                                                         "sum"};
 
 /// Whom a predicted rating asks, of those that have the column: the K most similar of them; those
-/// among the K neighbours that the row keeps (the K most similar of all, who may have it or not); or
-/// all of them.
+/// among the K neighbours that the row keeps (the K most similar of all, who may have it or not);
+/// or all of them.
 enum class PredictFrom { kRated, kKept, kAll };
 
 inline constexpr std::string_view kPredictFromNames[] = {"rated", "kept", "all"};

@@ -60,7 +60,8 @@ void sort_rows(Index own, std::span<const float> similarities, Scratch& scratch)
   scratch.keys.clear();
   for (std::size_t v = 0; v < similarities.size(); ++v) {
     if (similarities[v] == 0.0F || static_cast<Index>(v) == own) continue;
-    scratch.keys.push_back(NeighbourRatings::key_of(similarities[v], static_cast<std::uint32_t>(v)));
+    scratch.keys.push_back(
+        NeighbourRatings::key_of(similarities[v], static_cast<std::uint32_t>(v)));
   }
   sort_by_similarity(scratch.keys, scratch.sorted);
   scratch.near.resize(scratch.keys.size());
@@ -80,10 +81,9 @@ NeighbourWalk::NeighbourWalk(const NeighbourRatings& ratings) : ratings_(ratings
   std::ranges::stable_sort(columns, std::ranges::greater{},
                            [&](Index column) { return by_column.row_size(column); });
   places_.resize(columns.size());
-  CsrMatrix placed = {by_column.rows, by_column.cols,
-                      Array<Offset>::uninitialized(Offset{by_column.rows} + 1),
-                      Array<Index>::uninitialized(by_column.nnz()),
-                      Array<float>::uninitialized(by_column.nnz())};
+  CsrMatrix placed = {
+      by_column.rows, by_column.cols, Array<Offset>::uninitialized(Offset{by_column.rows} + 1),
+      Array<Index>::uninitialized(by_column.nnz()), Array<float>::uninitialized(by_column.nnz())};
   placed.offsets[0] = 0;
   for (Index place = 0; place < by_column.rows; ++place) {
     const Index column = columns[static_cast<std::size_t>(place)];
@@ -135,7 +135,8 @@ void NeighbourWalk::cut_into_words(const CsrView& rows) {
         words_[static_cast<std::size_t>(word)] = static_cast<std::uint32_t>(word_of(e));
         for (; block <= word_of(e) / block_words_; ++block) *start++ = {word, e};
       }
-      masks_[static_cast<std::size_t>(word)] |= std::uint64_t{1} << (rows.columns[e] % kWordColumns);
+      masks_[static_cast<std::size_t>(word)] |= std::uint64_t{1}
+                                                << (rows.columns[e] % kWordColumns);
     }
     for (; start <= last; ++start) *start = {word + 1, rows.offsets[row + 1]};
   });

@@ -88,8 +88,8 @@ std::vector<float> NeighbourhoodPredictor::predict_ratings(std::span<const Index
 }
 
 void NeighbourhoodPredictor::predict_row(const RowLevel& level, Index own,
-                                         const float* similarities,
-                                         std::span<const Index> columns, float* out) const {
+                                         const float* similarities, std::span<const Index> columns,
+                                         float* out) const {
   const NeighbourRatings& ratings = engine().ratings;
   if (NeighbourWalk::pays(ratings, columns)) {
     const NeighbourWalk& walk =

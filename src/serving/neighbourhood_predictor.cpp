@@ -295,8 +295,8 @@ void NeighbourhoodPredictor::score_trained_by_items(std::span<const AskedUser> u
   std::vector<Index> block;
   std::vector<float> predicted;  // items of the block x users
   for (Index first = 0; first < history_.cols; first += static_cast<Index>(block.size())) {
-    block.resize(std::min({rows_at_a_time(), at_a_time,
-                           static_cast<std::size_t>(history_.cols - first)}));
+    block.resize(
+        std::min({rows_at_a_time(), at_a_time, static_cast<std::size_t>(history_.cols - first)}));
     std::iota(block.begin(), block.end(), first);
     predicted.resize(block.size() * users.size());
     const Array<float> similar = similarities(block);

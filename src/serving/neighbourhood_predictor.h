@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 /// Answers of a neighbourhood model. Lists of `similar` and summed scores come from the K
-/// neighbours that the model keeps, and so do ratings that are predicted from those; others ask rows
-/// that may be no neighbours of the list, so their similarities are computed when they are needed, a
-/// bounded block at a time.
+/// neighbours that the model keeps, and so do ratings that are predicted from those; others ask
+/// rows that may be no neighbours of the list, so their similarities are computed when they are
+/// needed, a bounded block at a time.
 #pragma once
 
 #include <functional>
@@ -81,8 +81,8 @@ class NeighbourhoodPredictor final : public Predictor {
                                                 std::span<const Index> items) const;
   [[nodiscard]] std::vector<float> predict_ratings(std::span<const Index> users,
                                                    std::span<const Index> items) const;
-  /// What predictions ask: similarities of all rows to some rows of the model, rows.size() x rows of
-  /// the model, 0 where a row may not be asked.
+  /// What predictions ask: similarities of all rows to some rows of the model, rows.size() x rows
+  /// of the model, 0 where a row may not be asked.
   [[nodiscard]] Array<float> similarities(std::span<const Index> rows) const;
   /// The same for users of user-knn, outside ones too.
   [[nodiscard]] Array<float> similarities(std::span<const AskedUser> users) const;

@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /// Whole rows at once against one cell after the other, to the bit.
+#include "serving/neighbour_walk.h"
+
 #include <algorithm>
 #include <cctype>
 #include <numeric>
@@ -8,7 +10,6 @@
 #include <gtest/gtest.h>
 
 #include "algorithms/neighbours/neighbour_prediction.h"
-#include "serving/neighbour_walk.h"
 #include "tests/support.h"
 
 namespace likewise {
@@ -54,7 +55,8 @@ TEST_P(Walk, IsOnePredictionAfterTheOther) {
         s = static_cast<float>(level(random)) / static_cast<float>(one.levels + 1);
       }
       const RowLevel x = ratings.level(std::max(own, 0));
-      for (const std::size_t asked : {items.size(), items.size() / 3, std::size_t{1}, std::size_t{0}}) {
+      for (const std::size_t asked :
+           {items.size(), items.size() / 3, std::size_t{1}, std::size_t{0}}) {
         const std::span<const Index> columns = std::span(items).first(asked);
         std::vector<float> found(asked);
         walk.predict(x, own, similarities.data(), columns, found.data());

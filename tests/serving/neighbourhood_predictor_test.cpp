@@ -83,8 +83,7 @@ class Definition {
     double sum = 0.0;
     double weights = 0.0;
     for (const auto& [negative, v] : near) {
-      const double value =
-          double{raters.row_values(column)[static_cast<std::size_t>(entry_of(v))]};
+      const double value = double{raters.row_values(column)[static_cast<std::size_t>(entry_of(v))]};
       sum -= negative * deviation(v, column, value);
       weights += std::abs(negative);
     }
@@ -295,19 +294,19 @@ TEST(NeighbourhoodPredictor, AnswersOneRowAndNone) {
         model->users = IdMap::range(users);
         model->items = IdMap::range(items);
         const Index last = (one_user ? items : users) - 1;
-        model->history = test::make_csr(
-            users, items,
-            one_user ? std::vector<test::Entry>{{0, 0, 2.0F}, {0, last, 4.0F}}
-                     : std::vector<test::Entry>{{0, 0, 2.0F}, {last, 0, 4.0F}});
+        model->history =
+            test::make_csr(users, items,
+                           one_user ? std::vector<test::Entry>{{0, 0, 2.0F}, {0, last, 4.0F}}
+                                    : std::vector<test::Entry>{{0, 0, 2.0F}, {last, 0, 4.0F}});
         model->params = params;
         model->learned = train_neighbours(model->history.view(), params, open_device("cpu"));
         const Recommender recommender(model, open_device("cpu"));
         Offset cells = 0;
-        (void)recommender.predict_missing([&](Side, Index, std::span<const Index> others,
-                                              std::span<const float> values) {
-          cells += std::ssize(others);
-          for (const float value : values) EXPECT_EQ(value, 3.0F) << "nobody to ask: a mean";
-        });
+        (void)recommender.predict_missing(
+            [&](Side, Index, std::span<const Index> others, std::span<const float> values) {
+              cells += std::ssize(others);
+              for (const float value : values) EXPECT_EQ(value, 3.0F) << "nobody to ask: a mean";
+            });
         EXPECT_EQ(cells, 3);
       }
     }
@@ -461,12 +460,11 @@ TEST(NeighbourhoodPredictor, ExplainsSums) {
 }
 
 TEST(NeighbourhoodPredictor, ExplainsRatings) {
-  for (const auto& [prediction, from] :
-       {std::pair(Prediction::kMean, PredictFrom::kRated),
-        std::pair(Prediction::kCentred, PredictFrom::kRated),
-        std::pair(Prediction::kZScore, PredictFrom::kRated),
-        std::pair(Prediction::kBaseline, PredictFrom::kRated),
-        std::pair(Prediction::kCentred, PredictFrom::kKept)}) {
+  for (const auto& [prediction, from] : {std::pair(Prediction::kMean, PredictFrom::kRated),
+                                         std::pair(Prediction::kCentred, PredictFrom::kRated),
+                                         std::pair(Prediction::kZScore, PredictFrom::kRated),
+                                         std::pair(Prediction::kBaseline, PredictFrom::kRated),
+                                         std::pair(Prediction::kCentred, PredictFrom::kKept)}) {
     NeighbourParams params = rating_params(Side::kItems, prediction);
     params.predict_from = from;
     if (from == PredictFrom::kKept) params.neighbours = 15;

@@ -39,9 +39,9 @@ NeighbourRatings::NeighbourRatings(const CsrView& by_user, const NeighbourParams
     : params_(params),
       baselines_(baselines),
       on_scale_({by_user.values, static_cast<std::size_t>(by_user.nnz())}, params.clip),
-      limit_(params.predict_from == PredictFrom::kAll ? std::numeric_limits<std::uint32_t>::max()
-                                                      : static_cast<std::uint32_t>(
-                                                            params.neighbours)) {
+      limit_(params.predict_from == PredictFrom::kAll
+                 ? std::numeric_limits<std::uint32_t>::max()
+                 : static_cast<std::uint32_t>(params.neighbours)) {
   const std::span<const float> all(by_user.values, static_cast<std::size_t>(by_user.nnz()));
   const Moments moments = moments_of(all);
   mean_ = moments.mean;

@@ -21,10 +21,11 @@ HWY_INLINE const WalkStart* start_of(const WalkRows& rows, Index row, Index bloc
 }  // namespace
 
 /// Compiled per target for its instructions that count bits.
-void walk(const WalkRows& rows, Index block, std::span<const NearRow> near,
-                   Offset open_columns, const WalkCells& cells) {
+void walk(const WalkRows& rows, Index block, std::span<const NearRow> near, Offset open_columns,
+          const WalkCells& cells) {
   for (std::size_t n = 0; n < near.size(); ++n) {
-    if (n + 2 * kAhead < near.size()) hwy::Prefetch(start_of(rows, near[n + 2 * kAhead].row, block));
+    if (n + 2 * kAhead < near.size())
+      hwy::Prefetch(start_of(rows, near[n + 2 * kAhead].row, block));
     if (n + kAhead < near.size()) {
       const WalkStart* const next = start_of(rows, near[n + kAhead].row, block);
       hwy::Prefetch(rows.masks + next->word);
@@ -40,8 +41,8 @@ void walk(const WalkRows& rows, Index block, std::span<const NearRow> near,
       std::uint64_t& open = cells.open[rows.words[w]];
       for (std::uint64_t hits = mask & open; hits != 0; hits &= hits - 1) {
         const std::uint64_t bit = hits & (0 - hits);
-        const auto column = std::size_t{rows.words[w]} * kWordColumns +
-                            hwy::Num0BitsBelowLS1Bit_Nonzero64(bit);
+        const auto column =
+            std::size_t{rows.words[w]} * kWordColumns + hwy::Num0BitsBelowLS1Bit_Nonzero64(bit);
         WalkSums& sums = cells.sums[column];
         sums.products += s * double{values[hwy::PopCount(mask & (bit - 1))]};
         sums.weights += weight;
