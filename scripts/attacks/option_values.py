@@ -10,6 +10,7 @@ HARMLESS = {
     "--precision": "a CPU trains in fp32 whatever it is called",
     "--checkpoint-every": "seen while training",
     "--negative": "similarities may all be positive",
+    "--predict-from": "the 40 nearest may be all rows",
     "--on-bad-row": "all rows can be read",
     "--resume": "a training that goes on is the same as one without a break",
     "predict --duplicates": "a pair is predicted once", "evaluate --duplicates": "a like is a like",
