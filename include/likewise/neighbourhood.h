@@ -50,6 +50,13 @@ enum class Prediction { kMean, kCentred, kZScore, kBaseline, kSum };
 inline constexpr std::string_view kPredictionNames[] = {"mean", "centred", "z-score", "baseline",
                                                         "sum"};
 
+/// Whom a predicted rating asks, of those that have the column: the K most similar of them; those
+/// among the K neighbours that the row keeps (the K most similar of all, who may have it or not);
+/// or all of them.
+enum class PredictFrom { kRated, kKept, kAll };
+
+inline constexpr std::string_view kPredictFromNames[] = {"rated", "kept", "all"};
+
 struct NeighbourParams {
   Feedback feedback = Feedback::kImplicit;
   Side side = Side::kItems;  ///< what is compared
@@ -63,6 +70,7 @@ struct NeighbourParams {
   bool keep_negative = false;    ///< negative similarities are neighbours too
   Side centring = Side::kUsers;  ///< whose mean kAdjustedCosine takes off
   Prediction prediction = Prediction::kSum;
+  PredictFrom predict_from = PredictFrom::kRated;  ///< of no use to kSum, which asks those kept
   int min_neighbours = 1;  ///< a prediction from fewer is the fallback, 1 to 100000
   bool clip = true;        ///< ratings stay within the scale of the training values
   BaselineMethod baseline_method = BaselineMethod::kAls;

@@ -81,7 +81,7 @@ class RowError : public Error {
 using TakeMissing = std::function<void(Side side, Index row, std::span<const Index> others,
                                        std::span<const float> predictions)>;
 
-/// Seconds of the stages of Recommender::predict_missing().
+/// Seconds of the stages of Recommender::predict_missing(). `take` runs beside the other stages.
 struct PredictionTimes {
   double magnitudes = 0.0;    ///< means, norms and weights of the rows
   double similarities = 0.0;  ///< of neighbourhood models that predict ratings
@@ -138,8 +138,9 @@ class Recommender {
   [[nodiscard]] std::vector<float> predict(std::span<const Index> users,
                                            std::span<const Index> items) const;
 
-  /// A prediction for every user and item that have no value together, row by row from one thread:
-  /// by item where item-knn predicts ratings, else by user. Memory is bounded.
+  /// A prediction for every user and item that have no value together, row by row: by item where
+  /// item-knn predicts ratings, else by user. `take` is called for one row at a time, on any
+  /// thread, while later rows are predicted. Memory is bounded.
   PredictionTimes predict_missing(const TakeMissing& take, const RunControl& control = {}) const;
 
   /// The scores that users who were not trained would give `items`: out is users x items.

@@ -79,6 +79,8 @@ def method(draw: random.Random) -> list[str]:
                                   ["--baseline", "user-mean"], ["--baseline", "item-mean"]])
     how += ["--similarity", draw.choice(SIMILARITIES)]
     how += ["--prediction", draw.choice(PREDICTIONS[:4])] if explicit else []
+    if explicit and draw.random() < 0.5:
+        how += ["--predict-from", draw.choice(["kept", "all"])]
     if explicit and draw.random() < 0.3:
         how += ["--clip", "off"]
     if draw.random() < 0.3:

@@ -36,7 +36,9 @@ NEIGHBOURS = {
                 ["--neighbours 5 --min-support 2", "--amplification 2 --shrinkage 10"],
     "explicit": [f"--similarity {name} --prediction {PREDICTIONS[at % len(PREDICTIONS)]}"
                  for at, name in enumerate(SIMILARITIES)] +
-                ["--neighbours 5 --negative keep", "--baseline-method sgd", "--clip off"],
+                ["--similarity pearson-full --prediction centred --predict-from kept",
+                 "--similarity adjusted-cosine --prediction mean --predict-from all",
+                 "--neighbours 5 --negative keep", "--baseline-method sgd", "--clip off"],
 }
 SGD = {
     "explicit": ["--order alternating", "--order serial", "--schedule constant",

@@ -16,6 +16,10 @@ template <>
 struct EnumNames<Prediction> {
   static constexpr std::span<const std::string_view> kAll = kPredictionNames;
 };
+template <>
+struct EnumNames<PredictFrom> {
+  static constexpr std::span<const std::string_view> kAll = kPredictFromNames;
+};
 
 template <>
 struct Description<NeighbourParams> {
@@ -51,6 +55,10 @@ struct Description<NeighbourParams> {
           .only_if(compares_by<Similarity::kAdjustedCosine>, "--similarity adjusted-cosine"),
       Parameter{"prediction", &P::prediction, "How neighbours make a score"}.by_default(
           "sum implicit, baseline explicit"),
+      Parameter{"predict_from", &P::predict_from,
+                "Which rows predict: the K nearest of those that have the rating, those that have "
+                "it among the K nearest of all, or all that have it"}
+          .only_if(predicts, kPredicts),
       Parameter{"min_neighbours", &P::min_neighbours,
                 "A prediction from fewer is the mean or baseline"}
           .between(1, 100'000, "in [1, 100000]")

@@ -7,6 +7,7 @@
 #include <span>
 #include <vector>
 
+#include "core/parallel.h"
 #include "likewise/recommender.h"
 
 namespace likewise {
@@ -18,32 +19,37 @@ class MissingCells {
   MissingCells(const CsrView& known, Index cols) : known_(known), cols_(cols) {}
 
   /// For each block of rows: prepare(rows), fill(rows, out) with rows.size() x cols scores, then
-  /// take() for every row.
+  /// take() for every row, while the next block is made.
   template <class Prepare, class Fill>
   PredictionTimes for_rows(Side side, Index rows, const RunControl& control, const Prepare& prepare,
                            const Fill& fill, const TakeMissing& take) const {
     const Index most =
         static_cast<Index>(std::clamp<Offset>(kBlockNumbers / std::max<Index>(1, cols_), 1, 1024));
     PredictionTimes times;
-    std::vector<Index> block;
-    std::vector<float> scores;
-    for (Index first = 0; first < rows; first += static_cast<Index>(block.size())) {
-      control.check();
-      block.resize(static_cast<std::size_t>(std::min(most, rows - first)));
-      std::iota(block.begin(), block.end(), first);
-      scores.resize(block.size() * static_cast<std::size_t>(cols_));
-      times.similarities += seconds_of([&] { prepare(std::span<const Index>(block)); });
-      times.predictions += seconds_of([&] { fill(std::span<const Index>(block), scores.data()); });
+    Block made;
+    Block next;
+    const auto make_next = [&] {
+      if (next.rows.empty()) return;
+      times.similarities += seconds_of([&] { prepare(std::span<const Index>(next.rows)); });
+      times.predictions +=
+          seconds_of([&] { fill(std::span<const Index>(next.rows), next.scores.data()); });
+    };
+    const auto take_made = [&] {
       times.output += seconds_of([&] {
-        for (std::size_t r = 0; r < block.size(); ++r) {
-          take_row(side, block[r],
-                   std::span(scores).subspan(r * static_cast<std::size_t>(cols_),
-                                             static_cast<std::size_t>(cols_)),
-                   take);
-        }
+        for (std::size_t r = 0; r < made.rows.size(); ++r) take_row(side, made, r, take);
       });
-      control.report("predict", first + std::ssize(block), rows, side_name(side));
-    }
+    };
+    Index first = 0;
+    do {
+      control.check();
+      next.rows.resize(static_cast<std::size_t>(std::min(most, rows - first)));
+      std::iota(next.rows.begin(), next.rows.end(), first);
+      next.scores.resize(next.rows.size() * static_cast<std::size_t>(cols_));
+      parallel_for(2, 1, [&](Offset half) { half == 0 ? take_made() : make_next(); });
+      first += static_cast<Index>(next.rows.size());
+      std::swap(made, next);
+      if (!made.rows.empty()) control.report("predict", first, rows, side_name(side));
+    } while (!made.rows.empty());
     return times;
   }
 
@@ -57,8 +63,15 @@ class MissingCells {
  private:
   static constexpr Offset kBlockNumbers = Offset{1} << 22;
 
-  void take_row(Side side, Index row, std::span<const float> scores,
-                const TakeMissing& take) const {
+  struct Block {
+    std::vector<Index> rows;
+    std::vector<float> scores;  ///< rows x cols
+  };
+
+  void take_row(Side side, const Block& block, std::size_t r, const TakeMissing& take) const {
+    const Index row = block.rows[r];
+    const auto cols = static_cast<std::size_t>(cols_);
+    const std::span<const float> scores = std::span(block.scores).subspan(r * cols, cols);
     std::vector<Index> others;
     std::vector<float> predictions;
     std::span<const Index> known;

@@ -59,44 +59,56 @@ std::vector<float> NeighbourhoodPredictor::predict_ratings(std::span<const Index
   std::ranges::stable_sort(order, {}, [&](std::size_t p) { return rows[p]; });
   for (std::size_t at = 0; at < order.size();) {
     std::vector<Index> batch;
-    std::vector<std::size_t> place;  // of each pair's row in the batch
+    std::vector<std::size_t> starts;  // of each row of the batch, and the end
     std::size_t end = at;
     for (; end < order.size(); ++end) {
       const Index row = rows[order[end]];
       if (batch.empty() || batch.back() != row) {
         if (batch.size() == rows_at_a_time()) break;
         batch.push_back(row);
+        starts.push_back(end);
       }
-      place.push_back(batch.size() - 1);
     }
+    starts.push_back(end);
     const Array<float> similar = similarities(batch);
-    parallel_for(static_cast<Offset>(end - at), 64, [&](Offset i) {
-      const std::size_t p = order[at + static_cast<std::size_t>(i)];
-      const auto query = static_cast<Offset>(place[static_cast<std::size_t>(i)]);
-      result[p] = ratings.predict(ratings.level(rows[p]), rows[p], ratings.raters(columns[p]),
-                                  similar.data() + query * learned_.neighbours.size());
+    parallel_for(std::ssize(batch), 1, [&](Offset r) {
+      const Index row = batch[static_cast<std::size_t>(r)];
+      const std::size_t first = starts[static_cast<std::size_t>(r)];
+      const std::size_t last = starts[static_cast<std::size_t>(r) + 1];
+      std::vector<Index> asked(last - first);
+      std::vector<float> predicted(asked.size());
+      for (std::size_t i = 0; i < asked.size(); ++i) asked[i] = columns[order[first + i]];
+      predict_row(ratings.level(row), row, similar.data() + r * learned_.neighbours.size(), asked,
+                  predicted.data());
+      for (std::size_t i = 0; i < asked.size(); ++i) result[order[first + i]] = predicted[i];
     });
     at = end;
   }
   return result;
 }
 
+void NeighbourhoodPredictor::predict_row(const RowLevel& level, Index own,
+                                         const float* similarities, std::span<const Index> columns,
+                                         float* out) const {
+  const NeighbourRatings& ratings = engine().ratings;
+  if (NeighbourWalk::pays(ratings, columns)) {
+    const NeighbourWalk& walk =
+        engine().walk.get([&] { return std::make_unique<NeighbourWalk>(ratings); });
+    return walk.predict(level, own, similarities, columns, out);
+  }
+  for (std::size_t i = 0; i < columns.size(); ++i) {
+    out[i] = ratings.predict(level, own, ratings.raters(columns[i]), similarities);
+  }
+}
+
 void NeighbourhoodPredictor::predict_rows(std::span<const Index> rows, const float* similarities,
                                           float* out) const {
-  const NeighbourRatings& ratings = engine().ratings;
-  const Index columns = of_users() ? history_.cols : history_.rows;
-  const Index all = learned_.neighbours.size();
-  constexpr Offset kColumnsPerTask = 512;
-  const Offset tasks = (columns + kColumnsPerTask - 1) / kColumnsPerTask;
-  parallel_for(std::ssize(rows) * tasks, 1, [&](Offset task) {
-    const Offset r = task / tasks;
+  std::vector<Index> columns(static_cast<std::size_t>(of_users() ? history_.cols : history_.rows));
+  std::iota(columns.begin(), columns.end(), 0);
+  parallel_for(std::ssize(rows), 1, [&](Offset r) {
     const Index row = rows[static_cast<std::size_t>(r)];
-    const auto first = static_cast<Index>(task % tasks * kColumnsPerTask);
-    const auto end = static_cast<Index>(std::min<Offset>(columns, first + kColumnsPerTask));
-    for (Index column = first; column < end; ++column) {
-      out[r * columns + column] =
-          ratings.predict(ratings.level(row), row, ratings.raters(column), similarities + r * all);
-    }
+    predict_row(engine().ratings.level(row), row, similarities + r * learned_.neighbours.size(),
+                columns, out + r * std::ssize(columns));
   });
 }
 

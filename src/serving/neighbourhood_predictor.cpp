@@ -18,6 +18,22 @@ namespace {
 
 /// Similarities held at once.
 constexpr Offset kBlockNumbers = Offset{1} << 24;
+/// Ratings held at once.
+constexpr Offset kBlockRatings = Offset{1} << 22;
+
+/// Sets all but the k largest of them to 0, ties to the smaller place; that of `own` too.
+void keep_largest(std::span<float> similarities, Index own, int k) {
+  TopList near;
+  near.reset(static_cast<std::size_t>(k));
+  for (std::size_t v = 0; v < similarities.size(); ++v) {
+    const auto row = static_cast<Index>(v);
+    if (similarities[v] != 0.0F && row != own) near.offer({similarities[v], row});
+  }
+  std::ranges::fill(similarities, 0.0F);
+  for (const Candidate& one : near.finish()) {
+    similarities[static_cast<std::size_t>(one.item)] = one.score;
+  }
+}
 
 }  // namespace
 
@@ -46,10 +62,41 @@ std::size_t NeighbourhoodPredictor::rows_at_a_time() const {
 }
 
 Array<float> NeighbourhoodPredictor::similarities(std::span<const Index> rows) const {
+  if (from_kept()) return kept_similarities(rows);
   return compare_rows(engine().problem.rows(), *engine().search, rows);
 }
 
+Array<float> NeighbourhoodPredictor::kept_similarities(std::span<const Index> rows) const {
+  const Neighbours& lists = learned_.neighbours;
+  const auto all = static_cast<std::size_t>(lists.size());
+  auto result = Array<float>::uninitialized(std::ssize(rows) * Offset{lists.size()});
+  parallel_for(std::ssize(rows), 16, [&](Offset r) {
+    const Index row = rows[static_cast<std::size_t>(r)];
+    const std::span<float> similar(result.data() + r * lists.size(), all);
+    std::ranges::fill(similar, 0.0F);
+    for (std::size_t e = 0; e < lists.rows_of(row).size(); ++e) {
+      similar[static_cast<std::size_t>(lists.rows_of(row)[e])] = lists.similarities_of(row)[e];
+    }
+  });
+  return result;
+}
+
 Array<float> NeighbourhoodPredictor::similarities(std::span<const AskedUser> users) const {
+  if (!from_kept()) return compare(users);
+  if (std::ranges::all_of(users, [](const AskedUser& user) { return user.number >= 0; })) {
+    std::vector<Index> rows(users.size());
+    std::ranges::transform(users, rows.begin(), &AskedUser::number);
+    return kept_similarities(rows);
+  }
+  Array<float> result = compare(users);
+  parallel_for(std::ssize(users), 1, [&](Offset u) {
+    keep_largest({result.data() + u * history_.rows, static_cast<std::size_t>(history_.rows)},
+                 users[static_cast<std::size_t>(u)].number, params_.neighbours);
+  });
+  return result;
+}
+
+Array<float> NeighbourhoodPredictor::compare(std::span<const AskedUser> users) const {
   const SimilarityProblem& problem = engine().problem;
   const WeightedRows all = problem.rows();
   RowBuilder queries;
@@ -129,6 +176,8 @@ void NeighbourhoodPredictor::score_by_users(std::span<const AskedUser> users,
                                             const TakeScores& take) const {
   const NeighbourRatings& ratings = engine().ratings;
   const std::size_t batch = rows_at_a_time();
+  std::vector<Index> items(static_cast<std::size_t>(history_.cols));
+  std::iota(items.begin(), items.end(), 0);
   for (std::size_t at = 0; at < users.size(); at += batch) {
     const auto part = users.subspan(at, std::min(batch, users.size() - at));
     const Array<float> similar = similarities(part);
@@ -137,11 +186,8 @@ void NeighbourhoodPredictor::score_by_users(std::span<const AskedUser> users,
       const AskedUser& user = part[static_cast<std::size_t>(u)];
       const RowLevel level =
           user.number >= 0 ? ratings.level(user.number) : ratings.level_of(user.items, user.values);
-      std::vector<float> scores(static_cast<std::size_t>(history_.cols));
-      for (Index item = 0; item < history_.cols; ++item) {
-        scores[static_cast<std::size_t>(item)] = ratings.predict(
-            level, user.number, ratings.raters(item), similar.data() + u * history_.rows);
-      }
+      std::vector<float> scores(items.size());
+      predict_row(level, user.number, similar.data() + u * history_.rows, items, scores.data());
       take(at + static_cast<std::size_t>(u), 0, scores);
     });
     control.report("predict", static_cast<Offset>(at + part.size()), std::ssize(users), "users");
@@ -207,8 +253,12 @@ void NeighbourhoodPredictor::score_by_own_items(std::span<const AskedUser> users
 void NeighbourhoodPredictor::score_by_items(std::span<const AskedUser> users,
                                             const RunControl& control,
                                             const TakeScores& take) const {
+  if (from_kept()) return score_by_kept_items(users, control, take);
   if (const std::vector<Index> items = few_items(users); !items.empty()) {
     return score_by_own_items(users, items, control, take);
+  }
+  if (std::ranges::all_of(users, [](const AskedUser& user) { return user.number >= 0; })) {
+    return score_trained_by_items(users, control, take);
   }
   const NeighbourRatings& ratings = engine().ratings;
   std::vector<std::vector<float>> deviations(users.size());
@@ -233,6 +283,66 @@ void NeighbourhoodPredictor::score_by_items(std::span<const AskedUser> users,
     });
     control.report("predict", first + std::ssize(block), history_.cols, "items");
   }
+}
+
+void NeighbourhoodPredictor::score_trained_by_items(std::span<const AskedUser> users,
+                                                    const RunControl& control,
+                                                    const TakeScores& take) const {
+  std::vector<Index> numbers(users.size());
+  std::ranges::transform(users, numbers.begin(), &AskedUser::number);
+  const auto at_a_time = static_cast<std::size_t>(
+      std::max<Offset>(1, kBlockRatings / std::max<Offset>(1, std::ssize(users))));
+  std::vector<Index> block;
+  std::vector<float> predicted;  // items of the block x users
+  for (Index first = 0; first < history_.cols; first += static_cast<Index>(block.size())) {
+    block.resize(
+        std::min({rows_at_a_time(), at_a_time, static_cast<std::size_t>(history_.cols - first)}));
+    std::iota(block.begin(), block.end(), first);
+    predicted.resize(block.size() * users.size());
+    const Array<float> similar = similarities(block);
+    parallel_for(std::ssize(block), 1, [&](Offset i) {
+      control.check();
+      const Index item = block[static_cast<std::size_t>(i)];
+      predict_row(engine().ratings.level(item), item, similar.data() + i * history_.cols, numbers,
+                  predicted.data() + i * std::ssize(users));
+    });
+    parallel_for(std::ssize(users), 16, [&](Offset u) {
+      std::vector<float> scores(block.size());
+      for (std::size_t i = 0; i < block.size(); ++i) {
+        scores[i] = predicted[i * users.size() + static_cast<std::size_t>(u)];
+      }
+      take(static_cast<std::size_t>(u), first, scores);
+    });
+    control.report("predict", first + std::ssize(block), history_.cols, "items");
+  }
+}
+
+void NeighbourhoodPredictor::score_by_kept_items(std::span<const AskedUser> users,
+                                                 const RunControl& control,
+                                                 const TakeScores& take) const {
+  const NeighbourRatings& ratings = engine().ratings;
+  const Neighbours& lists = learned_.neighbours;
+  parallel_for(std::ssize(users), 1, [&](Offset u) {
+    control.check();
+    std::vector<float> deviations;
+    const auto raters = raters_of(users[static_cast<std::size_t>(u)], deviations);
+    std::vector<Index> entry_of(static_cast<std::size_t>(history_.cols), -1);
+    for (std::size_t e = 0; e < raters.rows.size(); ++e) {
+      entry_of[static_cast<std::size_t>(raters.rows[e])] = static_cast<Index>(e);
+    }
+    std::vector<float> scores(entry_of.size());
+    for (Index item = 0; item < history_.cols; ++item) {
+      const auto near = lists.rows_of(item);
+      const auto similar = lists.similarities_of(item);
+      NeighbourRatings::Sums sums;
+      for (std::size_t n = 0; n < near.size(); ++n) {
+        const Index entry = entry_of[static_cast<std::size_t>(near[n])];
+        if (entry >= 0) sums.add(similar[n], raters.deviations[static_cast<std::size_t>(entry)]);
+      }
+      scores[static_cast<std::size_t>(item)] = ratings.rating(ratings.level(item), raters, sums);
+    }
+    take(static_cast<std::size_t>(u), 0, scores);
+  });
 }
 
 void NeighbourhoodPredictor::score_all(std::span<const AskedUser> users, float* out) const {
@@ -278,7 +388,7 @@ TopKResult NeighbourhoodPredictor::similar_new(std::span<const AskedUser> users,
   const std::size_t batch = rows_at_a_time();
   for (std::size_t at = 0; at < users.size(); at += batch) {
     const auto part = users.subspan(at, std::min(batch, users.size() - at));
-    const Array<float> all = similarities(part);
+    const Array<float> all = compare(part);
     parallel_for(std::ssize(part), 1, [&](Offset u) {
       TopList near;
       near.reset(static_cast<std::size_t>(result.k));

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 /// Answers of a neighbourhood model. Lists of `similar` and summed scores come from the K
-/// neighbours that the model keeps; a predicted rating asks the K nearest of those that have the
-/// item, so its similarities are computed when they are needed, a bounded block at a time.
+/// neighbours that the model keeps, and so do ratings that are predicted from those; others ask
+/// rows that may be no neighbours of the list, so their similarities are computed when they are
+/// needed, a bounded block at a time.
 #pragma once
 
 #include <functional>
@@ -13,6 +14,7 @@
 #include "algorithms/neighbours/similarity.h"
 #include "backends/jobs/neighbours.h"
 #include "core/lazy.h"
+#include "serving/neighbour_walk.h"
 #include "serving/predictor.h"
 
 namespace likewise {
@@ -51,6 +53,7 @@ class NeighbourhoodPredictor final : public Predictor {
              const TakeScores& take) const;
   [[nodiscard]] bool sums() const { return params_.prediction == Prediction::kSum; }
   [[nodiscard]] bool of_users() const { return params_.side == Side::kUsers; }
+  [[nodiscard]] bool from_kept() const { return params_.predict_from == PredictFrom::kKept; }
   void score_sums(std::span<const AskedUser> users, const RunControl& control,
                   const TakeScores& take) const;
   void score_by_users(std::span<const AskedUser> users, const RunControl& control,
@@ -62,17 +65,30 @@ class NeighbourhoodPredictor final : public Predictor {
                           const RunControl& control, const TakeScores& take) const;
   void score_by_items(std::span<const AskedUser> users, const RunControl& control,
                       const TakeScores& take) const;
-  /// Ratings of some rows of the compared side for every column: rows.size() x columns.
+  /// The same for users of the model.
+  void score_trained_by_items(std::span<const AskedUser> users, const RunControl& control,
+                              const TakeScores& take) const;
+  /// The same from the neighbours that items keep.
+  void score_by_kept_items(std::span<const AskedUser> users, const RunControl& control,
+                           const TakeScores& take) const;
+  /// Ratings of one row of the compared side for some columns.
+  void predict_row(const RowLevel& level, Index own, const float* similarities,
+                   std::span<const Index> columns, float* out) const;
+  /// Ratings of some rows for every column: rows.size() x columns.
   void predict_rows(std::span<const Index> rows, const float* similarities, float* out) const;
   void add_sums(const AskedUser& user, std::vector<double>& scores) const;
   [[nodiscard]] std::vector<float> predict_sums(std::span<const Index> users,
                                                 std::span<const Index> items) const;
   [[nodiscard]] std::vector<float> predict_ratings(std::span<const Index> users,
                                                    std::span<const Index> items) const;
-  /// Similarities of all rows to some rows of the model: rows.size() x rows of the model.
+  /// What predictions ask: similarities of all rows to some rows of the model, rows.size() x rows
+  /// of the model, 0 where a row may not be asked.
   [[nodiscard]] Array<float> similarities(std::span<const Index> rows) const;
   /// The same for users of user-knn, outside ones too.
   [[nodiscard]] Array<float> similarities(std::span<const AskedUser> users) const;
+  /// How similar users of user-knn are to all.
+  [[nodiscard]] Array<float> compare(std::span<const AskedUser> users) const;
+  [[nodiscard]] Array<float> kept_similarities(std::span<const Index> rows) const;
   /// The same rows at a time keep similarities in bounded memory.
   [[nodiscard]] std::size_t rows_at_a_time() const;
   [[nodiscard]] NeighbourRatings::Raters raters_of(const AskedUser& user,
@@ -82,6 +98,7 @@ class NeighbourhoodPredictor final : public Predictor {
     SimilarityProblem problem;
     std::unique_ptr<NeighbourSearch> search;
     NeighbourRatings ratings;
+    mutable Lazy<NeighbourWalk> walk;
     Engine(const Model& model, const Baselines& baselines, const Device& device);
   };
   [[nodiscard]] const Engine& engine() const;

@@ -9,6 +9,7 @@
 #include <hwy/targets.h>
 
 #include "backends/cpu/jobs.h"
+#include "backends/cpu/kernels/exact_dot.h"
 #include "backends/cpu/top_k/top_k_search.h"
 #include "backends/jobs/device_jobs.h"
 #include "backends/reference/jobs.h"
@@ -169,26 +170,6 @@ TEST(Scorer, TiedDistancesGoToTheSmallerItem) {
       EXPECT_EQ(top.scores[i], -4.0F);
       EXPECT_EQ(top.items[30 + i], 6 * i + 2);
       EXPECT_EQ(top.scores[30 + i], 0.0F);
-    }
-  }
-}
-
-TEST(Scorer, DistancesAreAddedUpInTheStatedOrder) {
-  const Matrix queries = long_tailed(20, 37, 1);
-  const Matrix items = long_tailed(300, 37, 2);
-  std::vector<float> all(20 * 300);
-  make_cpu_scorer(items.view(), {}, ScoreKind::kSquaredDistance)
-      ->score_all(queries.view(), all.data());
-  for (Index q = 0; q < 20; ++q) {
-    for (Index i = 0; i < 300; ++i) {
-      double s[8] = {};
-      for (Index j = 0; j < 37; ++j) {
-        const double difference = double{queries.row(q)[j]} - double{items.row(i)[j]};
-        volatile double square = difference * difference;  // rounded before it is added
-        s[j % 8] += square;
-      }
-      const double sum = ((s[0] + s[4]) + (s[2] + s[6])) + ((s[1] + s[5]) + (s[3] + s[7]));
-      ASSERT_EQ(all[static_cast<std::size_t>(q * 300 + i)], -static_cast<float>(sum));
     }
   }
 }
@@ -409,6 +390,37 @@ TEST(Scorer, AnswersAreTheSameBitsOnEveryInstructionSet) {
     ++compared;
   }
   EXPECT_GE(compared, 1);
+}
+
+/// Each square rounded before it is added, then the sums.
+double squared_distance(const MatrixView& a, Index i, const MatrixView& b, Index j) {
+  double s[8] = {};
+  for (Index c = 0; c < a.cols; ++c) {
+    const double difference = double{a.row(i)[c]} - double{b.row(j)[c]};
+    volatile double square = difference * difference;
+    s[c % 8] += square;
+  }
+  return ((s[0] + s[4]) + (s[2] + s[6])) + ((s[1] + s[5]) + (s[3] + s[7]));
+}
+
+/// To the bit of double precision, with fused multiply-add and without.
+TEST(Scorer, DistancesAreAddedUpInTheStatedOrder) {
+  const Matrix queries = long_tailed(20, 37, 1);
+  const Matrix items = long_tailed(300, 37, 2);
+  std::vector<float> all(20 * 300);
+  for (const std::int64_t target : {HWY_SSE4, HWY_AVX2, HWY_AVX3, HWY_NEON}) {
+    if ((hwy::SupportedTargets() & target) == 0) continue;
+    const OnlyTargets only(target);
+    make_cpu_scorer(items.view(), {}, ScoreKind::kSquaredDistance)
+        ->score_all(queries.view(), all.data());
+    for (Index q = 0; q < 20; ++q) {
+      for (Index i = 0; i < 300; ++i) {
+        const double wanted = squared_distance(queries.view(), q, items.view(), i);
+        ASSERT_EQ(kernels::exact_squared_distance(queries.row(q), items.row(i), 48), wanted);
+        ASSERT_EQ(all[static_cast<std::size_t>(q * 300 + i)], -static_cast<float>(wanted));
+      }
+    }
+  }
 }
 
 TEST(Scorer, AwkwardMagnitudesLoseNoAnswer) {

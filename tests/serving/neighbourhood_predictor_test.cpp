@@ -60,25 +60,32 @@ class Definition {
     const Index x = of_users ? user : item;
     const CsrView raters = of_users ? by_item_.view() : model_.history.view();
     const Index column = of_users ? item : user;
-    std::vector<std::pair<double, Index>> near;  // (-similarity, entry)
-    for (std::size_t e = 0; e < raters.row_columns(column).size(); ++e) {
-      const Index v = raters.row_columns(column)[e];
-      const auto at =
-          static_cast<std::size_t>(x) * static_cast<std::size_t>(test::lists_of(model_).size()) +
-          static_cast<std::size_t>(v);
-      if (v != x && similarities_[at] > 0.0F) {
-        near.emplace_back(-double{similarities_[at]}, static_cast<Index>(e));
-      }
+    const auto having = raters.row_columns(column);
+    const auto entry_of = [&](Index row) {
+      return std::ranges::lower_bound(having, row) - having.begin();
+    };
+    const auto has = [&](Index row) {
+      return std::binary_search(having.begin(), having.end(), row);
+    };
+    const Index rows = test::lists_of(model_).size();
+    std::vector<std::pair<double, Index>> near;  // (-similarity, row)
+    for (Index v = 0; v < rows; ++v) {
+      const float s = similarities_[static_cast<std::size_t>(Offset{x} * rows + v)];
+      const bool neighbour = params_.keep_negative ? s != 0.0F : s > 0.0F;
+      const bool asked = params_.predict_from == PredictFrom::kKept || has(v);
+      if (v != x && neighbour && asked) near.emplace_back(-double{s}, v);
     }
     std::sort(near.begin(), near.end());
-    near.resize(std::min(near.size(), static_cast<std::size_t>(params_.neighbours)));
+    if (params_.predict_from != PredictFrom::kAll) {
+      near.resize(std::min(near.size(), static_cast<std::size_t>(params_.neighbours)));
+    }
+    std::erase_if(near, [&](const auto& one) { return !has(one.second); });
     double sum = 0.0;
     double weights = 0.0;
-    for (const auto& [negative, e] : near) {
-      const auto entry = static_cast<std::size_t>(e);
-      sum -= negative * deviation(raters.row_columns(column)[entry], column,
-                                  double{raters.row_values(column)[entry]});
-      weights -= negative;
+    for (const auto& [negative, v] : near) {
+      const double value = double{raters.row_values(column)[static_cast<std::size_t>(entry_of(v))]};
+      sum -= negative * deviation(v, column, value);
+      weights += std::abs(negative);
     }
     const bool fall_back = std::ssize(near) < params_.min_neighbours;
     const Level level = level_of(x);
@@ -144,13 +151,20 @@ std::vector<Index> range(Index count) {
   return all;
 }
 
-class Ratings : public testing::TestWithParam<std::pair<Side, Prediction>> {};
+class Ratings : public testing::TestWithParam<std::tuple<Side, Prediction, PredictFrom>> {
+ protected:
+  static NeighbourParams params() {
+    const auto& [side, prediction, from] = GetParam();
+    NeighbourParams params = rating_params(side, prediction);
+    params.predict_from = from;
+    return params;
+  }
+};
 
 TEST_P(Ratings, AreThoseOfTheDefinitionHoweverAsked) {
-  const auto [side, prediction] = GetParam();
-  NeighbourParams params = rating_params(side, prediction);
-  params.clip = false;
-  const auto model = make_model(params);
+  NeighbourParams asked = params();
+  asked.clip = false;
+  const auto model = make_model(asked);
   const Definition definition(*model);
   const Recommender recommender(model, open_device("cpu"));
   std::vector<float> all(static_cast<std::size_t>(kUsers * kItems));
@@ -164,9 +178,27 @@ TEST_P(Ratings, AreThoseOfTheDefinitionHoweverAsked) {
   }
 }
 
+TEST_P(Ratings, NegativeSimilaritiesWeighByTheirSize) {
+  NeighbourParams asked = params();
+  asked.clip = false;
+  asked.similarity = Similarity::kPearsonFull;
+  asked.keep_negative = true;
+  asked.neighbours = 25;
+  const auto model = make_model(asked);
+  const Definition definition(*model);
+  const Recommender recommender(model, open_device("cpu"));
+  std::vector<float> all(static_cast<std::size_t>(kUsers * kItems));
+  recommender.score_all(range(kUsers), all.data());
+  for (Index u = 0; u < kUsers; ++u) {
+    for (Index i = 0; i < kItems; ++i) {
+      ASSERT_NEAR(all[static_cast<std::size_t>(u * kItems + i)], definition.predict(u, i), 5e-6)
+          << "user " << u << " item " << i;
+    }
+  }
+}
+
 TEST_P(Ratings, EveryMissingCellComesOnce) {
-  const auto [side, prediction] = GetParam();
-  const auto model = make_model(rating_params(side, prediction));
+  const auto model = make_model(params());
   const Recommender recommender(model, open_device("cpu"));
   std::map<std::pair<Index, Index>, float> cells;
   (void)recommender.predict_missing([&](Side of, Index row, std::span<const Index> others,
@@ -187,8 +219,7 @@ TEST_P(Ratings, EveryMissingCellComesOnce) {
 }
 
 TEST_P(Ratings, TheUnknownGetWhatIsKnownOfTheOtherSide) {
-  const auto [side, prediction] = GetParam();
-  const auto model = make_model(rating_params(side, prediction));
+  const auto model = make_model(params());
   const Recommender recommender(model, open_device("cpu"));
   const std::vector<Index> users{-1, -1, 3};
   const std::vector<Index> items{-1, 4, -1};
@@ -196,21 +227,91 @@ TEST_P(Ratings, TheUnknownGetWhatIsKnownOfTheOtherSide) {
   const double sum =
       std::accumulate(model->history.values.begin(), model->history.values.end(), 0.0);
   const double mean = sum / static_cast<double>(model->history.nnz());
-  const bool biased = prediction == Prediction::kBaseline;
+  const bool biased = std::get<Prediction>(GetParam()) == Prediction::kBaseline;
   EXPECT_NEAR(found[0], mean, 1e-6);
   EXPECT_NEAR(found[1], mean + (biased ? test::baselines_of(*model).items[4] : 0.0F), 1e-6);
   EXPECT_NEAR(found[2], mean + (biased ? test::baselines_of(*model).users[3] : 0.0F), 1e-6);
 }
 
-INSTANTIATE_TEST_SUITE_P(Sides, Ratings,
-                         testing::Values(std::pair(Side::kUsers, Prediction::kMean),
-                                         std::pair(Side::kUsers, Prediction::kCentred),
-                                         std::pair(Side::kUsers, Prediction::kZScore),
-                                         std::pair(Side::kUsers, Prediction::kBaseline),
-                                         std::pair(Side::kItems, Prediction::kMean),
-                                         std::pair(Side::kItems, Prediction::kCentred),
-                                         std::pair(Side::kItems, Prediction::kZScore),
-                                         std::pair(Side::kItems, Prediction::kBaseline)));
+INSTANTIATE_TEST_SUITE_P(
+    Sides, Ratings,
+    testing::Combine(testing::Values(Side::kUsers, Side::kItems),
+                     testing::Values(Prediction::kMean, Prediction::kCentred, Prediction::kZScore,
+                                     Prediction::kBaseline),
+                     testing::Values(PredictFrom::kRated, PredictFrom::kKept, PredictFrom::kAll)));
+
+/// To item-knn a copy of a user is that user, alone or among others.
+TEST(NeighbourhoodPredictor, OutsideUsersGetTheRatingsOfTheirCopies) {
+  for (const PredictFrom from : {PredictFrom::kRated, PredictFrom::kKept, PredictFrom::kAll}) {
+    NeighbourParams params = rating_params(Side::kItems, Prediction::kZScore);
+    params.predict_from = from;
+    const auto model = make_model(params);
+    const Recommender recommender(model, open_device("cpu"));
+    std::vector<float> all(static_cast<std::size_t>(kUsers * kItems));
+    recommender.score_all(range(kUsers), all.data());
+    std::vector<FoldInRow> copies;
+    for (Index u = 0; u < kUsers; ++u) {
+      const auto items = model->history.view().row_columns(u);
+      const auto values = model->history.view().row_values(u);
+      copies.push_back({{items.begin(), items.end()}, {values.begin(), values.end()}});
+    }
+    EXPECT_EQ(recommender.predict_new(copies, range(kItems)), all);
+    EXPECT_EQ(recommender.predict_new(std::span(copies).first(1), range(kItems)),
+              std::vector<float>(all.begin(), all.begin() + kItems));
+  }
+}
+
+/// A copy of a user is nearest to that user, whose ratings then are the answer.
+TEST(NeighbourhoodPredictor, OutsideUsersKeepTheirNearest) {
+  NeighbourParams params = rating_params(Side::kUsers, Prediction::kMean);
+  params.predict_from = PredictFrom::kKept;
+  params.neighbours = 1;
+  params.min_neighbours = 1;
+  const auto model = make_model(params);
+  const Recommender recommender(model, open_device("cpu"));
+  const auto items = model->history.view().row_columns(9);
+  const auto values = model->history.view().row_values(9);
+  const FoldInRow copy{{items.begin(), items.end()}, {values.begin(), values.end()}};
+  const std::vector<float> found = recommender.predict_new(std::span(&copy, 1), range(kItems));
+  const double mean = recommender.predict(std::vector<Index>{-1}, std::vector<Index>{-1})[0];
+  for (Index item = 0; item < kItems; ++item) {
+    const auto at = std::ranges::lower_bound(items, item);
+    const bool has = at != items.end() && *at == item;
+    EXPECT_NEAR(found[static_cast<std::size_t>(item)],
+                has ? double{values[static_cast<std::size_t>(at - items.begin())]} : mean, 1e-6);
+  }
+}
+
+TEST(NeighbourhoodPredictor, AnswersOneRowAndNone) {
+  for (const Side side : {Side::kUsers, Side::kItems}) {
+    for (const PredictFrom from : {PredictFrom::kRated, PredictFrom::kKept, PredictFrom::kAll}) {
+      for (const bool one_user : {true, false}) {
+        NeighbourParams params = rating_params(side, Prediction::kCentred);
+        params.predict_from = from;
+        auto model = std::make_shared<Model>();
+        const Index users = one_user ? 1 : 5;
+        const Index items = one_user ? 5 : 1;
+        model->users = IdMap::range(users);
+        model->items = IdMap::range(items);
+        const Index last = (one_user ? items : users) - 1;
+        model->history =
+            test::make_csr(users, items,
+                           one_user ? std::vector<test::Entry>{{0, 0, 2.0F}, {0, last, 4.0F}}
+                                    : std::vector<test::Entry>{{0, 0, 2.0F}, {last, 0, 4.0F}});
+        model->params = params;
+        model->learned = train_neighbours(model->history.view(), params, open_device("cpu"));
+        const Recommender recommender(model, open_device("cpu"));
+        Offset cells = 0;
+        (void)recommender.predict_missing(
+            [&](Side, Index, std::span<const Index> others, std::span<const float> values) {
+              cells += std::ssize(others);
+              for (const float value : values) EXPECT_EQ(value, 3.0F) << "nobody to ask: a mean";
+            });
+        EXPECT_EQ(cells, 3);
+      }
+    }
+  }
+}
 
 TEST(NeighbourhoodPredictor, SumsAddUpOverKeptNeighbours) {
   for (const Side side : {Side::kUsers, Side::kItems}) {
@@ -359,9 +460,14 @@ TEST(NeighbourhoodPredictor, ExplainsSums) {
 }
 
 TEST(NeighbourhoodPredictor, ExplainsRatings) {
-  for (const Prediction prediction :
-       {Prediction::kMean, Prediction::kCentred, Prediction::kZScore, Prediction::kBaseline}) {
+  for (const auto& [prediction, from] : {std::pair(Prediction::kMean, PredictFrom::kRated),
+                                         std::pair(Prediction::kCentred, PredictFrom::kRated),
+                                         std::pair(Prediction::kZScore, PredictFrom::kRated),
+                                         std::pair(Prediction::kBaseline, PredictFrom::kRated),
+                                         std::pair(Prediction::kCentred, PredictFrom::kKept)}) {
     NeighbourParams params = rating_params(Side::kItems, prediction);
+    params.predict_from = from;
+    if (from == PredictFrom::kKept) params.neighbours = 15;
     params.clip = false;
     const auto model = make_model(params);
     const Recommender recommender(model, open_device("cpu"));

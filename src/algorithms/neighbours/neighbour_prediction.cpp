@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <bit>
 #include <cmath>
+#include <limits>
 
 #include "algorithms/bias/row_bias.h"
 #include "core/parallel.h"
@@ -31,34 +32,16 @@ struct Moments {
   return index < 0 || biases.empty() ? 0.0 : double{biases[index]};
 }
 
-/// Rises from the most to the least similar, then with the entry.
-[[nodiscard]] std::uint64_t key_of(float similarity, std::uint32_t entry) {
-  const auto bits = std::bit_cast<std::uint32_t>(similarity);
-  const std::uint32_t falling = (bits & 0x8000'0000U) != 0 ? bits : 0x7fff'ffffU - bits;
-  return std::uint64_t{falling} << 32U | entry;
-}
-
-/// Calls take(entry, s deviation) for the raters of these keys; returns sum |s|.
-template <class Take>
-double for_terms(std::span<const std::uint64_t> keys, const NeighbourRatings::Raters& raters,
-                 const float* similarities, const Take& take) {
-  double weights = 0.0;
-  for (const std::uint64_t key : keys) {
-    const auto e = static_cast<std::uint32_t>(key);
-    const double s = double{similarities[raters.rows[e]]};
-    take(e, s * double{raters.deviations[e]});
-    weights += std::abs(s);
-  }
-  return weights;
-}
-
 }  // namespace
 
 NeighbourRatings::NeighbourRatings(const CsrView& by_user, const NeighbourParams& params,
                                    const Baselines& baselines)
     : params_(params),
       baselines_(baselines),
-      on_scale_({by_user.values, static_cast<std::size_t>(by_user.nnz())}, params.clip) {
+      on_scale_({by_user.values, static_cast<std::size_t>(by_user.nnz())}, params.clip),
+      limit_(params.predict_from == PredictFrom::kAll
+                 ? std::numeric_limits<std::uint32_t>::max()
+                 : static_cast<std::uint32_t>(params.neighbours)) {
   const std::span<const float> all(by_user.values, static_cast<std::size_t>(by_user.nnz()));
   const Moments moments = moments_of(all);
   mean_ = moments.mean;
@@ -162,6 +145,12 @@ double NeighbourRatings::base(const RowLevel& x, double column_bias) const {
   return 0.0;
 }
 
+std::uint64_t NeighbourRatings::key_of(float similarity, std::uint32_t number) {
+  const auto bits = std::bit_cast<std::uint32_t>(similarity);
+  const std::uint32_t falling = (bits & 0x8000'0000U) != 0 ? bits : 0x7fff'ffffU - bits;
+  return std::uint64_t{falling} << 32U | number;
+}
+
 std::span<const std::uint64_t> NeighbourRatings::nearest(Index own, const Raters& raters,
                                                          const float* similarities) const {
   thread_local std::vector<std::uint64_t> near;
@@ -173,11 +162,11 @@ std::span<const std::uint64_t> NeighbourRatings::nearest(Index own, const Raters
     count += s != 0.0F && raters.rows[e] != own ? 1 : 0;
   }
   near.resize(count);
-  const auto k = static_cast<std::size_t>(params_.neighbours);
-  if (near.size() > k) {  // entries rise with rows: ties go to the smaller row
-    std::nth_element(near.begin(), near.begin() + static_cast<std::ptrdiff_t>(k), near.end());
-    near.resize(k);
+  if (near.size() > limit_) {  // entries rise with rows: ties go to the smaller row
+    std::nth_element(near.begin(), near.begin() + static_cast<std::ptrdiff_t>(limit_), near.end());
+    near.resize(limit_);
   }
+  std::ranges::sort(near);
   if (near.size() < static_cast<std::size_t>(params_.min_neighbours)) near.clear();
   return near;
 }
@@ -191,11 +180,19 @@ double NeighbourRatings::alone(const RowLevel& x, const Raters& raters) const {
 float NeighbourRatings::predict(const RowLevel& x, Index own, const Raters& raters,
                                 const float* similarities) const {
   const auto near = nearest(own, raters, similarities);
-  if (near.empty()) return on_scale_(alone(x, raters));
-  double sum = 0.0;
-  const double weights =
-      for_terms(near, raters, similarities, [&](std::uint32_t, double term) { sum += term; });
-  return on_scale_(base(x, raters.column_bias) + scale(x) * sum / weights);
+  Sums sums;
+  for (const std::uint64_t key : near) {
+    const auto entry = static_cast<std::uint32_t>(key);
+    sums.add(similarities[raters.rows[entry]], raters.deviations[entry]);
+  }
+  return rating(x, raters, sums);
+}
+
+float NeighbourRatings::rating(const RowLevel& x, const Raters& raters, const Sums& sums) const {
+  if (sums.asked < static_cast<std::uint32_t>(params_.min_neighbours)) {
+    return on_scale_(alone(x, raters));
+  }
+  return on_scale_(base(x, raters.column_bias) + scale(x) * sums.products / sums.weights);
 }
 
 NeighbourRatings::Parts NeighbourRatings::parts(const RowLevel& x, Index own, const Raters& raters,
@@ -204,10 +201,14 @@ NeighbourRatings::Parts NeighbourRatings::parts(const RowLevel& x, Index own, co
   const auto near = nearest(own, raters, similarities);
   if (near.empty()) return parts;
   parts.level = base(x, raters.column_bias);
-  const double weights = for_terms(near, raters, similarities, [&](std::uint32_t e, double term) {
-    parts.shares[e] = scale(x) * term;
-  });
-  for (double& share : parts.shares) share /= weights;
+  Sums sums;
+  for (const std::uint64_t key : near) {
+    const auto entry = static_cast<std::uint32_t>(key);
+    const float similarity = similarities[raters.rows[entry]];
+    sums.add(similarity, raters.deviations[entry]);
+    parts.shares[entry] = scale(x) * (double{similarity} * double{raters.deviations[entry]});
+  }
+  for (double& share : parts.shares) share /= sums.weights;
   return parts;
 }
 

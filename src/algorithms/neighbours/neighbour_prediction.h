@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 /// Ratings from neighbours. With x the row that is asked about (a user of user-knn, an item of
-/// item-knn) and c the column, over the K rows v most similar to x among those that have c:
+/// item-knn) and c the column, over the rows v that have c and may be asked (PredictFrom):
 ///
 ///     mean      sum s r_vc / sum |s|
 ///     centred   mean_x + sum s (r_vc - mean_v) / sum |s|
@@ -8,9 +8,11 @@
 ///     baseline  b_xc + sum s (r_vc - b_vc) / sum |s|
 ///
 /// and with too few neighbours what stands before the sums; the mean of all values where nothing
-/// does.
+/// does. Sums run from the most to the least similar row, ties to the smaller one, in double
+/// precision.
 #pragma once
 
+#include <cmath>
 #include <cstdint>
 #include <span>
 #include <vector>
@@ -55,9 +57,30 @@ class NeighbourRatings {
                                                  std::span<const float> values,
                                                  double column_bias) const;
 
-  /// `similarities` of x, one per row; `own` (or -1) is x itself, which is not asked.
+  /// `similarities` of x, one per row, 0 for those that may not be asked; `own` (or -1) is x
+  /// itself, which is not asked.
   [[nodiscard]] float predict(const RowLevel& x, Index own, const Raters& raters,
                               const float* similarities) const;
+
+  /// The entries of raters(), for all columns.
+  [[nodiscard]] CsrView by_column() const { return by_column_.view(); }
+  /// At most this many raters of a column are asked: the most similar ones.
+  [[nodiscard]] std::uint32_t most_asked() const { return limit_; }
+  /// What is asked, added up from the most to the least similar row.
+  struct Sums {
+    double products = 0.0;  ///< sum s deviation
+    double weights = 0.0;   ///< sum |s|
+    std::uint32_t asked = 0;
+
+    void add(float similarity, float deviation) {
+      products += double{similarity} * double{deviation};
+      weights += std::abs(double{similarity});
+      ++asked;
+    }
+  };
+  [[nodiscard]] float rating(const RowLevel& x, const Raters& raters, const Sums& sums) const;
+  /// Rises from the most to the least similar, then with the number.
+  [[nodiscard]] static std::uint64_t key_of(float similarity, std::uint32_t number);
 
   /// What a prediction is made of, before it is clipped.
   struct Parts {
@@ -71,8 +94,8 @@ class NeighbourRatings {
   [[nodiscard]] float fallback(Index row, Index column) const;
 
  private:
-  /// Keys of the raters that a prediction asks; none where they are too few. Lasts until the next
-  /// call on this thread.
+  /// Keys of the raters that a prediction asks, best first; none where they are too few. Lasts
+  /// until the next call on this thread.
   [[nodiscard]] std::span<const std::uint64_t> nearest(Index own, const Raters& raters,
                                                        const float* similarities) const;
   [[nodiscard]] double base(const RowLevel& x, double column_bias) const;
@@ -86,6 +109,7 @@ class NeighbourRatings {
   const NeighbourParams params_;
   const Baselines& baselines_;
   RatingScale on_scale_;
+  std::uint32_t limit_;
   double mean_ = 0.0;
   double sigma_ = 0.0;
   std::vector<RowLevel> levels_;

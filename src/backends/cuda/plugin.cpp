@@ -2,6 +2,8 @@
 /// The plug-in's entry point: src/backends/gpu/plugin.h says what the program may expect of it.
 #include "backends/gpu/plugin.h"
 
+#include <chrono>
+
 #include "backends/cuda/als/als_variants.h"
 #include "backends/cuda/device/gpus.h"
 #include "backends/cuda/jobs.h"
@@ -14,7 +16,11 @@ std::vector<AlsTuning> als_variants(const GpuInfo& gpu, const AlsWork& work) {
   return cuda::als_variants(work, static_cast<int>(gpu.specs.shared_memory_of_block));
 }
 
-constexpr CudaAls kAls{als_variants, plan_cuda_als, make_cuda_als_solver};
+double now() {
+  return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count();
+}
+
+constexpr CudaAls kAls{als_variants, plan_cuda_als, make_cuda_als_solver, now};
 constexpr CudaNeighbours kNeighbours{make_cuda_neighbour_search};
 constexpr CudaSgd kSgd{plan_cuda_sgd, make_cuda_sgd_solver};
 constexpr CudaBpr kBpr{plan_cuda_bpr, make_cuda_bpr_solver};

@@ -22,6 +22,7 @@ class CudaTuner final : public AlsTuner {
   [[nodiscard]] std::unique_ptr<AlsSolver> make_solver(const CsrView& by_user,
                                                        const AlsParams& params, Factors start,
                                                        const AlsTuning& tuning) const override;
+  [[nodiscard]] double now() const override { return als_.now(); }
   [[nodiscard]] std::string keep(std::span<const TunedAls> winners) const override;
   [[nodiscard]] std::string source() const override;
   [[nodiscard]] std::string warning() const override { return warning_; }

@@ -65,6 +65,8 @@ struct CudaAls {
   std::unique_ptr<AlsSolver> (*make_solver)(const GpuUse& use, const CsrView& by_user,
                                             const AlsParams& params, Factors start,
                                             int completed_iterations);
+  /// As AlsTuner::now.
+  double (*now)();
 };
 
 /// The job `neighbours`.

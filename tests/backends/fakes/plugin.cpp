@@ -5,11 +5,9 @@
 /// training adds a line with its tuning.
 #include "backends/gpu/plugin.h"
 
-#include <chrono>
 #include <cstdlib>
 #include <fstream>
 #include <stdexcept>
-#include <thread>
 #include <utility>
 
 #include "backends/cpu/jobs.h"
@@ -65,18 +63,22 @@ std::vector<AlsTuning> als_variants(const GpuInfo&, const AlsWork& work) {
   return all;
 }
 
+/// What solvers are timed by: it goes on by what they say they take.
+double fake_clock = 0.0;
+double fake_now() { return fake_clock; }
+
 /// Takes a millisecond a half-step with the best tuning, twice as long for each thing that is
 /// not the best.
 class TunedSolver final : public AlsSolver {
  public:
   TunedSolver(std::unique_ptr<AlsSolver> cpu, const AlsWork& work, const AlsTuning& tuning)
-      : cpu_(std::move(cpu)), time_(1000) {
-    if (tuning.columns < work.width + 16) time_ *= 2;
-    if (tuning.short_rows != 128 || tuning.one_warp != 48) time_ *= 2;
-    if (tuning.piece != 1024) time_ *= 2;
+      : cpu_(std::move(cpu)), seconds_(0.001) {
+    if (tuning.columns < work.width + 16) seconds_ *= 2;
+    if (tuning.short_rows != 128 || tuning.one_warp != 48) seconds_ *= 2;
+    if (tuning.piece != 1024) seconds_ *= 2;
   }
   double solve(Side side, const RunControl& control) override {
-    std::this_thread::sleep_for(time_);
+    fake_clock += seconds_;
     return cpu_->solve(side, control);
   }
   const Factors& factors() override { return cpu_->factors(); }
@@ -84,7 +86,7 @@ class TunedSolver final : public AlsSolver {
 
  private:
   std::unique_ptr<AlsSolver> cpu_;
-  std::chrono::microseconds time_;
+  double seconds_;
 };
 
 void log_tuning(const AlsTuning& tuning) {
@@ -124,7 +126,7 @@ std::unique_ptr<NeighbourSearch> make_neighbour_search(int device, const GpuInfo
 
 const likewise::CudaPlugin* likewise_cuda_plugin() {
   using namespace likewise;
-  static constexpr CudaAls kAls{als_variants, plan_als, make_als_solver};
+  static constexpr CudaAls kAls{als_variants, plan_als, make_als_solver, fake_now};
   static constexpr CudaNeighbours kNeighbours{make_neighbour_search};
   static CudaPlugin plugin;
   plugin = {kPluginInterface, kVersion, kPluginCompiler, find_gpus, &kAls,
