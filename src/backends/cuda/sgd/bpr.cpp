@@ -130,8 +130,8 @@ class CudaBprSolver final : public BprSolver {
 
   void load_popular(const CsrView& likes, const BprWhole& whole) {
     if (params_.negatives != BprNegatives::kPopular) return;
-    const std::vector<Offset> own = entry_counts(likes, Side::kItems);
-    const PopularItems popular(0, whole.item_counts.empty() ? own : whole.item_counts);
+    const PopularItems popular(
+        0, whole.item_counts.empty() ? entry_counts(likes, Side::kItems) : whole.item_counts);
     popular_ = to_device(popular.places(), stream_);
   }
 

@@ -112,8 +112,11 @@ class CudaSgdSolver final : public SgdSolver {
     LIKEWISE_CUDA_CHECK(cudaSetDevice(device_));
     on_host_ = false;
     move(users_, items_, number, learning_rate, control);
-    if (items_.work) move(items_, users_, number, learning_rate, control);
-    measure(items_);
+    if (items_.work) {
+      move(items_, users_, number, learning_rate, control);
+    } else {
+      measure(items_);  // which moved beside the users
+    }
     return objective();
   }
 
