@@ -5,7 +5,6 @@
 #include <atomic>
 #include <cmath>
 #include <cstdint>
-#include <numeric>
 #include <string>
 #include <utility>
 #include <vector>
@@ -14,7 +13,6 @@
 
 #include "core/parallel.h"
 #include "likewise/error.h"
-#include "search/batches.h"
 #include "search/table_search.h"
 
 namespace likewise {
@@ -112,12 +110,6 @@ void check_excluded(const CsrView& excluded, Index queries, Index rows) {
   return copy;
 }
 
-[[nodiscard]] std::vector<Index> counted(Index count) {
-  std::vector<Index> numbers(static_cast<std::size_t>(count));
-  std::iota(numbers.begin(), numbers.end(), Index{0});
-  return numbers;
-}
-
 void check_taken(const MatrixView& matrix, const Metric& metric, const char* what) {
   const auto place = refused_place(metric, matrix);
   if (place) refuse_place(metric, *place, fmt::format("{}: row {}", what, place->row));
@@ -172,13 +164,11 @@ TopKResult FactorSearch::top_k(const MatrixView& queries, const FactorSearchOpti
   if (options.excluded != nullptr) check_excluded(*options.excluded, queries.rows, rows());
   const std::vector<std::uint8_t> allowed =
       allowed_rows(options.allow, options.deny, rows(), "row");
-  const auto answer = [&](std::span<const Index> batch, const RunControl& part) {
-    const Matrix asked = search.transform(gather_rows(queries, batch));
-    const CsrMatrix excluded =
-        options.excluded != nullptr ? gather_rows(*options.excluded, batch) : CsrMatrix();
-    return search.top_k(asked.view(), options.n, {excluded.view(), allowed}, part);
-  };
-  return in_batches(counted(queries.rows), std::min(options.n, rows()), control, answer);
+  const bool as_they_are = state_->metric.transform == nullptr && is_padded(queries);
+  const Matrix asked = as_they_are ? Matrix() : search.transform(padded_copy(queries));
+  return search.top_k(as_they_are ? queries : asked.view(), options.n,
+                      {options.excluded != nullptr ? *options.excluded : CsrView(), allowed},
+                      control);
 }
 
 }  // namespace likewise

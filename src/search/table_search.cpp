@@ -6,6 +6,7 @@
 #include <fmt/format.h>
 
 #include "backends/jobs/device_jobs.h"
+#include "core/parallel.h"
 #include "likewise/error.h"
 
 namespace likewise {
@@ -32,7 +33,8 @@ TopKResult TableSearch::top_k(const MatrixView& queries, Index n, const TopKFilt
                               const RunControl& control) const {
   TopKResult answers = scorer_->top_k(queries, n, filter, control);
   if (metric_.finish != nullptr) {
-    for (float& score : answers.scores) score = metric_.finish(score);
+    parallel_for(answers.scores.size(), 1 << 16,
+                 [&](Offset i) { answers.scores[i] = metric_.finish(answers.scores[i]); });
   }
   return answers;
 }

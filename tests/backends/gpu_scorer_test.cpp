@@ -200,14 +200,15 @@ TEST_P(FaultsOfScorerOnGpu, AreNamed) {
 INSTANTIATE_TEST_SUITE_P(Cuda, FaultsOfScorerOnGpu, testing::Values(0));
 
 TEST(GpuTopKPlan, TakesPiecesOfWhatDoesNotFit) {
-  EXPECT_EQ(plan_gpu_top_k(100'000, 128, Offset{8} << 30).pieces, 1);
-  const GpuTopKPlan pieces = plan_gpu_top_k(1'000'000, 128, Offset{256} << 20);
+  EXPECT_EQ(plan_gpu_top_k(100'000, 128, 33'792, Offset{8} << 30).pieces, 1);
+  const GpuTopKPlan pieces = plan_gpu_top_k(1'000'000, 128, 33'792, Offset{256} << 20);
   EXPECT_GT(pieces.pieces, 1);
   EXPECT_GE(pieces.queries, 1024);
-  EXPECT_EQ(plan_gpu_top_k(0, 1, Offset{1} << 30).pieces, 1);
-  EXPECT_THAT(test::error_of(ErrorKind::kOutOfMemory,
-                             [] { (void)plan_gpu_top_k(1'000'000, 4096, Offset{8} << 20); }),
-              HasSubstr("use the cpu"));
+  EXPECT_EQ(plan_gpu_top_k(0, 1, 33'792, Offset{1} << 30).pieces, 1);
+  EXPECT_THAT(
+      test::error_of(ErrorKind::kOutOfMemory,
+                     [] { (void)plan_gpu_top_k(1'000'000, 4096, 33'792, Offset{8} << 20); }),
+      HasSubstr("use the cpu"));
 }
 
 }  // namespace

@@ -15,8 +15,9 @@ struct GpuTopKPlan {
 /// a time.
 inline constexpr Offset kTopKQueryBytes = 16 << 10;
 
-/// For a table of so many items, in `available` bytes. Throws Error(kOutOfMemory) with the figures
-/// where hardly anything fits.
-[[nodiscard]] GpuTopKPlan plan_gpu_top_k(Index items, Index columns, Offset available);
+/// For a table of so many items and up to `queries` queries at a time, in `available` bytes. Throws
+/// Error(kOutOfMemory) with the figures where hardly anything fits.
+[[nodiscard]] GpuTopKPlan plan_gpu_top_k(Index items, Index columns, Index queries,
+                                         Offset available);
 
 }  // namespace likewise

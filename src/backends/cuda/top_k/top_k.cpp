@@ -3,6 +3,7 @@
 #include "backends/top_k.h"
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <mutex>
 #include <numeric>
@@ -13,6 +14,7 @@
 #include <fmt/format.h>
 
 #include "backends/cpu/top_k/item_panels.h"
+#include "backends/cuda/device/event.h"
 #include "backends/cuda/jobs.h"
 #include "backends/cuda/top_k/top_k_candidates.h"
 #include "backends/cuda/top_k/top_k_scores.h"
@@ -29,6 +31,10 @@ namespace {
 constexpr Index kMostListed = 2048;
 /// Scores of whole rows that are on their way at a time.
 constexpr Offset kScoresAtATime = Offset{1} << 24;
+/// Numbers that a thread copies in one go.
+constexpr Offset kCopiedAtATime = Offset{1} << 16;
+/// Excluded items on the GPU at a time; of one query there may be more.
+constexpr Offset kExcludedAtATime = Offset{1} << 24;
 
 /// The best bets first: thresholds rise early, and what follows can be left out. Of distances the
 /// length says little.
@@ -40,42 +46,19 @@ constexpr Offset kScoresAtATime = Offset{1} << 24;
   return order;
 }
 
-void require_finite(const MatrixView& rows, std::span<const float> bias, const char* what) {
-  std::vector<std::uint8_t> wrong(static_cast<std::size_t>(rows.rows));
-  parallel_for(rows.rows, 1024, [&](Offset r) {
-    const float* const row = rows.row(static_cast<Index>(r));
+void require_finite(const MatrixView& items, std::span<const float> bias) {
+  std::vector<std::uint8_t> wrong(static_cast<std::size_t>(items.rows));
+  parallel_for(items.rows, 1024, [&](Offset r) {
+    const float* const row = items.row(static_cast<Index>(r));
     bool finite = bias.empty() || std::isfinite(bias[static_cast<std::size_t>(r)]);
-    for (Index j = 0; j < rows.cols; ++j) finite = finite && std::isfinite(row[j]);
+    for (Index j = 0; j < items.cols; ++j) finite = finite && std::isfinite(row[j]);
     wrong[static_cast<std::size_t>(r)] = finite ? 0 : 1;
   });
   const auto first = std::ranges::find(wrong, 1);
   if (first == wrong.end()) return;
   throw Error(ErrorKind::kInvalidArgument,
-              fmt::format("{} {} has a number that is not finite", what, first - wrong.begin()));
+              fmt::format("item {} has a number that is not finite", first - wrong.begin()));
 }
-
-/// The items that a call may not answer with, on the GPU.
-struct DeviceFilter {
-  DeviceArray<std::uint8_t> allowed;
-  DeviceArray<Offset> offsets;
-  DeviceArray<Index> excluded;
-
-  void load(const CsrView& rows, Index first, Index count, Staging& staging, cudaStream_t stream) {
-    if (rows.rows == 0) return;
-    const Offset begin = rows.offsets[first];
-    const Offset end = rows.offsets[first + count];
-    if (offsets.size() < count + 1) offsets = DeviceArray<Offset>(count + 1);
-    if (excluded.size() < end - begin) excluded = DeviceArray<Index>(end - begin);
-    copy_to_device(offsets.data(), rows.offsets + first, count + 1, stream);
-    const auto fill = [&](Index* to, Offset from, Offset n) {
-      constexpr Offset kBlock = Offset{1} << 16;
-      parallel_blocks(n, kBlock, [&](Offset at, Offset last, Offset) {
-        std::copy(rows.columns + begin + from + at, rows.columns + begin + from + last, to + at);
-      });
-    };
-    staging.upload(excluded.data(), end - begin, 1, fill, stream);
-  }
-};
 
 /// A row of scores by place, as a list.
 class RowSorter {
@@ -107,6 +90,59 @@ class RowSorter {
   Index k_;
 };
 
+/// What a batch of queries needs on the GPU.
+struct Batch {
+  Batch(Index queries_, Offset lists_, Index pitch, Index k_, Offset words_)
+      : most(queries_),
+        lists(lists_),
+        k(k_),
+        words(words_),
+        room(room_for(k)),
+        loaded(most, pitch),
+        offsets(words > 0 ? most + 1 : 0),
+        denied(most * words) {
+    if (k > kMostListed) return;
+    estimates = DeviceArray<float>(lists * room);
+    places = DeviceArray<Index>(lists * room);
+    counts = DeviceArray<int>(lists);
+    items = DeviceArray<Index>(Offset{most} * k);
+    scores = DeviceArray<float>(Offset{most} * k);
+    found = DeviceArray<int>(most);
+  }
+  /// Bytes of one query.
+  [[nodiscard]] static Offset bytes(Index k, Offset words) {
+    return (room_for(k) + Offset{k}) * Offset{sizeof(Candidate)} +
+           words * Offset{sizeof(std::uint64_t)};
+  }
+  [[nodiscard]] bool serves(Index queries, Offset of_lists, Index of_k, Offset of_words) const {
+    return queries <= most && of_lists <= lists && of_k == k && of_words == words;
+  }
+
+  Index most;    ///< queries
+  Offset lists;  ///< of candidates: one for each query and share of the items
+  Index k;
+  Offset words;  ///< of a query's denied places; 0: alike for all
+  int room;
+  TopKQueries loaded;
+  DeviceArray<Offset> offsets;
+  DeviceArray<Index> excluded;
+  DeviceArray<std::uint64_t> denied;
+  DeviceArray<float> estimates;
+  DeviceArray<Index> places;
+  DeviceArray<int> counts;
+  DeviceArray<Index> items;
+  DeviceArray<float> scores;
+  DeviceArray<int> found;
+  Event uploaded;
+  Event listed;
+};
+
+/// Copies on a stream of their own.
+struct Copies {
+  Stream stream;
+  Staging staging{Offset{8} << 20};
+};
+
 class CudaScorer final : public Scorer {
  public:
   CudaScorer(const GpuUse& use, const MatrixView& items, std::span<const float> item_bias,
@@ -115,9 +151,8 @@ class CudaScorer final : public Scorer {
         items_(items),
         item_bias_(item_bias),
         score_(score),
-        plan_(settle(use)),
-        staging_(Offset{32} << 20) {
-    require_finite(items, item_bias, "item");
+        plan_(settle(use)) {
+    require_finite(items, item_bias);
     order_ = order_of(items, item_bias, score);
     if (score == ScoreKind::kSquaredDistance) centre_ = centre_of(items);
     if (plan_.pieces == 1 && items.rows > 0) table_.emplace(piece(0));
@@ -126,17 +161,23 @@ class CudaScorer final : public Scorer {
   [[nodiscard]] TopKResult top_k(const MatrixView& queries, Index k, const TopKFilter& filter,
                                  const RunControl& control) const override {
     check_top_k(items_, queries, k, filter);
-    TopKResult result = make_top_k_result(queries.rows, k, items_.rows);
+    // Where the lists of the GPU are the result they fill it.
+    const bool filled = plan_.pieces == 1 && k <= kMostListed;
+    const Offset entries = Offset{queries.rows} * std::min(k, items_.rows);
+    TopKResult result =
+        filled ? TopKResult{std::min(k, items_.rows), Array<Index>::uninitialized(entries),
+                            Array<float>::uninitialized(entries), Array<Index>(queries.rows)}
+               : make_top_k_result(queries.rows, k, items_.rows);
     if (result.k == 0 || queries.rows == 0) return result;
-    require_finite(queries, {}, "query");
     const std::lock_guard lock(mutex_);
     LIKEWISE_CUDA_CHECK(cudaSetDevice(device_));
-    DeviceFilter on_device;
-    on_device.allowed = to_device(filter.allowed, stream_);
+    const DeviceArray<std::uint8_t> allowed = to_device(filter.allowed, up_.stream);
     for (Index at = 0; at < plan_.pieces; ++at) {
       std::optional<TopKItems> own;
       const TopKItems& table = table_ ? *table_ : own.emplace(piece(at));
-      search_piece({table, places(at), queries, filter, on_device, control}, at, result);
+      const DeviceArray<std::uint64_t> alike =
+          denied_places(table, allowed.size() > 0 ? allowed.data() : nullptr, up_.stream);
+      search_piece({table, places(at), queries, filter, alike, control, at}, result);
     }
     return result;
   }
@@ -152,7 +193,7 @@ class CudaScorer final : public Scorer {
       for (Index first = 0; first < queries.rows; first += plan_.queries) {
         const Index count = std::min(plan_.queries, queries.rows - first);
         TopKQueries loaded(count, table.pitch);
-        loaded.load(queries.slice(first, count), table, staging_, stream_);
+        loaded.load(queries.slice(first, count), up_.staging, stream_);
         std::vector<Index> all(static_cast<std::size_t>(count));
         std::iota(all.begin(), all.end(), 0);
         score_rows(table, loaded, all, [&](std::size_t n, const float* scores) {
@@ -172,13 +213,15 @@ class CudaScorer final : public Scorer {
     std::span<const Index> order;
     const MatrixView& queries;
     const TopKFilter& filter;
-    DeviceFilter& on_device;
+    const DeviceArray<std::uint64_t>& alike;
     const RunControl& control;
+    Index piece;
   };
 
   [[nodiscard]] GpuTopKPlan settle(const GpuUse& use) const {
     LIKEWISE_CUDA_CHECK(cudaSetDevice(device_));
-    return plan_gpu_top_k(items_.rows, items_.cols, available_bytes(use.memory));
+    return plan_gpu_top_k(items_.rows, items_.cols, queries_at_a_time(),
+                          available_bytes(use.memory));
   }
 
   [[nodiscard]] std::span<const Index> places(Index piece) const {
@@ -188,7 +231,7 @@ class CudaScorer final : public Scorer {
     return std::span(order_).subspan(begin, end - begin);
   }
   [[nodiscard]] TopKItems piece(Index at) const {
-    return {items_, item_bias_, score_, centre_, places(at), staging_, stream_};
+    return {items_, item_bias_, score_, centre_, places(at), up_.staging, stream_};
   }
 
   [[nodiscard]] static ExactItems exact(const TopKItems& table) {
@@ -197,68 +240,85 @@ class CudaScorer final : public Scorer {
             table.pitch,       table.distances};
   }
 
-  /// What a batch of queries needs on the GPU.
-  struct Batch {
-    TopKQueries loaded;
-    int room;
-    int shares;
-    Index k;
-    DeviceArray<float> estimates;
-    DeviceArray<Index> places;
-    DeviceArray<int> counts;
-    DeviceArray<Index> items;
-    DeviceArray<float> scores;
-    DeviceArray<int> found;
+  [[nodiscard]] static int shares_of(Index queries, const TopKItems& table, Index k) {
+    return std::min(shares_for(queries, table.count), std::max(1, kMostScored / 2 / (k + 64)));
+  }
 
-    Batch(Index most, const TopKItems& table, Index lists_of)
-        : loaded(most, table.pitch),
-          room(room_for(lists_of)),
-          shares(std::min(shares_for(most, table.count),
-                          std::max(1, kMostScored / 2 / (lists_of + 64)))),
-          k(lists_of) {
-      if (k > kMostListed) return;
-      const Offset kept = Offset{most} * shares;
-      estimates = DeviceArray<float>(kept * room);
-      places = DeviceArray<Index>(kept * room);
-      counts = DeviceArray<int>(kept);
-      items = DeviceArray<Index>(Offset{most} * k);
-      scores = DeviceArray<float>(Offset{most} * k);
-      found = DeviceArray<int>(most);
-    }
-  };
-
-  void search_piece(const Search& search, Index piece, TopKResult& result) const {
-    const Index k = std::min<Index>(result.k, search.table.count);
-    const Offset bytes = (room_for(k) + Offset{k}) * Offset{sizeof(Candidate)};
-    const Index fitting = static_cast<Index>(
-        std::clamp<Offset>(plan_.queries * kTopKQueryBytes / bytes, 1, plan_.queries));
+  /// Two batches, each for as many queries as there is memory for and the GPU can use at a time.
+  void make_room(const Search& search, Index k) const {
+    const Offset words = search.filter.excluded.rows > 0 ? search.table.words() : 0;
+    const auto fitting = static_cast<Index>(std::clamp<Offset>(
+        plan_.queries * kTopKQueryBytes / Batch::bytes(k, words), 1, plan_.queries));
     const Index most = std::min(fitting, search.queries.rows);
-    Batch batch(most, search.table, k);
-    for (Index first = 0; first < search.queries.rows; first += most) {
-      search.control.check();
-      const Index count = std::min(most, search.queries.rows - first);
-      batch.loaded.load(search.queries.slice(first, count), search.table, staging_, stream_);
-      std::vector<Index> open;  // queries with more candidates than there is room for
-      if (k <= kMostListed) {
-        list_candidates(search, first, batch);
-        open = take_lists(batch, first, piece == 0, result);
-      } else {
-        open.resize(static_cast<std::size_t>(count));
-        std::iota(open.begin(), open.end(), 0);
-      }
-      const RowSorter sorter(search.order, search.filter, k);
-      score_rows(search.table, batch.loaded, open, [&](std::size_t n, const float* scores) {
-        merge(sorter.best(scores, first + open[n]), first + open[n], piece == 0, result);
-      });
-      search.control.report("score", Offset{piece} * search.queries.rows + first + count,
-                            Offset{plan_.pieces} * search.queries.rows, "queries");
+    const Offset lists = most * std::min<Offset>(shares_of(most, search.table, k), fitting / most);
+    for (auto& batch : batches_) {
+      if (batch && batch->serves(most, lists, k, words)) continue;
+      batch.reset();
+      batch.emplace(most, lists, search.table.pitch, k, words);
     }
   }
 
-  void list_candidates(const Search& search, Index first, Batch& batch) const {
+  void search_piece(const Search& search, TopKResult& result) const {
+    const Index k = std::min<Index>(result.k, search.table.count);
+    make_room(search, k);
+    // While one batch is searched, the next is brought and the last is taken.
+    const Index most = batches_.front()->most;
+    const Index rows = search.queries.rows;
+    for (Index turn = 0; Offset{turn - 1} * most < rows; ++turn) {
+      search.control.check();
+      const Offset first = Offset{turn} * most;
+      if (first < rows) {
+        begin(search, static_cast<Index>(first), *batches_[static_cast<std::size_t>(turn % 2)]);
+      }
+      if (turn == 0) continue;
+      Batch& before = *batches_[static_cast<std::size_t>((turn - 1) % 2)];
+      finish(search, static_cast<Index>(first - most), before, result);
+      search.control.report("score", Offset{search.piece} * rows + std::min<Offset>(first, rows),
+                            Offset{plan_.pieces} * rows, "queries");
+    }
+  }
+
+  void begin(const Search& search, Index first, Batch& batch) const {
+    const Index count = std::min(batch.most, search.queries.rows - first);
+    batch.loaded.load(search.queries.slice(first, count), up_.staging, up_.stream);
+    if (batch.words > 0) deny(search, first, count, batch);
+    batch.uploaded.record(up_.stream);
+    batch.uploaded.hold(stream_);
+    batch.loaded.round(search.table, stream_);
+    if (batch.k <= kMostListed) list_candidates(search, batch);
+    batch.listed.record(stream_);
+  }
+
+  /// The denied places of queries, from the items that are excluded for each: in portions.
+  void deny(const Search& search, Index first, Index count, Batch& batch) const {
+    const CsrView& rows = search.filter.excluded;
+    copy_to_device(batch.offsets.data(), rows.offsets + first, count + 1, up_.stream);
+    for (Index done = 0; done < count;) {
+      const Offset begin = rows.offsets[first + done];
+      const Offset* const end =
+          std::upper_bound(rows.offsets + first + done + 1, rows.offsets + first + count + 1,
+                           begin + kExcludedAtATime);
+      const Index next = std::max(done + 1, static_cast<Index>(end - rows.offsets - first - 1));
+      const Offset length = rows.offsets[first + next] - begin;
+      if (batch.excluded.size() < length) {
+        batch.excluded = DeviceArray<Index>(std::max(length, kExcludedAtATime));
+      }
+      const auto fill = [&](Index* to, Offset from, Offset n) {
+        parallel_blocks(n, kCopiedAtATime, [&](Offset at, Offset last, Offset) {
+          std::copy(rows.columns + begin + from + at, rows.columns + begin + from + last, to + at);
+        });
+      };
+      up_.staging.upload(batch.excluded.data(), length, 1, fill, up_.stream);
+      deny_excluded(search.table, search.alike.data(), batch.offsets.data() + done,
+                    batch.excluded.data(), next - done,
+                    batch.denied.data() + Offset{done} * batch.words, up_.stream);
+      done = next;
+    }
+  }
+
+  void list_candidates(const Search& search, Batch& batch) const {
     const TopKItems& table = search.table;
     const TopKQueries& loaded = batch.loaded;
-    search.on_device.load(search.filter.excluded, first, loaded.count, staging_, stream_);
     CandidateSearch work;
     work.queries = loaded.halves.data();
     work.numbers = loaded.numbers.data();
@@ -266,20 +326,46 @@ class CudaScorer final : public Scorer {
     work.items = table.halves.data();
     if (table.estimated.size() > 0) work.bias = table.estimated.data();
     work.rest = table.rest.data();
-    work.item = table.item.data();
     work.item_count = table.count;
     work.pitch = table.pitch;
-    if (search.filter.excluded.rows > 0) {
-      work.excluded_offsets = search.on_device.offsets.data();
-      work.excluded = search.on_device.excluded.data();
+    work.denied = search.alike.data();
+    if (batch.words > 0) {
+      work.denied = batch.denied.data();
+      work.denied_pitch = batch.words;
     }
-    if (!search.filter.allowed.empty()) work.allowed = search.on_device.allowed.data();
     work.k = batch.k;
+    const int shares = static_cast<int>(
+        std::min<Offset>(shares_of(loaded.count, table, batch.k), batch.lists / loaded.count));
     work.kept = {batch.estimates.data(), batch.places.data(), batch.counts.data(), batch.room,
-                 batch.shares};
+                 shares};
+    work.sampled = sampled_tiles(batch.k, batch.room, shares, table.count);
+    work.spread = table.distances;
     find_candidates(work, stream_);
     list_best(exact(table), loaded.rows.data(), loaded.count, work.kept,
               {batch.items.data(), batch.scores.data(), batch.found.data(), batch.k}, stream_);
+  }
+
+  void finish(const Search& search, Index first, const Batch& batch, TopKResult& result) const {
+    batch.listed.hold(down_.stream);
+    Index wrong = 0;
+    copy_to_host(&wrong, batch.loaded.not_finite.data(), 1, down_.stream);
+    down_.stream.synchronize();
+    if (wrong != TopKQueries::kAllFinite) {
+      throw Error(ErrorKind::kInvalidArgument,
+                  fmt::format("query {} has a number that is not finite", first + wrong));
+    }
+    std::vector<Index> open;  // queries with more candidates than there is room for
+    if (batch.k <= kMostListed) {
+      open = take_lists(batch, first, search.piece == 0, result);
+    } else {
+      open.resize(static_cast<std::size_t>(batch.loaded.count));
+      std::iota(open.begin(), open.end(), 0);
+    }
+    const RowSorter sorter(search.order, search.filter, batch.k);
+    score_rows(search.table, batch.loaded, open, [&](std::size_t n, const float* scores) {
+      const Index query = first + open[n];
+      merge(sorter.best(scores, query), query, search.piece == 0, result);
+    });
   }
 
   /// The lists of queries `first`.. to the result; the queries of the batch that have none.
@@ -288,14 +374,14 @@ class CudaScorer final : public Scorer {
     const Index count = batch.loaded.count;
     const Index k = batch.k;
     std::vector<int> found(static_cast<std::size_t>(count));
-    to_host(batch.found, found.data(), count);
+    to_host(batch.found, found.data(), count, down_);
     std::vector<Index> open;
     for (Index q = 0; q < count; ++q) {
       if (found[static_cast<std::size_t>(q)] < 0) open.push_back(q);
     }
     if (first_piece && k == result.k) {
-      to_host(batch.items, result.items.data() + Offset{first} * k, Offset{count} * k);
-      to_host(batch.scores, result.scores.data() + Offset{first} * k, Offset{count} * k);
+      to_host(batch.items, result.items.data() + Offset{first} * k, Offset{count} * k, down_);
+      to_host(batch.scores, result.scores.data() + Offset{first} * k, Offset{count} * k, down_);
       for (Index q = 0; q < count; ++q) {
         result.counts[first + q] = std::max(0, found[static_cast<std::size_t>(q)]);
       }
@@ -303,8 +389,8 @@ class CudaScorer final : public Scorer {
     }
     std::vector<Index> items(static_cast<std::size_t>(Offset{count} * k));
     std::vector<float> scores(items.size());
-    to_host(batch.items, items.data(), std::ssize(items));
-    to_host(batch.scores, scores.data(), std::ssize(scores));
+    to_host(batch.items, items.data(), std::ssize(items), down_);
+    to_host(batch.scores, scores.data(), std::ssize(scores), down_);
     parallel_for(count, 256, [&](Offset q) {
       const int length = found[static_cast<std::size_t>(q)];
       if (length < 0) return;
@@ -319,14 +405,13 @@ class CudaScorer final : public Scorer {
   }
 
   template <class T>
-  void to_host(const DeviceArray<T>& from, T* to, Offset count) const {
-    constexpr Offset kBlock = Offset{1} << 16;
+  static void to_host(const DeviceArray<T>& from, T* to, Offset count, Copies& down) {
     const auto drain = [&](const T* part, Offset begin, Offset n) {
-      parallel_blocks(n, kBlock, [&](Offset at, Offset end, Offset) {
+      parallel_blocks(n, kCopiedAtATime, [&](Offset at, Offset end, Offset) {
         std::copy(part + at, part + end, to + begin + at);
       });
     };
-    staging_.download(from.data(), count, 1, drain, stream_);
+    down.staging.download(from.data(), count, 1, drain, down.stream);
   }
 
   /// take(n, scores by place) for queries which[n] of those loaded. Called from many threads.
@@ -343,7 +428,9 @@ class CudaScorer final : public Scorer {
       const Offset count = std::min(at_a_time, rows.size() - first);
       score_all_items(exact(table), loaded.rows.data(), rows.data() + first,
                       static_cast<Index>(count), scores.data(), stream_);
-      to_host(scores, on_host.data(), count * table.count);
+      scored_.record(stream_);
+      scored_.hold(down_.stream);
+      to_host(scores, on_host.data(), count * table.count, down_);
       parallel_for(count, 1, [&](Offset n) {
         take(static_cast<std::size_t>(first + n), on_host.data() + n * table.count);
       });
@@ -372,8 +459,11 @@ class CudaScorer final : public Scorer {
   std::vector<Index> order_;
   mutable std::mutex mutex_;  ///< one call at a time uses what follows
   Stream stream_;
-  mutable Staging staging_;
-  std::optional<TopKItems> table_;  ///< where all items fit
+  mutable Copies up_;
+  mutable Copies down_;
+  mutable Event scored_;
+  mutable std::array<std::optional<Batch>, 2> batches_;  ///< of the last call
+  std::optional<TopKItems> table_;                       ///< where all items fit
 };
 
 }  // namespace

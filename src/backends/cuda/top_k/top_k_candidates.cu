@@ -16,10 +16,14 @@ constexpr int kDepth = kTopKDepth;
 constexpr int kStages = 3;
 constexpr int kThreads = 128;
 constexpr int kTileBytes = kTile * kDepth * 2;
-constexpr int kBlocksAtATime = 2;  // of a multiprocessor
-constexpr int kLeastRoom = 512;    // for what a query keeps
-constexpr int kResolvedBits = 22;  // of the k-th largest: more cannot be worth it beside E
-constexpr Index kLeastTiles = 4;   // of a share
+constexpr int kBlocksAtATime = 2;   // of a multiprocessor
+constexpr int kLeastRoom = 512;     // for what a query keeps
+constexpr int kResolvedBits = 22;   // of the k-th largest: more cannot be worth it beside E
+constexpr Index kLeastTiles = 4;    // of a share
+constexpr int kGroups = kTile / 4;  // of a row of a tile: the largest of four estimates
+constexpr int kGroupsOfOne = 4;     // groups in the hands of a thread
+constexpr int kTilesOfSample = 8;   // one in so many, at most, is looked at twice
+constexpr int kCheckEvery = 8;      // tiles, for the end of a search
 
 /// What a block keeps of its queries.
 struct Rows {
@@ -27,8 +31,8 @@ struct Rows {
   float scale[kTile];
   float error[kTile];
   float norm[kTile];
-  int count[kTile];    ///< kept, some of which a filter may take away
-  int checked[kTile];  ///< the first ones, which no filter takes
+  int count[kTile];  ///< kept
+  int full_at[2];    ///< the last even and odd step behind which a query may have no room
 };
 constexpr int kShared = kStages * 2 * kTileBytes + static_cast<int>(sizeof(Rows));
 
@@ -60,50 +64,62 @@ __device__ __forceinline__ float from_rising(std::uint32_t x) {
   return as<float>((x & 0x80000000U) != 0 ? x & 0x7FFFFFFFU : ~x);
 }
 
-__device__ __forceinline__ bool may_have(const CandidateSearch& search, Index query, Index place) {
-  if (place >= search.item_count) return false;
-  if (search.allowed == nullptr && search.excluded == nullptr) return true;
-  const Index item = search.item[place];
-  if (search.allowed != nullptr && search.allowed[item] == 0) return false;
-  if (search.excluded == nullptr) return true;
-  const Offset origin = search.excluded_offsets[0];
-  Offset begin = search.excluded_offsets[query] - origin;
-  Offset end = search.excluded_offsets[query + 1] - origin;
-  while (begin < end) {
-    const Offset middle = (begin + end) / 2;
-    const Index found = search.excluded[middle];
-    if (found == item) return false;
-    found < item ? begin = middle + 1 : end = middle;
+/// By a warp: a number that `wanted` of `count` reach, to some bits the largest such. -infinity
+/// counts for nothing, and is the answer where the others are too few.
+__device__ float reached_by(const float* values, int count, int wanted) {
+  constexpr int kHeld = kLeastRoom / 32;
+  constexpr std::uint32_t kNothing = 0x007FFFFFU;  // rising(-infinity)
+  const int lane = static_cast<int>(threadIdx.x) % 32;
+  const bool all_held = count <= kLeastRoom;
+  std::uint32_t held[kHeld];
+  std::uint32_t least = 0xFFFFFFFFU;
+  std::uint32_t largest = 0;
+  int some = 0;
+  const auto meet = [&](std::uint32_t x) {
+    if (x <= kNothing) return;
+    least = min(least, x);
+    largest = max(largest, x);
+    ++some;
+  };
+#pragma unroll
+  for (int u = 0; u < kHeld; ++u) {
+    const int at = u * 32 + lane;
+    held[u] = at < count ? rising(values[at]) : 0;
+    meet(held[u]);
   }
-  return true;
+  for (int at = kLeastRoom + lane; at < count; at += 32) meet(rising(values[at]));
+  some = __reduce_add_sync(0xffffffffU, some);
+  if (some < wanted) return -CUDART_INF_F;
+  least = __reduce_min_sync(0xffffffffU, least);
+  largest = __reduce_max_sync(0xffffffffU, largest);
+  if (some == wanted || least == largest) return from_rising(least);
+  int bit = 31 - __clz(static_cast<int>(least ^ largest));
+  std::uint32_t prefix = bit == 31 ? 0 : largest >> (bit + 1) << (bit + 1);
+  for (int i = 0; i < kResolvedBits && bit >= 0; ++i, --bit) {
+    const std::uint32_t next = prefix | 1U << bit;
+    int above = 0;
+#pragma unroll
+    for (int u = 0; u < kHeld; ++u) above += held[u] >= next ? 1 : 0;
+    if (!all_held) {
+      for (int at = kLeastRoom + lane; at < count; at += 32) {
+        above += rising(values[at]) >= next ? 1 : 0;
+      }
+    }
+    above = __reduce_add_sync(0xffffffffU, above);
+    if (above >= wanted) prefix = next;
+    if (above == wanted) break;
+  }
+  return from_rising(max(prefix, least));
 }
 
-/// A warp takes away what a query must not get and, where more than k are left, raises its
-/// threshold and drops what is below.
-__device__ void raise_threshold(const CandidateSearch& search, Rows& rows, int row, Index query,
-                                Offset first) {
+/// A warp raises the threshold of a query that has kept more than k, and drops what is below.
+__device__ void raise_threshold(const CandidateSearch& search, Rows& rows, int row, Offset first) {
   const int lane = static_cast<int>(threadIdx.x) % 32;
   const int count = rows.count[row];
   float* const estimates = search.kept.estimates + first;
   Index* const places = search.kept.places + first;
-  int left = rows.checked[row];
-  for (int begin = left; begin < count; begin += 32) {
-    const int at = begin + lane;
-    const bool stays = at < count && may_have(search, query, places[at]);
-    if (at < count && !stays) estimates[at] = -CUDART_INF_F;
-    left += __popc(__ballot_sync(0xffffffffU, stays));
-  }
-  __syncwarp();
-  std::uint32_t prefix = 0;
-  for (int bit = 31; bit > 31 - kResolvedBits; --bit) {
-    const std::uint32_t next = prefix | 1U << bit;
-    int above = 0;
-    for (int at = lane; at < count; at += 32) above += rising(estimates[at]) >= next ? 1 : 0;
-    if (__reduce_add_sync(0xffffffffU, above) >= search.k) prefix = next;
-  }
-  // No larger than the k-th.
-  const float lowest = -3.0e38F;  // of any estimate
-  const float threshold = left > search.k ? from_rising(prefix) - 2.0F * rows.error[row] : lowest;
+  const float reached = reached_by(estimates, count, search.k) - 2.0F * rows.error[row];
+  const float threshold = fmaxf(rows.threshold[row], reached);
   int kept = 0;
   for (int begin = 0; begin < count; begin += 32) {
     const int at = begin + lane;
@@ -122,19 +138,33 @@ __device__ void raise_threshold(const CandidateSearch& search, Rows& rows, int r
   if (lane > 0) return;
   const bool full = kept + kTile > search.kept.room;
   rows.count[row] = full ? KeptPlaces::kTooMany : kept;
-  rows.checked[row] = kept;
-  if (full) rows.threshold[row] = CUDART_INF_F;
-  if (!full && left > search.k) rows.threshold[row] = threshold;
+  rows.threshold[row] = full ? CUDART_INF_F : threshold;
 }
 
-/// All warps of the block, a row each in turn: those that have kept at least so many.
-__device__ void raise_thresholds(const CandidateSearch& search, Rows& rows, Index first_row,
-                                 int least) {
+[[nodiscard]] __device__ __forceinline__ Offset kept_at(const CandidateSearch& search,
+                                                        Index query) {
+  return (Offset{query} * search.kept.shares + blockIdx.y) * search.kept.room;
+}
+
+/// All warps of the block, a row each in turn: those that have kept more than so many.
+__device__ __noinline__ void raise_thresholds(const CandidateSearch& search, Rows& rows,
+                                              Index first_row, int least) {
   for (int row = static_cast<int>(threadIdx.x) / 32; row < kTile; row += kThreads / 32) {
-    if (rows.count[row] < least) continue;
-    const Index query = first_row + row;
-    const Offset at = (Offset{query} * search.kept.shares + blockIdx.y) * search.kept.room;
-    raise_threshold(search, rows, row, query, at);
+    if (rows.count[row] > least) {
+      raise_threshold(search, rows, row, kept_at(search, first_row + row));
+    }
+  }
+}
+
+/// All warps: the first thresholds, from the groups of the sampled tiles. Each of the k largest
+/// groups has an estimate of its own that is at least so large.
+__device__ __noinline__ void start_thresholds(const CandidateSearch& search, Rows& rows,
+                                              Index first_row) {
+  for (int row = static_cast<int>(threadIdx.x) / 32; row < kTile; row += kThreads / 32) {
+    if (first_row + row >= search.query_count) continue;
+    const float reached = reached_by(search.kept.estimates + kept_at(search, first_row + row),
+                                     search.sampled * kGroups, search.k);
+    if (threadIdx.x % 32 == 0) rows.threshold[row] = reached - 2.0F * rows.error[row];
   }
 }
 
@@ -151,7 +181,8 @@ __global__ void __launch_bounds__(kThreads, kBlocksAtATime)
   const Index tiles = (search.item_count + kTile - 1) / kTile;
   const auto share = static_cast<Index>(blockIdx.y);
   const Index first_tile = static_cast<Index>(Offset{tiles} * share / search.kept.shares);
-  const Index end_tile = static_cast<Index>(Offset{tiles} * (share + 1) / search.kept.shares);
+  const Index own_tiles =
+      static_cast<Index>(Offset{tiles} * (share + 1) / search.kept.shares) - first_tile;
   {
     const int row = static_cast<int>(threadIdx.x);
     const QueryNumbers numbers = search.numbers[left + row];
@@ -160,26 +191,60 @@ __global__ void __launch_bounds__(kThreads, kBlocksAtATime)
     rows.error[row] = numbers.error;
     rows.norm[row] = numbers.norm;
     rows.count[row] = 0;
-    rows.checked[row] = 0;
+    if (row < 2) rows.full_at[row] = -1;
   }
+  // Step by step: tiles of the sample, then all tiles.
+  const Index sampled = search.sampled;
+  const Index turns = sampled + own_tiles;
+  const auto tile_of = [&](Index turn) {
+    if (turn >= sampled) return first_tile + turn - sampled;
+    return first_tile +
+           (search.spread ? static_cast<Index>(Offset{own_tiles} * turn / sampled) : turn);
+  };
   const int depths = search.pitch / kDepth;
-  const int steps = static_cast<int>(end_tile - first_tile) * depths;
+  const int steps = static_cast<int>(turns) * depths;
   const auto fetch = [&](int step) {
     if (step < steps) {
       const std::uint32_t stage = shared + step % kStages * 2 * kTileBytes;
       const int depth = step % depths * kDepth;
       copy_tile(stage, search.queries, search.pitch, left, depth);
-      copy_tile(stage + kTileBytes, search.items, search.pitch,
-                (first_tile + step / depths) * kTile, depth);
+      copy_tile(stage + kTileBytes, search.items, search.pitch, tile_of(step / depths) * kTile,
+                depth);
     }
     commit_copies();
   };
   for (int step = 0; step < kStages - 1; ++step) fetch(step);
   float c[4][8][4] = {};
+  Index next_raise = max(1, 2 * sampled);  // of all tiles
   for (int step = 0; step < steps; ++step) {
     wait_for_copies<kStages - 2>();
     __syncthreads();
     fetch(step + kStages - 1);
+    const Index turn = step / depths;
+    const Index done = turn - sampled;  // tiles
+    if (step % depths == 0 && done >= 0) {
+      // All threads see the same: what they look at is written a barrier before and behind this.
+      const bool full = done > 0 && rows.full_at[(done - 1) % 2] == done - 1;
+      if (done == 0 && sampled > 0) {
+        start_thresholds(search, rows, left);
+        __syncthreads();
+      } else if (full || done == next_raise) {
+        raise_thresholds(search, rows, left,
+                         done == next_raise ? search.k : max(search.k, search.kept.room / 2));
+        __syncthreads();
+      }
+      if (done == next_raise) next_raise *= 2;
+      if (done % kCheckEvery == kCheckEvery - 1) {
+        // Whoever cannot find more in what follows.
+        const int own = static_cast<int>(threadIdx.x);
+        const RestBound bound = search.rest[first_tile + done];
+        float above = rows.norm[own] * bound.norm * 1.0001F;
+        if (kBiased) above += rows.scale[own] * bound.bias;
+        const bool through =
+            above + rows.error[own] < rows.threshold[own] || left + own >= search.query_count;
+        if (__syncthreads_and(through) != 0) break;
+      }
+    }
     const std::uint32_t rows_at = shared + step % kStages * 2 * kTileBytes;
     const std::uint32_t columns_at = rows_at + kTileBytes;
 #pragma unroll
@@ -202,8 +267,8 @@ __global__ void __launch_bounds__(kThreads, kBlocksAtATime)
     }
     if ((step + 1) % depths != 0) continue;
 
-    // A tile is complete. Most rows of a thread have nothing above their threshold.
-    const Index tile = first_tile + step / depths;
+    // A tile is complete.
+    const Index tile = tile_of(turn);
     const Index first_place = tile * kTile + own_column + lane % 4 * 2;
     float2 bias[8];
     if (kBiased) {
@@ -212,12 +277,16 @@ __global__ void __launch_bounds__(kThreads, kBlocksAtATime)
         bias[j] = *reinterpret_cast<const float2*>(search.bias + first_place + j * 8);
       }
     }
+    const auto denied = [&](Index query) {  // bits 8 j + e
+      return search.denied[Offset{query} * search.denied_pitch + tile * 2 + own_column / 64] >>
+             (lane % 4 * 2);
+    };
 #pragma unroll
     for (int h = 0; h < 8; ++h) {
       const int row = own_row + h * 8 + lane / 4;
       const float threshold = rows.threshold[row];
       const float scale = kBiased ? rows.scale[row] : 0.0F;
-      float best = -CUDART_INF_F;
+      float best[kGroupsOfOne];
 #pragma unroll
       for (int j = 0; j < 8; ++j) {
         float* const two = c[h / 2][j] + h % 2 * 2;
@@ -225,20 +294,39 @@ __global__ void __launch_bounds__(kThreads, kBlocksAtATime)
           two[0] = fmaf(scale, bias[j].x, two[0]);
           two[1] = fmaf(scale, bias[j].y, two[1]);
         }
-        best = fmaxf(best, fmaxf(two[0], two[1]));
+        const float larger = fmaxf(two[0], two[1]);
+        best[j / 2] = j % 2 == 0 ? larger : fmaxf(best[j / 2], larger);
       }
-      if (best >= threshold) {
+      if (done < 0) {
+        if (left + row >= search.query_count) continue;
+        const std::uint64_t bits = denied(left + row);
+#pragma unroll
+        for (int g = 0; g < kGroupsOfOne; ++g) {
+          best[g] = -CUDART_INF_F;
+#pragma unroll
+          for (int i = 0; i < 4; ++i) {
+            const int j = g * 2 + i / 2;
+            const bool out = (bits >> (j * 8 + i % 2) & 1U) != 0;
+            best[g] = fmaxf(best[g], out ? -CUDART_INF_F : c[h / 2][j][h % 2 * 2 + i % 2]);
+          }
+        }
+        const int group = (own_column / 64 * 4 + lane % 4) * kGroupsOfOne;
+        float* const to = search.kept.estimates + kept_at(search, left + row) + turn * kGroups;
+        *reinterpret_cast<float4*>(to + group) = make_float4(best[0], best[1], best[2], best[3]);
+      } else if (fmaxf(fmaxf(best[0], best[1]), fmaxf(best[2], best[3])) >= threshold) {
         const Index query = left + row;
-        const Offset at = (Offset{query} * search.kept.shares + share) * search.kept.room;
+        const Offset at = kept_at(search, query);
+        const std::uint64_t bits = denied(query);
 #pragma unroll
         for (int j = 0; j < 8; ++j) {
 #pragma unroll
           for (int e = 0; e < 2; ++e) {
             const float estimate = c[h / 2][j][h % 2 * 2 + e];
-            if (!(estimate >= threshold)) continue;
+            if (!(estimate >= threshold) || (bits >> (j * 8 + e) & 1U) != 0) continue;
             const int to = atomicAdd(&rows.count[row], 1);
             search.kept.estimates[at + to] = estimate;  // there is room for a tile always
             search.kept.places[at + to] = first_place + j * 8 + e;
+            if (to + 1 + kTile > search.kept.room) rows.full_at[done % 2] = done;
           }
         }
       }
@@ -251,26 +339,10 @@ __global__ void __launch_bounds__(kThreads, kBlocksAtATime)
         for (int e = 0; e < 4; ++e) c[i][j][e] = 0.0F;
       }
     }
-    __syncthreads();
-    const int own = static_cast<int>(threadIdx.x);
-    const int count = rows.count[own];
-    const bool first_time = count > search.k && rows.threshold[own] == -CUDART_INF_F;
-    if (__syncthreads_or(first_time || count + kTile > search.kept.room) != 0) {
-      raise_thresholds(search, rows, left, search.k + 1);
-      __syncthreads();
-    }
-    if (tile + 1 == end_tile) break;
-    // Whoever cannot find more in what follows.
-    const RestBound bound = search.rest[tile + 1];
-    float above = rows.norm[own] * bound.norm * 1.0001F;
-    if (kBiased) above += rows.scale[own] * bound.bias;
-    const bool through =
-        above + rows.error[own] < rows.threshold[own] || left + own >= search.query_count;
-    if (__syncthreads_and(through) != 0) break;
   }
   wait_for_copies<0>();
   __syncthreads();
-  raise_thresholds(search, rows, left, 1);
+  raise_thresholds(search, rows, left, search.k);
   __syncthreads();
   const Index own = left + static_cast<Index>(threadIdx.x);
   if (own < search.query_count) {
@@ -286,11 +358,20 @@ int room_for(int k) {
   return room;
 }
 
+Index queries_at_a_time() { return kBlocksAtATime * multiprocessor_count() * kTile; }
+
 int shares_for(Index queries, Index items) {
   const Index blocks = (queries + kTile - 1) / kTile;
   const Index tiles = (items + kTile - 1) / kTile;
-  const Index wanted = kBlocksAtATime * multiprocessor_count() / std::max<Index>(1, blocks);
+  const Index wanted = queries_at_a_time() / kTile / std::max<Index>(1, blocks);
   return std::clamp<Index>(wanted, 1, std::max<Index>(1, tiles / kLeastTiles));
+}
+
+int sampled_tiles(int k, int room, int shares, Index items) {
+  const Index tiles = (items + kTile - 1) / kTile;
+  const Index most = std::min<Index>(tiles / shares / kTilesOfSample, room / kGroups);
+  const Index wanted = std::clamp<Index>(4 * k / kGroups, 1, std::max<Index>(1, most));
+  return wanted <= most && wanted * kGroups > k ? static_cast<int>(wanted) : 0;
 }
 
 void find_candidates(const CandidateSearch& search, cudaStream_t stream) {

@@ -15,6 +15,12 @@ constexpr int kBlock = 256;
 constexpr int kLargestExponent = 7;  // of a number in float16
 constexpr int kBiasExponent = 100;   // of S times a bias, at most: far from the end of float32
 
+void fill_ones(Index* at, Offset count, cudaStream_t stream) {  // -1 each
+  if (count == 0) return;
+  LIKEWISE_CUDA_CHECK(
+      cudaMemsetAsync(at, 0xFF, static_cast<std::size_t>(count) * sizeof(Index), stream));
+}
+
 /// 2^n as a factor of two: n may be beyond what one float32 can be.
 __device__ __forceinline__ float times_power(float x, int n) { return ldexpf(x, n); }
 
@@ -54,11 +60,18 @@ struct ItemNumbers {
 };
 
 __global__ void round_queries(const float* rows, const float* centre, Index count, Index pitch,
-                              ItemNumbers items, __half* halves, QueryNumbers* numbers) {
+                              ItemNumbers items, __half* halves, QueryNumbers* numbers,
+                              Index* not_finite) {
   const int lane = static_cast<int>(threadIdx.x) % 32;
   const auto row = static_cast<Index>((Offset{blockIdx.x} * kBlock + threadIdx.x) / 32);
   if (row >= count) return;
   const float* const from = rows + Offset{row} * pitch;
+  bool finite = true;
+  for (Index j = lane; j < pitch; j += 32) finite = finite && isfinite(from[j]);
+  if (!__all_sync(0xffffffffU, finite)) {
+    if (lane == 0) atomicMin(not_finite, row);
+    return;
+  }
   const float largest = largest_of(from, centre, pitch, lane);
   int exponent = largest > 0.0F ? kLargestExponent - ilogbf(largest) : 0;
   if (items.abs_bias > 0.0F) {
@@ -84,6 +97,41 @@ __global__ void round_queries(const float* rows, const float* centre, Index coun
   }
   one.error *= 1.001F;
   numbers[row] = one;
+}
+
+__global__ void find_places(const Index* item, Index count, Index* place) {
+  const auto at = static_cast<Index>(Offset{blockIdx.x} * kBlock + threadIdx.x);
+  if (at < count) place[item[at]] = at;
+}
+
+__global__ void deny_alike(const Index* item, Index count, Offset words,
+                           const std::uint8_t* allowed, std::uint64_t* denied) {
+  const Offset word = Offset{blockIdx.x} * kBlock + threadIdx.x;
+  if (word >= words) return;
+  std::uint64_t bits = 0;
+  for (int bit = 0; bit < 64; ++bit) {
+    const Offset place = word * 64 + bit;
+    const bool out = place >= count || (allowed != nullptr && allowed[item[place]] == 0);
+    if (out) bits |= std::uint64_t{1} << bit;
+  }
+  denied[word] = bits;
+}
+
+/// A warp for each query.
+__global__ void deny_rows(const Index* place, Offset words, const std::uint64_t* alike,
+                          const Offset* offsets, const Index* excluded, Index count,
+                          std::uint64_t* denied) {
+  const int lane = static_cast<int>(threadIdx.x) % 32;
+  const auto query = static_cast<Index>((Offset{blockIdx.x} * kBlock + threadIdx.x) / 32);
+  if (query >= count) return;
+  auto* const row = reinterpret_cast<unsigned long long*>(denied + Offset{query} * words);
+  for (Offset word = lane; word < words; word += 32) row[word] = alike[word];
+  __syncwarp();
+  for (Offset at = offsets[query] - offsets[0] + lane; at < offsets[query + 1] - offsets[0];
+       at += 32) {
+    const Index to = place[excluded[at]];
+    if (to >= 0) atomicOr(row + to / 64, 1ULL << (to % 64));
+  }
 }
 
 [[nodiscard]] int blocks_for(Index rows) {
@@ -114,9 +162,10 @@ TopKItems::TopKItems(const MatrixView& items, std::span<const float> item_bias, 
       pitch(padded_to(std::max<Index>(1, items.cols), kTopKDepth)),
       distances(score == ScoreKind::kSquaredDistance),
       rows(Offset{count} * pitch),
-      halves(Offset{padded} * pitch) {
-  const auto place = [&](Index at) { return order[static_cast<std::size_t>(at)]; };
-  upload_rows(items, count, pitch, place, rows.data(), staging, stream);
+      halves(Offset{padded} * pitch),
+      place(items.rows) {
+  const auto row_of = [&](Index at) { return order[static_cast<std::size_t>(at)]; };
+  upload_rows(items, count, pitch, row_of, rows.data(), staging, stream);
   std::vector<float> middle(static_cast<std::size_t>(pitch));
   std::ranges::copy(centre_of_items, middle.begin());
   centre = to_device(middle, stream);
@@ -124,7 +173,7 @@ TopKItems::TopKItems(const MatrixView& items, std::span<const float> item_bias, 
   std::vector<double> squares(order.size());
   std::vector<float> largest(order.size());
   parallel_for(count, 256, [&](Offset at) {
-    const float* const row = items.row(place(static_cast<Index>(at)));
+    const float* const row = items.row(row_of(static_cast<Index>(at)));
     double sum = 0.0;
     float most = 0.0F;
     for (Index j = 0; j < items.cols; ++j) {
@@ -144,7 +193,7 @@ TopKItems::TopKItems(const MatrixView& items, std::span<const float> item_bias, 
     const auto i = static_cast<std::size_t>(at);
     float added = 0.0F;
     if (distances) added = static_cast<float>(-0.5 * squares[i]);
-    if (!item_bias.empty()) added = item_bias[static_cast<std::size_t>(place(at))];
+    if (!item_bias.empty()) added = item_bias[static_cast<std::size_t>(row_of(at))];
     if (biased) biases[i] = added;
     // Rounding moves a row by 2^-11 of its length, and numbers too small for that by 2^-25.
     const double length = std::ldexp(std::sqrt(squares[i]), exponent) * (1.0 + 0x1p-10) +
@@ -171,28 +220,59 @@ TopKItems::TopKItems(const MatrixView& items, std::span<const float> item_bias, 
     bias = to_device(own, stream);
   }
   fill_zero(halves.data(), halves.size(), stream);
+  fill_ones(place.data(), place.size(), stream);
   if (count == 0) return;
+  find_places<<<(count + kBlock - 1) / kBlock, kBlock, 0, stream>>>(item.data(), count,
+                                                                    place.data());
+  LIKEWISE_CUDA_CHECK_LAUNCH();
   round_items<<<blocks_for(count), kBlock, 0, stream>>>(rows.data(), centre.data(), count, pitch,
                                                         exponent, halves.data());
   LIKEWISE_CUDA_CHECK_LAUNCH();
+  LIKEWISE_CUDA_CHECK(cudaStreamSynchronize(stream));  // for any stream
 }
 
 TopKQueries::TopKQueries(Index most_queries, Index pitch)
     : most(padded_to(most_queries, kTopKTile)),
       rows(Offset{most} * pitch),
       halves(Offset{most} * pitch),
-      numbers(most) {}
+      numbers(most),
+      not_finite(1),
+      pitch_(pitch) {}
 
-void TopKQueries::load(const MatrixView& queries, const TopKItems& items, Staging& staging,
-                       cudaStream_t stream) {
+void TopKQueries::load(const MatrixView& queries, Staging& staging, cudaStream_t stream) {
   count = queries.rows;
   upload_rows(
-      queries, count, items.pitch, [](Index at) { return at; }, rows.data(), staging, stream);
-  fill_zero(halves.data(), halves.size(), stream);
-  fill_zero(numbers.data(), numbers.size(), stream);
+      queries, count, pitch_, [](Index at) { return at; }, rows.data(), staging, stream);
+}
+
+void TopKQueries::round(const TopKItems& items, cudaStream_t stream) {
+  const Index behind = padded_to(count, kTopKTile) - count;
+  fill_zero(halves.data() + Offset{count} * pitch_, Offset{behind} * pitch_, stream);
+  fill_zero(numbers.data() + count, behind, stream);
+  static_assert(kAllFinite == 0x7F7F7F7F);
+  LIKEWISE_CUDA_CHECK(cudaMemsetAsync(not_finite.data(), 0x7F, sizeof(Index), stream));
   round_queries<<<blocks_for(count), kBlock, 0, stream>>>(
-      rows.data(), items.centre.data(), count, items.pitch,
-      {items.exponent, items.norm, items.abs_bias, items.distances}, halves.data(), numbers.data());
+      rows.data(), items.centre.data(), count, pitch_,
+      {items.exponent, items.norm, items.abs_bias, items.distances}, halves.data(), numbers.data(),
+      not_finite.data());
+  LIKEWISE_CUDA_CHECK_LAUNCH();
+}
+
+DeviceArray<std::uint64_t> denied_places(const TopKItems& items, const std::uint8_t* allowed,
+                                         cudaStream_t stream) {
+  DeviceArray<std::uint64_t> denied(items.words());
+  if (items.count == 0) return denied;
+  deny_alike<<<static_cast<unsigned>((items.words() + kBlock - 1) / kBlock), kBlock, 0, stream>>>(
+      items.item.data(), items.count, items.words(), allowed, denied.data());
+  LIKEWISE_CUDA_CHECK_LAUNCH();
+  return denied;
+}
+
+void deny_excluded(const TopKItems& items, const std::uint64_t* alike, const Offset* offsets,
+                   const Index* excluded, Index count, std::uint64_t* denied, cudaStream_t stream) {
+  if (count == 0) return;
+  deny_rows<<<blocks_for(count), kBlock, 0, stream>>>(items.place.data(), items.words(), alike,
+                                                      offsets, excluded, count, denied);
   LIKEWISE_CUDA_CHECK_LAUNCH();
 }
 

@@ -43,6 +43,9 @@ struct TopKItems {
   DeviceArray<__half> halves;    ///< padded x pitch
   DeviceArray<float> estimated;  ///< biases of estimates, padded; may be empty
   DeviceArray<RestBound> rest;   ///< by tile
+  DeviceArray<Index> place;      ///< of an item of the whole table; -1: not here
+
+  [[nodiscard]] Offset words() const { return padded / 64; }  ///< of a bit for each place
 
   /// Items `order` of a table, in this order. `centre` has a number per column for distances.
   TopKItems(const MatrixView& items, std::span<const float> item_bias, ScoreKind score,
@@ -64,10 +67,28 @@ struct TopKQueries {
   DeviceArray<float> rows;     ///< most x pitch
   DeviceArray<__half> halves;  ///< the same; zeros behind the last query
   DeviceArray<QueryNumbers> numbers;
+  DeviceArray<Index> not_finite;  ///< the first query with such a number; kAllFinite: none
+  static constexpr Index kAllFinite = 0x7F7F7F7F;
 
   TopKQueries(Index most_queries, Index pitch);
-  void load(const MatrixView& queries, const TopKItems& items, Staging& staging,
-            cudaStream_t stream);
+  /// The rows as they are.
+  void load(const MatrixView& queries, Staging& staging, cudaStream_t stream);
+  /// What estimates need, from what was loaded.
+  void round(const TopKItems& items, cudaStream_t stream);
+
+ private:
+  Index pitch_;
 };
+
+/// Bits for `CandidateSearch::denied`: of all queries alike, what `allowed` (by item; null: all)
+/// and the end of the table leave.
+[[nodiscard]] DeviceArray<std::uint64_t> denied_places(const TopKItems& items,
+                                                       const std::uint8_t* allowed,
+                                                       cudaStream_t stream);
+
+/// The same for each of `count` queries, with the items that are excluded for it: those from
+/// offsets[query] - offsets[0] on.
+void deny_excluded(const TopKItems& items, const std::uint64_t* alike, const Offset* offsets,
+                   const Index* excluded, Index count, std::uint64_t* denied, cudaStream_t stream);
 
 }  // namespace likewise::cuda
