@@ -165,7 +165,7 @@ TopKResult FactorSearch::top_k(const MatrixView& queries, const FactorSearchOpti
   const std::vector<std::uint8_t> allowed =
       allowed_rows(options.allow, options.deny, rows(), "row");
   const bool as_they_are = state_->metric.transform == nullptr && is_padded(queries);
-  const Matrix asked = as_they_are ? Matrix() : search.transform(padded_copy(queries));
+  const Matrix asked = as_they_are ? Matrix() : search.transformed(queries);
   return search.top_k(as_they_are ? queries : asked.view(), options.n,
                       {options.excluded != nullptr ? *options.excluded : CsrView(), allowed},
                       control);

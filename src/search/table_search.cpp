@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "search/table_search.h"
 
-#include <utility>
+#include <algorithm>
 
 #include <fmt/format.h>
 
@@ -25,8 +25,13 @@ TableSearch::TableSearch(const MatrixView& table, std::span<const float> bias, c
   scorer_ = job<TopKJob>(device).make_scorer(table_, bias, metric.score);
 }
 
-Matrix TableSearch::transform(Matrix queries) const {
-  return metric_.transform != nullptr ? metric_.transform(queries.view()) : std::move(queries);
+Matrix TableSearch::transformed(const MatrixView& queries) const {
+  if (metric_.transform != nullptr) return metric_.transform(queries);
+  Matrix copy(queries.rows, queries.cols);
+  parallel_for(queries.rows, 1024, [&](Offset r) {
+    std::ranges::copy(queries.row_span(static_cast<Index>(r)), copy.row(static_cast<Index>(r)));
+  });
+  return copy;
 }
 
 TopKResult TableSearch::top_k(const MatrixView& queries, Index n, const TopKFilter& filter,

@@ -102,8 +102,7 @@ struct Batch {
         offsets(words > 0 ? most + 1 : 0),
         denied(most * words) {
     if (k > kMostListed) return;
-    estimates = DeviceArray<float>(lists * room);
-    places = DeviceArray<Index>(lists * room);
+    places = DeviceArray<KeptPlace>(lists * room);
     counts = DeviceArray<int>(lists);
     items = DeviceArray<Index>(Offset{most} * k);
     scores = DeviceArray<float>(Offset{most} * k);
@@ -111,7 +110,7 @@ struct Batch {
   }
   /// Bytes of one query.
   [[nodiscard]] static Offset bytes(Index k, Offset words) {
-    return (room_for(k) + Offset{k}) * Offset{sizeof(Candidate)} +
+    return room_for(k) * Offset{sizeof(KeptPlace)} + k * Offset{sizeof(Candidate)} +
            words * Offset{sizeof(std::uint64_t)};
   }
   [[nodiscard]] bool serves(Index queries, Offset of_lists, Index of_k, Offset of_words) const {
@@ -127,8 +126,7 @@ struct Batch {
   DeviceArray<Offset> offsets;
   DeviceArray<Index> excluded;
   DeviceArray<std::uint64_t> denied;
-  DeviceArray<float> estimates;
-  DeviceArray<Index> places;
+  DeviceArray<KeptPlace> places;
   DeviceArray<int> counts;
   DeviceArray<Index> items;
   DeviceArray<float> scores;
@@ -336,8 +334,7 @@ class CudaScorer final : public Scorer {
     work.k = batch.k;
     const int shares = static_cast<int>(
         std::min<Offset>(shares_of(loaded.count, table, batch.k), batch.lists / loaded.count));
-    work.kept = {batch.estimates.data(), batch.places.data(), batch.counts.data(), batch.room,
-                 shares};
+    work.kept = {batch.places.data(), batch.counts.data(), batch.room, shares};
     work.sampled = sampled_tiles(batch.k, batch.room, shares, table.count);
     work.spread = table.distances;
     find_candidates(work, stream_);

@@ -14,7 +14,8 @@ namespace {
 constexpr int kTile = kTopKTile;
 constexpr int kDepth = kTopKDepth;
 constexpr int kStages = 3;
-constexpr int kThreads = 128;
+constexpr int kThreads = 256;
+constexpr int kWarpRows = 32;  // of a tile, and 64 columns: what a warp computes
 constexpr int kTileBytes = kTile * kDepth * 2;
 constexpr int kBlocksAtATime = 2;   // of a multiprocessor
 constexpr int kLeastRoom = 512;     // for what a query keeps
@@ -34,21 +35,31 @@ struct Rows {
   int count[kTile];  ///< kept
   int full_at[2];    ///< the last even and odd step behind which a query may have no room
 };
-constexpr int kShared = kStages * 2 * kTileBytes + static_cast<int>(sizeof(Rows));
+constexpr int kDeniedBytes = kTile * kTile / 8;
+constexpr int kRowsAt = kStages * (2 * kTileBytes + kDeniedBytes);
+constexpr int kShared = kRowsAt + static_cast<int>(sizeof(Rows));
 
-/// Rows `first`.. of 128 to shared memory, depths `depth` .. of 64. 16-byte units are turned by the
-/// row, so that eight rows of a matrix lie in different banks.
-__device__ __forceinline__ void copy_tile(std::uint32_t to, const __half* table, Index pitch,
-                                          Index first, int depth) {
+/// The part of a thread in bringing 128 rows of 64 depths to shared memory. 16-byte units are
+/// turned by the row, so that eight rows of a matrix lie in different banks.
+class TileCopy {
+ public:
+  __device__ explicit TileCopy(Index pitch)
+      : from_(static_cast<int>(threadIdx.x / 8) * pitch + static_cast<int>(threadIdx.x % 8) * 8),
+        to_(threadIdx.x / 8 * 128 + ((threadIdx.x ^ (threadIdx.x / 8)) % 8) * 16) {}
+
+  /// `table` at the first row and depth.
+  __device__ __forceinline__ void run(std::uint32_t to, const __half* table, Index pitch) const {
 #pragma unroll
-  for (int i = 0; i < kTile * 8 / kThreads; ++i) {
-    const int unit = static_cast<int>(threadIdx.x) + i * kThreads;
-    const int row = unit / 8;
-    const int chunk = unit % 8;
-    copy_16_async(to + row * 128 + ((chunk ^ (row & 7)) * 16),
-                  table + Offset{first + row} * pitch + depth + chunk * 8, true);
+    for (int i = 0; i < kTile * 8 / kThreads; ++i) {
+      copy_16_async(to + to_ + i * (kThreads / 8 * 128),
+                    table + (from_ + i * (kThreads / 8) * pitch), true);
+    }
   }
-}
+
+ private:
+  int from_;
+  std::uint32_t to_;
+};
 
 __device__ __forceinline__ void load_unit(std::uint32_t (&x)[4], std::uint32_t tile, int row,
                                           int chunk) {
@@ -66,11 +77,11 @@ __device__ __forceinline__ float from_rising(std::uint32_t x) {
 
 /// By a warp: a number that `wanted` of `count` reach, to some bits the largest such. -infinity
 /// counts for nothing, and is the answer where the others are too few.
-__device__ float reached_by(const float* values, int count, int wanted) {
-  constexpr int kHeld = kLeastRoom / 32;
+template <int kHeld, class ValueAt>
+__device__ float reached_among(const ValueAt& value_at, int count, int wanted) {
   constexpr std::uint32_t kNothing = 0x007FFFFFU;  // rising(-infinity)
   const int lane = static_cast<int>(threadIdx.x) % 32;
-  const bool all_held = count <= kLeastRoom;
+  const bool all_held = count <= kHeld * 32;
   std::uint32_t held[kHeld];
   std::uint32_t least = 0xFFFFFFFFU;
   std::uint32_t largest = 0;
@@ -84,10 +95,10 @@ __device__ float reached_by(const float* values, int count, int wanted) {
 #pragma unroll
   for (int u = 0; u < kHeld; ++u) {
     const int at = u * 32 + lane;
-    held[u] = at < count ? rising(values[at]) : 0;
+    held[u] = at < count ? rising(value_at(at)) : 0;
     meet(held[u]);
   }
-  for (int at = kLeastRoom + lane; at < count; at += 32) meet(rising(values[at]));
+  for (int at = kHeld * 32 + lane; at < count; at += 32) meet(rising(value_at(at)));
   some = __reduce_add_sync(0xffffffffU, some);
   if (some < wanted) return -CUDART_INF_F;
   least = __reduce_min_sync(0xffffffffU, least);
@@ -101,8 +112,8 @@ __device__ float reached_by(const float* values, int count, int wanted) {
 #pragma unroll
     for (int u = 0; u < kHeld; ++u) above += held[u] >= next ? 1 : 0;
     if (!all_held) {
-      for (int at = kLeastRoom + lane; at < count; at += 32) {
-        above += rising(values[at]) >= next ? 1 : 0;
+      for (int at = kHeld * 32 + lane; at < count; at += 32) {
+        above += rising(value_at(at)) >= next ? 1 : 0;
       }
     }
     above = __reduce_add_sync(0xffffffffU, above);
@@ -112,26 +123,28 @@ __device__ float reached_by(const float* values, int count, int wanted) {
   return from_rising(max(prefix, least));
 }
 
+template <class ValueAt>
+__device__ float reached_by(const ValueAt& value_at, int count, int wanted) {
+  if (count <= 64) return reached_among<2>(value_at, count, wanted);
+  if (count <= 192) return reached_among<6>(value_at, count, wanted);
+  return reached_among<16>(value_at, count, wanted);
+}
+
 /// A warp raises the threshold of a query that has kept more than k, and drops what is below.
 __device__ void raise_threshold(const CandidateSearch& search, Rows& rows, int row, Offset first) {
   const int lane = static_cast<int>(threadIdx.x) % 32;
   const int count = rows.count[row];
-  float* const estimates = search.kept.estimates + first;
-  Index* const places = search.kept.places + first;
-  const float reached = reached_by(estimates, count, search.k) - 2.0F * rows.error[row];
+  KeptPlace* const places = search.kept.places + first;
+  const auto estimate_at = [&](int at) { return places[at].estimate; };
+  const float reached = reached_by(estimate_at, count, search.k) - 2.0F * rows.error[row];
   const float threshold = fmaxf(rows.threshold[row], reached);
   int kept = 0;
   for (int begin = 0; begin < count; begin += 32) {
     const int at = begin + lane;
-    const float estimate = at < count ? estimates[at] : 0.0F;
-    const Index place = at < count ? places[at] : 0;
-    const bool stays = at < count && estimate >= threshold;
+    const KeptPlace one = at < count ? places[at] : KeptPlace{0.0F, 0};
+    const bool stays = at < count && one.estimate >= threshold;
     const unsigned staying = __ballot_sync(0xffffffffU, stays);
-    if (stays) {
-      const int to = kept + __popc(staying & ((1U << lane) - 1U));
-      estimates[to] = estimate;
-      places[to] = place;
-    }
+    if (stays) places[kept + __popc(staying & ((1U << lane) - 1U))] = one;
     kept += __popc(staying);
     __syncwarp();
   }
@@ -139,6 +152,12 @@ __device__ void raise_threshold(const CandidateSearch& search, Rows& rows, int r
   const bool full = kept + kTile > search.kept.room;
   rows.count[row] = full ? KeptPlaces::kTooMany : kept;
   rows.threshold[row] = full ? CUDART_INF_F : threshold;
+}
+
+/// Groups of a sample are in the place of what will be kept.
+[[nodiscard]] __device__ __forceinline__ float* groups_at(const CandidateSearch& search,
+                                                          Offset first) {
+  return &search.kept.places[first].estimate;
 }
 
 [[nodiscard]] __device__ __forceinline__ Offset kept_at(const CandidateSearch& search,
@@ -162,8 +181,9 @@ __device__ __noinline__ void start_thresholds(const CandidateSearch& search, Row
                                               Index first_row) {
   for (int row = static_cast<int>(threadIdx.x) / 32; row < kTile; row += kThreads / 32) {
     if (first_row + row >= search.query_count) continue;
-    const float reached = reached_by(search.kept.estimates + kept_at(search, first_row + row),
-                                     search.sampled * kGroups, search.k);
+    const float* const groups = groups_at(search, kept_at(search, first_row + row));
+    const float reached =
+        reached_by([&](int at) { return groups[at]; }, search.sampled * kGroups, search.k);
     if (threadIdx.x % 32 == 0) rows.threshold[row] = reached - 2.0F * rows.error[row];
   }
 }
@@ -173,17 +193,17 @@ __global__ void __launch_bounds__(kThreads, kBlocksAtATime)
     candidates_kernel(const __grid_constant__ CandidateSearch search) {
   extern __shared__ __align__(128) unsigned char memory[];
   const std::uint32_t shared = shared_address(memory);
-  Rows& rows = *reinterpret_cast<Rows*>(memory + kStages * 2 * kTileBytes);
+  Rows& rows = *reinterpret_cast<Rows*>(memory + kRowsAt);
   const Index left = static_cast<Index>(blockIdx.x) * kTile;
   const int lane = static_cast<int>(threadIdx.x) % 32;
-  const int own_row = static_cast<int>(threadIdx.x) / 64 * 64;
+  const int own_row = static_cast<int>(threadIdx.x) / 64 * kWarpRows;
   const int own_column = static_cast<int>(threadIdx.x) / 32 % 2 * 64;
   const Index tiles = (search.item_count + kTile - 1) / kTile;
   const auto share = static_cast<Index>(blockIdx.y);
   const Index first_tile = static_cast<Index>(Offset{tiles} * share / search.kept.shares);
   const Index own_tiles =
       static_cast<Index>(Offset{tiles} * (share + 1) / search.kept.shares) - first_tile;
-  {
+  if (threadIdx.x < kTile) {
     const int row = static_cast<int>(threadIdx.x);
     const QueryNumbers numbers = search.numbers[left + row];
     rows.threshold[row] = left + row < search.query_count ? -CUDART_INF_F : CUDART_INF_F;
@@ -201,42 +221,60 @@ __global__ void __launch_bounds__(kThreads, kBlocksAtATime)
     return first_tile +
            (search.spread ? static_cast<Index>(Offset{own_tiles} * turn / sampled) : turn);
   };
-  const int depths = search.pitch / kDepth;
-  const int steps = static_cast<int>(turns) * depths;
-  const auto fetch = [&](int step) {
-    if (step < steps) {
-      const std::uint32_t stage = shared + step % kStages * 2 * kTileBytes;
-      const int depth = step % depths * kDepth;
-      copy_tile(stage, search.queries, search.pitch, left, depth);
-      copy_tile(stage + kTileBytes, search.items, search.pitch, tile_of(step / depths) * kTile,
-                depth);
+  const auto denied_of = [](int turn) {  // a tile's, two words to a row
+    return kStages * 2 * kTileBytes + turn % kStages * kDeniedBytes;
+  };
+  KeptPlace* const own_places = search.kept.places + kept_at(search, left);
+  const int places_of_row = search.kept.shares * search.kept.room;
+  const auto stage_of = [&](int step) { return shared + step % kStages * 2 * kTileBytes; };
+  const TileCopy copy(search.pitch);
+  const __half* const queries = search.queries + Offset{left} * search.pitch;
+  int fetched = 0;  // steps: depths of tiles
+  Index next_turn = 0;
+  Index next_tile = tile_of(0);
+  int next_depth = 0;
+  const auto fetch = [&] {
+    if (next_turn < turns) {
+      const std::uint32_t stage = stage_of(fetched);
+      copy.run(stage, queries + next_depth, search.pitch);
+      copy.run(stage + kTileBytes,
+               search.items + (Offset{next_tile} * kTile * search.pitch + next_depth),
+               search.pitch);
+      if (next_depth == 0 && threadIdx.x < kTile) {
+        const Index query = min(left + static_cast<Index>(threadIdx.x), search.query_count - 1);
+        copy_16_async(shared + denied_of(next_turn) + threadIdx.x * 16,
+                      search.denied + (Offset{query} * search.denied_pitch + next_tile * 2), true);
+      }
+      next_depth += kDepth;
+      if (next_depth == search.pitch) {
+        next_depth = 0;
+        if (++next_turn < turns) next_tile = tile_of(next_turn);
+      }
     }
+    ++fetched;
     commit_copies();
   };
-  for (int step = 0; step < kStages - 1; ++step) fetch(step);
-  float c[4][8][4] = {};
+  for (int step = 0; step < kStages - 1; ++step) fetch();
   Index next_raise = max(1, 2 * sampled);  // of all tiles
-  for (int step = 0; step < steps; ++step) {
-    wait_for_copies<kStages - 2>();
-    __syncthreads();
-    fetch(step + kStages - 1);
-    const Index turn = step / depths;
+  int step = 0;
+#pragma unroll 1
+  for (Index turn = 0; turn < turns; ++turn) {
     const Index done = turn - sampled;  // tiles
-    if (step % depths == 0 && done >= 0) {
+    if (done >= 0) {
+      __syncthreads();
       // All threads see the same: what they look at is written a barrier before and behind this.
       const bool full = done > 0 && rows.full_at[(done - 1) % 2] == done - 1;
       if (done == 0 && sampled > 0) {
         start_thresholds(search, rows, left);
-        __syncthreads();
       } else if (full || done == next_raise) {
         raise_thresholds(search, rows, left,
                          done == next_raise ? search.k : max(search.k, search.kept.room / 2));
-        __syncthreads();
       }
       if (done == next_raise) next_raise *= 2;
       if (done % kCheckEvery == kCheckEvery - 1) {
+        __syncthreads();
         // Whoever cannot find more in what follows.
-        const int own = static_cast<int>(threadIdx.x);
+        const int own = static_cast<int>(threadIdx.x) % kTile;
         const RestBound bound = search.rest[first_tile + done];
         float above = rows.norm[own] * bound.norm * 1.0001F;
         if (kBiased) above += rows.scale[own] * bound.bias;
@@ -245,27 +283,36 @@ __global__ void __launch_bounds__(kThreads, kBlocksAtATime)
         if (__syncthreads_and(through) != 0) break;
       }
     }
-    const std::uint32_t rows_at = shared + step % kStages * 2 * kTileBytes;
-    const std::uint32_t columns_at = rows_at + kTileBytes;
+    float c[kWarpRows / 16][8][4] = {};
+#pragma unroll 1
+    for (int depth = 0; depth < search.pitch; depth += kDepth, ++step) {
+      wait_for_copies<kStages - 2>();
+      __syncthreads();
+      fetch();
+      const std::uint32_t rows_at = stage_of(step);
+      const std::uint32_t columns_at = rows_at + kTileBytes;
 #pragma unroll
-    for (int k = 0; k < kDepth / 16; ++k) {
-      std::uint32_t a[4][4];
-      std::uint32_t b[4][4];
+      for (int k = 0; k < kDepth / 16; ++k) {
+        std::uint32_t a[kWarpRows / 16][4];
+        std::uint32_t b[4][4];
 #pragma unroll
-      for (int i = 0; i < 4; ++i) {
-        load_unit(a[i], rows_at, own_row + i * 16 + lane % 16, k * 2 + lane / 16);
-        load_unit(b[i], columns_at, own_column + i * 16 + lane % 8 + lane / 16 * 8,
-                  k * 2 + lane / 8 % 2);
-      }
+        for (int i = 0; i < kWarpRows / 16; ++i) {
+          load_unit(a[i], rows_at, own_row + i * 16 + lane % 16, k * 2 + lane / 16);
+        }
 #pragma unroll
-      for (int i = 0; i < 4; ++i) {
+        for (int i = 0; i < 4; ++i) {
+          load_unit(b[i], columns_at, own_column + i * 16 + lane % 8 + lane / 16 * 8,
+                    k * 2 + lane / 8 % 2);
+        }
 #pragma unroll
-        for (int j = 0; j < 8; ++j) {
-          mma_half(c[i][j], a[i], b[j / 2][j % 2 * 2], b[j / 2][j % 2 * 2 + 1]);
+        for (int i = 0; i < kWarpRows / 16; ++i) {
+#pragma unroll
+          for (int j = 0; j < 8; ++j) {
+            mma_half(c[i][j], a[i], b[j / 2][j % 2 * 2], b[j / 2][j % 2 * 2 + 1]);
+          }
         }
       }
     }
-    if ((step + 1) % depths != 0) continue;
 
     // A tile is complete.
     const Index tile = tile_of(turn);
@@ -277,12 +324,13 @@ __global__ void __launch_bounds__(kThreads, kBlocksAtATime)
         bias[j] = *reinterpret_cast<const float2*>(search.bias + first_place + j * 8);
       }
     }
-    const auto denied = [&](Index query) {  // bits 8 j + e
-      return search.denied[Offset{query} * search.denied_pitch + tile * 2 + own_column / 64] >>
-             (lane % 4 * 2);
+    const auto denied = [&](int row) {  // bits 8 j + e
+      const auto* const words =
+          reinterpret_cast<const std::uint64_t*>(memory + denied_of(turn) + row * 16);
+      return words[own_column / 64] >> (lane % 4 * 2);
     };
 #pragma unroll
-    for (int h = 0; h < 8; ++h) {
+    for (int h = 0; h < kWarpRows / 8; ++h) {
       const int row = own_row + h * 8 + lane / 4;
       const float threshold = rows.threshold[row];
       const float scale = kBiased ? rows.scale[row] : 0.0F;
@@ -299,7 +347,7 @@ __global__ void __launch_bounds__(kThreads, kBlocksAtATime)
       }
       if (done < 0) {
         if (left + row >= search.query_count) continue;
-        const std::uint64_t bits = denied(left + row);
+        const std::uint64_t bits = denied(row);
 #pragma unroll
         for (int g = 0; g < kGroupsOfOne; ++g) {
           best[g] = -CUDART_INF_F;
@@ -311,32 +359,25 @@ __global__ void __launch_bounds__(kThreads, kBlocksAtATime)
           }
         }
         const int group = (own_column / 64 * 4 + lane % 4) * kGroupsOfOne;
-        float* const to = search.kept.estimates + kept_at(search, left + row) + turn * kGroups;
+        float* const to = &own_places[row * places_of_row].estimate + turn * kGroups;
         *reinterpret_cast<float4*>(to + group) = make_float4(best[0], best[1], best[2], best[3]);
       } else if (fmaxf(fmaxf(best[0], best[1]), fmaxf(best[2], best[3])) >= threshold) {
-        const Index query = left + row;
-        const Offset at = kept_at(search, query);
-        const std::uint64_t bits = denied(query);
+        KeptPlace* const places = own_places + row * places_of_row;
+        const std::uint64_t bits = denied(row);
 #pragma unroll
-        for (int j = 0; j < 8; ++j) {
+        for (int g = 0; g < kGroupsOfOne; ++g) {
+          if (!(best[g] >= threshold)) continue;
 #pragma unroll
-          for (int e = 0; e < 2; ++e) {
-            const float estimate = c[h / 2][j][h % 2 * 2 + e];
-            if (!(estimate >= threshold) || (bits >> (j * 8 + e) & 1U) != 0) continue;
+          for (int i = 0; i < 4; ++i) {
+            const int j = g * 2 + i / 2;
+            const float estimate = c[h / 2][j][h % 2 * 2 + i % 2];
+            if (!(estimate >= threshold) || (bits >> (j * 8 + i % 2) & 1U) != 0) continue;
             const int to = atomicAdd(&rows.count[row], 1);
-            search.kept.estimates[at + to] = estimate;  // there is room for a tile always
-            search.kept.places[at + to] = first_place + j * 8 + e;
+            places[to] = {estimate,
+                          first_place + j * 8 + i % 2};  // there is always room for a tile
             if (to + 1 + kTile > search.kept.room) rows.full_at[done % 2] = done;
           }
         }
-      }
-    }
-#pragma unroll
-    for (int i = 0; i < 4; ++i) {
-#pragma unroll
-      for (int j = 0; j < 8; ++j) {
-#pragma unroll
-        for (int e = 0; e < 4; ++e) c[i][j][e] = 0.0F;
       }
     }
   }
@@ -345,7 +386,7 @@ __global__ void __launch_bounds__(kThreads, kBlocksAtATime)
   raise_thresholds(search, rows, left, search.k);
   __syncthreads();
   const Index own = left + static_cast<Index>(threadIdx.x);
-  if (own < search.query_count) {
+  if (threadIdx.x < kTile && own < search.query_count) {
     search.kept.counts[Offset{own} * search.kept.shares + share] = rows.count[threadIdx.x];
   }
 }
@@ -369,7 +410,7 @@ int shares_for(Index queries, Index items) {
 
 int sampled_tiles(int k, int room, int shares, Index items) {
   const Index tiles = (items + kTile - 1) / kTile;
-  const Index most = std::min<Index>(tiles / shares / kTilesOfSample, room / kGroups);
+  const Index most = std::min<Index>(tiles / shares / kTilesOfSample, 2 * room / kGroups);
   const Index wanted = std::clamp<Index>(4 * k / kGroups, 1, std::max<Index>(1, most));
   return wanted <= most && wanted * kGroups > k ? static_cast<int>(wanted) : 0;
 }

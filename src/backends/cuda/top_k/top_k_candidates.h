@@ -15,13 +15,17 @@
 
 namespace likewise::cuda {
 
-/// What a query has kept: `count` of them; more than there was room for are kTooMany.
+struct KeptPlace {
+  float estimate;
+  Index place;
+};
+
+/// What queries have kept. More than there was room for are kTooMany.
 struct KeptPlaces {
   static constexpr int kTooMany = -1;
 
-  float* estimates = nullptr;  ///< room for each query and share
-  Index* places = nullptr;     ///< the same
-  int* counts = nullptr;       ///< of each query and share
+  KeptPlace* places = nullptr;  ///< room for each query and share
+  int* counts = nullptr;        ///< of each query and share
   int room = 0;
   int shares = 1;  ///< parts of the items, each walked over by a block of its own
 };

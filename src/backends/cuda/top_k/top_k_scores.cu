@@ -81,9 +81,9 @@ __global__ void __launch_bounds__(kThreads)
   const int team = static_cast<int>(threadIdx.x) / kLanes;
   int before = 0;
   for (int share = 0; share < kept.shares; ++share) {
-    const Index* const places = kept.places + (Offset{q} * kept.shares + share) * kept.room;
+    const KeptPlace* const places = kept.places + (Offset{q} * kept.shares + share) * kept.room;
     for (int at = team; at < counts[share]; at += kTeams) {
-      const Index place = places[at];
+      const Index place = places[at].place;
       const float score = exact_score(items, query, place);
       if (threadIdx.x % kLanes == 0) keys[before + at] = key_of(score, items.item[place]);
     }
