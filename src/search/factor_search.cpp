@@ -2,7 +2,6 @@
 #include "likewise/factor_search.h"
 
 #include <algorithm>
-#include <atomic>
 #include <cmath>
 #include <cstdint>
 #include <string>
@@ -11,6 +10,8 @@
 
 #include <fmt/format.h>
 
+#include "backends/top_k.h"
+#include "core/first_bad.h"
 #include "core/parallel.h"
 #include "likewise/error.h"
 #include "search/table_search.h"
@@ -24,42 +25,10 @@ void require(bool fits, const std::string& message) {
 
 constexpr Offset kBlock = 1024;
 
-/// The first of `count` places for which is_bad(place); -1 where there is none.
-template <class IsBad>
-[[nodiscard]] Offset first_bad(Offset count, const IsBad& is_bad) {
-  std::atomic<Offset> first{count};
-  parallel_blocks(count, kBlock, [&](Offset begin, Offset end, Offset) {
-    if (begin > first.load(std::memory_order_relaxed)) return;
-    for (Offset place = begin; place < end; ++place) {
-      if (!is_bad(place)) continue;
-      Offset seen = first.load();
-      while (place < seen && !first.compare_exchange_weak(seen, place)) {
-      }
-      return;
-    }
-  });
-  return first < count ? first.load() : -1;
-}
-
-[[nodiscard]] bool fits(float number) { return std::abs(number) <= kLargestNumber; }
-
-/// NaN does not fit.
-void check_numbers(const MatrixView& matrix, const char* what) {
-  const Offset row = first_bad(matrix.rows, [&](Offset r) {
-    return !std::ranges::all_of(matrix.row_span(static_cast<Index>(r)), fits);
-  });
-  if (row < 0) return;
-  const auto numbers = matrix.row_span(static_cast<Index>(row));
-  const auto bad = std::ranges::find_if_not(numbers, fits);
-  require(false, fmt::format("{}: the number {} in row {}, column {} is not one of at most {:g} in "
-                             "size",
-                             what, *bad, row, bad - numbers.begin(), kLargestNumber));
-}
-
 void check_bias(std::span<const float> bias, Index rows) {
   require(bias.empty() || std::ssize(bias) == rows,
           fmt::format("{} biases for a table of {} rows", bias.size(), rows));
-  const auto bad = std::ranges::find_if_not(bias, fits);
+  const auto bad = std::ranges::find_if_not(bias, is_in_range);
   if (bad == bias.end()) return;
   require(false, fmt::format("bias: the number {} of row {} is not one of at most {:g} in size",
                              *bad, bad - bias.begin(), kLargestNumber));
@@ -75,17 +44,6 @@ void check_excluded(const CsrView& excluded, Index queries, Index rows) {
   const Offset fall = first_bad(queries, [&](Offset q) { return offsets[q + 1] < offsets[q]; });
   require(fall < 0,
           fmt::format("excluded: the offset after row {} is less than that before", fall));
-  const auto is_bad = [&](Offset q) {
-    Index before = -1;
-    for (const Index row : excluded.row_columns(static_cast<Index>(q))) {
-      if (row <= before || row >= rows) return true;
-      before = row;
-    }
-    return false;
-  };
-  const Offset bad = first_bad(queries, is_bad);
-  require(bad < 0,
-          fmt::format("excluded: row {} is not a list of rising numbers in [0, {})", bad, rows));
 }
 
 /// Whether kernels may read it as it is: whole aligned vectors, zeros behind the columns.
@@ -159,7 +117,7 @@ TopKResult FactorSearch::top_k(const MatrixView& queries, const FactorSearchOpti
   require(options.n >= 1, fmt::format("n must be 1 or more, not {}", options.n));
   require(queries.rows == 0 || queries.cols == factors(),
           fmt::format("queries have {} factors, the table has {}", queries.cols, factors()));
-  check_numbers(queries, "queries");
+  if (state_->metric.transform != nullptr) check_numbers(queries, "queries");  // as they are given
   check_taken(queries, state_->metric, "queries");
   if (options.excluded != nullptr) check_excluded(*options.excluded, queries.rows, rows());
   const std::vector<std::uint8_t> allowed =

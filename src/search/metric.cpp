@@ -2,11 +2,11 @@
 #include "search/metric.h"
 
 #include <algorithm>
-#include <atomic>
 #include <cmath>
 
 #include <fmt/format.h>
 
+#include "core/first_bad.h"
 #include "core/parallel.h"
 #include "likewise/error.h"
 
@@ -75,20 +75,14 @@ const Metric& metric_of(SimilarityMetric metric) {
 
 std::optional<Place> refused_place(const Metric& metric, const MatrixView& rows) {
   if (!metric.refuses_negatives) return std::nullopt;
-  std::atomic<Index> first{rows.rows};
   const auto is_negative = [](float x) { return x < 0.0F; };
-  parallel_for(rows.rows, 1024, [&](Offset r) {
-    const auto row = static_cast<Index>(r);
-    if (row >= first.load(std::memory_order_relaxed)) return;
-    if (std::ranges::none_of(rows.row_span(row), is_negative)) return;
-    Index seen = first.load();
-    while (row < seen && !first.compare_exchange_weak(seen, row)) {
-    }
+  const Offset first = first_bad(rows.rows, [&](Offset r) {
+    return std::ranges::any_of(rows.row_span(static_cast<Index>(r)), is_negative);
   });
-  if (first == rows.rows) return std::nullopt;
-  const auto row = rows.row_span(first);
+  if (first < 0) return std::nullopt;
+  const auto row = rows.row_span(static_cast<Index>(first));
   const auto bad = std::ranges::find_if(row, is_negative);
-  return Place{first, static_cast<Index>(bad - row.begin()), *bad};
+  return Place{static_cast<Index>(first), static_cast<Index>(bad - row.begin()), *bad};
 }
 
 void refuse_place(const Metric& metric, const Place& place, const std::string& where) {

@@ -187,7 +187,8 @@ TEST_P(FaultsOfScorerOnGpu, AreNamed) {
     return test::error_of(ErrorKind::kInvalidArgument, work);
   };
   queries.row(2)[1] = NAN;
-  EXPECT_THAT(refused([&] { (void)gpu->top_k(queries.view(), 2, {}, {}); }), HasSubstr("query 2"));
+  EXPECT_THAT(refused([&] { (void)gpu->top_k(queries.view(), 2, {}, {}); }),
+              HasSubstr("queries: the number nan in row 2, column 1"));
   EXPECT_THAT(refused([&] { (void)gpu->top_k(Matrix(1, 5).view(), 2, {}, {}); }),
               HasSubstr("queries have 5 factors"));
   items.row(7)[0] = INFINITY;

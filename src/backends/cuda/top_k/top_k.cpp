@@ -4,10 +4,13 @@
 
 #include <algorithm>
 #include <array>
+#include <atomic>
 #include <cmath>
+#include <limits>
 #include <mutex>
 #include <numeric>
 #include <optional>
+#include <stdexcept>
 #include <utility>
 #include <vector>
 
@@ -33,6 +36,8 @@ constexpr Index kMostListed = 2048;
 constexpr Offset kScoresAtATime = Offset{1} << 24;
 /// Numbers that a thread copies in one go.
 constexpr Offset kCopiedAtATime = Offset{1} << 16;
+/// Lists, too.
+constexpr Offset kListsAtATime = 256;
 /// Excluded items on the GPU at a time; of one query there may be more.
 constexpr Offset kExcludedAtATime = Offset{1} << 24;
 
@@ -100,13 +105,13 @@ struct Batch {
         room(room_for(k)),
         loaded(most, pitch),
         offsets(words > 0 ? most + 1 : 0),
-        denied(most * words) {
+        denied(most * words),
+        wrong(1),
+        wrong_on_host(1) {
     if (k > kMostListed) return;
     places = DeviceArray<KeptPlace>(lists * room);
     counts = DeviceArray<int>(lists);
-    items = DeviceArray<Index>(Offset{most} * k);
-    scores = DeviceArray<float>(Offset{most} * k);
-    found = DeviceArray<int>(most);
+    answers = DeviceArray<Index>(most * TopKLists::words_of(k));
   }
   /// Bytes of one query.
   [[nodiscard]] static Offset bytes(Index k, Offset words) {
@@ -124,13 +129,13 @@ struct Batch {
   int room;
   TopKQueries loaded;
   DeviceArray<Offset> offsets;
-  DeviceArray<Index> excluded;
+  DeviceArray<Index> excluded;  ///< or two numbers of 16 bits in each
   DeviceArray<std::uint64_t> denied;
+  DeviceArray<int> wrong;  ///< 1: queries or their filter are not what they should be
+  PinnedArray<int> wrong_on_host;
   DeviceArray<KeptPlace> places;
   DeviceArray<int> counts;
-  DeviceArray<Index> items;
-  DeviceArray<float> scores;
-  DeviceArray<int> found;
+  DeviceArray<Index> answers;  ///< TopKLists
   Event uploaded;
   Event listed;
 };
@@ -175,7 +180,7 @@ class CudaScorer final : public Scorer {
       const TopKItems& table = table_ ? *table_ : own.emplace(piece(at));
       const DeviceArray<std::uint64_t> alike =
           denied_places(table, allowed.size() > 0 ? allowed.data() : nullptr, up_.stream);
-      search_piece({table, places(at), queries, filter, alike, control, at}, result);
+      search_piece({table, places(at), queries, filter, alike, control, at, filled}, result);
     }
     return result;
   }
@@ -214,6 +219,7 @@ class CudaScorer final : public Scorer {
     const DeviceArray<std::uint64_t>& alike;
     const RunControl& control;
     Index piece;
+    bool fills;  ///< the result has to be touched
   };
 
   [[nodiscard]] GpuTopKPlan settle(const GpuUse& use) const {
@@ -268,7 +274,10 @@ class CudaScorer final : public Scorer {
       if (first < rows) {
         begin(search, static_cast<Index>(first), *batches_[static_cast<std::size_t>(turn % 2)]);
       }
-      if (turn == 0) continue;
+      if (turn == 0) {
+        if (search.fills) touch(result);
+        continue;
+      }
       Batch& before = *batches_[static_cast<std::size_t>((turn - 1) % 2)];
       finish(search, static_cast<Index>(first - most), before, result);
       search.control.report("score", Offset{search.piece} * rows + std::min<Offset>(first, rows),
@@ -278,18 +287,44 @@ class CudaScorer final : public Scorer {
 
   void begin(const Search& search, Index first, Batch& batch) const {
     const Index count = std::min(batch.most, search.queries.rows - first);
+    fill_zero(batch.wrong.data(), 1, up_.stream);
     batch.loaded.load(search.queries.slice(first, count), up_.staging, up_.stream);
-    if (batch.words > 0) deny(search, first, count, batch);
+    if (batch.words > 0) {
+      const bool small = items_.rows <= std::numeric_limits<std::uint16_t>::max();
+      small ? deny<std::uint16_t>(search, first, count, batch)
+            : deny<Index>(search, first, count, batch);
+    }
     batch.uploaded.record(up_.stream);
     batch.uploaded.hold(stream_);
-    batch.loaded.round(search.table, stream_);
+    batch.loaded.round(search.table, batch.wrong.data(), stream_);
     if (batch.k <= kMostListed) list_candidates(search, batch);
+    copy_to_host(batch.wrong_on_host.data(), batch.wrong.data(), 1, stream_);
     batch.listed.record(stream_);
   }
 
+  /// Says what is wrong.
+  [[noreturn]] void refuse(const Search& search) const {
+    check_top_k_numbers(items_, search.queries, search.filter);
+    throw std::logic_error("nothing is wrong with the numbers that a GPU refused");
+  }
+
+  /// Has the pages of a new result in memory, while the GPU computes.
+  static void touch(TopKResult& result) {
+    const auto each_page = [](auto& array) {
+      constexpr Offset kPage = 4096 / sizeof(array[0]);
+      parallel_blocks(array.size(), 512 * kPage, [&](Offset begin, Offset end, Offset) {
+        for (Offset at = begin; at < end; at += kPage) array[at] = {};
+      });
+    };
+    each_page(result.items);
+    each_page(result.scores);
+  }
+
   /// The denied places of queries, from the items that are excluded for each: in portions.
+  template <class Number>
   void deny(const Search& search, Index first, Index count, Batch& batch) const {
     const CsrView& rows = search.filter.excluded;
+    std::atomic<bool> beyond = false;  // what a Number can be
     copy_to_device(batch.offsets.data(), rows.offsets + first, count + 1, up_.stream);
     for (Index done = 0; done < count;) {
       const Offset begin = rows.offsets[first + done];
@@ -301,17 +336,25 @@ class CudaScorer final : public Scorer {
       if (batch.excluded.size() < length) {
         batch.excluded = DeviceArray<Index>(std::max(length, kExcludedAtATime));
       }
-      const auto fill = [&](Index* to, Offset from, Offset n) {
+      auto* const excluded = reinterpret_cast<Number*>(batch.excluded.data());
+      const auto fill = [&](Number* to, Offset from, Offset n) {
         parallel_blocks(n, kCopiedAtATime, [&](Offset at, Offset last, Offset) {
-          std::copy(rows.columns + begin + from + at, rows.columns + begin + from + last, to + at);
+          std::uint32_t bits = 0;
+          for (Offset i = at; i < last; ++i) {
+            const auto item = static_cast<std::uint32_t>(rows.columns[begin + from + i]);
+            to[i] = static_cast<Number>(item);
+            bits |= item;
+          }
+          if (bits > static_cast<std::uint32_t>(std::numeric_limits<Number>::max())) beyond = true;
         });
       };
-      up_.staging.upload(batch.excluded.data(), length, 1, fill, up_.stream);
-      deny_excluded(search.table, search.alike.data(), batch.offsets.data() + done,
-                    batch.excluded.data(), next - done,
-                    batch.denied.data() + Offset{done} * batch.words, up_.stream);
+      up_.staging.upload(excluded, length, 1, fill, up_.stream);
+      deny_excluded(search.table, search.alike.data(), batch.offsets.data() + done, excluded,
+                    next - done, batch.denied.data() + Offset{done} * batch.words,
+                    batch.wrong.data(), up_.stream);
       done = next;
     }
+    if (beyond) refuse(search);
   }
 
   void list_candidates(const Search& search, Batch& batch) const {
@@ -339,18 +382,12 @@ class CudaScorer final : public Scorer {
     work.spread = table.distances;
     find_candidates(work, stream_);
     list_best(exact(table), loaded.rows.data(), loaded.count, work.kept,
-              {batch.items.data(), batch.scores.data(), batch.found.data(), batch.k}, stream_);
+              {batch.answers.data(), batch.k}, stream_);
   }
 
   void finish(const Search& search, Index first, const Batch& batch, TopKResult& result) const {
-    batch.listed.hold(down_.stream);
-    Index wrong = 0;
-    copy_to_host(&wrong, batch.loaded.not_finite.data(), 1, down_.stream);
-    down_.stream.synchronize();
-    if (wrong != TopKQueries::kAllFinite) {
-      throw Error(ErrorKind::kInvalidArgument,
-                  fmt::format("query {} has a number that is not finite", first + wrong));
-    }
+    batch.listed.wait();
+    if (batch.wrong_on_host.data()[0] != 0) refuse(search);
     std::vector<Index> open;  // queries with more candidates than there is room for
     if (batch.k <= kMostListed) {
       open = take_lists(batch, first, search.piece == 0, result);
@@ -368,36 +405,32 @@ class CudaScorer final : public Scorer {
   /// The lists of queries `first`.. to the result; the queries of the batch that have none.
   [[nodiscard]] std::vector<Index> take_lists(const Batch& batch, Index first, bool first_piece,
                                               TopKResult& result) const {
-    const Index count = batch.loaded.count;
     const Index k = batch.k;
-    std::vector<int> found(static_cast<std::size_t>(count));
-    to_host(batch.found, found.data(), count, down_);
+    std::vector<std::uint8_t> is_open(static_cast<std::size_t>(batch.loaded.count));
+    const auto drain = [&](const Index* words, Offset begin, Offset n) {
+      parallel_for(n, kListsAtATime, [&](Offset i) {
+        const Index* const items = words + i * TopKLists::words_of(k);
+        const auto* const scores = reinterpret_cast<const float*>(items + k);
+        const Index found = items[2 * k];
+        const auto query = static_cast<Index>(first + begin + i);
+        is_open[static_cast<std::size_t>(begin + i)] = found < 0 ? 1 : 0;
+        if (first_piece && k == result.k) {
+          std::copy_n(items, k, result.items.data() + Offset{query} * k);
+          std::copy_n(scores, k, result.scores.data() + Offset{query} * k);
+          result.counts[query] = std::max(0, found);
+        } else if (found >= 0) {
+          std::vector<Candidate> best(static_cast<std::size_t>(found));
+          for (std::size_t at = 0; at < best.size(); ++at) best[at] = {scores[at], items[at]};
+          merge(best, query, first_piece, result);
+        }
+      });
+    };
+    down_.staging.download(batch.answers.data(), batch.loaded.count, TopKLists::words_of(k), drain,
+                           down_.stream);
     std::vector<Index> open;
-    for (Index q = 0; q < count; ++q) {
-      if (found[static_cast<std::size_t>(q)] < 0) open.push_back(q);
+    for (Index q = 0; q < batch.loaded.count; ++q) {
+      if (is_open[static_cast<std::size_t>(q)] != 0) open.push_back(q);
     }
-    if (first_piece && k == result.k) {
-      to_host(batch.items, result.items.data() + Offset{first} * k, Offset{count} * k, down_);
-      to_host(batch.scores, result.scores.data() + Offset{first} * k, Offset{count} * k, down_);
-      for (Index q = 0; q < count; ++q) {
-        result.counts[first + q] = std::max(0, found[static_cast<std::size_t>(q)]);
-      }
-      return open;
-    }
-    std::vector<Index> items(static_cast<std::size_t>(Offset{count} * k));
-    std::vector<float> scores(items.size());
-    to_host(batch.items, items.data(), std::ssize(items), down_);
-    to_host(batch.scores, scores.data(), std::ssize(scores), down_);
-    parallel_for(count, 256, [&](Offset q) {
-      const int length = found[static_cast<std::size_t>(q)];
-      if (length < 0) return;
-      std::vector<Candidate> best(static_cast<std::size_t>(length));
-      for (std::size_t at = 0; at < best.size(); ++at) {
-        const auto from = static_cast<std::size_t>(q * k) + at;
-        best[at] = {scores[from], items[from]};
-      }
-      merge(best, first + static_cast<Index>(q), first_piece, result);
-    });
     return open;
   }
 

@@ -64,15 +64,18 @@ __global__ void __launch_bounds__(kThreads)
     too_many = too_many || counts[share] < 0;
     total += counts[share];
   }
+  Index* const items_of = lists.words + Offset{q} * TopKLists::words_of(lists.k);
+  auto* const scores_of = reinterpret_cast<float*>(items_of + lists.k);
+  Index& count = items_of[2 * lists.k];
   const auto fill = [&](int from) {  // what has no answer
     for (int at = from + static_cast<int>(threadIdx.x); at < lists.k; at += kThreads) {
-      lists.items[Offset{q} * lists.k + at] = 0;
-      lists.scores[Offset{q} * lists.k + at] = 0.0F;
+      items_of[at] = 0;
+      scores_of[at] = 0.0F;
     }
   };
   if (too_many || total > most_keys) {  // alike in all threads
     fill(0);
-    if (threadIdx.x == 0) lists.counts[q] = KeptPlaces::kTooMany;
+    if (threadIdx.x == 0) count = KeptPlaces::kTooMany;
     return;
   }
   load_query(items, queries + Offset{q} * items.pitch, query);
@@ -93,11 +96,11 @@ __global__ void __launch_bounds__(kThreads)
   prune_keys<kThreads>(best, keys, lists.k);
   for (int at = static_cast<int>(threadIdx.x); at < best.count; at += kThreads) {
     const Candidate one = candidate_of(keys[at]);
-    lists.items[Offset{q} * lists.k + at] = one.item;
-    lists.scores[Offset{q} * lists.k + at] = one.score;
+    items_of[at] = one.item;
+    scores_of[at] = one.score;
   }
   fill(best.count);
-  if (threadIdx.x == 0) lists.counts[q] = best.count;
+  if (threadIdx.x == 0) count = best.count;
 }
 
 __global__ void __launch_bounds__(kThreads)

@@ -4,6 +4,7 @@
 #pragma once
 
 #include "backends/cuda/top_k/top_k_candidates.h"
+#include "core/host_device.h"
 
 namespace likewise::cuda {
 
@@ -19,12 +20,16 @@ struct ExactItems {
   bool distances = false;
 };
 
-/// Answers of queries: k each, best first.
+/// Answers of queries, best first: of each k items, k scores and the count, or
+/// KeptPlaces::kTooMany for what is not known.
 struct TopKLists {
-  Index* items = nullptr;
-  float* scores = nullptr;
-  int* counts = nullptr;  ///< KeptPlaces::kTooMany: not known
+  static_assert(sizeof(Index) == sizeof(float));
+  Index* words = nullptr;
   int k = 0;
+
+  [[nodiscard]] LIKEWISE_HOST_DEVICE static constexpr Offset words_of(Index k) {
+    return 2 * Offset{k} + 1;
+  }
 };
 
 /// Scores what each query has kept, and lists the best of it. `queries` are query_count x pitch.

@@ -61,15 +61,17 @@ struct ItemNumbers {
 
 __global__ void round_queries(const float* rows, const float* centre, Index count, Index pitch,
                               ItemNumbers items, __half* halves, QueryNumbers* numbers,
-                              Index* not_finite) {
+                              int* wrong) {
   const int lane = static_cast<int>(threadIdx.x) % 32;
   const auto row = static_cast<Index>((Offset{blockIdx.x} * kBlock + threadIdx.x) / 32);
   if (row >= count) return;
   const float* const from = rows + Offset{row} * pitch;
-  bool finite = true;
-  for (Index j = lane; j < pitch; j += 32) finite = finite && isfinite(from[j]);
-  if (!__all_sync(0xffffffffU, finite)) {
-    if (lane == 0) atomicMin(not_finite, row);
+  bool fits = true;
+  for (Index j = lane; j < pitch; j += 32) fits = fits && fabsf(from[j]) <= kLargestNumber;
+  if (!__all_sync(0xffffffffU, fits)) {  // nobody looks at its estimates
+    for (Index j = lane; j < pitch; j += 32) halves[Offset{row} * pitch + j] = __half(0.0F);
+    if (lane == 0) numbers[row] = {};
+    if (lane == 0) *wrong = 1;
     return;
   }
   const float largest = largest_of(from, centre, pitch, lane);
@@ -118,18 +120,25 @@ __global__ void deny_alike(const Index* item, Index count, Offset words,
 }
 
 /// A warp for each query.
-__global__ void deny_rows(const Index* place, Offset words, const std::uint64_t* alike,
-                          const Offset* offsets, const Index* excluded, Index count,
-                          std::uint64_t* denied) {
+template <class Number>
+__global__ void deny_rows(const Index* place, Index items, Offset words, const std::uint64_t* alike,
+                          const Offset* offsets, const Number* excluded, Index count,
+                          std::uint64_t* denied, int* wrong) {
   const int lane = static_cast<int>(threadIdx.x) % 32;
   const auto query = static_cast<Index>((Offset{blockIdx.x} * kBlock + threadIdx.x) / 32);
   if (query >= count) return;
   auto* const row = reinterpret_cast<unsigned long long*>(denied + Offset{query} * words);
   for (Offset word = lane; word < words; word += 32) row[word] = alike[word];
   __syncwarp();
-  for (Offset at = offsets[query] - offsets[0] + lane; at < offsets[query + 1] - offsets[0];
-       at += 32) {
-    const Index to = place[excluded[at]];
+  const Offset begin = offsets[query] - offsets[0];
+  for (Offset at = begin + lane; at < offsets[query + 1] - offsets[0]; at += 32) {
+    const auto item = static_cast<Index>(excluded[at]);
+    const Index before = at > begin ? static_cast<Index>(excluded[at - 1]) : -1;
+    if (item <= before || item >= items) {
+      *wrong = 1;
+      continue;
+    }
+    const Index to = place[item];
     if (to >= 0) atomicOr(row + to / 64, 1ULL << (to % 64));
   }
 }
@@ -236,7 +245,6 @@ TopKQueries::TopKQueries(Index most_queries, Index pitch)
       rows(Offset{most} * pitch),
       halves(Offset{most} * pitch),
       numbers(most),
-      not_finite(1),
       pitch_(pitch) {}
 
 void TopKQueries::load(const MatrixView& queries, Staging& staging, cudaStream_t stream) {
@@ -245,16 +253,14 @@ void TopKQueries::load(const MatrixView& queries, Staging& staging, cudaStream_t
       queries, count, pitch_, [](Index at) { return at; }, rows.data(), staging, stream);
 }
 
-void TopKQueries::round(const TopKItems& items, cudaStream_t stream) {
+void TopKQueries::round(const TopKItems& items, int* wrong, cudaStream_t stream) {
   const Index behind = padded_to(count, kTopKTile) - count;
   fill_zero(halves.data() + Offset{count} * pitch_, Offset{behind} * pitch_, stream);
   fill_zero(numbers.data() + count, behind, stream);
-  static_assert(kAllFinite == 0x7F7F7F7F);
-  LIKEWISE_CUDA_CHECK(cudaMemsetAsync(not_finite.data(), 0x7F, sizeof(Index), stream));
   round_queries<<<blocks_for(count), kBlock, 0, stream>>>(
       rows.data(), items.centre.data(), count, pitch_,
       {items.exponent, items.norm, items.abs_bias, items.distances}, halves.data(), numbers.data(),
-      not_finite.data());
+      wrong);
   LIKEWISE_CUDA_CHECK_LAUNCH();
 }
 
@@ -268,12 +274,20 @@ DeviceArray<std::uint64_t> denied_places(const TopKItems& items, const std::uint
   return denied;
 }
 
+template <class Number>
 void deny_excluded(const TopKItems& items, const std::uint64_t* alike, const Offset* offsets,
-                   const Index* excluded, Index count, std::uint64_t* denied, cudaStream_t stream) {
+                   const Number* excluded, Index count, std::uint64_t* denied, int* wrong,
+                   cudaStream_t stream) {
   if (count == 0) return;
-  deny_rows<<<blocks_for(count), kBlock, 0, stream>>>(items.place.data(), items.words(), alike,
-                                                      offsets, excluded, count, denied);
+  deny_rows<<<blocks_for(count), kBlock, 0, stream>>>(
+      items.place.data(), static_cast<Index>(items.place.size()), items.words(), alike, offsets,
+      excluded, count, denied, wrong);
   LIKEWISE_CUDA_CHECK_LAUNCH();
 }
+
+template void deny_excluded(const TopKItems&, const std::uint64_t*, const Offset*, const Index*,
+                            Index, std::uint64_t*, int*, cudaStream_t);
+template void deny_excluded(const TopKItems&, const std::uint64_t*, const Offset*,
+                            const std::uint16_t*, Index, std::uint64_t*, int*, cudaStream_t);
 
 }  // namespace likewise::cuda

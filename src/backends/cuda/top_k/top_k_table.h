@@ -67,14 +67,12 @@ struct TopKQueries {
   DeviceArray<float> rows;     ///< most x pitch
   DeviceArray<__half> halves;  ///< the same; zeros behind the last query
   DeviceArray<QueryNumbers> numbers;
-  DeviceArray<Index> not_finite;  ///< the first query with such a number; kAllFinite: none
-  static constexpr Index kAllFinite = 0x7F7F7F7F;
 
   TopKQueries(Index most_queries, Index pitch);
   /// The rows as they are.
   void load(const MatrixView& queries, Staging& staging, cudaStream_t stream);
-  /// What estimates need, from what was loaded.
-  void round(const TopKItems& items, cudaStream_t stream);
+  /// What estimates need, from what was loaded. *wrong is set to 1 where a number is out of range.
+  void round(const TopKItems& items, int* wrong, cudaStream_t stream);
 
  private:
   Index pitch_;
@@ -87,8 +85,11 @@ struct TopKQueries {
                                                        cudaStream_t stream);
 
 /// The same for each of `count` queries, with the items that are excluded for it: those from
-/// offsets[query] - offsets[0] on.
+/// offsets[query] - offsets[0] on. *wrong is set to 1 where they do not rise, or are no items.
+/// `Number` is a type that holds all items.
+template <class Number>
 void deny_excluded(const TopKItems& items, const std::uint64_t* alike, const Offset* offsets,
-                   const Index* excluded, Index count, std::uint64_t* denied, cudaStream_t stream);
+                   const Number* excluded, Index count, std::uint64_t* denied, int* wrong,
+                   cudaStream_t stream);
 
 }  // namespace likewise::cuda
