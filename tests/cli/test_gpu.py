@@ -156,3 +156,45 @@ def test_verbose_says_how_neighbours_are_found(program, cinema, gpu):
                  "--device", gpu)
     assert "common entries" in program(*arguments, "--verbose").stderr
     assert "common entries" not in program(*arguments).stderr
+
+
+@pytest.fixture
+def liked(program, cinema, gpu, tmp_path):
+    """A model with factors; denied.txt names some of its items."""
+    ratings = (cinema / "parts/train.csv").read_text().splitlines()[1:200]
+    items = sorted({line.split(",")[1] for line in ratings})
+    (tmp_path / "denied.txt").write_text("\n".join(items[:10]) + "\n")
+    program("train", cinema / "parts/train.csv", "-o", "liked", "--factors", 24, "--device", "cpu")
+    return "liked"
+
+
+@pytest.mark.parametrize("command", [
+    ("recommend", "--all", "-n", 10),
+    ("recommend", "--all", "-n", 7, "--include-seen"),
+    ("recommend", "--all", "-n", 5000),
+    ("recommend", "--all", "-n", 5, "--deny", "denied.txt"),
+    ("similar", "--all-items", "-n", 12),
+    ("similar", "--all-items", "-n", 12, "--metric", "euclidean"),
+    ("similar", "--all-users", "-n", 3, "--metric", "dot"),
+])
+def test_lists_equal_the_processors(program, liked, gpu, command):
+    verb, *options = command
+    lists = [program(verb, liked, *options, "--device", device).stdout for device in (gpu, "cpu")]
+    assert lists[0].count("\n") > 1
+    assert lists[0] == lists[1]
+
+
+def test_an_evaluation_equals_the_processors(program, cinema, liked, gpu):
+    tables = [json.loads(program("evaluate", liked, cinema / "parts/test.csv", "--json",
+                                 "--device", device).stdout) for device in (gpu, "cpu")]
+    for table in tables:
+        del table["seconds"]
+    assert tables[0] == tables[1]
+
+
+def test_a_training_that_is_validated_by_lists_needs_no_other_device(program, cinema, gpu):
+    done = program("train", cinema / "parts/train.csv", "-o", "m", "--iterations", 2,
+                   "--validation", cinema / "parts/test.csv", "--validation-metric", "ndcg@10",
+                   "--device", gpu)
+    assert done.stderr.splitlines()[0].startswith(f"device: {gpu} (")
+    assert "cpu" not in done.stderr.splitlines()[0]

@@ -16,13 +16,13 @@
 
 #include <fmt/format.h>
 
-#include "backends/cpu/top_k/item_panels.h"
 #include "backends/cuda/device/event.h"
 #include "backends/cuda/jobs.h"
 #include "backends/cuda/top_k/top_k_candidates.h"
 #include "backends/cuda/top_k/top_k_scores.h"
 #include "backends/cuda/top_k/top_k_table.h"
 #include "backends/gpu/top_k_plan.h"
+#include "backends/top_k_order.h"
 #include "core/parallel.h"
 #include "likewise/error.h"
 
