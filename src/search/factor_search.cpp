@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cmath>
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -90,11 +91,31 @@ void check_taken(const MatrixView& matrix, const Metric& metric, const char* wha
 struct FactorSearch::State {
   State(const MatrixView& table, std::span<const float> bias, const Metric& by,
         const Device& device)
-      : metric(by),
+      : given(table),
+        metric(by),
         copy(is_padded(checked(table, bias, by)) ? Matrix() : padded_copy(table)),
         search(copy.rows() == table.rows && copy.cols() == table.cols ? copy.view() : table, bias,
                by, device) {}
 
+  /// Queries that are rows of the table, one after the other, as the search has them.
+  [[nodiscard]] std::optional<MatrixView> own_rows(const MatrixView& queries) const {
+    if (queries.rows == 0 || queries.cols != given.cols || queries.stride != given.stride ||
+        given.stride == 0) {
+      return std::nullopt;
+    }
+    const auto at = reinterpret_cast<std::uintptr_t>(queries.data);
+    const auto begin = reinterpret_cast<std::uintptr_t>(given.data);
+    const auto row_bytes = static_cast<std::uintptr_t>(given.stride) * sizeof(float);
+    if (at < begin || (at - begin) % row_bytes != 0) return std::nullopt;
+    const std::uintptr_t first = (at - begin) / row_bytes;
+    if (first + static_cast<std::uintptr_t>(queries.rows) >
+        static_cast<std::uintptr_t>(given.rows)) {
+      return std::nullopt;
+    }
+    return search.table().slice(static_cast<Index>(first), queries.rows);
+  }
+
+  MatrixView given;
   const Metric& metric;
   Matrix copy;  ///< of a table that is not padded
   TableSearch search;
@@ -117,16 +138,22 @@ TopKResult FactorSearch::top_k(const MatrixView& queries, const FactorSearchOpti
   require(options.n >= 1, fmt::format("n must be 1 or more, not {}", options.n));
   require(queries.rows == 0 || queries.cols == factors(),
           fmt::format("queries have {} factors, the table has {}", queries.cols, factors()));
-  if (state_->metric.transform != nullptr) check_numbers(queries, "queries");  // as they are given
-  check_taken(queries, state_->metric, "queries");
+  const std::optional<MatrixView> own = state_->own_rows(queries);
+  if (!own) {
+    if (state_->metric.transform != nullptr)
+      check_numbers(queries, "queries");  // as they are given
+    check_taken(queries, state_->metric, "queries");
+  }
   if (options.excluded != nullptr) check_excluded(*options.excluded, queries.rows, rows());
   const std::vector<std::uint8_t> allowed =
       allowed_rows(options.allow, options.deny, rows(), "row");
+  const CsrView excluded = options.excluded != nullptr ? *options.excluded : CsrView();
+  const auto answer = [&](const MatrixView& asked) {
+    return search.top_k(asked, options.n, {excluded, allowed}, control);
+  };
+  if (own) return answer(*own);
   const bool as_they_are = state_->metric.transform == nullptr && is_padded(queries);
-  const Matrix asked = as_they_are ? Matrix() : search.transformed(queries);
-  return search.top_k(as_they_are ? queries : asked.view(), options.n,
-                      {options.excluded != nullptr ? *options.excluded : CsrView(), allowed},
-                      control);
+  return answer(as_they_are ? queries : search.transformed(queries).view());
 }
 
 }  // namespace likewise
