@@ -150,7 +150,7 @@ INSTANTIATE_TEST_SUITE_P(Cuda, ScorerOnGpu,
                                          Shape{129, 127, 63, 5}, Shape{128, 128, 64, 128},
                                          Shape{300, 2500, 65, 10}, Shape{40, 5000, 30, 100},
                                          Shape{5, 9000, 16, 2048}, Shape{2, 3000, 20, 2500},
-                                         Shape{7, 600, 1000, 3}),
+                                         Shape{7, 600, 1000, 3}, Shape{5, 300, 4096, 10}),
                          [](const testing::TestParamInfo<Shape>& shape) {
                            const Shape& s = shape.param;
                            return fmt::format("{}x{}x{}_{}", s.queries, s.items, s.factors, s.k);
