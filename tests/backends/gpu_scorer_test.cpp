@@ -145,6 +145,30 @@ TEST_P(ScorerOnGpu, ScoresAreTheSameBits) {
   }
 }
 
+/// Every rounding to float16 is against the best item and for all others: a margin of less than
+/// 0.7 of the bound loses it.
+TEST_P(ScorerOnGpu, RoundingMayBeAgainstTheBest) {
+  const Shape s = GetParam();
+  if (s.factors < 4 || s.items < 3) return;
+  const Index half = s.factors / 2;
+  const float down = 1.0F + 0.98F * 0x1p-11F;  // to 1
+  const float up = 1.0F + 1.02F * 0x1p-11F;    // to 1 + 2^-10
+  Matrix items(s.items, s.factors);
+  Matrix queries(s.queries, s.factors);
+  for (Index q = 0; q < s.queries; ++q) {
+    for (Index j = 0; j < 2 * half; ++j) queries.row(q)[j] = j < half ? down : up;
+  }
+  const Index best = s.items / 2;
+  for (Index i = 0; i < s.items; ++i) {
+    for (Index j = 0; j < half; ++j) items.row(i)[i == best ? j : half + j] = i == best ? down : up;
+    if (i != best) items.row(i)[half] -= 1.5e-4F * static_cast<float>(half);
+  }
+  const auto gpu = job<TopKJob>(device()).make_scorer(items.view(), {}, ScoreKind::kDot);
+  const TopKResult found = gpu->top_k(queries.view(), 1, {}, {});
+  for (Index q = 0; q < s.queries; ++q) ASSERT_EQ(found.items[q], best);
+  expect_as_on_cpu(ScoreKind::kDot, items, {}, queries, s.k);
+}
+
 INSTANTIATE_TEST_SUITE_P(Cuda, ScorerOnGpu,
                          testing::Values(Shape{1, 1, 1, 1}, Shape{3, 5, 4, 10},
                                          Shape{129, 127, 63, 5}, Shape{128, 128, 64, 128},
