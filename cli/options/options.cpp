@@ -111,9 +111,9 @@ void add_row_options(CLI::App& app, std::string& output, Common& common) {
 }
 
 void add_format_options(CLI::App& app, ReadOptions& options) {
-  add_choice<Format>(app, "--format", {{"auto", Format::kAuto}, {"adjacency", Format::kAdjacency}},
-                     options.format,
-                     "auto finds tables and Matrix Market; adjacency: a line is a user and its items")
+  add_choice<Format>(
+      app, "--format", {{"auto", Format::kAuto}, {"adjacency", Format::kAdjacency}}, options.format,
+      "auto finds tables and Matrix Market; adjacency: a line is a user and its items")
       ->group(kReading);
   add_list(app, "--columns", options.columns,
            "Which columns are user,item,value,time: names or numbers from 1, - for none")
@@ -200,8 +200,7 @@ Pairs read_pairs_with_report(const std::string& path, const ReadOptions& options
   Pairs pairs = read_pairs(path, options, &met, progress.control());
   progress.finish();
   progress.say(fmt::format("{}: {}, {}, {} ({})", base_name(path),
-                           counted(pairs.users.size(), "user"),
-                           counted(pairs.items.size(), "item"),
+                           counted(pairs.users.size(), "user"), counted(pairs.items.size(), "item"),
                            counted(pairs.user_of.size(), "pair"), met.format));
   say_notes(met, progress);
   return pairs;

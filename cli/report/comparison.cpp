@@ -74,9 +74,10 @@ void Comparison::check() const {
       const auto items = [](const TrainedRun& one) {
         return one.among.empty() ? std::string("all items") : one.among;
       };
-      fail(fmt::format("the validation of {} ranks {}, that of {} {}: compare runs that rank the "
-                       "same",
-                       runs[0].file, items(runs[0]), run.file, items(run)));
+      fail(
+          fmt::format("the validation of {} ranks {}, that of {} {}: compare runs that rank the "
+                      "same",
+                      runs[0].file, items(runs[0]), run.file, items(run)));
     }
     for (std::size_t j = 0; j < i; ++j) {
       if (run.name != runs[j].name) continue;

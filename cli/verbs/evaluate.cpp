@@ -239,7 +239,8 @@ Run add_evaluate(CLI::App& app) {
       "Examples:\n"
       "  likewise evaluate model.safetensors parts/test.csv -k 10,20\n"
       "  likewise evaluate model.safetensors parts/test.csv --metrics ndcg,recall --json\n"
-      "  likewise evaluate model.safetensors last/test.csv --metrics hit_rate,ndcg --negatives 100");
+      "  likewise evaluate model.safetensors last/test.csv --metrics hit_rate,ndcg --negatives "
+      "100");
   verb->given = &app;
   return on_threads(verb);
 }

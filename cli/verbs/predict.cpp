@@ -171,7 +171,7 @@ class Task {
   const Recommender& recommender_;
   const Pairs& pairs_;
   const Strangers& strangers_;
-  std::vector<Index> users_;     ///< of the file in the model, -1 where unknown
+  std::vector<Index> users_;  ///< of the file in the model, -1 where unknown
   std::vector<Index> items_;
   std::vector<Offset> begins_;   ///< by user of the file: the first of its pairs in by_user_
   std::vector<Offset> by_user_;  ///< pairs
@@ -277,7 +277,8 @@ Run add_predict(CLI::App& app) {
   add_format_options(app, verb->reading);
   verb->reading.values = Values::kUnused;
   app.footer(
-      "Prints user,item,prediction for each row of PAIRS, in its order. Users or items that the model\n"
+      "Prints user,item,prediction for each row of PAIRS, in its order. Users or items that the "
+      "model\n"
       "does not know get what it knows without them (its mean and the other side's bias), and are\n"
       "counted. --all-missing goes item by item where item-knn predicts\n"
       "ratings, else user by user, and says how long each stage took. A model of popular that\n"

@@ -110,15 +110,16 @@ Run add_split(CLI::App& app) {
            "Folder for train.csv and test.csv (kfold: fold-1/train.csv, ...)")
       ->type_name("DIR")
       ->required();
-  add_choice<SplitMethod>(app, "--method",
-                          {{"random", SplitMethod::kRandom},
-                           {"per-user", SplitMethod::kPerUser},
-                           {"last", SplitMethod::kLast},
-                           {"time", SplitMethod::kTime},
-                           {"kfold", SplitMethod::kKFold}},
-                          verb->options.method,
-                          "random rows of all; random rows of each user; the newest rows of each "
-                          "user; the newest rows of all; or every row in the test part of one fold");
+  add_choice<SplitMethod>(
+      app, "--method",
+      {{"random", SplitMethod::kRandom},
+       {"per-user", SplitMethod::kPerUser},
+       {"last", SplitMethod::kLast},
+       {"time", SplitMethod::kTime},
+       {"kfold", SplitMethod::kKFold}},
+      verb->options.method,
+      "random rows of all; random rows of each user; the newest rows of each "
+      "user; the newest rows of all; or every row in the test part of one fold");
   app.add_option("--test", verb->options.test,
                  "random, per-user, time: share of rows in the test part")
       ->type_name("SHARE")

@@ -99,8 +99,8 @@ struct Train {
 
   /// Options that other options decide about; those of an algorithm are TrainingOptions's.
   void check_options() const {
-    for (const char* option : {"--validation-metric", "--validation-candidates",
-                               "--validation-negatives", "--target"}) {
+    for (const char* option :
+         {"--validation-metric", "--validation-candidates", "--validation-negatives", "--target"}) {
       refuse_idle(*given, option, !validation.empty(), "--validation");
     }
     if (target && !validation_metric.empty() &&

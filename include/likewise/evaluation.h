@@ -36,10 +36,10 @@ struct EvaluateOptions {
   /// candidate that is not seen are left out, and the report says how many; a relevant item that is
   /// no candidate is a miss. Must outlive the call.
   const CsrView* candidates = nullptr;
-  /// Not 0: every relevant item has a list of its own, of the item and so many others, drawn without
-  /// repeats from those that the user has neither in `seen` nor, with whatever value, in the test
-  /// set (all of them where there are no more). A user's value is the mean of its lists. Less than
-  /// the items of the model; not with `candidates`.
+  /// Not 0: every relevant item has a list of its own, of the item and so many others, drawn
+  /// without repeats from those that the user has neither in `seen` nor, with whatever value, in
+  /// the test set (all of them where there are no more). A user's value is the mean of its lists.
+  /// Less than the items of the model; not with `candidates`.
   Index negatives = 0;
   std::uint64_t seed = 42;  ///< of `negatives`
 };
@@ -48,14 +48,14 @@ struct EvaluationReport {
   /// "ndcg@10", "auc" -> mean over the evaluated users; "coverage@10" -> share of the catalogue;
   /// "rmse" -> over the test pairs.
   std::map<std::string, double> metrics;
-  Index users_evaluated = 0;        ///< users with at least one relevant test item
-  Index users_without_history = 0;  ///< of these: with an empty `seen` row
-  Offset relevant_items = 0;        ///< relevant test items of the evaluated users
-  Offset relevant_seen = 0;         ///< test rows left out of the relevant ones: in `seen` too
+  Index users_evaluated = 0;           ///< users with at least one relevant test item
+  Index users_without_history = 0;     ///< of these: with an empty `seen` row
+  Offset relevant_items = 0;           ///< relevant test items of the evaluated users
+  Offset relevant_seen = 0;            ///< test rows left out of the relevant ones: in `seen` too
   Index users_without_candidates = 0;  ///< left out, though they have a relevant item
   Offset relevant_no_candidates = 0;   ///< of relevant_items: no candidates, and so misses
-  Offset pairs_evaluated = 0;       ///< test rows that rating metrics saw
-  std::vector<Index> users;         ///< per_user: who, in order
+  Offset pairs_evaluated = 0;          ///< test rows that rating metrics saw
+  std::vector<Index> users;            ///< per_user: who, in order
   /// per_user: values beside `users`, for every ranking metric but coverage (which is of all
   /// lists).
   std::map<std::string, std::vector<float>> per_user;

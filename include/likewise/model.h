@@ -57,7 +57,8 @@ struct Model {
   std::vector<Iteration> iterations;
   int best_iteration = 0;         ///< whose factors were learned
   std::string validation_metric;  ///< of the iterations' `validation`; empty: there was none
-  /// What validation ranked where that was not all items: "candidates", "100 negatives"; else empty.
+  /// What validation ranked where that was not all items: "candidates", "100 negatives"; else
+  /// empty.
   std::string validation_among{};
   std::optional<double> validation{};  ///< of an algorithm without iterations, measured once
   /// "target", "iterations", "tolerance", "patience" or "stopped"; empty: under way

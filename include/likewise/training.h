@@ -41,8 +41,8 @@ struct Checkpointing {
   int every = 1;       ///< iterations between two
 };
 
-/// What goes with a training. `target`, `checkpoint`, `resume`, `on_plan` and `on_iteration` are for
-/// algorithms that iterate, as ALS does.
+/// What goes with a training. `target`, `checkpoint`, `resume`, `on_plan` and `on_iteration` are
+/// for algorithms that iterate, as ALS does.
 struct TrainingRun {
   RunControl control{};
   /// Set from another thread, from a signal handler or in on_iteration: the training ends after the

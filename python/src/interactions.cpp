@@ -279,8 +279,7 @@ void bind_interactions(nb::module_& module) {
            })
       .def("times", &times_array)
       .def_prop_ro("summary", &summary_of)
-      .def("split", &split_data, "method"_a, "test"_a, "last"_a, "folds"_a, "rows"_a,
-           "seed"_a)
+      .def("split", &split_data, "method"_a, "test"_a, "last"_a, "folds"_a, "rows"_a, "seed"_a)
       .def(
           "write",
           [](const Data& self, const std::string& path) {

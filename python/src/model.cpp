@@ -230,8 +230,7 @@ void bind_model(nb::module_& module) {
                    [](const Trained& self) { return self.model->validation_metric; })
       .def_prop_ro("validation_among",
                    [](const Trained& self) { return self.model->validation_among; })
-      .def_prop_ro("validation",
-                   [](const Trained& self) { return self.model->best_validation(); })
+      .def_prop_ro("validation", [](const Trained& self) { return self.model->best_validation(); })
       .def_prop_ro("stop_reason", [](const Trained& self) { return self.model->stop_reason; })
       .def_prop_ro("provenance", &provenance_of)
       .def_prop_ro("has_titles", [](const Trained& self) { return !self.model->titles.empty(); })

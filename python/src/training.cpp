@@ -223,9 +223,9 @@ struct BorrowedCsr {
 void bind_training(nb::module_& module) {
   module.def("train", &train_model, "data"_a, "params"_a, "device"_a = "auto", "threads"_a = 0,
              "validation"_a = nb::none(), "metric"_a = "", "candidates"_a = nb::none(),
-             "negatives"_a = 0, "target"_a = nb::none(),
-             "checkpoint"_a = "", "every"_a = 1, "resume"_a = nb::none(), "source"_a = "",
-             "progress"_a = nb::none(), "on_iteration"_a = nb::none());
+             "negatives"_a = 0, "target"_a = nb::none(), "checkpoint"_a = "", "every"_a = 1,
+             "resume"_a = nb::none(), "source"_a = "", "progress"_a = nb::none(),
+             "on_iteration"_a = nb::none());
   module.def("train_factors", &train_factors, "indptr"_a, "indices"_a.noconvert(),
              "values"_a.noconvert(), "cols"_a, "params"_a, "device"_a = "auto", "threads"_a = 0,
              "users"_a.noconvert() = nb::none(), "items"_a.noconvert() = nb::none(),

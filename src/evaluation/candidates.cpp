@@ -15,8 +15,8 @@ namespace {
 
 [[noreturn]] void fail(ErrorKind kind, const std::string& why) { throw Error(kind, why); }
 
-/// `count` of the numbers below `bound`, without repeats: Floyd's algorithm (J. Bentley, R. Floyd, A
-/// sample of brilliance, CACM 30(9), 1987).
+/// `count` of the numbers below `bound`, without repeats: Floyd's algorithm (J. Bentley, R. Floyd,
+/// A sample of brilliance, CACM 30(9), 1987).
 std::vector<Index> sample(CounterRandom& random, Index bound, Index count) {
   std::unordered_set<Index> drawn;
   for (Index top = bound - count; top < bound; ++top) {
@@ -131,7 +131,8 @@ std::vector<Index> CandidateLists::item_and_sample(Index user, Index item) const
   std::ranges::set_union(test_.row_columns(user), row_or_nothing(seen_, user),
                          std::back_inserter(taken));
   const Index left = test_.cols - static_cast<Index>(taken.size());
-  const std::uint64_t row = (static_cast<std::uint64_t>(user) << 32) + static_cast<std::uint64_t>(item);
+  const std::uint64_t row =
+      (static_cast<std::uint64_t>(user) << 32) + static_cast<std::uint64_t>(item);
   CounterRandom random(options_.seed, kStreamEvaluationNegatives, row);
   std::vector<Index> items = sample(random, left, std::min(left, options_.negatives));
   for (Index& drawn : items) drawn = item_at(drawn, taken);

@@ -184,9 +184,8 @@ struct ScoredLists {
 ScoredLists score_lists(const Task& task, const CandidateLists& candidates, Offset first,
                         std::span<const Index> users) {
   std::vector<std::vector<Index>> items(users.size());
-  parallel_for(std::ssize(users), 16, [&](Offset q) {
-    items[static_cast<std::size_t>(q)] = candidates.items(first + q);
-  });
+  parallel_for(std::ssize(users), 16,
+               [&](Offset q) { items[static_cast<std::size_t>(q)] = candidates.items(first + q); });
   ScoredLists lists;
   std::vector<Index> asked;
   lists.begins.push_back(0);
@@ -246,15 +245,16 @@ void evaluate_few_items(const Task& task, const CandidateLists& candidates,
                        per_user);
   UserMeans aucs(1, per_user);
   const Offset numbers = 2 * candidates.longest() + static_cast<Offset>(task.plan.columns.size());
-  for_batches(task, relevance, numbers, "evaluate", [&](Offset first, std::span<const Index> users) {
-    const ScoredLists scored = score_lists(task, candidates, first, users);
-    if (task.plan.lists()) lists.add(best_of(scored, n));
-    for (Offset q = 0; task.plan.auc && q < std::ssize(users); ++q) {
-      const double value =
-          auc_of_list(scored.items_of(q), scored.scores_of(q), relevance.of(first + q));
-      aucs.add(users[static_cast<std::size_t>(q)], std::span(&value, 1));
-    }
-  });
+  for_batches(task, relevance, numbers, "evaluate",
+              [&](Offset first, std::span<const Index> users) {
+                const ScoredLists scored = score_lists(task, candidates, first, users);
+                if (task.plan.lists()) lists.add(best_of(scored, n));
+                for (Offset q = 0; task.plan.auc && q < std::ssize(users); ++q) {
+                  const double value =
+                      auc_of_list(scored.items_of(q), scored.scores_of(q), relevance.of(first + q));
+                  aucs.add(users[static_cast<std::size_t>(q)], std::span(&value, 1));
+                }
+              });
   if (task.plan.lists()) lists.finish(report);
   if (!task.plan.auc) return;
   aucs.end_user();

@@ -16,9 +16,9 @@ namespace likewise {
 /// the order of the lists, so neither threads nor the size of the batches change the sums.
 class ListEvaluation {
  public:
-  /// All three must outlive this. `relevance` has an entry for each list; a user's value is the mean
-  /// of its lists, which follow each other. `popularity` (one per item) may be empty where the plan
-  /// does not need it.
+  /// All three must outlive this. `relevance` has an entry for each list; a user's value is the
+  /// mean of its lists, which follow each other. `popularity` (one per item) may be empty where the
+  /// plan does not need it.
   ListEvaluation(const EvaluationPlan& plan, const Relevance& relevance,
                  std::span<const float> popularity, Index catalogue, bool per_user);
 

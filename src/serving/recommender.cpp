@@ -164,9 +164,9 @@ std::vector<float> Recommender::predict(std::span<const Index> users,
 
 std::vector<float> Recommender::ranking_scores(std::span<const Index> users,
                                                std::span<const Index> items) const {
-  require(users.size() == items.size(),
-          fmt::format("scores are of pairs, not of {} users and {} items", users.size(),
-                      items.size()));
+  require(
+      users.size() == items.size(),
+      fmt::format("scores are of pairs, not of {} users and {} items", users.size(), items.size()));
   check_rows(users, 0, state_->users(), "user");
   check_rows(items, 0, state_->items(), "item");
   std::vector<float> scores = state_->predictor->ranking_scores(users, items);

@@ -76,8 +76,7 @@ void require_same_metric(const Model& earlier, Feedback feedback, const Training
 
 /// Of an algorithm without iterations, by its `train`: what is learned is measured once.
 template <class Train>
-void learn_at_once(const Device& device, const TrainingRun& run, Model& model,
-                   const Train& train) {
+void learn_at_once(const Device& device, const TrainingRun& run, Model& model, const Train& train) {
   check_not_stopped(run);
   Measure measure;
   if (run.validation != nullptr) {
@@ -156,15 +155,13 @@ void learn(const AlsParams& params, const Interactions& data, const Device& devi
 
 void learn(const NeighbourParams& params, const Interactions& data, const Device& device,
            const TrainingRun& run, Model& model) {
-  learn_at_once(device, run, model, [&] {
-    return train_neighbours(data.by_user.view(), params, device, run.control);
-  });
+  learn_at_once(device, run, model,
+                [&] { return train_neighbours(data.by_user.view(), params, device, run.control); });
 }
 
 void learn(const PopularParams& params, const Interactions& data, const Device& device,
            const TrainingRun& run, Model& model) {
-  learn_at_once(device, run, model,
-                [&] { return train_popularity(data.by_user.view(), params); });
+  learn_at_once(device, run, model, [&] { return train_popularity(data.by_user.view(), params); });
 }
 
 void learn(const SgdParams& params, const Interactions& data, const Device& device,

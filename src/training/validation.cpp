@@ -21,12 +21,11 @@ std::string validated_among(const TrainingRun& run) {
 }
 
 void check_validation(const TrainingRun& run) {
-  const auto refuse = [](const std::string& why) {
-    throw Error(ErrorKind::kInvalidArgument, why);
-  };
+  const auto refuse = [](const std::string& why) { throw Error(ErrorKind::kInvalidArgument, why); };
   if (run.validation_candidates != nullptr && run.validation_negatives != 0) {
-    refuse("validation candidates and validation negatives exclude each other: both say what is "
-           "ranked");
+    refuse(
+        "validation candidates and validation negatives exclude each other: both say what is "
+        "ranked");
   }
   if (run.validation != nullptr) return;
   if (!run.validation_metric.empty()) {
@@ -70,11 +69,11 @@ Measure make_measure(const Model& model, const Device& device, const TrainingRun
   const MetricNeeds needs = needs_of(model, options);
   if (needs.search) device.require(lists_job(model.params));
   if (needs.ranking && !model.ranks_items()) {
-    throw Error(ErrorKind::kInvalidArgument,
-                fmt::format("validation metric {}: {} with baseline {} predicts the same for all "
-                            "items of a user; measure rmse",
-                            metric.key, model.algorithm(),
-                            parameter_text(model.params, "baseline")));
+    throw Error(
+        ErrorKind::kInvalidArgument,
+        fmt::format("validation metric {}: {} with baseline {} predicts the same for all "
+                    "items of a user; measure rmse",
+                    metric.key, model.algorithm(), parameter_text(model.params, "baseline")));
   }
   const RunControl control{run.control.cancel, {}};
   return [=, kept = candidates, kept_view = view](Learned& learned) {

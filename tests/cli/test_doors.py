@@ -73,11 +73,12 @@ def test_every_reader_of_interactions_takes_adjacency(program, tmp_path):
 
 @pytest.mark.parametrize("options, words, code", [
     (["--columns", "1,2"], ["columns"], 2), (["--header", "yes"], ["header"], 2),
-    (["--duplicates", "error"], ["several rows"], 1), (["--format", "lists"], ["adjacency"], 2)])
+    (["--duplicates", "error"], ["several rows"], 1)])
 def test_what_adjacency_cannot_have(program, tmp_path, options, words, code):
     (tmp_path / "lists.txt").write_text("1 2 3 2\n")
     why = program("info", "lists.txt", "--format", "adjacency", *options, exit_code=code).stderr
     assert all(word in why for word in words)
+    assert "auto|adjacency" in program("info", "lists.txt", "--format", "lists", exit_code=2).stderr
     assert "values are needed" in program("train", "lists.txt", "-o", "m", "--format", "adjacency",
                                           "--algorithm", "bias", exit_code=2).stderr
 

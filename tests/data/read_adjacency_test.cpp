@@ -40,14 +40,11 @@ TEST(ReadAdjacency, ItemsThatComeTwiceAreDuplicates) {
   EXPECT_EQ(summary.rows, 6);
   EXPECT_EQ(summary.duplicates, 2);
   EXPECT_EQ(summary.policy, Duplicates::kSum);
-  EXPECT_EQ(cells(read_text(text, {.format = Format::kAdjacency, .duplicates = Duplicates::kMax})),
-            (Cells{{{"a", "x"}, 1.0F},
-                   {{"a", "y"}, 1.0F},
-                   {{"a", "z"}, 1.0F},
-                   {{"b", "x"}, 1.0F}}));
-  EXPECT_THAT(
-      bad_data(text, {.format = Format::kAdjacency, .duplicates = Duplicates::kError}),
-      HasSubstr("several rows hold user 'a' and item 'x'"));
+  EXPECT_EQ(
+      cells(read_text(text, {.format = Format::kAdjacency, .duplicates = Duplicates::kMax})),
+      (Cells{{{"a", "x"}, 1.0F}, {{"a", "y"}, 1.0F}, {{"a", "z"}, 1.0F}, {{"b", "x"}, 1.0F}}));
+  EXPECT_THAT(bad_data(text, {.format = Format::kAdjacency, .duplicates = Duplicates::kError}),
+              HasSubstr("several rows hold user 'a' and item 'x'"));
   EXPECT_EQ(read_text(text, {.format = Format::kAdjacency, .min_user_count = 2}).users.size(), 1);
 }
 
@@ -75,11 +72,9 @@ TEST(ReadAdjacency, OtherDelimitersAndBadLines) {
               AllOf(HasSubstr("file.csv:2: an item id is empty"), HasSubstr("--on-bad-row")));
   EXPECT_THAT(bad_data("ann,tea\n,milk\n", commas), HasSubstr("file.csv:2: a user id is empty"));
   ReadSummary summary;
-  const auto data = read_text("ann,tea\nbob,rum,,milk\n",
-                              {.format = Format::kAdjacency,
-                               .delimiter = ",",
-                               .on_bad_row = BadRows::kSkip},
-                              &summary);
+  const auto data = read_text(
+      "ann,tea\nbob,rum,,milk\n",
+      {.format = Format::kAdjacency, .delimiter = ",", .on_bad_row = BadRows::kSkip}, &summary);
   EXPECT_EQ(cells(data), (Cells{{{"ann", "tea"}, 1.0F}}));  // nothing of a bad line
   EXPECT_EQ(data.items.size(), 1);
   EXPECT_EQ(summary.bad_rows, 1);
@@ -100,8 +95,7 @@ TEST(ReadAdjacency, WhatItCannotHaveIsRefused) {
   EXPECT_THAT(bad_data("1,2\n2,3\n", kLists), HasSubstr("separated by spaces"));
   EXPECT_THAT(bad_data("user items\n1 2 3\n", kLists),
               AllOf(HasSubstr("file.csv:1"), HasSubstr("looks like a header")));
-  EXPECT_EQ(read_text("user items\n1 2 3\n",
-                      {.format = Format::kAdjacency, .header = Header::kNo})
+  EXPECT_EQ(read_text("user items\n1 2 3\n", {.format = Format::kAdjacency, .header = Header::kNo})
                 .by_user.nnz(),
             3);
   EXPECT_THAT(bad_data("", kLists), HasSubstr("is empty"));
@@ -141,9 +135,8 @@ TEST(ReadPairs, RefuseWhatTheyHaveNoUseFor) {
        {ReadOptions{.duplicates = Duplicates::kSum}, ReadOptions{.min_value = 1.0},
         ReadOptions{.min_user_count = 2}, ReadOptions{.min_item_count = 2},
         ReadOptions{.keep_times = true}}) {
-    EXPECT_THAT(
-        error_of(ErrorKind::kInvalidArgument, [&] { (void)pairs_of("1,2\n", options); }),
-        HasSubstr("would do nothing"));
+    EXPECT_THAT(error_of(ErrorKind::kInvalidArgument, [&] { (void)pairs_of("1,2\n", options); }),
+                HasSubstr("would do nothing"));
   }
   ReadSummary summary;
   EXPECT_EQ(named(pairs_of("1,2\n,3\n1,2\n", {.on_bad_row = BadRows::kSkip}, &summary)).size(), 2U);

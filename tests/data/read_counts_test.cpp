@@ -28,7 +28,8 @@ TEST(ReadCounts, ArePassedOverWhereTheyAgree) {
       const std::string line = fmt::format(fmt::runtime(counts), s);
       for (const std::size_t bytes : {1, 50, 100'000}) {
         ReadSummary summary;
-        expect_same(read_text("\n" + line + "\r\n" + rows, {}, &summary, tiny_blocks(bytes)), plain);
+        expect_same(read_text("\n" + line + "\r\n" + rows, {}, &summary, tiny_blocks(bytes)),
+                    plain);
         EXPECT_EQ(summary.rows, 800);
         EXPECT_THAT(summary.format, HasSubstr("line of counts"));
       }
@@ -64,9 +65,9 @@ TEST(ReadCounts, OfRowsWithTimesOrWithoutValues) {
   EXPECT_EQ(read_text(timed).by_user.nnz(), 24);
   EXPECT_EQ(read_text(pairs).by_user.nnz(), 24);
   EXPECT_EQ(read_text(ratings(40, 20, 800, ","), {.values = Values::kUnused}).by_user.nnz(), 800);
-  EXPECT_EQ(
-      read_text("40,20,800\n" + ratings(40, 20, 800, ","), {.values = Values::kUnused}).by_user.nnz(),
-      800);
+  EXPECT_EQ(read_text("40,20,800\n" + ratings(40, 20, 800, ","), {.values = Values::kUnused})
+                .by_user.nnz(),
+            800);
 }
 
 TEST(ReadCounts, FollowTheColumns) {
@@ -87,9 +88,10 @@ TEST(ReadCounts, ThatDoNotAgreeAreRefused) {
       for (auto at = line.find(' '); at != std::string::npos; at = line.find(' ', at + s.size())) {
         line.replace(at, 1, s);
       }
-      EXPECT_THAT(bad_data(line + "\n" + rows),
-                  AllOf(HasSubstr("file.csv:1: '" + (s == "\t" ? counts : line) + "' looks like counts"),
-                        HasSubstr("40 users, 20 items, 800 rows follow"), HasSubstr("--header no")))
+      EXPECT_THAT(
+          bad_data(line + "\n" + rows),
+          AllOf(HasSubstr("file.csv:1: '" + (s == "\t" ? counts : line) + "' looks like counts"),
+                HasSubstr("40 users, 20 items, 800 rows follow"), HasSubstr("--header no")))
           << line;
       EXPECT_EQ(read_text(line + "\n" + rows, {.header = Header::kNo}).by_user.nnz(),
                 std::string(counts).starts_with("40 20") ? 800 : 801);
@@ -103,9 +105,8 @@ TEST(ReadCounts, ThatDoNotAgreeAreRefused) {
 TEST(ReadCounts, ThatMayBeARatingAreRefused) {
   // Three users, three items, five rows; or a rating of five stars.
   const std::string rows = "1 1 4\n1 2 4\n2 2 3\n3 3 2\n3 1 5\n";
-  EXPECT_THAT(bad_data("3 3 5\n" + rows),
-              AllOf(HasSubstr("file.csv:1: '3 3 5' may be the counts"),
-                    HasSubstr("3 users, 3 items, 5 rows follow")));
+  EXPECT_THAT(bad_data("3 3 5\n" + rows), AllOf(HasSubstr("file.csv:1: '3 3 5' may be the counts"),
+                                                HasSubstr("3 users, 3 items, 5 rows follow")));
   EXPECT_EQ(cells(read_text("3 3 5\n" + rows, {.header = Header::kNo})).at({"3", "3"}), 2.0F);
   EXPECT_EQ(read_text("3 3 5\n" + rows, {.header = Header::kYes}).by_user.nnz(), 5);
 }
@@ -113,7 +114,8 @@ TEST(ReadCounts, ThatMayBeARatingAreRefused) {
 TEST(ReadCounts, RatingsAreNone) {
   for (const std::string text :
        {"1,1,1\n2,2,2\n", "3,4,5\n1,1,4\n2,2,5\n", "5,5,9\n7,7,1\n8,8,1\n1,1,1\n",
-        "100,200,300\n1,2,290\n2,3,1\n", "40,20,600\na,b,1\nc,d,601\n", "2,2,4\n7,8,1\n7,9,1\n8,1,5\n9,9,1\n"}) {
+        "100,200,300\n1,2,290\n2,3,1\n", "40,20,600\na,b,1\nc,d,601\n",
+        "2,2,4\n7,8,1\n7,9,1\n8,1,5\n9,9,1\n"}) {
     ReadSummary summary;
     const Offset lines = std::count(text.begin(), text.end(), '\n');
     EXPECT_EQ(read_text(text, {}, &summary).by_user.nnz(), lines) << text;

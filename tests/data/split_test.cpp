@@ -119,8 +119,10 @@ TEST(Split, PerUserNamesWhatCannotBe) {
   EXPECT_THAT(error_from(all, {.method = SplitMethod::kPerUser, .test = 1.0}), HasSubstr("(0, 1)"));
   EXPECT_THAT(error_from(all, {.method = SplitMethod::kPerUser, .test = 0.001}),
               HasSubstr("test = 0.001: no user has enough"));
-  EXPECT_THAT(error_from(all, {.method = SplitMethod::kPerUser, .rows = -1}), HasSubstr("rows = -1"));
-  EXPECT_THAT(error_from(all, {.method = SplitMethod::kPerUser, .rows = 60}), HasSubstr("rows = 60"));
+  EXPECT_THAT(error_from(all, {.method = SplitMethod::kPerUser, .rows = -1}),
+              HasSubstr("rows = -1"));
+  EXPECT_THAT(error_from(all, {.method = SplitMethod::kPerUser, .rows = 60}),
+              HasSubstr("rows = 60"));
   EXPECT_THAT(error_from(all, {.rows = 2}), HasSubstr("per-user"));
 }
 
@@ -182,9 +184,8 @@ TEST(Split, FoldsCoverEverythingOnce) {
 
 TEST(Split, DoesNotDependOnThreads) {
   const Interactions all = example();
-  for (const SplitMethod method :
-       {SplitMethod::kRandom, SplitMethod::kLast, SplitMethod::kTime, SplitMethod::kKFold,
-        SplitMethod::kPerUser}) {
+  for (const SplitMethod method : {SplitMethod::kRandom, SplitMethod::kLast, SplitMethod::kTime,
+                                   SplitMethod::kKFold, SplitMethod::kPerUser}) {
     const auto once = split(all, {.method = method});
     for (const int threads : {1, 2, 5}) {
       with_threads(threads, [&] {

@@ -247,8 +247,7 @@ TEST_P(FewItems, DoNotDependOnThreads) {
   const Recommender recommender = open(model);
   const auto once = evaluate(recommender, test, options).metrics;
   for (const int threads : {1, 2, 5}) {
-    with_threads(threads,
-                 [&] { EXPECT_EQ(evaluate(recommender, test, options).metrics, once); });
+    with_threads(threads, [&] { EXPECT_EQ(evaluate(recommender, test, options).metrics, once); });
   }
   options.seed = 43;
   EXPECT_NE(evaluate(recommender, test, options).metrics, once);
@@ -288,7 +287,9 @@ TEST_P(FewItems, EveryKindOfModelRanksThem) {
   options.metrics = {"ndcg"};
   options.negatives = 5;
   EXPECT_THAT(test::error_of(ErrorKind::kInvalidArgument,
-                             [&] { (void)evaluate({flat, device}, test, options); }),
+                             [&] {
+                               (void)evaluate({flat, device}, test, options);
+                             }),
               HasSubstr("no lists"));
 }
 
@@ -320,8 +321,7 @@ TEST_P(FewItems, FaultsAreNamed) {
   }
   const CsrMatrix misses = make_csr(9, 7, beside);
   const CsrView hopeless = misses.view();
-  EXPECT_THAT(refused({.candidates = &hopeless}, ErrorKind::kBadData),
-              HasSubstr("none of the"));
+  EXPECT_THAT(refused({.candidates = &hopeless}, ErrorKind::kBadData), HasSubstr("none of the"));
 }
 
 INSTANTIATE_TEST_SUITE_P(Devices, FewItems, testing::Values("reference", "cpu"));

@@ -74,13 +74,14 @@ bool is_counts(const FileFormat& format, const Staged<Row>& staged, Offset rows)
   std::ranges::replace(shown, '\t', ' ');
   throw Error(
       ErrorKind::kBadData,
-      fmt::format("{}:{}: '{}' {} ({} users, {} items, {} rows follow): correct or delete the line, "
-                  "or say with --header yes that it is to be passed over, with --header no that it "
-                  "is an interaction (header in code)",
-                  format.file, format.lines_before, printable(shown),
-                  out ? "looks like counts of users, items and rows, but does not agree with the rest"
-                      : "may be the counts of users, items and rows, or an interaction",
-                  users, items, rows));
+      fmt::format(
+          "{}:{}: '{}' {} ({} users, {} items, {} rows follow): correct or delete the line, "
+          "or say with --header yes that it is to be passed over, with --header no that it "
+          "is an interaction (header in code)",
+          format.file, format.lines_before, printable(shown),
+          out ? "looks like counts of users, items and rows, but does not agree with the rest"
+              : "may be the counts of users, items and rows, or an interaction",
+          users, items, rows));
 }
 
 template bool is_counts(const FileFormat&, const Staged<PlainRow>&, Offset);

@@ -219,7 +219,8 @@ FileFormat adjacency_format(const FileHead& head, const std::string& file,
   };
   if (is_matrix_market(head.text)) refuse("the file is Matrix Market: leave out the option format");
   if (!options.columns.empty()) {
-    refuse("the first id of a line is the user, the others are items: leave out the option columns");
+    refuse(
+        "the first id of a line is the user, the others are items: leave out the option columns");
   }
   if (options.header == Header::kYes) refuse("it has no header: leave out the option header");
   if (options.values == Values::kRequired) {
@@ -319,8 +320,8 @@ FileFormat detect_format(const FileHead& head, const std::string& file,
                                        "user, item[, value[, time]]; give the option delimiter if "
                                        "it is another one");
   format.delimiter = delimiter;
-  const bool may_be_counts = options.header == Header::kAuto && !names_a_column(options.columns) &&
-                             rows.size() > 1;
+  const bool may_be_counts =
+      options.header == Header::kAuto && !names_a_column(options.columns) && rows.size() > 1;
   const auto counts = may_be_counts ? possible_counts(lines.front(), delimiter) : std::nullopt;
   if (!counts && has_header(rows, file, options)) {
     format.names = std::move(rows.front());

@@ -41,8 +41,9 @@ void check_rows(const FileFormat& format, const ReadSummary& summary) {
   }
   if (summary.rows == 0) {
     if (format.adjacency) {
-      fail(fmt::format("holds users without items (a line is a user and its items, separated by {})",
-                       format.delimiter.name()));
+      fail(
+          fmt::format("holds users without items (a line is a user and its items, separated by {})",
+                      format.delimiter.name()));
     }
     fail(format.lines_before > 0 ? "holds a header but no rows" : "holds no rows");
   }

@@ -201,8 +201,7 @@ void add_first_line(Staged<Row>& staged, const FileFormat& format, const ReadOpt
   ++summary.rows;
   summary.bad_rows += report.bad_rows;
   if (!report.fault.empty()) {
-    summary.first_bad_row =
-        fault_message(report, format.file, format.lines_before, stop_at_bad);
+    summary.first_bad_row = fault_message(report, format.file, format.lines_before, stop_at_bad);
   }
   const auto table = static_cast<int>(staged.users.tables.size());
   StagedBlock<Row> block{-1, table,
