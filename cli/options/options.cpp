@@ -179,6 +179,15 @@ ReadOptions reading_for(Feedback feedback, ReadOptions options) {
   return options;
 }
 
+ReadOptions reading_of_pairs(ReadOptions options) {
+  if (options.columns.size() > 2) options.columns.resize(2);
+  options.values = Values::kUnused;
+  options.duplicates = Duplicates::kAuto;
+  options.min_value.reset();
+  options.min_user_count = options.min_item_count = 0;
+  return options;
+}
+
 Interactions read_with_report(const std::string& path, const ReadOptions& options,
                               Progress& progress, const char* stage, ReadSummary* summary) {
   progress.stage(stage);

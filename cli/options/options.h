@@ -122,6 +122,9 @@ template <class Verb>
 /// `options` for data of this feedback: ratings have to have values.
 [[nodiscard]] ReadOptions reading_for(Feedback feedback, ReadOptions options);
 
+/// `options` for pairs alone, as candidates are: of the same form, without values and filters.
+[[nodiscard]] ReadOptions reading_of_pairs(ReadOptions options);
+
 /// Reads interactions in a stage of their own and says what was met (sizes, merged and dropped
 /// rows).
 [[nodiscard]] Interactions read_with_report(const std::string& path, const ReadOptions& options,

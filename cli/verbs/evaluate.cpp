@@ -89,11 +89,9 @@ struct Evaluate {
     }
     CsrMatrix candidates;
     if (!candidates_path.empty()) {
-      ReadOptions pairs = reading;
-      pairs.values = Values::kUnused;
-      candidates = make_test_set(*model, read_with_report(candidates_path, pairs, progress,
-                                                          "read candidates"))
-                       .by_user;
+      const Interactions pairs =
+          read_with_report(candidates_path, reading_of_pairs(reading), progress, "read candidates");
+      candidates = make_test_set(*model, pairs).by_user;
     }
     progress.stage("evaluate");
     const Recommender recommender(model, device);

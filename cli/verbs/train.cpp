@@ -68,9 +68,8 @@ struct Train {
     }
     std::optional<Interactions> candidates;
     if (!validation_candidates.empty()) {
-      ReadOptions pairs = reading;
-      pairs.values = Values::kUnused;
-      candidates = read_with_report(validation_candidates, pairs, progress, "read candidates");
+      candidates = read_with_report(validation_candidates, reading_of_pairs(reading), progress,
+                                    "read candidates");
     }
     Titles called;
     if (titles.given()) called = read_titles_with_report(titles, data.items, progress);
@@ -125,10 +124,9 @@ struct Train {
     Model model;
     model.params = params;
     EvaluateOptions options;
-    if (!asked_metric().empty()) options.metrics = {parse_metric(asked_metric()).name};
-    if (asked_metric().empty()) {
-      options.metrics = {feedback_of(params) == Feedback::kExplicit ? "rmse" : "ndcg"};
-    }
+    const bool rates = feedback_of(params) == Feedback::kExplicit;
+    const std::string metric = asked_metric().empty() ? rates ? "rmse" : "ndcg" : asked_metric();
+    options.metrics = {parse_metric(metric).name};
     const CsrView some;
     if (!validation_candidates.empty()) options.candidates = &some;
     options.negatives = validation_negatives;

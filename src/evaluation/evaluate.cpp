@@ -99,11 +99,11 @@ TopKResult rank(const Task& task, std::span<const Index> users, Index n) {
   return task.recommender.recommend(users, options, quiet);
 }
 
-/// Calls body(first, users) for the evaluated users in batches that bound the memory of answers and
-/// values.
+/// Calls body(first, users) for the entries of `relevance`, each a `unit`, in batches that bound
+/// the memory of answers and values.
 template <class Body>
 void for_batches(const Task& task, const Relevance& relevance, Offset numbers_per_user,
-                 const char* stage, const Body& body) {
+                 const char* stage, const char* unit, const Body& body) {
   const Offset fits = std::max<Offset>(1, kNumbersPerBatch / std::max<Offset>(1, numbers_per_user));
   const Offset batch = std::min<Offset>(kUsersPerBatch, fits);
   const std::span<const Index> users(relevance.users);
@@ -111,7 +111,7 @@ void for_batches(const Task& task, const Relevance& relevance, Offset numbers_pe
     task.control.check();
     const Offset count = std::min<Offset>(batch, relevance.size() - first);
     body(first, users.subspan(static_cast<std::size_t>(first), static_cast<std::size_t>(count)));
-    task.control.report(stage, first + count, relevance.size(), "users");
+    task.control.report(stage, first + count, relevance.size(), unit);
   }
 }
 
@@ -128,7 +128,7 @@ void evaluate_lists(const Task& task, const Relevance& relevance, EvaluationRepo
   ListEvaluation lists(task.plan, relevance, popularity.shares.span(), model.items.size(),
                        task.options.per_user);
   const Offset numbers = n + static_cast<Offset>(task.plan.columns.size());
-  for_batches(task, relevance, numbers, "evaluate",
+  for_batches(task, relevance, numbers, "evaluate", "users",
               [&](Offset, std::span<const Index> users) { lists.add(rank(task, users, n)); });
   lists.finish(report);
 }
@@ -154,7 +154,7 @@ void auc_of_users(const Task& task, const Relevance& relevance, Offset first,
 
 void evaluate_auc(const Task& task, const Relevance& relevance, EvaluationReport& report) {
   std::vector<double> values(relevance.users.size());
-  for_batches(task, relevance, 1, "auc", [&](Offset first, std::span<const Index> users) {
+  for_batches(task, relevance, 1, "auc", "users", [&](Offset first, std::span<const Index> users) {
     auc_of_users(task, relevance, first, users, values);
   });
   double sum = 0.0;
@@ -245,7 +245,7 @@ void evaluate_few_items(const Task& task, const CandidateLists& candidates,
                        per_user);
   UserMeans aucs(1, per_user);
   const Offset numbers = 2 * candidates.longest() + static_cast<Offset>(task.plan.columns.size());
-  for_batches(task, relevance, numbers, "evaluate",
+  for_batches(task, relevance, numbers, "evaluate", "lists",
               [&](Offset first, std::span<const Index> users) {
                 const ScoredLists scored = score_lists(task, candidates, first, users);
                 if (task.plan.lists()) lists.add(best_of(scored, n));

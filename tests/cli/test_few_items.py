@@ -40,8 +40,6 @@ def test_candidates_are_ranked_alone(program, likes, tmp_path):
     train, test = likes
     draw = random.Random(6)
     candidates = {user: draw.sample(range(40), 15) for user in range(0, 60, 2)}
-    (tmp_path / "candidates.txt").write_text(
-        "".join(f"{user} {' '.join(map(str, items))}\n" for user, items in candidates.items()))
     (tmp_path / "candidates.csv").write_text("user,item\n" + "".join(
         f"{user},{item}\n" for user, items in candidates.items() for item in items))
     found = evaluate(program, "--candidates", "candidates.csv", "-k", "3", "--metrics", "ndcg,hit_rate")
@@ -59,6 +57,10 @@ def test_candidates_are_ranked_alone(program, likes, tmp_path):
     assert found["hit_rate@3"] == pytest.approx(sum(hits) / len(hits))
     assert found["users_evaluated"] == 30 and found["users_without_candidates"] == 30
     assert found["relevant_no_candidates"] == misses > 0
+    # Only the form of files is shared: candidates have no values, and as many users as they have.
+    same = evaluate(program, "--candidates", "candidates.csv", "-k", "3", "--metrics", "ndcg,hit_rate",
+                    "--min-value", "1", "--min-user-count", "3", "--duplicates", "max")
+    assert same["ndcg@3"] == found["ndcg@3"]
     told = program("evaluate", "m", "test.csv", "--candidates", "candidates.csv")
     assert "30 users left out: without candidates" in told.stdout
     assert f"{misses} of 90 relevant items are no candidates" in told.stdout

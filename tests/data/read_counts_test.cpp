@@ -24,7 +24,8 @@ TEST(ReadCounts, ArePassedOverWhereTheyAgree) {
   for (const std::string s : {" ", "\t", ",", "::"}) {
     const std::string rows = ratings(40, 20, 800, s);
     const Interactions plain = read_text(rows);
-    for (const std::string counts : {"40{0}20{0}800", "50{0}20{0}800", "40 25 800", "99 98 800"}) {
+    for (const std::string counts :
+         {"40{0}20{0}800", "50{0}20{0}800", "40 25 800", "99 98 800", "900 950 800"}) {
       const std::string line = fmt::format(fmt::runtime(counts), s);
       for (const std::size_t bytes : {1, 50, 100'000}) {
         ReadSummary summary;
@@ -114,7 +115,8 @@ TEST(ReadCounts, ThatMayBeARatingAreRefused) {
 TEST(ReadCounts, RatingsAreNone) {
   for (const std::string text :
        {"1,1,1\n2,2,2\n", "3,4,5\n1,1,4\n2,2,5\n", "5,5,9\n7,7,1\n8,8,1\n1,1,1\n",
-        "100,200,300\n1,2,290\n2,3,1\n", "40,20,600\na,b,1\nc,d,601\n",
+        "100,200,300\n1,2,290\n2,3,1\n", "10,20,4\n1,1,5\n2,1,4\n3,2,3\n1,2,1\n",
+        "30,40,20\n1,1,1\n2,2,1\n", "40,20,600\na,b,1\nc,d,601\n",
         "2,2,4\n7,8,1\n7,9,1\n8,1,5\n9,9,1\n"}) {
     ReadSummary summary;
     const Offset lines = std::count(text.begin(), text.end(), '\n');

@@ -12,6 +12,9 @@
 ///     no       no           a row
 ///     yes      no           may be either ("3 3 5" above five ratings): an error
 ///     no       yes          counts of something else, or a row that is out of scale: an error
+///
+/// The latter two are a row where the third number is below one of the first two: data rarely have
+/// fewer rows than users or items.
 #pragma once
 
 #include <optional>
@@ -22,8 +25,8 @@
 
 namespace likewise {
 
-/// The counts that a first line may hold: three whole numbers, possible as such (no user and no
-/// item without a row, no pair twice), between delimiters or blanks.
+/// The counts that a first line may hold: three whole numbers, possible as such (no pair twice),
+/// between delimiters or blanks.
 [[nodiscard]] std::optional<CountsLine> possible_counts(std::string_view line, Delimiter delimiter);
 
 /// What was staged after format.counts, in `rows` rows: whether it is counts, and no row. Throws
