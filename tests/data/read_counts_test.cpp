@@ -71,6 +71,19 @@ TEST(ReadCounts, OfRowsWithTimesOrWithoutValues) {
             800);
 }
 
+TEST(ReadCounts, SayNothingOfTheDelimiter) {
+  std::string text = "4 300 1200\n";
+  for (int i = 0; i < 1200; ++i) {
+    // The names of the later items have blanks.
+    text += fmt::format("{}\t{}{}\t{}\n", i % 4, i < 800 ? "item" : "an item", i / 4, i % 5 + 1);
+  }
+  ReadSummary summary;
+  const auto data = read_text(text, {}, &summary);
+  EXPECT_EQ(data.by_user.nnz(), 1200);
+  EXPECT_EQ(data.items.size(), 300);
+  EXPECT_EQ(summary.format, "tsv, line of counts");
+}
+
 TEST(ReadCounts, FollowTheColumns) {
   // Items come first, in the counts as in the rows.
   const std::string text = "40 20 800\n" + ratings(40, 20, 800, " ");

@@ -193,6 +193,20 @@ void skip_first_line(FileFormat& format, std::string_view text) {
   format.lines_before = reader.lines();
 }
 
+/// The caller's delimiter, or that of the lines. What may be counts has no say: they may lie
+/// between blanks whatever separates the rows.
+Delimiter delimiter_of(std::vector<std::string_view> lines, bool may_be_counts,
+                       const std::string& wanted, const std::string& file) {
+  if (!wanted.empty()) return parse_delimiter(wanted, file);
+  if (may_be_counts && lines.size() > 2 &&
+      possible_counts(lines.front(), {Delimiter::kSpaces, ' '})) {
+    lines.erase(lines.begin());
+  }
+  return detect_delimiter(lines, file,
+                          "user, item[, value[, time]]; give the option delimiter if it is another "
+                          "one");
+}
+
 /// Leaves the first line out of the data, to be looked at once the rest is known, unless the
 /// columns say that it holds no counts.
 void take_counts(FileFormat& format, CountsLine counts, const SampleRows& sample,
@@ -316,13 +330,13 @@ FileFormat detect_format(const FileHead& head, const std::string& file,
   }
   const auto lines = sample_lines(body);
   if (lines.empty()) fail(file, ErrorKind::kBadData, "has only blank lines");
-  auto [delimiter, rows] = find_fields(lines, options.delimiter, file,
-                                       "user, item[, value[, time]]; give the option delimiter if "
-                                       "it is another one");
-  format.delimiter = delimiter;
   const bool may_be_counts =
-      options.header == Header::kAuto && !names_a_column(options.columns) && rows.size() > 1;
-  const auto counts = may_be_counts ? possible_counts(lines.front(), delimiter) : std::nullopt;
+      options.header == Header::kAuto && !names_a_column(options.columns) && lines.size() > 1;
+  format.delimiter = delimiter_of(lines, may_be_counts, options.delimiter, file);
+  SampleRows rows = sample_rows(lines, format.delimiter, file);
+  const auto counts = may_be_counts && rows.size() > 1
+                          ? possible_counts(lines.front(), format.delimiter)
+                          : std::nullopt;
   if (!counts && has_header(rows, file, options)) {
     format.names = std::move(rows.front());
     rows.erase(rows.begin());
