@@ -157,7 +157,7 @@ def content_of(content: bytes, suffix: str) -> Any:
         return "a page"  # which tells times
     if content[8:9] == b"{":
         model = ModelFile(content)
-        return (model.tensors, model.iterations())
+        return (model.tensors, model.iterations(), model.metadata.get("validation"))
     return content
 
 
