@@ -25,6 +25,12 @@ std::string reading_notes(const ReadSummary& summary) {
   return notes;
 }
 
+void say_notes(const ReadSummary& summary, Progress& progress) {
+  const std::string notes = reading_notes(summary);
+  if (!notes.empty()) progress.say("  " + notes);
+  if (!summary.first_bad_row.empty()) progress.say("  the first bad row: " + summary.first_bad_row);
+}
+
 }  // namespace
 
 void require_one(CLI::App& app, const std::vector<CLI::Option*>& options) {
@@ -52,6 +58,20 @@ void refuse_idle_reading(const CLI::App& app, bool used, std::string_view needs)
   for (const CLI::Option* option : app.get_options()) {
     if (option->get_group() != kReading) continue;
     refuse_idle(app, option->get_name().c_str(), used, needs);
+  }
+}
+
+void check_few_items(const CLI::App& app, const char* candidates, const char* negatives,
+                     Index count) {
+  if (app.count(negatives) == 0) return;
+  if (app.count(candidates) > 0) {
+    throw Error(ErrorKind::kInvalidArgument,
+                fmt::format("{} and {} exclude each other: both say which items are ranked",
+                            candidates, negatives));
+  }
+  if (count < 1) {
+    throw Error(ErrorKind::kInvalidArgument,
+                fmt::format("{} must be 1 or more, not {}", negatives, count));
   }
 }
 
@@ -91,6 +111,10 @@ void add_row_options(CLI::App& app, std::string& output, Common& common) {
 }
 
 void add_format_options(CLI::App& app, ReadOptions& options) {
+  add_choice<Format>(
+      app, "--format", {{"auto", Format::kAuto}, {"adjacency", Format::kAdjacency}}, options.format,
+      "auto finds tables and Matrix Market; adjacency: a line is a user and its items")
+      ->group(kReading);
   add_list(app, "--columns", options.columns,
            "Which columns are user,item,value,time: names or numbers from 1, - for none")
       ->type_name("LIST")
@@ -155,6 +179,15 @@ ReadOptions reading_for(Feedback feedback, ReadOptions options) {
   return options;
 }
 
+ReadOptions reading_of_pairs(ReadOptions options) {
+  if (options.columns.size() > 2) options.columns.resize(2);
+  options.values = Values::kUnused;
+  options.duplicates = Duplicates::kAuto;
+  options.min_value.reset();
+  options.min_user_count = options.min_item_count = 0;
+  return options;
+}
+
 Interactions read_with_report(const std::string& path, const ReadOptions& options,
                               Progress& progress, const char* stage, ReadSummary* summary) {
   progress.stage(stage);
@@ -164,11 +197,22 @@ Interactions read_with_report(const std::string& path, const ReadOptions& option
   progress.say(fmt::format("{}: {}, {}, {} ({})", base_name(path),
                            counted(data.users.size(), "user"), counted(data.items.size(), "item"),
                            counted(data.by_user.nnz(), "interaction"), met.format));
-  const std::string notes = reading_notes(met);
-  if (!notes.empty()) progress.say("  " + notes);
-  if (!met.first_bad_row.empty()) progress.say("  the first bad row: " + met.first_bad_row);
+  say_notes(met, progress);
   if (summary != nullptr) *summary = std::move(met);
   return data;
+}
+
+Pairs read_pairs_with_report(const std::string& path, const ReadOptions& options,
+                             Progress& progress) {
+  progress.stage("read");
+  ReadSummary met;
+  Pairs pairs = read_pairs(path, options, &met, progress.control());
+  progress.finish();
+  progress.say(fmt::format("{}: {}, {}, {} ({})", base_name(path),
+                           counted(pairs.users.size(), "user"), counted(pairs.items.size(), "item"),
+                           counted(pairs.user_of.size(), "pair"), met.format));
+  say_notes(met, progress);
+  return pairs;
 }
 
 void say_written(const std::string& path, const std::string& what, Progress& progress) {

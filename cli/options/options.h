@@ -89,7 +89,7 @@ void add_device_options(CLI::App& app, Common& common);
 void add_device_memory_option(CLI::App& app, Common& common);
 /// --output for a RowWriter, --device and the common ones: for verbs that print rows.
 void add_row_options(CLI::App& app, std::string& output, Common& common);
-/// --columns, --delimiter, --header, --on-bad-row: for every verb that reads rows.
+/// --format, --columns, --delimiter, --header, --on-bad-row: for every verb that reads rows.
 void add_format_options(CLI::App& app, ReadOptions& options);
 /// These, and --duplicates and --min-*: for every verb that reads interactions.
 void add_reading_options(CLI::App& app, ReadOptions& options);
@@ -104,6 +104,10 @@ CLI::Option* add_output_option(CLI::App& app, std::string& path, const std::stri
 void refuse_idle(const CLI::App& app, const char* option, bool used, std::string_view needs);
 /// The same for all options of add_reading_options() that the verb has.
 void refuse_idle_reading(const CLI::App& app, bool used, std::string_view needs);
+/// Throws Error(kInvalidArgument) where both options are given, which say what lists hold, and for
+/// a number of negatives below 1.
+void check_few_items(const CLI::App& app, const char* candidates, const char* negatives,
+                     Index count);
 
 /// What an add_VERB returns: the verb's run() on as many threads as its options say.
 template <class Verb>
@@ -118,11 +122,18 @@ template <class Verb>
 /// `options` for data of this feedback: ratings have to have values.
 [[nodiscard]] ReadOptions reading_for(Feedback feedback, ReadOptions options);
 
+/// `options` for pairs alone, as candidates are: of the same form, without values and filters.
+[[nodiscard]] ReadOptions reading_of_pairs(ReadOptions options);
+
 /// Reads interactions in a stage of their own and says what was met (sizes, merged and dropped
 /// rows).
 [[nodiscard]] Interactions read_with_report(const std::string& path, const ReadOptions& options,
                                             Progress& progress, const char* stage = "read",
                                             ReadSummary* summary = nullptr);
+
+/// The same for the pairs of a file, in its order.
+[[nodiscard]] Pairs read_pairs_with_report(const std::string& path, const ReadOptions& options,
+                                           Progress& progress);
 
 /// Ends the last stage; unless rows went to standard output, says what came to be where:
 /// "lists.csv: 50 recommendations for 5 users, 12 ms".

@@ -70,6 +70,15 @@ void Comparison::check() const {
       fail(fmt::format("{} is validated by {}, {} by {}: compare runs of the same metric",
                        runs[0].file, runs[0].metric, run.file, run.metric));
     }
+    if (run.among != runs[0].among) {
+      const auto items = [](const TrainedRun& one) {
+        return one.among.empty() ? std::string("all items") : one.among;
+      };
+      fail(
+          fmt::format("the validation of {} ranks {}, that of {} {}: compare runs that rank the "
+                      "same",
+                      runs[0].file, items(runs[0]), run.file, items(run)));
+    }
     for (std::size_t j = 0; j < i; ++j) {
       if (run.name != runs[j].name) continue;
       fail(fmt::format("two runs are called '{}' ({} and {}): call one NAME=FILE",

@@ -131,6 +131,12 @@ Facts figures_of(const Model& model) {
   if (const Neighbourhood* hood = model.neighbourhood()) {
     facts.emplace_back("neighbours kept", with_commas(hood->neighbours.rows.size()));
   }
+  if (const auto validation = model.best_validation()) {
+    const std::string among =
+        model.validation_among.empty() ? "" : " among " + model.validation_among;
+    facts.emplace_back(model.validation_metric + " in validation" + among,
+                       fmt::format("{:.4f}", *validation));
+  }
   return facts;
 }
 

@@ -129,6 +129,7 @@ class Field {
     run.iterations.push_back(iteration_of(field));
   }
   if (root.has("validation_metric")) run.metric = root.at("validation_metric").text();
+  if (root.has("validation_among")) run.among = root.at("validation_among").text();
   return run;
 }
 
@@ -143,6 +144,7 @@ class Field {
   run.interactions = model.history.nnz();
   run.iterations = std::move(model.iterations);
   run.metric = model.validation_metric;
+  run.among = model.validation_among;
   return run;
 }
 

@@ -17,6 +17,7 @@ struct TrainedRun {
   std::string feedback;
   std::string device;
   std::string metric;  ///< of the iterations' `validation`: a key of parse_metric()
+  std::string among;   ///< what validation ranked, where not all items
   Offset users = 0;
   Offset items = 0;
   Offset interactions = 0;

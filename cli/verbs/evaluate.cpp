@@ -57,6 +57,7 @@ struct Evaluate {
   std::string model_path;
   std::string test_path;
   std::string train_path;
+  std::string candidates_path;
   std::string per_user_path;
   EvaluateOptions options;
   bool json = false;
@@ -67,6 +68,7 @@ struct Evaluate {
     check_paths({{"MODEL", model_path},
                  {"TEST", test_path},
                  {"--train", train_path},
+                 {"--candidates", candidates_path},
                  {"--per-user", per_user_path, PathUse::kOutput},
                  {"the metrics on standard output", "-", PathUse::kOutput}});
     options.per_user = !per_user_path.empty();
@@ -75,7 +77,7 @@ struct Evaluate {
     const auto model = std::make_shared<const Model>(load_model(model_path));
     check_options(*model);
     std::vector<Job> jobs;
-    if (needs_of(*model, options).ranking) jobs.push_back(lists_job(model->params));
+    if (needs_with_candidates(*model).search) jobs.push_back(lists_job(model->params));
     const Device device = announced_device(common, progress, jobs);
     const TestSet test =
         make_test_set(*model, read_with_report(test_path, test_reading(*model), progress));
@@ -85,20 +87,41 @@ struct Evaluate {
       pairs.values = Values::kUnused;
       seen = make_test_set(*model, read_with_report(train_path, pairs, progress)).by_user;
     }
+    CsrMatrix candidates;
+    if (!candidates_path.empty()) {
+      const Interactions pairs =
+          read_with_report(candidates_path, reading_of_pairs(reading), progress, "read candidates");
+      candidates = make_test_set(*model, pairs).by_user;
+    }
     progress.stage("evaluate");
     const Recommender recommender(model, device);
+    EvaluateOptions how = options;
+    const CsrView view = candidates.view();
+    if (!candidates_path.empty()) how.candidates = &view;
     const EvaluationReport report =
-        evaluate(recommender, test, options, seen.view(), progress.control());
+        evaluate(recommender, test, how, seen.view(), progress.control());
     const double seconds = progress.finish().back().seconds;
     if (options.per_user) write_per_user(*model, report);
     print_result(json ? as_json(report, test, seconds) : as_text(report, test, seconds));
   }
 
+  [[nodiscard]] MetricNeeds needs_with_candidates(const Model& model) const {
+    EvaluateOptions how = options;
+    const CsrView some;
+    if (!candidates_path.empty()) how.candidates = &some;
+    return needs_of(model, how);
+  }
+
   void check_options(const Model& model) const {
-    const MetricNeeds needs = needs_of(model, options);
+    EvaluateOptions of_all = options;
+    of_all.negatives = 0;
+    const MetricNeeds needs = needs_of(model, of_all);
+    check_few_items(*given, "--candidates", "--negatives", options.negatives);
+    refuse_idle(*given, "--seed", given->count("--negatives") > 0, "--negatives");
     constexpr const char* kRanking = "--metrics with one that ranks, as ndcg";
     refuse_idle(*given, "-k", needs.lists, "--metrics with one of lists, as ndcg");
-    for (const char* option : {"--train", "--min-relevant-value", "--per-user"}) {
+    for (const char* option :
+         {"--train", "--candidates", "--negatives", "--min-relevant-value", "--per-user"}) {
       refuse_idle(*given, option, needs.ranking, kRanking);
     }
   }
@@ -138,6 +161,15 @@ struct Evaluate {
       text += fmt::format("{} left out: known from training\n",
                           counted(report.relevant_seen, "test row"));
     }
+    if (report.users_without_candidates > 0) {
+      text += fmt::format("{} left out: without candidates\n",
+                          counted(report.users_without_candidates, "user"));
+    }
+    if (report.relevant_no_candidates > 0) {
+      text += fmt::format("{} of {} relevant items are no candidates, and so misses\n",
+                          with_commas(report.relevant_no_candidates),
+                          with_commas(report.relevant_items));
+    }
     if (test.unknown_users > 0 || test.unknown_items > 0) {
       text += fmt::format("not in the model: {} by user, {} by item (not ranked)\n",
                           counted(test.unknown_users, "test row"),
@@ -154,6 +186,8 @@ struct Evaluate {
     out["users_without_history"] = report.users_without_history;
     out["relevant_items"] = report.relevant_items;
     out["relevant_seen"] = report.relevant_seen;
+    out["users_without_candidates"] = report.users_without_candidates;
+    out["relevant_no_candidates"] = report.relevant_no_candidates;
     out["pairs_evaluated"] = report.pairs_evaluated;
     out["unknown_users"] = test.unknown_users;
     out["unknown_items"] = test.unknown_items;
@@ -172,6 +206,15 @@ Run add_evaluate(CLI::App& app) {
            "Leave out the items of these interactions from rankings, instead of the model's own "
            "history")
       ->type_name("RATINGS");
+  add_path(app, "--candidates", verb->candidates_path,
+           "Rank only these items of each user: pairs of user,item, those to find among them")
+      ->type_name("FILE");
+  app.add_option("--negatives", verb->options.negatives,
+                 "Rank each held-out item among N random items that the user has not seen")
+      ->type_name("N");
+  app.add_option("--seed", verb->options.seed, "Of --negatives: same seed, same items")
+      ->type_name("N")
+      ->capture_default_str();
   add_list(app, "-k", verb->options.k, "List lengths [10]")
       ->type_name("LIST")
       ->check(CLI::Validator(whole_number_fault, ""));
@@ -193,7 +236,9 @@ Run add_evaluate(CLI::App& app) {
   app.footer(
       "Examples:\n"
       "  likewise evaluate model.safetensors parts/test.csv -k 10,20\n"
-      "  likewise evaluate model.safetensors parts/test.csv --metrics ndcg,recall --json");
+      "  likewise evaluate model.safetensors parts/test.csv --metrics ndcg,recall --json\n"
+      "  likewise evaluate model.safetensors last/test.csv --metrics hit_rate,ndcg --negatives "
+      "100");
   verb->given = &app;
   return on_threads(verb);
 }

@@ -95,6 +95,11 @@ Json model_json(const Model& model) {
     out["objective"] = model.iterations.back().objective;
     if (!model.stop_reason.empty()) out["stop_reason"] = model.stop_reason;
   }
+  if (const auto validation = model.best_validation(); !model.validation_metric.empty()) {
+    out["validation_metric"] = model.validation_metric;
+    if (!model.validation_among.empty()) out["validation_among"] = model.validation_among;
+    if (validation) out["validation"] = *validation;
+  }
   out["created"] = model.provenance.created;
   out["likewise_version"] = model.provenance.likewise_version;
   out["source"] = model.provenance.source;

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <algorithm>
 #include <memory>
+#include <numeric>
 #include <sys/resource.h>
 #include <unordered_map>
 
@@ -17,21 +18,10 @@
 namespace likewise::cli {
 namespace {
 
-/// Pairs per call of the recommender: bounds the memory, whatever the file.
-constexpr std::size_t kBatch = 65'536;
+/// Pairs per call of the recommender.
+constexpr Offset kBatch = 65'536;
 /// New users per call.
 constexpr std::size_t kNewUsers = 64;
-
-struct Batch {
-  std::vector<Index> users;  ///< in the model, -1 where unknown
-  std::vector<Index> items;
-  std::vector<Index> file_users;  ///< in the file
-  std::vector<Index> file_items;
-
-  void clear() {
-    for (auto* list : {&users, &items, &file_users, &file_items}) list->clear();
-  }
-};
 
 /// The most bytes of memory that this process ever held.
 Offset peak_memory() {
@@ -58,6 +48,135 @@ class Strangers {
   std::unordered_map<std::string, std::size_t> numbers_;
 };
 
+/// The pairs of a file, to be predicted.
+class Task {
+ public:
+  Task(const Recommender& recommender, const Pairs& pairs, const Strangers& strangers)
+      : recommender_(recommender),
+        pairs_(pairs),
+        strangers_(strangers),
+        users_(translate(pairs.users, recommender.model().users)),
+        items_(translate(pairs.items, recommender.model().items)) {
+    group_by_user();
+  }
+
+  /// Beside the pairs.
+  [[nodiscard]] std::vector<float> predict(Progress& progress) const {
+    const RunControl control = progress.control();
+    std::vector<float> predicted(by_user_.size());
+    std::vector<Offset> known;
+    std::vector<Index> waiting;  // strangers
+    Offset done = 0;
+    for (Index u = 0; u < pairs_.users.size(); ++u) {
+      if (stranger(u) != nullptr) {
+        waiting.push_back(u);
+      } else {
+        known.insert(known.end(), pairs_of(u).begin(), pairs_of(u).end());
+      }
+      const bool last = u + 1 == pairs_.users.size();
+      if (waiting.size() == kNewUsers || last) predict_new(waiting, predicted);
+      while (std::ssize(known) >= kBatch || (last && !known.empty())) {
+        control.check();
+        predict_known(known, predicted);
+      }
+      done += std::ssize(pairs_of(u));
+      control.report("predict", done, std::ssize(by_user_), "pairs");
+    }
+    return predicted;
+  }
+
+  /// How many name a user or an item that nothing is known of.
+  [[nodiscard]] Offset unknown() const {
+    Offset count = 0;
+    for (Index u = 0; u < pairs_.users.size(); ++u) {
+      const bool lost = users_[static_cast<std::size_t>(u)] < 0 && stranger(u) == nullptr;
+      for (const Offset p : pairs_of(u)) count += lost || item(p) < 0 ? 1 : 0;
+    }
+    return count;
+  }
+
+ private:
+  void group_by_user() {
+    const Offset total = pairs_.user_of.size();
+    begins_.assign(static_cast<std::size_t>(pairs_.users.size()) + 1, 0);
+    for (const Index u : pairs_.user_of) ++begins_[static_cast<std::size_t>(u) + 1];
+    std::partial_sum(begins_.begin(), begins_.end(), begins_.begin());
+    by_user_.resize(static_cast<std::size_t>(total));
+    std::vector<Offset> next(begins_.begin(), begins_.end() - 1);
+    for (Offset p = 0; p < total; ++p) {
+      const auto user = static_cast<std::size_t>(pairs_.user_of[p]);
+      by_user_[static_cast<std::size_t>(next[user]++)] = p;
+    }
+  }
+
+  [[nodiscard]] std::span<const Offset> pairs_of(Index user) const {
+    const auto u = static_cast<std::size_t>(user);
+    return std::span(by_user_).subspan(static_cast<std::size_t>(begins_[u]),
+                                       static_cast<std::size_t>(begins_[u + 1] - begins_[u]));
+  }
+  /// Of a pair in the model; -1: not there.
+  [[nodiscard]] Index item(Offset pair) const {
+    return items_[static_cast<std::size_t>(pairs_.item_of[pair])];
+  }
+  [[nodiscard]] const FoldInRow* stranger(Index user) const {
+    return strangers_.find(pairs_.users.name(user));
+  }
+
+  /// The first kBatch of the pairs, which leave the list.
+  void predict_known(std::vector<Offset>& known, std::vector<float>& predicted) const {
+    const auto count = std::min(static_cast<std::size_t>(kBatch), known.size());
+    std::vector<Index> users(count);
+    std::vector<Index> items(count);
+    for (std::size_t i = 0; i < count; ++i) {
+      users[i] = users_[static_cast<std::size_t>(pairs_.user_of[known[i]])];
+      items[i] = item(known[i]);
+    }
+    const std::vector<float> values = recommender_.predict(users, items);
+    for (std::size_t i = 0; i < count; ++i) {
+      predicted[static_cast<std::size_t>(known[i])] = values[i];
+    }
+    known.erase(known.begin(), known.begin() + static_cast<Offset>(count));
+  }
+
+  /// All pairs of these strangers, who leave the list.
+  void predict_new(std::vector<Index>& waiting, std::vector<float>& predicted) const {
+    if (waiting.empty()) return;
+    std::vector<FoldInRow> asked;
+    std::vector<Index> wanted;
+    for (const Index u : waiting) {
+      asked.push_back(*stranger(u));
+      for (const Offset p : pairs_of(u)) {
+        if (item(p) >= 0) wanted.push_back(item(p));
+      }
+    }
+    std::ranges::sort(wanted);
+    wanted.erase(std::unique(wanted.begin(), wanted.end()), wanted.end());
+    const std::vector<float> values = naming_rows(
+        [&](Offset row) {
+          return "user " + pairs_.users.name(waiting[static_cast<std::size_t>(row)]);
+        },
+        [&] { return recommender_.predict_new(asked, wanted); });
+    const float nothing_known =
+        recommender_.predict(std::vector<Index>{-1}, std::vector<Index>{-1})[0];
+    for (std::size_t w = 0; w < waiting.size(); ++w) {
+      for (const Offset p : pairs_of(waiting[w])) {
+        const auto at = std::ranges::lower_bound(wanted, item(p)) - wanted.begin();
+        predicted[static_cast<std::size_t>(p)] =
+            item(p) < 0 ? nothing_known : values[w * wanted.size() + static_cast<std::size_t>(at)];
+      }
+    }
+    waiting.clear();
+  }
+
+  const Recommender& recommender_;
+  const Pairs& pairs_;
+  const Strangers& strangers_;
+  std::vector<Index> users_;  ///< of the file in the model, -1 where unknown
+  std::vector<Index> items_;
+  std::vector<Offset> begins_;   ///< by user of the file: the first of its pairs in by_user_
+  std::vector<Offset> by_user_;  ///< pairs
+};
+
 struct Predict {
   const CLI::App* given = nullptr;
   std::string model_path;
@@ -81,7 +200,7 @@ struct Predict {
     if (all_missing || !new_path.empty()) jobs.push_back(lists_job(model->params));
     const Device device = announced_device(common, progress, jobs);
     if (all_missing) return predict_missing(Recommender(model, device), progress);
-    const Interactions pairs = read_with_report(pairs_path, reading, progress);
+    const Pairs pairs = read_pairs_with_report(pairs_path, reading, progress);
     const Strangers strangers =
         new_path.empty() ? Strangers() : Strangers(read_new_users(*model, new_path, progress));
     progress.stage("predict");
@@ -115,104 +234,26 @@ struct Predict {
     progress.say(fmt::format("memory: {} MiB at most", with_commas(peak_memory() >> 20)));
   }
 
-  void predict_all(const Recommender& recommender, const Interactions& pairs,
-                   const Strangers& strangers, Progress& progress) const {
-    const Model& model = recommender.model();
-    const std::vector<Index> users = translate(pairs.users, model.users);
-    const std::vector<Index> items = translate(pairs.items, model.items);
+  /// Writes the rows in the order of the file. They are predicted user by user, which is faster.
+  void predict_all(const Recommender& recommender, const Pairs& pairs, const Strangers& strangers,
+                   Progress& progress) const {
+    const Task task(recommender, pairs, strangers);
+    const std::vector<float> predicted = task.predict(progress);
     RowWriter rows(output, {"user", "item", "prediction"});
-    Batch batch;
-    std::vector<Index> waiting;  // strangers, as users of the file
-    Offset unknown = 0;
-    const CsrView view = pairs.by_user.view();
-    for (Index u = 0; u < view.rows; ++u) {
-      const bool stranger = strangers.find(pairs.users.name(u)) != nullptr;
-      for (const Index i : view.row_columns(u)) {
-        const Index item = items[static_cast<std::size_t>(i)];
-        if (item < 0 || (!stranger && users[static_cast<std::size_t>(u)] < 0)) ++unknown;
-      }
-      // Rows keep the order of the file's users.
-      if (stranger) {
-        write(recommender, pairs, batch, rows, progress);
-        waiting.push_back(u);
-      }
-      if (!stranger || waiting.size() == kNewUsers) {
-        write_new(recommender, pairs, strangers, items, waiting, rows, progress);
-      }
-      if (stranger) continue;
-      for (const Index i : view.row_columns(u)) {
-        batch.file_users.push_back(u);
-        batch.file_items.push_back(i);
-        batch.users.push_back(users[static_cast<std::size_t>(u)]);
-        batch.items.push_back(items[static_cast<std::size_t>(i)]);
-        if (batch.users.size() == kBatch) write(recommender, pairs, batch, rows, progress);
-      }
+    const RunControl control = progress.control();
+    for (Offset p = 0; p < pairs.user_of.size(); ++p) {
+      if (p % kBatch == 0) control.check();
+      rows.row({pairs.users.name(pairs.user_of[p]), pairs.items.name(pairs.item_of[p]),
+                predicted[static_cast<std::size_t>(p)]});
     }
-    write(recommender, pairs, batch, rows, progress);
-    write_new(recommender, pairs, strangers, items, waiting, rows, progress);
     rows.finish();
     say_written(output, counted(rows.rows(), "prediction"), progress);
-    if (unknown > 0) {
+    if (task.unknown() > 0) {
       progress.say(
           fmt::format("{} name a user or item that is not in the model: predicted from what "
                       "is known of the other side",
-                      counted(unknown, "row")));
+                      counted(task.unknown(), "row")));
     }
-  }
-
-  /// `items`: of the file in the model. Empties `waiting`.
-  static void write_new(const Recommender& recommender, const Interactions& pairs,
-                        const Strangers& strangers, const std::vector<Index>& items,
-                        std::vector<Index>& waiting, RowWriter& rows, Progress& progress) {
-    if (waiting.empty()) return;
-    const RunControl control = progress.control();
-    control.check();
-    const CsrView view = pairs.by_user.view();
-    std::vector<FoldInRow> asked;
-    std::vector<Index> wanted;
-    for (const Index u : waiting) {
-      asked.push_back(*strangers.find(pairs.users.name(u)));
-      for (const Index i : view.row_columns(u)) {
-        const Index item = items[static_cast<std::size_t>(i)];
-        if (item >= 0) wanted.push_back(item);
-      }
-    }
-    std::ranges::sort(wanted);
-    wanted.erase(std::unique(wanted.begin(), wanted.end()), wanted.end());
-    const std::vector<float> values = naming_rows(
-        [&](Offset row) {
-          return "user " + pairs.users.name(waiting[static_cast<std::size_t>(row)]);
-        },
-        [&] { return recommender.predict_new(asked, wanted); });
-    const float nothing_known =
-        recommender.predict(std::vector<Index>{-1}, std::vector<Index>{-1})[0];
-    for (std::size_t w = 0; w < waiting.size(); ++w) {
-      const std::string name = pairs.users.name(waiting[w]);
-      for (const Index i : view.row_columns(waiting[w])) {
-        const Index item = items[static_cast<std::size_t>(i)];
-        const auto at = std::ranges::lower_bound(wanted, item) - wanted.begin();
-        const float value =
-            item < 0 ? nothing_known : values[w * wanted.size() + static_cast<std::size_t>(at)];
-        rows.row({name, pairs.items.name(i), value});
-      }
-    }
-    control.report("predict", rows.rows(), pairs.by_user.nnz(), "pairs");
-    waiting.clear();
-  }
-
-  static void write(const Recommender& recommender, const Interactions& pairs, Batch& batch,
-                    RowWriter& rows, Progress& progress) {
-    if (batch.users.empty()) return;
-    const RunControl control = progress.control();
-    control.check();
-    const std::vector<float> values = recommender.predict(batch.users, batch.items);
-    for (std::size_t p = 0; p < values.size(); ++p) {
-      const std::string user = pairs.users.name(batch.file_users[p]);
-      const std::string item = pairs.items.name(batch.file_items[p]);
-      rows.row({user, item, values[p]});
-    }
-    control.report("predict", rows.rows(), pairs.by_user.nnz(), "pairs");
-    batch.clear();
   }
 };
 
@@ -236,9 +277,10 @@ Run add_predict(CLI::App& app) {
   add_format_options(app, verb->reading);
   verb->reading.values = Values::kUnused;
   app.footer(
-      "Prints user,item,prediction, sorted by user and item; a repeated pair comes once. Users or\n"
-      "items that the model does not know get what it knows without them (its mean and the other\n"
-      "side's bias), and are counted. --all-missing goes item by item where item-knn predicts\n"
+      "Prints user,item,prediction for each row of PAIRS, in its order. Users or items that the "
+      "model\n"
+      "does not know get what it knows without them (its mean and the other side's bias), and are\n"
+      "counted. --all-missing goes item by item where item-knn predicts\n"
       "ratings, else user by user, and says how long each stage took. A model of popular that\n"
       "learnt from ratings predicts none: train with --algorithm bias.\n\n"
       "Examples:\n"

@@ -55,15 +55,23 @@ struct SplitVerb {
   }
 
   void check_options() const {
-    options.validate();
     const SplitMethod method = options.method;
     const bool random = method == SplitMethod::kRandom;
-    refuse_idle(*given, "--test", random || method == SplitMethod::kTime,
-                "--method random or time");
+    const bool per_user = method == SplitMethod::kPerUser;
+    const bool rows = given->count("--rows") > 0;
+    refuse_idle(*given, "--rows", per_user, "--method per-user");
+    if (rows && options.rows < 1) {
+      throw Error(ErrorKind::kInvalidArgument,
+                  fmt::format("--rows must be at least 1, not {}", options.rows));
+    }
+    refuse_idle(*given, "--test", !rows, "--method per-user without --rows");
+    refuse_idle(*given, "--test", random || per_user || method == SplitMethod::kTime,
+                "--method random, per-user or time");
     refuse_idle(*given, "--last", method == SplitMethod::kLast, "--method last");
     refuse_idle(*given, "--folds", method == SplitMethod::kKFold, "--method kfold");
-    refuse_idle(*given, "--seed", random || method == SplitMethod::kKFold,
-                "--method random or kfold");
+    refuse_idle(*given, "--seed", random || per_user || method == SplitMethod::kKFold,
+                "--method random, per-user or kfold");
+    options.validate();
   }
 
   [[nodiscard]] static std::string fold_name(int f) { return fmt::format("fold-{}", f + 1); }
@@ -102,17 +110,23 @@ Run add_split(CLI::App& app) {
            "Folder for train.csv and test.csv (kfold: fold-1/train.csv, ...)")
       ->type_name("DIR")
       ->required();
-  add_choice<SplitMethod>(app, "--method",
-                          {{"random", SplitMethod::kRandom},
-                           {"last", SplitMethod::kLast},
-                           {"time", SplitMethod::kTime},
-                           {"kfold", SplitMethod::kKFold}},
-                          verb->options.method,
-                          "random rows; the newest rows of each user; the newest rows of all; or "
-                          "every row in the test part of one fold");
-  app.add_option("--test", verb->options.test, "random, time: share of rows in the test part")
+  add_choice<SplitMethod>(
+      app, "--method",
+      {{"random", SplitMethod::kRandom},
+       {"per-user", SplitMethod::kPerUser},
+       {"last", SplitMethod::kLast},
+       {"time", SplitMethod::kTime},
+       {"kfold", SplitMethod::kKFold}},
+      verb->options.method,
+      "random rows of all; random rows of each user; the newest rows of each "
+      "user; the newest rows of all; or every row in the test part of one fold");
+  app.add_option("--test", verb->options.test,
+                 "random, per-user, time: share of rows in the test part")
       ->type_name("SHARE")
       ->capture_default_str();
+  app.add_option("--rows", verb->options.rows,
+                 "per-user: how many random rows per user, in place of a share")
+      ->type_name("N");
   app.add_option("--last", verb->options.last, "last: how many newest rows per user")
       ->type_name("N")
       ->capture_default_str();
@@ -128,6 +142,7 @@ Run add_split(CLI::App& app) {
       "Examples:\n"
       "  likewise split ratings.csv -o parts --test 0.1\n"
       "  likewise split ratings.csv.gz -o parts --method last --last 2\n"
+      "  likewise split ratings.csv -o parts --method per-user --test 0.2\n"
       "  likewise split ratings.csv -o folds --method kfold --folds 5");
   verb->reading.keep_times = true;
   verb->given = &app;

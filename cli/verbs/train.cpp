@@ -25,6 +25,8 @@ struct Train {
   std::string output;
   std::string validation;
   std::string validation_metric;
+  std::string validation_candidates;
+  Index validation_negatives = 0;
   std::optional<MetricTarget> target;
   Checkpointing checkpointing;
   std::string resume;
@@ -40,6 +42,7 @@ struct Train {
     check_options();
     check_paths({{"RATINGS", ratings},
                  {"--validation", validation},
+                 {"--validation-candidates", validation_candidates},
                  {"--resume", resume, PathUse::kEarlierModel},
                  {"--titles", titles.path},
                  {"-o", output, PathUse::kModel},
@@ -63,12 +66,19 @@ struct Train {
     if (!validation.empty()) {
       held_out = read_with_report(validation, rows, progress, "read validation");
     }
+    std::optional<Interactions> candidates;
+    if (!validation_candidates.empty()) {
+      candidates = read_with_report(validation_candidates, reading_of_pairs(reading), progress,
+                                    "read candidates");
+    }
     Titles called;
     if (titles.given()) called = read_titles_with_report(titles, data.items, progress);
     progress.stage("train");
     TrainingRun how;
     how.validation = held_out ? &*held_out : nullptr;
     how.validation_metric = asked_metric();
+    how.validation_candidates = candidates ? &*candidates : nullptr;
+    how.validation_negatives = validation_negatives;
     if (target) how.target = target->value;
     how.checkpoint = checkpointing;
     how.resume = earlier ? &*earlier : nullptr;
@@ -88,7 +98,8 @@ struct Train {
 
   /// Options that other options decide about; those of an algorithm are TrainingOptions's.
   void check_options() const {
-    for (const char* option : {"--validation-metric", "--target"}) {
+    for (const char* option :
+         {"--validation-metric", "--validation-candidates", "--validation-negatives", "--target"}) {
       refuse_idle(*given, option, !validation.empty(), "--validation");
     }
     if (target && !validation_metric.empty() &&
@@ -98,6 +109,8 @@ struct Train {
                               "measured has to be the target's; leave --validation-metric out",
                               target->metric.key, target->value, validation_metric));
     }
+    check_few_items(*given, "--validation-candidates", "--validation-negatives",
+                    validation_negatives);
     refuse_idle_titles(*given, titles);
   }
 
@@ -111,15 +124,20 @@ struct Train {
     Model model;
     model.params = params;
     EvaluateOptions options;
-    if (!asked_metric().empty()) options.metrics = {parse_metric(asked_metric()).name};
-    const bool ranks = !validation.empty() && needs_of(model, options).ranking;
-    if (ranks || !report.empty()) return {lists_job(params)};
+    const bool rates = feedback_of(params) == Feedback::kExplicit;
+    const std::string metric = asked_metric().empty() ? rates ? "rmse" : "ndcg" : asked_metric();
+    options.metrics = {parse_metric(metric).name};
+    const CsrView some;
+    if (!validation_candidates.empty()) options.candidates = &some;
+    options.negatives = validation_negatives;
+    const bool searches = !validation.empty() && needs_of(model, options).search;
+    if (searches || !report.empty()) return {lists_job(params)};
     return {};
   }
 
   /// Before anything is read.
   void check_iterations(const TrainingParams& params) const {
-    for (const char* option : {"--validation", "--checkpoint", "--resume"}) {
+    for (const char* option : {"--target", "--checkpoint", "--resume"}) {
       refuse_idle(
           *given, option, iterates(params),
           fmt::format("--algorithm als, which iterates; {} does not", algorithm_name(params)));
@@ -138,6 +156,10 @@ struct Train {
             fmt::format("kept iteration {}, the best by validation", model.best_iteration));
       }
       if (target) progress.say(told(*target, model.iterations));
+    }
+    if (model.validation) {
+      progress.say(
+          fmt::format("validation: {} {:.4f}", model.validation_metric, *model.validation));
     }
     progress.say_times();
     progress.say("model: " + output);
@@ -172,6 +194,8 @@ struct Train {
     out["device"] = model.provenance.device;
     for (const StageTime& stage : stages) out["seconds"][stage.name] = stage.seconds;
     if (!model.validation_metric.empty()) out["validation_metric"] = model.validation_metric;
+    if (!model.validation_among.empty()) out["validation_among"] = model.validation_among;
+    if (model.validation) out["validation"] = *model.validation;
     if (target) out["target"] = target_json(model.iterations);
     out["iterations"] = nlohmann::json::array();
     const std::vector<double> elapsed = elapsed_seconds(model.iterations);
@@ -193,12 +217,21 @@ struct Train {
 void add_keeping_options(CLI::App& app, Train& verb) {
   constexpr const char* kGroup = "Following and keeping";
   add_path(app, "--validation", verb.validation,
-           "Held-out interactions, measured after every iteration; the best one is kept")
+           "Held-out interactions, measured after every iteration (the best one is kept), or once "
+           "where the algorithm has none")
       ->type_name("FILE")
       ->group(kGroup);
   app.add_option("--validation-metric", verb.validation_metric,
                  "What to measure [ndcg@10 implicit, rmse explicit]")
       ->type_name("NAME")
+      ->group(kGroup);
+  add_path(app, "--validation-candidates", verb.validation_candidates,
+           "Validation ranks only these items of each user: pairs of user,item")
+      ->type_name("FILE")
+      ->group(kGroup);
+  app.add_option("--validation-negatives", verb.validation_negatives,
+                 "Validation ranks each held-out item among N random others")
+      ->type_name("N")
       ->group(kGroup);
   add_target_option(app, verb.target,
                     "Stop when the validation is as good, as ndcg@10=0.35 or rmse=0.92")

@@ -6,6 +6,9 @@
 /// value reaches `min_relevant_value` and it is not in the user's `seen` row (a list could never
 /// hold it). Users that the model knows but that have no history count too; the report says how
 /// many.
+///
+/// Lists may be of few items instead: of candidates that the caller names, or, for each relevant
+/// item, of it and a sample of other items (He et al., Neural collaborative filtering, WWW 2017).
 #pragma once
 
 #include <map>
@@ -28,18 +31,31 @@ struct EvaluateOptions {
   /// Test values below this are not relevant for ranking metrics (explicit ratings: e.g. 4). Such
   /// items stay in the ranking, as items that should not be on top.
   float min_relevant_value = 0.0F;
+  /// Not null: a user's list holds only the items of its row (in the model's indices, as
+  /// make_test_set() gives them; values do not matter), less those in `seen`. Users without a
+  /// candidate that is not seen are left out, and the report says how many; a relevant item that is
+  /// no candidate is a miss. Must outlive the call.
+  const CsrView* candidates = nullptr;
+  /// Not 0: every relevant item has a list of its own, of the item and so many others, drawn
+  /// without repeats from those that the user has neither in `seen` nor, with whatever value, in
+  /// the test set (all of them where there are no more). A user's value is the mean of its lists.
+  /// Less than the items of the model; not with `candidates`.
+  Index negatives = 0;
+  std::uint64_t seed = 42;  ///< of `negatives`
 };
 
 struct EvaluationReport {
   /// "ndcg@10", "auc" -> mean over the evaluated users; "coverage@10" -> share of the catalogue;
   /// "rmse" -> over the test pairs.
   std::map<std::string, double> metrics;
-  Index users_evaluated = 0;        ///< users with at least one relevant test item
-  Index users_without_history = 0;  ///< of these: with an empty `seen` row
-  Offset relevant_items = 0;        ///< relevant test items of the evaluated users
-  Offset relevant_seen = 0;         ///< test rows left out of the relevant ones: in `seen` too
-  Offset pairs_evaluated = 0;       ///< test rows that rating metrics saw
-  std::vector<Index> users;         ///< per_user: who, in order
+  Index users_evaluated = 0;           ///< users with at least one relevant test item
+  Index users_without_history = 0;     ///< of these: with an empty `seen` row
+  Offset relevant_items = 0;           ///< relevant test items of the evaluated users
+  Offset relevant_seen = 0;            ///< test rows left out of the relevant ones: in `seen` too
+  Index users_without_candidates = 0;  ///< left out, though they have a relevant item
+  Offset relevant_no_candidates = 0;   ///< of relevant_items: no candidates, and so misses
+  Offset pairs_evaluated = 0;          ///< test rows that rating metrics saw
+  std::vector<Index> users;            ///< per_user: who, in order
   /// per_user: values beside `users`, for every ranking metric but coverage (which is of all
   /// lists).
   std::map<std::string, std::vector<float>> per_user;
@@ -78,6 +94,7 @@ void require_possible(const NamedMetric& metric, double value);
 struct MetricNeeds {
   bool lists = false;    ///< lists of k items
   bool ranking = false;  ///< lists or whole rankings; else ratings only
+  bool search = false;   ///< the device's lists_job(); not for candidates and negatives
 };
 /// Same errors as evaluate().
 [[nodiscard]] MetricNeeds needs_of(const Model& model, const EvaluateOptions& options);

@@ -57,6 +57,10 @@ struct Model {
   std::vector<Iteration> iterations;
   int best_iteration = 0;         ///< whose factors were learned
   std::string validation_metric;  ///< of the iterations' `validation`; empty: there was none
+  /// What validation ranked where that was not all items: "candidates", "100 negatives"; else
+  /// empty.
+  std::string validation_among{};
+  std::optional<double> validation{};  ///< of an algorithm without iterations, measured once
   /// "target", "iterations", "tolerance", "patience" or "stopped"; empty: under way
   std::string stop_reason;
   std::optional<Factors> last{};  ///< checkpoints: of the last iteration, where another is best
@@ -72,6 +76,8 @@ struct Model {
   }
   [[nodiscard]] const Baselines* baselines() const { return std::get_if<Baselines>(&learned); }
   [[nodiscard]] Feedback feedback() const { return feedback_of(params); }
+  /// What validation measured of what was learned: `validation`, or that of the best iteration.
+  [[nodiscard]] std::optional<double> best_validation() const;
   /// Whether scores are predicted values, and not only good for ranking.
   [[nodiscard]] bool predicts_ratings() const;
   /// Whether there are lists: a mean that is the same for all items puts them into no order.

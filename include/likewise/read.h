@@ -12,7 +12,19 @@
 ///
 /// What would be guessing is an error that says how to decide it: a column of numbers that no
 /// well-known name says to be the values, a third column that looks like times, a first line that
-/// looks like the sizes of the data ("943 1682 80000").
+/// may be counts or not.
+///
+/// Counts: a first line of three whole numbers above rows without a header ("943 1682 80000":
+/// users, items, rows) is passed over where the third is the number of rows that follow, no more
+/// users and items follow than the first two say, and the third is more than ten times every value
+/// that follows (or the rows do not have three columns). It is an error with the numbers where only
+/// some of this holds, and else a row; src/data/read/counts_line.h says when. `header` decides:
+/// kYes passes over the line, kNo takes it for a row.
+///
+/// Adjacency (Format::kAdjacency): a line is a user and its items between blanks, as in the data of
+/// LightGCN and NGCF; there is no header, and there are neither values nor times. A user without
+/// items is not in the result; one on several lines has the items of all, and an item that comes
+/// twice is a duplicate.
 ///
 /// Matrix Market: `coordinate` with `real`, `integer` or `pattern`, `general` or `symmetric` (each
 /// entry off the diagonal then counts in both directions). Users are the rows and items the columns
@@ -33,6 +45,8 @@
 
 namespace likewise {
 
+/// kAuto: a table of rows, or Matrix Market.
+enum class Format { kAuto, kAdjacency };
 enum class Header { kAuto, kYes, kNo };
 /// What several rows with the same user and item become: their sum, the last in the file, the one
 /// with the largest value, or an error. kAuto: the sum where the file has no value column (each row
@@ -46,13 +60,14 @@ enum class BadRows { kFail, kSkip };
 enum class Values { kOptional, kRequired, kUnused };
 
 struct ReadOptions {
+  Format format = Format::kAuto;
   /// Names (from the header) or 1-based numbers of the columns user, item, value, time. Empty
   /// vector: by well-known header names (userId, movieId, rating, timestamp and their like, in any
   /// order), else the first columns in that order. An entry "" or "-" leaves value or time out, as
   /// does a shorter list. An error for Matrix Market, which has its own order.
   std::vector<std::string> columns{};
   /// One character, "tab", "space" (runs of spaces and tabs) or "::". Empty: detected among
-  /// , tab ; | :: and spaces.
+  /// , tab ; | :: and spaces; spaces for kAdjacency.
   std::string delimiter{};
   Header header = Header::kAuto;
   Values values = Values::kOptional;
@@ -73,7 +88,7 @@ struct ReadOptions {
 
 /// What reading met, for people and for `info`.
 struct ReadSummary {
-  Offset rows = 0;                        ///< data rows in the file, bad ones too
+  Offset rows = 0;                        ///< data rows in the file (adjacency: pairs), bad too
   Offset bad_rows = 0;                    ///< skipped (on_bad_row = kSkip)
   std::string first_bad_row;              ///< the message it would have failed with
   Offset duplicates = 0;                  ///< rows merged into another one
@@ -91,6 +106,18 @@ struct ReadSummary {
                                              const ReadOptions& options = {},
                                              ReadSummary* summary = nullptr,
                                              const RunControl& control = {});
+
+/// The pairs of a file in its order, repeated ones included.
+struct Pairs {
+  IdMap users;
+  IdMap items;
+  Array<Index> user_of;  ///< of each pair, in `users`
+  Array<Index> item_of;  ///< beside it, in `items`
+};
+/// As read_interactions(), without values. Duplicates, min_* and times are of no use here:
+/// Error(kInvalidArgument) where an option asks for one of them.
+[[nodiscard]] Pairs read_pairs(const std::string& path, const ReadOptions& options = {},
+                               ReadSummary* summary = nullptr, const RunControl& control = {});
 
 /// Calls `visit` with every line of a text file, without its line end ("\n" or "\r\n"), and its
 /// number from 1. Plain, gzip or zstd like read_interactions; "-" reads standard input; a UTF-8

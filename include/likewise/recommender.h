@@ -138,6 +138,11 @@ class Recommender {
   [[nodiscard]] std::vector<float> predict(std::span<const Index> users,
                                            std::span<const Index> items) const;
 
+  /// What lists are in the order of, for each pair (no -1): as predict(), but without clipping
+  /// where it would make items alike, and for every model that ranks.
+  [[nodiscard]] std::vector<float> ranking_scores(std::span<const Index> users,
+                                                  std::span<const Index> items) const;
+
   /// A prediction for every user and item that have no value together, row by row: by item where
   /// item-knn predicts ratings, else by user. `take` is called for one row at a time, on any
   /// thread, while later rows are predicted. Memory is bounded.

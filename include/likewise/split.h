@@ -21,13 +21,17 @@ enum class SplitMethod {
   /// Which of the interactions at the very time of the cut go where is drawn.
   kTime,
   kKFold,  ///< every interaction is in the test part of one fold; sizes differ by 1 at most
+  /// Of every user a share of the interactions, or `rows` of them, drawn. A share is rounded and
+  /// leaves at least one in training; a user with no more than `rows` stays whole in training.
+  kPerUser,
 };
 
 struct SplitOptions {
   SplitMethod method = SplitMethod::kRandom;
-  double test = 0.2;  ///< random, time: share of the interactions, in (0, 1), rounded
+  double test = 0.2;  ///< random, time, per-user: share of the interactions, in (0, 1), rounded
   Index last = 1;     ///< last: how many newest interactions per user, >= 1
   int folds = 5;      ///< kfold: 2 to 1000
+  Index rows = 0;     ///< per-user: how many interactions per user, in place of a share; 0: a share
   std::uint64_t seed = 42;
 
   /// Throws Error(kInvalidArgument) naming the field, its value and its range.

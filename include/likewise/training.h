@@ -41,8 +41,8 @@ struct Checkpointing {
   int every = 1;       ///< iterations between two
 };
 
-/// What goes with a training. All but `control`, `stop` and `source` is for algorithms that iterate
-/// (ALS).
+/// What goes with a training. `target`, `checkpoint`, `resume`, `on_plan` and `on_iteration` are
+/// for algorithms that iterate, as ALS does.
 struct TrainingRun {
   RunControl control{};
   /// Set from another thread, from a signal handler or in on_iteration: the training ends after the
@@ -53,9 +53,14 @@ struct TrainingRun {
   /// done there is no model: Error(kCancelled), as with control.cancel, which ends a training
   /// within an iteration. An algorithm without iterations looks at it before it begins.
   const std::atomic<bool>* stop = nullptr;
-  /// Measured after every iteration; the best iteration is kept. Null: the last one is.
+  /// Measured after every iteration; the best iteration is kept. Null: the last one is. Of an
+  /// algorithm without iterations the model is measured once (Model::validation).
   const Interactions* validation = nullptr;
   std::string validation_metric{};  ///< as parse_metric(); empty: ndcg@10, or rmse for ratings
+  /// Validation ranks few items, as EvaluateOptions::candidates and negatives say. For metrics that
+  /// rank.
+  const Interactions* validation_candidates = nullptr;
+  Index validation_negatives = 0;
   /// Of `validation_metric`, which has to be named: training is over after the first iteration
   /// whose validation is as good (stop_reason "target"). Not kept with the model: `resume` goes on
   /// from one that reached its target unless it is asked for a target that the model has reached.

@@ -9,7 +9,7 @@ from typing import Any, Callable, ClassVar
 
 from likewise import _core
 from likewise.interactions import Interactions
-from likewise.model import Model
+from likewise.model import Model, count_of
 from likewise.progress import Progress, logger
 
 Callback = Callable[[int, float, float, "float | None"], None]
@@ -36,13 +36,17 @@ class Estimator:
 
     def fit(self, interactions: Interactions, y: None = None, *,
             validation: Interactions | None = None, metric: str | None = None,
+            candidates: Interactions | None = None, negatives: int | None = None,
             target: float | None = None, checkpoint: str | None = None, checkpoint_every: int = 1,
             resume: Model | None = None, progress: bool = False,
             callback: Callback | None = None) -> Estimator:
         """Trains on the interactions, and returns self.
 
-        validation        measured after every iteration; the best iteration is kept
+        validation        measured after every iteration, and the best iteration is kept; or, by an
+                          algorithm without iterations, once: model_.validation
         metric            of the validation: "ndcg@10" (as it is for implicit feedback), "rmse" ...
+        candidates        validation ranks only these items of each user (Model.evaluate)
+        negatives         validation ranks each held-out item among so many random others
         target            a value of `metric`: training ends after the first iteration that is as good
         checkpoint        a file to go on from, written every `checkpoint_every` iterations
         resume            a model, or checkpoint loaded by load_model(), to go on from
@@ -73,7 +77,9 @@ class Estimator:
             model, interruption = _core.train(
                 interactions._core, params, device=self.device, threads=self.threads,
                 validation=None if validation is None else validation._core,
-                metric=metric or "", target=None if target is None else float(target),
+                metric=metric or "",
+                candidates=None if candidates is None else candidates._core,
+                negatives=0 if negatives is None else count_of(negatives), target=None if target is None else float(target),
                 checkpoint=checkpoint or "", every=checkpoint_every,
                 resume=None if resume is None else resume._core, source=interactions.name,
                 progress=listener, on_iteration=on_iteration)

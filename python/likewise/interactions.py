@@ -15,6 +15,7 @@ from likewise.ids import Ids
 from likewise.progress import Progress
 
 Duplicates = Literal["auto", "sum", "last", "max", "error"]
+Format = Literal["auto", "adjacency"]
 Header = Literal["auto", "yes", "no"]
 
 
@@ -25,7 +26,7 @@ class Interactions:
 
     * a path of a file: CSV, TSV, text separated by ; | :: or spaces, or Matrix Market; plain, gzip
       or zstd. `user`, `item`, `value`, `time` name its columns (all or none of them; by well-known
-      names without).
+      names without). With format="adjacency" a line is a user and its items, between blanks.
     * a SciPy sparse matrix or array, users x items. Ids are row and column numbers; entries of COO
       that stand twice are summed, as SciPy does.
     * a pandas, polars or Arrow frame, whatever has the Arrow C stream interface, or a dict of
@@ -43,7 +44,8 @@ class Interactions:
     min_user_count  then drops users with fewer interactions, and
     min_item_count  items with fewer, until nothing changes
     on_bad_row      "fail", or "skip": `summary` counts them
-    delimiter, header  of files: one character, "tab", "space" or "::"; "yes" or "no"
+    format, delimiter, header  of files: "adjacency"; one character, "tab", "space" or "::"; "yes"
+                    or "no"
     threads         0 takes all cores
     progress        shows a bar (tqdm)
 
@@ -55,8 +57,9 @@ class Interactions:
                  time_unit: Literal["s", "ms", "us", "ns"] | None = None,
                  duplicates: Duplicates = "auto", min_value: float | None = None,
                  min_user_count: int = 0, min_item_count: int = 0,
-                 on_bad_row: Literal["fail", "skip"] = "fail", delimiter: str = "",
-                 header: Header = "auto", threads: int = 0, progress: bool = False):
+                 on_bad_row: Literal["fail", "skip"] = "fail", format: Format = "auto",
+                 delimiter: str = "", header: Header = "auto", threads: int = 0,
+                 progress: bool = False):
         options: dict[str, Any] = {"duplicates": duplicates, "min_user_count": min_user_count,
                                    "min_item_count": min_item_count, "on_bad_row": on_bad_row}
         if min_value is not None:
@@ -64,12 +67,12 @@ class Interactions:
         source = Source(user=user, item=item, value=value, time=time, time_unit=time_unit)
         with Progress(progress) as listener:
             if isinstance(data, (str, os.PathLike)):
-                options |= {"delimiter": delimiter, "header": header}
+                options |= {"format": format, "delimiter": delimiter, "header": header}
                 self._core = source.read_file(os.fspath(data), options, threads, listener)
                 self.name = os.path.basename(os.fspath(data))
             else:
-                if delimiter or header != "auto":
-                    raise ValueError("delimiter and header are of files, not of "
+                if delimiter or header != "auto" or format != "auto":
+                    raise ValueError("format, delimiter and header are of files, not of "
                                      f"{type(data).__name__}")
                 self._core = source_of(data, source, options, threads, listener)
                 self.name = ""
@@ -134,20 +137,24 @@ class Interactions:
                 f"{self.nnz:,} interactions>")
 
 
-def split(data: Interactions, method: Literal["random", "last", "time", "kfold"] = "random", *,
-          test: float = 0.2, last: int = 1, folds: int = 5,
+def split(data: Interactions,
+          method: Literal["random", "per-user", "last", "time", "kfold"] = "random", *,
+          test: float = 0.2, rows: int | None = None, last: int = 1, folds: int = 5,
           seed: int = 42) -> Any:
     """Splits into a training and a test part that share users and items.
 
-    method  "random": a share `test` of all interactions; "last": the `last` newest of every user
-            with more; "time": the newest share `test`; "kfold": `folds` pairs, each interaction in
-            one test part
+    method  "random": a share `test` of all interactions; "per-user": a share `test` of every user's,
+            rounded, at least one of them in training, or `rows` of every user with more; "last": the
+            `last` newest of every user with more; "time": the newest share `test`; "kfold": `folds`
+            pairs, each interaction in one test part
     Returns (train, test), or a list of `folds` such pairs. The same for the same seed, whatever the
     order of rows. ValueError for values outside of their range, for "last" and "time" without
     times, and where a part would be empty.
     """
+    if rows is not None and rows < 1:
+        raise ValueError(f"rows must be at least 1, not {rows}")
     parts = [(Interactions._of(train, data), Interactions._of(held_out, data))
-             for train, held_out in data._core.split(method, test, last, folds, seed)]
+             for train, held_out in data._core.split(method, test, last, folds, rows or 0, seed)]
     return parts if method == "kfold" else parts[0]
 
 

@@ -29,8 +29,9 @@ Metric = Literal["cosine", "dot", "euclidean", "hellinger"]
 class Evaluation(dict[str, float]):
     """Metrics by name ("ndcg@10", "rmse"), and what they were measured on.
 
-    users_evaluated, users_without_history, relevant_items, relevant_seen, pairs_evaluated,
-    unknown_users and unknown_items are counts of the test data. `per_user` holds, where it was
+    users_evaluated, users_without_history, relevant_items, relevant_seen,
+    users_without_candidates, relevant_no_candidates, pairs_evaluated, unknown_users and
+    unknown_items are counts of the test data. `per_user` holds, where it was
     asked for, the ids of the users and float32 arrays beside them by metric.
     """
 
@@ -38,6 +39,8 @@ class Evaluation(dict[str, float]):
     users_without_history: int
     relevant_items: int
     relevant_seen: int
+    users_without_candidates: int
+    relevant_no_candidates: int
     pairs_evaluated: int
     unknown_users: int
     unknown_items: int
@@ -139,8 +142,18 @@ class Model:
 
     @property
     def validation_metric(self) -> str:
-        """Of the iterations' `validation`; "" where there was none."""
+        """Of the iterations' `validation`, and of `validation`; "" where there was none."""
         return self._core.validation_metric
+
+    @property
+    def validation_among(self) -> str:
+        """What validation ranked: "candidates", "100 negatives"; "" for all items."""
+        return self._core.validation_among
+
+    @property
+    def validation(self) -> float | None:
+        """What validation measured of this model; None where there was none."""
+        return self._core.validation
 
     @property
     def best_iteration(self) -> int:
@@ -170,7 +183,7 @@ class Model:
         indices = self._indices(users, self.users)
         with Progress(progress) as listener:
             found = self._answers().recommend(
-                indices, _count(n), include_seen=include_seen, allow=self._maybe_items(items, "items"),
+                indices, count_of(n), include_seen=include_seen, allow=self._maybe_items(items, "items"),
                 deny=self._maybe_items(exclude, "exclude"), progress=listener)
         return self._lists("user", self.users.take(indices), "item", found)
 
@@ -180,7 +193,7 @@ class Model:
         of item ids, or a dict of values by id. The queries of the lists are their places."""
         rows = self._rows(histories)
         found = self._answers().recommend_new(
-            rows, _count(n), include_seen=include_seen, allow=self._maybe_items(items, "items"),
+            rows, count_of(n), include_seen=include_seen, allow=self._maybe_items(items, "items"),
             deny=self._maybe_items(exclude, "exclude"))
         return self._lists("user", np.arange(len(histories)), "item", found)
 
@@ -202,7 +215,7 @@ class Model:
 
     def similar_users_new(self, histories: Sequence[History], n: int = 10) -> Lists:
         """The n trained users most similar to users who were not trained, by a user-knn model."""
-        found = self._answers().similar_new(self._rows(histories), _count(n))
+        found = self._answers().similar_new(self._rows(histories), count_of(n))
         return self._lists("user", np.arange(len(histories)), "similar_user", found, self.users, False)
 
     def predict(self, users: Any, items: Any) -> npt.NDArray[np.float32]:
@@ -241,7 +254,8 @@ class Model:
 
     def evaluate(self, test: Interactions, *, k: int | Sequence[int] = 10,
                  metrics: Sequence[str] = (), min_relevant_value: float = 0.0,
-                 seen: Interactions | None = None, per_user: bool = False,
+                 seen: Interactions | None = None, candidates: Interactions | None = None,
+                 negatives: int | None = None, seed: int = 42, per_user: bool = False,
                  progress: bool = False) -> Evaluation:
         """Metrics on held-out interactions; docs/metrics.md has their formulas.
 
@@ -249,13 +263,19 @@ class Model:
         metrics             names as in likewise.metrics.names(); without: those of the model's kind
         min_relevant_value  test values below it are not relevant (ratings: e.g. 4)
         seen                what lists leave out; without: the model's history
+        candidates          lists hold only these items of each user, less those seen
+        negatives           every relevant item is ranked among so many random items that the user
+                            has neither in `seen` nor in `test` (He et al. 2017)
+        seed                of the negatives
         """
-        lengths = [_count(one) for one in ([k] if np.ndim(k) == 0 else list(k))]  # type: ignore[arg-type]
+        lengths = [count_of(one) for one in ([k] if np.ndim(k) == 0 else list(k))]  # type: ignore[arg-type]
         with Progress(progress) as listener:
             found = _core.evaluate(
                 self._core, test._core, device=self._device, k=lengths, metrics=list(metrics),
                 min_relevant_value=min_relevant_value, per_user=per_user,
-                seen=None if seen is None else seen._core, threads=self._threads, progress=listener)
+                seen=None if seen is None else seen._core,
+                candidates=None if candidates is None else candidates._core,
+                negatives=0 if negatives is None else count_of(negatives), seed=seed, threads=self._threads, progress=listener)
         result = Evaluation(found.pop("metrics"))
         users = found.pop("users")
         each = found.pop("per_user")
@@ -290,7 +310,7 @@ class Model:
         with Progress(progress) as listener:
             grown = _core.update(
                 self._core, interactions._core, by=by,
-                iterations=None if iterations is None else _count(iterations),
+                iterations=None if iterations is None else count_of(iterations),
                 learning_rate=None if learning_rate is None else float(learning_rate),
                 source=interactions.name, device=self._device, threads=self._threads,
                 progress=listener)
@@ -398,7 +418,7 @@ class Model:
                  progress: bool) -> Lists:
         indices = self._indices(ids, known)
         with Progress(progress) as listener:
-            found = self._answers().similar(side, indices, _count(n), metric=metric,
+            found = self._answers().similar(side, indices, count_of(n), metric=metric,
                                             progress=listener)
         what = side[:-1]
         return self._lists(what, known.take(indices), f"similar_{what}", found, known,
@@ -446,7 +466,7 @@ def _maybe_array(array: Any) -> npt.NDArray[np.float32] | None:
     return array  # type: ignore[no-any-return]
 
 
-def _count(n: Any) -> int:
+def count_of(n: Any) -> int:
     if isinstance(n, bool) or not isinstance(n, (int, np.integer)):
         raise TypeError(f"a whole number is needed, not {shown(n)}")
     if not 1 <= n <= np.iinfo(np.int32).max:

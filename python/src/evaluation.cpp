@@ -19,12 +19,19 @@ namespace {
                                       const nb::object& device, const std::vector<Index>& k,
                                       const std::vector<std::string>& metrics,
                                       float min_relevant_value, bool per_user, const Data* seen,
+                                      const Data* candidates, Index negatives, std::uint64_t seed,
                                       int threads, const nb::object& progress) {
   const Device chosen = device_for(device);
   EvaluateOptions options{k, metrics, per_user, min_relevant_value};
+  options.negatives = negatives;
+  options.seed = seed;
   const TestSet held_out = make_test_set(*model.model, *test.interactions);
   EvaluationReport report = in_background(true, threads, progress, [&](const RunControl& control) {
     const Recommender recommender(model.model, chosen);
+    CsrMatrix few;
+    if (candidates != nullptr) few = make_test_set(*model.model, *candidates->interactions).by_user;
+    const CsrView view = few.view();
+    if (candidates != nullptr) options.candidates = &view;
     if (seen == nullptr) return evaluate(recommender, held_out, options, {}, control);
     const TestSet known = make_test_set(*model.model, *seen->interactions);
     return evaluate(recommender, held_out, options, known.by_user.view(), control);
@@ -35,6 +42,8 @@ namespace {
   result["users_without_history"] = report.users_without_history;
   result["relevant_items"] = report.relevant_items;
   result["relevant_seen"] = report.relevant_seen;
+  result["users_without_candidates"] = report.users_without_candidates;
+  result["relevant_no_candidates"] = report.relevant_no_candidates;
   result["pairs_evaluated"] = report.pairs_evaluated;
   result["unknown_users"] = held_out.unknown_users;
   result["unknown_items"] = held_out.unknown_items;
@@ -51,7 +60,8 @@ namespace {
 
 void bind_evaluation(nb::module_& module) {
   module.def("evaluate", &evaluate_model, "model"_a, "test"_a, "device"_a, "k"_a, "metrics"_a,
-             "min_relevant_value"_a, "per_user"_a, "seen"_a = nb::none(), "threads"_a = 0,
+             "min_relevant_value"_a, "per_user"_a, "seen"_a = nb::none(),
+             "candidates"_a = nb::none(), "negatives"_a = 0, "seed"_a = 42, "threads"_a = 0,
              "progress"_a = nb::none());
   module.def("metric_names", &metric_names);
   module.def("higher_is_better", &higher_is_better, "metric"_a);

@@ -22,8 +22,9 @@ namespace {
 
 constexpr std::string_view kDuplicates[] = {"auto", "sum", "last", "max", "error"};
 constexpr std::string_view kBadRows[] = {"fail", "skip"};
+constexpr std::string_view kFormats[] = {"auto", "adjacency"};
 constexpr std::string_view kHeaders[] = {"auto", "yes", "no"};
-constexpr std::string_view kSplits[] = {"random", "last", "time", "kfold"};
+constexpr std::string_view kSplits[] = {"random", "last", "time", "kfold", "per-user"};
 constexpr std::string_view kTimeUnits[] = {"s", "ms", "us", "ns"};
 
 /// The value of an option, or TypeError that names it.
@@ -65,6 +66,8 @@ template <class T>
       options.delimiter = text();
     } else if (name == "header") {
       options.header = named<Header>(text(), kHeaders, "header");
+    } else if (name == "format") {
+      options.format = named<Format>(text(), kFormats, "format");
     } else if (name == "keep_times") {
       options.keep_times = truth();
     } else {
@@ -147,10 +150,10 @@ template <class T>
 
 [[nodiscard]] std::vector<std::pair<Data, Data>> split_data(const Data& data,
                                                             const std::string& method, double test,
-                                                            Index last, int folds,
+                                                            Index last, int folds, Index rows,
                                                             std::uint64_t seed) {
-  const SplitOptions options{named<SplitMethod>(method, kSplits, "method"), test, last, folds,
-                             seed};
+  const SplitOptions options{
+      named<SplitMethod>(method, kSplits, "method"), test, last, folds, rows, seed};
   std::vector<Split> parts = in_background(
       true, 0, nb::none(), [&](const RunControl&) { return split(*data.interactions, options); });
   std::vector<std::pair<Data, Data>> result;
@@ -276,7 +279,7 @@ void bind_interactions(nb::module_& module) {
            })
       .def("times", &times_array)
       .def_prop_ro("summary", &summary_of)
-      .def("split", &split_data, "method"_a, "test"_a, "last"_a, "folds"_a, "seed"_a)
+      .def("split", &split_data, "method"_a, "test"_a, "last"_a, "folds"_a, "rows"_a, "seed"_a)
       .def(
           "write",
           [](const Data& self, const std::string& path) {

@@ -228,6 +228,9 @@ void bind_model(nb::module_& module) {
       .def_prop_ro("best_iteration", [](const Trained& self) { return self.model->best_iteration; })
       .def_prop_ro("validation_metric",
                    [](const Trained& self) { return self.model->validation_metric; })
+      .def_prop_ro("validation_among",
+                   [](const Trained& self) { return self.model->validation_among; })
+      .def_prop_ro("validation", [](const Trained& self) { return self.model->best_validation(); })
       .def_prop_ro("stop_reason", [](const Trained& self) { return self.model->stop_reason; })
       .def_prop_ro("provenance", &provenance_of)
       .def_prop_ro("has_titles", [](const Trained& self) { return !self.model->titles.empty(); })

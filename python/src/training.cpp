@@ -42,7 +42,8 @@ void report(Background& background, const nb::object& listener, const Iteration&
 /// a callback.
 [[nodiscard]] nb::tuple train_model(const Data& data, const nb::dict& given,
                                     const nb::object& device, int threads, const Data* validation,
-                                    const std::string& metric, std::optional<double> target,
+                                    const std::string& metric, const Data* candidates,
+                                    Index negatives, std::optional<double> target,
                                     const std::string& checkpoint, int every, const Trained* resume,
                                     const std::string& source, const nb::object& progress,
                                     const nb::object& on_iteration) {
@@ -56,6 +57,8 @@ void report(Background& background, const nb::object& listener, const Iteration&
   if (!chosen.reason.empty()) run.control.remark(chosen.reason);
   run.validation = validation != nullptr ? validation->interactions.get() : nullptr;
   run.validation_metric = metric;
+  run.validation_candidates = candidates != nullptr ? candidates->interactions.get() : nullptr;
+  run.validation_negatives = negatives;
   run.target = target;
   run.checkpoint = {checkpoint, every};
   run.resume = resume != nullptr ? resume->model.get() : nullptr;
@@ -219,9 +222,10 @@ struct BorrowedCsr {
 
 void bind_training(nb::module_& module) {
   module.def("train", &train_model, "data"_a, "params"_a, "device"_a = "auto", "threads"_a = 0,
-             "validation"_a = nb::none(), "metric"_a = "", "target"_a = nb::none(),
-             "checkpoint"_a = "", "every"_a = 1, "resume"_a = nb::none(), "source"_a = "",
-             "progress"_a = nb::none(), "on_iteration"_a = nb::none());
+             "validation"_a = nb::none(), "metric"_a = "", "candidates"_a = nb::none(),
+             "negatives"_a = 0, "target"_a = nb::none(), "checkpoint"_a = "", "every"_a = 1,
+             "resume"_a = nb::none(), "source"_a = "", "progress"_a = nb::none(),
+             "on_iteration"_a = nb::none());
   module.def("train_factors", &train_factors, "indptr"_a, "indices"_a.noconvert(),
              "values"_a.noconvert(), "cols"_a, "params"_a, "device"_a = "auto", "threads"_a = 0,
              "users"_a.noconvert() = nb::none(), "items"_a.noconvert() = nb::none(),

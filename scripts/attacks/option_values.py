@@ -32,7 +32,8 @@ ODD = ["-1", "18446744073709551616", "nan", "inf", "-inf", "", " 1", "1x", "1e99
 NEVER = {"nan", "inf", "-inf", "", "1x", "1e999"}  # of no number option; below: of no whole one
 NEVER_WHOLE = NEVER | {"-1", "18446744073709551616", "0x1p3"}
 
-# A value that is not the default and matters for the data of these cases.
+# A value that is not the default and matters for the data of these cases; of one verb where two have
+# different options of that name.
 VALUES = {
     "--factors": "3", "--iterations": "25", "--regularization": "0.5",
     "--baseline": "user-mean", "--regularization-exponent": "0.7", "--alpha": "7", "--confidence": "log",
@@ -40,7 +41,7 @@ VALUES = {
     "--unobserved-weight": "0.2", "--biases": "off", "--init-stddev": "0.7", "--solver": "cg",
     "--cg-steps": "1", "--cg-tolerance": "0.3", "--cg-preconditioner": "none", "--precision": "fp32",
     "--tolerance": "0.1", "--loss": "logistic", "--bias-regularization": "3", "--order": "serial",
-    "--negatives": "popular", "--liked-draws": "skip",
+    "--negatives": "popular", "evaluate --negatives": "4", "--liked-draws": "skip",
     "--schedule": "bold", "--learning-rate": "0.3", "--decay": "0.7",
     "--patience": "1", "--seed": "7", "--device": "cpu", "--threads": "2", "--device-memory": "1GB",
     "--neighbours": "2", "--similarity": "jaccard", "--min-support": "9", "--shrinkage": "3",
@@ -55,6 +56,8 @@ VALUES = {
     "--columns": "2,1,3", "--delimiter": ";", "--header": "no", "--duplicates": "sum",
     "--min-value": "3", "--min-user-count": "7", "--min-item-count": "12", "--on-bad-row": "skip",
     "--output": "out.csv", "--per-user": "each.csv", "--train": "other.csv", "-k": "3", "-n": "17",
+    "--candidates": "other.csv", "--validation-candidates": "other.csv",
+    "--validation-negatives": "5", "--rows": "2", "--format": "adjacency",
     "--metrics": "recall", "--min-relevant-value": "4", "--new": "new.csv", "--user": "3",
     "--users": "ids.txt", "--likes": "3,5", "--allow": "ids.txt", "--deny": "ids.txt",
     "--item": "4", "--metric": "euclidean", "--method": "time", "--test": "0.4", "--last": "3",
@@ -69,7 +72,7 @@ BASES: dict[str, list[list[str]]] = {
     "demo": [[]],
     "generate": [["20x10x90", "-o", "made.csv"]],
     "split": [["data.csv", "-o", "parts", *how] for how in (
-        [], ["--method", "last"], ["--method", "time"], ["--method", "kfold"])],
+        [], ["--method", "per-user"], ["--method", "last"], ["--method", "time"], ["--method", "kfold"])],
     "train": [["data.csv", "-o", "model", *how] for how in (
         [], ["--feedback", "explicit"], ["--solver", "cg"], ["--confidence", "log"],
         ["--unobserved-weight", "0.3"], ["--validation", "test.csv", "--iterations", "12"],

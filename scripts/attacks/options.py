@@ -52,8 +52,10 @@ def make_inputs(lab: Lab) -> None:
     (lab.folder / "run.json").write_bytes(told)
 
 
-def given(option: Option) -> list[str]:
-    return [option.flag, VALUES[option.flag]] if option.kind else [option.flag]
+def given(verb: str, option: Option) -> list[str]:
+    if not option.kind:
+        return [option.flag]
+    return [option.flag, VALUES.get(f"{verb} {option.flag}") or VALUES[option.flag]]
 
 
 class Options(Attack):
@@ -103,14 +105,14 @@ class Options(Attack):
             if any((option.flag, other.flag) in IDLE_BESIDE for other in rest):
                 continue
             without = self.results(case, verb, base, rest)
-            beside = " ".join(word for other in rest for word in given(other))
+            beside = " ".join(word for other in rest for word in given(verb, other))
             case.check(both != without, f"{verb} {option.flag} does nothing",
                        f"`{verb} {' '.join(base)} {beside}` to change with "
-                       f"`{' '.join(given(option))}`, or to refuse it")
+                       f"`{' '.join(given(verb, option))}`, or to refuse it")
 
     def results(self, case: Case, verb: str, base: list[str], options: list[Option]) -> Any:
         """What a command leaves, without what differs from run to run."""
-        arguments = [verb, *base, *(word for option in options for word in given(option))]
+        arguments = [verb, *base, *(word for option in options for word in given(verb, option))]
         if tuple(arguments) not in self.seen:
             case.share(*(name for name in INPUTS if name in " ".join([*arguments, "data.csv"])))
             before = set(case.folder.rglob("*"))
@@ -155,7 +157,7 @@ def content_of(content: bytes, suffix: str) -> Any:
         return "a page"  # which tells times
     if content[8:9] == b"{":
         model = ModelFile(content)
-        return (model.tensors, model.iterations())
+        return (model.tensors, model.iterations(), model.metadata.get("validation"))
     return content
 
 

@@ -91,6 +91,7 @@ enum RandomStream : std::uint32_t {
   kStreamBprHits = 8,
   kStreamSgdRounding = 9,
   kStreamSgdTurns = 10,
+  kStreamEvaluationNegatives = 11,
   kStreamSynthetic = 100,  ///< 100..199: the generators
 };
 

@@ -54,36 +54,63 @@ Split split_random(const Interactions& all, const SplitOptions& options) {
   return divide(all, [&](Index, Offset at) { return order.place(at) < cut; });
 }
 
-/// 1 for the newest `last` interactions of every user who has more than that.
-std::vector<char> newest_of_users(const Interactions& all, Index last) {
-  const CsrMatrix& m = all.by_user;
-  std::vector<char> newest(static_cast<std::size_t>(m.nnz()), 0);
+/// 1 for the first count(n) of every user's n interactions, by `before` of two positions.
+template <class Count, class Before>
+std::vector<char> first_of_users(const CsrMatrix& m, const Count& count, const Before& before) {
+  std::vector<char> first(static_cast<std::size_t>(m.nnz()), 0);
   parallel_for(m.rows, 1024, [&](Offset row) {
     const Offset begin = m.offsets[row];
     const Offset end = m.offsets[row + 1];
-    if (end - begin <= last) return;
+    const Offset wanted = count(end - begin);
+    if (wanted < 1) return;
     std::vector<Offset> positions(static_cast<std::size_t>(end - begin));
     std::iota(positions.begin(), positions.end(), begin);
-    const auto newer = [&](Offset a, Offset b) {
-      return all.times[a] != all.times[b] ? all.times[a] > all.times[b] : a > b;
-    };
-    std::nth_element(positions.begin(), positions.begin() + last, positions.end(), newer);
-    for (Index i = 0; i < last; ++i)
-      newest[static_cast<std::size_t>(positions[static_cast<std::size_t>(i)])] = 1;
+    std::nth_element(positions.begin(), positions.begin() + wanted, positions.end(), before);
+    for (Offset i = 0; i < wanted; ++i)
+      first[static_cast<std::size_t>(positions[static_cast<std::size_t>(i)])] = 1;
   });
-  return newest;
+  return first;
+}
+
+Split divide_by(const Interactions& all, const std::vector<char>& in_test,
+                const std::string& empty) {
+  if (std::find(in_test.begin(), in_test.end(), 1) == in_test.end()) fail(empty);
+  return divide(all, [&](Index, Offset at) { return in_test[static_cast<std::size_t>(at)] != 0; });
 }
 
 Split split_last(const Interactions& all, const SplitOptions& options) {
   need_times(all, "last");
-  const std::vector<char> newest = newest_of_users(all, options.last);
-  if (std::find(newest.begin(), newest.end(), 1) == newest.end()) {
-    fail(
-        fmt::format("last = {}: no user has more interactions than that, the test part would be "
+  const auto newer = [&](Offset a, Offset b) {
+    return all.times[a] != all.times[b] ? all.times[a] > all.times[b] : a > b;
+  };
+  const auto count = [&](Offset n) { return n > options.last ? Offset{options.last} : 0; };
+  return divide_by(
+      all, first_of_users(all.by_user, count, newer),
+      fmt::format("last = {}: no user has more interactions than that, the test part would be "
+                  "empty",
+                  options.last));
+}
+
+Split split_per_user(const Interactions& all, const SplitOptions& options) {
+  const RandomOrder order(options.seed, all.by_user.nnz());
+  const auto before = [&](Offset a, Offset b) { return order.place(a) < order.place(b); };
+  if (options.rows > 0) {
+    const auto count = [&](Offset n) { return n > options.rows ? Offset{options.rows} : 0; };
+    return divide_by(
+        all, first_of_users(all.by_user, count, before),
+        fmt::format("rows = {}: no user has more interactions than that, the test part would be "
                     "empty",
-                    options.last));
+                    options.rows));
   }
-  return divide(all, [&](Index, Offset at) { return newest[static_cast<std::size_t>(at)] != 0; });
+  const auto count = [&](Offset n) {
+    const auto share = static_cast<Offset>(std::llround(options.test * static_cast<double>(n)));
+    return std::min(share, n - 1);
+  };
+  return divide_by(
+      all, first_of_users(all.by_user, count, before),
+      fmt::format("test = {}: no user has enough interactions for one in the test part, which "
+                  "would be empty",
+                  options.test));
 }
 
 Split split_time(const Interactions& all, const SplitOptions& options) {
@@ -114,11 +141,15 @@ Split split_time(const Interactions& all, const SplitOptions& options) {
 }  // namespace
 
 void SplitOptions::validate() const {
-  const bool share = method == SplitMethod::kRandom || method == SplitMethod::kTime;
+  const bool share = method == SplitMethod::kRandom || method == SplitMethod::kTime ||
+                     (method == SplitMethod::kPerUser && rows == 0);
   if (share && !(test > 0.0 && test < 1.0))
     fail(fmt::format("test must be in (0, 1), not {}", test));
   if (method == SplitMethod::kLast && last < 1)
     fail(fmt::format("last must be at least 1, not {}", last));
+  if (rows < 0 || (rows > 0 && method != SplitMethod::kPerUser)) {
+    fail(fmt::format("rows = {}: it is of the method per-user, 1 or more, or 0 for a share", rows));
+  }
   if (method == SplitMethod::kKFold && (folds < 2 || folds > 1000)) {
     fail(fmt::format("folds must be in [2, 1000], not {}", folds));
   }
@@ -161,6 +192,9 @@ std::vector<Split> split(const Interactions& all, const SplitOptions& options) {
       break;
     case SplitMethod::kTime:
       parts.push_back(split_time(all, options));
+      break;
+    case SplitMethod::kPerUser:
+      parts.push_back(split_per_user(all, options));
       break;
     case SplitMethod::kKFold:
       for (int fold = 0; fold < options.folds; ++fold) {

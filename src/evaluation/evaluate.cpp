@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <algorithm>
 #include <cmath>
+#include <numeric>
 #include <span>
 #include <vector>
 
@@ -8,6 +9,7 @@
 
 #include "core/parallel.h"
 #include "evaluation/auc_evaluation.h"
+#include "evaluation/candidates.h"
 #include "evaluation/list_evaluation.h"
 #include "evaluation/metric_table.h"
 #include "evaluation/relevance.h"
@@ -31,6 +33,7 @@ struct Task {
   const CsrView& seen;  ///< as given: no rows means the model's history
   CsrView excluded;     ///< left out of lists: `seen` or the history
   const EvaluationPlan& plan;
+  const EvaluateOptions& options;
   const RunControl& control;
 
   [[nodiscard]] const Model& model() const { return recommender.model(); }
@@ -96,11 +99,11 @@ TopKResult rank(const Task& task, std::span<const Index> users, Index n) {
   return task.recommender.recommend(users, options, quiet);
 }
 
-/// Calls body(first, users) for the evaluated users in batches that bound the memory of answers and
-/// values.
+/// Calls body(first, users) for the entries of `relevance`, each a `unit`, in batches that bound
+/// the memory of answers and values.
 template <class Body>
 void for_batches(const Task& task, const Relevance& relevance, Offset numbers_per_user,
-                 const char* stage, const Body& body) {
+                 const char* stage, const char* unit, const Body& body) {
   const Offset fits = std::max<Offset>(1, kNumbersPerBatch / std::max<Offset>(1, numbers_per_user));
   const Offset batch = std::min<Offset>(kUsersPerBatch, fits);
   const std::span<const Index> users(relevance.users);
@@ -108,20 +111,24 @@ void for_batches(const Task& task, const Relevance& relevance, Offset numbers_pe
     task.control.check();
     const Offset count = std::min<Offset>(batch, relevance.size() - first);
     body(first, users.subspan(static_cast<std::size_t>(first), static_cast<std::size_t>(count)));
-    task.control.report(stage, first + count, relevance.size(), "users");
+    task.control.report(stage, first + count, relevance.size(), unit);
   }
 }
 
-void evaluate_lists(const Task& task, const Relevance& relevance, bool per_user,
-                    EvaluationReport& report) {
+/// Shares of users, where the plan needs them.
+Popularity popularity_of(const Task& task) {
+  if (!task.plan.popularity) return {};
+  return train_popularity(task.excluded, {task.model().feedback()});
+}
+
+void evaluate_lists(const Task& task, const Relevance& relevance, EvaluationReport& report) {
   const Model& model = task.model();
   const Index n = std::min(task.plan.longest(), model.items.size());
-  Popularity popularity;
-  if (task.plan.popularity) popularity = train_popularity(task.excluded, {model.feedback()});
+  const Popularity popularity = popularity_of(task);
   ListEvaluation lists(task.plan, relevance, popularity.shares.span(), model.items.size(),
-                       per_user);
+                       task.options.per_user);
   const Offset numbers = n + static_cast<Offset>(task.plan.columns.size());
-  for_batches(task, relevance, numbers, "evaluate",
+  for_batches(task, relevance, numbers, "evaluate", "users",
               [&](Offset, std::span<const Index> users) { lists.add(rank(task, users, n)); });
   lists.finish(report);
 }
@@ -145,29 +152,138 @@ void auc_of_users(const Task& task, const Relevance& relevance, Offset first,
   });
 }
 
-void evaluate_auc(const Task& task, const Relevance& relevance, bool per_user,
-                  EvaluationReport& report) {
+void evaluate_auc(const Task& task, const Relevance& relevance, EvaluationReport& report) {
   std::vector<double> values(relevance.users.size());
-  for_batches(task, relevance, 1, "auc", [&](Offset first, std::span<const Index> users) {
+  for_batches(task, relevance, 1, "auc", "users", [&](Offset first, std::span<const Index> users) {
     auc_of_users(task, relevance, first, users, values);
   });
   double sum = 0.0;
   for (const double value : values) sum += value;
   report.metrics["auc"] = sum / static_cast<double>(values.size());
-  if (per_user) report.per_user["auc"].assign(values.begin(), values.end());
+  if (task.options.per_user) report.per_user["auc"].assign(values.begin(), values.end());
 }
 
-void evaluate_ranking(const Task& task, const EvaluateOptions& options, EvaluationReport& report) {
-  const Relevance relevance =
-      find_relevant(task.test.by_user.view(), task.excluded, options.min_relevant_value);
+/// The items of some lists, one list after another, with their scores.
+struct ScoredLists {
+  std::vector<Offset> begins;  ///< of each list, and the end
+  std::vector<Index> items;    ///< rising in each list
+  std::vector<float> scores;
+
+  [[nodiscard]] std::span<const Index> items_of(Offset list) const { return of(items, list); }
+  [[nodiscard]] std::span<const float> scores_of(Offset list) const { return of(scores, list); }
+
+ private:
+  template <class T>
+  [[nodiscard]] std::span<const T> of(const std::vector<T>& all, Offset list) const {
+    const auto at = static_cast<std::size_t>(list);
+    return std::span(all).subspan(static_cast<std::size_t>(begins[at]),
+                                  static_cast<std::size_t>(begins[at + 1] - begins[at]));
+  }
+};
+
+ScoredLists score_lists(const Task& task, const CandidateLists& candidates, Offset first,
+                        std::span<const Index> users) {
+  std::vector<std::vector<Index>> items(users.size());
+  parallel_for(std::ssize(users), 16,
+               [&](Offset q) { items[static_cast<std::size_t>(q)] = candidates.items(first + q); });
+  ScoredLists lists;
+  std::vector<Index> asked;
+  lists.begins.push_back(0);
+  for (std::size_t q = 0; q < users.size(); ++q) {
+    lists.items.insert(lists.items.end(), items[q].begin(), items[q].end());
+    lists.begins.push_back(std::ssize(lists.items));
+    asked.resize(lists.items.size(), users[q]);
+  }
+  lists.scores = task.recommender.ranking_scores(asked, lists.items);
+  return lists;
+}
+
+/// The n best of each list, as a search would give them.
+TopKResult best_of(const ScoredLists& lists, Index n) {
+  const Offset queries = std::ssize(lists.begins) - 1;
+  TopKResult best{n, Array<Index>(queries * n), Array<float>(queries * n), Array<Index>(queries)};
+  parallel_for(queries, 16, [&](Offset q) {
+    const auto items = lists.items_of(q);
+    const auto scores = lists.scores_of(q);
+    std::vector<std::size_t> order(items.size());
+    std::iota(order.begin(), order.end(), std::size_t{0});
+    const auto count = std::min(items.size(), static_cast<std::size_t>(n));
+    const auto better = [&](std::size_t a, std::size_t b) {
+      return scores[a] != scores[b] ? scores[a] > scores[b] : items[a] < items[b];
+    };
+    std::partial_sort(order.begin(), order.begin() + static_cast<Offset>(count), order.end(),
+                      better);
+    for (std::size_t e = 0; e < count; ++e) {
+      best.items[q * n + static_cast<Offset>(e)] = items[order[e]];
+      best.scores[q * n + static_cast<Offset>(e)] = scores[order[e]];
+    }
+    best.counts[q] = static_cast<Index>(count);
+  });
+  return best;
+}
+
+/// Relevant items of a list against its others.
+double auc_of_list(std::span<const Index> items, std::span<const float> scores,
+                   std::span<const Index> relevant) {
+  std::vector<float> of_relevant;
+  std::vector<float> of_others;
+  for (std::size_t i = 0; i < items.size(); ++i) {
+    const bool hit = std::ranges::binary_search(relevant, items[i]);
+    (hit ? of_relevant : of_others).push_back(scores[i]);
+  }
+  std::ranges::sort(of_relevant);
+  return auc(of_relevant, of_others);
+}
+
+void evaluate_few_items(const Task& task, const CandidateLists& candidates,
+                        EvaluationReport& report) {
+  const Relevance& relevance = candidates.lists();
+  const bool per_user = task.options.per_user;
+  const auto n = static_cast<Index>(std::min<Offset>(task.plan.longest(), candidates.longest()));
+  const Popularity popularity = popularity_of(task);
+  ListEvaluation lists(task.plan, relevance, popularity.shares.span(), task.model().items.size(),
+                       per_user);
+  UserMeans aucs(1, per_user);
+  const Offset numbers = 2 * candidates.longest() + static_cast<Offset>(task.plan.columns.size());
+  for_batches(task, relevance, numbers, "evaluate", "lists",
+              [&](Offset first, std::span<const Index> users) {
+                const ScoredLists scored = score_lists(task, candidates, first, users);
+                if (task.plan.lists()) lists.add(best_of(scored, n));
+                for (Offset q = 0; task.plan.auc && q < std::ssize(users); ++q) {
+                  const double value =
+                      auc_of_list(scored.items_of(q), scored.scores_of(q), relevance.of(first + q));
+                  aucs.add(users[static_cast<std::size_t>(q)], std::span(&value, 1));
+                }
+              });
+  if (task.plan.lists()) lists.finish(report);
+  if (!task.plan.auc) return;
+  aucs.end_user();
+  report.metrics["auc"] = aucs.mean(0);
+  if (per_user) report.per_user["auc"] = aucs.values(0);
+}
+
+void evaluate_ranking(const Task& task, EvaluationReport& report) {
+  const EvaluateOptions& options = task.options;
+  const CsrView test = task.test.by_user.view();
+  Relevance relevance = find_relevant(test, task.excluded, options.min_relevant_value);
   if (relevance.users.empty()) fail_without_users(relevance, task.test, options.min_relevant_value);
-  if (task.plan.lists()) evaluate_lists(task, relevance, options.per_user, report);
-  if (task.plan.auc) evaluate_auc(task, relevance, options.per_user, report);
+  report.relevant_seen = relevance.seen;
+  if (of_few_items(options)) {
+    const CandidateLists candidates(relevance, test, task.excluded, options);
+    evaluate_few_items(task, candidates, report);
+    report.users_without_candidates = candidates.users_without();
+    report.relevant_no_candidates = candidates.relevant_no_candidates();
+    relevance = candidates.lists();
+    relevance.users.erase(std::unique(relevance.users.begin(), relevance.users.end()),
+                          relevance.users.end());
+  } else {
+    if (task.plan.lists()) evaluate_lists(task, relevance, report);
+    if (task.plan.auc) evaluate_auc(task, relevance, report);
+  }
   report.users_evaluated = relevance.size();
   report.users_without_history = relevance.users_without_history;
   report.relevant_items = static_cast<Offset>(relevance.items.size());
-  report.relevant_seen = relevance.seen;
-  if (options.per_user) report.users = relevance.users;
+  if (options.per_user) report.users = std::move(relevance.users);
 }
 
 /// Errors over pairs that lie beside `values`, block after block.
@@ -212,7 +328,11 @@ void evaluate_ratings(const Task& task, EvaluationReport& report) {
 
 MetricNeeds needs_of(const Model& model, const EvaluateOptions& options) {
   const EvaluationPlan plan = plan_for(model, options, true);
-  return {plan.lists(), plan.ranking()};
+  if (of_few_items(options) && !plan.ranking()) {
+    throw Error(ErrorKind::kInvalidArgument,
+                "candidates and negatives are of lists: they need a metric that ranks, as ndcg");
+  }
+  return {plan.lists(), plan.ranking(), plan.ranking() && !of_few_items(options)};
 }
 
 EvaluationReport evaluate(const Recommender& recommender, const TestSet& test,
@@ -226,12 +346,14 @@ EvaluationReport evaluate(const Recommender& recommender, const TestSet& test,
   const Model& model = recommender.model();
   const CsrView excluded = seen.rows == 0 ? model.history.view() : seen;
   const EvaluationPlan plan = plan_for(model, options, excluded.rows != 0);
-  const Task task{recommender, test, seen, excluded, plan, control};
+  (void)needs_of(model, options);
+  check_candidates(options, model.users.size(), model.items.size());
+  const Task task{recommender, test, seen, excluded, plan, options, control};
   check_shape(test.by_user.view(), model, "the test set");
   if (excluded.rows != 0) check_shape(excluded, model, "seen");
   check_history(task);
   EvaluationReport report;
-  if (plan.ranking()) evaluate_ranking(task, options, report);
+  if (plan.ranking()) evaluate_ranking(task, report);
   if (plan.ratings()) evaluate_ratings(task, report);
   return report;
 }

@@ -24,11 +24,9 @@ ListEvaluation::ListEvaluation(const EvaluationPlan& plan, const Relevance& rele
     : plan_(plan),
       relevance_(relevance),
       popularity_(popularity),
-      sums_(plan.columns.size(), 0.0),
-      per_user_(per_user ? plan.columns.size() : 0),
-      best_place_(plan.coverage ? static_cast<std::size_t>(catalogue) : 0, kNowhere) {
-  for (auto& values : per_user_) values.reserve(relevance.users.size());
-}
+      per_user_(per_user),
+      means_(plan.columns.size(), per_user),
+      best_place_(plan.coverage ? static_cast<std::size_t>(catalogue) : 0, kNowhere) {}
 
 void ListEvaluation::measure(const TopKResult& lists, Offset query, std::vector<std::uint8_t>& hits,
                              std::span<double> values) const {
@@ -65,18 +63,19 @@ void ListEvaluation::add(const TopKResult& lists) {
               std::span(values).subspan(static_cast<std::size_t>(q) * columns, columns));
     }
   });
-  for (std::size_t i = 0; i < values.size(); ++i) {
-    sums_[i % columns] += values[i];
-    if (!per_user_.empty()) per_user_[i % columns].push_back(static_cast<float>(values[i]));
+  for (Offset q = 0; q < queries; ++q) {
+    means_.add(relevance_.users[static_cast<std::size_t>(done_ + q)],
+               std::span(values).subspan(static_cast<std::size_t>(q) * columns, columns));
   }
   if (plan_.coverage) note_places(lists);
   done_ += queries;
 }
 
-void ListEvaluation::finish(EvaluationReport& report) const {
-  for (std::size_t c = 0; c < sums_.size(); ++c) {
-    report.metrics[plan_.columns[c].key] = sums_[c] / static_cast<double>(done_);
-    if (!per_user_.empty()) report.per_user[plan_.columns[c].key] = per_user_[c];
+void ListEvaluation::finish(EvaluationReport& report) {
+  means_.end_user();
+  for (std::size_t c = 0; c < plan_.columns.size(); ++c) {
+    report.metrics[plan_.columns[c].key] = means_.mean(c);
+    if (per_user_) report.per_user[plan_.columns[c].key] = means_.values(c);
   }
   if (!plan_.coverage) return;
   // coverage@k = items at a place <= k of any list / items of the catalogue

@@ -7,24 +7,26 @@
 
 #include "evaluation/metric_table.h"
 #include "evaluation/relevance.h"
+#include "evaluation/user_means.h"
 #include "likewise/top_k.h"
 
 namespace likewise {
 
-/// Collects one value per user and column. Values of a batch are computed in parallel and added in
-/// the order of the users, so neither threads nor the size of the batches change the sums.
+/// Collects one value per list and column. Values of a batch are computed in parallel and added in
+/// the order of the lists, so neither threads nor the size of the batches change the sums.
 class ListEvaluation {
  public:
-  /// All three must outlive this. `popularity` (one per item) may be empty where the plan
-  /// does not need it.
+  /// All three must outlive this. `relevance` has an entry for each list; a user's value is the
+  /// mean of its lists, which follow each other. `popularity` (one per item) may be empty where the
+  /// plan does not need it.
   ListEvaluation(const EvaluationPlan& plan, const Relevance& relevance,
                  std::span<const float> popularity, Index catalogue, bool per_user);
 
-  /// Lists of the next lists.counts.size() users of `relevance`.
+  /// The next lists.counts.size() lists of `relevance`.
   void add(const TopKResult& lists);
 
-  /// Writes means, coverage and per-user values. Once all users were added.
-  void finish(EvaluationReport& report) const;
+  /// Writes means, coverage and per-user values. Once all lists were added.
+  void finish(EvaluationReport& report);
 
  private:
   void measure(const TopKResult& lists, Offset query, std::vector<std::uint8_t>& hits,
@@ -34,10 +36,10 @@ class ListEvaluation {
   const EvaluationPlan& plan_;
   const Relevance& relevance_;
   std::span<const float> popularity_;
-  Offset done_ = 0;                           ///< users added so far
-  std::vector<double> sums_;                  ///< beside plan_.columns
-  std::vector<std::vector<float>> per_user_;  ///< beside plan_.columns; empty: not requested
-  std::vector<Index> best_place_;             ///< per item: the best place (0 = top) in any list
+  bool per_user_;
+  Offset done_ = 0;                ///< lists added so far
+  UserMeans means_;                ///< beside plan_.columns
+  std::vector<Index> best_place_;  ///< per item: the best place (0 = top) in any list
 };
 
 }  // namespace likewise

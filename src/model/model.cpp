@@ -301,6 +301,11 @@ bool Model::predicts_ratings() const {
   return std::visit([](const auto& some) { return predicts_by(some); }, params);
 }
 
+std::optional<double> Model::best_validation() const {
+  const auto best = std::ranges::find(iterations, best_iteration, &Iteration::iteration);
+  return best == iterations.end() ? validation : best->validation;
+}
+
 bool Model::ranks_items() const {
   const auto* bias = std::get_if<BiasParams>(&params);
   return bias == nullptr || bias->of_items();

@@ -43,9 +43,9 @@ std::string optional_text(const Metadata& metadata, const std::string& name) {
 /// JSON has no NaN: a measurement that is not finite is written as null and read back as NaN.
 json measured(double value) { return std::isfinite(value) ? json(value) : json(nullptr); }
 
-double measured(const json& value, const char* field) {
+double measured(const json& value, const char* what) {
   if (value.is_null()) return std::numeric_limits<double>::quiet_NaN();
-  if (!value.is_number()) fail(fmt::format("metadata 'iterations': {} is not a number", field));
+  if (!value.is_number()) fail(fmt::format("metadata {} is not a number", what));
   return value.get<double>();
 }
 
@@ -75,10 +75,10 @@ Iteration decode_iteration(const json& object) {
     fail("metadata 'iterations': iteration is not a natural number in range");
   }
   report.iteration = number.get<int>();
-  report.objective = measured(object["objective"], "objective");
-  report.seconds = measured(object["seconds"], "seconds");
+  report.objective = measured(object["objective"], "'iterations': objective");
+  report.seconds = measured(object["seconds"], "'iterations': seconds");
   if (object.contains("validation"))
-    report.validation = measured(object["validation"], "validation");
+    report.validation = measured(object["validation"], "'iterations': validation");
   return report;
 }
 
@@ -162,6 +162,8 @@ Metadata encode_metadata(const Model& model, const Trained& trained) {
                     {"source", model.provenance.source},
                     {"device", model.provenance.device}};
   if (!model.validation_metric.empty()) metadata["validation_metric"] = model.validation_metric;
+  if (!model.validation_among.empty()) metadata["validation_among"] = model.validation_among;
+  if (model.validation) metadata["validation"] = measured(*model.validation).dump();
   if (!model.stop_reason.empty()) metadata["stop_reason"] = model.stop_reason;
   if (const auto& updates = model.provenance.updates; !updates.empty()) {
     json list = json::array();
@@ -197,6 +199,10 @@ void decode_metadata(const Metadata& metadata, Model& model, Factors& linear) {
   model.iterations = decode_iterations(require(metadata, "iterations"));
   model.best_iteration = parse_number<int>(metadata, "best_iteration");
   model.validation_metric = optional_text(metadata, "validation_metric");
+  model.validation_among = optional_text(metadata, "validation_among");
+  if (const std::string text = optional_text(metadata, "validation"); !text.empty()) {
+    model.validation = measured(parse_strict_json(text, "metadata 'validation'"), "'validation'");
+  }
   model.stop_reason = optional_text(metadata, "stop_reason");
   linear.global_mean = parse_number<float>(metadata, "global_mean");
   if (metadata.contains("last.global_mean")) {

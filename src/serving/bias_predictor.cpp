@@ -34,14 +34,26 @@ double BiasPredictor::level_of(const AskedUser& user) const {
                     is_mean ? 0.0 : params_.baseline_user_regularization);
 }
 
+void BiasPredictor::require_order() const {
+  if (model().ranks_items()) return;
+  throw Error(ErrorKind::kInvalidArgument,
+              fmt::format("baseline {} predicts the same for all items of a user, so there are "
+                          "no lists: train with --baseline biases or item-mean",
+                          parameter_text(model().params, "baseline")));
+}
+
+std::vector<float> BiasPredictor::ranking_scores(std::span<const Index> /*users*/,
+                                                 std::span<const Index> items) const {
+  require_order();
+  std::vector<float> scores;
+  scores.reserve(items.size());
+  for (const Index item : items) scores.push_back(learned_.items[item]);
+  return scores;
+}
+
 TopKResult BiasPredictor::top_k(std::span<const AskedUser> users, Index n, const TopKFilter& filter,
                                 const RunControl& control) const {
-  if (!model().ranks_items()) {
-    throw Error(ErrorKind::kInvalidArgument,
-                fmt::format("baseline {} predicts the same for all items of a user, so there are "
-                            "no lists: train with --baseline biases or item-mean",
-                            parameter_text(model().params, "baseline")));
-  }
+  require_order();
   const Scorer& scorer = scorer_.get([&] {
     return job<TopKJob>(device_).make_scorer(no_factors_.view(), learned_.items.span(),
                                              ScoreKind::kDot);

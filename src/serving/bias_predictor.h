@@ -18,11 +18,16 @@ class BiasPredictor final : public Predictor {
   [[nodiscard]] TopKResult top_k(std::span<const AskedUser> users, Index n,
                                  const TopKFilter& filter,
                                  const RunControl& control) const override;
+  /// The items' biases: whatever the user's level and the scale, they are the order.
+  [[nodiscard]] std::vector<float> ranking_scores(std::span<const Index> users,
+                                                  std::span<const Index> items) const override;
   void score_all(std::span<const AskedUser> users, float* out) const override;
   [[nodiscard]] std::vector<float> predict(std::span<const Index> users,
                                            std::span<const Index> items) const override;
 
  private:
+  /// Throws where all items are alike.
+  void require_order() const;
   /// mean + b_u
   [[nodiscard]] double level_of(const AskedUser& user) const;
 

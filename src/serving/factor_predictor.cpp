@@ -128,13 +128,28 @@ float FactorPredictor::predict(Index user, Index item) const {
   const Factors& f = factors_;
   double score = double{f.global_mean};
   if (user >= 0 && !f.user_bias.empty()) score += double{f.user_bias[user]};
+  if (user >= 0 && item >= 0) return static_cast<float>(plus_item(score, user, item));
   if (item >= 0 && !f.item_bias.empty()) score += double{f.item_bias[item]};
-  if (user >= 0 && item >= 0) {
-    const auto x = f.users.row_span(user);
-    const auto y = f.items.row_span(item);
-    for (std::size_t j = 0; j < x.size(); ++j) score += double{x[j]} * double{y[j]};
-  }
   return static_cast<float>(score);
+}
+
+double FactorPredictor::plus_item(double score, Index user, Index item) const {
+  const Factors& f = factors_;
+  if (!f.item_bias.empty()) score += double{f.item_bias[item]};
+  const auto x = f.users.row_span(user);
+  const auto y = f.items.row_span(item);
+  for (std::size_t j = 0; j < x.size(); ++j) score += double{x[j]} * double{y[j]};
+  return score;
+}
+
+std::vector<float> FactorPredictor::ranking_scores(std::span<const Index> users,
+                                                   std::span<const Index> items) const {
+  std::vector<float> scores(users.size());
+  parallel_for(static_cast<Offset>(scores.size()), 1024, [&](Offset i) {
+    const auto pair = static_cast<std::size_t>(i);
+    scores[pair] = static_cast<float>(plus_item(0.0, users[pair], items[pair]));
+  });
+  return scores;
 }
 
 void FactorPredictor::require_taken(const Metric& metric, Side side,

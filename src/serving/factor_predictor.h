@@ -24,6 +24,9 @@ class FactorPredictor final : public Predictor {
   void score_all(std::span<const AskedUser> users, float* out) const override;
   [[nodiscard]] std::vector<float> predict(std::span<const Index> users,
                                            std::span<const Index> items) const override;
+  /// Without what is the same for all items of a user.
+  [[nodiscard]] std::vector<float> ranking_scores(std::span<const Index> users,
+                                                  std::span<const Index> items) const override;
   [[nodiscard]] TopKResult similar(Side side, std::span<const Index> rows, Index n,
                                    SimilarityMetric metric,
                                    const RunControl& control) const override;
@@ -38,6 +41,8 @@ class FactorPredictor final : public Predictor {
   };
   [[nodiscard]] Queries queries(std::span<const AskedUser> users, const RunControl& control) const;
   [[nodiscard]] float predict(Index user, Index item) const;
+  /// score + b_i + x_u . y_i
+  [[nodiscard]] double plus_item(double score, Index user, Index item) const;
   [[nodiscard]] const Scorer& scorer() const;
   [[nodiscard]] const FoldInSolver& solver(Side side) const;
   /// Throws Error(kInvalidArgument) that names row, id and column of a factor that the metric does

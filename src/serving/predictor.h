@@ -42,6 +42,11 @@ class Predictor {
   /// A score per pair; -1 stands for an unknown user or item.
   [[nodiscard]] virtual std::vector<float> predict(std::span<const Index> users,
                                                    std::span<const Index> items) const = 0;
+  /// A score per pair of known users and items, in whose order lists are.
+  [[nodiscard]] virtual std::vector<float> ranking_scores(std::span<const Index> users,
+                                                          std::span<const Index> items) const {
+    return predict(users, items);
+  }
   /// As Recommender::predict_missing(). User by user, unless a kind of model has a better order.
   virtual PredictionTimes predict_missing(const TakeMissing& take, const RunControl& control) const;
   [[nodiscard]] virtual TopKResult similar(Side side, std::span<const Index> rows, Index n,

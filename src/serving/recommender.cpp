@@ -162,6 +162,20 @@ std::vector<float> Recommender::predict(std::span<const Index> users,
   return scores;
 }
 
+std::vector<float> Recommender::ranking_scores(std::span<const Index> users,
+                                               std::span<const Index> items) const {
+  require(
+      users.size() == items.size(),
+      fmt::format("scores are of pairs, not of {} users and {} items", users.size(), items.size()));
+  check_rows(users, 0, state_->users(), "user");
+  check_rows(items, 0, state_->items(), "item");
+  std::vector<float> scores = state_->predictor->ranking_scores(users, items);
+  for (std::size_t p = 0; p < scores.size(); ++p) {
+    check_score(model(), users[p], items[p], scores[p]);
+  }
+  return scores;
+}
+
 PredictionTimes Recommender::predict_missing(const TakeMissing& take,
                                              const RunControl& control) const {
   state_->predictor->require_predictions();

@@ -58,7 +58,6 @@ void require_no_iterations(const TrainingParams& params, const TrainingRun& run)
     require(!given, fmt::format("{} needs an algorithm that iterates, as als: {} does not", what,
                                 algorithm_name(params)));
   };
-  refuse(run.validation != nullptr || !run.validation_metric.empty(), "validation");
   refuse(run.target.has_value(), "a target");
   refuse(!run.checkpoint.path.empty(), "a checkpoint");
   refuse(run.resume != nullptr, "resuming");
@@ -66,10 +65,27 @@ void require_no_iterations(const TrainingParams& params, const TrainingRun& run)
 
 /// What was measured by one metric cannot go on with another.
 void require_same_metric(const Model& earlier, Feedback feedback, const TrainingRun& run) {
-  require(run.validation == nullptr || earlier.validation_metric.empty() ||
-              earlier.validation_metric == usual_metric(run, feedback).key,
-          fmt::format("validation metric {}: what is resumed was measured by {}",
-                      usual_metric(run, feedback).key, earlier.validation_metric));
+  const auto named = [](const std::string& metric, const std::string& among) {
+    return among.empty() ? metric : fmt::format("{} among {}", metric, among);
+  };
+  const std::string now = named(usual_metric(run, feedback).key, validated_among(run));
+  const std::string before = named(earlier.validation_metric, earlier.validation_among);
+  require(run.validation == nullptr || earlier.validation_metric.empty() || before == now,
+          fmt::format("validation metric {}: what is resumed was measured by {}", now, before));
+}
+
+/// Of an algorithm without iterations, by its `train`: what is learned is measured once.
+template <class Train>
+void learn_at_once(const Device& device, const TrainingRun& run, Model& model, const Train& train) {
+  check_not_stopped(run);
+  Measure measure;
+  if (run.validation != nullptr) {
+    measure = make_measure(model, device, run);
+    model.validation_metric = usual_metric(run, model.feedback()).key;
+    model.validation_among = validated_among(run);
+  }
+  model.learned = train();
+  if (measure) model.validation = measure(model.learned);
 }
 
 /// Whether `earlier` had been trained to the end with these parameters; it is the answer then.
@@ -95,8 +111,6 @@ void learn_by_iterations(const Params& params, const Interactions& data, const D
                          const TrainingRun& run, Model& model, const Train& train) {
   require(params.patience == 0 || run.validation != nullptr,
           fmt::format("patience {} needs validation data to be patient about", params.patience));
-  require(run.validation != nullptr || run.validation_metric.empty(),
-          fmt::format("validation metric {} needs validation data", run.validation_metric));
   check_target(run);
   require(
       run.checkpoint.every >= 1,
@@ -111,10 +125,12 @@ void learn_by_iterations(const Params& params, const Interactions& data, const D
     require_same_metric(*run.resume, params.feedback, run);
     resume_from(*run.resume, loop);
     model.validation_metric = run.resume->validation_metric;
+    model.validation_among = run.resume->validation_among;
   }
   if (run.validation != nullptr) {
     loop.validation = make_validation(model, device, run);
     model.validation_metric = loop.validation.metric;
+    model.validation_among = validated_among(run);
   }
   const Stopping stopping{params.iterations, params.tolerance, params.patience};
   if (run.resume != nullptr && is_over(*run.resume, stopping, loop.validation, model)) return;
@@ -139,14 +155,13 @@ void learn(const AlsParams& params, const Interactions& data, const Device& devi
 
 void learn(const NeighbourParams& params, const Interactions& data, const Device& device,
            const TrainingRun& run, Model& model) {
-  check_not_stopped(run);
-  model.learned = train_neighbours(data.by_user.view(), params, device, run.control);
+  learn_at_once(device, run, model,
+                [&] { return train_neighbours(data.by_user.view(), params, device, run.control); });
 }
 
-void learn(const PopularParams& params, const Interactions& data, const Device&,
+void learn(const PopularParams& params, const Interactions& data, const Device& device,
            const TrainingRun& run, Model& model) {
-  check_not_stopped(run);
-  model.learned = train_popularity(data.by_user.view(), params);
+  learn_at_once(device, run, model, [&] { return train_popularity(data.by_user.view(), params); });
 }
 
 void learn(const SgdParams& params, const Interactions& data, const Device& device,
@@ -163,10 +178,10 @@ void learn(const BprParams& params, const Interactions& data, const Device& devi
   });
 }
 
-void learn(const BiasParams& params, const Interactions& data, const Device&,
+void learn(const BiasParams& params, const Interactions& data, const Device& device,
            const TrainingRun& run, Model& model) {
-  check_not_stopped(run);
-  model.learned = train_baselines(data.by_user.view(), params, run.control);
+  learn_at_once(device, run, model,
+                [&] { return train_baselines(data.by_user.view(), params, run.control); });
 }
 
 [[nodiscard]] std::string tuning_of(const Device& device, const AlsParams& params,
@@ -214,6 +229,7 @@ Model train(const Interactions& data, const TrainingParams& params, const Device
             const TrainingRun& run) {
   validate(params);
   require_no_iterations(params, run);
+  check_validation(run);
   Model model = start_model(data, params, device, run);
   std::visit([&](const auto& some) { learn(some, data, device, run, model); }, params);
   return model;

@@ -2,6 +2,7 @@
 #include "training/validation.h"
 
 #include <memory>
+#include <utility>
 
 #include <fmt/format.h>
 
@@ -14,6 +15,28 @@ NamedMetric usual_metric(const TrainingRun& run, Feedback feedback) {
   return parse_metric(feedback == Feedback::kExplicit ? "rmse" : "ndcg@10");
 }
 
+std::string validated_among(const TrainingRun& run) {
+  if (run.validation_candidates != nullptr) return "candidates";
+  return run.validation_negatives > 0 ? fmt::format("{} negatives", run.validation_negatives) : "";
+}
+
+void check_validation(const TrainingRun& run) {
+  const auto refuse = [](const std::string& why) { throw Error(ErrorKind::kInvalidArgument, why); };
+  if (run.validation_candidates != nullptr && run.validation_negatives != 0) {
+    refuse(
+        "validation candidates and validation negatives exclude each other: both say what is "
+        "ranked");
+  }
+  if (run.validation != nullptr) return;
+  if (!run.validation_metric.empty()) {
+    refuse(fmt::format("validation metric {} needs validation data", run.validation_metric));
+  }
+  if (run.validation_candidates != nullptr) refuse("validation candidates need validation data");
+  if (run.validation_negatives != 0) {
+    refuse(fmt::format("{} validation negatives need validation data", run.validation_negatives));
+  }
+}
+
 void check_target(const TrainingRun& run) {
   if (!run.target) return;
   const auto needs = [&](const char* what) {
@@ -24,25 +47,58 @@ void check_target(const TrainingRun& run) {
   require_possible(parse_metric(run.validation_metric), *run.target);
 }
 
-Validation make_validation(const Model& model, const Device& device, const TrainingRun& run) {
+Measure make_measure(const Model& model, const Device& device, const TrainingRun& run) {
   auto scratch = std::make_shared<Model>();
   scratch->params = model.params;
   scratch->users = model.users.share();
   scratch->items = model.items.share();
   scratch->history = model.history.share();
   const auto test = std::make_shared<TestSet>(make_test_set(model, *run.validation));
+  const auto candidates = std::make_shared<CsrMatrix>();
+  if (run.validation_candidates != nullptr) {
+    *candidates = make_test_set(model, *run.validation_candidates).by_user;
+  }
   const NamedMetric metric = usual_metric(run, model.feedback());
   EvaluateOptions options;
   options.k = {metric.k};
   options.metrics = {metric.name};
-  if (needs_of(model, options).ranking) device.require(lists_job(model.params));
+  options.negatives = run.validation_negatives;
+  // The view is of memory that `candidates` keeps.
+  const auto view = std::make_shared<CsrView>(candidates->view());
+  if (run.validation_candidates != nullptr) options.candidates = view.get();
+  const MetricNeeds needs = needs_of(model, options);
+  if (needs.search) device.require(lists_job(model.params));
+  if (needs.ranking && !model.ranks_items()) {
+    throw Error(
+        ErrorKind::kInvalidArgument,
+        fmt::format("validation metric {}: {} with baseline {} predicts the same for all "
+                    "items of a user; measure rmse",
+                    metric.key, model.algorithm(), parameter_text(model.params, "baseline")));
+  }
   const RunControl control{run.control.cancel, {}};
-  const auto measure = [=](const Factors& factors) {
-    scratch->learned = factors.clone();
-    const Recommender recommender(scratch, device);
-    return evaluate(recommender, *test, options, {}, control).metrics.at(metric.key);
+  return [=, kept = candidates, kept_view = view](Learned& learned) {
+    std::swap(scratch->learned, learned);
+    double value = 0.0;
+    try {
+      const Recommender recommender(scratch, device);
+      value = evaluate(recommender, *test, options, {}, control).metrics.at(metric.key);
+    } catch (...) {
+      std::swap(scratch->learned, learned);
+      throw;
+    }
+    std::swap(scratch->learned, learned);
+    return value;
   };
-  return {metric.key, higher_is_better(metric.name), measure, run.target};
+}
+
+Validation make_validation(const Model& model, const Device& device, const TrainingRun& run) {
+  const NamedMetric metric = usual_metric(run, model.feedback());
+  const Measure measure = make_measure(model, device, run);
+  const auto of_factors = [measure](const Factors& factors) {
+    Learned learned = factors.clone();
+    return measure(learned);
+  };
+  return {metric.key, higher_is_better(metric.name), of_factors, run.target};
 }
 
 }  // namespace likewise

@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-/// Measuring a model while it is trained.
+/// Measuring a model while it is trained, or once it is.
 #pragma once
+
+#include <functional>
+#include <string>
 
 #include "likewise/evaluation.h"
 #include "likewise/training.h"
@@ -10,12 +13,27 @@ namespace likewise {
 /// The metric that `run` asks for: ndcg@10, or rmse for ratings, where it names none.
 [[nodiscard]] NamedMetric usual_metric(const TrainingRun& run, Feedback feedback);
 
+/// As Model::validation_among.
+[[nodiscard]] std::string validated_among(const TrainingRun& run);
+
+/// Throws Error(kInvalidArgument) for members of `run` that need validation data, where there are
+/// none, and for candidates and negatives together.
+void check_validation(const TrainingRun& run);
+
 /// Throws Error(kInvalidArgument) for a target that nothing measures, or that the metric cannot
 /// have.
 void check_target(const TrainingRun& run);
 
-/// Measures factors for `model`, which has all but them, on run.validation. Ids and history are
-/// shared with the model. Throws Error(kDevice) where the device lacks what the metric needs.
+/// Measures what was learned, which is lent and comes back as it was.
+using Measure = std::function<double(Learned&)>;
+
+/// For `model`, which has all but what is to be learned, on run.validation. Ids and history are
+/// shared with the model. Throws Error(kDevice) where the device lacks what the metric needs, and
+/// Error(kInvalidArgument) where the model has no such metric.
+[[nodiscard]] Measure make_measure(const Model& model, const Device& device,
+                                   const TrainingRun& run);
+
+/// The same for factors between iterations.
 [[nodiscard]] Validation make_validation(const Model& model, const Device& device,
                                          const TrainingRun& run);
 

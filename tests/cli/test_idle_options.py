@@ -67,7 +67,8 @@ def test_every_training_option_is_in_the_tables(program):
     named = {word for line in text.splitlines() if line.startswith("  --")
              for word in [line.split()[0]]}
     others = {"--output", "--algorithm", "--feedback", "--device", "--threads", "--device-memory",
-              "--validation", "--validation-metric", "--target", "--checkpoint", "--checkpoint-every",
+              "--validation", "--validation-metric", "--validation-candidates",
+              "--validation-negatives", "--target", "--format", "--checkpoint", "--checkpoint-every",
               "--resume", "--report", "--titles", "--titles-columns", "--json",
               "--columns", "--delimiter", "--header",
               "--duplicates", "--min-value", "--min-user-count", "--min-item-count",
@@ -146,10 +147,13 @@ def test_parameters_of_baselines_need_what_learns_them(program, option):
     ["--unobserved-weight", "0.1", *EXPLICIT],
     ["--validation-metric", "ndcg@5"],
     ["--target", "ndcg@5=0.3"],
+    ["--validation-candidates", "absent.csv"],
+    ["--validation-negatives", "9"],
+    ["--validation-negatives", "9", "--validation-candidates", "absent.csv", "--validation", "absent.csv"],
     ["--checkpoint-every", "2"],
     ["--titles-columns", "1,2"],
     *[[*algorithm, *option] for algorithm in (KNN, POPULAR, BIAS)
-      for option in (["--validation", "absent.csv"], ["--checkpoint", "absent"])],
+      for option in (["--target", "ndcg@5=0.3", "--validation", "absent.csv"], ["--checkpoint", "absent"])],
 ])
 def test_options_that_exclude_each_other(program, beside):
     stderr = program("train", "absent.csv", "-o", "m", *beside, exit_code=2).stderr
@@ -210,6 +214,9 @@ def factors(path):
 
 @pytest.mark.parametrize("method, option, value", [
     ("kfold", "--test", "0.3"), ("last", "--test", "0.3"), ("random", "--last", "2"),
+    ("random", "--rows", "2"), ("kfold", "--rows", "2"), ("last", "--rows", "2"),
+    ("time", "--rows", "2"), ("per-user", "--rows", "0"), ("per-user", "--last", "2"),
+    ("per-user", "--folds", "3"),
     ("random", "--last", "-1"), ("time", "--folds", "3"), ("last", "--seed", "7"),
     ("time", "--seed", "7")])
 def test_options_of_another_split(program, method, option, value):
@@ -217,11 +224,17 @@ def test_options_of_another_split(program, method, option, value):
     assert option in why
 
 
+def test_a_share_and_a_number_of_rows_exclude_each_other(program):
+    why = refused(program, "split", "absent.csv", "-o", "d", "--method", "per-user", "--rows", "2",
+                  "--test", "0.3")
+    assert "--test" in why and "--rows" in why
+
+
 def test_verbs_that_ask_a_model(program, cinema):
     program("train", cinema / "parts/train.csv", "-o", "knn", *KNN)
     explicit = cinema / "explicit.safetensors"
     for option in (["-k", "5"], ["--train", "absent.csv"], ["--min-relevant-value", "4"],
-                   ["--per-user", "u.csv"]):
+                   ["--per-user", "u.csv"], ["--candidates", "absent.csv"], ["--negatives", "3"]):
         assert option[0] in refused(program, "evaluate", explicit, "absent.csv", *option)
     assert "-k" in refused(program, "evaluate", "knn", "absent.csv", "-k", "5", "--metrics", "auc")
     for verb in (["recommend", "absent", "--user", "1"], ["similar", "absent", "--item", "1"],
@@ -232,7 +245,9 @@ def test_verbs_that_ask_a_model(program, cinema):
     for metric in ("cosine", "dot", "euclidean", "hellinger"):
         why = refused(program, "similar", "knn", "--all-items", "--metric", metric)
         assert "--metric" in why and "its own similarity" in why
-    for option in (["--columns", "1,2"], ["--header", "no"], ["--on-bad-row", "skip"]):
+    assert "--seed" in refused(program, "evaluate", "knn", "absent.csv", "--seed", "3")
+    for option in (["--columns", "1,2"], ["--header", "no"], ["--on-bad-row", "skip"],
+                   ["--format", "adjacency"]):
         assert option[0] in refused(program, "predict", "knn", "--all-missing", *option)
         assert option[0] in refused(program, "info", explicit, *option)
         assert option[0] in refused(program, "info", *option)

@@ -166,7 +166,8 @@ def test_options_that_would_do_nothing_are_refused(program, cinema):
     for options, part in (
         (("--similarity", "msd"), "item-knn or user-knn"),
         (("--algorithm", "item-knn", "--factors", 8), "--algorithm als"),
-        (("--algorithm", "user-knn", "--validation", train), "--algorithm als"),
+        (("--algorithm", "user-knn", "--validation", train, "--patience", 2), "--algorithm als"),
+        (("--algorithm", "user-knn", "--checkpoint", "state"), "--algorithm als"),
         (("--algorithm", "item-knn", "--neighbours", 0), "neighbours must be in [1, 100000]"),
         (("--algorithm", "item-knn", "--prediction", "baseline"), "feedback explicit"),
         (("--algorithm", "item-knn", "--similarity", "cosin"), "did you mean cosine"),

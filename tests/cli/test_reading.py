@@ -165,12 +165,14 @@ def test_an_unnamed_column_of_numbers_is_not_dropped(program):
     assert values == {"min": 1.0, "max": 5.0}
 
 
-def test_sizes_before_the_ratings_are_refused(program):
+def test_counts_before_the_ratings(program):
     rows = "".join(f"{i % 43 + 1} {i // 43 % 12 + 1} {i % 5 + 1}\n" for i in range(500))
-    for line in ("43 12 500\n", "43 12 480\n"):
-        (program.folder / "r.csv").write_text(line + rows)
-        done = program("train", "r.csv", "-o", "m.safetensors", "--feedback", "explicit", exit_code=1)
-        assert "r.csv:1: '" + line.strip() + "' looks like the sizes" in done.stderr
+    (program.folder / "r.csv").write_text("43 12 500\n" + rows)
+    done = program("train", "r.csv", "-o", "m.safetensors", "--feedback", "explicit")
+    assert "43 users, 12 items, 500 interactions (separated by spaces, line of counts)" in done.stderr
+    (program.folder / "r.csv").write_text("43 12 480\n" + rows)
+    done = program("train", "r.csv", "-o", "m.safetensors", "--feedback", "explicit", exit_code=1)
+    assert "r.csv:1: '43 12 480' looks like counts of users, items and rows" in done.stderr
     (program.folder / "r.csv").write_text(rows)
     program("info", "r.csv")
 

@@ -95,7 +95,7 @@ def test_seconds_add_up_to_elapsed_ones(program, cinema):
     (["--target", "ndcg@10=0.3", "--validation", "absent", "--validation-metric", "ndcg@20"],
      ["--target ndcg@10=0.3", "--validation-metric ndcg@20", "leave --validation-metric out"]),
     (["--target", "ndcg@10=0.3", "--validation", "absent", "--algorithm", "item-knn"],
-     ["--validation", "item-knn"]),
+     ["--target", "item-knn"]),
     *[(["--validation", "absent", "--target", text], [text, "rmse=0.92"])
       for text in ("rmse", "rmse=", "rmse=nan", "rmse=low", "rmse=inf")],
     (["--validation", "absent", "--target", "rmse=-1"], ["-1", "rmse", "0 or more"]),

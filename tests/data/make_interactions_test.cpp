@@ -447,7 +447,7 @@ TEST(MakeInteractions, ColumnsThatDoNotFitAreRefused) {
   for (const ReadOptions& options :
        {ReadOptions{.columns = {"1", "2"}}, ReadOptions{.delimiter = ","},
         ReadOptions{.header = Header::kNo}, ReadOptions{.values = Values::kUnused},
-        ReadOptions{.keep_times = true}}) {
+        ReadOptions{.keep_times = true}, ReadOptions{.format = Format::kAdjacency}}) {
     EXPECT_THAT(bad(kIds, kIds, {}, {}, options), HasSubstr("is an option of files"));
   }
   EXPECT_THAT(bad(kIds, kIds, {}, {}, {.min_user_count = -1}), HasSubstr("min_user_count must be"));

@@ -107,42 +107,5 @@ TEST(ReadFields, MoreThanTheHeaderHasIsABadRow) {
   EXPECT_EQ(summary.bad_rows, 1);
 }
 
-/// `rows` ratings of 1 to 5 by users and items 1 to `users` and `items`.
-std::string ratings(int users, int items, int rows, const std::string& separator) {
-  std::string text;
-  for (int i = 0; i < rows; ++i) {
-    text += fmt::format("{}{}{}{}{}\n", i % users + 1, separator, i / users % items + 1, separator,
-                        i % 5 + 1);
-  }
-  return text;
-}
-
-TEST(ReadSizesLine, IsRefused) {
-  for (const std::string s : {" ", "\t", ",", "::"}) {
-    const std::string rows = ratings(40, 20, 800, s);
-    for (const int declared : {800, 900, 80}) {  // right, and too large or too small
-      const std::string line = fmt::format("50{0}20{0}{1}\n", s, declared);
-      EXPECT_THAT(
-          bad_data(line + rows),
-          AllOf(HasSubstr(fmt::format("file.csv:1: '50 20 {}' looks like the sizes", declared)),
-                HasSubstr("it holds 40, 20 and 800"), HasSubstr("--header no")));
-      EXPECT_EQ(read_text(line + rows, {.header = Header::kNo}).by_user.nnz(), 801);
-    }
-  }
-  const std::string line = "943 1682 80000\n";
-  EXPECT_THAT(bad_data(line + ratings(900, 1600, 1000, " ")), HasSubstr("looks like the sizes"));
-}
-
-TEST(ReadSizesLine, RatingsAreNot) {
-  for (const std::string text :
-       {"1,1,1\n2,2,2\n", "3,4,5\n1,1,4\n2,2,5\n", "5,5,9\n7,7,1\n8,8,1\n1,1,1\n",
-        "100,200,300\n1,2,290\n2,3,1\n", "40,20,600\na,b,1\nc,d,601\n"}) {
-    EXPECT_GT(read_text(text).by_user.nnz(), 1) << text;
-  }
-  EXPECT_EQ(read_text("user,item,value\n50,20,800\n" + ratings(40, 20, 800, ",")).by_user.nnz(),
-            801);
-  EXPECT_EQ(read_text("user,item,value\n943,1682,80000\n1,1,1\n1,2,1\n").by_user.nnz(), 3);
-}
-
 }  // namespace
 }  // namespace likewise::test

@@ -2,6 +2,7 @@
 #include "likewise/split.h"
 
 #include <algorithm>
+#include <cmath>
 #include <set>
 
 #include <fmt/format.h>
@@ -71,6 +72,60 @@ TEST(Split, SeedsDiffer) {
   EXPECT_NE(cells_of(1), cells_of(2));
 }
 
+TEST(Split, PerUserTakesAShareOfEveryUser) {
+  const Interactions all = example();
+  for (const double share : {0.01, 0.2, 0.5, 0.99}) {
+    const auto parts = split(all, {.method = SplitMethod::kPerUser, .test = share});
+    ASSERT_EQ(parts.size(), 1U);
+    expect_partition(all, parts[0]);
+    for (Index user = 0; user < 60; ++user) {
+      const auto own = static_cast<Index>(std::llround(share * (user + 1)));
+      EXPECT_EQ(parts[0].test.by_user.view().row_size(user), std::min(own, user));
+    }
+  }
+}
+
+TEST(Split, PerUserTakesSoManyRowsOfEveryUserWithMore) {
+  const Interactions all = example();
+  for (const Index rows : {1, 5}) {
+    const auto parts = split(all, {.method = SplitMethod::kPerUser, .rows = rows});
+    expect_partition(all, parts[0]);
+    for (Index user = 0; user < 60; ++user) {
+      EXPECT_EQ(parts[0].test.by_user.view().row_size(user), user + 1 <= rows ? 0 : rows);
+    }
+  }
+}
+
+TEST(Split, PerUserDraws) {
+  // One of four rows, 2000 times: each place about 500 times (standard deviation 19).
+  std::string text;
+  for (int u = 0; u < 2000; ++u) {
+    for (int i = 0; i < 4; ++i) text += fmt::format("{},{}\n", u, i);
+  }
+  const Interactions all = read_text(text);
+  std::vector<int> drawn(4);
+  const auto parts = split(all, {.method = SplitMethod::kPerUser, .rows = 1});
+  for (const Index item : parts[0].test.by_user.columns) ++drawn[static_cast<std::size_t>(item)];
+  for (const int count : drawn) EXPECT_NEAR(count, 500, 100);
+  const auto cells_of = [&](std::uint64_t seed) {
+    return cells(split(all, {.method = SplitMethod::kPerUser, .seed = seed})[0].test);
+  };
+  EXPECT_EQ(cells_of(1), cells_of(1));
+  EXPECT_NE(cells_of(1), cells_of(2));
+}
+
+TEST(Split, PerUserNamesWhatCannotBe) {
+  const Interactions all = example();
+  EXPECT_THAT(error_from(all, {.method = SplitMethod::kPerUser, .test = 1.0}), HasSubstr("(0, 1)"));
+  EXPECT_THAT(error_from(all, {.method = SplitMethod::kPerUser, .test = 0.001}),
+              HasSubstr("test = 0.001: no user has enough"));
+  EXPECT_THAT(error_from(all, {.method = SplitMethod::kPerUser, .rows = -1}),
+              HasSubstr("rows = -1"));
+  EXPECT_THAT(error_from(all, {.method = SplitMethod::kPerUser, .rows = 60}),
+              HasSubstr("rows = 60"));
+  EXPECT_THAT(error_from(all, {.rows = 2}), HasSubstr("per-user"));
+}
+
 TEST(Split, LastTakesTheNewestOfEveryUser) {
   const Interactions all = example();
   for (const Index last : {1, 3}) {
@@ -129,8 +184,8 @@ TEST(Split, FoldsCoverEverythingOnce) {
 
 TEST(Split, DoesNotDependOnThreads) {
   const Interactions all = example();
-  for (const SplitMethod method :
-       {SplitMethod::kRandom, SplitMethod::kLast, SplitMethod::kTime, SplitMethod::kKFold}) {
+  for (const SplitMethod method : {SplitMethod::kRandom, SplitMethod::kLast, SplitMethod::kTime,
+                                   SplitMethod::kKFold, SplitMethod::kPerUser}) {
     const auto once = split(all, {.method = method});
     for (const int threads : {1, 2, 5}) {
       with_threads(threads, [&] {

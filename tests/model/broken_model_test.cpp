@@ -139,6 +139,8 @@ const Fault kFaults[] = {
     {"MeanIsHuge", metadata("global_mean", "1e99"), "'global_mean' is not a number in range"},
     {"BestIsLater", metadata("best_iteration", "3"), "best_iteration is 3 of 2"},
     {"BestIsNegative", metadata("best_iteration", "-1"), "best_iteration is -1"},
+    {"ValidationIsText", metadata("validation", R"("1")"), "'validation' is not a number"},
+    {"ValidationIsNoJson", metadata("validation", "good"), "'validation' is not valid JSON"},
     {"IterationsAreText", metadata("iterations", "none"), "'iterations' is not valid JSON"},
     {"UpdatesAreText", metadata("updates", "some"), "'updates' is not valid JSON"},
     {"UpdatesAreObject", metadata("updates", "{}"), "'updates' is not a list"},

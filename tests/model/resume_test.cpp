@@ -2,6 +2,7 @@
 #include <array>
 #include <atomic>
 #include <limits>
+#include <memory>
 #include <optional>
 #include <thread>
 
@@ -11,6 +12,8 @@
 
 #include "likewise/device.h"
 #include "likewise/error.h"
+#include "likewise/evaluation.h"
+#include "likewise/recommender.h"
 #include "likewise/training.h"
 #include "tests/errors.h"
 #include "tests/learned.h"
@@ -442,24 +445,63 @@ TEST(Resume, RefusesWhatWouldBeIgnored) {
   EXPECT_THAT(refused(changed, run), testing::HasSubstr("has done 3 already"));
   run.validation_metric = "recall@10";
   EXPECT_THAT(refused(params, run), testing::HasSubstr("measured by ndcg@10"));
+  run.validation_metric = {};
+  run.validation_negatives = 3;
+  EXPECT_THAT(refused(params, run), testing::HasSubstr("ndcg@10 among 3 negatives"));
   run = {};
   run.validation_metric = "ndcg@10";
   EXPECT_THAT(refused(params, run), testing::HasSubstr("needs validation"));
+  run = {};
+  run.validation_negatives = 3;
+  EXPECT_THAT(refused(params, run), testing::HasSubstr("3 validation negatives need validation"));
   changed = params;
   changed.patience = 2;
   EXPECT_THAT(refused(changed, {}), testing::HasSubstr("patience 2 needs validation"));
   for (const TrainingParams& other :
        {TrainingParams(NeighbourParams{}), TrainingParams(PopularParams{}),
         TrainingParams(BiasParams{})}) {
-    TrainingRun validated;
-    validated.validation = &parts.validation;
-    EXPECT_THAT(refused(other, validated), testing::HasSubstr("iterates"));
+    TrainingRun aimed;
+    aimed.validation = &parts.validation;
+    aimed.validation_metric = "ndcg@10";
+    aimed.target = 0.5;
+    EXPECT_THAT(refused(other, aimed), testing::HasSubstr("iterates"));
     TrainingRun kept;
     kept.checkpoint.path = "x";
     EXPECT_THAT(refused(other, kept), testing::HasSubstr("iterates"));
     TrainingRun resumed;
     resumed.resume = &model;
     EXPECT_THAT(refused(other, resumed), testing::HasSubstr("iterates"));
+  }
+}
+
+TEST(Validation, OfWhatDoesNotIterateIsMeasuredOnceAndKept) {
+  const Parts parts = make_parts();
+  const Device device = open_device("cpu");
+  const test::TemporaryFolder folder;
+  const auto path = folder / "m";
+  for (const TrainingParams& params :
+       {TrainingParams(NeighbourParams{}), TrainingParams(PopularParams{}),
+        TrainingParams(BiasParams{})}) {
+    TrainingRun run;
+    run.validation = &parts.validation;
+    run.validation_metric = "recall@3";
+    const auto model = std::make_shared<Model>(train(parts.train, params, device, run));
+    ASSERT_TRUE(model->validation.has_value());
+    const TestSet test = make_test_set(*model, parts.validation);
+    EvaluateOptions options;
+    options.k = {3};
+    options.metrics = {"recall"};
+    const EvaluationReport report = evaluate({model, device}, test, options);
+    EXPECT_EQ(*model->validation, report.metrics.at("recall@3"));
+    EXPECT_EQ(model->best_validation(), model->validation);
+    run.validation_negatives = 2;
+    const Model sampled = train(parts.train, params, device, run);
+    EXPECT_EQ(sampled.validation_among, "2 negatives");
+    save_model(sampled, path);
+    const Model loaded = load_model(path);
+    EXPECT_EQ(loaded.validation, sampled.validation);
+    EXPECT_EQ(loaded.validation_among, sampled.validation_among);
+    EXPECT_EQ(loaded.validation_metric, "recall@3");
   }
 }
 

@@ -212,3 +212,33 @@ def test_folds_share_ids_and_add_up(ratings):
         likewise.split(ratings, "time")
     with pytest.raises(ValueError, match="test"):
         likewise.split(ratings, test=2.0)
+
+
+def test_lists_of_items_and_lines_of_counts(tmp_path):
+    (tmp_path / "lists.txt").write_text("7 1 2 3\n8\n9 2\n")
+    data = Interactions(tmp_path / "lists.txt", format="adjacency")
+    assert data.nnz == 4 and np.asarray(data.users).tolist() == [7, 9] and not data.has_values
+    assert data.summary["format"].startswith("adjacency")
+    with pytest.raises(ValueError, match="columns"):
+        Interactions(tmp_path / "lists.txt", format="adjacency", user=1, item=2, value=None, time=None)
+    with pytest.raises(ValueError, match="format"):
+        Interactions(([1], [2]), format="adjacency")
+    with pytest.raises(ValueError, match="lists"):
+        Interactions(tmp_path / "lists.txt", format="lists")
+    (tmp_path / "counted.txt").write_text("30 20 600\n" + "".join(
+        f"{i % 30} {i // 30} {i % 5 + 1}\n" for i in range(600)))
+    counted = Interactions(tmp_path / "counted.txt")
+    assert counted.nnz == 600 and counted.shape == (30, 20)
+
+
+def test_random_rows_of_each_user():
+    users, items = np.repeat(np.arange(20), 10), np.tile(np.arange(10), 20)
+    data = Interactions((users, items))
+    for given, count in (({"rows": 3}, 3), ({"test": 0.4}, 4)):
+        train, test = likewise.split(data, "per-user", **given)
+        assert (test.to_csr().sum(axis=1) == count).all()
+        assert (train.to_csr() + test.to_csr()).sum() == data.nnz
+    for wrong in ({"method": "per-user", "rows": 0}, {"method": "random", "rows": 2},
+                  {"method": "per-user", "rows": 10}):
+        with pytest.raises(ValueError, match="rows"):
+            likewise.split(data, **wrong)

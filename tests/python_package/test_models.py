@@ -241,6 +241,47 @@ def test_validation_keeps_the_best_and_calls_back(ratings):
     assert model.iterations[3]["objective"] == heard[3][2] and model.stop_reason == "iterations"
 
 
+def test_few_items_are_ranked_as_by_the_command_line(ratings, tmp_path):
+    train, test = likewise.split(ratings, "per-user", rows=1)
+    model = Als(factors=4, iterations=3).fit(train).model_
+    few = Interactions((np.repeat(np.asarray(train.users), 20),
+                        np.resize(np.asarray(train.items), 20 * len(train.users))))
+    model.save(tmp_path / "m")
+    for name, data in (("test", test), ("few", few)):
+        data.save(tmp_path / f"{name}.csv")
+    for given, words in (({"negatives": 3}, ["--negatives", 3]),
+                         ({"negatives": 3, "seed": 7}, ["--negatives", 3, "--seed", 7]),
+                         ({"candidates": few}, ["--candidates", tmp_path / "few.csv"])):
+        found = model.evaluate(test, k=2, metrics=["ndcg", "hit_rate"], **given)
+        told = json.loads(run("evaluate", tmp_path / "m", tmp_path / "test.csv", "-k", 2, "--metrics",
+                              "ndcg,hit_rate", "--json", *words))
+        assert dict(found) == {name: told[name] for name in ("ndcg@2", "hit_rate@2")}
+        assert found.users_evaluated == told["users_evaluated"]
+        assert found.users_without_candidates == told["users_without_candidates"]
+        assert found.relevant_no_candidates == told["relevant_no_candidates"]
+    for wrong, words in (({"negatives": 0}, "0"), ({"negatives": len(train.items)}, "negatives is"),
+                         ({"negatives": 2, "candidates": few}, "exclude each other")):
+        with pytest.raises(ValueError, match=words):
+            model.evaluate(test, **wrong)
+
+
+def test_every_algorithm_is_validated(ratings):
+    train, test = likewise.split(ratings, "random", test=0.3)
+    for estimator in (Als(factors=3, iterations=2), Bpr(factors=3, iterations=2), ItemKnn(), UserKnn(),
+                      Popular()):
+        for given, among in (({}, ""), ({"negatives": 3}, "3 negatives"), ({"candidates": ratings}, "candidates")):
+            model = estimator.fit(train, validation=test, metric="ndcg@4", **given).model_
+            wanted = model.evaluate(test, k=4, metrics=["ndcg"], **given)["ndcg@4"]
+            assert model.validation == pytest.approx(wanted, abs=1e-12)
+            assert model.validation_metric == "ndcg@4" and model.validation_among == among
+            assert pickle.loads(pickle.dumps(model)).validation == model.validation
+        assert estimator.fit(train).model_.validation is None
+    for estimator in (Bias(), ItemKnn(feedback="explicit"), Sgd(iterations=2)):
+        model = estimator.fit(train, validation=test).model_
+        assert model.validation_metric == "rmse"
+        assert model.validation == pytest.approx(model.evaluate(test)["rmse"], abs=1e-12)
+
+
 @pytest.mark.parametrize("feedback, metric", [("explicit", "rmse"), ("implicit", "ndcg@10")])
 def test_training_ends_where_a_target_is_reached(ratings, feedback, metric):
     train, test = likewise.split(ratings, test=0.3)
@@ -296,7 +337,12 @@ def test_parameters_are_checked_and_described(ratings):
             (lambda: Als(device="tpu").fit(ratings), ValueError, ["tpu"]),
             (lambda: Als(device="cuda:99").fit(ratings), likewise.DeviceError, []),
             (lambda: Als(patience=2).fit(ratings), ValueError, ["patience", "validation"]),
-            (lambda: Popular().fit(ratings, validation=ratings), ValueError, ["popular"]),
+            (lambda: Popular().fit(ratings, validation=ratings, metric="rmse"), ValueError, ["popular"]),
+            (lambda: Popular().fit(ratings, negatives=3), ValueError, ["3 validation negatives"]),
+            (lambda: Popular().fit(ratings, validation=ratings, negatives=0), ValueError, ["0"]),
+            (lambda: Popular().fit(ratings, candidates=ratings), ValueError, ["candidates", "validation data"]),
+            (lambda: Als().fit(ratings, validation=ratings, candidates=ratings, negatives=2), ValueError,
+             ["exclude each other"]),
             (lambda: Popular().fit(ratings, target=0.5), ValueError, ["target", "popular"]),
             (lambda: Als().fit(ratings, target=0.5), ValueError, ["target 0.5", "validation"]),
             (lambda: Als().fit(ratings, target=0.5, metric="rmse"), ValueError, ["validation"]),
@@ -308,7 +354,8 @@ def test_parameters_are_checked_and_described(ratings):
              ["target", "'0.9'"]),
             (lambda: Als().fit(ratings, target=True, validation=ratings, metric="rmse"), TypeError,
              ["target", "True"]),
-            (lambda: Bias().fit(ratings, validation=ratings), ValueError, ["bias"]),
+            (lambda: Bias(baseline="user-mean").fit(ratings, validation=ratings, metric="ndcg"), ValueError,
+             ["user-mean"]),
             (lambda: Bias(feedback="implicit").fit(ratings), ValueError, ["explicit", "popular"]),
             (lambda: Bias(baseline="user-mean", baseline_epochs=3).fit(ratings), ValueError,
              ["baseline_epochs=3", 'baseline="biases"']),

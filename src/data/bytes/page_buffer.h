@@ -43,6 +43,8 @@ class PageBuffer {
   [[nodiscard]] Offset size() const { return size_; }
   [[nodiscard]] T* begin() { return data_; }
   [[nodiscard]] T* end() { return data_ + size_; }
+  [[nodiscard]] const T* begin() const { return data_; }
+  [[nodiscard]] const T* end() const { return data_ + size_; }
   [[nodiscard]] T& operator[](Offset i) { return data_[i]; }
 
   /// The elements [from, to) will not be read again.

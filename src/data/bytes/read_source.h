@@ -15,4 +15,9 @@ namespace likewise {
                                        const ReadOptions& options, ReadSummary* summary,
                                        const RunControl& control, const ReadTuning& tuning = {});
 
+/// What `read_pairs` does likewise.
+[[nodiscard]] Pairs read_pairs_of(ByteSourcePtr raw, const std::string& file,
+                                  const ReadOptions& options, ReadSummary* summary,
+                                  const RunControl& control, const ReadTuning& tuning = {});
+
 }  // namespace likewise

@@ -24,6 +24,7 @@ constexpr const char* kName = "interactions in memory";
 /// Options that say how a text is read.
 void refuse_options_of_files(const ReadOptions& options) {
   const char* idle = !options.columns.empty()            ? "columns"
+                     : options.format != Format::kAuto   ? "format"
                      : !options.delimiter.empty()        ? "delimiter"
                      : options.header != Header::kAuto   ? "header"
                      : options.keep_times                ? "keep_times"

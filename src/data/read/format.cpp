@@ -9,8 +9,8 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include "data/read/counts_line.h"
 #include "data/read/numbers.h"
-#include "data/read/sizes_line.h"
 #include "likewise/error.h"
 
 namespace likewise {
@@ -183,8 +183,8 @@ bool has_header(const SampleRows& rows, const std::string& file, const ReadOptio
   return named || looks_like_header(rows, has_known_names(rows.front()));
 }
 
-/// Bytes and lines up to the end of the header, which is the first line that is not blank.
-void skip_header(FileFormat& format, std::string_view text) {
+/// Bytes and lines up to the end of the first line that is not blank: a header, or counts.
+void skip_first_line(FileFormat& format, std::string_view text) {
   LineReader reader(text.substr(format.data_begin));
   std::string_view line;
   while (reader.next(line) && is_blank_line(line)) {
@@ -193,14 +193,87 @@ void skip_header(FileFormat& format, std::string_view text) {
   format.lines_before = reader.lines();
 }
 
+/// The caller's delimiter, or that of the lines. What may be counts has no say: they may lie
+/// between blanks whatever separates the rows.
+Delimiter delimiter_of(std::vector<std::string_view> lines, bool may_be_counts,
+                       const std::string& wanted, const std::string& file) {
+  if (!wanted.empty()) return parse_delimiter(wanted, file);
+  if (may_be_counts && lines.size() > 2 &&
+      possible_counts(lines.front(), {Delimiter::kSpaces, ' '})) {
+    lines.erase(lines.begin());
+  }
+  return detect_delimiter(lines, file,
+                          "user, item[, value[, time]]; give the option delimiter if it is another "
+                          "one");
+}
+
+/// Leaves the first line out of the data, to be looked at once the rest is known, unless the
+/// columns say that it holds no counts.
+void take_counts(FileFormat& format, CountsLine counts, const SampleRows& sample,
+                 std::string_view text) {
+  const auto& columns = format.columns;
+  counts.like_a_row = counts.like_a_row && format.fields == 3;
+  const bool other_value = counts.like_a_row && format.has(kValue) && columns[kValue] != 2;
+  if (columns[kUser] + columns[kItem] != 1 || other_value) return;
+  if (columns[kUser] == 1) std::swap(counts.users, counts.items);
+  const double tenth = static_cast<double>(counts.rows) / 10;
+  counts.above_sample = std::all_of(sample.begin(), sample.end(), [&](const auto& row) {
+    const auto value = row.size() == 3 ? parse_value(row[2]) : std::nullopt;
+    return value && double{*value} < tenth;
+  });
+  format.counts = std::move(counts);
+  skip_first_line(format, text);
+}
+
+/// A user and its items on each line.
+FileFormat adjacency_format(const FileHead& head, const std::string& file,
+                            const ReadOptions& options) {
+  const auto refuse = [&](const char* why) {
+    fail(file, ErrorKind::kInvalidArgument, std::string("adjacency: ") + why);
+  };
+  if (is_matrix_market(head.text)) refuse("the file is Matrix Market: leave out the option format");
+  if (!options.columns.empty()) {
+    refuse(
+        "the first id of a line is the user, the others are items: leave out the option columns");
+  }
+  if (options.header == Header::kYes) refuse("it has no header: leave out the option header");
+  if (options.values == Values::kRequired) {
+    refuse("values are needed (for explicit feedback, RMSE or MAE), but lists of items have none");
+  }
+  FileFormat format;
+  format.file = file;
+  format.adjacency = true;
+  format.columns = {0, 1, -1, -1};
+  FileHead body = head;
+  if (body.text.starts_with(kByteOrderMark)) {
+    format.data_begin = kByteOrderMark.size();
+    body.text.remove_prefix(kByteOrderMark.size());
+  }
+  const auto lines = sample_lines(body);
+  if (lines.empty()) fail(file, ErrorKind::kBadData, "has only blank lines");
+  format.delimiter = options.delimiter.empty() ? Delimiter{Delimiter::kSpaces, ' '}
+                                               : parse_delimiter(options.delimiter, file);
+  const SampleRows rows = sample_rows(lines, format.delimiter, file);
+  if (options.header == Header::kAuto && looks_like_header(rows, has_known_names(rows.front()))) {
+    fail(file + ":1", ErrorKind::kBadData,
+         fmt::format("adjacency: '{}' looks like a header, which such a file does not have: delete "
+                     "the line, or say with --header no (header in code) that it is a user with "
+                     "items",
+                     printable(lines.front())));
+  }
+  format.description = describe(format);
+  return format;
+}
+
 }  // namespace
 
-std::string describe(const FileFormat& format) {
+std::string describe(const FileFormat& format, bool counts) {
   std::string kind = format.delimiter == Delimiter{Delimiter::kByte, ','} ? "csv"
                      : format.delimiter == Delimiter{Delimiter::kByte, '\t'}
                          ? "tsv"
                          : "separated by " + format.delimiter.name();
-  if (format.names.empty()) return kind + ", no header";
+  if (format.adjacency) return "adjacency, " + kind;
+  if (format.names.empty()) return kind + (counts ? ", line of counts" : ", no header");
   const std::string names = fmt::format("{}", fmt::join(format.names, ","));
   constexpr std::size_t kMost = 200;
   return kind + ", header " + printable(names, kMost);
@@ -236,6 +309,7 @@ FileFormat detect_format(const FileHead& head, const std::string& file,
          fmt::format("the line is longer than {} bytes: is this a file of interactions?",
                      head.text.size() - 1));
   }
+  if (options.format == Format::kAdjacency) return adjacency_format(head, file, options);
   if (is_matrix_market(head.text)) {
     if (!options.columns.empty()) {
       fail(file, ErrorKind::kInvalidArgument,
@@ -256,21 +330,24 @@ FileFormat detect_format(const FileHead& head, const std::string& file,
   }
   const auto lines = sample_lines(body);
   if (lines.empty()) fail(file, ErrorKind::kBadData, "has only blank lines");
-  auto [delimiter, rows] = find_fields(lines, options.delimiter, file,
-                                       "user, item[, value[, time]]; give the option delimiter if "
-                                       "it is another one");
-  format.delimiter = delimiter;
-  if (has_header(rows, file, options)) {
+  const bool may_be_counts =
+      options.header == Header::kAuto && !names_a_column(options.columns) && lines.size() > 1;
+  format.delimiter = delimiter_of(lines, may_be_counts, options.delimiter, file);
+  SampleRows rows = sample_rows(lines, format.delimiter, file);
+  const auto counts = may_be_counts && rows.size() > 1
+                          ? possible_counts(lines.front(), format.delimiter)
+                          : std::nullopt;
+  if (!counts && has_header(rows, file, options)) {
     format.names = std::move(rows.front());
     rows.erase(rows.begin());
     format.fields = format.names.size();
-    skip_header(format, head.text);
+    skip_first_line(format, head.text);
   } else {
+    if (counts) rows.erase(rows.begin());
     format.fields = usual_fields(rows);
-    if (options.header == Header::kAuto) format.sizes = possible_sizes(rows.front());
   }
   choose_columns(format, options, rows);
-  if (format.columns[kValue] != 2) format.sizes.reset();
+  if (counts) take_counts(format, *counts, rows, head.text);
   format.description = describe(format);
   return format;
 }

@@ -27,10 +27,13 @@ struct MatrixMarket {
 };
 
 /// "943 1682 80000": users, items and rows, as some files begin. Or an interaction.
-struct SizesLine {
+struct CountsLine {
   Offset users = 0;
   Offset items = 0;
   Offset rows = 0;
+  bool like_a_row = false;    ///< it has as many fields as the rows
+  bool above_sample = false;  ///< `rows` is more than ten times the third column of the first rows
+  std::string text;
 };
 
 struct FileFormat {
@@ -39,7 +42,8 @@ struct FileFormat {
   std::vector<std::string> names;                   ///< the header's, empty without one
   std::array<int, kRoles> columns{-1, -1, -1, -1};  ///< from 0, by Role; -1: not there
   std::size_t fields = 0;  ///< of the header, or of most of the first lines; no row may have more
-  std::optional<SizesLine> sizes;  ///< the first line of data, where it may be no row
+  std::optional<CountsLine> counts;  ///< the line before the data, where it may hold counts
+  bool adjacency = false;            ///< a line is a user and its items
   MatrixMarket matrix;
   std::size_t data_begin = 0;  ///< bytes before the first line of data
   Offset lines_before = 0;     ///< lines before it
@@ -83,8 +87,8 @@ struct TableStart {
 [[nodiscard]] bool looks_like_header(const SampleRows& rows, bool known_names);
 /// Whether the caller named one of the columns, and did not number it.
 [[nodiscard]] bool names_a_column(const std::vector<std::string>& columns);
-/// Delimiter and header for people.
-[[nodiscard]] std::string describe(const FileFormat& format);
+/// Delimiter and header for people; `counts`: the first line is counts.
+[[nodiscard]] std::string describe(const FileFormat& format, bool counts = false);
 
 /// True if `text` begins a Matrix Market file.
 [[nodiscard]] bool is_matrix_market(std::string_view text);

@@ -8,9 +8,9 @@
 #include "data/bytes/decompress.h"
 #include "data/bytes/read_source.h"
 #include "data/read/assemble.h"
+#include "data/read/counts_line.h"
 #include "data/read/filter.h"
 #include "data/read/format.h"
-#include "data/read/sizes_line.h"
 #include "data/read/stage.h"
 #include "data/write/naming.h"
 #include "likewise/error.h"
@@ -40,6 +40,11 @@ void check_rows(const FileFormat& format, const ReadSummary& summary) {
                      format.matrix.entries, summary.rows));
   }
   if (summary.rows == 0) {
+    if (format.adjacency) {
+      fail(
+          fmt::format("holds users without items (a line is a user and its items, separated by {})",
+                      format.delimiter.name()));
+    }
     fail(format.lines_before > 0 ? "holds a header but no rows" : "holds no rows");
   }
   if (summary.rows == summary.bad_rows) {
@@ -53,20 +58,55 @@ Duplicates policy(Duplicates wanted, const FileFormat& format) {
   return format.has(kValue) ? Duplicates::kLast : Duplicates::kSum;
 }
 
+/// A file that was opened, and what its first bytes say.
+struct OpenFile {
+  ByteSourcePtr source;
+  FileFormat format;
+  std::string compression;
+};
+
+OpenFile open_text(ByteSourcePtr raw, const std::string& file, const ReadOptions& options,
+                   const ReadTuning& tuning) {
+  check_filters(options);
+  Decompressed text = decompress(std::move(raw), file);
+  bool whole = false;
+  std::string head = read_head(*text.source, tuning, whole);
+  FileFormat format = detect_format({head, whole}, file, options);
+  return {put_back(std::move(head), std::move(text.source)), std::move(format),
+          std::move(text.compression)};
+}
+
+/// All rows, the first line among them unless it is counts.
 template <class Row>
-Interactions read_rows(ByteSource& source, const FileFormat& format, const ReadOptions& options,
-                       ReadSummary& summary, const RunControl& control, const ReadTuning& tuning) {
-  Staged<Row> staged = stage_rows<Row>(source, format, options, tuning, summary, control);
+Staged<Row> staged_rows(OpenFile& file, const ReadOptions& options, ReadSummary& summary,
+                        const RunControl& control, const ReadTuning& tuning) {
+  FileFormat& format = file.format;
+  Staged<Row> staged = stage_rows<Row>(*file.source, format, options, tuning, summary, control);
+  if (format.counts) {
+    if (is_counts(format, staged, summary.rows)) {
+      format.description = describe(format, true);
+    } else {
+      add_first_line(staged, format, options, tuning, summary);
+    }
+  }
   check_rows(format, summary);
-  return assemble<Row>(std::move(staged), summary.policy, format.file, summary, control);
+  return staged;
+}
+
+template <class Row>
+Interactions read_rows(OpenFile& file, const ReadOptions& options, ReadSummary& summary,
+                       const RunControl& control, const ReadTuning& tuning) {
+  Staged<Row> staged = staged_rows<Row>(file, options, summary, control, tuning);
+  return assemble<Row>(std::move(staged), summary.policy, file.format.file, summary, control);
 }
 
 /// "csv, gzip, header userId,..."
-void describe(const FileFormat& format, const std::string& compression, ReadSummary& summary) {
+void describe(const OpenFile& file, ReadSummary& summary) {
+  const FileFormat& format = file.format;
   summary.format = format.description;
-  if (!compression.empty()) {
+  if (!file.compression.empty()) {
     summary.format.insert(std::min(summary.format.find(','), summary.format.size()),
-                          ", " + compression);
+                          ", " + file.compression);
   }
   for (const Role role : {kUser, kItem, kValue, kTime}) {
     summary.columns.push_back(format.has(role) ? format.column_name(role) : "");
@@ -78,22 +118,56 @@ void describe(const FileFormat& format, const std::string& compression, ReadSumm
 Interactions read_source(ByteSourcePtr raw, const std::string& file, const ReadOptions& options,
                          ReadSummary* summary, const RunControl& control,
                          const ReadTuning& tuning) {
-  check_filters(options);
   ReadSummary met;
-  Decompressed text = decompress(std::move(raw), file);
-  bool whole = false;
-  std::string head = read_head(*text.source, tuning, whole);
-  const FileFormat format = detect_format({head, whole}, file, options);
-  describe(format, text.compression, met);
-  met.policy = policy(options.duplicates, format);
-  const ByteSourcePtr source = put_back(std::move(head), std::move(text.source));
-  Interactions data = options.keep_times && format.has(kTime)
-                          ? read_rows<TimedRow>(*source, format, options, met, control, tuning)
-                          : read_rows<PlainRow>(*source, format, options, met, control, tuning);
-  refuse_sizes_line(format, data, met.rows);
+  OpenFile text = open_text(std::move(raw), file, options, tuning);
+  met.policy = policy(options.duplicates, text.format);
+  Interactions data = options.keep_times && text.format.has(kTime)
+                          ? read_rows<TimedRow>(text, options, met, control, tuning)
+                          : read_rows<PlainRow>(text, options, met, control, tuning);
+  describe(text, met);
   data = filter(std::move(data), options, file, met);
   if (summary != nullptr) *summary = std::move(met);
   return data;
+}
+
+Pairs read_pairs_of(ByteSourcePtr raw, const std::string& file, const ReadOptions& given,
+                    ReadSummary* summary, const RunControl& control, const ReadTuning& tuning) {
+  if (given.duplicates != Duplicates::kAuto || given.min_value || given.min_user_count > 0 ||
+      given.min_item_count > 0 || given.keep_times) {
+    throw Error(ErrorKind::kInvalidArgument,
+                fmt::format("{}: pairs are taken one by one: duplicates, min_value, "
+                            "min_user_count, min_item_count and keep_times would do nothing",
+                            file));
+  }
+  ReadOptions options = given;
+  options.values = Values::kUnused;
+  ReadSummary met;
+  OpenFile text = open_text(std::move(raw), file, options, tuning);
+  Staged<PlainRow> staged = staged_rows<PlainRow>(text, options, met, control, tuning);
+  describe(text, met);
+  const MergedIds users = merge_ids(std::move(staged.users.tables));
+  const MergedIds items = merge_ids(std::move(staged.items.tables));
+  Pairs pairs{users.map.share(), items.map.share(), Array<Index>::uninitialized(staged.rows),
+              Array<Index>::uninitialized(staged.rows)};
+  Offset at = 0;
+  for (const auto& block : staged.blocks) {
+    const auto table = static_cast<std::size_t>(block.table);
+    for (const PlainRow& row : block.rows) {
+      pairs.user_of[at] = users.index_of[table][row.user];
+      pairs.item_of[at++] = items.index_of[table][row.item];
+    }
+  }
+  if (summary != nullptr) *summary = std::move(met);
+  return pairs;
+}
+
+Pairs read_pairs(const std::string& path, const ReadOptions& options, ReadSummary* summary,
+                 const RunControl& control) {
+  const std::string name = path == "-" ? "standard input" : path;
+  return naming_the_file(name, [&] {
+    ByteSourcePtr source = open_file(path == "-" ? "/dev/stdin" : path);
+    return read_pairs_of(std::move(source), name, options, summary, control);
+  });
 }
 
 Interactions read_interactions(const std::string& path, const ReadOptions& options,

@@ -42,10 +42,12 @@ BlockReport RowParser<Row>::parse(std::string_view text, bool stop_at_bad) {
   std::string_view line;
   while (lines.next(line)) {
     if (is_blank_line(line)) continue;
-    ++report.rows;
     const bool too_long = line.size() > max_line_bytes_;
+    const std::size_t before = rows_.size();
     const Fault fault = too_long ? Fault::kNone : parse_line(line);
-    if (fault == Fault::kNone && !too_long) continue;
+    const bool good = fault == Fault::kNone && !too_long;
+    report.rows += format_.adjacency && good ? static_cast<Offset>(rows_.size() - before) : 1;
+    if (good) continue;
     if (report.bad_rows++ == 0 || too_long) {
       report.bad_line = lines.lines();
       report.fault = too_long ? fmt::format(
@@ -111,7 +113,32 @@ auto RowParser<Row>::parse_value_and_time(Row& row) -> Fault {
 }
 
 template <class Row>
+auto RowParser<Row>::add_list(std::string_view line) -> Fault {
+  std::string_view field;
+  LineFault fault = LineFault::kNone;
+  FieldCursor check(line, format_.delimiter);
+  for (bad_role_ = kUser; (fault = check.next(field, unescaped_[0])) != LineFault::kNoField;
+       bad_role_ = kItem) {
+    if (fault != LineFault::kNone) return fault_of(fault);
+    if (field.empty()) return Fault::kNoId;
+  }
+  FieldCursor cursor(line, format_.delimiter);
+  (void)cursor.next(fields_[kUser], unescaped_[kUser]);
+  if (cursor.ended()) return Fault::kNone;  // a user without items is not among the users
+  Row row;
+  row.value = 1.0F;
+  row.set_time(Time(0));
+  row.user = users_.code(fields_[kUser]);
+  while (cursor.next(field, unescaped_[kItem]) == LineFault::kNone) {
+    row.item = items_.code(field);
+    rows_.push_back(row);
+  }
+  return Fault::kNone;
+}
+
+template <class Row>
 auto RowParser<Row>::parse_line(std::string_view line) -> Fault {
+  if (format_.adjacency) return add_list(line);
   if (const Fault fault = split(line); fault != Fault::kNone) return fault;
   for (const Role role : {kUser, kItem}) {
     bad_role_ = role;
@@ -177,6 +204,10 @@ std::string RowParser<Row>::describe(Fault fault, std::string_view line) const {
       return fmt::format("text follows a quoted field (write a quote inside quotes twice): '{}'",
                          printable(line));
     case Fault::kNoId:
+      if (format_.adjacency) {
+        return fmt::format("a{} id is empty (ids are separated by {})",
+                           bad_role_ == kUser ? " user" : "n item", format_.delimiter.name());
+      }
       return fmt::format("the {} id, {}, is empty", bad_role_ == kUser ? "user" : "item",
                          format_.column_name(bad_role_));
     case Fault::kNotANumber:

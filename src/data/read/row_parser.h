@@ -18,7 +18,7 @@ namespace likewise {
 struct BlockReport {
   Offset number = 0;
   Offset lines = 0;
-  Offset rows = 0;  ///< lines with data, bad ones too
+  Offset rows = 0;  ///< lines with data, bad ones too; of adjacency pairs and bad lines
   Offset bad_rows = 0;
   Offset bad_line = 0;  ///< the first bad one, counted from 1 in the block
   std::string fault;    ///< what is wrong with it; empty: nothing
@@ -62,6 +62,8 @@ class RowParser {
   Fault check_end(FieldCursor& cursor);
   Fault parse_value_and_time(Row& row);
   Fault add_matrix_row(Row& row);
+  /// The pairs of a user and its items.
+  Fault add_list(std::string_view line);
   [[nodiscard]] static Fault fault_of(LineFault fault);
   [[nodiscard]] std::size_t count_fields(std::string_view line) const;
   [[nodiscard]] std::string describe(Fault fault, std::string_view line) const;

@@ -20,6 +20,16 @@ namespace {
 
 using BlockPtr = std::unique_ptr<TextBlock>;
 
+/// What is wrong with a line; throws it where that ends the reading.
+std::string fault_message(const BlockReport& report, const std::string& file, Offset line,
+                          bool stop_at_bad) {
+  std::string message = fmt::format("{}:{}: {}", file, line, report.fault);
+  if (report.fatal) throw Error(ErrorKind::kBadData, message);
+  message += "; correct the row, or skip bad rows with --on-bad-row skip (on_bad_row in code)";
+  if (stop_at_bad) throw Error(ErrorKind::kBadData, message);
+  return message;
+}
+
 template <class Row>
 class Stager {
  public:
@@ -132,10 +142,7 @@ class Stager {
   }
 
   void handle_fault(const BlockReport& report, Offset line, ReadSummary& summary) const {
-    std::string message = fmt::format("{}:{}: {}", format_.file, line, report.fault);
-    if (report.fatal) throw Error(ErrorKind::kBadData, message);
-    message += "; correct the row, or skip bad rows with --on-bad-row skip (on_bad_row in code)";
-    if (stop_at_bad_) throw Error(ErrorKind::kBadData, message);
+    std::string message = fault_message(report, format_.file, line, stop_at_bad_);
     if (summary.first_bad_row.empty()) summary.first_bad_row = std::move(message);
   }
 
@@ -184,6 +191,33 @@ Staged<Row> stage_rows(ByteSource& source, const FileFormat& format, const ReadO
                        const ReadTuning& tuning, ReadSummary& summary, const RunControl& control) {
   return Stager<Row>(source, format, options, tuning, control).run(summary);
 }
+
+template <class Row>
+void add_first_line(Staged<Row>& staged, const FileFormat& format, const ReadOptions& options,
+                    const ReadTuning& tuning, ReadSummary& summary) {
+  const bool stop_at_bad = options.on_bad_row == BadRows::kFail;
+  RowParser<Row> parser(format, tuning.max_line_bytes);
+  const BlockReport report = parser.parse(format.counts->text, stop_at_bad);
+  ++summary.rows;
+  summary.bad_rows += report.bad_rows;
+  if (!report.fault.empty()) {
+    summary.first_bad_row = fault_message(report, format.file, format.lines_before, stop_at_bad);
+  }
+  const auto table = static_cast<int>(staged.users.tables.size());
+  StagedBlock<Row> block{-1, table,
+                         PageBuffer<Row>(static_cast<Offset>(parser.rows().size()), true)};
+  std::copy(parser.rows().begin(), parser.rows().end(), block.rows.begin());
+  staged.rows += block.rows.size();
+  staged.time_forms |= parser.time_forms();
+  staged.users.tables.push_back(std::move(parser.users()));
+  staged.items.tables.push_back(std::move(parser.items()));
+  staged.blocks.insert(staged.blocks.begin(), std::move(block));
+}
+
+template void add_first_line(Staged<PlainRow>&, const FileFormat&, const ReadOptions&,
+                             const ReadTuning&, ReadSummary&);
+template void add_first_line(Staged<TimedRow>&, const FileFormat&, const ReadOptions&,
+                             const ReadTuning&, ReadSummary&);
 
 template Staged<PlainRow> stage_rows(ByteSource&, const FileFormat&, const ReadOptions&,
                                      const ReadTuning&, ReadSummary&, const RunControl&);

@@ -17,6 +17,16 @@ template <class Row>
                                      const ReadOptions& options, const ReadTuning& tuning,
                                      ReadSummary& summary, const RunControl& control);
 
+/// Puts the line format.counts, which is a row after all, before the rows that were staged.
+template <class Row>
+void add_first_line(Staged<Row>& staged, const FileFormat& format, const ReadOptions& options,
+                    const ReadTuning& tuning, ReadSummary& summary);
+
+extern template void add_first_line(Staged<PlainRow>&, const FileFormat&, const ReadOptions&,
+                                    const ReadTuning&, ReadSummary&);
+extern template void add_first_line(Staged<TimedRow>&, const FileFormat&, const ReadOptions&,
+                                    const ReadTuning&, ReadSummary&);
+
 extern template Staged<PlainRow> stage_rows(ByteSource&, const FileFormat&, const ReadOptions&,
                                             const ReadTuning&, ReadSummary&, const RunControl&);
 extern template Staged<TimedRow> stage_rows(ByteSource&, const FileFormat&, const ReadOptions&,

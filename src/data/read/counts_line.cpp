@@ -1,0 +1,89 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "data/read/counts_line.h"
+
+#include <algorithm>
+#include <limits>
+#include <vector>
+
+#include <fmt/format.h>
+
+#include "data/read/numbers.h"
+#include "likewise/error.h"
+
+namespace likewise {
+namespace {
+
+/// How many different ids there are.
+Offset different(std::vector<IdTable> tables) {
+  if (tables.size() == 1) return tables.front().size();
+  return merge_ids(std::move(tables)).map.size();
+}
+
+/// Whether no value that follows is so much as a tenth of the third number. Where values are not
+/// read, those of the first lines tell.
+template <class Row>
+bool stands_out(const FileFormat& format, const Staged<Row>& staged) {
+  const CountsLine& counts = *format.counts;
+  if (!counts.like_a_row) return true;
+  if (!format.has(kValue)) return counts.above_sample;
+  const double tenth = static_cast<double>(counts.rows) / 10;
+  return std::ranges::all_of(staged.blocks, [&](const auto& block) {
+    return std::all_of(block.rows.begin(), block.rows.end(),
+                       [&](const Row& row) { return double{row.value} < tenth; });
+  });
+}
+
+}  // namespace
+
+std::optional<CountsLine> possible_counts(std::string_view line, Delimiter delimiter) {
+  std::vector<std::string> fields;
+  const auto three = [&](Delimiter by) {
+    return split_line(line, by, fields) == LineFault::kNone && fields.size() == 3;
+  };
+  CountsLine counts;
+  counts.like_a_row = three(delimiter);
+  if (!counts.like_a_row && !three({Delimiter::kSpaces, ' '})) return std::nullopt;
+  Offset numbers[3];
+  for (std::size_t i = 0; i < 3; ++i) {
+    const auto number = canonical_integer(fields[i]);
+    if (!number || *number < 1) return std::nullopt;
+    numbers[i] = *number;
+  }
+  const auto [users, items, rows] = numbers;
+  constexpr Offset kMost = std::numeric_limits<Index>::max();
+  if (users > kMost || items > kMost || rows > users * items) return std::nullopt;
+  counts.users = users;
+  counts.items = items;
+  counts.rows = rows;
+  counts.text = line;
+  return counts;
+}
+
+template <class Row>
+bool is_counts(const FileFormat& format, const Staged<Row>& staged, Offset rows) {
+  const CountsLine& counts = *format.counts;
+  const bool out = stands_out(format, staged);
+  if (rows < 2 || (!out && rows != counts.rows)) return false;
+  const Offset users = different(staged.users.tables);
+  const Offset items = different(staged.items.tables);
+  const bool agrees = rows == counts.rows && users <= counts.users && items <= counts.items;
+  if (agrees == out) return agrees;
+  if (counts.rows < std::max(counts.users, counts.items)) return false;
+  std::string shown = counts.text;
+  std::ranges::replace(shown, '\t', ' ');
+  throw Error(
+      ErrorKind::kBadData,
+      fmt::format(
+          "{}:{}: '{}' {} ({} users, {} items, {} rows follow): correct or delete the line, "
+          "or say with --header yes that it is to be passed over, with --header no that it "
+          "is an interaction (header in code)",
+          format.file, format.lines_before, printable(shown),
+          out ? "looks like counts of users, items and rows, but does not agree with the rest"
+              : "may be the counts of users, items and rows, or an interaction",
+          users, items, rows));
+}
+
+template bool is_counts(const FileFormat&, const Staged<PlainRow>&, Offset);
+template bool is_counts(const FileFormat&, const Staged<TimedRow>&, Offset);
+
+}  // namespace likewise
