@@ -74,9 +74,7 @@ struct Evaluate {
     progress.stage("load");
     const auto model = std::make_shared<const Model>(load_model(model_path));
     check_options(*model);
-    std::vector<Job> jobs;
-    if (needs_of(*model, options).ranking) jobs.push_back(lists_job(model->params));
-    const Device device = announced_device(common, progress, jobs);
+    const Device device = announced_device(common, progress, evaluation_jobs(*model, options));
     const TestSet test =
         make_test_set(*model, read_with_report(test_path, test_reading(*model), progress));
     CsrMatrix seen;
@@ -90,6 +88,7 @@ struct Evaluate {
     const EvaluationReport report =
         evaluate(recommender, test, options, seen.view(), progress.control());
     const double seconds = progress.finish().back().seconds;
+    say_device_memory(device, recommender, progress);
     if (options.per_user) write_per_user(*model, report);
     print_result(json ? as_json(report, test, seconds) : as_text(report, test, seconds));
   }

@@ -78,18 +78,22 @@ struct Predict {
     progress.stage("load");
     const auto model = std::make_shared<const Model>(load_model(model_path));
     std::vector<Job> jobs;
-    if (all_missing || !new_path.empty()) jobs.push_back(lists_job(model->params));
+    if (const auto job = predictions_job(model->params)) jobs.push_back(*job);
+    if (!new_path.empty()) jobs.push_back(lists_job(model->params));
     const Device device = announced_device(common, progress, jobs);
-    if (all_missing) return predict_missing(Recommender(model, device), progress);
+    const Recommender recommender(model, device);
+    if (all_missing) return predict_missing(recommender, device, progress);
     const Interactions pairs = read_with_report(pairs_path, reading, progress);
     const Strangers strangers =
         new_path.empty() ? Strangers() : Strangers(read_new_users(*model, new_path, progress));
     progress.stage("predict");
-    predict_all(Recommender(model, device), pairs, strangers, progress);
+    predict_all(recommender, pairs, strangers, progress);
+    say_device_memory(device, recommender, progress);
   }
 
   /// Says how long each stage took, and the most memory that was ever held.
-  void predict_missing(const Recommender& recommender, Progress& progress) const {
+  void predict_missing(const Recommender& recommender, const Device& device,
+                       Progress& progress) const {
     const Model& model = recommender.model();
     progress.stage("predict");
     RowWriter rows(output, {"user", "item", "prediction"});
@@ -113,6 +117,7 @@ struct Predict {
                              duration(times.similarities), duration(times.predictions),
                              duration(times.output)));
     progress.say(fmt::format("memory: {} MiB at most", with_commas(peak_memory() >> 20)));
+    say_device_memory(device, recommender, progress);
   }
 
   void predict_all(const Recommender& recommender, const Interactions& pairs,
@@ -205,7 +210,8 @@ struct Predict {
     if (batch.users.empty()) return;
     const RunControl control = progress.control();
     control.check();
-    const std::vector<float> values = recommender.predict(batch.users, batch.items);
+    const std::vector<float> values =
+        recommender.predict(batch.users, batch.items, {control.cancel, {}});
     for (std::size_t p = 0; p < values.size(); ++p) {
       const std::string user = pairs.users.name(batch.file_users[p]);
       const std::string item = pairs.items.name(batch.file_items[p]);

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+#include <algorithm>
 #include <memory>
 #include <optional>
 
@@ -106,15 +107,17 @@ struct Train {
     return target ? target->metric.key : validation_metric;
   }
 
-  /// What the device has to do beside the training: lists for validation and report.
+  /// What the device has to do beside the training: what validation measures, lists for the report.
   [[nodiscard]] std::vector<Job> jobs_beside(const TrainingParams& params) const {
     Model model;
     model.params = params;
     EvaluateOptions options;
     if (!asked_metric().empty()) options.metrics = {parse_metric(asked_metric()).name};
-    const bool ranks = !validation.empty() && needs_of(model, options).ranking;
-    if (ranks || !report.empty()) return {lists_job(params)};
-    return {};
+    std::vector<Job> jobs;
+    if (!validation.empty()) jobs = evaluation_jobs(model, options);
+    const Job lists = lists_job(params);
+    if (!report.empty() && std::ranges::find(jobs, lists) == jobs.end()) jobs.push_back(lists);
+    return jobs;
   }
 
   /// Before anything is read.

@@ -180,9 +180,10 @@ RatingErrors errors_of_pairs(const Task& task, std::span<const Index> items,
     task.control.check();
     const auto count = static_cast<std::size_t>(std::min(kPairsPerBlock, total - begin));
     std::vector<Index> users(count);
+    const RunControl quiet{task.control.cancel, {}};
     for (std::size_t i = 0; i < count; ++i) users[i] = user_of(begin + static_cast<Offset>(i));
     const auto at = static_cast<std::size_t>(begin);
-    errors += rating_errors(task.recommender.predict(users, items.subspan(at, count)),
+    errors += rating_errors(task.recommender.predict(users, items.subspan(at, count), quiet),
                             values.subspan(at, count));
     task.control.report("predict", begin + static_cast<Offset>(count), total, "pairs");
   }
@@ -212,7 +213,15 @@ void evaluate_ratings(const Task& task, EvaluationReport& report) {
 
 MetricNeeds needs_of(const Model& model, const EvaluateOptions& options) {
   const EvaluationPlan plan = plan_for(model, options, true);
-  return {plan.lists(), plan.ranking()};
+  return {plan.lists(), plan.ranking(), plan.ratings()};
+}
+
+std::vector<Job> evaluation_jobs(const Model& model, const EvaluateOptions& options) {
+  const MetricNeeds needs = needs_of(model, options);
+  std::vector<Job> jobs;
+  if (needs.ranking) jobs.push_back(lists_job(model.params));
+  if (const auto job = predictions_job(model.params); needs.ratings && job) jobs.push_back(*job);
+  return jobs;
 }
 
 EvaluationReport evaluate(const Recommender& recommender, const TestSet& test,

@@ -35,7 +35,7 @@ Validation make_validation(const Model& model, const Device& device, const Train
   EvaluateOptions options;
   options.k = {metric.k};
   options.metrics = {metric.name};
-  if (needs_of(model, options).ranking) device.require(lists_job(model.params));
+  for (const Job job : evaluation_jobs(model, options)) device.require(job);
   const RunControl control{run.control.cancel, {}};
   const auto measure = [=](const Factors& factors) {
     scratch->learned = factors.clone();
