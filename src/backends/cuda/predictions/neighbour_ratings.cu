@@ -60,7 +60,9 @@ __global__ void __launch_bounds__(kSortThreads)
   if (in_shared) {
     for (int i = static_cast<int>(threadIdx.x); i < found; i += kSortThreads) near[i] = keys[i];
   }
-  if (threadIdx.x == 0) near[found] = 0;
+  // The rest of the 32 keys that a warp reads at a time.
+  const auto end = found + static_cast<int>(threadIdx.x);
+  if (end < (found / 32 + 1) * 32 && end < rows.pitch) near[end] = 0;
 }
 
 /// The sums of a strip of columns, and how many more rows each asks.

@@ -39,8 +39,8 @@ struct RatingRows {
   const Index* rows = nullptr;  ///< their numbers
   Index count = 0;
   const float* similarities = nullptr;  ///< count x all rows
-  /// Whom each may ask, best first and 0 behind the last: count x pitch, a power of two above the
-  /// number of all rows.
+  /// Whom each may ask, best first, and zeros to the next multiple of 32: count x pitch, a power of
+  /// two above the number of all rows.
   std::uint64_t* near = nullptr;
   Offset pitch = 0;
 };
