@@ -197,18 +197,22 @@ struct Predict {
     progress.stage("load");
     const auto model = std::make_shared<const Model>(load_model(model_path));
     std::vector<Job> jobs;
-    if (all_missing || !new_path.empty()) jobs.push_back(lists_job(model->params));
+    if (const auto job = predictions_job(model->params)) jobs.push_back(*job);
+    if (!new_path.empty()) jobs.push_back(lists_job(model->params));
     const Device device = announced_device(common, progress, jobs);
-    if (all_missing) return predict_missing(Recommender(model, device), progress);
+    const Recommender recommender(model, device);
+    if (all_missing) return predict_missing(recommender, device, progress);
     const Pairs pairs = read_pairs_with_report(pairs_path, reading, progress);
     const Strangers strangers =
         new_path.empty() ? Strangers() : Strangers(read_new_users(*model, new_path, progress));
     progress.stage("predict");
-    predict_all(Recommender(model, device), pairs, strangers, progress);
+    predict_all(recommender, pairs, strangers, progress);
+    say_device_memory(device, recommender, progress);
   }
 
   /// Says how long each stage took, and the most memory that was ever held.
-  void predict_missing(const Recommender& recommender, Progress& progress) const {
+  void predict_missing(const Recommender& recommender, const Device& device,
+                       Progress& progress) const {
     const Model& model = recommender.model();
     progress.stage("predict");
     RowWriter rows(output, {"user", "item", "prediction"});
@@ -232,6 +236,7 @@ struct Predict {
                              duration(times.similarities), duration(times.predictions),
                              duration(times.output)));
     progress.say(fmt::format("memory: {} MiB at most", with_commas(peak_memory() >> 20)));
+    say_device_memory(device, recommender, progress);
   }
 
   /// Writes the rows in the order of the file. They are predicted user by user, which is faster.

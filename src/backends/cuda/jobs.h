@@ -48,4 +48,11 @@ namespace likewise {
                                                        std::span<const float> item_bias,
                                                        ScoreKind score);
 
+/// Predictions on one GPU: as PredictionJob.
+[[nodiscard]] std::unique_ptr<Predictions> make_cuda_predictions(const GpuUse& use,
+                                                                 const Factors& factors);
+[[nodiscard]] std::unique_ptr<Predictions> make_cuda_predictions(const GpuUse& use,
+                                                                 const GpuInfo& gpu,
+                                                                 const NeighbourModel& model);
+
 }  // namespace likewise

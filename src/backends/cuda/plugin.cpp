@@ -25,8 +25,10 @@ constexpr CudaNeighbours kNeighbours{make_cuda_neighbour_search};
 constexpr CudaSgd kSgd{plan_cuda_sgd, make_cuda_sgd_solver};
 constexpr CudaBpr kBpr{plan_cuda_bpr, make_cuda_bpr_solver};
 constexpr CudaTopK kTopK{make_cuda_scorer};
-constexpr CudaPlugin kPlugin{kPluginInterface, kVersion, kPluginCompiler, cuda::find_gpus, &kAls,
-                             &kNeighbours,     &kSgd,    &kBpr,           &kTopK};
+constexpr CudaPredictions kPredictions{make_cuda_predictions, make_cuda_predictions};
+constexpr CudaPlugin kPlugin{
+    kPluginInterface, kVersion, kPluginCompiler, cuda::find_gpus, &kAls,
+    &kNeighbours,     &kSgd,    &kBpr,           &kTopK,          &kPredictions};
 
 }  // namespace
 }  // namespace likewise

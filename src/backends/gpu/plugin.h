@@ -13,13 +13,14 @@
 #include "backends/jobs/als.h"
 #include "backends/jobs/bpr.h"
 #include "backends/jobs/neighbours.h"
+#include "backends/jobs/predictions.h"
 #include "backends/jobs/sgd.h"
 #include "backends/jobs/top_k.h"
 
 namespace likewise {
 
 /// Goes up with every change of this file and of the types that cross.
-inline constexpr std::int32_t kPluginInterface = 9;
+inline constexpr std::int32_t kPluginInterface = 10;
 /// The compiler lays out the types that cross.
 inline constexpr const char* kPluginCompiler = __VERSION__;
 
@@ -103,6 +104,15 @@ struct CudaTopK {
                                          std::span<const float> item_bias, ScoreKind score);
 };
 
+/// The job `predictions`, on one usable GPU.
+struct CudaPredictions {
+  /// As PredictionJob::by_factors.
+  std::unique_ptr<Predictions> (*by_factors)(const GpuUse& use, const Factors& factors);
+  /// As PredictionJob::by_neighbours.
+  std::unique_ptr<Predictions> (*by_neighbours)(const GpuUse& use, const GpuInfo& gpu,
+                                                const NeighbourModel& model);
+};
+
 struct CudaPlugin {
   // Plain numbers and text, readable whatever built the plug-in. These lines stay as they are.
   std::int32_t interface_number;
@@ -117,6 +127,7 @@ struct CudaPlugin {
   const CudaSgd* sgd;
   const CudaBpr* bpr;
   const CudaTopK* top_k;
+  const CudaPredictions* predictions;
 };
 
 }  // namespace likewise

@@ -3,43 +3,14 @@
 
 #include "backends/cuda/device/candidate_keys.cuh"
 #include "backends/cuda/device/check.h"
+#include "backends/cuda/top_k/exact_score.cuh"
 #include "backends/cuda/top_k/top_k_scores.h"
 
 namespace likewise::cuda {
 namespace {
 
 constexpr int kThreads = 128;
-constexpr int kLanes = 8;  // of a team: as many as running sums of the CPU
-constexpr int kTeams = kThreads / kLanes;
-constexpr int kAhead = 8;  // loads of a lane in flight
-
-/// By a team; the same in all of its lanes. `query` is in shared memory.
-__device__ __forceinline__ float exact_score(const ExactItems& items, const float* query,
-                                             Index place) {
-  const int lane = static_cast<int>(threadIdx.x) % kLanes;
-  const unsigned team = 0xFFU << (threadIdx.x % 32 / kLanes * kLanes);
-  const float* const row = items.rows + Offset{place} * items.pitch;
-  double sum = 0.0;
-  for (Index begin = lane; begin < items.pitch; begin += kLanes * kAhead) {
-    float y[kAhead];
-#pragma unroll
-    for (int u = 0; u < kAhead; ++u) y[u] = row[begin + u * kLanes];
-#pragma unroll
-    for (int u = 0; u < kAhead; ++u) {
-      const auto a = static_cast<double>(query[begin + u * kLanes]);
-      const auto b = static_cast<double>(y[u]);
-      // Of a product of two float32 numbers nothing is lost; a square is rounded.
-      sum = items.distances ? __dadd_rn(sum, __dmul_rn(a - b, a - b)) : fma(a, b, sum);
-    }
-  }
-#pragma unroll
-  for (int distance = kLanes / 2; distance > 0; distance /= 2) {
-    sum += __shfl_xor_sync(team, sum, distance);
-  }
-  if (items.distances) return -static_cast<float>(sum);
-  const double bias = items.bias == nullptr ? 0.0 : static_cast<double>(items.bias[place]);
-  return static_cast<float>(sum + bias);
-}
+constexpr int kTeams = kThreads / kTeamLanes;
 
 __device__ __forceinline__ void load_query(const ExactItems& items, const float* from,
                                            float* query) {
@@ -81,14 +52,14 @@ __global__ void __launch_bounds__(kThreads)
   load_query(items, queries + Offset{q} * items.pitch, query);
   if (threadIdx.x == 0) best.count = total;
   __syncthreads();
-  const int team = static_cast<int>(threadIdx.x) / kLanes;
+  const int team = static_cast<int>(threadIdx.x) / kTeamLanes;
   int before = 0;
   for (int share = 0; share < kept.shares; ++share) {
     const KeptPlace* const places = kept.places + (Offset{q} * kept.shares + share) * kept.room;
     for (int at = team; at < counts[share]; at += kTeams) {
       const Index place = places[at].place;
       const float score = exact_score(items, query, place);
-      if (threadIdx.x % kLanes == 0) keys[before + at] = key_of(score, items.item[place]);
+      if (threadIdx.x % kTeamLanes == 0) keys[before + at] = key_of(score, items.item[place]);
     }
     before += counts[share];
   }
@@ -110,10 +81,10 @@ __global__ void __launch_bounds__(kThreads)
   const auto n = static_cast<Index>(blockIdx.y);
   load_query(items, queries + Offset{which[n]} * items.pitch, query);
   __syncthreads();
-  const auto team = static_cast<Index>(blockIdx.x * kTeams + threadIdx.x / kLanes);
+  const auto team = static_cast<Index>(blockIdx.x * kTeams + threadIdx.x / kTeamLanes);
   for (Index place = team; place < items.count; place += static_cast<Index>(gridDim.x) * kTeams) {
     const float score = exact_score(items, query, place);
-    if (threadIdx.x % kLanes == 0) out[Offset{n} * items.count + place] = score;
+    if (threadIdx.x % kTeamLanes == 0) out[Offset{n} * items.count + place] = score;
   }
 }
 
