@@ -77,7 +77,7 @@ class Task {
       if (waiting.size() == kNewUsers || last) predict_new(waiting, predicted);
       while (std::ssize(known) >= kBatch || (last && !known.empty())) {
         control.check();
-        predict_known(known, predicted);
+        predict_known(known, predicted, control);
       }
       done += std::ssize(pairs_of(u));
       control.report("predict", done, std::ssize(by_user_), "pairs");
@@ -123,7 +123,8 @@ class Task {
   }
 
   /// The first kBatch of the pairs, which leave the list.
-  void predict_known(std::vector<Offset>& known, std::vector<float>& predicted) const {
+  void predict_known(std::vector<Offset>& known, std::vector<float>& predicted,
+                     const RunControl& control) const {
     const auto count = std::min(static_cast<std::size_t>(kBatch), known.size());
     std::vector<Index> users(count);
     std::vector<Index> items(count);
@@ -131,7 +132,7 @@ class Task {
       users[i] = users_[static_cast<std::size_t>(pairs_.user_of[known[i]])];
       items[i] = item(known[i]);
     }
-    const std::vector<float> values = recommender_.predict(users, items);
+    const std::vector<float> values = recommender_.predict(users, items, {control.cancel, {}});
     for (std::size_t i = 0; i < count; ++i) {
       predicted[static_cast<std::size_t>(known[i])] = values[i];
     }
