@@ -220,6 +220,13 @@ void say_written(const std::string& path, const std::string& what, Progress& pro
   if (path != "-") progress.say(fmt::format("{}: {}, {}", path, what, duration(seconds)));
 }
 
+void say_device_memory(const Device& device, const Recommender& recommender, Progress& progress) {
+  const Offset bytes = recommender.prediction_memory().total;
+  if (bytes == 0) return;
+  progress.say(fmt::format("memory of {}: {} MiB for predictions", device.name(),
+                           with_commas((bytes + (Offset{1} << 20) - 1) >> 20)));
+}
+
 std::string base_name(const std::string& path) {
   return std::filesystem::path(path).filename().string();
 }

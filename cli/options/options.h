@@ -13,6 +13,7 @@
 
 #include "likewise/device.h"
 #include "likewise/read.h"
+#include "likewise/recommender.h"
 #include "output/nearest.h"
 #include "output/progress.h"
 
@@ -138,6 +139,9 @@ template <class Verb>
 /// Ends the last stage; unless rows went to standard output, says what came to be where:
 /// "lists.csv: 50 recommendations for 5 users, 12 ms".
 void say_written(const std::string& path, const std::string& what, Progress& progress);
+
+/// Says what predictions took of a GPU's memory; nothing where they took none.
+void say_device_memory(const Device& device, const Recommender& recommender, Progress& progress);
 
 /// The last part of a path.
 [[nodiscard]] std::string base_name(const std::string& path);

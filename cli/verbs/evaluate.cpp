@@ -76,9 +76,8 @@ struct Evaluate {
     progress.stage("load");
     const auto model = std::make_shared<const Model>(load_model(model_path));
     check_options(*model);
-    std::vector<Job> jobs;
-    if (needs_with_candidates(*model).search) jobs.push_back(lists_job(model->params));
-    const Device device = announced_device(common, progress, jobs);
+    const Device device =
+        announced_device(common, progress, evaluation_jobs(*model, with_candidates()));
     const TestSet test =
         make_test_set(*model, read_with_report(test_path, test_reading(*model), progress));
     CsrMatrix seen;
@@ -101,15 +100,17 @@ struct Evaluate {
     const EvaluationReport report =
         evaluate(recommender, test, how, seen.view(), progress.control());
     const double seconds = progress.finish().back().seconds;
+    say_device_memory(device, recommender, progress);
     if (options.per_user) write_per_user(*model, report);
     print_result(json ? as_json(report, test, seconds) : as_text(report, test, seconds));
   }
 
-  [[nodiscard]] MetricNeeds needs_with_candidates(const Model& model) const {
+  /// The options, with candidates that have not been read.
+  [[nodiscard]] EvaluateOptions with_candidates() const {
+    static const CsrView none;
     EvaluateOptions how = options;
-    const CsrView some;
-    if (!candidates_path.empty()) how.candidates = &some;
-    return needs_of(model, how);
+    if (!candidates_path.empty()) how.candidates = &none;
+    return how;
   }
 
   void check_options(const Model& model) const {

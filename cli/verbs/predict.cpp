@@ -77,7 +77,7 @@ class Task {
       if (waiting.size() == kNewUsers || last) predict_new(waiting, predicted);
       while (std::ssize(known) >= kBatch || (last && !known.empty())) {
         control.check();
-        predict_known(known, predicted);
+        predict_known(known, predicted, control);
       }
       done += std::ssize(pairs_of(u));
       control.report("predict", done, std::ssize(by_user_), "pairs");
@@ -123,7 +123,8 @@ class Task {
   }
 
   /// The first kBatch of the pairs, which leave the list.
-  void predict_known(std::vector<Offset>& known, std::vector<float>& predicted) const {
+  void predict_known(std::vector<Offset>& known, std::vector<float>& predicted,
+                     const RunControl& control) const {
     const auto count = std::min(static_cast<std::size_t>(kBatch), known.size());
     std::vector<Index> users(count);
     std::vector<Index> items(count);
@@ -131,7 +132,7 @@ class Task {
       users[i] = users_[static_cast<std::size_t>(pairs_.user_of[known[i]])];
       items[i] = item(known[i]);
     }
-    const std::vector<float> values = recommender_.predict(users, items);
+    const std::vector<float> values = recommender_.predict(users, items, {control.cancel, {}});
     for (std::size_t i = 0; i < count; ++i) {
       predicted[static_cast<std::size_t>(known[i])] = values[i];
     }
@@ -197,18 +198,22 @@ struct Predict {
     progress.stage("load");
     const auto model = std::make_shared<const Model>(load_model(model_path));
     std::vector<Job> jobs;
-    if (all_missing || !new_path.empty()) jobs.push_back(lists_job(model->params));
+    if (const auto job = predictions_job(model->params)) jobs.push_back(*job);
+    if (!new_path.empty()) jobs.push_back(lists_job(model->params));
     const Device device = announced_device(common, progress, jobs);
-    if (all_missing) return predict_missing(Recommender(model, device), progress);
+    const Recommender recommender(model, device);
+    if (all_missing) return predict_missing(recommender, device, progress);
     const Pairs pairs = read_pairs_with_report(pairs_path, reading, progress);
     const Strangers strangers =
         new_path.empty() ? Strangers() : Strangers(read_new_users(*model, new_path, progress));
     progress.stage("predict");
-    predict_all(Recommender(model, device), pairs, strangers, progress);
+    predict_all(recommender, pairs, strangers, progress);
+    say_device_memory(device, recommender, progress);
   }
 
   /// Says how long each stage took, and the most memory that was ever held.
-  void predict_missing(const Recommender& recommender, Progress& progress) const {
+  void predict_missing(const Recommender& recommender, const Device& device,
+                       Progress& progress) const {
     const Model& model = recommender.model();
     progress.stage("predict");
     RowWriter rows(output, {"user", "item", "prediction"});
@@ -232,6 +237,7 @@ struct Predict {
                              duration(times.similarities), duration(times.predictions),
                              duration(times.output)));
     progress.say(fmt::format("memory: {} MiB at most", with_commas(peak_memory() >> 20)));
+    say_device_memory(device, recommender, progress);
   }
 
   /// Writes the rows in the order of the file. They are predicted user by user, which is faster.

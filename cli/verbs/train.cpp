@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+#include <algorithm>
 #include <memory>
 #include <optional>
 
@@ -119,20 +120,20 @@ struct Train {
     return target ? target->metric.key : validation_metric;
   }
 
-  /// What the device has to do beside the training: lists for validation and report.
+  /// What the device has to do beside the training: what validation measures, lists for the report.
   [[nodiscard]] std::vector<Job> jobs_beside(const TrainingParams& params) const {
     Model model;
     model.params = params;
     EvaluateOptions options;
-    const bool rates = feedback_of(params) == Feedback::kExplicit;
-    const std::string metric = asked_metric().empty() ? rates ? "rmse" : "ndcg" : asked_metric();
-    options.metrics = {parse_metric(metric).name};
+    if (!asked_metric().empty()) options.metrics = {parse_metric(asked_metric()).name};
     const CsrView some;
     if (!validation_candidates.empty()) options.candidates = &some;
     options.negatives = validation_negatives;
-    const bool searches = !validation.empty() && needs_of(model, options).search;
-    if (searches || !report.empty()) return {lists_job(params)};
-    return {};
+    std::vector<Job> jobs;
+    if (!validation.empty()) jobs = evaluation_jobs(model, options);
+    const Job lists = lists_job(params);
+    if (!report.empty() && std::ranges::find(jobs, lists) == jobs.end()) jobs.push_back(lists);
+    return jobs;
   }
 
   /// Before anything is read.

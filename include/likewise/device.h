@@ -17,14 +17,17 @@ namespace likewise {
 
 /// What a device may be able to do.
 enum class Job {
-  kAls,         ///< trains ALS
-  kNeighbours,  ///< compares rows: trains neighbourhood models, and makes their predictions
-  kTopK,        ///< scores queries against all rows of factors: lists, similar rows
-  kSgd,         ///< trains by SGD
-  kBpr,         ///< trains by BPR
+  kAls,          ///< trains ALS
+  kNeighbours,   ///< compares rows: trains neighbourhood models, and makes their predictions
+  kTopK,         ///< scores queries against all rows of factors: lists, similar rows
+  kSgd,          ///< trains by SGD
+  kBpr,          ///< trains by BPR
+  kPredictions,  ///< predicts ratings of pairs and of whole rows
 };
-inline constexpr std::string_view kJobNames[] = {"als", "neighbours", "top-k", "sgd", "bpr"};
-inline constexpr std::array kJobs{Job::kAls, Job::kNeighbours, Job::kTopK, Job::kSgd, Job::kBpr};
+inline constexpr std::string_view kJobNames[] = {"als", "neighbours", "top-k",
+                                                 "sgd", "bpr",        "predictions"};
+inline constexpr std::array kJobs{Job::kAls, Job::kNeighbours, Job::kTopK,
+                                  Job::kSgd, Job::kBpr,        Job::kPredictions};
 
 /// One job of a device.
 struct JobStatus {

@@ -93,11 +93,14 @@ void require_possible(const NamedMetric& metric, double value);
 /// What the metrics of an evaluation look at.
 struct MetricNeeds {
   bool lists = false;    ///< lists of k items
-  bool ranking = false;  ///< lists or whole rankings; else ratings only
+  bool ranking = false;  ///< lists or whole rankings
+  bool ratings = false;  ///< predicted ratings
   bool search = false;   ///< the device's lists_job(); not for candidates and negatives
 };
 /// Same errors as evaluate().
 [[nodiscard]] MetricNeeds needs_of(const Model& model, const EvaluateOptions& options);
+/// What evaluate() asks of a device. Same errors.
+[[nodiscard]] std::vector<Job> evaluation_jobs(const Model& model, const EvaluateOptions& options);
 
 /// Held-out interactions in a model's index space. Rows that name users or items unknown to the
 /// model cannot be ranked; rating metrics see them with index -1 and the model's fallback.

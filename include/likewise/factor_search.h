@@ -52,7 +52,8 @@ class FactorSearch {
 
   /// The n best rows of the table for each row of `queries`, best first, ties to the smaller row:
   /// TopKResult::items are rows of the table. The result's k is min(n, rows); counts[q] < k only
-  /// where the filters leave fewer. Memory is bounded whatever the number of queries. Progress is
+  /// where the filters leave fewer. Queries that are rows of the table, in its memory, are not
+  /// transformed again; others may be copied once. Progress is
   /// reported as stage "score" in queries.
   ///
   /// Errors: kInvalidArgument for queries of another width or with a number that is not finite,

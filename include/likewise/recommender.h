@@ -5,6 +5,7 @@
 
 #include <functional>
 #include <memory>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -12,6 +13,7 @@
 
 #include "likewise/device.h"
 #include "likewise/error.h"
+#include "likewise/memory_plan.h"
 #include "likewise/model.h"
 #include "likewise/top_k.h"
 
@@ -83,7 +85,7 @@ using TakeMissing = std::function<void(Side side, Index row, std::span<const Ind
 
 /// Seconds of the stages of Recommender::predict_missing(). `take` runs beside the other stages.
 struct PredictionTimes {
-  double magnitudes = 0.0;    ///< means, norms and weights of the rows
+  double magnitudes = 0.0;    ///< means, norms and weights of the rows, and their way to a GPU
   double similarities = 0.0;  ///< of neighbourhood models that predict ratings
   double predictions = 0.0;
   double output = 0.0;  ///< in `take`
@@ -98,11 +100,15 @@ struct FoldedIn {
 /// The job that a model with these parameters needs for lists, similar rows and whole rows of
 /// scores.
 [[nodiscard]] Job lists_job(const TrainingParams& params);
+/// The job that it needs for predictions of pairs and of all that is missing; nothing where adding
+/// up biases or kept lists will do.
+[[nodiscard]] std::optional<Job> predictions_job(const TrainingParams& params);
 
 class Recommender {
  public:
   /// `model` is kept alive. The device needs lists_job() of the model's parameters for lists and
-  /// similar rows; Error(kDevice) where it is first asked for and missing.
+  /// similar rows, predictions_job() for predictions; Error(kDevice) where one is first asked for
+  /// and missing.
   Recommender(std::shared_ptr<const Model> model, Device device);
   ~Recommender();
 
@@ -136,7 +142,8 @@ class Recommender {
   /// Error(kInvalidArgument), as the two below, for a popularity model of ratings: it predicts
   /// none.
   [[nodiscard]] std::vector<float> predict(std::span<const Index> users,
-                                           std::span<const Index> items) const;
+                                           std::span<const Index> items,
+                                           const RunControl& control = {}) const;
 
   /// What lists are in the order of, for each pair (no -1): as predict(), but without clipping
   /// where it would make items alike, and for every model that ranks.
@@ -147,6 +154,10 @@ class Recommender {
   /// item-knn predicts ratings, else by user. `take` is called for one row at a time, on any
   /// thread, while later rows are predicted. Memory is bounded.
   PredictionTimes predict_missing(const TakeMissing& take, const RunControl& control = {}) const;
+
+  /// What predict() and predict_missing() take of the device's own memory; a total of 0 before
+  /// either was called, and where they compute in the machine's.
+  [[nodiscard]] MemoryPlan prediction_memory() const;
 
   /// The scores that users who were not trained would give `items`: out is users x items.
   [[nodiscard]] std::vector<float> predict_new(std::span<const FoldInRow> users,

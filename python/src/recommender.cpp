@@ -218,8 +218,9 @@ constexpr std::string_view kSides[] = {"users", "items"};
 [[nodiscard]] Out<float> predict(const Answers& self, const In<Index>& users,
                                  const In<Index>& items) {
   return given(in_background(
-      users.size() > 100'000, self.threads, nb::none(),
-      [&](const RunControl&) { return self.recommender.predict(span_of(users), span_of(items)); }));
+      users.size() > 100'000, self.threads, nb::none(), [&](const RunControl& control) {
+        return self.recommender.predict(span_of(users), span_of(items), control);
+      }));
 }
 
 [[nodiscard]] Out<float> predict_new(const Answers& self, const nb::tuple& csr,

@@ -5,6 +5,8 @@
 
 #include <fmt/format.h>
 
+#include "core/first_bad.h"
+
 namespace likewise {
 namespace {
 
@@ -40,6 +42,34 @@ void check_top_k(const MatrixView& items, const MatrixView& queries, Index k,
   require(filter.allowed.empty() || filter.allowed.size() == static_cast<std::size_t>(items.rows),
           fmt::format("the mask of allowed items has {} entries for {} items",
                       filter.allowed.size(), items.rows));
+}
+
+void check_numbers(const MatrixView& matrix, const char* what) {
+  const Offset row = first_bad(matrix.rows, [&](Offset r) {  // NaN is out of range
+    return !std::ranges::all_of(matrix.row_span(static_cast<Index>(r)), is_in_range);
+  });
+  if (row < 0) return;
+  const auto numbers = matrix.row_span(static_cast<Index>(row));
+  const auto bad = std::ranges::find_if_not(numbers, is_in_range);
+  require(false, fmt::format("{}: the number {} in row {}, column {} is not one of at most {:g} in "
+                             "size",
+                             what, *bad, row, bad - numbers.begin(), kLargestNumber));
+}
+
+void check_top_k_numbers(const MatrixView& items, const MatrixView& queries,
+                         const TopKFilter& filter) {
+  check_numbers(queries, "queries");
+  const CsrView& excluded = filter.excluded;
+  const Offset bad = first_bad(excluded.rows, [&](Offset q) {
+    Index last = -1;
+    for (const Index item : excluded.row_columns(static_cast<Index>(q))) {
+      if (item <= last || item >= items.rows) return true;
+      last = item;
+    }
+    return false;
+  });
+  require(bad < 0, fmt::format("excluded: row {} is not a list of rising numbers in [0, {})", bad,
+                               items.rows));
 }
 
 TopKResult make_top_k_result(Index queries, Index k, Index items) {

@@ -2,6 +2,7 @@
 /// What every scorer shares: the order of answers, the checks of a call, the empty result.
 #pragma once
 
+#include <cmath>
 #include <span>
 
 #include "backends/jobs/top_k.h"
@@ -22,7 +23,15 @@ inline constexpr auto before = [](const Candidate& a, const Candidate& b) {
 /// Throws Error(kInvalidArgument) naming what does not fit: widths, k, the filter's shapes.
 void check_top_k(const MatrixView& items, const MatrixView& queries, Index k,
                  const TopKFilter& filter);
+/// Throws Error(kInvalidArgument) naming a number of a query that is not finite or beyond
+/// kLargestNumber, and a row of the filter that is not a list of rising items.
+void check_top_k_numbers(const MatrixView& items, const MatrixView& queries,
+                         const TopKFilter& filter);
 void check_query_width(const MatrixView& items, const MatrixView& queries);
+
+[[nodiscard]] inline bool is_in_range(float x) { return std::abs(x) <= kLargestNumber; }
+/// Throws Error(kInvalidArgument) naming the first number that is out of range: `what` has it.
+void check_numbers(const MatrixView& matrix, const char* what);
 
 /// Throws Error(kInvalidArgument) when `item_bias` is neither empty nor one per item, and when
 /// there is one beside distances.

@@ -23,6 +23,8 @@ class Lazy {
     made_.store(value_.get(), std::memory_order_release);
     return *value_;
   }
+  /// Null before it is made.
+  [[nodiscard]] const T* made() const { return made_.load(std::memory_order_acquire); }
 
  private:
   std::mutex making_;  // not std::call_once, which not every platform unlocks after an exception

@@ -296,9 +296,10 @@ RatingErrors errors_of_pairs(const Task& task, std::span<const Index> items,
     task.control.check();
     const auto count = static_cast<std::size_t>(std::min(kPairsPerBlock, total - begin));
     std::vector<Index> users(count);
+    const RunControl quiet{task.control.cancel, {}};
     for (std::size_t i = 0; i < count; ++i) users[i] = user_of(begin + static_cast<Offset>(i));
     const auto at = static_cast<std::size_t>(begin);
-    errors += rating_errors(task.recommender.predict(users, items.subspan(at, count)),
+    errors += rating_errors(task.recommender.predict(users, items.subspan(at, count), quiet),
                             values.subspan(at, count));
     task.control.report("predict", begin + static_cast<Offset>(count), total, "pairs");
   }
@@ -332,7 +333,15 @@ MetricNeeds needs_of(const Model& model, const EvaluateOptions& options) {
     throw Error(ErrorKind::kInvalidArgument,
                 "candidates and negatives are of lists: they need a metric that ranks, as ndcg");
   }
-  return {plan.lists(), plan.ranking(), plan.ranking() && !of_few_items(options)};
+  return {plan.lists(), plan.ranking(), plan.ratings(), plan.ranking() && !of_few_items(options)};
+}
+
+std::vector<Job> evaluation_jobs(const Model& model, const EvaluateOptions& options) {
+  const MetricNeeds needs = needs_of(model, options);
+  std::vector<Job> jobs;
+  if (needs.search) jobs.push_back(lists_job(model.params));
+  if (const auto job = predictions_job(model.params); needs.ratings && job) jobs.push_back(*job);
+  return jobs;
 }
 
 EvaluationReport evaluate(const Recommender& recommender, const TestSet& test,

@@ -1,13 +1,21 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "search/batches.h"
 
+#include "core/parallel.h"
+
 namespace likewise {
+namespace {
+
+constexpr Offset kRowsAtATime = 256;
+
+}  // namespace
 
 Matrix gather_rows(const MatrixView& table, std::span<const Index> rows) {
   Matrix result(static_cast<Index>(rows.size()), table.cols);
-  for (std::size_t r = 0; r < rows.size(); ++r) {
-    std::copy_n(table.row(rows[r]), table.cols, result.row(static_cast<Index>(r)));
-  }
+  parallel_for(std::ssize(rows), kRowsAtATime, [&](Offset r) {
+    std::copy_n(table.row(rows[static_cast<std::size_t>(r)]), table.cols,
+                result.row(static_cast<Index>(r)));
+  });
   return result;
 }
 
@@ -18,10 +26,10 @@ CsrMatrix gather_rows(const CsrView& matrix, std::span<const Index> rows) {
     result.offsets[r + 1] = result.offsets[r] + matrix.row_size(rows[static_cast<std::size_t>(r)]);
   }
   result.columns = Array<Index>::uninitialized(result.offsets[count]);
-  for (Offset r = 0; r < count; ++r) {
+  parallel_for(count, kRowsAtATime, [&](Offset r) {
     const auto row = matrix.row_columns(rows[static_cast<std::size_t>(r)]);
     std::copy(row.begin(), row.end(), result.columns.begin() + result.offsets[r]);
-  }
+  });
   return result;
 }
 

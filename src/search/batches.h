@@ -12,7 +12,7 @@
 
 namespace likewise {
 
-inline constexpr Index kBatchQueries = 8192;
+inline constexpr Index kBatchQueries = 1 << 15;
 
 /// Rows of `table` in the order of `rows`.
 [[nodiscard]] Matrix gather_rows(const MatrixView& table, std::span<const Index> rows);
@@ -25,7 +25,8 @@ template <class Answer>
 TopKResult in_batches(std::span<const Index> rows, Index k, const RunControl& control,
                       const Answer& answer) {
   const auto total = static_cast<Offset>(rows.size());
-  TopKResult all{k, Array<Index>(total * k), Array<float>(total * k), Array<Index>(total)};
+  TopKResult all{k, Array<Index>::uninitialized(total * k), Array<float>::uninitialized(total * k),
+                 Array<Index>::uninitialized(total)};
   for (Offset first = 0; first < total; first += kBatchQueries) {
     const Offset count = std::min<Offset>(kBatchQueries, total - first);
     RunControl part = control;

@@ -2,19 +2,19 @@
 #include "likewise/factor_search.h"
 
 #include <algorithm>
-#include <atomic>
 #include <cmath>
 #include <cstdint>
-#include <numeric>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
 
 #include <fmt/format.h>
 
+#include "backends/top_k.h"
+#include "core/first_bad.h"
 #include "core/parallel.h"
 #include "likewise/error.h"
-#include "search/batches.h"
 #include "search/table_search.h"
 
 namespace likewise {
@@ -26,42 +26,10 @@ void require(bool fits, const std::string& message) {
 
 constexpr Offset kBlock = 1024;
 
-/// The first of `count` places for which is_bad(place); -1 where there is none.
-template <class IsBad>
-[[nodiscard]] Offset first_bad(Offset count, const IsBad& is_bad) {
-  std::atomic<Offset> first{count};
-  parallel_blocks(count, kBlock, [&](Offset begin, Offset end, Offset) {
-    if (begin > first.load(std::memory_order_relaxed)) return;
-    for (Offset place = begin; place < end; ++place) {
-      if (!is_bad(place)) continue;
-      Offset seen = first.load();
-      while (place < seen && !first.compare_exchange_weak(seen, place)) {
-      }
-      return;
-    }
-  });
-  return first < count ? first.load() : -1;
-}
-
-[[nodiscard]] bool fits(float number) { return std::abs(number) <= kLargestNumber; }
-
-/// NaN does not fit.
-void check_numbers(const MatrixView& matrix, const char* what) {
-  const Offset row = first_bad(matrix.rows, [&](Offset r) {
-    return !std::ranges::all_of(matrix.row_span(static_cast<Index>(r)), fits);
-  });
-  if (row < 0) return;
-  const auto numbers = matrix.row_span(static_cast<Index>(row));
-  const auto bad = std::ranges::find_if_not(numbers, fits);
-  require(false, fmt::format("{}: the number {} in row {}, column {} is not one of at most {:g} in "
-                             "size",
-                             what, *bad, row, bad - numbers.begin(), kLargestNumber));
-}
-
 void check_bias(std::span<const float> bias, Index rows) {
   require(bias.empty() || std::ssize(bias) == rows,
           fmt::format("{} biases for a table of {} rows", bias.size(), rows));
-  const auto bad = std::ranges::find_if_not(bias, fits);
+  const auto bad = std::ranges::find_if_not(bias, is_in_range);
   if (bad == bias.end()) return;
   require(false, fmt::format("bias: the number {} of row {} is not one of at most {:g} in size",
                              *bad, bad - bias.begin(), kLargestNumber));
@@ -77,17 +45,6 @@ void check_excluded(const CsrView& excluded, Index queries, Index rows) {
   const Offset fall = first_bad(queries, [&](Offset q) { return offsets[q + 1] < offsets[q]; });
   require(fall < 0,
           fmt::format("excluded: the offset after row {} is less than that before", fall));
-  const auto is_bad = [&](Offset q) {
-    Index before = -1;
-    for (const Index row : excluded.row_columns(static_cast<Index>(q))) {
-      if (row <= before || row >= rows) return true;
-      before = row;
-    }
-    return false;
-  };
-  const Offset bad = first_bad(queries, is_bad);
-  require(bad < 0,
-          fmt::format("excluded: row {} is not a list of rising numbers in [0, {})", bad, rows));
 }
 
 /// Whether kernels may read it as it is: whole aligned vectors, zeros behind the columns.
@@ -112,12 +69,6 @@ void check_excluded(const CsrView& excluded, Index queries, Index rows) {
   return copy;
 }
 
-[[nodiscard]] std::vector<Index> counted(Index count) {
-  std::vector<Index> numbers(static_cast<std::size_t>(count));
-  std::iota(numbers.begin(), numbers.end(), Index{0});
-  return numbers;
-}
-
 void check_taken(const MatrixView& matrix, const Metric& metric, const char* what) {
   const auto place = refused_place(metric, matrix);
   if (place) refuse_place(metric, *place, fmt::format("{}: row {}", what, place->row));
@@ -140,11 +91,31 @@ void check_taken(const MatrixView& matrix, const Metric& metric, const char* wha
 struct FactorSearch::State {
   State(const MatrixView& table, std::span<const float> bias, const Metric& by,
         const Device& device)
-      : metric(by),
+      : given(table),
+        metric(by),
         copy(is_padded(checked(table, bias, by)) ? Matrix() : padded_copy(table)),
         search(copy.rows() == table.rows && copy.cols() == table.cols ? copy.view() : table, bias,
                by, device) {}
 
+  /// Queries that are rows of the table, one after the other, as the search has them.
+  [[nodiscard]] std::optional<MatrixView> own_rows(const MatrixView& queries) const {
+    if (queries.rows == 0 || queries.cols != given.cols || queries.stride != given.stride ||
+        given.stride == 0) {
+      return std::nullopt;
+    }
+    const auto at = reinterpret_cast<std::uintptr_t>(queries.data);
+    const auto begin = reinterpret_cast<std::uintptr_t>(given.data);
+    const auto row_bytes = static_cast<std::uintptr_t>(given.stride) * sizeof(float);
+    if (at < begin || (at - begin) % row_bytes != 0) return std::nullopt;
+    const std::uintptr_t first = (at - begin) / row_bytes;
+    if (first + static_cast<std::uintptr_t>(queries.rows) >
+        static_cast<std::uintptr_t>(given.rows)) {
+      return std::nullopt;
+    }
+    return search.table().slice(static_cast<Index>(first), queries.rows);
+  }
+
+  MatrixView given;
   const Metric& metric;
   Matrix copy;  ///< of a table that is not padded
   TableSearch search;
@@ -167,18 +138,22 @@ TopKResult FactorSearch::top_k(const MatrixView& queries, const FactorSearchOpti
   require(options.n >= 1, fmt::format("n must be 1 or more, not {}", options.n));
   require(queries.rows == 0 || queries.cols == factors(),
           fmt::format("queries have {} factors, the table has {}", queries.cols, factors()));
-  check_numbers(queries, "queries");
-  check_taken(queries, state_->metric, "queries");
+  const std::optional<MatrixView> own = state_->own_rows(queries);
+  if (!own) {
+    if (state_->metric.transform != nullptr)
+      check_numbers(queries, "queries");  // as they are given
+    check_taken(queries, state_->metric, "queries");
+  }
   if (options.excluded != nullptr) check_excluded(*options.excluded, queries.rows, rows());
   const std::vector<std::uint8_t> allowed =
       allowed_rows(options.allow, options.deny, rows(), "row");
-  const auto answer = [&](std::span<const Index> batch, const RunControl& part) {
-    const Matrix asked = search.transform(gather_rows(queries, batch));
-    const CsrMatrix excluded =
-        options.excluded != nullptr ? gather_rows(*options.excluded, batch) : CsrMatrix();
-    return search.top_k(asked.view(), options.n, {excluded.view(), allowed}, part);
+  const CsrView excluded = options.excluded != nullptr ? *options.excluded : CsrView();
+  const auto answer = [&](const MatrixView& asked) {
+    return search.top_k(asked, options.n, {excluded, allowed}, control);
   };
-  return in_batches(counted(queries.rows), std::min(options.n, rows()), control, answer);
+  if (own) return answer(*own);
+  const bool as_they_are = state_->metric.transform == nullptr && is_padded(queries);
+  return answer(as_they_are ? queries : search.transformed(queries).view());
 }
 
 }  // namespace likewise

@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "search/table_search.h"
 
-#include <utility>
+#include <algorithm>
 
 #include <fmt/format.h>
 
 #include "backends/jobs/device_jobs.h"
+#include "core/parallel.h"
 #include "likewise/error.h"
 
 namespace likewise {
@@ -24,15 +25,21 @@ TableSearch::TableSearch(const MatrixView& table, std::span<const float> bias, c
   scorer_ = job<TopKJob>(device).make_scorer(table_, bias, metric.score);
 }
 
-Matrix TableSearch::transform(Matrix queries) const {
-  return metric_.transform != nullptr ? metric_.transform(queries.view()) : std::move(queries);
+Matrix TableSearch::transformed(const MatrixView& queries) const {
+  if (metric_.transform != nullptr) return metric_.transform(queries);
+  Matrix copy(queries.rows, queries.cols);
+  parallel_for(queries.rows, 1024, [&](Offset r) {
+    std::ranges::copy(queries.row_span(static_cast<Index>(r)), copy.row(static_cast<Index>(r)));
+  });
+  return copy;
 }
 
 TopKResult TableSearch::top_k(const MatrixView& queries, Index n, const TopKFilter& filter,
                               const RunControl& control) const {
   TopKResult answers = scorer_->top_k(queries, n, filter, control);
   if (metric_.finish != nullptr) {
-    for (float& score : answers.scores) score = metric_.finish(score);
+    parallel_for(answers.scores.size(), 1 << 16,
+                 [&](Offset i) { answers.scores[i] = metric_.finish(answers.scores[i]); });
   }
   return answers;
 }

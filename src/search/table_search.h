@@ -21,7 +21,8 @@ class TableSearch {
 
   /// The rows as the metric transforms them.
   [[nodiscard]] const MatrixView& table() const { return table_; }
-  [[nodiscard]] Matrix transform(Matrix queries) const;
+  /// A copy of queries, as the metric transforms them.
+  [[nodiscard]] Matrix transformed(const MatrixView& queries) const;
   /// For queries that are transformed.
   [[nodiscard]] TopKResult top_k(const MatrixView& queries, Index n, const TopKFilter& filter,
                                  const RunControl& control) const;

@@ -79,7 +79,7 @@ void BiasPredictor::score_all(std::span<const AskedUser> users, float* out) cons
 }
 
 std::vector<float> BiasPredictor::predict(std::span<const Index> users,
-                                          std::span<const Index> items) const {
+                                          std::span<const Index> items, const RunControl&) const {
   std::vector<float> ratings(users.size());
   for (std::size_t p = 0; p < users.size(); ++p) {
     ratings[p] = on_scale_(double{learned_.mean} + bias_of(learned_.users, users[p]) +

@@ -23,7 +23,8 @@ class BiasPredictor final : public Predictor {
                                                   std::span<const Index> items) const override;
   void score_all(std::span<const AskedUser> users, float* out) const override;
   [[nodiscard]] std::vector<float> predict(std::span<const Index> users,
-                                           std::span<const Index> items) const override;
+                                           std::span<const Index> items,
+                                           const RunControl&) const override;
 
  private:
   /// Throws where all items are alike.

@@ -10,6 +10,8 @@
 #include "core/parallel.h"
 #include "likewise/error.h"
 #include "search/batches.h"
+#include "serving/known_pairs.h"
+#include "serving/missing_cells.h"
 
 namespace likewise {
 namespace {
@@ -79,7 +81,7 @@ FactorPredictor::Queries FactorPredictor::queries(std::span<const AskedUser> use
     double& constant = result.constants[static_cast<std::size_t>(u)];
     if (user.number >= 0) {
       std::copy_n(factors_.users.row(user.number), cols, to);
-      if (!factors_.user_bias.empty()) constant += double{factors_.user_bias[user.number]};
+      constant = own_score(factors_, user.number);
       return;
     }
     control.check();
@@ -114,28 +116,50 @@ void FactorPredictor::score_all(std::span<const AskedUser> users, float* out) co
   }
 }
 
+const Predictions& FactorPredictor::predictions() const {
+  return predictions_.get([&] { return job<PredictionJob>(device_).by_factors(factors_); });
+}
+
+MemoryPlan FactorPredictor::prediction_memory() const {
+  return predictions_.made() == nullptr ? MemoryPlan() : predictions_.made()->memory();
+}
+
 std::vector<float> FactorPredictor::predict(std::span<const Index> users,
-                                            std::span<const Index> items) const {
+                                            std::span<const Index> items,
+                                            const RunControl& control) const {
   std::vector<float> scores(users.size());
-  parallel_for(static_cast<Offset>(scores.size()), 1024, [&](Offset i) {
-    const auto pair = static_cast<std::size_t>(i);
-    scores[pair] = predict(users[pair], items[pair]);
-  });
+  const KnownPairs known(users, items);
+  for (const std::size_t p : known.others) scores[p] = fallback(users[p], items[p]);
+  std::vector<float> found(known.numbers.size());
+  if (!found.empty()) predictions().of_pairs(known.users, known.items, found.data(), control);
+  for (std::size_t i = 0; i < found.size(); ++i) scores[known.numbers[i]] = found[i];
   return scores;
 }
 
-float FactorPredictor::predict(Index user, Index item) const {
-  const Factors& f = factors_;
-  double score = double{f.global_mean};
-  if (user >= 0 && !f.user_bias.empty()) score += double{f.user_bias[user]};
-  if (user >= 0 && item >= 0) return static_cast<float>(plus_item(score, user, item));
-  if (item >= 0 && !f.item_bias.empty()) score += double{f.item_bias[item]};
+PredictionTimes FactorPredictor::predict_missing(const TakeMissing& take,
+                                                 const RunControl& control) const {
+  const Model& model = this->model();
+  const double making = seconds_of([&] { (void)predictions(); });
+  PredictionTimes times = MissingCells(model.history.view(), model.items.size())
+                              .for_rows(
+                                  Side::kUsers, model.users.size(), control,
+                                  [&](std::span<const Index> users, float* out) {
+                                    return predictions().of_rows(users, out);
+                                  },
+                                  take);
+  times.magnitudes = making;
+  return times;
+}
+
+float FactorPredictor::fallback(Index user, Index item) const {
+  double score = user >= 0 ? own_score(factors_, user) : double{factors_.global_mean};
+  if (item >= 0 && !factors_.item_bias.empty()) score += double{factors_.item_bias[item]};
   return static_cast<float>(score);
 }
 
-double FactorPredictor::plus_item(double score, Index user, Index item) const {
+double FactorPredictor::ranking_score(Index user, Index item) const {
   const Factors& f = factors_;
-  if (!f.item_bias.empty()) score += double{f.item_bias[item]};
+  double score = f.item_bias.empty() ? 0.0 : double{f.item_bias[item]};
   const auto x = f.users.row_span(user);
   const auto y = f.items.row_span(item);
   for (std::size_t j = 0; j < x.size(); ++j) score += double{x[j]} * double{y[j]};
@@ -147,7 +171,7 @@ std::vector<float> FactorPredictor::ranking_scores(std::span<const Index> users,
   std::vector<float> scores(users.size());
   parallel_for(static_cast<Offset>(scores.size()), 1024, [&](Offset i) {
     const auto pair = static_cast<std::size_t>(i);
-    scores[pair] = static_cast<float>(plus_item(0.0, users[pair], items[pair]));
+    scores[pair] = static_cast<float>(ranking_score(users[pair], items[pair]));
   });
   return scores;
 }

@@ -4,6 +4,7 @@
 #include <array>
 #include <iterator>
 
+#include "backends/jobs/predictions.h"
 #include "core/lazy.h"
 #include "search/similar_rows.h"
 #include "serving/fold_in.h"
@@ -23,10 +24,14 @@ class FactorPredictor final : public Predictor {
                                  const RunControl& control) const override;
   void score_all(std::span<const AskedUser> users, float* out) const override;
   [[nodiscard]] std::vector<float> predict(std::span<const Index> users,
-                                           std::span<const Index> items) const override;
+                                           std::span<const Index> items,
+                                           const RunControl& control) const override;
   /// Without what is the same for all items of a user.
   [[nodiscard]] std::vector<float> ranking_scores(std::span<const Index> users,
                                                   std::span<const Index> items) const override;
+  PredictionTimes predict_missing(const TakeMissing& take,
+                                  const RunControl& control) const override;
+  [[nodiscard]] MemoryPlan prediction_memory() const override;
   [[nodiscard]] TopKResult similar(Side side, std::span<const Index> rows, Index n,
                                    SimilarityMetric metric,
                                    const RunControl& control) const override;
@@ -40,10 +45,12 @@ class FactorPredictor final : public Predictor {
     std::vector<double> constants;
   };
   [[nodiscard]] Queries queries(std::span<const AskedUser> users, const RunControl& control) const;
-  [[nodiscard]] float predict(Index user, Index item) const;
-  /// score + b_i + x_u . y_i
-  [[nodiscard]] double plus_item(double score, Index user, Index item) const;
+  /// b_i + x_u . y_i
+  [[nodiscard]] double ranking_score(Index user, Index item) const;
+  /// Of a pair with an unknown side (-1): what is known of the other.
+  [[nodiscard]] float fallback(Index user, Index item) const;
   [[nodiscard]] const Scorer& scorer() const;
+  [[nodiscard]] const Predictions& predictions() const;
   [[nodiscard]] const FoldInSolver& solver(Side side) const;
   /// Throws Error(kInvalidArgument) that names row, id and column of a factor that the metric does
   /// not take.
@@ -52,6 +59,7 @@ class FactorPredictor final : public Predictor {
   const Factors& factors_;
   const Device& device_;
   mutable Lazy<Scorer> scorer_;
+  mutable Lazy<Predictions> predictions_;
   mutable std::array<Lazy<FoldInSolver>, 2> solvers_;
   /// By side and metric.
   mutable std::array<std::array<Lazy<SimilarRows>, std::size(kSimilarityMetricNames)>, 2> similar_;

@@ -2,12 +2,12 @@
 #pragma once
 
 #include <algorithm>
-#include <chrono>
 #include <numeric>
 #include <span>
 #include <vector>
 
 #include "core/parallel.h"
+#include "core/seconds.h"
 #include "likewise/recommender.h"
 
 namespace likewise {
@@ -18,11 +18,11 @@ class MissingCells {
   /// `known` has a row for each that will be asked for, or none.
   MissingCells(const CsrView& known, Index cols) : known_(known), cols_(cols) {}
 
-  /// For each block of rows: prepare(rows), fill(rows, out) with rows.size() x cols scores, then
-  /// take() for every row, while the next block is made.
-  template <class Prepare, class Fill>
-  PredictionTimes for_rows(Side side, Index rows, const RunControl& control, const Prepare& prepare,
-                           const Fill& fill, const TakeMissing& take) const {
+  /// For each block of rows: fill(rows, out) with rows.size() x cols scores, which returns the
+  /// seconds that similarities took; then take() for every row, while the next block is made.
+  template <class Fill>
+  PredictionTimes for_rows(Side side, Index rows, const RunControl& control, const Fill& fill,
+                           const TakeMissing& take) const {
     const Index most =
         static_cast<Index>(std::clamp<Offset>(kBlockNumbers / std::max<Index>(1, cols_), 1, 1024));
     PredictionTimes times;
@@ -30,9 +30,11 @@ class MissingCells {
     Block next;
     const auto make_next = [&] {
       if (next.rows.empty()) return;
-      times.similarities += seconds_of([&] { prepare(std::span<const Index>(next.rows)); });
-      times.predictions +=
-          seconds_of([&] { fill(std::span<const Index>(next.rows), next.scores.data()); });
+      double similarities = 0.0;
+      const double all = seconds_of(
+          [&] { similarities = fill(std::span<const Index>(next.rows), next.scores.data()); });
+      times.similarities += similarities;
+      times.predictions += all - similarities;
     };
     const auto take_made = [&] {
       times.output += seconds_of([&] {
@@ -51,13 +53,6 @@ class MissingCells {
       if (!made.rows.empty()) control.report("predict", first, rows, side_name(side));
     } while (!made.rows.empty());
     return times;
-  }
-
-  template <class Work>
-  static double seconds_of(const Work& work) {
-    const auto begin = std::chrono::steady_clock::now();
-    work();
-    return std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
   }
 
  private:

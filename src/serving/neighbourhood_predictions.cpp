@@ -5,14 +5,17 @@
 #include <vector>
 
 #include "core/parallel.h"
+#include "core/seconds.h"
+#include "serving/known_pairs.h"
 #include "serving/missing_cells.h"
 #include "serving/neighbourhood_predictor.h"
 
 namespace likewise {
 
 std::vector<float> NeighbourhoodPredictor::predict(std::span<const Index> users,
-                                                   std::span<const Index> items) const {
-  return sums() ? predict_sums(users, items) : predict_ratings(users, items);
+                                                   std::span<const Index> items,
+                                                   const RunControl& control) const {
+  return sums() ? predict_sums(users, items) : predict_ratings(users, items, control);
 }
 
 std::vector<float> NeighbourhoodPredictor::predict_sums(std::span<const Index> users,
@@ -43,90 +46,35 @@ std::vector<float> NeighbourhoodPredictor::predict_sums(std::span<const Index> u
 }
 
 std::vector<float> NeighbourhoodPredictor::predict_ratings(std::span<const Index> users,
-                                                           std::span<const Index> items) const {
-  const NeighbourRatings& ratings = engine().ratings;
-  const std::span<const Index> rows = of_users() ? users : items;
-  const std::span<const Index> columns = of_users() ? items : users;
+                                                           std::span<const Index> items,
+                                                           const RunControl& control) const {
   std::vector<float> result(users.size());
-  std::vector<std::size_t> order;
-  for (std::size_t p = 0; p < users.size(); ++p) {
-    if (rows[p] >= 0 && columns[p] >= 0) {
-      order.push_back(p);
-    } else {
-      result[p] = ratings.fallback(rows[p], columns[p]);
-    }
+  const KnownPairs known(users, items);
+  for (const std::size_t p : known.others) {
+    result[p] = engine().ratings.fallback(of_users() ? users[p] : items[p],
+                                          of_users() ? items[p] : users[p]);
   }
-  std::ranges::stable_sort(order, {}, [&](std::size_t p) { return rows[p]; });
-  for (std::size_t at = 0; at < order.size();) {
-    std::vector<Index> batch;
-    std::vector<std::size_t> starts;  // of each row of the batch, and the end
-    std::size_t end = at;
-    for (; end < order.size(); ++end) {
-      const Index row = rows[order[end]];
-      if (batch.empty() || batch.back() != row) {
-        if (batch.size() == rows_at_a_time()) break;
-        batch.push_back(row);
-        starts.push_back(end);
-      }
-    }
-    starts.push_back(end);
-    const Array<float> similar = similarities(batch);
-    parallel_for(std::ssize(batch), 1, [&](Offset r) {
-      const Index row = batch[static_cast<std::size_t>(r)];
-      const std::size_t first = starts[static_cast<std::size_t>(r)];
-      const std::size_t last = starts[static_cast<std::size_t>(r) + 1];
-      std::vector<Index> asked(last - first);
-      std::vector<float> predicted(asked.size());
-      for (std::size_t i = 0; i < asked.size(); ++i) asked[i] = columns[order[first + i]];
-      predict_row(ratings.level(row), row, similar.data() + r * learned_.neighbours.size(), asked,
-                  predicted.data());
-      for (std::size_t i = 0; i < asked.size(); ++i) result[order[first + i]] = predicted[i];
-    });
-    at = end;
+  std::vector<float> found(known.numbers.size());
+  if (!found.empty()) {
+    predictions().of_pairs(of_users() ? known.users : known.items,
+                           of_users() ? known.items : known.users, found.data(), control);
   }
+  for (std::size_t i = 0; i < found.size(); ++i) result[known.numbers[i]] = found[i];
   return result;
-}
-
-void NeighbourhoodPredictor::predict_row(const RowLevel& level, Index own,
-                                         const float* similarities, std::span<const Index> columns,
-                                         float* out) const {
-  const NeighbourRatings& ratings = engine().ratings;
-  if (NeighbourWalk::pays(ratings, columns)) {
-    const NeighbourWalk& walk =
-        engine().walk.get([&] { return std::make_unique<NeighbourWalk>(ratings); });
-    return walk.predict(level, own, similarities, columns, out);
-  }
-  for (std::size_t i = 0; i < columns.size(); ++i) {
-    out[i] = ratings.predict(level, own, ratings.raters(columns[i]), similarities);
-  }
-}
-
-void NeighbourhoodPredictor::predict_rows(std::span<const Index> rows, const float* similarities,
-                                          float* out) const {
-  std::vector<Index> columns(static_cast<std::size_t>(of_users() ? history_.cols : history_.rows));
-  std::iota(columns.begin(), columns.end(), 0);
-  parallel_for(std::ssize(rows), 1, [&](Offset r) {
-    const Index row = rows[static_cast<std::size_t>(r)];
-    predict_row(engine().ratings.level(row), row, similarities + r * learned_.neighbours.size(),
-                columns, out + r * std::ssize(columns));
-  });
 }
 
 PredictionTimes NeighbourhoodPredictor::predict_missing(const TakeMissing& take,
                                                         const RunControl& control) const {
   if (sums()) return Predictor::predict_missing(take, control);
-  const double magnitudes = MissingCells::seconds_of([&] { (void)engine(); });
+  const double magnitudes = seconds_of([&] { (void)predictions(); });
   const CsrView known = engine().problem.rows().weights;
-  Array<float> similar;
-  PredictionTimes times =
-      MissingCells(known, known.cols)
-          .for_rows(
-              params_.side, known.rows, control,
-              [&](std::span<const Index> rows) { similar = similarities(rows); },
-              [&](std::span<const Index> rows, float* out) {
-                predict_rows(rows, similar.data(), out);
-              },
-              take);
+  PredictionTimes times = MissingCells(known, known.cols)
+                              .for_rows(
+                                  params_.side, known.rows, control,
+                                  [&](std::span<const Index> rows, float* out) {
+                                    return predictions().of_rows(rows, out);
+                                  },
+                                  take);
   times.magnitudes = magnitudes;
   return times;
 }

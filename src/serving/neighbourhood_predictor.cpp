@@ -7,16 +7,16 @@
 #include <fmt/format.h>
 
 #include "algorithms/finite.h"
+#include "backends/compare_rows.h"
 #include "backends/cpu/top_k/top_list.h"
 #include "backends/jobs/device_jobs.h"
 #include "core/parallel.h"
 #include "likewise/error.h"
-#include "search/compare_rows.h"
 
 namespace likewise {
 namespace {
 
-/// Similarities held at once.
+/// Similarities of few users held at once.
 constexpr Offset kBlockNumbers = Offset{1} << 24;
 /// Ratings held at once.
 constexpr Offset kBlockRatings = Offset{1} << 22;
@@ -37,11 +37,10 @@ void keep_largest(std::span<float> similarities, Index own, int k) {
 
 }  // namespace
 
-NeighbourhoodPredictor::Engine::Engine(const Model& model, const Baselines& baselines,
-                                       const Device& device)
+NeighbourhoodPredictor::Engine::Engine(const Model& model, const Baselines& baselines)
     : problem(model.history.view(), std::get<NeighbourParams>(model.params), baselines),
-      search(job<NeighbourJob>(device).make_search(problem)),
-      ratings(model.history.view(), std::get<NeighbourParams>(model.params), baselines) {}
+      ratings(model.history.view(), std::get<NeighbourParams>(model.params), baselines),
+      rows(ratings) {}
 
 NeighbourhoodPredictor::NeighbourhoodPredictor(const Model& model, const Neighbourhood& learned,
                                                const Device& device)
@@ -52,33 +51,28 @@ NeighbourhoodPredictor::NeighbourhoodPredictor(const Model& model, const Neighbo
       history_(model.history.view()) {}
 
 const NeighbourhoodPredictor::Engine& NeighbourhoodPredictor::engine() const {
-  return engine_.get(
-      [&] { return std::make_unique<Engine>(model(), learned_.baselines, device_); });
+  return engine_.get([&] { return std::make_unique<Engine>(model(), learned_.baselines); });
 }
 
-std::size_t NeighbourhoodPredictor::rows_at_a_time() const {
-  const Offset rows = std::max<Offset>(1, learned_.neighbours.size());
-  return static_cast<std::size_t>(std::clamp<Offset>(kBlockNumbers / rows, 1, 4096));
+const NeighbourSearch& NeighbourhoodPredictor::search() const {
+  return search_.get([&] { return job<NeighbourJob>(device_).make_search(engine().problem); });
+}
+
+NeighbourModel NeighbourhoodPredictor::rated() const {
+  return {engine().problem, engine().ratings, from_kept() ? &learned_.neighbours : nullptr,
+          [this]() -> const NeighbourSearch& { return search(); }};
+}
+
+const Predictions& NeighbourhoodPredictor::predictions() const {
+  return predictions_.get([&] { return job<PredictionJob>(device_).by_neighbours(rated()); });
+}
+
+MemoryPlan NeighbourhoodPredictor::prediction_memory() const {
+  return predictions_.made() == nullptr ? MemoryPlan() : predictions_.made()->memory();
 }
 
 Array<float> NeighbourhoodPredictor::similarities(std::span<const Index> rows) const {
-  if (from_kept()) return kept_similarities(rows);
-  return compare_rows(engine().problem.rows(), *engine().search, rows);
-}
-
-Array<float> NeighbourhoodPredictor::kept_similarities(std::span<const Index> rows) const {
-  const Neighbours& lists = learned_.neighbours;
-  const auto all = static_cast<std::size_t>(lists.size());
-  auto result = Array<float>::uninitialized(std::ssize(rows) * Offset{lists.size()});
-  parallel_for(std::ssize(rows), 16, [&](Offset r) {
-    const Index row = rows[static_cast<std::size_t>(r)];
-    const std::span<float> similar(result.data() + r * lists.size(), all);
-    std::ranges::fill(similar, 0.0F);
-    for (std::size_t e = 0; e < lists.rows_of(row).size(); ++e) {
-      similar[static_cast<std::size_t>(lists.rows_of(row)[e])] = lists.similarities_of(row)[e];
-    }
-  });
-  return result;
+  return asked_similarities(rated(), rows);
 }
 
 Array<float> NeighbourhoodPredictor::similarities(std::span<const AskedUser> users) const {
@@ -86,7 +80,7 @@ Array<float> NeighbourhoodPredictor::similarities(std::span<const AskedUser> use
   if (std::ranges::all_of(users, [](const AskedUser& user) { return user.number >= 0; })) {
     std::vector<Index> rows(users.size());
     std::ranges::transform(users, rows.begin(), &AskedUser::number);
-    return kept_similarities(rows);
+    return kept_similarities(learned_.neighbours, rows);
   }
   Array<float> result = compare(users);
   parallel_for(std::ssize(users), 1, [&](Offset u) {
@@ -108,7 +102,7 @@ Array<float> NeighbourhoodPredictor::compare(std::span<const AskedUser> users) c
     queries.add(user.items, weights, SimilarityProblem::stats_of(weights));
   }
   auto result = Array<float>::uninitialized(static_cast<Offset>(users.size()) * all.weights.rows);
-  engine().search->similarities(queries.view(all.weights.cols), result.data());
+  search().similarities(queries.view(all.weights.cols), result.data());
   return result;
 }
 
@@ -175,7 +169,7 @@ void NeighbourhoodPredictor::score_by_users(std::span<const AskedUser> users,
                                             const RunControl& control,
                                             const TakeScores& take) const {
   const NeighbourRatings& ratings = engine().ratings;
-  const std::size_t batch = rows_at_a_time();
+  const std::size_t batch = rows_at_a_time(learned_.neighbours.size());
   std::vector<Index> items(static_cast<std::size_t>(history_.cols));
   std::iota(items.begin(), items.end(), 0);
   for (std::size_t at = 0; at < users.size(); at += batch) {
@@ -187,7 +181,8 @@ void NeighbourhoodPredictor::score_by_users(std::span<const AskedUser> users,
       const RowLevel level =
           user.number >= 0 ? ratings.level(user.number) : ratings.level_of(user.items, user.values);
       std::vector<float> scores(items.size());
-      predict_row(level, user.number, similar.data() + u * history_.rows, items, scores.data());
+      engine().rows.predict(level, user.number, similar.data() + u * history_.rows, items,
+                            scores.data());
       take(at + static_cast<std::size_t>(u), 0, scores);
     });
     control.report("predict", static_cast<Offset>(at + part.size()), std::ssize(users), "users");
@@ -268,7 +263,8 @@ void NeighbourhoodPredictor::score_by_items(std::span<const AskedUser> users,
   }
   std::vector<Index> block;
   for (Index first = 0; first < history_.cols; first += static_cast<Index>(block.size())) {
-    block.resize(std::min(rows_at_a_time(), static_cast<std::size_t>(history_.cols - first)));
+    block.resize(
+        std::min(rows_at_a_time(history_.cols), static_cast<std::size_t>(history_.cols - first)));
     std::iota(block.begin(), block.end(), first);
     const Array<float> similar = similarities(block);
     parallel_for(std::ssize(users), 1, [&](Offset u) {
@@ -295,16 +291,16 @@ void NeighbourhoodPredictor::score_trained_by_items(std::span<const AskedUser> u
   std::vector<Index> block;
   std::vector<float> predicted;  // items of the block x users
   for (Index first = 0; first < history_.cols; first += static_cast<Index>(block.size())) {
-    block.resize(
-        std::min({rows_at_a_time(), at_a_time, static_cast<std::size_t>(history_.cols - first)}));
+    block.resize(std::min({rows_at_a_time(history_.cols), at_a_time,
+                           static_cast<std::size_t>(history_.cols - first)}));
     std::iota(block.begin(), block.end(), first);
     predicted.resize(block.size() * users.size());
     const Array<float> similar = similarities(block);
     parallel_for(std::ssize(block), 1, [&](Offset i) {
       control.check();
       const Index item = block[static_cast<std::size_t>(i)];
-      predict_row(engine().ratings.level(item), item, similar.data() + i * history_.cols, numbers,
-                  predicted.data() + i * std::ssize(users));
+      engine().rows.predict(engine().ratings.level(item), item, similar.data() + i * history_.cols,
+                            numbers, predicted.data() + i * std::ssize(users));
     });
     parallel_for(std::ssize(users), 16, [&](Offset u) {
       std::vector<float> scores(block.size());
@@ -334,7 +330,7 @@ void NeighbourhoodPredictor::score_by_kept_items(std::span<const AskedUser> user
     for (Index item = 0; item < history_.cols; ++item) {
       const auto near = lists.rows_of(item);
       const auto similar = lists.similarities_of(item);
-      NeighbourRatings::Sums sums;
+      RatingSums sums;
       for (std::size_t n = 0; n < near.size(); ++n) {
         const Index entry = entry_of[static_cast<std::size_t>(near[n])];
         if (entry >= 0) sums.add(similar[n], raters.deviations[static_cast<std::size_t>(entry)]);
@@ -385,7 +381,7 @@ TopKResult NeighbourhoodPredictor::similar_new(std::span<const AskedUser> users,
         fmt::format("{} compares items: it has no neighbours of users", model().algorithm()));
   }
   TopKResult result = make_top_k_result(static_cast<Index>(users.size()), n, history_.rows);
-  const std::size_t batch = rows_at_a_time();
+  const std::size_t batch = rows_at_a_time(learned_.neighbours.size());
   for (std::size_t at = 0; at < users.size(); at += batch) {
     const auto part = users.subspan(at, std::min(batch, users.size() - at));
     const Array<float> all = compare(part);

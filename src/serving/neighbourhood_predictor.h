@@ -12,9 +12,10 @@
 
 #include "algorithms/neighbours/neighbour_prediction.h"
 #include "algorithms/neighbours/similarity.h"
+#include "backends/cpu/neighbours/neighbour_walk.h"
 #include "backends/jobs/neighbours.h"
+#include "backends/jobs/predictions.h"
 #include "core/lazy.h"
-#include "serving/neighbour_walk.h"
 #include "serving/predictor.h"
 
 namespace likewise {
@@ -33,10 +34,12 @@ class NeighbourhoodPredictor final : public Predictor {
                                  const RunControl& control) const override;
   void score_all(std::span<const AskedUser> users, float* out) const override;
   [[nodiscard]] std::vector<float> predict(std::span<const Index> users,
-                                           std::span<const Index> items) const override;
+                                           std::span<const Index> items,
+                                           const RunControl& control) const override;
   /// By item where item-knn predicts ratings, else by user.
   PredictionTimes predict_missing(const TakeMissing& take,
                                   const RunControl& control) const override;
+  [[nodiscard]] MemoryPlan prediction_memory() const override;
   /// From the kept neighbours: fewer than n where there are fewer. They have one metric, their own.
   [[nodiscard]] TopKResult similar(Side side, std::span<const Index> rows, Index n,
                                    SimilarityMetric metric,
@@ -71,16 +74,12 @@ class NeighbourhoodPredictor final : public Predictor {
   /// The same from the neighbours that items keep.
   void score_by_kept_items(std::span<const AskedUser> users, const RunControl& control,
                            const TakeScores& take) const;
-  /// Ratings of one row of the compared side for some columns.
-  void predict_row(const RowLevel& level, Index own, const float* similarities,
-                   std::span<const Index> columns, float* out) const;
-  /// Ratings of some rows for every column: rows.size() x columns.
-  void predict_rows(std::span<const Index> rows, const float* similarities, float* out) const;
   void add_sums(const AskedUser& user, std::vector<double>& scores) const;
   [[nodiscard]] std::vector<float> predict_sums(std::span<const Index> users,
                                                 std::span<const Index> items) const;
   [[nodiscard]] std::vector<float> predict_ratings(std::span<const Index> users,
-                                                   std::span<const Index> items) const;
+                                                   std::span<const Index> items,
+                                                   const RunControl& control) const;
   /// What predictions ask: similarities of all rows to some rows of the model, rows.size() x rows
   /// of the model, 0 where a row may not be asked.
   [[nodiscard]] Array<float> similarities(std::span<const Index> rows) const;
@@ -88,26 +87,28 @@ class NeighbourhoodPredictor final : public Predictor {
   [[nodiscard]] Array<float> similarities(std::span<const AskedUser> users) const;
   /// How similar users of user-knn are to all.
   [[nodiscard]] Array<float> compare(std::span<const AskedUser> users) const;
-  [[nodiscard]] Array<float> kept_similarities(std::span<const Index> rows) const;
-  /// The same rows at a time keep similarities in bounded memory.
-  [[nodiscard]] std::size_t rows_at_a_time() const;
   [[nodiscard]] NeighbourRatings::Raters raters_of(const AskedUser& user,
                                                    std::vector<float>& deviations) const;
 
   struct Engine {
     SimilarityProblem problem;
-    std::unique_ptr<NeighbourSearch> search;
     NeighbourRatings ratings;
-    mutable Lazy<NeighbourWalk> walk;
-    Engine(const Model& model, const Baselines& baselines, const Device& device);
+    NeighbourRows rows;
+    Engine(const Model& model, const Baselines& baselines);
   };
   [[nodiscard]] const Engine& engine() const;
+  [[nodiscard]] const NeighbourSearch& search() const;
+  /// What the job asks to know of the model.
+  [[nodiscard]] NeighbourModel rated() const;
+  [[nodiscard]] const Predictions& predictions() const;
 
   const Neighbourhood& learned_;
   const NeighbourParams& params_;
   const Device& device_;
   CsrView history_;
   mutable Lazy<Engine> engine_;
+  mutable Lazy<NeighbourSearch> search_;
+  mutable Lazy<Predictions> predictions_;
 };
 
 }  // namespace likewise

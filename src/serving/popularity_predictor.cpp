@@ -29,7 +29,8 @@ void PopularityPredictor::score_all(std::span<const AskedUser> users, float* out
 }
 
 std::vector<float> PopularityPredictor::predict(std::span<const Index> users,
-                                                std::span<const Index> items) const {
+                                                std::span<const Index> items,
+                                                const RunControl&) const {
   std::vector<float> scores;
   scores.reserve(users.size());
   for (const Index item : items) scores.push_back(item < 0 ? 0.0F : shares_[item]);

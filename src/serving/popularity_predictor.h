@@ -20,7 +20,8 @@ class PopularityPredictor final : public Predictor {
                                  const RunControl& control) const override;
   void score_all(std::span<const AskedUser> users, float* out) const override;
   [[nodiscard]] std::vector<float> predict(std::span<const Index> users,
-                                           std::span<const Index> items) const override;
+                                           std::span<const Index> items,
+                                           const RunControl&) const override;
 
  private:
   const Array<float>& shares_;

@@ -40,6 +40,17 @@ Job job_of(const SgdParams&) { return Job::kTopK; }
 Job job_of(const BprParams&) { return Job::kTopK; }
 Job job_of(const BiasParams&) { return Job::kTopK; }
 
+/// What predictions ask of a device; nothing where counting or adding up lists will do.
+std::optional<Job> prediction_job_of(const AlsParams&) { return Job::kPredictions; }
+std::optional<Job> prediction_job_of(const NeighbourParams& params) {
+  if (params.prediction == Prediction::kSum) return std::nullopt;
+  return Job::kPredictions;
+}
+std::optional<Job> prediction_job_of(const PopularParams&) { return std::nullopt; }
+std::optional<Job> prediction_job_of(const SgdParams&) { return Job::kPredictions; }
+std::optional<Job> prediction_job_of(const BprParams&) { return Job::kPredictions; }
+std::optional<Job> prediction_job_of(const BiasParams&) { return std::nullopt; }
+
 }  // namespace
 
 void Predictor::refuse(const char* what) const {
@@ -53,9 +64,10 @@ PredictionTimes Predictor::predict_missing(const TakeMissing& take,
                                            const RunControl& control) const {
   const MissingCells cells(model_.history.view(), model_.items.size());
   return cells.for_rows(
-      Side::kUsers, model_.users.size(), control, [](std::span<const Index>) {},
+      Side::kUsers, model_.users.size(), control,
       [&](std::span<const Index> batch, float* scores) {
         score_all(trained_users(model_, batch), scores);
+        return 0.0;
       },
       take);
 }
@@ -89,6 +101,10 @@ std::vector<AskedUser> trained_users(const Model& model, std::span<const Index> 
 
 Job lists_job(const TrainingParams& params) {
   return std::visit([](const auto& some) { return job_of(some); }, params);
+}
+
+std::optional<Job> predictions_job(const TrainingParams& params) {
+  return std::visit([](const auto& some) { return prediction_job_of(some); }, params);
 }
 
 std::unique_ptr<Predictor> make_predictor(const Model& model, const Device& device) {

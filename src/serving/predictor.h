@@ -11,6 +11,7 @@
 
 #include "backends/jobs/top_k.h"
 #include "likewise/device.h"
+#include "likewise/memory_plan.h"
 #include "likewise/model.h"
 #include "likewise/recommender.h"
 
@@ -41,14 +42,17 @@ class Predictor {
   virtual void score_all(std::span<const AskedUser> users, float* out) const = 0;
   /// A score per pair; -1 stands for an unknown user or item.
   [[nodiscard]] virtual std::vector<float> predict(std::span<const Index> users,
-                                                   std::span<const Index> items) const = 0;
+                                                   std::span<const Index> items,
+                                                   const RunControl& control) const = 0;
   /// A score per pair of known users and items, in whose order lists are.
   [[nodiscard]] virtual std::vector<float> ranking_scores(std::span<const Index> users,
                                                           std::span<const Index> items) const {
-    return predict(users, items);
+    return predict(users, items, {});
   }
   /// As Recommender::predict_missing(). User by user, unless a kind of model has a better order.
   virtual PredictionTimes predict_missing(const TakeMissing& take, const RunControl& control) const;
+  /// As Recommender::prediction_memory().
+  [[nodiscard]] virtual MemoryPlan prediction_memory() const { return {}; }
   [[nodiscard]] virtual TopKResult similar(Side side, std::span<const Index> rows, Index n,
                                            SimilarityMetric metric,
                                            const RunControl& control) const;

@@ -147,15 +147,15 @@ TopKResult Recommender::similar_new(std::span<const FoldInRow> users, Index n) c
   return state_->predictor->similar_new(asked_of(sorted), n);
 }
 
-std::vector<float> Recommender::predict(std::span<const Index> users,
-                                        std::span<const Index> items) const {
+std::vector<float> Recommender::predict(std::span<const Index> users, std::span<const Index> items,
+                                        const RunControl& control) const {
   require(
       users.size() == items.size(),
       fmt::format("predict needs pairs, not {} users and {} items", users.size(), items.size()));
   check_rows(users, -1, state_->users(), "user");
   check_rows(items, -1, state_->items(), "item");
   state_->predictor->require_predictions();
-  std::vector<float> scores = state_->predictor->predict(users, items);
+  std::vector<float> scores = state_->predictor->predict(users, items, control);
   for (std::size_t p = 0; p < scores.size(); ++p) {
     check_score(model(), users[p], items[p], scores[p]);
   }
@@ -189,6 +189,8 @@ PredictionTimes Recommender::predict_missing(const TakeMissing& take,
   };
   return state_->predictor->predict_missing(checked, control);
 }
+
+MemoryPlan Recommender::prediction_memory() const { return state_->predictor->prediction_memory(); }
 
 std::vector<float> Recommender::predict_new(std::span<const FoldInRow> users,
                                             std::span<const Index> items) const {

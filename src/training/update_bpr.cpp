@@ -40,13 +40,13 @@ Refined refine(const BprParams& trained, const UpdateTask& task) {
       draw_row(factors.side(side).row_span(row), stddev, params.seed, stream, row);
     }
   }
-  const CsrMatrix likes = likes_of(new_cells(task, all_rows(history.cols)).view());
+  const CsrMatrix likes = likes_of(new_cells(task, all_rows(history.cols)));
   const MemoryPlan plan =
       job<BprJob>(task.device).plan({likes.rows, likes.cols, likes.nnz()}, params);
   if (task.options.on_plan) task.options.on_plan(plan);
-  const CsrMatrix known = likes_of(rows_of(history, growth.touched_users).view());
+  const CsrMatrix known = likes_of(rows_of(history, growth.touched_users));
   const CsrView known_view = known.view();
-  const std::vector<Offset> item_counts = entry_counts(likes_of(history).view(), Side::kItems);
+  const std::vector<Offset> item_counts = like_counts(history);
   std::vector<std::uint8_t> changes(static_cast<std::size_t>(history.cols));
   for (const Index item : growth.touched_items) changes[static_cast<std::size_t>(item)] = 1;
 

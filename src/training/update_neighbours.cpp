@@ -9,9 +9,9 @@
 #include "algorithms/finite.h"
 #include "algorithms/neighbours/baselines.h"
 #include "algorithms/neighbours/similarity.h"
+#include "backends/compare_rows.h"
 #include "backends/jobs/device_jobs.h"
 #include "backends/neighbour_lists.h"
-#include "search/compare_rows.h"
 #include "training/growth.h"
 
 namespace likewise {

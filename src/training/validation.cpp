@@ -67,7 +67,7 @@ Measure make_measure(const Model& model, const Device& device, const TrainingRun
   const auto view = std::make_shared<CsrView>(candidates->view());
   if (run.validation_candidates != nullptr) options.candidates = view.get();
   const MetricNeeds needs = needs_of(model, options);
-  if (needs.search) device.require(lists_job(model.params));
+  for (const Job job : evaluation_jobs(model, options)) device.require(job);
   if (needs.ranking && !model.ranks_items()) {
     throw Error(
         ErrorKind::kInvalidArgument,

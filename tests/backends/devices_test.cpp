@@ -25,6 +25,7 @@ namespace likewise {
 namespace {
 
 using testing::AllOf;
+using testing::Each;
 using testing::ElementsAre;
 using testing::HasSubstr;
 using testing::StartsWith;
@@ -185,11 +186,10 @@ std::vector<std::string> doers(const Device& device) {
 
 TEST(Devices, SayWhatTheyCanDo) {
   const FakePlugin plugin;
-  EXPECT_THAT(doers(open_device("cpu")), ElementsAre("cpu", "cpu", "cpu", "cpu", "cpu"));
-  EXPECT_THAT(doers(open_device("auto")), ElementsAre("cpu", "cpu", "cpu", "cpu", "cpu"));
-  EXPECT_THAT(doers(open_device("reference")),
-              ElementsAre("reference", "reference", "reference", "reference", "reference"));
-  EXPECT_THAT(doers(open_device("cuda")), ElementsAre("cuda:1", "cuda:1", "-", "-", "-"));
+  EXPECT_THAT(doers(open_device("cpu")), Each("cpu"));
+  EXPECT_THAT(doers(open_device("auto")), Each("cpu"));
+  EXPECT_THAT(doers(open_device("reference")), Each("reference"));
+  EXPECT_THAT(doers(open_device("cuda")), ElementsAre("cuda:1", "cuda:1", "-", "-", "-", "cuda:1"));
   for (const DeviceStatus& line : device_statuses()) {
     EXPECT_EQ(line.jobs.size(), line.available ? kJobs.size() : 0U) << line.name;
   }
@@ -226,7 +226,7 @@ TEST(Devices, AutoSaysWhatElseTheCpuDoes) {
   const DeviceChoice choice = open_device_to_train("auto", small_params(), {}, lists);
   EXPECT_EQ(choice.device.name(), "cuda:1");
   EXPECT_EQ(choice.reason, "top-k on cpu: this version does it on the CPU only");
-  EXPECT_THAT(doers(choice.device), ElementsAre("cuda:1", "cuda:1", "cpu", "cpu", "cpu"));
+  EXPECT_THAT(doers(choice.device), ElementsAre("cuda:1", "cuda:1", "cpu", "cpu", "cpu", "cuda:1"));
   const Job search[] = {Job::kNeighbours};
   EXPECT_EQ(open_device_to_train("auto", NeighbourParams(), {}, search).reason, "");
 }

@@ -116,7 +116,7 @@ def test_what_a_device_by_name_lacks_is_an_error(program, cinema):
     validated = ("train", parts / "train.csv", "-o", "m", "--factors", 4,
                  "--validation", parts / "test.csv")
     for command in [("recommend", "als", "--user", 1), ("similar", "als", "--all-items"),
-                    ("evaluate", "als", ratings), ("predict", "als", "--all-missing"),
+                    ("evaluate", "als", ratings), ("predict", "als", ratings, "--new", ratings),
                     validated, ("train", ratings, "-o", "m", "--report", "r.html"), ("demo",)]:
         message = on_gpu(*command)
         assert message.startswith("likewise: " + lacks) and message.count("\n") == 1, command
@@ -125,6 +125,39 @@ def test_what_a_device_by_name_lacks_is_an_error(program, cinema):
                     ("evaluate", "als", ratings, "--metrics", "rmse"),
                     (*validated, "--validation-metric", "rmse")]:
         program(*command, "--device", "cuda", env=FAKE_PLUGIN)
+
+
+@pytest.mark.parametrize("algorithm", ["als", "item-knn", "user-knn"])
+def test_predictions_on_a_gpu_say_what_they_take_of_it(program, cinema, tmp_path, algorithm):
+    ratings = cinema / "ratings.csv"
+    program("train", ratings, "-o", "m", "--algorithm", algorithm, "--feedback", "explicit")
+    for command in [("predict", "m", ratings, "-o"), ("predict", "m", "--all-missing", "-o")]:
+        asked = program(*command, "gpu.csv", "--device", "cuda", env=FAKE_PLUGIN).stderr
+        assert "\nmemory of cuda:1: 3 MiB for predictions\n" in asked
+        assert "memory of" not in program(*command, "cpu.csv").stderr
+        assert (tmp_path / "gpu.csv").read_bytes() == (tmp_path / "cpu.csv").read_bytes()
+    rated = program("evaluate", "m", ratings, "--device", "cuda", env=FAKE_PLUGIN)
+    assert "memory of cuda:1: 3 MiB for predictions" in rated.stderr
+    assert rated.stdout.split(" rated in")[0] == (
+        program("evaluate", "m", ratings).stdout.split(" rated in")[0])
+
+
+def test_a_gpu_that_cannot_predict_says_so(program, cinema):
+    env = {**FAKE_PLUGIN, "FAKE_PLUGIN": "no predictions"}
+    ratings = cinema / "ratings.csv"
+    program("train", ratings, "-o", "als", "--feedback", "explicit", "--factors", 4)
+    program("train", ratings, "-o", "knn", "--algorithm", "item-knn")
+    program("train", ratings, "-o", "bias", "--algorithm", "bias")
+    parts = cinema / "parts"
+    for command in [("predict", "als", ratings), ("predict", "als", "--all-missing"),
+                    ("evaluate", "als", ratings),
+                    ("train", parts / "train.csv", "-o", "m", "--feedback", "explicit",
+                     "--validation", parts / "test.csv")]:
+        message = program(*command, "--device", "cuda", env=env, exit_code=1).stderr
+        assert "likewise: device cuda:1 cannot do the job predictions: " in message, command
+    # What adds up biases or kept lists needs no job.
+    for model in ("knn", "bias"):
+        program("predict", model, ratings, "--device", "cuda", env=env)
 
 
 def test_auto_says_what_the_processor_does_beside_a_gpu(program, cinema):
@@ -137,7 +170,7 @@ def test_auto_says_what_the_processor_does_beside_a_gpu(program, cinema):
 
 def test_info_says_what_a_device_lacks(program):
     lines = cuda_lines(program, FAKE_PLUGIN)
-    assert lines["cuda:1"]["jobs"] == ["als", "neighbours"]
+    assert lines["cuda:1"]["jobs"] == ["als", "neighbours", "predictions"]
     assert list(lines["cuda:1"]["lacks"]) == ["top-k", "sgd", "bpr"]
     assert "no top-k" in program("info", env=FAKE_PLUGIN).stdout
 

@@ -156,3 +156,78 @@ def test_verbose_says_how_neighbours_are_found(program, cinema, gpu):
                  "--device", gpu)
     assert "common entries" in program(*arguments, "--verbose").stderr
     assert "common entries" not in program(*arguments).stderr
+
+
+@pytest.fixture
+def liked(program, cinema, gpu, tmp_path):
+    """A model with factors; denied.txt names some of its items."""
+    ratings = (cinema / "parts/train.csv").read_text().splitlines()[1:200]
+    items = sorted({line.split(",")[1] for line in ratings})
+    (tmp_path / "denied.txt").write_text("\n".join(items[:10]) + "\n")
+    program("train", cinema / "parts/train.csv", "-o", "liked", "--factors", 24, "--device", "cpu")
+    return "liked"
+
+
+@pytest.mark.parametrize("command", [
+    ("recommend", "--all", "-n", 10),
+    ("recommend", "--all", "-n", 7, "--include-seen"),
+    ("recommend", "--all", "-n", 5000),
+    ("recommend", "--all", "-n", 5, "--deny", "denied.txt"),
+    ("similar", "--all-items", "-n", 12),
+    ("similar", "--all-items", "-n", 12, "--metric", "euclidean"),
+    ("similar", "--all-users", "-n", 3, "--metric", "dot"),
+])
+def test_lists_equal_the_processors(program, liked, gpu, command):
+    verb, *options = command
+    lists = [program(verb, liked, *options, "--device", device).stdout for device in (gpu, "cpu")]
+    assert lists[0].count("\n") > 1
+    assert lists[0] == lists[1]
+
+
+def test_an_evaluation_equals_the_processors(program, cinema, liked, gpu):
+    tables = [json.loads(program("evaluate", liked, cinema / "parts/test.csv", "--json",
+                                 "--device", device).stdout) for device in (gpu, "cpu")]
+    for table in tables:
+        del table["seconds"]
+    assert tables[0] == tables[1]
+
+
+def test_a_training_that_is_validated_by_lists_needs_no_other_device(program, cinema, gpu):
+    done = program("train", cinema / "parts/train.csv", "-o", "m", "--iterations", 2,
+                   "--validation", cinema / "parts/test.csv", "--validation-metric", "ndcg@10",
+                   "--device", gpu)
+    assert done.stderr.splitlines()[0].startswith(f"device: {gpu} (")
+    assert "cpu" not in done.stderr.splitlines()[0]
+
+
+@pytest.mark.parametrize("options", [
+    ("--algorithm", "als"), ("--algorithm", "sgd"),
+    *(("--algorithm", side, "--predict-from", rows) for side in ("item-knn", "user-knn")
+      for rows in ("rated", "kept", "all"))], ids=lambda o: "-".join(o[1::2]))
+def test_predictions_are_those_of_the_processor(program, tmp_path, gpu, options):
+    program("generate", "900x1700x60k", "-o", "r.csv")
+    program("split", "r.csv", "-o", "parts", "--test", 0.1)
+    program("train", "parts/train.csv", "-o", "m", "--feedback", "explicit", *options, "--device", "cpu")
+    on_gpu = ("--device", gpu)
+    for command in [("predict", "m", "parts/test.csv", "-o"), ("predict", "m", "--all-missing", "-o")]:
+        assert f"memory of {gpu}: " in program(*command, "gpu.csv", *on_gpu).stderr
+        program(*command, "cpu.csv")
+        assert (tmp_path / "gpu.csv").read_bytes() == (tmp_path / "cpu.csv").read_bytes()
+    measured = [json.loads(program("evaluate", "m", "parts/test.csv", "--json", *device).stdout)
+                for device in (on_gpu, ())]
+    for key in ("rmse", "mae", "pairs_evaluated"):
+        assert measured[0][key] == measured[1][key]
+
+
+def test_an_interrupt_ends_predictions_on_a_gpu(program, tmp_path, gpu):
+    program("generate", "6040x3706x1000209", "-o", "r.csv.zst")
+    program("train", "r.csv.zst", "-o", "m", "--algorithm", "item-knn", "--feedback", "explicit",
+            "--device", gpu)
+    process = program.start("predict", "m", "--all-missing", "-o", "all.csv", "--device", gpu,
+                            stderr=subprocess.PIPE, text=True)
+    assert process.stderr.readline().startswith("device: ")
+    time.sleep(1)
+    process.send_signal(signal.SIGINT)
+    assert "interrupted" in process.stderr.read()
+    assert process.wait(timeout=60) == 1
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["m", "r.csv.zst"]

@@ -303,8 +303,9 @@ TEST(FactorSearch, FaultsAreNamed) {
   EXPECT_THAT(refused([&] { made(good, bias, SimilarityMetric::kCosine); }), HasSubstr("cosine"));
   EXPECT_THAT(refused([&] { made(good, bias, SimilarityMetric::kEuclidean); }),
               HasSubstr("euclidean"));
+  const Table counts = without_negatives(good);
+  const FactorSearch histograms(counts.view(), {}, SimilarityMetric::kHellinger, device);
   Table negative = without_negatives(good);
-  const FactorSearch histograms(negative.view(), {}, SimilarityMetric::kHellinger, device);
   negative.row(2222)[3] = -0.0F;  // is 0
   negative.row(2900)[0] = -1.0F;
   negative.row(1700)[2] = -0.25F;
@@ -365,6 +366,21 @@ TEST(FactorSearch, DistancesByHand) {
                                .top_k(query.view(), {.n = 5, .deny = denied});
     EXPECT_EQ(two.counts[0], 2);
     EXPECT_FALSE(std::signbit(two.scores[2]));  // no place of the list
+  }
+}
+
+/// Rows of the table, asked for where they lie, are found as copies of them are.
+TEST(FactorSearch, RowsOfTheTableAreQueries) {
+  const Table table = without_negatives(random_table(600, 20, 17));
+  for (const SimilarityMetric metric : kMetrics) {
+    const FactorSearch search(table.view(), {}, metric, open_device("cpu"));
+    const MatrixView own = table.view().slice(100, 300);
+    Matrix copy(own.rows, own.cols);
+    for (Index r = 0; r < own.rows; ++r) std::ranges::copy(own.row_span(r), copy.row(r));
+    const TopKResult found = search.top_k(own, {.n = 7});
+    const TopKResult wanted = search.top_k(copy.view(), {.n = 7});
+    EXPECT_EQ(list_of(found.items), list_of(wanted.items));
+    EXPECT_EQ(list_of(found.scores), list_of(wanted.scores));
   }
 }
 

@@ -23,11 +23,12 @@ TEST(MissingCells, RowsComeInTheirOrderOneAtATime) {
       MissingCells(known.view(), kCols)
           .for_rows(
               Side::kUsers, kRows, {},
-              [](std::span<const Index> rows) { EXPECT_FALSE(rows.empty()); },
               [](std::span<const Index> rows, float* out) {
+                EXPECT_FALSE(rows.empty());
                 for (const Index row : rows) {
                   for (Index c = 0; c < kCols; ++c) *out++ = static_cast<float>(row * kCols + c);
                 }
+                return 0.0;
               },
               [&](Side side, Index row, std::span<const Index> others,
                   std::span<const float> values) {
@@ -50,9 +51,10 @@ TEST(MissingCells, AFailureOfEitherHalfIsTheCallers) {
     int blocks = 0;
     EXPECT_THROW((void)MissingCells(known.view(), kCols)
                      .for_rows(
-                         Side::kUsers, kRows, {}, [](std::span<const Index>) {},
+                         Side::kUsers, kRows, {},
                          [&](std::span<const Index>, float*) {
                            if (!of_take && ++blocks == 2) throw std::runtime_error("no prediction");
+                           return 0.0;
                          },
                          [&](Side, Index row, std::span<const Index>, std::span<const float>) {
                            if (of_take && row == 1500) throw std::runtime_error("no space");
@@ -64,8 +66,12 @@ TEST(MissingCells, AFailureOfEitherHalfIsTheCallers) {
 TEST(MissingCells, NoRowsAreNoWork) {
   int called = 0;
   (void)MissingCells({}, 4).for_rows(
-      Side::kItems, 0, {}, [&](std::span<const Index>) { ++called; },
-      [&](std::span<const Index>, float*) { ++called; }, [&](auto&&...) { ++called; });
+      Side::kItems, 0, {},
+      [&](std::span<const Index>, float*) {
+        ++called;
+        return 0.0;
+      },
+      [&](auto&&...) { ++called; });
   EXPECT_EQ(called, 0);
 }
 

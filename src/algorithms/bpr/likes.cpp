@@ -2,14 +2,19 @@
 #include "algorithms/bpr/likes.h"
 
 #include <algorithm>
+#include <utility>
 
 #include "core/parallel.h"
 
 namespace likewise {
+namespace {
+
+[[nodiscard]] bool is_like(float value) { return value > 0.0F; }
+
+}  // namespace
 
 CsrMatrix likes_of(const CsrView& by_user) {
   CsrMatrix likes{by_user.rows, by_user.cols, Array<Offset>(Offset{by_user.rows} + 1), {}, {}};
-  const auto is_like = [](float value) { return value > 0.0F; };
   for (Index row = 0; row < by_user.rows; ++row) {
     likes.offsets[row + 1] =
         likes.offsets[row] + std::ranges::count_if(by_user.row_values(row), is_like);
@@ -25,6 +30,20 @@ CsrMatrix likes_of(const CsrView& by_user) {
     }
   });
   return likes;
+}
+
+CsrMatrix likes_of(CsrMatrix by_user) {
+  const bool all = std::ranges::all_of(by_user.values.span(), is_like);
+  return all ? std::move(by_user) : likes_of(by_user.view());
+}
+
+std::vector<Offset> like_counts(const CsrView& by_user) {
+  std::vector<Offset> counts(static_cast<std::size_t>(by_user.cols));
+
+  for (Offset at = 0; at < by_user.nnz(); ++at) {
+    counts[static_cast<std::size_t>(by_user.columns[at])] += is_like(by_user.values[at]) ? 1 : 0;
+  }
+  return counts;
 }
 
 }  // namespace likewise

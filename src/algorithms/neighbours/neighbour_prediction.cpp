@@ -32,19 +32,30 @@ struct Moments {
   return index < 0 || biases.empty() ? 0.0 : double{biases[index]};
 }
 
+/// All but the mean of the values.
+[[nodiscard]] RatingNumbers numbers_of(const CsrView& by_user, const NeighbourParams& params,
+                                       const Baselines& baselines) {
+  const RatingScale scale({by_user.values, static_cast<std::size_t>(by_user.nnz())}, params.clip);
+  RatingNumbers numbers;
+  numbers.prediction = params.prediction;
+  numbers.min_neighbours = static_cast<std::uint32_t>(params.min_neighbours);
+  numbers.most_asked = params.predict_from == PredictFrom::kAll
+                           ? std::numeric_limits<std::uint32_t>::max()
+                           : static_cast<std::uint32_t>(params.neighbours);
+  numbers.baseline_mean = double{baselines.mean};
+  numbers.lowest = scale.lowest();
+  numbers.highest = scale.highest();
+  return numbers;
+}
+
 }  // namespace
 
 NeighbourRatings::NeighbourRatings(const CsrView& by_user, const NeighbourParams& params,
                                    const Baselines& baselines)
-    : params_(params),
-      baselines_(baselines),
-      on_scale_({by_user.values, static_cast<std::size_t>(by_user.nnz())}, params.clip),
-      limit_(params.predict_from == PredictFrom::kAll
-                 ? std::numeric_limits<std::uint32_t>::max()
-                 : static_cast<std::uint32_t>(params.neighbours)) {
+    : params_(params), baselines_(baselines), numbers_(numbers_of(by_user, params, baselines)) {
   const std::span<const float> all(by_user.values, static_cast<std::size_t>(by_user.nnz()));
   const Moments moments = moments_of(all);
-  mean_ = moments.mean;
+  numbers_.mean = moments.mean;
   sigma_ = moments.sigma > 0.0 ? moments.sigma : 1.0;  // all alike: no row deviates
   CsrMatrix transposed = transpose(by_user);
   const bool of_users = params.side == Side::kUsers;
@@ -75,7 +86,7 @@ NeighbourRatings::NeighbourRatings(const CsrView& by_user, const NeighbourParams
 RowLevel NeighbourRatings::level_of(std::span<const Index> columns,
                                     std::span<const float> values) const {
   const Moments moments = moments_of(values);
-  RowLevel level{columns.empty() ? mean_ : moments.mean,
+  RowLevel level{columns.empty() ? numbers_.mean : moments.mean,
                  moments.sigma > 0.0 ? moments.sigma : sigma_, 0.0};
   if (params_.prediction != Prediction::kBaseline) return level;
   const double regularization = params_.side == Side::kUsers ? params_.baseline_user_regularization
@@ -131,20 +142,6 @@ float NeighbourRatings::deviation(Index row, float value, double column_bias) co
   return value;
 }
 
-double NeighbourRatings::base(const RowLevel& x, double column_bias) const {
-  switch (params_.prediction) {
-    case Prediction::kCentred:
-    case Prediction::kZScore:
-      return x.mean;
-    case Prediction::kBaseline:
-      return double{baselines_.mean} + x.bias + column_bias;
-    case Prediction::kMean:
-    case Prediction::kSum:
-      break;
-  }
-  return 0.0;
-}
-
 std::uint64_t NeighbourRatings::key_of(float similarity, std::uint32_t number) {
   const auto bits = std::bit_cast<std::uint32_t>(similarity);
   const std::uint32_t falling = (bits & 0x8000'0000U) != 0 ? bits : 0x7fff'ffffU - bits;
@@ -162,25 +159,20 @@ std::span<const std::uint64_t> NeighbourRatings::nearest(Index own, const Raters
     count += s != 0.0F && raters.rows[e] != own ? 1 : 0;
   }
   near.resize(count);
-  if (near.size() > limit_) {  // entries rise with rows: ties go to the smaller row
-    std::nth_element(near.begin(), near.begin() + static_cast<std::ptrdiff_t>(limit_), near.end());
-    near.resize(limit_);
+  const std::size_t limit = numbers_.most_asked;
+  if (near.size() > limit) {  // entries rise with rows: ties go to the smaller row
+    std::nth_element(near.begin(), near.begin() + static_cast<std::ptrdiff_t>(limit), near.end());
+    near.resize(limit);
   }
   std::ranges::sort(near);
   if (near.size() < static_cast<std::size_t>(params_.min_neighbours)) near.clear();
   return near;
 }
 
-double NeighbourRatings::alone(const RowLevel& x, const Raters& raters) const {
-  const bool baseline = params_.prediction == Prediction::kBaseline;
-  if (params_.prediction == Prediction::kMean || (raters.rows.empty() && !baseline)) return mean_;
-  return base(x, raters.column_bias);
-}
-
 float NeighbourRatings::predict(const RowLevel& x, Index own, const Raters& raters,
                                 const float* similarities) const {
   const auto near = nearest(own, raters, similarities);
-  Sums sums;
+  RatingSums sums;
   for (const std::uint64_t key : near) {
     const auto entry = static_cast<std::uint32_t>(key);
     sums.add(similarities[raters.rows[entry]], raters.deviations[entry]);
@@ -188,34 +180,37 @@ float NeighbourRatings::predict(const RowLevel& x, Index own, const Raters& rate
   return rating(x, raters, sums);
 }
 
-float NeighbourRatings::rating(const RowLevel& x, const Raters& raters, const Sums& sums) const {
-  if (sums.asked < static_cast<std::uint32_t>(params_.min_neighbours)) {
-    return on_scale_(alone(x, raters));
-  }
-  return on_scale_(base(x, raters.column_bias) + scale(x) * sums.products / sums.weights);
+float NeighbourRatings::rating(const RowLevel& x, const Raters& raters,
+                               const RatingSums& sums) const {
+  return neighbour_rating(numbers_, x, {raters.column_bias, !raters.rows.empty()}, sums);
 }
 
 NeighbourRatings::Parts NeighbourRatings::parts(const RowLevel& x, Index own, const Raters& raters,
                                                 const float* similarities) const {
-  Parts parts{alone(x, raters), std::vector<double>(raters.rows.size())};
+  Parts parts{rating_alone(numbers_, x, {raters.column_bias, !raters.rows.empty()}),
+              std::vector<double>(raters.rows.size())};
   const auto near = nearest(own, raters, similarities);
   if (near.empty()) return parts;
-  parts.level = base(x, raters.column_bias);
-  Sums sums;
+  parts.level = rating_base(numbers_, x, raters.column_bias);
+  RatingSums sums;
   for (const std::uint64_t key : near) {
     const auto entry = static_cast<std::uint32_t>(key);
     const float similarity = similarities[raters.rows[entry]];
     sums.add(similarity, raters.deviations[entry]);
-    parts.shares[entry] = scale(x) * (double{similarity} * double{raters.deviations[entry]});
+    parts.shares[entry] =
+        rating_scale(numbers_, x) * (double{similarity} * double{raters.deviations[entry]});
   }
   for (double& share : parts.shares) share /= sums.weights;
   return parts;
 }
 
 float NeighbourRatings::fallback(Index row, Index column) const {
-  if (params_.prediction != Prediction::kBaseline) return on_scale_(mean_);
-  return on_scale_(double{baselines_.mean} + bias_of(baselines_.bias(params_.side), row) +
-                   column_bias(column));
+  const bool baseline = params_.prediction == Prediction::kBaseline;
+  const double rating = baseline
+                            ? numbers_.baseline_mean + bias_of(baselines_.bias(params_.side), row) +
+                                  column_bias(column)
+                            : numbers_.mean;
+  return on_scale(numbers_.lowest, numbers_.highest, rating);
 }
 
 }  // namespace likewise

@@ -12,23 +12,15 @@
 /// precision.
 #pragma once
 
-#include <cmath>
 #include <cstdint>
 #include <span>
 #include <vector>
 
-#include "algorithms/rating_scale.h"
+#include "algorithms/neighbours/rating_formula.h"
 #include "likewise/csr.h"
 #include "likewise/neighbourhood.h"
 
 namespace likewise {
-
-/// What a prediction needs to know of a row alone.
-struct RowLevel {
-  double mean = 0.0;
-  double sigma = 1.0;
-  double bias = 0.0;
-};
 
 class NeighbourRatings {
  public:
@@ -64,21 +56,9 @@ class NeighbourRatings {
 
   /// The entries of raters(), for all columns.
   [[nodiscard]] CsrView by_column() const { return by_column_.view(); }
-  /// At most this many raters of a column are asked: the most similar ones.
-  [[nodiscard]] std::uint32_t most_asked() const { return limit_; }
-  /// What is asked, added up from the most to the least similar row.
-  struct Sums {
-    double products = 0.0;  ///< sum s deviation
-    double weights = 0.0;   ///< sum |s|
-    std::uint32_t asked = 0;
-
-    void add(float similarity, float deviation) {
-      products += double{similarity} * double{deviation};
-      weights += std::abs(double{similarity});
-      ++asked;
-    }
-  };
-  [[nodiscard]] float rating(const RowLevel& x, const Raters& raters, const Sums& sums) const;
+  /// The formula that makes a rating of sums.
+  [[nodiscard]] const RatingNumbers& numbers() const { return numbers_; }
+  [[nodiscard]] float rating(const RowLevel& x, const Raters& raters, const RatingSums& sums) const;
   /// Rises from the most to the least similar, then with the number.
   [[nodiscard]] static std::uint64_t key_of(float similarity, std::uint32_t number);
 
@@ -98,19 +78,11 @@ class NeighbourRatings {
   /// until the next call on this thread.
   [[nodiscard]] std::span<const std::uint64_t> nearest(Index own, const Raters& raters,
                                                        const float* similarities) const;
-  [[nodiscard]] double base(const RowLevel& x, double column_bias) const;
-  /// What is left where none are asked.
-  [[nodiscard]] double alone(const RowLevel& x, const Raters& raters) const;
-  [[nodiscard]] double scale(const RowLevel& x) const {
-    return params_.prediction == Prediction::kZScore ? x.sigma : 1.0;
-  }
   [[nodiscard]] float deviation(Index row, float value, double column_bias) const;
 
   const NeighbourParams params_;
   const Baselines& baselines_;
-  RatingScale on_scale_;
-  std::uint32_t limit_;
-  double mean_ = 0.0;
+  RatingNumbers numbers_;
   double sigma_ = 0.0;
   std::vector<RowLevel> levels_;
   CsrMatrix by_column_;  ///< values: deviations

@@ -74,6 +74,16 @@ class CpuBpr final : public BprJob {
   }
 };
 
+class CpuPredictions final : public PredictionJob {
+  [[nodiscard]] std::unique_ptr<Predictions> by_factors(const Factors& factors) const override {
+    return make_cpu_predictions(factors);
+  }
+  [[nodiscard]] std::unique_ptr<Predictions> by_neighbours(
+      const NeighbourModel& model) const override {
+    return make_cpu_predictions(model);
+  }
+};
+
 }  // namespace
 
 Device make_cpu_device() {
@@ -86,7 +96,8 @@ Device make_cpu_device() {
                       {std::make_shared<CpuNeighbours>()},
                       {std::make_shared<CpuTopK>()},
                       {std::make_shared<CpuSgd>()},
-                      {std::make_shared<CpuBpr>()}});
+                      {std::make_shared<CpuBpr>()},
+                      {std::make_shared<CpuPredictions>()}});
 }
 
 }  // namespace likewise

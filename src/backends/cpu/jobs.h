@@ -46,4 +46,8 @@ struct CpuScorerOptions {
 [[nodiscard]] std::unique_ptr<NeighbourSearch> make_cpu_neighbour_search(
     const SimilarityProblem& problem);
 
+/// As PredictionJob.
+[[nodiscard]] std::unique_ptr<Predictions> make_cpu_predictions(const Factors& factors);
+[[nodiscard]] std::unique_ptr<Predictions> make_cpu_predictions(const NeighbourModel& model);
+
 }  // namespace likewise

@@ -43,4 +43,16 @@ namespace likewise {
                                                               const BprParams& params,
                                                               Factors start, const BprWhole& whole);
 
+/// Lists on one GPU: as TopKJob::make_scorer.
+[[nodiscard]] std::unique_ptr<Scorer> make_cuda_scorer(const GpuUse& use, const MatrixView& items,
+                                                       std::span<const float> item_bias,
+                                                       ScoreKind score);
+
+/// Predictions on one GPU: as PredictionJob.
+[[nodiscard]] std::unique_ptr<Predictions> make_cuda_predictions(const GpuUse& use,
+                                                                 const Factors& factors);
+[[nodiscard]] std::unique_ptr<Predictions> make_cuda_predictions(const GpuUse& use,
+                                                                 const GpuInfo& gpu,
+                                                                 const NeighbourModel& model);
+
 }  // namespace likewise

@@ -24,14 +24,11 @@ constexpr CudaAls kAls{als_variants, plan_cuda_als, make_cuda_als_solver, now};
 constexpr CudaNeighbours kNeighbours{make_cuda_neighbour_search};
 constexpr CudaSgd kSgd{plan_cuda_sgd, make_cuda_sgd_solver};
 constexpr CudaBpr kBpr{plan_cuda_bpr, make_cuda_bpr_solver};
-constexpr CudaPlugin kPlugin{kPluginInterface,
-                             kVersion,
-                             kPluginCompiler,
-                             cuda::find_gpus,
-                             &kAls,
-                             &kNeighbours,
-                             &kSgd,
-                             &kBpr};
+constexpr CudaTopK kTopK{make_cuda_scorer};
+constexpr CudaPredictions kPredictions{make_cuda_predictions, make_cuda_predictions};
+constexpr CudaPlugin kPlugin{
+    kPluginInterface, kVersion, kPluginCompiler, cuda::find_gpus, &kAls,
+    &kNeighbours,     &kSgd,    &kBpr,           &kTopK,          &kPredictions};
 
 }  // namespace
 }  // namespace likewise

@@ -122,6 +122,40 @@ class CudaBprJob final : public BprJob {
   GpuUse use_;
 };
 
+class CudaTopKJob final : public TopKJob {
+ public:
+  CudaTopKJob(const CudaTopK& top_k, int device, Offset memory)
+      : top_k_(top_k), use_{{device}, {}, memory} {}
+  [[nodiscard]] std::unique_ptr<Scorer> make_scorer(const MatrixView& items,
+                                                    std::span<const float> item_bias,
+                                                    ScoreKind score) const override {
+    return top_k_.make_scorer(use_, items, item_bias, score);
+  }
+
+ private:
+  const CudaTopK& top_k_;
+  GpuUse use_;
+};
+
+class CudaPredictionJob final : public PredictionJob {
+ public:
+  CudaPredictionJob(const CudaPredictions& predictions, int device, const GpuInfo& gpu,
+                    Offset memory)
+      : predictions_(predictions), use_{{device}, {}, memory}, gpu_(gpu) {}
+  [[nodiscard]] std::unique_ptr<Predictions> by_factors(const Factors& factors) const override {
+    return predictions_.by_factors(use_, factors);
+  }
+  [[nodiscard]] std::unique_ptr<Predictions> by_neighbours(
+      const NeighbourModel& model) const override {
+    return predictions_.by_neighbours(use_, gpu_, model);
+  }
+
+ private:
+  const CudaPredictions& predictions_;
+  GpuUse use_;
+  GpuInfo gpu_;
+};
+
 /// GPU number `device`, which can be used.
 [[nodiscard]] Device make_cuda_device(const CudaPlugin& plugin, const FoundGpus& found, int device,
                                       const DeviceOptions& options) {
@@ -144,6 +178,14 @@ class CudaBprJob final : public BprJob {
   if (plugin.bpr != nullptr) {
     std::get<Offer<BprJob>>(table) = {
         std::make_shared<CudaBprJob>(*plugin.bpr, device, options.device_memory)};
+  }
+  if (plugin.top_k != nullptr) {
+    std::get<Offer<TopKJob>>(table) = {
+        std::make_shared<CudaTopKJob>(*plugin.top_k, device, options.device_memory)};
+  }
+  if (plugin.predictions != nullptr) {
+    std::get<Offer<PredictionJob>>(table) = {std::make_shared<CudaPredictionJob>(
+        *plugin.predictions, device, gpu, options.device_memory)};
   }
   return make_device(
       name_of(device), [text = describe(gpu)] { return text; }, std::move(table));

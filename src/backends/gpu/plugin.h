@@ -13,12 +13,14 @@
 #include "backends/jobs/als.h"
 #include "backends/jobs/bpr.h"
 #include "backends/jobs/neighbours.h"
+#include "backends/jobs/predictions.h"
 #include "backends/jobs/sgd.h"
+#include "backends/jobs/top_k.h"
 
 namespace likewise {
 
 /// Goes up with every change of this file and of the types that cross.
-inline constexpr std::int32_t kPluginInterface = 8;
+inline constexpr std::int32_t kPluginInterface = 10;
 /// The compiler lays out the types that cross.
 inline constexpr const char* kPluginCompiler = __VERSION__;
 
@@ -95,6 +97,22 @@ struct CudaBpr {
                                             const BprWhole& whole);
 };
 
+/// The job `top-k`, on one usable GPU.
+struct CudaTopK {
+  /// As TopKJob::make_scorer.
+  std::unique_ptr<Scorer> (*make_scorer)(const GpuUse& use, const MatrixView& items,
+                                         std::span<const float> item_bias, ScoreKind score);
+};
+
+/// The job `predictions`, on one usable GPU.
+struct CudaPredictions {
+  /// As PredictionJob::by_factors.
+  std::unique_ptr<Predictions> (*by_factors)(const GpuUse& use, const Factors& factors);
+  /// As PredictionJob::by_neighbours.
+  std::unique_ptr<Predictions> (*by_neighbours)(const GpuUse& use, const GpuInfo& gpu,
+                                                const NeighbourModel& model);
+};
+
 struct CudaPlugin {
   // Plain numbers and text, readable whatever built the plug-in. These lines stay as they are.
   std::int32_t interface_number;
@@ -108,6 +126,8 @@ struct CudaPlugin {
   const CudaNeighbours* neighbours;
   const CudaSgd* sgd;
   const CudaBpr* bpr;
+  const CudaTopK* top_k;
+  const CudaPredictions* predictions;
 };
 
 }  // namespace likewise

@@ -13,6 +13,7 @@
 #include "backends/jobs/als.h"
 #include "backends/jobs/bpr.h"
 #include "backends/jobs/neighbours.h"
+#include "backends/jobs/predictions.h"
 #include "backends/jobs/sgd.h"
 #include "backends/jobs/top_k.h"
 #include "likewise/device.h"
@@ -34,7 +35,8 @@ using JobTable = std::tuple<  //
     Offer<NeighbourJob>,      //
     Offer<TopKJob>,           //
     Offer<SgdJob>,            //
-    Offer<BprJob>>;
+    Offer<BprJob>,            //
+    Offer<PredictionJob>>;
 
 struct Device::Jobs {
   std::string name;

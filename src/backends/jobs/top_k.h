@@ -40,7 +40,9 @@ class Scorer {
  public:
   virtual ~Scorer() = default;
   /// The k best items of each query (queries.cols == factors of the table; k >= 0 may exceed the
-  /// catalogue). Errors: kInvalidArgument naming the shape that does not fit, kCancelled.
+  /// catalogue). Errors: kInvalidArgument naming the shape that does not fit, the number of a query
+  /// that is not finite or beyond kLargestNumber, or the row of the filter that is not a list of
+  /// rising items; kCancelled.
   [[nodiscard]] virtual TopKResult top_k(const MatrixView& queries, Index k,
                                          const TopKFilter& filter,
                                          const RunControl& control) const = 0;

@@ -70,6 +70,16 @@ class ReferenceBpr final : public BprJob {
   }
 };
 
+class ReferencePredictions final : public PredictionJob {
+  [[nodiscard]] std::unique_ptr<Predictions> by_factors(const Factors& factors) const override {
+    return make_reference_predictions(factors);
+  }
+  [[nodiscard]] std::unique_ptr<Predictions> by_neighbours(
+      const NeighbourModel& model) const override {
+    return make_reference_predictions(model);
+  }
+};
+
 }  // namespace
 
 Device make_reference_device() {
@@ -81,7 +91,8 @@ Device make_reference_device() {
                       {std::make_shared<ReferenceNeighbours>()},
                       {std::make_shared<ReferenceTopK>()},
                       {std::make_shared<ReferenceSgd>()},
-                      {std::make_shared<ReferenceBpr>()}});
+                      {std::make_shared<ReferenceBpr>()},
+                      {std::make_shared<ReferencePredictions>()}});
 }
 
 }  // namespace likewise

@@ -38,4 +38,8 @@ namespace likewise {
                                                                    Factors start,
                                                                    const BprWhole& whole);
 
+/// As PredictionJob.
+[[nodiscard]] std::unique_ptr<Predictions> make_reference_predictions(const Factors& factors);
+[[nodiscard]] std::unique_ptr<Predictions> make_reference_predictions(const NeighbourModel& model);
+
 }  // namespace likewise

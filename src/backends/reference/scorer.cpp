@@ -18,6 +18,7 @@ class ReferenceScorer final : public Scorer {
   [[nodiscard]] TopKResult top_k(const MatrixView& queries, Index k, const TopKFilter& filter,
                                  const RunControl& control) const override {
     check_top_k(items_, queries, k, filter);
+    check_top_k_numbers(items_, queries, filter);
     TopKResult result = make_top_k_result(queries.rows, k, items_.rows);
     for (Index q = 0; q < queries.rows; ++q) {
       control.check();

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 /// A plug-in without CUDA, for tests of what the program makes of one. FAKE_PLUGIN says what is
 /// wrong with it; without it, three GPUs are there, of which the second can be used, and training
-/// is the CPU's. Its tunings take different times. FAKE_PLUGIN_LOG names a file to which every
-/// training adds a line with its tuning.
+/// and predictions are the CPU's. Its tunings take different times. FAKE_PLUGIN_LOG names a file to
+/// which every training adds a line with its tuning.
 #include "backends/gpu/plugin.h"
 
 #include <cstdlib>
@@ -121,6 +121,38 @@ std::unique_ptr<NeighbourSearch> make_neighbour_search(int device, const GpuInfo
   return make_cpu_neighbour_search(problem);
 }
 
+/// The CPU's, in 2.5 MiB of a GPU's memory.
+class FakePredictions final : public Predictions {
+ public:
+  explicit FakePredictions(std::unique_ptr<Predictions> cpu) : cpu_(std::move(cpu)) {}
+  void of_pairs(std::span<const Index> rows, std::span<const Index> columns, float* out,
+                const RunControl& control) const override {
+    cpu_->of_pairs(rows, columns, out, control);
+  }
+  double of_rows(std::span<const Index> rows, float* out) const override {
+    return cpu_->of_rows(rows, out);
+  }
+  [[nodiscard]] MemoryPlan memory() const override {
+    MemoryPlan plan;
+    plan.total = Offset{5} << 19;
+    return plan;
+  }
+
+ private:
+  std::unique_ptr<Predictions> cpu_;
+};
+
+std::unique_ptr<Predictions> predict_by_factors(const GpuUse& use, const Factors& factors) {
+  if (use.devices != std::vector{1}) throw std::logic_error("the wrong GPU was asked");
+  return std::make_unique<FakePredictions>(make_cpu_predictions(factors));
+}
+
+std::unique_ptr<Predictions> predict_by_neighbours(const GpuUse& use, const GpuInfo&,
+                                                   const NeighbourModel& model) {
+  if (use.devices != std::vector{1}) throw std::logic_error("the wrong GPU was asked");
+  return std::make_unique<FakePredictions>(make_cpu_predictions(model));
+}
+
 }  // namespace
 }  // namespace likewise
 
@@ -128,11 +160,13 @@ const likewise::CudaPlugin* likewise_cuda_plugin() {
   using namespace likewise;
   static constexpr CudaAls kAls{als_variants, plan_als, make_als_solver, fake_now};
   static constexpr CudaNeighbours kNeighbours{make_neighbour_search};
+  static constexpr CudaPredictions kPredictions{predict_by_factors, predict_by_neighbours};
   static CudaPlugin plugin;
   plugin = {kPluginInterface, kVersion, kPluginCompiler, find_gpus, &kAls,
-            &kNeighbours,     nullptr,  nullptr};
+            &kNeighbours,     nullptr,  nullptr,         nullptr,   &kPredictions};
   if (fault_is("no als")) plugin.als = nullptr;
   if (fault_is("no neighbours")) plugin.neighbours = nullptr;
+  if (fault_is("no predictions")) plugin.predictions = nullptr;
   if (fault_is("interface")) plugin.interface_number = kPluginInterface + 1;
   if (fault_is("version")) plugin.version = "0.0.9";
   if (fault_is("compiler")) plugin.compiler = "another compiler";

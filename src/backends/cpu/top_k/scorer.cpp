@@ -60,6 +60,7 @@ class CpuScorer final : public Scorer {
   [[nodiscard]] TopKResult top_k(const MatrixView& queries, Index k, const TopKFilter& filter,
                                  const RunControl& control) const override {
     check_top_k(table_.items, queries, k, filter);
+    check_top_k_numbers(table_.items, queries, filter);
     TopKResult result = make_top_k_result(queries.rows, k, table_.items.rows);
     if (result.k == 0 || queries.rows == 0) return result;
     const std::optional<ItemTable> part = allowed_table(filter.allowed);

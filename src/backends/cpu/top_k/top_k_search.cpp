@@ -7,11 +7,8 @@
 #include <limits>
 #include <numeric>
 
-#include <fmt/format.h>
-
 #include "backends/cpu/kernels/exact_dot.h"
 #include "core/parallel.h"
-#include "likewise/error.h"
 
 namespace likewise {
 namespace {
@@ -75,11 +72,8 @@ std::vector<Index> query_order(const ItemTable& table, const MatrixView& queries
   parallel_blocks(queries.rows, 256, [&](Offset begin, Offset end, Offset) {
     std::vector<float> room;
     for (Offset q = begin; q < end; ++q) {
-      const double length = norm_of(centred.row(static_cast<Index>(q), room), queries.cols);
-      if (!(length <= double{std::numeric_limits<float>::max()})) {
-        throw Error(ErrorKind::kInvalidArgument, fmt::format("query {} is not finite", q));
-      }
-      lengths[static_cast<std::size_t>(q)] = length;
+      lengths[static_cast<std::size_t>(q)] =
+          norm_of(centred.row(static_cast<Index>(q), room), queries.cols);
     }
   });
   std::vector<Index> order(lengths.size());

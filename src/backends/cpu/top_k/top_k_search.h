@@ -50,8 +50,7 @@ struct TopKTask {
                                                      std::span<const std::uint8_t> allowed);
 
 /// The order of queries in blocks: as they are, or by their distance from the centre, so that a
-/// block begins where the nearest are likely. Throws Error(kInvalidArgument) naming a query that is
-/// not finite.
+/// block begins where the nearest are likely.
 [[nodiscard]] std::vector<Index> query_order(const ItemTable& table, const MatrixView& queries);
 
 /// The order in which a block visits panels: from one of them to both ends, turn by turn.

@@ -39,12 +39,22 @@ class Staging {
   /// a pinned buffer. Returns when all is taken.
   template <class T, class Drain>
   void download(const T* from, Offset count, Offset unit, const Drain& drain, cudaStream_t stream) {
+    download(
+        from, count, unit, [](Offset) {}, drain, stream);
+  }
+
+  /// The same; before units behind `end` - 1 are copied, made(end) lets the stream wait for those
+  /// before it.
+  template <class T, class Made, class Drain>
+  void download(const T* from, Offset count, Offset unit, const Made& made, const Drain& drain,
+                cudaStream_t stream) {
     const Offset each = units(unit, sizeof(T));
     Buffer* before = nullptr;
     for (Offset first = 0; first < count + each; first += each) {
       Buffer* now = nullptr;
       if (first < count) {
         now = &next_buffer();
+        made(std::min(first + each, count));
         copy_to_host(reinterpret_cast<T*>(now->memory.data()), from + first * unit,
                      std::min(each, count - first) * unit, stream);
         now->copied.record(stream);

@@ -2,10 +2,10 @@
 #include <cub/block/block_scan.cuh>
 #include <math_constants.h>
 
+#include "backends/cuda/device/candidate_keys.cuh"
 #include "backends/cuda/device/check.h"
 #include "backends/cuda/neighbours/neighbour_candidates.h"
 #include "backends/cuda/neighbours/neighbour_formula.cuh"
-#include "backends/cuda/neighbours/neighbour_keys.cuh"
 
 namespace likewise::cuda {
 namespace {

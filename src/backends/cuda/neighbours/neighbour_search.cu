@@ -2,9 +2,9 @@
 #include <algorithm>
 
 #include "backends/cuda/device/attributes.h"
+#include "backends/cuda/device/candidate_keys.cuh"
 #include "backends/cuda/device/check.h"
 #include "backends/cuda/neighbours/neighbour_formula.cuh"
-#include "backends/cuda/neighbours/neighbour_keys.cuh"
 #include "backends/cuda/neighbours/neighbour_search.h"
 
 namespace likewise::cuda {

@@ -11,6 +11,7 @@
 
 #include "algorithms/neighbours/similarity.h"
 #include "backends/cuda/jobs.h"
+#include "backends/cuda/neighbours/gpu_search.h"
 #include "backends/cuda/neighbours/neighbour_gemm.h"
 #include "backends/cuda/neighbours/neighbour_search.h"
 #include "backends/gpu/gpu_neighbour_cost.h"
@@ -59,7 +60,7 @@ template <class RowAt>
   return {to_device(norm, stream), to_device(count, stream), to_device(damped, stream)};
 }
 
-class CudaNeighbourSearch final : public NeighbourSearch {
+class CudaNeighbourSearch final : public GpuSearch {
  public:
   CudaNeighbourSearch(int device, const GpuInfo& gpu, const SimilarityProblem& problem)
       : device_(device),
@@ -118,6 +119,35 @@ class CudaNeighbourSearch final : public NeighbourSearch {
     task.norms = stats.norm.data();
     task.counts = stats.count.data();
     score_all(task, queries.weights.rows, out, stream);
+  }
+
+  void similarities_on_gpu(std::span<const Index> rows, float* out,
+                           const Stream& stream) const override {
+    if (rows.empty()) return;
+    if (rows_.weights.nnz() == 0) {
+      fill_zero(out, std::ssize(rows) * rows_.weights.rows, stream);
+      return stream.synchronize();
+    }
+    const DeviceArray<Index> order = to_device(rows, stream);
+    std::vector<RowStats> asked(rows.size());
+    std::ranges::transform(rows, asked.begin(),
+                           [&](Index row) { return rows_.stats[static_cast<std::size_t>(row)]; });
+    const RowStatsOnGpu stats = upload_stats(
+        std::span<const RowStats>(asked), 0.0, [](std::size_t i) { return i; }, stream);
+    SearchTask task = task_over(segments(in_float_ ? 4 : 8));
+    task.offsets = gpu_rows_.offsets.data();
+    task.columns = gpu_rows_.columns.data();
+    task.weights = gpu_rows_.weights.data();
+    task.order = order.data();
+    task.norms = stats.norm.data();
+    task.counts = stats.count.data();
+    task.count = static_cast<Index>(rows.size());
+    task.scores = out;
+    DeviceArray<unsigned int> next(1);
+    fill_zero(next.data(), 1, stream);
+    task.next = next.data();
+    search_rows(task, search_blocks(task.plan), stream);
+    stream.synchronize();
   }
 
  private:
@@ -295,12 +325,31 @@ class CudaNeighbourSearch final : public NeighbourSearch {
 };
 
 }  // namespace
+
+std::unique_ptr<GpuSearch> make_gpu_search(int device, const GpuInfo& gpu,
+                                           const SimilarityProblem& problem) {
+  LIKEWISE_CUDA_CHECK(cudaSetDevice(device));
+  return std::make_unique<CudaNeighbourSearch>(device, gpu, problem);
+}
+
+Offset gpu_search_bytes(const SimilarityProblem& problem) {
+  const CsrView weights = problem.rows().weights;
+  // Of float64 sums, which take more tiles; the entries lie there by row and by tile.
+  const TilePlan plan =
+      plan_tiles(weights.rows, sums_of(problem.formula().sums), 8, search_shared_memory());
+  constexpr Offset kEntry = sizeof(SlotEntry);
+  constexpr Offset kRow = 3 * sizeof(double) + 2 * sizeof(Index) + sizeof(Offset);
+  constexpr Offset kScratch = Offset{1} << 20;  // of sums over the segments
+  return 2 * kEntry * weights.nnz() + kRow * (Offset{weights.rows} + 1) +
+         Offset{sizeof(Offset)} * (Offset{plan.tiles} * weights.cols + 1) +
+         Offset{sizeof(double)} * std::ssize(problem.formula().logarithms) + kScratch;
+}
+
 }  // namespace cuda
 
 std::unique_ptr<NeighbourSearch> make_cuda_neighbour_search(int device, const GpuInfo& gpu,
                                                             const SimilarityProblem& problem) {
-  LIKEWISE_CUDA_CHECK(cudaSetDevice(device));
-  return std::make_unique<cuda::CudaNeighbourSearch>(device, gpu, problem);
+  return cuda::make_gpu_search(device, gpu, problem);
 }
 
 }  // namespace likewise

@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "serving/neighbour_walk.h"
+#include "backends/cpu/neighbours/neighbour_walk.h"
 
 #include <algorithm>
 #include <bit>
 #include <numeric>
 
+#include "algorithms/neighbours/placed_rows.h"
 #include "core/instruction_set.h"
 #include "core/parallel.h"
 
@@ -75,30 +76,13 @@ void sort_rows(Index own, std::span<const float> similarities, Scratch& scratch)
 
 NeighbourWalk::NeighbourWalk(const NeighbourRatings& ratings) : ratings_(ratings) {
   (void)chosen_target();  // applies LIKEWISE_ISA before the first kernel runs
-  const CsrView by_column = ratings.by_column();
-  std::vector<Index> columns(static_cast<std::size_t>(by_column.rows));
-  std::iota(columns.begin(), columns.end(), 0);
-  std::ranges::stable_sort(columns, std::ranges::greater{},
-                           [&](Index column) { return by_column.row_size(column); });
-  places_.resize(columns.size());
-  CsrMatrix placed = {
-      by_column.rows, by_column.cols, Array<Offset>::uninitialized(Offset{by_column.rows} + 1),
-      Array<Index>::uninitialized(by_column.nnz()), Array<float>::uninitialized(by_column.nnz())};
-  placed.offsets[0] = 0;
-  for (Index place = 0; place < by_column.rows; ++place) {
-    const Index column = columns[static_cast<std::size_t>(place)];
-    places_[static_cast<std::size_t>(column)] = place;
-    placed.offsets[place + 1] = placed.offsets[place] + by_column.row_size(column);
+  PlacedRows placed = place_rows(ratings);
+  places_.resize(placed.columns.size());
+  for (std::size_t place = 0; place < places_.size(); ++place) {
+    places_[static_cast<std::size_t>(placed.columns[place])] = static_cast<Index>(place);
   }
-  parallel_for(by_column.rows, 64, [&](Offset place) {
-    const Index column = columns[static_cast<std::size_t>(place)];
-    const Offset at = placed.offsets[place];
-    std::ranges::copy(by_column.row_columns(column), placed.columns.data() + at);
-    std::ranges::copy(by_column.row_values(column), placed.values.data() + at);
-  });
-  CsrMatrix rows = transpose(placed.view());
-  cut_into_words(rows.view());
-  deviations_ = std::move(rows.values);
+  cut_into_words(placed.rows.view());
+  deviations_ = std::move(placed.rows.values);
 }
 
 void NeighbourWalk::cut_into_words(const CsrView& rows) {
@@ -157,7 +141,7 @@ void NeighbourWalk::predict(const RowLevel& x, Index own, const float* similarit
   const CsrView by_column = ratings_.by_column();
   const auto asks = [&](Index column) {
     return static_cast<std::uint32_t>(
-        std::min<Offset>(ratings_.most_asked(), by_column.row_size(column)));
+        std::min<Offset>(ratings_.numbers().most_asked, by_column.row_size(column)));
   };
   sort_rows(own, {similarities, static_cast<std::size_t>(by_column.cols)}, scratch);
   const Offset words = Offset{blocks_} * block_words_;
@@ -188,6 +172,18 @@ void NeighbourWalk::predict(const RowLevel& x, Index own, const float* similarit
     const WalkSums& sums = scratch.sums[place];
     out[i] = ratings_.rating(x, ratings_.raters(columns[i]),
                              {sums.products, sums.weights, asks(columns[i]) - scratch.left[place]});
+  }
+}
+
+void NeighbourRows::predict(const RowLevel& x, Index own, const float* similarities,
+                            std::span<const Index> columns, float* out) const {
+  if (NeighbourWalk::pays(ratings_, columns)) {
+    const NeighbourWalk& walk =
+        walk_.get([&] { return std::make_unique<NeighbourWalk>(ratings_); });
+    return walk.predict(x, own, similarities, columns, out);
+  }
+  for (std::size_t i = 0; i < columns.size(); ++i) {
+    out[i] = ratings_.predict(x, own, ratings_.raters(columns[i]), similarities);
   }
 }
 

@@ -1,11 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <algorithm>
 #include <span>
 #include <vector>
 
 #include "algorithms/neighbours/similarity.h"
 #include "backends/jobs/neighbours.h"
+#include "backends/jobs/predictions.h"
+#include "core/parallel.h"
 
 namespace likewise {
 
@@ -41,6 +44,34 @@ struct RowBuilder {
   auto result = Array<float>::uninitialized(static_cast<Offset>(rows.size()) * all.weights.rows);
   search.similarities(queries.view(all.weights.cols), result.data());
   return result;
+}
+
+/// The same from the lists of neighbours that were kept; 0 for all others.
+[[nodiscard]] inline Array<float> kept_similarities(const Neighbours& kept,
+                                                    std::span<const Index> rows) {
+  auto result = Array<float>::uninitialized(std::ssize(rows) * Offset{kept.size()});
+  parallel_for(std::ssize(rows), 16, [&](Offset r) {
+    const Index row = rows[static_cast<std::size_t>(r)];
+    float* const similar = result.data() + r * kept.size();
+    std::fill_n(similar, kept.size(), 0.0F);
+    const auto near = kept.rows_of(row);
+    for (std::size_t e = 0; e < near.size(); ++e) similar[near[e]] = kept.similarities_of(row)[e];
+  });
+  return result;
+}
+
+/// What predictions of some rows ask: rows.size() x all, 0 where a row may not be asked.
+[[nodiscard]] inline Array<float> asked_similarities(const NeighbourModel& model,
+                                                     std::span<const Index> rows) {
+  if (model.kept != nullptr) return kept_similarities(*model.kept, rows);
+  return compare_rows(model.problem.rows(), model.search(), rows);
+}
+
+/// So many rows at a time keep the similarities to `all` rows in bounded memory.
+[[nodiscard]] inline std::size_t rows_at_a_time(Index all) {
+  constexpr Offset kMostNumbers = Offset{1} << 24;
+  return static_cast<std::size_t>(
+      std::clamp<Offset>(kMostNumbers / std::max<Index>(1, all), 1, 4096));
 }
 
 }  // namespace likewise

@@ -6,13 +6,13 @@
 
 #include "algorithms/neighbours/neighbour_prediction.h"
 #include "backends/cpu/kernels/neighbour_walk.h"
+#include "core/lazy.h"
 
 namespace likewise {
 
 /// Predictions of one row for many columns: what NeighbourRatings::predict() gives for each, to the
 /// bit. The other rows are sorted once, then walked best first; each gives its ratings to the
-/// columns that have fewer than K yet. Columns stand by falling number of raters, so that those
-/// that soon have enough share words and blocks.
+/// columns that have fewer than K yet, which share words and blocks (PlacedRows).
 class NeighbourWalk {
  public:
   /// `ratings` must outlive it.
@@ -36,6 +36,20 @@ class NeighbourWalk {
   std::vector<std::uint32_t> words_;
   std::vector<std::uint64_t> masks_;
   Array<float> deviations_;
+};
+
+/// The same, by whatever takes less time; the tables of a walk are made when one first pays.
+class NeighbourRows {
+ public:
+  /// `ratings` must outlive it.
+  explicit NeighbourRows(const NeighbourRatings& ratings) : ratings_(ratings) {}
+  /// As NeighbourWalk::predict().
+  void predict(const RowLevel& x, Index own, const float* similarities,
+               std::span<const Index> columns, float* out) const;
+
+ private:
+  const NeighbourRatings& ratings_;
+  mutable Lazy<NeighbourWalk> walk_;
 };
 
 }  // namespace likewise

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 /// Whole rows at once against one cell after the other, to the bit.
-#include "serving/neighbour_walk.h"
+#include "backends/cpu/neighbours/neighbour_walk.h"
 
 #include <algorithm>
 #include <cctype>

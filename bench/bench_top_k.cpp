@@ -1,0 +1,117 @@
+// SPDX-License-Identifier: Apache-2.0
+/// Lists of the k best rows for many queries: seconds with the lists on the host, beside what the
+/// products alone amount to.
+///
+///     bench_top_k DEVICE QUERIES ITEMS FACTORS[,FACTORS...] K[,K...] METRIC [SHAPE]
+///
+/// Queries and items are independent normal numbers (hellinger: their sizes), which no ordering by
+/// length helps with; QUERIES 0: the items themselves. With SHAPE, as of `likewise generate`,
+/// queries must not get what users of that shape have seen. Rows of a Markdown table: the median of
+/// five searches after one, with the least and the most.
+#include <algorithm>
+#include <chrono>
+#include <cmath>
+#include <cstdio>
+#include <random>
+#include <sstream>
+#include <string>
+#include <vector>
+
+#include <fmt/format.h>
+
+#include "core/parallel.h"
+#include "likewise/likewise.h"
+
+namespace likewise {
+namespace {
+
+constexpr int kRounds = 5;
+
+[[nodiscard]] Matrix drawn(Index rows, Index cols, bool positive, std::uint64_t seed) {
+  Matrix matrix(rows, cols);
+  parallel_for(rows, 256, [&](Offset row) {
+    std::mt19937_64 random(seed + static_cast<std::uint64_t>(row));
+    std::normal_distribution<float> normal;
+    for (float& x : matrix.row_span(static_cast<Index>(row))) {
+      x = normal(random);
+      if (positive) x = std::abs(x);
+    }
+  });
+  return matrix;
+}
+
+[[nodiscard]] double now() {
+  return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count();
+}
+
+[[nodiscard]] std::vector<int> numbers(const std::string& text) {
+  std::vector<int> all;
+  std::istringstream words(text);
+  for (std::string word; std::getline(words, word, ',');) all.push_back(std::stoi(word));
+  return all;
+}
+
+void print_row(const FactorSearch& search, const MatrixView& queries, const Device& device,
+               const std::string& metric, const FactorSearchOptions& options) {
+  std::vector<double> seconds;
+  for (int round = 0; round <= kRounds; ++round) {
+    const double begin = now();
+    (void)search.top_k(queries, options);
+    if (round > 0) seconds.push_back(now() - begin);
+  }
+  std::ranges::sort(seconds);
+  const double median = seconds[seconds.size() / 2];
+  const double products = 2.0 * queries.rows * search.rows() * search.factors();
+  fmt::print("| {} x {} | {} | {} | {} | {} | {} | {:.4f} ({:.4f} - {:.4f}) | {:.1f} |\n",
+             queries.rows, search.rows(), search.factors(), options.n, metric,
+             options.excluded == nullptr ? "" : "yes", device.name(), median, seconds.front(),
+             seconds.back(), products * 1e-12 / median);
+  std::fflush(stdout);
+}
+
+int run(const std::vector<std::string>& words) {
+  if (words.size() != 6 && words.size() != 7) {
+    fmt::print(stderr, "bench_top_k: its file says what it takes\n");
+    return 2;
+  }
+  const Device device = open_device(words[0]);
+  const Index query_count = std::stoi(words[1]);
+  const Index item_count = std::stoi(words[2]);
+  const auto found = std::ranges::find(kSimilarityMetricNames, words[5]);
+  const auto metric =
+      static_cast<SimilarityMetric>(found - std::ranges::begin(kSimilarityMetricNames));
+  const bool positive = words[5] == "hellinger";
+  fmt::print(
+      "| queries x items | d | k | metric | filtered | device | s | products, TFLOP/s |\n"
+      "|---|---|---|---|---|---|---|---|\n");
+  CsrMatrix seen;
+  if (words.size() == 7) seen = generate(parse_shape(words[6]), 1).by_user;
+  const CsrView seen_view = seen.view();
+  for (const int factors : numbers(words[3])) {
+    const Matrix items = drawn(item_count, factors, positive, 1);
+    const Matrix others = drawn(query_count, factors, positive, 1'000'003);
+    const MatrixView queries = query_count > 0 ? others.view() : items.view();
+    const double begin = now();
+    const FactorSearch search(items.view(), {}, metric, device);
+    fmt::print(stderr, "made in {:.4f} s\n", now() - begin);
+    for (const int k : numbers(words[4])) {
+      FactorSearchOptions options;
+      options.n = k;
+      if (words.size() == 7) options.excluded = &seen_view;
+      print_row(search, queries, device, words[5], options);
+    }
+  }
+  return 0;
+}
+
+}  // namespace
+}  // namespace likewise
+
+int main(int argc, char** argv) {
+  try {
+    return likewise::run({argv + 1, argv + argc});
+  } catch (const std::exception& error) {
+    fmt::print(stderr, "bench_top_k: {}\n", error.what());
+    return 1;
+  }
+}

@@ -1,0 +1,135 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "backends/jobs/predictions.h"
+
+#include <algorithm>
+#include <numeric>
+#include <vector>
+
+#include "backends/compare_rows.h"
+#include "backends/cpu/jobs.h"
+#include "backends/cpu/kernels/exact_dot.h"
+#include "backends/cpu/neighbours/neighbour_walk.h"
+#include "backends/pair_batches.h"
+#include "core/instruction_set.h"
+#include "core/parallel.h"
+#include "core/seconds.h"
+
+namespace likewise {
+namespace {
+
+class CpuFactorPredictions final : public Predictions {
+ public:
+  explicit CpuFactorPredictions(const Factors& factors) : factors_(factors) {}
+
+  void of_pairs(std::span<const Index> rows, std::span<const Index> columns, float* out,
+                const RunControl& control) const override {
+    parallel_blocks(std::ssize(rows), 1024, [&](Offset begin, Offset end, Offset) {
+      control.check();
+      for (auto p = static_cast<std::size_t>(begin); p < static_cast<std::size_t>(end); ++p) {
+        out[p] = rating(rows[p], columns[p]);
+      }
+    });
+  }
+
+  double of_rows(std::span<const Index> rows, float* out) const override {
+    const Index items = factors_.items.rows();
+    const Offset blocks = (items + kItemBlock - 1) / kItemBlock;
+    parallel_for(std::ssize(rows) * blocks, 1, [&](Offset task) {
+      const Index user = rows[static_cast<std::size_t>(task / blocks)];
+      const auto begin = static_cast<Index>(task % blocks) * kItemBlock;
+      score_items(user, begin, std::min(begin + kItemBlock, items), out + task / blocks * items);
+    });
+    return 0.0;
+  }
+
+ private:
+  static constexpr Index kItemBlock = 1024;
+
+  [[nodiscard]] float rating(Index user, Index item) const {
+    double sum = own_score(factors_, user);
+    if (!factors_.item_bias.empty()) sum += double{factors_.item_bias[item]};
+    const auto x = factors_.users.row_span(user);
+    const auto y = factors_.items.row_span(item);
+    for (std::size_t j = 0; j < x.size(); ++j) sum += double{x[j]} * double{y[j]};
+    return static_cast<float>(sum);
+  }
+
+  void score_items(Index user, Index begin, Index end, float* out) const {
+    const MatrixView items = factors_.items.view();
+    double scores[kItemBlock];
+    kernels::exact_dots(factors_.users.row(user), items.row(begin), items.stride,
+                        padded_stride(items.cols), end - begin, scores);
+    const double own = own_score(factors_, user);
+    for (Index i = begin; i < end; ++i) {
+      const double bias = factors_.item_bias.empty() ? 0.0 : double{factors_.item_bias[i]};
+      out[i] = static_cast<float>(own + double{static_cast<float>(scores[i - begin] + bias)});
+    }
+  }
+
+  const Factors& factors_;
+};
+
+class CpuNeighbourPredictions final : public Predictions {
+ public:
+  explicit CpuNeighbourPredictions(const NeighbourModel& model)
+      : model_(model), rows_(model.ratings) {
+    if (model.kept == nullptr) (void)model_.search();
+  }
+
+  void of_pairs(std::span<const Index> rows, std::span<const Index> columns, float* out,
+                const RunControl& control) const override {
+    for_pair_batches(rows, rows_at_a_time(all()), [&](const PairBatch& batch) {
+      const Array<float> similar = asked_similarities(model_, batch.rows);
+      parallel_for(std::ssize(batch.rows), 1, [&](Offset r) {
+        control.check();
+        const auto pairs = batch.pairs_of(static_cast<std::size_t>(r));
+        std::vector<Index> asked(pairs.size());
+        std::vector<float> predicted(pairs.size());
+        std::ranges::transform(pairs, asked.begin(), [&](std::size_t p) { return columns[p]; });
+        predict(batch.rows[static_cast<std::size_t>(r)], similar.data() + r * all(), asked,
+                predicted.data());
+        for (std::size_t i = 0; i < pairs.size(); ++i) out[pairs[i]] = predicted[i];
+      });
+    });
+  }
+
+  double of_rows(std::span<const Index> rows, float* out) const override {
+    std::vector<Index> columns(static_cast<std::size_t>(model_.ratings.by_column().rows));
+    std::iota(columns.begin(), columns.end(), 0);
+    double seconds = 0.0;
+    const std::size_t most = rows_at_a_time(all());
+    for (std::size_t at = 0; at < rows.size(); at += most) {
+      const auto batch = rows.subspan(at, std::min(most, rows.size() - at));
+      Array<float> similar;
+      seconds += seconds_of([&] { similar = asked_similarities(model_, batch); });
+      parallel_for(std::ssize(batch), 1, [&](Offset r) {
+        const auto row = static_cast<std::size_t>(r);
+        predict(batch[row], similar.data() + r * all(), columns, out + (at + row) * columns.size());
+      });
+    }
+    return seconds;
+  }
+
+ private:
+  [[nodiscard]] Index all() const { return model_.ratings.by_column().cols; }
+  void predict(Index row, const float* similarities, std::span<const Index> columns,
+               float* out) const {
+    rows_.predict(model_.ratings.level(row), row, similarities, columns, out);
+  }
+
+  NeighbourModel model_;
+  NeighbourRows rows_;
+};
+
+}  // namespace
+
+std::unique_ptr<Predictions> make_cpu_predictions(const Factors& factors) {
+  (void)chosen_target();  // applies LIKEWISE_ISA before the first kernel runs
+  return std::make_unique<CpuFactorPredictions>(factors);
+}
+
+std::unique_ptr<Predictions> make_cpu_predictions(const NeighbourModel& model) {
+  return std::make_unique<CpuNeighbourPredictions>(model);
+}
+
+}  // namespace likewise

@@ -1,0 +1,71 @@
+// SPDX-License-Identifier: Apache-2.0
+/// The job `predictions`: ratings of pairs, and of whole rows. What every device is tested against:
+/// src/backends/reference/predictions.cpp. Ratings from neighbours are the same on every device, to
+/// the bit, and those of pairs from factors; src/algorithms/neighbours/rating_formula.h has the
+/// formula.
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <span>
+
+#include "likewise/control.h"
+#include "likewise/device.h"
+#include "likewise/factors.h"
+#include "likewise/memory_plan.h"
+#include "likewise/neighbourhood.h"
+
+namespace likewise {
+
+class NeighbourRatings;
+class NeighbourSearch;
+class SimilarityProblem;
+
+/// Predicts what one model does. Thread-safe after construction.
+class Predictions {
+ public:
+  virtual ~Predictions() = default;
+  /// out[p] is the rating of rows[p] and columns[p], all of which the model knows. Errors:
+  /// kCancelled, kOutOfMemory, kDevice.
+  virtual void of_pairs(std::span<const Index> rows, std::span<const Index> columns, float* out,
+                        const RunControl& control) const = 0;
+  /// Every rating of some rows: out is rows.size() x columns, row-major without padding. Returns
+  /// the seconds that similarities took.
+  virtual double of_rows(std::span<const Index> rows, float* out) const = 0;
+  /// What it takes of its device's own memory, found before any of it was allocated; a total of 0
+  /// where it computes in the machine's.
+  [[nodiscard]] virtual MemoryPlan memory() const { return {}; }
+};
+
+/// A model of neighbours that predicts ratings. Its rows are those of the side that it compares.
+struct NeighbourModel {
+  const SimilarityProblem& problem;
+  const NeighbourRatings& ratings;
+  const Neighbours* kept = nullptr;  ///< whom a row may ask; null: all of the others
+  /// The device's own search for that problem, made when it is first asked for.
+  std::function<const NeighbourSearch&()> search;
+};
+
+/// Makes predictions. Thread-safe.
+class PredictionJob {
+ public:
+  static constexpr Job kJob = Job::kPredictions;
+
+  virtual ~PredictionJob() = default;
+  /// Rows are users and columns items. The rating of a pair is summed in double precision, from
+  /// the mean over the biases to the products in their order, and rounded once; that of a whole row
+  /// is the score of `top-k` with what is the user's own added to it, rounded once more. `factors`
+  /// must outlive the result. Errors: kOutOfMemory, kDevice.
+  [[nodiscard]] virtual std::unique_ptr<Predictions> by_factors(const Factors& factors) const = 0;
+  /// What `model` refers to must outlive the result. Errors: kOutOfMemory, kDevice.
+  [[nodiscard]] virtual std::unique_ptr<Predictions> by_neighbours(
+      const NeighbourModel& model) const = 0;
+};
+
+/// What is the same in all scores of a user, to which products are added.
+[[nodiscard]] inline double own_score(const Factors& factors, Index user) {
+  const double mean{factors.global_mean};
+  return factors.user_bias.empty() ? mean : mean + double{factors.user_bias[user]};
+}
+
+}  // namespace likewise
