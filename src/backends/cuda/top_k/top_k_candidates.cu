@@ -28,8 +28,9 @@ constexpr int kCheckEvery = 8;      // tiles, for the end of a search
 
 /// What a block keeps of its queries.
 struct Rows {
-  float threshold[kTile];
+  float threshold[kTile];  ///< S times the score of k items is at least so much
   float scale[kTile];
+  float slope[kTile];
   float error[kTile];
   float norm[kTile];
   int count[kTile];  ///< kept
@@ -130,19 +131,24 @@ __device__ float reached_by(const ValueAt& value_at, int count, int wanted) {
   return reached_among<16>(value_at, count, wanted);
 }
 
+/// How far estimates of a query with items of at most this length may be off.
+__device__ __forceinline__ float margin_of(const Rows& rows, int row, float norm) {
+  return fmaf(rows.slope[row], norm, rows.error[row]);
+}
+
 /// A warp raises the threshold of a query that has kept more than k, and drops what is below.
 __device__ void raise_threshold(const CandidateSearch& search, Rows& rows, int row, Offset first) {
   const int lane = static_cast<int>(threadIdx.x) % 32;
   const int count = rows.count[row];
   KeptPlace* const places = search.kept.places + first;
-  const auto estimate_at = [&](int at) { return places[at].estimate; };
-  const float reached = reached_by(estimate_at, count, search.k) - 2.0F * rows.error[row];
-  const float threshold = fmaxf(rows.threshold[row], reached);
+  const auto least_at = [&](int at) { return places[at].least; };
+  const float threshold = fmaxf(rows.threshold[row], reached_by(least_at, count, search.k));
   int kept = 0;
   for (int begin = 0; begin < count; begin += 32) {
     const int at = begin + lane;
     const KeptPlace one = at < count ? places[at] : KeptPlace{0.0F, 0};
-    const bool stays = at < count && one.estimate >= threshold;
+    const float margin = margin_of(rows, row, search.rest[one.place / kTile].norm);
+    const bool stays = at < count && one.least + 2.0F * margin >= threshold;
     const unsigned staying = __ballot_sync(0xffffffffU, stays);
     if (stays) places[kept + __popc(staying & ((1U << lane) - 1U))] = one;
     kept += __popc(staying);
@@ -157,7 +163,7 @@ __device__ void raise_threshold(const CandidateSearch& search, Rows& rows, int r
 /// Groups of a sample are in the place of what will be kept.
 [[nodiscard]] __device__ __forceinline__ float* groups_at(const CandidateSearch& search,
                                                           Offset first) {
-  return &search.kept.places[first].estimate;
+  return &search.kept.places[first].least;
 }
 
 [[nodiscard]] __device__ __forceinline__ Offset kept_at(const CandidateSearch& search,
@@ -184,7 +190,7 @@ __device__ __noinline__ void start_thresholds(const CandidateSearch& search, Row
     const float* const groups = groups_at(search, kept_at(search, first_row + row));
     const float reached =
         reached_by([&](int at) { return groups[at]; }, search.sampled * kGroups, search.k);
-    if (threadIdx.x % 32 == 0) rows.threshold[row] = reached - 2.0F * rows.error[row];
+    if (threadIdx.x % 32 == 0) rows.threshold[row] = reached;
   }
 }
 
@@ -208,6 +214,7 @@ __global__ void __launch_bounds__(kThreads, kBlocksAtATime)
     const QueryNumbers numbers = search.numbers[left + row];
     rows.threshold[row] = left + row < search.query_count ? -CUDART_INF_F : CUDART_INF_F;
     rows.scale[row] = numbers.scale;
+    rows.slope[row] = numbers.slope;
     rows.error[row] = numbers.error;
     rows.norm[row] = numbers.norm;
     rows.count[row] = 0;
@@ -278,8 +285,8 @@ __global__ void __launch_bounds__(kThreads, kBlocksAtATime)
         const RestBound bound = search.rest[first_tile + done];
         float above = rows.norm[own] * bound.norm * 1.0001F;
         if (kBiased) above += rows.scale[own] * bound.bias;
-        const bool through =
-            above + rows.error[own] < rows.threshold[own] || left + own >= search.query_count;
+        above += margin_of(rows, own, bound.norm);
+        const bool through = above < rows.threshold[own] || left + own >= search.query_count;
         if (__syncthreads_and(through) != 0) break;
       }
     }
@@ -317,6 +324,7 @@ __global__ void __launch_bounds__(kThreads, kBlocksAtATime)
     // A tile is complete.
     const Index tile = tile_of(turn);
     const Index first_place = tile * kTile + own_column + lane % 4 * 2;
+    const float tile_norm = search.rest[tile].norm;
     float2 bias[8];
     if (kBiased) {
 #pragma unroll
@@ -332,7 +340,8 @@ __global__ void __launch_bounds__(kThreads, kBlocksAtATime)
 #pragma unroll
     for (int h = 0; h < kWarpRows / 8; ++h) {
       const int row = own_row + h * 8 + lane / 4;
-      const float threshold = rows.threshold[row];
+      const float margin = margin_of(rows, row, tile_norm);
+      const float least = rows.threshold[row] - margin;
       const float scale = kBiased ? rows.scale[row] : 0.0F;
       float best[kGroupsOfOne];
 #pragma unroll
@@ -355,25 +364,25 @@ __global__ void __launch_bounds__(kThreads, kBlocksAtATime)
           for (int i = 0; i < 4; ++i) {
             const int j = g * 2 + i / 2;
             const bool out = (bits >> (j * 8 + i % 2) & 1U) != 0;
-            best[g] = fmaxf(best[g], out ? -CUDART_INF_F : c[h / 2][j][h % 2 * 2 + i % 2]);
+            best[g] = fmaxf(best[g], out ? -CUDART_INF_F : c[h / 2][j][h % 2 * 2 + i % 2] - margin);
           }
         }
         const int group = (own_column / 64 * 4 + lane % 4) * kGroupsOfOne;
-        float* const to = &own_places[row * places_of_row].estimate + turn * kGroups;
+        float* const to = &own_places[row * places_of_row].least + turn * kGroups;
         *reinterpret_cast<float4*>(to + group) = make_float4(best[0], best[1], best[2], best[3]);
-      } else if (fmaxf(fmaxf(best[0], best[1]), fmaxf(best[2], best[3])) >= threshold) {
+      } else if (fmaxf(fmaxf(best[0], best[1]), fmaxf(best[2], best[3])) >= least) {
         KeptPlace* const places = own_places + row * places_of_row;
         const std::uint64_t bits = denied(row);
 #pragma unroll
         for (int g = 0; g < kGroupsOfOne; ++g) {
-          if (!(best[g] >= threshold)) continue;
+          if (!(best[g] >= least)) continue;
 #pragma unroll
           for (int i = 0; i < 4; ++i) {
             const int j = g * 2 + i / 2;
             const float estimate = c[h / 2][j][h % 2 * 2 + i % 2];
-            if (!(estimate >= threshold) || (bits >> (j * 8 + i % 2) & 1U) != 0) continue;
+            if (!(estimate >= least) || (bits >> (j * 8 + i % 2) & 1U) != 0) continue;
             const int to = atomicAdd(&rows.count[row], 1);
-            places[to] = {estimate,
+            places[to] = {estimate - margin,
                           first_place + j * 8 + i % 2};  // there is always room for a tile
             if (to + 1 + kTile > search.kept.room) rows.full_at[done % 2] = done;
           }

@@ -2,11 +2,12 @@
 /// Which items may be among the k best of a query: products on the tensor cores whose results never
 /// leave the multiprocessor.
 ///
-/// An estimate e of a score s is off by at most E: |e - S s| <= E. Whoever is among the k best has
-/// an estimate of at least the k-th largest of all estimates less 2 E (docs/math.md, "Lists on a
-/// GPU"). A block walks over the items with 128 queries. It keeps what is above a query's
-/// threshold, which begins with a sample of the items; now and then it finds the k-th largest of
-/// what it has kept, raises the threshold to that less 2 E and drops what is below.
+/// An estimate e of a score s is off by at most E, which is less for short items: |e - S s| <= E.
+/// S times the k-th best score is at least the k-th largest e - E of any items, so whoever is among
+/// the k best has an e + E of at least that (docs/math.md, "Lists on a GPU"). A block walks over
+/// the items with 128 queries. It keeps what reaches a query's threshold, which begins with a
+/// sample of the items; now and then it finds the k-th largest e - E of what it has kept, raises
+/// the threshold to that and drops what is below.
 #pragma once
 
 #include <cstdint>
@@ -16,7 +17,7 @@
 namespace likewise::cuda {
 
 struct KeptPlace {
-  float estimate;
+  float least;  ///< that S times the score can be
   Index place;
 };
 

@@ -84,13 +84,12 @@ __global__ void round_queries(const float* rows, const float* centre, Index coun
   QueryNumbers one;
   one.norm = norm;
   one.scale = times_power(1.0F, exponent + items.exponent);
-  const float products = norm * items.norm;
   const auto columns = static_cast<float>(pitch);
   // Both rows rounded to 11 bits, sums on the tensor cores; numbers below the normal ones of
   // float16; the bias, the last sum and the rounding of an exact score.
-  one.error = products * (0x1.02p-10F + columns * 0x1p-25F) +
-              sqrtf(columns) * 0x1p-24F * (norm + items.norm) +
-              0x1p-22F * (products + one.scale * items.abs_bias);
+  one.slope =
+      1.001F * (norm * (0x1.02p-10F + columns * 0x1p-25F + 0x1p-22F) + sqrtf(columns) * 0x1p-24F);
+  one.error = sqrtf(columns) * 0x1p-24F * norm + 0x1p-22F * one.scale * items.abs_bias;
   if (items.distances) {
     // Of -|q - y|^2 / 2, whose squares are at most so long.
     const int apart = items.exponent - exponent;

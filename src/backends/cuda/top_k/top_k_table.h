@@ -21,9 +21,10 @@ inline constexpr int kTopKDepth = 64;  ///< what rows are padded to
   return (count + step - 1) / step * step;
 }
 
-/// No estimate of a tile or of one behind it passes  |q| norm + S bias.
+/// Of a tile and all behind it: the longest rounded row, times 2^a, and the largest bias. No
+/// estimate passes  |q| norm + S bias.
 struct RestBound {
-  float norm = 0.0F;  ///< of rounded rows, times 2^a
+  float norm = 0.0F;
   float bias = 0.0F;
 };
 
@@ -57,7 +58,9 @@ struct TopKItems {
 struct QueryNumbers {
   float norm = 0.0F;   ///< |q| 2^c after rounding, rounded up
   float scale = 0.0F;  ///< S
-  /// How far an estimate may be from S times the score (docs/math.md, "Lists on a GPU").
+  /// An estimate of a tile may be  slope RestBound::norm + error  from S times the score
+  /// (docs/math.md, "Lists on a GPU").
+  float slope = 0.0F;
   float error = 0.0F;
 };
 
