@@ -80,7 +80,8 @@ class Model:
                         what lists leave out
         user_factors    (users, factors), item_factors (items, factors): arrays, or tensors of another
                         library (by DLPack, from a GPU too); copied, as float32
-        params          parameters of Als, by which new users are solved
+        params          parameters of Als, by which new users are solved; what it leaves out is Hu's form
+                        with alpha 1 and regularization 0.01
         """
         users = _finite(table_of(user_factors, "user_factors", np.float32), "user_factors")
         items = _finite(table_of(item_factors, "item_factors", np.float32), "item_factors")

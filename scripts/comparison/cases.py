@@ -21,7 +21,7 @@ PREDICTIONS = ("mean", "centred", "z-score", "baseline", "sum")
 ALS = {
     "implicit": ["--solver cholesky", "--solver cg", "--solver cg --cg-preconditioner none",
                  "--factors 1", "--factors 20", "--factors 200", "--unobserved-weight 0.1",
-                 "--regularization-exponent 1",
+                 "--alpha 1", "--regularization-exponent 0", "--regularization 0.01",
                  "--confidence log --alpha 10", "--confidence given --alpha 0.3",
                  "--alpha 40 --regularization 1e-4",
                  f"--validation {TEST} --patience 2 --iterations 30",
