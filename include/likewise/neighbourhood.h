@@ -99,7 +99,8 @@ struct NeighbourParams {
   void validate() const;
 };
 
-/// The nearest rows of every row, best first, ties to the smaller row.
+/// The nearest rows of every row, best first; of equally similar ones those with more common entries,
+/// then the smaller row.
 struct Neighbours {
   Array<Offset> offsets;      ///< rows + 1 positions; empty for no rows
   Array<Index> rows;          ///< whom the row is similar to

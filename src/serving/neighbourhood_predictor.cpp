@@ -12,6 +12,7 @@
 #include "core/parallel.h"
 #include "likewise/error.h"
 #include "search/compare_rows.h"
+#include "search/nearest_rows.h"
 
 namespace likewise {
 namespace {
@@ -21,18 +22,17 @@ constexpr Offset kBlockNumbers = Offset{1} << 24;
 /// Ratings held at once.
 constexpr Offset kBlockRatings = Offset{1} << 22;
 
-/// Sets all but the k largest of them to 0, ties to the smaller place; that of `own` too.
-void keep_largest(std::span<float> similarities, Index own, int k) {
-  TopList near;
-  near.reset(static_cast<std::size_t>(k));
+/// The k nearest of a user with these items, whose number is `own` or -1.
+[[nodiscard]] std::vector<Candidate> nearest(std::span<const float> similarities,
+                                             std::span<const Index> items, Index own,
+                                             const CsrView& history, std::size_t k) {
+  std::vector<Candidate> near;
   for (std::size_t v = 0; v < similarities.size(); ++v) {
     const auto row = static_cast<Index>(v);
-    if (similarities[v] != 0.0F && row != own) near.offer({similarities[v], row});
+    if (similarities[v] != 0.0F && row != own) near.push_back({similarities[v], row});
   }
-  std::ranges::fill(similarities, 0.0F);
-  for (const Candidate& one : near.finish()) {
-    similarities[static_cast<std::size_t>(one.item)] = one.score;
-  }
+  keep_nearest(items, history, k, near);
+  return near;
 }
 
 }  // namespace
@@ -90,8 +90,13 @@ Array<float> NeighbourhoodPredictor::similarities(std::span<const AskedUser> use
   }
   Array<float> result = compare(users);
   parallel_for(std::ssize(users), 1, [&](Offset u) {
-    keep_largest({result.data() + u * history_.rows, static_cast<std::size_t>(history_.rows)},
-                 users[static_cast<std::size_t>(u)].number, params_.neighbours);
+    const AskedUser& user = users[static_cast<std::size_t>(u)];
+    const std::span<float> similar(result.data() + u * history_.rows,
+                                   static_cast<std::size_t>(history_.rows));
+    const std::vector<Candidate> near = nearest(similar, user.items, user.number, history_,
+                                                static_cast<std::size_t>(params_.neighbours));
+    std::ranges::fill(similar, 0.0F);
+    for (const Candidate& one : near) similar[static_cast<std::size_t>(one.item)] = one.score;
   });
   return result;
 }
@@ -390,13 +395,11 @@ TopKResult NeighbourhoodPredictor::similar_new(std::span<const AskedUser> users,
     const auto part = users.subspan(at, std::min(batch, users.size() - at));
     const Array<float> all = compare(part);
     parallel_for(std::ssize(part), 1, [&](Offset u) {
-      TopList near;
-      near.reset(static_cast<std::size_t>(result.k));
-      const float* const similar = all.data() + u * history_.rows;
-      for (Index v = 0; v < history_.rows; ++v) {
-        if (similar[v] != 0.0F) near.offer({similar[v], v});
-      }
-      write_answer(near.finish(), static_cast<Index>(at) + static_cast<Index>(u), result);
+      const std::span<const float> similar(all.data() + u * history_.rows,
+                                           static_cast<std::size_t>(history_.rows));
+      write_answer(nearest(similar, part[static_cast<std::size_t>(u)].items, -1, history_,
+                           static_cast<std::size_t>(result.k)),
+                   static_cast<Index>(at) + static_cast<Index>(u), result);
     });
   }
   return result;
