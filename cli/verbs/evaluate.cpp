@@ -90,6 +90,10 @@ struct Evaluate {
     const EvaluationReport report =
         evaluate(recommender, test, options, seen.view(), progress.control());
     const double seconds = progress.finish().back().seconds;
+    if (const std::string advice = advice_on_lists(*model);
+        report.users_evaluated > 0 && !advice.empty()) {
+      progress.say(advice);
+    }
     if (options.per_user) write_per_user(*model, report);
     print_result(json ? as_json(report, test, seconds) : as_text(report, test, seconds));
   }

@@ -53,6 +53,9 @@ void bind_evaluation(nb::module_& module) {
   module.def("evaluate", &evaluate_model, "model"_a, "test"_a, "device"_a, "k"_a, "metrics"_a,
              "min_relevant_value"_a, "per_user"_a, "seen"_a = nb::none(), "threads"_a = 0,
              "progress"_a = nb::none());
+  module.def(
+      "advice_on_lists", [](const Trained& model) { return advice_on_lists(*model.model); },
+      "model"_a);
   module.def("metric_names", &metric_names);
   module.def("higher_is_better", &higher_is_better, "metric"_a);
 }

@@ -515,3 +515,17 @@ def test_has_cuda_where_a_gpu_can_be_used(monkeypatch, name, available):
     finally:
         monkeypatch.undo()
         importlib.reload(likewise.gpu)
+
+
+def test_lists_of_predicted_ratings_come_with_advice(ratings, caplog):
+    train, test = likewise.split(ratings, test=0.2)
+    with caplog.at_level(logging.WARNING, logger="likewise"):
+        model = UserKnn(feedback="explicit").fit(train).model_
+        model.evaluate(test, metrics=["rmse"])
+        assert not caplog.records
+        model.recommend(n=3)
+        model.evaluate(test, metrics=["ndcg"])
+        assert [record.message.count("those of popular are better") for record in caplog.records] == [1]
+        caplog.clear()
+        UserKnn().fit(train).recommend(n=3)
+        assert not caplog.records
