@@ -45,7 +45,7 @@ VALUES = {
     "--patience": "1", "--seed": "7", "--device": "cpu", "--threads": "2", "--device-memory": "1GB",
     "--neighbours": "2", "--similarity": "jaccard", "--min-support": "9", "--shrinkage": "3",
     "--amplification": "2", "--negative": "keep", "--centring": "item", "--prediction": "centred",
-    "--predict-from": "kept",
+    "--predict-from": "kept", "--sum-lists": "reverse", "--sum-scale": "mean",
     "--min-neighbours": "9", "--clip": "off", "--baseline-method": "sgd", "--baseline-epochs": "3",
     "--baseline-user-regularization": "1", "--baseline-item-regularization": "1",
     "--baseline-regularization": "0.5", "--baseline-learning-rate": "0.05", "--bm25-k1": "9",

@@ -13,9 +13,11 @@
 #include "algorithms/neighbours/neighbour_prediction.h"
 #include "algorithms/neighbours/similarity.h"
 #include "backends/jobs/neighbours.h"
+#include "backends/top_k.h"
 #include "core/lazy.h"
 #include "serving/neighbour_walk.h"
 #include "serving/predictor.h"
+#include "serving/sum_pairs.h"
 
 namespace likewise {
 
@@ -102,12 +104,16 @@ class NeighbourhoodPredictor final : public Predictor {
     Engine(const Model& model, const Baselines& baselines, const Device& device);
   };
   [[nodiscard]] const Engine& engine() const;
+  [[nodiscard]] const SumPairs& sum_pairs() const;
+  /// Whom an outside user of user-knn meets in a sum, nearest first.
+  [[nodiscard]] std::vector<Candidate> sum_neighbours(const AskedUser& user) const;
 
   const Neighbourhood& learned_;
   const NeighbourParams& params_;
   const Device& device_;
   CsrView history_;
   mutable Lazy<Engine> engine_;
+  mutable Lazy<SumPairs> sum_pairs_;
 };
 
 }  // namespace likewise

@@ -42,6 +42,13 @@ void NeighbourParams::validate() const {
                             prediction == Prediction::kBaseline ? "prediction baseline"
                                                                 : "similarity pearson-baseline"));
   }
+  if (sum_scale == SumScale::kOffset && sum_lists != SumLists::kReverse) {
+    throw Error(
+        ErrorKind::kInvalidArgument,
+        fmt::format("sum_scale offset needs sum_lists reverse, not {}: it is a mean over the "
+                    "item's own neighbours",
+                    kSumListsNames[static_cast<std::size_t>(sum_lists)]));
+  }
 }
 
 Neighbourhood train_neighbours(const CsrView& by_user, const NeighbourParams& params,
