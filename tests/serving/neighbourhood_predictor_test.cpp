@@ -68,6 +68,7 @@ class Definition {
       return std::binary_search(having.begin(), having.end(), row);
     };
     const Index rows = test::lists_of(model_).size();
+    const CsrView compared = of_users ? model_.history.view() : by_item_.view();
     std::vector<std::pair<double, Index>> near;  // (-similarity, row)
     for (Index v = 0; v < rows; ++v) {
       const float s = similarities_[static_cast<std::size_t>(Offset{x} * rows + v)];
@@ -76,6 +77,18 @@ class Definition {
       if (v != x && neighbour && asked) near.emplace_back(-double{s}, v);
     }
     std::sort(near.begin(), near.end());
+    if (params_.predict_from == PredictFrom::kKept) {
+      // Of those that are equally similar, the ones with more common entries are kept.
+      const auto common = [&](Index v) {
+        std::vector<Index> both;
+        std::ranges::set_intersection(compared.row_columns(x), compared.row_columns(v),
+                                      std::back_inserter(both));
+        return both.size();
+      };
+      std::ranges::stable_sort(near, [&](const auto& a, const auto& b) {
+        return a.first != b.first ? a.first < b.first : common(a.second) > common(b.second);
+      });
+    }
     if (params_.predict_from != PredictFrom::kAll) {
       near.resize(std::min(near.size(), static_cast<std::size_t>(params_.neighbours)));
     }
