@@ -11,6 +11,7 @@ HARMLESS = {
     "--checkpoint-every": "seen while training",
     "--negative": "similarities may all be positive",
     "--predict-from": "the 40 nearest may be all rows",
+    "--sum-lists": "the same: then all have each other",
     "--on-bad-row": "all rows can be read",
     "--resume": "a training that goes on is the same as one without a break",
     "predict --duplicates": "a pair is predicted once", "evaluate --duplicates": "a like is a like",
