@@ -2,6 +2,7 @@
 #include "options/training_options.h"
 
 #include <algorithm>
+#include <iterator>
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
@@ -123,6 +124,12 @@ TrainingParams TrainingOptions::params() const {
     to = default_params(algorithm_, feedback_of(to));
   }
   return applied(std::move(to));
+}
+
+TrainingParams TrainingOptions::suited(const CsrView& by_user) const {
+  std::vector<std::string> names;
+  std::ranges::transform(given_, std::back_inserter(names), &Given::name);
+  return suited_to(by_user, params(), names);
 }
 
 TrainingParams TrainingOptions::resumed(const TrainingParams& earlier) const {

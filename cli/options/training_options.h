@@ -22,7 +22,9 @@ class TrainingOptions {
   /// Error(kInvalidArgument) for a value outside its range, an option that the algorithm does not
   /// have, and one that would do nothing beside the others.
   [[nodiscard]] TrainingParams params() const;
-  /// The same over the parameters of a model to resume.
+  /// These with what suits the data where no option was given.
+  [[nodiscard]] TrainingParams suited(const CsrView& by_user) const;
+  /// params() over the parameters of a model to resume.
   [[nodiscard]] TrainingParams resumed(const TrainingParams& earlier) const;
 
  private:

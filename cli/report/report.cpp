@@ -9,6 +9,7 @@
 #include "likewise/recommender.h"
 #include "likewise/version.h"
 #include "options/titles.h"
+#include "output/parameters.h"
 #include "output/text.h"
 
 namespace likewise::cli {
@@ -105,12 +106,9 @@ std::vector<ReportSample> make_samples(const std::shared_ptr<const Model>& model
 /// Every parameter that had an effect.
 Facts parameter_facts(const Model& model) {
   Facts facts = {{"algorithm", std::string(model.algorithm())}};
-  for (const ParameterInfo& parameter : parameters_of(model.algorithm())) {
-    const std::string value = parameter_text(model.params, parameter.name);
-    if (value == "none" || !parameter_needs(model.params, parameter.name).empty()) continue;
-    std::string name(parameter.name);
+  for (auto [name, value] : effective_parameters(model.params)) {
     std::ranges::replace(name, '_', ' ');
-    facts.emplace_back(name, value);
+    facts.emplace_back(std::move(name), std::move(value));
   }
   facts.emplace_back("device", model.provenance.device);
   facts.emplace_back("created", model.provenance.created);

@@ -101,6 +101,10 @@ struct Evaluate {
         evaluate(recommender, test, how, seen.view(), progress.control());
     const double seconds = progress.finish().back().seconds;
     say_device_memory(device, recommender, progress);
+    if (const std::string advice = advice_on_lists(*model);
+        report.users_evaluated > 0 && !advice.empty()) {
+      progress.say(advice);
+    }
     if (options.per_user) write_per_user(*model, report);
     print_result(json ? as_json(report, test, seconds) : as_text(report, test, seconds));
   }

@@ -9,6 +9,7 @@
 #include "likewise/version.h"
 #include "options/options.h"
 #include "options/paths.h"
+#include "output/parameters.h"
 #include "output/rows.h"
 #include "verb.h"
 
@@ -61,15 +62,6 @@ Json data_json(const Interactions& data, const ReadSummary& summary) {
   return out;
 }
 
-/// The parameters that had an effect, numbers as numbers.
-void add_parameters(const Model& model, Json& out) {
-  for (const ParameterInfo& parameter : parameters_of(model.algorithm())) {
-    const std::string value = parameter_text(model.params, parameter.name);
-    if (value == "none" || !parameter_needs(model.params, parameter.name).empty()) continue;
-    out[std::string(parameter.name)] = parameter.choices.empty() ? Json::parse(value) : Json(value);
-  }
-}
-
 /// How often the model grew, by how much in all, and what came last.
 Json updates_json(const Provenance& provenance) {
   Offset interactions = 0;
@@ -83,7 +75,7 @@ Json updates_json(const Provenance& provenance) {
 
 Json model_json(const Model& model) {
   Json out = {{"kind", "model"}, {"algorithm", model.algorithm()}};
-  add_parameters(model, out);
+  out.update(effective_json(model.params));
   out.update(matrix_json(model.history));
   if (const Neighbourhood* hood = model.neighbourhood()) {
     out["neighbours_kept"] = hood->neighbours.rows.size();

@@ -4,6 +4,7 @@
 
 #include <fmt/format.h>
 
+#include "likewise/evaluation.h"
 #include "likewise/recommender.h"
 #include "options/ids.h"
 #include "options/new_users.h"
@@ -101,6 +102,9 @@ struct Recommend {
         output,
         fmt::format("{} for {}", counted(rows.rows(), "recommendation"), counted(asked, "user")),
         progress);
+    if (const std::string advice = advice_on_lists(recommender.model()); !advice.empty()) {
+      progress.say(advice);
+    }
     if (short_users > 0) {
       progress.say(fmt::format("{} got fewer than {} items: nothing else is left for them",
                                counted(short_users, "user"), n));

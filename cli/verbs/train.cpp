@@ -12,6 +12,7 @@
 #include "options/targets.h"
 #include "options/titles.h"
 #include "options/training_options.h"
+#include "output/parameters.h"
 #include "output/rows.h"
 #include "report/report.h"
 #include "verb.h"
@@ -53,13 +54,15 @@ struct Train {
     Progress progress(common.quiet, verbose);
     std::optional<Model> earlier;
     if (!resume.empty()) earlier = load_model(resume);
-    const TrainingParams params = earlier ? training.resumed(earlier->params) : training.params();
+    TrainingParams params = earlier ? training.resumed(earlier->params) : training.params();
     check_iterations(params);
     if (earlier) require_resumable(*earlier, params);
     const Device device = announced_device_to_train(common, params, jobs_beside(params), progress);
     const ReadOptions rows = reading_for(feedback_of(params), reading);
     const Interactions data = read_with_report(ratings, rows, progress);
+    if (!earlier) params = training.suited(data.by_user.view());
     if (verbose) {
+      progress.say(fmt::format("parameters: {}", effective_text(params)));
       const std::string tuning = tuning_in_use(device, params, data.by_user.view());
       if (!tuning.empty()) progress.say(fmt::format("tuning: {}", tuning));
     }
@@ -189,6 +192,7 @@ struct Train {
     out["model"] = output;
     out["algorithm"] = model.algorithm();
     out["feedback"] = kFeedbackNames[static_cast<std::size_t>(model.feedback())];
+    out["parameters"] = effective_json(model.params);
     out["users"] = model.users.size();
     out["items"] = model.items.size();
     out["interactions"] = model.history.nnz();
@@ -254,7 +258,7 @@ void add_keeping_options(CLI::App& app, Train& verb) {
       ->type_name("FILE.html")
       ->group(kGroup);
   app.add_flag("-v,--verbose", verb.verbose,
-               "Also print the memory that training takes, and how a GPU is used")
+               "Also print the parameters, the memory that training takes, and how a GPU is used")
       ->excludes("--quiet")
       ->group(kGroup);
   app.add_flag("--json", verb.json, "Print one object: sizes, times, objective per iteration")
@@ -281,7 +285,7 @@ Run add_train(CLI::App& app) {
   add_reading_options(app, verb->reading);
   app.footer(
       "Examples:\n"
-      "  likewise train plays.csv -o model.safetensors --factors 128 --alpha 10\n"
+      "  likewise train plays.csv -o model.safetensors --factors 128\n"
       "  likewise train ratings.csv -o model.safetensors --feedback explicit --report report.html\n"
       "  likewise train plays.csv -o model.safetensors --algorithm item-knn --similarity bm25\n"
       "  likewise train parts/train.csv -o model.safetensors --validation parts/test.csv \\\n"

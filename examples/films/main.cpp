@@ -12,7 +12,8 @@ namespace {
 
 void recommend(const std::string& path, const std::string& id) {
   const likewise::Interactions data = likewise::read_interactions(path);
-  const likewise::AlsParams params{.factors = 32};
+  const likewise::TrainingParams params =
+      likewise::suited_to(data.by_user.view(), likewise::AlsParams{.factors = 32});
   const likewise::Device device = likewise::open_device_to_train("auto", params).device;
   const auto model = std::make_shared<const likewise::Model>(likewise::train(data, params, device));
 

@@ -19,8 +19,7 @@ def main(folder: str) -> None:
 
     # The newest rating of every user shows how good the lists are.
     train, test = likewise.split(ratings, "last", last=1)
-    movies = likewise.Als(factors=32, regularization=0.01, unobserved_weight=0.1,
-                          regularization_exponent=1.0).fit(train)
+    movies = likewise.Als(factors=32).fit(train)
     popular = likewise.Popular().fit(train)
     for name, model in (("ALS", movies), ("popularity", popular)):
         found = model.evaluate(test, k=10, metrics=["ndcg", "hit_rate"])

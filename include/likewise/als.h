@@ -68,8 +68,9 @@ struct AlsParams {
     return solver == AlsSolverKind::kCg && cg_preconditioner == Preconditioner::kNone;
   }
 
-  /// Good starting values for a kind of feedback: explicit ratings want ALS-WR (nu = 1) and a
-  /// larger lambda.
+  /// Starting values for a kind of feedback: Hu's form as it was published; explicit ratings want
+  /// ALS-WR (nu = 1) and a larger lambda. Good ones for implicit feedback depend on the data:
+  /// suited_to() in likewise/parameters.h.
   [[nodiscard]] static AlsParams defaults(Feedback feedback);
 
   /// Throws Error(kInvalidArgument) naming the field, its value and its range.

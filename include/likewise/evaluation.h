@@ -102,6 +102,10 @@ struct MetricNeeds {
 /// What evaluate() asks of a device. Same errors.
 [[nodiscard]] std::vector<Job> evaluation_jobs(const Model& model, const EvaluateOptions& options);
 
+/// A sentence for people where lists of this model are known to be worse than those of the
+/// popularity baseline: ratings predicted from neighbours. Else empty.
+[[nodiscard]] std::string advice_on_lists(const Model& model);
+
 /// Held-out interactions in a model's index space. Rows that name users or items unknown to the
 /// model cannot be ranked; rating metrics see them with index -1 and the model's fallback.
 struct TestSet {

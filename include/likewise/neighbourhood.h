@@ -57,6 +57,18 @@ enum class PredictFrom { kRated, kKept, kAll };
 
 inline constexpr std::string_view kPredictFromNames[] = {"rated", "kept", "all"};
 
+/// Whose lists of K neighbours make the pairs of a sum (kSum): of what is known (the items of a
+/// history, the user), of what is asked about (the item, the other users), or of either.
+enum class SumLists { kOwn, kReverse, kBoth };
+
+inline constexpr std::string_view kSumListsNames[] = {"own", "reverse", "both"};
+
+/// What becomes of the sum of an item (kSum of items): nothing; a mean, divided by the similarities
+/// of the item's own list; or that mean about the items' means.
+enum class SumScale { kNone, kMean, kOffset };
+
+inline constexpr std::string_view kSumScaleNames[] = {"none", "mean", "offset"};
+
 struct NeighbourParams {
   Feedback feedback = Feedback::kImplicit;
   Side side = Side::kItems;  ///< what is compared
@@ -70,6 +82,8 @@ struct NeighbourParams {
   bool keep_negative = false;    ///< negative similarities are neighbours too
   Side centring = Side::kUsers;  ///< whose mean kAdjustedCosine takes off
   Prediction prediction = Prediction::kSum;
+  SumLists sum_lists = SumLists::kOwn;
+  SumScale sum_scale = SumScale::kNone;            ///< kOffset goes with SumLists::kReverse
   PredictFrom predict_from = PredictFrom::kRated;  ///< of no use to kSum, which asks those kept
   int min_neighbours = 1;  ///< a prediction from fewer is the fallback, 1 to 100000
   bool clip = true;        ///< ratings stay within the scale of the training values
@@ -99,7 +113,8 @@ struct NeighbourParams {
   void validate() const;
 };
 
-/// The nearest rows of every row, best first, ties to the smaller row.
+/// The nearest rows of every row, best first; of equally similar ones those with more common
+/// entries, then the smaller row.
 struct Neighbours {
   Array<Offset> offsets;      ///< rows + 1 positions; empty for no rows
   Array<Index> rows;          ///< whom the row is similar to

@@ -50,6 +50,9 @@ struct ParameterInfo {
   ParameterKind kind = ParameterKind::kReal;
   std::vector<std::string> choices;  ///< of a choice, and of a switch: the names of its values
   std::string usual;                 ///< the default in words; may differ by feedback
+  /// Whether it was given decides, not its value alone: suited_to() chooses what was not. Front
+  /// doors have no value for it until then.
+  bool left_open = false;
 };
 
 /// The parameters of one algorithm that a user chooses, in the order in which to show them. Throws
@@ -61,6 +64,14 @@ struct ParameterInfo {
 void set_parameter(TrainingParams& params, std::string_view name, std::string_view text);
 /// The value of one parameter as set_parameter() reads it; "none" where it is absent.
 [[nodiscard]] std::string parameter_text(const TrainingParams& params, std::string_view name);
+
+/// `params` with what suits this matrix (docs/math.md, "Values that suit the data") for those that
+/// are left open and not named in `given`: ALS of implicit feedback takes the iALS form with
+/// weights from counts, or where `given` names alpha or confidence, Hu's. Others come back as they
+/// are. What a front door calls once it has read the data; a training that goes on from a model
+/// keeps what that has.
+[[nodiscard]] TrainingParams suited_to(const CsrView& by_user, TrainingParams params,
+                                       std::span<const std::string> given = {});
 
 /// What a parameter waits for where its value has no effect beside the others in `params`:
 /// "--confidence log"; empty where it has one.

@@ -18,7 +18,8 @@ Callback = Callable[[int, float, float, "float | None"], None]
 class Estimator:
     """What all algorithms have in common. `model_` is the Model, after fit().
 
-    Parameters are checked by fit(); one that is None has its default for the kind of feedback.
+    Parameters are checked by fit(); one that is None has its default for the kind of feedback, or is
+    chosen by the data: `model_.params` has the values.
     """
 
     algorithm: ClassVar[str]

@@ -17,7 +17,7 @@ from likewise import _core
 from likewise.answers import Lists
 from likewise.ids import IdArray, Ids, IndexArray, is_one, shown
 from likewise.interactions import Interactions
-from likewise.progress import Progress
+from likewise.progress import Progress, logger
 from likewise.tensors import table_of
 
 #: What somebody liked who was not trained: ids, or ids with values.
@@ -69,6 +69,7 @@ class Model:
 
     def __init__(self, core: _core.Model, device: str = "auto", threads: int = 0):
         self._core = core
+        self._advised = False
         self._device = device
         self._threads = threads
         self._recommender: _core.Recommender | None = None
@@ -83,7 +84,8 @@ class Model:
                         what lists leave out
         user_factors    (users, factors), item_factors (items, factors): arrays, or tensors of another
                         library (by DLPack, from a GPU too); copied, as float32
-        params          parameters of Als, by which new users are solved
+        params          parameters of Als, by which new users are solved; what it leaves out is Hu's form
+                        with alpha 1 and regularization 0.01
         """
         users = _finite(table_of(user_factors, "user_factors", np.float32), "user_factors")
         items = _finite(table_of(item_factors, "item_factors", np.float32), "item_factors")
@@ -185,6 +187,7 @@ class Model:
             found = self._answers().recommend(
                 indices, count_of(n), include_seen=include_seen, allow=self._maybe_items(items, "items"),
                 deny=self._maybe_items(exclude, "exclude"), progress=listener)
+        self._advise()
         return self._lists("user", self.users.take(indices), "item", found)
 
     def recommend_new(self, histories: Sequence[History], n: int = 10, *, items: Any = None,
@@ -195,7 +198,15 @@ class Model:
         found = self._answers().recommend_new(
             rows, count_of(n), include_seen=include_seen, allow=self._maybe_items(items, "items"),
             deny=self._maybe_items(exclude, "exclude"))
+        self._advise()
         return self._lists("user", np.arange(len(histories)), "item", found)
+
+    def _advise(self) -> None:
+        """Says once where lists of this model are known to be poor."""
+        advice = "" if self._advised else _core.advice_on_lists(self._core)
+        self._advised = True
+        if advice:
+            logger.warning("%s", advice)
 
     def similar_items(self, items: Any = None, n: int = 10, *,
                       metric: Metric | None = None, progress: bool = False) -> Lists:
@@ -282,6 +293,8 @@ class Model:
         result.per_user = {"user": self.users.take(users), **each} if per_user else {}
         for name, count in found.items():
             setattr(result, name, count)
+        if result.users_evaluated:
+            self._advise()
         return result
 
     def update(self, interactions: Interactions, *, by: Literal["als", "sgd"] | None = None,

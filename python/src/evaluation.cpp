@@ -63,6 +63,9 @@ void bind_evaluation(nb::module_& module) {
              "min_relevant_value"_a, "per_user"_a, "seen"_a = nb::none(),
              "candidates"_a = nb::none(), "negatives"_a = 0, "seed"_a = 42, "threads"_a = 0,
              "progress"_a = nb::none());
+  module.def(
+      "advice_on_lists", [](const Trained& model) { return advice_on_lists(*model.model); },
+      "model"_a);
   module.def("metric_names", &metric_names);
   module.def("higher_is_better", &higher_is_better, "metric"_a);
 }

@@ -134,6 +134,28 @@ TrainingParams params_of(const nb::dict& given) {
   return params;
 }
 
+TrainingParams params_to_train(const nb::dict& given, const CsrView& by_user,
+                               const TrainingParams* earlier) {
+  nb::dict all;
+  std::vector<std::string> names;
+  for (const auto& [key, value] : given) {
+    all[key] = value;
+    if (!value.is_none()) names.push_back(nb::cast<std::string>(key));
+  }
+  const auto algorithm = nb::cast<std::string>(given["algorithm"]);
+  if (earlier == nullptr || algorithm_name(*earlier) != algorithm) {
+    return suited_to(by_user, params_of(given), names);
+  }
+  for (const ParameterInfo& parameter : parameters_of(algorithm)) {
+    const bool was_given = std::ranges::find(names, parameter.name) != names.end();
+    if (!parameter.left_open || was_given) continue;
+    if (!parameter_needs(*earlier, parameter.name).empty()) continue;
+    all[nb::str(parameter.name.data(), parameter.name.size())] =
+        value_of(parameter, parameter_text(*earlier, parameter.name));
+  }
+  return params_of(all);
+}
+
 nb::list parameters(const std::string& algorithm) {
   const TrainingParams implicit = default_params(algorithm, Feedback::kImplicit);
   const TrainingParams explicit_ones = default_params(algorithm, Feedback::kExplicit);
@@ -145,8 +167,12 @@ nb::list parameters(const std::string& algorithm) {
     line["kind"] = kind_name(parameter.kind);
     line["choices"] = parameter.choices;
     line["usual"] = parameter.usual;
-    line["default"] = value_of(parameter, parameter_text(implicit, parameter.name));
-    line["explicit_default"] = value_of(parameter, parameter_text(explicit_ones, parameter.name));
+    const auto usual = [&](const TrainingParams& of) {
+      return parameter.left_open ? nb::object(nb::none())
+                                 : value_of(parameter, parameter_text(of, parameter.name));
+    };
+    line["default"] = usual(implicit);
+    line["explicit_default"] = usual(explicit_ones);
     result.append(line);
   }
   return result;

@@ -12,6 +12,10 @@ namespace likewise::python {
 /// default for that feedback. Throws Error(kInvalidArgument) for a name that the algorithm does not
 /// have, for values out of their range, and for those that have no effect beside the others.
 [[nodiscard]] TrainingParams params_of(const nb::dict& given);
+/// The same of a training: with what suits the matrix, or else with what the model to resume has,
+/// in place of what is left open (ParameterInfo::left_open) and not given.
+[[nodiscard]] TrainingParams params_to_train(const nb::dict& given, const CsrView& by_user,
+                                             const TrainingParams* earlier);
 /// The same back, all of them, absent ones as None.
 [[nodiscard]] nb::dict dict_of(const TrainingParams& params);
 

@@ -47,7 +47,9 @@ void report(Background& background, const nb::object& listener, const Iteration&
                                     const std::string& checkpoint, int every, const Trained* resume,
                                     const std::string& source, const nb::object& progress,
                                     const nb::object& on_iteration) {
-  const TrainingParams params = params_of(given);
+  const TrainingParams params =
+      params_to_train(given, data.interactions->by_user.view(),
+                      resume != nullptr ? &resume->model->params : nullptr);
   std::vector<Job> also;
   if (validation != nullptr) also.push_back(lists_job(params));
   const DeviceChoice chosen = choose(device, params, also);

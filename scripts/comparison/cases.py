@@ -21,7 +21,7 @@ PREDICTIONS = ("mean", "centred", "z-score", "baseline", "sum")
 ALS = {
     "implicit": ["--solver cholesky", "--solver cg", "--solver cg --cg-preconditioner none",
                  "--factors 1", "--factors 20", "--factors 200", "--unobserved-weight 0.1",
-                 "--regularization-exponent 1",
+                 "--alpha 1", "--regularization-exponent 0", "--regularization 0.01",
                  "--confidence log --alpha 10", "--confidence given --alpha 0.3",
                  "--alpha 40 --regularization 1e-4",
                  f"--validation {TEST} --patience 2 --iterations 30",
@@ -33,13 +33,16 @@ ALS = {
 }
 NEIGHBOURS = {
     "implicit": [f"--similarity {name}" for name in SIMILARITIES if name != "pearson-baseline"] +
-                ["--neighbours 5 --min-support 2", "--amplification 2 --shrinkage 10"],
+                ["--neighbours 5 --min-support 2", "--amplification 2 --shrinkage 10",
+                 "--sum-lists reverse", "--sum-lists both"],
     "explicit": [f"--similarity {name} --prediction {PREDICTIONS[at % len(PREDICTIONS)]}"
                  for at, name in enumerate(SIMILARITIES)] +
                 ["--similarity pearson-full --prediction centred --predict-from kept",
                  "--similarity adjusted-cosine --prediction mean --predict-from all",
                  "--neighbours 5 --negative keep", "--baseline-method sgd", "--clip off"],
 }
+ITEMS = {"implicit": [*NEIGHBOURS["implicit"], "--sum-scale mean", "--sum-lists reverse --sum-scale offset"],
+         "explicit": NEIGHBOURS["explicit"]}
 SGD = {
     "explicit": ["--order alternating", "--order serial", "--schedule constant",
                  "--schedule inverse --decay 0.5", "--schedule bold", "--biases off",
@@ -51,7 +54,7 @@ BIAS = {"explicit": ["--baseline-method sgd", "--baseline global-mean", "--basel
 BPR = {"implicit": ["--negatives popular", "--negatives popular --liked-draws skip", "--biases off", "--factors 1", "--factors 200",
                     "--learning-rate 0.2", f"--validation {TEST} --patience 5 --iterations 60"]}
 ONLY = {"bias": "explicit", "sgd": "explicit", "bpr": "implicit"}
-VARIED = {"als": ALS, "bias": BIAS, "bpr": BPR, "sgd": SGD, "item-knn": NEIGHBOURS, "user-knn": NEIGHBOURS}
+VARIED = {"als": ALS, "bias": BIAS, "bpr": BPR, "sgd": SGD, "item-knn": ITEMS, "user-knn": NEIGHBOURS}
 OF_A_GPU = [f"--precision {name}" for name in ("fp32", "tf32", "bf16", "fp16")]
 
 

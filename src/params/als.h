@@ -46,20 +46,28 @@ struct Description<AlsParams> {
           .kept_by_resume(),
       Parameter{"iterations", &P::iterations, "Passes over both sides"}.between(0, 1'000'000,
                                                                                 "in [0, 1000000]"),
-      Parameter{"regularization", &P::regularization, "lambda: pulls factors to 0"}.not_negative(),
+      Parameter{"regularization", &P::regularization, "lambda: pulls factors to 0"}
+          .not_negative()
+          .left_open("from the data implicit, 0.01 with --alpha, 0.1 explicit"),
       Parameter{"regularization_exponent", &P::regularization_exponent,
                 "nu: 0 is plain lambda, 1 multiplies it by the row's count"}
-          .share(),
-      Parameter{"alpha", &P::alpha, "Implicit: confidence per unit of value"}.positive().only_if(
-          is_hu, kHu),
-      Parameter{"confidence", &P::confidence, "Implicit: how a value becomes confidence"}.only_if(
-          is_hu, kHu),
+          .share()
+          .left_open("1, 0 with --alpha"),
+      Parameter{"alpha", &P::alpha,
+                "Implicit: confidence per unit of value; it or --confidence turns on Hu's form"}
+          .positive()
+          .only_if(is_hu, kHu)
+          .left_open("1 with --confidence"),
+      Parameter{"confidence", &P::confidence, "Implicit: how a value becomes confidence"}
+          .only_if(is_hu, kHu)
+          .left_open("linear with --alpha"),
       Parameter{"epsilon", &P::epsilon, "Scale of --confidence log"}.positive().only_if(
           is_log, "--confidence log"),
       Parameter{"unobserved_weight", &P::unobserved_weight,
-                "Implicit: w0, weight of missing cells; turns on the iALS form"}
+                "Implicit: w0, weight of missing cells in the iALS form"}
           .positive()
-          .only_if(is_implicit, "--feedback implicit"),
+          .only_if(is_implicit, "--feedback implicit")
+          .left_open("from the data, without --alpha and --confidence"),
       Parameter{"biases", &P::biases, "Explicit: learn the mean and a bias per user and item"}
           .only_if(is_explicit, "--feedback explicit")
           .kept_by_resume(),

@@ -22,10 +22,21 @@ struct EnumNames<PredictFrom> {
 };
 
 template <>
+struct EnumNames<SumLists> {
+  static constexpr std::span<const std::string_view> kAll = kSumListsNames;
+};
+template <>
+struct EnumNames<SumScale> {
+  static constexpr std::span<const std::string_view> kAll = kSumScaleNames;
+};
+
+template <>
 struct Description<NeighbourParams> {
   using P = NeighbourParams;
 
   static constexpr bool predicts(const P& p) { return p.prediction != Prediction::kSum; }
+  static constexpr bool sums(const P& p) { return p.prediction == Prediction::kSum; }
+  static constexpr bool sums_items(const P& p) { return sums(p) && p.side == Side::kItems; }
   static constexpr bool has_baselines(const P& p) { return p.needs_baselines(); }
   template <Similarity kSimilarity>
   static constexpr bool compares_by(const P& p) {
@@ -55,6 +66,15 @@ struct Description<NeighbourParams> {
           .only_if(compares_by<Similarity::kAdjustedCosine>, "--similarity adjusted-cosine"),
       Parameter{"prediction", &P::prediction, "How neighbours make a score"}.by_default(
           "sum implicit, baseline explicit"),
+      Parameter{
+          "sum_lists", &P::sum_lists,
+          "Whose neighbours a sum adds up: own: those of the history's items, or of the user; "
+          "reverse: the rows that have them as neighbours; both"}
+          .only_if(sums, "--prediction sum"),
+      Parameter{"sum_scale", &P::sum_scale,
+                "mean: divide an item's sum by the similarities of its neighbours; offset: the "
+                "same about the items' means"}
+          .only_if(sums_items, "--algorithm item-knn and --prediction sum"),
       Parameter{"predict_from", &P::predict_from,
                 "Which rows predict: the K nearest of those that have the rating, those that have "
                 "it among the K nearest of all, or all that have it"}

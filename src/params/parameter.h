@@ -64,6 +64,8 @@ struct Parameter {
   bool fixed = false;
   /// Users do not choose it by itself.
   bool hidden = false;
+  /// Whether it was given decides: suited_to() chooses what was not.
+  bool open = false;
 
   constexpr Parameter(std::string_view the_name, Field Params::*field, std::string_view text)
       : name(the_name), member(field), help(text) {}
@@ -105,6 +107,11 @@ struct Parameter {
   [[nodiscard]] constexpr Parameter kept_by_resume() const {
     Parameter changed = *this;
     changed.fixed = true;
+    return changed;
+  }
+  [[nodiscard]] constexpr Parameter left_open(std::string_view usual_words) const {
+    Parameter changed = by_default(usual_words);
+    changed.open = true;
     return changed;
   }
   [[nodiscard]] constexpr Parameter not_an_option() const {

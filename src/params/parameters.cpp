@@ -10,6 +10,7 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include "algorithms/als/suited.h"
 #include "likewise/error.h"
 #include "params/descriptions.h"
 
@@ -223,7 +224,7 @@ std::vector<ParameterInfo> parameters_of(std::string_view algorithm) {
           std::ranges::replace(option, '_', '-');
           all.push_back({parameter.name, "--" + option, parameter.help,
                          kind_of<typename Described::Value>(), choices_of(parameter),
-                         usual_text<Params>(parameter)});
+                         usual_text<Params>(parameter), parameter.open});
         });
       },
       some);
@@ -250,6 +251,18 @@ std::string parameter_needs(const TrainingParams& params, std::string_view name)
     if (parameter.applies != nullptr && !parameter.applies(some)) needs = parameter.needs;
   });
   return needs;
+}
+
+TrainingParams suited_to(const CsrView& by_user, TrainingParams params,
+                         std::span<const std::string> given) {
+  const auto names = [&](std::string_view name) {
+    return std::ranges::find(given, name) != given.end();
+  };
+  auto* const als = std::get_if<AlsParams>(&params);
+  if (als == nullptr) return params;
+  return suited(by_user, *als,
+                {names("regularization"), names("regularization_exponent"),
+                 names("unobserved_weight"), names("alpha") || names("confidence")});
 }
 
 bool fixed_by_resume(const TrainingParams& params, std::string_view name) {

@@ -12,6 +12,7 @@
 #include "backends/jobs/device_jobs.h"
 #include "core/parallel.h"
 #include "likewise/error.h"
+#include "search/nearest_rows.h"
 
 namespace likewise {
 namespace {
@@ -21,18 +22,17 @@ constexpr Offset kBlockNumbers = Offset{1} << 24;
 /// Ratings held at once.
 constexpr Offset kBlockRatings = Offset{1} << 22;
 
-/// Sets all but the k largest of them to 0, ties to the smaller place; that of `own` too.
-void keep_largest(std::span<float> similarities, Index own, int k) {
-  TopList near;
-  near.reset(static_cast<std::size_t>(k));
+/// The k nearest of a user with these items, whose number is `own` or -1.
+[[nodiscard]] std::vector<Candidate> nearest(std::span<const float> similarities,
+                                             std::span<const Index> items, Index own,
+                                             const CsrView& history, std::size_t k) {
+  std::vector<Candidate> near;
   for (std::size_t v = 0; v < similarities.size(); ++v) {
     const auto row = static_cast<Index>(v);
-    if (similarities[v] != 0.0F && row != own) near.offer({similarities[v], row});
+    if (similarities[v] != 0.0F && row != own) near.push_back({similarities[v], row});
   }
-  std::ranges::fill(similarities, 0.0F);
-  for (const Candidate& one : near.finish()) {
-    similarities[static_cast<std::size_t>(one.item)] = one.score;
-  }
+  keep_nearest(items, history, k, near);
+  return near;
 }
 
 }  // namespace
@@ -71,6 +71,11 @@ MemoryPlan NeighbourhoodPredictor::prediction_memory() const {
   return predictions_.made() == nullptr ? MemoryPlan() : predictions_.made()->memory();
 }
 
+const SumPairs& NeighbourhoodPredictor::sum_pairs() const {
+  return sum_pairs_.get(
+      [&] { return std::make_unique<SumPairs>(learned_.neighbours, history_, params_); });
+}
+
 Array<float> NeighbourhoodPredictor::similarities(std::span<const Index> rows) const {
   return asked_similarities(rated(), rows);
 }
@@ -84,8 +89,13 @@ Array<float> NeighbourhoodPredictor::similarities(std::span<const AskedUser> use
   }
   Array<float> result = compare(users);
   parallel_for(std::ssize(users), 1, [&](Offset u) {
-    keep_largest({result.data() + u * history_.rows, static_cast<std::size_t>(history_.rows)},
-                 users[static_cast<std::size_t>(u)].number, params_.neighbours);
+    const AskedUser& user = users[static_cast<std::size_t>(u)];
+    const std::span<float> similar(result.data() + u * history_.rows,
+                                   static_cast<std::size_t>(history_.rows));
+    const std::vector<Candidate> near = nearest(similar, user.items, user.number, history_,
+                                                static_cast<std::size_t>(params_.neighbours));
+    std::ranges::fill(similar, 0.0F);
+    for (const Candidate& one : near) similar[static_cast<std::size_t>(one.item)] = one.score;
   });
   return result;
 }
@@ -125,12 +135,15 @@ void NeighbourhoodPredictor::add_sums(const AskedUser& user, std::vector<double>
       scores[static_cast<std::size_t>(items[e])] += value_of(e);
     }
   };
-  const Neighbours& lists = learned_.neighbours;
+  const Neighbours& lists = sum_pairs().pairs();
   if (!of_users()) {
     for (std::size_t j = 0; j < user.items.size(); ++j) {
       const auto near = lists.similarities_of(user.items[j]);
       const double value = user.values[j];
       add(lists.rows_of(user.items[j]), [&](std::size_t e) { return value * double{near[e]}; });
+    }
+    for (std::size_t i = 0; i < scores.size(); ++i) {
+      scores[i] = sum_pairs().scaled(static_cast<Index>(i), scores[i]);
     }
     return;
   }
@@ -145,8 +158,47 @@ void NeighbourhoodPredictor::add_sums(const AskedUser& user, std::vector<double>
     }
     return;
   }
-  const TopKResult near = similar_new(std::span(&user, 1), params_.neighbours);
-  for (Index e = 0; e < near.counts[0]; ++e) add_neighbour(near.items[e], double{near.scores[e]});
+  for (const Candidate& one : sum_neighbours(user)) add_neighbour(one.item, double{one.score});
+}
+
+std::vector<Candidate> NeighbourhoodPredictor::sum_neighbours(const AskedUser& user) const {
+  const auto k = static_cast<std::size_t>(params_.neighbours);
+  const Array<float> similar = compare(std::span(&user, 1));
+  const std::span<const float> all(similar.data(), static_cast<std::size_t>(history_.rows));
+  std::vector<Candidate> own = nearest(all, user.items, -1, history_, k);
+  if (params_.sum_lists == SumLists::kOwn) return own;
+  if (!engine().problem.formula().symmetric()) {
+    throw Error(
+        ErrorKind::kInvalidArgument,
+        fmt::format("sum_lists {} knows whose neighbour a user is of trained users only: the "
+                    "two directions of similarity conditional differ. Train with sum_lists "
+                    "own to answer new users",
+                    kSumListsNames[static_cast<std::size_t>(params_.sum_lists)]));
+  }
+  // A row would have the user among its K if it were trained, as the last row.
+  const Neighbours& lists = learned_.neighbours;
+  const auto would_have = [&](Index v) {
+    const auto near = lists.rows_of(v);
+    if (near.size() < k) return true;
+    const float worst = lists.similarities_of(v).back();
+    const float s = all[static_cast<std::size_t>(v)];
+    if (s != worst) return s > worst;
+    const auto items = history_.row_columns(v);
+    return common_entries(items, user.items) >
+           common_entries(items, history_.row_columns(near.back()));
+  };
+  std::vector<char> taken(all.size());
+  std::vector<Candidate> result;
+  if (params_.sum_lists == SumLists::kBoth) {
+    result = std::move(own);
+    for (const Candidate& one : result) taken[static_cast<std::size_t>(one.item)] = 1;
+  }
+  for (Index v = 0; v < history_.rows; ++v) {
+    const auto at = static_cast<std::size_t>(v);
+    if (all[at] != 0.0F && taken[at] == 0 && would_have(v)) result.push_back({all[at], v});
+  }
+  std::ranges::sort(result, before);
+  return result;
 }
 
 void NeighbourhoodPredictor::score_sums(std::span<const AskedUser> users, const RunControl& control,
@@ -386,13 +438,11 @@ TopKResult NeighbourhoodPredictor::similar_new(std::span<const AskedUser> users,
     const auto part = users.subspan(at, std::min(batch, users.size() - at));
     const Array<float> all = compare(part);
     parallel_for(std::ssize(part), 1, [&](Offset u) {
-      TopList near;
-      near.reset(static_cast<std::size_t>(result.k));
-      const float* const similar = all.data() + u * history_.rows;
-      for (Index v = 0; v < history_.rows; ++v) {
-        if (similar[v] != 0.0F) near.offer({similar[v], v});
-      }
-      write_answer(near.finish(), static_cast<Index>(at) + static_cast<Index>(u), result);
+      const std::span<const float> similar(all.data() + u * history_.rows,
+                                           static_cast<std::size_t>(history_.rows));
+      write_answer(nearest(similar, part[static_cast<std::size_t>(u)].items, -1, history_,
+                           static_cast<std::size_t>(result.k)),
+                   static_cast<Index>(at) + static_cast<Index>(u), result);
     });
   }
   return result;
@@ -431,13 +481,16 @@ Explanation NeighbourhoodPredictor::explain(const AskedUser& user, Index item) c
     result.score += share;
   };
   if (sums()) {
+    const Neighbours& lists = sum_pairs().pairs();
+    const double offset = sum_pairs().offset(item);
+    result.score = result.baseline = offset;
     for (std::size_t e = 0; e < user.items.size(); ++e) {
-      const auto near = learned_.neighbours.rows_of(user.items[e]);
+      const auto near = lists.rows_of(user.items[e]);
       const auto found = std::ranges::find(near, item);
       if (found == near.end()) continue;
       const auto at = static_cast<std::size_t>(found - near.begin());
-      const float similarity = learned_.neighbours.similarities_of(user.items[e])[at];
-      add(e, double{user.values[e]} * double{similarity});
+      const double similarity = lists.similarities_of(user.items[e])[at];
+      add(e, sum_pairs().scaled(item, double{user.values[e]} * similarity) - offset);
     }
   } else {
     const NeighbourRatings& ratings = engine().ratings;

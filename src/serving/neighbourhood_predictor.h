@@ -15,8 +15,10 @@
 #include "backends/cpu/neighbours/neighbour_walk.h"
 #include "backends/jobs/neighbours.h"
 #include "backends/jobs/predictions.h"
+#include "backends/top_k.h"
 #include "core/lazy.h"
 #include "serving/predictor.h"
+#include "serving/sum_pairs.h"
 
 namespace likewise {
 
@@ -101,6 +103,9 @@ class NeighbourhoodPredictor final : public Predictor {
   /// What the job asks to know of the model.
   [[nodiscard]] NeighbourModel rated() const;
   [[nodiscard]] const Predictions& predictions() const;
+  [[nodiscard]] const SumPairs& sum_pairs() const;
+  /// Whom an outside user of user-knn meets in a sum, nearest first.
+  [[nodiscard]] std::vector<Candidate> sum_neighbours(const AskedUser& user) const;
 
   const Neighbourhood& learned_;
   const NeighbourParams& params_;
@@ -109,6 +114,7 @@ class NeighbourhoodPredictor final : public Predictor {
   mutable Lazy<Engine> engine_;
   mutable Lazy<NeighbourSearch> search_;
   mutable Lazy<Predictions> predictions_;
+  mutable Lazy<SumPairs> sum_pairs_;
 };
 
 }  // namespace likewise

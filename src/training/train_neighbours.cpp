@@ -9,6 +9,7 @@
 #include "likewise/neighbourhood.h"
 #include "params/neighbours.h"
 #include "params/validate.h"
+#include "search/nearest_rows.h"
 
 namespace likewise {
 
@@ -41,6 +42,13 @@ void NeighbourParams::validate() const {
                             prediction == Prediction::kBaseline ? "prediction baseline"
                                                                 : "similarity pearson-baseline"));
   }
+  if (sum_scale == SumScale::kOffset && sum_lists != SumLists::kReverse) {
+    throw Error(
+        ErrorKind::kInvalidArgument,
+        fmt::format("sum_scale offset needs sum_lists reverse, not {}: it is a mean over the "
+                    "item's own neighbours",
+                    kSumListsNames[static_cast<std::size_t>(sum_lists)]));
+  }
 }
 
 Neighbourhood train_neighbours(const CsrView& by_user, const NeighbourParams& params,
@@ -49,8 +57,8 @@ Neighbourhood train_neighbours(const CsrView& by_user, const NeighbourParams& pa
   check_values(by_user, params);
   Baselines baselines = needed_baselines(by_user, params, control);
   const SimilarityProblem problem(by_user, params, baselines);
-  Neighbours found =
-      job<NeighbourJob>(device).make_search(problem)->find(params.neighbours, control);
+  const auto search = job<NeighbourJob>(device).make_search(problem);
+  Neighbours found = find_nearest(problem, *search, params.neighbours, control);
   check_similarities(found, params.side);
   return {std::move(found), std::move(baselines)};
 }

@@ -12,6 +12,7 @@
 #include "backends/compare_rows.h"
 #include "backends/jobs/device_jobs.h"
 #include "backends/neighbour_lists.h"
+#include "search/nearest_rows.h"
 #include "training/growth.h"
 
 namespace likewise {
@@ -101,10 +102,10 @@ class ListUpdate {
           if (offer && !changed[static_cast<std::size_t>(other)]) {
             List& list = lists_[static_cast<std::size_t>(other)];
             list.push_back({of_row[other], part[q]});
-            if (list.size() >= 2 * k_ + 64) keep_best(list);
+            if (list.size() >= 2 * k_ + 64) keep_best(other, list);
           }
         }
-        keep_best(own);
+        keep_best(part[q], own);
       }
       control.report("neighbours", static_cast<Offset>(at + part.size()), std::ssize(rows), "rows");
     }
@@ -117,9 +118,12 @@ class ListUpdate {
     for (std::size_t row = 0; row < lists_.size(); ++row) {
       if (changed[row]) continue;
       List& list = lists_[row];
-      keep_best(list);
+      keep_best(static_cast<Index>(row), list);
       if (!full_[row]) continue;
-      if (list.size() < k_ || before(last_[row], list.back())) {
+      // As similar as the old last one, another row may have fewer common entries than one that
+      // never made the list.
+      if (list.size() < k_ || last_[row].score > list.back().score ||
+          (last_[row].score == list.back().score && last_[row].item != list.back().item)) {
         open.push_back(static_cast<Index>(row));
       }
     }
@@ -133,9 +137,9 @@ class ListUpdate {
   }
 
  private:
-  void keep_best(List& list) const {
-    std::ranges::sort(list, before);
-    list.resize(std::min(list.size(), k_));
+  void keep_best(Index row, List& list) const {
+    const CsrView rows = problem_.rows().weights;
+    keep_nearest(rows.row_columns(row), rows, k_, list);
   }
 
   const SimilarityProblem& problem_;

@@ -36,6 +36,7 @@ OF_NEIGHBOURS = {
     "--shrinkage": ("3", []), "--amplification": ("2", []), "--negative": ("keep", []),
     "--centring": ("item", ["--similarity", "adjusted-cosine"]),
     "--prediction": ("mean", []), "--predict-from": ("kept", ["--prediction", "mean"]),
+    "--sum-lists": ("both", []), "--sum-scale": ("mean", []),
     "--min-neighbours": ("2", ["--prediction", "mean"]),
     "--clip": ("off", ["--prediction", "mean"]), "--baseline-method": ("sgd", EXPLICIT),
     "--baseline-epochs": ("3", EXPLICIT), "--baseline-user-regularization": ("1", EXPLICIT),
@@ -122,6 +123,10 @@ def test_parameters_of_neighbourhoods_need_neighbours(program, option):
         if beside:
             why = refused(program, "train", "absent.csv", "-o", "m", *algorithm, option, value)
             assert option in why
+        if (option, algorithm) == ("--sum-scale", USER_KNN):
+            why = refused(program, "train", "absent.csv", "-o", "m", *algorithm, option, value)
+            assert "--algorithm item-knn" in why
+            continue
         program("train", "absent.csv", "-o", "m", *algorithm, *beside, option, value, exit_code=1)
 
 
@@ -145,6 +150,8 @@ def test_parameters_of_baselines_need_what_learns_them(program, option):
     ["--alpha", "2", "--unobserved-weight", "0.1"],
     ["--confidence", "log", "--unobserved-weight", "0.1"],
     ["--unobserved-weight", "0.1", *EXPLICIT],
+    ["--sum-lists", "both", *KNN, "--prediction", "mean"],
+    ["--sum-scale", "mean", *KNN, *EXPLICIT],
     ["--validation-metric", "ndcg@5"],
     ["--target", "ndcg@5=0.3"],
     ["--validation-candidates", "absent.csv"],

@@ -88,7 +88,7 @@ def test_constant_ratings_have_predictions(program, tmp_path, algorithm, predict
             assert found["rmse"] < 1e-7
 
 
-ALGORITHMS = ([("als", "implicit", ["--factors", 3]), ("als", "explicit", ["--factors", 3])]
+ALGORITHMS = ([("als", "implicit", ["--factors", 3, "--alpha", 1]), ("als", "explicit", ["--factors", 3])]
               + [(algorithm, "explicit", ["--prediction", prediction]) for algorithm in NEIGHBOURS
                  for prediction in PREDICTIONS]
               + [(algorithm, "implicit", ["--similarity", similarity]) for algorithm in NEIGHBOURS

@@ -412,3 +412,17 @@ def test_real_data(program, real_data, name, expected):
             "--iterations", 8, "--regularization", 0.1)
     facts = json.loads(program("evaluate", "m", "parts/test.csv", "--json").stdout)
     assert 0.85 < facts["rmse"] < 0.97  # 0.91 to 0.94 is what factor models reach here
+
+
+def test_lists_of_predicted_ratings_come_with_advice(program, cinema):
+    def told(*options, questions):
+        program("train", cinema / "parts/train.csv", "-o", "m", "--algorithm", "user-knn", *options)
+        return ["those of popular are better" in program(*question).stderr for question in questions]
+
+    test = cinema / "parts/test.csv"
+    questions = [["recommend", "m", "--all", "-o", "lists.csv"],
+                 ["evaluate", "m", test, "--metrics", "ndcg"], ["evaluate", "m", test, "--metrics", "rmse"],
+                 ["recommend", "m", "--all", "-o", "lists.csv", "--quiet"]]
+    assert told("--feedback", "explicit", questions=questions) == [True, True, False, False]
+    for sums in (["--feedback", "explicit", "--prediction", "sum"], []):
+        assert not any(told(*sums, questions=questions[:2]))

@@ -21,6 +21,9 @@ def run(*words):
 
 @pytest.mark.parametrize("estimator, options", [
     (Als(factors=8, iterations=3, seed=5), ["--factors", 8, "--iterations", 3, "--seed", 5]),
+    (Als(), []),
+    (Als(factors=8, iterations=3, alpha=1), ["--factors", 8, "--iterations", 3, "--alpha", 1]),
+    (Als(factors=8, unobserved_weight=0.1), ["--factors", 8, "--unobserved-weight", 0.1]),
     (Als(factors=8, iterations=3, feedback="explicit"), ["--factors", 8, "--iterations", 3,
                                                          "--feedback", "explicit"]),
     (ItemKnn(neighbours=5, similarity="bm25"), ["--algorithm", "item-knn", "--neighbours", 5,
@@ -321,6 +324,25 @@ def test_a_training_goes_on_from_a_checkpoint(ratings, tmp_path):
         assert np.array_equal(resumed.user_factors, whole.user_factors)
 
 
+def test_parameters_that_nobody_gave_suit_the_data(ratings):
+    als = Als(factors=4, iterations=2)
+    assert als.get_params()["unobserved_weight"] is None
+    params = als.fit(ratings).model_.params
+    cells = len(ratings.users) * len(ratings.items)
+    assert params["unobserved_weight"] == float(f"{8 * len(ratings) / cells:.3g}")
+    assert params["regularization_exponent"] == 1
+    # Hu's form where it is asked for, whatever the value.
+    for given in ({"alpha": 1.0}, {"confidence": "linear"}):
+        hu = Als(factors=4, iterations=2, **given).fit(ratings).model_.params
+        assert hu["unobserved_weight"] is None
+        assert (hu["alpha"], hu["regularization"], hu["regularization_exponent"]) == (1, 0.01, 0)
+    # A training that goes on keeps what it was begun with, where nothing else is given.
+    for begun in (als, Als(factors=4, iterations=2, alpha=3, regularization=0.5)):
+        first = begun.fit(ratings).model_
+        more = Als(factors=4, iterations=3).fit(ratings, resume=first).model_
+        assert more.params == {**first.params, "iterations": 3}
+
+
 def test_parameters_are_checked_and_described(ratings):
     assert "lambda" in Als.__doc__ and "similarity" in ItemKnn.__doc__
     for make, error, words in (
@@ -540,3 +562,17 @@ def test_has_cuda_where_a_gpu_can_be_used(monkeypatch, name, available):
     finally:
         monkeypatch.undo()
         importlib.reload(likewise.gpu)
+
+
+def test_lists_of_predicted_ratings_come_with_advice(ratings, caplog):
+    train, test = likewise.split(ratings, test=0.2)
+    with caplog.at_level(logging.WARNING, logger="likewise"):
+        model = UserKnn(feedback="explicit").fit(train).model_
+        model.evaluate(test, metrics=["rmse"])
+        assert not caplog.records
+        model.recommend(n=3)
+        model.evaluate(test, metrics=["ndcg"])
+        assert [record.message.count("those of popular are better") for record in caplog.records] == [1]
+        caplog.clear()
+        UserKnn().fit(train).recommend(n=3)
+        assert not caplog.records

@@ -68,6 +68,7 @@ class Definition {
       return std::binary_search(having.begin(), having.end(), row);
     };
     const Index rows = test::lists_of(model_).size();
+    const CsrView compared = of_users ? model_.history.view() : by_item_.view();
     std::vector<std::pair<double, Index>> near;  // (-similarity, row)
     for (Index v = 0; v < rows; ++v) {
       const float s = similarities_[static_cast<std::size_t>(Offset{x} * rows + v)];
@@ -76,6 +77,18 @@ class Definition {
       if (v != x && neighbour && asked) near.emplace_back(-double{s}, v);
     }
     std::sort(near.begin(), near.end());
+    if (params_.predict_from == PredictFrom::kKept) {
+      // Of those that are equally similar, the ones with more common entries are kept.
+      const auto common = [&](Index v) {
+        std::vector<Index> both;
+        std::ranges::set_intersection(compared.row_columns(x), compared.row_columns(v),
+                                      std::back_inserter(both));
+        return both.size();
+      };
+      std::ranges::stable_sort(near, [&](const auto& a, const auto& b) {
+        return a.first != b.first ? a.first < b.first : common(a.second) > common(b.second);
+      });
+    }
     if (params_.predict_from != PredictFrom::kAll) {
       near.resize(std::min(near.size(), static_cast<std::size_t>(params_.neighbours)));
     }
@@ -508,6 +521,163 @@ TEST(NeighbourhoodPredictor, KnowsOneSideOnly) {
   EXPECT_THROW(
       (void)recommender.similar(Side::kUsers, std::span(&one, 1), 3, SimilarityMetric::kCosine),
       Error);
+}
+
+/// A list's similarity of x to y; 0 where y is not in the list of x.
+double listed(const Neighbours& lists, Index x, Index y) {
+  const auto near = lists.rows_of(x);
+  const auto found = std::ranges::find(near, y);
+  if (found == near.end()) return 0.0;
+  return double{lists.similarities_of(x)[static_cast<std::size_t>(found - near.begin())]};
+}
+
+/// A sum by its definition in docs/math.md; `known` is in the history, or is the user.
+double pair_of(const Neighbours& lists, SumLists whose, Index known, Index target) {
+  const double own = listed(lists, known, target);
+  const double reverse = listed(lists, target, known);
+  if (whose == SumLists::kOwn) return own;
+  if (whose == SumLists::kReverse) return reverse;
+  return own != 0.0 ? own : reverse;
+}
+
+double value_of(const CsrView& rows, Index row, Index column) {
+  const auto columns = rows.row_columns(row);
+  const auto found = std::ranges::lower_bound(columns, column);
+  if (found == columns.end() || *found != column) return 0.0;
+  return double{rows.row_values(row)[static_cast<std::size_t>(found - columns.begin())]};
+}
+
+double sum_by_definition(const Model& model, Index user, Index item) {
+  const auto& params = std::get<NeighbourParams>(model.params);
+  const Neighbours& lists = test::lists_of(model);
+  const CsrView history = model.history.view();
+  double sum = 0.0;
+  if (params.side == Side::kUsers) {
+    for (Index v = 0; v < history.rows; ++v) {
+      if (v == user) continue;
+      sum += pair_of(lists, params.sum_lists, user, v) * value_of(history, v, item);
+    }
+    return sum;
+  }
+  const auto mean = [&](Index i) {
+    double total = 0.0;
+    for (Index u = 0; u < history.rows; ++u) total += value_of(history, u, i);
+    return total / history.rows;
+  };
+  double divisor = 0.0;
+  double centre = 0.0;
+  for (Index j = 0; j < history.cols; ++j) {
+    sum += pair_of(lists, params.sum_lists, j, item) * value_of(history, user, j);
+    divisor += std::abs(listed(lists, item, j));
+    centre += listed(lists, item, j) * mean(j);
+  }
+  if (params.sum_scale == SumScale::kNone) return sum;
+  if (params.sum_scale == SumScale::kMean) return divisor > 0.0 ? sum / divisor : 0.0;
+  return mean(item) + (divisor > 0.0 ? (sum - centre) / divisor : 0.0);
+}
+
+TEST(NeighbourhoodPredictor, SumsAreThoseOfTheDefinition) {
+  for (const Side side : {Side::kUsers, Side::kItems}) {
+    for (const Similarity similarity : {Similarity::kCosine, Similarity::kConditional}) {
+      for (const auto& [lists, scale] :
+           std::vector<std::pair<SumLists, SumScale>>{{SumLists::kOwn, SumScale::kNone},
+                                                      {SumLists::kReverse, SumScale::kNone},
+                                                      {SumLists::kBoth, SumScale::kNone},
+                                                      {SumLists::kOwn, SumScale::kMean},
+                                                      {SumLists::kReverse, SumScale::kMean},
+                                                      {SumLists::kBoth, SumScale::kMean},
+                                                      {SumLists::kReverse, SumScale::kOffset}}) {
+        if (side == Side::kUsers && scale != SumScale::kNone) continue;
+        NeighbourParams params{.side = side, .neighbours = 5, .similarity = similarity};
+        params.sum_lists = lists;
+        params.sum_scale = scale;
+        SCOPED_TRACE(testing::Message()
+                     << side_name(side) << ", " << kSumListsNames[static_cast<std::size_t>(lists)]
+                     << ", " << kSumScaleNames[static_cast<std::size_t>(scale)]);
+        const auto model = make_model(params);
+        const Recommender recommender(model, open_device("cpu"));
+        std::vector<float> all(static_cast<std::size_t>(kUsers * kItems));
+        recommender.score_all(range(kUsers), all.data());
+        for (Index u = 0; u < kUsers; ++u) {
+          for (Index i = 0; i < kItems; ++i) {
+            const double score = sum_by_definition(*model, u, i);
+            ASSERT_NEAR(all[static_cast<std::size_t>(u * kItems + i)], score, 1e-5)
+                << u << ' ' << i;
+          }
+        }
+        if (side == Side::kUsers) continue;
+        // Reasons add up, for a user of the model as for the same history from outside.
+        const CsrView history = model->history.view();
+        const auto columns = history.row_columns(3);
+        const auto values = history.row_values(3);
+        const Explanation why = recommender.explain(
+            {{columns.begin(), columns.end()}, {values.begin(), values.end()}}, 11);
+        double told = why.baseline;
+        for (const Contribution& part : why.contributions) told += part.share;
+        EXPECT_NEAR(told, why.score, 1e-9);
+        EXPECT_NEAR(why.score, sum_by_definition(*model, 3, 11), 1e-5);
+      }
+    }
+  }
+}
+
+/// A user who was not trained is met as if it had been, as the last one. Likes: many are equally
+/// similar.
+TEST(NeighbourhoodPredictor, NewUsersHaveTheNeighboursThatTrainingGives) {
+  CsrMatrix history = test::random_csr(kUsers, kItems, 5.0, 8);
+  std::ranges::fill(history.values, 1.0F);
+  const Index last = kUsers - 1;
+  const Offset entries = history.offsets[last];
+  for (const SumLists lists : {SumLists::kOwn, SumLists::kReverse, SumLists::kBoth}) {
+    NeighbourParams params{.side = Side::kUsers, .neighbours = 4};
+    params.sum_lists = lists;
+    const auto model_of = [&](Index users) {
+      auto model = std::make_shared<Model>();
+      model->users = IdMap::range(users);
+      model->items = IdMap::range(kItems);
+      const Offset count = users == kUsers ? history.nnz() : entries;
+      model->history = {
+          users, kItems,
+          Array<Offset>::copy_of({history.offsets.data(), static_cast<std::size_t>(users) + 1}),
+          Array<Index>::copy_of({history.columns.data(), static_cast<std::size_t>(count)}),
+          Array<float>::copy_of({history.values.data(), static_cast<std::size_t>(count)})};
+      model->params = params;
+      model->learned = train_neighbours(model->history.view(), params, open_device("cpu"));
+      return model;
+    };
+    const auto without = model_of(last);
+    const Recommender recommender(without, open_device("cpu"));
+    const Recommender with(model_of(kUsers), open_device("cpu"));
+    const auto columns = history.view().row_columns(last);
+    const FoldInRow row{{columns.begin(), columns.end()}, {}};
+    const TopKResult outside = recommender.recommend_new(std::span(&row, 1), {.n = 8});
+    const TopKResult trained = with.recommend(std::span(&last, 1), {.n = 8});
+    ASSERT_EQ(outside.counts[0], trained.counts[0]);
+    for (Index r = 0; r < outside.counts[0]; ++r) {
+      EXPECT_EQ(outside.items[r], trained.items[r]);
+      EXPECT_NEAR(outside.scores[r], trained.scores[r], 1e-5);
+    }
+  }
+}
+
+TEST(NeighbourhoodPredictor, SumsThatCannotBeAreRefused) {
+  NeighbourParams params;
+  params.sum_scale = SumScale::kOffset;
+  EXPECT_THROW(params.validate(), Error);
+  params.sum_lists = SumLists::kReverse;
+  EXPECT_NO_THROW(params.validate());
+
+  params = {.side = Side::kUsers, .neighbours = 3, .similarity = Similarity::kConditional};
+  params.sum_lists = SumLists::kReverse;
+  const Recommender recommender(make_model(params), open_device("cpu"));
+  const FoldInRow row{{1, 4}, {}};
+  try {
+    (void)recommender.recommend_new(std::span(&row, 1), {.n = 3});
+    FAIL();
+  } catch (const Error& error) {
+    EXPECT_EQ(error.kind(), ErrorKind::kInvalidArgument);
+    EXPECT_NE(std::string(error.what()).find("sum_lists reverse"), std::string::npos);
+  }
 }
 
 }  // namespace

@@ -1,0 +1,23 @@
+// SPDX-License-Identifier: Apache-2.0
+/// The parameters of a training, for people and for JSON.
+#pragma once
+
+#include <string>
+#include <utility>
+#include <vector>
+
+#include <nlohmann/json.hpp>
+
+#include "likewise/parameters.h"
+
+namespace likewise::cli {
+
+/// Names and values of those that have an effect beside the others.
+[[nodiscard]] std::vector<std::pair<std::string, std::string>> effective_parameters(
+    const TrainingParams& params);
+/// As one line: "factors 64, iterations 15".
+[[nodiscard]] std::string effective_text(const TrainingParams& params);
+/// As members, numbers as numbers.
+[[nodiscard]] nlohmann::ordered_json effective_json(const TrainingParams& params);
+
+}  // namespace likewise::cli

@@ -1,0 +1,82 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "algorithms/als/suited.h"
+
+#include <algorithm>
+#include <cmath>
+#include <cstdlib>
+#include <string>
+#include <vector>
+
+#include <fmt/format.h>
+
+#include "algorithms/als/weights.h"
+
+namespace likewise {
+namespace {
+
+/// k and q of the rule.
+constexpr double kMissingShare = 8.0;
+constexpr double kShrinkage = 0.05;
+
+/// Counts of the rows of a side that have any.
+struct SideCounts {
+  std::vector<Offset> counts;  ///< of all rows
+  double rows = 1.0;           ///< with entries
+  double mean = 1.0;           ///< of these
+};
+
+[[nodiscard]] SideCounts of_counts(std::vector<Offset> counts, Offset entries) {
+  SideCounts side{std::move(counts)};
+  const auto empty = std::ranges::count(side.counts, Offset{0});
+  side.rows = static_cast<double>(std::max<Offset>(1, std::ssize(side.counts) - empty));
+  side.mean = std::max(1.0, static_cast<double>(entries) / side.rows);
+  return side;
+}
+
+/// So many digits that a user can give the same again.
+[[nodiscard]] double rounded(double value) { return std::stod(fmt::format("{:.3g}", value)); }
+
+/// sum over the rows of (count + w0 * rows of the other side)^nu
+[[nodiscard]] double sum_of_powers(const std::vector<Offset>& counts, double missing, double nu) {
+  double sum = 0.0;
+  for (const Offset count : counts) sum += std::pow(static_cast<double>(count) + missing, nu);
+  return sum;
+}
+
+}  // namespace
+
+AlsParams suited(const CsrView& by_user, AlsParams params, const AlsGiven& given) {
+  if (params.feedback == Feedback::kExplicit || given.hu) return params;
+  std::vector<Offset> of_users(static_cast<std::size_t>(by_user.rows));
+  for (Index u = 0; u < by_user.rows; ++u) {
+    of_users[static_cast<std::size_t>(u)] = by_user.row_size(u);
+  }
+  std::vector<Offset> of_items(static_cast<std::size_t>(by_user.cols));
+  for (Offset e = 0; e < by_user.nnz(); ++e) {
+    ++of_items[static_cast<std::size_t>(by_user.columns[e])];
+  }
+  const SideCounts users = of_counts(std::move(of_users), by_user.nnz());
+  const SideCounts items = of_counts(std::move(of_items), by_user.nnz());
+
+  // w0 = k d  with  d = entries / (m n)
+  const double missing_share = kMissingShare * users.mean / items.rows;
+  if (!given.unobserved_weight) params.unobserved_weight = rounded(missing_share);
+  if (!given.regularization_exponent) params.regularization_exponent = 1.0;
+  if (given.regularization) return params;
+  // lambda = q (1 / sqrt(c_u) + 1 / sqrt(c_i)) sqrt(k d / w0)
+  const double w0 = *params.unobserved_weight;
+  double lambda = kShrinkage * (1.0 / std::sqrt(users.mean) + 1.0 / std::sqrt(items.mean)) *
+                  std::sqrt(missing_share / w0);
+  if (const double nu = params.regularization_exponent; nu < 1.0 && by_user.nnz() > 0) {
+    // As much in sum as with nu = 1.
+    const auto sum = [&](double power) {
+      return sum_of_powers(users.counts, w0 * static_cast<double>(by_user.cols), power) +
+             sum_of_powers(items.counts, w0 * static_cast<double>(by_user.rows), power);
+    };
+    lambda *= sum(1.0) / sum(nu);
+  }
+  params.regularization = rounded(lambda);
+  return params;
+}
+
+}  // namespace likewise

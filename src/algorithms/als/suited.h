@@ -1,0 +1,23 @@
+// SPDX-License-Identifier: Apache-2.0
+/// The parameters of ALS that nobody chose, from the data: docs/math.md, "Values that suit the
+/// data".
+#pragma once
+
+#include "likewise/als.h"
+#include "likewise/csr.h"
+
+namespace likewise {
+
+/// Which parameters somebody chose.
+struct AlsGiven {
+  bool regularization = false;
+  bool regularization_exponent = false;
+  bool unobserved_weight = false;
+  bool hu = false;  ///< alpha or confidence: Hu's form
+};
+
+/// `params` with the others chosen for this matrix (users x items). Those of Hu's form and of
+/// explicit feedback stay as they are.
+[[nodiscard]] AlsParams suited(const CsrView& by_user, AlsParams params, const AlsGiven& given);
+
+}  // namespace likewise

@@ -1,0 +1,116 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "search/nearest_rows.h"
+
+#include <algorithm>
+
+#include "backends/neighbour_lists.h"
+#include "core/parallel.h"
+#include "backends/compare_rows.h"
+
+namespace likewise {
+namespace {
+
+/// Similarities held at once.
+constexpr Offset kBlockNumbers = Offset{1} << 24;
+
+struct Tied {
+  Index common;
+  Candidate one;
+};
+
+void sort_tied(std::span<const Index> columns, const CsrView& rows, std::span<Candidate> group) {
+  std::vector<Tied> tied;
+  tied.reserve(group.size());
+  for (const Candidate& one : group) {
+    tied.push_back({common_entries(columns, rows.row_columns(one.item)), one});
+  }
+  std::ranges::sort(tied, [](const Tied& a, const Tied& b) {
+    return a.common != b.common ? a.common > b.common : a.one.item < b.one.item;
+  });
+  std::ranges::transform(tied, group.begin(), &Tied::one);
+}
+
+}  // namespace
+
+Index common_entries(std::span<const Index> a, std::span<const Index> b) {
+  Index common = 0;
+  for (auto x = a.begin(), y = b.begin(); x != a.end() && y != b.end();) {
+    if (*x == *y) ++common;
+    const bool skip_y = *y <= *x;
+    if (*x <= *y) ++x;
+    if (skip_y) ++y;
+  }
+  return common;
+}
+
+void keep_nearest(std::span<const Index> columns, const CsrView& rows, std::size_t k,
+                  std::vector<Candidate>& candidates) {
+  if (k == 0) return candidates.clear();
+  if (candidates.size() > k) {
+    const auto last = candidates.begin() + static_cast<std::ptrdiff_t>(k) - 1;
+    std::ranges::nth_element(candidates, last, before);
+    const float worst = last->score;
+    std::erase_if(candidates, [&](const Candidate& one) { return one.score < worst; });
+  }
+  std::ranges::sort(candidates, before);
+  for (std::size_t begin = 0, end = 0; begin < std::min(k, candidates.size()); begin = end) {
+    while (end < candidates.size() && candidates[end].score == candidates[begin].score) ++end;
+    if (end - begin > 1) {
+      sort_tied(columns, rows, std::span(candidates).subspan(begin, end - begin));
+    }
+  }
+  candidates.resize(std::min(k, candidates.size()));
+}
+
+Neighbours find_nearest(const SimilarityProblem& problem, const NeighbourSearch& search, Index k,
+                        const RunControl& control) {
+  // With one more, a list tells whether others are as similar as its last.
+  const Neighbours found = search.find(k + 1, control);
+  const WeightedRows all = problem.rows();
+  const CsrView& rows = all.weights;
+  const auto kept = static_cast<std::size_t>(k);
+  std::vector<std::vector<Candidate>> lists(static_cast<std::size_t>(found.size()));
+  std::vector<char> open(lists.size());
+  parallel_for(found.size(), 64, [&](Offset r) {
+    const auto row = static_cast<Index>(r);
+    const auto similar = found.similarities_of(row);
+    std::vector<Candidate>& list = lists[static_cast<std::size_t>(r)];
+    for (std::size_t e = 0; e < similar.size(); ++e) {
+      list.push_back({similar[e], found.rows_of(row)[e]});
+    }
+    if (list.size() > kept && kept > 0 && list[kept].score == list[kept - 1].score) {
+      open[static_cast<std::size_t>(r)] = 1;
+    } else {
+      keep_nearest(rows.row_columns(row), rows, kept, list);
+    }
+  });
+  std::vector<Index> again;
+  for (Index row = 0; row < found.size(); ++row) {
+    if (open[static_cast<std::size_t>(row)] != 0) again.push_back(row);
+  }
+  const auto batch = static_cast<std::size_t>(
+      std::clamp<Offset>(kBlockNumbers / std::max<Offset>(1, found.size()), 1, 4096));
+  for (std::size_t at = 0; at < again.size(); at += batch) {
+    control.check();
+    const std::span<const Index> part(again.data() + at, std::min(batch, again.size() - at));
+    const Array<float> similar = compare_rows(all, search, part);
+    parallel_for(std::ssize(part), 1, [&](Offset q) {
+      const Index row = part[static_cast<std::size_t>(q)];
+      std::vector<Candidate>& list = lists[static_cast<std::size_t>(row)];
+      const float worst = list.back().score;
+      const float* const of_row = similar.data() + q * found.size();
+      list.pop_back();
+      std::erase_if(list, [&](const Candidate& one) { return one.score == worst; });
+      for (Index other = 0; other < found.size(); ++other) {
+        if (of_row[other] == worst && other != row) list.push_back({worst, other});
+      }
+      keep_nearest(rows.row_columns(row), rows, kept, list);
+    });
+    control.report("ties", static_cast<Offset>(at + part.size()), std::ssize(again), "rows");
+  }
+  return pack_neighbours(found.size(), [&](Index row) {
+    return std::span<const Candidate>(lists[static_cast<std::size_t>(row)]);
+  });
+}
+
+}  // namespace likewise

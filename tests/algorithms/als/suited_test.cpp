@@ -1,0 +1,129 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "algorithms/als/suited.h"
+
+#include <cmath>
+#include <string>
+#include <vector>
+
+#include <gtest/gtest.h>
+
+#include "algorithms/als/weights.h"
+#include "likewise/parameters.h"
+
+namespace likewise {
+namespace {
+
+/// users x items with every `step`-th cell, row by row, in the first `full` columns.
+CsrMatrix matrix_of(Index users, Index items, Index full, Index step) {
+  std::vector<Offset> offsets = {0};
+  std::vector<Index> columns;
+  for (Index u = 0; u < users; ++u) {
+    for (Index i = u % step; i < full; i += step) columns.push_back(i);
+    offsets.push_back(std::ssize(columns));
+  }
+  CsrMatrix matrix{users, items, Array<Offset>::uninitialized(std::ssize(offsets)),
+                   Array<Index>::uninitialized(std::ssize(columns)),
+                   Array<float>::uninitialized(std::ssize(columns))};
+  std::ranges::copy(offsets, matrix.offsets.begin());
+  std::ranges::copy(columns, matrix.columns.begin());
+  std::ranges::fill(matrix.values, 2.0F);
+  return matrix;
+}
+
+TEST(Suited, ValuesOfAGivenShape) {
+  // 100 users with 5 of 50 items: d = 0.1, 10 users an item.
+  const CsrMatrix matrix = matrix_of(100, 50, 50, 10);
+  const AlsParams params = suited(matrix.view(), {}, {});
+  EXPECT_DOUBLE_EQ(*params.unobserved_weight, 0.8);  // 8 d
+  EXPECT_DOUBLE_EQ(params.regularization_exponent, 1.0);
+  // 0.05 (1 / sqrt(5) + 1 / sqrt(10)) = 0.038172
+  EXPECT_DOUBLE_EQ(params.regularization, 0.0382);
+  EXPECT_EQ(params.alpha, AlsParams{}.alpha);
+  EXPECT_EQ(params.factors, AlsParams{}.factors);
+}
+
+TEST(Suited, ItemsThatNobodyHasDoNotCount) {
+  const AlsParams params = suited(matrix_of(100, 5000, 50, 10).view(), {}, {});
+  EXPECT_DOUBLE_EQ(*params.unobserved_weight, 0.8);
+  EXPECT_DOUBLE_EQ(params.regularization, 0.0382);
+}
+
+TEST(Suited, WhatWasGivenStays) {
+  const CsrMatrix matrix = matrix_of(100, 50, 50, 10);
+  AlsParams asked{.regularization = 0.5};
+  AlsParams params = suited(matrix.view(), asked, {.regularization = true});
+  EXPECT_EQ(params.regularization, 0.5);
+  EXPECT_DOUBLE_EQ(*params.unobserved_weight, 0.8);
+  EXPECT_EQ(params.regularization_exponent, 1.0);
+
+  // A sixteenth of the weight: four times the lambda.
+  asked = {.unobserved_weight = 0.05};
+  params = suited(matrix.view(), asked, {.unobserved_weight = true});
+  EXPECT_EQ(*params.unobserved_weight, 0.05);
+  EXPECT_DOUBLE_EQ(params.regularization, 0.153);  // 4 x 0.038172 = 0.152688
+
+  // Hu's form is as it was published, whatever the data.
+  params = suited(matrix.view(), {}, {.hu = true});
+  EXPECT_FALSE(params.unobserved_weight.has_value());
+  EXPECT_EQ(params.regularization, 0.01);
+  EXPECT_EQ(params.regularization_exponent, 0.0);
+
+  const AlsParams ratings = AlsParams::defaults(Feedback::kExplicit);
+  params = suited(matrix.view(), ratings, {});
+  EXPECT_FALSE(params.unobserved_weight.has_value());
+  EXPECT_EQ(params.regularization, ratings.regularization);
+}
+
+TEST(Suited, AnotherExponentPenalisesAsMuchInSum) {
+  const CsrMatrix matrix = matrix_of(64, 20, 17, 3);
+  const CsrMatrix by_item = transpose(matrix.view());
+  const auto total = [&](const AlsParams& params) {
+    double sum = 0.0;
+    for (Index u = 0; u < matrix.rows; ++u) {
+      sum += row_regularization(params, matrix.view().row_size(u), matrix.cols);
+    }
+    for (Index i = 0; i < by_item.rows; ++i) {
+      sum += row_regularization(params, by_item.view().row_size(i), by_item.cols);
+    }
+    return sum;
+  };
+  const AlsParams usual = suited(matrix.view(), {}, {});
+  for (const double nu : {0.0, 0.5, 1.0}) {
+    const AlsParams asked{.regularization_exponent = nu};
+    const AlsParams params = suited(matrix.view(), asked, {.regularization_exponent = true});
+    EXPECT_EQ(params.regularization_exponent, nu);
+    // Each is rounded to three digits.
+    EXPECT_NEAR(total(params), total(usual), 0.01 * total(usual)) << nu;
+  }
+}
+
+TEST(Suited, NoDataGivesValuesInRange) {
+  for (const Index rows : {0, 3}) {
+    const CsrMatrix none = matrix_of(rows, 4, 0, 1);
+    AlsParams params = suited(none.view(), {}, {});
+    EXPECT_NO_THROW(params.validate());
+    params =
+        suited(none.view(), {.regularization_exponent = 0.0}, {.regularization_exponent = true});
+    EXPECT_NO_THROW(params.validate());
+  }
+}
+
+TEST(Suited, FrontDoorsNameWhatWasGiven) {
+  const CsrMatrix matrix = matrix_of(100, 50, 50, 10);
+  const auto text = [&](const std::vector<std::string>& given, std::string_view name) {
+    return parameter_text(suited_to(matrix.view(), AlsParams{}, given), name);
+  };
+  EXPECT_EQ(text({}, "unobserved_weight"), "0.8");
+  EXPECT_EQ(text({"factors"}, "regularization"), "0.0382");
+  EXPECT_EQ(text({"regularization"}, "regularization"), "0.01");
+  for (const char* hu : {"alpha", "confidence"}) {
+    EXPECT_EQ(text({hu}, "unobserved_weight"), "none");
+    EXPECT_EQ(text({hu}, "regularization"), "0.01");
+    EXPECT_EQ(text({hu}, "regularization_exponent"), "0");
+  }
+  const TrainingParams others = default_params("item-knn", Feedback::kImplicit);
+  EXPECT_EQ(parameter_text(suited_to(matrix.view(), others), "similarity"), "cosine");
+}
+
+}  // namespace
+}  // namespace likewise
