@@ -3,9 +3,9 @@
 
 #include <algorithm>
 
+#include "backends/compare_rows.h"
 #include "backends/neighbour_lists.h"
 #include "core/parallel.h"
-#include "backends/compare_rows.h"
 
 namespace likewise {
 namespace {
