@@ -25,7 +25,11 @@ std::string reading_notes(const ReadSummary& summary) {
   return notes;
 }
 
-void say_notes(const ReadSummary& summary, Progress& progress) {
+/// What a file held; `rows` counts them.
+void say_read(const std::string& path, const IdMap& users, const IdMap& items,
+              const std::string& rows, const ReadSummary& summary, Progress& progress) {
+  progress.say(fmt::format("{}: {}, {}, {} ({})", base_name(path), counted(users.size(), "user"),
+                           counted(items.size(), "item"), rows, summary.format));
   const std::string notes = reading_notes(summary);
   if (!notes.empty()) progress.say("  " + notes);
   if (!summary.first_bad_row.empty()) progress.say("  the first bad row: " + summary.first_bad_row);
@@ -194,10 +198,7 @@ Interactions read_with_report(const std::string& path, const ReadOptions& option
   ReadSummary met;
   Interactions data = read_interactions(path, options, &met, progress.control());
   progress.finish();
-  progress.say(fmt::format("{}: {}, {}, {} ({})", base_name(path),
-                           counted(data.users.size(), "user"), counted(data.items.size(), "item"),
-                           counted(data.by_user.nnz(), "interaction"), met.format));
-  say_notes(met, progress);
+  say_read(path, data.users, data.items, counted(data.by_user.nnz(), "interaction"), met, progress);
   if (summary != nullptr) *summary = std::move(met);
   return data;
 }
@@ -208,10 +209,7 @@ Pairs read_pairs_with_report(const std::string& path, const ReadOptions& options
   ReadSummary met;
   Pairs pairs = read_pairs(path, options, &met, progress.control());
   progress.finish();
-  progress.say(fmt::format("{}: {}, {}, {} ({})", base_name(path),
-                           counted(pairs.users.size(), "user"), counted(pairs.items.size(), "item"),
-                           counted(pairs.user_of.size(), "pair"), met.format));
-  say_notes(met, progress);
+  say_read(path, pairs.users, pairs.items, counted(pairs.user_of.size(), "pair"), met, progress);
   return pairs;
 }
 
