@@ -87,9 +87,11 @@ void measure(Index fixed_rows, Index f, double peak) {
   Factors factors{Matrix(0, f), draw_factors(Side::kItems, fixed_rows, params), {}, {}, 0.0F};
   const CsrMatrix none{fixed_rows, 1, Array<Offset>(Offset{fixed_rows} + 1), {}, {}};
   AlsFixedSide fixed;
-  fixed.prepare(none.view(), Side::kItems, factors, params);
+  const CsrView empty = none.view();
+  fixed.rotate(fixed_basis(fixed.take({empty, factors.items, {}, 0}, params).gram, params));
   params.solver = AlsSolverKind::kCholesky;
-  const AlsRowContext context{fixed, params, kernels::Weighing::of(params)};
+  const AlsRowContext context{fixed.table(), fixed.basis(), params, kernels::Weighing::of(params),
+                              fixed_rows};
   AlsRowSolver exact(context);
 
   std::mt19937 random(7);

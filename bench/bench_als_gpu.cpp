@@ -3,6 +3,10 @@
 ///
 ///     bench_als_gpu speed DEVICE DATA FACTORS[,FACTORS...] [ITERATIONS]
 ///         seconds of an iteration beside those of gathering alone, and of loading
+///     bench_als_gpu ranks GPU,GPU[,...] DATA FACTORS[,FACTORS...] [ITERATIONS [DEVICE_MEMORY]]
+///         seconds of an iteration on the first of these GPUs, then on all of them together; what
+///         a GPU receives of the others, beside what one copies from another; what the GPUs had
+///         nothing to do beside
 ///     bench_als_gpu stages DEVICE DATA FACTORS [ITERATIONS [DEVICE_MEMORY]]
 ///         one training of a large matrix: what it takes of the memory, and the time of each part
 ///     bench_als_gpu accuracy DEVICE DATA FACTORS [EXACT_DEVICE [ALPHA]]
@@ -21,10 +25,13 @@
 #include <fmt/format.h>
 
 #include "algorithms/als/weights.h"
+#include "backends/gpu/cuda_device.h"
+#include "backends/gpu/load_plugin.h"
 #include "backends/jobs/device_jobs.h"
 #include "core/parallel.h"
 #include "gather_floor.h"
 #include "likewise/likewise.h"
+#include "link_rate.h"
 
 namespace likewise {
 namespace {
@@ -155,7 +162,7 @@ int print_speeds(const std::string& name, const std::string& text, const std::st
   return good ? 0 : 1;
 }
 
-// --------------------------------------------------------------------------------- stages
+// ---------------------------------------------------------------------------------- ranks
 
 /// As training draws them, but for the mean, which does not change how long anything takes.
 [[nodiscard]] Factors drawn_factors(const CsrView& m, const AlsParams& params) {
@@ -170,6 +177,85 @@ int print_speeds(const std::string& name, const std::string& text, const std::st
   }
   return start;
 }
+
+struct RankedSpeed {
+  double load = 0.0;
+  std::vector<double> iterations;
+  RankTraffic each;  ///< of an iteration
+  std::string placement;
+  double objective = 0.0;
+};
+
+[[nodiscard]] RankTraffic traffic_of(const AlsSolver& solver) {
+  const RankTraffic* traffic = load_cuda_plugin().als->traffic(solver);
+  return traffic == nullptr ? RankTraffic{} : *traffic;
+}
+
+[[nodiscard]] RankedSpeed measure_ranks(const Data& data, const AlsParams& params,
+                                        const std::vector<int>& gpus, int iterations,
+                                        Offset memory) {
+  constexpr int kWarmUp = 2;
+  const CudaPlugin& plugin = load_cuda_plugin();
+  const CsrView m = data.by_user.view();
+  const auto als = make_cuda_als_job(plugin, plugin.find_gpus(), gpus, memory);
+  RankedSpeed speed;
+  speed.placement = als->plan({m.rows, m.cols, m.nnz()}, params).placement;
+  Factors start = drawn_factors(m, params);
+  std::unique_ptr<AlsSolver> solver;
+  speed.load = seconds_of([&] { solver = als->make_solver(m, params, std::move(start)); });
+  RankTraffic before;
+  for (int i = 0; i < kWarmUp + iterations; ++i) {
+    if (i == kWarmUp) before = traffic_of(*solver);
+    const double seconds = seconds_of([&] {
+      (void)solver->solve(Side::kUsers, {});
+      speed.objective = solver->solve(Side::kItems, {});
+    });
+    if (i >= kWarmUp) speed.iterations.push_back(seconds);
+  }
+  const RankTraffic after = traffic_of(*solver);
+  speed.each = {(after.bytes - before.bytes) / iterations,
+                (after.seconds - before.seconds) / iterations,
+                (after.exposed - before.exposed) / iterations};
+  return speed;
+}
+
+void print_ranks(const Data& data, const std::vector<int>& gpus, int factors, int iterations,
+                 Offset memory, double link) {
+  const AlsParams params = params_for(data, factors);
+  const RankedSpeed one = measure_ranks(data, params, {gpus.front()}, iterations, memory);
+  const RankedSpeed all = measure_ranks(data, params, gpus, iterations, memory);
+  const double rate = static_cast<double>(all.each.bytes) / all.each.seconds;
+  fmt::print(
+      "| {} | {} | {} | {} | {} | {:.2f} | {:.1f} | {:.0f} | {:.0f} % | {:.2f} | {:.2f} | "
+      "{:.2f}, {:.2f} |\n",
+      data.name, gpus.size(), factors, spread(one.iterations), spread(all.iterations),
+      median(one.iterations) / median(all.iterations), 1e-6 * static_cast<double>(all.each.bytes),
+      1e-9 * rate, 100 * rate / link, 1e3 * all.each.seconds, 1e3 * all.each.exposed, one.load,
+      all.load);
+  std::fflush(stdout);
+  fmt::print(stderr, "{}, f = {}: {}; objectives {:.9g} and {:.9g}; a link copies {:.0f} GB/s\n",
+             data.name, factors, all.placement, one.objective, all.objective, 1e-9 * link);
+}
+
+int print_all_ranks(const std::string& numbers, const std::string& text, const std::string& factors,
+                    int iterations, Offset memory) {
+  std::vector<int> gpus;
+  std::istringstream named(numbers);
+  for (std::string gpu; std::getline(named, gpu, ',');) gpus.push_back(std::stoi(gpu));
+  if (gpus.size() < 2) throw Error(ErrorKind::kInvalidArgument, "ranks: name two GPUs at least");
+  const double link = link_rate(gpus[1], gpus[0]);
+  const Data data = open_data(text);
+  bool good = true;
+  std::istringstream list(factors);
+  for (std::string f; std::getline(list, f, ',');) {
+    good = succeeds(fmt::format("{}, {} factors", text, f),
+                    [&] { print_ranks(data, gpus, std::stoi(f), iterations, memory, link); }) &&
+           good;
+  }
+  return good ? 0 : 1;
+}
+
+// --------------------------------------------------------------------------------- stages
 
 int print_stages(const std::string& name, const std::string& text, int factors, int iterations,
                  Offset device_memory) {
@@ -359,6 +445,10 @@ constexpr const char* kSpeedHead =
     "| data | device | f | iteration, ms | gathered, GB | gathering alone, ms | share | Gram + "
     "Cholesky, TFLOP | as TFLOP/s | load, s | fetch, s "
     "|\n|---|---|---|---|---|---|---|---|---|---|---|\n";
+constexpr const char* kRanksHead =
+    "| data | GPUs | f | one GPU, ms | all, ms | times as fast | a GPU receives, MB | GB/s | of a "
+    "link | underway, ms | not overlapped, ms | load, s: one, all "
+    "|\n|---|---|---|---|---|---|---|---|---|---|---|---|\n";
 constexpr const char* kStagesHead = "| stage | s |\n|---|---|\n";
 constexpr const char* kAccuracyHead =
     "| data | f | alpha | solver | precision | iteration, ms | 1 | 2 | 3 | 4 | 5 | 6 | 7 | 8 | 9 | "
@@ -368,6 +458,11 @@ int run(const std::vector<std::string>& words) {
   const std::string verb = words.empty() ? "" : words[0];
   if (verb == "speed" && words.size() == 1) {
     fmt::print("{}", kSpeedHead);
+  } else if (verb == "ranks" && words.size() == 1) {
+    fmt::print("{}", kRanksHead);
+  } else if (verb == "ranks" && words.size() >= 4 && words.size() <= 6) {
+    return print_all_ranks(words[1], words[2], words[3], words.size() > 4 ? std::stoi(words[4]) : 7,
+                           words.size() > 5 ? std::stoll(words[5]) : 0);
   } else if (verb == "stages" && words.size() == 1) {
     fmt::print("{}", kStagesHead);
   } else if (verb == "stages" && words.size() >= 4 && words.size() <= 6) {

@@ -7,8 +7,9 @@
         [--device cpu|cuda]
 
 Both use the same device, which is named above the table: the CPU unless `--device cuda` asks for the
-GPU (install the peer's own build for it). Same machine, data (the ML-20M shape from our generator), threads and objective; the two take turns,
-round by round. Every training time is that of one whole iteration as the program itself reports it;
+GPU (install the peer's own build for it). Same machine, data (the ML-20M shape from our generator),
+threads and objective (Hu's form, alpha 1, lambda 0.01); the two take turns, round by round. Every
+training time is that of one whole iteration as the program itself reports it;
 the objective of the peer's factors is computed here by the same formula as ours, and its input is
 1 + r so that both use the confidence 1 + alpha r. All other times and all memory are of whole
 processes.
@@ -39,7 +40,7 @@ def run(command):
 def train_ours(args, data, model, factors, solver, iterations):
     command = [args.binary, "train", data, "-o", model, "--factors", str(factors), "--iterations",
                str(iterations), "--threads", str(THREADS), "--json", "--solver", solver,
-               "--device", args.device]
+               "--device", args.device, "--alpha", "1", "--regularization", "0.01"]
     _, memory, output = run(command)
     report = json.loads(output)
     args.devices.add(f"likewise on {report['device']}")
@@ -91,7 +92,7 @@ def compare_training(args, data, matrix, factors, rows):
     return model
 
 
-def compare_recommending(args, model, matrix, rows):
+def compare_recommending(args, model, matrix, factors, rows):
     """On the CPU. The peer's time is its call alone; ours is the whole command, with reading and
     writing."""
     ours, theirs = [], []
@@ -99,8 +100,8 @@ def compare_recommending(args, model, matrix, rows):
     for _ in range(args.rounds):
         ours.append(run([args.binary, "recommend", model, "--all", "-n", "10", "-o", lists,
                          "--threads", str(THREADS), "--device", "cpu"])[0])
-        theirs.append(peer("recommend", matrix, 64)[0]["seconds"])
-    rows.append(("top 10 for all users, f = 64, seen filtered, s", spread(ours), spread(theirs), ratio(theirs, ours)))
+        theirs.append(peer("recommend", matrix, factors)[0]["seconds"])
+    rows.append((f"top 10 for all users, f = {factors}, seen filtered, s", spread(ours), spread(theirs), ratio(theirs, ours)))
 
 
 def main():
@@ -119,10 +120,10 @@ def main():
         run([args.binary, "generate", "ml-20m", "-o", data, "--seed", "1"])
         peer("convert", data, matrix)
     rows = []
-    model = compare_training(args, data, matrix, 64, rows)
-    if args.device == "cpu":
-        compare_recommending(args, model, matrix, rows)
-    compare_training(args, data, matrix, 128, rows)
+    for factors in (64, 128):
+        model = compare_training(args, data, matrix, factors, rows)
+        if args.device == "cpu":
+            compare_recommending(args, model, matrix, factors, rows)
     millions = [20.000263 / seconds for seconds in args.reads]
     rows.append(("reading the CSV (user,item,value), M rows/s", spread(millions, 1), "", ""))
     print("\n" + "; ".join(sorted(args.devices)))

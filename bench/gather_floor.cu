@@ -3,6 +3,7 @@
 #include <cstdint>
 #include <vector>
 
+#include "backends/cuda/device/event.h"
 #include "backends/cuda/device/memory.h"
 #include "gather_floor.h"
 
@@ -59,24 +60,6 @@ __global__ void __launch_bounds__(kBlock)
   out[Offset{blockIdx.x} * kBlock + threadIdx.x] = sum;
 }
 
-class Event {
- public:
-  Event() { LIKEWISE_CUDA_CHECK(cudaEventCreate(&event_)); }
-  ~Event() { cudaEventDestroy(event_); }
-  Event(const Event&) = delete;
-  Event& operator=(const Event&) = delete;
-  void record() { LIKEWISE_CUDA_CHECK(cudaEventRecord(event_)); }
-  [[nodiscard]] double seconds_since(const Event& begin) const {
-    float milliseconds = 0.0F;
-    LIKEWISE_CUDA_CHECK(cudaEventSynchronize(event_));
-    LIKEWISE_CUDA_CHECK(cudaEventElapsedTime(&milliseconds, begin.event_, event_));
-    return milliseconds * 1e-3;
-  }
-
- private:
-  cudaEvent_t event_ = nullptr;
-};
-
 }  // namespace
 
 double gather_seconds(const CsrView& matrix, int row_bytes) {
@@ -93,14 +76,14 @@ double gather_seconds(const CsrView& matrix, int row_bytes) {
 
   std::vector<double> seconds;
   for (int pass = 0; pass < 7; ++pass) {
-    Event begin;
-    Event end;
-    begin.record();
+    cuda::Timestamp begin;
+    cuda::Timestamp end;
+    begin.record(nullptr);
     gather<<<blocks, kBlock>>>(reinterpret_cast<const uint4*>(table.data()), columns.data(),
                                matrix.nnz(), pieces, out.data());
     LIKEWISE_CUDA_CHECK_LAUNCH();
-    end.record();
-    seconds.push_back(end.seconds_since(begin));
+    end.record(nullptr);
+    seconds.push_back(begin.until(end));
   }
   std::ranges::sort(seconds);
   return seconds[seconds.size() / 2];

@@ -2,13 +2,13 @@
 # SPDX-License-Identifier: Apache-2.0
 """Times neighbourhood methods in the shapes of two published tables; prints them in Markdown.
 
-    .venv/bin/python bench/neighbour_tables.py build/release/bin/likewise [stages|plain|kept|dense]
+    .venv/bin/python bench/neighbour_tables.py build/release/bin/likewise [stages|plain|kept|dense] \
+        [--device cpu|cuda]
 
 stages  every missing rating predicted from the 40 nearest items, or users, of those that have it, by
-        the cosine of centred ratings: MovieLens 100K, a set of 610 x 9,724 with 100,836 ratings from
-        `likewise generate`, MovieLens 1M (LIKEWISE_DATA, or ../shared/data). "Read" is the reading
-        of the ratings, the other stages are those of `predict --all-missing`, whose peak memory it
-        is. "Write" runs beside "similarities" and "predict"; "in all" is the command's wall time.
+        the cosine of centred ratings: MovieLens 100K, latest-small and 1M (LIKEWISE_DATA, or
+        ../shared/data). "Read" is the reading of the ratings, the other stages are those of
+        `predict --all-missing`, whose peak memory it is. "Write" runs beside "similarities" and "predict"; "in all" is the command's wall time.
 plain   the same by the first table's own definition: the cosine of ratings about the means of the
         compared rows, the plain weighted mean over all that are rated.
 kept    the same between users by the definition of Wang et al. (2014): Pearson over whole rows, the
@@ -40,7 +40,7 @@ ROOT = pathlib.Path(__file__).resolve().parents[1]
 DATA = pathlib.Path(os.environ.get("LIKEWISE_DATA", ROOT / "../shared/data"))
 STAGED = {
     "943 x 1682": DATA / "ml-100k/u.data",
-    "610 x 9724": "610x9724x100836:explicit",
+    "610 x 9724": DATA / "ml-latest-small/ratings.csv.gz",
     "6040 x 3706": DATA / "ml-1m/ratings_notime.dat.gz",
 }
 DEFINITIONS = {
@@ -69,6 +69,8 @@ class Bench:
     def run(self, *words):
         """(standard output, messages, MB)"""
         command = [self.args.binary, *map(str, words), "--threads", str(THREADS)]
+        if words[0] in ("train", "predict"):
+            command += ["--device", self.args.device]
         with tempfile.TemporaryFile("w+") as messages:
             process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=messages)
             output = process.stdout.read()
@@ -156,6 +158,7 @@ def main():
     parser.add_argument("binary")
     parser.add_argument("tables", nargs="*", default=list(TABLES), help=", ".join(TABLES))
     parser.add_argument("--rounds", type=int, default=3)
+    parser.add_argument("--device", choices=["cpu", "cuda"], default="cpu")
     parser.add_argument("--work", default="/tmp/likewise-compare")
     args = parser.parse_args()
     os.makedirs(args.work, exist_ok=True)

@@ -33,11 +33,12 @@ struct Verb {
   Run (*add)(CLI::App&);
 };
 
-constexpr std::array<Verb, 13> kVerbs = {{
+constexpr std::array<Verb, 14> kVerbs = {{
     {"demo", "See everything at work on a made-up cinema, in seconds", add_demo},
     {"generate", "Make synthetic interactions of a known shape", add_generate},
     {"split", "Split interactions into a training and a test part", add_split},
     {"train", "Learn a model from interactions", add_train},
+    {"tune", "Search for good parameters, and learn a model by the best", add_tune},
     {"update", "Let a model grow by new interactions", add_update},
     {"evaluate", "Measure a model on held-out interactions", add_evaluate},
     {"predict", "Predict the value of each (user, item) row", add_predict},

@@ -15,6 +15,7 @@ Run add_demo(CLI::App& app);
 Run add_generate(CLI::App& app);
 Run add_split(CLI::App& app);
 Run add_train(CLI::App& app);
+Run add_tune(CLI::App& app);
 Run add_update(CLI::App& app);
 Run add_evaluate(CLI::App& app);
 Run add_predict(CLI::App& app);

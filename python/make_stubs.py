@@ -7,7 +7,7 @@ and type checkers.
 import pathlib
 import sys
 
-CLASSES = {"Als": "als", "ItemKnn": "item-knn", "UserKnn": "user-knn", "Popular": "popular",
+CLASSES = {"Als": "als", "Auto": "auto", "ItemKnn": "item-knn", "UserKnn": "user-knn", "Popular": "popular",
            "Bias": "bias", "Sgd": "sgd", "Bpr": "bpr"}
 
 
@@ -21,11 +21,11 @@ def main(folder):
     sys.path.insert(0, folder)
     import _core
 
-    lines = ["# Written by the build.", "from typing import ClassVar, Literal", "",
+    lines = ["# Written by the build.", "from collections.abc import Sequence", "from typing import ClassVar, Literal", "",
              "from likewise.estimator import Estimator", ""]
     for name, algorithm in CLASSES.items():
         parameters = [(one["name"], type_of(one)) for one in _core.parameters(algorithm)]
-        parameters += [("device", "str"), ("threads", "int")]
+        parameters += [("device", "str | Sequence[int]"), ("threads", "int")]
         lines += [f"class {name}(Estimator):", "    algorithm: ClassVar[str]"]
         lines += [f"    {field}: {kind}" for field, kind in parameters]
         lines += ["    def __init__(self, *,"]

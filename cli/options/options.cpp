@@ -9,8 +9,6 @@
 namespace likewise::cli {
 namespace {
 
-constexpr const char* kReading = "Reading";
-
 /// What reading left out or merged: "3 repeated rows merged, 1 bad row skipped".
 std::string reading_notes(const ReadSummary& summary) {
   std::string notes;
@@ -60,7 +58,7 @@ void refuse_idle(const CLI::App& app, const char* option, bool used, std::string
 
 void refuse_idle_reading(const CLI::App& app, bool used, std::string_view needs) {
   for (const CLI::Option* option : app.get_options()) {
-    if (option->get_group() != kReading) continue;
+    if (option->get_group() != kReadingGroup) continue;
     refuse_idle(app, option->get_name().c_str(), used, needs);
   }
 }
@@ -87,7 +85,8 @@ void add_common_options(CLI::App& app, Common& common) {
 }
 
 void add_device_options(CLI::App& app, Common& common) {
-  app.add_option("--device", common.device, "auto, cpu, cuda, cuda:N or reference")
+  app.add_option("--device", common.device,
+                 "auto, cpu, cuda, cuda:N, cuda:N,M (several), cuda:all or reference")
       ->type_name("NAME")
       ->capture_default_str();
   add_common_options(app, common);
@@ -118,22 +117,22 @@ void add_format_options(CLI::App& app, ReadOptions& options) {
   add_choice<Format>(
       app, "--format", {{"auto", Format::kAuto}, {"adjacency", Format::kAdjacency}}, options.format,
       "auto finds tables and Matrix Market; adjacency: a line is a user and its items")
-      ->group(kReading);
+      ->group(kReadingGroup);
   add_list(app, "--columns", options.columns,
            "Which columns are user,item,value,time: names or numbers from 1, - for none")
       ->type_name("LIST")
-      ->group(kReading);
+      ->group(kReadingGroup);
   app.add_option("--delimiter", options.delimiter,
                  "Text between columns (detected: , tab ; | :: or spaces)")
       ->type_name("TEXT")
-      ->group(kReading);
+      ->group(kReadingGroup);
   add_choice<Header>(app, "--header",
                      {{"auto", Header::kAuto}, {"yes", Header::kYes}, {"no", Header::kNo}},
                      options.header, "Whether the first line names the columns")
-      ->group(kReading);
+      ->group(kReadingGroup);
   add_choice<BadRows>(app, "--on-bad-row", {{"fail", BadRows::kFail}, {"skip", BadRows::kSkip}},
                       options.on_bad_row, "What to do with a row that cannot be read")
-      ->group(kReading);
+      ->group(kReadingGroup);
 }
 
 void add_reading_options(CLI::App& app, ReadOptions& options) {
@@ -147,16 +146,16 @@ void add_reading_options(CLI::App& app, ReadOptions& options) {
                          options.duplicates,
                          "Rows with the same user and item; auto sums events and keeps the last "
                          "rating")
-      ->group(kReading);
+      ->group(kReadingGroup);
   app.add_option("--min-value", options.min_value, "Drop rows with a value below this")
       ->type_name("X")
-      ->group(kReading);
+      ->group(kReadingGroup);
   app.add_option("--min-user-count", options.min_user_count, "Drop users with fewer items")
       ->type_name("N")
-      ->group(kReading);
+      ->group(kReadingGroup);
   app.add_option("--min-item-count", options.min_item_count, "Drop items with fewer users")
       ->type_name("N")
-      ->group(kReading);
+      ->group(kReadingGroup);
 }
 
 CLI::Option* add_path(CLI::App& app, const std::string& flag, std::string& path,

@@ -72,6 +72,9 @@ CLI::Option* add_list(CLI::App& app, const std::string& flag, std::vector<T>& ta
   return app.add_option(flag, target, description)->delimiter(',')->allow_extra_args(false);
 }
 
+/// The heading of the options of add_reading_options().
+inline constexpr const char* kReadingGroup = "Reading";
+
 /// Puts the options under a heading and asks for exactly one of them.
 void require_one(CLI::App& app, const std::vector<CLI::Option*>& options);
 

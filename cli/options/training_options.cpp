@@ -7,6 +7,7 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include "likewise/choose.h"
 #include "options/options.h"
 
 namespace likewise::cli {
@@ -50,6 +51,22 @@ void check_text(const ParameterInfo& parameter, const std::string& text) {
 
 }  // namespace
 
+std::string options_text(const TrainingParams& params) {
+  const std::string_view algorithm = algorithm_name(params);
+  std::string text = fmt::format("--algorithm {}", algorithm);
+  const TrainingParams plain = default_params(algorithm, Feedback::kImplicit);
+  const TrainingParams usual = default_params(algorithm, feedback_of(params));
+  for (const ParameterInfo& one : parameters_of(algorithm)) {
+    const std::string value = parameter_text(params, one.name);
+    // What is left open depends on the data.
+    const bool is_usual =
+        !one.left_open && value == parameter_text(one.name == "feedback" ? plain : usual, one.name);
+    if (is_usual || !parameter_needs(params, one.name).empty()) continue;
+    text += fmt::format(" {} {}", one.option, value);
+  }
+  return text;
+}
+
 void TrainingOptions::add(CLI::App& app) {
   Choices<std::string> algorithms;
   std::vector<std::string_view> helps;
@@ -57,6 +74,8 @@ void TrainingOptions::add(CLI::App& app) {
     algorithms.emplace_back(name, name);
     helps.push_back(algorithm_help(name));
   }
+  algorithms.emplace_back(kAuto, kAuto);
+  helps.emplace_back("what suits the data");
   const std::function<void(std::string)> choose = [this](std::string name) {
     algorithm_ = std::move(name);
     algorithm_given_ = true;
@@ -114,6 +133,30 @@ TrainingParams TrainingOptions::applied(TrainingParams to) const {
                 fmt::format("{} would do nothing here: it needs {}", one.option, needs));
   }
   return to;
+}
+
+Feedback TrainingOptions::feedback_for_auto() const {
+  const std::vector<ParameterInfo> common = common_parameters();
+  TrainingParams some = default_params("als", Feedback::kImplicit);
+  for (const Given& one : given_) {
+    if (std::ranges::find(common, one.name, &ParameterInfo::name) == common.end()) {
+      std::vector<std::string> options;
+      std::ranges::transform(common, std::back_inserter(options), &ParameterInfo::option);
+      throw Error(ErrorKind::kInvalidArgument,
+                  fmt::format("{} is for --algorithm {}: beside --algorithm auto, which may choose "
+                              "another, only {} can be given; name the algorithm, or leave {} out",
+                              one.option, fmt::join(owners(one.name), " or "),
+                              fmt::join(options, ", "), one.option));
+    }
+    set_parameter(some, one.name, one.text);
+  }
+  return feedback_of(some);
+}
+
+TrainingOptions TrainingOptions::chosen(std::string_view algorithm) const {
+  TrainingOptions options = *this;
+  options.algorithm_ = algorithm;
+  return options;
 }
 
 TrainingParams TrainingOptions::params() const {

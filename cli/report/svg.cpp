@@ -245,6 +245,47 @@ std::string draw(const LineChart& chart) {
   return out + "</svg>\n";
 }
 
+std::string draw(const ParallelChart& chart) {
+  constexpr double kWide = 960;
+  constexpr double kHigh = 300;
+  constexpr double kSide = 60;
+  constexpr double kUpper = 34;
+  constexpr double kLower = kHigh - 24;
+  const double step =
+      chart.axes.size() < 2 ? 0 : (kWide - 2 * kSide) / static_cast<double>(chart.axes.size() - 1);
+  const auto x_of = [&](std::size_t axis) { return kSide + step * static_cast<double>(axis); };
+  std::string body;
+  const auto add = [&](const ParallelChart::Line& line) {
+    std::string points;
+    for (std::size_t a = 0; a < line.places.size(); ++a) {
+      if (line.places[a] < 0) continue;
+      const double y = kLower - line.places[a] * (kLower - kUpper);
+      points += fmt::format("{}{:.1f},{:.1f}", points.empty() ? "" : " ", x_of(a), y);
+    }
+    body +=
+        fmt::format("<polyline class='l s{}' stroke-opacity='{:.2f}' points='{}'/>\n",
+                    line.marked ? 2 : 1, line.marked ? 1.0 : 0.08 + 0.6 * line.strength, points);
+  };
+  for (const ParallelChart::Line& line : chart.lines) {
+    if (!line.marked) add(line);
+  }
+  for (const ParallelChart::Line& line : chart.lines) {
+    if (line.marked) add(line);
+  }
+  for (std::size_t a = 0; a < chart.axes.size(); ++a) {
+    const auto text = [&](double y, const std::string& what) {
+      body += fmt::format("<text class='t' x='{:.1f}' y='{:.1f}' text-anchor='middle'>{}</text>\n",
+                          x_of(a), y, escape_html(what));
+    };
+    body += fmt::format("<line class='g' x1='{0:.1f}' x2='{0:.1f}' y1='{1}' y2='{2}'/>\n", x_of(a),
+                        kUpper, kLower);
+    text(12, chart.axes[a].name);
+    text(kUpper - 8, chart.axes[a].high);
+    text(kHigh - 8, chart.axes[a].low);
+  }
+  return fmt::format("<svg viewBox='0 0 {} {}' role='img'>\n{}</svg>\n", kWide, kHigh, body);
+}
+
 std::string draw(const std::vector<Bar>& bars) {
   constexpr double kRow = 26;
   constexpr double kTexts = 62;

@@ -71,7 +71,8 @@ struct Autotune {
     const Device device = announced_device(common, progress);
     if (!has_tunings(device)) {
       throw Error(ErrorKind::kInvalidArgument,
-                  fmt::format("--device {}: only GPUs are tuned; name one, as cuda or cuda:0",
+                  fmt::format("--device {}: only GPUs are tuned, and one GPU is tuned at a time; "
+                              "name one, as cuda or cuda:0",
                               common.device));
     }
     if (const std::string warning = tuning_warning(device); !warning.empty()) progress.say(warning);

@@ -3,6 +3,7 @@
 #include <memory>
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 #include <nlohmann/json.hpp>
 
 #include "likewise/model.h"
@@ -73,6 +74,18 @@ Json updates_json(const Provenance& provenance) {
           {"source", last.source}};
 }
 
+/// How the parameters were found.
+Json search_json(const ModelSearch& search) {
+  return {{"metric", search.metric},
+          {"value", search.value},
+          {search.baseline, search.baseline_value},
+          {"trials", search.trials},
+          {"budget", search.budget},
+          {"seconds", search.seconds},
+          {"validation", search.validation},
+          {"seed", search.seed}};
+}
+
 Json model_json(const Model& model) {
   Json out = {{"kind", "model"}, {"algorithm", model.algorithm()}};
   out.update(effective_json(model.params));
@@ -96,6 +109,8 @@ Json model_json(const Model& model) {
   out["likewise_version"] = model.provenance.likewise_version;
   out["source"] = model.provenance.source;
   out["device"] = model.provenance.device;
+  if (!model.provenance.choice.empty()) out["choice"] = model.provenance.choice;
+  if (const auto& search = model.provenance.search) out["search"] = search_json(*search);
   if (!model.provenance.updates.empty()) out["updates"] = updates_json(model.provenance);
   return out;
 }
@@ -109,6 +124,7 @@ Json machine_json() {
                  {"available", device.available},
                  {"description", device.description}};
     if (!device.tuning.empty()) line["tuning"] = device.tuning;
+    if (!device.peers.empty()) line["peers"] = device.peers;
     for (std::size_t j = 0; j < device.jobs.size(); ++j) {
       const JobStatus& job = device.jobs[j];
       if (job.available) {
@@ -155,6 +171,10 @@ std::string as_text(const Json& facts) {
       text += fmt::format("      {}{}\n", style.dim(fit(label, 18)), value.get<std::string>());
     };
     if (device.contains("tuning")) add("ALS tuning", device["tuning"]);
+    if (device.contains("peers")) {
+      add("reaches directly",
+          fmt::format("{}", fmt::join(device["peers"].get<std::vector<std::string>>(), ", ")));
+    }
     if (!device.contains("lacks")) continue;
     for (const auto& [job, reason] : device["lacks"].items()) add("no " + job, reason);
   }

@@ -6,6 +6,7 @@
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
+#include "likewise/choose.h"
 #include "likewise/evaluation.h"
 #include "options/options.h"
 #include "options/paths.h"
@@ -54,13 +55,28 @@ struct Train {
     Progress progress(common.quiet, verbose);
     std::optional<Model> earlier;
     if (!resume.empty()) earlier = load_model(resume);
-    TrainingParams params = earlier ? training.resumed(earlier->params) : training.params();
-    check_iterations(params);
+    TrainingOptions options = training;
+    TrainingParams params = params_before(earlier);
     if (earlier) require_resumable(*earlier, params);
-    const Device device = announced_device_to_train(common, params, jobs_beside(params), progress);
+    // What auto chooses by; what is chosen is announced.
+    Device device =
+        training.is_auto()
+            ? open_device_to_train(common.device, params, {.device_memory = common.device_memory},
+                                   jobs_beside(params))
+                  .device
+            : announced_device_to_train(common, params, jobs_beside(params), progress);
     const ReadOptions rows = reading_for(feedback_of(params), reading);
     const Interactions data = read_with_report(ratings, rows, progress);
-    if (!earlier) params = training.suited(data.by_user.view());
+    std::string choice;
+    if (training.is_auto()) {
+      AlgorithmChoice made = choose_algorithm(data.by_user.view(), feedback_of(params), device);
+      progress.say(fmt::format("algorithm: {}; {}", made.algorithm, made.reason));
+      choice = std::move(made.reason);
+      options = training.chosen(made.algorithm);
+      params = options.params();
+      device = announced_device_to_train(common, params, jobs_beside(params), progress);
+    }
+    if (!earlier) params = options.suited(data.by_user.view());
     if (verbose) {
       progress.say(fmt::format("parameters: {}", effective_text(params)));
       const std::string tuning = tuning_in_use(device, params, data.by_user.view());
@@ -89,6 +105,7 @@ struct Train {
     how.source = base_name(ratings);
     const auto model =
         std::make_shared<Model>(train_with_report(data, params, device, std::move(how), progress));
+    model->provenance.choice = std::move(choice);
     model->titles = titles.given() || !earlier ? std::move(called) : earlier->titles.share();
     progress.stage("save");
     save_model(*model, output);
@@ -98,6 +115,20 @@ struct Train {
       write_report(describe_training(model, device, base_name(ratings), stages), report);
     }
     tell(*model, progress);
+  }
+
+  /// Before anything is read; for --algorithm auto those of some algorithm that it may choose.
+  [[nodiscard]] TrainingParams params_before(const std::optional<Model>& earlier) const {
+    if (training.is_auto() && !earlier) {
+      for (const char* option : {"--target", "--checkpoint"}) {
+        refuse_idle(*given, option, false,
+                    "--algorithm als or another that iterates; auto may choose one that does not");
+      }
+      return default_params("als", training.feedback_for_auto());
+    }
+    TrainingParams params = earlier ? training.resumed(earlier->params) : training.params();
+    check_iterations(params);
+    return params;
   }
 
   /// Options that other options decide about; those of an algorithm are TrainingOptions's.
@@ -191,6 +222,7 @@ struct Train {
     nlohmann::ordered_json out;
     out["model"] = output;
     out["algorithm"] = model.algorithm();
+    if (!model.provenance.choice.empty()) out["choice"] = model.provenance.choice;
     out["feedback"] = kFeedbackNames[static_cast<std::size_t>(model.feedback())];
     out["parameters"] = effective_json(model.params);
     out["users"] = model.users.size();
@@ -288,6 +320,7 @@ Run add_train(CLI::App& app) {
       "  likewise train plays.csv -o model.safetensors --factors 128\n"
       "  likewise train ratings.csv -o model.safetensors --feedback explicit --report report.html\n"
       "  likewise train plays.csv -o model.safetensors --algorithm item-knn --similarity bm25\n"
+      "  likewise train plays.csv -o model.safetensors --algorithm auto\n"
       "  likewise train parts/train.csv -o model.safetensors --validation parts/test.csv \\\n"
       "      --iterations 50 --patience 3 --checkpoint state.safetensors\n"
       "  likewise train parts/train.csv -o model.safetensors --validation parts/test.csv \\\n"

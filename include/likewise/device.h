@@ -62,15 +62,18 @@ class Device {
 [[nodiscard]] std::string device_text(const Device& device);
 
 struct DeviceOptions {
-  /// Bytes of a GPU's memory that a training may take; 0: what is free. What does not fit is
-  /// streamed from the machine's memory, with the same result.
+  /// Bytes of a GPU's memory (of each, where there are several) that a training may take; 0: what
+  /// is free. What does not fit is streamed from the machine's memory, with the same result.
   Offset device_memory = 0;
 };
 
 /// Opens "auto" (the CPU; open_device_to_train() in training.h chooses for a training), "cpu",
-/// "reference", "cuda" (the first GPU that can be used) or "cuda:N" (GPU number N, from 0). Other
-/// texts throw Error(kInvalidArgument); a device that cannot be used throws Error(kDevice) with the
-/// reason and the remedy. Error(kInvalidArgument) too for options that the device cannot honour.
+/// "reference", "cuda" (the first GPU that can be used), "cuda:N" (GPU number N, from 0),
+/// "cuda:N,M" (these together, as many as are named) or "cuda:all" (all GPUs that can be used).
+/// Several GPUs share the jobs als, neighbours, top-k and predictions. Other texts throw
+/// Error(kInvalidArgument), as does a GPU named twice; a device that cannot be used throws
+/// Error(kDevice) with the reason and the remedy. Error(kInvalidArgument) too for options that the
+/// device cannot honour.
 [[nodiscard]] Device open_device(std::string_view device = "auto",
                                  const DeviceOptions& options = {});
 
@@ -81,6 +84,7 @@ struct DeviceStatus {
   std::string description;      ///< what it is, or why it cannot be used and what to do
   std::string tuning;           ///< where its tunings come from; empty where nothing can be tuned
   std::vector<JobStatus> jobs;  ///< beside kJobs; empty where the device is not available
+  std::vector<std::string> peers;  ///< GPUs whose memory it reads and writes directly
 };
 [[nodiscard]] std::vector<DeviceStatus> device_statuses();
 

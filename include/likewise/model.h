@@ -34,6 +34,19 @@ struct ModelUpdate {
   std::string by{};    ///< "sgd" where steps of SGD refined a model of als
 };
 
+/// The search that found a model's parameters (likewise/tune.h).
+struct ModelSearch {
+  std::string metric;         ///< "ndcg@10"
+  double value = 0.0;         ///< of the winner on the validation part
+  std::string baseline;       ///< the algorithm that it was compared with
+  double baseline_value = 0;  ///< of that
+  int trials = 0;
+  double seconds = 0.0;    ///< that the search took
+  std::string budget;      ///< as it was asked for: "10m", "200"
+  std::string validation;  ///< what it was measured on: "random 0.1", the name of a file
+  std::uint64_t seed = 0;
+};
+
 /// Where a model came from. Free text; empty where unknown.
 struct Provenance {
   std::string likewise_version;        ///< set by save_model
@@ -41,6 +54,8 @@ struct Provenance {
   std::string source;                  ///< name of the interactions file, without its folder
   std::string device;                  ///< what trained it, e.g. "cpu (AVX-512 kernels, 2 threads)"
   std::vector<ModelUpdate> updates{};  ///< since then, the latest last
+  std::optional<ModelSearch> search{};  ///< for its parameters
+  std::string choice{};  ///< of the algorithm, where choose_algorithm() made it: its reason
 };
 
 /// What training learns: one alternative for each kind of model. Which one it is follows from the

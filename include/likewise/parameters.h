@@ -59,6 +59,24 @@ struct ParameterInfo {
 /// Error(kInvalidArgument) for a name that is no algorithm's.
 [[nodiscard]] std::vector<ParameterInfo> parameters_of(std::string_view algorithm);
 
+/// A parameter that a search for good values tries (likewise/tune.h): a number in a range, or one
+/// of some choices.
+struct SearchedParameter {
+  std::string_view name;
+  std::string option;
+  double low = 0.0;
+  double high = 0.0;
+  bool log = false;  ///< by equal factors, else in equal steps
+  bool whole = false;
+  std::vector<std::string> choices{};  ///< in place of a range
+};
+/// Those of an algorithm, in the order of parameters_of(). Which they are follows from the
+/// feedback; ranges may depend on the other values of `params` and lie about those of `usual`, the
+/// defaults of this algorithm for the data (suited_to()). The range of "iterations" ends with the
+/// longest training. Empty where there is nothing to search.
+[[nodiscard]] std::vector<SearchedParameter> searched_parameters(const TrainingParams& params,
+                                                                 const TrainingParams& usual);
+
 /// Sets one parameter from text. Throws Error(kInvalidArgument) naming it, the text and what it may
 /// be; ranges are validate()'s.
 void set_parameter(TrainingParams& params, std::string_view name, std::string_view text);

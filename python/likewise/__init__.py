@@ -16,15 +16,16 @@ from typing import TYPE_CHECKING
 from likewise import metrics
 from likewise._core import DeviceError, NumericalError, __version__
 from likewise.answers import Lists
-from likewise.estimators import Als, Bias, Bpr, ItemKnn, Popular, Sgd, UserKnn
+from likewise.estimators import Als, Auto, Bias, Bpr, ItemKnn, Popular, Sgd, UserKnn
 from likewise.information import info
 from likewise.interactions import Interactions, split
 from likewise.model import Evaluation, Explanation, Model, load_model
+from likewise.search import Search, tune
 
 __all__ = [
-    "Als", "Bias", "Bpr", "DeviceError", "Evaluation", "Explanation", "Interactions", "ItemKnn", "Lists", "Model",
-    "NumericalError", "Popular", "Sgd", "UserKnn", "__version__", "info", "load_model", "metrics",
-    "split",
+    "Als", "Auto", "Bias", "Bpr", "DeviceError", "Evaluation", "Explanation", "Interactions", "ItemKnn", "Lists", "Model",
+    "NumericalError", "Popular", "Search", "Sgd", "UserKnn", "__version__", "info", "load_model", "metrics",
+    "split", "tune",
 ]
 
 if TYPE_CHECKING:

@@ -142,7 +142,7 @@ def described(cls: type[Estimator]) -> type[Estimator]:
         choices = "" if parameter["kind"] != "choice" else f" {'|'.join(parameter['choices'])}"
         usual = f" [{parameter['usual']}]" if parameter["usual"] else ""
         lines.append(f"{parameter['name']}:{choices}\n    {parameter['help']}{usual}")
-    for name, default, meaning in (("device", "auto", "auto, cpu, cuda, cuda:N or reference"),
+    for name, default, meaning in (("device", "auto", "auto, cpu, cuda, cuda:N, cuda:all or reference; [0, 1] or cuda:0,1 for several GPUs"),
                                    ("threads", 0, "0 takes all cores")):
         keywords.append(inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY, default=default))
         lines.append(f"{name}:\n    {meaning} [{default}]")

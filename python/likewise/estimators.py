@@ -4,9 +4,12 @@ each of them once: name, range, default and meaning. Type checkers read them in 
 the build writes (python/make_stubs.py)."""
 from __future__ import annotations
 
-from likewise.estimator import Estimator, described
+from typing import Any
 
-__all__ = ["Als", "Bias", "Bpr", "ItemKnn", "Popular", "Sgd", "UserKnn"]
+from likewise.estimator import Estimator, described
+from likewise.interactions import Interactions
+
+__all__ = ["Als", "Auto", "Bias", "Bpr", "ItemKnn", "Popular", "Sgd", "UserKnn"]
 
 
 @described
@@ -15,6 +18,21 @@ class Als(Estimator):
     Rendle et al. 2022) and explicit (Zhou et al. 2008, Koren et al. 2009)."""
 
     algorithm = "als"
+
+
+@described
+class Auto(Estimator):
+    """The algorithm that suits the data, with its defaults: chosen in no time by a rule on counts. After
+    fit(), model_.algorithm and model_.provenance["choice"] say which and why; tune() searches instead."""
+
+    algorithm = "auto"
+
+    def fit(self, interactions: Interactions, y: None = None, **options: Any) -> Estimator:
+        for name in ("target", "checkpoint", "resume"):
+            if options.get(name) is not None:
+                raise ValueError(f"{name} would do nothing here: it needs Als or another that iterates; Auto may "
+                                 "choose one that does not")
+        return super().fit(interactions, y, **options)
 
 
 @described

@@ -16,6 +16,8 @@ class Information(dict[str, Any]):
         for device in self["devices"]:
             state = "" if device["available"] else "not available: "
             lines.append(f"{device['name']}: {state}{device['description']}")
+            if device.get("peers"):
+                lines.append(f"  reaches directly: {', '.join(device['peers'])}")
             lines += [f"  cannot do {job}: {why}" for job, (able, why) in device["jobs"].items()
                       if not able]
         return "\n".join(lines)

@@ -22,6 +22,8 @@ from likewise.tensors import table_of
 
 #: What somebody liked who was not trained: ids, or ids with values.
 History = Mapping[Any, float] | Sequence[Any]
+#: What computes: a name, or the numbers of several GPUs.
+Device = str | Sequence[int]
 #: How rows of factors are compared.
 Metric = Literal["cosine", "dot", "euclidean", "hellinger"]
 
@@ -67,7 +69,7 @@ class Model:
     KeyError where the model does not know one. All methods may be called from several threads.
     """
 
-    def __init__(self, core: _core.Model, device: str = "auto", threads: int = 0):
+    def __init__(self, core: _core.Model, device: Device = "auto", threads: int = 0):
         self._core = core
         self._advised = False
         self._device = device
@@ -76,7 +78,7 @@ class Model:
 
     @classmethod
     def from_factors(cls, interactions: Interactions, user_factors: Any, item_factors: Any, *,
-                     params: Mapping[str, Any] | None = None, device: str = "auto",
+                     params: Mapping[str, Any] | None = None, device: Device = "auto",
                      threads: int = 0) -> Model:
         """A model of factors that were learned elsewhere: the score of a pair is their dot product.
 
@@ -169,7 +171,8 @@ class Model:
     @property
     def provenance(self) -> dict[str, Any]:
         """likewise_version, created, source and device of the training, and `updates`: a dict for
-        each update() since, the latest last."""
+        each update() since, the latest last. Of a model that likewise.tune() made also `search`: what
+        it was found by."""
         return self._core.provenance
 
     # Answers.
@@ -358,7 +361,7 @@ class Model:
             return path.read_bytes()
 
     @classmethod
-    def from_bytes(cls, data: bytes, *, device: str = "auto", threads: int = 0) -> Model:
+    def from_bytes(cls, data: bytes, *, device: Device = "auto", threads: int = 0) -> Model:
         with tempfile.TemporaryDirectory() as folder:
             path = pathlib.Path(folder) / "model.safetensors"
             path.write_bytes(data)
@@ -458,13 +461,13 @@ class Report:
                 'style="border: 0"></iframe>')
 
 
-def load_model(path: str | os.PathLike[str], *, device: str = "auto", threads: int = 0) -> Model:
+def load_model(path: str | os.PathLike[str], *, device: Device = "auto", threads: int = 0) -> Model:
     """Loads a model file, checked and mapped: processes share its pages. FileNotFoundError, OSError,
     or ValueError naming file, field and what is wrong."""
     return Model(_core.Model.load(os.fspath(path)), device, threads)
 
 
-def _from_bytes(data: bytes, device: str, threads: int) -> Model:
+def _from_bytes(data: bytes, device: Device, threads: int) -> Model:
     return Model.from_bytes(data, device=device, threads=threads)
 
 

@@ -30,10 +30,11 @@ void bind_columns(nb::module_& module);
 void bind_interactions(nb::module_& module);
 void bind_model(nb::module_& module);
 void bind_training(nb::module_& module);
+void bind_tuning(nb::module_& module);
 void bind_recommender(nb::module_& module);
 void bind_evaluation(nb::module_& module);
 
-/// The name of a device, or TypeError.
+/// The name of a device, or of several GPUs by their numbers; else TypeError or ValueError.
 [[nodiscard]] std::string device_name(nb::handle device);
 /// A Device, or that of a name.
 [[nodiscard]] Device device_for(nb::handle device);

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/string_view.h>
+#include <nanobind/stl/vector.h>
 #include <string>
 #include <utility>
 
@@ -33,6 +34,7 @@ namespace {
     line["available"] = status.available;
     line["description"] = status.description;
     line["tuning"] = status.tuning;
+    line["peers"] = status.peers;
     line["jobs"] = jobs_of(status.jobs);
     result.append(line);
   }
@@ -43,7 +45,23 @@ namespace {
 
 std::string device_name(nb::handle device) {
   if (nb::isinstance<nb::str>(device)) return nb::cast<std::string>(device);
-  throw nb::type_error("device must be the name of a device (a str) or a Device");
+  const bool list = nb::isinstance<nb::list>(device) || nb::isinstance<nb::tuple>(device);
+  std::string name;
+  for (const nb::handle number : list ? nb::list(device) : nb::list()) {
+    if (nb::isinstance<nb::bool_>(number) || PyIndex_Check(number.ptr()) == 0) {
+      throw nb::type_error("device: a list holds the numbers of GPUs, as [0, 1]");
+    }
+    const nb::object whole = nb::steal(PyNumber_Index(number.ptr()));
+    if (!whole.is_valid()) throw nb::python_error();
+    name += (name.empty() ? "cuda:" : ",") + nb::cast<std::string>(nb::str(whole));
+  }
+  if (list && name.empty()) throw nb::value_error("device: the list names no GPU");
+  if (!list) {
+    throw nb::type_error(
+        "device must be the name of a device (a str), a list of numbers of GPUs or "
+        "a Device");
+  }
+  return name;
 }
 
 Device device_for(nb::handle device) {
@@ -57,7 +75,8 @@ void bind_devices(nb::module_& module) {
   nb::class_<Device>(module, "Device", "What computes.")
       .def(
           "__init__",
-          [](Device* self, const std::string& name, Offset memory) {
+          [](Device* self, const nb::object& device, Offset memory) {
+            const std::string name = device_name(device);
             nb::gil_scoped_release released;
             new (self) Device(open_device(name, {memory}));
           },

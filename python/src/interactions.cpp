@@ -24,7 +24,6 @@ constexpr std::string_view kDuplicates[] = {"auto", "sum", "last", "max", "error
 constexpr std::string_view kBadRows[] = {"fail", "skip"};
 constexpr std::string_view kFormats[] = {"auto", "adjacency"};
 constexpr std::string_view kHeaders[] = {"auto", "yes", "no"};
-constexpr std::string_view kSplits[] = {"random", "last", "time", "kfold", "per-user"};
 constexpr std::string_view kTimeUnits[] = {"s", "ms", "us", "ns"};
 
 /// The value of an option, or TypeError that names it.
@@ -153,7 +152,7 @@ template <class T>
                                                             Index last, int folds, Index rows,
                                                             std::uint64_t seed) {
   const SplitOptions options{
-      named<SplitMethod>(method, kSplits, "method"), test, last, folds, rows, seed};
+      named<SplitMethod>(method, kSplitNames, "method"), test, last, folds, rows, seed};
   std::vector<Split> parts = in_background(
       true, 0, nb::none(), [&](const RunControl&) { return split(*data.interactions, options); });
   std::vector<std::pair<Data, Data>> result;

@@ -3,6 +3,7 @@
 
 #include <memory>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "binding.h"
@@ -10,6 +11,9 @@
 #include "likewise/read.h"
 
 namespace likewise::python {
+
+/// Of SplitMethod, in its order.
+inline constexpr std::string_view kSplitNames[] = {"random", "last", "time", "kfold", "per-user"};
 
 /// `Interactions` for Python, with what reading met.
 struct Data {

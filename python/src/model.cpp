@@ -69,6 +69,20 @@ namespace {
     updates.append(line);
   }
   result["updates"] = updates;
+  if (!from.choice.empty()) result["choice"] = from.choice;
+  if (const auto& search = from.search) {
+    nb::dict found;
+    found["metric"] = search->metric;
+    found["value"] = search->value;
+    found["baseline"] = search->baseline;
+    found["baseline_value"] = search->baseline_value;
+    found["trials"] = search->trials;
+    found["seconds"] = search->seconds;
+    found["budget"] = search->budget;
+    found["validation"] = search->validation;
+    found["seed"] = search->seed;
+    result["search"] = found;
+  }
   return result;
 }
 

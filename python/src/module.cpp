@@ -19,6 +19,7 @@ NB_MODULE(_core, module) {
   bind_interactions(module);
   bind_model(module);
   bind_training(module);
+  bind_tuning(module);
   bind_recommender(module);
   bind_evaluation(module);
 }

@@ -9,6 +9,7 @@
 #include <string>
 #include <vector>
 
+#include "likewise/choose.h"
 #include "likewise/error.h"
 #include "names.h"
 
@@ -156,11 +157,28 @@ TrainingParams params_to_train(const nb::dict& given, const CsrView& by_user,
   return params_of(all);
 }
 
-nb::list parameters(const std::string& algorithm) {
+TrainingParams params_for_auto(const nb::dict& given) {
+  nb::dict some;
+  const std::vector<ParameterInfo> common = common_parameters();
+  for (const auto& [key, value] : given) {
+    const auto name = nb::cast<std::string>(key);
+    if (name == "algorithm") continue;
+    if (std::ranges::find(common, name, &ParameterInfo::name) == common.end()) {
+      refuse("auto has no parameter " + printable(name));
+    }
+    some[key] = value;
+  }
+  some["algorithm"] = "als";
+  return params_of(some);
+}
+
+nb::list parameters(const std::string& name) {
+  const bool is_auto = name == kAuto;
+  const std::string algorithm = is_auto ? "als" : name;
   const TrainingParams implicit = default_params(algorithm, Feedback::kImplicit);
   const TrainingParams explicit_ones = default_params(algorithm, Feedback::kExplicit);
   nb::list result;
-  for (const ParameterInfo& parameter : parameters_of(algorithm)) {
+  for (const ParameterInfo& parameter : is_auto ? common_parameters() : parameters_of(algorithm)) {
     nb::dict line;
     line["name"] = std::string(parameter.name);
     line["help"] = std::string(parameter.help);

@@ -19,6 +19,12 @@ namespace likewise::python {
 /// The same back, all of them, absent ones as None.
 [[nodiscard]] nb::dict dict_of(const TrainingParams& params);
 
+/// "auto", which stands for an algorithm that suits the data.
+inline constexpr const char* kAuto = "auto";
+/// Parameters as params_of() makes them, of some algorithm, where only those that all have are
+/// given.
+[[nodiscard]] TrainingParams params_for_auto(const nb::dict& given);
+
 /// What each parameter of an algorithm is called, may be, means and defaults to.
 [[nodiscard]] nb::list parameters(const std::string& algorithm);
 

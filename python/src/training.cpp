@@ -14,6 +14,7 @@
 #include "interactions.h"
 #include "likewise/als.h"
 #include "likewise/bpr.h"
+#include "likewise/choose.h"
 #include "likewise/error.h"
 #include "likewise/neighbourhood.h"
 #include "likewise/recommender.h"
@@ -33,6 +34,20 @@ namespace {
   return open_device_to_train(name, params, {}, also);
 }
 
+/// The same parameters, with the algorithm that suits the data in place of "auto", and why.
+[[nodiscard]] nb::dict with_algorithm(const nb::dict& given, const CsrView& by_user,
+                                      const nb::object& device, std::string& reason) {
+  if (nb::cast<std::string>(given["algorithm"]) != kAuto) return given;
+  const Feedback feedback = feedback_of(params_for_auto(given));
+  const Device any = choose(device, default_params("als", feedback), {}).device;
+  AlgorithmChoice choice = choose_algorithm(by_user, feedback, any);
+  reason = std::move(choice.reason);
+  nb::dict chosen;
+  for (const auto& [key, value] : given) chosen[key] = value;
+  chosen["algorithm"] = std::string(choice.algorithm);
+  return chosen;
+}
+
 void report(Background& background, const nb::object& listener, const Iteration& done) {
   if (listener.is_none()) return;
   background.call([&] { listener(done.iteration, done.seconds, done.objective, done.validation); });
@@ -47,8 +62,10 @@ void report(Background& background, const nb::object& listener, const Iteration&
                                     const std::string& checkpoint, int every, const Trained* resume,
                                     const std::string& source, const nb::object& progress,
                                     const nb::object& on_iteration) {
+  std::string choice;
+  const nb::dict asked = with_algorithm(given, data.interactions->by_user.view(), device, choice);
   const TrainingParams params =
-      params_to_train(given, data.interactions->by_user.view(),
+      params_to_train(asked, data.interactions->by_user.view(),
                       resume != nullptr ? &resume->model->params : nullptr);
   std::vector<Job> also;
   if (validation != nullptr) also.push_back(lists_job(params));
@@ -77,6 +94,7 @@ void report(Background& background, const nb::object& listener, const Iteration&
     model.emplace(train(*data.interactions, params, chosen.device, run));
     background.keep_answer();
   });
+  model->provenance.choice = std::move(choice);
   return nb::make_tuple(Trained(std::move(*model)), background.interruption());
 }
 

@@ -53,6 +53,13 @@ TRAININGS = [
 ]
 
 
+SEARCH = ["tune", "small.csv", "-o", "new.model", "--journal", "state"]
+SEARCHES = [
+    [*SEARCH, "--budget", "12", "--algorithm", "als,item-knn,bpr"],
+    [*SEARCH, "--budget", "8", "--feedback", "explicit", "--seed", "3"],
+]
+
+
 class Finished:
     """What a command leaves when nobody disturbs it, and how long that takes."""
 
@@ -104,6 +111,8 @@ class Kills(OnCommands):
     small = "2500x500x6000:explicit"
 
     def attack(self, case: Case) -> None:
+        if case.number % 9 == 8:
+            return self.search(case, case.random.choice(SEARCHES))
         if case.number % 3 == 2:
             return self.resume(case, case.random.choice(TRAININGS))
         if case.number % 10 == 0:
@@ -146,6 +155,24 @@ class Kills(OnCommands):
             kind = " with validation" if "--validation" in command else ""
             case.check(not told, f"{name} resumed otherwise{kind}",
                        f"{name} as of a training without interruption; different {told}"[:700])
+
+
+    def search(self, case: Case, command: list[str]) -> None:
+        """Ended again and again, it comes to the same winner."""
+        whole = self.finish(command)
+        case.share(*inputs_of(command))
+
+        def more() -> list[str]:
+            return ["--resume"] if (case.folder / "state").exists() else []
+
+        for _ in range(case.random.choice([1, 3, 6])):
+            signalled(case, [*command, *more()], case.random.choice([*CATCHABLE, signal.SIGKILL]),
+                      case.random.uniform(0.02, 0.7) * whole.seconds)
+        case.done(*command, *more())
+        told = difference(case.read("new.model"), (whole.folder / "new.model").read_bytes(),
+                          but=("search",))
+        case.check(not told, "a search that was ended found another winner",
+                   f"new.model as of a search without interruption; different {told}"[:700])
 
 
 def waiting(case: Case) -> None:

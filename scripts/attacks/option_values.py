@@ -13,6 +13,7 @@ HARMLESS = {
     "--predict-from": "the 40 nearest may be all rows",
     "--sum-lists": "the same: then all have each other",
     "--on-bad-row": "all rows can be read",
+    "tune --resume": "a search that goes on has the same winner as one without a break",
     "--resume": "a training that goes on is the same as one without a break",
     "predict --duplicates": "a pair is predicted once", "evaluate --duplicates": "a like is a like",
 }
@@ -63,6 +64,8 @@ VALUES = {
     "--users": "ids.txt", "--likes": "3,5", "--allow": "ids.txt", "--deny": "ids.txt",
     "--item": "4", "--metric": "euclidean", "--method": "time", "--test": "0.4", "--last": "3",
     "--folds": "3", "--shape": "20x10x50", "--plot": "plot.svg", "--feedback": "explicit",
+    "--budget": "7", "tune --metric": "recall@5", "--validation-method": "per-user",
+    "--validation-share": "0.3", "--journal": "notes",
     "--algorithm": "user-knn", "--titles": "titles.csv", "--titles-columns": "1,2",
 }
 KNN = ["--algorithm", "item-knn"]
@@ -88,7 +91,9 @@ BASES: dict[str, list[list[str]]] = {
         ["--algorithm", "user-knn", "--feedback", "explicit"],
         # Biases so large that some predictions are off the scale.
         [*BIAS, "--baseline-user-regularization", "0.1"],
-        [*BIAS, "--baseline-method", "sgd", "--baseline-epochs", "100"])],
+        [*BIAS, "--baseline-method", "sgd", "--baseline-epochs", "100"], ["--algorithm", "auto"])],
+    "tune": [["data.csv", "-o", "model", "--json", "--budget", "9", *how] for how in (
+        [], ["--feedback", "explicit"], ["--validation", "test.csv"], ["--validation-method", "time"])],
     "update": [[model, "other.csv", "-o", "model", *how] for model, how in (
         ("als.model", []), ("explicit.model", []), ("explicit.model", ["--by", "sgd"]),
         ("sgd.model", []), ("bpr.model", []), ("item-knn.model", []), ("user-knn.model", []),

@@ -47,7 +47,29 @@ constexpr double kNothing = 1e-9;
          std::max({1, shape.users, shape.items});
 }
 
+/// Passes of conjugate gradients that kAuto takes, the first residual included: about so many.
+constexpr double kAutoPasses = 6.0;
+
 }  // namespace
+
+AlsRowCost::AlsRowCost(const AlsParams& params, const AlsShape& shape)
+    : exact_(solves_exactly(params, shape)),
+      width_(als_width(params)),
+      passes_(params.solver == AlsSolverKind::kCg ? params.cg_steps + 1.0 : kAutoPasses) {}
+
+double AlsRowCost::row(Offset count) const {
+  const auto n = static_cast<double>(count);
+  const double k = std::min(n, width_);
+  const double solve = exact_ ? n * k * width_ + k * k * k / 6.0 : 2.0 * width_ * n * passes_;
+  return solve + 2.0 * width_ * width_;
+}
+
+double AlsRowCost::sums(Offset count) const { return static_cast<double>(count) * width_ * width_; }
+
+double AlsRowCost::summed_row() const {
+  const double square = width_ * width_;
+  return (exact_ ? square * width_ / 6.0 : square * passes_) + 2.0 * square;
+}
 
 bool solves_exactly(const AlsParams& params, const AlsShape& shape) {
   if (params.solver != AlsSolverKind::kAuto) return params.solver == AlsSolverKind::kCholesky;

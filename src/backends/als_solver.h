@@ -15,4 +15,24 @@ namespace likewise {
 /// singular.
 [[nodiscard]] AlsParams settle_solver(AlsParams params, const AlsShape& shape);
 
+/// Multiply-adds of the rows of a half-step, d wide: what work is shared out by.
+class AlsRowCost {
+ public:
+  AlsRowCost(const AlsParams& params, const AlsShape& shape);
+
+  /// A row with so many interactions, k = min(count, d): count k d for its matrix, or that of the
+  /// dual system, and k^3 / 6 for the factorisation; by conjugate gradients 2 d count for each
+  /// pass. And 2 d^2 from and to the fixed side's basis.
+  [[nodiscard]] double row(Offset count) const;
+  /// So many interactions added to their rows' matrices: d^2 each.
+  [[nodiscard]] double sums(Offset count) const;
+  /// A row whose matrix is there: d^3 / 6, or d^2 for each pass.
+  [[nodiscard]] double summed_row() const;
+
+ private:
+  bool exact_;
+  double width_;
+  double passes_;
+};
+
 }  // namespace likewise

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 /// The only file that knows which devices exist.
+#include <algorithm>
 #include <charconv>
 #include <optional>
 #include <span>
@@ -19,7 +20,7 @@
 namespace likewise {
 namespace {
 
-/// The numbers behind "cuda:"; nothing where they are not such.
+/// The numbers behind "cuda:", one or more; nothing where they are not such.
 [[nodiscard]] std::optional<std::vector<int>> parse_numbers(std::string_view text) {
   std::vector<int> numbers;
   const char* const end = text.data() + text.size();
@@ -96,7 +97,7 @@ void require_training(const Device& device, const TrainingParams& params) {
   if (!job) return {cpu, {}};
   std::optional<Device> gpu;
   try {
-    gpu = open_cuda("cuda", {}, options);
+    gpu = open_cuda_to_train(options);
   } catch (const std::exception&) {
     return {cpu, "no GPU can be used, `likewise info` says why"};
   }
@@ -109,7 +110,27 @@ void require_training(const Device& device, const TrainingParams& params) {
     return {cpu, fmt::format("{}: {}", gpu->name(), error.what())};
   }
   const Device helped = with_help(*gpu, cpu);
-  return {helped, helpers_of(helped, also)};
+  std::vector<Job> jobs{*job};
+  for (const Job other : also) {
+    if (other != *job) jobs.push_back(other);
+  }
+  return {helped, helpers_of(helped, jobs)};
+}
+
+void require_different(std::string_view device, const std::vector<int>& gpus) {
+  for (auto at = gpus.begin(); at != gpus.end(); ++at) {
+    if (std::find(gpus.begin(), at, *at) == at) continue;
+    throw Error(ErrorKind::kInvalidArgument,
+                fmt::format("device {}: GPU {} is named twice", device, *at));
+  }
+}
+
+/// What to do about a text that names no device.
+[[nodiscard]] std::string remedy_for(std::string_view device) {
+  const bool mixed =
+      device.find(',') != std::string_view::npos && device.find("cuda") != std::string_view::npos;
+  if (!mixed) return {};
+  return "; several GPUs are named as cuda:0,1, and no other device shares a job with them";
 }
 
 void check_options(const DeviceOptions& options, std::string_view device) {
@@ -134,19 +155,17 @@ Device open_device(std::string_view device, const DeviceOptions& options) {
   if (device == "auto" || device == "cpu") return make_cpu_device();
   if (device == "reference") return make_reference_device();
   if (device == "cuda") return open_cuda(device, {}, options);
+  if (device == "cuda:all") return open_all_cuda(device, options);
   if (device.starts_with("cuda:")) {
     if (const auto numbers = parse_numbers(device.substr(5))) {
-      if (numbers->size() == 1) return open_cuda(device, numbers->front(), options);
-      throw Error(ErrorKind::kDevice,
-                  fmt::format("device {}: this version trains on one GPU, not on several; name "
-                              "one, as cuda:{}",
-                              device, numbers->front()));
+      require_different(device, *numbers);
+      return open_cuda(device, *numbers, options);
     }
   }
   throw Error(ErrorKind::kInvalidArgument,
-              fmt::format("device must be auto, cpu, reference, cuda or cuda:N (N is the number of "
-                          "a GPU, from 0), not \"{}\"",
-                          device));
+              fmt::format("device must be auto, cpu, reference, cuda, cuda:N (N is the number of a "
+                          "GPU, from 0), cuda:N,M (several) or cuda:all, not \"{}\"{}",
+                          device, remedy_for(device)));
 }
 
 DeviceChoice open_device_to_train(std::string_view device, const TrainingParams& params,

@@ -5,6 +5,7 @@
 #include <charconv>
 #include <cmath>
 #include <limits>
+#include <optional>
 #include <string_view>
 #include <vector>
 
@@ -136,6 +137,49 @@ std::vector<ModelUpdate> decode_updates(const std::string& text) {
   return updates;
 }
 
+json encode_search(const ModelSearch& search) {
+  return {{"metric", search.metric},     {"value", measured(search.value)},
+          {"baseline", search.baseline}, {"baseline_value", measured(search.baseline_value)},
+          {"trials", search.trials},     {"seconds", measured(search.seconds)},
+          {"budget", search.budget},     {"validation", search.validation},
+          {"seed", search.seed}};
+}
+
+const json& search_field(const json& object, const char* field, bool (json::*is)() const noexcept) {
+  if (object.contains(field) && (object[field].*is)()) return object[field];
+  fail(fmt::format("metadata 'search': {} is missing or of another type", field));
+}
+
+std::optional<ModelSearch> decode_search(const std::string& text) {
+  if (text.empty()) return std::nullopt;
+  const json object = parse_strict_json(text, "metadata 'search'");
+  if (!object.is_object()) fail("metadata 'search' is not an object");
+  const auto words = [&](const char* field) {
+    return search_field(object, field, &json::is_string).get<std::string>();
+  };
+  const auto number = [&](const char* field) {
+    if (!object.contains(field)) fail(fmt::format("metadata 'search': {} is missing", field));
+    return measured(object[field], "'search'");
+  };
+  const auto natural = [&](const char* field) {
+    return search_field(object, field, &json::is_number_unsigned).get<std::uint64_t>();
+  };
+  ModelSearch search;
+  search.metric = words("metric");
+  search.value = number("value");
+  search.baseline = words("baseline");
+  search.baseline_value = number("baseline_value");
+  if (natural("trials") > std::uint64_t{std::numeric_limits<int>::max()}) {
+    fail("metadata 'search': trials is not a natural number in range");
+  }
+  search.trials = static_cast<int>(natural("trials"));
+  search.seconds = number("seconds");
+  search.budget = words("budget");
+  search.validation = words("validation");
+  search.seed = natural("seed");
+  return search;
+}
+
 }  // namespace
 
 const std::string& require(const Metadata& metadata, const std::string& name) {
@@ -171,6 +215,11 @@ Metadata encode_metadata(const Model& model, const Trained& trained) {
     for (std::size_t i = first; i < updates.size(); ++i) list.push_back(encode_update(updates[i]));
     metadata["updates"] = list.dump(-1, ' ', false, json::error_handler_t::replace);
   }
+  if (const auto& search = model.provenance.search) {
+    metadata["search"] =
+        encode_search(*search).dump(-1, ' ', false, json::error_handler_t::replace);
+  }
+  if (!model.provenance.choice.empty()) metadata["choice"] = model.provenance.choice;
   if (trained.last != nullptr) {
     metadata["last.global_mean"] = fmt::format("{}", trained.last->global_mean);
   }
@@ -208,9 +257,13 @@ void decode_metadata(const Metadata& metadata, Model& model, Factors& linear) {
   if (metadata.contains("last.global_mean")) {
     model.last.emplace().global_mean = parse_number<float>(metadata, "last.global_mean");
   }
-  model.provenance = {require(metadata, "likewise_version"), optional_text(metadata, "created"),
-                      optional_text(metadata, "source"), optional_text(metadata, "device"),
-                      decode_updates(optional_text(metadata, "updates"))};
+  model.provenance = {require(metadata, "likewise_version"),
+                      optional_text(metadata, "created"),
+                      optional_text(metadata, "source"),
+                      optional_text(metadata, "device"),
+                      decode_updates(optional_text(metadata, "updates")),
+                      decode_search(optional_text(metadata, "search")),
+                      optional_text(metadata, "choice")};
 }
 
 }  // namespace likewise

@@ -33,6 +33,26 @@ struct Description<AlsParams> {
   static constexpr bool is_hu(const P& p) { return is_implicit(p) && !p.unobserved_weight; }
   static constexpr bool is_log(const P& p) { return is_hu(p) && p.confidence == Confidence::kLog; }
   static constexpr bool is_cg(const P& p) { return p.solver == AlsSolverKind::kCg; }
+  using Searched = std::optional<SearchRange>;
+  /// Implicit: about what suits the data, and less where w0 is more, as suited_to() has it. Of
+  /// ratings such that each nu pulls a row of 100 as much.
+  static Searched lambdas(const P& p, const P& usual) {
+    if (is_explicit(p)) {
+      const double weight = power_of_100(1.0 - p.regularization_exponent);
+      return log_range(0.01 * weight, weight);
+    }
+    const double w0 = p.unobserved_weight.value_or(1.0);
+    const double suited =
+        usual.regularization * std::sqrt(usual.unobserved_weight.value_or(1.0) / w0);
+    return log_range(suited / 8.0, suited * 8.0);
+  }
+  static constexpr Searched nus(const P& p, const P&) {
+    return is_implicit(p) ? std::nullopt : Searched(linear_range(0.0, 1.0));
+  }
+  static constexpr Searched missing_weights(const P& p, const P& usual) {
+    if (is_explicit(p) || !usual.unobserved_weight) return std::nullopt;
+    return log_range(*usual.unobserved_weight / 16.0, *usual.unobserved_weight * 16.0);
+  }
   static constexpr const char* kHu = "--feedback implicit without --unobserved-weight";
 
   static constexpr auto kAll = std::tuple{
@@ -43,15 +63,19 @@ struct Description<AlsParams> {
           .kept_by_resume(),
       Parameter{"factors", &P::factors, "Numbers learnt per user and per item"}
           .between(1, 4096, "in [1, 4096]")
+          .searched([](const P&, const P&) -> Searched { return log_range(16, 256); })
           .kept_by_resume(),
-      Parameter{"iterations", &P::iterations, "Passes over both sides"}.between(0, 1'000'000,
-                                                                                "in [0, 1000000]"),
+      Parameter{"iterations", &P::iterations, "Passes over both sides"}
+          .between(0, 1'000'000, "in [0, 1000000]")
+          .searched([](const P&, const P&) -> Searched { return linear_range(1, 63); }),
       Parameter{"regularization", &P::regularization, "lambda: pulls factors to 0"}
           .not_negative()
+          .searched(lambdas)
           .left_open("from the data implicit, 0.01 with --alpha, 0.1 explicit"),
       Parameter{"regularization_exponent", &P::regularization_exponent,
                 "nu: 0 is plain lambda, 1 multiplies it by the row's count"}
           .share()
+          .searched(nus)
           .left_open("1, 0 with --alpha"),
       Parameter{"alpha", &P::alpha,
                 "Implicit: confidence per unit of value; it or --confidence turns on Hu's form"}
@@ -66,6 +90,7 @@ struct Description<AlsParams> {
       Parameter{"unobserved_weight", &P::unobserved_weight,
                 "Implicit: w0, weight of missing cells in the iALS form"}
           .positive()
+          .searched(missing_weights)
           .only_if(is_implicit, "--feedback implicit")
           .left_open("from the data, without --alpha and --confidence"),
       Parameter{"biases", &P::biases, "Explicit: learn the mean and a bias per user and item"}

@@ -25,16 +25,23 @@ template <>
 struct Description<BprParams> {
   using P = BprParams;
 
+  using Searched = std::optional<SearchRange>;
+  static constexpr BprNegatives kNegatives[] = {BprNegatives::kUniform, BprNegatives::kPopular};
+
   static constexpr auto kAll = std::tuple{
       Parameter{"feedback", &P::feedback, "implicit: values above 0 are likes"}.kept_by_resume(),
       Parameter{"factors", &P::factors, "Numbers learnt per user and per item"}
           .between(1, 4096, "in [1, 4096]")
+          .searched([](const P&, const P&) -> Searched { return log_range(16, 256); })
           .kept_by_resume(),
-      Parameter{"iterations", &P::iterations, "Epochs: as many steps as likes each"}.between(
-          0, 1'000'000, "in [0, 1000000]"),
+      Parameter{"iterations", &P::iterations, "Epochs: as many steps as likes each"}
+          .between(0, 1'000'000, "in [0, 1000000]")
+          .searched([](const P&, const P&) -> Searched { return linear_range(1, 180); }),
       Parameter{"regularization", &P::regularization, "lambda: pulls factors and biases to 0"}
-          .not_negative(),
-      Parameter{"learning_rate", &P::learning_rate, "Of a step"}.positive(),
+          .not_negative()
+          .searched([](const P&, const P&) -> Searched { return log_range(3e-4, 0.1); }),
+      Parameter{"learning_rate", &P::learning_rate, "Of a step"}.positive().searched(
+          [](const P&, const P&) -> Searched { return log_range(0.01, 0.3); }),
       Parameter{"biases", &P::biases, "Learn a bias per item"}.kept_by_resume(),
       Parameter{"init_stddev", &P::init_stddev, "Spread of the first factors"}
           .positive()
@@ -42,6 +49,7 @@ struct Description<BprParams> {
       Parameter{"negatives", &P::negatives,
                 "How items that a user has not liked are drawn: all alike, or as often as others "
                 "liked them"}
+          .searched_among([](const P&) { return std::span<const BprNegatives>(kNegatives); })
           .kept_by_resume(),
       Parameter{"liked_draws", &P::liked_draws,
                 "Where the drawn item is liked too: draw again, or do without this step"}

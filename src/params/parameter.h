@@ -3,6 +3,7 @@
 /// Description<Params>::kAll, and validation, model files and front doors visit the list.
 #pragma once
 
+#include <cmath>
 #include <limits>
 #include <optional>
 #include <span>
@@ -38,6 +39,19 @@ struct Plain<std::optional<T>> {
   using Type = T;
 };
 
+/// Numbers that a search for good parameters tries, in equal steps or by equal factors.
+struct SearchRange {
+  double low = 0.0;
+  double high = 0.0;
+  bool log = false;
+};
+[[nodiscard]] constexpr SearchRange linear_range(double low, double high) {
+  return {low, high, false};
+}
+[[nodiscard]] constexpr SearchRange log_range(double low, double high) { return {low, high, true}; }
+/// How much more a row of 100 entries is pulled by an exponent that is so much larger.
+[[nodiscard]] inline double power_of_100(double exponent) { return std::pow(100.0, exponent); }
+
 template <class Params, class FieldType>
 struct Parameter {
   using Field = FieldType;
@@ -60,6 +74,11 @@ struct Parameter {
   /// Whether the value has an effect beside the others, and what it needs if not.
   bool (*applies)(const Params&) = nullptr;
   std::string_view needs{};
+  /// What a search for good parameters tries beside the values of the others: a range of numbers,
+  /// which may lie about the defaults for the data, the second argument; or some of the choices.
+  /// Where there is none, or an empty one, it leaves the parameter alone.
+  std::optional<SearchRange> (*range_searched)(const Params&, const Params&) = nullptr;
+  std::span<const Value> (*choices_searched)(const Params&) = nullptr;
   /// Models go on with the value they were begun with.
   bool fixed = false;
   /// Users do not choose it by itself.
@@ -102,6 +121,18 @@ struct Parameter {
     Parameter changed = *this;
     changed.applies = has_effect;
     changed.needs = words;
+    return changed;
+  }
+  [[nodiscard]] constexpr Parameter searched(
+      std::optional<SearchRange> (*range_beside)(const Params&, const Params&)) const {
+    Parameter changed = *this;
+    changed.range_searched = range_beside;
+    return changed;
+  }
+  [[nodiscard]] constexpr Parameter searched_among(
+      std::span<const Value> (*choices_beside)(const Params&)) const {
+    Parameter changed = *this;
+    changed.choices_searched = choices_beside;
     return changed;
   }
   [[nodiscard]] constexpr Parameter kept_by_resume() const {

@@ -166,6 +166,13 @@ requires(std::is_enum_v<Choice> ||
   }
 }
 
+template <class Described>
+[[nodiscard]] std::string option_of(const Described& parameter) {
+  std::string option(parameter.option.empty() ? parameter.name : parameter.option);
+  std::ranges::replace(option, '_', '-');
+  return "--" + option;
+}
+
 /// Calls visit(params, parameter) for the parameter of this name.
 template <class Params, class Visitor>
 void visit_named(Params& training, std::string_view name, const Visitor& visit) {
@@ -220,14 +227,42 @@ std::vector<ParameterInfo> parameters_of(std::string_view algorithm) {
         for_each_parameter<Params>([&](const auto& parameter) {
           using Described = std::remove_cvref_t<decltype(parameter)>;
           if (parameter.hidden) return;
-          std::string option(parameter.option.empty() ? parameter.name : parameter.option);
-          std::ranges::replace(option, '_', '-');
-          all.push_back({parameter.name, "--" + option, parameter.help,
+          all.push_back({parameter.name, option_of(parameter), parameter.help,
                          kind_of<typename Described::Value>(), choices_of(parameter),
                          usual_text<Params>(parameter), parameter.open});
         });
       },
       some);
+  return all;
+}
+
+std::vector<SearchedParameter> searched_parameters(const TrainingParams& params,
+                                                   const TrainingParams& usual) {
+  std::vector<SearchedParameter> all;
+  std::visit(
+      [&]<class Params>(const Params& some) {
+        const auto* const about = std::get_if<Params>(&usual);
+        if (about == nullptr) refuse("the usual parameters are of another algorithm");
+        for_each_parameter<Params>([&](const auto& parameter) {
+          using Value = typename std::remove_cvref_t<decltype(parameter)>::Value;
+          SearchedParameter one{parameter.name, option_of(parameter)};
+          one.whole = std::is_integral_v<Value>;
+          if (parameter.range_searched != nullptr) {
+            if (const std::optional<SearchRange> range = parameter.range_searched(some, *about)) {
+              one.low = range->low;
+              one.high = range->high;
+              one.log = range->log;
+              all.push_back(std::move(one));
+            }
+          } else if (parameter.choices_searched != nullptr) {
+            for (const Value value : parameter.choices_searched(some)) {
+              one.choices.push_back(text_of(parameter, value));
+            }
+            if (!one.choices.empty()) all.push_back(std::move(one));
+          }
+        });
+      },
+      params);
   return all;
 }
 

@@ -32,22 +32,33 @@ struct Description<SgdParams> {
   static constexpr bool is_inverse(const P& p) { return p.schedule == SgdSchedule::kInverse; }
   static constexpr bool is_biased(const P& p) { return p.biases; }
 
+  using Searched = std::optional<SearchRange>;
+  /// Such that each nu pulls a row of 100 ratings as much.
+  static Searched lambdas(const P& p, const P&) {
+    const double weight = power_of_100(1.0 - p.regularization_exponent);
+    return log_range(0.01 * weight, weight);
+  }
+
   static constexpr auto kAll = std::tuple{
       Parameter{"feedback", &P::feedback, "explicit: values are ratings to predict"}
           .kept_by_resume(),
       Parameter{"factors", &P::factors, "Numbers learnt per user and per item"}
           .between(1, 4096, "in [1, 4096]")
+          .searched([](const P&, const P&) -> Searched { return log_range(8, 256); })
           .kept_by_resume(),
-      Parameter{"iterations", &P::iterations, "Epochs: passes over the ratings"}.between(
-          0, 1'000'000, "in [0, 1000000]"),
+      Parameter{"iterations", &P::iterations, "Epochs: passes over the ratings"}
+          .between(0, 1'000'000, "in [0, 1000000]")
+          .searched([](const P&, const P&) -> Searched { return linear_range(1, 90); }),
       Parameter{"loss", &P::loss,
                 "squared: predict values; logistic: tell values above 0 from the others"}
           .kept_by_resume(),
       Parameter{"regularization", &P::regularization, "lambda: pulls factors and biases to 0"}
-          .not_negative(),
+          .not_negative()
+          .searched(lambdas),
       Parameter{"regularization_exponent", &P::regularization_exponent,
                 "nu: 1 takes lambda for every rating, 0 once for a row"}
-          .share(),
+          .share()
+          .searched([](const P&, const P&) -> Searched { return linear_range(0.0, 1.0); }),
       Parameter{"biases", &P::biases, "Learn a bias per user and item beside the mean"}
           .kept_by_resume(),
       Parameter{"bias_regularization", &P::bias_regularization, "lambda of the biases"}
@@ -63,7 +74,8 @@ struct Description<SgdParams> {
           .kept_by_resume(),
       Parameter{"schedule", &P::schedule, "How far steps go from epoch to epoch"}.kept_by_resume(),
       Parameter{"learning_rate", &P::learning_rate, "Of a step, relative to the values' spread"}
-          .positive(),
+          .positive()
+          .searched([](const P&, const P&) -> Searched { return log_range(0.005, 0.1); }),
       Parameter{"decay", &P::decay,
                 "Of --schedule inverse: the rate is divided by 1 + this an epoch"}
           .not_negative()

@@ -10,9 +10,9 @@
 #include "backends/compare_rows.h"
 #include "backends/cpu/top_k/top_list.h"
 #include "backends/jobs/device_jobs.h"
+#include "backends/nearest_rows.h"
 #include "core/parallel.h"
 #include "likewise/error.h"
-#include "search/nearest_rows.h"
 
 namespace likewise {
 namespace {

@@ -9,7 +9,6 @@
 #include "likewise/neighbourhood.h"
 #include "params/neighbours.h"
 #include "params/validate.h"
-#include "search/nearest_rows.h"
 
 namespace likewise {
 
@@ -58,7 +57,7 @@ Neighbourhood train_neighbours(const CsrView& by_user, const NeighbourParams& pa
   Baselines baselines = needed_baselines(by_user, params, control);
   const SimilarityProblem problem(by_user, params, baselines);
   const auto search = job<NeighbourJob>(device).make_search(problem);
-  Neighbours found = find_nearest(problem, *search, params.neighbours, control);
+  Neighbours found = search->find(params.neighbours, control);
   check_similarities(found, params.side);
   return {std::move(found), std::move(baselines)};
 }

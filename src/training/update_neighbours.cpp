@@ -11,8 +11,8 @@
 #include "algorithms/neighbours/similarity.h"
 #include "backends/compare_rows.h"
 #include "backends/jobs/device_jobs.h"
+#include "backends/nearest_rows.h"
 #include "backends/neighbour_lists.h"
-#include "search/nearest_rows.h"
 #include "training/growth.h"
 
 namespace likewise {

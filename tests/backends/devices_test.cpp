@@ -88,12 +88,23 @@ std::string cuda_line() {
 
 TEST(Devices, WrongTextsNameTheRightForms) {
   const FakePlugin plugin;
-  for (const char* text :
-       {"", "abacus", "CUDA", "cuda0", "cuda:", "cuda:x", "cuda:-1", "cuda:+1", "cuda: 1",
-        "cuda:1 ", "cuda:1,", "cuda:,1", "cuda:1;2", "cuda:99999999999", "cpu:0", "reference:1"}) {
+  for (const char* text : {"",        "abacus",      "CUDA",      "cuda0",      "cuda:",
+                           "cuda:x",  "cuda:-1",     "cuda:+1",   "cuda: 1",    "cuda:1 ",
+                           "cuda:1,", "cuda:,1",     "cuda:1,,3", "cuda:1;2",   "cuda:99999999999",
+                           "cpu:0",   "reference:1", "cuda:ALL",  "cuda:all,1", "cuda:1,all"}) {
     EXPECT_THAT(refusal(text, ErrorKind::kInvalidArgument),
-                AllOf(HasSubstr("auto, cpu, reference, cuda or cuda:N"),
+                AllOf(HasSubstr("auto, cpu, reference, cuda, cuda:N"), HasSubstr("cuda:all"),
                       HasSubstr("\"" + std::string(text) + "\"")));
+  }
+}
+
+TEST(Devices, MixturesSayHowSeveralGpusAreNamed) {
+  const FakePlugin plugin("several");
+  for (const char* text : {"cpu,cuda:1", "cuda:1,cpu", "cuda:1,cuda:3", "cuda,cpu"}) {
+    EXPECT_THAT(refusal(text, ErrorKind::kInvalidArgument),
+                HasSubstr("\"" + std::string(text) +
+                          "\"; several GPUs are named as cuda:0,1, and no other device shares a "
+                          "job with them"));
   }
 }
 
@@ -112,12 +123,143 @@ TEST(Devices, GpusThatCannotBeUsedSayWhy) {
             "8.0 or newer is needed");
   EXPECT_THAT(refusal("cuda:2"), HasSubstr("closed to programs"));
   EXPECT_THAT(refusal("cuda:3"), HasSubstr("3 GPUs, numbered from 0"));
-  EXPECT_THAT(refusal("cuda:0,1"), HasSubstr("trains on one GPU"));
-  EXPECT_THAT(refusal("cuda:1,1"), HasSubstr("trains on one GPU"));
+  EXPECT_EQ(refusal("cuda:1,0"),
+            "device cuda:1,0: cuda:0: Old GPU, compute capability 7.5, 8 GiB: too old: compute "
+            "capability 8.0 or newer is needed");
+  EXPECT_EQ(refusal("cuda:1,7"),
+            "device cuda:1,7: there is no GPU 7: this machine has 3 GPUs, numbered from 0; "
+            "`likewise info` lists them");
+  EXPECT_EQ(refusal("cuda:1,1", ErrorKind::kInvalidArgument),
+            "device cuda:1,1: GPU 1 is named twice");
   const FakePlugin worse("none usable");
   EXPECT_THAT(refusal("cuda"), HasSubstr("Old GPU"));
+  EXPECT_THAT(refusal("cuda:all"), HasSubstr("device cuda:all: Old GPU"));
   const FakePlugin empty("no GPU");
   EXPECT_EQ(refusal("cuda:0"), "device cuda:0: there is no GPU in this test");
+  EXPECT_EQ(refusal("cuda:all"), "device cuda:all: there is no GPU in this test");
+}
+
+TEST(SeveralGpus, AreOneDevice) {
+  const FakePlugin plugin("several");
+  const Device pair = open_device("cuda:3,1");
+  EXPECT_EQ(pair.name(), "cuda:3,1");
+  EXPECT_EQ(pair.description(), "2 GPUs, each Fine GPU, compute capability 9.0, 140 GiB");
+  const Device all = open_device("cuda:all");
+  EXPECT_EQ(all.name(), "cuda:1,3,4,5");
+  EXPECT_THAT(all.description(),
+              AllOf(StartsWith("4 GPUs: cuda:1 Fine GPU, "), HasSubstr("; cuda:5 Other GPU, ")));
+}
+
+TEST(SeveralGpus, AllMayBeOne) {
+  const FakePlugin plugin;
+  const Device all = open_device("cuda:all");
+  EXPECT_EQ(all.name(), "cuda:1");
+  EXPECT_EQ(all.description(), "Fine GPU, compute capability 9.0, 140 GiB");
+}
+
+TEST(SeveralGpus, SayWhatTheyDoTogether) {
+  const FakePlugin plugin("several");
+  const Device pair = open_device("cuda:1,3");
+  for (const Job job : {Job::kAls, Job::kNeighbours, Job::kTopK, Job::kPredictions}) {
+    EXPECT_TRUE(pair.status(job).available);
+  }
+  EXPECT_EQ(test::error_of(ErrorKind::kDevice, [&] { pair.require(Job::kBpr); }),
+            "device cuda:1,3 cannot do the job bpr: it runs on one GPU, as cuda:1; several do als, "
+            "neighbours, top-k and predictions together; name a device that can (`likewise info` "
+            "says which), or let auto choose");
+  EXPECT_THAT(test::error_of(ErrorKind::kDevice,
+                             [] { (void)open_device_to_train("cuda:1,3", BprParams()); }),
+              HasSubstr("bpr: it runs on one GPU"));
+  EXPECT_THAT(test::error_of(ErrorKind::kDevice,
+                             [] { (void)open_device_to_train("cuda:all", small_params()); }),
+              HasSubstr("als: it takes GPUs of one kind"));
+  const FakePlugin without("no neighbours");
+  EXPECT_EQ(open_device("cuda:all").status(Job::kNeighbours).available, false);
+}
+
+/// The lines of a file, in the order of the alphabet.
+std::vector<std::string> sorted_lines(const std::string& path) {
+  std::vector<std::string> lines;
+  std::ifstream file(path);
+  for (std::string line; std::getline(file, line);) lines.push_back(line);
+  std::ranges::sort(lines);
+  return lines;
+}
+
+TEST(SeveralGpus, EachDoesItsPart) {
+  const FakePlugin plugin("several");
+  const test::TemporaryFolder folder;
+  const Variable used("FAKE_PLUGIN_USED", (folder / "used").c_str());
+  const CsrMatrix by_user = test::random_csr(60, 40, 8.0);
+  const Device pair = open_device("cuda:1,4");
+  const Device cpu = open_device("cpu");
+  auto model = std::make_shared<Model>();
+  model->params = small_params();
+  model->users = IdMap::range(by_user.rows);
+  model->items = IdMap::range(by_user.cols);
+  model->learned = train_als(by_user.view(), small_params(), pair).factors;
+  EXPECT_THAT(sorted_lines(folder / "used"), ElementsAre("als 1,4"));
+  const Index users[] = {0, 1, 2};
+  const TopKResult shared = Recommender(model, pair).recommend(users, {});
+  const TopKResult alone = Recommender(model, cpu).recommend(users, {});
+  EXPECT_TRUE(std::ranges::equal(shared.items, alone.items));
+  EXPECT_TRUE(std::ranges::equal(shared.scores, alone.scores));
+  const std::vector<Index> items{3, 9, 4};
+  EXPECT_EQ(Recommender(model, pair).predict(users, items),
+            Recommender(model, cpu).predict(users, items));
+  const NeighbourParams params;
+  const Neighbours near = train_neighbours(by_user.view(), params, pair).neighbours;
+  EXPECT_TRUE(
+      std::ranges::equal(near.rows, train_neighbours(by_user.view(), params, cpu).neighbours.rows));
+  EXPECT_THAT(sorted_lines(folder / "used"),
+              ElementsAre("als 1,4", "neighbours 1", "neighbours 4", "predictions 1",
+                          "predictions 4", "top-k 1", "top-k 4"));
+}
+
+TEST(SeveralGpus, AutoTakesThemWhereThatPays) {
+  const CsrMatrix by_user = test::random_csr(60, 40, 8.0);
+  for (const bool slow : {false, true}) {
+    SCOPED_TRACE(slow);
+    const FakePlugin plugin(slow ? "several slow" : "several");
+    const test::TemporaryFolder folder;
+    const Variable used("FAKE_PLUGIN_USED", (folder / "used").c_str());
+    const DeviceChoice choice = open_device_to_train("auto", NeighbourParams());
+    EXPECT_EQ(choice.device.name(), "cuda:1");
+    EXPECT_EQ(choice.reason,
+              "neighbours on cuda:1,3,4: shared out where one GPU would take more than 0.9 s");
+    std::vector<std::string> remarks;
+    RunControl control;
+    control.on_progress = [&](const ProgressUpdate& update) {
+      if (update.unit.empty()) remarks.emplace_back(update.stage);
+    };
+    const Neighbours near = train_neighbours(by_user.view(), {}, choice.device, control).neighbours;
+    EXPECT_TRUE(std::ranges::equal(
+        near.rows, train_neighbours(by_user.view(), {}, open_device("cpu")).neighbours.rows));
+    ASSERT_FALSE(remarks.empty());
+    EXPECT_EQ(remarks.front(),
+              slow ? "neighbours on 3 of 3 devices: that is expected to be faster than one"
+                   : "neighbours on 1 of 3 devices: more are not expected to be faster");
+    EXPECT_THAT(sorted_lines(folder / "used"),
+                slow ? testing::ElementsAreArray({"neighbours 1", "neighbours 3", "neighbours 4"})
+                     : testing::ElementsAreArray({"neighbours 1"}));
+  }
+  const FakePlugin one;
+  EXPECT_EQ(open_device_to_train("auto", NeighbourParams()).reason, "");
+}
+
+TEST(SeveralGpus, SayWhomTheyReach) {
+  const FakePlugin plugin("several");
+  std::vector<std::string> lines;
+  for (const DeviceStatus& line : device_statuses()) {
+    for (const std::string& peer : line.peers) lines.push_back(line.name + " " + peer);
+  }
+  EXPECT_THAT(lines, ElementsAre("cuda:1 cuda:3", "cuda:3 cuda:1", "cuda:3 cuda:4"));
+}
+
+TEST(SeveralGpus, EachMayTakeTheMemoryThatIsAllowed) {
+  const FakePlugin plugin("several");
+  const Device pair = open_device("cuda:1,3", {.device_memory = Offset{100} << 20});
+  EXPECT_EQ(job<AlsJob>(pair).plan({1000, 500, 20000}, AlsParams()).available, Offset{100} << 20);
 }
 
 /// CUDA's driver would fail there, or hang.

@@ -229,6 +229,7 @@ TEST(GpuTopKPlan, TakesPiecesOfWhatDoesNotFit) {
   const GpuTopKPlan pieces = plan_gpu_top_k(1'000'000, 128, 33'792, Offset{256} << 20);
   EXPECT_GT(pieces.pieces, 1);
   EXPECT_GE(pieces.queries, 1024);
+  EXPECT_EQ(pieces.excluded * 2 * Offset{sizeof(Index)}, Offset{16} << 20);
   EXPECT_EQ(plan_gpu_top_k(0, 1, 33'792, Offset{1} << 30).pieces, 1);
   EXPECT_THAT(
       test::error_of(ErrorKind::kOutOfMemory,

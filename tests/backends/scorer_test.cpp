@@ -416,7 +416,10 @@ TEST(Scorer, DistancesAreAddedUpInTheStatedOrder) {
     for (Index q = 0; q < 20; ++q) {
       for (Index i = 0; i < 300; ++i) {
         const double wanted = squared_distance(queries.view(), q, items.view(), i);
-        ASSERT_EQ(kernels::exact_squared_distance(queries.row(q), items.row(i), 48), wanted);
+        const float* const pair[] = {queries.row(q), items.row(i)};
+        double distance = 0.0;
+        kernels::exact_squared_distance_pairs(pair, pair + 1, 48, 1, &distance);
+        ASSERT_EQ(distance, wanted);
         ASSERT_EQ(all[static_cast<std::size_t>(q * 300 + i)], -static_cast<float>(wanted));
       }
     }

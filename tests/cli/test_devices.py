@@ -187,8 +187,94 @@ def test_gpus_that_cannot_be_used(program, cinema):
     ratings = cinema / "ratings.csv"
     assert "too old" in refusal(program, ratings, "cuda:0", FAKE_PLUGIN)
     assert "3 GPUs" in refusal(program, ratings, "cuda:7", FAKE_PLUGIN)
-    assert "one GPU" in refusal(program, ratings, "cuda:0,1", FAKE_PLUGIN)
+    assert "cuda:0: Old GPU" in refusal(program, ratings, "cuda:0,1", FAKE_PLUGIN)
+    assert "no GPU 9: this machine has 3 GPUs" in refusal(program, ratings, "cuda:1,9", FAKE_PLUGIN)
+    assert "GPU 1 is named twice" in refusal(program, ratings, "cuda:1,1", FAKE_PLUGIN, exit_code=2)
+    assert "cuda:N,M" in refusal(program, ratings, "cuda:", FAKE_PLUGIN, exit_code=2)
+    assert "named as cuda:0,1" in refusal(program, ratings, "cpu,cuda:1", FAKE_PLUGIN, exit_code=2)
     assert "cuda:N" in refusal(program, ratings, "cuda-1", FAKE_PLUGIN, exit_code=2)
+
+
+SEVERAL = {**FAKE_PLUGIN, "FAKE_PLUGIN": "several"}
+
+
+def used(path):
+    lines = sorted(set(path.read_text().splitlines()))
+    path.unlink()
+    return lines
+
+
+@pytest.mark.parametrize("device", ["cuda:1,3", "cuda:all"])
+def test_several_gpus_share_lists_neighbours_and_predictions(program, cinema, tmp_path, device):
+    """Every verb that takes --device, with the answers of the processor."""
+    env = {**SEVERAL, "FAKE_PLUGIN_USED": str(tmp_path / "used")}
+    gpus = ["1", "3"] if device == "cuda:1,3" else ["1", "3", "4", "5"]
+    ratings, test = cinema / "parts/train.csv", cinema / "parts/test.csv"
+    program("train", ratings, "-o", "als", "--feedback", "explicit", "--factors", 4)
+    program("train", ratings, "-o", "knn", "--algorithm", "item-knn")
+    for job, command in [("top-k", ("recommend", "als", "--all")),
+                         ("top-k", ("similar", "als", "--all-items")),
+                         ("top-k", ("similar", "als", "--all-users", "--metric", "euclidean")),
+                         ("predictions", ("predict", "als", ratings)),
+                         ("predictions", ("predict", "als", "--all-missing")),
+                         ("neighbours", ("recommend", "knn", "--all")),
+                         ("top-k", ("evaluate", "als", test, "--metrics", "ndcg,recall", "--json")),
+                         ("predictions", ("evaluate", "als", test, "--metrics", "rmse", "--json"))]:
+        there = program(*command, "--device", device, env=env)
+        here = program(*command, "--device", "cpu", env=env)
+        if "--json" in command:
+            there, here = ({k: v for k, v in json.loads(run.stdout).items() if "@" in k or k == "rmse"}
+                           for run in (there, here))
+            assert there and there == here, command
+        else:
+            assert there.stdout == here.stdout and there.stdout.count("\n") > 2, command
+            assert there.stderr.startswith(f"device: cuda:{','.join(gpus)} ({len(gpus)} GPUs")
+        if job != "neighbours":  # which this one adds up from the kept lists
+            assert used(tmp_path / "used") == [f"{job} {gpu}" for gpu in gpus], command
+
+
+def test_several_gpus_train_together(program, cinema, tmp_path):
+    env = {**SEVERAL, "FAKE_PLUGIN_USED": str(tmp_path / "used")}
+    ratings = cinema / "ratings.csv"
+    line = trains(program, ratings, "cuda:3,1", env)
+    assert line == "device: cuda:3,1 (2 GPUs, each Fine GPU, compute capability 9.0, 140 GiB)"
+    assert used(tmp_path / "used") == ["als 3,1"]
+    assert json.loads(program("info", "m", "--json").stdout)["device"].startswith("cuda:3,1")
+    for algorithm in "item-knn", "user-knn":
+        program("train", ratings, "-o", "gpus", "--algorithm", algorithm, "--device", "cuda:1,3", env=env)
+        program("train", ratings, "-o", "cpu", "--algorithm", algorithm, "--device", "cpu")
+        assert used(tmp_path / "used") == ["neighbours 1", "neighbours 3"]
+        lists = [program("recommend", model, "--all").stdout for model in ("gpus", "cpu")]
+        assert lists[0] == lists[1]
+    for algorithm, feedback in ("bpr", "implicit"), ("sgd", "explicit"):
+        said = program("train", "none.csv", "-o", "m", "--algorithm", algorithm, "--feedback", feedback,
+                       "--device", "cuda:1,3", env=env, exit_code=1).stderr
+        assert f"device cuda:1,3 cannot do the job {algorithm}: it runs on one GPU" in said
+        assert "several do als, neighbours, top-k and predictions together" in said
+
+
+def test_auto_says_where_it_would_take_several_gpus(program, cinema):
+    def said(plugin):
+        return program("train", cinema / "ratings.csv", "-o", "m", "--algorithm", "item-knn", "--verbose",
+                       env={**FAKE_PLUGIN, "FAKE_PLUGIN": plugin}).stderr
+
+    quick = said("several")
+    assert "; neighbours on cuda:1,3,4: shared out where one GPU would take more than 0.9 s\n" in quick
+    assert "neighbours on 1 of 3 devices" in quick
+    assert "neighbours on 3 of 3 devices: that is expected to be faster" in said("several slow")
+
+
+def test_one_gpu_is_tuned_at_a_time(program):
+    said = program("autotune", "--device", "cuda:1,3", env=SEVERAL, exit_code=2).stderr
+    assert "one GPU is tuned at a time" in said
+
+
+def test_info_says_which_gpus_reach_each_other(program):
+    lines = cuda_lines(program, SEVERAL)
+    assert {name: line.get("peers") for name, line in lines.items()} == {
+        "cuda:0": None, "cuda:1": ["cuda:3"], "cuda:2": None, "cuda:3": ["cuda:1", "cuda:4"],
+        "cuda:4": None, "cuda:5": None}
+    assert "reaches directly  cuda:1, cuda:4" in program("info", env=SEVERAL).stdout
 
 
 def test_confidences_below_one_are_refused_by_name_on_a_gpu(program, tmp_path):

@@ -19,6 +19,16 @@ def gpu(program):
     pytest.skip("no GPU to test on: " + "; ".join(b["description"] for b in gpus))
 
 
+@pytest.fixture
+def several_gpus(program, gpu):
+    """All GPUs that can be used, e.g. cuda:0,1; skips where there is one."""
+    backends = json.loads(program("info", "--json").stdout)["backends"]
+    names = [b["name"] for b in backends if b["name"].startswith("cuda:") and b["available"]]
+    if len(names) == 1:
+        pytest.skip("one GPU: there are no others to share a job with")
+    return "cuda:" + ",".join(name.removeprefix("cuda:") for name in names)
+
+
 def train(program, ratings, *options):
     return json.loads(program("train", ratings, "-o", "m", "--factors", 24, "--iterations", 6,
                               "--json", *options).stdout)
@@ -182,6 +192,29 @@ def test_lists_equal_the_processors(program, liked, gpu, command):
     lists = [program(verb, liked, *options, "--device", device).stdout for device in (gpu, "cpu")]
     assert lists[0].count("\n") > 1
     assert lists[0] == lists[1]
+
+
+@pytest.mark.parametrize("command", [
+    ("recommend", "liked", "--all", "-n", 10),
+    ("recommend", "liked", "--all", "-n", 5, "--deny", "denied.txt"),
+    ("similar", "liked", "--all-items", "-n", 12, "--metric", "euclidean"),
+    ("predict", "liked", "--all-missing"),
+    ("recommend", "item-knn", "--all"),
+    ("predict", "user-knn", "--all-missing"),
+])
+def test_several_gpus_answer_as_one(program, cinema, liked, gpu, several_gpus, command):
+    verb, model, *options = command
+    answers = []
+    for device in gpu, several_gpus:
+        if model != "liked":
+            feedback = "explicit" if verb == "predict" else "implicit"
+            program("train", cinema / "parts/train.csv", "-o", model, "--algorithm", model,
+                    "--feedback", feedback, "--device", device)
+        done = program(verb, model, *options, "--device", device)
+        assert done.stderr.startswith(f"device: {device} (")
+        answers.append(done.stdout)
+    assert answers[0].count("\n") > 1
+    assert answers[0] == answers[1]
 
 
 def test_an_evaluation_equals_the_processors(program, cinema, liked, gpu):

@@ -219,6 +219,16 @@ def factors(path):
     return load_file(path)["user_factors"].tolist()
 
 
+@pytest.mark.parametrize("option, beside, needs", [
+    ("--validation-share 0.2", "--validation absent.csv", "leave --validation out"),
+    ("--validation-method time", "--validation absent.csv", "leave --validation out"),
+    ("--validation-share 0.2", "--validation-method last", "--validation-method random"),
+    ("--titles-columns 1,2", "", "--titles")])
+def test_options_of_a_search_that_would_do_nothing(program, option, beside, needs):
+    why = refused(program, "tune", "absent.csv", "-o", "m", *option.split(), *beside.split())
+    assert option.split()[0] in why and needs in why
+
+
 @pytest.mark.parametrize("method, option, value", [
     ("kfold", "--test", "0.3"), ("last", "--test", "0.3"), ("random", "--last", "2"),
     ("random", "--rows", "2"), ("kfold", "--rows", "2"), ("last", "--rows", "2"),

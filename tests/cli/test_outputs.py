@@ -3,8 +3,10 @@
 import os
 import random
 import resource
+import stat
 import subprocess
 import tempfile
+import threading
 import time
 
 import pytest
@@ -15,6 +17,7 @@ from conftest import BINARY
 TABLE = {
     "generate": (["30x20x200"], [], ["-o"]),
     "train": ([], ["RATINGS", "--validation", "--resume"], ["-o", "--checkpoint", "--report"]),
+    "tune": ([], ["RATINGS", "--validation", "--titles"], ["-o", "--journal", "--report"]),
     "update": ([], ["MODEL", "NEW", "--titles"], ["-o"]),
     "evaluate": ([], ["MODEL", "TEST", "--train"], ["--per-user"]),
     "predict": ([], ["MODEL", "PAIRS", "--new"], ["-o"]),
@@ -114,6 +117,57 @@ def test_appending_by_a_descriptor_keeps_what_was_there(cinema, tmp_path):
         subprocess.run([BINARY, "recommend", cinema / "model.safetensors", "--user", "1", "-n", "1",
                         "-o", "/dev/stdout"], stdout=appended, check=True, timeout=60)
     assert log.read_text().startswith("before\nuser,item,rank,score\n1,")
+
+
+@pytest.mark.parametrize("option", ["-o", "--journal", "--report"])
+@pytest.mark.parametrize("stream", ["closed", "pipe", "file", "null"])
+def test_a_search_leaves_the_name_of_a_stream_alone(cinema, tmp_path, option, stream):
+    # As /dev/stdout is, but none of the system's is at stake.
+    (tmp_path / "out").symlink_to("/proc/self/fd/1")
+    (tmp_path / "log").write_text("before\n")
+    words = ["tune", cinema / "parts/train.csv", "--budget", "4", option, "out"]
+    words += [] if option == "-o" else ["-o", "m"]
+    with open(tmp_path / "log", "ab") as log:
+        where = {"closed": subprocess.DEVNULL, "pipe": subprocess.PIPE, "file": log,
+                 "null": subprocess.DEVNULL}[stream]
+        done = subprocess.Popen([BINARY, *words], cwd=tmp_path, stdout=where, stderr=subprocess.PIPE, text=True,
+                                preexec_fn=(lambda: os.close(1)) if stream == "closed" else None)
+        out, err = done.communicate(timeout=60)
+    assert os.readlink(tmp_path / "out") == "/proc/self/fd/1"
+    assert not out and (tmp_path / "log").read_text() == "before\n"
+    assert set(os.listdir(tmp_path)) <= {"out", "log", "m", "m.journal"}
+    if stream == "null" and option == "--report":
+        assert done.returncode == 0, err  # it goes where the result goes: nowhere
+    else:
+        assert done.returncode != 0 and not (tmp_path / "m").exists()
+    if stream == "null" and option == "-o":
+        assert "name one by --journal" in err
+    if stream == "null" and option == "--journal":
+        assert "plain file that grows" in err
+
+
+def test_a_search_writes_into_pipes(program, cinema, tmp_path):
+    tune = ["tune", cinema / "parts/train.csv", "--budget", 4]
+    os.mkfifo(tmp_path / "pipe")
+    for option in ("-o", "--report"):
+        told = []
+        reader = threading.Thread(target=lambda: told.append((tmp_path / "pipe").read_bytes()))
+        reader.start()
+        program(*tune, option, "pipe", *([] if option == "-o" else ["-o", "m"]), "--journal", f"journal{option}")
+        reader.join(60)
+        assert told[0].startswith(b"<!doctype html>") if option == "--report" else told[0][8:9] == b"{"
+    assert "plain file that grows" in program(*tune, "-o", "m2", "--journal", "pipe", exit_code=2).stderr
+    assert "name one by --journal" in program(*tune, "-o", "pipe", exit_code=2).stderr
+    for device in ("/dev/null", "/dev/full"):
+        assert "plain file that grows" in program(*tune, "-o", "m2", "--journal", device, exit_code=2).stderr
+        assert "name one by --journal" in program(*tune, "-o", device, exit_code=2).stderr
+    assert stat.S_ISFIFO((tmp_path / "pipe").stat().st_mode) and not (tmp_path / "m2").exists()
+
+
+def test_a_journal_by_a_link_is_the_file_that_it_leads_to(program, cinema, tmp_path):
+    (tmp_path / "notes").symlink_to("kept")
+    program("tune", cinema / "parts/train.csv", "-o", "m", "--budget", 4, "--journal", "notes")
+    assert os.readlink(tmp_path / "notes") == "kept" and (tmp_path / "kept").read_text().startswith("{")
 
 
 def test_split_does_not_write_over_what_it_reads(program, cinema, tmp_path):

@@ -241,6 +241,24 @@ TEST(Model, OfManyUpdatesTheLastAreKept) {
   EXPECT_EQ(back.back().interactions, 8194);
 }
 
+TEST(Model, TheSearchForItsParametersIsKept) {
+  const test::TemporaryFolder folder;
+  Model model = make_model({});
+  save_model(model, folder / "model");
+  EXPECT_FALSE(load_model(folder / "model").provenance.search);
+  EXPECT_EQ(load_model(folder / "model").provenance.choice, "");
+  model.provenance.choice = "a user has 20 interactions";
+  model.provenance.search =
+      ModelSearch{"ndcg@10", 0.25, "popular", 0.125, 40, 12.5, "40", "random 0.1", 1ULL << 63U};
+  save_model(model, folder / "model");
+  EXPECT_EQ(load_model(folder / "model").provenance.choice, "a user has 20 interactions");
+  const ModelSearch back = load_model(folder / "model").provenance.search.value();
+  EXPECT_EQ(std::tie(back.metric, back.value, back.baseline, back.baseline_value, back.trials,
+                     back.seconds, back.budget, back.validation, back.seed),
+            std::make_tuple("ndcg@10", 0.25, "popular", 0.125, 40, 12.5, "40", "random 0.1",
+                            1ULL << 63U));
+}
+
 TEST(Model, TextThatIsNotUtf8IsReplaced) {
   const test::TemporaryFolder folder;
   Model model = make_model({});

@@ -25,6 +25,16 @@ def test_an_example_runs(real_data, name, folder, words, expected):
     assert re.search(expected, done.stdout), done.stdout
 
 
+def test_the_example_with_optuna_runs(real_data):
+    pytest.importorskip("optuna")
+    done = subprocess.run([sys.executable, ROOT / "examples/python/optuna_search.py",
+                           real_data / "ml-latest-small", "6"],
+                          capture_output=True, text=True, timeout=300, check=False)
+    assert done.returncode == 0, done.stderr
+    assert re.search(r"optuna +validation 0\.\d+ +test 0\.0[234]\d+\ntune +validation 0\.\d+ +test 0\.0[234]",
+                     done.stdout), done.stdout
+
+
 @pytest.mark.parametrize("page", PAGES)
 def test_the_programs_of_a_page_run(real_data, page, tmp_path):
     """All blocks of a page, one after the other, as one program, in a folder with the data it names."""

@@ -3,6 +3,7 @@
 import importlib
 import json
 import logging
+import pathlib
 import pickle
 import subprocess
 
@@ -358,6 +359,13 @@ def test_parameters_are_checked_and_described(ratings):
             (lambda: Als(feedback="both").fit(ratings), ValueError, ["feedback", "both"]),
             (lambda: Als(device="tpu").fit(ratings), ValueError, ["tpu"]),
             (lambda: Als(device="cuda:99").fit(ratings), likewise.DeviceError, []),
+            (lambda: Als(device=[0, 99]).fit(ratings), likewise.DeviceError, []),
+            (lambda: Als(device=[]).fit(ratings), ValueError, ["names no GPU"]),
+            (lambda: Als(device=(1, 1)).fit(ratings), ValueError, ["cuda:1,1", "named twice"]),
+            (lambda: Als(device=[-1]).fit(ratings), ValueError, ["cuda:-1"]),
+            (lambda: Als(device=[0.5]).fit(ratings), TypeError, ["numbers of GPUs"]),
+            (lambda: Als(device=[True]).fit(ratings), TypeError, ["numbers of GPUs"]),
+            (lambda: Als(device={0: 1}).fit(ratings), TypeError, ["list of numbers of GPUs"]),
             (lambda: Als(patience=2).fit(ratings), ValueError, ["patience", "validation"]),
             (lambda: Popular().fit(ratings, validation=ratings, metric="rmse"), ValueError, ["popular"]),
             (lambda: Popular().fit(ratings, negatives=3), ValueError, ["3 validation negatives"]),
@@ -553,6 +561,20 @@ def test_every_algorithm_has_an_estimator():
     assert {one.__name__ for one in estimators} <= set(likewise.__all__)
 
 
+def test_auto_chooses_by_the_data(ratings):
+    auto = likewise.Auto().fit(ratings)
+    assert auto.model_.algorithm == "als" and "a user has" in auto.model_.provenance["choice"]
+    assert np.array_equal(auto.model_.user_factors, Als().fit(ratings).model_.user_factors)
+    assert "choice" not in Als(iterations=1).fit(ratings).model_.provenance
+    assert likewise.Auto(feedback="explicit").fit(ratings).model_.algorithm == "sgd"
+    assert repr(likewise.Auto(feedback="explicit", threads=1)) == "Auto(feedback='explicit', threads=1)"
+    with pytest.raises(TypeError, match="Auto has no parameter 'factors'; it has feedback, device, threads"):
+        likewise.Auto(factors=8)
+    for name, value in (("target", 0.3), ("checkpoint", "state"), ("resume", auto.model_)):
+        with pytest.raises(ValueError, match=f"{name} would do nothing here"):
+            likewise.Auto().fit(ratings, **{name: value})
+
+
 @pytest.mark.parametrize("name, available", [("cuda:0", True), ("cuda:0", False), ("cuda", False)])
 def test_has_cuda_where_a_gpu_can_be_used(monkeypatch, name, available):
     monkeypatch.setattr(likewise._core, "devices", lambda: [{"name": "cpu", "available": True},
@@ -576,3 +598,27 @@ def test_lists_of_predicted_ratings_come_with_advice(ratings, caplog):
         caplog.clear()
         UserKnn().fit(train).recommend(n=3)
         assert not caplog.records
+
+
+def test_several_gpus_are_a_list_of_numbers(ratings, monkeypatch):
+    """On the fake plug-in of the unit tests, whose GPUs are the processor."""
+    fake = pathlib.Path(likewise._core.__file__).parents[2] / "tests/fake_plugin"
+    if not fake.exists():
+        pytest.skip("no fake plug-in: this is not the package of a build folder")
+    monkeypatch.setenv("LIKEWISE_PLUGIN_PATH", str(fake))
+    monkeypatch.setenv("FAKE_PLUGIN", "several")
+    here = ItemKnn(device="cpu").fit(ratings).recommend([10, 13], 5)
+    for device in [1, 4], (np.int64(4), 1), "cuda:1,4", "cuda:all":
+        estimator = ItemKnn(device=device)
+        assert estimator.get_params()["device"] is device
+        model = pickle.loads(pickle.dumps(estimator)).fit(ratings).model_
+        there = model.recommend([10, 13], 5)
+        assert list(there.ids.ravel()) == list(here.ids.ravel())
+        wanted = device if isinstance(device, str) else f"cuda:{','.join(map(str, device))}"
+        name = model.provenance["device"].split()[0]
+        assert name == ("cuda:1,3,4,5" if wanted == "cuda:all" else wanted)
+    by_name = {line["name"]: line for line in likewise.info()["devices"]}
+    assert by_name["cuda:3"]["peers"] == ["cuda:1", "cuda:4"]
+    assert "reaches directly: cuda:1, cuda:4" in repr(likewise.info())
+    with pytest.raises(likewise.DeviceError, match="several do als, neighbours, top-k and predictions"):
+        Bpr(device=[1, 3]).fit(ratings)

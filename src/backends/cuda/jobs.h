@@ -12,7 +12,7 @@ namespace likewise {
 [[nodiscard]] MemoryPlan plan_cuda_als(const GpuUse& use, const AlsShape& shape,
                                        const AlsParams& params);
 
-/// Trains on one GPU. `by_user` must outlive the solver.
+/// Trains on one GPU, or on several. `by_user` must outlive the solver.
 [[nodiscard]] std::unique_ptr<AlsSolver> make_cuda_als_solver(const GpuUse& use,
                                                               const CsrView& by_user,
                                                               const AlsParams& params,

@@ -5,6 +5,8 @@
 #include <chrono>
 
 #include "backends/cuda/als/als_variants.h"
+#include "backends/cuda/als/ranked_als.h"
+#include "backends/cuda/device/gpu_peers.h"
 #include "backends/cuda/device/gpus.h"
 #include "backends/cuda/jobs.h"
 #include "likewise/version.h"
@@ -20,14 +22,14 @@ double now() {
   return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count();
 }
 
-constexpr CudaAls kAls{als_variants, plan_cuda_als, make_cuda_als_solver, now};
+constexpr CudaAls kAls{als_variants, plan_cuda_als, make_cuda_als_solver, now, cuda::als_traffic};
 constexpr CudaNeighbours kNeighbours{make_cuda_neighbour_search};
 constexpr CudaSgd kSgd{plan_cuda_sgd, make_cuda_sgd_solver};
 constexpr CudaBpr kBpr{plan_cuda_bpr, make_cuda_bpr_solver};
 constexpr CudaTopK kTopK{make_cuda_scorer};
 constexpr CudaPredictions kPredictions{make_cuda_predictions, make_cuda_predictions};
 constexpr CudaPlugin kPlugin{
-    kPluginInterface, kVersion, kPluginCompiler, cuda::find_gpus, &kAls,
+    kPluginInterface, kVersion, kPluginCompiler, cuda::find_gpus, cuda::peers_of, &kAls,
     &kNeighbours,     &kSgd,    &kBpr,           &kTopK,          &kPredictions};
 
 }  // namespace

@@ -5,11 +5,16 @@
 #include <utility>
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include "algorithms/finite.h"
 #include "backends/gpu/cuda_tuner.h"
 #include "backends/gpu/load_plugin.h"
+#include "backends/gpu/several_gpus.h"
+#include "backends/gpu/top_k_plan.h"
 #include "backends/jobs/device_jobs.h"
+#include "backends/ranks/ranked_device.h"
+#include "backends/ranks/ranked_neighbours.h"
 #include "core/instruction_set.h"
 #include "core/memory_plan.h"
 #include "likewise/error.h"
@@ -22,7 +27,11 @@ constexpr int kOldestMajor = 8;
 /// Why a GPU lacks a job that the plug-in has not got.
 constexpr const char* kNotOnGpus = "this version does it on the CPU only";
 
-[[nodiscard]] std::string name_of(int device) { return fmt::format("cuda:{}", device); }
+/// "cuda:0", "cuda:0,1".
+[[nodiscard]] std::string name_of(const std::vector<int>& devices) {
+  return fmt::format("cuda:{}", fmt::join(devices, ","));
+}
+[[nodiscard]] std::string name_of(int device) { return name_of(std::vector{device}); }
 
 /// What keeps the GPU from use; empty where nothing does.
 [[nodiscard]] std::string problem_of(const GpuInfo& gpu) {
@@ -39,10 +48,14 @@ constexpr const char* kNotOnGpus = "this version does it on the CPU only";
                      problem);
 }
 
+/// On one GPU, or on several of a kind.
 class CudaAlsJob final : public AlsJob {
  public:
-  CudaAlsJob(const CudaAls& als, int device, const GpuInfo& gpu, int driver, Offset memory)
-      : name_(name_of(device)), tuner_(als, device, gpu, driver, memory) {}
+  CudaAlsJob(const CudaAls& als, const std::vector<int>& devices, const GpuInfo& gpu, int driver,
+             Offset memory)
+      : name_(name_of(devices)),
+        alone_(devices.size() == 1),
+        tuner_(als, devices, gpu, driver, memory) {}
   [[nodiscard]] MemoryPlan plan(const AlsShape& shape, const AlsParams& params) const override {
     MemoryPlan plan = tuner_.plan(shape, params);
     check_memory_plan(fmt::format("training on {}, {}", name_, plan.placement),
@@ -56,10 +69,12 @@ class CudaAlsJob final : public AlsJob {
     check_weights(by_user, params, name_);
     return tuner_.make_solver(by_user, params, std::move(start), completed_iterations);
   }
-  [[nodiscard]] const AlsTuner* tuner() const override { return &tuner_; }
+  /// One GPU is tuned at a time.
+  [[nodiscard]] const AlsTuner* tuner() const override { return alone_ ? &tuner_ : nullptr; }
 
  private:
   std::string name_;
+  bool alone_;
   CudaTuner tuner_;
 };
 
@@ -124,17 +139,28 @@ class CudaBprJob final : public BprJob {
 
 class CudaTopKJob final : public TopKJob {
  public:
-  CudaTopKJob(const CudaTopK& top_k, int device, Offset memory)
-      : top_k_(top_k), use_{{device}, {}, memory} {}
+  CudaTopKJob(const CudaTopK& top_k, int device, const GpuInfo& gpu, Offset memory)
+      : top_k_(top_k),
+        use_{{device}, {}, memory},
+        memory_(memory > 0 ? memory : gpu.memory / 10 * 9) {}
   [[nodiscard]] std::unique_ptr<Scorer> make_scorer(const MatrixView& items,
                                                     std::span<const float> item_bias,
                                                     ScoreKind score) const override {
     return top_k_.make_scorer(use_, items, item_bias, score);
   }
+  [[nodiscard]] bool keeps(Index items, Index columns) const override {
+    constexpr Index kQueries = 1 << 15;  // at a time
+    try {
+      return plan_gpu_top_k(items, columns, kQueries, memory_).pieces == 1;
+    } catch (const Error&) {  // hardly anything fits: a scorer says so with the memory that is free
+      return false;
+    }
+  }
 
  private:
   const CudaTopK& top_k_;
   GpuUse use_;
+  Offset memory_;  ///< that may be there
 };
 
 class CudaPredictionJob final : public PredictionJob {
@@ -156,6 +182,16 @@ class CudaPredictionJob final : public PredictionJob {
   GpuInfo gpu_;
 };
 
+}  // namespace
+
+std::shared_ptr<const AlsJob> make_cuda_als_job(const CudaPlugin& plugin, const FoundGpus& found,
+                                                const std::vector<int>& devices, Offset memory) {
+  const GpuInfo& gpu = found.gpus[static_cast<std::size_t>(devices.front())];
+  return std::make_shared<CudaAlsJob>(*plugin.als, devices, gpu, found.driver, memory);
+}
+
+namespace {
+
 /// GPU number `device`, which can be used.
 [[nodiscard]] Device make_cuda_device(const CudaPlugin& plugin, const FoundGpus& found, int device,
                                       const DeviceOptions& options) {
@@ -164,8 +200,8 @@ class CudaPredictionJob final : public PredictionJob {
   JobTable table;
   std::apply([](auto&... offers) { ((offers.reason = kNotOnGpus), ...); }, table);
   if (plugin.als != nullptr) {
-    std::get<Offer<AlsJob>>(table) = {std::make_shared<CudaAlsJob>(
-        *plugin.als, device, gpu, found.driver, options.device_memory)};
+    std::get<Offer<AlsJob>>(table) = {
+        make_cuda_als_job(plugin, found, {device}, options.device_memory)};
   }
   if (plugin.neighbours != nullptr) {
     std::get<Offer<NeighbourJob>>(table) = {
@@ -181,7 +217,7 @@ class CudaPredictionJob final : public PredictionJob {
   }
   if (plugin.top_k != nullptr) {
     std::get<Offer<TopKJob>>(table) = {
-        std::make_shared<CudaTopKJob>(*plugin.top_k, device, options.device_memory)};
+        std::make_shared<CudaTopKJob>(*plugin.top_k, device, gpu, options.device_memory)};
   }
   if (plugin.predictions != nullptr) {
     std::get<Offer<PredictionJob>>(table) = {std::make_shared<CudaPredictionJob>(
@@ -195,47 +231,154 @@ class CudaPredictionJob final : public PredictionJob {
   throw Error(ErrorKind::kDevice, fmt::format("device {}: {}", device, reason));
 }
 
-/// The GPU of that number, or the first one that can be used.
-[[nodiscard]] int choose(std::string_view device, std::optional<int> wanted,
-                         const std::vector<GpuInfo>& gpus) {
-  const auto first = std::ranges::find_if(gpus, is_usable);
-  if (!wanted && first != gpus.end()) return static_cast<int>(first - gpus.begin());
-  const auto number = static_cast<std::size_t>(wanted.value_or(0));
-  if (number >= gpus.size()) {
-    refuse(device, fmt::format("this machine has {} GPU{}, numbered from 0; `likewise info` lists "
-                               "them",
-                               gpus.size(), gpus.size() == 1 ? "" : "s"));
+/// What can be opened.
+struct Machine {
+  const CudaPlugin& plugin;
+  FoundGpus found;
+
+  [[nodiscard]] const GpuInfo& gpu(int device) const {
+    return found.gpus[static_cast<std::size_t>(device)];
   }
-  if (!is_usable(gpus[number])) refuse(device, describe(gpus[number]));
-  return static_cast<int>(number);
+  [[nodiscard]] std::vector<int> usable() const {
+    std::vector<int> devices;
+    for (std::size_t d = 0; d < found.gpus.size(); ++d) {
+      if (is_usable(found.gpus[d])) devices.push_back(static_cast<int>(d));
+    }
+    return devices;
+  }
+  [[nodiscard]] Device open(int device, const DeviceOptions& options) const {
+    return make_cuda_device(plugin, found, device, options);
+  }
+  [[nodiscard]] RankDevices open(const std::vector<int>& devices,
+                                 const DeviceOptions& options) const {
+    RankDevices ranks;
+    for (const int device : devices) ranks.devices.push_back(open(device, options));
+    return ranks;
+  }
+  [[nodiscard]] bool of_one_kind(const std::vector<int>& devices) const {
+    return std::ranges::all_of(devices, [&](int device) {
+      return gpu(device).name == gpu(devices.front()).name &&
+             gpu(device).memory == gpu(devices.front()).memory;
+    });
+  }
+};
+
+[[nodiscard]] Machine find_machine(std::string_view device) {
+  const CudaPlugin& plugin = load_cuda_plugin();
+  Machine machine{plugin, plugin.find_gpus()};
+  if (machine.found.gpus.empty()) refuse(device, machine.found.problem);
+  return machine;
+}
+
+/// Throws for a GPU that is not there or cannot be used.
+void require_usable(std::string_view device, const std::vector<int>& wanted,
+                    const Machine& machine) {
+  const std::size_t count = machine.found.gpus.size();
+  for (const int one : wanted) {
+    if (static_cast<std::size_t>(one) >= count) {
+      refuse(device, fmt::format("there is no GPU {}: this machine has {} GPU{}, numbered from 0; "
+                                 "`likewise info` lists them",
+                                 one, count, count == 1 ? "" : "s"));
+    }
+    if (!is_usable(machine.gpu(one))) {
+      refuse(device, fmt::format("{}{}", wanted.size() == 1 ? "" : name_of(one) + ": ",
+                                 describe(machine.gpu(one))));
+    }
+  }
+}
+
+/// "2 GPUs: each ..." or what each of them is.
+[[nodiscard]] std::string describe(const Machine& machine, const std::vector<int>& devices) {
+  if (machine.of_one_kind(devices)) {
+    return fmt::format("{} GPUs, each {}", devices.size(), describe(machine.gpu(devices.front())));
+  }
+  std::vector<std::string> each;
+  for (const int device : devices) {
+    each.push_back(fmt::format("{} {}", name_of(device), describe(machine.gpu(device))));
+  }
+  return fmt::format("{} GPUs: {}", devices.size(), fmt::join(each, "; "));
+}
+
+/// ALS on several GPUs, or why not.
+[[nodiscard]] Offer<AlsJob> share_als(const Machine& machine, const std::vector<int>& devices,
+                                      const DeviceOptions& options) {
+  if (machine.plugin.als == nullptr) return {nullptr, kNotOnGpus, {}};
+  if (!machine.of_one_kind(devices)) return {nullptr, kOneKind, {}};
+  return {make_cuda_als_job(machine.plugin, machine.found, devices, options.device_memory), {}, {}};
+}
+
+[[nodiscard]] Device open_several(const Machine& machine, const std::vector<int>& devices,
+                                  const DeviceOptions& options) {
+  if (devices.size() == 1) return machine.open(devices.front(), options);
+  const std::string alone = fmt::format(
+      "it runs on one GPU, as {}; several do als, neighbours, top-k and predictions together",
+      name_of(devices.front()));
+  return make_ranked_device(
+      name_of(devices), [text = describe(machine, devices)] { return text; },
+      machine.open(devices, options), machine.of_one_kind(devices),
+      share_als(machine, devices, options), alone);
+}
+
+/// For `cuda` without a number: the first that can be used; why not, where none can.
+[[nodiscard]] int first_usable(std::string_view device, const Machine& machine) {
+  const std::vector<int> usable = machine.usable();
+  if (usable.empty()) refuse(device, describe(machine.gpu(0)));
+  return usable.front();
 }
 
 }  // namespace
 
-Device open_cuda(std::string_view device, std::optional<int> wanted, const DeviceOptions& options) {
-  const CudaPlugin& plugin = load_cuda_plugin();
-  const FoundGpus found = plugin.find_gpus();
-  if (found.gpus.empty()) refuse(device, found.problem);
-  return make_cuda_device(plugin, found, choose(device, wanted, found.gpus), options);
+Device open_cuda(std::string_view device, const std::vector<int>& wanted,
+                 const DeviceOptions& options) {
+  const Machine machine = find_machine(device);
+  if (wanted.empty()) return machine.open(first_usable(device, machine), options);
+  require_usable(device, wanted, machine);
+  return open_several(machine, wanted, options);
+}
+
+Device open_all_cuda(std::string_view device, const DeviceOptions& options) {
+  const Machine machine = find_machine(device);
+  (void)first_usable(device, machine);
+  return open_several(machine, machine.usable(), options);
+}
+
+Device open_cuda_to_train(const DeviceOptions& options) {
+  const Machine machine = find_machine("cuda");
+  const int first = first_usable("cuda", machine);
+  std::vector<int> alike = machine.usable();
+  std::erase_if(alike, [&](int device) { return !machine.of_one_kind({first, device}); });
+  const Device one = machine.open(first, options);
+  if (alike.size() == 1 || machine.plugin.neighbours == nullptr) return one;
+  Device::Jobs jobs = one.jobs();
+  const GpuInfo& gpu = machine.gpu(first);
+  std::get<Offer<NeighbourJob>>(jobs.table) = {
+      std::make_shared<RankedNeighbourJob>(
+          machine.open(alike, options),
+          [gpu](const SimilarityProblem& problem, Index k, int gpus) {
+            return several_gpus_pay(seconds_of_search(problem, k, gpu), gpus);
+          }),
+      several_gpus_rule(static_cast<int>(alike.size())), name_of(alike)};
+  return Device(std::make_shared<const Device::Jobs>(std::move(jobs)));
 }
 
 std::vector<DeviceStatus> cuda_statuses() {
   try {
     const CudaPlugin& plugin = load_cuda_plugin();
     const FoundGpus found = plugin.find_gpus();
-    if (found.gpus.empty()) return {{"cuda", false, found.problem, {}, {}}};
+    if (found.gpus.empty()) return {{"cuda", false, found.problem, {}, {}, {}}};
     std::vector<DeviceStatus> lines;
     for (const GpuInfo& gpu : found.gpus) {
       const int device = static_cast<int>(lines.size());
       if (is_usable(gpu)) {
         lines.push_back(status_of(make_cuda_device(plugin, found, device, {})));
+        for (const int peer : plugin.peers_of(device)) lines.back().peers.push_back(name_of(peer));
       } else {
-        lines.push_back({name_of(device), false, describe(gpu), {}, {}});
+        lines.push_back({name_of(device), false, describe(gpu), {}, {}, {}});
       }
     }
     return lines;
   } catch (const std::exception& error) {
-    return {{"cuda", false, error.what(), {}, {}}};
+    return {{"cuda", false, error.what(), {}, {}, {}}};
   }
 }
 

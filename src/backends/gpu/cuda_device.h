@@ -2,19 +2,34 @@
 /// NVIDIA GPUs as the program sees them: those that the plug-in found.
 #pragma once
 
-#include <optional>
+#include <memory>
 #include <string_view>
 #include <vector>
 
+#include "backends/gpu/plugin.h"
 #include "likewise/device.h"
 
 namespace likewise {
 
-/// Opens GPU number `wanted`, or the first that can be used. Nothing happens on the GPU before a
-/// job is made. `device` is the text that asked for it; errors begin with it. Throws
-/// Error(kDevice).
-[[nodiscard]] Device open_cuda(std::string_view device, std::optional<int> wanted,
+/// Opens the GPUs of these numbers, none twice, as one device, or the first GPU that can be used
+/// where none is named. Nothing happens on a GPU before a job is made. `device` is the text that
+/// asked for it; errors begin with it. Throws Error(kDevice).
+[[nodiscard]] Device open_cuda(std::string_view device, const std::vector<int>& wanted,
                                const DeviceOptions& options);
+
+/// All GPUs that can be used, as one device.
+[[nodiscard]] Device open_all_cuda(std::string_view device, const DeviceOptions& options);
+
+/// The first GPU that can be used, for a training that may take several: a search for neighbours is
+/// shared with all GPUs of its kind where that is expected to be faster.
+[[nodiscard]] Device open_cuda_to_train(const DeviceOptions& options);
+
+/// The job `als` of these usable GPUs, of one kind, which train together. `plugin` and `found` are
+/// what was loaded and found; it has the job. `memory` as GpuUse::memory.
+[[nodiscard]] std::shared_ptr<const AlsJob> make_cuda_als_job(const CudaPlugin& plugin,
+                                                              const FoundGpus& found,
+                                                              const std::vector<int>& devices,
+                                                              Offset memory);
 
 /// A line for each GPU, or one that says why there is none. Never throws.
 [[nodiscard]] std::vector<DeviceStatus> cuda_statuses();

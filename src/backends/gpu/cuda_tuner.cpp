@@ -20,9 +20,10 @@ namespace {
 
 }  // namespace
 
-CudaTuner::CudaTuner(const CudaAls& als, int device, const GpuInfo& gpu, int driver, Offset memory)
+CudaTuner::CudaTuner(const CudaAls& als, std::vector<int> devices, const GpuInfo& gpu, int driver,
+                     Offset memory)
     : als_(als),
-      device_(device),
+      devices_(std::move(devices)),
       memory_(memory),
       gpu_(gpu),
       owner_{gpu.name, gpu.major, gpu.minor, driver},
@@ -69,18 +70,18 @@ std::unique_ptr<AlsSolver> CudaTuner::make_solver(const CsrView& by_user, const 
                                                   Factors start, const AlsTuning& tuning) const {
   AlsParams settled = params;
   settled.precision = als_work(params).precision;
-  return als_.make_solver({{device_}, tuning, memory_}, by_user, settled, std::move(start), 0);
+  return als_.make_solver({devices_, tuning, memory_}, by_user, settled, std::move(start), 0);
 }
 
 std::unique_ptr<AlsSolver> CudaTuner::make_solver(const CsrView& by_user, const AlsParams& params,
                                                   Factors start, int completed_iterations) const {
   const AlsShape shape{by_user.rows, by_user.cols, by_user.nnz()};
-  return als_.make_solver({{device_}, choose(params, shape).tuning, memory_}, by_user,
+  return als_.make_solver({devices_, choose(params, shape).tuning, memory_}, by_user,
                           settled(params, shape), std::move(start), completed_iterations);
 }
 
 MemoryPlan CudaTuner::plan(const AlsShape& shape, const AlsParams& params) const {
-  return als_.plan({{device_}, choose(params, shape).tuning, memory_}, shape,
+  return als_.plan({devices_, choose(params, shape).tuning, memory_}, shape,
                    settled(params, shape));
 }
 

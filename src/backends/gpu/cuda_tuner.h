@@ -12,9 +12,10 @@ namespace likewise {
 
 class CudaTuner final : public AlsTuner {
  public:
-  /// Reads what was kept for the GPU. `driver` as FoundGpus::driver.
-  /// `memory` as GpuUse::memory.
-  CudaTuner(const CudaAls& als, int device, const GpuInfo& gpu, int driver, Offset memory);
+  /// Reads what was kept for the GPU. `driver` as FoundGpus::driver. `devices` and `memory` as in
+  /// GpuUse; all are like `gpu`.
+  CudaTuner(const CudaAls& als, std::vector<int> devices, const GpuInfo& gpu, int driver,
+            Offset memory);
 
   [[nodiscard]] std::vector<AlsTuning> variants(const AlsParams& params) const override;
   [[nodiscard]] std::vector<AlsTuning> built_in(const AlsParams& params) const override;
@@ -39,7 +40,7 @@ class CudaTuner final : public AlsTuner {
   [[nodiscard]] std::string unmeasured_source() const;
 
   const CudaAls& als_;
-  int device_;
+  std::vector<int> devices_;
   Offset memory_;
   GpuInfo gpu_;
   TuningOwner owner_;

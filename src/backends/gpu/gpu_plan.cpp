@@ -81,13 +81,17 @@ class Planner {
     add(memory, "factors",
         line_ *
             (placement_ == Placement::kStreamedTables ? 2 * Offset{sizes.block_rows} : all_rows_));
-    add(memory, "fixed side, stored", most_rows_ * needs_.columns * needs_.stored_bytes);
+    add(memory, "fixed side, stored",
+        std::max<Offset>(most_rows_, needs_.fixed_rows) *
+            (Offset{needs_.columns} * needs_.stored_bytes +
+             (is_part() && needs_.has_biases ? kFloat : 0)));
     add(memory, "rows being solved", sizes.block_rows * line_);
     add(memory, "sums of long rows", sizes.slots * needs_.piece_bytes);
     add(memory, "small matrices", needs_.workspace);
     if (is_resident()) add_transpose(memory, sizes.transposed);
     memory.machine = kPinnedBytes;
     if (!is_resident()) memory.machine += kEntry * nnz_ + kOffset * needs_.shape.items;
+    if (is_part()) memory.machine += all_rows_ * line_;  // its factors, apart from those of all
     return plan;
   }
 
@@ -98,6 +102,7 @@ class Planner {
   }
 
   [[nodiscard]] bool is_resident() const { return placement_ == Placement::kResident; }
+  [[nodiscard]] bool is_part() const { return needs_.fixed_rows > 0; }
 
   /// Offset, lambda, share or largest value, bias and task of a row; the objectives of one side.
   [[nodiscard]] Offset row_bytes() const {
@@ -109,7 +114,10 @@ class Planner {
   /// While the matrix is loaded there are no tables yet: the sort takes their place.
   void add_transpose(MemoryPlan& plan, Offset at_once) const {
     const Offset offsets = kOffset * (all_rows_ + 3 * Offset{needs_.shape.items});
-    const Offset loading = 2 * kEntry * nnz_ + offsets + kSortedEntry * at_once + (Offset{1} << 20);
+    // A part goes out and comes in besides.
+    const Offset copies = is_part() ? 4 : 2;
+    const Offset loading =
+        copies * kEntry * nnz_ + offsets + kSortedEntry * at_once + (Offset{1} << 20);
     if (loading > plan.total) add(plan, "while transposing, besides", loading - plan.total);
   }
 

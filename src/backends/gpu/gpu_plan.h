@@ -21,6 +21,7 @@ struct GpuAlsNeeds {
   Offset longest_row = 0;  ///< interactions that a launch must hold at once; 0: pieces will do
   Offset slots = 0;        ///< for sums, at most, where rows are cut differently; else 0
   Offset workspace = 0;    ///< of the GPU's own matrices, whatever the counts are
+  Index fixed_rows = 0;  ///< of several GPUs, `shape` is one's part: rows of the longer whole side
 };
 
 /// Where the data is, from the fastest to the one that takes the least of the GPU.

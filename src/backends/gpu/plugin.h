@@ -20,7 +20,7 @@
 namespace likewise {
 
 /// Goes up with every change of this file and of the types that cross.
-inline constexpr std::int32_t kPluginInterface = 11;
+inline constexpr std::int32_t kPluginInterface = 13;
 /// The compiler lays out the types that cross.
 inline constexpr const char* kPluginCompiler = __VERSION__;
 
@@ -51,9 +51,16 @@ struct FoundGpus {
 
 /// The GPUs of a training, and how it uses them.
 struct GpuUse {
-  std::vector<int> devices;  ///< one or more usable GPUs
+  std::vector<int> devices;  ///< usable GPUs: one, or for ALS also several of one kind
   AlsTuning tuning;          ///< one of theirs
   Offset memory = 0;         ///< bytes that it may take of each; 0: what is free
+};
+
+/// What a GPU of several has received of the others' factors, in all half-steps so far.
+struct RankTraffic {
+  Offset bytes = 0;
+  double seconds = 0.0;  ///< from when the first of it could go until all of it was there
+  double exposed = 0.0;  ///< of these, those in which the GPU had nothing else to do
 };
 
 /// The job `als`.
@@ -68,6 +75,8 @@ struct CudaAls {
                                             int completed_iterations);
   /// As AlsTuner::now.
   double (*now)();
+  /// Of the GPU that has received the most; null where `solver`, one of make_solver(), has one GPU.
+  const RankTraffic* (*traffic)(const AlsSolver& solver);
 };
 
 /// The job `neighbours`.
@@ -121,6 +130,8 @@ struct CudaPlugin {
 
   // For a program of the same three only.
   FoundGpus (*find_gpus)();
+  /// The GPUs whose memory GPU number `device` reads and writes directly, by number.
+  std::vector<int> (*peers_of)(int device);
   // A line for each job (src/backends/jobs/device_jobs.h) that the plug-in may do; null: it cannot.
   const CudaAls* als;
   const CudaNeighbours* neighbours;

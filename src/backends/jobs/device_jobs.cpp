@@ -38,7 +38,7 @@ Device with_help(const Device& device, const Device& helper) {
 }
 
 DeviceStatus status_of(const Device& device) {
-  DeviceStatus line{std::string(device.name()), true, device.description(), {}, {}};
+  DeviceStatus line{std::string(device.name()), true, device.description(), {}, {}, {}};
   const std::shared_ptr<const AlsJob>& als = std::get<Offer<AlsJob>>(device.jobs().table).job;
   if (als != nullptr && als->tuner() != nullptr) line.tuning = als->tuner()->source();
   for (const Job one : kJobs) line.jobs.push_back(device.status(one));

@@ -61,6 +61,9 @@ class TopKJob {
   [[nodiscard]] virtual std::unique_ptr<Scorer> make_scorer(const MatrixView& items,
                                                             std::span<const float> item_bias,
                                                             ScoreKind score) const = 0;
+  /// Whether a table of this size stays in the device's memory between calls, by its size alone;
+  /// else it passes through in every call.
+  [[nodiscard]] virtual bool keeps(Index /*items*/, Index /*columns*/) const { return true; }
 };
 
 }  // namespace likewise

@@ -5,9 +5,9 @@
 #include <vector>
 
 #include "algorithms/neighbours/similarity.h"
+#include "backends/nearest_rows.h"
 #include "backends/neighbour_lists.h"
 #include "backends/reference/jobs.h"
-#include "backends/top_k.h"
 
 namespace likewise {
 namespace {
@@ -17,18 +17,19 @@ class ReferenceNeighbourSearch final : public NeighbourSearch {
   explicit ReferenceNeighbourSearch(const SimilarityProblem& problem)
       : formula_(problem.formula()), rows_(problem.rows()) {}
 
-  [[nodiscard]] Neighbours find(Index k, const RunControl& control) const override {
-    std::vector<std::vector<Candidate>> lists;
-    for (Index x = 0; x < rows_.weights.rows; ++x) {
+  /// A part has every so manieth row.
+  [[nodiscard]] Neighbours find_part(const SearchPart& part, Index k,
+                                     const RunControl& control) const override {
+    std::vector<std::vector<Candidate>> lists(static_cast<std::size_t>(rows_.weights.rows));
+    for (Index x = part.number; x < rows_.weights.rows; x += part.of) {
       control.check();
       std::vector<Candidate> all;
       for (Index y = 0; y < rows_.weights.rows; ++y) {
         const float s = similarity(rows_, x, y);
         if (y != x && s != 0.0F) all.push_back({s, y});
       }
-      std::sort(all.begin(), all.end(), before);
-      all.resize(std::min(all.size(), static_cast<std::size_t>(k)));
-      lists.push_back(std::move(all));
+      keep_nearest(rows_.weights.row_columns(x), rows_.weights, static_cast<std::size_t>(k), all);
+      lists[static_cast<std::size_t>(x)] = std::move(all);
       control.report("neighbours", x + 1, rows_.weights.rows, "rows");
     }
     return pack_neighbours(rows_.weights.rows, [&](Index row) {

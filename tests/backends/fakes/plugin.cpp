@@ -3,12 +3,20 @@
 /// wrong with it; without it, three GPUs are there, of which the second can be used, and training
 /// and predictions are the CPU's. Its tunings take different times. FAKE_PLUGIN_LOG names a file to
 /// which every training adds a line with its tuning.
+/// FAKE_PLUGIN "several": the GPUs 1, 3 and 4 are of one kind and 5 of another, lists are made;
+/// "several slow": searches on them are expected to take long. FAKE_PLUGIN_USED names a file to
+/// which everything that is made for a job adds a line with the job and its GPUs.
 #include "backends/gpu/plugin.h"
 
+#include <algorithm>
 #include <cstdlib>
 #include <fstream>
+#include <mutex>
 #include <stdexcept>
 #include <utility>
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include "backends/cpu/jobs.h"
 #include "backends/gpu/gpu_plan.h"
@@ -24,6 +32,29 @@ namespace {
   return wanted != nullptr && wanted == fault;
 }
 
+[[nodiscard]] bool are_several() { return fault_is("several") || fault_is("several slow"); }
+
+/// Throws where one of them cannot be used.
+void use(const char* job, const std::vector<int>& devices) {
+  for (const int device : devices) {
+    const bool usable = device == 1 || (are_several() && device >= 3 && device <= 5);
+    if (!usable) throw std::logic_error("the wrong GPU was asked");
+  }
+  const char* path = std::getenv("FAKE_PLUGIN_USED");
+  if (path == nullptr) return;
+  static std::mutex mutex;
+  const std::lock_guard lock(mutex);
+  std::ofstream(path, std::ios::app) << fmt::format("{} {}\n", job, fmt::join(devices, ","));
+}
+
+/// GPU 1 reaches 3, and 3 reaches 1 and 4.
+std::vector<int> peers_of(int device) {
+  if (!are_several()) return {};
+  if (device == 1) return {3};
+  if (device == 3) return {1, 4};
+  return {};
+}
+
 FoundGpus find_gpus() {
   if (fault_is("search")) throw std::runtime_error("the GPUs are on fire");
   if (fault_is("no GPU")) return {{}, 0, "there is no GPU in this test"};
@@ -32,7 +63,12 @@ FoundGpus find_gpus() {
   const GpuInfo fine{"Fine GPU", 9, 0, Offset{140} << 30, {}, specs};
   const GpuInfo closed{"Closed GPU", 9, 0, Offset{80} << 30, "closed to programs", {}};
   if (fault_is("none usable")) return {{old, closed}, 13000, {}};
-  return {{old, fine, closed}, 13000, {}};
+  if (!are_several()) return {{old, fine, closed}, 13000, {}};
+  GpuInfo alike = fine;
+  if (fault_is("several slow")) alike.specs.clock = alike.specs.bandwidth = 1.0;
+  GpuInfo another = alike;
+  another.name = "Other GPU";
+  return {{old, alike, closed, alike, alike, another}, 13000, {}};
 }
 
 /// Fails in the second half-step, with an exception made in the plug-in.
@@ -107,7 +143,7 @@ MemoryPlan plan_als(const GpuUse& use, const AlsShape& shape, const AlsParams& p
 std::unique_ptr<AlsSolver> make_als_solver(const GpuUse& use, const CsrView& by_user,
                                            const AlsParams& params, Factors start,
                                            int completed_iterations) {
-  if (use.devices != std::vector{1}) throw std::logic_error("the wrong GPU was asked");
+  likewise::use("als", use.devices);
   if (fault_is("refusal")) throw Error(ErrorKind::kInvalidArgument, "factors: not in this test");
   log_tuning(use.tuning);
   auto cpu = make_cpu_als_solver(by_user, params, std::move(start), completed_iterations);
@@ -117,7 +153,7 @@ std::unique_ptr<AlsSolver> make_als_solver(const GpuUse& use, const CsrView& by_
 
 std::unique_ptr<NeighbourSearch> make_neighbour_search(int device, const GpuInfo&,
                                                        const SimilarityProblem& problem) {
-  if (device != 1) throw std::logic_error("the wrong GPU was asked");
+  use("neighbours", {device});
   return make_cpu_neighbour_search(problem);
 }
 
@@ -143,14 +179,20 @@ class FakePredictions final : public Predictions {
 };
 
 std::unique_ptr<Predictions> predict_by_factors(const GpuUse& use, const Factors& factors) {
-  if (use.devices != std::vector{1}) throw std::logic_error("the wrong GPU was asked");
+  likewise::use("predictions", use.devices);
   return std::make_unique<FakePredictions>(make_cpu_predictions(factors));
 }
 
 std::unique_ptr<Predictions> predict_by_neighbours(const GpuUse& use, const GpuInfo&,
                                                    const NeighbourModel& model) {
-  if (use.devices != std::vector{1}) throw std::logic_error("the wrong GPU was asked");
+  likewise::use("predictions", use.devices);
   return std::make_unique<FakePredictions>(make_cpu_predictions(model));
+}
+
+std::unique_ptr<Scorer> make_scorer(const GpuUse& use, const MatrixView& items,
+                                    std::span<const float> bias, ScoreKind score) {
+  likewise::use("top-k", use.devices);
+  return make_cpu_scorer(items, bias, score);
 }
 
 }  // namespace
@@ -158,12 +200,14 @@ std::unique_ptr<Predictions> predict_by_neighbours(const GpuUse& use, const GpuI
 
 const likewise::CudaPlugin* likewise_cuda_plugin() {
   using namespace likewise;
-  static constexpr CudaAls kAls{als_variants, plan_als, make_als_solver, fake_now};
+  static constexpr CudaAls kAls{als_variants, plan_als, make_als_solver, fake_now, nullptr};
   static constexpr CudaNeighbours kNeighbours{make_neighbour_search};
   static constexpr CudaPredictions kPredictions{predict_by_factors, predict_by_neighbours};
+  static constexpr CudaTopK kTopK{make_scorer};
   static CudaPlugin plugin;
-  plugin = {kPluginInterface, kVersion, kPluginCompiler, find_gpus, &kAls,
+  plugin = {kPluginInterface, kVersion, kPluginCompiler, find_gpus, peers_of,     &kAls,
             &kNeighbours,     nullptr,  nullptr,         nullptr,   &kPredictions};
+  if (are_several()) plugin.top_k = &kTopK;
   if (fault_is("no als")) plugin.als = nullptr;
   if (fault_is("no neighbours")) plugin.neighbours = nullptr;
   if (fault_is("no predictions")) plugin.predictions = nullptr;

@@ -122,6 +122,28 @@ TEST(GpuPlan, StreamedInteractionsAreCountedOnTheMachine) {
   EXPECT_EQ(streamed.transpose_entries, 0);
 }
 
+/// One of two GPUs has half of everything, but for the fixed side, which it has whole, and the
+/// interactions that it exchanges; the machine holds a copy of the part's factors.
+TEST(GpuPlan, OneOfSeveralGpusHasItsPart) {
+  const AlsShape part{kHugewiki.users / 2, kHugewiki.items / 2, kHugewiki.interactions / 2};
+  GpuAlsNeeds wanted = needs(part, 112);
+  const GpuAlsPlan alone = plan_gpu_als(wanted, kEnough);
+  wanted.fixed_rows = kHugewiki.users;
+  const GpuAlsPlan plan = plan_gpu_als(wanted, kEnough);
+  EXPECT_EQ(plan.placement, Placement::kResident);
+  EXPECT_GT(plan.transpose_entries, 0);
+  const auto bytes = [](const GpuAlsPlan& of, std::string_view name) {
+    Offset found = 0;
+    for (const MemoryPlan::Part& one : of.memory.parts) found += one.name == name ? one.bytes : 0;
+    return found;
+  };
+  EXPECT_EQ(bytes(plan, "fixed side, stored"), Offset{kHugewiki.users} * (112 * 2 + 4));
+  EXPECT_EQ(bytes(plan, "factors"), bytes(alone, "factors"));
+  EXPECT_GE(plan.memory.total, 4 * 8 * part.interactions);
+  EXPECT_GE(plan.memory.machine, Offset{4 * 112} * (part.users + part.items));
+  EXPECT_LT(plan.memory.machine, 8 * part.interactions);
+}
+
 TEST(GpuPlan, BuffersShrinkBeforeAPlacementIsGivenUp) {
   const GpuAlsNeeds wanted = needs(kHugewiki, 112);
   const Offset roomy = plan_gpu_als(wanted, kEnough).memory.total;

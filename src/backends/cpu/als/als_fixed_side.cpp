@@ -22,9 +22,9 @@ void copy_features(const Matrix& from, Index first, Index count, bool biased, fl
 }
 
 /// The share of all ratings that each row has.
-[[nodiscard]] std::vector<float> rating_shares(const CsrView& matrix) {
+[[nodiscard]] std::vector<float> rating_shares(const CsrView& matrix, Offset interactions) {
   std::vector<float> shares(static_cast<std::size_t>(matrix.rows));
-  const double total = static_cast<double>(std::max<Offset>(1, matrix.nnz()));
+  const double total = static_cast<double>(std::max<Offset>(1, interactions));
   for (Index r = 0; r < matrix.rows; ++r) {
     shares[static_cast<std::size_t>(r)] =
         static_cast<float>(static_cast<double>(matrix.row_size(r)) / total);
@@ -53,32 +53,36 @@ void copy_features(const Matrix& from, Index first, Index count, bool biased, fl
 
 }  // namespace
 
-void AlsFixedSide::prepare(const CsrView& matrix, Side fixed, const Factors& factors,
-                           const AlsParams& params) {
-  const Matrix& y = factors.side(fixed);
+Eigenbasis fixed_basis(std::vector<double> gram, const AlsParams& params) {
+  // Implicit: w0 Y^T Y = Q S Q^T.  Explicit: the mean of y y^T over the ratings = Q S Q^T.
+  if (params.feedback == Feedback::kImplicit) {
+    for (double& g : gram) g *= missing_weight(params);
+  }
+  Eigenbasis basis = eigenbasis(std::move(gram), als_width(params));
+  for (double& value : basis.values) value = std::max(value, 0.0);
+  return basis;
+}
+
+AlsFixedSums AlsFixedSide::take(const AlsFixedRows& rows, const AlsParams& params) {
+  const Matrix& y = rows.factors;
   const Index width = als_width(params);
   const bool biased = width > params.factors;
-  regularization_ = side_regularization(matrix, y, factors.bias(fixed).span(), params);
-
-  // The table first holds the features themselves and is then rotated in place, block by block.
   if (table_.rows() != y.rows() || table_.cols() != width) table_ = Matrix(y.rows(), width);
   parallel_blocks(y.rows(), kBlock, [&](Offset begin, Offset end, Offset) {
     copy_features(y, static_cast<Index>(begin), static_cast<Index>(end - begin), biased,
                   table_.row(static_cast<Index>(begin)), table_.stride());
   });
-  // Implicit: w0 Y^T Y = Q S Q^T.  Explicit: the mean of y y^T over the ratings = Q S Q^T.
   const bool implicit = params.feedback == Feedback::kImplicit;
-  std::vector<double> gram =
-      weighted_gram(table_.view(), implicit ? std::vector<float>() : rating_shares(matrix));
-  if (implicit) {
-    for (double& g : gram) g *= missing_weight(params);
-  }
-  basis_ = eigenbasis(std::move(gram), width);
-  for (double& value : basis_.values) value = std::max(value, 0.0);
+  return {weighted_gram(table_.view(), implicit ? std::vector<float>()
+                                                : rating_shares(rows.matrix, rows.interactions)),
+          side_regularization(rows.matrix, y, rows.bias, params)};
+}
 
-  parallel_blocks(y.rows(), kBlock, [&](Offset begin, Offset end, Offset) {
+void AlsFixedSide::rotate(Eigenbasis basis) {
+  basis_ = std::move(basis);
+  parallel_blocks(table_.rows(), kBlock, [&](Offset begin, Offset end, Offset) {
     const auto count = static_cast<Index>(end - begin);
-    Matrix rotated(count, width);
+    Matrix rotated(count, table_.cols());
     float* rows = table_.row(static_cast<Index>(begin));
     multiply(count, rows, table_.stride(), basis_.vectors.view(), rotated.data(), rotated.stride());
     std::copy_n(rotated.data(), static_cast<Offset>(count) * rotated.stride(), rows);

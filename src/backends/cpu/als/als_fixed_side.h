@@ -17,22 +17,38 @@
 
 namespace likewise {
 
+/// Rows of the fixed side: all of them, or those of one rank.
+struct AlsFixedRows {
+  const CsrView& matrix;  ///< their interactions with all rows of the other side
+  const Matrix& factors;
+  std::span<const float> bias;
+  Offset interactions = 0;  ///< of all rows, those of other ranks included
+};
+
+/// What rows of the fixed side add up to. The sums of several ranks add up to those of all rows.
+struct AlsFixedSums {
+  /// d x d: Y^T Y (implicit), or y y^T weighted by the row's share of all ratings (explicit).
+  std::vector<double> gram;
+  double regularization = 0.0;  ///< sum_r lambda_r |y_r|^2
+};
+
+/// The basis that those sums over all rows give. Its values, never negative, are the eigenvalues of
+/// w0 Y^T Y (implicit) or of the ratings' mean y y^T (explicit).
+[[nodiscard]] Eigenbasis fixed_basis(std::vector<double> gram, const AlsParams& params);
+
+/// take() and rotate() once in each half-step. The table is reused from half-step to half-step.
 class AlsFixedSide {
  public:
-  /// `matrix` has the fixed side's rows; the table is reused from half-step to half-step.
-  void prepare(const CsrView& matrix, Side fixed, const Factors& factors, const AlsParams& params);
+  /// The table is then that of the features: the factors, and a 1 for the other side's bias.
+  [[nodiscard]] AlsFixedSums take(const AlsFixedRows& rows, const AlsParams& params);
+  void rotate(Eigenbasis basis);
 
   [[nodiscard]] const Matrix& table() const { return table_; }  ///< y Q, rows x width
   [[nodiscard]] const Eigenbasis& basis() const { return basis_; }
-  /// Eigenvalues, never negative: of w0 Y^T Y (implicit) or of the ratings' mean y y^T (explicit).
-  [[nodiscard]] std::span<const double> spectrum() const { return basis_.values; }
-  /// sum_r lambda_r |y_r|^2 of the fixed side.
-  [[nodiscard]] double regularization() const { return regularization_; }
 
  private:
   Matrix table_;
   Eigenbasis basis_;
-  double regularization_ = 0.0;
 };
 
 }  // namespace likewise

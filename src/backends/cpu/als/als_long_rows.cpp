@@ -4,8 +4,6 @@
 #include <algorithm>
 #include <vector>
 
-#include "algorithms/als/weights.h"
-
 namespace likewise {
 namespace {
 
@@ -34,8 +32,8 @@ class Lockstep {
         solvers_(rows.size()) {
     for (Index i = 0; i < count_; ++i) {
       const Offset entries = matrix.row_size(rows[static_cast<std::size_t>(i)]);
-      context.set_diagonals(row_regularization(context.params, entries, matrix.cols), entries,
-                            diagonal_.row(i), inverse_.row(i));
+      context.set_diagonals(context.regularization(entries), entries, diagonal_.row(i),
+                            inverse_.row(i));
       solvers_[static_cast<std::size_t>(i)] = ConjugateGradients(
           {diagonal_.row(i), inverse_.row(i), z.row(i), r_.row(i), p_.row(i), product_.row(i),
            z.stride()},

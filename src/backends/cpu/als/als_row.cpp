@@ -5,6 +5,7 @@
 #include <cmath>
 #include <limits>
 
+#include "algorithms/als/weights.h"
 #include "core/dense_kernels.h"
 
 namespace likewise {
@@ -35,6 +36,22 @@ float AlsRowContext::least_confidence(std::span<const float> values) const {
   return least;
 }
 
+double AlsRowContext::regularization(Offset count) const {
+  return row_regularization(params, count, fixed_rows);
+}
+
+/// Conjugate gradients would take about as many steps as there are unknowns. In directions that
+/// only lambda determines, their error hardly changes this row's objective, but the next
+/// half-step's.
+bool AlsRowContext::is_flat(Offset count, double lambda) const {
+  if (params.solver != AlsSolverKind::kAuto || params.feedback != Feedback::kExplicit) {
+    return false;
+  }
+  const std::vector<double>& spectrum = basis.values;
+  return count < kShort * std::ssize(spectrum) &&
+         static_cast<double>(count) * spectrum[spectrum.size() / 2] > kHardly * lambda;
+}
+
 CgLimits AlsRowContext::cg_limits(float least_confidence) const {
   if (params.solver == AlsSolverKind::kCg) return {params.cg_steps, 0.0, params.cg_tolerance};
   return {kAutoSteps, accuracy * std::max(double{least_confidence}, kLeastConfidence), 0.0};
@@ -42,7 +59,7 @@ CgLimits AlsRowContext::cg_limits(float least_confidence) const {
 
 void AlsRowContext::set_diagonals(double lambda, Offset count, float* diagonal,
                                   float* inverse) const {
-  const auto spectrum = fixed.spectrum();
+  const std::vector<double>& spectrum = basis.values;
   const bool implicit = params.feedback == Feedback::kImplicit;
   const double scale = implicit ? 1.0 : static_cast<double>(count);
   const double floor = std::max(scale * spectrum.back() * 1e-12,
@@ -64,8 +81,7 @@ kernels::Segment SegmentBuffer::fill(const AlsRowContext& context, const Index* 
   }
   constant += kernels::weigh(context.weighing, columns, values, count, columns_.data(), w_.data(),
                              v_.data());
-  const Matrix& table = context.fixed.table();
-  return {table.data(), table.stride(), columns_.data(), w_.data(), v_.data(), padded};
+  return {context.table.data(), context.stride(), columns_.data(), w_.data(), v_.data(), padded};
 }
 
 AlsRowSolver::AlsRowSolver(const AlsRowContext& context)
@@ -77,7 +93,7 @@ AlsRowSolver::AlsRowSolver(const AlsRowContext& context)
       product_(context.stride()),
       start_(context.stride()) {
   if (context.params.solver == AlsSolverKind::kCg) return;
-  const Index d = context.fixed.table().cols();
+  const Index d = context.table.cols();
   gram_ = Matrix(d, d);
   pack_ = Matrix(std::max(d, kGramRows), d);
   scaled_ = Matrix(kGramRows, d);
@@ -97,7 +113,7 @@ double AlsRowSolver::solve(std::span<const Index> columns, std::span<const float
   row.segment = buffer_.fill(context_, columns.data(), values.data(), count, row.constant);
   const Index stride = row.segment.stride;
   context_.set_diagonals(lambda, count, diagonal_.data(), inverse_.data());
-  if (context_.exact || is_flat(count, lambda)) {
+  if (context_.exact || context_.is_flat(count, lambda)) {
     std::copy_n(z, stride, start_.data());
     const double objective = solve_exactly(row, z, pivot);
     if (pivot < 0 || context_.params.solver == AlsSolverKind::kCholesky) return objective;
@@ -108,24 +124,11 @@ double AlsRowSolver::solve(std::span<const Index> columns, std::span<const float
   return solve_cg(row, z, pivot);
 }
 
-/// Conjugate gradients would take about as many steps as there are unknowns. In directions that
-/// only lambda determines, their error hardly changes this row's objective, but the next
-/// half-step's.
-bool AlsRowSolver::is_flat(Offset count, double lambda) const {
-  if (context_.params.solver != AlsSolverKind::kAuto ||
-      context_.params.feedback != Feedback::kExplicit) {
-    return false;
-  }
-  const auto spectrum = context_.fixed.spectrum();
-  return count < kShort * std::ssize(spectrum) &&
-         static_cast<double>(count) * spectrum[spectrum.size() / 2] > kHardly * lambda;
-}
-
 double AlsRowSolver::solve_exactly(const Cells& row, float* z, Index& pivot) {
   const kernels::Segment& s = row.segment;
   // The dual takes roots of the weights.
-  const bool dual = row.least_confidence >= 1.0F && row.count < context_.fixed.table().cols() &&
-                    diagonal_[0] > 0.0F;
+  const bool dual =
+      row.least_confidence >= 1.0F && row.count < context_.table.cols() && diagonal_[0] > 0.0F;
   dual ? solve_dual(s, row.count, z, pivot) : solve_gram(s, z, pivot);
   // constant + z^T A z - 2 b^T z, with A z computed anew: its error is of second order in z's.
   const double zdz = kernels::scale_square(diagonal_.data(), z, product_.data(), s.stride);
@@ -152,7 +155,7 @@ double AlsRowSolver::solve_cg(const Cells& row, float* z, Index& pivot) {
 }
 
 void AlsRowSolver::solve_gram(const kernels::Segment& s, float* z, Index& pivot) {
-  const Index d = context_.fixed.table().cols();
+  const Index d = context_.table.cols();
   std::fill_n(z, s.stride, 0.0F);
   kernels::add_rows(s, s.v, z);
   for (Offset first = 0; first < s.padded; first += kGramRows) {
@@ -173,7 +176,7 @@ void AlsRowSolver::solve_gram(const kernels::Segment& s, float* z, Index& pivot)
 /// With D = diag(diagonal) and U = W^1/2 V D^-1/2:  (I + U U^T) t = W^-1/2 v,  z = D^-1/2 U^T t.
 /// A like stays one, however small its weight.
 void AlsRowSolver::solve_dual(const kernels::Segment& s, Offset count, float* z, Index& pivot) {
-  const Index d = context_.fixed.table().cols();
+  const Index d = context_.table.cols();
   const auto n = static_cast<Index>(count);
   const Index stride = padded_stride(n);
   for (Index i = 0; i < n; ++i) {

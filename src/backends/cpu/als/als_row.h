@@ -14,13 +14,19 @@ namespace likewise {
 
 /// What every row of a half-step is solved with.
 struct AlsRowContext {
-  const AlsFixedSide& fixed;
+  const Matrix& table;  ///< the rows of the fixed side that columns number, in its basis
+  const Eigenbasis& basis;
   const AlsParams& params;
   kernels::Weighing weighing;
+  Index fixed_rows = 0;   ///< of the whole fixed side, those that are not in the table included
   bool exact = false;     ///< every row, where rounding lets it
   double accuracy = 0.0;  ///< of kAuto: CgLimits::decrease
 
-  [[nodiscard]] Index stride() const { return fixed.table().stride(); }
+  [[nodiscard]] Index stride() const { return table.stride(); }
+  /// lambda of a row with so many interactions.
+  [[nodiscard]] double regularization(Offset count) const;
+  /// Whether kAuto solves such a row exactly where it does not all rows.
+  [[nodiscard]] bool is_flat(Offset count, double lambda) const;
   /// Of a row with these values, but 1 at most.
   [[nodiscard]] float least_confidence(std::span<const float> values) const;
   [[nodiscard]] CgLimits cg_limits(float least_confidence) const;
@@ -64,8 +70,6 @@ class AlsRowSolver {
     double constant = 0.0;
     float least_confidence = 1.0F;
   };
-  /// Whether kAuto solves this row exactly where it does not all rows.
-  [[nodiscard]] bool is_flat(Offset count, double lambda) const;
   [[nodiscard]] double solve_cg(const Cells& row, float* z, Index& pivot);
   [[nodiscard]] double solve_exactly(const Cells& row, float* z, Index& pivot);
   /// Gram matrix and Cholesky: count f^2 + f^3 / 3 operations.

@@ -31,50 +31,84 @@ struct AddSquaredDifference {
   }
 };
 
-/// Eight running sums, whatever the width of a vector; then pairs, quarters, halves.
-template <class Add>
-HWY_INLINE double total(const float* HWY_RESTRICT a, const float* HWY_RESTRICT b, Index length,
-                        const Add& add) {
+using Floats = hn::Rebind<float, Doubles>;
+constexpr Offset kLanes = static_cast<Offset>(hn::MaxLanes(Doubles()));
+constexpr Index kVectors = static_cast<Index>(8 / kLanes);
+/// Pairs side by side: their additions do not wait for each other. All sums fit the registers.
+constexpr Index kPairs = kLanes == 8 ? 4 : 2;
+
+/// Of each pair eight running sums, whatever the width of a vector; then pairs, quarters, halves.
+template <Index kCount, class Add>
+HWY_INLINE void totals(const float* const* HWY_RESTRICT a, const float* const* HWY_RESTRICT b,
+                       Index length, const Add& add, double* HWY_RESTRICT out) {
   const Doubles d;
-  const hn::Rebind<float, Doubles> f;
-  constexpr Offset kLanes = static_cast<Offset>(hn::MaxLanes(Doubles()));
-  constexpr Offset kSums = 8 / kLanes;
-  hn::Vec<Doubles> sum[kSums];
-  HWY_UNROLL(8)
-  for (Index s = 0; s < kSums; ++s) sum[s] = hn::Zero(d);
-  for (Index j = 0; j < length; j += 8) {
+  const Floats f;
+  hn::Vec<Doubles> sum[kCount][kVectors];
+  HWY_UNROLL(4)
+  for (Index p = 0; p < kCount; ++p) {
     HWY_UNROLL(8)
-    for (Index s = 0; s < kSums; ++s) {
-      const auto left = hn::PromoteTo(d, hn::LoadU(f, a + j + s * kLanes));
-      const auto right = hn::PromoteTo(d, hn::LoadU(f, b + j + s * kLanes));
-      sum[s] = add(left, right, sum[s]);
+    for (Index s = 0; s < kVectors; ++s) sum[p][s] = hn::Zero(d);
+  }
+  for (Index j = 0; j < length; j += 8) {
+    HWY_UNROLL(4)
+    for (Index p = 0; p < kCount; ++p) {
+      HWY_UNROLL(8)
+      for (Index s = 0; s < kVectors; ++s) {
+        const auto left = hn::PromoteTo(d, hn::LoadU(f, a[p] + j + s * kLanes));
+        const auto right = hn::PromoteTo(d, hn::LoadU(f, b[p] + j + s * kLanes));
+        sum[p][s] = add(left, right, sum[p][s]);
+      }
     }
   }
-  HWY_ALIGN double lanes[8];
-  HWY_UNROLL(8)
-  for (Index s = 0; s < kSums; ++s) hn::Store(sum[s], d, lanes + s * kLanes);
-  return ((lanes[0] + lanes[4]) + (lanes[2] + lanes[6])) +
-         ((lanes[1] + lanes[5]) + (lanes[3] + lanes[7]));
+  HWY_UNROLL(4)
+  for (Index p = 0; p < kCount; ++p) {
+    HWY_ALIGN double lanes[8];
+    HWY_UNROLL(8)
+    for (Index s = 0; s < kVectors; ++s) hn::Store(sum[p][s], d, lanes + s * kLanes);
+    out[p] = ((lanes[0] + lanes[4]) + (lanes[2] + lanes[6])) +
+             ((lanes[1] + lanes[5]) + (lanes[3] + lanes[7]));
+  }
 }
 
-double exact_dot(const float* a, const float* b, Index length) {
-  return total(a, b, length, AddProduct());
+template <class Add>
+HWY_INLINE void of_pairs(const float* const* a, const float* const* b, Index length, Index count,
+                         const Add& add, double* out) {
+  Index p = 0;
+  for (; p + kPairs <= count; p += kPairs) totals<kPairs>(a + p, b + p, length, add, out + p);
+  for (; p < count; ++p) totals<1>(a + p, b + p, length, add, out + p);
 }
 
-double exact_squared_distance(const float* a, const float* b, Index length) {
-  return total(a, b, length, AddSquaredDifference());
+template <class Add>
+HWY_INLINE void of_rows(const float* query, const float* rows, Index stride, Index length,
+                        Index count, const Add& add, double* out) {
+  const float* a[kPairs];
+  const float* b[kPairs];
+  for (Index p = 0; p < kPairs; ++p) a[p] = query;
+  for (Index r = 0; r < count; r += kPairs) {
+    const Index some = count - r < kPairs ? count - r : kPairs;
+    for (Index p = 0; p < some; ++p) b[p] = rows + Offset{r + p} * stride;
+    of_pairs(a, b, length, some, add, out + r);
+  }
+}
+
+void exact_dot_pairs(const float* const* a, const float* const* b, Index length, Index count,
+                     double* out) {
+  of_pairs(a, b, length, count, AddProduct(), out);
+}
+
+void exact_squared_distance_pairs(const float* const* a, const float* const* b, Index length,
+                                  Index count, double* out) {
+  of_pairs(a, b, length, count, AddSquaredDifference(), out);
 }
 
 void exact_dots(const float* query, const float* rows, Index stride, Index length, Index count,
                 double* out) {
-  for (Index r = 0; r < count; ++r) out[r] = exact_dot(query, rows + Offset{r} * stride, length);
+  of_rows(query, rows, stride, length, count, AddProduct(), out);
 }
 
 void exact_squared_distances(const float* query, const float* rows, Index stride, Index length,
                              Index count, double* out) {
-  for (Index r = 0; r < count; ++r) {
-    out[r] = exact_squared_distance(query, rows + Offset{r} * stride, length);
-  }
+  of_rows(query, rows, stride, length, count, AddSquaredDifference(), out);
 }
 
 }  // namespace
@@ -84,13 +118,14 @@ HWY_AFTER_NAMESPACE();
 #if HWY_ONCE
 namespace likewise::kernels {
 
-HWY_EXPORT(exact_dot);
+HWY_EXPORT(exact_dot_pairs);
 HWY_EXPORT(exact_dots);
-HWY_EXPORT(exact_squared_distance);
+HWY_EXPORT(exact_squared_distance_pairs);
 HWY_EXPORT(exact_squared_distances);
 
-double exact_dot(const float* a, const float* b, Index length) {
-  return HWY_DYNAMIC_DISPATCH(exact_dot)(a, b, length);
+void exact_dot_pairs(const float* const* a, const float* const* b, Index length, Index count,
+                     double* out) {
+  HWY_DYNAMIC_DISPATCH(exact_dot_pairs)(a, b, length, count, out);
 }
 
 void exact_dots(const float* query, const float* rows, Index stride, Index length, Index count,
@@ -98,8 +133,9 @@ void exact_dots(const float* query, const float* rows, Index stride, Index lengt
   HWY_DYNAMIC_DISPATCH(exact_dots)(query, rows, stride, length, count, out);
 }
 
-double exact_squared_distance(const float* a, const float* b, Index length) {
-  return HWY_DYNAMIC_DISPATCH(exact_squared_distance)(a, b, length);
+void exact_squared_distance_pairs(const float* const* a, const float* const* b, Index length,
+                                  Index count, double* out) {
+  HWY_DYNAMIC_DISPATCH(exact_squared_distance_pairs)(a, b, length, count, out);
 }
 
 void exact_squared_distances(const float* query, const float* rows, Index stride, Index length,

@@ -40,4 +40,33 @@ void find_hits_bytes(const std::uint8_t* panel, const float* bias, Index groups,
                      const ByteQuery* queries, const std::int32_t* thresholds, Index count,
                      std::uint64_t* hits);
 
+/// What turns true scores into integer ones, of a panel and of each query. An estimate is off by
+/// residual |y| + |q^| (residual of the panel) + bias_error at most.
+struct PanelUnits {
+  double inverse;     ///< 1 / scale
+  double norm;        ///< the largest |y|
+  double residual;    ///< the largest |y - y^|
+  double bias_error;  ///< of the largest bias
+};
+struct QueryUnits {
+  const double* inverse;   ///< 1 / scale
+  const double* residual;  ///< |q - q^|
+  const double* norm;      ///< |q^|
+  const double* shift;     ///< what the unsigned items add to a sum
+};
+
+/// Thresholds for find_hits_bytes: at least 2 below the integer score of an item whose true score
+/// is thresholds[q], which is room for the rounding of biases and of the threshold itself; ends are
+/// saturated. Only where has_byte_dot_products().
+void whole_thresholds(const PanelUnits& panel, const QueryUnits& queries, const float* thresholds,
+                      Index count, std::int32_t* out);
+
+/// Whether it also multiplies tiles of bytes (AMX), and the system lets us.
+[[nodiscard]] bool has_byte_tiles();
+
+/// find_hits_bytes() by tiles; it calls this where has_byte_tiles().
+void find_hits_tiles(const std::uint8_t* panel, const float* bias, Index groups,
+                     const ByteQuery* queries, const std::int32_t* thresholds, Index count,
+                     std::uint64_t* hits);
+
 }  // namespace likewise::kernels

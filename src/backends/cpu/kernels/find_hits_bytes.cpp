@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 /// One vpdpbusd multiplies 64 bytes where a float32 FMA multiplies 16 numbers. Highway 1.0 has no
-/// name for it, so this is the one kernel written in x86 terms; everyone else uses find_hits().
+/// name for it, so this kernel and that of tiles are written in x86 terms; everyone else uses
+/// find_hits().
+#include <limits>
+
 #include <hwy/targets.h>
 
 #include "backends/cpu/kernels/find_hits.h"
@@ -96,7 +99,32 @@ LIKEWISE_VNNI void all_tiles(const std::uint8_t* panel, const float* bias, Index
   if (q < count) tile<1, kBiased>(panel, bias, groups, queries + q, thresholds + q, hits + q);
 }
 
+/// The compiler makes vectors of it.
+LIKEWISE_VNNI void to_whole(const PanelUnits& panel, const QueryUnits& queries,
+                            const float* __restrict thresholds, Index count,
+                            std::int32_t* __restrict out) {
+  constexpr double kLowest = std::numeric_limits<std::int32_t>::min();
+  constexpr double kHighest = std::numeric_limits<std::int32_t>::max();
+  const auto [panel_inverse, longest, panel_residual, bias_error] = panel;
+  const double* const inverse = queries.inverse;
+  const double* const residual = queries.residual;
+  const double* const norm = queries.norm;
+  const double* const shift = queries.shift;
+  for (Index q = 0; q < count; ++q) {
+    const double error = residual[q] * longest + norm[q] * panel_residual + bias_error;
+    const double score =
+        (double{thresholds[q]} - error) * (inverse[q] * panel_inverse) + shift[q] - 3.0;
+    const double least = score > kLowest ? score : kLowest;
+    out[q] = static_cast<std::int32_t>(least < kHighest ? least : kHighest);
+  }
+}
+
 }  // namespace
+
+void whole_thresholds(const PanelUnits& panel, const QueryUnits& queries, const float* thresholds,
+                      Index count, std::int32_t* out) {
+  to_whole(panel, queries, thresholds, count, out);
+}
 
 // Highway's AVX3_DL level has VNNI, and LIKEWISE_ISA can take it away.
 bool has_byte_dot_products() { return (hwy::SupportedTargets() & HWY_AVX3_DL) != 0; }
@@ -104,6 +132,9 @@ bool has_byte_dot_products() { return (hwy::SupportedTargets() & HWY_AVX3_DL) !=
 void find_hits_bytes(const std::uint8_t* panel, const float* bias, Index groups,
                      const ByteQuery* queries, const std::int32_t* thresholds, Index count,
                      std::uint64_t* hits) {
+  if (has_byte_tiles()) {
+    return find_hits_tiles(panel, bias, groups, queries, thresholds, count, hits);
+  }
   const auto run = bias == nullptr ? all_tiles<false> : all_tiles<true>;
   run(panel, bias, groups, queries, thresholds, count, hits);
 }
@@ -113,6 +144,8 @@ void find_hits_bytes(const std::uint8_t* panel, const float* bias, Index groups,
 #else
 
 bool has_byte_dot_products() { return false; }
+
+void whole_thresholds(const PanelUnits&, const QueryUnits&, const float*, Index, std::int32_t*) {}
 
 void find_hits_bytes(const std::uint8_t*, const float*, Index, const ByteQuery*,
                      const std::int32_t*, Index, std::uint64_t*) {}

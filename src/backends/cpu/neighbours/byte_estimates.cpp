@@ -7,7 +7,6 @@
 #include <algorithm>
 #include <cmath>
 #include <cstring>
-#include <limits>
 #include <vector>
 
 #include "backends/cpu/neighbours/estimates.h"
@@ -126,42 +125,66 @@ class ByteTable final : public EstimateTable {
   float least_query_scale_ = kLeastUnit;
 };
 
+/// Of some queries of a block, number by number.
+struct RoundedQueries {
+  std::vector<double> inverse;   ///< 1 / scale
+  std::vector<double> residual;  ///< |q - q^|
+  std::vector<double> norm;      ///< |q^|
+  std::vector<double> shift;     ///< 128 times the sum of the query's bytes
+
+  void clear() {
+    for (auto* const numbers : {&inverse, &residual, &norm, &shift}) numbers->clear();
+  }
+  void add(const RoundedQueries& from, std::size_t q) {
+    inverse.push_back(from.inverse[q]);
+    residual.push_back(from.residual[q]);
+    norm.push_back(from.norm[q]);
+    shift.push_back(from.shift[q]);
+  }
+  [[nodiscard]] kernels::QueryUnits units() const {
+    return {inverse.data(), residual.data(), norm.data(), shift.data()};
+  }
+};
+
 class ByteEstimator final : public Estimator {
  public:
   ByteEstimator(const ByteTable& table, const MatrixView& queries)
       : table_(table),
         bytes_(Offset{queries.rows} * table.groups()),
-        rounded_(static_cast<std::size_t>(queries.rows)),
-        selected_(rounded_.size()),
-        lowered_(rounded_.size()) {
+        lowered_(static_cast<std::size_t>(queries.rows)) {
     for (Index q = 0; q < queries.rows; ++q) round_query(q, queries);
   }
 
   void find(Index panel, std::span<const Index> queries, const float* thresholds,
             std::uint64_t* hits) override {
-    const PanelScale& panel_scale = table_.scale(panel);
+    if (!std::ranges::equal(queries, chosen_)) choose(queries);
+    const PanelScale& scale = table_.scale(panel);
     const ScoreBound& bound = table_.panels().panel_bound(panel);
-    for (std::size_t s = 0; s < queries.size(); ++s) {
-      const Rounded& query = rounded_[static_cast<std::size_t>(queries[s])];
-      const double inverse = query.inverse * panel_scale.inverse;
-      selected_[s] = {bytes_.data() + Offset{queries[s]} * table_.groups(),
-                      static_cast<float>(inverse)};
-      const double error = query.residual * double{bound.norm} + query.norm * panel_scale.residual +
-                           0x1p-20 * double{bound.abs_bias};
-      lowered_[s] = to_integer((double{thresholds[s]} - error) * inverse + query.shift);
+    const float* const bias = table_.panels().bias(panel);
+    if (bias != nullptr) {
+      for (std::size_t s = 0; s < queries.size(); ++s) {
+        selected_[s].bias_scale = static_cast<float>(numbers_.inverse[s] * scale.inverse);
+      }
     }
-    kernels::find_hits_bytes(table_.bytes(panel), table_.panels().bias(panel), table_.groups(),
-                             selected_.data(), lowered_.data(), static_cast<Index>(queries.size()),
-                             hits);
+    const auto count = static_cast<Index>(queries.size());
+    kernels::whole_thresholds(
+        {scale.inverse, double{bound.norm}, scale.residual, 0x1p-20 * double{bound.abs_bias}},
+        numbers_.units(), thresholds, count, lowered_.data());
+    kernels::find_hits_bytes(table_.bytes(panel), bias, table_.groups(), selected_.data(),
+                             lowered_.data(), count, hits);
   }
 
  private:
-  struct Rounded {
-    double inverse;   ///< 1 / scale
-    double residual;  ///< |q - q^|
-    double norm;      ///< |q^|
-    double shift;     ///< 128 times the sum of the query's bytes: what the unsigned items add
-  };
+  /// From one panel to the next they are mostly the same.
+  void choose(std::span<const Index> queries) {
+    chosen_.assign(queries.begin(), queries.end());
+    selected_.clear();
+    numbers_.clear();
+    for (const Index q : queries) {
+      selected_.push_back({bytes_.data() + Offset{q} * table_.groups(), 0.0F});
+      numbers_.add(all_, static_cast<std::size_t>(q));
+    }
+  }
 
   void round_query(Index q, const MatrixView& queries) {
     const float* row = queries.row(q);
@@ -176,21 +199,17 @@ class ByteEstimator final : public Estimator {
       squares += double{x} * double{x};
       sum += double{x};
     }
-    rounded_[static_cast<std::size_t>(q)] = {
-        1.0 / double{scale}, residual_norm(row, queries.cols, scale),
-        std::sqrt(squares) * double{scale} * (1.0 + 1e-6), kShift * sum};
-  }
-
-  /// At most x - 2: room for the rounding of biases and of x itself; ends are saturated.
-  static std::int32_t to_integer(double x) {
-    constexpr double kLowest = std::numeric_limits<std::int32_t>::min();
-    constexpr double kHighest = std::numeric_limits<std::int32_t>::max();
-    return static_cast<std::int32_t>(std::clamp(x - 3.0, kLowest, kHighest));
+    all_.inverse.push_back(1.0 / double{scale});
+    all_.residual.push_back(residual_norm(row, queries.cols, scale));
+    all_.norm.push_back(std::sqrt(squares) * double{scale} * (1.0 + 1e-6));
+    all_.shift.push_back(kShift * sum);
   }
 
   const ByteTable& table_;
   Array<kernels::ByteGroup> bytes_;
-  std::vector<Rounded> rounded_;
+  RoundedQueries all_;
+  std::vector<Index> chosen_;  ///< the queries of the last call ...
+  RoundedQueries numbers_;     ///< ... and theirs
   std::vector<kernels::ByteQuery> selected_;
   std::vector<std::int32_t> lowered_;
 };

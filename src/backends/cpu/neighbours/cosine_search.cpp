@@ -10,8 +10,10 @@
 #include "backends/cpu/kernels/dense_tile.h"
 #include "backends/cpu/neighbours/dense_rows.h"
 #include "backends/cpu/neighbours/estimate_lists.h"
+#include "backends/nearest_rows.h"
 #include "backends/neighbour_lists.h"
 #include "core/parallel.h"
+#include "distributed/partition.h"
 
 namespace likewise {
 namespace {
@@ -84,6 +86,7 @@ class CosineSearch {
         formula_(formula),
         control_(control),
         k_(k),
+        sparse_(rows.weights),
         rows_(rows.weights),
         factors_(static_cast<std::size_t>(count_)),
         width_(panel_width(count_)),
@@ -96,13 +99,18 @@ class CosineSearch {
     }
   }
 
-  [[nodiscard]] std::optional<Neighbours> find() {
-    for (Index first = 0; first < count_; first += width_) {
+  [[nodiscard]] std::optional<Neighbours> find(const SearchPart& part) {
+    const Partition panels = cut_equally(parts_of(count_, width_), part.of, [&](Index panel) {
+      return static_cast<double>(count_ - panel * width_);  // rows that it is compared with
+    });
+    const Index from = panels.first(part.number) * width_;
+    const Index to = std::min(panels.end(part.number) * width_, count_);
+    for (Index first = from; first < to; first += width_) {
       const Index width = std::min(width_, count_ - first);
       pack(first, width);
       compare(first, width);
       if (kOpenPart * open_rows() > count_) return std::nullopt;
-      control_.report("neighbours", first + width, count_, "rows");
+      control_.report("neighbours", first + width - from, to - from, "rows");
     }
     std::vector<std::span<const Candidate>> lists(factors_.size());
     parallel_blocks(count_, std::clamp<Index>(count_ / 8, 16, 1024),
@@ -254,10 +262,9 @@ class CosineSearch {
       const float score = similarity(x, y, sums[i]);
       if (score != 0.0F) candidates[static_cast<std::size_t>(count++)] = {score, y};
     }
-    const Offset kept = std::min<Offset>(count, k_);
-    const auto from = candidates.begin();
-    std::partial_sort(from, from + kept, from + count, before);
-    return candidates.first(static_cast<std::size_t>(kept));
+    return candidates.first(sort_nearest(sparse_.row_columns(x), sparse_,
+                                         static_cast<std::size_t>(k_),
+                                         candidates.first(static_cast<std::size_t>(count))));
   }
 
   /// For a row that is open. `to`: room for k.
@@ -297,6 +304,7 @@ class CosineSearch {
   const PairFormula& formula_;
   const RunControl& control_;
   Index k_;
+  const CsrView& sparse_;
   DenseRows rows_;
   std::vector<float> factors_;  ///< 1 / |x|, or kNone
   Index width_;                 ///< of a panel
@@ -322,8 +330,9 @@ double bound_of_estimates(Index cols) {
 }
 
 std::optional<Neighbours> find_by_estimates(const WeightedRows& rows, const PairFormula& formula,
-                                            Index k, const RunControl& control) {
-  return CosineSearch(rows, formula, k, control).find();
+                                            Index k, const RunControl& control,
+                                            const SearchPart& part) {
+  return CosineSearch(rows, formula, k, control).find(part);
 }
 
 }  // namespace likewise

@@ -18,6 +18,7 @@
 #include <optional>
 
 #include "algorithms/neighbours/similarity.h"
+#include "backends/jobs/neighbours.h"
 #include "likewise/control.h"
 
 namespace likewise {
@@ -32,10 +33,11 @@ namespace likewise {
 /// At most how far an estimate is from the similarity.
 [[nodiscard]] double bound_of_estimates(Index cols);
 
-/// Where can_estimate(). k: in [1, rows). Nothing where many rows are so much alike that estimates
-/// do not tell which are the nearest.
+/// Where can_estimate(). k: in [1, rows). What that part of the search finds, and maybe more: a row
+/// whose nearest estimates do not tell is compared with all. Nothing where there are many such.
 [[nodiscard]] std::optional<Neighbours> find_by_estimates(const WeightedRows& rows,
                                                           const PairFormula& formula, Index k,
-                                                          const RunControl& control);
+                                                          const RunControl& control,
+                                                          const SearchPart& part = {});
 
 }  // namespace likewise

@@ -9,13 +9,13 @@
 #include <tuple>
 #include <vector>
 
-#include "backends/top_k.h"
+#include "backends/nearest_rows.h"
 #include "likewise/array.h"
 
 namespace likewise {
 
-/// The k best of every row while the search goes on. Offers may come from any thread, in any
-/// order: the order of candidates is total, so the lists are the same.
+/// The k nearest of every row, by rank, while the search goes on. Offers may come from any thread,
+/// in any order: the order of neighbours is total, so the lists are the same.
 class NeighbourTable {
  public:
   /// What a thread has to offer, gathered so that a lock and the lists behind it serve many at
@@ -24,39 +24,47 @@ class NeighbourTable {
    private:
     friend NeighbourTable;
     struct Offer {
-      Index row;
-      Candidate candidate;
+      Index rank;
+      NearRow candidate;
     };
     std::array<std::vector<Offer>, 64> stripes_;
   };
 
-  NeighbourTable(Index rows, Index k)
-      : k_(k),
-        rows_of_stripe_(rows / static_cast<Index>(kStripes) + 1),
-        kept_(Array<Candidate>::uninitialized(Offset{rows} * k)),
-        counts_(rows),
-        thresholds_(static_cast<std::size_t>(rows), std::numeric_limits<float>::lowest()) {}
+  /// `order`: rank -> row. Both must outlive the table.
+  NeighbourTable(const CsrView& rows, std::span<const Index> order, Index k)
+      : rows_(rows),
+        order_(order),
+        k_(k),
+        ranks_of_stripe_(rows.rows / static_cast<Index>(kStripes) + 1),
+        kept_(Array<NearRow>::uninitialized(Offset{rows.rows} * k)),
+        counts_(rows.rows),
+        thresholds_(order.size(), std::numeric_limits<float>::lowest()) {}
+
+  /// The order of a row's list.
+  [[nodiscard]] NearerTo nearer_to(Index rank) const {
+    return {rows_.row_columns(order_[static_cast<std::size_t>(rank)]), rows_};
+  }
 
   /// Scores below this have no place in the row's list. Constant between raise_thresholds(), so
   /// that it can be read while offers come in.
   [[nodiscard]] std::span<const float> thresholds() const { return thresholds_; }
   /// Only while no offers come.
   void raise_thresholds() {
-    for (std::size_t row = 0; row < thresholds_.size(); ++row) {
-      const auto index = static_cast<Index>(row);
-      if (counts_[index] == k_) thresholds_[row] = list(index)[0].score;
+    for (std::size_t rank = 0; rank < thresholds_.size(); ++rank) {
+      const auto index = static_cast<Index>(rank);
+      if (counts_[index] == k_) thresholds_[rank] = list(index)[0].score;
     }
   }
 
-  void offer(Offers& offers, Index row, const Candidate& candidate) {
-    const std::size_t stripe = stripe_of(row);
+  void offer(Offers& offers, Index rank, const NearRow& candidate) {
+    const std::size_t stripe = stripe_of(rank);
     auto& waiting = offers.stripes_[stripe];
-    waiting.push_back({row, candidate});
+    waiting.push_back({rank, candidate});
     if (waiting.size() == kOffersKept) insert_all(waiting, stripe);
   }
-  void offer(Index row, std::span<const Candidate> candidates) {
-    const std::lock_guard lock(locks_[stripe_of(row)]);
-    for (const Candidate& one : candidates) insert(row, one);
+  void offer(Index rank, std::span<const NearRow> candidates) {
+    const std::lock_guard lock(locks_[stripe_of(rank)]);
+    for (const NearRow& one : candidates) insert(rank, one);
   }
   /// Offers that are not in the lists yet.
   void finish(Offers& offers) {
@@ -65,44 +73,47 @@ class NeighbourTable {
     }
   }
 
-  /// Best first. The last call for a row.
-  void sort(Index row) { std::sort_heap(list(row), list(row) + counts_[row], before); }
-  [[nodiscard]] std::span<const Candidate> sorted(Index row) const {
-    return {kept_.data() + Offset{row} * k_, static_cast<std::size_t>(counts_[row])};
+  /// Nearest first. The last call for a row.
+  void sort(Index rank) { std::sort_heap(list(rank), list(rank) + counts_[rank], nearer_to(rank)); }
+  [[nodiscard]] std::span<const NearRow> sorted(Index rank) const {
+    return {kept_.data() + Offset{rank} * k_, static_cast<std::size_t>(counts_[rank])};
   }
 
  private:
   static constexpr std::size_t kStripes = std::tuple_size_v<decltype(Offers::stripes_)>;
   static constexpr std::size_t kOffersKept = 128;
 
-  [[nodiscard]] std::size_t stripe_of(Index row) const {
-    return static_cast<std::size_t>(row / rows_of_stripe_);
+  [[nodiscard]] std::size_t stripe_of(Index rank) const {
+    return static_cast<std::size_t>(rank / ranks_of_stripe_);
   }
-  [[nodiscard]] Candidate* list(Index row) { return kept_.data() + Offset{row} * k_; }
+  [[nodiscard]] NearRow* list(Index rank) { return kept_.data() + Offset{rank} * k_; }
 
   void insert_all(std::vector<Offers::Offer>& waiting, std::size_t stripe) {
     const std::lock_guard lock(locks_[stripe]);
-    for (const auto& one : waiting) insert(one.row, one.candidate);
+    for (const auto& one : waiting) insert(one.rank, one.candidate);
     waiting.clear();
   }
 
-  /// A heap with the worst in front.
-  void insert(Index row, const Candidate& candidate) {
-    Candidate* const first = list(row);
-    Index& count = counts_[row];
+  /// A heap with the farthest in front.
+  void insert(Index rank, const NearRow& candidate) {
+    NearRow* const first = list(rank);
+    Index& count = counts_[rank];
+    const NearerTo nearer = nearer_to(rank);
     if (count < k_) {
       first[count++] = candidate;
-      std::push_heap(first, first + count, before);
-    } else if (before(candidate, first[0])) {
-      std::pop_heap(first, first + count, before);
+      std::push_heap(first, first + count, nearer);
+    } else if (nearer(candidate, first[0])) {
+      std::pop_heap(first, first + count, nearer);
       first[count - 1] = candidate;
-      std::push_heap(first, first + count, before);
+      std::push_heap(first, first + count, nearer);
     }
   }
 
+  const CsrView& rows_;
+  std::span<const Index> order_;
   Index k_;
-  Index rows_of_stripe_;
-  Array<Candidate> kept_;
+  Index ranks_of_stripe_;
+  Array<NearRow> kept_;
   Array<Index> counts_;
   std::vector<float> thresholds_;
   std::array<std::mutex, kStripes> locks_;

@@ -25,6 +25,7 @@
 #include "backends/neighbour_lists.h"
 #include "core/lazy.h"
 #include "core/parallel.h"
+#include "distributed/partition.h"
 
 namespace likewise {
 namespace {
@@ -74,9 +75,11 @@ class CpuNeighbourSearch final : public NeighbourSearch {
       : formula_(problem.formula()),
         rows_(problem.rows()),
         in_float_(exact_in_float(rows_)),
+        all_ones_(are_ones(rows_.weights)),
         order_(by_falling_length(rows_.weights)) {}
 
-  [[nodiscard]] Neighbours find(Index k, const RunControl& control) const override {
+  [[nodiscard]] Neighbours find_part(const SearchPart& part, Index k,
+                                     const RunControl& control) const override {
     const Index rows = rows_.weights.rows;
     const Index kept = std::min(k, std::max<Index>(0, rows - 1));
     const bool estimated = can_estimate(formula_, rows_.stats) && estimates_pay(rows, kept);
@@ -84,14 +87,18 @@ class CpuNeighbourSearch final : public NeighbourSearch {
         in_float_ || estimated ? DensePairs<float>::cost(rows_.weights, lanes_of(formula_.sums))
                                : DensePairs<double>::cost(rows_.weights, lanes_of(formula_.sums));
     control.remark(describe(cost));
-    if (kept > 0 && estimated && cost.takes_dense()) {
-      auto found = find_by_estimates(rows_, formula_, kept, control);
+    const bool by_estimates = kept > 0 && estimated && cost.takes_dense();
+    if (by_estimates) {
+      auto found = find_by_estimates(rows_, formula_, kept, control, part);
       if (found) return std::move(*found);
     }
-    NeighbourTable table(rows, kept);
+    // Parts by estimates are cut in another way: where this one's are no help, other parts may have
+    // taken theirs, and only a whole search is sure to meet the pairs that they leave.
+    const SearchPart searched = by_estimates ? SearchPart() : part;
+    NeighbourTable table(rows_.weights, order_, kept);
     if (kept > 0) {
       with_sums([&]<int kLanes, class T>() {
-        search<kLanes, T>(table, kept, cost.takes_dense(), control);
+        search<kLanes, T>(table, kept, cost.takes_dense(), searched, control);
       });
     }
     parallel_for(rows, 256, [&](Offset rank) { table.sort(static_cast<Index>(rank)); });
@@ -111,6 +118,10 @@ class CpuNeighbourSearch final : public NeighbourSearch {
   }
 
  private:
+  [[nodiscard]] static bool are_ones(const CsrView& rows) {
+    return std::all_of(rows.values, rows.values + rows.nnz(),
+                       [](float value) { return value == 1.0F; });
+  }
   static std::vector<Index> by_falling_length(const CsrView& rows) {
     std::vector<Index> order(static_cast<std::size_t>(rows.rows));
     std::iota(order.begin(), order.end(), Index{0});
@@ -170,6 +181,8 @@ class CpuNeighbourSearch final : public NeighbourSearch {
     NeighbourTable& table;
     Index k;
     std::vector<T> factors;
+    Index first;  ///< ranks [first, end) are compared with those before them
+    Index end;
     const RunControl& control;
   };
 
@@ -181,9 +194,32 @@ class CpuNeighbourSearch final : public NeighbourSearch {
     typename DensePairs<T>::Scratch scratch;
   };
 
+  /// The ranks of each part. Pairs are shared out by what they cost: a rank is compared with all
+  /// before it, number by number, or entry by entry and then number by number.
+  [[nodiscard]] Partition cut_ranks(bool dense, int parts) const {
+    std::vector<Index> before(static_cast<std::size_t>(rows_.weights.cols));  // entries of a column
+    return cut_equally(rows_.weights.rows, parts, [&](Index rank) {
+      double cost = rank;
+      if (dense) return cost;
+      const Index row = order_[static_cast<std::size_t>(rank)];
+      for (const Index column : rows_.weights.row_columns(row)) {
+        cost += before[static_cast<std::size_t>(column)]++;
+      }
+      return cost;
+    });
+  }
+
   template <int kLanes, class T>
-  void search(NeighbourTable& table, Index k, bool dense, const RunControl& control) const {
-    const Search<T> task{table, k, estimate_factors<T>(), control};
+  void search(NeighbourTable& table, Index k, bool dense, const SearchPart& part,
+              const RunControl& control) const {
+    Index first = 0;
+    Index end = rows_.weights.rows;
+    if (part.of > 1) {
+      const Partition ranks = cut_ranks(dense, part.of);
+      first = ranks.first(part.number);
+      end = ranks.end(part.number);
+    }
+    const Search<T> task{table, k, estimate_factors<T>(), first, end, control};
     if (dense) {
       const DensePairs<T> pairs(rows_.weights, order_, kLanes);
       search_ranks(task, pairs.block_rows(), pairs.block_sums(),
@@ -206,10 +242,9 @@ class CpuNeighbourSearch final : public NeighbourSearch {
   template <class T, class SearchBlock>
   void search_ranks(const Search<T>& task, Index block, Offset sums,
                     const SearchBlock& search) const {
-    const Index rows = rows_.weights.rows;
     Pool<Worker<T>> workers;
-    for (Index begin = 0; begin < rows;) {
-      const Index end = begin + std::min(rows - begin, std::clamp<Index>(begin / 4, 256, 4096));
+    for (Index begin = task.first; begin < task.end;) {
+      const Index end = begin + std::min(task.end - begin, std::clamp<Index>(begin / 4, 256, 4096));
       parallel_blocks(end - begin, block, [&](Offset first, Offset last, Offset) {
         task.control.check();
         auto worker = workers.take([&] { return Worker<T>{Array<T>(sums), {}, {}}; });
@@ -219,7 +254,7 @@ class CpuNeighbourSearch final : public NeighbourSearch {
       for (const auto& worker : workers.all()) task.table.finish(worker->offers);
       task.table.raise_thresholds();
       begin = end;
-      task.control.report("neighbours", begin, rows, "rows");
+      task.control.report("neighbours", begin - task.first, task.end - task.first, "rows");
     }
   }
 
@@ -248,7 +283,7 @@ class CpuNeighbourSearch final : public NeighbourSearch {
   /// Offers the similarities from the sums of a row, and clears the sums.
   template <int kLanes, class T>
   void offer_row(const Search<T>& task, Index rank, T* sums, NeighbourTable::Offers& offers) const {
-    TopList own;
+    BestList<NearRow, NearerTo> own(task.table.nearer_to(rank));
     own.reset(static_cast<std::size_t>(task.k));
     std::vector<Index> hits(kRowBlock);
     // Short blocks first: the own list's threshold rises between them.
@@ -258,7 +293,8 @@ class CpuNeighbourSearch final : public NeighbourSearch {
       const Index found = find_hits<kLanes>(task, rank, first, count, block, own, hits.data());
       for (Index h = 0; h < found; ++h) {
         const Index y = first + hits[static_cast<std::size_t>(h)];
-        offer_pair(task.table, rank, y, unpack<kLanes>(sums + Offset{y} * kLanes), own, offers);
+        const T* const at = sums + Offset{y} * kLanes;
+        offer_pair(task.table, rank, y, unpack<kLanes>(at), common_from<kLanes>(at), own, offers);
       }
       std::fill_n(block, Offset{count} * kLanes, T{0});
     }
@@ -268,7 +304,8 @@ class CpuNeighbourSearch final : public NeighbourSearch {
   /// The rows of a block that may enter a list.
   template <int kLanes, class T>
   [[nodiscard]] static Index find_hits(const Search<T>& task, Index rank, Index first, Index count,
-                                       const T* sums, const TopList& own, Index* hits) {
+                                       const T* sums, const BestList<NearRow, NearerTo>& own,
+                                       Index* hits) {
     if constexpr (kLanes == 1) {
       if (!task.factors.empty()) {
         return kernels::find_offers(sums, task.factors.data() + first,
@@ -284,14 +321,20 @@ class CpuNeighbourSearch final : public NeighbourSearch {
     return found;
   }
 
-  void offer_pair(NeighbourTable& table, Index x, Index y, const PairSums& s, TopList& own,
-                  NeighbourTable::Offers& offers) const {
+  /// From the sums, where they tell how many entries are common.
+  template <int kLanes, class T>
+  [[nodiscard]] Index common_from(const T* s) const {
+    return kLanes > 1 || all_ones_ ? static_cast<Index>(s[0]) : NearRow::kUncounted;
+  }
+
+  void offer_pair(NeighbourTable& table, Index x, Index y, const PairSums& s, Index common,
+                  BestList<NearRow, NearerTo>& own, NeighbourTable::Offers& offers) const {
     const float to_y = formula_.similarity(stats_of(x), stats_of(y), s);
     const float to_x =
         formula_.symmetric() ? to_y : formula_.similarity(stats_of(y), stats_of(x), swapped(s));
-    if (to_y != 0.0F) own.offer({to_y, order_[static_cast<std::size_t>(y)]});
+    if (to_y != 0.0F) own.offer({{to_y, order_[static_cast<std::size_t>(y)]}, common});
     if (to_x == 0.0F || to_x < table.thresholds()[static_cast<std::size_t>(y)]) return;
-    table.offer(offers, y, {to_x, order_[static_cast<std::size_t>(x)]});
+    table.offer(offers, y, {{to_x, order_[static_cast<std::size_t>(x)]}, common});
   }
 
   template <int kLanes, class T>
@@ -319,6 +362,7 @@ class CpuNeighbourSearch final : public NeighbourSearch {
   const PairFormula& formula_;
   WeightedRows rows_;
   bool in_float_;
+  bool all_ones_;                                ///< sums of products count
   std::vector<Index> order_;                     ///< rank -> row
   mutable Lazy<RanksByColumn<Rank>> by_column_;  ///< a GEMM does without
 };

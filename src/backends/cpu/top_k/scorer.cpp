@@ -102,19 +102,13 @@ class CpuScorer final : public Scorer {
   static constexpr Index kDenseShare = 8;
   static constexpr Index kItemBlock = 1024;
 
-  /// The same bits as exact_score().
   void score_items(const float* query, Index begin, Index end, float* out) const {
     const MatrixView& items = table_.items;
     const bool distances = table_.score == ScoreKind::kSquaredDistance;
     const auto score = distances ? kernels::exact_squared_distances : kernels::exact_dots;
     double scores[kItemBlock];
     score(query, items.row(begin), items.stride, padded_stride(items.cols), end - begin, scores);
-    for (Index i = begin; i < end; ++i) {
-      const double bias =
-          table_.item_bias.empty() ? 0.0 : double{table_.item_bias[static_cast<std::size_t>(i)]};
-      const auto rounded = static_cast<float>(scores[i - begin] + bias);
-      out[i] = distances ? -rounded : rounded;
-    }
+    for (Index i = begin; i < end; ++i) out[i] = exact_score(table_, i, scores[i - begin]);
   }
 
   [[nodiscard]] ItemTable make_table(const MatrixView& items, std::span<const float> item_bias,

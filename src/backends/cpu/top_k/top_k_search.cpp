@@ -45,15 +45,11 @@ float least_estimate(double length, double reach, double longest) {
 
 }  // namespace
 
-float exact_score(const ItemTable& table, const float* query, Index item) {
-  const Index length = padded_stride(table.items.cols);
-  const float* const row = table.items.row(item);
-  if (table.score == ScoreKind::kSquaredDistance) {
-    return -static_cast<float>(kernels::exact_squared_distance(query, row, length));
-  }
+float exact_score(const ItemTable& table, Index item, double sum) {
+  if (table.score == ScoreKind::kSquaredDistance) return -static_cast<float>(sum);
   const double bias =
       table.item_bias.empty() ? 0.0 : double{table.item_bias[static_cast<std::size_t>(item)]};
-  return static_cast<float>(kernels::exact_dot(query, row, length) + bias);
+  return static_cast<float>(sum + bias);
 }
 
 std::vector<std::uint64_t> open_places(const ItemPanels& panels,
@@ -224,9 +220,27 @@ void TopKSearch::scan(Index panel) {
   estimator_->find(panel, selected_, thresholds_.data(), hits_.data());
   scanned_ += static_cast<Offset>(selected_.size()) * panels_.filled(panel);
   const std::uint64_t open = task_.open[static_cast<std::size_t>(panel)];
+  std::uint64_t any = 0;
   for (std::size_t s = 0; s < selected_.size(); ++s) {
-    const std::uint64_t hits = hits_[s] & open & ~excluded_places(selected_[s], panel);
-    if (hits != 0) collect(selected_[s], panel, hits);
+    hits_[s] &= open & ~excluded_places(selected_[s], panel);
+    any |= hits_[s];
+  }
+  bring(panel, any);
+  for (std::size_t s = 0; s < selected_.size(); ++s) {
+    gather(selected_[s], panel, hits_[s]);
+  }
+  offer_gathered();
+}
+
+/// Rows of items lie anywhere: they come to the cache side by side, not one after the other.
+void TopKSearch::bring(Index panel, std::uint64_t places) const {
+  constexpr Index kLine = 64 / sizeof(float);
+  constexpr Index kMostLines = 16;  // the processor sees the rest coming
+  const Index width = std::min(task_.table.items.cols, kMostLines * kLine);
+  for (; places != 0; places &= places - 1) {
+    const float* const row =
+        task_.table.items.row(panels_.item(panel * kWidth + std::countr_zero(places)));
+    for (Index j = 0; j < width; j += kLine) __builtin_prefetch(row + j);
   }
 }
 
@@ -235,18 +249,38 @@ std::uint64_t TopKSearch::excluded_places(Index q, Index panel) const {
   return marks_[static_cast<std::size_t>(Offset{q} * marked_panels_ + panel)];
 }
 
-void TopKSearch::collect(Index q, Index panel, std::uint64_t hits) {
-  Query& one = query(q);
+void TopKSearch::gather(Index q, Index panel, std::uint64_t hits) {
+  const Query& one = query(q);
   for (; hits != 0; hits &= hits - 1) {
     const Index item = panels_.item(panel * kWidth + std::countr_zero(hits));
     if (panel >= marked_panels_ &&
         std::binary_search(one.excluded.begin(), one.excluded.end(), item)) {
       continue;
     }
-    ++rescored_;
-    one.best.offer({exact_score(task_.table, one.row, item), item});
+    gathered_.query.push_back(q);
+    gathered_.item.push_back(item);
+    gathered_.query_row.push_back(one.row);
+    gathered_.item_row.push_back(task_.table.items.row(item));
   }
-  update_threshold(q);
+}
+
+void TopKSearch::offer_gathered() {
+  const std::size_t count = gathered_.query.size();
+  gathered_.sum.resize(count);
+  const auto score = distances_ ? kernels::exact_squared_distance_pairs : kernels::exact_dot_pairs;
+  score(gathered_.query_row.data(), gathered_.item_row.data(),
+        padded_stride(task_.table.items.cols), static_cast<Index>(count), gathered_.sum.data());
+  for (std::size_t h = 0; h < count; ++h) {
+    const Index q = gathered_.query[h];
+    const Index item = gathered_.item[h];
+    query(q).best.offer({exact_score(task_.table, item, gathered_.sum[h]), item});
+    if (h + 1 == count || gathered_.query[h + 1] != q) update_threshold(q);
+  }
+  rescored_ += static_cast<Offset>(count);
+  gathered_.query.clear();
+  gathered_.item.clear();
+  gathered_.query_row.clear();
+  gathered_.item_row.clear();
 }
 
 }  // namespace likewise

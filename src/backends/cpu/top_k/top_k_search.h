@@ -31,9 +31,9 @@ struct ItemTable {
   std::unique_ptr<const EstimateTable> estimates;
 };
 
-/// What query and item score, summed in double in a fixed order and rounded once: the same number
-/// whatever the block, the thread or the instruction set.
-[[nodiscard]] float exact_score(const ItemTable& table, const float* query, Index item);
+/// What a query and an item score, from their exact_dot_pairs() or exact_squared_distance_pairs():
+/// rounded once, the same number whatever the block, the thread or the instruction set.
+[[nodiscard]] float exact_score(const ItemTable& table, Index item, double sum);
 
 /// What all blocks of one call share.
 struct TopKTask {
@@ -108,7 +108,9 @@ class TopKSearch {
   void update_threshold(Index q);
   void select(Index panel);
   void scan(Index panel);
-  void collect(Index q, Index panel, std::uint64_t hits);
+  void bring(Index panel, std::uint64_t places) const;
+  void gather(Index q, Index panel, std::uint64_t hits);
+  void offer_gathered();
   [[nodiscard]] std::uint64_t excluded_places(Index q, Index panel) const;
   [[nodiscard]] Query& query(Index q) { return queries_[static_cast<std::size_t>(q)]; }
   /// Its row in the task's queries.
@@ -133,6 +135,15 @@ class TopKSearch {
   std::vector<Index> selected_;               ///< those that have to see the current panel
   std::array<float, kQueries> thresholds_{};  ///< of the selected, as estimates are compared
   std::array<std::uint64_t, kQueries> hits_{};
+  /// Items of a panel that may be answers, each with its query.
+  struct Hits {
+    std::vector<Index> query;
+    std::vector<Index> item;
+    std::vector<const float*> query_row;
+    std::vector<const float*> item_row;
+    std::vector<double> sum;
+  };
+  Hits gathered_;
   Offset scanned_ = 0;
   Offset rescored_ = 0;
 };

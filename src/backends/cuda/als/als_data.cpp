@@ -1,13 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <algorithm>
-#include <cmath>
 
 #include "algorithms/als/weights.h"
+#include "backends/cuda/als/als_columns.h"
 #include "backends/cuda/als/als_entries.h"
 #include "backends/cuda/als/als_side.h"
 #include "backends/cuda/device/attributes.h"
 #include "backends/gpu/als_tuning.h"
-#include "core/parallel.h"
 
 namespace likewise::cuda {
 namespace {
@@ -36,16 +35,10 @@ constexpr double kPortionSeconds = 0.25;
   return {matrix.offsets, static_cast<std::size_t>(matrix.rows) + 1};
 }
 
-[[nodiscard]] float largest_value(const CsrView& matrix) {
-  constexpr Offset kBlock = Offset{1} << 18;
-  const Offset blocks = (matrix.nnz() + kBlock - 1) / kBlock;
-  std::vector<float> largest(static_cast<std::size_t>(blocks));
-  parallel_blocks(matrix.nnz(), kBlock, [&](Offset begin, Offset end, Offset block) {
-    float most = 0.0F;
-    for (Offset i = begin; i < end; ++i) most = std::max(most, std::abs(matrix.values[i]));
-    largest[static_cast<std::size_t>(block)] = most;
-  });
-  return largest.empty() ? 0.0F : *std::ranges::max_element(largest);
+[[nodiscard]] Array<Offset> copy_of(std::span<const Offset> offsets) {
+  Array<Offset> copy = Array<Offset>::uninitialized(static_cast<Offset>(offsets.size()));
+  std::ranges::copy(offsets, copy.begin());
+  return copy;
 }
 
 [[nodiscard]] DeviceArray<Offset> upload_offsets(const CsrView& matrix, Staging& staging,
@@ -69,51 +62,61 @@ AlsSetup::AlsSetup(const AlsParams& given, const AlsTuning& chosen)
       biased(width > given.factors),
       padded(chosen.columns) {}
 
-AlsData::AlsData(const CsrView& by_user, const AlsSetup& setup, Staging& staging,
+AlsData::AlsData(const AlsRows& rows, const AlsSetup& setup, AlsLink* link, Staging& staging,
                  cudaStream_t stream) {
-  if (setup.plan.placement == Placement::kResident) {
-    load_resident(by_user, setup, staging, stream);
+  const bool streamed = setup.plan.placement != Placement::kResident;
+  if (streamed) {
+    load_streamed(rows, staging, stream);
   } else {
-    load_streamed(by_user, staging, stream);
+    load_resident(rows, setup, link, staging, stream);
   }
+  totals_ = rows.totals != nullptr ? *rows.totals
+                                   : find_totals(rows.users, item_offsets_.span(), setup.params);
   const TaskLimits limits{setup.tuning.short_rows, setup.tuning.piece, setup.plan.block_rows,
                           setup.plan.portion_entries, portion_work(setup)};
-  const std::span<const Offset> by_row[] = {offsets_of(by_user), item_offsets_.span()};
-  const bool streamed = setup.plan.placement != Placement::kResident;
+  const std::span<const Offset> by_row[] = {offsets_of(rows.users), item_offsets_.span()};
   EntryFeed feed(setup.params, streamed ? setup.plan.portion_entries : 0, staging, stream);
   for (const int s : {0, 1}) {
     AlsSide& side = sides_[s];
-    side.plan =
-        plan_rows(side.rows, by_row[s], setup.params, setup.tuning, limits, feed, staging, stream);
+    side.plan = plan_rows(side.rows, by_row[s], totals_.shape.interactions, setup.params,
+                          setup.tuning, limits, feed, staging, stream);
     if (!setup.is_explicit()) find_largest(side, feed, stream);
   }
   LIKEWISE_CUDA_CHECK(cudaStreamSynchronize(stream));
-  if (setup.is_explicit()) {
-    const float largest = largest_value(by_user);
-    target_scale_ = std::exp2(std::ceil(std::log2(std::max(1e-30F, 4.0F * largest))));
-  }
 }
 
-void AlsData::load_resident(const CsrView& by_user, const AlsSetup& setup, Staging& staging,
-                            cudaStream_t stream) {
-  DeviceRows& users = sides_[0].rows;
-  users = {by_user.rows,
-           by_user.cols,
-           by_user.nnz(),
-           upload_offsets(by_user, staging, stream),
-           DeviceArray<RowEntry>(by_user.nnz()),
-           {}};
-  load_entries(by_user, 0, users.nnz, setup.params, users.entries.data(), staging, stream);
-  sides_[1].rows = transpose_rows(users, offsets_of(by_user), setup.plan.transpose_entries, stream);
-  item_offsets_ = Array<Offset>::uninitialized(Offset{by_user.cols} + 1);
+void AlsData::load_resident(const AlsRows& rows, const AlsSetup& setup, AlsLink* link,
+                            Staging& staging, cudaStream_t stream) {
+  const auto load = [&](const CsrView& matrix) {
+    DeviceRows loaded{matrix.rows,
+                      matrix.cols,
+                      matrix.nnz(),
+                      upload_offsets(matrix, staging, stream),
+                      DeviceArray<RowEntry>(matrix.nnz()),
+                      {}};
+    load_entries(matrix, 0, loaded.nnz, setup.params, loaded.entries.data(), staging, stream);
+    return loaded;
+  };
+  sides_[0].rows = load(rows.users);
+  if (rows.items) {
+    sides_[1].rows = load(*rows.items);
+    item_offsets_ = copy_of(offsets_of(*rows.items));
+    return;
+  }
+  const Offset at_once = setup.plan.transpose_entries;
+  sides_[1].rows =
+      link == nullptr
+          ? transpose_rows(sides_[0].rows, offsets_of(rows.users), at_once, stream)
+          : exchange_columns(sides_[0].rows, offsets_of(rows.users), at_once, *link, stream);
+  item_offsets_ = Array<Offset>::uninitialized(sides_[1].rows.offsets.size());
   copy_to_host(item_offsets_.data(), sides_[1].rows.offsets.data(), item_offsets_.size(), stream);
   LIKEWISE_CUDA_CHECK(cudaStreamSynchronize(stream));
 }
 
-void AlsData::load_streamed(const CsrView& by_user, Staging& staging, cudaStream_t stream) {
-  by_item_ = transpose(by_user);
-  item_offsets_ = by_item_.offsets.clone();
-  const CsrView both[] = {by_user, by_item_.view()};
+void AlsData::load_streamed(const AlsRows& rows, Staging& staging, cudaStream_t stream) {
+  if (!rows.items) by_item_ = transpose(rows.users);
+  const CsrView both[] = {rows.users, rows.items ? *rows.items : by_item_.view()};
+  item_offsets_ = copy_of(offsets_of(both[1]));
   for (const int s : {0, 1}) {
     sides_[s].rows = {
         both[s].rows, both[s].cols, both[s].nnz(), upload_offsets(both[s], staging, stream),

@@ -2,6 +2,7 @@
 #include "backends/cuda/als/als_double_rows.h"
 #include "backends/cuda/als/wide/stored.cuh"
 #include "backends/cuda/device/check.h"
+#include "backends/cuda/device/shared_memory.h"
 
 namespace likewise::cuda {
 namespace {
@@ -262,8 +263,7 @@ void DoubleRows::solve(Precision precision, const RowProblem& problem, const Row
   const int bytes = side(problem.padded) * std::max(kChunk * static_cast<int>(sizeof(float)),
                                                     kPanel * static_cast<int>(sizeof(double)));
   const auto launch = [&](auto kernel) {
-    LIKEWISE_CUDA_CHECK(
-        cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, bytes));
+    allow_shared_memory(kernel, bytes);
     kernel<<<slots_, kThreads, bytes, stream>>>(problem, portion.first_entry, portion.end_entry,
                                                 matrices_.data());
     LIKEWISE_CUDA_CHECK_LAUNCH();

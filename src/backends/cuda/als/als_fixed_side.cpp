@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <optional>
 
 #include "algorithms/als/weights.h"
 #include "backends/cuda/als/als_tables.h"
@@ -10,8 +11,9 @@
 
 namespace likewise::cuda {
 
-AlsFixedSide::AlsFixedSide(const AlsSetup& setup, Index most_rows)
+AlsFixedSide::AlsFixedSide(const AlsSetup& setup, Index most_rows, AlsLink* link)
     : setup_(setup),
+      link_(link),
       gram_sum_(setup.padded),
       transform_(setup.padded),
       back_(setup.padded),
@@ -21,33 +23,78 @@ AlsFixedSide::AlsFixedSide(const AlsSetup& setup, Index most_rows)
       gram_(Offset{setup.padded} * setup.padded),
       partial_(FixedSum::kBlocks),
       stored_(Offset{most_rows} * setup.padded * stored_bytes(setup.precision)),
-      scale_(1) {}
+      scale_(1),
+      all_bias_(link != nullptr && setup.biased ? most_rows : 0) {}
 
 void AlsFixedSide::prepare(Side side, const AlsData& data, AlsFactorTables& tables,
                            const Scratch& scratch, const RunControl& control, cudaStream_t stream) {
   const AlsSide& fixed = data.side(side);
   const Index rows = fixed.rows.rows;
   maker_ = &makers_[side == Side::kItems];
-  bias_ = tables.bias(side);
-  host_scale_ = table_scale(fixed);
-  row_bound_ = static_cast<float>(row_bound(fixed)) * host_scale_;
+  first_row_ = link_ == nullptr ? 0 : link_->first_row(side);
+  const double bound = row_bound(data.totals(), side);
+  host_scale_ = table_scale(bound);
+  row_bound_ = static_cast<float>(bound) * host_scale_;
   fill_column(scale_.data(), 1, 1, 0, host_scale_, stream);
+  sum_gram(side, fixed, tables, control, stream);
+  make_basis(data.totals().side(other(side)), stream);
+  bias_ = biases(side, rows, tables.bias(side), stream);
+  store_table_of(side, fixed, tables, scratch, control, stream);
+  FixedSum::run(scratch.rows, rows, partial_.data(), scratch.objective, stream);
+}
+
+void AlsFixedSide::sum_gram(Side side, const AlsSide& fixed, AlsFactorTables& tables,
+                            const RunControl& control, cudaStream_t stream) {
+  const Index rows = fixed.rows.rows;
   const float* weights = setup_.is_explicit() ? fixed.plan.shares.data() : nullptr;
+  if (rows == 0) fill_zero(gram_.data(), gram_.size(), stream);
   tables.read(side, gram_sum_.rows_per_split(rows), control,
               [&](const float* table, Index first, Index count) {
                 gram_sum_.add(table, first, count, rows, weights, gram_.data(), stream);
               });
-  make_basis(data.side(other(side)).plan, stream);
-  tables.read(side, 1, control, [&](const float* table, Index first, Index count) {
-    store_in_basis(table, first, count, scratch.block, stream);
-    regularize_rows(table, count, setup_.padded, setup_.params.factors,
-                    bias_ == nullptr ? nullptr : bias_ + first,
-                    fixed.plan.regularization.data() + first, scratch.rows + first, stream);
-  });
-  FixedSum::run(scratch.rows, rows, partial_.data(), scratch.objective, stream);
+  if (link_ != nullptr) link_->add_up(gram_, stream);
 }
 
-void AlsFixedSide::make_basis(const RowPlan& solved_plan, cudaStream_t stream) {
+const float* AlsFixedSide::biases(Side side, Index rows, const float* own, cudaStream_t stream) {
+  if (all_bias_.size() == 0) return own;
+  if (rows > 0) {
+    LIKEWISE_CUDA_CHECK(cudaMemcpyAsync(all_bias_.data() + first_row_, own,
+                                        static_cast<std::size_t>(rows) * sizeof(float),
+                                        cudaMemcpyDeviceToDevice, stream));
+  }
+  link_->share(side, reinterpret_cast<std::byte*>(all_bias_.data()), sizeof(float), stream);
+  return all_bias_.data();
+}
+
+void AlsFixedSide::store_table_of(Side side, const AlsSide& fixed, AlsFactorTables& tables,
+                                  const Scratch& scratch, const RunControl& control,
+                                  cudaStream_t stream) {
+  const Offset line = Offset{setup_.padded} * stored_bytes(setup_.precision);
+  std::optional<TableShare> share;
+  if (link_ != nullptr) {
+    share.emplace(*link_, side, reinterpret_cast<std::byte*>(stored_.data()), line, stream);
+  }
+  // Blocks of rows that are streamed wait for those before, and these for the basis.
+  const bool streamed = setup_.plan.placement == Placement::kStreamedTables;
+  if (link_ != nullptr && streamed) link_->gpus().wait();
+  const float* const bias = tables.bias(side);
+  tables.read(side, 1, control, [&](const float* table, Index first, Index count) {
+    for (Index done = 0; done < count;) {
+      const Index most = share ? share->chunk_end() - first - done : count;
+      const Index now = std::min(most, count - done);
+      store_in_basis(table + Offset{done} * setup_.padded, first + done, now, scratch.block,
+                     stream);
+      done += now;
+      if (share) share->made(first + done);
+    }
+    regularize_rows(table, count, setup_.padded, setup_.params.factors,
+                    bias == nullptr ? nullptr : bias + first,
+                    fixed.plan.regularization.data() + first, scratch.rows + first, stream);
+  });
+  if (share) share->finish();
+}
+
+void AlsFixedSide::make_basis(const SideTotals& solved, cudaStream_t stream) {
   const AlsParams& params = setup_.params;
   const bool is_explicit = setup_.is_explicit();
   const double missing = is_explicit ? 1.0 : missing_weight(params);
@@ -55,15 +102,22 @@ void AlsFixedSide::make_basis(const RowPlan& solved_plan, cudaStream_t stream) {
   const bool same_lambda = !is_explicit && params.regularization_exponent == 0.0 &&
                            params.regularization > 0.0 && !params.plain_steps();
   const double lambda = same_lambda   ? params.regularization
-                        : is_explicit ? solved_plan.typical_regularization
-                                      : solved_plan.smallest_regularization;
-  if (same_lambda) {
-    maker_->by_cholesky(gram_.data(), missing, lambda, stream);
-  } else {
-    maker_->by_eigenvectors(gram_.data(), missing, lambda, stream);
+                        : is_explicit ? solved.typical_regularization
+                                      : solved.smallest_regularization;
+  // From the same sums GPUs of a kind make the same basis. On the host it takes long, and one does.
+  const bool on_gpu = same_lambda || JacobiSolver::fits(setup_.padded);
+  made_basis_ = on_gpu || link_ == nullptr || link_->rank() == 0;
+  if (made_basis_) {
+    if (link_ != nullptr && (same_lambda || !on_gpu)) link_->gpus().wait();  // the host reads
+    if (same_lambda) {
+      maker_->by_cholesky(gram_.data(), missing, lambda, stream);
+    } else {
+      maker_->by_eigenvectors(gram_.data(), missing, lambda, stream);
+    }
   }
-  transform_.set(maker_->basis().transform.data(), stream);
-  back_.set(maker_->basis().back.data(), stream);
+  if (link_ != nullptr && !on_gpu) link_->take_from_first(maker_->basis().numbers(), stream);
+  transform_.set(maker_->basis().transform(), stream);
+  back_.set(maker_->basis().back(), stream);
   if (setup_.exact) return;
   // The inverse of `back`: T^-T = (w G + lambda I) T, since T T^T = (w G + lambda I)^-1.
   const int padded = setup_.padded;
@@ -76,7 +130,8 @@ void AlsFixedSide::make_basis(const RowPlan& solved_plan, cudaStream_t stream) {
 void AlsFixedSide::store_in_basis(const float* table, Index first, Index count, float* scratch,
                                   cudaStream_t stream) {
   const Offset line = setup_.padded;
-  unsigned char* const stored = stored_.data() + first * line * stored_bytes(setup_.precision);
+  unsigned char* const stored =
+      stored_.data() + (first_row_ + first) * line * stored_bytes(setup_.precision);
   if (setup_.precision == Precision::kFp16) {
     return multiply_rows_half(table, count, transform_, scale_.data(),
                               reinterpret_cast<__half*>(stored), stream);
@@ -92,16 +147,16 @@ void AlsFixedSide::store_in_basis(const float* table, Index first, Index count, 
 
 /// Rows in the basis are bounded: |v|^2 <= 1 / w0 (implicit), <= ratings / ratings of the row
 /// (explicit).
-double AlsFixedSide::row_bound(const AlsSide& fixed) const {
+double AlsFixedSide::row_bound(const AlsTotals& totals, Side fixed) const {
   if (!setup_.is_explicit()) return 1.0 / std::sqrt(missing_weight(setup_.params));
-  return std::sqrt(static_cast<double>(fixed.rows.nnz) /
-                   static_cast<double>(std::max<Offset>(1, fixed.plan.smallest_count)));
+  return std::sqrt(static_cast<double>(totals.shape.interactions) /
+                   static_cast<double>(std::max<Offset>(1, totals.side(fixed).smallest_count)));
 }
 
 /// Uses float16's range well and cannot overflow it.
-float AlsFixedSide::table_scale(const AlsSide& fixed) const {
+float AlsFixedSide::table_scale(double row_bound) const {
   const double most =
-      setup_.is_explicit() ? std::min(64.0, 30000.0 / row_bound(fixed)) : 4096.0 / row_bound(fixed);
+      setup_.is_explicit() ? std::min(64.0, 30000.0 / row_bound) : 4096.0 / row_bound;
   return static_cast<float>(std::exp2(std::floor(std::log2(most))));
 }
 
@@ -110,8 +165,8 @@ void AlsFixedSide::describe(RowProblem& problem) const {
   problem.scale = host_scale_;
   problem.row_bound = row_bound_;
   problem.padded = setup_.padded;
-  problem.base = maker_->basis().base.data();
-  problem.shrink = maker_->basis().shrink.data();
+  problem.base = maker_->basis().base();
+  problem.shrink = maker_->basis().shrink();
   problem.weights.bias = bias_;
 }
 
@@ -123,6 +178,8 @@ void AlsFixedSide::leave(const float* inside, Index rows, float* table, cudaStre
   multiply_rows(inside, rows, back_, table, stream);
 }
 
-void AlsFixedSide::check(cudaStream_t stream) { maker_->check(stream); }
+void AlsFixedSide::check(cudaStream_t stream) {
+  if (made_basis_) maker_->check(stream);
+}
 
 }  // namespace likewise::cuda

@@ -4,6 +4,7 @@
 #pragma once
 
 #include "backends/cuda/als/als_factor_tables.h"
+#include "backends/cuda/als/als_link.h"
 #include "backends/cuda/als/als_side.h"
 #include "backends/cuda/linalg/dense.h"
 
@@ -11,8 +12,9 @@ namespace likewise::cuda {
 
 class AlsFixedSide {
  public:
-  /// For sides of at most `most_rows`.
-  AlsFixedSide(const AlsSetup& setup, Index most_rows);
+  /// For sides of at most `most_rows`, those of other GPUs included. `link` leads to these, and
+  /// must outlive this; null: there are none.
+  AlsFixedSide(const AlsSetup& setup, Index most_rows, AlsLink* link);
 
   /// What a half-step lends.
   struct Scratch {
@@ -21,7 +23,8 @@ class AlsFixedSide {
     double* objective = nullptr;  ///< becomes the side's share of the objective
   };
 
-  /// Makes the basis and the stored table.
+  /// Makes the basis and the stored table of all rows: a collective call. With a link the host must
+  /// wait() for the other GPUs before it waits for `stream`.
   void prepare(Side side, const AlsData& data, AlsFactorTables& tables, const Scratch& scratch,
                const RunControl& control, cudaStream_t stream);
 
@@ -36,14 +39,21 @@ class AlsFixedSide {
   void check(cudaStream_t stream);
 
  private:
-  void make_basis(const RowPlan& solved_plan, cudaStream_t stream);
-  /// Rows of the fixed side from `first` on.
+  void sum_gram(Side side, const AlsSide& fixed, AlsFactorTables& tables, const RunControl& control,
+                cudaStream_t stream);
+  void make_basis(const SideTotals& solved, cudaStream_t stream);
+  void store_table_of(Side side, const AlsSide& fixed, AlsFactorTables& tables,
+                      const Scratch& scratch, const RunControl& control, cudaStream_t stream);
+  /// The fixed side's biases, of all rows.
+  [[nodiscard]] const float* biases(Side side, Index rows, const float* own, cudaStream_t stream);
+  /// This GPU's rows of the fixed side from `first` on.
   void store_in_basis(const float* table, Index first, Index count, float* scratch,
                       cudaStream_t stream);
-  [[nodiscard]] double row_bound(const AlsSide& fixed) const;
-  [[nodiscard]] float table_scale(const AlsSide& fixed) const;
+  [[nodiscard]] double row_bound(const AlsTotals& totals, Side fixed) const;
+  [[nodiscard]] float table_scale(double row_bound) const;
 
   const AlsSetup& setup_;
+  AlsLink* link_;
   GramSum gram_sum_;
   SplitMatrix transform_;
   SplitMatrix back_;
@@ -53,9 +63,12 @@ class AlsFixedSide {
   DeviceArray<double> gram_;
   DeviceArray<double> partial_;
   DeviceArray<unsigned char> stored_;
-  DeviceArray<float> scale_;  ///< of the stored table
+  DeviceArray<float> scale_;     ///< of the stored table
+  DeviceArray<float> all_bias_;  ///< where other GPUs have some
   // Of the half-step that was prepared last.
   BasisMaker* maker_ = nullptr;
+  bool made_basis_ = true;  ///< this GPU did
+  Index first_row_ = 0;     ///< of this GPU's rows among all
   const float* bias_ = nullptr;
   float host_scale_ = 1.0F;
   float row_bound_ = 1.0F;  ///< no stored row is longer

@@ -2,7 +2,6 @@
 #include "backends/cuda/als/als_row_plan.h"
 
 #include <algorithm>
-#include <limits>
 
 #include "algorithms/als/weights.h"
 #include "backends/cuda/als/als_matrix.h"
@@ -13,38 +12,6 @@ namespace likewise::cuda {
 namespace {
 
 constexpr Offset kBlock = Offset{1} << 16;  ///< rows
-
-/// Over the rows of a block that have entries.
-struct Lambdas {
-  double smallest = std::numeric_limits<double>::max();
-  double typical = 0.0;
-  Offset smallest_count = std::numeric_limits<Offset>::max();
-};
-
-[[nodiscard]] Lambdas survey(std::span<const Offset> offsets, Index cols, const AlsParams& params) {
-  const auto rows = static_cast<Offset>(offsets.size()) - 1;
-  const auto total = static_cast<double>(std::max<Offset>(1, offsets.back()));
-  const bool is_explicit = params.feedback == Feedback::kExplicit;
-  std::vector<Lambdas> blocks(static_cast<std::size_t>((rows + kBlock - 1) / kBlock));
-  parallel_blocks(rows, kBlock, [&](Offset begin, Offset end, Offset block) {
-    Lambdas& here = blocks[static_cast<std::size_t>(block)];
-    for (auto r = static_cast<std::size_t>(begin); r < static_cast<std::size_t>(end); ++r) {
-      const Offset count = offsets[r + 1] - offsets[r];
-      if (count == 0) continue;
-      const double value = row_regularization(params, count, cols);
-      here.smallest = std::min(here.smallest, value);
-      here.typical += (is_explicit ? 1.0 : static_cast<double>(count)) * value / total;
-      here.smallest_count = std::min(here.smallest_count, count);
-    }
-  });
-  Lambdas all;
-  for (const Lambdas& block : blocks) {
-    all.smallest = std::min(all.smallest, block.smallest);
-    all.typical += block.typical;
-    all.smallest_count = std::min(all.smallest_count, block.smallest_count);
-  }
-  return all;
-}
 
 /// value(row length) of every row, on the GPU.
 template <class Value>
@@ -97,7 +64,7 @@ void plan_wide(RowPlan& plan, const DeviceRows& matrix, std::span<const Offset> 
 
 }  // namespace
 
-RowPlan plan_rows(const DeviceRows& matrix, std::span<const Offset> offsets,
+RowPlan plan_rows(const DeviceRows& matrix, std::span<const Offset> offsets, Offset interactions,
                   const AlsParams& params, const AlsTuning& tuning, const TaskLimits& limits,
                   EntryFeed& feed, Staging& staging, cudaStream_t stream) {
   RowPlan plan;
@@ -109,16 +76,11 @@ RowPlan plan_rows(const DeviceRows& matrix, std::span<const Offset> offsets,
   } else {
     plan_narrow(plan, offsets, tuning.columns, limits, staging, stream);
   }
-  const Lambdas lambdas = survey(offsets, cols, params);
-  const bool any = offsets.back() > 0;
-  plan.smallest_regularization = any ? static_cast<float>(lambdas.smallest) : 0.0F;
-  plan.typical_regularization = static_cast<float>(lambdas.typical);
-  plan.smallest_count = any ? lambdas.smallest_count : 0;
   plan.regularization = of_rows(
       offsets, [&](Offset count) { return row_regularization(params, count, cols); }, staging,
       stream);
   if (params.feedback == Feedback::kExplicit) {
-    const auto total = static_cast<double>(std::max<Offset>(1, offsets.back()));
+    const auto total = static_cast<double>(std::max<Offset>(1, interactions));
     plan.shares = of_rows(
         offsets, [&](Offset count) { return static_cast<double>(count) / total; }, staging, stream);
   }

@@ -18,22 +18,19 @@ namespace likewise::cuda {
 struct RowPlan {
   DeviceArray<RowTask> tasks;
   std::vector<RowPortion> portions;
-  std::vector<WidePlan> wide;            ///< where tables are wide, all tasks of each portion
-  Offset sums = 0;                       ///< floats that a problem's piece_sums must have
-  Offset constants = 0;                  ///< doubles of its piece_constants
-  DeviceArray<float> regularization;     ///< lambda of each row
-  float smallest_regularization = 0.0F;  ///< over rows with entries
-  float typical_regularization = 0.0F;   ///< mean over entries of lambda_row (/ count: explicit)
-  DeviceArray<float> shares;             ///< explicit: the part of all ratings that a row has
-  Offset smallest_count = 0;             ///< entries of the shortest row that has any
-  DeviceArray<float> largest;            ///< implicit: power of two not below any w of the row
+  std::vector<WidePlan> wide;         ///< where tables are wide, all tasks of each portion
+  Offset sums = 0;                    ///< floats that a problem's piece_sums must have
+  Offset constants = 0;               ///< doubles of its piece_constants
+  DeviceArray<float> regularization;  ///< lambda of each row
+  DeviceArray<float> shares;          ///< explicit: the part of all ratings that a row has
+  DeviceArray<float> largest;         ///< implicit: power of two not below any w of the row
 };
 
-/// All but `largest`.
+/// All but `largest`. `interactions`: of all rows, those of other ranks included.
 [[nodiscard]] RowPlan plan_rows(const DeviceRows& matrix, std::span<const Offset> offsets,
-                                const AlsParams& params, const AlsTuning& tuning,
-                                const TaskLimits& limits, EntryFeed& feed, Staging& staging,
-                                cudaStream_t stream);
+                                Offset interactions, const AlsParams& params,
+                                const AlsTuning& tuning, const TaskLimits& limits, EntryFeed& feed,
+                                Staging& staging, cudaStream_t stream);
 
 /// largest[row] = max(largest[row], |values|) over the portion's interactions.
 void raise_largest(const RowPlan& plan, std::size_t portion, const RowEntry* entries,

@@ -2,13 +2,18 @@
 /// What the parts of an ALS training on a GPU share.
 #pragma once
 
+#include <optional>
+
 #include "backends/cuda/als/als_matrix.h"
 #include "backends/cuda/als/als_row_plan.h"
+#include "backends/cuda/als/als_totals.h"
 #include "backends/gpu/gpu_plan.h"
 #include "likewise/als.h"
 #include "likewise/autotune.h"
 
 namespace likewise::cuda {
+
+class AlsLink;
 
 /// How a training goes, settled before it begins.
 struct AlsSetup {
@@ -32,16 +37,24 @@ struct AlsSide {
   RowPlan plan;
 };
 
+/// The rows of one GPU: all, or those of a rank.
+struct AlsRows {
+  CsrView users;                      ///< its users x all items
+  std::optional<CsrView> items;       ///< its items x all users; none: GPUs find them
+  const AlsTotals* totals = nullptr;  ///< of all rows; null where it has all
+};
+
 /// The interactions by user and by item, and what every row needs.
 class AlsData {
  public:
-  /// `by_user` must outlive it.
-  AlsData(const CsrView& by_user, const AlsSetup& setup, Staging& staging, cudaStream_t stream);
+  /// `rows` name what must outlive it. With a link a collective call, null for one GPU alone.
+  AlsData(const AlsRows& rows, const AlsSetup& setup, AlsLink* link, Staging& staging,
+          cudaStream_t stream);
 
   [[nodiscard]] AlsSide& side(Side side) { return sides_[side == Side::kItems]; }
   [[nodiscard]] const AlsSide& side(Side side) const { return sides_[side == Side::kItems]; }
-  /// A power of two not below any residual of an explicit rating.
-  [[nodiscard]] float target_scale() const { return target_scale_; }
+  /// Over all rows, those of other GPUs included.
+  [[nodiscard]] const AlsTotals& totals() const { return totals_; }
   /// Of both sides.
   [[nodiscard]] Offset sums() const { return std::max(sides_[0].plan.sums, sides_[1].plan.sums); }
   [[nodiscard]] Offset constants() const {
@@ -49,15 +62,15 @@ class AlsData {
   }
 
  private:
-  void load_resident(const CsrView& by_user, const AlsSetup& setup, Staging& staging,
+  void load_resident(const AlsRows& rows, const AlsSetup& setup, AlsLink* link, Staging& staging,
                      cudaStream_t stream);
-  void load_streamed(const CsrView& by_user, Staging& staging, cudaStream_t stream);
+  void load_streamed(const AlsRows& rows, Staging& staging, cudaStream_t stream);
   static void find_largest(AlsSide& side, EntryFeed& feed, cudaStream_t stream);
 
-  CsrMatrix by_item_;  ///< where it is streamed
+  CsrMatrix by_item_;  ///< where it is streamed, and not given
   Array<Offset> item_offsets_;
   AlsSide sides_[2];
-  float target_scale_ = 1.0F;
+  AlsTotals totals_;
 };
 
 }  // namespace likewise::cuda

@@ -57,50 +57,48 @@ HostBasis host_basis(const std::vector<double>& gram, int width, int padded, dou
 
 }  // namespace
 
-BasisMaker::BasisMaker(int width, int padded) : width_(width), padded_(padded), status_(1) {
-  const Offset size = Offset{padded} * padded;
-  basis_ = {DeviceArray<float>(size), DeviceArray<float>(size), DeviceArray<float>(padded),
-            DeviceArray<float>(padded)};
+BasisMaker::BasisMaker(int width, int padded)
+    : width_(width),
+      padded_(padded),
+      basis_(padded),
+      status_(1),
+      matrix_(Offset{padded} * padded),
+      panel_(padded > kPanel ? Offset{padded} * kPanel : 0) {
+  // All that it takes, now: memory that is taken later may wait for what GPUs exchange just then.
+  if (JacobiSolver::fits(padded)) jacobi_.emplace(width, padded);
 }
 
 void BasisMaker::by_cholesky(const double* gram, double weight, double lambda,
                              cudaStream_t stream) {
-  const Offset size = Offset{padded_} * padded_;
-  if (matrix_.size() == 0) {
-    matrix_ = DeviceArray<double>(size);
-    if (padded_ > kPanel) panel_ = DeviceArray<double>(Offset{padded_} * kPanel);
-  }
   fill_zero(status_.data(), 1, stream);
   regularize(gram, width_, padded_, weight, lambda, matrix_.data(), stream);
   // A pivot is at least the smallest eigenvalue, hence lambda, or 1 in the padding: one that is
   // well below both is rounding.
   const double least = std::min(lambda, 1.0) / 2;
-  invert_cholesky(
-      matrix_.data(), padded_, least, panel_.data(),
-      {basis_.back.data(), basis_.transform.data(), basis_.base.data(), basis_.shrink.data()},
-      status_.data(), stream);
+  invert_cholesky(matrix_.data(), padded_, least, panel_.data(),
+                  {basis_.back(), basis_.transform(), basis_.base(), basis_.shrink()},
+                  status_.data(), stream);
   if (read_status(stream) != 0) by_eigenvectors(gram, weight, lambda, stream);
 }
 
 void BasisMaker::by_eigenvectors(const double* gram, double weight, double lambda_ref,
                                  cudaStream_t stream) {
   fill_zero(status_.data(), 1, stream);
-  if (JacobiSolver::fits(padded_)) {
-    if (!jacobi_) jacobi_.emplace(width_, padded_);
-    jacobi_->run(
-        gram, weight, lambda_ref,
-        {basis_.transform.data(), basis_.back.data(), basis_.base.data(), basis_.shrink.data()},
-        status_.data(), stream);
+  if (jacobi_) {
+    jacobi_->run(gram, weight, lambda_ref,
+                 {basis_.transform(), basis_.back(), basis_.base(), basis_.shrink()},
+                 status_.data(), stream);
     return;
   }
   std::vector<double> host(static_cast<std::size_t>(padded_) * padded_);
   copy_to_host(host.data(), gram, Offset{padded_} * padded_, stream);
   LIKEWISE_CUDA_CHECK(cudaStreamSynchronize(stream));
   const HostBasis made = host_basis(host, width_, padded_, weight, lambda_ref);
-  copy_to_device(basis_.transform.data(), made.transform.data(), basis_.transform.size(), stream);
-  copy_to_device(basis_.back.data(), made.back.data(), basis_.back.size(), stream);
-  copy_to_device(basis_.base.data(), made.base.data(), padded_, stream);
-  copy_to_device(basis_.shrink.data(), made.shrink.data(), padded_, stream);
+  const Offset size = Offset{padded_} * padded_;
+  copy_to_device(basis_.transform(), made.transform.data(), size, stream);
+  copy_to_device(basis_.back(), made.back.data(), size, stream);
+  copy_to_device(basis_.base(), made.base.data(), padded_, stream);
+  copy_to_device(basis_.shrink(), made.shrink.data(), padded_, stream);
   LIKEWISE_CUDA_CHECK(cudaStreamSynchronize(stream));
 }
 

@@ -49,11 +49,28 @@ class GramSum {
 ///     row matrix in z:  diag(own * base + lambda_row * shrink) + sum w v v^T
 ///
 /// (own = 1 for implicit feedback, 0 for explicit).
-struct Basis {
-  DeviceArray<float> transform;  ///< padded x padded, row-major: row of v = row of y * transform
-  DeviceArray<float> back;       ///< padded x padded, row-major: row of x = row of z * back
-  DeviceArray<float> base;       ///< padded: S_j / (S_j + lambda_ref); 1 for padding
-  DeviceArray<float> shrink;     ///< padded: 1 / (S_j + lambda_ref); 0 for padding
+class Basis {
+ public:
+  explicit Basis(int padded)
+      : padded_(padded), square_(Offset{padded} * padded), numbers_(2 * (square_ + padded)) {}
+
+  /// padded x padded, row-major: row of v = row of y * transform
+  [[nodiscard]] float* transform() { return numbers_.data(); }
+  /// padded x padded, row-major: row of x = row of z * back
+  [[nodiscard]] float* back() { return numbers_.data() + square_; }
+  /// padded: S_j / (S_j + lambda_ref); 1 for padding
+  [[nodiscard]] float* base() { return back() + square_; }
+  /// padded: 1 / (S_j + lambda_ref); 0 for padding
+  [[nodiscard]] float* shrink() { return base() + padded_; }
+  /// All of these, one after the other: what another GPU needs to have the same basis.
+  [[nodiscard]] DeviceArray<float>& numbers() { return numbers_; }
+  [[nodiscard]] const DeviceArray<float>& numbers() const { return numbers_; }
+  [[nodiscard]] int padded() const { return padded_; }
+
+ private:
+  int padded_;
+  Offset square_;
+  DeviceArray<float> numbers_;
 };
 
 class BasisMaker {
@@ -70,6 +87,7 @@ class BasisMaker {
   /// columns LAPACK does it on the host, and the call waits for it.
   void by_eigenvectors(const double* gram, double weight, double lambda_ref, cudaStream_t stream);
 
+  [[nodiscard]] Basis& basis() { return basis_; }
   [[nodiscard]] const Basis& basis() const { return basis_; }
   /// After the stream is through: throws Error(kNumerical) when the last matrix was not positive
   /// definite or not finite.

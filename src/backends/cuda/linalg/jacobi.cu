@@ -13,6 +13,7 @@
 #include <cfloat>
 
 #include "backends/cuda/device/attributes.h"
+#include "backends/cuda/device/shared_memory.h"
 #include "backends/cuda/linalg/cholesky.h"
 #include "backends/cuda/linalg/jacobi.h"
 #include "backends/cuda/linalg/jacobi_columns.cuh"
@@ -121,8 +122,7 @@ void launch(const double* rows, int width, const double* largest, double lambda,
             const JacobiSolver::Results& results, cudaStream_t stream) {
   const auto kernel = find_eigenvectors<kShare>;
   const int bytes = 2 * blocks_of(width) * kShare * kLanes * static_cast<int>(sizeof(double));
-  LIKEWISE_CUDA_CHECK(
-      cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, bytes));
+  allow_shared_memory(kernel, bytes);
   kernel<<<1, kThreads, bytes, stream>>>(rows, width, largest, lambda, status, results);
   LIKEWISE_CUDA_CHECK_LAUNCH();
 }

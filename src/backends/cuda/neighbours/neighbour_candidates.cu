@@ -221,7 +221,7 @@ __global__ void __launch_bounds__(kSortThreads)
   for (Index i = static_cast<Index>(threadIdx.x); i < own + other; i += kSortThreads) {
     const Index y = candidates[i < own ? i : task.room - 1 - (i - own)];
     const float score = task.cosines[Offset{query} * task.cosine_pitch + y];
-    keys[i] = score != 0.0F ? key_of(score, y) : 0;
+    keys[i] = score != 0.0F ? key_of(score, task.by_rank ? task.rank_of[y] : y) : 0;
   }
   if (threadIdx.x == 0) {
     best.count = own + other;

@@ -46,6 +46,7 @@ struct CandidateTask {
   Index k = 0;
   Index* found = nullptr;      ///< -1: more than `room` candidates
   Candidate* lists = nullptr;  ///< k each
+  bool by_rank = false;        ///< lists hold ranks, ties go to the smaller one
 };
 void list_candidates(const CandidateTask& task, cudaStream_t stream);
 

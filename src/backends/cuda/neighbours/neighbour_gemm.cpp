@@ -36,8 +36,15 @@ GemmSearch::GemmSearch(const GpuRows& rows)
       found_(rows_) {}
 
 std::optional<Neighbours> GemmSearch::find(const PairNumbers& formula, const GpuRowStats& stats,
-                                           const Index* rank_of, Index k,
-                                           const RunControl& control) {
+                                           const Index* rank_of, Index k, bool by_rank,
+                                           const SearchPart& part, const RunControl& control) {
+  // Whole tiles.
+  const auto cut = [&](int number) {
+    const Index tiles = table_.rows / DenseRows::kStep;
+    return static_cast<Index>(Offset{tiles} * number / part.of) * DenseRows::kStep;
+  };
+  const Index first = std::min(rows_, cut(part.number));
+  const Index end = std::min(rows_, cut(part.number + 1));
   if (lists_.size() < Offset{rows_} * k) lists_ = PinnedArray<Candidate>(Offset{rows_} * k);
   CandidateTask task{.cosines = cosines_.data(),
                      .cosine_pitch = table_.rows,
@@ -52,20 +59,22 @@ std::optional<Neighbours> GemmSearch::find(const PairNumbers& formula, const Gpu
                      .counts = counts_.data(),
                      .candidates = candidates_.data(),
                      .room = room_,
-                     .k = k};
-  for (task.first = 0; task.first < rows_; task.first += task.count) {
+                     .k = k,
+                     .by_rank = by_rank};
+  std::fill_n(found_.data(), rows_, 0);
+  for (task.first = first; task.first < end; task.first += task.count) {
     control.check();
-    task.count = std::min(batch_, rows_ - task.first);
+    task.count = std::min(batch_, end - task.first);
     task.found = found_.data() + task.first;
     task.lists = lists_.data() + Offset{task.first} * k;
-    find_cosines(table_, task.first, std::min(batch_, table_.rows - task.first), cosines_.data(),
-                 stream_);
+    find_cosines(table_, task.first, std::min(batch_, cut(part.number + 1) - task.first),
+                 cosines_.data(), stream_);
     list_candidates(task, stream_);
     stream_.synchronize();
     if (std::any_of(task.found, task.found + task.count, [](Index n) { return n < 0; })) {
       return std::nullopt;
     }
-    control.report("neighbours", task.first + task.count, rows_, "rows");
+    control.report("neighbours", task.first - first + task.count, end - first, "rows");
   }
   return pack_neighbours(rows_, [&](Index row) {
     return std::span<const Candidate>(lists_.data() + Offset{row} * k,

@@ -6,6 +6,7 @@
 
 #include "backends/cuda/neighbours/neighbour_candidates.h"
 #include "backends/cuda/neighbours/neighbour_dense.h"
+#include "backends/jobs/neighbours.h"
 #include "likewise/neighbourhood.h"
 
 namespace likewise::cuda {
@@ -18,11 +19,12 @@ class GemmSearch {
  public:
   explicit GemmSearch(const GpuRows& rows);
 
+  /// Of the part's rows. Ties to the smaller row; `by_rank`: ranks, ties to the smaller one.
   /// Nothing where a row has too many candidates of almost the same cosine. `rank_of` is on the
   /// GPU.
   [[nodiscard]] std::optional<Neighbours> find(const PairNumbers& formula, const GpuRowStats& stats,
-                                               const Index* rank_of, Index k,
-                                               const RunControl& control);
+                                               const Index* rank_of, Index k, bool by_rank,
+                                               const SearchPart& part, const RunControl& control);
 
  private:
   Index rows_;

@@ -4,6 +4,7 @@
 #include "backends/cuda/device/attributes.h"
 #include "backends/cuda/device/candidate_keys.cuh"
 #include "backends/cuda/device/check.h"
+#include "backends/cuda/device/shared_memory.h"
 #include "backends/cuda/neighbours/neighbour_formula.cuh"
 #include "backends/cuda/neighbours/neighbour_search.h"
 
@@ -207,7 +208,7 @@ __global__ void __launch_bounds__(kThreads, kBlocksAtATime)
         if (task.scores != nullptr) continue;
         const bool other = score != 0.0F && task.stats.row[y] != row;
         offer_keys<kThreads>(best, keys, task.key_capacity, task.k,
-                             other ? key_of(score, task.stats.row[y]) : 0);
+                             other ? key_of(score, task.by_rank ? y : task.stats.row[y]) : 0);
       }
       __syncthreads();
     }
@@ -253,8 +254,7 @@ int search_shared_memory() {
 
 int search_blocks(const TilePlan& plan) {
   const Kernel kernel = kernel_of(plan);
-  LIKEWISE_CUDA_CHECK(cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize,
-                                           plan.shared_bytes()));
+  allow_shared_memory(kernel, plan.shared_bytes());
   int blocks = 0;
   LIKEWISE_CUDA_CHECK(cudaOccupancyMaxActiveBlocksPerMultiprocessor(
       &blocks, kernel, kThreads, static_cast<std::size_t>(plan.shared_bytes())));

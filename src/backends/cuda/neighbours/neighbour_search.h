@@ -46,6 +46,7 @@ struct SearchTask {
   Index k = 0;
   Index* found = nullptr;
   Candidate* lists = nullptr;
+  bool by_rank = false;                 ///< lists hold ranks, ties go to the smaller one
   std::uint64_t* spare_keys = nullptr;  ///< key_capacity of each block, where k is large
   int key_capacity = 0;                 ///< a power of two
   // ... or all similarities, rows for each query from the first on.

@@ -15,7 +15,10 @@
 #include "backends/cuda/neighbours/neighbour_gemm.h"
 #include "backends/cuda/neighbours/neighbour_search.h"
 #include "backends/gpu/gpu_neighbour_cost.h"
+#include "backends/nearest_rows.h"
 #include "backends/neighbour_lists.h"
+#include "core/parallel.h"
+#include "distributed/partition.h"
 
 namespace likewise {
 namespace cuda {
@@ -60,6 +63,12 @@ template <class RowAt>
   return {to_device(norm, stream), to_device(count, stream), to_device(damped, stream)};
 }
 
+/// Ranks [first, end).
+struct RankRange {
+  Index first = 0;
+  Index end = 0;
+};
+
 class CudaNeighbourSearch final : public GpuSearch {
  public:
   CudaNeighbourSearch(int device, const GpuInfo& gpu, const SimilarityProblem& problem)
@@ -82,20 +91,29 @@ class CudaNeighbourSearch final : public GpuSearch {
     rank_of_ = to_device(ranks_, stream);
     row_at_ = to_device(order_, stream);
     in_float_ = exact_in_float(stream);
+    ties_ = tie_rule(formula_, rows_);
     common_ = common_entries(gpu_rows_, stream);
   }
 
-  [[nodiscard]] Neighbours find(Index k, const RunControl& control) const override {
+  [[nodiscard]] Neighbours find_part(const SearchPart& part, Index k,
+                                     const RunControl& control) const override {
     const Index rows = rows_.weights.rows;
     k = std::min(k, std::max<Index>(0, rows - 1));
     if (k == 0 || rows_.weights.nnz() == 0) {
       return pack_neighbours(rows, [](Index) { return std::span<const Candidate>(); });
     }
     LIKEWISE_CUDA_CHECK(cudaSetDevice(device_));
-    if (takes_products(k, control)) {
-      if (std::optional<Neighbours> lists = find_by_gemm(k, control)) return std::move(*lists);
+    if (ties_ == TieRule::kCount) {
+      const Neighbours found = find_similar(part, std::min(k + 1, rows - 1), control);
+      return settle_ties(rows_, *this, found, k, control);
     }
-    return find_sparse(k, control);
+    Neighbours found = find_similar(part, k, control);
+    if (ties_ == TieRule::kLongerRow) {
+      parallel_for(found.rows.size(), Offset{1} << 14, [&](Offset e) {
+        found.rows[e] = order_[static_cast<std::size_t>(found.rows[e])];
+      });
+    }
+    return found;
   }
 
   void similarities(const WeightedRows& queries, float* out) const override {
@@ -197,6 +215,34 @@ class CudaNeighbourSearch final : public GpuSearch {
     return task;
   }
 
+  /// The k most similar, k >= 1, ties to the smaller row; by ranks, ties to the smaller one, where
+  /// the longer row is the nearer.
+  [[nodiscard]] Neighbours find_similar(const SearchPart& part, Index k,
+                                        const RunControl& control) const {
+    if (!takes_products(k, control)) return find_sparse(cut_ranks(part), k, control);
+    if (std::optional<Neighbours> lists = find_by_gemm(part, k, control)) return std::move(*lists);
+    // Other parts may have theirs by products, which are cut in another way: only a whole search is
+    // sure to have the rows that they leave.
+    return find_sparse({0, rows_.weights.rows}, k, control);
+  }
+
+  /// The ranks of a part: rows are shared out by the entries that they meet, and a look at all rows
+  /// each.
+  [[nodiscard]] RankRange cut_ranks(const SearchPart& part) const {
+    const CsrView& rows = rows_.weights;
+    if (part.of == 1) return {0, rows.rows};
+    std::vector<Offset> met(static_cast<std::size_t>(rows.cols));
+    for (Offset e = 0; e < rows.nnz(); ++e) ++met[static_cast<std::size_t>(rows.columns[e])];
+    const Partition ranks = cut_equally(rows.rows, part.of, [&](Index rank) {
+      auto cost = static_cast<double>(rows.rows);
+      for (const Index column : rows.row_columns(order_[static_cast<std::size_t>(rank)])) {
+        cost += static_cast<double>(met[static_cast<std::size_t>(column)]);
+      }
+      return cost;
+    });
+    return {ranks.first(part.number), ranks.end(part.number)};
+  }
+
   /// Says what it chose.
   [[nodiscard]] bool takes_products(Index k, const RunControl& control) const {
     const int bytes = in_float_ ? 4 : 8;
@@ -215,7 +261,8 @@ class CudaNeighbourSearch final : public GpuSearch {
     return cost.takes_dense();
   }
 
-  [[nodiscard]] Neighbours find_sparse(Index k, const RunControl& control) const {
+  [[nodiscard]] Neighbours find_sparse(const RankRange& ranks, Index k,
+                                       const RunControl& control) const {
     const Index rows = rows_.weights.rows;
     const Stream stream;
     SearchTask task = task_over(segments(in_float_ ? 4 : 8));
@@ -226,43 +273,47 @@ class CudaNeighbourSearch final : public GpuSearch {
     task.norms = stats_.norm.data();
     task.counts = stats_.count.data();
     task.k = k;
+    task.by_rank = ties_ == TieRule::kLongerRow;
     task.key_capacity = key_capacity(k);
-    auto lists = Array<Candidate>::uninitialized(Offset{rows} * k);
-    Array<Index> found(rows);
-    find_all(task, lists, found, control, stream);
+    const Index count = ranks.end - ranks.first;
+    auto lists = Array<Candidate>::uninitialized(Offset{count} * k);
+    Array<Index> found(count);
+    find_all(task, ranks, lists, found, control, stream);
     return pack_neighbours(rows, [&](Index row) {
-      const Index rank = ranks_[static_cast<std::size_t>(row)];
-      return std::span<const Candidate>(lists.data() + Offset{rank} * k,
-                                        static_cast<std::size_t>(found[rank]));
+      const Index place = ranks_[static_cast<std::size_t>(row)] - ranks.first;
+      if (place < 0 || place >= count) return std::span<const Candidate>();
+      return std::span<const Candidate>(lists.data() + Offset{place} * k,
+                                        static_cast<std::size_t>(found[place]));
     });
   }
 
   /// Nothing where a row has too many candidates. What it needs is made when it is first wanted.
-  [[nodiscard]] std::optional<Neighbours> find_by_gemm(Index k, const RunControl& control) const {
+  [[nodiscard]] std::optional<Neighbours> find_by_gemm(const SearchPart& part, Index k,
+                                                       const RunControl& control) const {
     const std::lock_guard lock(products_mutex_);
     if (!gemm_) gemm_.emplace(gpu_rows_);
-    return gemm_->find(gpu_formula(), gpu_stats(), rank_of_.data(), k, control);
+    return gemm_->find(gpu_formula(), gpu_stats(), rank_of_.data(), k, ties_ == TieRule::kLongerRow,
+                       part, control);
   }
 
-  /// Ranks from `first` on that are compared without a look at whether to stop.
-  [[nodiscard]] Index batch_end(Index first, Index k) const {
-    const Index rows = rows_.weights.rows;
+  /// Ranks from `first` up to `last` that are compared without a look at whether to stop.
+  [[nodiscard]] Index batch_end(Index first, Index last, Index k) const {
     const Offset most = std::max<Offset>(1, kBytesAtATime / (Offset{k} * 8));
     Offset entries = 0;
     Index end = first;
-    while (end < rows && end - first < most && entries < kEntriesAtATime) {
+    while (end < last && end - first < most && entries < kEntriesAtATime) {
       entries += rows_.weights.row_size(order_[static_cast<std::size_t>(end)]);
       ++end;
     }
     return end;
   }
 
-  void find_all(SearchTask& task, Array<Candidate>& lists, Array<Index>& found,
-                const RunControl& control, const Stream& stream) const {
-    const Index rows = rows_.weights.rows;
+  void find_all(SearchTask& task, const RankRange& ranks, Array<Candidate>& lists,
+                Array<Index>& found, const RunControl& control, const Stream& stream) const {
+    const Index count = ranks.end - ranks.first;
     const int blocks = search_blocks(task.plan);
     const auto most =
-        static_cast<Index>(std::min<Offset>(rows, kBytesAtATime / (Offset{task.k} * 8) + 1));
+        static_cast<Index>(std::min<Offset>(count, kBytesAtATime / (Offset{task.k} * 8) + 1));
     DeviceArray<unsigned int> next(1);
     DeviceArray<Candidate> batch_lists(Offset{most} * task.k);
     DeviceArray<Index> batch_found(most);
@@ -274,16 +325,17 @@ class CudaNeighbourSearch final : public GpuSearch {
     task.lists = batch_lists.data();
     task.found = batch_found.data();
     task.spare_keys = keys.data();
-    for (task.first = 0; task.first < rows; task.first += task.count) {
+    for (task.first = ranks.first; task.first < ranks.end; task.first += task.count) {
       control.check();
-      task.count = batch_end(task.first, task.k) - task.first;
+      task.count = batch_end(task.first, ranks.end, task.k) - task.first;
       fill_zero(next.data(), 1, stream);
       search_rows(task, blocks, stream);
-      copy_to_host(lists.data() + Offset{task.first} * task.k, batch_lists.data(),
+      const Index done = task.first - ranks.first;
+      copy_to_host(lists.data() + Offset{done} * task.k, batch_lists.data(),
                    Offset{task.count} * task.k, stream);
-      copy_to_host(found.data() + task.first, batch_found.data(), task.count, stream);
+      copy_to_host(found.data() + done, batch_found.data(), task.count, stream);
       stream.synchronize();
-      control.report("neighbours", task.first + task.count, rows, "rows");
+      control.report("neighbours", done + task.count, count, "rows");
     }
   }
 
@@ -317,6 +369,7 @@ class CudaNeighbourSearch final : public GpuSearch {
   DeviceArray<Index> rank_of_;
   DeviceArray<Index> row_at_;
   bool in_float_ = false;
+  TieRule ties_ = TieRule::kSmallerRow;
   double common_ = 0.0;  ///< pairs of entries in one column
   mutable std::mutex mutex_;
   mutable std::optional<SegmentTable> segments_[2];  ///< of float32 and of float64 sums

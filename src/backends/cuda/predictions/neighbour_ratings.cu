@@ -4,6 +4,7 @@
 #include "backends/cuda/device/attributes.h"
 #include "backends/cuda/device/candidate_keys.cuh"
 #include "backends/cuda/device/check.h"
+#include "backends/cuda/device/shared_memory.h"
 #include "backends/cuda/predictions/neighbour_ratings.h"
 #include "backends/gpu/prediction_plan.h"
 
@@ -302,8 +303,7 @@ void sort_near(const RatingTables& tables, const RatingRows& rows, cudaStream_t 
   const Offset bytes = rows.pitch * Offset{sizeof(std::uint64_t)};
   const bool in_shared = bytes <= std::min(kMostSortMemory, largest_shared_memory() - 64);
   const auto shared = static_cast<std::size_t>(in_shared ? bytes : 0);
-  LIKEWISE_CUDA_CHECK(cudaFuncSetAttribute(sort_kernel, cudaFuncAttributeMaxDynamicSharedMemorySize,
-                                           static_cast<int>(shared)));
+  allow_shared_memory(sort_kernel, static_cast<int>(shared));
   sort_kernel<<<static_cast<unsigned>(rows.count), kSortThreads, shared, stream>>>(
       rows, tables.rows, in_shared);
   LIKEWISE_CUDA_CHECK_LAUNCH();

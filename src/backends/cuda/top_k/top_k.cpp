@@ -23,6 +23,7 @@
 #include "backends/cuda/top_k/top_k_table.h"
 #include "backends/gpu/top_k_plan.h"
 #include "backends/top_k_order.h"
+#include "core/first_bad.h"
 #include "core/parallel.h"
 #include "likewise/error.h"
 
@@ -38,9 +39,6 @@ constexpr Offset kScoresAtATime = Offset{1} << 24;
 constexpr Offset kCopiedAtATime = Offset{1} << 16;
 /// Lists, too.
 constexpr Offset kListsAtATime = 256;
-/// Excluded items on the GPU at a time; of one query there may be more.
-constexpr Offset kExcludedAtATime = Offset{1} << 24;
-
 /// The best bets first: thresholds rise early, and what follows can be left out. Of distances the
 /// length says little.
 [[nodiscard]] std::vector<Index> order_of(const MatrixView& items, std::span<const float> item_bias,
@@ -52,17 +50,15 @@ constexpr Offset kExcludedAtATime = Offset{1} << 24;
 }
 
 void require_finite(const MatrixView& items, std::span<const float> bias) {
-  std::vector<std::uint8_t> wrong(static_cast<std::size_t>(items.rows));
-  parallel_for(items.rows, 1024, [&](Offset r) {
+  const Offset first = first_bad(items.rows, [&](Offset r) {
     const float* const row = items.row(static_cast<Index>(r));
     bool finite = bias.empty() || std::isfinite(bias[static_cast<std::size_t>(r)]);
     for (Index j = 0; j < items.cols; ++j) finite = finite && std::isfinite(row[j]);
-    wrong[static_cast<std::size_t>(r)] = finite ? 0 : 1;
+    return !finite;
   });
-  const auto first = std::ranges::find(wrong, 1);
-  if (first == wrong.end()) return;
+  if (first < 0) return;
   throw Error(ErrorKind::kInvalidArgument,
-              fmt::format("item {} has a number that is not finite", first - wrong.begin()));
+              fmt::format("item {} has a number that is not finite", first));
 }
 
 /// A row of scores by place, as a list.
@@ -330,11 +326,11 @@ class CudaScorer final : public Scorer {
       const Offset begin = rows.offsets[first + done];
       const Offset* const end =
           std::upper_bound(rows.offsets + first + done + 1, rows.offsets + first + count + 1,
-                           begin + kExcludedAtATime);
+                           begin + plan_.excluded);
       const Index next = std::max(done + 1, static_cast<Index>(end - rows.offsets - first - 1));
       const Offset length = rows.offsets[first + next] - begin;
       if (batch.excluded.size() < length) {
-        batch.excluded = DeviceArray<Index>(std::max(length, kExcludedAtATime));
+        batch.excluded = DeviceArray<Index>(std::max(length, plan_.excluded));
       }
       auto* const excluded = reinterpret_cast<Number*>(batch.excluded.data());
       const auto fill = [&](Number* to, Offset from, Offset n) {

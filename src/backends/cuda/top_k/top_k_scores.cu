@@ -3,6 +3,7 @@
 
 #include "backends/cuda/device/candidate_keys.cuh"
 #include "backends/cuda/device/check.h"
+#include "backends/cuda/device/shared_memory.h"
 #include "backends/cuda/top_k/exact_score.cuh"
 #include "backends/cuda/top_k/top_k_scores.h"
 
@@ -98,8 +99,7 @@ void list_best(const ExactItems& items, const float* queries, Index query_count,
   while (keys < most_keys) keys *= 2;
   const int shared = keys * static_cast<int>(sizeof(std::uint64_t)) +
                      static_cast<int>(items.pitch) * static_cast<int>(sizeof(float));
-  LIKEWISE_CUDA_CHECK(
-      cudaFuncSetAttribute(list_kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, shared));
+  allow_shared_memory(list_kernel, shared);
   list_kernel<<<static_cast<unsigned>(query_count), kThreads, static_cast<std::size_t>(shared),
                 stream>>>(items, queries, kept, lists, keys);
   LIKEWISE_CUDA_CHECK_LAUNCH();

@@ -2,6 +2,7 @@
 #include "backends/cuda/als/rows/als_rows.h"
 #include "backends/cuda/als/rows/instances.h"
 #include "backends/cuda/als/rows/matrix_free.cuh"
+#include "backends/cuda/device/shared_memory.h"
 
 namespace likewise::cuda {
 namespace {
@@ -15,8 +16,7 @@ template <int kStrips, int kWarps>
 void launch(const RowProblem& problem, const RowTask* tasks, int count, int capacity,
             cudaStream_t stream) {
   const int bytes = RowProducts<kStrips, kWarps>::shared_bytes(capacity);
-  LIKEWISE_CUDA_CHECK(cudaFuncSetAttribute(product_kernel<kStrips, kWarps>,
-                                           cudaFuncAttributeMaxDynamicSharedMemorySize, bytes));
+  allow_shared_memory(product_kernel<kStrips, kWarps>, bytes);
   product_kernel<kStrips, kWarps><<<count, 32 * kWarps, bytes, stream>>>(problem, tasks, capacity);
   LIKEWISE_CUDA_CHECK_LAUNCH();
 }

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "search/nearest_rows.h"
+#include "backends/nearest_rows.h"
 
 #include <algorithm>
+#include <iterator>
 
 #include "backends/compare_rows.h"
 #include "backends/neighbour_lists.h"
@@ -43,30 +44,50 @@ Index common_entries(std::span<const Index> a, std::span<const Index> b) {
   return common;
 }
 
-void keep_nearest(std::span<const Index> columns, const CsrView& rows, std::size_t k,
-                  std::vector<Candidate>& candidates) {
-  if (k == 0) return candidates.clear();
+std::size_t sort_nearest(std::span<const Index> columns, const CsrView& rows, std::size_t k,
+                         std::span<Candidate> candidates) {
+  if (k == 0) return 0;
   if (candidates.size() > k) {
     const auto last = candidates.begin() + static_cast<std::ptrdiff_t>(k) - 1;
     std::ranges::nth_element(candidates, last, before);
     const float worst = last->score;
-    std::erase_if(candidates, [&](const Candidate& one) { return one.score < worst; });
+    const auto tied = std::partition(last + 1, candidates.end(),
+                                     [&](const Candidate& one) { return one.score == worst; });
+    candidates = candidates.first(static_cast<std::size_t>(tied - candidates.begin()));
   }
   std::ranges::sort(candidates, before);
-  for (std::size_t begin = 0, end = 0; begin < std::min(k, candidates.size()); begin = end) {
+  const std::size_t kept = std::min(k, candidates.size());
+  for (std::size_t begin = 0, end = 0; begin < kept; begin = end) {
     while (end < candidates.size() && candidates[end].score == candidates[begin].score) ++end;
-    if (end - begin > 1) {
-      sort_tied(columns, rows, std::span(candidates).subspan(begin, end - begin));
-    }
+    if (end - begin > 1) sort_tied(columns, rows, candidates.subspan(begin, end - begin));
   }
-  candidates.resize(std::min(k, candidates.size()));
+  return kept;
 }
 
-Neighbours find_nearest(const SimilarityProblem& problem, const NeighbourSearch& search, Index k,
-                        const RunControl& control) {
-  // With one more, a list tells whether others are as similar as its last.
-  const Neighbours found = search.find(k + 1, control);
-  const WeightedRows all = problem.rows();
+void keep_nearest(std::span<const Index> columns, const CsrView& rows, std::size_t k,
+                  std::vector<Candidate>& candidates) {
+  candidates.resize(sort_nearest(columns, rows, k, candidates));
+}
+
+TieRule tie_rule(const PairFormula& formula, const WeightedRows& rows) {
+  // Of 2^22 entries, one more is a difference that float32 shows.
+  constexpr Index kMostEntries = Index{1} << 22;
+  const CsrView& weights = rows.weights;
+  for (Index row = 0; row < weights.rows; ++row) {
+    if (weights.row_size(row) > kMostEntries) return TieRule::kCount;
+  }
+  const std::span values(weights.values, static_cast<std::size_t>(weights.nnz()));
+  if (!std::ranges::all_of(values, [](float value) { return value == 1.0F; })) {
+    return TieRule::kCount;
+  }
+  if (formula.amplification != 1.0) return TieRule::kCount;
+  if (formula.form == PairForm::kDot && formula.shrinkage == 0.0) return TieRule::kSmallerRow;
+  const bool by_length = formula.form == PairForm::kCosine || formula.form == PairForm::kJaccard;
+  return by_length ? TieRule::kLongerRow : TieRule::kCount;
+}
+
+Neighbours settle_ties(const WeightedRows& all, const NeighbourSearch& search,
+                       const Neighbours& found, Index k, const RunControl& control) {
   const CsrView& rows = all.weights;
   const auto kept = static_cast<std::size_t>(k);
   std::vector<std::vector<Candidate>> lists(static_cast<std::size_t>(found.size()));

@@ -1,0 +1,31 @@
+// SPDX-License-Identifier: Apache-2.0
+/// What `likewise tune` shows of a search: text, JSON and a page.
+#pragma once
+
+#include <string>
+
+#include <nlohmann/json.hpp>
+
+#include "likewise/tune.h"
+
+namespace likewise::cli {
+
+struct SearchReport {
+  const TuneResult& result;
+  std::string source;   ///< the name of the data
+  std::string budget;   ///< as it was asked for
+  std::string command;  ///< that trains the winner again; empty where there is none
+
+  /// The best trials and the baseline.
+  [[nodiscard]] std::string as_text() const;
+  [[nodiscard]] nlohmann::ordered_json as_json() const;
+  [[nodiscard]] std::string as_page() const;
+};
+
+/// Why the winner is not worth much; empty where it is.
+[[nodiscard]] std::string search_warning(const TuneResult& result);
+
+/// "ndcg@10 0.3121 by als".
+[[nodiscard]] std::string best_so_far(const TuneResult& result);
+
+}  // namespace likewise::cli

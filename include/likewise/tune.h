@@ -1,0 +1,149 @@
+// SPDX-License-Identifier: Apache-2.0
+/// The search for good parameters: of one or several algorithms, by a metric on held-out
+/// interactions. Which parameters are searched, and where, is said beside their descriptions
+/// (searched_parameters() in likewise/parameters.h). docs/math.md has the method:
+///
+/// The defaults for the data first, then quasi-random starts; trials go on by successive halving
+/// (Jamieson and Talwalkar 2016) in several brackets, as in Hyperband (Li et al. 2018); later ones
+/// are drawn near the best so far; algorithms that stay behind leave the search. Trials run one
+/// after another, each with all threads.
+#pragma once
+
+#include <functional>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "likewise/control.h"
+#include "likewise/device.h"
+#include "likewise/evaluation.h"
+#include "likewise/interactions.h"
+#include "likewise/model.h"
+#include "likewise/parameters.h"
+#include "likewise/read.h"
+#include "likewise/split.h"
+
+namespace likewise {
+
+/// How long to search: either a number of trials, or seconds.
+struct TuneBudget {
+  int trials = 0;
+  double seconds = 0.0;
+  std::string text{};  ///< as it was asked for
+};
+/// "200" trials, or a time: "30s", "10m", "1.5h". Throws Error(kInvalidArgument) on what is
+/// neither, and on nothing at all.
+[[nodiscard]] TuneBudget parse_budget(const std::string& text);
+
+/// The algorithms that learn from this feedback and have something to search.
+[[nodiscard]] std::vector<std::string_view> tuned_algorithms(Feedback feedback);
+
+struct TuneOptions {
+  std::vector<std::string> algorithms{};  ///< empty: all of tuned_algorithms()
+  Feedback feedback = Feedback::kImplicit;
+  std::string metric{};  ///< as parse_metric(); empty: ndcg@10, or rmse for ratings
+  TuneBudget budget = parse_budget("10m");
+  /// How the validation part is cut from the data, where no other is given. Not by folds; its seed
+  /// is `seed`.
+  SplitOptions split{.method = SplitMethod::kRandom, .test = 0.1};
+  std::uint64_t seed = 42;  ///< of the points and of the split; models have their own default
+
+  /// Throws Error(kInvalidArgument) naming what was given and what it may be.
+  void validate() const;
+};
+
+/// One set of parameters.
+struct TuneTrial {
+  int number = 0;                 ///< from 1; 0 is the baseline
+  TrainingParams params;          ///< with the iterations of `best_iteration`, where it has some
+  std::string origin;             ///< "baseline", "defaults", "quasi-random" or "near 12"
+  std::optional<double> value{};  ///< the best validation so far; none where training failed
+  std::string failure{};          ///< why
+  int iterations = 0;             ///< done; 0 of algorithms without iterations
+  int best_iteration = 0;         ///< whose validation `value` is
+  double seconds = 0.0;           ///< its trainings and their validation took
+  double finished = 0.0;          ///< seconds of the search when it was last trained
+};
+
+/// Of one searched parameter: how much of what trials differ in it explains.
+struct ParameterImportance {
+  std::string algorithm;
+  std::string parameter;
+  /// The corrected correlation ratio of the ranks of the trials' values, in groups of like values
+  /// of the parameter (docs/math.md); 0: nothing, 1: all.
+  double share = 0.0;
+};
+
+struct TuneResult {
+  NamedMetric metric;
+  TuneTrial baseline;             ///< popular for lists, bias for ratings
+  std::vector<TuneTrial> trials;  ///< in the order of their numbers
+  /// Of each algorithm: its defaults for the data, those of its first trial.
+  std::vector<TrainingParams> usual;
+  double seconds = 0.0;     ///< those of earlier runs of a resumed search included
+  std::string stop_reason;  ///< "budget", or "stopped"
+  /// Of the winner's parameters, trained on both parts; none where the search was stopped.
+  std::optional<Model> model{};
+
+  /// Null where no trial has a value. Of equal ones the earliest.
+  [[nodiscard]] const TuneTrial* best() const;
+  /// All that have a value, the best first.
+  [[nodiscard]] std::vector<const TuneTrial*> ranked() const;
+  /// What was searched of a trial's algorithm, with the ranges beside its values; nothing of the
+  /// baseline.
+  [[nodiscard]] std::vector<SearchedParameter> searched(const TuneTrial& trial) const;
+  /// Whether the best trial is better than the baseline.
+  [[nodiscard]] bool beats_baseline() const;
+  /// Of the algorithms with at least 8 trials that have a value, the largest first.
+  [[nodiscard]] std::vector<ParameterImportance> importance() const;
+};
+
+/// After every training of the search.
+struct TuneProgress {
+  const TuneResult& so_far;
+  const TuneTrial& trial;     ///< that was trained last
+  double seconds_left = 0.0;  ///< of a budget of time; of trials, as long as they took so far
+};
+
+/// What goes with a search.
+struct TuneRun {
+  /// `cancel` ends the search, within an iteration, and the training of the winner: the result so
+  /// far comes back without a model. Before the baseline is measured it throws Error(kCancelled).
+  RunControl control{};
+  /// Held-out interactions, in place of a part cut from the data.
+  const Interactions* validation = nullptr;
+  std::string validation_source{};  ///< for ModelSearch
+  /// What a pair that is in the data and in `validation` becomes when the winner is trained.
+  Duplicates duplicates = Duplicates::kLast;
+  std::string source{};  ///< for Provenance
+  /// Written as the search goes, a line for each training; empty: none.
+  std::string journal{};
+  /// Goes on with the journal: what it holds is not trained again. The winner is that of a search
+  /// that nobody ended, where the budget is one of trials.
+  bool resume = false;
+  /// The device for a training of these parameters that also does the jobs; empty: that of
+  /// open_device_to_train("auto"). The baseline is always trained by the CPU.
+  std::function<Device(const TrainingParams&, std::span<const Job>)> open{};
+  std::function<void(const TuneProgress&)> on_trial{};
+  /// Called before the winner is trained.
+  std::function<void(const TuneResult&)> on_winner{};
+};
+
+/// Searches, and trains the winner on everything. Deterministic in (data, options) with a budget of
+/// trials, but for times; neither threads nor the order of rows matter. A budget of time ends the
+/// search after the iteration under way; training the winner comes after it. Errors:
+/// kInvalidArgument (options; a metric that does not fit the feedback; a journal of another search,
+/// or of one that is not over without `resume`), kBadData (nothing to validate on, with the reason;
+/// a broken journal), kNumerical where no trial has a value, kIo and kNotFound for the journal, and
+/// those of train().
+[[nodiscard]] TuneResult tune(const Interactions& data, const TuneOptions& options,
+                              const TuneRun& run = {});
+
+/// Throws what tune() would say of the journal's name and of what is there, before anything is
+/// read.
+void check_journal(const std::string& path, bool resume);
+
+}  // namespace likewise

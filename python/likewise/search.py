@@ -1,0 +1,117 @@
+# SPDX-License-Identifier: Apache-2.0
+"""`tune()`: the search for good parameters."""
+from __future__ import annotations
+
+import dataclasses
+import os
+from collections.abc import Sequence
+from typing import Any, Callable, Literal
+
+from likewise import _core
+from likewise.interactions import Interactions
+from likewise.model import Model
+from likewise.progress import Progress, logger
+
+
+@dataclasses.dataclass(frozen=True)
+class Search:
+    """What tune() found.
+
+    model           of the winner, trained on everything
+    best            the winner; baseline: what it was compared with (popular, or bias for ratings). A
+                    trial is a dict: trial (its number), algorithm, origin, value (None where training
+                    failed), failure, iterations (done), best_iteration, seconds, finished (seconds of
+                    the search) and params, which an estimator of the algorithm takes
+    trials          all of them, in order
+    importance      (algorithm, parameter, share): how much of what trials differ in the parameter
+                    explains, from 0 to 1, the largest first
+    """
+
+    model: Model
+    metric: str
+    higher_is_better: bool
+    beats_baseline: bool
+    best: dict[str, Any]
+    baseline: dict[str, Any]
+    trials: list[dict[str, Any]]
+    importance: list[tuple[str, str, float]]
+    seconds: float
+
+    def to_pandas(self) -> Any:
+        """A row for each trial, with a column for each parameter."""
+        import pandas
+        return pandas.DataFrame([{**{name: value for name, value in trial.items() if name != "params"},
+                                  **{name: value for name, value in trial["params"].items()
+                                     if name != "algorithm"}} for trial in self.trials])
+
+    def __repr__(self) -> str:
+        return (f"<likewise.Search: {len(self.trials)} trials, best {self.metric} "
+                f"{self.best['value']:.4f} by {self.best['algorithm']}>")
+
+
+def tune(interactions: Interactions, *, algorithms: str | Sequence[str] | None = None,
+         feedback: Literal["implicit", "explicit"] = "implicit", metric: str | None = None,
+         budget: str | int = "10m", seed: int = 42, validation: Interactions | None = None,
+         validation_method: Literal["random", "per-user", "last", "time"] | None = None,
+         validation_share: float | None = None, journal: str | os.PathLike[str] | None = None,
+         resume: bool = False, device: Any = "auto", threads: int = 0, progress: bool = False,
+         callback: Callable[[dict[str, Any]], object] | None = None) -> Search:
+    """Searches for good parameters on a part of the interactions, measures them on the rest, and trains
+    the best on all of them.
+
+    algorithms         one, several, or None for all that learn from this feedback
+    metric             what the best are best by: "ndcg@10" (as it is for implicit feedback), "rmse" ...
+    budget             how long to search: "30s", "10m", "1h", or a number of trials, which gives the
+                       same result again. Training the winner comes after it
+    seed               of the search and of the validation part
+    validation         held-out interactions to measure on; the winner is trained on them too
+    validation_method  without them: which part to hold out, as split() takes it [random]
+    validation_share   its share of the rows [0.1]
+    journal            a file that notes each training as it ends
+    resume             goes on with the journal of a search that was ended
+    progress           shows a bar (tqdm)
+    callback           called after each training with its trial
+
+    Keep test data out of `interactions`: what the search has seen cannot say how good a model is.
+    Ctrl-C, and an exception of the callback, end the search without a model; with a journal it can be
+    resumed. ValueError names what is wrong with an option or the data; also NumericalError, DeviceError,
+    OSError.
+    """
+    if not isinstance(interactions, Interactions):
+        raise TypeError(f"tune needs likewise.Interactions, not {type(interactions).__name__}: "
+                        "Interactions(data) makes them of files, matrices and frames")
+    if isinstance(budget, bool) or not isinstance(budget, (str, int)):
+        raise TypeError(f"budget must be a time, as \"10m\", or a number of trials, not {budget!r}")
+    if validation is not None and not (validation_method is None and validation_share is None):
+        raise ValueError("validation_method and validation_share would do nothing here: they cut a "
+                         "part from the interactions; leave validation out")
+    if validation_method == "last" and validation_share is not None:
+        raise ValueError("validation_share would do nothing here: it needs validation_method random, "
+                         "per-user or time")
+    if feedback == "explicit" and not interactions.has_values:
+        raise ValueError("feedback=\"explicit\" needs values: these interactions have none")
+    names = [algorithms] if isinstance(algorithms, str) else list(algorithms or ())
+    if algorithms is not None and not names:
+        raise ValueError("algorithms is empty: name some, or None for all")
+
+    def on_trial(trial: dict[str, Any]) -> None:
+        logger.debug("trial %d: %s after %d iterations, %s", trial["trial"], trial["value"],
+                     trial["iterations"], trial["params"])
+        if callback is not None:
+            callback(trial)
+
+    with Progress(progress) as listener:
+        model, found, interruption = _core.tune(
+            interactions._core, names, feedback, metric or "", str(budget), seed,
+            None if validation is None else validation._core,
+            "" if validation is None else validation.name,
+            validation_method or "random", 0.1 if validation_share is None else validation_share,
+            "" if journal is None else os.fspath(journal), resume, device, threads, interactions.name,
+            listener, on_trial)
+    if interruption is not None:
+        raise interruption
+    search = Search(model=Model(model, threads=threads), **found)
+    if not search.beats_baseline:
+        logger.warning("nothing beats the baseline: %s %.4f is no better than %.4f of %s", search.metric,
+                       search.best["value"], search.baseline["value"], search.baseline["algorithm"])
+    return search

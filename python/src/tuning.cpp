@@ -1,0 +1,114 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <nanobind/stl/optional.h>
+#include <nanobind/stl/string.h>
+#include <nanobind/stl/vector.h>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "background.h"
+#include "interactions.h"
+#include "likewise/training.h"
+#include "likewise/tune.h"
+#include "model.h"
+#include "names.h"
+#include "parameters.h"
+
+namespace likewise::python {
+namespace {
+
+[[nodiscard]] nb::dict trial_of(const TuneTrial& trial) {
+  nb::dict line;
+  line["trial"] = trial.number;
+  line["algorithm"] = std::string(algorithm_name(trial.params));
+  line["origin"] = trial.origin;
+  line["value"] = trial.value;
+  line["iterations"] = trial.iterations;
+  line["best_iteration"] = trial.best_iteration;
+  line["seconds"] = trial.seconds;
+  line["finished"] = trial.finished;
+  line["failure"] = trial.failure;
+  line["params"] = dict_of(trial.params);
+  return line;
+}
+
+[[nodiscard]] nb::dict result_of(const TuneResult& result) {
+  nb::dict told;
+  told["metric"] = result.metric.key;
+  told["higher_is_better"] = higher_is_better(result.metric.name);
+  told["beats_baseline"] = result.beats_baseline();
+  told["seconds"] = result.seconds;
+  told["baseline"] = trial_of(result.baseline);
+  told["best"] = trial_of(*result.best());
+  nb::list trials;
+  for (const TuneTrial& trial : result.trials) trials.append(trial_of(trial));
+  told["trials"] = trials;
+  nb::list importance;
+  for (const ParameterImportance& one : result.importance()) {
+    importance.append(nb::make_tuple(one.algorithm, one.parameter, one.share));
+  }
+  told["importance"] = importance;
+  return told;
+}
+
+[[nodiscard]] nb::tuple tune_model(const Data& data, const std::vector<std::string>& algorithms,
+                                   const std::string& feedback, const std::string& metric,
+                                   const std::string& budget, std::uint64_t seed,
+                                   const Data* validation, const std::string& validation_source,
+                                   const std::string& method, double share,
+                                   const std::string& journal, bool resume,
+                                   const nb::object& device, int threads, const std::string& source,
+                                   const nb::object& progress, const nb::object& on_trial) {
+  TuneOptions options;
+  options.algorithms = algorithms;
+  options.feedback = named<Feedback>(feedback, kFeedbackNames, "feedback");
+  options.metric = metric;
+  options.budget = parse_budget(budget);
+  options.seed = seed;
+  options.split.method = named<SplitMethod>(method, kSplitNames, "validation_method");
+  options.split.test = share;
+  options.validate();
+  std::optional<Device> given;
+  std::string name;
+  if (nb::isinstance<Device>(device)) {
+    given = nb::cast<Device>(device);
+  } else {
+    name = device_name(device);
+  }
+  Background background(progress);
+  TuneRun run;
+  run.control = background.control();
+  run.validation = validation != nullptr ? validation->interactions.get() : nullptr;
+  run.validation_source = validation_source;
+  run.duplicates = data.summary.policy;
+  run.source = source;
+  run.journal = journal;
+  run.resume = resume;
+  run.open = [&](const TrainingParams& params, std::span<const Job> also) {
+    return given ? *given : open_device_to_train(name, params, {}, also).device;
+  };
+  run.on_trial = [&](const TuneProgress& now) {
+    run.control.report("search", std::ssize(now.so_far.trials), options.budget.trials, "trials");
+    if (!on_trial.is_none()) background.call([&] { on_trial(trial_of(now.trial)); });
+  };
+  std::optional<TuneResult> result;
+  background.run(threads, [&] {
+    result = tune(*data.interactions, options, run);
+    if (result->model) background.keep_answer();
+  });
+  if (!result->model) throw Error(ErrorKind::kCancelled, "the search was stopped");
+  Model model = std::move(*result->model);
+  return nb::make_tuple(Trained(std::move(model)), result_of(*result), background.interruption());
+}
+
+}  // namespace
+
+void bind_tuning(nb::module_& module) {
+  module.def("tune", &tune_model, "data"_a, "algorithms"_a, "feedback"_a, "metric"_a, "budget"_a,
+             "seed"_a, "validation"_a.none(), "validation_source"_a, "method"_a, "share"_a,
+             "journal"_a, "resume"_a, "device"_a, "threads"_a, "source"_a, "progress"_a,
+             "on_trial"_a);
+}
+
+}  // namespace likewise::python

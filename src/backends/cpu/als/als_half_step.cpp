@@ -1,0 +1,182 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "backends/cpu/als/als_half_step.h"
+
+#include <algorithm>
+#include <numeric>
+
+#include <tbb/enumerable_thread_specific.h>
+
+#include "algorithms/als/weights.h"
+#include "backends/als_errors.h"
+#include "backends/als_solver.h"
+#include "backends/cpu/als/als_long_rows.h"
+#include "core/parallel.h"
+
+namespace likewise {
+namespace {
+
+constexpr Index kMaxBlockRows = 128;
+constexpr Offset kMaxBlockEntries = 32768;
+
+[[nodiscard]] std::vector<AlsRowBlock> cut_rows(const CsrView& matrix,
+                                                std::span<const Index> order) {
+  std::vector<AlsRowBlock> blocks;
+  for (Index at = 0; at < static_cast<Index>(order.size()); ++at) {
+    const Offset size = matrix.row_size(order[static_cast<std::size_t>(at)]);
+    if (blocks.empty() || blocks.back().count == kMaxBlockRows ||
+        blocks.back().work + size > kMaxBlockEntries) {
+      blocks.push_back({at, 0, 0});
+    }
+    ++blocks.back().count;
+    blocks.back().work += size;
+  }
+  std::stable_sort(blocks.begin(), blocks.end(),
+                   [](const AlsRowBlock& a, const AlsRowBlock& b) { return a.work > b.work; });
+  return blocks;
+}
+
+/// The error in a row's objective that kAuto allows. The next iteration's warm start reduces it;
+/// the first half-steps have no warm start, and all later ones build on them. Over many rows the
+/// errors cancel out, over few they do not.
+[[nodiscard]] double auto_accuracy(const AlsParams& params, Offset half_steps, Index rows) {
+  const double accuracy = params.feedback == Feedback::kImplicit ? 4.5e-5 : 1.3e-5;
+  const double first = half_steps <= 2 ? 0.01 : 1.0;
+  return accuracy * first * std::min(1.0, rows / 1000.0);
+}
+
+}  // namespace
+
+AlsRules::AlsRules(const AlsParams& asked, const AlsShape& whole)
+    : params(asked), shape(whole), exact(solves_exactly(asked, whole)) {}
+
+AlsRowContext AlsRules::context(Side fixed, const Matrix& table, const Eigenbasis& basis,
+                                const float* bias, float mean, Offset half_step) const {
+  kernels::Weighing weighing = kernels::Weighing::of(params);
+  weighing.mean = mean;
+  weighing.bias = bias;
+  return {table,
+          basis,
+          params,
+          weighing,
+          rows(fixed),
+          exact,
+          auto_accuracy(params, half_step, std::min(shape.users, shape.items))};
+}
+
+void enter_basis(const AlsRowContext& context, const AlsSolvedRows& from,
+                 std::span<const Index> rows, Matrix& x, Matrix& z) {
+  const Index factors = from.factors.cols();
+  for (std::size_t r = 0; r < rows.size(); ++r) {
+    float* to = x.row(static_cast<Index>(r));
+    std::copy_n(from.factors.row(rows[r]), factors, to);
+    if (!from.bias.empty()) to[factors] = from.bias[static_cast<std::size_t>(rows[r])];
+  }
+  multiply(static_cast<Index>(rows.size()), x.data(), x.stride(), context.basis.vectors.view(),
+           z.data(), z.stride());
+}
+
+void leave_basis(const AlsRowContext& context, const Matrix& z, std::span<const Index> rows,
+                 Matrix& x, const AlsSolvedRows& to) {
+  const Index factors = to.factors.cols();
+  multiply(static_cast<Index>(rows.size()), z.data(), z.stride(), context.basis.transposed.view(),
+           x.data(), x.stride());
+  for (std::size_t r = 0; r < rows.size(); ++r) {
+    const float* from = x.row(static_cast<Index>(r));
+    std::copy_n(from, factors, to.factors.row(rows[r]));
+    if (!to.bias.empty()) to.bias[static_cast<std::size_t>(rows[r])] = from[factors];
+  }
+}
+
+/// One thread's buffers: a block's rows as they are (x) and in the fixed side's basis (z).
+struct AlsHalfStep::Worker {
+  Matrix x;
+  Matrix z;
+  AlsRowSolver solver;
+};
+
+AlsHalfStep::AlsHalfStep(const CsrView& matrix, Side side, Index first_row, const AlsRules& rules)
+    : matrix_(matrix), side_(side), first_row_(first_row) {
+  const Index stride = padded_stride(als_width(rules.params));
+  std::vector<Index> long_rows;
+  for (Index row = 0; row < matrix.rows; ++row) {
+    const bool is_long = !rules.exact && is_long_row(matrix.row_size(row), stride);
+    (is_long ? long_rows : order_).push_back(row);
+  }
+  blocks_ = cut_rows(matrix, order_);
+  long_rows_ = static_cast<Index>(long_rows.size());
+  order_.insert(order_.end(), long_rows.begin(), long_rows.end());
+}
+
+double AlsHalfStep::solve(const AlsRowContext& context, const AlsSolvedRows& rows, double objective,
+                          const RunControl& control) const {
+  // Groups of long rows come first, then the blocks of short ones, in one loop: no thread waits.
+  const Index groups = long_row_groups();
+  const Index single = static_cast<Index>(order_.size()) - long_rows_;
+  const Index width = context.table.cols();
+  tbb::enumerable_thread_specific<Worker> workers([&] {
+    return Worker{Matrix(kMaxBlockRows, width), Matrix(kMaxBlockRows, width),
+                  AlsRowSolver(context)};
+  });
+  std::vector<double> parts(blocks_.size() + static_cast<std::size_t>(long_rows_));
+  const std::span<double> long_parts(parts.data() + blocks_.size(),
+                                     static_cast<std::size_t>(long_rows_));
+  parallel_for(groups + static_cast<Offset>(blocks_.size()), 1, [&](Offset task) {
+    control.check();
+    if (task < groups) {
+      const Index first = static_cast<Index>(task * long_rows_ / groups);
+      const Index end = static_cast<Index>((task + 1) * long_rows_ / groups);
+      return solve_long(context, rows, single + first,
+                        long_parts.subspan(static_cast<std::size_t>(first),
+                                           static_cast<std::size_t>(end - first)),
+                        control);
+    }
+    const auto i = static_cast<std::size_t>(task - groups);
+    parts[i] = solve_block(context, rows, blocks_[i], workers.local());
+  });
+  return std::accumulate(parts.begin(), parts.end(), objective);
+}
+
+/// Enough groups for all threads, few enough that a group shares what it reads. Does not change
+/// results.
+Index AlsHalfStep::long_row_groups() const {
+  const Index most = std::max<Index>(3 * thread_count(), long_rows_ / 64);
+  return std::min(long_rows_, most);
+}
+
+std::span<const Index> AlsHalfStep::ordered(Index first, Index count) const {
+  return {order_.data() + first, static_cast<std::size_t>(count)};
+}
+
+/// Solves a block's rows one by one. Returns their part of the objective.
+double AlsHalfStep::solve_block(const AlsRowContext& context, const AlsSolvedRows& solved,
+                                const AlsRowBlock& block, Worker& worker) const {
+  const std::span<const Index> rows = ordered(block.first, block.count);
+  enter_basis(context, solved, rows, worker.x, worker.z);
+  double objective = 0.0;
+  for (std::size_t r = 0; r < rows.size(); ++r) {
+    const Offset count = matrix_.row_size(rows[r]);
+    Index pivot = -1;
+    objective += worker.solver.solve(matrix_.row_columns(rows[r]), matrix_.row_values(rows[r]),
+                                     context.regularization(count),
+                                     worker.z.row(static_cast<Index>(r)), pivot);
+    if (pivot >= 0) throw_singular(side_, first_row_ + rows[r], count, pivot);
+  }
+  leave_basis(context, worker.z, rows, worker.x, solved);
+  return objective;
+}
+
+void AlsHalfStep::solve_long(const AlsRowContext& context, const AlsSolvedRows& solved, Index first,
+                             std::span<double> objective, const RunControl& control) const {
+  const std::span<const Index> rows = ordered(first, static_cast<Index>(objective.size()));
+  Matrix x(static_cast<Index>(rows.size()), context.table.cols());
+  Matrix z(static_cast<Index>(rows.size()), context.table.cols());
+  enter_basis(context, solved, rows, x, z);
+  const Index bad = solve_long_rows(context, matrix_, rows, z, objective, control);
+  if (bad >= 0) {
+    const Index row = rows[static_cast<std::size_t>(bad)];
+    throw_singular(side_, first_row_ + row, matrix_.row_size(row), 0);
+  }
+  leave_basis(context, z, rows, x, solved);
+}
+
+}  // namespace likewise

@@ -1,0 +1,81 @@
+// SPDX-License-Identifier: Apache-2.0
+/// Half a step of ALS on the CPU: one parallel loop over blocks of rows, all rows of a side or
+/// those of one rank.
+#pragma once
+
+#include <span>
+#include <vector>
+
+#include "backends/cpu/als/als_row.h"
+#include "likewise/als.h"
+#include "likewise/control.h"
+#include "likewise/csr.h"
+
+namespace likewise {
+
+/// What all half-steps of a training have in common, whoever holds the rows.
+struct AlsRules {
+  AlsParams params;
+  AlsShape shape;  ///< of the whole matrix
+  bool exact = false;
+
+  AlsRules(const AlsParams& params, const AlsShape& shape);
+  [[nodiscard]] Index rows(Side side) const {
+    return side == Side::kUsers ? shape.users : shape.items;
+  }
+  /// `table` and `bias` have the rows of `fixed` that columns number; this is the training's
+  /// `half_step`th, from 1. All but the copies of numbers must outlive the context.
+  [[nodiscard]] AlsRowContext context(Side fixed, const Matrix& table, const Eigenbasis& basis,
+                                      const float* bias, float mean, Offset half_step) const;
+};
+
+/// Rows being solved: starts in, solutions out.
+struct AlsSolvedRows {
+  Matrix& factors;
+  std::span<float> bias;  ///< empty without biases
+};
+
+/// z = x Q for these rows, with the rows themselves in x.
+void enter_basis(const AlsRowContext& context, const AlsSolvedRows& from,
+                 std::span<const Index> rows, Matrix& x, Matrix& z);
+/// x = z Q^T, stored.
+void leave_basis(const AlsRowContext& context, const Matrix& z, std::span<const Index> rows,
+                 Matrix& x, const AlsSolvedRows& to);
+
+/// Rows order[first, first + count) that one task solves.
+struct AlsRowBlock {
+  Index first = 0;
+  Index count = 0;
+  Offset work = 0;
+};
+
+/// Rows of one side, cut into tasks. The cut depends on the matrix alone.
+class AlsHalfStep {
+ public:
+  AlsHalfStep() = default;
+  /// `matrix` has the rows, of which the first is `first_row` of the side, and must outlive this.
+  AlsHalfStep(const CsrView& matrix, Side side, Index first_row, const AlsRules& rules);
+
+  [[nodiscard]] const CsrView& matrix() const { return matrix_; }
+  /// Solves all rows. Returns `objective` and what they add to it. Throws as AlsSolver::solve().
+  [[nodiscard]] double solve(const AlsRowContext& context, const AlsSolvedRows& rows,
+                             double objective, const RunControl& control) const;
+
+ private:
+  struct Worker;
+  [[nodiscard]] double solve_block(const AlsRowContext& context, const AlsSolvedRows& rows,
+                                   const AlsRowBlock& block, Worker& worker) const;
+  void solve_long(const AlsRowContext& context, const AlsSolvedRows& rows, Index first,
+                  std::span<double> objective, const RunControl& control) const;
+  [[nodiscard]] Index long_row_groups() const;
+  [[nodiscard]] std::span<const Index> ordered(Index first, Index count) const;
+
+  CsrView matrix_;
+  Side side_ = Side::kUsers;
+  Index first_row_ = 0;
+  std::vector<Index> order_;         ///< rows: those solved one by one, then the long ones
+  Index long_rows_ = 0;              ///< how many of the last are solved in lockstep
+  std::vector<AlsRowBlock> blocks_;  ///< of the others, about equal work, the largest first
+};
+
+}  // namespace likewise

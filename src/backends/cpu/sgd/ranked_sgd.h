@@ -1,0 +1,27 @@
+// SPDX-License-Identifier: Apache-2.0
+/// SGD over ranks that are threads of this process: an SgdSolver like any other.
+#pragma once
+
+#include <chrono>
+#include <memory>
+
+#include "backends/jobs/sgd.h"
+#include "distributed/thread_ranks.h"
+
+namespace likewise {
+
+struct RankedSgd {
+  int ranks = 1;
+  std::chrono::milliseconds patience = kRankPatience;
+};
+
+/// `by_user` must outlive the solver. Any number of ranks and of threads gives the same factors, to
+/// the bit (docs/math.md, "SGD over ranks"). The first epoch() remarks how the ranks share the
+/// work. Throws Error(kInvalidArgument) for an order that ranks cannot share: racing, serial.
+[[nodiscard]] std::unique_ptr<SgdSolver> make_ranked_sgd_solver(const CsrView& by_user,
+                                                                const SgdParams& params,
+                                                                Factors start,
+                                                                const SgdWhole& whole,
+                                                                const RankedSgd& how);
+
+}  // namespace likewise

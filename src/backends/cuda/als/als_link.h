@@ -1,0 +1,79 @@
+// SPDX-License-Identifier: Apache-2.0
+/// How the GPU of a rank works together with those of the others in a half-step of ALS.
+#pragma once
+
+#include <vector>
+
+#include "backends/cuda/device/event.h"
+#include "backends/cuda/ranks/device_communicator.h"
+#include "backends/gpu/plugin.h"
+#include "distributed/als_exchange.h"
+
+namespace likewise::cuda {
+
+/// A rank's place among the others. The plan must outlive it.
+class AlsLink {
+ public:
+  AlsLink(const AlsRanksPlan& plan, std::unique_ptr<DeviceCommunicator> gpus)
+      : plan_(plan), gpus_(std::move(gpus)) {}
+
+  [[nodiscard]] DeviceCommunicator& gpus() { return *gpus_; }
+  [[nodiscard]] int rank() const { return gpus_->rank(); }
+  [[nodiscard]] const Partition& parts(Side side) const { return plan_.parts(side); }
+  [[nodiscard]] Index first_row(Side side) const { return parts(side).first(rank()); }
+
+  /// values = their sum over the ranks, behind and before what is in `stream`.
+  void add_up(DeviceArray<double>& values, cudaStream_t stream);
+  /// All ranks get all rows: each has made its own, at their place among all, in `stream`.
+  void share(Side side, std::byte* table, Offset row_bytes, cudaStream_t stream);
+  /// All ranks get those of rank 0.
+  void take_from_first(DeviceArray<float>& values, cudaStream_t stream);
+
+  /// Adds what the last TableShare took to the traffic. After a wait of the host.
+  void note_traffic();
+  /// What this rank has received of fixed sides so far.
+  [[nodiscard]] const RankTraffic& traffic() const { return traffic_; }
+
+ private:
+  const AlsRanksPlan& plan_;
+  std::unique_ptr<DeviceCommunicator> gpus_;
+  RankTraffic traffic_;
+  Timestamp begun_;
+  Timestamp made_;
+  Timestamp arrived_;
+
+  friend class TableShare;
+};
+
+/// The table of a fixed side on its way to the other GPUs, in chunks: one travels while the next
+/// one is made. Each rank makes its own rows, in order, at their place among all.
+class TableShare {
+ public:
+  /// `stream` is that of who makes the rows.
+  TableShare(AlsLink& link, Side side, std::byte* table, Offset row_bytes, cudaStream_t stream);
+
+  /// The row of this rank, counted from its first, up to which the current chunk goes.
+  [[nodiscard]] Index chunk_end() const { return range(chunk_, link_.rank()).end; }
+  /// Rows before `end` are made, by what is in the stream.
+  void made(Index end);
+  /// All rows are made. `stream` goes on when all have come.
+  void finish();
+
+ private:
+  struct Range {
+    Index begin = 0;
+    Index end = 0;
+  };
+  [[nodiscard]] Range range(int chunk, int rank) const;
+  void send();
+
+  AlsLink& link_;
+  const Partition& parts_;
+  std::byte* table_;
+  Offset row_bytes_;
+  cudaStream_t stream_;
+  int chunks_;
+  int chunk_ = 0;  ///< the next one to send
+};
+
+}  // namespace likewise::cuda

@@ -1,0 +1,217 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "backends/cuda/als/als_training.h"
+
+#include <algorithm>
+#include <vector>
+
+#include "algorithms/als/weights.h"
+#include "backends/als_errors.h"
+#include "backends/cuda/als/als_tables.h"
+#include "backends/cuda/linalg/fixed_sum.h"
+
+namespace likewise::cuda {
+namespace {
+
+/// What kAuto may leave of a row's objective; warm starts carry the rest on to the next iteration.
+/// Over many rows the errors cancel out, over few they do not.
+[[nodiscard]] float auto_accuracy(Feedback feedback, Offset half_steps, Index rows) {
+  const float accuracy = feedback == Feedback::kImplicit ? 5e-6F : 1e-7F;
+  const float first = half_steps < 2 ? 0.01F : 1.0F;
+  return accuracy * first * std::min(1.0F, static_cast<float>(rows) / 1000.0F);
+}
+constexpr int kAutoSteps = 100;
+
+/// What the longest copies take.
+[[nodiscard]] Offset staging_bytes(const AlsRows& rows, const Factors& factors, int padded) {
+  const Offset nnz = std::max(rows.users.nnz(), rows.items ? rows.items->nnz() : 0);
+  const Index most_rows = std::max(factors.users.rows(), factors.items.rows());
+  return std::max(nnz * Offset{sizeof(RowEntry)},
+                  Offset{most_rows} * padded * Offset{sizeof(float)});
+}
+
+}  // namespace
+
+bool takes_double_rows(const AlsSetup& setup) { return setup.exact && setup.is_explicit(); }
+
+AlsTraining::AlsTraining(int device, const AlsRows& rows, const AlsSetup& setup, Factors start,
+                         int completed_iterations, std::unique_ptr<AlsLink> link)
+    : device_(device),
+      setup_(setup),
+      factors_(std::move(start)),
+      half_steps_(2 * Offset{completed_iterations}),
+      link_(std::move(link)),
+      staging_(staging_bytes(rows, factors_, setup.padded)),
+      data_(rows, setup_, link_.get(), staging_, stream_),
+      tables_(setup_, factors_, staging_, stream_),
+      feed_(setup_.params, is_streamed() ? setup_.plan.portion_entries : 0, staging_, stream_),
+      fixed_side_(setup_, std::max(data_.totals().shape.users, data_.totals().shape.items),
+                  link_.get()),
+      most_rows_(std::max({1, factors_.users.rows(), factors_.items.rows()})),
+      solutions_(Offset{setup_.plan.block_rows} * setup_.padded),
+      row_numbers_(most_rows_),
+      piece_sums_(data_.sums()),
+      piece_constants_(data_.constants()),
+      partial_(FixedSum::kBlocks),
+      outcomes_(link_ == nullptr ? 1 : link_->gpus().size()),
+      host_outcomes_(outcomes_.size()) {
+  fill_zero(outcomes_.data(), outcomes_.size(), stream_);
+  fill_zero(solutions_.data(), solutions_.size(), stream_);
+  if (takes_double_rows(setup_)) {
+    double_rows_.emplace(std::min(setup_.plan.block_rows, most_rows_), setup_.padded);
+  }
+  stream_.synchronize();
+}
+
+AlsTraining::~AlsTraining() {
+  if (link_ != nullptr) link_->gpus().give_up();  // memory cannot go while the GPU waits for others
+}
+
+double AlsTraining::solve(Side side, const RunControl& control) {
+  control.check();
+  LIKEWISE_CUDA_CHECK(cudaSetDevice(device_));
+  on_host_ = false;
+  fixed_side_.prepare(other(side), data_, tables_,
+                      {solutions_.data(), row_numbers_.data(), &outcome()->regularization}, control,
+                      stream_);
+  if (link_ != nullptr && may_wait(side)) link_->gpus().wait();
+  solve_rows_of(side, control);
+  ++half_steps_;
+  return read_outcome(side);
+}
+
+const Factors& AlsTraining::factors() {
+  if (!on_host_) {
+    LIKEWISE_CUDA_CHECK(cudaSetDevice(device_));
+    tables_.fetch();
+    on_host_ = true;
+  }
+  return factors_;
+}
+
+Factors AlsTraining::take_factors() {
+  (void)factors();
+  return std::move(factors_);
+}
+
+/// All that is the same for all blocks and portions.
+RowProblem AlsTraining::make_problem(Side side) {
+  const AlsSide& solved = data_.side(side);
+  const AlsParams& params = setup_.params;
+  RowProblem problem;
+  problem.regularization = solved.plan.regularization.data();
+  problem.largest = solved.plan.largest.data();
+  problem.offsets = solved.rows.offsets.data();
+  problem.weights = {setup_.is_explicit(), like_slope(cell_form(params)), factors_.global_mean,
+                     nullptr, data_.totals().target_scale};
+  fixed_side_.describe(problem);
+  const Index fewest = std::min(data_.totals().shape.users, data_.totals().shape.items);
+  problem.limits =
+      params.solver == AlsSolverKind::kCg
+          ? RowLimits{params.cg_steps, 0.0F, static_cast<float>(params.cg_tolerance),
+                      params.plain_steps()}
+          : RowLimits{kAutoSteps, auto_accuracy(params.feedback, half_steps_, fewest), 0.0F};
+  problem.exact = setup_.exact;
+  problem.warm = !setup_.exact && (half_steps_ >= 2 || problem.limits.plain);
+  if (double_rows_) problem.hard = double_rows_->queue();
+  problem.objectives = row_numbers_.data();
+  problem.failed_row = &outcome()->failed_row;
+  problem.piece_sums = piece_sums_.data();
+  problem.piece_constants = piece_constants_.data();
+  return problem;
+}
+
+/// Block by block: its rows into the basis, solved portion by portion, and back.
+void AlsTraining::solve_rows_of(Side side, const RunControl& control) {
+  AlsSide& solved = data_.side(side);
+  const Index rows = solved.rows.rows;
+  RowProblem problem = make_problem(side);
+  fill_zero(row_numbers_.data(), rows, stream_);
+  LIKEWISE_CUDA_CHECK(cudaMemsetAsync(problem.failed_row, 0x7f, sizeof(int), stream_));
+  const std::vector<RowPortion>& portions = solved.plan.portions;
+  std::size_t portion = 0;
+  for (Index first = 0; first < rows; first += std::min(setup_.plan.block_rows, rows - first)) {
+    control.check();
+    const Index count = std::min(setup_.plan.block_rows, rows - first);
+    float* table = tables_.open(side, first, count, problem.warm);
+    if (problem.warm) enter(side, table, first, count);
+    problem.solutions = moved_back(solutions_.data(), Offset{first} * setup_.padded);
+    for (; portion < portions.size() && portions[portion].first_row < first + count; ++portion) {
+      control.check();
+      problem.entries = feed_.open(solved.rows, portions[portion]);
+      solve_portion(setup_.precision, problem, solved.plan, portion, setup_.tuning.one_warp,
+                    stream_);
+      if (double_rows_) {
+        double_rows_->solve(setup_.precision, problem, portions[portion], stream_);
+      }
+      feed_.close();
+    }
+    leave(side, table, first, count);
+    tables_.close(side, first, count);
+  }
+  tables_.finish();
+  FixedSum::run(row_numbers_.data(), rows, partial_.data(), &outcome()->rows, stream_);
+}
+
+void AlsTraining::enter(Side side, float* table, Index first, Index count) {
+  if (setup_.biased) {
+    put_column(table, count, setup_.padded, setup_.params.factors, tables_.bias(side) + first,
+               stream_);
+  }
+  fixed_side_.enter(table, count, solutions_.data(), stream_);
+}
+
+void AlsTraining::leave(Side side, float* table, Index first, Index count) {
+  fixed_side_.leave(solutions_.data(), count, table, stream_);
+  clear_empty_rows(table, count, setup_.padded, setup_.width,
+                   data_.side(side).rows.offsets.data() + first, stream_);
+  if (setup_.biased) {
+    take_bias(table, count, setup_.padded, setup_.params.factors, tables_.bias(side) + first,
+              stream_);
+  }
+}
+
+bool AlsTraining::may_wait(Side side) const {
+  constexpr std::size_t kInFlight = 2;  // EntryFeed waits for others
+  return is_streamed() || setup_.tuning.wide || double_rows_ ||
+         data_.side(side).plan.portions.size() > kInFlight;
+}
+
+void AlsTraining::fetch_outcomes() {
+  if (link_ == nullptr) {
+    copy_to_host(host_outcomes_.data(), outcomes_.data(), 1, stream_);
+    return stream_.synchronize();
+  }
+  DeviceCommunicator& gpus = link_->gpus();
+  std::vector<RowRange> ranges;
+  for (int r = 0; r < gpus.size(); ++r) ranges.push_back({r, 1});
+  gpus.follow(stream_);
+  gpus.share_rows(reinterpret_cast<std::byte*>(outcomes_.data()), sizeof(Outcome), ranges);
+  copy_to_host(host_outcomes_.data(), outcomes_.data(), outcomes_.size(), gpus.stream());
+  gpus.wait();
+  link_->note_traffic();
+}
+
+double AlsTraining::read_outcome(Side side) {
+  constexpr int kNone = 0x7f7f7f7f;
+  fetch_outcomes();
+  fixed_side_.check(stream_);
+  double objective = 0.0;
+  for (Index r = 0; r < outcomes_.size(); ++r) {
+    const Outcome& one = host_outcomes_.data()[r];
+    objective += one.rows + one.regularization;
+    if (one.failed_row == kNone) continue;
+    if (r == rank()) throw_failed_row(side, one.failed_row);
+    break;  // that rank throws
+  }
+  return objective;
+}
+
+void AlsTraining::throw_failed_row(Side side, Index row) {
+  Offset range[2];
+  copy_to_host(range, data_.side(side).rows.offsets.data() + row, 2, stream_);
+  stream_.synchronize();
+  const Index first = link_ == nullptr ? 0 : link_->first_row(side);
+  throw_singular(side, first + row, range[1] - range[0], 0);
+}
+
+}  // namespace likewise::cuda

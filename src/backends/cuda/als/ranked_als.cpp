@@ -1,0 +1,212 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "backends/cuda/als/ranked_als.h"
+
+#include <algorithm>
+#include <limits>
+#include <optional>
+#include <span>
+#include <utility>
+#include <vector>
+
+#include <fmt/format.h>
+
+#include "algorithms/als/weights.h"
+#include "backends/cuda/als/als_settle.h"
+#include "backends/cuda/als/als_tables.h"
+#include "backends/cuda/als/als_training.h"
+#include "core/memory_plan.h"
+#include "distributed/als_ranks.h"
+
+namespace likewise::cuda {
+namespace {
+
+/// What a row of `count` interactions costs a GPU, in interactions of long rows: a row that has a
+/// matrix of its own is worth kRowWork more, one without is walked several times. Measured on the
+/// Netflix shape at f = 128: 17 ns a row beside 0.07 ns an interaction.
+[[nodiscard]] double row_cost(Offset count, const AlsSetup& setup) {
+  constexpr double kEmpty = 8.0;  // to write, rotate and send it
+  const auto n = static_cast<double>(count);
+  if (count == 0) return kEmpty;
+  if (setup.tuning.wide) return kEmpty + n + (setup.exact ? setup.width : 0.0);
+  return count <= setup.tuning.short_rows ? kEmpty + 1.5 * n : n + kRowWork;
+}
+
+[[nodiscard]] Partition cut(std::span<const Offset> offsets, int ranks, const AlsSetup& setup) {
+  return cut_equally(static_cast<Index>(offsets.size()) - 1, ranks, [&](Index row) {
+    const auto r = static_cast<std::size_t>(row);
+    return row_cost(offsets[r + 1] - offsets[r], setup);
+  });
+}
+
+/// Interactions of the part that `rank` has.
+[[nodiscard]] Offset entries(std::span<const Offset> offsets, const Partition& parts, int rank) {
+  return offsets[static_cast<std::size_t>(parts.end(rank))] -
+         offsets[static_cast<std::size_t>(parts.first(rank))];
+}
+
+[[nodiscard]] std::span<const Offset> offsets_of(const CsrView& matrix) {
+  return {matrix.offsets, static_cast<std::size_t>(matrix.rows) + 1};
+}
+
+/// Bytes of a row of the fixed side, as GPUs send it.
+[[nodiscard]] Offset sent_bytes(const AlsSetup& setup) {
+  return Offset{setup.padded} * stored_bytes(setup.precision) +
+         (setup.biased ? Offset{sizeof(float)} : 0);
+}
+
+[[nodiscard]] std::string describe_share(Side solved, const AlsRanksPlan& plan,
+                                         const AlsSetup& setup) {
+  const Partition& fixed = plan.parts(other(solved));
+  Index most = 0;
+  for (int rank = 0; rank < fixed.ranks(); ++rank) {
+    most = std::max(most, fixed.rows() - fixed.count(rank));
+  }
+  return fmt::format("{}: each of {} GPUs solves up to {} rows and gets up to {} of the {}",
+                     side_name(solved), fixed.ranks(), plan.parts(solved).largest_count(),
+                     size_text(static_cast<double>(most) * static_cast<double>(sent_bytes(setup))),
+                     side_name(other(solved)));
+}
+
+/// Makes the GPU of a rank the current one; what of it the rank may take, once the GPUs are
+/// connected.
+[[nodiscard]] Offset available_to_rank(const GpuUse& use, int device) {
+  LIKEWISE_CUDA_CHECK(cudaSetDevice(device));
+  return available_bytes(use.memory) / std::ranges::count(use.devices, device);
+}
+
+class CudaAlsRank final : public AlsRank {
+ public:
+  CudaAlsRank(int device, const AlsRows& rows, const AlsSetup& setup, Factors start,
+              int completed_iterations, std::unique_ptr<AlsLink> link)
+      : training_(device, rows, setup, std::move(start), completed_iterations, std::move(link)) {}
+
+  double solve(Communicator& ranks, Side side, const RunControl& control) override {
+    training_.link()->gpus().start(ranks, control, kRankPatience);
+    return training_.solve(side, control);
+  }
+  const Factors& factors() override { return training_.factors(); }
+  [[nodiscard]] const RankTraffic& traffic() { return training_.link()->traffic(); }
+
+ private:
+  AlsTraining training_;
+};
+
+class RankedCudaAlsSolver final : public AlsSolver {
+ public:
+  RankedCudaAlsSolver(const GpuUse& use, const CsrView& by_user, const AlsParams& params,
+                      Factors start, int completed_iterations)
+      : gpus_(connect_gpus(use.devices)),
+        item_offsets_(column_offsets(by_user)),
+        totals_(find_totals(by_user, item_offsets_, params)),
+        setup_(params, use.tuning),
+        plan_{totals_.shape,
+              cut(offsets_of(by_user), count(use), setup_),
+              cut(item_offsets_, count(use), setup_),
+              {}},
+        setups_(settle_ranks(use, by_user)),
+        by_item_(all_resident() ? CsrMatrix{} : transpose(by_user)),
+        trainings_(use.devices.size()),
+        ranks_(make_solver_of_ranks(
+            {by_user,
+             all_resident() ? std::nullopt : std::optional(by_item_.view()),
+             plan_,
+             {describe_share(Side::kUsers, plan_, setup_),
+              describe_share(Side::kItems, plan_, setup_)}},
+            std::move(start),
+            [&](Communicator& ranks, AlsRankPart part, const RunControl& control) {
+              return make_rank(ranks, use, std::move(part), completed_iterations, control);
+            })) {}
+
+  double solve(Side side, const RunControl& control) override {
+    return ranks_->solve(side, control);
+  }
+  const Factors& factors() override { return ranks_->factors(); }
+  Factors take_factors() override { return ranks_->take_factors(); }
+
+  [[nodiscard]] const RankTraffic& traffic() const {
+    return (*std::ranges::max_element(trainings_, {},
+                                      [](CudaAlsRank* rank) { return rank->traffic().bytes; }))
+        ->traffic();
+  }
+
+ private:
+  [[nodiscard]] static int count(const GpuUse& use) { return static_cast<int>(use.devices.size()); }
+
+  /// What each rank keeps on its GPU.
+  [[nodiscard]] std::vector<AlsSetup> settle_ranks(const GpuUse& use,
+                                                   const CsrView& by_user) const {
+    std::vector<AlsSetup> all;
+    for (int rank = 0; rank < count(use); ++rank) {
+      const int device = use.devices[static_cast<std::size_t>(rank)];
+      const Offset available = available_to_rank(use, device);
+      const AlsShape part{std::max(1, plan_.users.count(rank)),
+                          std::max(1, plan_.items.count(rank)),
+                          std::max(entries(offsets_of(by_user), plan_.users, rank),
+                                   entries(item_offsets_, plan_.items, rank))};
+      all.push_back(
+          settle_als({part, totals_.shape, count(use)}, setup_.params, use.tuning, available));
+    }
+    return all;
+  }
+
+  /// Then the GPUs transpose the matrix together. What is streamed must be in the machine's memory
+  /// by item, too.
+  [[nodiscard]] bool all_resident() const {
+    return std::ranges::all_of(
+        setups_, [](const AlsSetup& one) { return one.plan.placement == Placement::kResident; });
+  }
+
+  [[nodiscard]] std::unique_ptr<AlsRank> make_rank(Communicator& ranks, const GpuUse& use,
+                                                   AlsRankPart part, int completed_iterations,
+                                                   const RunControl& control) {
+    const auto r = static_cast<std::size_t>(ranks.rank());
+    const int device = use.devices[r];
+    LIKEWISE_CUDA_CHECK(cudaSetDevice(device));
+    auto link = std::make_unique<AlsLink>(plan_, gpus_->join(ranks.rank()));
+    link->gpus().start(ranks, control, kRankPatience);
+    auto made =
+        std::make_unique<CudaAlsRank>(device, AlsRows{part.users, part.items, &totals_}, setups_[r],
+                                      std::move(part.start), completed_iterations, std::move(link));
+    trainings_[r] = made.get();
+    return made;
+  }
+
+  std::unique_ptr<ConnectedGpus> gpus_;
+  std::vector<Offset> item_offsets_;
+  AlsTotals totals_;
+  AlsSetup setup_;  ///< but for the plan of memory, of which each rank has its own
+  AlsRanksPlan plan_;
+  std::vector<AlsSetup> setups_;  ///< by rank
+  CsrMatrix by_item_;             ///< where a rank streams
+  std::vector<CudaAlsRank*> trainings_;
+  std::unique_ptr<AlsSolver> ranks_;
+};
+
+}  // namespace
+
+MemoryPlan plan_ranked_als(const GpuUse& use, const AlsShape& shape, const AlsParams& params) {
+  // Parts are cut by what they cost: what a rank really has is known with the matrix.
+  const auto ranks = static_cast<int>(use.devices.size());
+  const auto part = [&](auto whole) { return (whole + ranks - 1) / ranks; };
+  const AlsShape own{part(shape.users), part(shape.items), part(shape.interactions)};
+  Offset least = std::numeric_limits<Offset>::max();
+  for (const int device : use.devices) least = std::min(least, available_to_rank(use, device));
+  MemoryPlan plan = settle_als({own, shape, ranks}, params, use.tuning, least).plan.memory;
+  plan.placement = fmt::format("on each of {} GPUs: {}", ranks, plan.placement);
+  plan.machine = ranks * plan.machine;
+  return plan;
+}
+
+std::unique_ptr<AlsSolver> make_ranked_als_solver(const GpuUse& use, const CsrView& by_user,
+                                                  const AlsParams& params, Factors start,
+                                                  int completed_iterations) {
+  return std::make_unique<RankedCudaAlsSolver>(use, by_user, params, std::move(start),
+                                               completed_iterations);
+}
+
+const RankTraffic* als_traffic(const AlsSolver& solver) {
+  const auto* ranked = dynamic_cast<const RankedCudaAlsSolver*>(&solver);
+  return ranked == nullptr ? nullptr : &ranked->traffic();
+}
+
+}  // namespace likewise::cuda

@@ -1,0 +1,85 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "backends/cuda/ranks/call_ledger.h"
+
+#include <string_view>
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include "likewise/error.h"
+
+namespace likewise::cuda {
+namespace {
+
+[[nodiscard]] std::string ranks_text(const std::vector<std::size_t>& ranks) {
+  return fmt::format("rank{} {}", ranks.size() == 1 ? "" : "s", fmt::join(ranks, ", "));
+}
+
+}  // namespace
+
+void CallLedger::begin(int rank, const RankCall& call) {
+  const auto me = static_cast<std::size_t>(rank);
+  const std::lock_guard lock(mutex_);
+  const Offset number = made_[me].begun++;
+  made_[me].calls[static_cast<std::size_t>(number % kKept)] = call;
+  for (std::size_t other = 0; other < made_.size(); ++other) {
+    const Offset begun = made_[other].begun;
+    if (other != me && begun > number && begun - number < kKept) require_same(me, other, number);
+  }
+}
+
+void CallLedger::require_same(std::size_t one, std::size_t other, Offset number) const {
+  const RankCall& mine = call(one, number);
+  const RankCall& theirs = call(other, number);
+  if (std::string_view(mine.name) != theirs.name || mine.size != theirs.size ||
+      mine.distance != theirs.distance) {
+    throw Error(ErrorKind::kDevice,
+                fmt::format("rank {} calls {} ({} bytes) and rank {} {} ({} bytes)", one, mine.name,
+                            mine.size, other, theirs.name, theirs.size));
+  }
+  if (mine.distance == 0) return;
+  const auto expect = [&](std::size_t from, std::size_t to) {
+    const Offset sent = call(from, number).sent;
+    const Offset wanted = call(to, number).received;
+    if (sent == wanted) return;
+    throw Error(
+        ErrorKind::kDevice,
+        fmt::format("rank {} sends {} bytes to rank {}, which expects {}", from, sent, to, wanted));
+  };
+  const std::size_t size = made_.size();
+  const auto distance = static_cast<std::size_t>(mine.distance);
+  if ((one + distance) % size == other) expect(one, other);
+  if ((other + distance) % size == one) expect(other, one);
+}
+
+void CallLedger::finish(int rank) {
+  const std::lock_guard lock(mutex_);
+  Rank& me = made_[static_cast<std::size_t>(rank)];
+  me.finished = me.begun;
+}
+
+bool CallLedger::is_through(int rank) const {
+  const std::lock_guard lock(mutex_);
+  const Rank& me = made_[static_cast<std::size_t>(rank)];
+  return me.finished == me.begun;
+}
+
+std::string CallLedger::missing(int rank) const {
+  const auto me = static_cast<std::size_t>(rank);
+  const std::lock_guard lock(mutex_);
+  // The first call that is not through and to which somebody did not come.
+  for (Offset number = made_[me].finished; number < made_[me].begun; ++number) {
+    std::vector<std::size_t> absent;
+    for (std::size_t other = 0; other < made_.size(); ++other) {
+      if (made_[other].begun <= number) absent.push_back(other);
+    }
+    if (absent.empty()) continue;
+    return fmt::format("{} of {} did not come to {}", ranks_text(absent), made_.size(),
+                       call(me, number).name);
+  }
+  return fmt::format("all {} ranks came, and the GPU of rank {} is not through with {}",
+                     made_.size(), rank,
+                     made_[me].begun == 0 ? "anything" : call(me, made_[me].begun - 1).name);
+}
+
+}  // namespace likewise::cuda

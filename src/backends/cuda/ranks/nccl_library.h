@@ -1,0 +1,41 @@
+// SPDX-License-Identifier: Apache-2.0
+/// The functions of NCCL that ranks on several GPUs need, found when they are needed: the plug-in
+/// works on one GPU without NCCL. Declared here, so that it is built without NCCL too; these parts
+/// of its interface have been the same since version 2.7.
+#pragma once
+
+#include <cstddef>
+#include <cuda_runtime_api.h>
+
+namespace likewise::cuda {
+
+struct NcclLibrary {
+  using Communicator = struct ncclComm*;
+  using Result = int;
+  static constexpr Result kSuccess = 0;
+  static constexpr Result kInProgress = 7;
+  static constexpr int kBytes = 0;  ///< ncclInt8
+
+  const char* (*error_text)(Result);
+  const char* (*last_error)(Communicator);
+  Result (*init_all)(Communicator*, int count, const int* devices);
+  Result (*destroy)(Communicator);
+  Result (*abort)(Communicator);
+  Result (*async_error)(Communicator, Result*);
+  Result (*group_start)();
+  Result (*group_end)();
+  Result (*send)(const void*, std::size_t, int type, int to, Communicator, cudaStream_t);
+  Result (*receive)(void*, std::size_t, int type, int from, Communicator, cudaStream_t);
+};
+
+/// From a file, or a name as dlopen() takes it. Never closed. Throws Error(kDevice) saying what is
+/// missing and what to install.
+[[nodiscard]] NcclLibrary load_nccl(const char* file);
+
+/// That of this process: beside the plug-in, else the system's libnccl.so.2. Loaded once.
+[[nodiscard]] const NcclLibrary& nccl();
+
+/// Throws Error(kDevice) naming the call and the reason where `result` is not success.
+void require_nccl(const NcclLibrary& library, NcclLibrary::Result result, const char* call);
+
+}  // namespace likewise::cuda

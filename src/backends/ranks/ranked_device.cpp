@@ -1,0 +1,43 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "backends/ranks/ranked_device.h"
+
+#include <utility>
+
+#include "backends/ranks/ranked_neighbours.h"
+#include "backends/ranks/ranked_predictions.h"
+#include "backends/ranks/ranked_top_k.h"
+
+namespace likewise {
+namespace {
+
+/// A job that all of the devices have; else why one of them has not.
+template <class J, class Ranked>
+[[nodiscard]] Offer<J> share(const RankDevices& ranks) {
+  for (const Device& device : ranks.devices) {
+    const JobStatus status = device.status(J::kJob);
+    if (!status.available) return {nullptr, status.reason, {}};
+  }
+  return {std::make_shared<Ranked>(ranks), {}, {}};
+}
+
+}  // namespace
+
+Device make_ranked_device(std::string name, std::function<std::string()> description,
+                          RankDevices ranks, bool of_one_kind, Offer<AlsJob> als,
+                          const std::string& one_alone) {
+  Offer<NeighbourJob> neighbours = share<NeighbourJob, RankedNeighbourJob>(ranks);
+  if (!of_one_kind && neighbours.job != nullptr) {
+    // Devices that are not alike may cut their parts in other ways: the first one searches alone.
+    const auto never = [](const SimilarityProblem&, Index, int) { return false; };
+    neighbours.job = std::make_shared<RankedNeighbourJob>(ranks, never);
+  }
+  return make_device(std::move(name), std::move(description),
+                     {std::move(als),
+                      std::move(neighbours),
+                      share<TopKJob, RankedTopKJob>(ranks),
+                      {nullptr, one_alone, {}},
+                      {nullptr, one_alone, {}},
+                      share<PredictionJob, RankedPredictionJob>(ranks)});
+}
+
+}  // namespace likewise

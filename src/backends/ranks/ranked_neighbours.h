@@ -1,0 +1,33 @@
+// SPDX-License-Identifier: Apache-2.0
+/// Neighbours over several devices: the lists of one device, to the bit.
+#pragma once
+
+#include <functional>
+#include <memory>
+
+#include "backends/jobs/neighbours.h"
+#include "backends/ranks/rank_devices.h"
+
+namespace likewise {
+
+/// Whether so many devices are worth their start for the k nearest of every row.
+using SharePays = std::function<bool(const SimilarityProblem& problem, Index k, int devices)>;
+
+/// Each device searches a part of the pairs, and all lists of a row are merged.
+class RankedNeighbourJob final : public NeighbourJob {
+ public:
+  /// Devices of one backend. With `pays` only the searches that pay are shared out, by a backend
+  /// that has parts, and the first
+  /// device does the rest; each search remarks who does it.
+  explicit RankedNeighbourJob(RankDevices ranks, SharePays pays = {})
+      : ranks_(std::move(ranks)), pays_(std::move(pays)) {}
+
+  [[nodiscard]] std::unique_ptr<NeighbourSearch> make_search(
+      const SimilarityProblem& problem) const override;
+
+ private:
+  RankDevices ranks_;
+  SharePays pays_;
+};
+
+}  // namespace likewise

@@ -1,0 +1,25 @@
+// SPDX-License-Identifier: Apache-2.0
+/// Predictions over several devices: the numbers of one device, to the bit.
+#pragma once
+
+#include <memory>
+
+#include "backends/jobs/predictions.h"
+#include "backends/ranks/rank_devices.h"
+
+namespace likewise {
+
+/// Every device has the whole model and predicts a part of the pairs, or of the rows.
+class RankedPredictionJob final : public PredictionJob {
+ public:
+  explicit RankedPredictionJob(RankDevices ranks) : ranks_(std::move(ranks)) {}
+
+  [[nodiscard]] std::unique_ptr<Predictions> by_factors(const Factors& factors) const override;
+  [[nodiscard]] std::unique_ptr<Predictions> by_neighbours(
+      const NeighbourModel& model) const override;
+
+ private:
+  RankDevices ranks_;
+};
+
+}  // namespace likewise

@@ -1,0 +1,108 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "distributed/als_ranks.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "core/rows_of.h"
+
+namespace likewise {
+namespace {
+
+constexpr Side kSides[] = {Side::kUsers, Side::kItems};
+
+void copy_rows(const Matrix& from, Index first, Index count, Matrix& to, Index at) {
+  std::copy_n(from.row(first), Offset{count} * from.stride(), to.row(at));
+}
+
+void copy_numbers(const Array<float>& from, Index first, Index count, Array<float>& to, Index at) {
+  if (!from.empty()) std::copy_n(from.data() + first, count, to.data() + at);
+}
+
+class SolverOfRanks final : public AlsSolver {
+ public:
+  SolverOfRanks(AlsOfRanks how, Factors start, const MakeAlsRank& make_rank)
+      : how_(std::move(how)), threads_(how_.plan.users.ranks()), factors_(std::move(start)) {
+    const int size = how_.plan.users.ranks();
+    ranks_.resize(static_cast<std::size_t>(size));
+    for (int rank = 0; rank < size; ++rank) {
+      users_.push_back(rows_of(how_.by_user, how_.plan.users, rank));
+      if (how_.by_item) items_.push_back(rows_of(*how_.by_item, how_.plan.items, rank));
+    }
+    threads_.run(how_.patience, {}, [&](Communicator& ranks, const RunControl& control) {
+      const auto r = static_cast<std::size_t>(ranks.rank());
+      AlsRankPart part{users_[r].view(), {}, part_of_factors(ranks.rank())};
+      if (how_.by_item) part.items = items_[r].view();
+      ranks_[r] = make_rank(ranks, std::move(part), control);
+    });
+  }
+
+  double solve(Side side, const RunControl& control) override {
+    for (const std::string& line : std::exchange(how_.remarks, {})) control.remark(line);
+    assembled_ = false;
+    double objective = 0.0;
+    threads_.run(how_.patience, control, [&](Communicator& ranks, const RunControl& own) {
+      const double all = ranks_[static_cast<std::size_t>(ranks.rank())]->solve(ranks, side, own);
+      if (ranks.rank() == 0) objective = all;
+    });
+    return objective;
+  }
+
+  const Factors& factors() override {
+    if (!std::exchange(assembled_, true)) assemble();
+    return factors_;
+  }
+  Factors take_factors() override {
+    (void)factors();
+    return std::move(factors_);
+  }
+
+ private:
+  [[nodiscard]] static RowsOf rows_of(const CsrView& matrix, const Partition& parts, int rank) {
+    return {matrix, parts.first(rank), parts.count(rank)};
+  }
+
+  [[nodiscard]] Factors part_of_factors(int rank) const {
+    Factors part;
+    part.global_mean = factors_.global_mean;
+    for (const Side side : kSides) {
+      const Partition& parts = how_.plan.parts(side);
+      const Index count = parts.count(rank);
+      part.side(side) = Matrix(count, factors_.side(side).cols());
+      copy_rows(factors_.side(side), parts.first(rank), count, part.side(side), 0);
+      if (factors_.bias(side).empty()) continue;
+      part.bias(side) = Array<float>(count);
+      copy_numbers(factors_.bias(side), parts.first(rank), count, part.bias(side), 0);
+    }
+    return part;
+  }
+
+  void assemble() {
+    for (std::size_t r = 0; r < ranks_.size(); ++r) {
+      const Factors& part = ranks_[r]->factors();
+      for (const Side side : kSides) {
+        const Index first = how_.plan.parts(side).first(static_cast<int>(r));
+        const Index count = part.side(side).rows();
+        copy_rows(part.side(side), 0, count, factors_.side(side), first);
+        copy_numbers(part.bias(side), 0, count, factors_.bias(side), first);
+      }
+    }
+  }
+
+  AlsOfRanks how_;
+  RankThreads threads_;
+  Factors factors_;  ///< the first ones, then whatever was asked for last
+  bool assembled_ = true;
+  std::vector<RowsOf> users_;
+  std::vector<RowsOf> items_;
+  std::vector<std::unique_ptr<AlsRank>> ranks_;
+};
+
+}  // namespace
+
+std::unique_ptr<AlsSolver> make_solver_of_ranks(AlsOfRanks how, Factors start,
+                                                const MakeAlsRank& make_rank) {
+  return std::make_unique<SolverOfRanks>(std::move(how), std::move(start), make_rank);
+}
+
+}  // namespace likewise

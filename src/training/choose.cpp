@@ -1,0 +1,144 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "likewise/choose.h"
+
+#include <algorithm>
+#include <iterator>
+#include <limits>
+#include <utility>
+
+#include <fmt/format.h>
+
+#include "training/choose_by_counts.h"
+
+namespace likewise {
+namespace {
+
+/// In less of a user taste can hardly be seen.
+constexpr double kShortHistory = 6.0;
+/// The same where items are equally popular, and popularity says nothing.
+constexpr double kShortestHistory = 2.5;
+/// Nothing but a bias is learnt of items with fewer ratings.
+constexpr double kFewRatings = 3.0;
+/// More items than these, all equally popular, are too many for the factors of the defaults.
+constexpr double kManyItems = 3500.0;
+/// Additions of a search for neighbours, each pair from both sides, that take about ten minutes on
+/// two cores, and on a GPU.
+constexpr double kMostAdditions = 2e12;
+constexpr double kMostAdditionsOnGpu = 1e14;
+
+/// sum of c (c - 1): pairs of entries of a row, both ways round.
+[[nodiscard]] double pairs_of(const std::vector<Offset>& counts) {
+  double pairs = 0.0;
+  for (const Offset count : counts) {
+    pairs += static_cast<double>(count) * static_cast<double>(count - 1);
+  }
+  return pairs;
+}
+
+/// What the rule looks at.
+struct Shape {
+  double of_user = 0.0;     ///< mean entries
+  double of_item = 0.0;     ///< mean entries
+  double even_items = 0.0;  ///< n_e: as many equally popular items would meet as often
+  double user_pairs = 0.0;
+  double item_pairs = 0.0;
+
+  [[nodiscard]] bool is_even() const { return even_items > kManyItems; }
+};
+[[nodiscard]] Shape shape_of(const RowCounts& counts) {
+  double entries = 0.0;
+  for (const Offset count : counts.of_users) entries += static_cast<double>(count);
+  Shape shape;
+  const auto mean = [&](const std::vector<Offset>& rows) {
+    return entries / static_cast<double>(std::max<std::size_t>(1, rows.size()));
+  };
+  shape.of_user = mean(counts.of_users);
+  shape.of_item = mean(counts.of_items);
+  shape.user_pairs = pairs_of(counts.of_users);
+  shape.item_pairs = pairs_of(counts.of_items);
+  // n_e = N (N - 1) / sum of c_i (c_i - 1)
+  shape.even_items = shape.item_pairs > 0.0 ? entries * (entries - 1.0) / shape.item_pairs
+                                            : std::numeric_limits<double>::infinity();
+  return shape;
+}
+
+/// The side whose rows have more entries is compared.
+[[nodiscard]] AlgorithmChoice choose_neighbours(const Shape& shape, const std::string& told,
+                                                const Device& device) {
+  const bool of_items = shape.of_item >= shape.of_user;
+  const std::string_view algorithm = of_items ? "item-knn" : "user-knn";
+  if (const JobStatus job = device.status(Job::kNeighbours); !job.available) {
+    return {"als", fmt::format("{}: {} would suit, but {}: {}", told, algorithm, device.name(),
+                               job.reason)};
+  }
+  const double additions = of_items ? shape.user_pairs : shape.item_pairs;
+  const bool on_gpu = device.name().starts_with("cuda");
+  if (additions > (on_gpu ? kMostAdditionsOnGpu : kMostAdditions)) {
+    return {"als", fmt::format("{}: {} would suit, but its {:.2g} additions are too many for {}",
+                               told, algorithm, additions, device.name())};
+  }
+  return {algorithm, fmt::format("{}, an item {:.3g}", told, shape.of_item)};
+}
+
+[[nodiscard]] AlgorithmChoice choose_for_likes(const Shape& shape, const Device& device) {
+  if (shape.item_pairs == 0.0) return {"popular", "no two users have an item in common"};
+  const std::string told = fmt::format(
+      "popularity as of {:.3g} equally popular items ({} {:g}); a user has {:.3g} "
+      "interactions",
+      shape.even_items, shape.is_even() ? "more than" : "at most", kManyItems, shape.of_user);
+  if (shape.of_user < (shape.is_even() ? kShortestHistory : kShortHistory)) {
+    if (shape.is_even()) return {"als", fmt::format("{}, less than {:g}", told, kShortestHistory)};
+    return {"popular", fmt::format("{}, less than {:g}", told, kShortHistory)};
+  }
+  if (shape.is_even()) return choose_neighbours(shape, told, device);
+  return {"als", told};
+}
+
+[[nodiscard]] AlgorithmChoice choose_for_ratings(const Shape& shape) {
+  if (shape.of_item < kFewRatings) {
+    return {"bias",
+            fmt::format("an item has {:.3g} ratings (less than {:g})", shape.of_item, kFewRatings)};
+  }
+  const bool is_short = shape.of_user < kShortHistory;
+  const std::string told = fmt::format("a user has {:.3g} ratings ({} {:g})", shape.of_user,
+                                       is_short ? "less than" : "at least", kShortHistory);
+  if (!is_short) return {"sgd", told};
+  return {shape.is_even() ? "sgd" : "bias",
+          fmt::format("{}; popularity as of {:.3g} equally popular items ({} {:g})", told,
+                      shape.even_items, shape.is_even() ? "more than" : "at most", kManyItems)};
+}
+
+}  // namespace
+
+AlgorithmChoice choose_by_counts(const RowCounts& counts, Feedback feedback, const Device& device) {
+  const Shape shape = shape_of(counts);
+  return feedback == Feedback::kImplicit ? choose_for_likes(shape, device)
+                                         : choose_for_ratings(shape);
+}
+
+AlgorithmChoice choose_algorithm(const CsrView& by_user, Feedback feedback, const Device& device) {
+  RowCounts counts;
+  std::vector<Offset> of_items(static_cast<std::size_t>(by_user.cols));
+  for (Index u = 0; u < by_user.rows; ++u) {
+    if (by_user.row_size(u) > 0) counts.of_users.push_back(by_user.row_size(u));
+  }
+  for (Offset e = 0; e < by_user.nnz(); ++e) {
+    ++of_items[static_cast<std::size_t>(by_user.columns[e])];
+  }
+  std::ranges::copy_if(of_items, std::back_inserter(counts.of_items),
+                       [](Offset count) { return count > 0; });
+  return choose_by_counts(counts, feedback, device);
+}
+
+std::vector<ParameterInfo> common_parameters() {
+  std::vector<ParameterInfo> common = parameters_of(algorithm_names().front());
+  for (const std::string_view algorithm : algorithm_names()) {
+    const std::vector<ParameterInfo> other = parameters_of(algorithm);
+    std::erase_if(common, [&](const ParameterInfo& one) {
+      return std::ranges::find(other, one.name, &ParameterInfo::name) == other.end();
+    });
+  }
+  return common;
+}
+
+}  // namespace likewise

@@ -1,0 +1,225 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "tuning/journal.h"
+
+#include <cerrno>
+#include <cmath>
+#include <cstring>
+#include <fcntl.h>
+#include <fstream>
+#include <iterator>
+#include <limits>
+#include <string_view>
+#include <unistd.h>
+#include <utility>
+#include <vector>
+
+#include <fmt/format.h>
+
+#include "data/write/output_target.h"
+#include "likewise/error.h"
+#include "likewise/tune.h"
+#include "params/json.h"
+
+namespace likewise {
+namespace {
+
+using nlohmann::json;
+using nlohmann::ordered_json;
+
+constexpr const char* kMark = "likewise_search";  // the first field of the first line
+constexpr int kFormat = 1;
+
+[[noreturn]] void fail(ErrorKind kind, const std::string& why) { throw Error(kind, why); }
+
+[[noreturn]] void fail_io(const std::string& path, const char* what) {
+  fail(ErrorKind::kIo,
+       fmt::format("{}: the journal cannot be {}: {}", path, what, std::strerror(errno)));
+}
+
+/// The whole lines of a file, and the bytes that they take. Nothing where there is no file.
+struct Lines {
+  std::vector<std::string> text;
+  std::size_t bytes = 0;
+  std::size_t rest = 0;  ///< bytes behind the last line's end
+};
+[[nodiscard]] std::optional<Lines> lines_of(const std::string& path) {
+  std::ifstream file(path, std::ios::binary);
+  if (!file) {
+    if (errno == ENOENT) return std::nullopt;
+    fail_io(path, "read");
+  }
+  const std::string all{std::istreambuf_iterator<char>(file), {}};
+  if (file.bad()) fail_io(path, "read");
+  Lines lines;
+  for (std::size_t end = 0; (end = all.find('\n', lines.bytes)) != std::string::npos;) {
+    lines.text.push_back(all.substr(lines.bytes, end - lines.bytes));
+    lines.bytes = end + 1;
+  }
+  lines.rest = all.size() - lines.bytes;
+  return lines;
+}
+
+/// A line as an object; null where it is none.
+[[nodiscard]] json object_of(const std::string& line) {
+  json object = json::parse(line, nullptr, false);
+  return object.is_object() ? object : json(nullptr);
+}
+
+/// A journal is read again: no pipe, no stream, no device, and nothing compressed.
+void require_plain_file(const std::string& path) {
+  const bool packed = path.ends_with(".gz") || path.ends_with(".zst");
+  if (!packed && find_output(path).kind == OutputTarget::Kind::kFile) return;
+  fail(ErrorKind::kInvalidArgument,
+       fmt::format("journal {}: it is a plain file that grows and is read again; name one{}", path,
+                   packed ? " without .gz or .zst" : ""));
+}
+
+/// What is there under the name of a journal.
+struct Earlier {
+  json search;  ///< null: nothing, or what a kill left of the first line
+  std::vector<std::string> lines;
+  std::size_t bytes = 0;  ///< of the first line and these
+  bool over = false;
+};
+[[nodiscard]] Earlier read_earlier(const std::string& path, bool resume) {
+  require_plain_file(path);
+  std::optional<Lines> lines = lines_of(path);
+  if (!lines) {
+    if (!resume) return {};
+    fail(ErrorKind::kNotFound,
+         fmt::format("{}: there is no journal to resume; begin the search without resume", path));
+  }
+  Earlier earlier;
+  if (lines->text.empty()) {
+    if (lines->rest == 0 || resume) return earlier;
+  } else {
+    earlier.search = object_of(lines->text.front());
+  }
+  if (!earlier.search.is_object() || !earlier.search.contains(kMark)) {
+    fail(ErrorKind::kInvalidArgument,
+         fmt::format("{}: there is a file that is no journal of a search; name another journal",
+                     path));
+  }
+  earlier.lines.assign(lines->text.begin() + 1, lines->text.end());
+  earlier.bytes = lines->bytes;
+  earlier.over = !earlier.lines.empty() && object_of(earlier.lines.back()).contains("end");
+  if (!earlier.over && !resume) {
+    fail(ErrorKind::kInvalidArgument,
+         fmt::format("{}: the journal of a search that is not over; resume it, or remove the file",
+                     path));
+  }
+  return earlier;
+}
+
+/// As it is found again: all parameters, with their names sorted.
+[[nodiscard]] std::string key_of(std::string_view algorithm, const json& parameters) {
+  return fmt::format("{} {}", algorithm, parameters.dump());
+}
+
+[[nodiscard]] ordered_json number_or_null(std::optional<double> value) {
+  return value ? ordered_json(*value) : ordered_json(nullptr);
+}
+
+/// One line; throws json::exception where a field is missing or of another type.
+[[nodiscard]] std::pair<std::string, TrainingOutcome> parse_outcome(const json& line) {
+  TrainingOutcome outcome;
+  if (!line.at("value").is_null()) outcome.value = line.at("value").get<double>();
+  outcome.iterations = line.at("iterations").get<int>();
+  outcome.best_iteration = line.at("best_iteration").get<int>();
+  outcome.seconds = line.at("seconds").get<double>();
+  outcome.stop_reason = line.at("stop_reason").get<std::string>();
+  outcome.failure = line.at("failure").get<std::string>();
+  const bool iterates = outcome.iterations > 0;
+  if (outcome.best_iteration < (iterates && outcome.value ? 1 : 0) ||
+      outcome.best_iteration > outcome.iterations || !(outcome.seconds >= 0.0)) {
+    throw json::other_error::create(501, "out of range", nullptr);
+  }
+  return {key_of(line.at("algorithm").get<std::string>(), line.at("parameters")), outcome};
+}
+
+void require_same_search(const std::string& path, const json& earlier, const ordered_json& now) {
+  for (const auto& [field, value] : now.items()) {
+    const json before = earlier.contains(field) ? earlier.at(field) : json(nullptr);
+    if (before == json(value)) continue;
+    fail(ErrorKind::kInvalidArgument,
+         fmt::format("{}: the journal is of another search: its {} is {}, not {}; search the same "
+                     "again, or begin without resume and with another journal",
+                     path, field, before.dump(), value.dump()));
+  }
+}
+
+}  // namespace
+
+void check_journal(const std::string& path, bool resume) {
+  if (path.empty()) {
+    if (resume) fail(ErrorKind::kInvalidArgument, "resuming a search needs its journal");
+    return;
+  }
+  (void)read_earlier(path, resume);
+}
+
+Journal::Journal(std::string path, bool resume, const ordered_json& search)
+    : path_(std::move(path)) {
+  check_journal(path_, resume);
+  if (path_.empty()) return;
+  ordered_json header = {{kMark, kFormat}};
+  header.update(search);
+  Earlier earlier = read_earlier(path_, resume);
+  const bool goes_on = resume && earlier.search.is_object();
+  if (goes_on) {
+    require_same_search(path_, earlier.search, header);
+    for (std::size_t i = 0; i < earlier.lines.size(); ++i) {
+      const json line = object_of(earlier.lines[i]);
+      if (line.is_object() && line.contains("end")) continue;
+      try {
+        earlier_.insert_or_assign(parse_outcome(line).first, parse_outcome(line).second);
+      } catch (const json::exception&) {
+        fail(ErrorKind::kBadData,
+             fmt::format("{}: line {} of the journal is broken; remove the file and begin again",
+                         path_, i + 2));
+      }
+    }
+  }
+  file_ = ::open(path_.c_str(), O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0666);
+  if (file_ < 0) fail_io(path_, "written");
+  if (::ftruncate(file_, goes_on ? static_cast<off_t>(earlier.bytes) : 0) != 0) {
+    fail_io(path_, "written");
+  }
+  if (!goes_on) write(header);
+}
+
+Journal::~Journal() {
+  if (file_ >= 0) ::close(file_);
+}
+
+const TrainingOutcome* Journal::find(const TrainingParams& params) const {
+  if (earlier_.empty()) return nullptr;
+  const auto found = earlier_.find(key_of(algorithm_name(params), encode_params(params)));
+  return found == earlier_.end() ? nullptr : &found->second;
+}
+
+void Journal::add(const TrainingParams& params, const TrainingOutcome& outcome) {
+  write({{"algorithm", algorithm_name(params)},
+         {"parameters", encode_params(params)},
+         {"value", number_or_null(outcome.value)},
+         {"iterations", outcome.iterations},
+         {"best_iteration", outcome.best_iteration},
+         {"seconds", outcome.seconds},
+         {"stop_reason", outcome.stop_reason},
+         {"failure", outcome.failure}});
+}
+
+void Journal::end(const std::string& reason) { write({{"end", reason}}); }
+
+void Journal::write(const ordered_json& line) {
+  if (path_.empty()) return;
+  const std::string text = line.dump(-1, ' ', false, json::error_handler_t::replace) + "\n";
+  for (std::size_t done = 0; done < text.size();) {
+    const ssize_t count = ::write(file_, text.data() + done, text.size() - done);
+    if (count < 0 && errno == EINTR) continue;
+    if (count < 0) fail_io(path_, "written");
+    done += static_cast<std::size_t>(count);
+  }
+}
+
+}  // namespace likewise

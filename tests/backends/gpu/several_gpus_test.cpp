@@ -1,0 +1,50 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "backends/gpu/several_gpus.h"
+
+#include <tuple>
+
+#include <gtest/gtest.h>
+
+#include "algorithms/neighbours/similarity.h"
+#include "backends/gpu/gpu_neighbour_cost.h"
+#include "tests/support.h"
+
+namespace likewise {
+namespace {
+
+/// One saves a half of 0.6 s and takes 0.3 s to start: more than 0.6 s is needed.
+TEST(SeveralGpusPay, WhereTheySaveMoreThanTheyTakeToStart) {
+  EXPECT_FALSE(several_gpus_pay(0.59, 2));
+  EXPECT_TRUE(several_gpus_pay(0.61, 2));
+  EXPECT_FALSE(several_gpus_pay(2.39, 8));
+  EXPECT_TRUE(several_gpus_pay(2.41, 8));
+  EXPECT_EQ(several_gpus_rule(2), "shared out where one GPU would take more than 0.6 s");
+}
+
+/// By the counts of the problem, as a GPU itself expects it.
+TEST(SeveralGpusPay, ASearchTakesWhatItsCountsSay) {
+  const GpuSpecs specs{132, 1.98e9, 4.9e12, 60 << 20, 228 << 10, 227 << 10};
+  const GpuInfo gpu{"Fine GPU", 9, 0, Offset{140} << 30, {}, specs};
+  const CsrMatrix matrix = test::random_csr(400, 50, 6.0, 5);
+  double common = 0.0;
+  const CsrMatrix by_column = transpose(matrix.view());
+  for (Index c = 0; c < 50; ++c) {
+    const auto entries = static_cast<double>(by_column.view().row_size(c));
+    common += entries * entries;
+  }
+  const Baselines none;
+  for (const auto& [similarity, sums, dense] : {std::tuple{Similarity::kCosine, 1, true},
+                                                {Similarity::kJaccard, 1, false},
+                                                {Similarity::kPearson, 6, false}}) {
+    NeighbourParams params = NeighbourParams::defaults(Feedback::kImplicit);
+    params.side = Side::kUsers;
+    params.similarity = similarity;
+    const SimilarityProblem problem(matrix.view(), params, none);
+    const NeighbourWork work{400, 50, matrix.nnz(), common, sums, 16, 20, dense};
+    const NeighbourCost cost = gpu_neighbour_cost(work, gpu);
+    EXPECT_EQ(seconds_of_search(problem, 20, gpu), std::min(cost.sparse, cost.dense));
+  }
+}
+
+}  // namespace
+}  // namespace likewise

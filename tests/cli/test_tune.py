@@ -1,0 +1,231 @@
+# SPDX-License-Identifier: Apache-2.0
+"""`likewise tune` from outside: what it finds, keeps, shows and refuses, and that a search which was ended
+goes on."""
+import importlib.util
+import json
+import pathlib
+import random
+import signal
+import subprocess
+import sys
+import time
+
+import pytest
+
+ROOT = pathlib.Path(__file__).resolve().parents[2]
+
+FEW = ["--budget", "8", "--algorithm", "als,item-knn"]
+
+
+def search(program, cinema, *more, out="m", budget=FEW):
+    return json.loads(program("tune", cinema / "parts/train.csv", "-o", out, *budget, "--json", *more).stdout)
+
+
+def steady(told):
+    """Without times."""
+    return [{key: value for key, value in trial.items() if key not in ("seconds", "finished")}
+            for trial in told["trials"]]
+
+
+def test_the_winner_is_trained_on_everything_and_its_search_is_kept(program, cinema, tmp_path):
+    told = search(program, cinema)
+    assert len(told["trials"]) == 8 and told["metric"] == "ndcg@10" and told["higher_is_better"]
+    assert told["best"]["value"] == max(trial["value"] for trial in told["trials"])
+    assert told["baseline"]["algorithm"] == "popular"
+    assert told["beats_baseline"] == (told["best"]["value"] > told["baseline"]["value"])
+    info = json.loads(program("info", "m", "--json").stdout)
+    whole = json.loads(program("info", cinema / "parts/train.csv", "--json").stdout)
+    assert info["interactions"] == whole["interactions"]
+    kept = info["search"]
+    assert kept["value"] == told["best"]["value"] and kept["trials"] == 8 and kept["budget"] == "8"
+    assert kept["validation"] == "random 0.1" and kept["seed"] == 42
+    assert kept["popular"] == told["baseline"]["value"]
+    assert "search" in program("info", "m").stdout
+    # The command that it prints gives the same model.
+    words = told["command"].split()
+    words[words.index("-o") + 1] = "again"
+    program(*words[1:])
+    for model in ("m", "again"):
+        program("recommend", model, "--all", "-o", f"{model}.csv")
+    assert (tmp_path / "m.csv").read_bytes() == (tmp_path / "again.csv").read_bytes()
+
+
+def test_the_same_search_again_and_with_other_threads(program, cinema):
+    first = search(program, cinema)
+    assert steady(search(program, cinema, "--threads", 1)) == steady(first)
+    assert steady(search(program, cinema, "--seed", 7)) != steady(first)
+
+
+def test_a_validation_file_is_measured_and_then_trained_on(program, cinema):
+    told = search(program, cinema, "--validation", cinema / "parts/test.csv")
+    info = json.loads(program("info", "m", "--json").stdout)
+    whole = json.loads(program("info", cinema / "ratings.csv", "--json").stdout)
+    assert info["interactions"] == whole["interactions"] and info["search"]["validation"] == "test.csv"
+
+
+@pytest.mark.parametrize("how", [["--validation-method", "per-user", "--validation-share", "0.3"],
+                                 ["--validation-method", "last"], ["--validation-method", "time"],
+                                 ["--metric", "recall@5"], ["--validation-share", "0.3"]])
+def test_what_is_measured_on_matters(program, tmp_path, how):
+    draw = random.Random(2)
+    rows = {(draw.randrange(80), draw.randrange(30)): draw.randrange(1000) for _ in range(900)}
+    (tmp_path / "timed.csv").write_text("user,item,value,time\n" + "".join(
+        f"{user},{item},1,{time}\n" for (user, item), time in rows.items()))
+    told = [json.loads(program("tune", "timed.csv", "-o", "m", *FEW, "--json", *more).stdout)
+            for more in (how, [])]
+    assert steady(told[0]) != steady(told[1])
+
+
+def test_ratings(program, cinema):
+    told = search(program, cinema, "--feedback", "explicit", "--report", "page.html", budget=["--budget", "9"])
+    assert told["metric"] == "rmse" and not told["higher_is_better"]
+    assert {trial["algorithm"] for trial in told["trials"]} == {"als", "sgd", "item-knn", "user-knn"}
+    assert told["best"]["value"] == min(trial["value"] for trial in told["trials"])
+    assert told["baseline"]["algorithm"] == "bias"
+
+
+def test_the_page_and_the_table(program, cinema, tmp_path):
+    done = program("tune", cinema / "parts/train.csv", "-o", "m", "--budget", "20", "--algorithm", "als,user-knn",
+                   "--report", "page.html")
+    assert "popular" in done.stdout and "baseline" in done.stdout and "likewise train" in done.stdout
+    assert "best of 20 trials" in done.stderr and "model: m" in done.stderr
+    page = (tmp_path / "page.html").read_text()
+    for part in ("The best trials", "The winner again", "Found when", "Importance", "Trials of als",
+                 "Trials of user-knn", "likewise train", "neighbours", "unobserved_weight"):
+        assert part in page, part
+    assert "http" not in page.replace("http-equiv", "")
+
+
+def test_the_random_search_of_the_benchmark_has_the_same_ranges(program, cinema):
+    spec = importlib.util.spec_from_file_location("bench_tune", ROOT / "bench/tune.py")
+    bench = sys.modules["bench_tune"] = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(bench)
+    told = search(program, cinema, budget=["--budget", "120"])
+    suited = told["trials"][0]["parameters"]
+    drawn = {}  # of each algorithm and option: all values
+    draw = random.Random(4)
+    for _ in range(4000):
+        options = bench.drawn(draw, (suited["unobserved_weight"], suited["regularization"]))
+        for option, value in zip(options[2::2], options[3::2]):
+            drawn.setdefault((options[1], option[2:].replace("-", "_")), set()).add(value)
+    tuned = {}
+    for trial in told["trials"]:
+        if trial["origin"] == "quasi-random":
+            for name, value in trial["parameters"].items():
+                tuned.setdefault((trial["algorithm"], name), set()).add(value)
+    for algorithm in ("als", "bpr"):
+        longest = dict(zip(*[iter(bench.longest(algorithm))] * 2))
+        assert max(tuned.pop((algorithm, "iterations"))) <= int(longest["--iterations"])
+    del drawn["als", "regularization_exponent"]  # not searched
+    assert set(tuned) == set(drawn)
+    for parameter, values in tuned.items():
+        if isinstance(next(iter(values)), str):
+            assert values <= drawn[parameter], parameter
+        else:
+            of_bench = sorted(float(value) for value in drawn[parameter])
+            assert of_bench[0] * 0.95 <= min(values) and max(values) <= of_bench[-1] * 1.05, parameter
+
+
+def test_a_search_that_finds_nothing_better_says_so(program, tmp_path):
+    draw = random.Random(1)
+    rows = "".join(f"{user},{item},1\n" for user in range(60) for item in range(40)
+                   if draw.random() < 0.9 * 0.93 ** item)  # popularity is all that there is
+    (tmp_path / "flat.csv").write_text("user,item,value\n" + rows)
+    done = program("tune", "flat.csv", "-o", "m", "--budget", "1", "--algorithm", "user-knn", "-q")
+    assert "warning: nothing beats the baseline" in done.stderr and "popular" in done.stderr
+    assert done.stderr.count("\n") == 1  # said even when quiet
+
+
+REFUSED = {
+    "--algorithm magic": "no algorithm 'magic'",
+    "--algorithm popular": "nothing to search",
+    "--algorithm all,als": "stands alone",
+    "--algorithm sgd": "sgd learns from explicit feedback only",
+    "--algorithm bpr --feedback explicit": "bpr learns from implicit feedback only",
+    "--algorithm als,als": "named twice",
+    "--metric magic": "unknown metric",
+    "--metric rmse": "needs feedback explicit",
+    "--metric popularity": "does not say how good lists are",
+    "--budget 0": "nothing can be searched",
+    "--budget 0m": "nothing can be searched",
+    "--budget 3": "less than one for each of 4 algorithms",
+    "--budget 5x": "no such unit",
+    "--budget soon": "no number",
+    "--validation-share 1": "the validation part: test",
+    "--validation-share nan": "no",
+    "--validation absent --validation-share 0.1": "--validation-share would do nothing",
+    "--validation absent --validation-method last": "--validation-method would do nothing",
+    "--validation-method last --validation-share 0.1": "--validation-share would do nothing",
+    "--titles-columns 1,2": "--titles-columns",
+    "--journal j.gz": "plain file",
+    "--journal -": "",
+    "--device magic": "magic",
+}
+
+
+@pytest.mark.parametrize("options", REFUSED)
+def test_wrong_options_are_refused_before_anything_is_read(program, options):
+    stderr = program("tune", "absent.csv", "-o", "m", *options.split(), exit_code=2).stderr
+    assert REFUSED[options] in stderr and "absent.csv" not in stderr
+
+
+def test_resuming_needs_a_journal_of_the_same_search(program, cinema, tmp_path):
+    stderr = program("tune", "absent.csv", "-o", "m", "--resume", exit_code=1).stderr
+    assert "m.journal" in stderr and "no journal to resume" in stderr
+    search(program, cinema)
+    stderr = program("tune", cinema / "parts/train.csv", "-o", "m", *FEW, "--seed", 1, "--resume", exit_code=2).stderr
+    assert "seed is 42, not 1" in stderr
+    stderr = program("tune", cinema / "parts/test.csv", "-o", "m", *FEW, "--resume", exit_code=2).stderr
+    assert "training_part" in stderr
+    (tmp_path / "m.journal").write_text("mine\n")
+    stderr = program("tune", "absent.csv", "-o", "m", exit_code=2).stderr
+    assert "no journal of a search" in stderr and (tmp_path / "m.journal").read_text() == "mine\n"
+
+
+def test_no_users_to_validate_on(program, cinema, tmp_path):
+    (tmp_path / "strangers.csv").write_text("user,item,value\nnobody,nothing,1\n")
+    stderr = program("tune", cinema / "parts/train.csv", "-o", "m", *FEW, "--validation", "strangers.csv",
+                     exit_code=1).stderr
+    assert "strangers" in stderr or "nothing to evaluate" in stderr or "user" in stderr
+    assert not (tmp_path / "m").exists()
+
+
+def test_killed_at_random_moments_it_ends_with_the_same_winner(program, cinema, tmp_path):
+    moments = random.Random(5)
+    whole = search(program, cinema, out="whole", budget=["--budget", "14"])
+    for attempt in range(3):
+        name = f"m{attempt}"
+        words = ["tune", str(cinema / "parts/train.csv"), "-o", name, "--budget", "14", "--json"]
+        for _ in range(40):
+            going_on = ["--resume"] if (tmp_path / f"{name}.journal").exists() else []
+            process = program.start(*words, *going_on, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True)
+            try:
+                told, _ = process.communicate(timeout=moments.uniform(0.02, 0.6))
+                break
+            except subprocess.TimeoutExpired:
+                process.kill()
+                process.communicate()
+        else:
+            told = program(*words, "--resume").stdout
+        assert steady(json.loads(told)) == steady(whole)
+        assert (tmp_path / name).exists()
+
+
+def test_ctrl_c_says_the_best_so_far_and_how_to_go_on(program, cinema, tmp_path):
+    words = ["tune", str(cinema / "parts/train.csv"), "-o", "m", "--budget", "1h"]
+    process = program.start(*words, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+    deadline = time.monotonic() + 30
+    journal = tmp_path / "m.journal"
+    while not (journal.exists() and journal.read_bytes().count(b"\n") > 5):
+        assert time.monotonic() < deadline
+        time.sleep(0.01)
+    process.send_signal(signal.SIGINT)
+    out, err = process.communicate(timeout=30)
+    assert process.returncode == 1 and out == ""
+    last = err.splitlines()[-1]
+    assert "interrupted before a model was written" in last and "--resume" in last and "(SIGINT)" in last
+    assert "ndcg@10" in last and "likewise train" in last and not (tmp_path / "m").exists()
+    stderr = program(*words, exit_code=2).stderr
+    assert "not over; resume it" in stderr
+    program(*words[:-1], "1s", "--resume")
+    assert (tmp_path / "m").exists()

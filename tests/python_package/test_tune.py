@@ -1,0 +1,117 @@
+# SPDX-License-Identifier: Apache-2.0
+"""likewise.tune(): the winner, the table of trials, journals, interruptions and wrong options."""
+import logging
+import random
+
+import numpy as np
+import pytest
+
+import likewise
+
+FEW = {"algorithms": ["als", "item-knn"], "budget": 8, "seed": 5}
+ESTIMATORS = {"als": likewise.Als, "item-knn": likewise.ItemKnn, "sgd": likewise.Sgd, "user-knn": likewise.UserKnn}
+
+
+def values(search):
+    return [(trial["origin"], trial["value"], trial["params"]) for trial in search.trials]
+
+
+def test_the_winner_and_the_table_of_trials(ratings):
+    pytest.importorskip("pandas")
+    search = likewise.tune(ratings, **FEW)
+    assert search.metric == "ndcg@10" and search.higher_is_better
+    assert len(search.trials) == 8 and search.baseline["algorithm"] == "popular"
+    assert search.best["value"] == max(trial["value"] for trial in search.trials)
+    table = search.to_pandas()
+    assert len(table) == 8 and table["value"].max() == search.best["value"]
+    assert {"factors", "neighbours", "seconds"} <= set(table.columns)
+    kept = search.model.provenance["search"]
+    assert kept["value"] == search.best["value"] and kept["trials"] == 8 and kept["budget"] == "8"
+    assert "8 trials" in repr(search)
+
+
+def test_its_parameters_train_the_same_model(ratings):
+    search = likewise.tune(ratings, algorithms="als", budget=5)
+    params = {name: value for name, value in search.best["params"].items() if name != "algorithm"}
+    again = likewise.Als(**params).fit(ratings).model_
+    assert np.array_equal(again.user_factors, search.model.user_factors)
+    assert len(search.model.iterations) == search.best["best_iteration"]
+
+
+def test_the_same_seed_the_same_search(ratings):
+    first = likewise.tune(ratings, **FEW)
+    assert values(likewise.tune(ratings, **FEW, threads=1)) == values(first)
+    assert values(likewise.tune(ratings, **{**FEW, "seed": 6})) != values(first)
+
+
+def test_ratings_and_own_validation_data(ratings):
+    train, held_out = likewise.split(ratings, test=0.2)
+    search = likewise.tune(train, algorithms=["item-knn"], feedback="explicit", budget=4, validation=held_out)
+    assert search.metric == "rmse" and not search.higher_is_better and search.baseline["algorithm"] == "bias"
+    params = {name: value for name, value in search.best["params"].items() if name != "algorithm"}
+    alone = likewise.ItemKnn(**params).fit(train, validation=held_out)
+    assert alone.validation == search.best["value"]
+    users, items = np.asarray(ratings.users)[:50], np.asarray(ratings.items)[:50]
+    whole = likewise.ItemKnn(**params).fit(ratings).model_
+    assert np.array_equal(search.model.predict(users, items), whole.predict(users, items))
+
+
+def test_a_callback_hears_every_training_and_can_end_the_search(ratings, tmp_path):
+    heard = []
+    whole = likewise.tune(ratings, **FEW, callback=heard.append)
+    assert len(heard) > 8 and {trial["trial"] for trial in heard} == set(range(1, 9))
+
+    class Enough(Exception):
+        pass
+
+    def stop(trial):
+        if trial["trial"] == 3:
+            raise Enough
+
+    journal = tmp_path / "journal"
+    with pytest.raises(Enough):
+        likewise.tune(ratings, **FEW, journal=journal, callback=stop)
+    with pytest.raises(ValueError, match="not over; resume it"):
+        likewise.tune(ratings, **FEW, journal=journal)
+    resumed = likewise.tune(ratings, **FEW, journal=journal, resume=True)
+    assert values(resumed) == values(whole)
+
+
+def test_nothing_better_than_the_baseline_is_a_warning(caplog):
+    draw = random.Random(1)
+    pairs = [(user, item) for user in range(60) for item in range(40) if draw.random() < 0.9 * 0.93 ** item]
+    users, items = np.array(pairs).T  # popularity is all that there is
+    with caplog.at_level(logging.WARNING, logger="likewise"):
+        search = likewise.tune(likewise.Interactions((users, items)), algorithms="user-knn", budget=1)
+    assert not search.beats_baseline and "nothing beats the baseline" in caplog.text
+
+
+@pytest.mark.parametrize("options, error, why", [
+    ({"algorithms": "magic"}, ValueError, "no algorithm 'magic'"),
+    ({"algorithms": []}, ValueError, "empty"),
+    ({"algorithms": "popular"}, ValueError, "nothing to search"),
+    ({"algorithms": "sgd"}, ValueError, "explicit feedback only"),
+    ({"metric": "rmse"}, ValueError, "needs feedback explicit"),
+    ({"metric": "magic"}, ValueError, "unknown metric"),
+    ({"feedback": "some"}, ValueError, "feedback"),
+    ({"budget": 0}, ValueError, "nothing can be searched"),
+    ({"budget": "0m"}, ValueError, "nothing can be searched"),
+    ({"budget": 1.5}, TypeError, "budget"),
+    ({"budget": 2}, ValueError, "less than one for each"),
+    ({"validation_method": "kfold"}, ValueError, "not by folds"),
+    ({"validation_method": "last", "validation_share": 0.2}, ValueError, "validation_share would do nothing"),
+    ({"validation_share": 2.0}, ValueError, "the validation part"),
+    ({"resume": True}, ValueError, "needs its journal"),
+    ({"device": 3}, TypeError, "device"),
+])
+def test_wrong_options(ratings, options, error, why):
+    with pytest.raises(error, match=why):
+        likewise.tune(ratings, **{"budget": 8, **options})
+
+
+def test_options_beside_validation_data(ratings):
+    for options in ({"validation_method": "random"}, {"validation_share": 0.1}):
+        with pytest.raises(ValueError, match="would do nothing"):
+            likewise.tune(ratings, validation=ratings, budget=8, **options)
+    with pytest.raises(TypeError, match="Interactions"):
+        likewise.tune([(1, 2)])

@@ -1,0 +1,126 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "likewise/choose.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "backends/jobs/device_jobs.h"
+#include "likewise/synthetic.h"
+#include "likewise/training.h"
+#include "tests/support.h"
+#include "training/choose_by_counts.h"
+
+namespace likewise {
+namespace {
+
+using testing::HasSubstr;
+
+/// A device of this name with the CPU's jobs; without neighbours it says why.
+Device device_called(std::string name, bool has_neighbours = true) {
+  JobTable table = open_device("cpu").jobs().table;
+  if (!has_neighbours) std::get<Offer<NeighbourJob>>(table) = {nullptr, "it compares no rows"};
+  return make_device(
+      std::move(name), [] { return std::string(); }, std::move(table));
+}
+
+/// So many users and items with so many entries each: n_e is about the number of items.
+RowCounts even(Index users, Index items, Offset of_user) {
+  RowCounts counts;
+  counts.of_users.assign(static_cast<std::size_t>(users), of_user);
+  counts.of_items.assign(static_cast<std::size_t>(items), users * of_user / items);
+  return counts;
+}
+
+std::string_view chosen(const RowCounts& counts, Feedback feedback = Feedback::kImplicit) {
+  return choose_by_counts(counts, feedback, open_device("cpu")).algorithm;
+}
+
+TEST(ChooseAlgorithm, FactorsWherePopularityIsOfFewItems) {
+  EXPECT_EQ(chosen(even(10'000, 3400, 17)), "als");
+  // Many items of which few are popular: 100,000 of 400,000 entries are of 10.
+  RowCounts skewed = even(40'000, 10'000, 10);
+  skewed.of_items.assign(10'000, 30);
+  std::fill_n(skewed.of_items.begin(), 10, 10'000);
+  EXPECT_EQ(chosen(skewed), "als");
+}
+
+TEST(ChooseAlgorithm, NeighboursOfTheSideWithLongerRowsWhereItIsOfMany) {
+  EXPECT_EQ(chosen(even(50'000, 10'000, 10)), "item-knn");
+  EXPECT_EQ(chosen(even(5'000, 10'000, 10)), "user-knn");
+  EXPECT_EQ(chosen(even(10'000, 10'000, 10)), "item-knn");
+  const AlgorithmChoice choice =
+      choose_by_counts(even(50'000, 10'000, 10), Feedback::kImplicit, open_device("cpu"));
+  EXPECT_EQ(choice.reason,
+            "popularity as of 1.02e+04 equally popular items (more than 3500); a user has 10 "
+            "interactions, an item 50");
+}
+
+TEST(ChooseAlgorithm, ShortHistories) {
+  EXPECT_EQ(chosen(even(10'000, 1000, 5)), "popular");
+  EXPECT_EQ(chosen(even(10'000, 1000, 6)), "als");
+  EXPECT_EQ(chosen(even(50'000, 10'000, 3)), "item-knn");
+  EXPECT_EQ(chosen(even(50'000, 10'000, 2)), "als");
+}
+
+TEST(ChooseAlgorithm, NothingInCommon) {
+  RowCounts apart;
+  apart.of_users.assign(5, 4);
+  apart.of_items.assign(20, 1);
+  EXPECT_EQ(chosen(apart), "popular");
+  EXPECT_EQ(chosen({}), "popular");
+  EXPECT_EQ(chosen({}, Feedback::kExplicit), "bias");
+}
+
+TEST(ChooseAlgorithm, Ratings) {
+  EXPECT_EQ(chosen(even(1000, 800, 6), Feedback::kExplicit), "sgd");
+  EXPECT_EQ(chosen(even(1000, 800, 5), Feedback::kExplicit), "bias");
+  EXPECT_EQ(chosen(even(50'000, 10'000, 5), Feedback::kExplicit), "sgd");
+  EXPECT_EQ(chosen(even(1000, 5000, 15), Feedback::kExplicit), "sgd");
+  EXPECT_EQ(chosen(even(1000, 5000, 10), Feedback::kExplicit), "bias");  // 2 of an item
+}
+
+TEST(ChooseAlgorithm, NeighboursNeedADeviceThatFindsThemInTime) {
+  const RowCounts counts = even(50'000, 10'000, 10);
+  const AlgorithmChoice without =
+      choose_by_counts(counts, Feedback::kImplicit, device_called("cpu", false));
+  EXPECT_EQ(without.algorithm, "als");
+  EXPECT_THAT(without.reason, HasSubstr("item-knn would suit, but cpu: it compares no rows"));
+  // sum of c_u (c_u - 1): 200,000 users with 10,000 items each.
+  RowCounts many;
+  many.of_users.assign(200'000, 10'000);
+  many.of_items.assign(20'000, 100'000);
+  const AlgorithmChoice on_cpu = choose_by_counts(many, Feedback::kImplicit, device_called("cpu"));
+  EXPECT_EQ(on_cpu.algorithm, "als");
+  EXPECT_THAT(on_cpu.reason, HasSubstr("its 2e+13 additions are too many for cpu"));
+  EXPECT_EQ(choose_by_counts(many, Feedback::kImplicit, device_called("cuda:0")).algorithm,
+            "item-knn");
+}
+
+TEST(ChooseAlgorithm, CountsAreThoseOfTheMatrix) {
+  const Interactions data = generate(parse_shape("300x80x6000"), 1);
+  const AlgorithmChoice choice =
+      choose_algorithm(data.by_user.view(), Feedback::kImplicit, open_device("cpu"));
+  EXPECT_EQ(choice.algorithm, "als");
+  EXPECT_THAT(choice.reason, HasSubstr("a user has 20 interactions"));
+  // Rows without entries do not count: three users and two items have any.
+  const test::Entry entries[] = {{0, 4, 1}, {3, 4, 1}, {3, 8, 1}, {9, 8, 1}};
+  const CsrMatrix few = test::make_csr(10, 9, entries);
+  const AlgorithmChoice of_few =
+      choose_algorithm(few.view(), Feedback::kImplicit, open_device("cpu"));
+  EXPECT_THAT(of_few.reason, HasSubstr("as of 3 equally"));  // 4 * 3 / (2 * 1 + 2 * 1)
+  EXPECT_THAT(of_few.reason, HasSubstr("a user has 1.33 interactions"));
+}
+
+TEST(ChooseAlgorithm, CommonParametersAreOfAll) {
+  for (const ParameterInfo& one : common_parameters()) {
+    for (const std::string_view algorithm : algorithm_names()) {
+      EXPECT_NO_THROW(
+          (void)parameter_text(default_params(algorithm, Feedback::kImplicit), one.name));
+    }
+  }
+  EXPECT_EQ(common_parameters().size(), 1U);
+  EXPECT_EQ(common_parameters().front().option, "--feedback");
+}
+
+}  // namespace
+}  // namespace likewise

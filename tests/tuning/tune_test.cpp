@@ -1,0 +1,392 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "likewise/tune.h"
+
+#include <atomic>
+#include <fstream>
+#include <iterator>
+
+#include <fmt/format.h>
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "likewise/error.h"
+#include "likewise/synthetic.h"
+#include "likewise/training.h"
+#include "tests/errors.h"
+#include "tests/support.h"
+
+namespace likewise {
+namespace {
+
+using testing::HasSubstr;
+
+const Interactions& data() {
+  static const Interactions made = generate(parse_shape("200x60x4000"), 5);
+  return made;
+}
+
+TuneOptions few(int trials, std::vector<std::string> algorithms = {"als", "item-knn"}) {
+  TuneOptions options;
+  options.algorithms = std::move(algorithms);
+  options.budget = parse_budget(fmt::format("{}", trials));
+  options.seed = 3;
+  return options;
+}
+
+std::vector<std::string> told(const TuneResult& result) {
+  std::vector<std::string> all;
+  for (const TuneTrial& trial : result.trials) {
+    std::string text = fmt::format("{} {} {} {}", trial.number, algorithm_name(trial.params),
+                                   trial.origin, trial.value ? *trial.value : -1.0);
+    for (const SearchedParameter& one : result.searched(trial)) {
+      text += fmt::format(" {}", parameter_text(trial.params, one.name));
+    }
+    all.push_back(std::move(text));
+  }
+  return all;
+}
+
+std::string text_of(const std::string& path) {
+  std::ifstream file(path, std::ios::binary);
+  return {std::istreambuf_iterator<char>(file), {}};
+}
+
+TEST(TuneBudget, IsATimeOrANumberOfTrials) {
+  EXPECT_EQ(parse_budget("200").trials, 200);
+  EXPECT_EQ(parse_budget("30s").seconds, 30.0);
+  EXPECT_EQ(parse_budget("1.5h").seconds, 5400.0);
+  EXPECT_EQ(parse_budget("10m").seconds, 600.0);
+  for (const char* wrong :
+       {"", "0", "0m", "-1", "1.5", "2d", "m", "nan", "inf", "1e3x", "10 m", "10000000"}) {
+    EXPECT_THAT(test::error_of(ErrorKind::kInvalidArgument, [&] { (void)parse_budget(wrong); }),
+                HasSubstr("give a number of trials, as 200, or a time"))
+        << wrong;
+  }
+}
+
+TEST(Tune, WrongOptionsAreNamed) {
+  const auto refused = [](const TuneOptions& options) {
+    return test::error_of(ErrorKind::kInvalidArgument, [&] { (void)tune(data(), options); });
+  };
+  TuneOptions options = few(4, {"magic"});
+  EXPECT_THAT(refused(options), HasSubstr("no algorithm 'magic'"));
+  options = few(4, {"popular"});
+  EXPECT_THAT(refused(options), HasSubstr("popular has nothing to search"));
+  options = few(4, {"sgd"});
+  EXPECT_THAT(refused(options), HasSubstr("sgd learns from explicit feedback only"));
+  options = few(4, {"als", "als"});
+  EXPECT_THAT(refused(options), HasSubstr("named twice"));
+  options = few(1);
+  EXPECT_THAT(refused(options), HasSubstr("less than one for each of 2 algorithms"));
+  options = few(4);
+  options.metric = "magic";
+  EXPECT_THAT(refused(options), HasSubstr("unknown metric"));
+  options.metric = "rmse";
+  EXPECT_THAT(refused(options), HasSubstr("rmse compares predicted ratings"));
+  options.metric = "coverage@10";
+  EXPECT_THAT(refused(options), HasSubstr("does not say how good lists are"));
+  options = few(4);
+  options.split.method = SplitMethod::kKFold;
+  EXPECT_THAT(refused(options), HasSubstr("not by folds"));
+  options = few(4);
+  options.split.test = 1.5;
+  EXPECT_THAT(refused(options), HasSubstr("test"));
+  options = few(4);
+  options.budget = {};
+  EXPECT_THAT(refused(options), HasSubstr("budget"));
+}
+
+TEST(Tune, NothingToValidateOnIsSaid) {
+  Interactions empty;
+  empty.users = data().users.share();
+  empty.items = data().items.share();
+  empty.by_user = test::make_csr(data().by_user.rows, data().by_user.cols, {});
+  TuneRun run;
+  run.validation = &empty;
+  EXPECT_THAT(test::error_of(ErrorKind::kBadData, [&] { (void)tune(data(), few(2), run); }),
+              testing::Not(testing::IsEmpty()));
+}
+
+TEST(Tune, TheSameSeedTheSameSearchWhateverTheThreads) {
+  std::vector<std::string> first;
+  for (const int threads : {1, 2, 3}) {
+    with_threads(threads, [&] {
+      const TuneResult result = tune(data(), few(22));
+      if (first.empty()) first = told(result);
+      EXPECT_EQ(told(result), first);
+    });
+  }
+  TuneOptions other = few(22);
+  other.seed = 4;
+  EXPECT_NE(told(tune(data(), other)), first);
+}
+
+TEST(Tune, TheWinnerIsTrainedOnEverythingWithItsIterations) {
+  TuneRun run;
+  run.source = "some.csv";
+  const TuneResult result = tune(data(), few(12, {"als"}), run);
+  ASSERT_TRUE(result.model);
+  const TuneTrial& best = *result.best();
+  for (const TuneTrial& trial : result.trials) EXPECT_LE(*trial.value, *best.value);
+  EXPECT_TRUE(result.beats_baseline());
+  EXPECT_EQ(result.model->history.nnz(), data().by_user.nnz());
+  EXPECT_EQ(std::ssize(result.model->iterations), best.best_iteration);
+  EXPECT_EQ(std::get<AlsParams>(result.model->params).iterations, best.best_iteration);
+  EXPECT_EQ(std::get<AlsParams>(result.model->params).patience, 0);
+  const ModelSearch& note = *result.model->provenance.search;
+  EXPECT_EQ(note.metric, "ndcg@10");
+  EXPECT_EQ(note.value, *best.value);
+  EXPECT_EQ(note.trials, 12);
+  EXPECT_EQ(note.baseline, "popular");
+  EXPECT_EQ(note.validation, "random 0.1");
+  // It is what training with these parameters on everything gives.
+  const Model again = train(data(), best.params, open_device("cpu"));
+  const float* expected = again.factors()->users.row(7);
+  EXPECT_TRUE(std::equal(expected, expected + std::get<AlsParams>(best.params).factors,
+                         result.model->factors()->users.row(7)));
+}
+
+TEST(Tune, AValueIsThatOfATrainingWithoutBreaks) {
+  TuneOptions options = few(12, {"als"});
+  SplitOptions how = options.split;
+  how.seed = options.seed;
+  const Split parts = std::move(split(data(), how).front());
+  const TuneResult result = tune(data(), options);
+  for (const TuneTrial& trial : result.trials) {
+    SCOPED_TRACE(trial.number);
+    TrainingRun run;
+    run.validation = &parts.test;
+    const Model model = train(parts.train, trial.params, open_device("cpu"), run);
+    EXPECT_EQ(model.best_validation(), trial.value);
+    EXPECT_EQ(model.best_iteration, trial.best_iteration);
+  }
+}
+
+TEST(Tune, HalvingTrainsTheBetterOnesLonger) {
+  const TuneResult result = tune(data(), few(9, {"bpr"}));
+  const int defaults = result.trials.front().iterations;
+  EXPECT_GE(defaults, 100);
+  int longest = 0;
+  int first_step_only = 0;
+  for (const TuneTrial& trial : std::span(result.trials).subspan(1)) {
+    longest = std::max(longest, trial.iterations);
+    first_step_only += trial.iterations == 20 ? 1 : 0;  // a ninth of 180
+  }
+  // Three of nine go on, the defaults may be one of them.
+  EXPECT_TRUE(first_step_only == 5 || first_step_only == 6) << first_step_only;
+  EXPECT_GT(longest, 20);
+}
+
+TEST(Tune, ASearchEndsNoWorseThanTheDefaults) {
+  for (const Feedback feedback : {Feedback::kImplicit, Feedback::kExplicit}) {
+    TuneOptions options = few(4, {});
+    options.feedback = feedback;
+    SplitOptions how = options.split;
+    how.seed = options.seed;
+    const Split parts = std::move(split(data(), how).front());
+    const TuneResult result = tune(data(), options);
+    ASSERT_EQ(result.trials.size(), 4U);
+    ASSERT_EQ(result.usual.size(), 4U);
+    const bool more = feedback == Feedback::kImplicit;
+    for (std::size_t i = 0; i < 4; ++i) {
+      const TuneTrial& trial = result.trials[i];
+      SCOPED_TRACE(algorithm_name(trial.params));
+      EXPECT_EQ(trial.origin, "defaults");
+      TrainingRun run;
+      run.validation = &parts.test;
+      const TrainingParams usual = suited_to(
+          parts.train.by_user.view(), default_params(algorithm_name(trial.params), feedback));
+      const Model model = train(parts.train, usual, open_device("cpu"), run);
+      EXPECT_EQ(trial.value, model.best_validation());
+      if (!model.iterations.empty()) {
+        EXPECT_EQ(trial.iterations, std::ssize(model.iterations));
+        EXPECT_EQ(trial.best_iteration, model.best_iteration);
+      }
+      EXPECT_TRUE(more ? *result.best()->value >= *trial.value
+                       : *result.best()->value <= *trial.value);
+    }
+  }
+}
+
+TEST(Tune, LaterTrialsAreDrawnNearTheBest) {
+  const TuneResult result = tune(data(), few(14, {"als"}));
+  EXPECT_EQ(result.trials[0].origin, "defaults");
+  for (std::size_t i = 1; i < 9; ++i) EXPECT_EQ(result.trials[i].origin, "quasi-random");
+  EXPECT_EQ(result.trials[9].origin, "quasi-random");
+  TuneResult first = tune(data(), few(9, {"als"}));
+  EXPECT_EQ(result.trials[10].origin, fmt::format("near {}", first.best()->number));
+}
+
+TEST(Tune, RatingsAreSearchedByRmse) {
+  TuneOptions options = few(8, {});
+  options.feedback = Feedback::kExplicit;
+  const TuneResult result = tune(data(), options);
+  EXPECT_EQ(result.metric.key, "rmse");
+  EXPECT_EQ(algorithm_name(result.baseline.params), "bias");
+  std::set<std::string_view> seen;
+  for (const TuneTrial& trial : result.trials) seen.insert(algorithm_name(trial.params));
+  EXPECT_EQ(seen.size(), 4U);
+  for (const TuneTrial& trial : result.trials) EXPECT_GE(*trial.value, *result.best()->value);
+}
+
+TEST(Tune, OwnValidationDataJoinTheTrainingOfTheWinner) {
+  const Split parts = std::move(split(data(), {.test = 0.2, .seed = 1}).front());
+  TuneRun run;
+  run.validation = &parts.test;
+  run.validation_source = "held.csv";
+  const TuneResult result = tune(parts.train, few(3, {"item-knn"}), run);
+  EXPECT_EQ(result.model->history.nnz(), data().by_user.nnz());
+  EXPECT_EQ(result.model->provenance.search->validation, "held.csv");
+}
+
+TEST(Tune, StoppedItKeepsWhatItHasAndGoesOnToTheSameWinner) {
+  const test::TemporaryFolder folder;
+  const TuneResult whole = tune(data(), few(20));
+  for (const int stop_after : {1, 2, 7, 12, 18}) {
+    SCOPED_TRACE(stop_after);
+    const std::string path = folder / fmt::format("journal{}", stop_after);
+    std::atomic<bool> stop = false;
+    int steps = 0;
+    TuneRun run;
+    run.journal = path;
+    run.control.cancel = &stop;
+    run.on_trial = [&](const TuneProgress&) { stop = ++steps >= stop_after; };
+    const TuneResult part = tune(data(), few(20), run);
+    EXPECT_EQ(part.stop_reason, "stopped");
+    EXPECT_FALSE(part.model);
+    EXPECT_NE(part.best(), nullptr);
+    TuneRun later;
+    later.journal = path;
+    EXPECT_THAT(
+        test::error_of(ErrorKind::kInvalidArgument, [&] { (void)tune(data(), few(20), later); }),
+        HasSubstr("not over; resume it"));
+    later.resume = true;
+    int again = 0;
+    later.on_trial = [&](const TuneProgress&) { ++again; };
+    const TuneResult resumed = tune(data(), few(20), later);
+    EXPECT_EQ(told(resumed), told(whole));
+    ASSERT_TRUE(resumed.model);
+  }
+}
+
+TEST(Tune, ACutJournalAtAnyByteGoesOnToTheSameWinner) {
+  const test::TemporaryFolder folder;
+  const std::string path = folder / "journal";
+  TuneRun run;
+  run.journal = path;
+  const TuneResult whole = tune(data(), few(10), run);
+  const std::string journal = text_of(path);
+  run.resume = true;
+  for (std::size_t bytes = 0; bytes < journal.size(); bytes += journal.size() / 12 + 1) {
+    SCOPED_TRACE(bytes);
+    std::ofstream(path, std::ios::binary) << journal.substr(0, bytes);
+    EXPECT_EQ(told(tune(data(), few(10), run)), told(whole));
+    EXPECT_EQ(std::ranges::count(text_of(path), '\n'), std::ranges::count(journal, '\n'));
+  }
+}
+
+TEST(Tune, AFinishedJournalTrainsOnlyWhatALargerBudgetAdds) {
+  const test::TemporaryFolder folder;
+  TuneRun run;
+  run.journal = folder / "journal";
+  (void)tune(data(), few(9, {"als"}), run);
+  const auto lines = std::ranges::count(text_of(run.journal), '\n');
+  run.resume = true;
+  (void)tune(data(), few(9, {"als"}), run);
+  EXPECT_EQ(std::ranges::count(text_of(run.journal), '\n'), lines + 1);  // that it is over, again
+  EXPECT_EQ(told(tune(data(), few(12, {"als"}), run)), told(tune(data(), few(12, {"als"}))));
+  run.resume = false;
+  EXPECT_NO_THROW((void)tune(data(), few(2), run));  // a search that is over may be replaced
+}
+
+TEST(Tune, AJournalOfAnotherSearchIsRefused) {
+  const test::TemporaryFolder folder;
+  TuneRun run;
+  run.journal = folder / "journal";
+  (void)tune(data(), few(4), run);
+  run.resume = true;
+  const auto refused = [&](const Interactions& other, const TuneOptions& options) {
+    return test::error_of(ErrorKind::kInvalidArgument, [&] { (void)tune(other, options, run); });
+  };
+  TuneOptions options = few(4);
+  options.seed = 9;
+  EXPECT_THAT(refused(data(), options), HasSubstr("its seed is 3, not 9"));
+  options = few(4);
+  options.metric = "recall@5";
+  EXPECT_THAT(refused(data(), options), HasSubstr("its metric is \"ndcg@10\", not \"recall@5\""));
+  EXPECT_THAT(refused(generate(parse_shape("200x60x4000"), 6), few(4)),
+              HasSubstr("its training_part"));
+  run.journal = folder / "notes";
+  std::ofstream(run.journal) << "my notes\n";
+  EXPECT_THAT(refused(data(), few(4)), HasSubstr("no journal of a search"));
+  run.resume = false;
+  EXPECT_THAT(refused(data(), few(4)), HasSubstr("no journal of a search"));
+  EXPECT_EQ(text_of(run.journal), "my notes\n");
+  std::ofstream(run.journal) << "without an end of line";
+  EXPECT_THAT(refused(data(), few(4)), HasSubstr("no journal of a search"));
+  EXPECT_EQ(text_of(run.journal), "without an end of line");
+  run.journal = folder / "nothing";
+  run.resume = true;
+  EXPECT_THAT(test::error_of(ErrorKind::kNotFound, [&] { (void)tune(data(), few(4), run); }),
+              HasSubstr("no journal to resume"));
+}
+
+TEST(Tune, ABrokenLineOfAJournalIsNamed) {
+  const test::TemporaryFolder folder;
+  TuneRun run;
+  run.journal = folder / "journal";
+  (void)tune(data(), few(3), run);
+  const std::string whole = text_of(run.journal);
+  std::string text = whole;
+  const std::size_t third = text.find('\n', text.find('\n') + 1) + 1;
+  text.replace(third, 12, "xxxxxxxxxxxx");
+  std::ofstream(run.journal, std::ios::binary) << text;
+  run.resume = true;
+  const auto refused = [&] {
+    return test::error_of(ErrorKind::kBadData, [&] { (void)tune(data(), few(3), run); });
+  };
+  EXPECT_THAT(refused(), HasSubstr("line 3"));
+  text = whole;
+  const std::string field = "\"best_iteration\":";
+  text.replace(text.find(field), field.size() + 1, field + "-1");  // of the baseline
+  std::ofstream(run.journal, std::ios::binary) << text;
+  EXPECT_THAT(refused(), HasSubstr("line 2"));
+}
+
+TEST(Tune, ABudgetOfTimeEndsAndEveryAlgorithmHasATurn) {
+  TuneOptions options = few(1);
+  options.algorithms = {};
+  options.budget = parse_budget("1s");
+  const TuneResult result = tune(data(), options);
+  EXPECT_GE(result.seconds, 1.0);
+  EXPECT_EQ(result.stop_reason, "budget");
+  std::set<std::string_view> seen;
+  for (const TuneTrial& trial : result.trials) seen.insert(algorithm_name(trial.params));
+  EXPECT_EQ(seen.size(), 4U);
+}
+
+TEST(Tune, ImportanceFindsTheParameterThatMatters) {
+  TuneResult result;
+  result.metric = parse_metric("ndcg@10");
+  result.usual = {default_params("item-knn", Feedback::kImplicit)};
+  for (int i = 0; i < 24; ++i) {
+    TuneTrial trial;
+    NeighbourParams params = NeighbourParams::defaults(Feedback::kImplicit);
+    params.neighbours = 5 + (i * 7) % 24;
+    params.similarity = i % 2 == 0 ? Similarity::kCosine : Similarity::kJaccard;
+    trial.params = params;
+    trial.value = 0.01 * params.neighbours;
+    result.trials.push_back(trial);
+  }
+  const std::vector<ParameterImportance> all = result.importance();
+  ASSERT_FALSE(all.empty());
+  EXPECT_EQ(all.front().parameter, "neighbours");
+  // Quarters of ranks 0 to 23: 1 - (n - 1)/(n - g) S_within/S_total = 1 - 23/20 * 70/1150.
+  EXPECT_NEAR(all.front().share, 1.0 - 23.0 / 20.0 * 70.0 / 1150.0, 1e-12);
+  EXPECT_EQ(all.back().share, 0.0);
+  result.trials.resize(7);
+  EXPECT_TRUE(result.importance().empty());
+}
+
+}  // namespace
+}  // namespace likewise
