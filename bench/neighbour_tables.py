@@ -40,7 +40,7 @@ ROOT = pathlib.Path(__file__).resolve().parents[1]
 DATA = pathlib.Path(os.environ.get("LIKEWISE_DATA", ROOT / "../shared/data"))
 STAGED = {
     "943 x 1682": DATA / "ml-100k/u.data",
-    "610 x 9724": DATA / "ml-latest-small/ratings.csv.gz",
+    "671 x 9066": DATA / "ml-latest-small/ratings.csv.gz",
     "6040 x 3706": DATA / "ml-1m/ratings_notime.dat.gz",
 }
 DEFINITIONS = {

@@ -125,14 +125,15 @@ class Job:
         self.folder = folder
         self.seed = seed
         self.begin = time.monotonic()
+        self.most = args.seconds + AFTER  # seconds from the beginning
 
     def run(self, *words, limit=math.inf):
         """What it printed, as JSON; None where it did not end within so many seconds of the search."""
-        left = min(limit, self.args.seconds + AFTER) - (time.monotonic() - self.begin)
+        left = min(limit, self.most) - (time.monotonic() - self.begin)
         command = [self.args.program, *map(str, words), "--quiet"]
         try:
-            done = subprocess.run(command, capture_output=True, text=True, timeout=max(0.01, left), cwd=self.folder,
-                                  check=False)
+            done = subprocess.run(command, capture_output=True, text=True, cwd=self.folder, check=False,
+                                  timeout=None if left == math.inf else max(0.01, left))
         except subprocess.TimeoutExpired:
             return None
         if done.returncode != 0:
@@ -168,7 +169,10 @@ class Job:
     def random_search(self):
         self.cut(self.train, self.folder / "parts", self.seed)
         train = ["train", "parts/train.csv", "-o", "trial", "--json", "--device", "cpu", *THREADS]
-        told = self.run(*train, "--iterations", 0)["parameters"]
+        told = self.run(*train, "--iterations", 0)
+        if told is None:
+            raise Failed("the budget was over before the first training")
+        told = told["parameters"]
         suited = told["unobserved_weight"], told["regularization"]
         draw = random.Random(f"{self.name} {self.seed}")
         trials, best, winner = 0, -math.inf, None
@@ -264,6 +268,7 @@ def main():
         for name in names:
             parts = folder(name)
             first = Job(args, name, parts, parts, 0)
+            first.most = math.inf  # it is no search
             first.cut(source / DATA[name].file, ".", SPLIT_SEED, *DATA[name].reading)
             rows[name] += [first.defaults("als"), first.defaults("auto")]
             for seed in seeds:

@@ -106,7 +106,7 @@ std::vector<ReportSample> make_samples(const std::shared_ptr<const Model>& model
 /// Every parameter that had an effect.
 Facts parameter_facts(const Model& model) {
   Facts facts = {{"algorithm", std::string(model.algorithm())}};
-  if (!model.provenance.choice.empty()) facts.emplace_back("chosen as", model.provenance.choice);
+  if (!model.provenance.choice.empty()) facts.emplace_back("choice", model.provenance.choice);
   for (auto [name, value] : effective_parameters(model.params)) {
     std::ranges::replace(name, '_', ' ');
     facts.emplace_back(std::move(name), std::move(value));

@@ -41,12 +41,9 @@ constexpr std::size_t kShownOnPage = 20;
                     std::string(algorithm_name(trial.params)), parameters_text(trial.params)});
   };
   const std::vector<const TuneTrial*> ranked = result.ranked();
-  const bool more = higher_is_better(result.metric.name);
   bool shown = false;
   for (std::size_t i = 0; i < std::min(most, ranked.size()); ++i) {
-    const double value = *ranked[i]->value;
-    const double base = *result.baseline.value;
-    if (!shown && (more ? value <= base : value >= base)) {
+    if (!shown && !is_better(result.metric, *ranked[i]->value, *result.baseline.value)) {
       add(result.baseline);
       shown = true;
     }
@@ -90,12 +87,11 @@ constexpr std::size_t kShownOnPage = 20;
   }
   std::ranges::stable_sort(order, {}, &TuneTrial::finished);
   LineChart chart{"seconds", result.metric.key, {{"trials", {}, true}, {"best", {}}}};
-  const bool more = higher_is_better(result.metric.name);
   double best = 0.0;
   for (const TuneTrial* trial : order) {
     const double value = *trial->value;
     std::vector<std::pair<double, double>>& line = chart.series[1].points;
-    if (line.empty() || (more ? value > best : value < best)) best = value;
+    if (line.empty() || is_better(result.metric, value, best)) best = value;
     chart.series[0].points.emplace_back(trial->finished, value);
     line.emplace_back(trial->finished, best);
   }
@@ -200,21 +196,26 @@ constexpr std::size_t kShownOnPage = 20;
 
 }  // namespace
 
-std::string search_warning(const TuneResult& result) {
-  if (result.beats_baseline() || result.best() == nullptr) return {};
-  return fmt::format(
-      "warning: nothing beats the baseline: {} {:.4f} is no better than {:.4f} of {}; look at the "
-      "data, or search longer",
-      result.metric.key, *result.best()->value, *result.baseline.value,
-      algorithm_name(result.baseline.params));
-}
-
 std::string best_so_far(const TuneResult& result) {
   const TuneTrial* best = result.best();
   if (best == nullptr) return "none yet";
   return fmt::format("{} {:.4f} by {}", result.metric.key, *best->value,
                      algorithm_name(best->params));
 }
+
+namespace {
+
+/// What the winner was trained on, and what the command leaves out of that.
+[[nodiscard]] std::string winner_text(const SearchReport& report) {
+  if (report.validation.empty()) {
+    return "The model was trained on all interactions, those held out included. Again:";
+  }
+  return fmt::format(
+      "The model was trained on {0} and {1} together. The same parameters on {0} alone:",
+      report.source, report.validation);
+}
+
+}  // namespace
 
 std::string SearchReport::as_text() const {
   const std::vector<std::vector<std::string>> rows = leader_board(result, kShownInText);
@@ -223,8 +224,7 @@ std::string SearchReport::as_text() const {
     table.add({rows[r][3], rows[r][0], rows[r][1], rows[r][2]});
   }
   std::string text = table.text(0);
-  if (!command.empty()) text += "\n" + command + "\n";
-  return text;
+  return text + fmt::format("\n{}\n\n{}\n", winner_text(*this), command);
 }
 
 Json SearchReport::as_json() const {
@@ -235,6 +235,8 @@ Json SearchReport::as_json() const {
               {"baseline", trial_json(result, result.baseline)},
               {"beats_baseline", result.beats_baseline()},
               {"best", trial_json(result, *result.best())},
+              {"trained_on",
+               validation.empty() ? Json::array({source}) : Json::array({source, validation})},
               {"command", command}};
   out["importance"] = Json::array();
   for (const ParameterImportance& one : result.importance()) {
@@ -251,7 +253,7 @@ std::string SearchReport::as_page() const {
   std::string table = "<table>" + table_row(rows[0], "th");
   for (std::size_t r = 1; r < rows.size(); ++r) table += table_row(rows[r], "td");
   const bool more = higher_is_better(result.metric.name);
-  const std::string warning = search_warning(result);
+  const std::string warning = result.warning();
   std::string cards = section(
       "The best trials",
       fmt::format("{} on held-out interactions; {} is better. Seconds are those of training and "
@@ -259,7 +261,7 @@ std::string SearchReport::as_page() const {
                   result.metric.key, more ? "more" : "less"),
       table + "</table>\n", "wide");
   cards += section(
-      "The winner again", "It was trained on all interactions, those held out included.",
+      "The winner again", winner_text(*this),
       fmt::format("<pre style='white-space: pre-wrap'>{}</pre>\n", escape_html(command)), "wide");
   cards += section("Found when", "The best value of each trial, when it was last trained.",
                    time_chart(result));

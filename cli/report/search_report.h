@@ -12,18 +12,16 @@ namespace likewise::cli {
 
 struct SearchReport {
   const TuneResult& result;
-  std::string source;   ///< the name of the data
-  std::string budget;   ///< as it was asked for
-  std::string command;  ///< that trains the winner again; empty where there is none
+  std::string source;      ///< the name of the data
+  std::string validation;  ///< the name of the held-out file; empty: a part of the data
+  std::string budget;      ///< as it was asked for
+  std::string command;     ///< that trains the winner's parameters on the data
 
   /// The best trials and the baseline.
   [[nodiscard]] std::string as_text() const;
   [[nodiscard]] nlohmann::ordered_json as_json() const;
   [[nodiscard]] std::string as_page() const;
 };
-
-/// Why the winner is not worth much; empty where it is.
-[[nodiscard]] std::string search_warning(const TuneResult& result);
 
 /// "ndcg@10 0.3121 by als".
 [[nodiscard]] std::string best_so_far(const TuneResult& result);

@@ -76,13 +76,10 @@ Json updates_json(const Provenance& provenance) {
 
 /// How the parameters were found.
 Json search_json(const ModelSearch& search) {
-  return {{"metric", search.metric},
-          {"value", search.value},
-          {search.baseline, search.baseline_value},
-          {"trials", search.trials},
-          {"budget", search.budget},
-          {"seconds", search.seconds},
-          {"validation", search.validation},
+  return {{"metric", search.metric},     {"value", search.value},
+          {"baseline", search.baseline}, {"baseline_value", search.baseline_value},
+          {"trials", search.trials},     {"budget", search.budget},
+          {"seconds", search.seconds},   {"validation", search.validation},
           {"seed", search.seed}};
 }
 

@@ -105,7 +105,7 @@ struct Train {
     how.source = base_name(ratings);
     const auto model =
         std::make_shared<Model>(train_with_report(data, params, device, std::move(how), progress));
-    model->provenance.choice = std::move(choice);
+    if (!choice.empty()) model->provenance.choice = std::move(choice);
     model->titles = titles.given() || !earlier ? std::move(called) : earlier->titles.share();
     progress.stage("save");
     save_model(*model, output);

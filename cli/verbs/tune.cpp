@@ -87,9 +87,7 @@ struct Tune {
     how.journal = journal_path;
     how.resume = resume;
     how.open = [&](const TrainingParams& params, std::span<const Job> also) {
-      return open_device_to_train(common.device, params, {.device_memory = common.device_memory},
-                                  also)
-          .device;
+      return open(params, also).device;
     };
     how.on_trial = [&](const TuneProgress& now) { show(now, progress); };
     how.on_winner = [&](const TuneResult& result) {
@@ -102,7 +100,7 @@ struct Tune {
     if (titles.given()) result.model->titles = std::move(called);
     progress.stage("save");
     save_model(*result.model, output);
-    const SearchReport shown{result, base_name(ratings), options.budget.text,
+    const SearchReport shown{result, base_name(ratings), base_name(validation), options.budget.text,
                              command(result.best()->params)};
     if (!report.empty()) {
       progress.stage("report");
@@ -144,24 +142,29 @@ struct Tune {
     options.validate();
   }
 
-  /// Says which devices will train; what cannot be trained there is refused before anything is
-  /// read.
-  void open_devices(Progress& progress) const {
-    std::vector<std::string> names = options.algorithms;
-    if (names.empty()) {
-      for (const std::string_view name : tuned_algorithms(options.feedback)) {
-        names.emplace_back(name);
-      }
-    }
+  [[nodiscard]] DeviceChoice open(const TrainingParams& params, std::span<const Job> also) const {
+    return open_device_to_train(common.device, params, {.device_memory = common.device_memory},
+                                also);
+  }
+
+  /// Says which devices will train, before anything is read. What cannot be trained there is
+  /// refused where it was named, and left out of "all".
+  void open_devices(Progress& progress) {
     std::set<std::string> said;
-    for (const std::string& name : names) {
-      const TrainingParams params = default_params(name, options.feedback);
-      const DeviceChoice choice =
-          open_device_to_train(common.device, params, {.device_memory = common.device_memory}, {});
+    const auto open_and_say = [&](const TrainingParams& params, std::span<const Job> also) {
+      const DeviceChoice choice = open(params, also);
       const std::string text = fmt::format("device: {}{}{}", device_text(choice.device),
                                            choice.reason.empty() ? "" : "; ", choice.reason);
       if (said.insert(text).second) progress.say(text);
+      return choice.device;
+    };
+    for (const std::string& name : options.algorithms) {
+      (void)open_and_say(default_params(name, options.feedback), {});
     }
+    if (!options.algorithms.empty()) return;
+    const TrainedAlgorithms found = trained_algorithms(options.feedback, open_and_say);
+    for (const std::string& why : found.left_out) progress.say("not searched: " + why);
+    options.algorithms = found.algorithms;
   }
 
   void show(const TuneProgress& now, Progress& progress) const {
@@ -171,7 +174,7 @@ struct Tune {
                                duration(now.seconds_left))});
   }
 
-  /// The command that trains with these parameters on the same rows.
+  /// The command that trains with these parameters on RATINGS.
   [[nodiscard]] std::string command(const TrainingParams& params) const {
     std::string text = fmt::format("likewise train {} -o {} {}", quoted(ratings), quoted(output),
                                    options_text(params));
@@ -202,8 +205,8 @@ struct Tune {
     progress.say("model: " + output);
     progress.say("journal: " + journal_path);
     if (!report.empty()) progress.say("report: " + report);
-    const std::string warning = search_warning(shown.result);
-    if (!warning.empty()) progress.warn(warning);
+    const std::string warning = shown.result.warning();
+    if (!warning.empty()) progress.warn("warning: " + warning);
     print_result(
         json ? shown.as_json().dump(2, ' ', false, nlohmann::json::error_handler_t::replace) + "\n"
              : shown.as_text());

@@ -73,6 +73,8 @@ struct NamedMetric {
   std::string name;
   Index k = 10;
 };
+/// Whether `a` is better than `b` by this metric.
+[[nodiscard]] bool is_better(const NamedMetric& metric, double a, double b);
 /// "ndcg@20", "ndcg" (at 10), "rmse". Throws Error(kInvalidArgument) on an unknown name, listing
 /// the known ones, and on a list length that is none or that the metric has no use for.
 [[nodiscard]] NamedMetric parse_metric(const std::string& text);

@@ -41,6 +41,18 @@ struct TuneBudget {
 /// The algorithms that learn from this feedback and have something to search.
 [[nodiscard]] std::vector<std::string_view> tuned_algorithms(Feedback feedback);
 
+/// Opens the device for a training of these parameters that also does the jobs.
+using OpenToTrain = std::function<Device(const TrainingParams&, std::span<const Job>)>;
+
+/// What a search for all algorithms is among where the device is a given one.
+struct TrainedAlgorithms {
+  std::vector<std::string> algorithms{};
+  std::vector<std::string> left_out{};  ///< the others, each with the reason
+};
+/// Those of tuned_algorithms() whose defaults `open` has a device for. Throws what it throws for
+/// the first, where it has none for any.
+[[nodiscard]] TrainedAlgorithms trained_algorithms(Feedback feedback, const OpenToTrain& open);
+
 struct TuneOptions {
   std::vector<std::string> algorithms{};  ///< empty: all of tuned_algorithms()
   Feedback feedback = Feedback::kImplicit;
@@ -97,6 +109,8 @@ struct TuneResult {
   [[nodiscard]] std::vector<SearchedParameter> searched(const TuneTrial& trial) const;
   /// Whether the best trial is better than the baseline.
   [[nodiscard]] bool beats_baseline() const;
+  /// What to say where it is not; empty where it is.
+  [[nodiscard]] std::string warning() const;
   /// Of the algorithms with at least 8 trials that have a value, the largest first.
   [[nodiscard]] std::vector<ParameterImportance> importance() const;
 };
@@ -124,9 +138,8 @@ struct TuneRun {
   /// Goes on with the journal: what it holds is not trained again. The winner is that of a search
   /// that nobody ended, where the budget is one of trials.
   bool resume = false;
-  /// The device for a training of these parameters that also does the jobs; empty: that of
-  /// open_device_to_train("auto"). The baseline is always trained by the CPU.
-  std::function<Device(const TrainingParams&, std::span<const Job>)> open{};
+  /// Empty: the device of open_device_to_train("auto"). The baseline is always trained by the CPU.
+  OpenToTrain open{};
   std::function<void(const TuneProgress&)> on_trial{};
   /// Called before the winner is trained.
   std::function<void(const TuneResult&)> on_winner{};
@@ -135,10 +148,10 @@ struct TuneRun {
 /// Searches, and trains the winner on everything. Deterministic in (data, options) with a budget of
 /// trials, but for times; neither threads nor the order of rows matter. A budget of time ends the
 /// search after the iteration under way; training the winner comes after it. Errors:
-/// kInvalidArgument (options; a metric that does not fit the feedback; a journal of another search,
-/// or of one that is not over without `resume`), kBadData (nothing to validate on, with the reason;
-/// a broken journal), kNumerical where no trial has a value, kIo and kNotFound for the journal, and
-/// those of train().
+/// kInvalidArgument (options; a budget that was over before the first trial began; a metric that
+/// does not fit the feedback; a journal of another search, or of one that is not over without
+/// `resume`), kBadData (nothing to validate on, with the reason; a broken journal), kNumerical
+/// where no trial has a value, kIo and kNotFound for the journal, and those of train().
 [[nodiscard]] TuneResult tune(const Interactions& data, const TuneOptions& options,
                               const TuneRun& run = {});
 

@@ -172,7 +172,7 @@ class Model:
     def provenance(self) -> dict[str, Any]:
         """likewise_version, created, source and device of the training, and `updates`: a dict for
         each update() since, the latest last. Of a model that likewise.tune() made also `search`: what
-        it was found by."""
+        it was found by; of one that likewise.Auto() made `choice`: why its algorithm was chosen."""
         return self._core.provenance
 
     # Answers.

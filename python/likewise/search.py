@@ -59,7 +59,8 @@ def tune(interactions: Interactions, *, algorithms: str | Sequence[str] | None =
     """Searches for good parameters on a part of the interactions, measures them on the rest, and trains
     the best on all of them.
 
-    algorithms         one, several, or None for all that learn from this feedback
+    algorithms         one, several, or None for all that learn from this feedback and that the device
+                       trains by their defaults
     metric             what the best are best by: "ndcg@10" (as it is for implicit feedback), "rmse" ...
     budget             how long to search: "30s", "10m", "1h", or a number of trials, which gives the
                        same result again. Training the winner comes after it
@@ -110,8 +111,9 @@ def tune(interactions: Interactions, *, algorithms: str | Sequence[str] | None =
             listener, on_trial)
     if interruption is not None:
         raise interruption
-    search = Search(model=Model(model, threads=threads), **found)
-    if not search.beats_baseline:
-        logger.warning("nothing beats the baseline: %s %.4f is no better than %.4f of %s", search.metric,
-                       search.best["value"], search.baseline["value"], search.baseline["algorithm"])
-    return search
+    for why in found.pop("left_out"):
+        logger.info("not searched: %s", why)
+    warning = found.pop("warning")
+    if warning:
+        logger.warning("%s", warning)
+    return Search(model=Model(model, threads=threads), **found)

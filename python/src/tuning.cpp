@@ -38,6 +38,7 @@ namespace {
   told["metric"] = result.metric.key;
   told["higher_is_better"] = higher_is_better(result.metric.name);
   told["beats_baseline"] = result.beats_baseline();
+  told["warning"] = result.warning();
   told["seconds"] = result.seconds;
   told["baseline"] = trial_of(result.baseline);
   told["best"] = trial_of(*result.best());
@@ -88,6 +89,12 @@ namespace {
   run.open = [&](const TrainingParams& params, std::span<const Job> also) {
     return given ? *given : open_device_to_train(name, params, {}, also).device;
   };
+  std::vector<std::string> left_out;
+  if (algorithms.empty()) {
+    TrainedAlgorithms found = trained_algorithms(options.feedback, run.open);
+    options.algorithms = std::move(found.algorithms);
+    left_out = std::move(found.left_out);
+  }
   run.on_trial = [&](const TuneProgress& now) {
     run.control.report("search", std::ssize(now.so_far.trials), options.budget.trials, "trials");
     if (!on_trial.is_none()) background.call([&] { on_trial(trial_of(now.trial)); });
@@ -99,7 +106,9 @@ namespace {
   });
   if (!result->model) throw Error(ErrorKind::kCancelled, "the search was stopped");
   Model model = std::move(*result->model);
-  return nb::make_tuple(Trained(std::move(model)), result_of(*result), background.interruption());
+  nb::dict told = result_of(*result);
+  told["left_out"] = left_out;
+  return nb::make_tuple(Trained(std::move(model)), told, background.interruption());
 }
 
 }  // namespace

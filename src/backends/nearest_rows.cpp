@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <iterator>
+#include <numeric>
 
 #include "backends/compare_rows.h"
 #include "backends/neighbour_lists.h"
@@ -69,6 +70,11 @@ void keep_nearest(std::span<const Index> columns, const CsrView& rows, std::size
   candidates.resize(sort_nearest(columns, rows, k, candidates));
 }
 
+bool are_ones(const CsrView& weights) {
+  return std::all_of(weights.values, weights.values + weights.nnz(),
+                     [](float value) { return value == 1.0F; });
+}
+
 TieRule tie_rule(const PairFormula& formula, const WeightedRows& rows) {
   // Of 2^22 entries, one more is a difference that float32 shows.
   constexpr Index kMostEntries = Index{1} << 22;
@@ -76,14 +82,18 @@ TieRule tie_rule(const PairFormula& formula, const WeightedRows& rows) {
   for (Index row = 0; row < weights.rows; ++row) {
     if (weights.row_size(row) > kMostEntries) return TieRule::kCount;
   }
-  const std::span values(weights.values, static_cast<std::size_t>(weights.nnz()));
-  if (!std::ranges::all_of(values, [](float value) { return value == 1.0F; })) {
-    return TieRule::kCount;
-  }
-  if (formula.amplification != 1.0) return TieRule::kCount;
+  if (!are_ones(weights) || formula.amplification != 1.0) return TieRule::kCount;
   if (formula.form == PairForm::kDot && formula.shrinkage == 0.0) return TieRule::kSmallerRow;
   const bool by_length = formula.form == PairForm::kCosine || formula.form == PairForm::kJaccard;
   return by_length ? TieRule::kLongerRow : TieRule::kCount;
+}
+
+std::vector<Index> by_falling_length(const CsrView& rows) {
+  std::vector<Index> order(static_cast<std::size_t>(rows.rows));
+  std::iota(order.begin(), order.end(), Index{0});
+  std::ranges::stable_sort(order,
+                           [&](Index a, Index b) { return rows.row_size(a) > rows.row_size(b); });
+  return order;
 }
 
 Neighbours settle_ties(const WeightedRows& all, const NeighbourSearch& search,

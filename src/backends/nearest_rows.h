@@ -56,6 +56,8 @@ std::size_t sort_nearest(std::span<const Index> columns, const CsrView& rows, st
 void keep_nearest(std::span<const Index> columns, const CsrView& rows, std::size_t k,
                   std::vector<Candidate>& candidates);
 
+[[nodiscard]] bool are_ones(const CsrView& weights);
+
 /// What a search has to do that knows similarities only.
 enum class TieRule {
   kSmallerRow,  ///< equally similar rows have as many common entries
@@ -63,6 +65,10 @@ enum class TieRule {
   kCount        ///< settle_ties()
 };
 [[nodiscard]] TieRule tie_rule(const PairFormula& formula, const WeightedRows& rows);
+
+/// Row numbers, the longest rows first, of equally long ones the smaller first: with kLongerRow a
+/// place in it decides ties.
+[[nodiscard]] std::vector<Index> by_falling_length(const CsrView& rows);
 
 /// The k nearest of every row. `found` are the k + 1 most similar, in any order of ties: with one
 /// more, a list tells whether others are as similar as its last. Errors: kCancelled.

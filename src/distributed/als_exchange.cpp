@@ -20,7 +20,7 @@ constexpr std::array<std::string_view, kAlsExchanges> kNames{"all rows", "partia
 /// Needed rows are packed and sent one by one: as if each were sent twice.
 constexpr double kPacking = 2.0;
 
-/// Rows of the fixed side that the rows of `part` meet and that are not in [first, end).
+/// Rows of the fixed side that rows [begin, end) meet and that are not in [own_first, own_end).
 [[nodiscard]] Offset needed_rows(const CsrView& solved, Index begin, Index end, Index own_first,
                                  Index own_end) {
   std::vector<char> seen(static_cast<std::size_t>(solved.cols), 0);

@@ -20,8 +20,11 @@
 #include <cstddef>
 #include <span>
 #include <string>
+#include <string_view>
 #include <type_traits>
+#include <vector>
 
+#include "likewise/error.h"
 #include "likewise/types.h"
 
 namespace likewise {
@@ -73,5 +76,16 @@ class Communicator {
   virtual void shift_bytes(int distance, std::span<const std::byte> out,
                            std::span<std::byte> in) = 0;
 };
+
+/// "rank 1", "ranks 1, 2".
+[[nodiscard]] std::string ranks_text(const std::vector<int>& ranks);
+
+/// Throws Error(kDevice) where `counts` are not those of a call in which this rank has `own`
+/// numbers of `all`.
+void require_parts(const Communicator& ranks, std::string_view call, std::span<const Offset> counts,
+                   Offset own, Offset all);
+
+/// Error(kDevice): what one rank sends is not what the other expects.
+[[nodiscard]] Error unexpected_bytes(int from, Offset sent, int to, Offset expected);
 
 }  // namespace likewise

@@ -34,10 +34,6 @@ void require_ranks(int ranks) {
   throw Error(ErrorKind::kInvalidArgument, fmt::format("ranks must be 1 or more, not {}", ranks));
 }
 
-int Partition::owner(Index row) const {
-  return static_cast<int>(std::ranges::upper_bound(firsts_, row) - firsts_.begin()) - 1;
-}
-
 std::vector<Offset> Partition::counts(Offset numbers) const {
   std::vector<Offset> all;
   for (int rank = 0; rank < ranks(); ++rank) all.push_back(numbers * count(rank));
@@ -48,6 +44,15 @@ Index Partition::largest_count() const {
   Index largest = 0;
   for (int rank = 0; rank < ranks(); ++rank) largest = std::max(largest, count(rank));
   return largest;
+}
+
+Partition cut_evenly(Index rows, int ranks) {
+  require_ranks(ranks);
+  std::vector<Index> firsts;
+  for (int rank = 0; rank <= ranks; ++rank) {
+    firsts.push_back(static_cast<Index>(Offset{rows} * rank / ranks));
+  }
+  return Partition(std::move(firsts));
 }
 
 Partition cut_equally(Index rows, int ranks, const std::function<double(Index)>& cost) {

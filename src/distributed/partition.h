@@ -23,8 +23,6 @@ class Partition {
   [[nodiscard]] Index first(int rank) const { return firsts_[static_cast<std::size_t>(rank)]; }
   [[nodiscard]] Index end(int rank) const { return firsts_[static_cast<std::size_t>(rank) + 1]; }
   [[nodiscard]] Index count(int rank) const { return end(rank) - first(rank); }
-  /// The rank that holds this row.
-  [[nodiscard]] int owner(Index row) const;
   /// How many numbers each rank has, with `numbers` for a row: the counts of a Communicator's
   /// calls.
   [[nodiscard]] std::vector<Offset> counts(Offset numbers) const;
@@ -33,6 +31,9 @@ class Partition {
  private:
   std::vector<Index> firsts_;
 };
+
+/// Parts of as many rows each, or one more or less.
+[[nodiscard]] Partition cut_evenly(Index rows, int ranks);
 
 /// Cuts [0, rows) so that the costliest part costs as little as contiguous parts allow. `cost` is
 /// never negative.

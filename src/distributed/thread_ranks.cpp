@@ -30,11 +30,6 @@ struct Post {
   Offset size = 0;  ///< numbers of all ranks, or the distance: must be the same on all
 };
 
-/// "rank 1", "ranks 1, 2".
-[[nodiscard]] std::string ranks_text(const std::vector<int>& ranks) {
-  return fmt::format("rank{} {}", ranks.size() == 1 ? "" : "s", fmt::join(ranks, ", "));
-}
-
 /// Where the ranks meet. A call has two meetings or more: at the first all have handed in what
 /// others will read, at the last all have read it. In between a rank is busy with the memory of
 /// others, which they must not give up: no failure lets a rank go while another one is busy.
@@ -212,8 +207,12 @@ class ThreadCommunicator final : public Communicator {
   void reduce_scatter(std::span<const double> all, std::span<double> own,
                       std::span<const Offset> counts) override {
     const std::vector<Offset> begins = part_begins(counts);
-    check_parts("reduce_scatter", counts, std::ssize(own), std::ssize(all), begins.back());
-    place_.open(rank_, {"reduce_scatter", std::as_bytes(all), {}, begins.back()});
+    check_parts("reduce_scatter", counts, std::ssize(own), std::ssize(all));
+    place_.open(rank_,
+                {"reduce_scatter", std::as_bytes(all), std::as_writable_bytes(own), begins.back()});
+    for (int other = 0; other < size(); ++other) {
+      require_part(other, place_.post(other).in.size(), counts, sizeof(double));
+    }
     add_up(begins[static_cast<std::size_t>(rank_)], own);
     place_.close(rank_);
   }
@@ -232,10 +231,11 @@ class ThreadCommunicator final : public Communicator {
                     std::span<const Offset> counts, std::size_t size_of_one) override {
     const std::vector<Offset> begins = part_begins(counts);
     const auto one = static_cast<Offset>(size_of_one);
-    check_parts("all_gather", counts, std::ssize(own) / one, std::ssize(all) / one, begins.back());
+    check_parts("all_gather", counts, std::ssize(own) / one, std::ssize(all) / one);
     place_.open(rank_, {"all_gather", own, {}, begins.back()});
     for (int other = 0; other < size(); ++other) {
       const std::span<const std::byte> from = place_.post(other).out;
+      require_part(other, from.size(), counts, size_of_one);
       std::byte* to = all.data() + begins[static_cast<std::size_t>(other)] * one;
       if (from.data() != to) std::ranges::copy(from, to);
     }
@@ -247,8 +247,8 @@ class ThreadCommunicator final : public Communicator {
     const int from = (rank_ - distance + size()) % size();
     const std::span<const std::byte> theirs = place_.post(from).out;
     if (theirs.size() != in.size()) {
-      place_.fail_call(rank_, fmt::format("rank {} sends {} bytes to rank {}, which expects {}",
-                                          from, theirs.size(), rank_, in.size()));
+      place_.fail_call(rank_,
+                       unexpected_bytes(from, std::ssize(theirs), rank_, std::ssize(in)).what());
     }
     std::ranges::copy(theirs, in.begin());
     place_.close(rank_);
@@ -263,17 +263,21 @@ class ThreadCommunicator final : public Communicator {
     }
   }
 
-  void check_parts(std::string_view call, std::span<const Offset> counts, Offset own, Offset all,
-                   Offset total) const {
-    if (std::ssize(counts) == size() && own == counts[static_cast<std::size_t>(rank_)] &&
-        all == total) {
-      return;
+  /// Throws where another rank has another number than this one counts for it.
+  void require_part(int other, std::size_t bytes, std::span<const Offset> counts,
+                    std::size_t size_of_one) const {
+    const auto counted = static_cast<std::size_t>(counts[static_cast<std::size_t>(other)]);
+    if (bytes == counted * size_of_one) return;
+    place_.fail_call(rank_, fmt::format("rank {} has {} numbers, and rank {} counts {} of it",
+                                        other, bytes / size_of_one, rank_, counted));
+  }
+
+  void check_parts(std::string_view call, std::span<const Offset> counts, Offset own, Offset all) {
+    try {
+      require_parts(*this, call, counts, own, all);
+    } catch (const Error& error) {
+      place_.fail_call(rank_, error.what());
     }
-    place_.fail_call(
-        rank_,
-        fmt::format("rank {} calls {} with {} numbers of its own and {} of all; the counts of {} "
-                    "ranks, of {}, add up to {}",
-                    rank_, call, own, all, counts.size(), size(), total));
   }
 
   MeetingPlace& place_;
@@ -350,8 +354,7 @@ class Watcher {
 
 class RankThreads::Crew {
  public:
-  explicit Crew(int size) : arenas_(static_cast<std::size_t>(size)) {
-    require_ranks(size);
+  explicit Crew(int size) : arenas_((require_ranks(size), static_cast<std::size_t>(size))) {
     try {
       for (int rank = 1; rank < size; ++rank) {
         threads_.emplace_back([this, rank] { serve(rank); });
@@ -422,6 +425,8 @@ class RankThreads::Crew {
       place.fail_as(rank, error.kind(), error.what(), std::current_exception());
     } catch (const std::exception& error) {
       place.fail_as(rank, ErrorKind::kDevice, error.what(), std::current_exception());
+    } catch (...) {
+      place.fail_as(rank, ErrorKind::kDevice, "an unknown exception", std::current_exception());
     }
     place.end(rank);
   }

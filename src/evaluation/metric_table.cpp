@@ -74,6 +74,10 @@ const MetricInfo& find_metric(std::string_view name) {
   return *found;
 }
 
+bool is_better(const NamedMetric& metric, double a, double b) {
+  return higher_is_better(metric.name) ? a > b : a < b;
+}
+
 bool higher_is_better(const std::string& metric) {
   return find_metric(std::string_view(metric).substr(0, metric.find('@'))).higher_is_better;
 }

@@ -94,7 +94,14 @@ struct Shape {
   return {"als", told};
 }
 
-[[nodiscard]] AlgorithmChoice choose_for_ratings(const Shape& shape) {
+/// ALS where the device does not train by gradient descent.
+[[nodiscard]] AlgorithmChoice choose_sgd(const std::string& told, const Device& device) {
+  const JobStatus job = device.status(Job::kSgd);
+  if (job.available) return {"sgd", told};
+  return {"als", fmt::format("{}: sgd would suit, but {}: {}", told, device.name(), job.reason)};
+}
+
+[[nodiscard]] AlgorithmChoice choose_for_ratings(const Shape& shape, const Device& device) {
   if (shape.of_item < kFewRatings) {
     return {"bias",
             fmt::format("an item has {:.3g} ratings (less than {:g})", shape.of_item, kFewRatings)};
@@ -102,10 +109,11 @@ struct Shape {
   const bool is_short = shape.of_user < kShortHistory;
   const std::string told = fmt::format("a user has {:.3g} ratings ({} {:g})", shape.of_user,
                                        is_short ? "less than" : "at least", kShortHistory);
-  if (!is_short) return {"sgd", told};
-  return {shape.is_even() ? "sgd" : "bias",
-          fmt::format("{}; popularity as of {:.3g} equally popular items ({} {:g})", told,
-                      shape.even_items, shape.is_even() ? "more than" : "at most", kManyItems)};
+  if (!is_short) return choose_sgd(told, device);
+  const std::string more =
+      fmt::format("{}; popularity as of {:.3g} equally popular items ({} {:g})", told,
+                  shape.even_items, shape.is_even() ? "more than" : "at most", kManyItems);
+  return shape.is_even() ? choose_sgd(more, device) : AlgorithmChoice{"bias", more};
 }
 
 }  // namespace
@@ -113,7 +121,7 @@ struct Shape {
 AlgorithmChoice choose_by_counts(const RowCounts& counts, Feedback feedback, const Device& device) {
   const Shape shape = shape_of(counts);
   return feedback == Feedback::kImplicit ? choose_for_likes(shape, device)
-                                         : choose_for_ratings(shape);
+                                         : choose_for_ratings(shape, device);
 }
 
 AlgorithmChoice choose_algorithm(const CsrView& by_user, Feedback feedback, const Device& device) {

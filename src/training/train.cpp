@@ -35,6 +35,10 @@ void require(bool fits, const std::string& message) {
   model.provenance.source = run.source;
   model.provenance.created = utc_now();
   model.provenance.device = device_text(device);
+  if (run.resume != nullptr) {
+    model.provenance.choice = run.resume->provenance.choice;
+    model.provenance.search = run.resume->provenance.search;
+  }
   return model;
 }
 

@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "tuning/journal.h"
 
+#include <algorithm>
 #include <cerrno>
 #include <cmath>
+#include <cstdint>
 #include <cstring>
 #include <fcntl.h>
 #include <fstream>
@@ -28,6 +30,7 @@ using nlohmann::ordered_json;
 
 constexpr const char* kMark = "likewise_search";  // the first field of the first line
 constexpr int kFormat = 1;
+constexpr std::uint64_t kMostIterations = 1'000'000'000;
 
 [[noreturn]] void fail(ErrorKind kind, const std::string& why) { throw Error(kind, why); }
 
@@ -40,7 +43,7 @@ constexpr int kFormat = 1;
 struct Lines {
   std::vector<std::string> text;
   std::size_t bytes = 0;
-  std::size_t rest = 0;  ///< bytes behind the last line's end
+  std::string rest{};  ///< behind the last line's end
 };
 [[nodiscard]] std::optional<Lines> lines_of(const std::string& path) {
   std::ifstream file(path, std::ios::binary);
@@ -55,7 +58,7 @@ struct Lines {
     lines.text.push_back(all.substr(lines.bytes, end - lines.bytes));
     lines.bytes = end + 1;
   }
-  lines.rest = all.size() - lines.bytes;
+  lines.rest = all.substr(lines.bytes);
   return lines;
 }
 
@@ -91,7 +94,9 @@ struct Earlier {
   }
   Earlier earlier;
   if (lines->text.empty()) {
-    if (lines->rest == 0 || resume) return earlier;
+    const std::string mark = fmt::format("{{\"{}\"", kMark);
+    const bool begins_alike = mark.starts_with(lines->rest) || lines->rest.starts_with(mark);
+    if (lines->rest.empty() || (resume && begins_alike)) return earlier;
   } else {
     earlier.search = object_of(lines->text.front());
   }
@@ -120,21 +125,37 @@ struct Earlier {
   return value ? ordered_json(*value) : ordered_json(nullptr);
 }
 
+[[noreturn]] void fail_range() { throw json::other_error::create(501, "out of range", nullptr); }
+
+[[nodiscard]] int count_of(const json& line, const char* field) {
+  const json& count = line.at(field);
+  if (!count.is_number_unsigned() || count.get<std::uint64_t>() > kMostIterations) fail_range();
+  return count.get<int>();
+}
+
+/// As it is found again; values are numbers, texts and the like.
+[[nodiscard]] std::string key_of(const json& line) {
+  const json& parameters = line.at("parameters");
+  const auto is_plain = [](const json& value) { return !value.is_structured(); };
+  if (!parameters.is_object() || !std::ranges::all_of(parameters, is_plain)) fail_range();
+  return key_of(line.at("algorithm").get<std::string>(), parameters);
+}
+
 /// One line; throws json::exception where a field is missing or of another type.
 [[nodiscard]] std::pair<std::string, TrainingOutcome> parse_outcome(const json& line) {
   TrainingOutcome outcome;
   if (!line.at("value").is_null()) outcome.value = line.at("value").get<double>();
-  outcome.iterations = line.at("iterations").get<int>();
-  outcome.best_iteration = line.at("best_iteration").get<int>();
+  outcome.iterations = count_of(line, "iterations");
+  outcome.best_iteration = count_of(line, "best_iteration");
   outcome.seconds = line.at("seconds").get<double>();
   outcome.stop_reason = line.at("stop_reason").get<std::string>();
   outcome.failure = line.at("failure").get<std::string>();
   const bool iterates = outcome.iterations > 0;
   if (outcome.best_iteration < (iterates && outcome.value ? 1 : 0) ||
       outcome.best_iteration > outcome.iterations || !(outcome.seconds >= 0.0)) {
-    throw json::other_error::create(501, "out of range", nullptr);
+    fail_range();
   }
-  return {key_of(line.at("algorithm").get<std::string>(), line.at("parameters")), outcome};
+  return {key_of(line), outcome};
 }
 
 void require_same_search(const std::string& path, const json& earlier, const ordered_json& now) {
@@ -158,10 +179,16 @@ void check_journal(const std::string& path, bool resume) {
   (void)read_earlier(path, resume);
 }
 
+Journal::Descriptor::~Descriptor() {
+  if (number >= 0) ::close(number);
+}
+
 Journal::Journal(std::string path, bool resume, const ordered_json& search)
     : path_(std::move(path)) {
-  check_journal(path_, resume);
-  if (path_.empty()) return;
+  if (path_.empty()) {
+    check_journal(path_, resume);
+    return;
+  }
   ordered_json header = {{kMark, kFormat}};
   header.update(search);
   Earlier earlier = read_earlier(path_, resume);
@@ -172,7 +199,8 @@ Journal::Journal(std::string path, bool resume, const ordered_json& search)
       const json line = object_of(earlier.lines[i]);
       if (line.is_object() && line.contains("end")) continue;
       try {
-        earlier_.insert_or_assign(parse_outcome(line).first, parse_outcome(line).second);
+        auto [key, outcome] = parse_outcome(line);
+        earlier_.insert_or_assign(std::move(key), std::move(outcome));
       } catch (const json::exception&) {
         fail(ErrorKind::kBadData,
              fmt::format("{}: line {} of the journal is broken; remove the file and begin again",
@@ -180,16 +208,12 @@ Journal::Journal(std::string path, bool resume, const ordered_json& search)
       }
     }
   }
-  file_ = ::open(path_.c_str(), O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0666);
-  if (file_ < 0) fail_io(path_, "written");
-  if (::ftruncate(file_, goes_on ? static_cast<off_t>(earlier.bytes) : 0) != 0) {
+  file_.number = ::open(path_.c_str(), O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0666);
+  if (file_.number < 0) fail_io(path_, "written");
+  if (::ftruncate(file_.number, goes_on ? static_cast<off_t>(earlier.bytes) : 0) != 0) {
     fail_io(path_, "written");
   }
   if (!goes_on) write(header);
-}
-
-Journal::~Journal() {
-  if (file_ >= 0) ::close(file_);
 }
 
 const TrainingOutcome* Journal::find(const TrainingParams& params) const {
@@ -215,7 +239,7 @@ void Journal::write(const ordered_json& line) {
   if (path_.empty()) return;
   const std::string text = line.dump(-1, ' ', false, json::error_handler_t::replace) + "\n";
   for (std::size_t done = 0; done < text.size();) {
-    const ssize_t count = ::write(file_, text.data() + done, text.size() - done);
+    const ssize_t count = ::write(file_.number, text.data() + done, text.size() - done);
     if (count < 0 && errno == EINTR) continue;
     if (count < 0) fail_io(path_, "written");
     done += static_cast<std::size_t>(count);

@@ -29,8 +29,7 @@ class Journal {
   /// Without a path: remembers nothing. As check_journal(), and Error(kInvalidArgument) naming what
   /// differs where the journal to go on with is of another search.
   Journal(std::string path, bool resume, const nlohmann::ordered_json& search);
-  ~Journal();
-  Journal(const Journal&) = delete;
+  Journal(const Journal&) = delete;  // the descriptor has one owner
   Journal& operator=(const Journal&) = delete;
 
   /// What the journal held of a training with these parameters; null: nothing.
@@ -42,7 +41,11 @@ class Journal {
   void write(const nlohmann::ordered_json& line);
 
   std::string path_;
-  int file_ = -1;
+  struct Descriptor {
+    int number = -1;
+    ~Descriptor();
+  };
+  Descriptor file_;
   std::map<std::string, TrainingOutcome> earlier_;
 };
 

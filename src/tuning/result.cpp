@@ -1,8 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <algorithm>
+#include <charconv>
 #include <cmath>
 #include <map>
 #include <numeric>
+
+#include <fmt/format.h>
 
 #include "likewise/tune.h"
 
@@ -11,10 +14,6 @@ namespace {
 
 constexpr std::size_t kFewestTrials = 8;
 constexpr std::size_t kGroups = 4;
-
-[[nodiscard]] bool better(const NamedMetric& metric, double a, double b) {
-  return higher_is_better(metric.name) ? a > b : a < b;
-}
 
 /// Of each trial, the best first; equal values share the mean of their places.
 [[nodiscard]] std::vector<double> ranks_of(const std::vector<const TuneTrial*>& ranked) {
@@ -44,7 +43,9 @@ constexpr std::size_t kGroups = 4;
   std::vector<double> numbers;
   for (const TuneTrial* trial : trials) {
     const std::string text = parameter_text(trial->params, parameter.name);
-    numbers.push_back(text == "none" ? -1.0 : std::stod(text));
+    double number = -1.0;
+    if (text != "none") (void)std::from_chars(text.data(), text.data() + text.size(), number);
+    numbers.push_back(number);
   }
   for (std::size_t i = 0; i < trials.size(); ++i) {
     const auto below = static_cast<std::size_t>(
@@ -86,7 +87,7 @@ std::vector<const TuneTrial*> TuneResult::ranked() const {
     if (trial.value) all.push_back(&trial);
   }
   std::ranges::stable_sort(all, [&](const TuneTrial* a, const TuneTrial* b) {
-    return better(metric, *a->value, *b->value);
+    return is_better(metric, *a->value, *b->value);
   });
   return all;
 }
@@ -104,7 +105,15 @@ std::vector<SearchedParameter> TuneResult::searched(const TuneTrial& trial) cons
 
 bool TuneResult::beats_baseline() const {
   const TuneTrial* winner = best();
-  return winner != nullptr && baseline.value && better(metric, *winner->value, *baseline.value);
+  return winner != nullptr && baseline.value && is_better(metric, *winner->value, *baseline.value);
+}
+
+std::string TuneResult::warning() const {
+  if (beats_baseline() || best() == nullptr) return {};
+  return fmt::format(
+      "nothing beats the baseline: {} {:.4f} is no better than {:.4f} of {}; look at the data, or "
+      "search longer",
+      metric.key, *best()->value, *baseline.value, algorithm_name(baseline.params));
 }
 
 std::vector<ParameterImportance> TuneResult::importance() const {

@@ -7,6 +7,7 @@
 #include <charconv>
 #include <chrono>
 #include <cmath>
+#include <exception>
 #include <map>
 #include <memory>
 #include <set>
@@ -388,7 +389,9 @@ class Search {
     add_outcome(outcome, trial);
     runner.over = !outcome.value || outcome.stop_reason == "patience";
     std::optional<std::size_t>& best = best_of_[algorithm];
-    if (!best || is_better(trial.value, result_.trials[*best].value)) best = runner.trial;
+    if (trial.value && (!best || is_better(trial.value, result_.trials[*best].value))) {
+      best = runner.trial;
+    }
     if (run_.on_trial) run_.on_trial({result_, trial, seconds_left()});
   }
 
@@ -468,7 +471,7 @@ class Search {
 
   [[nodiscard]] bool is_better(std::optional<double> a, std::optional<double> b) const {
     if (!a || !b) return a.has_value() && !b;
-    return higher_is_better(result_.metric.name) ? *a > *b : *a < *b;
+    return likewise::is_better(result_.metric, *a, *b);
   }
   [[nodiscard]] std::optional<double> value_of(const Runner& runner) const {
     return result_.trials[runner.trial].value;
@@ -556,6 +559,22 @@ std::vector<std::string_view> tuned_algorithms(Feedback feedback) {
   return names;
 }
 
+TrainedAlgorithms trained_algorithms(Feedback feedback, const OpenToTrain& open) {
+  TrainedAlgorithms all;
+  std::exception_ptr first;
+  for (const std::string_view name : tuned_algorithms(feedback)) {
+    try {
+      (void)open(default_params(name, feedback), {});
+      all.algorithms.emplace_back(name);
+    } catch (const Error& error) {
+      if (!first) first = std::current_exception();
+      all.left_out.push_back(fmt::format("{}: {}", name, error.what()));
+    }
+  }
+  if (all.algorithms.empty()) std::rethrow_exception(first);
+  return all;
+}
+
 void TuneOptions::validate() const {
   check_metric(metric_of(*this), feedback);
   const std::vector<std::string_view> known = tuned_algorithms(feedback);
@@ -606,6 +625,10 @@ TuneResult tune(const Interactions& data, const TuneOptions& options, const Tune
   Search search(train_part, validation, options, run);
   TuneResult result = search.run();
   if (result.stop_reason == "stopped") return result;
+  if (result.trials.empty()) {
+    fail(fmt::format("budget {} was over before the first trial began, after {:.3g} s; give more",
+                     options.budget.text, result.seconds));
+  }
   const TuneTrial* winner = result.best();
   if (winner == nullptr) {
     throw Error(ErrorKind::kNumerical,

@@ -217,6 +217,26 @@ CsrMatrix few_rows_matrix() {
   return make_csr(5, 140, entries);
 }
 
+CsrMatrix half_in_a_row() {
+  std::vector<Entry> entries;
+  for (Index i = 0; i < 90; ++i) entries.push_back({11, i, 1.0F + static_cast<float>(i % 5)});
+  for (Index u = 0; u < 60; ++u) {
+    if (u != 11 && u % 7 != 0) entries.push_back({u, 40, 1.0F + static_cast<float>(u % 4)});
+    if (u != 11 && u % 3 == 1) entries.push_back({u, 5 + u % 30, 2.0F});
+  }
+  return make_csr(60, 100, entries);
+}
+
+std::vector<NamedMatrix> matrices_of_ranks(bool dislikes) {
+  std::vector<NamedMatrix> all;
+  all.push_back({"awkward", awkward_matrix(60, 33, dislikes, 7)});
+  all.push_back({"one cell", awkward_matrix(1, 1, dislikes, 7)});
+  all.push_back({"fewer rows than ranks", awkward_matrix(3, 40, dislikes, 7)});
+  all.push_back({"few rows", few_rows_matrix()});
+  all.push_back({"half in a row", half_in_a_row()});
+  return all;
+}
+
 CsrMatrix long_rows_matrix() {
   const Index users = 40000;
   std::vector<Entry> entries;

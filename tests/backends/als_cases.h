@@ -66,6 +66,15 @@ void PrintTo(const AlsStrategy& strategy, std::ostream* to);
 /// 5 users x 140 items: users with 0, 1, 40, 100 and 139 items: for kernels of short rows and of
 /// others, whose interactions take several stages.
 [[nodiscard]] CsrMatrix few_rows_matrix();
+/// A row of each side with about half of all interactions, and rows without any.
+[[nodiscard]] CsrMatrix half_in_a_row();
+
+struct NamedMatrix {
+  std::string name;
+  CsrMatrix matrix;
+};
+/// What is hard to share out over ranks: the above, one cell, and fewer rows than ranks.
+[[nodiscard]] std::vector<NamedMatrix> matrices_of_ranks(bool dislikes);
 
 /// 40,000 users x 7 items: two items with 20,000 users each, one with 34,000.
 [[nodiscard]] CsrMatrix long_rows_matrix();

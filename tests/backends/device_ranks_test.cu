@@ -21,7 +21,7 @@ namespace {
 using namespace test;
 using std::chrono::milliseconds;
 
-constexpr milliseconds kShort(200);
+constexpr milliseconds kShort(1000);
 constexpr milliseconds kLong(20000);
 
 struct How {

@@ -42,7 +42,7 @@ inline constexpr Fault kFaults[] = {Fault::kThrows, Fault::kDeviceLost, Fault::k
 /// `size` CPUs, of which the last one does `table` instead, as "lost:0".
 [[nodiscard]] inline RankDevices with_failing(int size, JobTable table) {
   RankDevices ranks = cpu_ranks(size);
-  ranks.patience = std::chrono::milliseconds(200);
+  ranks.patience = std::chrono::seconds(1);
   ranks.devices.back() = make_device(
       "lost:0", [] { return std::string("fails"); }, std::move(table));
   return ranks;

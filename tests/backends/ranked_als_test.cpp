@@ -76,31 +76,6 @@ constexpr double kFactorsOfSteps = 2e-3;
       "ranks", [] { return std::string("threads as ranks"); }, std::move(table));
 }
 
-/// A row of each side with about half of all interactions, and rows without any.
-[[nodiscard]] CsrMatrix half_in_a_row() {
-  std::vector<Entry> entries;
-  for (Index i = 0; i < 90; ++i) entries.push_back({11, i, 1.0F + static_cast<float>(i % 5)});
-  for (Index u = 0; u < 60; ++u) {
-    if (u != 11 && u % 7 != 0) entries.push_back({u, 40, 1.0F + static_cast<float>(u % 4)});
-    if (u != 11 && u % 3 == 1) entries.push_back({u, 5 + u % 30, 2.0F});
-  }
-  return test::make_csr(60, 100, entries);
-}
-
-struct NamedMatrix {
-  std::string name;
-  CsrMatrix matrix;
-};
-[[nodiscard]] std::vector<NamedMatrix> matrices(bool dislikes) {
-  std::vector<NamedMatrix> all;
-  all.push_back({"awkward", test::awkward_matrix(60, 33, dislikes, 7)});
-  all.push_back({"one cell", test::awkward_matrix(1, 1, dislikes, 7)});
-  all.push_back({"fewer rows than ranks", test::awkward_matrix(3, 40, dislikes, 7)});
-  all.push_back({"few rows", test::few_rows_matrix()});
-  all.push_back({"half in a row", half_in_a_row()});
-  return all;
-}
-
 /// Every option that changes the mathematics, by Cholesky and by three steps of conjugate
 /// gradients.
 [[nodiscard]] std::vector<test::AlsCase> cases() {
@@ -192,7 +167,7 @@ void expect_same_course(AlsSolver& one, AlsSolver& many, Largest& largest) {
 TEST_P(RankedAlsSolverTest, SolvesAsOneSolverDoes) {
   Largest largest;
   for (const auto& [name, params] : cases()) {
-    for (const auto& [what, m] : matrices(params.feedback == Feedback::kImplicit)) {
+    for (const auto& [what, m] : test::matrices_of_ranks(params.feedback == Feedback::kImplicit)) {
       SCOPED_TRACE(fmt::format("{}, {}", name, what));
       expect_same_half_steps(m, params, how(), largest);
     }
@@ -254,7 +229,7 @@ TEST_P(RankedAlsSolverTest, AHalfStepEqualsTheReference) {
   for (const Feedback feedback : {Feedback::kImplicit, Feedback::kExplicit}) {
     AlsParams params = test::small_als(feedback, 7);
     params.solver = AlsSolverKind::kCholesky;
-    std::vector<NamedMatrix> all = matrices(feedback == Feedback::kImplicit);
+    std::vector<test::NamedMatrix> all = test::matrices_of_ranks(feedback == Feedback::kImplicit);
     all.push_back({"long rows", test::long_rows_matrix()});
     for (const auto& [what, m] : all) {
       // Those in the middle of training leave directions that nothing but lambda determines, where

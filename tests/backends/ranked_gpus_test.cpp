@@ -96,32 +96,6 @@ struct Case {
   return all;
 }
 
-/// A row of each side with about half of all interactions, and rows without any.
-[[nodiscard]] CsrMatrix half_in_a_row() {
-  std::vector<Entry> entries;
-  for (Index i = 0; i < 90; ++i) entries.push_back({11, i, 1.0F + static_cast<float>(i % 5)});
-  for (Index u = 0; u < 60; ++u) {
-    if (u != 11 && u % 7 != 0) entries.push_back({u, 40, 1.0F + static_cast<float>(u % 4)});
-    if (u != 11 && u % 3 == 1) entries.push_back({u, 5 + u % 30, 2.0F});
-  }
-  return test::make_csr(60, 100, entries);
-}
-
-struct NamedMatrix {
-  std::string name;
-  CsrMatrix matrix;
-};
-[[nodiscard]] std::vector<NamedMatrix> matrices(const AlsParams& params) {
-  const bool dislikes = params.feedback == Feedback::kImplicit;
-  std::vector<NamedMatrix> all;
-  all.push_back({"awkward", test::awkward_matrix(60, 33, dislikes, 7)});
-  all.push_back({"one cell", test::awkward_matrix(1, 1, dislikes, 7)});
-  all.push_back({"fewer rows than ranks", test::awkward_matrix(3, 40, dislikes, 7)});
-  all.push_back({"few rows", test::few_rows_matrix()});
-  all.push_back({"half in a row", half_in_a_row()});
-  return all;
-}
-
 class AlsOnRanks : public test::DeviceTest<RanksCase> {
  protected:
   void SetUp() override {
@@ -220,7 +194,7 @@ TEST_P(AlsOnRanks, AHalfStepEqualsTheReference) {
   const std::vector<AlsStrategy> some =
       GetParam().shared ? strategies() : std::vector{strategies().front()};
   for (const auto& [name, params] : cases()) {
-    for (const auto& [what, m] : matrices(params)) {
+    for (const auto& [what, m] : test::matrices_of_ranks(params.feedback == Feedback::kImplicit)) {
       SCOPED_TRACE(fmt::format("{}, {}", name, what));
       expect_half_steps(m, params, some);
       if (!GetParam().shared) break;

@@ -25,7 +25,7 @@ using testing::HasSubstr;
 
 [[nodiscard]] Device ranked_device(const RankDevices& ranks) {
   return make_ranked_device(
-      "ranks", [] { return std::string("threads as ranks"); }, ranks, true, {nullptr, "no", {}},
+      "ranks", [] { return std::string("threads as ranks"); }, ranks, {}, {nullptr, "no", {}},
       "no");
 }
 

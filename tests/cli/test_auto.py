@@ -72,6 +72,12 @@ def test_a_model_to_resume_has_its_algorithm(program, cinema):
     assert "the model to resume is of als; leave the option out" in stderr
 
 
+def test_a_resumed_training_keeps_the_reason_of_the_choice(program, cinema):
+    told, _ = train(program, cinema / "ratings.csv")
+    program("train", cinema / "ratings.csv", "-o", "m2", "--resume", "m", "--iterations", 30)
+    assert json.loads(program("info", "m2", "--json").stdout)["choice"] == told["choice"]
+
+
 @pytest.mark.parametrize("data, columns, algorithm", [
     ("ml-100k/u.data", "1,2", "als"), ("ml-1m/ratings_notime.dat.gz", "1,2", "als"),
     ("ml-latest-small/ratings.csv.gz", "userId,movieId", "als"),

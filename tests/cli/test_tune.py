@@ -39,7 +39,7 @@ def test_the_winner_is_trained_on_everything_and_its_search_is_kept(program, cin
     kept = info["search"]
     assert kept["value"] == told["best"]["value"] and kept["trials"] == 8 and kept["budget"] == "8"
     assert kept["validation"] == "random 0.1" and kept["seed"] == 42
-    assert kept["popular"] == told["baseline"]["value"]
+    assert kept["baseline"] == "popular" and kept["baseline_value"] == told["baseline"]["value"]
     assert "search" in program("info", "m").stdout
     # The command that it prints gives the same model.
     words = told["command"].split()
@@ -61,6 +61,10 @@ def test_a_validation_file_is_measured_and_then_trained_on(program, cinema):
     info = json.loads(program("info", "m", "--json").stdout)
     whole = json.loads(program("info", cinema / "ratings.csv", "--json").stdout)
     assert info["interactions"] == whole["interactions"] and info["search"]["validation"] == "test.csv"
+    assert told["trained_on"] == ["train.csv", "test.csv"]
+    shown = program("tune", cinema / "parts/train.csv", "-o", "m", *FEW, "--validation", cinema / "parts/test.csv",
+                    "--resume").stdout
+    assert "train.csv and test.csv together" in shown
 
 
 @pytest.mark.parametrize("how", [["--validation-method", "per-user", "--validation-share", "0.3"],
@@ -152,13 +156,13 @@ REFUSED = {
     "--budget 5x": "no such unit",
     "--budget soon": "no number",
     "--validation-share 1": "the validation part: test",
-    "--validation-share nan": "no",
+    "--validation-share nan": "the validation part: test",
     "--validation absent --validation-share 0.1": "--validation-share would do nothing",
     "--validation absent --validation-method last": "--validation-method would do nothing",
     "--validation-method last --validation-share 0.1": "--validation-share would do nothing",
     "--titles-columns 1,2": "--titles-columns",
     "--journal j.gz": "plain file",
-    "--journal -": "",
+    "--journal -": "standard output",
     "--device magic": "magic",
 }
 

@@ -21,7 +21,7 @@ namespace {
 using std::chrono::milliseconds;
 using testing::HasSubstr;
 
-constexpr milliseconds kShort(100);
+constexpr milliseconds kShort(1000);
 constexpr milliseconds kLong(20000);
 
 class ThreadRanks : public testing::TestWithParam<int> {};
@@ -183,7 +183,7 @@ TEST_P(ThreadRanks, ARankThatHangsIsNamed) {
   });
   EXPECT_LT(std::chrono::steady_clock::now() - begin, std::chrono::seconds(10));
   const std::string missing = "rank " + std::to_string(size - 1) + " of " + std::to_string(size) +
-                              " did not come to all_reduce within 0.1 s";
+                              " did not come to all_reduce within 1 s";
   ASSERT_EQ(std::ssize(ends), size + 1);
   EXPECT_THAT(ends.back(), HasSubstr(missing));
   for (int r = 0; r + 1 < size; ++r) EXPECT_EQ(ends[static_cast<std::size_t>(r)], ends.back());

@@ -15,12 +15,18 @@ namespace {
 
 using testing::HasSubstr;
 
-/// A device of this name with the CPU's jobs; without neighbours it says why.
-Device device_called(std::string name, bool has_neighbours = true) {
-  JobTable table = open_device("cpu").jobs().table;
-  if (!has_neighbours) std::get<Offer<NeighbourJob>>(table) = {nullptr, "it compares no rows"};
+/// A device of this name with the CPU's jobs.
+Device device_called(std::string name, JobTable table = open_device("cpu").jobs().table) {
   return make_device(
       std::move(name), [] { return std::string(); }, std::move(table));
+}
+
+/// The CPU without this job.
+template <class Missing>
+Device device_without(const char* reason) {
+  JobTable table = open_device("cpu").jobs().table;
+  std::get<Offer<Missing>>(table) = {nullptr, reason};
+  return device_called("cpu", std::move(table));
 }
 
 /// So many users and items with so many entries each: n_e is about the number of items.
@@ -81,8 +87,8 @@ TEST(ChooseAlgorithm, Ratings) {
 
 TEST(ChooseAlgorithm, NeighboursNeedADeviceThatFindsThemInTime) {
   const RowCounts counts = even(50'000, 10'000, 10);
-  const AlgorithmChoice without =
-      choose_by_counts(counts, Feedback::kImplicit, device_called("cpu", false));
+  const AlgorithmChoice without = choose_by_counts(
+      counts, Feedback::kImplicit, device_without<NeighbourJob>("it compares no rows"));
   EXPECT_EQ(without.algorithm, "als");
   EXPECT_THAT(without.reason, HasSubstr("item-knn would suit, but cpu: it compares no rows"));
   // sum of c_u (c_u - 1): 200,000 users with 10,000 items each.
@@ -94,6 +100,16 @@ TEST(ChooseAlgorithm, NeighboursNeedADeviceThatFindsThemInTime) {
   EXPECT_THAT(on_cpu.reason, HasSubstr("its 2e+13 additions are too many for cpu"));
   EXPECT_EQ(choose_by_counts(many, Feedback::kImplicit, device_called("cuda:0")).algorithm,
             "item-knn");
+}
+
+TEST(ChooseAlgorithm, GradientDescentNeedsADeviceThatDoesIt) {
+  const Device without = device_without<SgdJob>("it takes no steps");
+  for (const RowCounts& counts : {even(1000, 800, 6), even(50'000, 10'000, 5)}) {
+    const AlgorithmChoice choice = choose_by_counts(counts, Feedback::kExplicit, without);
+    EXPECT_EQ(choice.algorithm, "als");
+    EXPECT_THAT(choice.reason, HasSubstr("sgd would suit, but cpu: it takes no steps"));
+  }
+  EXPECT_EQ(choose_by_counts(even(1000, 800, 5), Feedback::kExplicit, without).algorithm, "bias");
 }
 
 TEST(ChooseAlgorithm, CountsAreThoseOfTheMatrix) {

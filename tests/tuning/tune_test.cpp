@@ -33,6 +33,12 @@ TuneOptions few(int trials, std::vector<std::string> algorithms = {"als", "item-
   return options;
 }
 
+/// On the CPU, whatever the machine has.
+TuneResult search(const Interactions& from, const TuneOptions& options, TuneRun run = {}) {
+  run.open = [](const TrainingParams&, std::span<const Job>) { return open_device("cpu"); };
+  return tune(from, options, run);
+}
+
 std::vector<std::string> told(const TuneResult& result) {
   std::vector<std::string> all;
   for (const TuneTrial& trial : result.trials) {
@@ -66,7 +72,7 @@ TEST(TuneBudget, IsATimeOrANumberOfTrials) {
 
 TEST(Tune, WrongOptionsAreNamed) {
   const auto refused = [](const TuneOptions& options) {
-    return test::error_of(ErrorKind::kInvalidArgument, [&] { (void)tune(data(), options); });
+    return test::error_of(ErrorKind::kInvalidArgument, [&] { (void)search(data(), options); });
   };
   TuneOptions options = few(4, {"magic"});
   EXPECT_THAT(refused(options), HasSubstr("no algorithm 'magic'"));
@@ -103,7 +109,7 @@ TEST(Tune, NothingToValidateOnIsSaid) {
   empty.by_user = test::make_csr(data().by_user.rows, data().by_user.cols, {});
   TuneRun run;
   run.validation = &empty;
-  EXPECT_THAT(test::error_of(ErrorKind::kBadData, [&] { (void)tune(data(), few(2), run); }),
+  EXPECT_THAT(test::error_of(ErrorKind::kBadData, [&] { (void)search(data(), few(2), run); }),
               testing::Not(testing::IsEmpty()));
 }
 
@@ -111,20 +117,20 @@ TEST(Tune, TheSameSeedTheSameSearchWhateverTheThreads) {
   std::vector<std::string> first;
   for (const int threads : {1, 2, 3}) {
     with_threads(threads, [&] {
-      const TuneResult result = tune(data(), few(22));
+      const TuneResult result = search(data(), few(22));
       if (first.empty()) first = told(result);
       EXPECT_EQ(told(result), first);
     });
   }
   TuneOptions other = few(22);
   other.seed = 4;
-  EXPECT_NE(told(tune(data(), other)), first);
+  EXPECT_NE(told(search(data(), other)), first);
 }
 
 TEST(Tune, TheWinnerIsTrainedOnEverythingWithItsIterations) {
   TuneRun run;
   run.source = "some.csv";
-  const TuneResult result = tune(data(), few(12, {"als"}), run);
+  const TuneResult result = search(data(), few(12, {"als"}), run);
   ASSERT_TRUE(result.model);
   const TuneTrial& best = *result.best();
   for (const TuneTrial& trial : result.trials) EXPECT_LE(*trial.value, *best.value);
@@ -151,7 +157,7 @@ TEST(Tune, AValueIsThatOfATrainingWithoutBreaks) {
   SplitOptions how = options.split;
   how.seed = options.seed;
   const Split parts = std::move(split(data(), how).front());
-  const TuneResult result = tune(data(), options);
+  const TuneResult result = search(data(), options);
   for (const TuneTrial& trial : result.trials) {
     SCOPED_TRACE(trial.number);
     TrainingRun run;
@@ -163,7 +169,7 @@ TEST(Tune, AValueIsThatOfATrainingWithoutBreaks) {
 }
 
 TEST(Tune, HalvingTrainsTheBetterOnesLonger) {
-  const TuneResult result = tune(data(), few(9, {"bpr"}));
+  const TuneResult result = search(data(), few(9, {"bpr"}));
   const int defaults = result.trials.front().iterations;
   EXPECT_GE(defaults, 100);
   int longest = 0;
@@ -184,7 +190,7 @@ TEST(Tune, ASearchEndsNoWorseThanTheDefaults) {
     SplitOptions how = options.split;
     how.seed = options.seed;
     const Split parts = std::move(split(data(), how).front());
-    const TuneResult result = tune(data(), options);
+    const TuneResult result = search(data(), options);
     ASSERT_EQ(result.trials.size(), 4U);
     ASSERT_EQ(result.usual.size(), 4U);
     const bool more = feedback == Feedback::kImplicit;
@@ -209,18 +215,18 @@ TEST(Tune, ASearchEndsNoWorseThanTheDefaults) {
 }
 
 TEST(Tune, LaterTrialsAreDrawnNearTheBest) {
-  const TuneResult result = tune(data(), few(14, {"als"}));
+  const TuneResult result = search(data(), few(14, {"als"}));
   EXPECT_EQ(result.trials[0].origin, "defaults");
   for (std::size_t i = 1; i < 9; ++i) EXPECT_EQ(result.trials[i].origin, "quasi-random");
   EXPECT_EQ(result.trials[9].origin, "quasi-random");
-  TuneResult first = tune(data(), few(9, {"als"}));
+  TuneResult first = search(data(), few(9, {"als"}));
   EXPECT_EQ(result.trials[10].origin, fmt::format("near {}", first.best()->number));
 }
 
 TEST(Tune, RatingsAreSearchedByRmse) {
   TuneOptions options = few(8, {});
   options.feedback = Feedback::kExplicit;
-  const TuneResult result = tune(data(), options);
+  const TuneResult result = search(data(), options);
   EXPECT_EQ(result.metric.key, "rmse");
   EXPECT_EQ(algorithm_name(result.baseline.params), "bias");
   std::set<std::string_view> seen;
@@ -234,14 +240,14 @@ TEST(Tune, OwnValidationDataJoinTheTrainingOfTheWinner) {
   TuneRun run;
   run.validation = &parts.test;
   run.validation_source = "held.csv";
-  const TuneResult result = tune(parts.train, few(3, {"item-knn"}), run);
+  const TuneResult result = search(parts.train, few(3, {"item-knn"}), run);
   EXPECT_EQ(result.model->history.nnz(), data().by_user.nnz());
   EXPECT_EQ(result.model->provenance.search->validation, "held.csv");
 }
 
 TEST(Tune, StoppedItKeepsWhatItHasAndGoesOnToTheSameWinner) {
   const test::TemporaryFolder folder;
-  const TuneResult whole = tune(data(), few(20));
+  const TuneResult whole = search(data(), few(20));
   for (const int stop_after : {1, 2, 7, 12, 18}) {
     SCOPED_TRACE(stop_after);
     const std::string path = folder / fmt::format("journal{}", stop_after);
@@ -251,19 +257,19 @@ TEST(Tune, StoppedItKeepsWhatItHasAndGoesOnToTheSameWinner) {
     run.journal = path;
     run.control.cancel = &stop;
     run.on_trial = [&](const TuneProgress&) { stop = ++steps >= stop_after; };
-    const TuneResult part = tune(data(), few(20), run);
+    const TuneResult part = search(data(), few(20), run);
     EXPECT_EQ(part.stop_reason, "stopped");
     EXPECT_FALSE(part.model);
     EXPECT_NE(part.best(), nullptr);
     TuneRun later;
     later.journal = path;
     EXPECT_THAT(
-        test::error_of(ErrorKind::kInvalidArgument, [&] { (void)tune(data(), few(20), later); }),
+        test::error_of(ErrorKind::kInvalidArgument, [&] { (void)search(data(), few(20), later); }),
         HasSubstr("not over; resume it"));
     later.resume = true;
     int again = 0;
     later.on_trial = [&](const TuneProgress&) { ++again; };
-    const TuneResult resumed = tune(data(), few(20), later);
+    const TuneResult resumed = search(data(), few(20), later);
     EXPECT_EQ(told(resumed), told(whole));
     ASSERT_TRUE(resumed.model);
   }
@@ -274,13 +280,13 @@ TEST(Tune, ACutJournalAtAnyByteGoesOnToTheSameWinner) {
   const std::string path = folder / "journal";
   TuneRun run;
   run.journal = path;
-  const TuneResult whole = tune(data(), few(10), run);
+  const TuneResult whole = search(data(), few(10), run);
   const std::string journal = text_of(path);
   run.resume = true;
   for (std::size_t bytes = 0; bytes < journal.size(); bytes += journal.size() / 12 + 1) {
     SCOPED_TRACE(bytes);
     std::ofstream(path, std::ios::binary) << journal.substr(0, bytes);
-    EXPECT_EQ(told(tune(data(), few(10), run)), told(whole));
+    EXPECT_EQ(told(search(data(), few(10), run)), told(whole));
     EXPECT_EQ(std::ranges::count(text_of(path), '\n'), std::ranges::count(journal, '\n'));
   }
 }
@@ -289,24 +295,24 @@ TEST(Tune, AFinishedJournalTrainsOnlyWhatALargerBudgetAdds) {
   const test::TemporaryFolder folder;
   TuneRun run;
   run.journal = folder / "journal";
-  (void)tune(data(), few(9, {"als"}), run);
+  (void)search(data(), few(9, {"als"}), run);
   const auto lines = std::ranges::count(text_of(run.journal), '\n');
   run.resume = true;
-  (void)tune(data(), few(9, {"als"}), run);
+  (void)search(data(), few(9, {"als"}), run);
   EXPECT_EQ(std::ranges::count(text_of(run.journal), '\n'), lines + 1);  // that it is over, again
-  EXPECT_EQ(told(tune(data(), few(12, {"als"}), run)), told(tune(data(), few(12, {"als"}))));
+  EXPECT_EQ(told(search(data(), few(12, {"als"}), run)), told(search(data(), few(12, {"als"}))));
   run.resume = false;
-  EXPECT_NO_THROW((void)tune(data(), few(2), run));  // a search that is over may be replaced
+  EXPECT_NO_THROW((void)search(data(), few(2), run));  // a search that is over may be replaced
 }
 
 TEST(Tune, AJournalOfAnotherSearchIsRefused) {
   const test::TemporaryFolder folder;
   TuneRun run;
   run.journal = folder / "journal";
-  (void)tune(data(), few(4), run);
+  (void)search(data(), few(4), run);
   run.resume = true;
   const auto refused = [&](const Interactions& other, const TuneOptions& options) {
-    return test::error_of(ErrorKind::kInvalidArgument, [&] { (void)tune(other, options, run); });
+    return test::error_of(ErrorKind::kInvalidArgument, [&] { (void)search(other, options, run); });
   };
   TuneOptions options = few(4);
   options.seed = 9;
@@ -322,12 +328,15 @@ TEST(Tune, AJournalOfAnotherSearchIsRefused) {
   run.resume = false;
   EXPECT_THAT(refused(data(), few(4)), HasSubstr("no journal of a search"));
   EXPECT_EQ(text_of(run.journal), "my notes\n");
-  std::ofstream(run.journal) << "without an end of line";
-  EXPECT_THAT(refused(data(), few(4)), HasSubstr("no journal of a search"));
-  EXPECT_EQ(text_of(run.journal), "without an end of line");
+  for (const bool resume : {false, true}) {
+    run.resume = resume;
+    std::ofstream(run.journal) << "without an end of line";
+    EXPECT_THAT(refused(data(), few(4)), HasSubstr("no journal of a search"));
+    EXPECT_EQ(text_of(run.journal), "without an end of line");
+  }
   run.journal = folder / "nothing";
   run.resume = true;
-  EXPECT_THAT(test::error_of(ErrorKind::kNotFound, [&] { (void)tune(data(), few(4), run); }),
+  EXPECT_THAT(test::error_of(ErrorKind::kNotFound, [&] { (void)search(data(), few(4), run); }),
               HasSubstr("no journal to resume"));
 }
 
@@ -335,7 +344,7 @@ TEST(Tune, ABrokenLineOfAJournalIsNamed) {
   const test::TemporaryFolder folder;
   TuneRun run;
   run.journal = folder / "journal";
-  (void)tune(data(), few(3), run);
+  (void)search(data(), few(3), run);
   const std::string whole = text_of(run.journal);
   std::string text = whole;
   const std::size_t third = text.find('\n', text.find('\n') + 1) + 1;
@@ -343,7 +352,7 @@ TEST(Tune, ABrokenLineOfAJournalIsNamed) {
   std::ofstream(run.journal, std::ios::binary) << text;
   run.resume = true;
   const auto refused = [&] {
-    return test::error_of(ErrorKind::kBadData, [&] { (void)tune(data(), few(3), run); });
+    return test::error_of(ErrorKind::kBadData, [&] { (void)search(data(), few(3), run); });
   };
   EXPECT_THAT(refused(), HasSubstr("line 3"));
   text = whole;
@@ -353,16 +362,36 @@ TEST(Tune, ABrokenLineOfAJournalIsNamed) {
   EXPECT_THAT(refused(), HasSubstr("line 2"));
 }
 
-TEST(Tune, ABudgetOfTimeEndsAndEveryAlgorithmHasATurn) {
-  TuneOptions options = few(1);
-  options.algorithms = {};
-  options.budget = parse_budget("1s");
-  const TuneResult result = tune(data(), options);
-  EXPECT_GE(result.seconds, 1.0);
+TEST(Tune, ABudgetOfTimeEnds) {
+  TuneOptions options = few(1, {"item-knn"});
+  options.budget = parse_budget("0.2s");
+  const TuneResult result = search(data(), options);
+  EXPECT_GE(result.seconds, 0.2);
   EXPECT_EQ(result.stop_reason, "budget");
-  std::set<std::string_view> seen;
-  for (const TuneTrial& trial : result.trials) seen.insert(algorithm_name(trial.params));
-  EXPECT_EQ(seen.size(), 4U);
+  EXPECT_TRUE(result.model);
+}
+
+TEST(Tune, ABudgetThatIsOverBeforeTheFirstTrialIsRefused) {
+  TuneOptions options = few(1);
+  options.budget = parse_budget("0.0000001s");
+  EXPECT_THAT(test::error_of(ErrorKind::kInvalidArgument, [&] { (void)search(data(), options); }),
+              HasSubstr("budget 0.0000001s was over before the first trial began"));
+}
+
+TEST(Tune, OfAllAlgorithmsThoseAreLeftOutThatTheDeviceDoesNotTrain) {
+  const auto no_bpr = [](const TrainingParams& params, std::span<const Job>) {
+    if (algorithm_name(params) == "bpr") throw Error(ErrorKind::kInvalidArgument, "not here");
+    return open_device("cpu");
+  };
+  const TrainedAlgorithms found = trained_algorithms(Feedback::kImplicit, no_bpr);
+  EXPECT_THAT(found.algorithms, testing::ElementsAre("als", "item-knn", "user-knn"));
+  EXPECT_THAT(found.left_out, testing::ElementsAre("bpr: not here"));
+  const auto none = [](const TrainingParams& params, std::span<const Job>) -> Device {
+    throw Error(ErrorKind::kDevice, std::string(algorithm_name(params)));
+  };
+  EXPECT_EQ(test::error_of(ErrorKind::kDevice,
+                           [&] { (void)trained_algorithms(Feedback::kExplicit, none); }),
+            tuned_algorithms(Feedback::kExplicit).front());
 }
 
 TEST(Tune, ImportanceFindsTheParameterThatMatters) {

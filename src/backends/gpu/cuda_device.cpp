@@ -18,6 +18,7 @@
 #include "core/instruction_set.h"
 #include "core/memory_plan.h"
 #include "likewise/error.h"
+#include "search/batches.h"
 
 namespace likewise {
 namespace {
@@ -149,9 +150,8 @@ class CudaTopKJob final : public TopKJob {
     return top_k_.make_scorer(use_, items, item_bias, score);
   }
   [[nodiscard]] bool keeps(Index items, Index columns) const override {
-    constexpr Index kQueries = 1 << 15;  // at a time
     try {
-      return plan_gpu_top_k(items, columns, kQueries, memory_).pieces == 1;
+      return plan_gpu_top_k(items, columns, kBatchQueries, memory_).pieces == 1;
     } catch (const Error&) {  // hardly anything fits: a scorer says so with the memory that is free
       return false;
     }
@@ -255,11 +255,17 @@ struct Machine {
     for (const int device : devices) ranks.devices.push_back(open(device, options));
     return ranks;
   }
-  [[nodiscard]] bool of_one_kind(const std::vector<int>& devices) const {
-    return std::ranges::all_of(devices, [&](int device) {
-      return gpu(device).name == gpu(devices.front()).name &&
-             gpu(device).memory == gpu(devices.front()).memory;
-    });
+  /// Why these GPUs are not of one kind; empty where they are.
+  [[nodiscard]] std::string difference(const std::vector<int>& devices) const {
+    const int first = devices.front();
+    for (const int device : devices) {
+      if (same_kind(gpu(first), gpu(device))) continue;
+      return fmt::format(
+          "it takes GPUs of one kind, and {} is {} with {} multiprocessors, {} {} with {}",
+          name_of(first), gpu(first).name, gpu(first).specs.multiprocessors, name_of(device),
+          gpu(device).name, gpu(device).specs.multiprocessors);
+    }
+    return {};
   }
 };
 
@@ -289,7 +295,7 @@ void require_usable(std::string_view device, const std::vector<int>& wanted,
 
 /// "2 GPUs: each ..." or what each of them is.
 [[nodiscard]] std::string describe(const Machine& machine, const std::vector<int>& devices) {
-  if (machine.of_one_kind(devices)) {
+  if (machine.difference(devices).empty()) {
     return fmt::format("{} GPUs, each {}", devices.size(), describe(machine.gpu(devices.front())));
   }
   std::vector<std::string> each;
@@ -303,7 +309,9 @@ void require_usable(std::string_view device, const std::vector<int>& wanted,
 [[nodiscard]] Offer<AlsJob> share_als(const Machine& machine, const std::vector<int>& devices,
                                       const DeviceOptions& options) {
   if (machine.plugin.als == nullptr) return {nullptr, kNotOnGpus, {}};
-  if (!machine.of_one_kind(devices)) return {nullptr, kOneKind, {}};
+  if (const std::string unlike = machine.difference(devices); !unlike.empty()) {
+    return {nullptr, unlike, {}};
+  }
   return {make_cuda_als_job(machine.plugin, machine.found, devices, options.device_memory), {}, {}};
 }
 
@@ -315,7 +323,7 @@ void require_usable(std::string_view device, const std::vector<int>& wanted,
       name_of(devices.front()));
   return make_ranked_device(
       name_of(devices), [text = describe(machine, devices)] { return text; },
-      machine.open(devices, options), machine.of_one_kind(devices),
+      machine.open(devices, options), machine.difference(devices),
       share_als(machine, devices, options), alone);
 }
 
@@ -346,7 +354,8 @@ Device open_cuda_to_train(const DeviceOptions& options) {
   const Machine machine = find_machine("cuda");
   const int first = first_usable("cuda", machine);
   std::vector<int> alike = machine.usable();
-  std::erase_if(alike, [&](int device) { return !machine.of_one_kind({first, device}); });
+  std::erase_if(alike,
+                [&](int device) { return !same_kind(machine.gpu(first), machine.gpu(device)); });
   const Device one = machine.open(first, options);
   if (alike.size() == 1 || machine.plugin.neighbours == nullptr) return one;
   Device::Jobs jobs = one.jobs();

@@ -28,6 +28,15 @@ constexpr Index kMirrored = 8192;
 
 }  // namespace
 
+bool gemm_can(const PairNumbers& formula, Index k) {
+  return formula.form == PairForm::kCosine && !formula.counted && formula.amplification == 1.0 &&
+         formula.shrinkage == 0.0 && k <= kMostCandidates / 2;
+}
+
+int sums_of(SumsNeeded sums) {
+  return sums == SumsNeeded::kProducts ? 1 : sums == SumsNeeded::kSquares ? 4 : 6;
+}
+
 NeighbourCost gpu_neighbour_cost(const NeighbourWork& work, const GpuInfo& gpu) {
   const double clocks = gpu.specs.multiprocessors * gpu.specs.clock;  // a second, of all
   const double rows = work.rows;

@@ -2,10 +2,20 @@
 /// What both strategies to find neighbours cost on a GPU.
 #pragma once
 
+#include "algorithms/neighbours/similarity.h"
 #include "backends/gpu/plugin.h"
 #include "backends/neighbour_cost.h"
 
 namespace likewise {
+
+/// Of a row, from products of whole rows. With more it has no list.
+inline constexpr int kMostCandidates = 1024;
+
+/// Whether products of whole rows, a GEMM, find so many neighbours: cosines are all that the
+/// formula looks at, and lists are short enough.
+[[nodiscard]] bool gemm_can(const PairNumbers& formula, Index k);
+/// Numbers that a pair of entries adds to.
+[[nodiscard]] int sums_of(SumsNeeded sums);
 
 struct NeighbourWork {
   Index rows = 0;

@@ -43,6 +43,11 @@ struct GpuInfo {
   GpuSpecs specs;
 };
 
+/// Whether ranks on these GPUs may share a job: one tuning and one partition hold for both.
+[[nodiscard]] inline bool same_kind(const GpuInfo& a, const GpuInfo& b) {
+  return a.name == b.name && a.specs.multiprocessors == b.specs.multiprocessors;
+}
+
 struct FoundGpus {
   std::vector<GpuInfo> gpus;  ///< by device number
   int driver = 0;             ///< CUDA version that the driver supports, 1000 major + 10 minor

@@ -15,10 +15,6 @@ namespace {
 /// Of a GPU that a process has not used yet: its context, and the code that it loads.
 constexpr double kSecondsToStart = 0.3;
 
-[[nodiscard]] int sums_of(SumsNeeded sums) {
-  return sums == SumsNeeded::kProducts ? 1 : sums == SumsNeeded::kSquares ? 4 : 6;
-}
-
 }  // namespace
 
 double seconds_of_search(const SimilarityProblem& problem, Index k, const GpuInfo& gpu) {
@@ -33,8 +29,7 @@ double seconds_of_search(const SimilarityProblem& problem, Index k, const GpuInf
   for (const double entries : met) work.common += entries * entries;
   work.sums = sums_of(formula.sums);
   work.k = k;
-  work.dense_can = formula.form == PairForm::kCosine && !formula.counted &&
-                   formula.amplification == 1.0 && formula.shrinkage == 0.0;
+  work.dense_can = gemm_can(formula, k);
   const NeighbourCost cost = gpu_neighbour_cost(work, gpu);
   return std::min(cost.sparse, cost.dense);
 }

@@ -9,8 +9,8 @@ namespace likewise {
 struct GpuTopKPlan {
   Index pieces = 1;   ///< that the items come in; one stays on the GPU between calls
   Index queries = 0;  ///< at a time
-  Offset excluded =
-      0;  ///< items that a portion of exclusion lists has; of one query it may be more
+  /// Items that a portion of exclusion lists has; of one query it may be more.
+  Offset excluded = 0;
 };
 
 /// Of a query beside its row, for lists of up to about a hundred. Longer ones have fewer queries at

@@ -29,7 +29,10 @@ class SharedProgress {
       return;
     }
     const Offset share = shares_[rank];
-    done_[rank] = update.total > 0 ? std::min(share, share * update.done / update.total) : 0;
+    const double part = update.total > 0
+                            ? static_cast<double>(update.done) / static_cast<double>(update.total)
+                            : 0.0;
+    done_[rank] = std::min(share, static_cast<Offset>(part * static_cast<double>(share)));
     control_.report(update.stage, std::accumulate(done_.begin(), done_.end(), Offset{0}), total_,
                     update.unit);
   }
@@ -78,12 +81,7 @@ void run_on_devices(const RankDevices& ranks, Offset total, const RunControl& co
 }
 
 Partition even_parts(const RankDevices& ranks, Index rows) {
-  const int parts = static_cast<int>(std::clamp<Index>(rows, 1, ranks.size()));
-  std::vector<Index> firsts;
-  for (int part = 0; part <= parts; ++part) {
-    firsts.push_back(static_cast<Index>(Offset{rows} * part / parts));
-  }
-  return Partition(std::move(firsts));
+  return cut_evenly(rows, static_cast<int>(std::clamp<Index>(rows, 1, ranks.size())));
 }
 
 }  // namespace likewise

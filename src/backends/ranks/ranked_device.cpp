@@ -23,14 +23,10 @@ template <class J, class Ranked>
 }  // namespace
 
 Device make_ranked_device(std::string name, std::function<std::string()> description,
-                          RankDevices ranks, bool of_one_kind, Offer<AlsJob> als,
+                          RankDevices ranks, const std::string& unlike, Offer<AlsJob> als,
                           const std::string& one_alone) {
-  Offer<NeighbourJob> neighbours = share<NeighbourJob, RankedNeighbourJob>(ranks);
-  if (!of_one_kind && neighbours.job != nullptr) {
-    // Devices that are not alike may cut their parts in other ways: the first one searches alone.
-    const auto never = [](const SimilarityProblem&, Index, int) { return false; };
-    neighbours.job = std::make_shared<RankedNeighbourJob>(ranks, never);
-  }
+  Offer<NeighbourJob> neighbours{nullptr, unlike, {}};
+  if (unlike.empty()) neighbours = share<NeighbourJob, RankedNeighbourJob>(ranks);
   return make_device(std::move(name), std::move(description),
                      {std::move(als),
                       std::move(neighbours),

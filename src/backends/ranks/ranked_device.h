@@ -10,14 +10,12 @@
 
 namespace likewise {
 
-/// Why GPUs that are not alike lack a job.
-inline constexpr const char* kOneKind = "it takes GPUs of one kind";
-
-/// Lists, neighbours (on devices of one kind, else the first searches alone) and predictions are
-/// shared out, with the answers of one device. `als`: how they train together. `one_alone` says
-/// what to do about a job that they cannot share.
+/// Lists, neighbours and predictions are shared out, with the answers of one device. `unlike` says
+/// why devices that are not of one kind, which may cut their parts in other ways, do not search for
+/// neighbours together; empty where they do. `als`: how they train together. `one_alone` says what
+/// to do about a job that they cannot share.
 [[nodiscard]] Device make_ranked_device(std::string name, std::function<std::string()> description,
-                                        RankDevices ranks, bool of_one_kind, Offer<AlsJob> als,
-                                        const std::string& one_alone);
+                                        RankDevices ranks, const std::string& unlike,
+                                        Offer<AlsJob> als, const std::string& one_alone);
 
 }  // namespace likewise

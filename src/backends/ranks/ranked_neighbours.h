@@ -16,8 +16,7 @@ using SharePays = std::function<bool(const SimilarityProblem& problem, Index k, 
 /// Each device searches a part of the pairs, and all lists of a row are merged.
 class RankedNeighbourJob final : public NeighbourJob {
  public:
-  /// Devices of one backend. With `pays` only the searches that pay are shared out, by a backend
-  /// that has parts, and the first
+  /// Devices of one kind. With `pays` only the searches that pay are shared out, and the first
   /// device does the rest; each search remarks who does it.
   explicit RankedNeighbourJob(RankDevices ranks, SharePays pays = {})
       : ranks_(std::move(ranks)), pays_(std::move(pays)) {}

@@ -172,11 +172,7 @@ class PartsScorer final : public Scorer {
   }
   /// As many as there are ranks with items, maybe empty.
   [[nodiscard]] Partition parts_of_queries(Index queries) const {
-    std::vector<Index> firsts;
-    for (int part = 0; part <= parts_.ranks(); ++part) {
-      firsts.push_back(static_cast<Index>(Offset{queries} * part / parts_.ranks()));
-    }
-    return Partition(std::move(firsts));
+    return cut_evenly(queries, parts_.ranks());
   }
   [[nodiscard]] std::vector<Offset> item_shares(Offset queries) const {
     return parts_of_queries(static_cast<Index>(queries)).counts(1);

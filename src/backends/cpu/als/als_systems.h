@@ -41,7 +41,7 @@ class AlsSystemSolver {
  public:
   explicit AlsSystemSolver(const AlsRowContext& context);
 
-  /// As AlsRowSolver::solve(), for a row of `count` interactions with these values.
+  /// As AlsRowSolver::solve(), for a row of interactions with these values.
   [[nodiscard]] double solve(std::span<const double> system, std::span<const float> values,
                              float* z, Index& pivot);
 

@@ -118,18 +118,6 @@ class CpuNeighbourSearch final : public NeighbourSearch {
   }
 
  private:
-  [[nodiscard]] static bool are_ones(const CsrView& rows) {
-    return std::all_of(rows.values, rows.values + rows.nnz(),
-                       [](float value) { return value == 1.0F; });
-  }
-  static std::vector<Index> by_falling_length(const CsrView& rows) {
-    std::vector<Index> order(static_cast<std::size_t>(rows.rows));
-    std::iota(order.begin(), order.end(), Index{0});
-    std::ranges::stable_sort(order,
-                             [&](Index a, Index b) { return rows.row_size(a) > rows.row_size(b); });
-    return order;
-  }
-
   [[nodiscard]] const RanksByColumn<Rank>& by_column() const {
     return by_column_.get([&] {
       const bool masked = lanes_of(formula_.sums) == 1 && kernels::masks_pay();

@@ -52,9 +52,11 @@ class OneSgdSolver final : public CpuSgdSolver {
 class RankedSgdSolver final : public CpuSgdSolver {
  public:
   RankedSgdSolver(SgdRanksPlan plan, Factors start, std::chrono::milliseconds patience)
-      : CpuSgdSolver(std::move(plan), std::move(start)), patience_(patience) {
+      : CpuSgdSolver(std::move(plan), std::move(start)),
+        patience_(patience),
+        threads_(plan_.ranks()) {
     ranks_.resize(static_cast<std::size_t>(plan_.ranks()));
-    run_thread_ranks(plan_.ranks(), patience_, {}, [&](Communicator& ranks, const RunControl&) {
+    threads_.run(patience_, {}, [&](Communicator& ranks, const RunControl&) {
       ranks_[static_cast<std::size_t>(ranks.rank())] = make_sgd_rank(plan_, ranks.rank(), factors_);
     });
     plan_.grid.entries = {};
@@ -65,12 +67,11 @@ class RankedSgdSolver final : public CpuSgdSolver {
     if (!std::exchange(told_, true)) control.remark(describe());
     fresh_ = false;
     double objective = 0.0;
-    run_thread_ranks(plan_.ranks(), patience_, control,
-                     [&](Communicator& ranks, const RunControl& own) {
-                       const auto r = static_cast<std::size_t>(ranks.rank());
-                       const double all = ranks_[r]->epoch(&ranks, learning_rate, own);
-                       if (ranks.rank() == 0) objective = all;
-                     });
+    threads_.run(patience_, control, [&](Communicator& ranks, const RunControl& own) {
+      const auto r = static_cast<std::size_t>(ranks.rank());
+      const double all = ranks_[r]->epoch(&ranks, learning_rate, own);
+      if (ranks.rank() == 0) objective = all;
+    });
     return objective;
   }
 
@@ -82,6 +83,7 @@ class RankedSgdSolver final : public CpuSgdSolver {
   }
 
   std::chrono::milliseconds patience_;
+  RankThreads threads_;
   bool told_ = false;
 };
 

@@ -117,7 +117,7 @@ Offset received_in_epoch(const SgdRanksPlan& plan) {
       (padded_stride(plan.params.factors) + (plan.params.biases ? 1 : 0) + (squares ? 1 : 0)) *
       Offset{sizeof(float)};
   if (!alternating) return plan.items.rows() * row;
-  Offset fewest = plan.users.rows() + plan.items.rows();
+  Offset fewest = Offset{plan.users.rows()} + plan.items.rows();
   for (int rank = 0; rank < plan.ranks(); ++rank) {
     fewest = std::min<Offset>(fewest, plan.users.count(rank) + plan.items.count(rank));
   }

@@ -9,11 +9,9 @@
 #pragma once
 
 #include "backends/cuda/neighbours/neighbour_search.h"
+#include "backends/gpu/gpu_neighbour_cost.h"
 
 namespace likewise::cuda {
-
-/// Of a row. With more it has no list.
-inline constexpr int kMostCandidates = 1024;
 
 /// How many a row has: `own` are scored for it, `other` for them, because it is theirs too.
 struct CandidateCount {

@@ -18,11 +18,6 @@ constexpr Offset kCosinesAtATime = Offset{1} << 26;
 
 }  // namespace
 
-bool gemm_can(const PairNumbers& formula, Index k) {
-  return formula.form == PairForm::kCosine && !formula.counted && formula.amplification == 1.0 &&
-         formula.shrinkage == 0.0 && k <= kMostCandidates / 2;
-}
-
 GemmSearch::GemmSearch(const GpuRows& rows)
     : rows_(rows.rows),
       cols_(rows.cols),

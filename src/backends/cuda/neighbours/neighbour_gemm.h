@@ -11,9 +11,6 @@
 
 namespace likewise::cuda {
 
-/// Whether cosines are all that the formula looks at, and lists are short enough.
-[[nodiscard]] bool gemm_can(const PairNumbers& formula, Index k);
-
 /// Keeps its memory from one search to the next; one search at a time.
 class GemmSearch {
  public:

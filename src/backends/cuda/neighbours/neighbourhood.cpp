@@ -28,18 +28,6 @@ namespace {
 constexpr Offset kEntriesAtATime = Offset{1} << 25;
 constexpr Offset kBytesAtATime = Offset{1} << 28;
 
-[[nodiscard]] int sums_of(SumsNeeded sums) {
-  return sums == SumsNeeded::kProducts ? 1 : sums == SumsNeeded::kSquares ? 4 : 6;
-}
-
-[[nodiscard]] std::vector<Index> by_falling_length(const CsrView& rows) {
-  std::vector<Index> order(static_cast<std::size_t>(rows.rows));
-  std::iota(order.begin(), order.end(), Index{0});
-  std::ranges::stable_sort(order,
-                           [&](Index a, Index b) { return rows.row_size(a) > rows.row_size(b); });
-  return order;
-}
-
 /// Statistics of some rows, on the GPU.
 struct RowStatsOnGpu {
   DeviceArray<double> norm;

@@ -4,18 +4,11 @@
 #include <string_view>
 
 #include <fmt/format.h>
-#include <fmt/ranges.h>
 
+#include "distributed/communicator.h"
 #include "likewise/error.h"
 
 namespace likewise::cuda {
-namespace {
-
-[[nodiscard]] std::string ranks_text(const std::vector<std::size_t>& ranks) {
-  return fmt::format("rank{} {}", ranks.size() == 1 ? "" : "s", fmt::join(ranks, ", "));
-}
-
-}  // namespace
 
 void CallLedger::begin(int rank, const RankCall& call) {
   const auto me = static_cast<std::size_t>(rank);
@@ -33,18 +26,19 @@ void CallLedger::require_same(std::size_t one, std::size_t other, Offset number)
   const RankCall& theirs = call(other, number);
   if (std::string_view(mine.name) != theirs.name || mine.size != theirs.size ||
       mine.distance != theirs.distance) {
-    throw Error(ErrorKind::kDevice,
-                fmt::format("rank {} calls {} ({} bytes) and rank {} {} ({} bytes)", one, mine.name,
-                            mine.size, other, theirs.name, theirs.size));
+    const auto told = [](const RankCall& what) {
+      return what.distance == 0 ? fmt::format("{} ({} bytes)", what.name, what.size)
+                                : fmt::format("{} by {}", what.name, what.distance);
+    };
+    throw Error(ErrorKind::kDevice, fmt::format("rank {} calls {} and rank {} {}", one, told(mine),
+                                                other, told(theirs)));
   }
   if (mine.distance == 0) return;
   const auto expect = [&](std::size_t from, std::size_t to) {
     const Offset sent = call(from, number).sent;
     const Offset wanted = call(to, number).received;
     if (sent == wanted) return;
-    throw Error(
-        ErrorKind::kDevice,
-        fmt::format("rank {} sends {} bytes to rank {}, which expects {}", from, sent, to, wanted));
+    throw unexpected_bytes(static_cast<int>(from), sent, static_cast<int>(to), wanted);
   };
   const std::size_t size = made_.size();
   const auto distance = static_cast<std::size_t>(mine.distance);
@@ -69,9 +63,9 @@ std::string CallLedger::missing(int rank) const {
   const std::lock_guard lock(mutex_);
   // The first call that is not through and to which somebody did not come.
   for (Offset number = made_[me].finished; number < made_[me].begun; ++number) {
-    std::vector<std::size_t> absent;
+    std::vector<int> absent;
     for (std::size_t other = 0; other < made_.size(); ++other) {
-      if (made_[other].begun <= number) absent.push_back(other);
+      if (made_[other].begun <= number) absent.push_back(static_cast<int>(other));
     }
     if (absent.empty()) continue;
     return fmt::format("{} of {} did not come to {}", ranks_text(absent), made_.size(),

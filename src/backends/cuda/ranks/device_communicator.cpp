@@ -55,24 +55,10 @@ void DeviceCommunicator::call(const RankCall& what, std::span<Outgoing> out,
   exchange(out, in);
 }
 
-void DeviceCommunicator::require_parts(const char* name, std::span<const Offset> counts, Offset own,
-                                       Offset all) const {
-  const Offset total = std::accumulate(counts.begin(), counts.end(), Offset{0});
-  if (std::ssize(counts) == size() && own == counts[static_cast<std::size_t>(rank_)] &&
-      all == total) {
-    return;
-  }
-  throw Error(
-      ErrorKind::kDevice,
-      fmt::format("rank {} calls {} with {} numbers of its own and {} of all; the counts of "
-                  "{} ranks, of {}, add up to {}",
-                  rank_, name, own, all, counts.size(), size(), total));
-}
-
 void DeviceCommunicator::gather_bytes(std::span<const std::byte> own, std::span<std::byte> all,
                                       std::span<const Offset> counts, std::size_t size_of_one) {
   const auto one = static_cast<Offset>(size_of_one);
-  require_parts("all_gather", counts, std::ssize(own) / one, std::ssize(all) / one);
+  require_parts(*this, "all_gather", counts, std::ssize(own) / one, std::ssize(all) / one);
   std::vector<Outgoing> out(counts.size(), Outgoing{own.data(), std::ssize(own)});
   std::vector<Incoming> in;
   std::byte* at = all.data();
@@ -132,7 +118,7 @@ void DeviceCommunicator::all_reduce(std::span<double> values) {
 void DeviceCommunicator::reduce_scatter(std::span<const double> all, std::span<double> own,
                                         std::span<const Offset> counts) {
   const auto count = static_cast<Offset>(own.size());
-  require_parts("reduce_scatter", counts, count, static_cast<Offset>(all.size()));
+  require_parts(*this, "reduce_scatter", counts, count, static_cast<Offset>(all.size()));
   double* const gathered = parts(count);
   std::vector<Outgoing> out;
   std::vector<Incoming> in;

@@ -91,8 +91,6 @@ class DeviceCommunicator : public Communicator {
   void shift_bytes(int distance, std::span<const std::byte> out, std::span<std::byte> in) final;
 
   void call(const RankCall& what, std::span<Outgoing> out, std::span<Incoming> in);
-  void require_parts(const char* name, std::span<const Offset> counts, Offset own,
-                     Offset all) const;
   /// For so many numbers of each rank.
   [[nodiscard]] double* parts(Offset count);
 

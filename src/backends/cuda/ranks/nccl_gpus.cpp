@@ -97,8 +97,11 @@ class NcclGpus final : public ConnectedGpus {
         library_,
         library_.init_all(handles_.data(), static_cast<int>(devices.size()), devices.data()),
         "ncclCommInitAll");
+    // Given back behind the connection, which may still write to it.
+    std::vector<Stream> streams;
+    std::vector<DeviceArray<std::byte>> memory;
     try {
-      connect_pairs(devices);
+      connect_pairs(devices, streams, memory);
     } catch (...) {
       abort_all();
       throw;
@@ -119,10 +122,9 @@ class NcclGpus final : public ConnectedGpus {
  private:
   /// NCCL connects two ranks when they first exchange something, and waits for both. Here one
   /// thread calls for all, so that both are there.
-  void connect_pairs(const std::vector<int>& devices) {
+  void connect_pairs(const std::vector<int>& devices, std::vector<Stream>& streams,
+                     std::vector<DeviceArray<std::byte>>& memory) {
     const auto ranks = static_cast<Offset>(devices.size());
-    std::vector<Stream> streams;
-    std::vector<DeviceArray<std::byte>> memory;
     for (const int device : devices) {
       LIKEWISE_CUDA_CHECK(cudaSetDevice(device));
       streams.emplace_back();

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /// The functions of NCCL that ranks on several GPUs need, found when they are needed: the plug-in
-/// works on one GPU without NCCL. Declared here, so that it is built without NCCL too; these parts
-/// of its interface have been the same since version 2.7.
+/// works on one GPU without NCCL. Declared here, so that it is built without NCCL too; version 2.13
+/// is the first that has them all.
 #pragma once
 
 #include <cstddef>

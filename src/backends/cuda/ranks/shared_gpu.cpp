@@ -3,8 +3,6 @@
 /// GPU, and what the connection by NCCL is compared with.
 #include <algorithm>
 
-#include <fmt/format.h>
-
 #include "backends/cuda/ranks/device_communicator.h"
 #include "likewise/error.h"
 
@@ -27,9 +25,7 @@ class SharedGpuCommunicator final : public DeviceCommunicator {
     for (std::size_t from = 0; from < ranks; ++from) {
       const Post& post = all[from * ranks + static_cast<std::size_t>(rank())];
       if (post.out.bytes != in[from].bytes) {
-        throw Error(ErrorKind::kDevice,
-                    fmt::format("rank {} sends {} bytes to rank {}, which expects {}", from,
-                                post.out.bytes, rank(), in[from].bytes));
+        throw unexpected_bytes(static_cast<int>(from), post.out.bytes, rank(), in[from].bytes);
       }
       if (post.out.bytes == 0) continue;
       post.ready->hold(stream());
