@@ -1,11 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "training/validation.h"
 
+#include <algorithm>
 #include <memory>
 #include <utility>
 
 #include <fmt/format.h>
 
+#include "backends/top_k.h"
 #include "likewise/error.h"
 
 namespace likewise {
@@ -91,10 +93,31 @@ Measure make_measure(const Model& model, const Device& device, const TrainingRun
   };
 }
 
+namespace {
+
+/// Steps that are too long end beyond what lists are made of before they end beyond all numbers.
+void require_not_diverged(const Factors& factors) {
+  for (const Side side : {Side::kUsers, Side::kItems}) {
+    const Matrix& table = factors.side(side);
+    for (Index row = 0; row < table.rows(); ++row) {
+      const auto numbers = table.row_span(row);
+      const auto bad = std::ranges::find_if_not(numbers, is_in_range);
+      if (bad == numbers.end()) continue;
+      throw Error(ErrorKind::kNumerical,
+                  fmt::format("training diverged: a factor of {} row {} is {:g}; take a smaller "
+                              "learning_rate, or a larger regularization",
+                              side == Side::kUsers ? "user" : "item", row, *bad));
+    }
+  }
+}
+
+}  // namespace
+
 Validation make_validation(const Model& model, const Device& device, const TrainingRun& run) {
   const NamedMetric metric = usual_metric(run, model.feedback());
   const Measure measure = make_measure(model, device, run);
   const auto of_factors = [measure](const Factors& factors) {
+    require_not_diverged(factors);
     Learned learned = factors.clone();
     return measure(learned);
   };

@@ -20,8 +20,10 @@
 #include "likewise/read.h"
 #include "likewise/recommender.h"
 #include "tests/csr_entries.h"
+#include "tests/errors.h"
 #include "tests/learned.h"
 #include "tests/support.h"
+#include "training/validation.h"
 
 namespace likewise {
 namespace {
@@ -356,6 +358,21 @@ TEST_P(Evaluate, BaselinesAreMeasuredByTheirErrors) {
   EXPECT_EQ(report.metrics.size(), 2U) << "rmse and mae are what is usual";
   EXPECT_NEAR(report.metrics.at("rmse"),
               std::sqrt(squares / static_cast<double>(test.by_user.nnz() + 2)), 1e-6);
+}
+
+TEST(Validation, OfFactorsThatNoListCanBeMadeOfSaysThatTrainingDiverged) {
+  const auto model = make_model(6, 9, 2, Feedback::kImplicit, 3.0);
+  Interactions held_out{IdMap::range(6), IdMap::range(9), test::random_csr(6, 9, 4.0, 4), {}};
+  TrainingRun run;
+  run.validation = &held_out;
+  const Validation validation = make_validation(*model, open_device("cpu"), run);
+  Factors factors = test::factors_of(*model).clone();
+  EXPECT_NO_THROW((void)validation.evaluate(factors));
+  factors.items.row_span(4)[1] = 2e15F;
+  EXPECT_EQ(
+      test::error_of(ErrorKind::kNumerical, [&] { (void)validation.evaluate(factors); }),
+      "training diverged: a factor of item row 4 is 2e+15; take a smaller learning_rate, or a "
+      "larger regularization");
 }
 
 INSTANTIATE_TEST_SUITE_P(Backends, Evaluate, testing::Values("reference", "cpu"),
