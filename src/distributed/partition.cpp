@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include "likewise/error.h"
 
@@ -32,6 +33,10 @@ namespace {
 void require_ranks(int ranks) {
   if (ranks >= 1) return;
   throw Error(ErrorKind::kInvalidArgument, fmt::format("ranks must be 1 or more, not {}", ranks));
+}
+
+std::string ranks_text(const std::vector<int>& ranks) {
+  return fmt::format("rank{} {}", ranks.size() == 1 ? "" : "s", fmt::join(ranks, ", "));
 }
 
 int Partition::owner(Index row) const {

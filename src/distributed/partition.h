@@ -3,6 +3,7 @@
 #pragma once
 
 #include <functional>
+#include <string>
 #include <vector>
 
 #include "likewise/types.h"
@@ -11,6 +12,8 @@ namespace likewise {
 
 /// Throws Error(kInvalidArgument) where there is not one rank at least.
 void require_ranks(int ranks);
+/// "rank 1", "ranks 1, 2".
+[[nodiscard]] std::string ranks_text(const std::vector<int>& ranks);
 
 /// Contiguous parts, in the order of the ranks. Parts may be empty.
 class Partition {

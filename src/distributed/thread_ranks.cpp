@@ -13,7 +13,6 @@
 #include <vector>
 
 #include <fmt/format.h>
-#include <fmt/ranges.h>
 #include <tbb/task_arena.h>
 
 #include "distributed/partition.h"
@@ -29,11 +28,6 @@ struct Post {
   std::span<std::byte> in;
   Offset size = 0;  ///< numbers of all ranks, or the distance: must be the same on all
 };
-
-/// "rank 1", "ranks 1, 2".
-[[nodiscard]] std::string ranks_text(const std::vector<int>& ranks) {
-  return fmt::format("rank{} {}", ranks.size() == 1 ? "" : "s", fmt::join(ranks, ", "));
-}
 
 /// Where the ranks meet. A call has two meetings or more: at the first all have handed in what
 /// others will read, at the last all have read it. In between a rank is busy with the memory of
