@@ -333,7 +333,8 @@ template <class PerRow>
   return sum_over(rows.rows, [&](Index r) {
     double square = f.bias(side).empty() ? 0.0 : std::pow(f.bias(side)[r], 2);
     for (const float x : f.side(side).row_span(r)) square += double{x} * x;
-    return square * row_regularization(params, rows.row_size(r), rows.cols);
+    return square *
+           row_regularization(params, counted_entries(params, rows.row_values(r)), rows.cols);
   });
 }
 

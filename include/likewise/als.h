@@ -36,6 +36,12 @@ inline constexpr std::string_view kPreconditionerNames[] = {"diagonal", "none"};
 enum class Precision { kAuto, kFp32, kTf32, kBf16, kFp16 };
 inline constexpr std::string_view kPrecisionNames[] = {"auto", "fp32", "tf32", "bf16", "fp16"};
 
+/// What a row's lambda counts with implicit feedback. kCells: its entries and, by w0, its missing
+/// cells. kLikes: its values above 0 alone, one at least, as Spark's MLlib does. Explicit feedback
+/// counts the ratings in either case.
+enum class RegularizationCount { kCells, kLikes };
+inline constexpr std::string_view kRegularizationCountNames[] = {"cells", "likes"};
+
 struct AlsParams {
   Feedback feedback = Feedback::kImplicit;
   int factors = 64;              ///< f, 1 to 4096
@@ -44,6 +50,9 @@ struct AlsParams {
   /// nu in lambda_row = lambda (count + w0 * rows of the other side)^nu for implicit feedback, and
   /// lambda count^nu for explicit: 0 is plain lambda, 1 is ALS-WR. In [0, 1].
   double regularization_exponent = 0.0;
+  /// Of implicit feedback: kLikes makes it lambda likes^nu. A GPU takes kLikes where all values are
+  /// likes.
+  RegularizationCount regularization_count = RegularizationCount::kCells;
   double alpha = 1.0;  ///< confidence per unit of value, 1e-15 to 1e15
   Confidence confidence = Confidence::kLinear;
   double epsilon = 1.0;  ///< scale of the log confidence, 1e-15 to 1e15
@@ -95,5 +104,7 @@ struct AlsShape {
 /// The first factors of a side: row r is drawn from a counter-based generator keyed by
 /// (seed, side, r), so every device, thread count and GPU count starts alike.
 [[nodiscard]] Matrix draw_factors(Side side, Index rows, const AlsParams& params);
+/// Rows [first, first + count) of them.
+[[nodiscard]] Matrix draw_factor_rows(Side side, Index first, Index count, const AlsParams& params);
 
 }  // namespace likewise

@@ -20,6 +20,7 @@
 #include "likewise/neighbourhood.h"
 #include "likewise/parameters.h"
 #include "likewise/popularity.h"
+#include "likewise/rank_training.h"
 #include "likewise/read.h"
 #include "likewise/recommender.h"
 #include "likewise/sgd.h"

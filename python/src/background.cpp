@@ -41,6 +41,7 @@ void Background::call(const std::function<void()>& callback) {
 void Background::interrupted(nb::python_error& error) {
   if (!interruption_) interruption_.emplace(std::move(error));
   cancelled_ = true;
+  if (also_ != nullptr) *also_ = true;
 }
 
 /// Makes the calls that wait. The lock is not held while Python runs.

@@ -22,7 +22,9 @@ namespace likewise::python {
 /// for remarks; None to hear nothing.
 class Background {
  public:
-  explicit Background(nb::object progress) : progress_(std::move(progress)) {}
+  /// `also` is set as cancelled() is.
+  explicit Background(nb::object progress, std::atomic<bool>* also = nullptr)
+      : progress_(std::move(progress)), also_(also) {}
 
   /// Runs `work` on a thread of its own, with `threads` threads (0: all), and returns when it has
   /// ended. To be called with the GIL. What work or a callback throws comes out here; a signal that
@@ -50,6 +52,7 @@ class Background {
   void interrupted(nb::python_error& error);
 
   nb::object progress_;
+  std::atomic<bool>* also_;
   std::mutex mutex_;
   std::condition_variable posted_;    ///< something for the waiting thread
   std::condition_variable answered_;  ///< the call was made

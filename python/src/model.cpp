@@ -132,8 +132,29 @@ void require_rows(const InMatrix<float>& factors, Index wanted, const char* side
                   " rows; the interactions have " + std::to_string(wanted) + " " + side + "s");
 }
 
+/// Ids that rise: an int64 array, a list of text, or None for 0, 1, 2, ...
+[[nodiscard]] IdMap ids_of(nb::handle given, std::size_t rows, const char* what) {
+  if (given.is_none()) return IdMap::range(static_cast<Index>(rows));
+  IdMap ids;
+  if (In<std::int64_t> integers; nb::try_cast<In<std::int64_t>>(given, integers, false)) {
+    ids = IdMap::from_sorted_integers(Array<std::int64_t>::copy_of(span_of(integers)));
+  } else {
+    std::string chars;
+    std::vector<Offset> offsets{0};
+    for (const auto& text : nb::cast<std::vector<std::string>>(given)) {
+      chars += text;
+      offsets.push_back(std::ssize(chars));
+    }
+    ids = IdMap::from_sorted_text(Array<char>::copy_of(chars), Array<Offset>::copy_of(offsets));
+  }
+  if (static_cast<std::size_t>(ids.size()) == rows) return ids;
+  throw Error(ErrorKind::kInvalidArgument,
+              std::to_string(ids.size()) + " ids for " + std::to_string(rows) + " rows of " + what);
+}
+
 [[nodiscard]] Trained from_factors(const InMatrix<float>& users, const InMatrix<float>& items,
-                                   const nb::dict& params, const Data* data) {
+                                   const nb::dict& params, const Data* data,
+                                   const nb::object& user_ids, const nb::object& item_ids) {
   Model model;
   model.params = params_of(params);
   auto* als = std::get_if<AlsParams>(&model.params);
@@ -155,8 +176,8 @@ void require_rows(const InMatrix<float>& factors, Index wanted, const char* side
     model.items = known.items.share();
     model.history = known.by_user.share();
   } else {
-    model.users = IdMap::range(static_cast<Index>(users.shape(0)));
-    model.items = IdMap::range(static_cast<Index>(items.shape(0)));
+    model.users = ids_of(user_ids, users.shape(0), "users");
+    model.items = ids_of(item_ids, items.shape(0), "items");
     model.history = empty_history(model.users.size(), model.items.size());
   }
   Factors factors;
@@ -211,7 +232,8 @@ void bind_model(nb::module_& module) {
   nb::class_<Trained>(module, "Model", "Everything that training produced and serving needs.")
       .def_static("load", &load, "path"_a)
       .def_static("from_factors", &from_factors, "user_factors"_a.noconvert(),
-                  "item_factors"_a.noconvert(), "params"_a, "interactions"_a = nb::none())
+                  "item_factors"_a.noconvert(), "params"_a, "interactions"_a = nb::none(),
+                  "user_ids"_a.noconvert() = nb::none(), "item_ids"_a.noconvert() = nb::none())
       .def(
           "save",
           [](const Trained& self, const std::string& path) {

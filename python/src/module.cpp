@@ -22,4 +22,5 @@ NB_MODULE(_core, module) {
   bind_tuning(module);
   bind_recommender(module);
   bind_evaluation(module);
+  bind_ranks(module);
 }

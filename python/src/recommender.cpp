@@ -244,15 +244,28 @@ constexpr std::string_view kSides[] = {"users", "items"};
   return nb::make_tuple(why.score, why.baseline, contributions);
 }
 
+/// A table whose rows are padded already, as one of a mapped file, stays where it is: the pages of
+/// a file are shared by processes.
+[[nodiscard]] Matrix borrowed_or_copied(const InMatrix<float>& table) {
+  const auto cols = static_cast<Index>(table.shape(1));
+  const bool aligned = reinterpret_cast<std::uintptr_t>(table.data()) % 64 == 0;
+  if (!aligned || cols != padded_stride(cols) || table.shape(0) == 0) return matrix_of(table);
+  const auto rows = static_cast<Index>(table.shape(0));
+  auto* const data = const_cast<float*>(table.data());  // a Matrix that nobody writes to
+  return {Array<float>::over(nullptr, data, Offset{rows} * cols), rows, cols};
+}
+
 /// Search in a table that it keeps.
 struct TableSearch {
+  InMatrix<float> given;  ///< where it is what the table stands over
   Matrix table;
   Array<float> bias;
   std::optional<FactorSearch> search;
 
   TableSearch(const InMatrix<float>& rows, const std::optional<In<float>>& biases,
               const std::string& metric, const Device& device)
-      : table(matrix_of(rows)),
+      : given(rows),
+        table(borrowed_or_copied(rows)),
         bias(biases ? Array<float>::copy_of(span_of(*biases)) : Array<float>()) {
     const SimilarityMetric by = metric_named(metric);
     nb::gil_scoped_release released;

@@ -38,7 +38,7 @@ NEVER_WHOLE = NEVER | {"-1", "18446744073709551616", "0x1p3"}
 # different options of that name.
 VALUES = {
     "--factors": "3", "--iterations": "25", "--regularization": "0.5",
-    "--baseline": "user-mean", "--regularization-exponent": "0.7", "--alpha": "7", "--confidence": "log",
+    "--baseline": "user-mean", "--regularization-exponent": "0.7", "--regularization-count": "likes", "--alpha": "7", "--confidence": "log",
     "--epsilon": "0.3",
     "--unobserved-weight": "0.2", "--biases": "off", "--init-stddev": "0.7", "--solver": "cg",
     "--cg-steps": "1", "--cg-tolerance": "0.3", "--cg-preconditioner": "none", "--precision": "fp32",

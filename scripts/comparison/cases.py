@@ -24,6 +24,7 @@ ALS = {
                  "--alpha 1", "--regularization-exponent 0", "--regularization 0.01",
                  "--confidence log --alpha 10", "--confidence given --alpha 0.3",
                  "--alpha 40 --regularization 1e-4",
+                 "--alpha 2 --regularization 0.05 --regularization-exponent 1 --regularization-count likes",
                  f"--validation {TEST} --patience 2 --iterations 30",
                  f"--validation {TEST} --target recall@20=0.1 --iterations 30"],
     "explicit": ["--solver cholesky", "--solver cg --cg-steps 5", "--factors 1", "--factors 20",

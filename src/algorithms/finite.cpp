@@ -89,6 +89,16 @@ void check_values(const CsrView& by_user, const SgdParams& /*params*/) {
 }
 
 void check_weights(const CsrView& by_user, const AlsParams& params, std::string_view device) {
+  if (counts_likes(params)) {
+    const float* const end = by_user.values + by_user.nnz();
+    const float* const other = std::find_if(by_user.values, end, [](float r) { return r <= 0.0F; });
+    if (other != end) {
+      throw Error(ErrorKind::kBadData,
+                  fmt::format("{} is no like, and with regularization_count likes {} trains on "
+                              "likes (values above 0) only: train on the cpu",
+                              value_text(by_user, other - by_user.values), device));
+    }
+  }
   if (cell_form(params) != CellForm::kGiven) return;
   const Offset at = smallest_entry(by_user);
   if (at < 0) return;

@@ -23,8 +23,10 @@ void check_values(const CsrView& by_user, const SgdParams& params);
 void check_values(const CsrView& by_user, const NeighbourParams& params);
 void check_values(const CsrView& by_user, const BiasParams& params);
 
-/// For a device that computes with weights of 0 and more only. Throws Error(kBadData) that names
-/// the device, and value, user and item row of the smallest confidence below 1 (confidence given).
+/// For a device that computes with weights of 0 and more only, and with lambdas by numbers of
+/// entries. Throws Error(kBadData) that names the device, and value, user and item row of the
+/// smallest confidence below 1 (confidence given), or of a value that is no like where likes are
+/// counted.
 void check_weights(const CsrView& by_user, const AlsParams& params, std::string_view device);
 
 /// Throws Error(kNumerical) that names the two rows of a similarity that is not finite.

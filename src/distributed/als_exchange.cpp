@@ -10,6 +10,7 @@
 
 #include "algorithms/als/weights.h"
 #include "core/memory_plan.h"
+#include "core/rows_of.h"
 
 namespace likewise {
 namespace {
@@ -20,12 +21,11 @@ constexpr std::array<std::string_view, kAlsExchanges> kNames{"all rows", "partia
 /// Needed rows are packed and sent one by one: as if each were sent twice.
 constexpr double kPacking = 2.0;
 
-/// Rows of the fixed side that rows [begin, end) meet and that are not in [own_first, own_end).
-[[nodiscard]] Offset needed_rows(const CsrView& solved, Index begin, Index end, Index own_first,
-                                 Index own_end) {
+/// Rows of the fixed side that these rows meet and that are not in [own_first, own_end).
+[[nodiscard]] Offset needed_rows(const CsrView& solved, Index own_first, Index own_end) {
   std::vector<char> seen(static_cast<std::size_t>(solved.cols), 0);
   Offset needed = 0;
-  for (Index row = begin; row < end; ++row) {
+  for (Index row = 0; row < solved.rows; ++row) {
     for (const Index column : solved.row_columns(row)) {
       char& known = seen[static_cast<std::size_t>(column)];
       if (known == 0 && (column < own_first || column >= own_end)) ++needed;
@@ -53,20 +53,32 @@ AlsRankLoad rank_load(const CsrView& solved, const Partition& solved_parts, cons
                       const Partition& fixed_parts, const AlsRowCost& cost) {
   AlsRankLoad most;
   for (int rank = 0; rank < solved_parts.ranks(); ++rank) {
-    const Index begin = solved_parts.first(rank);
-    const Index end = solved_parts.end(rank);
+    const RowsOf rows(solved, solved_parts.first(rank), solved_parts.count(rank));
     const Index own_first = fixed_parts.first(rank);
     const Index own_end = fixed_parts.end(rank);
-    double operations = 0.0;
-    for (Index row = begin; row < end; ++row) operations += cost.row(solved.row_size(row));
-    most.row_operations = std::max(most.row_operations, operations);
-    most.solved_rows = std::max<Offset>(most.solved_rows, end - begin);
-    most.other_rows = std::max<Offset>(most.other_rows, fixed.rows - (own_end - own_first));
-    most.needed_rows =
-        std::max(most.needed_rows, needed_rows(solved, begin, end, own_first, own_end));
-    most.fixed_entries = std::max(most.fixed_entries, entries(fixed, own_first, own_end));
+    most = larger_load(
+        most, own_load(rows.view(), own_first, own_end, entries(fixed, own_first, own_end), cost));
   }
   return most;
+}
+
+AlsRankLoad own_load(const CsrView& own_rows, Index own_first, Index own_end, Offset fixed_entries,
+                     const AlsRowCost& cost) {
+  AlsRankLoad load;
+  for (Index row = 0; row < own_rows.rows; ++row) {
+    load.row_operations += cost.row(own_rows.row_size(row));
+  }
+  load.solved_rows = own_rows.rows;
+  load.other_rows = own_rows.cols - (own_end - own_first);
+  load.needed_rows = needed_rows(own_rows, own_first, own_end);
+  load.fixed_entries = fixed_entries;
+  return load;
+}
+
+AlsRankLoad larger_load(const AlsRankLoad& a, const AlsRankLoad& b) {
+  return {std::max(a.other_rows, b.other_rows), std::max(a.needed_rows, b.needed_rows),
+          std::max(a.solved_rows, b.solved_rows), std::max(a.fixed_entries, b.fixed_entries),
+          std::max(a.row_operations, b.row_operations)};
 }
 
 AlsExchangePlan plan_exchange(const AlsRankLoad& load, int ranks, const AlsParams& params,

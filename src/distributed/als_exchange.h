@@ -38,6 +38,8 @@ struct RankSpeed {
 };
 /// Threads that share a memory, in round numbers.
 inline constexpr RankSpeed kThreadSpeed{4e9, 2e10};
+/// Processes over a network of 10 Gbit/s, in round numbers.
+inline constexpr RankSpeed kNetworkSpeed{1e9, 2e10};
 
 struct AlsExchangeCost {
   double bytes = 0.0;       ///< that this rank receives
@@ -62,6 +64,13 @@ struct AlsExchangePlan {
 [[nodiscard]] AlsRankLoad rank_load(const CsrView& solved, const Partition& solved_parts,
                                     const CsrView& fixed, const Partition& fixed_parts,
                                     const AlsRowCost& cost);
+
+/// A rank's own share of it, from its rows of the side being solved. Of the fixed side it has rows
+/// [own_first, own_end) with so many interactions.
+[[nodiscard]] AlsRankLoad own_load(const CsrView& own_rows, Index own_first, Index own_end,
+                                   Offset fixed_entries, const AlsRowCost& cost);
+/// The larger of each.
+[[nodiscard]] AlsRankLoad larger_load(const AlsRankLoad& a, const AlsRankLoad& b);
 
 /// `forced`: that one, whatever it costs.
 [[nodiscard]] AlsExchangePlan plan_exchange(const AlsRankLoad& load, int ranks,

@@ -100,6 +100,26 @@ class SolverOfRanks final : public AlsSolver {
 
 }  // namespace
 
+AlsRanksPlan plan_ranks_together(Communicator& ranks, const AlsRankPart& part, AlsRanksPlan plan,
+                                 const AlsParams& params, const RankSpeed& speed) {
+  const AlsRowCost cost(params, plan.shape);
+  const auto size = static_cast<std::size_t>(ranks.size());
+  for (const Side side : kSides) {
+    const bool users = side == Side::kUsers;
+    const CsrView& fixed = users ? part.items.value() : part.users;
+    const Partition& parts = plan.parts(other(side));
+    const AlsRankLoad mine =
+        own_load(users ? part.users : part.items.value(), parts.first(ranks.rank()),
+                 parts.end(ranks.rank()), fixed.nnz(), cost);
+    std::vector<AlsRankLoad> all(size);
+    ranks.all_gather<AlsRankLoad>({&mine, 1}, all, std::vector<Offset>(size, 1));
+    AlsRankLoad most;
+    for (const AlsRankLoad& one : all) most = larger_load(most, one);
+    plan.exchanges[users ? 0 : 1] = plan_exchange(most, ranks.size(), params, cost, speed);
+  }
+  return plan;
+}
+
 std::unique_ptr<AlsSolver> make_solver_of_ranks(AlsOfRanks how, Factors start,
                                                 const MakeAlsRank& make_rank) {
   return std::make_unique<SolverOfRanks>(std::move(how), std::move(start), make_rank);

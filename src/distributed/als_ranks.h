@@ -36,6 +36,12 @@ class AlsRank {
   [[nodiscard]] virtual const Factors& factors() = 0;
 };
 
+/// As plan_ranks(), by ranks that know no more than their own rows: a collective call, which gives
+/// the same plan on all. `plan` has shape and parts; its exchanges are chosen here.
+[[nodiscard]] AlsRanksPlan plan_ranks_together(Communicator& ranks, const AlsRankPart& part,
+                                               AlsRanksPlan plan, const AlsParams& params,
+                                               const RankSpeed& speed);
+
 /// Makes the rank of the calling thread: a collective call. `control` is that of RankWork.
 using MakeAlsRank = std::function<std::unique_ptr<AlsRank>(Communicator& ranks, AlsRankPart part,
                                                            const RunControl& control)>;

@@ -12,6 +12,12 @@ std::string ranks_text(const std::vector<int>& ranks) {
   return fmt::format("rank{} {}", ranks.size() == 1 ? "" : "s", fmt::join(ranks, ", "));
 }
 
+std::vector<Offset> part_begins(std::span<const Offset> counts) {
+  std::vector<Offset> begins(counts.size() + 1, 0);
+  std::partial_sum(counts.begin(), counts.end(), begins.begin() + 1);
+  return begins;
+}
+
 void require_parts(const Communicator& ranks, std::string_view call, std::span<const Offset> counts,
                    Offset own, Offset all) {
   const Offset total = std::accumulate(counts.begin(), counts.end(), Offset{0});

@@ -80,6 +80,9 @@ class Communicator {
 /// "rank 1", "ranks 1, 2".
 [[nodiscard]] std::string ranks_text(const std::vector<int>& ranks);
 
+/// Where each rank's part begins, and the end of the last one.
+[[nodiscard]] std::vector<Offset> part_begins(std::span<const Offset> counts);
+
 /// Throws Error(kDevice) where `counts` are not those of a call in which this rank has `own`
 /// numbers of `all`.
 void require_parts(const Communicator& ranks, std::string_view call, std::span<const Offset> counts,

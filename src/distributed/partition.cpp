@@ -34,6 +34,10 @@ void require_ranks(int ranks) {
   throw Error(ErrorKind::kInvalidArgument, fmt::format("ranks must be 1 or more, not {}", ranks));
 }
 
+int Partition::owner(Index row) const {
+  return static_cast<int>(std::ranges::upper_bound(firsts_, row) - firsts_.begin()) - 1;
+}
+
 std::vector<Offset> Partition::counts(Offset numbers) const {
   std::vector<Offset> all;
   for (int rank = 0; rank < ranks(); ++rank) all.push_back(numbers * count(rank));

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <functional>
+#include <string>
 #include <vector>
 
 #include "likewise/types.h"
@@ -23,6 +24,8 @@ class Partition {
   [[nodiscard]] Index first(int rank) const { return firsts_[static_cast<std::size_t>(rank)]; }
   [[nodiscard]] Index end(int rank) const { return firsts_[static_cast<std::size_t>(rank) + 1]; }
   [[nodiscard]] Index count(int rank) const { return end(rank) - first(rank); }
+  /// The rank that holds this row.
+  [[nodiscard]] int owner(Index row) const;
   /// How many numbers each rank has, with `numbers` for a row: the counts of a Communicator's
   /// calls.
   [[nodiscard]] std::vector<Offset> counts(Offset numbers) const;

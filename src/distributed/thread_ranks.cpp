@@ -6,14 +6,12 @@
 #include <condition_variable>
 #include <exception>
 #include <mutex>
-#include <numeric>
 #include <optional>
 #include <string_view>
 #include <thread>
 #include <vector>
 
 #include <fmt/format.h>
-#include <fmt/ranges.h>
 #include <tbb/task_arena.h>
 
 #include "distributed/partition.h"
@@ -174,13 +172,6 @@ class MeetingPlace {
   std::optional<Failure> failure_;
   std::atomic<bool> stop_{false};
 };
-
-/// Positions of the ranks' parts, and their end.
-[[nodiscard]] std::vector<Offset> part_begins(std::span<const Offset> counts) {
-  std::vector<Offset> begins(counts.size() + 1, 0);
-  std::partial_sum(counts.begin(), counts.end(), begins.begin() + 1);
-  return begins;
-}
 
 class ThreadCommunicator final : public Communicator {
  public:

@@ -12,6 +12,10 @@ struct EnumNames<Confidence> {
   static constexpr std::span<const std::string_view> kAll = kConfidenceNames;
 };
 template <>
+struct EnumNames<RegularizationCount> {
+  static constexpr std::span<const std::string_view> kAll = kRegularizationCountNames;
+};
+template <>
 struct EnumNames<AlsSolverKind> {
   static constexpr std::span<const std::string_view> kAll = kAlsSolverNames;
 };
@@ -77,6 +81,10 @@ struct Description<AlsParams> {
           .share()
           .searched(nus)
           .left_open("1, 0 with --alpha"),
+      Parameter{"regularization_count", &P::regularization_count,
+                "Implicit: what nu is an exponent of: the weight of all the row's cells, or the "
+                "number of its likes, as in Spark"}
+          .only_if(is_implicit, "--feedback implicit"),
       Parameter{"alpha", &P::alpha,
                 "Implicit: confidence per unit of value; it or --confidence turns on Hu's form"}
           .positive()

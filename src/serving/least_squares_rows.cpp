@@ -22,9 +22,14 @@ RowWeights row_weights(const AlsParams& params) {
   const auto lambda = [params](Offset count, Index other_side_rows) {
     return row_regularization(params, count, other_side_rows);
   };
-  RowWeights weights{0.0, lambda, lambda, rating_weights};
+  RowWeights weights{0.0, lambda, lambda, rating_weights, {}};
   if (params.feedback == Feedback::kImplicit) {
     weights.missing = missing_weight(params);
+    if (counts_likes(params)) {
+      weights.counted = [params](std::span<const float> values) {
+        return counted_entries(params, values);
+      };
+    }
     weights.cell = [params](double value, double) { return cell_weights(params, value); };
   }
   return weights;
@@ -35,8 +40,11 @@ RowWeights row_weights(const SgdParams& params) {
   const auto times_count = [nu = params.regularization_exponent](double lambda) {
     return [=](Offset count, Index) { return lambda * std::pow(static_cast<double>(count), nu); };
   };
-  return {0.0, times_count(params.regularization), times_count(bias_lambda(params)),
-          rating_weights};
+  return {0.0,
+          times_count(params.regularization),
+          times_count(bias_lambda(params)),
+          rating_weights,
+          {}};
 }
 
 LeastSquaresRows::LeastSquaresRows(const Factors& factors, RowWeights weights, Side side)
@@ -69,11 +77,13 @@ RowSystem LeastSquaresRows::system(const FoldInRow& row) const {
   const auto width = static_cast<std::size_t>(width_);
   const auto factors = static_cast<std::size_t>(other_.cols());
   const auto count = static_cast<Offset>(row.columns.size());
+  const bool all = !weights_.counted || row.values.empty();
+  const Offset counted = all ? count : weights_.counted(row.values);
   std::vector<double> a = weighted_gram_;
   a.resize(width * width, 0.0);
   for (std::size_t j = 0; j < width; ++j) {
     const auto& lambda = j < factors ? weights_.regularization : weights_.bias_regularization;
-    a[j * width + j] += lambda(count, other_.rows());
+    a[j * width + j] += lambda(counted, other_.rows());
   }
   for (std::size_t e = 0; e < row.columns.size(); ++e) {
     add_outer_product(a, features(row.columns[e]), weights(row, e).w);

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <functional>
+#include <span>
 #include <vector>
 
 #include "algorithms/als/weights.h"
@@ -17,11 +18,13 @@ namespace likewise {
 /// What a row's least-squares problem is made of.
 struct RowWeights {
   double missing = 0.0;  ///< w0
-  /// lambda_row of a row with `count` entries: of its factors, and of its bias.
+  /// lambda_row of a row with `count` entries, or likes: of its factors, and of its bias.
   std::function<double(Offset count, Index other_side_rows)> regularization;
   std::function<double(Offset count, Index other_side_rows)> bias_regularization;
   /// Of an entry by its value, and what the score is before the row's own factors and bias come in.
   std::function<CellWeights(double value, double baseline)> cell;
+  /// What of a row with these values `count` is. None: its entries.
+  std::function<Offset(std::span<const float> values)> counted{};
 };
 [[nodiscard]] RowWeights row_weights(const AlsParams& params);
 [[nodiscard]] RowWeights row_weights(const SgdParams& params);

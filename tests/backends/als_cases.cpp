@@ -113,6 +113,17 @@ AlsCases given_cases(bool below_one) {
   return all;
 }
 
+AlsCases likes_cases() {
+  AlsCases all{"likes", {}};
+  for (const double nu : {0.5, 1.0}) {
+    all.cases.push_back(changed(nu == 1.0 ? "nu 1" : "nu 1/2", kImplicit, [&](AlsParams& p) {
+      p.regularization_count = RegularizationCount::kLikes;
+      p.regularization_exponent = nu;
+    }));
+  }
+  return all;
+}
+
 std::vector<AlsCases> als_kernel_cases() {
   std::vector<AlsCases> all;
   for (const int f : {16, 32, 48, 64, 80, 96, 112, 128, 192, 256, 320}) {

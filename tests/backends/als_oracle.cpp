@@ -36,7 +36,8 @@ using Row = std::vector<double>;
   for (Index r = 0; r < rows.rows; ++r) {
     double square = std::pow(bias_of(f, side, r), 2);
     for (const float x : f.side(side).row_span(r)) square += double{x} * x;
-    sum += row_regularization(params, rows.row_size(r), rows.cols) * square;
+    sum +=
+        row_regularization(params, counted_entries(params, rows.row_values(r)), rows.cols) * square;
   }
   return sum;
 }
@@ -94,7 +95,8 @@ void add(Row& to, double weight, const Row& from) {
     add(linear, weight.v, y);
   }
   const Row missing = missing_part(f, other(side), x, params);
-  const double lambda = row_regularization(params, rows.row_size(row), rows.cols);
+  const double lambda =
+      row_regularization(params, counted_entries(params, rows.row_values(row)), rows.cols);
   Row gradient = quadratic;
   add(gradient, 1.0, missing);
   add(gradient, lambda, x);

@@ -98,6 +98,7 @@ TEST_P(ReferenceAls, GradientVanishesAfterAHalfStep) {
 
 [[nodiscard]] std::vector<AlsCases> with_given(std::vector<AlsCases> cases, bool below_one) {
   cases.push_back(test::given_cases(below_one));
+  if (below_one) cases.push_back(test::likes_cases());
   return cases;
 }
 

@@ -81,6 +81,7 @@ constexpr double kFactorsOfSteps = 2e-3;
 [[nodiscard]] std::vector<test::AlsCase> cases() {
   std::vector<test::AlsCases> groups = test::als_cases(7);
   groups.push_back(test::given_cases(true));
+  groups.push_back(test::likes_cases());
   std::vector<test::AlsCase> all;
   for (const test::AlsCases& group : groups) {
     for (test::AlsCase one : group.cases) {

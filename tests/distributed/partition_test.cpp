@@ -80,6 +80,14 @@ TEST(Partition, OneRowWithHalfOfAllHasARankForItself) {
   EXPECT_EQ(parts.count(1), 1);
 }
 
+TEST(Partition, KnowsTheOwner) {
+  const Partition parts({0, 0, 2, 2, 2, 5});
+  EXPECT_EQ(parts.owner(0), 1);
+  EXPECT_EQ(parts.owner(1), 1);
+  EXPECT_EQ(parts.owner(2), 4);
+  EXPECT_EQ(parts.owner(4), 4);
+}
+
 TEST(Partition, EvenPartsDifferByOneRowAtMost) {
   for (const Index rows : {0, 1, 4, 5, 17}) {
     const Partition parts = cut_evenly(rows, 5);

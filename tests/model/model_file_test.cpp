@@ -25,6 +25,7 @@ void expect_same_params(const AlsParams& a, const AlsParams& b) {
   EXPECT_EQ(a.iterations, b.iterations);
   EXPECT_EQ(a.regularization, b.regularization);
   EXPECT_EQ(a.regularization_exponent, b.regularization_exponent);
+  EXPECT_EQ(a.regularization_count, b.regularization_count);
   EXPECT_EQ(a.alpha, b.alpha);
   EXPECT_EQ(a.confidence, b.confidence);
   EXPECT_EQ(a.epsilon, b.epsilon);

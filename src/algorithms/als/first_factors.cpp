@@ -44,11 +44,15 @@ Factors first_factors(const CsrView& by_user, const AlsParams& params) {
 }
 
 Matrix draw_factors(Side side, Index rows, const AlsParams& params) {
-  Matrix drawn(rows, params.factors);
+  return draw_factor_rows(side, 0, rows, params);
+}
+
+Matrix draw_factor_rows(Side side, Index first, Index count, const AlsParams& params) {
+  Matrix drawn(count, params.factors);
   const double scale = params.init_stddev / std::sqrt(static_cast<double>(params.factors));
   const auto stream = side == Side::kUsers ? kStreamUserFactors : kStreamItemFactors;
-  parallel_for(rows, 256, [&](Offset r) {
-    CounterRandom random(params.seed, stream, static_cast<std::uint64_t>(r));
+  parallel_for(count, 256, [&](Offset r) {
+    CounterRandom random(params.seed, stream, static_cast<std::uint64_t>(first + r));
     for (float& x : drawn.row_span(static_cast<Index>(r))) {
       x = static_cast<float>(scale * random.normal());
     }

@@ -67,13 +67,14 @@ AlsParams suited(const CsrView& by_user, AlsParams params, const AlsGiven& given
   const double w0 = *params.unobserved_weight;
   double lambda = kShrinkage * (1.0 / std::sqrt(users.mean) + 1.0 / std::sqrt(items.mean)) *
                   std::sqrt(missing_share / w0);
-  if (const double nu = params.regularization_exponent; nu < 1.0 && by_user.nnz() > 0) {
-    // As much in sum as with nu = 1.
-    const auto sum = [&](double power) {
-      return sum_of_powers(users.counts, w0 * static_cast<double>(by_user.cols), power) +
-             sum_of_powers(items.counts, w0 * static_cast<double>(by_user.rows), power);
+  const double nu = params.regularization_exponent;
+  if ((nu < 1.0 || counts_likes(params)) && by_user.nnz() > 0) {
+    // As much in sum as with nu = 1 and all cells counted.
+    const auto sum = [&](double power, double missing) {
+      return sum_of_powers(users.counts, missing * static_cast<double>(by_user.cols), power) +
+             sum_of_powers(items.counts, missing * static_cast<double>(by_user.rows), power);
     };
-    lambda *= sum(1.0) / sum(nu);
+    lambda *= sum(1.0, w0) / sum(nu, counts_likes(params) ? 0.0 : w0);
   }
   params.regularization = rounded(lambda);
   return params;

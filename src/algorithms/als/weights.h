@@ -3,7 +3,9 @@
 /// fold-in and explanations, so that all three solve the same problem.
 #pragma once
 
+#include <algorithm>
 #include <cmath>
+#include <span>
 
 #include "algorithms/als/cell_weights.h"
 #include "likewise/als.h"
@@ -73,11 +75,26 @@ struct CellWeights {
   return params.factors + (params.feedback == Feedback::kExplicit && params.biases ? 1 : 0);
 }
 
+[[nodiscard]] inline bool counts_likes(const AlsParams& params) {
+  return params.feedback == Feedback::kImplicit &&
+         params.regularization_count == RegularizationCount::kLikes;
+}
+
+/// What of a row with these values row_regularization() counts: its entries; or its likes, where
+/// one stands for none: without likes the row's factors are zero, and its lambda must not be.
+[[nodiscard]] inline Offset counted_entries(const AlsParams& params,
+                                            std::span<const float> values) {
+  if (!counts_likes(params)) return std::ssize(values);
+  const auto likes =
+      static_cast<Offset>(std::ranges::count_if(values, [](float r) { return r > 0.0F; }));
+  return std::max<Offset>(1, likes);
+}
+
 /// lambda_row = lambda (count + w0 * rows of the other side)^nu for implicit feedback,
-/// lambda count^nu for explicit; `count` is the number of entries of the row.
+/// lambda count^nu for explicit and where likes are counted; `count` is that of counted_entries().
 [[nodiscard]] inline double row_regularization(const AlsParams& params, Offset count,
                                                Index other_side_rows) {
-  const double missing = params.feedback == Feedback::kImplicit
+  const double missing = params.feedback == Feedback::kImplicit && !counts_likes(params)
                              ? missing_weight(params) * static_cast<double>(other_side_rows)
                              : 0.0;
   return params.regularization *

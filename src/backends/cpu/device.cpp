@@ -6,6 +6,7 @@
 #include <fmt/format.h>
 
 #include "algorithms/als/weights.h"
+#include "backends/cpu/als/als_rank.h"
 #include "backends/cpu/jobs.h"
 #include "backends/host_plan.h"
 #include "core/instruction_set.h"
@@ -30,6 +31,12 @@ class CpuAls final : public AlsJob {
                                                        int completed_iterations) const override {
     require_fp32(params, "cpu");
     return make_cpu_als_solver(by_user, params, std::move(start), completed_iterations);
+  }
+  [[nodiscard]] std::unique_ptr<AlsRank> make_rank(Communicator& ranks, const AlsRanksPlan& plan,
+                                                   const AlsParams& params, AlsRankPart part,
+                                                   int completed_iterations) const override {
+    require_fp32(params, "cpu");
+    return std::make_unique<CpuAlsRank>(ranks, plan, params, std::move(part), completed_iterations);
   }
 };
 

@@ -5,9 +5,18 @@
 
 #include <fmt/format.h>
 
+#include "distributed/als_ranks.h"
 #include "likewise/error.h"
 
 namespace likewise {
+
+std::unique_ptr<AlsRank> AlsJob::make_rank(Communicator& /*ranks*/, const AlsRanksPlan& /*plan*/,
+                                           const AlsParams& /*params*/, AlsRankPart /*part*/,
+                                           int /*completed_iterations*/) const {
+  throw Error(ErrorKind::kInvalidArgument,
+              "this device has no ranks that are processes: several train on the cpu");
+}
+
 namespace {
 
 template <std::size_t... I>

@@ -109,7 +109,8 @@ class ReferenceAlsSolver final : public AlsSolver {
     if (columns.empty()) return;
 
     std::vector<double> a = gram;
-    const double lambda = row_regularization(params_, matrix.row_size(row), matrix.cols);
+    const double lambda =
+        row_regularization(params_, counted_entries(params_, values), matrix.cols);
     for (Index j = 0; j < d; ++j)
       a[static_cast<std::size_t>(j) * static_cast<std::size_t>(d + 1)] += lambda;
     for (std::size_t i = 0; i < columns.size(); ++i) {
@@ -158,7 +159,8 @@ class ReferenceAlsSolver final : public AlsSolver {
     double sum = 0.0;
     for (Index r = 0; r < matrix.rows; ++r) {
       const Row& x = rows(side)[static_cast<std::size_t>(r)];
-      sum += row_regularization(params_, matrix.row_size(r), matrix.cols) * dot(x, x);
+      const Offset count = counted_entries(params_, matrix.row_values(r));
+      sum += row_regularization(params_, count, matrix.cols) * dot(x, x);
     }
     return sum;
   }

@@ -115,6 +115,20 @@ TEST(Weights, TheKernelsTextAgreesWithTheFormulas) {
   }
 }
 
+TEST(Weights, LikesAreCountedInPlaceOfCells) {
+  AlsParams params{.regularization = 0.5, .regularization_exponent = 1.0};
+  const std::vector<float> row{3.0F, -1.0F, 0.0F, 1.0F, 5.0F};
+  const std::vector<float> dislikes{-1.0F, 0.0F};
+  EXPECT_EQ(counted_entries(params, row), 5);
+  EXPECT_DOUBLE_EQ(row_regularization(params, counted_entries(params, row), 95), 50.0);
+  params.regularization_count = RegularizationCount::kLikes;
+  EXPECT_EQ(counted_entries(params, row), 3);
+  EXPECT_EQ(counted_entries(params, dislikes), 1);
+  EXPECT_DOUBLE_EQ(row_regularization(params, counted_entries(params, row), 95), 1.5);
+  params.feedback = Feedback::kExplicit;
+  EXPECT_EQ(counted_entries(params, row), 5);
+}
+
 TEST(Weights, RegularizationOfARow) {
   AlsParams params{.regularization = 0.5};
   EXPECT_DOUBLE_EQ(row_regularization(params, 9, 100), 0.5);

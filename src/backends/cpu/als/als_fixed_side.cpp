@@ -43,7 +43,8 @@ void copy_features(const Matrix& from, Index first, Index count, bool biased, fl
       for (const float x : y.row_span(row)) square += static_cast<double>(x) * x;
       if (!bias.empty()) square += static_cast<double>(bias[r]) * bias[r];
       sums[static_cast<std::size_t>(b)] +=
-          square * row_regularization(params, matrix.row_size(row), matrix.cols);
+          square *
+          row_regularization(params, counted_entries(params, matrix.row_values(row)), matrix.cols);
     }
   });
   double total = 0.0;

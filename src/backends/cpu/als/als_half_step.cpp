@@ -157,7 +157,7 @@ double AlsHalfStep::solve_block(const AlsRowContext& context, const AlsSolvedRow
     const Offset count = matrix_.row_size(rows[r]);
     Index pivot = -1;
     objective += worker.solver.solve(matrix_.row_columns(rows[r]), matrix_.row_values(rows[r]),
-                                     context.regularization(count),
+                                     context.regularization(matrix_.row_values(rows[r])),
                                      worker.z.row(static_cast<Index>(r)), pivot);
     if (pivot >= 0) throw_singular(side_, first_row_ + rows[r], count, pivot);
   }

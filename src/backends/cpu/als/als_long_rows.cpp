@@ -31,14 +31,13 @@ class Lockstep {
         product_(count_, z.cols()),
         solvers_(rows.size()) {
     for (Index i = 0; i < count_; ++i) {
-      const Offset entries = matrix.row_size(rows[static_cast<std::size_t>(i)]);
-      context.set_diagonals(context.regularization(entries), entries, diagonal_.row(i),
+      const auto values = matrix.row_values(rows[static_cast<std::size_t>(i)]);
+      context.set_diagonals(context.regularization(values), std::ssize(values), diagonal_.row(i),
                             inverse_.row(i));
-      solvers_[static_cast<std::size_t>(i)] = ConjugateGradients(
-          {diagonal_.row(i), inverse_.row(i), z.row(i), r_.row(i), p_.row(i), product_.row(i),
-           z.stride()},
-          context.cg_limits(
-              context.least_confidence(matrix.row_values(rows[static_cast<std::size_t>(i)]))));
+      solvers_[static_cast<std::size_t>(i)] =
+          ConjugateGradients({diagonal_.row(i), inverse_.row(i), z.row(i), r_.row(i), p_.row(i),
+                              product_.row(i), z.stride()},
+                             context.cg_limits(context.least_confidence(values)));
     }
   }
 

@@ -36,8 +36,8 @@ float AlsRowContext::least_confidence(std::span<const float> values) const {
   return least;
 }
 
-double AlsRowContext::regularization(Offset count) const {
-  return row_regularization(params, count, fixed_rows);
+double AlsRowContext::regularization(std::span<const float> values) const {
+  return row_regularization(params, counted_entries(params, values), fixed_rows);
 }
 
 /// Conjugate gradients would take about as many steps as there are unknowns. In directions that

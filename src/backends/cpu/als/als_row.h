@@ -23,8 +23,8 @@ struct AlsRowContext {
   double accuracy = 0.0;  ///< of kAuto: CgLimits::decrease
 
   [[nodiscard]] Index stride() const { return table.stride(); }
-  /// lambda of a row with so many interactions.
-  [[nodiscard]] double regularization(Offset count) const;
+  /// lambda of a row with these values.
+  [[nodiscard]] double regularization(std::span<const float> values) const;
   /// Whether kAuto solves such a row exactly where it does not all rows.
   [[nodiscard]] bool is_flat(Offset count, double lambda) const;
   /// Of a row with these values, but 1 at most.

@@ -76,7 +76,7 @@ double AlsSystemSolver::solve(std::span<const double> system, std::span<const fl
     return 0.0;
   }
   const Offset count = std::ssize(values);
-  const double lambda = context_.regularization(count);
+  const double lambda = context_.regularization(values);
   unpack(system);
   context_.set_diagonals(lambda, count, diagonal_.data(), inverse_.data());
   if (context_.exact || context_.is_flat(count, lambda)) {

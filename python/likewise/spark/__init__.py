@@ -1,0 +1,19 @@
+# SPDX-License-Identifier: Apache-2.0
+"""ALS on Spark: the estimator and the model of `pyspark.ml.recommendation`, trained by native ranks.
+
+    from likewise.spark import ALS            # in place of pyspark.ml.recommendation
+    model = ALS(rank=64, implicitPrefs=True, userCol="user", itemCol="item", ratingCol="plays").fit(plays)
+    model.recommendForAllUsers(10).write.parquet("lists")
+
+Spark holds and prepares the data, schedules, and restarts; training is one stage whose tasks are ranks
+(docs/from-spark.md). Needs PySpark 3.5 or newer: pip install "likewise[spark]", on all machines.
+"""
+try:
+    import pyspark  # noqa: F401
+except ImportError as error:
+    raise ImportError('likewise.spark needs PySpark: pip install "likewise[spark]"') from error
+
+from likewise.spark.estimator import ALS
+from likewise.spark.model import ALSModel
+
+__all__ = ["ALS", "ALSModel"]

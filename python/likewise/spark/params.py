@@ -1,0 +1,180 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The parameters of ALS and of its models: those of `pyspark.ml.recommendation`, and ours."""
+from __future__ import annotations
+
+from typing import Any
+
+from pyspark.ml.param import Param, Params, TypeConverters
+from pyspark.ml.param.shared import (HasBlockSize, HasCheckpointInterval, HasMaxIter, HasPredictionCol,
+                                     HasRegParam, HasSeed)
+
+from likewise import _core
+
+
+def _param(name: str, doc: str, converter: Any) -> Any:
+    return Param(Params._dummy(), name, doc, typeConverter=converter)
+
+
+class ModelParams(HasPredictionCol, HasBlockSize):  # type: ignore[misc, unused-ignore]
+    """Of the estimator and of the model."""
+
+    userCol = _param("userCol", "column of the users' ids: integers of any size, or text", TypeConverters.toString)
+    itemCol = _param("itemCol", "column of the items' ids: integers of any size, or text", TypeConverters.toString)
+    coldStartStrategy = _param(
+        "coldStartStrategy", "what transform() does with users and items that the model has not: 'nan' predicts "
+        "not a number, 'drop' leaves the row out", TypeConverters.toString)
+    device = _param("device", "what computes: cpu, cuda, auto", TypeConverters.toString)
+
+    def __init__(self, *args: Any):
+        super().__init__(*args)
+        self._setDefault(userCol="user", itemCol="item", coldStartStrategy="nan", blockSize=4096, device="cpu")
+
+    def getUserCol(self) -> str:
+        return str(self.getOrDefault(self.userCol))
+
+    def getItemCol(self) -> str:
+        return str(self.getOrDefault(self.itemCol))
+
+    def getColdStartStrategy(self) -> str:
+        return str(self.getOrDefault(self.coldStartStrategy))
+
+    def getDevice(self) -> str:
+        return str(self.getOrDefault(self.device))
+
+
+class TrainingParams(ModelParams, HasMaxIter, HasRegParam, HasCheckpointInterval, HasSeed):  # type: ignore[misc, unused-ignore]
+    """Of the estimator."""
+
+    rank = _param("rank", "numbers learnt per user and per item, 1 to 4096", TypeConverters.toInt)
+    numUserBlocks = _param("numUserBlocks", "accepted, and without effect: numWorkers says how work is cut",
+                           TypeConverters.toInt)
+    numItemBlocks = _param("numItemBlocks", "accepted, and without effect: numWorkers says how work is cut",
+                           TypeConverters.toInt)
+    implicitPrefs = _param("implicitPrefs", "whether values are strengths of likes, not ratings",
+                           TypeConverters.toBoolean)
+    alpha = _param("alpha", "implicit: confidence per unit of value", TypeConverters.toFloat)
+    ratingCol = _param("ratingCol", "column of the values; '' makes each row count 1", TypeConverters.toString)
+    nonnegative = _param("nonnegative", "must be false: factors of either sign are learnt",
+                         TypeConverters.toBoolean)
+    intermediateStorageLevel = _param("intermediateStorageLevel", "storage level of the ratings while they are made ready",
+                                      TypeConverters.toString)
+    finalStorageLevel = _param("finalStorageLevel", "storage level of the factors", TypeConverters.toString)
+    numWorkers = _param("numWorkers", "ranks that train together, each a task; 0: one where the plan of memory "
+                        "fits, else as many as it takes", TypeConverters.toInt)
+    numThreads = _param("numThreads", "threads of a rank; 0: its share of the executor's cores",
+                        TypeConverters.toInt)
+    solver = _param("solver", "auto, cholesky or cg: how rows are solved", TypeConverters.toString)
+    precision = _param("precision", "auto, fp32; on a GPU tf32, bf16, fp16 too", TypeConverters.toString)
+    unobservedWeight = _param("unobservedWeight", "implicit: w0, the weight of missing cells in the iALS form, in "
+                              "which values and alpha only tell likes from dislikes; 0: Hu's form",
+                              TypeConverters.toFloat)
+    regularizationCount = _param("regularizationCount", "implicit: what regParam is multiplied by, the row's likes "
+                                 "as in Spark ('likes') or the weight of all its cells ('cells')",
+                                 TypeConverters.toString)
+    duplicates = _param("duplicates", "several rows of one user and item: sum, mean, max or error; auto: the sum "
+                        "of implicit values, the mean of ratings", TypeConverters.toString)
+    checkpointPath = _param("checkpointPath", "folder that all machines see, for checkpoints every "
+                            "checkpointInterval iterations: a path, or a URI as PyArrow reads it; '': none",
+                            TypeConverters.toString)
+    rankTimeout = _param("rankTimeout", "seconds that ranks wait for one of them in a half-step before they give "
+                         "it up", TypeConverters.toFloat)
+
+    def __init__(self, *args: Any):
+        super().__init__(*args)
+        self._setDefault(
+            rank=10, maxIter=10, regParam=0.1, numUserBlocks=10, numItemBlocks=10, implicitPrefs=False, alpha=1.0,
+            ratingCol="rating", nonnegative=False, checkpointInterval=10, intermediateStorageLevel="MEMORY_AND_DISK",
+            finalStorageLevel="MEMORY_AND_DISK", numWorkers=0, numThreads=0, solver="auto", precision="auto",
+            unobservedWeight=0.0, regularizationCount="likes", duplicates="auto", checkpointPath="", rankTimeout=600.0,
+            seed=42)
+
+    def getRank(self) -> int:
+        return int(self.getOrDefault(self.rank))
+
+    def getNumUserBlocks(self) -> int:
+        return int(self.getOrDefault(self.numUserBlocks))
+
+    def getNumItemBlocks(self) -> int:
+        return int(self.getOrDefault(self.numItemBlocks))
+
+    def getImplicitPrefs(self) -> bool:
+        return bool(self.getOrDefault(self.implicitPrefs))
+
+    def getAlpha(self) -> float:
+        return float(self.getOrDefault(self.alpha))
+
+    def getRatingCol(self) -> str:
+        return str(self.getOrDefault(self.ratingCol))
+
+    def getNonnegative(self) -> bool:
+        return bool(self.getOrDefault(self.nonnegative))
+
+    def getIntermediateStorageLevel(self) -> str:
+        return str(self.getOrDefault(self.intermediateStorageLevel))
+
+    def getFinalStorageLevel(self) -> str:
+        return str(self.getOrDefault(self.finalStorageLevel))
+
+    def getNumWorkers(self) -> int:
+        return int(self.getOrDefault(self.numWorkers))
+
+    def getNumThreads(self) -> int:
+        return int(self.getOrDefault(self.numThreads))
+
+    def getSolver(self) -> str:
+        return str(self.getOrDefault(self.solver))
+
+    def getPrecision(self) -> str:
+        return str(self.getOrDefault(self.precision))
+
+    def getUnobservedWeight(self) -> float:
+        return float(self.getOrDefault(self.unobservedWeight))
+
+    def getRegularizationCount(self) -> str:
+        return str(self.getOrDefault(self.regularizationCount))
+
+    def getDuplicates(self) -> str:
+        return str(self.getOrDefault(self.duplicates))
+
+    def getCheckpointPath(self) -> str:
+        return str(self.getOrDefault(self.checkpointPath))
+
+    def getRankTimeout(self) -> float:
+        return float(self.getOrDefault(self.rankTimeout))
+
+    def native_params(self) -> dict[str, Any]:
+        """The parameters of likewise's ALS. ValueError for what it does not do."""
+        if self.getNonnegative():
+            raise ValueError("nonnegative=True is not there: factors of either sign are learnt; leave it out")
+        for name, value, least in (("maxIter", self.getMaxIter(), 0), ("rankTimeout", self.getRankTimeout(), 0.001),
+                                   ("numWorkers", self.getNumWorkers(), 0), ("numThreads", self.getNumThreads(), 0)):
+            if value < least:
+                raise ValueError(f"{name} must be {least} or more, not {value}")
+        _one_of("coldStartStrategy", self.getColdStartStrategy(), ("nan", "drop"))
+        _one_of("duplicates", self.getDuplicates(), ("auto", "sum", "mean", "max", "error"))
+        params: dict[str, Any] = {
+            "algorithm": "als", "factors": self.getRank(), "regularization": float(self.getRegParam()),
+            "regularization_exponent": 1.0, "solver": self.getSolver(), "precision": self.getPrecision(),
+            "seed": self.native_seed()}
+        if not self.getImplicitPrefs():
+            params |= {"feedback": "explicit", "biases": False}
+        else:
+            params |= {"feedback": "implicit", "regularization_count": self.getRegularizationCount()}
+            weight = self.getUnobservedWeight()
+            params |= {"unobserved_weight": weight} if weight > 0 else {"alpha": self.getAlpha()}
+        _core.check_rank_params(params)
+        return params
+
+    def native_seed(self) -> int:
+        """Spark's seeds are signed; the default one is a hash of the class's name."""
+        return int(self.getSeed()) & (2**64 - 1)
+
+    def native_duplicates(self) -> str:
+        if self.getDuplicates() != "auto":
+            return self.getDuplicates()
+        return "sum" if self.getImplicitPrefs() else "mean"
+
+
+def _one_of(name: str, value: str, known: tuple[str, ...]) -> None:
+    if value not in known:
+        raise ValueError(f"{name}: {value!r} is none of {', '.join(known)}")

@@ -1,0 +1,117 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Tables of factors that all tasks search: a file that each executor has once, mapped by its Python workers."""
+from __future__ import annotations
+
+import dataclasses
+import os
+import pathlib
+import shutil
+import tempfile
+import uuid
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+from pyspark import SparkFiles
+from pyspark.sql import DataFrame
+
+#: Rows of a table stand on 64-byte boundaries (likewise::padded_stride).
+PADDING = 16
+ALIGNMENT = 64
+
+
+@dataclasses.dataclass(frozen=True)
+class Table:
+    """A file among those of the application: factors as padded float32 rows, and ids (Arrow), both by rising id."""
+
+    name: str
+    rows: int
+    factors: int
+
+    @property
+    def stride(self) -> int:
+        return padded(self.factors)
+
+
+def padded(factors: int) -> int:
+    return -(-factors // PADDING) * PADDING
+
+
+def share_table(factors: DataFrame, rank: int) -> Table:
+    """Writes the table on the driver, a part after the other, and gives it to all executors."""
+    name = f"likewise-{uuid.uuid4().hex}"
+    context: Any = factors.sparkSession.sparkContext
+    folder = tempfile.mkdtemp(prefix="likewise-", dir=context._temp_dir)  # goes when the application does
+    ids: list[pa.Array] = []
+    try:
+        with open(os.path.join(folder, name + ".factors"), "wb") as file:
+            for row in factors.sort("id").mapInArrow(_pack_task(rank), "ids binary, factors binary").toLocalIterator():
+                file.write(row["factors"])
+                with pa.ipc.open_stream(row["ids"]) as stream:
+                    ids.extend(batch.column(0) for batch in stream)
+        count = sum(len(part) for part in ids)
+        with pa.OSFile(os.path.join(folder, name + ".ids"), "wb") as sink:
+            kind = ids[0].type if ids else pa.int32()
+            with pa.ipc.new_file(sink, pa.schema([("id", kind)])) as writer:
+                for part in ids:
+                    writer.write_batch(pa.RecordBatch.from_arrays([part], names=["id"]))
+        for ending in (".factors", ".ids"):
+            context.addFile(os.path.join(folder, name + ending))
+    except BaseException:
+        shutil.rmtree(folder, ignore_errors=True)
+        raise
+    return Table(name, count, rank)
+
+
+def _pack_task(rank: int) -> Any:
+    def run(batches: Any) -> Any:
+        from likewise.spark import tables
+        yield from tables.pack(rank, batches)
+
+    return run
+
+
+def pack(rank: int, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+    """Batches of (id, features) as bytes: little more than a copy."""
+    for batch in batches:
+        rows = features_of(batch.column(1), rank)
+        sink = pa.BufferOutputStream()
+        with pa.ipc.new_stream(sink, pa.schema([("id", batch.column(0).type)])) as writer:
+            writer.write_batch(pa.RecordBatch.from_arrays([batch.column(0)], names=["id"]))
+        yield pa.RecordBatch.from_arrays(
+            [pa.array([sink.getvalue().to_pybytes()], pa.binary()), pa.array([rows.tobytes()], pa.binary())],
+            names=["ids", "factors"])
+
+
+def features_of(column: Any, rank: int) -> Any:
+    """A list column as float32 rows, padded with zeros. ValueError where a row has another length."""
+    lengths = np.diff(column.offsets.to_numpy())
+    if column.null_count or (lengths != rank).any():
+        raise ValueError(f"features are lists of {rank} numbers; a row has {lengths[lengths != rank][:1].tolist() or 'none'}")
+    values = np.asarray(column.flatten().to_numpy(zero_copy_only=False), dtype=np.float32)
+    rows = np.zeros((len(column), padded(rank)), dtype=np.float32)
+    rows[:, :rank] = values.reshape(len(column), rank)
+    return rows
+
+
+_opened: dict[tuple[str, str, str], tuple[Any, Any]] = {}
+
+
+def open_table(table: Table, metric: str, device: str) -> tuple[Any, pa.Array]:
+    """(search, ids): made once in each Python worker, from the mapped file."""
+    from likewise import _core
+
+    key = (table.name, metric, device)
+    if key not in _opened:
+        _opened.clear()  # a worker that goes on to another table
+        path = pathlib.Path(SparkFiles.get(table.name + ".factors"))
+        if table.rows:
+            factors = np.memmap(path, dtype=np.float32, mode="r", shape=(table.rows, table.stride))
+        else:
+            factors = np.zeros((0, table.stride), dtype=np.float32)  # type: ignore[assignment, unused-ignore]
+        ids = pa.ipc.open_file(pa.memory_map(SparkFiles.get(table.name + ".ids"))).read_all().column(0).combine_chunks()
+        if isinstance(ids, pa.ChunkedArray):
+            ids = pa.concat_arrays(ids.chunks) if ids.num_chunks else pa.array([], ids.type)
+        _opened[key] = (_core.FactorSearch(np.asarray(factors), None, metric, device), ids)
+    return _opened[key]

@@ -1,0 +1,381 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The same programs with Spark's class and ours: what comes out has the same types, and about the same numbers."""
+import os
+import pathlib
+
+import numpy as np
+import pytest
+
+from conftest import require_spark
+
+require_spark()
+
+from pyspark.ml import Pipeline, PipelineModel
+from pyspark.ml.evaluation import RegressionEvaluator
+from pyspark.ml.feature import SQLTransformer
+from pyspark.ml.recommendation import ALS as SparkALS
+from pyspark.ml.recommendation import ALSModel as SparkModel
+from pyspark.ml.tuning import CrossValidator, CrossValidatorModel, ParamGridBuilder
+from pyspark.sql import functions as F
+
+from likewise.spark import ALS, ALSModel
+
+MASTER = "local[2]"
+BLOCKS = {"numUserBlocks": 2, "numItemBlocks": 2}
+CLASSES = (SparkALS, ALS)
+#: Of Spark's class and ours from other first factors, after enough iterations on small data.
+SAME = 2e-2
+
+
+def fit(of, ratings, **params):
+    return of(**{"rank": 4, "maxIter": 15, "regParam": 0.1, "seed": 1, **BLOCKS, **params}).fit(ratings)
+
+
+@pytest.fixture(scope="module", params=[False, True], ids=["ratings", "likes"])
+def implicit(request):
+    return request.param
+
+
+@pytest.fixture(scope="module")
+def pair(ratings, implicit):
+    return [fit(of, ratings, implicitPrefs=implicit, alpha=2.0) for of in CLASSES]
+
+
+def table(factors):
+    return {row["id"]: np.array(row["features"]) for row in factors.collect()}
+
+
+def lists_of(frame):
+    key, name = frame.columns[0], frame.schema["recommendations"].dataType.elementType.names[0]
+    return {row[key]: [(one[name], one["rating"]) for one in row["recommendations"]] for row in frame.collect()}
+
+
+def objective_of(model, ratings, implicit, lam, alpha):
+    """By its definition, in float64: cells by cells, and lambda times the row's likes or ratings."""
+    sides = [table(factors) for factors in (model.userFactors, model.itemFactors)]
+    places = [{name: at for at, name in enumerate(sorted(side))} for side in sides]
+    x, y = (np.array([side[name] for name in sorted(side)], dtype=np.float64) for side in sides)
+    rows = ratings.toPandas()
+    u = rows["user"].map(places[0]).to_numpy()
+    i = rows["item"].map(places[1]).to_numpy()
+    r = rows["rating"].to_numpy(dtype=np.float64)
+    scores = np.einsum("nf,nf->n", x[u], y[i])
+    penalty = lam * ((np.bincount(u, minlength=len(x)) * (x**2).sum(1)).sum() +
+                     (np.bincount(i, minlength=len(y)) * (y**2).sum(1)).sum())
+    if not implicit:
+        return ((r - scores) ** 2).sum() + penalty
+    everywhere = np.sum((x.T @ x) * (y.T @ y))  # of all scores squared
+    return everywhere - (scores**2).sum() + ((1 + alpha * r) * (1 - scores) ** 2).sum() + penalty
+
+
+def test_parameters_and_defaults_are_those_of_spark(spark):
+    theirs, ours = SparkALS(), ALS()
+    for param in theirs.params:
+        assert ours.hasParam(param.name), param.name
+        if param.name != "seed":
+            assert ours.getOrDefault(param.name) == theirs.getOrDefault(param.name), param.name
+    for name in dir(theirs):
+        if name.startswith(("get", "set")):
+            assert hasattr(ours, name), name
+
+
+def test_models_have_the_same_schema(pair):
+    theirs, ours = pair
+    assert ours.rank == theirs.rank == 4
+    for name in ("userFactors", "itemFactors"):
+        assert getattr(ours, name).dtypes == getattr(theirs, name).dtypes
+        assert set(table(getattr(ours, name))) == set(table(getattr(theirs, name)))
+    for name in dir(theirs):
+        if name.startswith(("get", "set", "recommend")):
+            assert hasattr(ours, name), name
+
+
+def test_objectives_agree(pair, ratings, implicit):
+    theirs, ours = (objective_of(model, ratings, implicit, 0.1, 2.0) for model in pair)
+    assert np.isclose(ours, pair[1].report["objectives"][-1], rtol=1e-4)
+    assert ours < 1.02 * theirs  # of other first factors, on small data
+
+
+def test_predictions_agree(pair, ratings, implicit):
+    theirs, ours = (model.transform(ratings) for model in pair)
+    assert ours.dtypes == theirs.dtypes
+    both = [np.array([row["prediction"] for row in frame.orderBy("user", "item").collect()]) for frame in (theirs, ours)]
+    # Likes of these data are chance: many factors are about as good.
+    assert np.sqrt(np.mean((both[0] - both[1]) ** 2)) < (0.3 if implicit else 0.1)
+
+
+def test_lists_agree(pair, implicit):
+    theirs, ours = pair
+    for name in ("recommendForAllUsers", "recommendForAllItems"):
+        frames = [getattr(model, name)(5) for model in (theirs, ours)]
+        assert frames[0].schema.simpleString() == frames[1].schema.simpleString()
+        lists = [lists_of(frame) for frame in frames]
+        assert set(lists[0]) == set(lists[1])
+        shared = [len({one for one, _ in lists[0][key]} & {one for one, _ in lists[1][key]}) for key in lists[0]]
+        assert implicit or np.mean(shared) > 4.5
+
+
+def test_lists_are_exact(pair, ratings):
+    _, ours = pair
+    users, items = table(ours.userFactors), table(ours.itemFactors)
+    names = sorted(items)
+    matrix = np.array([items[name] for name in names], dtype=np.float32)
+    found = lists_of(ours.recommendForAllUsers(7))
+    assert len(found) == len(users)
+    for user, answers in found.items():
+        scores = matrix @ users[user].astype(np.float32)
+        best = np.sort(scores)[::-1][:7]
+        assert np.allclose([score for _, score in answers], best, atol=1e-5)
+        assert np.allclose([scores[names.index(item)] for item, _ in answers], best, atol=1e-5)
+    assert all(len(answers) == len(items) for answers in lists_of(ours.recommendForAllUsers(1000)).values())
+
+
+def test_lists_of_some(pair, ratings):
+    theirs, ours = pair
+    some = ratings.where("user < 100 and item < 60").unionAll(ratings.where("user < 20"))
+    for name in ("recommendForUserSubset", "recommendForItemSubset"):
+        frames = [getattr(model, name)(some, 3) for model in (theirs, ours)]
+        assert frames[0].schema.simpleString() == frames[1].schema.simpleString()
+        assert set(lists_of(frames[0])) == set(lists_of(frames[1]))
+        assert frames[1].count() == len(lists_of(frames[1]))
+
+
+def test_lists_leave_out_what_was_seen(pair, ratings):
+    _, ours = pair
+    seen = {}
+    for row in ratings.collect():
+        seen.setdefault(row["user"], set()).add(row["item"])
+    unknown = ratings.sparkSession.createDataFrame([(10, -5, 1.0), (-1, 5, 1.0)], "user int, item int, rating float")
+    free = lists_of(ours.recommendForAllUsers(80))
+    for user, answers in lists_of(ours.recommendForAllUsers(6, seen=ratings.unionAll(unknown))).items():
+        assert answers == [one for one in free[user] if one[0] not in seen[user]][:6]
+
+
+def test_similar_items(pair):
+    _, ours = pair
+    items = table(ours.itemFactors)
+    found = ours.similarItems(4)
+    assert found.columns == ["item", "recommendations"]
+    for row in found.collect():
+        best = {name: vector @ items[row["item"]] / np.linalg.norm(vector) / np.linalg.norm(items[row["item"]])
+                for name, vector in items.items() if name != row["item"]}
+        assert [one["item"] for one in row["recommendations"]][0] == max(best, key=best.get)
+        assert np.allclose([one["similarity"] for one in row["recommendations"]], sorted(best.values())[::-1][:4], atol=1e-5)
+    assert ours.similarUsers(2).count() == ours.userFactors.count()
+
+
+@pytest.mark.parametrize("strategy", ["nan", "drop"])
+def test_cold_start(pair, spark, strategy):
+    rows = spark.createDataFrame([(10, 5), (10, -7), (-3, 5), (-3, -7)], "user int, item int")
+    results = []
+    for model in pair:
+        before = model.getColdStartStrategy()
+        predicted = model.setColdStartStrategy(strategy).transform(rows)
+        model.setColdStartStrategy(before)
+        results.append([(row["user"], row["item"], bool(np.isnan(row["prediction"]))) for row in
+                        predicted.orderBy("user", "item").collect()])
+    assert results[0] == results[1]
+    assert len(results[1]) == (4 if strategy == "nan" else 1)
+
+
+def test_models_are_saved_and_loaded(pair, ratings, tmp_path):
+    theirs, ours = pair
+    wanted = table(ours.userFactors)
+    ours.setColdStartStrategy("drop")
+    ours.write().overwrite().save(str(tmp_path / "ours"))
+    ours.saveAsSpark(str(tmp_path / "as-spark"))
+    ours.setColdStartStrategy("nan")
+    theirs.save(str(tmp_path / "theirs"))
+    again = ALSModel.load(str(tmp_path / "ours"))
+    assert again.uid == ours.uid and again.rank == 4 and again.getColdStartStrategy() == "drop"
+    as_spark = SparkModel.load(str(tmp_path / "as-spark"))
+    assert as_spark.rank == 4 and as_spark.getColdStartStrategy() == "drop"
+    for model in (again, as_spark, ALSModel.load(str(tmp_path / "as-spark"))):
+        found = table(model.userFactors)
+        assert all((found[name] == wanted[name]).all() for name in wanted)
+    read = ALSModel.load(str(tmp_path / "theirs"))
+    predicted = [[row["prediction"] for row in model.transform(ratings).orderBy("user", "item").collect()]
+                 for model in (theirs, read)]
+    assert np.allclose(*predicted, atol=1e-6)
+
+
+def test_estimators_and_pipelines_are_saved_and_loaded(ratings, tmp_path):
+    als = ALS(rank=3, maxIter=2, numWorkers=2, userCol="user", checkpointPath="/somewhere", seed=5)
+    als.save(str(tmp_path / "als"))
+    again = ALS.load(str(tmp_path / "als"))
+    assert again.uid == als.uid
+    assert {p.name: v for p, v in again.extractParamMap().items()} == {p.name: v for p, v in als.extractParamMap().items()}
+    stages = [SQLTransformer(statement="select user, item, rating * 2 as rating from __THIS__"), ALS(rank=3, maxIter=2)]
+    pipeline = Pipeline(stages=stages)
+    pipeline.save(str(tmp_path / "pipeline"))
+    model = Pipeline.load(str(tmp_path / "pipeline")).fit(ratings)
+    model.save(str(tmp_path / "model"))
+    read = PipelineModel.load(str(tmp_path / "model"))
+    assert isinstance(read.stages[1], ALSModel)
+    assert sorted(model.transform(ratings).collect()) == sorted(read.transform(ratings).collect())
+
+
+def test_cross_validation(ratings, tmp_path):
+    best = []
+    for of in CLASSES:
+        als = of(rank=3, maxIter=5, coldStartStrategy="drop", seed=1, **BLOCKS)
+        grid = ParamGridBuilder().addGrid(als.regParam, [0.1, 5.0]).build()
+        search = CrossValidator(estimator=als, estimatorParamMaps=grid, numFolds=2, seed=3,
+                                evaluator=RegressionEvaluator(labelCol="rating"))
+        found = search.fit(ratings)
+        best.append(found.avgMetrics)
+    assert np.argmin(best[0]) == np.argmin(best[1]) == 0
+    assert best[1][0] < 1.05 * best[0][0] and np.isclose(best[0][1], best[1][1], rtol=0.01)
+    found.save(str(tmp_path / "search"))
+    assert isinstance(CrossValidatorModel.load(str(tmp_path / "search")).bestModel, ALSModel)
+
+
+@pytest.mark.parametrize("workers", [1, 2])
+def test_ranks_learn_the_same(ratings, implicit, workers):
+    models = [fit(ALS, ratings.repartition(parts), implicitPrefs=implicit, numWorkers=workers, solver="cholesky")
+              for parts in (1, 4)]
+    assert models[0].report["objectives"] == models[1].report["objectives"]
+    assert models[0].report["interactions"] == 3000 and models[0].report["repeated"] == 0
+    tables = [table(model.userFactors) for model in models]
+    assert all((tables[0][name] == tables[1][name]).all() for name in tables[0])
+    alone = fit(ALS, ratings, implicitPrefs=implicit, numWorkers=1, solver="cholesky")
+    assert np.allclose(models[0].report["objectives"], alone.report["objectives"], rtol=1e-5)
+
+
+@pytest.mark.parametrize("kind", ["long", "text", "double"])
+def test_ids_of_other_kinds(spark, ratings, kind):
+    change = {"long": lambda c: c.cast("long") * 10**12, "text": lambda c: F.concat(F.lit("ü"), c.cast("string")),
+              "double": lambda c: c.cast("double")}[kind]
+    other = ratings.select(change(F.col("user")).alias("user"), change(F.col("item")).alias("item"), "rating")
+    model = fit(ALS, other)
+    plain = fit(ALS, ratings)
+    expected = {"long": "bigint", "text": "string", "double": "int"}[kind]
+    assert dict(model.userFactors.dtypes)["id"] == expected
+    # Other ids are numbered otherwise, and start from other numbers.
+    assert np.isclose(model.report["objectives"][-1], plain.report["objectives"][-1], rtol=SAME)
+    assert model.transform(other).where("isnan(prediction)").count() == 0
+    lists = model.recommendForAllUsers(3, seen=other)
+    assert lists.count() == model.userFactors.count()
+    if kind == "text":
+        with pytest.raises(TypeError, match="column 'user' holds numbers, and the model's users are text"):
+            model.transform(ratings)
+        with pytest.raises(ValueError, match="Spark's ALSModel has int only"):
+            model.saveAsSpark("/nonexistent/model")
+
+
+@pytest.mark.parametrize("kind", ["int", "string"])
+def test_model_files(ratings, tmp_path, kind):
+    import likewise
+
+    other = ratings.select(F.col("user").cast(kind).alias("user"), F.col("item").cast(kind).alias("item"), "rating")
+    model = fit(ALS, other, maxIter=2)
+    model.saveAsLikewise(tmp_path / "model")
+    alone = likewise.load_model(tmp_path / "model")
+    pairs = other.limit(50).collect()
+    wanted = {(row["user"], row["item"]): row["prediction"] for row in model.transform(other).collect()}
+    predicted = alone.predict([row["user"] for row in pairs], [row["item"] for row in pairs])
+    assert np.allclose(predicted, [wanted[row["user"], row["item"]] for row in pairs], atol=1e-5)
+    again = ALSModel.fromLikewise(tmp_path / "model")
+    assert again.userFactors.dtypes == model.userFactors.dtypes
+    assert all((table(again.itemFactors)[name] == value).all() for name, value in table(model.itemFactors).items())
+
+
+def test_repeated_rows(spark, ratings):
+    twice = ratings.unionAll(ratings.where("user < 100").withColumn("rating", F.col("rating") + 1))
+    extra = ratings.where("user < 100").count()
+    for policy, merged in (("sum", F.sum), ("max", F.max), ("mean", F.avg)):
+        once = twice.groupBy("user", "item").agg(merged("rating").cast("float").alias("rating"))
+        models = [fit(ALS, data, maxIter=2, duplicates=policy) for data in (twice, once)]
+        assert models[0].report["repeated"] == extra
+        assert np.allclose(models[0].report["objectives"], models[1].report["objectives"], rtol=1e-6)
+    with pytest.raises(ValueError, match="2 times: add them up"):
+        fit(ALS, twice, duplicates="error", numWorkers=2)
+
+
+@pytest.mark.parametrize(("params", "message"), [
+    ({"nonnegative": True}, "nonnegative=True is not there"),
+    ({"rank": 0}, "factors must be in"),
+    ({"regParam": -1.0}, "regularization must be in"),
+    ({"userCol": "nobody"}, "userCol 'nobody' is not a column; there are user, item, rating"),
+    ({"ratingCol": "stars"}, "ratingCol 'stars' is not a column"),
+    ({"duplicates": "some"}, "duplicates: 'some' is none of"),
+    ({"coldStartStrategy": "warm"}, "coldStartStrategy: 'warm' is none of"),
+    ({"solver": "guess"}, "solver"),
+    ({"finalStorageLevel": "CLOUD"}, "finalStorageLevel: 'CLOUD'"),
+    ({"numWorkers": 2, "device": "cuda"}, "ranks that are processes train on CPUs"),
+])
+def test_wrong_parameters_are_told_at_once(ratings, params, message):
+    with pytest.raises(ValueError, match=message):
+        ALS(**params).fit(ratings)
+
+
+def test_wrong_data_is_told_in_one_sentence(spark, ratings):
+    def frame(rows, schema="user int, item int, rating float"):
+        return spark.createDataFrame(rows, schema)
+
+    with pytest.raises(ValueError, match="column 'user' has 2 rows without an id"):
+        fit(ALS, ratings.unionAll(frame([(None, 1, 1.0), (None, 2, 1.0)])))
+    with pytest.raises(ValueError, match="column 'item' has 1 rows without an id"):
+        fit(ALS, frame([(1, 1.5, 1.0), (1, 2.0, 1.0)], "user int, item double, rating float"))
+    with pytest.raises(ValueError, match="there are no ratings to train on"):
+        fit(ALS, ratings.where("user < 0"))
+    with pytest.raises(ValueError, match="value nan"):
+        fit(ALS, ratings.unionAll(frame([(1, 1, float("nan"))])), numWorkers=2)
+    with pytest.raises(ValueError, match="a rating has no value"):
+        fit(ALS, ratings.unionAll(frame([(1, 1, None)])), numWorkers=2)
+    with pytest.raises(TypeError, match="ids are numbers without a fraction, or text"):
+        fit(ALS, ratings.select(F.current_date().alias("user"), "item", "rating"))
+    with pytest.raises(TypeError, match="ratingCol 'rating' holds string"):
+        fit(ALS, ratings.withColumn("rating", F.lit("good")))
+    with pytest.raises(ValueError, match="numWorkers=2, but column 'user' has 1 ids"):
+        fit(ALS, frame([(1, 1, 1.0), (1, 2, 1.0)]), numWorkers=2)
+
+
+def test_a_table_without_values_counts_rows(ratings):
+    models = [fit(ALS, data, implicitPrefs=True, ratingCol=name, maxIter=2)
+              for data, name in ((ratings, ""), (ratings.withColumn("one", F.lit(1)), "one"))]
+    assert models[0].report["objectives"] == models[1].report["objectives"]
+
+
+def test_parts_are_whole_and_balanced():
+    from likewise.spark.prepare import BUCKETS, Side
+
+    draw = np.random.default_rng(3)
+    sizes = draw.integers(0, 40, BUCKETS)
+    costs = sizes * draw.integers(1, 30, BUCKETS)
+    firsts = np.concatenate([[0], np.cumsum(sizes)])
+    side = Side("user", None, None, firsts, costs, int(costs.sum()))
+    for ranks in (1, 2, 3, 7, 64):
+        parts = side.parts(ranks)
+        assert len(parts) == ranks + 1 and parts[0] == 0 and parts[-1] == firsts[-1] == side.rows
+        assert (np.diff(parts) >= 0).all()
+        bounds = np.searchsorted(firsts, parts)
+        loads = [costs[a:b].sum() for a, b in zip(bounds, bounds[1:])]
+        assert max(loads) <= costs.sum() / ranks + 2 * costs.max()
+
+
+# On real data, where there are some.
+
+@pytest.fixture(scope="module")
+def movies(spark):
+    folder = pathlib.Path(os.environ.get("LIKEWISE_DATA", pathlib.Path(__file__).parents[2] / "../shared/data"))
+    if not (folder / "ml-1m/ratings.dat").is_file():
+        pytest.skip(f"no ml-1m in {folder}: set LIKEWISE_DATA")
+    lines = spark.read.text(str(folder / "ml-1m/ratings.dat"))
+    parts = F.split("value", "::")
+    return lines.select(parts[0].cast("int").alias("user"), parts[1].cast("int").alias("item"),
+                        parts[2].cast("float").alias("rating")).repartition(2).cache()
+
+
+@pytest.mark.parametrize(("likes", "lam", "alpha"), [(False, 0.05, 1.0), (True, 0.05, 2.0)], ids=["ratings", "likes"])
+def test_the_objective_on_ml_1m_is_that_of_spark(movies, likes, lam, alpha):
+    params = {"rank": 8, "maxIter": 10, "regParam": lam, "implicitPrefs": likes, "alpha": alpha, "seed": 1, **BLOCKS}
+    theirs = SparkALS(**params).fit(movies)
+    found = objective_of(theirs, movies, likes, lam, alpha)
+    for workers in (1, 2):
+        ours = ALS(**params, numWorkers=workers).fit(movies)
+        mine = objective_of(ours, movies, likes, lam, alpha)
+        assert np.isclose(mine, ours.report["objectives"][-1], rtol=1e-4)
+        assert mine <= 1.005 * found
+        rmse = [RegressionEvaluator(labelCol="rating").evaluate(model.transform(movies)) for model in (theirs, ours)]
+        assert np.isclose(*rmse, rtol=0.005)
