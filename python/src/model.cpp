@@ -148,8 +148,8 @@ void require_rows(const InMatrix<float>& factors, Index wanted, const char* side
     ids = IdMap::from_sorted_text(Array<char>::copy_of(chars), Array<Offset>::copy_of(offsets));
   }
   if (static_cast<std::size_t>(ids.size()) == rows) return ids;
-  throw Error(ErrorKind::kInvalidArgument, std::to_string(ids.size()) + " ids for " +
-                                               std::to_string(rows) + " rows of " + what);
+  throw Error(ErrorKind::kInvalidArgument,
+              std::to_string(ids.size()) + " ids for " + std::to_string(rows) + " rows of " + what);
 }
 
 [[nodiscard]] Trained from_factors(const InMatrix<float>& users, const InMatrix<float>& items,

@@ -244,8 +244,8 @@ constexpr std::string_view kSides[] = {"users", "items"};
   return nb::make_tuple(why.score, why.baseline, contributions);
 }
 
-/// A table whose rows are padded already, as one of a mapped file, stays where it is: the pages of a
-/// file are shared by processes.
+/// A table whose rows are padded already, as one of a mapped file, stays where it is: the pages of
+/// a file are shared by processes.
 [[nodiscard]] Matrix borrowed_or_copied(const InMatrix<float>& table) {
   const auto cols = static_cast<Index>(table.shape(1));
   const bool aligned = reinterpret_cast<std::uintptr_t>(table.data()) % 64 == 0;
