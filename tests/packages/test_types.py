@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """The installed package and a program that uses it, checked by mypy."""
+import importlib.util
 import pathlib
 import re
 import subprocess
@@ -23,7 +24,10 @@ def mypy(folder, *words):
 def test_the_package_keeps_its_own_types(tmp_path):
     # Packages without types of their own are no fault of ours, and the generated types of the
     # extension say list and dict without saying of what.
-    done = mypy(tmp_path, "--disable-error-code=import-untyped", "--allow-any-generics", "-p", "likewise")
+    off = ["import-untyped"]
+    if importlib.util.find_spec("pyspark") is None:
+        off += ["import-not-found", "untyped-decorator"]
+    done = mypy(tmp_path, *(f"--disable-error-code={code}" for code in off), "--allow-any-generics", "-p", "likewise")
     assert done.returncode == 0, done.stdout + done.stderr
 
 

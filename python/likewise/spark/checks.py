@@ -25,9 +25,13 @@ def require_column(dataset: DataFrame, name: str, what: str) -> None:
         raise ValueError(f"{what} {name!r} is not a column; there are {', '.join(dataset.columns)}")
 
 
+def master_of(spark: SparkSession) -> str:
+    return str(spark.sparkContext.master)
+
+
 def is_dynamic(spark: SparkSession) -> bool:
     conf = spark.sparkContext.getConf()
-    return conf.get("spark.dynamicAllocation.enabled", "false") == "true" and not spark.sparkContext.master.startswith("local")
+    return conf.get("spark.dynamicAllocation.enabled", "false") == "true" and not master_of(spark).startswith("local")
 
 
 def require_ranks(spark: SparkSession, workers: int, device: str, patience: float = SLOT_PATIENCE) -> None:
@@ -56,7 +60,7 @@ def task_slots(spark: SparkSession) -> int:
 
 def executor_cores(spark: SparkSession) -> int:
     """Cores of an executor, or of this machine where there is no other."""
-    master = spark.sparkContext.master
+    master = master_of(spark)
     if master.startswith("local") and not master.startswith("local-cluster"):
         return int(spark.sparkContext.defaultParallelism)
     if master.startswith("local-cluster"):
@@ -71,7 +75,7 @@ def worker_memory(spark: SparkSession) -> int:
     size = conf.get("spark.executor.pyspark.memory", "")
     if size:
         return _bytes(size, 2**20)
-    master = spark.sparkContext.master
+    master = master_of(spark)
     if master.startswith("local") and not master.startswith("local-cluster"):
         with open("/proc/meminfo", encoding="ascii") as info:
             return int(info.readline().split()[1]) * 1024 // 2

@@ -134,7 +134,7 @@ class ALSModel(Model, ModelParams, MLWritable, MLReadable):  # type: ignore[misc
     @classmethod
     def fromLikewise(cls, path: str | os.PathLike[str]) -> ALSModel:
         """A model file of ALS without biases as a model of this session. ValueError for any other."""
-        return folders.load_model_file(cls, os.fspath(path))
+        return folders.load_model_file(cls, os.fspath(path))  # type: ignore[no-any-return]
 
     @classmethod
     def read(cls) -> Any:

@@ -154,7 +154,7 @@ class TrainingParams(ModelParams, HasMaxIter, HasRegParam, HasCheckpointInterval
         _one_of("duplicates", self.getDuplicates(), ("auto", "sum", "mean", "max", "error"))
         params: dict[str, Any] = {
             "algorithm": "als", "factors": self.getRank(), "regularization": float(self.getRegParam()),
-            "regularization_exponent": 1.0, "solver": self.getSolver(), "precision": self.getPrecision(),
+            "regularization_exponent": 1.0, "init_stddev": 1.0, "solver": self.getSolver(), "precision": self.getPrecision(),
             "seed": self.native_seed()}
         if not self.getImplicitPrefs():
             params |= {"feedback": "explicit", "biases": False}
