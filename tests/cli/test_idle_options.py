@@ -17,6 +17,7 @@ EXPLICIT = ["--feedback", "explicit"]
 OF_ALS = {
     "--factors": ("5", ALS), "--iterations": ("3", ALS), "--regularization": ("0.5", ALS),
     "--regularization-exponent": ("0.5", ALS), "--alpha": ("2", ALS),
+    "--regularization-count": ("likes", ALS),
     "--confidence": ("log", ALS), "--epsilon": ("2", ["--confidence", "log"]),
     "--unobserved-weight": ("0.1", ALS), "--biases": ("off", EXPLICIT),
     "--init-stddev": ("0.2", ALS), "--solver": ("cholesky", ALS),

@@ -38,7 +38,7 @@ def test_the_values_are_shown_everywhere(program, plays):
     assert (info["unobserved_weight"], info["regularization"]) == (weight, penalty)
     assert str(weight) in (plays / "report.html").read_text()
     stderr = program("train", "plays.csv", "-o", "m", "--iterations", "1", "--verbose").stderr
-    assert f"regularization {penalty}, regularization_exponent 1, unobserved_weight {weight}" in stderr
+    assert f"regularization {penalty}, regularization_exponent 1, regularization_count cells, unobserved_weight {weight}" in stderr
 
 
 def test_the_shown_values_give_the_same_model(program, plays):

@@ -238,8 +238,9 @@ def test_ranks_learn_the_same(ratings, implicit, workers):
     assert models[0].report["interactions"] == 3000 and models[0].report["repeated"] == 0
     tables = [table(model.userFactors) for model in models]
     assert all((tables[0][name] == tables[1][name]).all() for name in tables[0])
-    alone = fit(ALS, ratings, implicitPrefs=implicit, numWorkers=1, solver="cholesky")
-    assert np.allclose(models[0].report["objectives"], alone.report["objectives"], rtol=1e-5)
+    if workers > 1:
+        alone = fit(ALS, ratings, implicitPrefs=implicit, numWorkers=1, solver="cholesky")
+        assert np.allclose(models[0].report["objectives"], alone.report["objectives"], rtol=1e-5)
 
 
 @pytest.mark.parametrize("kind", ["long", "text", "double"])
@@ -377,10 +378,9 @@ def test_the_objective_on_ml_1m_is_that_of_spark(movies, likes, lam, alpha):
     params = {**how, "regParam": lam, "implicitPrefs": likes, "alpha": alpha, "seed": 1, **BLOCKS}
     theirs = SparkALS(**params).fit(movies)
     found = objective_of(theirs, movies, likes, lam, alpha)
-    for workers in (1, 2):
-        ours = ALS(**params, numWorkers=workers).fit(movies)
-        mine = objective_of(ours, movies, likes, lam, alpha)
-        assert np.isclose(mine, ours.report["objectives"][-1], rtol=1e-4)
-        assert mine <= 1.005 * found
-        rmse = [RegressionEvaluator(labelCol="rating").evaluate(model.transform(movies)) for model in (theirs, ours)]
-        assert np.isclose(*rmse, rtol=0.005)
+    ours = ALS(**params, numWorkers=2).fit(movies)
+    mine = objective_of(ours, movies, likes, lam, alpha)
+    assert np.isclose(mine, ours.report["objectives"][-1], rtol=1e-4)
+    assert mine <= 1.005 * found
+    rmse = [RegressionEvaluator(labelCol="rating").evaluate(model.transform(movies)) for model in (theirs, ours)]
+    assert np.isclose(*rmse, rtol=0.005)
