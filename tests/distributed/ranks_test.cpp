@@ -198,7 +198,7 @@ TEST_P(Ranks, ARankThatHangsIsNamed) {
       });
   EXPECT_LT(std::chrono::steady_clock::now() - begin, std::chrono::seconds(10));
   const std::string missing = "rank " + std::to_string(size - 1) + " of " + std::to_string(size) +
-                              " did not come to all_reduce within 0.25 s";
+                              " did not come to all_reduce within 1 s";
   ASSERT_EQ(std::ssize(ends), size + 1);
   EXPECT_THAT(ends.back(), HasSubstr(missing));
   for (int r = 0; r + 1 < size; ++r) {
