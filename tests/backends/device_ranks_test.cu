@@ -392,7 +392,7 @@ TEST(CallLedger, TellsAShiftOfTheWrongSize) {
   EXPECT_EQ(ledger_error([&] {
               ledger.begin(2, {"shift", 0, 2, 8, 8});
             }),
-            "rank 2 calls shift (0 bytes) and rank 0 shift (0 bytes)");
+            "rank 2 calls shift by 2 and rank 0 shift by 1");
 }
 
 TEST(NcclLibrary, AMissingOneIsNamedWithWhatToInstall) {
