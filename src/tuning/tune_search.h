@@ -1,0 +1,162 @@
+// SPDX-License-Identifier: Apache-2.0
+/// The course of a search for parameters (likewise/tune.h): its rounds, brackets, trials and final
+/// round, as far as the budget goes.
+#pragma once
+
+#include <chrono>
+#include <functional>
+#include <map>
+#include <memory>
+#include <optional>
+#include <set>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include <nlohmann/json.hpp>
+
+#include "likewise/tune.h"
+#include "tuning/journal.h"
+#include "tuning/search_space.h"
+
+namespace likewise {
+
+/// What the options ask for, or their feedback suggests.
+[[nodiscard]] NamedMetric metric_of(const TuneOptions& options);
+[[nodiscard]] std::vector<std::string> algorithms_of(const TuneOptions& options);
+
+/// Whether it compares predicted ratings.
+[[nodiscard]] bool is_of_ratings(const NamedMetric& metric);
+
+/// The validation part behind `number - 1` others: drawn parts are drawn anew, of the newest
+/// interactions those before the ones of `last` are taken. Throws Error(kInvalidArgument) where
+/// nothing is left to hold out.
+[[nodiscard]] Split next_part(const Interactions& whole, const Split* last, SplitOptions how,
+                              std::uint64_t seed, int number);
+
+class TuneSearch {
+ public:
+  /// `whole` and its cut; null where the validation part was given.
+  TuneSearch(const Interactions& train_part, const Interactions& validation,
+             const Interactions* whole, const Split* cut, const TuneOptions& options,
+             const TuneRun& run);
+
+  /// Everything but the winner's model.
+  [[nodiscard]] TuneResult run();
+  [[nodiscard]] const Device& device_of(std::string_view algorithm) const;
+  [[nodiscard]] Journal& journal() { return *journal_; }
+
+ private:
+  using Clock = std::chrono::steady_clock;
+
+  /// A trial under way.
+  struct Runner {
+    std::size_t trial;             ///< its place in TuneResult::trials
+    bool over = false;             ///< failed, or without a better validation for long
+    std::optional<Model> model{};  ///< where it stands; none: trained anew when it goes on
+  };
+
+  [[nodiscard]] Device device_for(const TrainingParams& params) const;
+
+  /// What has to be the same for a journal to go on.
+  [[nodiscard]] nlohmann::ordered_json description() const;
+
+  // The budget.
+
+  [[nodiscard]] bool by_time() const { return options_.budget.trials == 0; }
+  /// Earlier runs of a resumed search included.
+  [[nodiscard]] double spent() const;
+  [[nodiscard]] int trials_left() const;
+  /// Of a budget of time, what comes before the final round.
+  [[nodiscard]] double search_seconds() const;
+  [[nodiscard]] bool is_budget_over() const;
+  [[nodiscard]] bool is_over() const { return by_time() ? is_late() : trials_left() <= 0; }
+  [[nodiscard]] bool is_late() const { return by_time() && spent() >= search_seconds(); }
+  [[nodiscard]] double seconds_left() const;
+
+  // The course.
+
+  void measure_baseline();
+
+  void search();
+
+  /// Of every algorithm first, with as many iterations as they say: a search does not end with
+  /// less.
+  void try_defaults();
+
+  /// Algorithms that have no value yet are the worst.
+  void keep_better_half(std::vector<std::size_t>& active) const;
+
+  void run_bracket(std::size_t algorithm, int round, std::size_t turns_left);
+
+  /// Of the trials that took this step, models of those that cannot be among the `going_on` best
+  /// any more are let go.
+  void forget_worse(std::vector<Runner>& runners, int stepped, int going_on) const;
+
+  [[nodiscard]] Runner new_trial(TrainingParams params, std::string origin);
+
+  /// A trial by new parameters.
+  [[nodiscard]] Runner drawn(std::size_t algorithm, int round, int place);
+
+  /// Whether no trial has had these parameters; from now on one has.
+  [[nodiscard]] bool is_new(std::size_t algorithm, const TrainingParams& params);
+
+  /// Trains a trial up to so many iterations, from where it stands, or takes from the journal what
+  /// that came to. Nothing where it has had as many.
+  void step(Runner& runner, std::size_t algorithm, int iterations);
+
+  void add_outcome(const TrainingOutcome& outcome, TuneTrial& trial) const;
+
+  [[nodiscard]] TrainingOutcome outcome_of(const TrainingParams& params, Runner& runner,
+                                           bool iterating);
+
+  // The final round.
+
+  [[nodiscard]] int most_final_parts() const;
+
+  [[nodiscard]] std::vector<std::size_t> finalists() const;
+
+  /// All of them on one part after another. A part that not all could be measured on in time does
+  /// not count.
+  void compare_finalists();
+
+  /// Trained for the iterations that were its best; none where that failed.
+  [[nodiscard]] std::optional<double> final_value(TuneTrial& trial, const Split& part, int number);
+
+  [[nodiscard]] std::optional<double> measured(const TrainingParams& params, const Split& part);
+
+  /// Whether other parameters may do.
+  [[nodiscard]] static bool is_of_parameters(const Error& error);
+
+  [[nodiscard]] TrainingOutcome train_now(const TrainingParams& params, Runner& runner,
+                                          bool iterating);
+
+  [[nodiscard]] bool is_better(std::optional<double> a, std::optional<double> b) const;
+  [[nodiscard]] std::optional<double> value_of(const Runner& runner) const;
+  [[nodiscard]] std::optional<double> best_value(std::size_t algorithm) const;
+
+  /// Of one algorithm: how many points were drawn for its trials.
+  struct Counts {
+    int quasi_random = 0;
+    int near = 0;
+  };
+
+  const Interactions& train_part_;
+  const Interactions& validation_;
+  const Interactions* whole_;
+  const Split* cut_;
+  const TuneOptions& options_;
+  const TuneRun& run_;
+  Clock::time_point begin_;
+  double replayed_ = 0.0;  ///< seconds of what the journal held
+  TuneResult result_;
+  std::vector<SearchSpace> spaces_;
+  std::map<std::string, Device, std::less<>> devices_;
+  std::vector<Runner> first_;  ///< of each algorithm the trial by its defaults
+  std::vector<std::optional<std::size_t>> best_of_;  ///< of each algorithm: a place in the trials
+  std::vector<Counts> counts_;
+  std::set<std::string> tried_;  ///< algorithms with their searched parameters
+  std::unique_ptr<Journal> journal_;
+};
+
+}  // namespace likewise
