@@ -3,10 +3,11 @@
 """Measures every algorithm with its defaults on real data, on parts of it and on made-up data, and what
 `--algorithm auto` chooses there; docs/choosing.md explains.
 
-    scripts/families.py [lists|ratings] [--only TEXT] [--threads N]
+    scripts/families.py [lists|ratings|tuned] [--only TEXT] [--threads N] [--budget 40]
 
 Lists: NDCG@10 on a random fifth; ratings: RMSE on a random tenth. Prints one Markdown table, with the best value
-of each line in bold, as it goes. The real sets are those of scripts/choosing.py.
+of each line in bold, as it goes. The real sets are those of scripts/choosing.py. "tuned" puts the lists of
+`--algorithm auto` beside those of `tune`, which measures on a random fifth of the training part.
 """
 import argparse
 import csv
@@ -154,16 +155,21 @@ def run(threads, *words):
     return json.loads(done.stdout) if done.stdout.startswith(b"{") else {}
 
 
-def line(task, source, make, threads, folder):
-    """Cells of the table."""
-    everything, model = folder / "all.csv", folder / "model"
+def cut(task, source, make, threads, folder):
+    """Training and test part."""
+    everything = folder / "all.csv"
     if make is None:
         run(threads, "generate", source, "-o", everything)
     else:
         with open(everything, "w") as file:
             file.write("user,item,value\n")
             file.writelines(f"{user},{item},{value}\n" for user, item, value in make(real(source)))
-    run(threads, "split", everything, "-o", folder, "--test", "0.2" if task == "lists" else "0.1", "--seed", SEED)
+    run(threads, "split", everything, "-o", folder, "--test", "0.1" if task == "ratings" else "0.2", "--seed", SEED)
+
+
+def families_line(task, args, folder):
+    """Cells of the table of all algorithms."""
+    model, threads = folder / "model", args.threads
     feedback = [] if task == "lists" else ["--feedback", "explicit"]
     metric, key, best_of = METRICS[task]
     values = {}
@@ -178,19 +184,43 @@ def line(task, source, make, threads, folder):
             told["algorithm"], str(place)]
 
 
+def tuned_line(_, args, folder):
+    """Cells of the table of what defaults reach."""
+    model, threads = folder / "model", args.threads
+
+    def score():
+        return run(threads, "evaluate", model, folder / "test.csv", "--metrics", "ndcg", "--json")["ndcg@10"]
+    usual = run(threads, "train", folder / "train.csv", "-o", model, "--algorithm", "auto", "--json")["algorithm"]
+    by_auto = score()
+    told = run(threads, "tune", folder / "train.csv", "-o", model, "--budget", args.budget, "--seed", "1",
+               "--validation-share", "0.2", "--json")
+    words = told["command"].split()
+    by_tune = score()
+    return [usual, f"{by_auto:.4f}", f"`{' '.join(words[words.index('--algorithm') + 1:])}`", f"{by_tune:.4f}",
+            f"{100 * by_auto / by_tune:.0f} %"]
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("task", nargs="?", default="lists", choices=["lists", "ratings"])
+    parser.add_argument("task", nargs="?", default="lists", choices=["lists", "ratings", "tuned"])
     parser.add_argument("--only", default="", help="sets whose names have this in them")
     parser.add_argument("--threads", type=int, default=2)
+    parser.add_argument("--budget", default="40", help="of tune, with tuned")
     args = parser.parse_args()
-    print("| data | users | items | a user has |", " | ".join(FAMILIES[args.task]), "| auto | place |")
-    print("|---|---:|---:|---:|" + "---:|" * len(FAMILIES[args.task]) + "---|---:|")
-    for name, (source, make) in (LISTS if args.task == "lists" else RATINGS).items():
+    cells_of = tuned_line if args.task == "tuned" else families_line
+    if args.task == "tuned":
+        print("| data | auto | NDCG@10 | tune | NDCG@10 | auto reaches |")
+        print("|---|---|---:|---|---:|---:|")
+    else:
+        print("| data | users | items | a user has |", " | ".join(FAMILIES[args.task]), "| auto | place |")
+        print("|---|---:|---:|---:|" + "---:|" * len(FAMILIES[args.task]) + "---|---:|")
+    for name, (source, make) in (RATINGS if args.task == "ratings" else LISTS).items():
         if args.only not in name:
             continue
         with tempfile.TemporaryDirectory() as folder:
-            cells = line(args.task, source, make, args.threads, pathlib.Path(folder))
+            place = pathlib.Path(folder)
+            cut(args.task, source, make, args.threads, place)
+            cells = cells_of(args.task, args, place)
         print("|", " | ".join([name, *cells]), "|", flush=True)
 
 
