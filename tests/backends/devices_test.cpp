@@ -160,19 +160,22 @@ TEST(SeveralGpus, AllMayBeOne) {
 TEST(SeveralGpus, SayWhatTheyDoTogether) {
   const FakePlugin plugin("several");
   const Device pair = open_device("cuda:1,3");
-  for (const Job job : {Job::kAls, Job::kNeighbours, Job::kTopK, Job::kPredictions}) {
+  for (const Job job : {Job::kAls, Job::kNeighbours, Job::kTopK, Job::kSgd, Job::kPredictions}) {
     EXPECT_TRUE(pair.status(job).available);
   }
   EXPECT_EQ(test::error_of(ErrorKind::kDevice, [&] { pair.require(Job::kBpr); }),
             "device cuda:1,3 cannot do the job bpr: it runs on one GPU, as cuda:1; several do als, "
-            "neighbours, top-k and predictions together; name a device that can (`likewise info` "
-            "says which), or let auto choose");
+            "sgd, neighbours, top-k and predictions together; name a device that can (`likewise "
+            "info` says which), or let auto choose");
   EXPECT_THAT(test::error_of(ErrorKind::kDevice,
                              [] { (void)open_device_to_train("cuda:1,3", BprParams()); }),
               HasSubstr("bpr: it runs on one GPU"));
   EXPECT_THAT(test::error_of(ErrorKind::kDevice,
                              [] { (void)open_device_to_train("cuda:all", small_params()); }),
               HasSubstr("als: it takes GPUs of one kind"));
+  EXPECT_THAT(test::error_of(ErrorKind::kDevice,
+                             [] { (void)open_device_to_train("cuda:all", SgdParams()); }),
+              HasSubstr("sgd: it takes GPUs of one kind"));
   const FakePlugin without("no neighbours");
   EXPECT_EQ(open_device("cuda:all").status(Job::kNeighbours).available, false);
 }
@@ -211,9 +214,10 @@ TEST(SeveralGpus, EachDoesItsPart) {
   const Neighbours near = train_neighbours(by_user.view(), params, pair).neighbours;
   EXPECT_TRUE(
       std::ranges::equal(near.rows, train_neighbours(by_user.view(), params, cpu).neighbours.rows));
+  (void)train_sgd(by_user.view(), {}, pair);
   EXPECT_THAT(sorted_lines(folder / "used"),
               ElementsAre("als 1,4", "neighbours 1", "neighbours 4", "predictions 1",
-                          "predictions 4", "top-k 1", "top-k 4"));
+                          "predictions 4", "sgd 1,4", "top-k 1", "top-k 4"));
 }
 
 TEST(SeveralGpus, AutoTakesThemWhereThatPays) {

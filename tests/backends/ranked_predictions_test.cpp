@@ -24,9 +24,8 @@ namespace {
 using testing::HasSubstr;
 
 [[nodiscard]] Device ranked_device(const RankDevices& ranks) {
-  return make_ranked_device(
-      "ranks", [] { return std::string("threads as ranks"); }, ranks, {}, {nullptr, "no", {}},
-      "no");
+  return make_ranked_device("ranks", [] { return std::string("threads as ranks"); }, ranks, {},
+                            {{nullptr, "no", {}}, {nullptr, "no", {}}, "no"});
 }
 
 [[nodiscard]] std::shared_ptr<const Model> trained(const TrainingParams& params) {

@@ -250,11 +250,12 @@ def test_several_gpus_train_together(program, cinema, tmp_path):
         assert used(tmp_path / "used") == ["neighbours 1", "neighbours 3"]
         lists = [program("recommend", model, "--all").stdout for model in ("gpus", "cpu")]
         assert lists[0] == lists[1]
-    for algorithm, feedback in ("bpr", "implicit"), ("sgd", "explicit"):
-        said = program("train", "none.csv", "-o", "m", "--algorithm", algorithm, "--feedback", feedback,
-                       "--device", "cuda:1,3", env=env, exit_code=1).stderr
-        assert f"device cuda:1,3 cannot do the job {algorithm}: it runs on one GPU" in said
-        assert "several do als, neighbours, top-k and predictions together" in said
+    program("train", ratings, "-o", "gpus", "--algorithm", "sgd", "--iterations", 2, "--device", "cuda:1,3", env=env)
+    assert used(tmp_path / "used") == ["sgd 1,3"]
+    said = program("train", "none.csv", "-o", "m", "--algorithm", "bpr", "--device", "cuda:1,3", env=env,
+                   exit_code=1).stderr
+    assert "device cuda:1,3 cannot do the job bpr: it runs on one GPU" in said
+    assert "several do als, sgd, neighbours, top-k and predictions together" in said
 
 
 def test_auto_says_where_it_would_take_several_gpus(program, cinema):

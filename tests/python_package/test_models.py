@@ -620,5 +620,5 @@ def test_several_gpus_are_a_list_of_numbers(ratings, monkeypatch):
     by_name = {line["name"]: line for line in likewise.info()["devices"]}
     assert by_name["cuda:3"]["peers"] == ["cuda:1", "cuda:4"]
     assert "reaches directly: cuda:1, cuda:4" in repr(likewise.info())
-    with pytest.raises(likewise.DeviceError, match="several do als, neighbours, top-k and predictions"):
+    with pytest.raises(likewise.DeviceError, match="several do als, sgd, neighbours, top-k"):
         Bpr(device=[1, 3]).fit(ratings)

@@ -94,10 +94,11 @@ class CudaNeighbourJob final : public NeighbourJob {
   GpuInfo gpu_;
 };
 
+/// On one GPU, or on several of a kind.
 class CudaSgdJob final : public SgdJob {
  public:
-  CudaSgdJob(const CudaSgd& sgd, int device, Offset memory)
-      : sgd_(sgd), name_(name_of(device)), use_{{device}, {}, memory} {}
+  CudaSgdJob(const CudaSgd& sgd, const std::vector<int>& devices, Offset memory)
+      : sgd_(sgd), name_(name_of(devices)), use_{devices, {}, memory} {}
   [[nodiscard]] MemoryPlan plan(const SgdShape& shape, const SgdParams& params) const override {
     MemoryPlan plan = sgd_.plan(use_, shape, params);
     check_memory_plan(fmt::format("training on {}, {}", name_, plan.placement),
@@ -190,6 +191,11 @@ std::shared_ptr<const AlsJob> make_cuda_als_job(const CudaPlugin& plugin, const 
   return std::make_shared<CudaAlsJob>(*plugin.als, devices, gpu, found.driver, memory);
 }
 
+std::shared_ptr<const SgdJob> make_cuda_sgd_job(const CudaPlugin& plugin,
+                                                const std::vector<int>& devices, Offset memory) {
+  return std::make_shared<CudaSgdJob>(*plugin.sgd, devices, memory);
+}
+
 namespace {
 
 /// GPU number `device`, which can be used.
@@ -208,8 +214,7 @@ namespace {
         std::make_shared<CudaNeighbourJob>(*plugin.neighbours, device, gpu)};
   }
   if (plugin.sgd != nullptr) {
-    std::get<Offer<SgdJob>>(table) = {
-        std::make_shared<CudaSgdJob>(*plugin.sgd, device, options.device_memory)};
+    std::get<Offer<SgdJob>>(table) = {make_cuda_sgd_job(plugin, {device}, options.device_memory)};
   }
   if (plugin.bpr != nullptr) {
     std::get<Offer<BprJob>>(table) = {
@@ -305,26 +310,25 @@ void require_usable(std::string_view device, const std::vector<int>& wanted,
   return fmt::format("{} GPUs: {}", devices.size(), fmt::join(each, "; "));
 }
 
-/// ALS on several GPUs, or why not.
-[[nodiscard]] Offer<AlsJob> share_als(const Machine& machine, const std::vector<int>& devices,
-                                      const DeviceOptions& options) {
-  if (machine.plugin.als == nullptr) return {nullptr, kNotOnGpus, {}};
-  if (const std::string unlike = machine.difference(devices); !unlike.empty()) {
-    return {nullptr, unlike, {}};
-  }
-  return {make_cuda_als_job(machine.plugin, machine.found, devices, options.device_memory), {}, {}};
-}
-
 [[nodiscard]] Device open_several(const Machine& machine, const std::vector<int>& devices,
                                   const DeviceOptions& options) {
   if (devices.size() == 1) return machine.open(devices.front(), options);
-  const std::string alone = fmt::format(
-      "it runs on one GPU, as {}; several do als, neighbours, top-k and predictions together",
+  const CudaPlugin& plugin = machine.plugin;
+  const std::string unlike = machine.difference(devices);
+  SharedTraining training;
+  training.als.reason = training.sgd.reason = unlike.empty() ? kNotOnGpus : unlike;
+  if (unlike.empty() && plugin.als != nullptr) {
+    training.als = {make_cuda_als_job(plugin, machine.found, devices, options.device_memory)};
+  }
+  if (unlike.empty() && plugin.sgd != nullptr) {
+    training.sgd = {make_cuda_sgd_job(plugin, devices, options.device_memory)};
+  }
+  training.one_alone = fmt::format(
+      "it runs on one GPU, as {}; several do als, sgd, neighbours, top-k and predictions together",
       name_of(devices.front()));
   return make_ranked_device(
       name_of(devices), [text = describe(machine, devices)] { return text; },
-      machine.open(devices, options), machine.difference(devices),
-      share_als(machine, devices, options), alone);
+      machine.open(devices, options), unlike, training);
 }
 
 /// For `cuda` without a number: the first that can be used; why not, where none can.

@@ -31,6 +31,11 @@ namespace likewise {
                                                               const std::vector<int>& devices,
                                                               Offset memory);
 
+/// The same for the job `sgd`.
+[[nodiscard]] std::shared_ptr<const SgdJob> make_cuda_sgd_job(const CudaPlugin& plugin,
+                                                              const std::vector<int>& devices,
+                                                              Offset memory);
+
 /// A line for each GPU, or one that says why there is none. Never throws.
 [[nodiscard]] std::vector<DeviceStatus> cuda_statuses();
 

@@ -20,7 +20,7 @@
 namespace likewise {
 
 /// Goes up with every change of this file and of the types that cross.
-inline constexpr std::int32_t kPluginInterface = 13;
+inline constexpr std::int32_t kPluginInterface = 14;
 /// The compiler lays out the types that cross.
 inline constexpr const char* kPluginCompiler = __VERSION__;
 
@@ -56,7 +56,7 @@ struct FoundGpus {
 
 /// The GPUs of a training, and how it uses them.
 struct GpuUse {
-  std::vector<int> devices;  ///< usable GPUs: one, or for ALS also several of one kind
+  std::vector<int> devices;  ///< usable GPUs: one, or for ALS and SGD also several of one kind
   AlsTuning tuning;          ///< one of theirs
   Offset memory = 0;         ///< bytes that it may take of each; 0: what is free
 };
@@ -91,7 +91,7 @@ struct CudaNeighbours {
                                                   const SimilarityProblem& problem);
 };
 
-/// The job `sgd`, on one usable GPU.
+/// The job `sgd`.
 struct CudaSgd {
   /// As SgdJob::plan.
   MemoryPlan (*plan)(const GpuUse& use, const SgdShape& shape, const SgdParams& params);

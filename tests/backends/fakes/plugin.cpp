@@ -3,7 +3,8 @@
 /// wrong with it; without it, three GPUs are there, of which the second can be used, and training
 /// and predictions are the CPU's. Its tunings take different times. FAKE_PLUGIN_LOG names a file to
 /// which every training adds a line with its tuning.
-/// FAKE_PLUGIN "several": the GPUs 1, 3 and 4 are of one kind and 5 of another, lists are made;
+/// FAKE_PLUGIN "several": the GPUs 1, 3 and 4 are of one kind and 5 of another, lists are made and
+/// SGD trains;
 /// "several slow": searches on them are expected to take long. FAKE_PLUGIN_USED names a file to
 /// which everything that is made for a job adds a line with the job and its GPUs.
 #include "backends/gpu/plugin.h"
@@ -151,6 +152,16 @@ std::unique_ptr<AlsSolver> make_als_solver(const GpuUse& use, const CsrView& by_
   return std::make_unique<TunedSolver>(std::move(cpu), als_work(params), use.tuning);
 }
 
+MemoryPlan plan_sgd(const GpuUse&, const SgdShape&, const SgdParams&) { return {}; }
+
+/// Asked without ratings, it says whether it can.
+std::unique_ptr<SgdSolver> make_sgd_solver(const GpuUse& use, const CsrView& by_user,
+                                           const SgdParams& params, Factors start,
+                                           const SgdWhole& whole) {
+  if (by_user.nnz() > 0) likewise::use("sgd", use.devices);
+  return make_cpu_sgd_solver(by_user, params, std::move(start), whole);
+}
+
 std::unique_ptr<NeighbourSearch> make_neighbour_search(int device, const GpuInfo&,
                                                        const SimilarityProblem& problem) {
   use("neighbours", {device});
@@ -204,10 +215,14 @@ const likewise::CudaPlugin* likewise_cuda_plugin() {
   static constexpr CudaNeighbours kNeighbours{make_neighbour_search};
   static constexpr CudaPredictions kPredictions{predict_by_factors, predict_by_neighbours};
   static constexpr CudaTopK kTopK{make_scorer};
+  static constexpr CudaSgd kSgd{plan_sgd, make_sgd_solver};
   static CudaPlugin plugin;
   plugin = {kPluginInterface, kVersion, kPluginCompiler, find_gpus, peers_of,     &kAls,
             &kNeighbours,     nullptr,  nullptr,         nullptr,   &kPredictions};
-  if (are_several()) plugin.top_k = &kTopK;
+  if (are_several()) {
+    plugin.top_k = &kTopK;
+    plugin.sgd = &kSgd;
+  }
   if (fault_is("no als")) plugin.als = nullptr;
   if (fault_is("no neighbours")) plugin.neighbours = nullptr;
   if (fault_is("no predictions")) plugin.predictions = nullptr;
