@@ -61,7 +61,7 @@ struct GpuUse {
   Offset memory = 0;         ///< bytes that it may take of each; 0: what is free
 };
 
-/// What a GPU of several has received of the others' factors, in all half-steps so far.
+/// What a GPU of several has received of the others' factors so far.
 struct RankTraffic {
   Offset bytes = 0;
   double seconds = 0.0;  ///< from when the first of it could go until all of it was there
@@ -99,6 +99,8 @@ struct CudaSgd {
   std::unique_ptr<SgdSolver> (*make_solver)(const GpuUse& use, const CsrView& by_user,
                                             const SgdParams& params, Factors start,
                                             const SgdWhole& whole);
+  /// As CudaAls::traffic; of `blocked` the bytes only.
+  const RankTraffic* (*traffic)(const SgdSolver& solver);
 };
 
 /// The job `bpr`, on one usable GPU.

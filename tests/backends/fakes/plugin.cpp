@@ -215,7 +215,7 @@ const likewise::CudaPlugin* likewise_cuda_plugin() {
   static constexpr CudaNeighbours kNeighbours{make_neighbour_search};
   static constexpr CudaPredictions kPredictions{predict_by_factors, predict_by_neighbours};
   static constexpr CudaTopK kTopK{make_scorer};
-  static constexpr CudaSgd kSgd{plan_sgd, make_sgd_solver};
+  static constexpr CudaSgd kSgd{plan_sgd, make_sgd_solver, nullptr};
   static CudaPlugin plugin;
   plugin = {kPluginInterface, kVersion, kPluginCompiler, find_gpus, peers_of,     &kAls,
             &kNeighbours,     nullptr,  nullptr,         nullptr,   &kPredictions};

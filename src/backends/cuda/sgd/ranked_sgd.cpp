@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "backends/cuda/sgd/ranked_sgd.h"
 
+#include <algorithm>
 #include <memory>
 #include <string>
 #include <utility>
@@ -88,6 +89,12 @@ class RankedCudaSgdSolver final : public SgdSolver {
     return std::move(factors_);
   }
 
+  [[nodiscard]] const RankTraffic& traffic() const {
+    return (*std::ranges::max_element(
+                ranks_, {}, [](const auto& rank) { return rank->traffic().bytes; }))
+        ->traffic();
+  }
+
  private:
   /// As many as have something to do.
   [[nodiscard]] static GpuUse first_gpus(GpuUse use, int count) {
@@ -138,6 +145,11 @@ std::unique_ptr<SgdSolver> make_ranked_sgd_solver(const GpuUse& use, const CsrVi
                                                   const SgdParams& params, Factors start,
                                                   const SgdWhole& whole) {
   return std::make_unique<RankedCudaSgdSolver>(use, by_user, params, std::move(start), whole);
+}
+
+const RankTraffic* sgd_traffic(const SgdSolver& solver) {
+  const auto* ranked = dynamic_cast<const RankedCudaSgdSolver*>(&solver);
+  return ranked == nullptr ? nullptr : &ranked->traffic();
 }
 
 }  // namespace likewise::cuda

@@ -23,4 +23,7 @@ namespace likewise::cuda {
                                                                 Factors start,
                                                                 const SgdWhole& whole);
 
+/// Of the rank that has received the most. Null where one GPU trains alone.
+[[nodiscard]] const RankTraffic* sgd_traffic(const SgdSolver& solver);
+
 }  // namespace likewise::cuda

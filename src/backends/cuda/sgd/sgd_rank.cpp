@@ -300,8 +300,10 @@ void CudaSgdRank::share_rows(MovedSide& moved) {
   }
   const SgdTable table = moved.table.table();
   gpus_->follow(stream_);
+  moved.sent.record(gpus_->stream());
   gpus_->share_rows(static_cast<std::byte*>(table.rows), moved.table.row_bytes(), ranges);
   gpus_->share_rows(reinterpret_cast<std::byte*>(table.numbers), sizeof(SgdRowNumbers), ranges);
+  moved.arrived.record(gpus_->stream());
   gpus_->lead(stream_);
   wait_for_others();
 }
@@ -356,9 +358,25 @@ double CudaSgdRank::objective() {
     gpus_->all_reduce({sums, 3});
     copy_to_host(host_sums_.data(), sums, 3, gpus_->stream());
     gpus_->wait();
+    note_traffic();
   }
   const double* const host = host_sums_.data();
   return double{plan_.units.bias} * double{plan_.units.bias} * (host[0] + host[1] + host[2]);
+}
+
+/// After the wait for all of an epoch.
+void CudaSgdRank::note_traffic() {
+  for (MovedSide* moved : {&users_, &items_}) {
+    const Offset row = moved->table.row_bytes() + Offset{sizeof(SgdRowNumbers)};
+    if (passes_items()) {
+      if (moved->side == Side::kItems) traffic_.bytes += moved->table.rows() * row;
+      continue;
+    }
+    traffic_.bytes += (plan_.parts(moved->side).rows() - count(moved->own)) * row;
+    const double seconds = moved->sent.until(moved->arrived);
+    traffic_.seconds += seconds;
+    traffic_.exposed += seconds;  // the GPU has nothing else to do
+  }
 }
 
 }  // namespace likewise::cuda

@@ -9,6 +9,7 @@
 #include "backends/cuda/sgd/sgd_feed.h"
 #include "backends/cuda/sgd/sgd_rows.h"
 #include "backends/cuda/sgd/sgd_side.h"
+#include "backends/gpu/plugin.h"
 #include "distributed/sgd_parts.h"
 #include "likewise/control.h"
 
@@ -63,6 +64,8 @@ class CudaSgdRank {
   double epoch(Communicator* ranks, int number, double learning_rate, const RunControl& control);
   /// Its rows of both sides, to where they belong.
   void store(Factors& to);
+  /// What it has received in all epochs so far; of `blocked` the bytes only.
+  [[nodiscard]] const RankTraffic& traffic() const { return traffic_; }
 
  private:
   /// One side: what it is moved by, and the pieces of its long rows.
@@ -76,6 +79,8 @@ class CudaSgdRank {
     std::optional<SgdDeviceWork> work;  ///< whose `user` are its rows
     DeviceArray<SgdLongRow> long_rows;  ///< of its own
     DeviceArray<float> piece_shares;    ///< of a line in its row
+    Timestamp sent;                     ///< when its rows could go to the other GPUs
+    Timestamp arrived;                  ///< when theirs were here
 
     MovedSide(const CudaSgdPlan& plan, Side which, int rank);
   };
@@ -97,6 +102,7 @@ class CudaSgdRank {
   void pass_on_items(Index turn);
   void wait_for_others();
   [[nodiscard]] double objective();
+  void note_traffic();
 
   int device_;
   const CudaSgdPlan& plan_;
@@ -114,6 +120,7 @@ class CudaSgdRank {
   DeviceArray<double> partial_;
   DeviceArray<double> sums_{3};
   PinnedArray<double> host_sums_{3};
+  RankTraffic traffic_;
 };
 
 }  // namespace likewise::cuda
