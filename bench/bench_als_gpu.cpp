@@ -8,8 +8,8 @@
 ///         a GPU receives of the others, beside what one copies from another; what the GPUs had
 ///         nothing to do beside
 ///     bench_als_gpu stages DEVICE[+DEVICE] DATA FACTORS [ITERATIONS [DEVICE_MEMORY]]
-///         one training of a large matrix on each of these devices: what it takes of the memory, and
-///         the time of each part
+///         one training of a large matrix on each of these devices: what it takes of the memory,
+///         and the time of each part
 ///     bench_als_gpu accuracy DEVICE DATA FACTORS [EXACT_DEVICE [ALPHA]]
 ///         the objective after each of ten iterations: of the exact solver in float32, then of all
 ///         others from that, relative; and the median time of an iteration
@@ -263,8 +263,8 @@ void tell_stage(const std::string& stage, double seconds) {
   std::fflush(stdout);
 }
 
-void print_stages_on(const Device& device, const Data& data, const AlsParams& params,
-                     Factors start, int iterations) {
+void print_stages_on(const Device& device, const Data& data, const AlsParams& params, Factors start,
+                     int iterations) {
   double total = 0.0;
   const CsrView m = data.by_user.view();
   const MemoryPlan plan = job<AlsJob>(device).plan({m.rows, m.cols, m.nnz()}, params);

@@ -6,8 +6,8 @@
 ///
 /// A work is
 ///     sgd:DATA:ORDER:FACTORS        an epoch; DATA is a shape of `likewise generate`
-///     lists:ROWS:FACTORS:K:METRIC   the k nearest of all rows, which are independent normal numbers
-///     neighbours:SHAPE:user|item:SIMILARITY:K     a search for neighbours, on the GPUs already
+///     lists:ROWS:FACTORS:K:METRIC   the k nearest of all rows, which are normal numbers
+///     neighbours:SHAPE:user|item:SIMILARITY:K   a search, with the matrix on the GPUs already
 ///
 /// Median and range of seven rounds after two. Whether all GPUs gave the bits of one is looked at
 /// in every work.
@@ -78,9 +78,9 @@ void print_row(const std::string& work, const Gpus& gpus, const Times& times, bo
   std::string moved = "| ";
   if (traffic != nullptr) {
     const double rounds = kWarmUp + kRounds;
-    moved = fmt::format("{:.1f} | {}", static_cast<double>(traffic->bytes) / rounds * 1e-6,
-                        traffic->seconds > 0 ? fmt::format("{:.2f}", 1e3 * traffic->seconds / rounds)
-                                             : "");
+    moved = fmt::format(
+        "{:.1f} | {}", static_cast<double>(traffic->bytes) / rounds * 1e-6,
+        traffic->seconds > 0 ? fmt::format("{:.2f}", 1e3 * traffic->seconds / rounds) : "");
   }
   fmt::print("| {} | {} | {} | {} | {:.2f} | {} | {} |\n", work, gpus.count, spread(times.one),
              spread(times.all), median(times.one) / median(times.all), same ? "yes" : "NO", moved);
@@ -89,7 +89,8 @@ void print_row(const std::string& work, const Gpus& gpus, const Times& times, bo
 
 template <class T>
 [[nodiscard]] bool same_bits(std::span<const T> a, std::span<const T> b) {
-  return a.size() == b.size() && (a.empty() || std::memcmp(a.data(), b.data(), a.size_bytes()) == 0);
+  return a.size() == b.size() &&
+         (a.empty() || std::memcmp(a.data(), b.data(), a.size_bytes()) == 0);
 }
 template <class Values>
 [[nodiscard]] bool same_bits(const Values& a, const Values& b) {

@@ -90,8 +90,8 @@ class RankedCudaSgdSolver final : public SgdSolver {
   }
 
   [[nodiscard]] const RankTraffic& traffic() const {
-    return (*std::ranges::max_element(
-                ranks_, {}, [](const auto& rank) { return rank->traffic().bytes; }))
+    return (*std::ranges::max_element(ranks_, {},
+                                      [](const auto& rank) { return rank->traffic().bytes; }))
         ->traffic();
   }
 
