@@ -139,6 +139,8 @@ struct CudaPlugin {
   FoundGpus (*find_gpus)();
   /// The GPUs whose memory GPU number `device` reads and writes directly, by number.
   std::vector<int> (*peers_of)(int device);
+  /// Why GPUs cannot train together, and what to do; empty where they can.
+  std::string (*connection_problem)();
   // A line for each job (src/backends/jobs/device_jobs.h) that the plug-in may do; null: it cannot.
   const CudaAls* als;
   const CudaNeighbours* neighbours;

@@ -7,6 +7,7 @@
 /// SGD trains;
 /// "several slow": searches on them are expected to take long. FAKE_PLUGIN_USED names a file to
 /// which everything that is made for a job adds a line with the job and its GPUs.
+/// FAKE_PLUGIN_ALONE: GPUs cannot be connected.
 #include "backends/gpu/plugin.h"
 
 #include <algorithm>
@@ -54,6 +55,10 @@ std::vector<int> peers_of(int device) {
   if (device == 1) return {3};
   if (device == 3) return {1, 4};
   return {};
+}
+
+std::string connection_problem() {
+  return std::getenv("FAKE_PLUGIN_ALONE") == nullptr ? "" : "the link is down";
 }
 
 FoundGpus find_gpus() {
@@ -217,8 +222,18 @@ const likewise::CudaPlugin* likewise_cuda_plugin() {
   static constexpr CudaTopK kTopK{make_scorer};
   static constexpr CudaSgd kSgd{plan_sgd, make_sgd_solver, nullptr};
   static CudaPlugin plugin;
-  plugin = {kPluginInterface, kVersion, kPluginCompiler, find_gpus, peers_of,     &kAls,
-            &kNeighbours,     nullptr,  nullptr,         nullptr,   &kPredictions};
+  plugin = {kPluginInterface,
+            kVersion,
+            kPluginCompiler,
+            find_gpus,
+            peers_of,
+            connection_problem,
+            &kAls,
+            &kNeighbours,
+            nullptr,
+            nullptr,
+            nullptr,
+            &kPredictions};
   if (are_several()) {
     plugin.top_k = &kTopK;
     plugin.sgd = &kSgd;
