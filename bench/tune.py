@@ -3,10 +3,11 @@
 """`likewise tune` beside random search: the test NDCG@10 of what each finds in the same time.
 
     bench/tune.py [--program likewise] [--budget 8m] [--seeds 1] [--cores 0,1 2,3 ...] [--data ml-1m,...]
+                  [--validation fifth]
 
 Test parts are those of docs/choosing.md: ml-1m a random fifth, goodbooks-10k a random tenth of 4 and 5 stars,
 ml-latest-small the last film of each user. Both searches see the training part only, and measure on the same
-part of it, cut in the same way (by the seed). Random search draws the algorithm, then its parameters, from the
+part of it, cut in the same way (by the seed), or with --validation on a random fifth. Random search draws the algorithm, then its parameters, from the
 ranges of `tune` (docs/command-line.md), and trains each to its end: `train` with the longest training of
 `tune`, its patience and no halving; nothing starts at the defaults. A training that is under way when the
 budget is over does not count. The winner of each is trained on the whole training part and scored on the test
@@ -45,22 +46,20 @@ class Data:
     test: str  # in words
     reading: list[str]  # options of the first split
     cut: list[str]  # how the test part is cut
-    validation: list[str]  # the same for `tune`
     grids: list[tuple[str, float]]  # of docs/choosing.md: line, test value
 
 
 DATA = {
     "ml-1m": Data("ml-1m/ratings_notime.dat.gz", "random fifth", [], ["--test", "0.2"],
-                  ["--validation-share", "0.2"],
                   [("popular", 0.2038), ("als, best of its grid", 0.4050),
                    ("item-knn, best of its grid", 0.3647), ("user-knn, best of its grid", 0.3788)]),
     "goodbooks-10k": Data("goodbooks-10k/ratings.csv.gz", "random tenth of 4 and 5 stars",
                           ["--min-value", "4", "--columns", "user_id,book_id,rating"],
-                          ["--test", "0.1"], ["--validation-share", "0.1"],
+                          ["--test", "0.1"],
                           [("popular", 0.0005), ("als, best of its grid", 0.1643),
                            ("item-knn, best of its grid", 0.2040), ("user-knn, best of its grid", 0.1992)]),
     "ml-latest-small": Data("ml-latest-small/ratings.csv.gz", "last of each user", [],
-                            ["--method", "last"], ["--validation-method", "last"],
+                            ["--method", "last"],
                             [("popular", 0.0209), ("als, best of its grid", 0.0436),
                              ("item-knn, best of its grid", 0.0380), ("user-knn, best of its grid", 0.0339)]),
 }
@@ -140,9 +139,14 @@ class Job:
             raise Failed(f"{' '.join(command)}: {done.stderr.strip()}")
         return json.loads(done.stdout) if done.stdout.startswith("{") else {}
 
-    def cut(self, file, folder, seed, *reading):
-        drawn_by = [] if "--method" in self.data.cut else ["--seed", seed]  # "last" draws nothing
-        self.run("split", file, "-o", folder, *reading, *self.data.cut, *drawn_by)
+    def cut(self, file, folder, seed, cut, *reading):
+        drawn_by = [] if "--method" in cut else ["--seed", seed]  # "last" draws nothing
+        self.run("split", file, "-o", folder, *reading, *cut, *drawn_by)
+
+    def validation(self, share, method):
+        """The cut of the validation part, in options of these names."""
+        option, value = ("--test", "0.2") if self.args.validation == "fifth" else self.data.cut
+        return [method if option == "--method" else share, value]
 
     def score(self):
         """Test value of the model."""
@@ -158,7 +162,7 @@ class Job:
 
     def tune(self):
         told = self.run("tune", self.train, "-o", "model", "--budget", self.args.budget, "--seed", self.seed,
-                        "--metric", METRIC, *self.data.validation, "--device", "cpu", "--json", *THREADS)
+                        "--metric", METRIC, *self.validation("--validation-share", "--validation-method"), "--device", "cpu", "--json", *THREADS)
         if told is None:
             raise Failed("the search did not end in time")
         words = told["command"].split()
@@ -167,7 +171,7 @@ class Job:
                 "winner": line, "validation": told["best"]["value"], "test": self.score()}
 
     def random_search(self):
-        self.cut(self.train, self.folder / "parts", self.seed)
+        self.cut(self.train, self.folder / "parts", self.seed, self.validation("--test", "--method"))
         train = ["train", "parts/train.csv", "-o", "trial", "--json", "--device", "cpu", *THREADS]
         told = self.run(*train, "--iterations", 0)
         if told is None:
@@ -226,6 +230,8 @@ def parsed():
     parser.add_argument("--budget", default="8m", help="of each search: 30s, 8m, 1h")
     parser.add_argument("--seeds", default="1", help="a search by each method and data set for each: 1,2,3")
     parser.add_argument("--data", default=",".join(DATA), help="some of them")
+    parser.add_argument("--validation", choices=["as-test", "fifth"], default="as-test",
+                        help="the validation part: cut as the test part, or a random fifth")
     parser.add_argument("--cores", nargs="+", help="a pair for each search: 0,1 2,3 ... [all that there are]")
     args = parser.parse_args()
     args.program = str(pathlib.Path(args.program).resolve())
@@ -269,7 +275,7 @@ def main():
             parts = folder(name)
             first = Job(args, name, parts, parts, 0)
             first.most = math.inf  # it is no search
-            first.cut(source / DATA[name].file, ".", SPLIT_SEED, *DATA[name].reading)
+            first.cut(source / DATA[name].file, ".", SPLIT_SEED, DATA[name].cut, *DATA[name].reading)
             rows[name] += [first.defaults("als"), first.defaults("auto")]
             for seed in seeds:
                 for method in (Job.tune, Job.random_search):

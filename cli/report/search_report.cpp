@@ -29,14 +29,20 @@ constexpr std::size_t kShownOnPage = 20;
   return end == std::string::npos ? "" : text.substr(end + 1);
 }
 
+/// Of the column of final values.
+[[nodiscard]] std::string final_header(const TuneResult& result) {
+  return result.final_parts == 0 ? "final" : fmt::format("mean of {}", result.final_parts);
+}
+
 /// Header, the best trials and, at its place among them, the baseline.
 [[nodiscard]] std::vector<std::vector<std::string>> leader_board(const TuneResult& result,
                                                                  std::size_t most) {
   std::vector<std::vector<std::string>> rows{
-      {"trial", result.metric.key, "seconds", "algorithm", "parameters"}};
+      {"trial", final_header(result), result.metric.key, "seconds", "algorithm", "parameters"}};
   const auto add = [&](const TuneTrial& trial) {
     const bool baseline = trial.number == 0;
     rows.push_back({baseline ? "baseline" : std::to_string(trial.number),
+                    trial.final_value ? fmt::format("{:.4f}", *trial.final_value) : "",
                     fmt::format("{:.4f}", *trial.value), fmt::format("{:.3g}", trial.seconds),
                     std::string(algorithm_name(trial.params)), parameters_text(trial.params)});
   };
@@ -68,6 +74,7 @@ constexpr std::size_t kShownOnPage = 20;
               {"algorithm", algorithm_name(trial.params)},
               {"origin", trial.origin},
               {"value", trial.value ? Json(*trial.value) : Json(nullptr)}};
+  if (trial.final_value) out["final_value"] = *trial.final_value;
   if (trial.iterations > 0) {
     out["iterations"] = trial.iterations;
     out["best_iteration"] = trial.best_iteration;
@@ -219,10 +226,16 @@ namespace {
 
 std::string SearchReport::as_text() const {
   const std::vector<std::vector<std::string>> rows = leader_board(result, kShownInText);
-  TextTable table({rows[0][3], rows[0][0], rows[0][1], rows[0][2]});
-  for (std::size_t r = 1; r < rows.size(); ++r) {
-    table.add({rows[r][3], rows[r][0], rows[r][1], rows[r][2]});
-  }
+  const std::vector<std::size_t> columns = result.final_parts == 0
+                                               ? std::vector<std::size_t>{4, 0, 2, 3}
+                                               : std::vector<std::size_t>{4, 0, 1, 2, 3};
+  const auto chosen = [&](const std::vector<std::string>& row) {
+    std::vector<std::string> cells;
+    for (const std::size_t column : columns) cells.push_back(row[column]);
+    return cells;
+  };
+  TextTable table(chosen(rows[0]));
+  for (std::size_t r = 1; r < rows.size(); ++r) table.add(chosen(rows[r]));
   std::string text = table.text(0);
   return text + fmt::format("\n{}\n\n{}\n", winner_text(*this), command);
 }
@@ -232,6 +245,7 @@ Json SearchReport::as_json() const {
               {"higher_is_better", higher_is_better(result.metric.name)},
               {"budget", budget},
               {"seconds", result.seconds},
+              {"final_parts", result.final_parts},
               {"baseline", trial_json(result, result.baseline)},
               {"beats_baseline", result.beats_baseline()},
               {"best", trial_json(result, *result.best())},
@@ -256,9 +270,13 @@ std::string SearchReport::as_page() const {
   const std::string warning = result.warning();
   std::string cards = section(
       "The best trials",
-      fmt::format("{} on held-out interactions; {} is better. Seconds are those of training and "
-                  "validation.",
-                  result.metric.key, more ? "more" : "less"),
+      fmt::format(
+          "{} on held-out interactions; {} is better.{} Seconds are those of training and "
+          "validation.",
+          result.metric.key, more ? "more" : "less",
+          result.final_parts == 0
+              ? ""
+              : fmt::format(" The best were measured on {} held-out parts.", result.final_parts)),
       table + "</table>\n", "wide");
   cards += section(
       "The winner again", winner_text(*this),

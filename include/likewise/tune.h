@@ -5,8 +5,9 @@
 ///
 /// The defaults for the data first, then quasi-random starts; trials go on by successive halving
 /// (Jamieson and Talwalkar 2016) in several brackets, as in Hyperband (Li et al. 2018); later ones
-/// are drawn near the best so far; algorithms that stay behind leave the search. Trials run one
-/// after another, each with all threads.
+/// are drawn near the best so far; algorithms that stay behind leave the search. In the end the
+/// best trials are measured on further validation parts: one part makes the luckiest of many win.
+/// Trials run one after another, each with all threads.
 #pragma once
 
 #include <functional>
@@ -74,10 +75,12 @@ struct TuneTrial {
   std::string origin;             ///< "baseline", "defaults", "quasi-random" or "near 12"
   std::optional<double> value{};  ///< the best validation so far; none where training failed
   std::string failure{};          ///< why
-  int iterations = 0;             ///< done; 0 of algorithms without iterations
-  int best_iteration = 0;         ///< whose validation `value` is
-  double seconds = 0.0;           ///< its trainings and their validation took
-  double finished = 0.0;          ///< seconds of the search when it was last trained
+  /// The mean over all validation parts, of a trial of the final round.
+  std::optional<double> final_value{};
+  int iterations = 0;      ///< done; 0 of algorithms without iterations
+  int best_iteration = 0;  ///< whose validation `value` is
+  double seconds = 0.0;    ///< its trainings and their validation took
+  double finished = 0.0;   ///< seconds of the search when it was last trained
 };
 
 /// Of one searched parameter: how much of what trials differ in it explains.
@@ -95,6 +98,9 @@ struct TuneResult {
   std::vector<TuneTrial> trials;  ///< in the order of their numbers
   /// Of each algorithm: its defaults for the data, those of its first trial.
   std::vector<TrainingParams> usual;
+  /// Validation parts that final values are means over; 0: there was no final round, as with a
+  /// validation part that was given, or with one trial.
+  int final_parts = 0;
   double seconds = 0.0;     ///< those of earlier runs of a resumed search included
   std::string stop_reason;  ///< "budget", or "stopped"
   /// Of the winner's parameters, trained on both parts; none where the search was stopped.
@@ -102,7 +108,8 @@ struct TuneResult {
 
   /// Null where no trial has a value. Of equal ones the earliest.
   [[nodiscard]] const TuneTrial* best() const;
-  /// All that have a value, the best first.
+  /// All that have a value, the best first: those of the final round by their final values, then
+  /// the others by their values.
   [[nodiscard]] std::vector<const TuneTrial*> ranked() const;
   /// What was searched of a trial's algorithm, with the ranges beside its values; nothing of the
   /// baseline.
@@ -146,8 +153,9 @@ struct TuneRun {
 };
 
 /// Searches, and trains the winner on everything. Deterministic in (data, options) with a budget of
-/// trials, but for times; neither threads nor the order of rows matter. A budget of time ends the
-/// search after the iteration under way; training the winner comes after it. Errors:
+/// trials, but for times; neither threads nor the order of rows matter. A budget of time has the
+/// final round in it, of trials it comes after them. A budget of time ends the search after the
+/// iteration under way; training the winner comes after it. Errors:
 /// kInvalidArgument (options; a budget that was over before the first trial began; a metric that
 /// does not fit the feedback; a journal of another search, or of one that is not over without
 /// `resume`), kBadData (nothing to validate on, with the reason; a broken journal), kNumerical

@@ -20,8 +20,11 @@ class Search:
     model           of the winner, trained on everything
     best            the winner; baseline: what it was compared with (popular, or bias for ratings). A
                     trial is a dict: trial (its number), algorithm, origin, value (None where training
-                    failed), failure, iterations (done), best_iteration, seconds, finished (seconds of
-                    the search) and params, which an estimator of the algorithm takes
+                    failed), final_value (None but for trials of the final round, of which the
+                    winner's is the best), failure, iterations (done), best_iteration, seconds, finished
+                    (seconds of the search) and params, which an estimator of the algorithm takes
+    final_parts     validation parts that final values are means over; 0 without a final round, as where
+                    validation was given
     trials          all of them, in order
     importance      (algorithm, parameter, share): how much of what trials differ in the parameter
                     explains, from 0 to 1, the largest first
@@ -35,6 +38,7 @@ class Search:
     baseline: dict[str, Any]
     trials: list[dict[str, Any]]
     importance: list[tuple[str, str, float]]
+    final_parts: int
     seconds: float
 
     def to_pandas(self) -> Any:
@@ -64,8 +68,9 @@ def tune(interactions: Interactions, *, algorithms: str | Sequence[str] | None =
     metric             what the best are best by: "ndcg@10" (as it is for implicit feedback), "rmse" ...
     budget             how long to search: "30s", "10m", "1h", or a number of trials, which gives the
                        same result again. Training the winner comes after it
-    seed               of the search and of the validation part
-    validation         held-out interactions to measure on; the winner is trained on them too
+    seed               of the search and of the validation parts
+    validation         held-out interactions to measure on; the winner is trained on them too. Without
+                       them the best trials are in the end measured on further parts
     validation_method  without them: which part to hold out, as split() takes it [random]
     validation_share   its share of the rows [0.1]
     journal            a file that notes each training as it ends

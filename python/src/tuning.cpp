@@ -24,6 +24,7 @@ namespace {
   line["algorithm"] = std::string(algorithm_name(trial.params));
   line["origin"] = trial.origin;
   line["value"] = trial.value;
+  line["final_value"] = trial.final_value;
   line["iterations"] = trial.iterations;
   line["best_iteration"] = trial.best_iteration;
   line["seconds"] = trial.seconds;
@@ -39,6 +40,7 @@ namespace {
   told["higher_is_better"] = higher_is_better(result.metric.name);
   told["beats_baseline"] = result.beats_baseline();
   told["warning"] = result.warning();
+  told["final_parts"] = result.final_parts;
   told["seconds"] = result.seconds;
   told["baseline"] = trial_of(result.baseline);
   told["best"] = trial_of(*result.best());

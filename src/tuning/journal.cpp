@@ -29,7 +29,7 @@ using nlohmann::json;
 using nlohmann::ordered_json;
 
 constexpr const char* kMark = "likewise_search";  // the first field of the first line
-constexpr int kFormat = 1;
+constexpr int kFormat = 2;
 constexpr std::uint64_t kMostIterations = 1'000'000'000;
 
 [[noreturn]] void fail(ErrorKind kind, const std::string& why) { throw Error(kind, why); }
@@ -117,8 +117,9 @@ struct Earlier {
 }
 
 /// As it is found again: all parameters, with their names sorted.
-[[nodiscard]] std::string key_of(std::string_view algorithm, const json& parameters) {
-  return fmt::format("{} {}", algorithm, parameters.dump());
+[[nodiscard]] std::string key_of(std::string_view algorithm, const json& parameters,
+                                 std::int64_t part) {
+  return fmt::format("{} {} {}", part, algorithm, parameters.dump());
 }
 
 [[nodiscard]] ordered_json number_or_null(std::optional<double> value) {
@@ -138,7 +139,7 @@ struct Earlier {
   const json& parameters = line.at("parameters");
   const auto is_plain = [](const json& value) { return !value.is_structured(); };
   if (!parameters.is_object() || !std::ranges::all_of(parameters, is_plain)) fail_range();
-  return key_of(line.at("algorithm").get<std::string>(), parameters);
+  return key_of(line.at("algorithm").get<std::string>(), parameters, count_of(line, "part"));
 }
 
 /// One line; throws json::exception where a field is missing or of another type.
@@ -216,14 +217,15 @@ Journal::Journal(std::string path, bool resume, const ordered_json& search)
   if (!goes_on) write(header);
 }
 
-const TrainingOutcome* Journal::find(const TrainingParams& params) const {
+const TrainingOutcome* Journal::find(const TrainingParams& params, int part) const {
   if (earlier_.empty()) return nullptr;
-  const auto found = earlier_.find(key_of(algorithm_name(params), encode_params(params)));
+  const auto found = earlier_.find(key_of(algorithm_name(params), encode_params(params), part));
   return found == earlier_.end() ? nullptr : &found->second;
 }
 
-void Journal::add(const TrainingParams& params, const TrainingOutcome& outcome) {
-  write({{"algorithm", algorithm_name(params)},
+void Journal::add(const TrainingParams& params, int part, const TrainingOutcome& outcome) {
+  write({{"part", part},
+         {"algorithm", algorithm_name(params)},
          {"parameters", encode_params(params)},
          {"value", number_or_null(outcome.value)},
          {"iterations", outcome.iterations},

@@ -32,9 +32,10 @@ class Journal {
   Journal(const Journal&) = delete;  // the descriptor has one owner
   Journal& operator=(const Journal&) = delete;
 
-  /// What the journal held of a training with these parameters; null: nothing.
-  [[nodiscard]] const TrainingOutcome* find(const TrainingParams& params) const;
-  void add(const TrainingParams& params, const TrainingOutcome& outcome);
+  /// What the journal held of a training with these parameters, validated on the part of this
+  /// number; null: nothing.
+  [[nodiscard]] const TrainingOutcome* find(const TrainingParams& params, int part) const;
+  void add(const TrainingParams& params, int part, const TrainingOutcome& outcome);
   void end(const std::string& reason);
 
  private:

@@ -15,7 +15,19 @@ namespace {
 constexpr std::size_t kFewestTrials = 8;
 constexpr std::size_t kGroups = 4;
 
-/// Of each trial, the best first; equal values share the mean of their places.
+/// Those that have a value, the best value first.
+[[nodiscard]] std::vector<const TuneTrial*> by_value(const TuneResult& result) {
+  std::vector<const TuneTrial*> all;
+  for (const TuneTrial& trial : result.trials) {
+    if (trial.value) all.push_back(&trial);
+  }
+  std::ranges::stable_sort(all, [&](const TuneTrial* a, const TuneTrial* b) {
+    return is_better(result.metric, *a->value, *b->value);
+  });
+  return all;
+}
+
+/// Of each trial, the best value first; equal values share the mean of their places.
 [[nodiscard]] std::vector<double> ranks_of(const std::vector<const TuneTrial*>& ranked) {
   std::vector<double> ranks(ranked.size());
   for (std::size_t first = 0, last = 0; first < ranked.size(); first = last) {
@@ -82,12 +94,11 @@ constexpr std::size_t kGroups = 4;
 }  // namespace
 
 std::vector<const TuneTrial*> TuneResult::ranked() const {
-  std::vector<const TuneTrial*> all;
-  for (const TuneTrial& trial : trials) {
-    if (trial.value) all.push_back(&trial);
-  }
+  std::vector<const TuneTrial*> all = by_value(*this);
   std::ranges::stable_sort(all, [&](const TuneTrial* a, const TuneTrial* b) {
-    return is_better(metric, *a->value, *b->value);
+    if (a->final_value && b->final_value)
+      return is_better(metric, *a->final_value, *b->final_value);
+    return a->final_value.has_value() && !b->final_value;
   });
   return all;
 }
@@ -118,7 +129,7 @@ std::string TuneResult::warning() const {
 
 std::vector<ParameterImportance> TuneResult::importance() const {
   std::map<std::string, std::vector<const TuneTrial*>> by_algorithm;
-  for (const TuneTrial* trial : ranked()) {
+  for (const TuneTrial* trial : by_value(*this)) {
     by_algorithm[std::string(algorithm_name(trial->params))].push_back(trial);
   }
   std::vector<ParameterImportance> all;

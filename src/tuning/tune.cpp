@@ -21,6 +21,7 @@
 #include "likewise/version.h"
 #include "model/checksum.h"
 #include "training/merge_interactions.h"
+#include "training/validation.h"
 #include "tuning/halving.h"
 #include "tuning/journal.h"
 #include "tuning/search_space.h"
@@ -41,6 +42,13 @@ constexpr int kExploresOneIn = 3;
 /// Trials end after this share of the longest training without a better validation.
 constexpr int kPatienceShare = 9;
 constexpr const char* kDefaults = "defaults";  // an origin
+/// The final round: so many of the best trials and the best of the defaults, on so many more
+/// validation parts. It gets a share of a budget of time; beside trials it has the parts for which
+/// it trains about as many models as that share would.
+constexpr std::size_t kFinalists = 6;
+constexpr int kFewestFinalParts = 2;
+constexpr int kMostFinalParts = 8;
+constexpr double kFinalShare = 0.2;
 /// Draws of parameters before some that were tried already are taken again.
 constexpr int kMostDraws = 50;
 
@@ -147,6 +155,16 @@ void of_validation(const Work& work) {
   }
 }
 
+/// The validation part behind `number - 1` others: drawn parts are drawn anew, of the newest
+/// interactions those before the ones of `last` are taken. Throws Error(kInvalidArgument) where
+/// nothing is left to hold out.
+[[nodiscard]] Split next_part(const Interactions& whole, const Split* last, SplitOptions how,
+                              std::uint64_t seed, int number) {
+  how.seed = seed + static_cast<std::uint64_t>(number);
+  const bool newest = how.method == SplitMethod::kLast || how.method == SplitMethod::kTime;
+  return std::move(split(newest && last != nullptr ? last->train : whole, how).front());
+}
+
 /// A trial under way.
 struct Runner {
   std::size_t trial;             ///< its place in TuneResult::trials
@@ -156,10 +174,13 @@ struct Runner {
 
 class Search {
  public:
-  Search(const Interactions& train_part, const Interactions& validation, const TuneOptions& options,
-         const TuneRun& run)
+  /// `whole` and its cut; null where the validation part was given.
+  Search(const Interactions& train_part, const Interactions& validation, const Interactions* whole,
+         const Split* cut, const TuneOptions& options, const TuneRun& run)
       : train_part_(train_part),
         validation_(validation),
+        whole_(whole),
+        cut_(cut),
         options_(options),
         run_(run),
         begin_(Clock::now()) {
@@ -180,6 +201,7 @@ class Search {
     measure_baseline();
     try {
       search();
+      compare_finalists();
       result_.stop_reason = "budget";
     } catch (const Error& error) {
       if (error.kind() != ErrorKind::kCancelled) throw;
@@ -227,10 +249,15 @@ class Search {
   [[nodiscard]] int trials_left() const {
     return options_.budget.trials - static_cast<int>(result_.trials.size());
   }
-  [[nodiscard]] bool is_over() const {
-    return by_time() ? spent() >= options_.budget.seconds : trials_left() <= 0;
+  /// Of a budget of time, what comes before the final round.
+  [[nodiscard]] double search_seconds() const {
+    return options_.budget.seconds * (whole_ == nullptr ? 1.0 : 1.0 - kFinalShare);
   }
-  [[nodiscard]] bool is_late() const { return by_time() && spent() >= options_.budget.seconds; }
+  [[nodiscard]] bool is_budget_over() const {
+    return by_time() && spent() >= options_.budget.seconds;
+  }
+  [[nodiscard]] bool is_over() const { return by_time() ? is_late() : trials_left() <= 0; }
+  [[nodiscard]] bool is_late() const { return by_time() && spent() >= search_seconds(); }
   [[nodiscard]] double seconds_left() const {
     if (by_time()) return std::max(0.0, options_.budget.seconds - spent());
     const auto done = static_cast<double>(std::max<std::size_t>(1, result_.trials.size()));
@@ -291,10 +318,11 @@ class Search {
     std::vector<Runner> runners;
     if (round == 0) runners.push_back(std::move(first_[algorithm]));
     const int begun = static_cast<int>(runners.size());
-    double until = options_.budget.seconds;
+    double until = search_seconds();
     if (by_time()) {
       // In the first round every algorithm gets its share of the time.
-      if (round == 0) until = spent() + seconds_left() / static_cast<double>(turns_left);
+      const double left = std::max(0.0, search_seconds() - spent());
+      if (round == 0) until = spent() + left / static_cast<double>(turns_left);
     } else {
       const int share = round > 0 ? trials_left() : trials_left() / static_cast<int>(turns_left);
       count = begun + std::min(count - begun, share);
@@ -412,18 +440,118 @@ class Search {
 
   [[nodiscard]] TrainingOutcome outcome_of(const TrainingParams& params, Runner& runner,
                                            bool iterating) {
-    if (const TrainingOutcome* known = journal_->find(params)) {
+    if (const TrainingOutcome* known = journal_->find(params, 0)) {
       // What a budget of time cut short counts where it is over then again.
       const bool cut = known->stop_reason == "stopped";
-      if (!cut || (by_time() && spent() + known->seconds >= options_.budget.seconds)) {
+      if (!cut || (by_time() && spent() + known->seconds >= search_seconds())) {
         replayed_ += known->seconds;
         runner.model.reset();
         return *known;
       }
     }
     const TrainingOutcome outcome = train_now(params, runner, iterating);
-    journal_->add(params, outcome);
+    journal_->add(params, 0, outcome);
     return outcome;
+  }
+
+  // The final round.
+
+  [[nodiscard]] int most_final_parts() const {
+    if (by_time()) return kMostFinalParts;
+    constexpr double kTrialsOfPart = (1.0 - kFinalShare) / kFinalShare * (kFinalists + 1);
+    return std::clamp(static_cast<int>(options_.budget.trials / kTrialsOfPart), kFewestFinalParts,
+                      kMostFinalParts);
+  }
+
+  [[nodiscard]] std::vector<std::size_t> finalists() const {
+    std::vector<std::size_t> places;
+    bool defaults = false;
+    for (const TuneTrial* trial : result_.ranked()) {
+      const bool is_default = trial->origin == kDefaults;
+      if (places.size() >= kFinalists && (defaults || !is_default)) continue;
+      places.push_back(static_cast<std::size_t>(trial->number) - 1);
+      defaults = defaults || is_default;
+    }
+    return places;
+  }
+
+  /// All of them on one part after another. A part that not all could be measured on in time does
+  /// not count.
+  void compare_finalists() {
+    if (whole_ == nullptr) return;
+    std::vector<std::size_t> places = finalists();
+    std::map<std::size_t, double> sums;
+    for (const std::size_t place : places) sums[place] = *result_.trials[place].value;
+    std::optional<Split> part;
+    double longest = 0.0;
+    const int most = most_final_parts();
+    for (int number = 1; number <= most && places.size() > 1; ++number) {
+      const double begin = spent();
+      if (by_time() && begin + longest >= options_.budget.seconds) return;  // not all would end
+      try {
+        part = next_part(*whole_, part ? &*part : cut_, options_.split, options_.seed, number);
+      } catch (const Error& error) {
+        if (error.kind() != ErrorKind::kInvalidArgument) throw;
+        return;  // users have no more interactions to hold out
+      }
+      std::map<std::size_t, double> values;
+      for (const std::size_t place : places) {
+        TuneTrial& trial = result_.trials[place];
+        const std::optional<double> value = final_value(trial, *part, number);
+        if (is_budget_over()) return;
+        if (value) values[place] = *value;
+        if (run_.on_trial) run_.on_trial({result_, trial, seconds_left()});
+      }
+      std::erase_if(places, [&](std::size_t place) { return !values.contains(place); });
+      result_.final_parts = number + 1;
+      for (TuneTrial& trial : result_.trials) trial.final_value.reset();
+      for (const std::size_t place : places) {
+        sums[place] += values[place];
+        result_.trials[place].final_value = sums[place] / result_.final_parts;
+      }
+      longest = std::max(longest, spent() - begin);
+    }
+  }
+
+  /// Trained for the iterations that were its best; none where that failed.
+  [[nodiscard]] std::optional<double> final_value(TuneTrial& trial, const Split& part, int number) {
+    TrainingOutcome outcome;
+    if (const TrainingOutcome* known = journal_->find(trial.params, number)) {
+      outcome = *known;
+      replayed_ += outcome.seconds;
+    } else {
+      const auto begin = Clock::now();
+      try {
+        outcome.value = measured(trial.params, part);
+      } catch (const Error& error) {
+        if (!is_of_parameters(error)) throw;
+        outcome.failure = error.what();
+      }
+      if (is_budget_over()) return std::nullopt;  // perhaps not trained to the end
+      outcome.seconds = std::chrono::duration<double>(Clock::now() - begin).count();
+      journal_->add(trial.params, number, outcome);
+    }
+    trial.seconds += outcome.seconds;
+    return outcome.value;
+  }
+
+  [[nodiscard]] std::optional<double> measured(const TrainingParams& params, const Split& part) {
+    const Device& device = device_of(algorithm_name(params));
+    std::atomic<bool> late = false;
+    TrainingRun how;
+    how.control.cancel = run_.control.cancel;
+    how.stop = &late;
+    how.on_iteration = [&](const TrainingState&) { late = is_budget_over(); };
+    Model model = train(part.train, params, device, how);
+    how.validation = &part.test;
+    how.validation_metric = result_.metric.key;
+    const double value = make_measure(model, device, how)(model.learned);
+    return std::isfinite(value) ? std::optional(value) : std::nullopt;
+  }
+
+  /// Whether other parameters may do.
+  [[nodiscard]] static bool is_of_parameters(const Error& error) {
+    return error.kind() == ErrorKind::kNumerical || error.kind() == ErrorKind::kOutOfMemory;
   }
 
   [[nodiscard]] TrainingOutcome train_now(const TrainingParams& params, Runner& runner,
@@ -458,10 +586,7 @@ class Search {
         outcome.failure = "the validation is not a number";
       }
     } catch (const Error& error) {
-      // Of these parameters; others may do.
-      const bool expected =
-          error.kind() == ErrorKind::kNumerical || error.kind() == ErrorKind::kOutOfMemory;
-      if (!expected) throw;
+      if (!is_of_parameters(error)) throw;
       outcome.failure = error.what();
       runner.model.reset();
     }
@@ -489,6 +614,8 @@ class Search {
 
   const Interactions& train_part_;
   const Interactions& validation_;
+  const Interactions* whole_;
+  const Split* cut_;
   const TuneOptions& options_;
   const TuneRun& run_;
   Clock::time_point begin_;
@@ -616,13 +743,12 @@ TuneResult tune(const Interactions& data, const TuneOptions& options, const Tune
   check_journal(run.journal, run.resume);
   std::optional<Split> parts;
   if (run.validation == nullptr) {
-    SplitOptions how = options.split;
-    how.seed = options.seed;
-    of_validation([&] { parts = std::move(split(data, how).front()); });
+    of_validation([&] { parts = next_part(data, nullptr, options.split, options.seed, 0); });
   }
   const Interactions& train_part = parts ? parts->train : data;
   const Interactions& validation = parts ? parts->test : *run.validation;
-  Search search(train_part, validation, options, run);
+  Search search(train_part, validation, parts ? &data : nullptr, parts ? &*parts : nullptr, options,
+                run);
   TuneResult result = search.run();
   if (result.stop_reason == "stopped") return result;
   if (result.trials.empty()) {

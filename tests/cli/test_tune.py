@@ -30,7 +30,9 @@ def steady(told):
 def test_the_winner_is_trained_on_everything_and_its_search_is_kept(program, cinema, tmp_path):
     told = search(program, cinema)
     assert len(told["trials"]) == 8 and told["metric"] == "ndcg@10" and told["higher_is_better"]
-    assert told["best"]["value"] == max(trial["value"] for trial in told["trials"])
+    finals = [trial["final_value"] for trial in told["trials"] if "final_value" in trial]
+    assert told["final_parts"] == 3 and 6 <= len(finals) <= 8
+    assert told["best"]["final_value"] == max(finals)
     assert told["baseline"]["algorithm"] == "popular"
     assert told["beats_baseline"] == (told["best"]["value"] > told["baseline"]["value"])
     info = json.loads(program("info", "m", "--json").stdout)

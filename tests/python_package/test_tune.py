@@ -21,9 +21,10 @@ def test_the_winner_and_the_table_of_trials(ratings):
     search = likewise.tune(ratings, **FEW)
     assert search.metric == "ndcg@10" and search.higher_is_better
     assert len(search.trials) == 8 and search.baseline["algorithm"] == "popular"
-    assert search.best["value"] == max(trial["value"] for trial in search.trials)
+    finals = [trial["final_value"] for trial in search.trials if trial["final_value"] is not None]
+    assert search.final_parts == 3 and search.best["final_value"] == max(finals)
     table = search.to_pandas()
-    assert len(table) == 8 and table["value"].max() == search.best["value"]
+    assert len(table) == 8 and table["final_value"].max() == search.best["final_value"]
     assert {"factors", "neighbours", "seconds"} <= set(table.columns)
     kept = search.model.provenance["search"]
     assert kept["value"] == search.best["value"] and kept["trials"] == 8 and kept["budget"] == "8"
