@@ -7,8 +7,9 @@
 ///         seconds of an iteration on the first of these GPUs, then on all of them together; what
 ///         a GPU receives of the others, beside what one copies from another; what the GPUs had
 ///         nothing to do beside
-///     bench_als_gpu stages DEVICE DATA FACTORS [ITERATIONS [DEVICE_MEMORY]]
-///         one training of a large matrix: what it takes of the memory, and the time of each part
+///     bench_als_gpu stages DEVICE[+DEVICE] DATA FACTORS [ITERATIONS [DEVICE_MEMORY]]
+///         one training of a large matrix on each of these devices: what it takes of the memory,
+///         and the time of each part
 ///     bench_als_gpu accuracy DEVICE DATA FACTORS [EXACT_DEVICE [ALPHA]]
 ///         the objective after each of ten iterations: of the exact solver in float32, then of all
 ///         others from that, relative; and the median time of an iteration
@@ -257,27 +258,23 @@ int print_all_ranks(const std::string& numbers, const std::string& text, const s
 
 // --------------------------------------------------------------------------------- stages
 
-int print_stages(const std::string& name, const std::string& text, int factors, int iterations,
-                 Offset device_memory) {
-  const Device device = open_device(name, {.device_memory = device_memory});
+void tell_stage(const std::string& stage, double seconds) {
+  fmt::print("| {} | {:.3f} |\n", stage, seconds);
+  std::fflush(stdout);
+}
+
+void print_stages_on(const Device& device, const Data& data, const AlsParams& params, Factors start,
+                     int iterations) {
   double total = 0.0;
-  const auto tell = [](const std::string& stage, double seconds) {
-    fmt::print("| {} | {:.3f} |\n", stage, seconds);
-    std::fflush(stdout);
-  };
-  Data data;
-  tell("generate", seconds_of([&] { data = open_data(text); }));
-  const AlsParams params = params_for(data, factors);
   const CsrView m = data.by_user.view();
   const MemoryPlan plan = job<AlsJob>(device).plan({m.rows, m.cols, m.nnz()}, params);
-  fmt::print(stderr, "{}: {}\n{}\n", text, plan.placement, describe(plan));
-  Factors start;
-  tell("draw factors", seconds_of([&] { start = drawn_factors(m, params); }));
+  fmt::print(stderr, "{} on {}: {}\n{}\n", data.name, device.name(), plan.placement,
+             describe(plan));
   std::unique_ptr<AlsSolver> solver;
   const auto timed = [&](const std::string& stage, const auto& work) {
     const double seconds = seconds_of(work);
     total += seconds;
-    tell(stage, seconds);
+    tell_stage(fmt::format("{}: {}", device.name(), stage), seconds);
   };
   timed("load", [&] { solver = job<AlsJob>(device).make_solver(m, params, std::move(start)); });
   for (int i = 1; i <= iterations; ++i) {
@@ -287,7 +284,23 @@ int print_stages(const std::string& name, const std::string& text, int factors, 
     fmt::print(stderr, "objective {:.9g}\n", objective);
   }
   timed("factors back", [&] { start = solver->take_factors(); });
-  tell("load to factors back", total);
+  tell_stage(fmt::format("{}: load to factors back", device.name()), total);
+}
+
+/// `names`: one device after the other, with a plus sign between them.
+int print_stages(const std::string& names, const std::string& text, int factors, int iterations,
+                 Offset device_memory) {
+  Data data;
+  tell_stage("generate", seconds_of([&] { data = open_data(text); }));
+  const AlsParams params = params_for(data, factors);
+  Factors start;
+  tell_stage("draw factors",
+             seconds_of([&] { start = drawn_factors(data.by_user.view(), params); }));
+  std::istringstream words(names);
+  for (std::string name; std::getline(words, name, '+');) {
+    print_stages_on(open_device(name, {.device_memory = device_memory}), data, params,
+                    start.clone(), iterations);
+  }
   return 0;
 }
 

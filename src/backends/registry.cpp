@@ -97,7 +97,7 @@ void require_training(const Device& device, const TrainingParams& params) {
   if (!job) return {cpu, {}};
   std::optional<Device> gpu;
   try {
-    gpu = open_cuda_to_train(options);
+    gpu = open_cuda_to_train(params, options);
   } catch (const std::exception&) {
     return {cpu, "no GPU can be used, `likewise info` says why"};
   }

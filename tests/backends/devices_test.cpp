@@ -160,19 +160,22 @@ TEST(SeveralGpus, AllMayBeOne) {
 TEST(SeveralGpus, SayWhatTheyDoTogether) {
   const FakePlugin plugin("several");
   const Device pair = open_device("cuda:1,3");
-  for (const Job job : {Job::kAls, Job::kNeighbours, Job::kTopK, Job::kPredictions}) {
+  for (const Job job : {Job::kAls, Job::kNeighbours, Job::kTopK, Job::kSgd, Job::kPredictions}) {
     EXPECT_TRUE(pair.status(job).available);
   }
   EXPECT_EQ(test::error_of(ErrorKind::kDevice, [&] { pair.require(Job::kBpr); }),
             "device cuda:1,3 cannot do the job bpr: it runs on one GPU, as cuda:1; several do als, "
-            "neighbours, top-k and predictions together; name a device that can (`likewise info` "
-            "says which), or let auto choose");
+            "sgd, neighbours, top-k and predictions together; name a device that can (`likewise "
+            "info` says which), or let auto choose");
   EXPECT_THAT(test::error_of(ErrorKind::kDevice,
                              [] { (void)open_device_to_train("cuda:1,3", BprParams()); }),
               HasSubstr("bpr: it runs on one GPU"));
   EXPECT_THAT(test::error_of(ErrorKind::kDevice,
                              [] { (void)open_device_to_train("cuda:all", small_params()); }),
               HasSubstr("als: it takes GPUs of one kind"));
+  EXPECT_THAT(test::error_of(ErrorKind::kDevice,
+                             [] { (void)open_device_to_train("cuda:all", SgdParams()); }),
+              HasSubstr("sgd: it takes GPUs of one kind"));
   const FakePlugin without("no neighbours");
   EXPECT_EQ(open_device("cuda:all").status(Job::kNeighbours).available, false);
 }
@@ -211,9 +214,10 @@ TEST(SeveralGpus, EachDoesItsPart) {
   const Neighbours near = train_neighbours(by_user.view(), params, pair).neighbours;
   EXPECT_TRUE(
       std::ranges::equal(near.rows, train_neighbours(by_user.view(), params, cpu).neighbours.rows));
+  (void)train_sgd(by_user.view(), {}, pair);
   EXPECT_THAT(sorted_lines(folder / "used"),
               ElementsAre("als 1,4", "neighbours 1", "neighbours 4", "predictions 1",
-                          "predictions 4", "top-k 1", "top-k 4"));
+                          "predictions 4", "sgd 1,4", "top-k 1", "top-k 4"));
 }
 
 TEST(SeveralGpus, AutoTakesThemWhereThatPays) {
@@ -245,6 +249,46 @@ TEST(SeveralGpus, AutoTakesThemWhereThatPays) {
   }
   const FakePlugin one;
   EXPECT_EQ(open_device_to_train("auto", NeighbourParams()).reason, "");
+}
+
+/// The remarks of a training by SGD that `auto` chose a device for.
+std::vector<std::string> remarks_of(const DeviceChoice& choice, const CsrView& by_user,
+                                    const SgdParams& params) {
+  std::vector<std::string> remarks;
+  IterationRun run;
+  run.control.on_progress = [&](const ProgressUpdate& update) {
+    if (update.unit.empty()) remarks.emplace_back(update.stage);
+  };
+  (void)train_sgd(by_user, params, choice.device, run);
+  return remarks;
+}
+
+TEST(SeveralGpus, AutoTakesThemForSgdWhereThatPays) {
+  const CsrMatrix by_user = test::random_csr(60, 40, 8.0);
+  SgdParams params;
+  params.iterations = 2;
+  params.order = SgdOrder::kAlternating;
+  const char* const rule =
+      "sgd on cuda:1,3,4: shared out where that is expected to save more than 1.1 s";
+  for (const bool slow : {false, true}) {
+    SCOPED_TRACE(slow);
+    const FakePlugin plugin(slow ? "several slow" : "several");
+    const test::TemporaryFolder folder;
+    const Variable used("FAKE_PLUGIN_USED", (folder / "used").c_str());
+    const DeviceChoice choice = open_device_to_train("auto", params);
+    EXPECT_EQ(choice.device.name(), "cuda:1");
+    EXPECT_EQ(choice.reason, rule);
+    EXPECT_THAT(remarks_of(choice, by_user.view(), params),
+                ElementsAre(slow ? "sgd on 3 of 3 GPUs: that is expected to be faster than one"
+                                 : "sgd on 1 of 3 GPUs: more are not expected to be faster"));
+    EXPECT_THAT(sorted_lines(folder / "used"), ElementsAre(slow ? "sgd 1,3,4" : "sgd 1"));
+  }
+  const FakePlugin plugin("several slow");
+  const Variable alone("FAKE_PLUGIN_ALONE", "yes");
+  EXPECT_THAT(remarks_of(open_device_to_train("auto", params), by_user.view(), params),
+              ElementsAre("sgd on 1 of 3 GPUs: the link is down"));
+  params.order = SgdOrder::kBlocked;
+  EXPECT_EQ(open_device_to_train("auto", params).reason, "");
 }
 
 TEST(SeveralGpus, SayWhomTheyReach) {

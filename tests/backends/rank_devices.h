@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "backends/cpu/jobs.h"
+#include "backends/gpu/load_plugin.h"
 #include "backends/ranks/rank_devices.h"
 #include "likewise/control.h"
 #include "likewise/error.h"
@@ -19,6 +20,19 @@ inline constexpr int kRankCounts[] = {1, 2, 3, 5};
 [[nodiscard]] inline RankDevices cpu_ranks(int size) {
   return {std::vector<Device>(static_cast<std::size_t>(size), make_cpu_device()),
           std::chrono::seconds(60)};
+}
+
+/// Where `device` is "cuda", on all GPUs in turn, so that ranks share them where they are more;
+/// else as cpu_ranks().
+[[nodiscard]] inline RankDevices ranks_on(const std::string& device, int size) {
+  RankDevices ranks = cpu_ranks(size);
+  if (device != "cuda") return ranks;
+  const auto gpus = static_cast<int>(load_cuda_plugin().find_gpus().gpus.size());
+  for (int rank = 0; rank < size; ++rank) {
+    ranks.devices[static_cast<std::size_t>(rank)] =
+        open_device("cuda:" + std::to_string(rank % gpus));
+  }
+  return ranks;
 }
 
 /// What a failing device does in place of its job.

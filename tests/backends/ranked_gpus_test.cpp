@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/// ALS on several GPUs: what one GPU is held to (als_test.cpp), for any number of ranks. Ranks that
-/// share a GPU run wherever there is one; ranks with a GPU each, by NCCL, where there are two.
+/// ALS on several GPUs: what one GPU is held to (als_test.cpp), for any number of ranks.
 #include <atomic>
 #include <chrono>
 #include <cmath>
@@ -22,7 +21,7 @@
 #include "likewise/training.h"
 #include "tests/backends/als_cases.h"
 #include "tests/backends/als_oracle.h"
-#include "tests/backends/device_test.h"
+#include "tests/backends/gpu_ranks.h"
 #include "tests/csr_entries.h"
 #include "tests/errors.h"
 #include "tests/support.h"
@@ -37,26 +36,12 @@ using testing::HasSubstr;
 
 constexpr Side kSides[] = {Side::kUsers, Side::kItems};
 
-struct RanksCase {
-  int ranks = 1;
-  bool shared = true;  ///< all on GPU 0, else each on its own
-};
-void PrintTo(const RanksCase& one, std::ostream* to) {
-  *to << one.ranks << (one.shared ? " on one GPU" : " by NCCL");
-}
-
-[[nodiscard]] std::vector<int> devices_of(const RanksCase& one) {
-  std::vector<int> devices;
-  for (int rank = 0; rank < one.ranks; ++rank) devices.push_back(one.shared ? 0 : rank);
-  return devices;
-}
-
 /// The GPUs with ALS over ranks.
-[[nodiscard]] Device ranked_device(const RanksCase& one, Offset memory = 0) {
+[[nodiscard]] Device ranked_device(const test::GpuRanks& one, Offset memory = 0) {
   const CudaPlugin& plugin = load_cuda_plugin();
   JobTable table;
   std::get<Offer<AlsJob>>(table).job =
-      make_cuda_als_job(plugin, plugin.find_gpus(), devices_of(one), memory);
+      make_cuda_als_job(plugin, plugin.find_gpus(), one.devices(), memory);
   return make_device(
       "ranks", [] { return std::string("GPUs as ranks"); }, std::move(table));
 }
@@ -96,18 +81,8 @@ struct Case {
   return all;
 }
 
-class AlsOnRanks : public test::DeviceTest<RanksCase> {
+class AlsOnRanks : public test::GpuRanksTest {
  protected:
-  void SetUp() override {
-    DeviceTest::SetUp();
-    if (IsSkipped() || GetParam().shared) return;
-    const auto gpus = static_cast<int>(load_cuda_plugin().find_gpus().gpus.size());
-    if (gpus < GetParam().ranks) {
-      GTEST_SKIP() << "NCCL needs a GPU for each of " << GetParam().ranks << " ranks; there "
-                   << (gpus == 1 ? "is " : "are ") << gpus;
-    }
-  }
-
   [[nodiscard]] static Device ranks(Offset memory = 0) { return ranked_device(GetParam(), memory); }
   [[nodiscard]] static std::unique_ptr<AlsSolver> make_solver(const CsrMatrix& m,
                                                               const AlsParams& params,
@@ -171,7 +146,9 @@ class AlsOnRanks : public test::DeviceTest<RanksCase> {
       EXPECT_TRUE(test::same_factors(found.factors, whole.factors));
     }
     // Parts of fewer rows take the least where they are whole: two blocks are as much.
-    if (m.rows / GetParam().ranks > 2 * kLeastBlockRows) EXPECT_GT(streamed, 0);
+    if (m.rows / GetParam().ranks > 2 * kLeastBlockRows) {
+      EXPECT_GT(streamed, 0);
+    }
   }
 
   static void expect_half_steps(const CsrMatrix& m, const AlsParams& params,
@@ -405,13 +382,7 @@ TEST_P(AlsOnRanks, TellsHowTheGpusShareTheWork) {
   EXPECT_GE(traffic->seconds, traffic->exposed);
 }
 
-INSTANTIATE_TEST_SUITE_P(Cuda, AlsOnRanks,
-                         testing::Values(RanksCase{1, true}, RanksCase{2, true}, RanksCase{3, true},
-                                         RanksCase{5, true}, RanksCase{2, false}),
-                         [](const auto& test) {
-                           return fmt::format("{}{}", test.param.shared ? "Sharing" : "Nccl",
-                                              test.param.ranks);
-                         });
+INSTANTIATE_TEST_SUITE_P(Cuda, AlsOnRanks, test::kGpuRanks, test::name_of_ranks);
 
 class SomeGpus : public test::DeviceTest<int> {};
 

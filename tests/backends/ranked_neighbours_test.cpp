@@ -12,6 +12,7 @@
 #include "algorithms/neighbours/similarity.h"
 #include "backends/jobs/device_jobs.h"
 #include "backends/reference/jobs.h"
+#include "tests/backends/device_test.h"
 #include "tests/backends/rank_devices.h"
 #include "tests/csr_entries.h"
 #include "tests/errors.h"
@@ -75,15 +76,16 @@ struct NamedMatrix {
   return all;
 }
 
-class RankedNeighbours : public testing::TestWithParam<int> {};
+class RankedNeighbours : public test::DeviceTest<int> {};
 
 TEST_P(RankedNeighbours, AreThoseOfOneDevice) {
-  const Device many = ranked_device(test::cpu_ranks(GetParam()));
+  const Device many = ranked_device(test::ranks_on(device_name(), GetParam()));
   const Device one = make_cpu_device();
   for (const auto& [name, matrix] : matrices()) {
     for (const Similarity similarity : kAll) {
       for (const Side side : {Side::kUsers, Side::kItems}) {
         for (const int k : {1, 6, 1000}) {
+          if (on_gpu() && k != 6) continue;  // each GPU makes its tables anew
           SCOPED_TRACE(fmt::format("{}, similarity {}, {}, k {}", name,
                                    kSimilarityNames[static_cast<std::size_t>(similarity)],
                                    side_name(side), k));
@@ -114,7 +116,8 @@ TEST_P(RankedNeighbours, FromEstimatesToo) {
   params.side = Side::kUsers;
   params.similarity = Similarity::kCosine;
   params.neighbours = 20;
-  expect_same(train_neighbours(matrix.view(), params, ranked_device(test::cpu_ranks(GetParam())))
+  expect_same(train_neighbours(matrix.view(), params,
+                               ranked_device(test::ranks_on(device_name(), GetParam())))
                   .neighbours,
               train_neighbours(matrix.view(), params, make_cpu_device()).neighbours);
 }
@@ -134,7 +137,8 @@ TEST_P(RankedNeighbours, WhereEstimatesAreNoHelpInSomeParts) {
   params.side = Side::kUsers;
   params.similarity = Similarity::kCosine;
   params.neighbours = 20;
-  expect_same(train_neighbours(matrix.view(), params, ranked_device(test::cpu_ranks(GetParam())))
+  expect_same(train_neighbours(matrix.view(), params,
+                               ranked_device(test::ranks_on(device_name(), GetParam())))
                   .neighbours,
               train_neighbours(matrix.view(), params, make_cpu_device()).neighbours);
 }
@@ -161,7 +165,8 @@ TEST_P(RankedNeighbours, CompareOutsideRows) {
   const Baselines none;
   const SimilarityProblem problem(known.view(), params, none);
   const auto one = make_cpu_neighbour_search(problem);
-  const auto many = RankedNeighbourJob(test::cpu_ranks(GetParam())).make_search(problem);
+  const auto many =
+      RankedNeighbourJob(test::ranks_on(device_name(), GetParam())).make_search(problem);
   std::vector<RowStats> stats;
   for (Index row = 0; row < outside.rows; ++row) {
     stats.push_back(SimilarityProblem::stats_of(outside.view().row_values(row)));
@@ -180,6 +185,7 @@ TEST_P(RankedNeighbours, CompareOutsideRows) {
 }
 
 TEST_P(RankedNeighbours, ReportTheProgressOfAllRanks) {
+  if (on_gpu()) GTEST_SKIP() << "rows are counted as the CPU reports them";
   const CsrMatrix matrix = test::random_csr(1500, 60, 5.0, 3);
   NeighbourParams params = NeighbourParams::defaults(Feedback::kImplicit);
   params.side = Side::kUsers;
@@ -193,8 +199,8 @@ TEST_P(RankedNeighbours, ReportTheProgressOfAllRanks) {
     EXPECT_GE(update.done, last);
     last = update.done;
   };
-  (void)train_neighbours(matrix.view(), params, ranked_device(test::cpu_ranks(GetParam())),
-                         control);
+  (void)train_neighbours(matrix.view(), params,
+                         ranked_device(test::ranks_on(device_name(), GetParam())), control);
   EXPECT_EQ(last, 1500);
   EXPECT_EQ(remarks, 1);
 }
@@ -250,6 +256,7 @@ TEST_P(RankedNeighbours, ARankThatFailsEndsAll) {
 }
 
 INSTANTIATE_TEST_SUITE_P(Cpu, RankedNeighbours, testing::ValuesIn(test::kRankCounts));
+INSTANTIATE_TEST_SUITE_P(Cuda, RankedNeighbours, testing::ValuesIn(test::kRankCounts));
 
 /// Every pair is in one part, so the lists of all parts together hold each neighbour once.
 TEST(SearchParts, HoldEveryPairOnce) {

@@ -14,6 +14,7 @@
 #include "likewise/recommender.h"
 #include "likewise/synthetic.h"
 #include "likewise/training.h"
+#include "tests/backends/device_test.h"
 #include "tests/backends/rank_devices.h"
 #include "tests/errors.h"
 #include "tests/support.h"
@@ -24,9 +25,8 @@ namespace {
 using testing::HasSubstr;
 
 [[nodiscard]] Device ranked_device(const RankDevices& ranks) {
-  return make_ranked_device(
-      "ranks", [] { return std::string("threads as ranks"); }, ranks, {}, {nullptr, "no", {}},
-      "no");
+  return make_ranked_device("ranks", [] { return std::string("threads as ranks"); }, ranks, {},
+                            {{nullptr, "no", {}}, {nullptr, "no", {}}, "no"});
 }
 
 [[nodiscard]] std::shared_ptr<const Model> trained(const TrainingParams& params) {
@@ -62,10 +62,10 @@ using testing::HasSubstr;
   return all;
 }
 
-class RankedPredictions : public testing::TestWithParam<int> {};
+class RankedPredictions : public test::DeviceTest<int> {};
 
 TEST_P(RankedPredictions, AreThoseOfOneDevice) {
-  const Device many = ranked_device(test::cpu_ranks(GetParam()));
+  const Device many = ranked_device(test::ranks_on(device_name(), GetParam()));
   std::mt19937 random(1);
   for (const TrainingParams& params : models()) {
     const auto model = trained(params);
@@ -149,6 +149,7 @@ TEST_P(RankedPredictions, ARankThatFailsEndsAll) {
 }
 
 INSTANTIATE_TEST_SUITE_P(Cpu, RankedPredictions, testing::ValuesIn(test::kRankCounts));
+INSTANTIATE_TEST_SUITE_P(Cuda, RankedPredictions, testing::ValuesIn(test::kRankCounts));
 
 TEST(RankedDevice, SharesWhatAllOfItsDevicesDo) {
   const Device all = ranked_device(test::cpu_ranks(2));

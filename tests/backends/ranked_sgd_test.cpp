@@ -20,6 +20,7 @@
 #include "likewise/synthetic.h"
 #include "likewise/training.h"
 #include "tests/backends/rank_devices.h"
+#include "tests/backends/sgd_cases.h"
 #include "tests/csr_entries.h"
 #include "tests/errors.h"
 #include "tests/support.h"
@@ -27,72 +28,11 @@
 namespace likewise {
 namespace {
 
-using test::Entry;
 using testing::HasSubstr;
-
-constexpr Side kSides[] = {Side::kUsers, Side::kItems};
 
 /// Of the objective over ranks, of itself, where rows are moved in turns: the losses of the same
 /// steps, added up by rank.
 constexpr double kObjective = 1e-12;
-
-/// A row of each side with about half of all ratings, one of them in pieces, and rows without any.
-[[nodiscard]] CsrMatrix half_in_a_row() {
-  std::vector<Entry> entries;
-  for (Index i = 0; i < 9000; ++i) entries.push_back({11, i, 1.0F + static_cast<float>(i % 5)});
-  for (Index u = 0; u < 6000; ++u) {
-    if (u != 11 && u % 7 != 0) entries.push_back({u, 40, 1.0F + static_cast<float>(u % 4)});
-    if (u != 11 && u % 3 == 1) entries.push_back({u, 5 + u % 30, 2.0F});
-  }
-  return test::make_csr(6000, 9100, entries);
-}
-
-struct NamedMatrix {
-  std::string name;
-  CsrMatrix matrix;
-};
-[[nodiscard]] std::vector<NamedMatrix> matrices() {
-  std::vector<NamedMatrix> all;
-  all.push_back({"no entries", test::make_csr(4, 5, {})});
-  all.push_back({"no rows", test::make_csr(0, 5, {})});
-  const Entry cell{0, 0, 2.0F};
-  all.push_back({"one cell", test::make_csr(1, 1, {&cell, 1})});
-  all.push_back({"fewer users than ranks", test::random_csr(3, 40, 9.0, 2)});
-  all.push_back({"some", test::random_csr(300, 120, 20.0, 3)});
-  all.push_back({"half in a row", half_in_a_row()});
-  return all;
-}
-
-[[nodiscard]] std::vector<std::pair<std::string, SgdParams>> cases(SgdOrder order) {
-  SgdParams params;
-  params.order = order;
-  params.factors = 11;
-  params.learning_rate = 0.05;
-  std::vector<std::pair<std::string, SgdParams>> all{{"plain", params}};
-  params.biases = false;
-  all.emplace_back("no biases", params);
-  params.biases = true;
-  params.schedule = SgdSchedule::kConstant;
-  params.learning_rate = 0.002;
-  all.emplace_back("constant", params);
-  params.loss = SgdLoss::kLogistic;
-  params.schedule = SgdSchedule::kAdaptive;
-  params.regularization = 0.01;
-  all.emplace_back("logistic", params);
-  return all;
-}
-
-void expect_same_bits(const Factors& a, const Factors& b) {
-  for (const Side side : kSides) {
-    ASSERT_EQ(a.side(side).rows(), b.side(side).rows());
-    for (Index r = 0; r < a.side(side).rows(); ++r) {
-      ASSERT_TRUE(std::ranges::equal(a.side(side).row_span(r), b.side(side).row_span(r)))
-          << side_name(side) << " row " << r;
-    }
-    ASSERT_TRUE(std::ranges::equal(a.bias(side), b.bias(side))) << side_name(side);
-    ASSERT_TRUE(std::ranges::equal(a.squares(side), b.squares(side))) << side_name(side);
-  }
-}
 
 using RankedCase = std::tuple<int, SgdOrder>;
 
@@ -104,15 +44,12 @@ class RankedSgdSolverTest : public testing::TestWithParam<RankedCase> {
 };
 
 TEST_P(RankedSgdSolverTest, GivesTheFactorsOfOneRank) {
-  for (const auto& [what, asked] : cases(order())) {
-    for (const auto& [name, given] : matrices()) {
-      SCOPED_TRACE(fmt::format("{}, {}", what, name));
-      const SgdParams& params = asked;
-      CsrMatrix m = given.clone();
-      if (params.loss == SgdLoss::kLogistic) {
-        if (m.nnz() < 2) continue;
-        for (float& value : m.values) value -= 2.5F;  // dislikes, too
-      }
+  for (const test::SgdCase& one_case : test::sgd_cases(order())) {
+    for (const test::SgdMatrix& given : test::sgd_matrices()) {
+      SCOPED_TRACE(fmt::format("{}, {}", one_case.name, given.name));
+      const SgdParams& params = one_case.params;
+      const CsrMatrix m = given.for_loss(params.loss);
+      if (params.loss == SgdLoss::kLogistic && m.nnz() < 2) continue;
       const Factors start = first_sgd_factors(m.view(), params);
       const auto one = make_cpu_sgd_solver(m.view(), params, start.clone(), {});
       const auto many = make_ranked_sgd_solver(m.view(), params, start.clone(), {}, how());
@@ -124,7 +61,7 @@ TEST_P(RankedSgdSolverTest, GivesTheFactorsOfOneRank) {
         } else {
           EXPECT_NEAR(got, want, kObjective * std::abs(want)) << epoch;
         }
-        expect_same_bits(many->factors(), one->factors());
+        test::expect_same_bits(many->factors(), one->factors());
       }
     }
   }
@@ -136,19 +73,19 @@ TEST_P(RankedSgdSolverTest, KnowsTheWhole) {
   const CsrMatrix part = test::random_csr(300, 120, 2.0, 4);
   const std::vector<Offset> users = entry_counts(whole.view(), Side::kUsers);
   const std::vector<Offset> items = entry_counts(whole.view(), Side::kItems);
-  const SgdParams params = cases(order()).front().second;
+  const SgdParams params = test::sgd_cases(order()).front().params;
   const SgdWhole of_whole{users, items, 1.7};
   const Factors start = first_sgd_factors(whole.view(), params);
   const auto one = make_cpu_sgd_solver(part.view(), params, start.clone(), of_whole);
   const auto many = make_ranked_sgd_solver(part.view(), params, start.clone(), of_whole, how());
   (void)one->epoch(1, 0.05, {});
   (void)many->epoch(1, 0.05, {});
-  expect_same_bits(many->take_factors(), one->take_factors());
+  test::expect_same_bits(many->take_factors(), one->take_factors());
 }
 
 TEST_P(RankedSgdSolverTest, TheNumberOfThreadsDoesNotChangeABit) {
   const CsrMatrix m = test::random_csr(300, 120, 20.0, 3);
-  const SgdParams params = cases(order()).front().second;
+  const SgdParams params = test::sgd_cases(order()).front().params;
   const Factors start = first_sgd_factors(m.view(), params);
   std::vector<double> objectives;
   for (const int threads : {1, 2, 5}) {
@@ -190,13 +127,13 @@ TEST_P(RankedSgdSolverTest, TrainsAsOneRankDoes) {
   params.learning_rate = 0.01;
   const IterationResult got = train_sgd(data.by_user.view(), params, many);
   const IterationResult want = train_sgd(data.by_user.view(), params, make_cpu_device());
-  expect_same_bits(got.factors, want.factors);
+  test::expect_same_bits(got.factors, want.factors);
   EXPECT_LT(got.iterations.back().objective, got.iterations.front().objective);
 }
 
 TEST_P(RankedSgdSolverTest, CanBeCancelled) {
   const CsrMatrix m = test::random_csr(300, 120, 20.0, 3);
-  const SgdParams params = cases(order()).front().second;
+  const SgdParams params = test::sgd_cases(order()).front().params;
   std::atomic<bool> cancel{true};
   RunControl control;
   control.cancel = &cancel;
@@ -210,7 +147,7 @@ TEST_P(RankedSgdSolverTest, CanBeCancelled) {
 /// In the middle of an epoch, by a rank that has just passed its items on.
 TEST_P(RankedSgdSolverTest, CanBeCancelledAtAnyTime) {
   const CsrMatrix m = test::random_csr(3000, 900, 30.0, 3);
-  const SgdParams params = cases(order()).front().second;
+  const SgdParams params = test::sgd_cases(order()).front().params;
   for (const int wait : {0, 1, 2, 4, 8}) {
     std::atomic<bool> cancel{false};
     RunControl control;
@@ -234,7 +171,7 @@ TEST_P(RankedSgdSolverTest, CanBeCancelledAtAnyTime) {
 
 TEST_P(RankedSgdSolverTest, TellsWhatIsReceived) {
   const CsrMatrix m = test::random_csr(300, 120, 20.0, 3);
-  const SgdParams params = cases(order()).front().second;
+  const SgdParams params = test::sgd_cases(order()).front().params;
   std::vector<std::string> remarks;
   RunControl control;
   control.on_progress = [&](const ProgressUpdate& update) { remarks.emplace_back(update.stage); };
@@ -261,7 +198,7 @@ INSTANTIATE_TEST_SUITE_P(Cpu, RankedSgdSolverTest,
 /// Every item passes by every rank: each gets the whole side once, but for what it holds all along.
 TEST(SgdRanksPlan, CountsTheBytesThatPass) {
   const CsrMatrix m = test::random_csr(300, 120, 20.0, 3);
-  SgdParams params = cases(SgdOrder::kBlocked).front().second;
+  SgdParams params = test::sgd_cases(SgdOrder::kBlocked).front().params;
   EXPECT_EQ(received_in_epoch(plan_sgd_ranks(m.view(), params, {}, 1)), 0);
   EXPECT_EQ(received_in_epoch(plan_sgd_ranks(m.view(), params, {}, 3)), 120 * (16 + 2) * 4);
   params.schedule = SgdSchedule::kConstant;
@@ -275,8 +212,9 @@ TEST(SgdRanksPlan, CountsTheBytesThatPass) {
 }
 
 TEST(SgdRanksPlan, HasNoRankWithoutAStripe) {
-  const SgdParams params = cases(SgdOrder::kBlocked).front().second;
-  for (const CsrMatrix& m : {test::random_csr(3, 40, 9.0, 2), half_in_a_row()}) {
+  const SgdParams params = test::sgd_cases(SgdOrder::kBlocked).front().params;
+  for (const CsrMatrix& m :
+       {test::random_csr(3, 40, 9.0, 2), test::sgd_matrices().back().matrix.clone()}) {
     const SgdRanksPlan plan = plan_sgd_ranks(m.view(), params, {}, 5);
     EXPECT_GE(plan.ranks(), 2);
     for (int rank = 0; rank < plan.ranks(); ++rank) EXPECT_GT(plan.stripes.count(rank), 0);
@@ -289,7 +227,7 @@ TEST(SgdRanksPlan, HasNoRankWithoutAStripe) {
 TEST(RankedSgd, OrdersThatRanksCannotShareAreRefused) {
   const CsrMatrix m = test::random_csr(30, 20, 5.0, 2);
   for (const SgdOrder order : {SgdOrder::kRacing, SgdOrder::kSerial}) {
-    const SgdParams params = cases(order).front().second;
+    const SgdParams params = test::sgd_cases(order).front().params;
     const auto make = [&](int ranks) {
       return make_ranked_sgd_solver(m.view(), params, first_sgd_factors(m.view(), params), {},
                                     {ranks, std::chrono::seconds(60)});
@@ -300,7 +238,7 @@ TEST(RankedSgd, OrdersThatRanksCannotShareAreRefused) {
                                       kSgdOrderNames[static_cast<std::size_t>(order)])));
     EXPECT_NO_THROW((void)make(1)->epoch(1, 0.01, {}));
   }
-  const SgdParams params = cases(SgdOrder::kBlocked).front().second;
+  const SgdParams params = test::sgd_cases(SgdOrder::kBlocked).front().params;
   EXPECT_THAT(test::error_of(ErrorKind::kInvalidArgument,
                              [&] { (void)plan_sgd_ranks(m.view(), params, {}, 0); }),
               HasSubstr("ranks must be 1 or more, not 0"));

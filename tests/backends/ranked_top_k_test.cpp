@@ -13,6 +13,7 @@
 #include <gtest/gtest.h>
 
 #include "backends/jobs/device_jobs.h"
+#include "tests/backends/device_test.h"
 #include "tests/backends/rank_devices.h"
 #include "tests/errors.h"
 #include "tests/support.h"
@@ -66,13 +67,14 @@ constexpr Shape kShapes[] = {{0, 50, 7, 5},     {1, 1, 1, 1},        {1, 0, 7, 5
 
 using RankedCase = std::tuple<int, ItemPlacement>;
 
-class RankedTopK : public testing::TestWithParam<RankedCase> {
+class RankedTopK : public test::DeviceTest<RankedCase> {
  protected:
   [[nodiscard]] static int size() { return std::get<0>(GetParam()); }
   [[nodiscard]] static ItemPlacement placement() { return std::get<1>(GetParam()); }
   [[nodiscard]] static std::unique_ptr<Scorer> ranked(const MatrixView& items,
                                                       std::span<const float> bias, ScoreKind kind) {
-    return RankedTopKJob(test::cpu_ranks(size()), placement()).make_scorer(items, bias, kind);
+    return RankedTopKJob(test::ranks_on(device_name(), size()), placement())
+        .make_scorer(items, bias, kind);
   }
 };
 
@@ -155,6 +157,7 @@ TEST_P(RankedTopK, NamesWhatIsWrongByItsPlaceInTheWhole) {
 }
 
 TEST_P(RankedTopK, ReportsTheProgressOfAllRanks) {
+  if (on_gpu()) GTEST_SKIP() << "its timing is the CPU's";
   const Matrix table = normal(3000, 8, 1);
   const Matrix asked = normal(900, 8, 2);
   const auto many = ranked(table.view(), {}, ScoreKind::kDot);
@@ -171,6 +174,7 @@ TEST_P(RankedTopK, ReportsTheProgressOfAllRanks) {
 }
 
 TEST_P(RankedTopK, CanBeCancelled) {
+  if (on_gpu()) GTEST_SKIP() << "its timing is the CPU's";
   const Matrix table = normal(300, 8, 1);
   const Matrix asked = normal(90, 8, 2);
   std::atomic<bool> cancel{true};
@@ -210,6 +214,7 @@ class FailingTopK final : public TopKJob {
 };
 
 TEST_P(RankedTopK, ARankThatFailsEndsAll) {
+  if (on_gpu()) GTEST_SKIP() << "its timing is the CPU's";
   if (size() == 1) GTEST_SKIP() << "one rank has no other";
   const Matrix table = normal(300, 8, 1);
   const Matrix asked = normal(90, 8, 2);
@@ -254,14 +259,15 @@ TEST_P(RankedTopK, ARankThatFailsEndsAll) {
   }
 }
 
-INSTANTIATE_TEST_SUITE_P(Cpu, RankedTopK,
-                         testing::Combine(testing::ValuesIn(test::kRankCounts),
-                                          testing::ValuesIn(kPlacements)),
-                         [](const auto& test) {
-                           const bool whole = std::get<1>(test.param) == ItemPlacement::kWhole;
-                           return fmt::format("{}Of{}", whole ? "Whole" : "Parts",
-                                              std::get<0>(test.param));
-                         });
+std::string case_name(const testing::TestParamInfo<RankedCase>& test) {
+  const bool whole = std::get<1>(test.param) == ItemPlacement::kWhole;
+  return fmt::format("{}Of{}", whole ? "Whole" : "Parts", std::get<0>(test.param));
+}
+const auto kCases =
+    testing::Combine(testing::ValuesIn(test::kRankCounts), testing::ValuesIn(kPlacements));
+
+INSTANTIATE_TEST_SUITE_P(Cpu, RankedTopK, kCases, case_name);
+INSTANTIATE_TEST_SUITE_P(Cuda, RankedTopK, kCases, case_name);
 
 /// A device with little memory.
 class SmallTopK final : public TopKJob {

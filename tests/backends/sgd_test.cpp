@@ -22,6 +22,7 @@
 #include "likewise/error.h"
 #include "likewise/synthetic.h"
 #include "tests/backends/device_test.h"
+#include "tests/backends/sgd_cases.h"
 #include "tests/csr_entries.h"
 #include "tests/errors.h"
 #include "tests/support.h"
@@ -261,53 +262,115 @@ INSTANTIATE_TEST_SUITE_P(
                                      SgdSchedule::kInverse, SgdSchedule::kBold)),
     case_name);
 
-/// Every rating is in one task, and tasks of a launch share no row.
+/// The work of GPUs that share a training.
+std::vector<GpuSgdWork> works_of(const SgdGrid& grid, const SgdRowEntries& lines, bool by_block,
+                                 int gpus, Offset portion) {
+  std::vector<GpuSgdWork> works;
+  for (int gpu = 0; gpu < gpus; ++gpu) {
+    const Index rows = by_block ? grid.stripes : lines.rows();
+    const SgdSpan own{rows * gpu / gpus, rows * (gpu + 1) / gpus};
+    works.push_back(by_block ? work_by_block(grid, own, portion)
+                             : work_by_line(lines, own, portion));
+  }
+  return works;
+}
+
+/// Entries of a launch, which `place` says where to find.
+const SgdEntry& entry_of(const GpuSgdWork& work, const SgdLaunch& launch, Offset number) {
+  return work.entries[launch.place + number - launch.first_entry];
+}
+
+/// Every rating is in one task of one GPU, and tasks of a launch share no row.
 TEST(GpuSgdWork, HasEveryRatingOnce) {
   const CsrMatrix m = planted(500, 200, 30.0);
   const SgdGrid grid = make_sgd_grid(m.view(), gpu_sgd_stripes({500, 200, m.nnz()}), 1);
   const SgdGrid whole = make_sgd_grid(m.view(), 1, 1);
-  for (const Offset portion : {m.nnz(), Offset{500}}) {
-    for (const bool by_block : {true, false}) {
-      const GpuSgdWork work = by_block ? work_by_block(grid, portion)
-                                       : work_by_line(entries_by_row(whole, Side::kItems), portion);
-      std::vector<test::Entry> seen;
-      Offset end = 0;
-      for (const SgdLaunch& launch : work.launches) {
-        EXPECT_EQ(launch.first_entry, end);
-        end = launch.end_entry;
-        EXPECT_TRUE(end - launch.first_entry <= portion ||
-                    launch.end_task == launch.first_task + 1);
-        std::vector<Index> task_of_user(500, -1);
-        std::vector<Index> task_of_item(200, -1);
-        for (Index task = launch.first_task; task < launch.end_task; ++task) {
-          const SgdTask& one = work.tasks[static_cast<std::size_t>(task)];
-          EXPECT_GE(one.begin, launch.first_entry);
-          EXPECT_LE(one.end, launch.end_entry);
-          if (task > launch.first_task) {
-            const SgdTask& before = work.tasks[static_cast<std::size_t>(task) - 1];
-            EXPECT_GE(before.end - before.begin, one.end - one.begin);
+  const SgdRowEntries lines = entries_by_row(whole, Side::kItems);
+  for (const int gpus : {1, 2, 3, 5}) {
+    for (const Offset portion : {m.nnz(), Offset{500}}) {
+      for (const bool by_block : {true, false}) {
+        SCOPED_TRACE(fmt::format("{} GPUs, {}, {}", gpus, portion, by_block));
+        std::vector<test::Entry> seen;
+        for (const GpuSgdWork& work : works_of(grid, lines, by_block, gpus, portion)) {
+          Offset place = 0;
+          for (const SgdLaunch& launch : work.launches) {
+            EXPECT_EQ(launch.place, place);
+            place += launch.end_entry - launch.first_entry;
+            EXPECT_TRUE(launch.end_entry - launch.first_entry <= portion ||
+                        launch.end_task == launch.first_task + 1);
+            std::vector<Index> task_of_user(500, -1);
+            std::vector<Index> task_of_item(200, -1);
+            for (Index task = launch.first_task; task < launch.end_task; ++task) {
+              const SgdTask& one = work.tasks[static_cast<std::size_t>(task)];
+              EXPECT_GE(one.begin, launch.first_entry);
+              EXPECT_LE(one.end, launch.end_entry);
+              if (task > launch.first_task) {
+                const SgdTask& before = work.tasks[static_cast<std::size_t>(task) - 1];
+                EXPECT_GE(before.end - before.begin, one.end - one.begin);
+              }
+              for (Offset at = one.begin; at < one.end; ++at) {
+                const SgdEntry& e = entry_of(work, launch, at);
+                const auto share = [&](std::vector<Index>& owner, Index row) {
+                  Index& of_row = owner[static_cast<std::size_t>(row)];
+                  EXPECT_TRUE(of_row < 0 || of_row == task);
+                  of_row = task;
+                };
+                if (by_block) share(task_of_user, e.user), share(task_of_item, e.item);
+                if (!by_block) share(task_of_item, e.user);
+                const Index user = by_block ? e.user : e.item;
+                const Index item = by_block ? e.item : e.user;
+                seen.push_back({grid.users.row[user], grid.items.row[item], e.value});
+              }
+            }
           }
-          for (Offset at = one.begin; at < one.end; ++at) {
-            const SgdEntry& e = work.entries[at];
-            const auto share = [&](std::vector<Index>& owner, Index row) {
-              Index& of_row = owner[static_cast<std::size_t>(row)];
-              EXPECT_TRUE(of_row < 0 || of_row == task);
-              of_row = task;
-            };
-            if (by_block) share(task_of_user, e.user), share(task_of_item, e.item);
-            if (!by_block) share(task_of_item, e.user);
-            const Index user = by_block ? e.user : e.item;
-            const Index item = by_block ? e.item : e.user;
-            seen.push_back({grid.users.row[user], grid.items.row[item], e.value});
-          }
+          EXPECT_EQ(place, work.entries.size());
         }
+        const CsrMatrix again = test::make_csr(500, 200, seen);
+        EXPECT_THAT(again.columns.span(),
+                    testing::ElementsAreArray(m.columns.begin(), m.columns.end()));
+        EXPECT_THAT(again.values.span(),
+                    testing::ElementsAreArray(m.values.begin(), m.values.end()));
       }
-      const CsrMatrix again = test::make_csr(500, 200, seen);
-      EXPECT_THAT(again.columns.span(),
-                  testing::ElementsAreArray(m.columns.begin(), m.columns.end()));
-      EXPECT_THAT(again.values.span(), testing::ElementsAreArray(m.values.begin(), m.values.end()));
     }
   }
+}
+
+/// Steps round by the number of their rating: on every GPU that of one GPU alone.
+TEST(GpuSgdWork, NumbersOfRatingsDoNotDependOnGpus) {
+  const CsrMatrix m = planted(500, 200, 30.0);
+  const SgdGrid grid = make_sgd_grid(m.view(), gpu_sgd_stripes({500, 200, m.nnz()}), 1);
+  const GpuSgdWork alone = work_by_block(grid, {0, grid.stripes}, m.nnz());
+  Offset seen = 0;
+  for (const GpuSgdWork& work : works_of(grid, {}, true, 3, 700)) {
+    for (const SgdLaunch& launch : work.launches) {
+      for (Offset at = launch.first_entry; at < launch.end_entry; ++at, ++seen) {
+        const SgdEntry& e = entry_of(work, launch, at);
+        EXPECT_EQ(e.user, alone.entries[at].user);
+        EXPECT_EQ(e.item, alone.entries[at].item);
+      }
+    }
+  }
+  EXPECT_EQ(seen, m.nnz());
+}
+
+/// Further pieces go with their row.
+TEST(GpuSgdWork, ALongRowIsOnOneGpu) {
+  const CsrMatrix m = test::sgd_matrices().back().matrix.clone();
+  const SgdRowEntries lines = entries_by_row(make_sgd_grid(m.view(), 1, 1), Side::kUsers);
+  ASSERT_EQ(pieces_of(lines).size(), 1U);
+  const SgdPieces pieces = pieces_of(lines).front();
+  int found = 0;
+  for (const GpuSgdWork& work : works_of({}, lines, false, 5, m.nnz())) {
+    const auto has = [&](Index line) {
+      return std::ranges::any_of(work.entries,
+                                 [&](const SgdEntry& entry) { return entry.user == line; });
+    };
+    if (!has(pieces.row)) continue;
+    ++found;
+    for (Index line = pieces.first; line < pieces.last; ++line) EXPECT_TRUE(has(line));
+    EXPECT_EQ(std::ssize(work.tasks) > pieces.last - pieces.first, true);
+  }
+  EXPECT_EQ(found, 1);
 }
 
 /// Lines begin elsewhere, and have what they had.
@@ -337,16 +400,34 @@ TEST(GpuSgdPlan, StreamsWhatDoesNotFit) {
   const SgdShape shape{1'000'000, 100'000, 300'000'000};
   SgdParams p;
   p.factors = 128;
-  const GpuSgdPlan whole = plan_gpu_sgd(shape, p, 2, Offset{64} << 30);
+  const auto plan_of = [&](Offset available) {
+    return plan_gpu_sgd(even_sgd_share(shape, p, 1), p, 2, available);
+  };
+  const GpuSgdPlan whole = plan_of(Offset{64} << 30);
   EXPECT_FALSE(whole.streamed);
   EXPECT_EQ(whole.portion, shape.interactions);
-  const GpuSgdPlan part = plan_gpu_sgd(shape, p, 2, Offset{2} << 30);
+  const GpuSgdPlan part = plan_of(Offset{2} << 30);
   EXPECT_TRUE(part.streamed);
   EXPECT_LE(part.memory.total, Offset{2} << 30);
   EXPECT_GT(part.portion, 0);
-  EXPECT_THAT(test::error_of(ErrorKind::kOutOfMemory,
-                             [&] { (void)plan_gpu_sgd(shape, p, 2, Offset{200} << 20); }),
+  EXPECT_THAT(test::error_of(ErrorKind::kOutOfMemory, [&] { (void)plan_of(Offset{200} << 20); }),
               AllOf(HasSubstr("factors, biases"), HasSubstr("use fewer factors")));
+}
+
+/// Ratings are shared out, and of `blocked` the users; each GPU has all other rows.
+TEST(GpuSgdPlan, AShareHasItsPartOfTheRatings) {
+  const SgdShape shape{1'000'000, 100'000, 300'000'000};
+  SgdParams p;
+  for (const SgdOrder order : {SgdOrder::kBlocked, SgdOrder::kAlternating}) {
+    p.order = order;
+    const GpuSgdShare one = even_sgd_share(shape, p, 1);
+    const GpuSgdShare third = even_sgd_share(shape, p, 3);
+    EXPECT_EQ(third.ratings, one.ratings / 3);
+    EXPECT_EQ(third.users, order == SgdOrder::kBlocked ? 333'334 : 1'000'000);
+    EXPECT_EQ(third.items, 100'000);
+    EXPECT_LT(plan_gpu_sgd(third, p, 2, Offset{64} << 30).memory.total,
+              plan_gpu_sgd(one, p, 2, Offset{64} << 30).memory.total);
+  }
 }
 
 /// What only a GPU has.

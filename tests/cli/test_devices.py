@@ -250,11 +250,27 @@ def test_several_gpus_train_together(program, cinema, tmp_path):
         assert used(tmp_path / "used") == ["neighbours 1", "neighbours 3"]
         lists = [program("recommend", model, "--all").stdout for model in ("gpus", "cpu")]
         assert lists[0] == lists[1]
-    for algorithm, feedback in ("bpr", "implicit"), ("sgd", "explicit"):
-        said = program("train", "none.csv", "-o", "m", "--algorithm", algorithm, "--feedback", feedback,
-                       "--device", "cuda:1,3", env=env, exit_code=1).stderr
-        assert f"device cuda:1,3 cannot do the job {algorithm}: it runs on one GPU" in said
-        assert "several do als, neighbours, top-k and predictions together" in said
+    program("train", ratings, "-o", "gpus", "--algorithm", "sgd", "--iterations", 2, "--device", "cuda:1,3", env=env)
+    assert used(tmp_path / "used") == ["sgd 1,3"]
+    said = program("train", "none.csv", "-o", "m", "--algorithm", "bpr", "--device", "cuda:1,3", env=env,
+                   exit_code=1).stderr
+    assert "device cuda:1,3 cannot do the job bpr: it runs on one GPU" in said
+    assert "several do als, sgd, neighbours, top-k and predictions together" in said
+
+
+@pytest.mark.parametrize("algorithm, lost", [("als", 5), ("sgd", 3)])
+def test_a_gpu_that_is_lost_leaves_the_checkpoint(program, cinema, tmp_path, algorithm, lost):
+    """In the third iteration: an iteration of ALS has two half-steps."""
+    train = ("train", cinema / "ratings.csv", "--algorithm", algorithm, "--feedback", "explicit", "--factors", 4,
+             "--iterations", 4)
+    said = program(*train, "-o", "m", "--checkpoint", "state", "--device", "cuda:1,3",
+                   env={**SEVERAL, "FAKE_PLUGIN_LOST": str(lost)}, exit_code=1).stderr
+    assert said.count("likewise: cuda:3: the GPU fell off the bus\n") == 1
+    assert not (tmp_path / "m").exists()
+    program(*train, "-o", "resumed", "--resume", "state", "--device", "cpu")
+    program(*train, "-o", "whole", "--device", "cpu")
+    lists = [program("predict", model, cinema / "ratings.csv").stdout for model in ("resumed", "whole")]
+    assert lists[0] == lists[1]
 
 
 def test_auto_says_where_it_would_take_several_gpus(program, cinema):

@@ -608,17 +608,20 @@ def test_several_gpus_are_a_list_of_numbers(ratings, monkeypatch):
     monkeypatch.setenv("LIKEWISE_PLUGIN_PATH", str(fake))
     monkeypatch.setenv("FAKE_PLUGIN", "several")
     here = ItemKnn(device="cpu").fit(ratings).recommend([10, 13], 5)
-    for device in [1, 4], (np.int64(4), 1), "cuda:1,4", "cuda:all":
+    for device in [1, 4], (np.int64(4), 1), "cuda:1,4":
         estimator = ItemKnn(device=device)
         assert estimator.get_params()["device"] is device
         model = pickle.loads(pickle.dumps(estimator)).fit(ratings).model_
         there = model.recommend([10, 13], 5)
         assert list(there.ids.ravel()) == list(here.ids.ravel())
         wanted = device if isinstance(device, str) else f"cuda:{','.join(map(str, device))}"
-        name = model.provenance["device"].split()[0]
-        assert name == ("cuda:1,3,4,5" if wanted == "cuda:all" else wanted)
+        assert model.provenance["device"].split()[0] == wanted
+    with pytest.raises(likewise.DeviceError, match="GPUs of one kind, and cuda:1 is Fine GPU"):
+        ItemKnn(device="cuda:all").fit(ratings)
+    trained = Sgd(device=[1, 3], iterations=2).fit(ratings).model_
+    assert trained.provenance["device"].startswith("cuda:1,3 ")
     by_name = {line["name"]: line for line in likewise.info()["devices"]}
     assert by_name["cuda:3"]["peers"] == ["cuda:1", "cuda:4"]
     assert "reaches directly: cuda:1, cuda:4" in repr(likewise.info())
-    with pytest.raises(likewise.DeviceError, match="several do als, neighbours, top-k and predictions"):
+    with pytest.raises(likewise.DeviceError, match="several do als, sgd, neighbours, top-k"):
         Bpr(device=[1, 3]).fit(ratings)

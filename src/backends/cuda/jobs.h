@@ -27,7 +27,7 @@ namespace likewise {
 [[nodiscard]] MemoryPlan plan_cuda_sgd(const GpuUse& use, const SgdShape& shape,
                                        const SgdParams& params);
 
-/// Trains by SGD on one GPU.
+/// Trains by SGD on one GPU, or on several.
 [[nodiscard]] std::unique_ptr<SgdSolver> make_cuda_sgd_solver(const GpuUse& use,
                                                               const CsrView& by_user,
                                                               const SgdParams& params,

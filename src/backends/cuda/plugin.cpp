@@ -9,6 +9,8 @@
 #include "backends/cuda/device/gpu_peers.h"
 #include "backends/cuda/device/gpus.h"
 #include "backends/cuda/jobs.h"
+#include "backends/cuda/ranks/nccl_library.h"
+#include "backends/cuda/sgd/ranked_sgd.h"
 #include "likewise/version.h"
 
 namespace likewise {
@@ -24,13 +26,22 @@ double now() {
 
 constexpr CudaAls kAls{als_variants, plan_cuda_als, make_cuda_als_solver, now, cuda::als_traffic};
 constexpr CudaNeighbours kNeighbours{make_cuda_neighbour_search};
-constexpr CudaSgd kSgd{plan_cuda_sgd, make_cuda_sgd_solver};
+constexpr CudaSgd kSgd{plan_cuda_sgd, make_cuda_sgd_solver, cuda::sgd_traffic};
 constexpr CudaBpr kBpr{plan_cuda_bpr, make_cuda_bpr_solver};
 constexpr CudaTopK kTopK{make_cuda_scorer};
 constexpr CudaPredictions kPredictions{make_cuda_predictions, make_cuda_predictions};
-constexpr CudaPlugin kPlugin{
-    kPluginInterface, kVersion, kPluginCompiler, cuda::find_gpus, cuda::peers_of, &kAls,
-    &kNeighbours,     &kSgd,    &kBpr,           &kTopK,          &kPredictions};
+constexpr CudaPlugin kPlugin{kPluginInterface,
+                             kVersion,
+                             kPluginCompiler,
+                             cuda::find_gpus,
+                             cuda::peers_of,
+                             cuda::connection_problem,
+                             &kAls,
+                             &kNeighbours,
+                             &kSgd,
+                             &kBpr,
+                             &kTopK,
+                             &kPredictions};
 
 }  // namespace
 }  // namespace likewise

@@ -8,6 +8,7 @@
 #include <fmt/ranges.h>
 
 #include "algorithms/finite.h"
+#include "backends/gpu/auto_sgd.h"
 #include "backends/gpu/cuda_tuner.h"
 #include "backends/gpu/load_plugin.h"
 #include "backends/gpu/several_gpus.h"
@@ -94,10 +95,11 @@ class CudaNeighbourJob final : public NeighbourJob {
   GpuInfo gpu_;
 };
 
+/// On one GPU, or on several of a kind.
 class CudaSgdJob final : public SgdJob {
  public:
-  CudaSgdJob(const CudaSgd& sgd, int device, Offset memory)
-      : sgd_(sgd), name_(name_of(device)), use_{{device}, {}, memory} {}
+  CudaSgdJob(const CudaSgd& sgd, const std::vector<int>& devices, Offset memory)
+      : sgd_(sgd), name_(name_of(devices)), use_{devices, {}, memory} {}
   [[nodiscard]] MemoryPlan plan(const SgdShape& shape, const SgdParams& params) const override {
     MemoryPlan plan = sgd_.plan(use_, shape, params);
     check_memory_plan(fmt::format("training on {}, {}", name_, plan.placement),
@@ -190,6 +192,11 @@ std::shared_ptr<const AlsJob> make_cuda_als_job(const CudaPlugin& plugin, const 
   return std::make_shared<CudaAlsJob>(*plugin.als, devices, gpu, found.driver, memory);
 }
 
+std::shared_ptr<const SgdJob> make_cuda_sgd_job(const CudaPlugin& plugin,
+                                                const std::vector<int>& devices, Offset memory) {
+  return std::make_shared<CudaSgdJob>(*plugin.sgd, devices, memory);
+}
+
 namespace {
 
 /// GPU number `device`, which can be used.
@@ -208,8 +215,7 @@ namespace {
         std::make_shared<CudaNeighbourJob>(*plugin.neighbours, device, gpu)};
   }
   if (plugin.sgd != nullptr) {
-    std::get<Offer<SgdJob>>(table) = {
-        std::make_shared<CudaSgdJob>(*plugin.sgd, device, options.device_memory)};
+    std::get<Offer<SgdJob>>(table) = {make_cuda_sgd_job(plugin, {device}, options.device_memory)};
   }
   if (plugin.bpr != nullptr) {
     std::get<Offer<BprJob>>(table) = {
@@ -254,6 +260,15 @@ struct Machine {
     RankDevices ranks;
     for (const int device : devices) ranks.devices.push_back(open(device, options));
     return ranks;
+  }
+  /// Whether each reaches the memory of all others directly.
+  [[nodiscard]] bool are_linked(const std::vector<int>& devices) const {
+    return std::ranges::all_of(devices, [&](int device) {
+      const std::vector<int> peers = plugin.peers_of(device);
+      return std::ranges::all_of(devices, [&](int other) {
+        return other == device || std::ranges::find(peers, other) != peers.end();
+      });
+    });
   }
   /// Why these GPUs are not of one kind; empty where they are.
   [[nodiscard]] std::string difference(const std::vector<int>& devices) const {
@@ -305,26 +320,57 @@ void require_usable(std::string_view device, const std::vector<int>& wanted,
   return fmt::format("{} GPUs: {}", devices.size(), fmt::join(each, "; "));
 }
 
-/// ALS on several GPUs, or why not.
-[[nodiscard]] Offer<AlsJob> share_als(const Machine& machine, const std::vector<int>& devices,
-                                      const DeviceOptions& options) {
-  if (machine.plugin.als == nullptr) return {nullptr, kNotOnGpus, {}};
-  if (const std::string unlike = machine.difference(devices); !unlike.empty()) {
-    return {nullptr, unlike, {}};
-  }
-  return {make_cuda_als_job(machine.plugin, machine.found, devices, options.device_memory), {}, {}};
-}
-
 [[nodiscard]] Device open_several(const Machine& machine, const std::vector<int>& devices,
                                   const DeviceOptions& options) {
   if (devices.size() == 1) return machine.open(devices.front(), options);
-  const std::string alone = fmt::format(
-      "it runs on one GPU, as {}; several do als, neighbours, top-k and predictions together",
+  const CudaPlugin& plugin = machine.plugin;
+  const std::string unlike = machine.difference(devices);
+  SharedTraining training;
+  training.als.reason = training.sgd.reason = unlike.empty() ? kNotOnGpus : unlike;
+  if (unlike.empty() && plugin.als != nullptr) {
+    training.als = {make_cuda_als_job(plugin, machine.found, devices, options.device_memory)};
+  }
+  if (unlike.empty() && plugin.sgd != nullptr) {
+    training.sgd = {make_cuda_sgd_job(plugin, devices, options.device_memory)};
+  }
+  training.one_alone = fmt::format(
+      "it runs on one GPU, as {}; several do als, sgd, neighbours, top-k and predictions together",
       name_of(devices.front()));
   return make_ranked_device(
       name_of(devices), [text = describe(machine, devices)] { return text; },
-      machine.open(devices, options), machine.difference(devices),
-      share_als(machine, devices, options), alone);
+      machine.open(devices, options), unlike, training);
+}
+
+[[nodiscard]] Offer<NeighbourJob> auto_neighbours(const Machine& machine,
+                                                  const std::vector<int>& devices,
+                                                  const DeviceOptions& options) {
+  const GpuInfo& gpu = machine.gpu(devices.front());
+  return {std::make_shared<RankedNeighbourJob>(
+              machine.open(devices, options),
+              [gpu](const SimilarityProblem& problem, Index k, int gpus) {
+                return several_gpus_pay(seconds_of_search(problem, k, gpu), gpus);
+              }),
+          several_gpus_rule(static_cast<int>(devices.size())), name_of(devices)};
+}
+
+/// Whether SGD by several GPUs may be worth their start.
+template <class Params>
+[[nodiscard]] bool gains_by_gpus(const Params&) {
+  return false;
+}
+[[nodiscard]] bool gains_by_gpus(const SgdParams& params) {
+  return params.order == SgdOrder::kAlternating;
+}
+
+[[nodiscard]] Offer<SgdJob> auto_sgd(const Machine& machine, const std::vector<int>& devices,
+                                     const DeviceOptions& options) {
+  const auto count = static_cast<int>(devices.size());
+  return {make_auto_sgd_job(
+              {make_cuda_sgd_job(machine.plugin, {devices.front()}, options.device_memory),
+               make_cuda_sgd_job(machine.plugin, devices, options.device_memory), count,
+               machine.gpu(devices.front()), machine.are_linked(devices),
+               machine.plugin.connection_problem}),
+          train_together_rule(count), name_of(devices)};
 }
 
 /// For `cuda` without a number: the first that can be used; why not, where none can.
@@ -350,23 +396,22 @@ Device open_all_cuda(std::string_view device, const DeviceOptions& options) {
   return open_several(machine, machine.usable(), options);
 }
 
-Device open_cuda_to_train(const DeviceOptions& options) {
+Device open_cuda_to_train(const TrainingParams& params, const DeviceOptions& options) {
   const Machine machine = find_machine("cuda");
   const int first = first_usable("cuda", machine);
   std::vector<int> alike = machine.usable();
   std::erase_if(alike,
                 [&](int device) { return !same_kind(machine.gpu(first), machine.gpu(device)); });
   const Device one = machine.open(first, options);
-  if (alike.size() == 1 || machine.plugin.neighbours == nullptr) return one;
+  if (alike.size() == 1) return one;
   Device::Jobs jobs = one.jobs();
-  const GpuInfo& gpu = machine.gpu(first);
-  std::get<Offer<NeighbourJob>>(jobs.table) = {
-      std::make_shared<RankedNeighbourJob>(
-          machine.open(alike, options),
-          [gpu](const SimilarityProblem& problem, Index k, int gpus) {
-            return several_gpus_pay(seconds_of_search(problem, k, gpu), gpus);
-          }),
-      several_gpus_rule(static_cast<int>(alike.size())), name_of(alike)};
+  if (machine.plugin.neighbours != nullptr) {
+    std::get<Offer<NeighbourJob>>(jobs.table) = auto_neighbours(machine, alike, options);
+  }
+  const bool gains = std::visit([](const auto& some) { return gains_by_gpus(some); }, params);
+  if (machine.plugin.sgd != nullptr && gains) {
+    std::get<Offer<SgdJob>>(jobs.table) = auto_sgd(machine, alike, options);
+  }
   return Device(std::make_shared<const Device::Jobs>(std::move(jobs)));
 }
 

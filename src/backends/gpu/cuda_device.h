@@ -8,6 +8,7 @@
 
 #include "backends/gpu/plugin.h"
 #include "likewise/device.h"
+#include "likewise/parameters.h"
 
 namespace likewise {
 
@@ -20,14 +21,20 @@ namespace likewise {
 /// All GPUs that can be used, as one device.
 [[nodiscard]] Device open_all_cuda(std::string_view device, const DeviceOptions& options);
 
-/// The first GPU that can be used, for a training that may take several: a search for neighbours is
-/// shared with all GPUs of its kind where that is expected to be faster.
-[[nodiscard]] Device open_cuda_to_train(const DeviceOptions& options);
+/// The first GPU that can be used, for a training that may take several: a search for neighbours,
+/// and SGD by `alternating`, are shared with all GPUs of its kind where that is expected to be
+/// faster.
+[[nodiscard]] Device open_cuda_to_train(const TrainingParams& params, const DeviceOptions& options);
 
 /// The job `als` of these usable GPUs, of one kind, which train together. `plugin` and `found` are
 /// what was loaded and found; it has the job. `memory` as GpuUse::memory.
 [[nodiscard]] std::shared_ptr<const AlsJob> make_cuda_als_job(const CudaPlugin& plugin,
                                                               const FoundGpus& found,
+                                                              const std::vector<int>& devices,
+                                                              Offset memory);
+
+/// The same for the job `sgd`.
+[[nodiscard]] std::shared_ptr<const SgdJob> make_cuda_sgd_job(const CudaPlugin& plugin,
                                                               const std::vector<int>& devices,
                                                               Offset memory);
 

@@ -20,7 +20,7 @@
 namespace likewise {
 
 /// Goes up with every change of this file and of the types that cross.
-inline constexpr std::int32_t kPluginInterface = 13;
+inline constexpr std::int32_t kPluginInterface = 14;
 /// The compiler lays out the types that cross.
 inline constexpr const char* kPluginCompiler = __VERSION__;
 
@@ -56,12 +56,12 @@ struct FoundGpus {
 
 /// The GPUs of a training, and how it uses them.
 struct GpuUse {
-  std::vector<int> devices;  ///< usable GPUs: one, or for ALS also several of one kind
+  std::vector<int> devices;  ///< usable GPUs: one, or for ALS and SGD also several of one kind
   AlsTuning tuning;          ///< one of theirs
   Offset memory = 0;         ///< bytes that it may take of each; 0: what is free
 };
 
-/// What a GPU of several has received of the others' factors, in all half-steps so far.
+/// What a GPU of several has received of the others' factors so far.
 struct RankTraffic {
   Offset bytes = 0;
   double seconds = 0.0;  ///< from when the first of it could go until all of it was there
@@ -91,7 +91,7 @@ struct CudaNeighbours {
                                                   const SimilarityProblem& problem);
 };
 
-/// The job `sgd`, on one usable GPU.
+/// The job `sgd`.
 struct CudaSgd {
   /// As SgdJob::plan.
   MemoryPlan (*plan)(const GpuUse& use, const SgdShape& shape, const SgdParams& params);
@@ -99,6 +99,8 @@ struct CudaSgd {
   std::unique_ptr<SgdSolver> (*make_solver)(const GpuUse& use, const CsrView& by_user,
                                             const SgdParams& params, Factors start,
                                             const SgdWhole& whole);
+  /// As CudaAls::traffic; of `blocked` the bytes only.
+  const RankTraffic* (*traffic)(const SgdSolver& solver);
 };
 
 /// The job `bpr`, on one usable GPU.
@@ -137,6 +139,8 @@ struct CudaPlugin {
   FoundGpus (*find_gpus)();
   /// The GPUs whose memory GPU number `device` reads and writes directly, by number.
   std::vector<int> (*peers_of)(int device);
+  /// Why GPUs cannot train together, and what to do; empty where they can.
+  std::string (*connection_problem)();
   // A line for each job (src/backends/jobs/device_jobs.h) that the plug-in may do; null: it cannot.
   const CudaAls* als;
   const CudaNeighbours* neighbours;

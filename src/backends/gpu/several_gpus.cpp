@@ -8,12 +8,25 @@
 
 #include "algorithms/neighbours/similarity.h"
 #include "backends/gpu/gpu_neighbour_cost.h"
+#include "backends/gpu/sgd_work.h"
 
 namespace likewise {
 namespace {
 
 /// Of a GPU that a process has not used yet: its context, and the code that it loads.
 constexpr double kSecondsToStart = 0.3;
+/// Of NCCL, once in a process.
+constexpr double kSecondsToConnect = 0.5;
+
+// Of `alternating` on an H200, 89.2 M ratings (docs/performance.md): 7.51 ms an epoch with rows of
+// 64 numbers of float16, 10.29 ms with 128.
+constexpr double kSecondsOfRating = 0.0530e-9;
+constexpr double kSecondsOfNumber = 0.000488e-9;  ///< of its rows of float16, more for a rating
+constexpr double kClocks = 132 * 1.98e9;          ///< of all multiprocessors, a second
+
+constexpr double kLinkBytes =
+    160e9;                           ///< a second, by NCCL over NVLink: the least of those measured
+constexpr double kHostBytes = 10e9;  ///< through the machine's memory; not measured
 
 }  // namespace
 
@@ -36,6 +49,30 @@ double seconds_of_search(const SimilarityProblem& problem, Index k, const GpuInf
 
 bool several_gpus_pay(double seconds, int gpus) {
   return seconds * (1.0 - 1.0 / gpus) > (gpus - 1) * kSecondsToStart;
+}
+
+double seconds_saved(const SgdShape& shape, const SgdParams& params, const GpuInfo& gpu, int gpus,
+                     bool linked) {
+  if (params.order != SgdOrder::kAlternating) return 0.0;
+  const int numbers = gpu_sgd_columns(params.factors);
+  const int bytes = params.precision == SgdPrecision::kFp32 ? 4 : 2;
+  const double clocks = gpu.specs.multiprocessors * gpu.specs.clock;
+  const double alone = static_cast<double>(shape.interactions) *
+                       (kSecondsOfRating + kSecondsOfNumber * numbers * bytes / 2) * kClocks /
+                       (clocks > 0 ? clocks : kClocks);
+  const double others = 1.0 - 1.0 / gpus;
+  const double received = others * (static_cast<double>(shape.users) + shape.items) *
+                          (numbers * bytes + Offset{4 * sizeof(float)});
+  return params.iterations * (others * alone - received / (linked ? kLinkBytes : kHostBytes));
+}
+
+double seconds_to_train_together(int gpus) {
+  return (gpus - 1) * kSecondsToStart + kSecondsToConnect;
+}
+
+std::string train_together_rule(int gpus) {
+  return fmt::format("shared out where that is expected to save more than {:.1f} s",
+                     seconds_to_train_together(gpus));
 }
 
 std::string several_gpus_rule(int gpus) {

@@ -20,4 +20,16 @@ namespace likewise {
 /// The same for people.
 [[nodiscard]] std::string several_gpus_rule(int gpus);
 
+/// Expected seconds that so many such GPUs save of a training by SGD, what they exchange counted
+/// and their start not. `linked`: they reach each other's memory directly. Only `alternating` gains
+/// by more of them; 0 for other orders.
+[[nodiscard]] double seconds_saved(const SgdShape& shape, const SgdParams& params,
+                                   const GpuInfo& gpu, int gpus, bool linked);
+
+/// Seconds to start the other GPUs and to connect all.
+[[nodiscard]] double seconds_to_train_together(int gpus);
+
+/// The same for people.
+[[nodiscard]] std::string train_together_rule(int gpus);
+
 }  // namespace likewise

@@ -19,19 +19,21 @@ constexpr Index kFewestRows = 8;
 /// Entries of a launch at least: no row and hardly a block has more.
 constexpr Offset kLeastPortion = Offset{1} << 20;
 
-/// Tasks in the order of their entries are cut into launches; a new one begins where `starts_turn`
-/// says so, too.
+/// Tasks in the order of their entries, which lie one after the other, are cut into launches; a new
+/// one begins where `starts_turn` says so, too.
 template <class StartsTurn>
 void cut_into_launches(GpuSgdWork& work, Offset portion, const StartsTurn& starts_turn) {
+  Offset place = 0;
   for (std::size_t at = 0; at < work.tasks.size(); ++at) {
     const SgdTask& task = work.tasks[at];
     const auto number = static_cast<Index>(at);
     if (work.launches.empty() || starts_turn(number) ||
         task.end - work.launches.back().first_entry > portion) {
-      work.launches.push_back({number, number, task.begin, task.begin});
+      work.launches.push_back({number, number, task.begin, task.begin, place});
     }
     work.launches.back().end_task = number + 1;
     work.launches.back().end_entry = task.end;
+    place += task.end - task.begin;
   }
   parallel_for(std::ssize(work.launches), 1, [&](Offset at) {
     const SgdLaunch& launch = work.launches[static_cast<std::size_t>(at)];
@@ -41,28 +43,26 @@ void cut_into_launches(GpuSgdWork& work, Offset portion, const StartsTurn& start
   });
 }
 
-[[nodiscard]] MemoryPlan memory_of(const SgdShape& shape, const SgdParams& params, int number_bytes,
-                                   Offset ratings) {
-  const Offset rows = Offset{shape.users} + shape.items;
-  const bool lines = params.order != SgdOrder::kBlocked;
-  const Offset pieces = lines ? shape.interactions / kSgdPiece : 0;  // more than there will be
-  const Offset stripes = gpu_sgd_stripes(shape);
-  const Offset tasks = lines ? rows + 2 * pieces : stripes * stripes;
+[[nodiscard]] MemoryPlan memory_of(const GpuSgdShare& share, const SgdParams& params,
+                                   int number_bytes, Offset ratings) {
+  const Offset rows = Offset{share.users} + share.items;
   const Offset row =
       Offset{gpu_sgd_columns(params.factors)} * number_bytes + Offset{4 * sizeof(float)};
   MemoryPlan plan;
   plan.parts = {
       {"ratings in their order", ratings * Offset{sizeof(SgdEntry)}},
-      {"tasks and their losses", tasks * Offset{sizeof(SgdTask) + sizeof(double)}},
-      {"factors, biases and sums of squares", (rows + 2 * pieces) * row},
+      {"tasks and their losses", share.tasks * Offset{sizeof(SgdTask) + sizeof(double)}},
+      {"factors, biases and sums of squares", (rows + share.pieces) * row},
       {"regularization of the rows", rows * Offset{sizeof(float) + sizeof(double)}},
   };
   for (const MemoryPlan::Part& part : plan.parts) plan.total += part.bytes;
-  const Offset copies = params.order == SgdOrder::kAlternating ? 2 : 1;
-  plan.machine = copies * shape.interactions * Offset{sizeof(SgdEntry)} +
-                 tasks * Offset{sizeof(SgdTask)} +
+  plan.machine = share.ratings * Offset{sizeof(SgdEntry)} + share.tasks * Offset{sizeof(SgdTask)} +
                  rows * Offset{padded_stride(params.factors)} * Offset{sizeof(float)};
   return plan;
+}
+
+[[nodiscard]] bool is_alternating(const SgdParams& params) {
+  return params.order == SgdOrder::kAlternating;
 }
 
 }  // namespace
@@ -71,26 +71,29 @@ Index gpu_sgd_stripes(const SgdShape& shape) {
   return std::clamp(std::min(shape.users, shape.items) / kFewestRows, 1, kMostStripes);
 }
 
-GpuSgdWork work_by_block(const SgdGrid& grid, Offset portion) {
+GpuSgdWork work_by_block(const SgdGrid& grid, const SgdSpan& users, Offset portion) {
   GpuSgdWork work;
-  const auto stripes = static_cast<std::size_t>(grid.stripes);
-  work.tasks.reserve(stripes * stripes);
-  Offset end = 0;
+  const Index own = users.end - users.first;
+  work.tasks.reserve(static_cast<std::size_t>(own) * static_cast<std::size_t>(grid.stripes));
+  std::vector<Offset> places{0};
+  Offset number = 0;
   for (Index turn = 0; turn < grid.stripes; ++turn) {
     for (Index p = 0; p < grid.stripes; ++p) {
-      const Offset begin = end;
-      end += std::ssize(grid.block(p, grid.item_stripe(p, turn)));
-      work.tasks.push_back({begin, end});
+      const Offset begin = number;
+      number += std::ssize(grid.block(p, grid.item_stripe(p, turn)));
+      if (p < users.first || p >= users.end) continue;
+      work.tasks.push_back({begin, number});
+      places.push_back(places.back() + number - begin);
     }
   }
-  work.entries = Array<SgdEntry>::uninitialized(end);
+  work.entries = Array<SgdEntry>::uninitialized(places.back());
   parallel_for(std::ssize(work.tasks), 64, [&](Offset at) {
-    const auto turn = static_cast<Index>(at / grid.stripes);
-    const auto p = static_cast<Index>(at % grid.stripes);
+    const auto turn = static_cast<Index>(at / own);
+    const auto p = users.first + static_cast<Index>(at % own);
     std::ranges::copy(grid.block(p, grid.item_stripe(p, turn)),
-                      work.entries.data() + work.tasks[static_cast<std::size_t>(at)].begin);
+                      work.entries.data() + places[static_cast<std::size_t>(at)]);
   });
-  cut_into_launches(work, portion, [&](Index task) { return task % grid.stripes == 0; });
+  cut_into_launches(work, portion, [&](Index task) { return task % own == 0; });
   return work;
 }
 
@@ -116,21 +119,59 @@ GpuSgdWork work_by_line(SgdRowEntries rows, Offset portion) {
   return work;
 }
 
-GpuSgdPlan plan_gpu_sgd(const SgdShape& shape, const SgdParams& params, int number_bytes,
+GpuSgdWork work_by_line(const SgdRowEntries& rows, const SgdSpan& own, Offset portion) {
+  // Further pieces are in the order of their rows.
+  const auto piece_of = [&](Index row) {
+    const auto first = std::ranges::lower_bound(rows.piece_of, row) - rows.piece_of.begin();
+    return rows.rows() + static_cast<Index>(first);
+  };
+  GpuSgdWork work;
+  std::vector<Offset> from;
+  Offset end = 0;
+  for (const SgdSpan& lines : {own, SgdSpan{piece_of(own.first), piece_of(own.end)}}) {
+    for (Index line = lines.first; line < lines.end; ++line) {
+      from.push_back(rows.begin[static_cast<std::size_t>(line)]);
+      work.tasks.push_back({end, end + rows.size(line)});
+      end += rows.size(line);
+    }
+  }
+  work.entries = Array<SgdEntry>::uninitialized(end);
+  parallel_for(std::ssize(work.tasks), 64, [&](Offset at) {
+    const SgdTask& task = work.tasks[static_cast<std::size_t>(at)];
+    std::copy_n(rows.entries.data() + from[static_cast<std::size_t>(at)], task.end - task.begin,
+                work.entries.data() + task.begin);
+  });
+  cut_into_launches(work, portion, [](Index) { return false; });
+  return work;
+}
+
+GpuSgdShare even_sgd_share(const SgdShape& shape, const SgdParams& params, int gpus) {
+  const auto part = [&](auto whole) { return (whole + gpus - 1) / gpus; };
+  if (params.order == SgdOrder::kBlocked) {
+    const Offset stripes = gpu_sgd_stripes(shape);
+    return {part(shape.users), shape.items, part(shape.interactions), part(stripes) * stripes, 0};
+  }
+  const Offset pieces = 2 * (shape.interactions / kSgdPiece);  // more than there will be
+  const Offset copies = is_alternating(params) ? 2 : 1;
+  return {shape.users, shape.items, copies * part(shape.interactions),
+          part(Offset{shape.users} + shape.items + pieces), pieces};
+}
+
+GpuSgdPlan plan_gpu_sgd(const GpuSgdShare& share, const SgdParams& params, int number_bytes,
                         Offset available) {
-  const Offset copies = params.order == SgdOrder::kAlternating ? 2 : 1;
   GpuSgdPlan plan;
-  plan.portion = std::max<Offset>(1, shape.interactions);
-  plan.memory = memory_of(shape, params, number_bytes, copies * shape.interactions);
+  plan.portion = std::max<Offset>(1, share.ratings);
+  plan.memory = memory_of(share, params, number_bytes, share.ratings);
   plan.memory.placement = "everything on the GPU";
   plan.memory.available = available;
   if (plan.memory.total <= available) return plan;
   plan.streamed = true;
-  const Offset fixed = memory_of(shape, params, number_bytes, 0).total;
+  const Offset fixed = memory_of(share, params, number_bytes, 0).total;
   // Two portions: one is taken while the next one comes.
   const Offset room = (available - fixed) / (2 * Offset{sizeof(SgdEntry)});
-  plan.portion = std::clamp(room, kLeastPortion, std::max(kLeastPortion, shape.interactions));
-  plan.memory = memory_of(shape, params, number_bytes, 2 * plan.portion);
+  const Offset most = share.ratings / (is_alternating(params) ? 2 : 1);  // of a launch
+  plan.portion = std::clamp(room, kLeastPortion, std::max(kLeastPortion, most));
+  plan.memory = memory_of(share, params, number_bytes, 2 * plan.portion);
   plan.memory.placement = "ratings streamed from the machine's memory";
   plan.memory.available = available;
   if (plan.memory.total <= available) return plan;

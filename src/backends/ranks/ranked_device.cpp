@@ -23,16 +23,16 @@ template <class J, class Ranked>
 }  // namespace
 
 Device make_ranked_device(std::string name, std::function<std::string()> description,
-                          RankDevices ranks, const std::string& unlike, Offer<AlsJob> als,
-                          const std::string& one_alone) {
+                          RankDevices ranks, const std::string& unlike,
+                          const SharedTraining& training) {
   Offer<NeighbourJob> neighbours{nullptr, unlike, {}};
   if (unlike.empty()) neighbours = share<NeighbourJob, RankedNeighbourJob>(ranks);
   return make_device(std::move(name), std::move(description),
-                     {std::move(als),
+                     {training.als,
                       std::move(neighbours),
                       share<TopKJob, RankedTopKJob>(ranks),
-                      {nullptr, one_alone, {}},
-                      {nullptr, one_alone, {}},
+                      training.sgd,
+                      {nullptr, training.one_alone, {}},
                       share<PredictionJob, RankedPredictionJob>(ranks)});
 }
 

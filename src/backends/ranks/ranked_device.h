@@ -10,12 +10,18 @@
 
 namespace likewise {
 
+/// How devices train together, or why they do not.
+struct SharedTraining {
+  Offer<AlsJob> als;
+  Offer<SgdJob> sgd;
+  std::string one_alone;  ///< what to do about a job that is not shared
+};
+
 /// Lists, neighbours and predictions are shared out, with the answers of one device. `unlike` says
 /// why devices that are not of one kind, which may cut their parts in other ways, do not search for
-/// neighbours together; empty where they do. `als`: how they train together. `one_alone` says what
-/// to do about a job that they cannot share.
+/// neighbours together; empty where they do.
 [[nodiscard]] Device make_ranked_device(std::string name, std::function<std::string()> description,
                                         RankDevices ranks, const std::string& unlike,
-                                        Offer<AlsJob> als, const std::string& one_alone);
+                                        const SharedTraining& training);
 
 }  // namespace likewise

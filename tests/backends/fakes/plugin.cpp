@@ -3,9 +3,12 @@
 /// wrong with it; without it, three GPUs are there, of which the second can be used, and training
 /// and predictions are the CPU's. Its tunings take different times. FAKE_PLUGIN_LOG names a file to
 /// which every training adds a line with its tuning.
-/// FAKE_PLUGIN "several": the GPUs 1, 3 and 4 are of one kind and 5 of another, lists are made;
+/// FAKE_PLUGIN "several": the GPUs 1, 3 and 4 are of one kind and 5 of another, lists are made and
+/// SGD trains;
 /// "several slow": searches on them are expected to take long. FAKE_PLUGIN_USED names a file to
 /// which everything that is made for a job adds a line with the job and its GPUs.
+/// FAKE_PLUGIN_ALONE: GPUs cannot be connected. FAKE_PLUGIN_LOST=N: the last GPU of a training is
+/// lost in its half-step or epoch number N.
 #include "backends/gpu/plugin.h"
 
 #include <algorithm>
@@ -55,6 +58,10 @@ std::vector<int> peers_of(int device) {
   return {};
 }
 
+std::string connection_problem() {
+  return std::getenv("FAKE_PLUGIN_ALONE") == nullptr ? "" : "the link is down";
+}
+
 FoundGpus find_gpus() {
   if (fault_is("search")) throw std::runtime_error("the GPUs are on fire");
   if (fault_is("no GPU")) return {{}, 0, "there is no GPU in this test"};
@@ -86,6 +93,22 @@ class FailingSolver final : public AlsSolver {
   std::unique_ptr<AlsSolver> cpu_;
 };
 
+/// Counts what a training does, until its last GPU is lost.
+class LifeOfGpu {
+ public:
+  explicit LifeOfGpu(const GpuUse& use) : gpu_(use.devices.back()) {
+    if (const char* last = std::getenv("FAKE_PLUGIN_LOST")) left_ = std::atoi(last);
+  }
+  void live() {
+    if (left_-- != 1) return;
+    throw Error(ErrorKind::kDevice, fmt::format("cuda:{}: the GPU fell off the bus", gpu_));
+  }
+
+ private:
+  int gpu_;
+  int left_ = 0;
+};
+
 std::vector<AlsTuning> als_variants(const GpuInfo&, const AlsWork& work) {
   const int columns = (work.width + 15) / 16 * 16;
   std::vector<AlsTuning> all;
@@ -107,13 +130,15 @@ double fake_now() { return fake_clock; }
 /// not the best.
 class TunedSolver final : public AlsSolver {
  public:
-  TunedSolver(std::unique_ptr<AlsSolver> cpu, const AlsWork& work, const AlsTuning& tuning)
-      : cpu_(std::move(cpu)), seconds_(0.001) {
+  TunedSolver(std::unique_ptr<AlsSolver> cpu, const AlsWork& work, const GpuUse& use)
+      : cpu_(std::move(cpu)), life_(use), seconds_(0.001) {
+    const AlsTuning& tuning = use.tuning;
     if (tuning.columns < work.width + 16) seconds_ *= 2;
     if (tuning.short_rows != 128 || tuning.one_warp != 48) seconds_ *= 2;
     if (tuning.piece != 1024) seconds_ *= 2;
   }
   double solve(Side side, const RunControl& control) override {
+    life_.live();
     fake_clock += seconds_;
     return cpu_->solve(side, control);
   }
@@ -122,6 +147,7 @@ class TunedSolver final : public AlsSolver {
 
  private:
   std::unique_ptr<AlsSolver> cpu_;
+  LifeOfGpu life_;
   double seconds_;
 };
 
@@ -148,7 +174,34 @@ std::unique_ptr<AlsSolver> make_als_solver(const GpuUse& use, const CsrView& by_
   log_tuning(use.tuning);
   auto cpu = make_cpu_als_solver(by_user, params, std::move(start), completed_iterations);
   if (fault_is("training")) return std::make_unique<FailingSolver>(std::move(cpu));
-  return std::make_unique<TunedSolver>(std::move(cpu), als_work(params), use.tuning);
+  return std::make_unique<TunedSolver>(std::move(cpu), als_work(params), use);
+}
+
+MemoryPlan plan_sgd(const GpuUse&, const SgdShape&, const SgdParams&) { return {}; }
+
+class FakeSgdSolver final : public SgdSolver {
+ public:
+  FakeSgdSolver(std::unique_ptr<SgdSolver> cpu, const GpuUse& use)
+      : cpu_(std::move(cpu)), life_(use) {}
+  double epoch(int number, double learning_rate, const RunControl& control) override {
+    life_.live();
+    return cpu_->epoch(number, learning_rate, control);
+  }
+  const Factors& factors() override { return cpu_->factors(); }
+  Factors take_factors() override { return cpu_->take_factors(); }
+
+ private:
+  std::unique_ptr<SgdSolver> cpu_;
+  LifeOfGpu life_;
+};
+
+/// Asked without ratings, it says whether it can.
+std::unique_ptr<SgdSolver> make_sgd_solver(const GpuUse& use, const CsrView& by_user,
+                                           const SgdParams& params, Factors start,
+                                           const SgdWhole& whole) {
+  if (by_user.nnz() > 0) likewise::use("sgd", use.devices);
+  return std::make_unique<FakeSgdSolver>(
+      make_cpu_sgd_solver(by_user, params, std::move(start), whole), use);
 }
 
 std::unique_ptr<NeighbourSearch> make_neighbour_search(int device, const GpuInfo&,
@@ -204,10 +257,24 @@ const likewise::CudaPlugin* likewise_cuda_plugin() {
   static constexpr CudaNeighbours kNeighbours{make_neighbour_search};
   static constexpr CudaPredictions kPredictions{predict_by_factors, predict_by_neighbours};
   static constexpr CudaTopK kTopK{make_scorer};
+  static constexpr CudaSgd kSgd{plan_sgd, make_sgd_solver, nullptr};
   static CudaPlugin plugin;
-  plugin = {kPluginInterface, kVersion, kPluginCompiler, find_gpus, peers_of,     &kAls,
-            &kNeighbours,     nullptr,  nullptr,         nullptr,   &kPredictions};
-  if (are_several()) plugin.top_k = &kTopK;
+  plugin = {kPluginInterface,
+            kVersion,
+            kPluginCompiler,
+            find_gpus,
+            peers_of,
+            connection_problem,
+            &kAls,
+            &kNeighbours,
+            nullptr,
+            nullptr,
+            nullptr,
+            &kPredictions};
+  if (are_several()) {
+    plugin.top_k = &kTopK;
+    plugin.sgd = &kSgd;
+  }
   if (fault_is("no als")) plugin.als = nullptr;
   if (fault_is("no neighbours")) plugin.neighbours = nullptr;
   if (fault_is("no predictions")) plugin.predictions = nullptr;

@@ -21,6 +21,28 @@ TEST(SeveralGpusPay, WhereTheySaveMoreThanTheyTakeToStart) {
   EXPECT_EQ(several_gpus_rule(2), "shared out where one GPU would take more than 0.6 s");
 }
 
+/// Two GPUs save a half of what one takes, less the half of all rows that each receives.
+TEST(SeveralGpusPay, SgdSavesWhatRatingsTakeLessWhatIsExchanged) {
+  const GpuSpecs specs{132, 1.98e9, 4.9e12, 60 << 20, 228 << 10, 227 << 10};
+  const GpuInfo gpu{"Fine GPU", 9, 0, Offset{140} << 30, {}, specs};
+  const SgdShape netflix{480'189, 17'770, 89'200'000};
+  SgdParams params;
+  params.factors = 128;
+  params.iterations = 40;
+  params.order = SgdOrder::kAlternating;
+  const double exchange = 0.5 * (480'189 + 17'770) * (256 + 16) / 160e9;
+  EXPECT_NEAR(seconds_saved(netflix, params, gpu, 2, true), 40 * (0.5 * 10.29e-3 - exchange),
+              0.01 * 40 * 0.5 * 10.29e-3);
+  EXPECT_LT(seconds_saved(netflix, params, gpu, 2, false),
+            seconds_saved(netflix, params, gpu, 2, true));
+  EXPECT_LT(seconds_saved(netflix, params, gpu, 2, true), seconds_to_train_together(2));
+  const SgdShape hugewiki{50'082'603, 39'780, 3'101'144'313};
+  EXPECT_GT(seconds_saved(hugewiki, params, gpu, 2, true), seconds_to_train_together(2));
+  params.order = SgdOrder::kBlocked;
+  EXPECT_EQ(seconds_saved(hugewiki, params, gpu, 2, true), 0.0);
+  EXPECT_EQ(train_together_rule(2), "shared out where that is expected to save more than 0.8 s");
+}
+
 /// By the counts of the problem, as a GPU itself expects it.
 TEST(SeveralGpusPay, ASearchTakesWhatItsCountsSay) {
   const GpuSpecs specs{132, 1.98e9, 4.9e12, 60 << 20, 228 << 10, 227 << 10};

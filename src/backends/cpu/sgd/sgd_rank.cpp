@@ -6,11 +6,8 @@
 #include <utility>
 #include <vector>
 
-#include <fmt/format.h>
-
 #include "backends/cpu/sgd/sgd_rank_parts.h"
 #include "core/parallel.h"
-#include "likewise/error.h"
 
 namespace likewise {
 namespace {
@@ -40,73 +37,26 @@ namespace {
   return own;
 }
 
-[[nodiscard]] Partition rows_of_stripes(const SgdSide& side, const Partition& stripes) {
-  std::vector<Index> firsts;
-  for (int rank = 0; rank < stripes.ranks(); ++rank) {
-    firsts.push_back(side.begin[static_cast<std::size_t>(stripes.first(rank))]);
-  }
-  firsts.push_back(static_cast<Index>(side.row.size()));
-  return Partition(std::move(firsts));
-}
-
-/// Parts of a ring: each passes on what it has.
-[[nodiscard]] Partition without_empty(const Partition& parts) {
-  std::vector<Index> firsts;
-  for (int rank = 0; rank < parts.ranks(); ++rank) {
-    if (parts.count(rank) > 0) firsts.push_back(parts.first(rank));
-  }
-  firsts.push_back(parts.rows());
-  return Partition(std::move(firsts));
-}
-
-/// By ratings, and one for a row that has none.
-[[nodiscard]] Partition cut_rows(const CsrView& by_user, const SgdSide& side, Side which,
-                                 int ranks) {
-  const std::vector<Offset> counts = entry_counts(by_user, which);
-  return cut_equally(static_cast<Index>(side.row.size()), ranks, [&](Index at) {
-    return 1.0 + static_cast<double>(counts[static_cast<std::size_t>(side.row[at])]);
-  });
-}
-
 }  // namespace
 
 SgdRanksPlan plan_sgd_ranks(const CsrView& by_user, const SgdParams& params, const SgdWhole& whole,
                             int ranks) {
   require_ranks(ranks);
-  const bool shared = params.order == SgdOrder::kBlocked || params.order == SgdOrder::kAlternating;
-  if (ranks > 1 && !shared) {
-    throw Error(
-        ErrorKind::kInvalidArgument,
-        fmt::format("order: {} is not shared out over {} ranks; take blocked or alternating",
-                    kSgdOrderNames[static_cast<std::size_t>(params.order)], ranks));
-  }
+  require_shared_order(params, ranks, "ranks");
   const double spread = whole.spread ? *whole.spread : value_spread(by_user, params).spread;
   const SgdShape shape{by_user.rows, by_user.cols, by_user.nnz()};
   SgdGrid grid = make_sgd_grid(by_user, sgd_stripes(shape, params), params.seed, whole);
-  if (params.order == SgdOrder::kAlternating) {
-    Partition users = cut_rows(by_user, grid.users, Side::kUsers, ranks);
-    Partition items = cut_rows(by_user, grid.items, Side::kItems, ranks);
-    SgdRowEntries of_users = entries_by_row(grid, Side::kUsers);
-    SgdRowEntries of_items = entries_by_row(grid, Side::kItems);
-    grid.entries = {};
-    return {params,
-            spread,
-            std::move(grid),
-            {std::move(of_users), std::move(of_items)},
-            Partition({0, 0}),
-            std::move(users),
-            std::move(items)};
+  if (params.order != SgdOrder::kAlternating) {
+    return {cut_stripes(grid, ranks), params, spread, std::move(grid), {}};
   }
-  Partition stripes =
-      without_empty(cut_equally(grid.stripes, std::min<int>(ranks, grid.stripes), [&](Index p) {
-        const auto wide = static_cast<std::size_t>(grid.stripes);
-        const auto at = static_cast<std::size_t>(p);
-        return 1.0 + static_cast<double>(grid.begin[(at + 1) * wide] - grid.begin[at * wide]);
-      }));
-  Partition users = rows_of_stripes(grid.users, stripes);
-  Partition items = rows_of_stripes(grid.items, stripes);
-  return {params,           spread,          std::move(grid), {}, std::move(stripes),
-          std::move(users), std::move(items)};
+  SgdRowEntries of_users = entries_by_row(grid, Side::kUsers);
+  SgdRowEntries of_items = entries_by_row(grid, Side::kItems);
+  grid.entries = {};
+  return {cut_lines(by_user, grid, ranks),
+          params,
+          spread,
+          std::move(grid),
+          {std::move(of_users), std::move(of_items)}};
 }
 
 Offset received_in_epoch(const SgdRanksPlan& plan) {

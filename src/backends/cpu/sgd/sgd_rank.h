@@ -6,27 +6,19 @@
 
 #include "algorithms/sgd/grid.h"
 #include "distributed/communicator.h"
-#include "distributed/partition.h"
+#include "distributed/sgd_parts.h"
 #include "likewise/control.h"
 #include "likewise/factors.h"
 #include "likewise/sgd.h"
 
 namespace likewise {
 
-/// What all ranks of a training share, and who holds which rows, by their new numbers.
-struct SgdRanksPlan {
+/// What all ranks of a training share.
+struct SgdRanksPlan : SgdParts {
   SgdParams params;
   double spread = 1.0;  ///< of the values
   SgdGrid grid;
   SgdRowEntries rows[2];  ///< of users and of items, for kAlternating; the grid has no entries then
-  Partition stripes;      ///< of the users and of the items, but for kAlternating; none is empty
-  Partition users;
-  Partition items;
-
-  [[nodiscard]] int ranks() const { return users.ranks(); }
-  [[nodiscard]] const Partition& parts(Side side) const {
-    return side == Side::kUsers ? users : items;
-  }
 };
 
 /// For `ranks` ranks, or fewer where not all would have a stripe. Throws Error(kInvalidArgument)

@@ -14,6 +14,7 @@
 #include "backends/cuda/als/als_settle.h"
 #include "backends/cuda/als/als_tables.h"
 #include "backends/cuda/als/als_training.h"
+#include "backends/cuda/ranks/rank_memory.h"
 #include "core/memory_plan.h"
 #include "distributed/als_ranks.h"
 
@@ -65,13 +66,6 @@ namespace {
                      side_name(solved), fixed.ranks(), plan.parts(solved).largest_count(),
                      size_text(static_cast<double>(most) * static_cast<double>(sent_bytes(setup))),
                      side_name(other(solved)));
-}
-
-/// Makes the GPU of a rank the current one; what of it the rank may take, once the GPUs are
-/// connected.
-[[nodiscard]] Offset available_to_rank(const GpuUse& use, int device) {
-  LIKEWISE_CUDA_CHECK(cudaSetDevice(device));
-  return available_bytes(use.memory) / std::ranges::count(use.devices, device);
 }
 
 class CudaAlsRank final : public AlsRank {

@@ -64,6 +64,15 @@ const NcclLibrary& nccl() {
   return library;
 }
 
+std::string connection_problem() {
+  try {
+    static_cast<void>(nccl());
+    return {};
+  } catch (const Error& error) {
+    return error.what();
+  }
+}
+
 void require_nccl(const NcclLibrary& library, NcclLibrary::Result result, const char* call) {
   if (result == NcclLibrary::kSuccess) return;
   const char* detail = library.last_error(nullptr);

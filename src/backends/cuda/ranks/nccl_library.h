@@ -6,6 +6,7 @@
 
 #include <cstddef>
 #include <cuda_runtime_api.h>
+#include <string>
 
 namespace likewise::cuda {
 
@@ -34,6 +35,9 @@ struct NcclLibrary {
 
 /// That of this process: beside the plug-in, else the system's libnccl.so.2. Loaded once.
 [[nodiscard]] const NcclLibrary& nccl();
+
+/// Why nccl() throws; empty where it does not.
+[[nodiscard]] std::string connection_problem();
 
 /// Throws Error(kDevice) naming the call and the reason where `result` is not success.
 void require_nccl(const NcclLibrary& library, NcclLibrary::Result result, const char* call);

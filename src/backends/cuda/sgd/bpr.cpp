@@ -59,8 +59,8 @@ class CudaBprSolver final : public BprSolver {
         item_order_(counted_from_0(likes.cols)),
         staging_(Offset{32} << 20),
         likes_(likes, stream_),
-        users_(likes.rows, columns(), halves_, user_order_),
-        items_(likes.cols, columns(), halves_, item_order_) {
+        users_({0, likes.rows}, 0, columns(), halves_, user_order_),
+        items_({0, likes.cols}, 0, columns(), halves_, item_order_) {
     users_.upload(factors_, Side::kUsers, std::vector<float>(user_order_.size()), {}, staging_,
                   stream_);
     items_.upload(factors_, Side::kItems, std::vector<float>(item_order_.size()), {}, staging_,
@@ -108,8 +108,8 @@ class CudaBprSolver final : public BprSolver {
   const Factors& factors() override {
     if (!on_host_) {
       LIKEWISE_CUDA_CHECK(cudaSetDevice(device_));
-      users_.download(factors_, Side::kUsers, {}, staging_, stream_);
-      items_.download(factors_, Side::kItems, {}, staging_, stream_);
+      users_.download({0, users_.rows()}, factors_, Side::kUsers, {}, staging_, stream_);
+      items_.download({0, items_.rows()}, factors_, Side::kItems, {}, staging_, stream_);
       on_host_ = true;
     }
     return factors_;

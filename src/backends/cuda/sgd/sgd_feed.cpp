@@ -36,11 +36,12 @@ SgdDeviceWork SgdFeed::load(GpuSgdWork work) {
 }
 
 const SgdEntry* SgdFeed::open(const SgdDeviceWork& work, const SgdLaunch& launch) {
-  if (!is_streamed()) return work.entries.data();
+  if (!is_streamed()) return moved_back(work.entries.data() + launch.place, launch.first_entry);
   turn_ ^= 1U;
   done_[turn_].wait();
   SgdEntry* const buffer = buffers_[turn_].data();
-  copy(work.host.entries, launch.first_entry, launch.end_entry, buffer, copying_);
+  const Offset count = launch.end_entry - launch.first_entry;
+  copy(work.host.entries, launch.place, launch.place + count, buffer, copying_);
   loaded_.record(copying_);
   loaded_.hold(compute_);
   return moved_back(buffer, launch.first_entry);

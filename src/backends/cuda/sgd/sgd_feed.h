@@ -31,10 +31,11 @@ class SgdFeed {
   /// Behind the launch.
   void close();
 
+  [[nodiscard]] bool is_streamed() const { return buffers_[0].size() > 0; }
+
  private:
   void copy(const Array<SgdEntry>& from, Offset first, Offset end, SgdEntry* to,
             cudaStream_t stream);
-  [[nodiscard]] bool is_streamed() const { return buffers_[0].size() > 0; }
 
   Staging& staging_;
   cudaStream_t compute_;

@@ -18,12 +18,19 @@ float number(__half x) { return __half2float(x); }
 
 }  // namespace
 
-SgdSideTable::SgdSideTable(Index lines, int columns, bool halves, std::span<const Index> order)
-    : columns_(columns),
+SgdSideTable::SgdSideTable(const SgdSpan& held, Index scratch, int columns, bool halves,
+                           std::span<const Index> order)
+    : held_(held),
+      columns_(columns),
       half_(halves),
       order_(order),
-      rows_(Offset{lines} * columns * (halves ? 2 : 4)),
-      numbers_(lines) {}
+      rows_((Offset{rows()} + scratch) * row_bytes()),
+      numbers_(Offset{rows()} + scratch) {}
+
+SgdTable SgdSideTable::table() {
+  return {moved_back(rows_.data(), held_.first * row_bytes()),
+          moved_back(numbers_.data(), held_.first)};
+}
 
 template <class T>
 void SgdSideTable::upload_rows(const Matrix& from, float unit, Staging& staging,
@@ -39,14 +46,17 @@ void SgdSideTable::upload_rows(const Matrix& from, float unit, Staging& staging,
 }
 
 template <class T>
-void SgdSideTable::download_rows(Matrix& to, float unit, Staging& staging, cudaStream_t stream) {
+void SgdSideTable::download_rows(const SgdSpan& some, Matrix& to, float unit, Staging& staging,
+                                 cudaStream_t stream) {
+  const Offset first = some.first - held_.first;
   const auto drain = [&](const T* lines, Offset begin, Offset n) {
     parallel_for(n, kGrain, [&](Offset i) {
-      float* row = to.row(order_[static_cast<std::size_t>(begin + i)]);
+      float* row = to.row(order_[static_cast<std::size_t>(first + begin + i)]);
       for (Index c = 0; c < to.cols(); ++c) row[c] = number(lines[i * columns_ + c]) * unit;
     });
   };
-  staging.download(reinterpret_cast<const T*>(rows_.data()), rows(), columns_, drain, stream);
+  staging.download(reinterpret_cast<const T*>(rows_.data()) + first * columns_,
+                   some.end - some.first, columns_, drain, stream);
 }
 
 void SgdSideTable::upload(const Factors& from, Side side, std::span<const float> shares,
@@ -66,18 +76,19 @@ void SgdSideTable::upload(const Factors& from, Side side, std::span<const float>
   staging.upload(numbers_.data(), rows(), 1, fill, stream);
 }
 
-void SgdSideTable::download(Factors& to, Side side, const SgdUnits& units, Staging& staging,
-                            cudaStream_t stream) {
-  half_ ? download_rows<__half>(to.side(side), units.factor, staging, stream)
-        : download_rows<float>(to.side(side), units.factor, staging, stream);
+void SgdSideTable::download(const SgdSpan& some, Factors& to, Side side, const SgdUnits& units,
+                            Staging& staging, cudaStream_t stream) {
+  half_ ? download_rows<__half>(some, to.side(side), units.factor, staging, stream)
+        : download_rows<float>(some, to.side(side), units.factor, staging, stream);
+  const Offset first = some.first - held_.first;
   const auto drain = [&](const SgdRowNumbers* numbers, Offset begin, Offset n) {
     parallel_for(n, kGrain, [&](Offset i) {
-      const Index row = order_[static_cast<std::size_t>(begin + i)];
+      const Index row = order_[static_cast<std::size_t>(first + begin + i)];
       if (!to.bias(side).empty()) to.bias(side)[row] = numbers[i].bias * units.bias;
       if (!to.squares(side).empty()) to.squares(side)[row] = numbers[i].squares;
     });
   };
-  staging.download(numbers_.data(), rows(), 1, drain, stream);
+  staging.download(numbers_.data() + first, some.end - some.first, 1, drain, stream);
 }
 
 }  // namespace likewise::cuda

@@ -4,11 +4,10 @@
 #pragma once
 
 #include <span>
-#include <vector>
 
-#include "algorithms/sgd/grid.h"
 #include "backends/cuda/device/staging.h"
 #include "backends/cuda/sgd/sgd_rows.h"
+#include "backends/gpu/sgd_work.h"
 #include "likewise/factors.h"
 
 namespace likewise::cuda {
@@ -22,24 +21,31 @@ struct SgdUnits {
 /// Rows of a side on the GPU, in an order of their own.
 class SgdSideTable {
  public:
-  /// `lines` rows, of which those beyond the side's are scratch; `order[at]` is the host's row.
-  SgdSideTable(Index lines, int columns, bool halves, std::span<const Index> order);
+  /// `order[at]` is the host's row of row `held.first + at`, for the rows `held`; `scratch` more
+  /// follow them.
+  SgdSideTable(const SgdSpan& held, Index scratch, int columns, bool halves,
+               std::span<const Index> order);
 
   void upload(const Factors& from, Side side, std::span<const float> shares, const SgdUnits& units,
               Staging& staging, cudaStream_t stream);
-  /// Waits for it. Biases and sums of squares only where `to` has them.
-  void download(Factors& to, Side side, const SgdUnits& units, Staging& staging,
-                cudaStream_t stream);
+  /// Some of the rows held. Waits for it. Biases and sums of squares only where `to` has them.
+  void download(const SgdSpan& some, Factors& to, Side side, const SgdUnits& units,
+                Staging& staging, cudaStream_t stream);
 
-  [[nodiscard]] SgdTable table() { return {rows_.data(), numbers_.data()}; }
-  [[nodiscard]] Index rows() const { return static_cast<Index>(order_.size()); }
+  /// From row 0 on, wherever those held begin.
+  [[nodiscard]] SgdTable table();
+  [[nodiscard]] Index rows() const { return held_.end - held_.first; }
+  /// Bytes of a row of factors.
+  [[nodiscard]] Offset row_bytes() const { return Offset{columns_} * (half_ ? 2 : 4); }
 
  private:
   template <class T>
   void upload_rows(const Matrix& from, float unit, Staging& staging, cudaStream_t stream);
   template <class T>
-  void download_rows(Matrix& to, float unit, Staging& staging, cudaStream_t stream);
+  void download_rows(const SgdSpan& some, Matrix& to, float unit, Staging& staging,
+                     cudaStream_t stream);
 
+  SgdSpan held_;
   int columns_;
   bool half_;
   std::span<const Index> order_;
