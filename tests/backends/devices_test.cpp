@@ -8,7 +8,9 @@
 #include <fstream>
 #include <optional>
 #include <sys/stat.h>
+#include <type_traits>
 
+#include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -251,25 +253,28 @@ TEST(SeveralGpus, AutoTakesThemWhereThatPays) {
   EXPECT_EQ(open_device_to_train("auto", NeighbourParams()).reason, "");
 }
 
-/// The remarks of a training by SGD that `auto` chose a device for.
+/// The remarks of a training that `auto` chose a device for.
+template <class Params>
 std::vector<std::string> remarks_of(const DeviceChoice& choice, const CsrView& by_user,
-                                    const SgdParams& params) {
+                                    const Params& params) {
   std::vector<std::string> remarks;
   IterationRun run;
   run.control.on_progress = [&](const ProgressUpdate& update) {
     if (update.unit.empty()) remarks.emplace_back(update.stage);
   };
-  (void)train_sgd(by_user, params, choice.device, run);
+  if constexpr (std::is_same_v<Params, AlsParams>) {
+    (void)train_als(by_user, params, choice.device, run);
+  } else {
+    (void)train_sgd(by_user, params, choice.device, run);
+  }
   return remarks;
 }
 
-TEST(SeveralGpus, AutoTakesThemForSgdWhereThatPays) {
+template <class Params>
+void expect_auto_to_take_those_that_pay(const char* job, const Params& params) {
   const CsrMatrix by_user = test::random_csr(60, 40, 8.0);
-  SgdParams params;
-  params.iterations = 2;
-  params.order = SgdOrder::kAlternating;
-  const char* const rule =
-      "sgd on cuda:1,3,4: shared out where that is expected to save more than 1.1 s";
+  const std::string rule = fmt::format(
+      "{} on cuda:1,3,4: shared out where that is expected to save more than 1.1 s", job);
   for (const bool slow : {false, true}) {
     SCOPED_TRACE(slow);
     const FakePlugin plugin(slow ? "several slow" : "several");
@@ -279,14 +284,32 @@ TEST(SeveralGpus, AutoTakesThemForSgdWhereThatPays) {
     EXPECT_EQ(choice.device.name(), "cuda:1");
     EXPECT_EQ(choice.reason, rule);
     EXPECT_THAT(remarks_of(choice, by_user.view(), params),
-                ElementsAre(slow ? "sgd on 3 of 3 GPUs: that is expected to be faster than one"
-                                 : "sgd on 1 of 3 GPUs: more are not expected to be faster"));
-    EXPECT_THAT(sorted_lines(folder / "used"), ElementsAre(slow ? "sgd 1,3,4" : "sgd 1"));
+                ElementsAre(fmt::format("{} on {}", job,
+                                        slow ? "3 of 3 GPUs: that is expected to be faster than one"
+                                             : "1 of 3 GPUs: more are not expected to be faster")));
+    // Beside whoever trains, one GPU may have been asked whether it knows the parameters.
+    EXPECT_EQ(sorted_lines(folder / "used").back(),
+              fmt::format("{} {}", job, slow ? "1,3,4" : "1"));
   }
   const FakePlugin plugin("several slow");
   const Variable alone("FAKE_PLUGIN_ALONE", "yes");
   EXPECT_THAT(remarks_of(open_device_to_train("auto", params), by_user.view(), params),
-              ElementsAre("sgd on 1 of 3 GPUs: the link is down"));
+              ElementsAre(fmt::format("{} on 1 of 3 GPUs: the link is down", job)));
+}
+
+TEST(SeveralGpus, AutoTakesThemForAlsWhereThatPays) {
+  AlsParams params;
+  params.factors = 8;
+  params.iterations = 2;
+  expect_auto_to_take_those_that_pay("als", params);
+}
+
+TEST(SeveralGpus, AutoTakesThemForSgdWhereThatPays) {
+  SgdParams params;
+  params.iterations = 2;
+  params.order = SgdOrder::kAlternating;
+  expect_auto_to_take_those_that_pay("sgd", params);
+  const FakePlugin plugin("several slow");
   params.order = SgdOrder::kBlocked;
   EXPECT_EQ(open_device_to_train("auto", params).reason, "");
 }

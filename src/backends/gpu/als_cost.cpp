@@ -182,4 +182,11 @@ double estimated_seconds(const GpuInfo& gpu, const AlsWork& work, const AlsTunin
   return machine.seconds(clocks);
 }
 
+double estimated_seconds(const GpuInfo& gpu, const AlsWork& work, const AlsTuning& tuning,
+                         Offset interactions) {
+  double both_ways = 0.0;
+  for (const Rows& rows : kRows) both_ways += rows.rows * rows.interactions;
+  return estimated_seconds(gpu, work, tuning) * 2.0 * static_cast<double>(interactions) / both_ways;
+}
+
 }  // namespace likewise

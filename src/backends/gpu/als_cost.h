@@ -11,4 +11,8 @@ namespace likewise {
 [[nodiscard]] double estimated_seconds(const GpuInfo& gpu, const AlsWork& work,
                                        const AlsTuning& tuning);
 
+/// The same for so many interactions of such rows.
+[[nodiscard]] double estimated_seconds(const GpuInfo& gpu, const AlsWork& work,
+                                       const AlsTuning& tuning, Offset interactions);
+
 }  // namespace likewise

@@ -8,7 +8,7 @@
 #include <fmt/ranges.h>
 
 #include "algorithms/finite.h"
-#include "backends/gpu/auto_sgd.h"
+#include "backends/gpu/auto_training.h"
 #include "backends/gpu/cuda_tuner.h"
 #include "backends/gpu/load_plugin.h"
 #include "backends/gpu/several_gpus.h"
@@ -353,24 +353,26 @@ void require_usable(std::string_view device, const std::vector<int>& wanted,
           several_gpus_rule(static_cast<int>(devices.size())), name_of(devices)};
 }
 
-/// Whether SGD by several GPUs may be worth their start.
+/// Whether several GPUs may be worth their start.
 template <class Params>
 [[nodiscard]] bool gains_by_gpus(const Params&) {
   return false;
 }
+[[nodiscard]] bool gains_by_gpus(const AlsParams&) { return true; }
 [[nodiscard]] bool gains_by_gpus(const SgdParams& params) {
   return params.order == SgdOrder::kAlternating;
 }
 
-[[nodiscard]] Offer<SgdJob> auto_sgd(const Machine& machine, const std::vector<int>& devices,
-                                     const DeviceOptions& options) {
+/// `on`: the job on some of them.
+template <class TrainingJob, class On>
+[[nodiscard]] Offer<TrainingJob> auto_training(const Machine& machine,
+                                               const std::vector<int>& devices, const On& on) {
   const auto count = static_cast<int>(devices.size());
-  return {make_auto_sgd_job(
-              {make_cuda_sgd_job(machine.plugin, {devices.front()}, options.device_memory),
-               make_cuda_sgd_job(machine.plugin, devices, options.device_memory), count,
-               machine.gpu(devices.front()), machine.are_linked(devices),
-               machine.plugin.connection_problem}),
-          train_together_rule(count), name_of(devices)};
+  return {
+      make_auto_job(TrainingGpus<TrainingJob>{
+          on(std::vector<int>{devices.front()}), on(devices), count, machine.gpu(devices.front()),
+          machine.are_linked(devices), machine.plugin.connection_problem}),
+      train_together_rule(count), name_of(devices)};
 }
 
 /// For `cuda` without a number: the first that can be used; why not, where none can.
@@ -409,8 +411,17 @@ Device open_cuda_to_train(const TrainingParams& params, const DeviceOptions& opt
     std::get<Offer<NeighbourJob>>(jobs.table) = auto_neighbours(machine, alike, options);
   }
   const bool gains = std::visit([](const auto& some) { return gains_by_gpus(some); }, params);
+  if (machine.plugin.als != nullptr && gains) {
+    std::get<Offer<AlsJob>>(jobs.table) =
+        auto_training<AlsJob>(machine, alike, [&](const std::vector<int>& some) {
+          return make_cuda_als_job(machine.plugin, machine.found, some, options.device_memory);
+        });
+  }
   if (machine.plugin.sgd != nullptr && gains) {
-    std::get<Offer<SgdJob>>(jobs.table) = auto_sgd(machine, alike, options);
+    std::get<Offer<SgdJob>>(jobs.table) =
+        auto_training<SgdJob>(machine, alike, [&](const std::vector<int>& some) {
+          return make_cuda_sgd_job(machine.plugin, some, options.device_memory);
+        });
   }
   return Device(std::make_shared<const Device::Jobs>(std::move(jobs)));
 }

@@ -7,6 +7,9 @@
 #include <fmt/format.h>
 
 #include "algorithms/neighbours/similarity.h"
+#include "backends/als_solver.h"
+#include "backends/gpu/als_cost.h"
+#include "backends/gpu/als_tuning.h"
 #include "backends/gpu/gpu_neighbour_cost.h"
 #include "backends/gpu/sgd_work.h"
 
@@ -24,6 +27,7 @@ constexpr double kSecondsOfRating = 0.0530e-9;
 constexpr double kSecondsOfNumber = 0.000488e-9;  ///< of its rows of float16, more for a rating
 constexpr double kClocks = 132 * 1.98e9;          ///< of all multiprocessors, a second
 
+constexpr double kSecondsOfWaits = 0.4e-3;  ///< of an iteration of ALS, for the other GPUs
 constexpr double kLinkBytes =
     160e9;                           ///< a second, by NCCL over NVLink: the least of those measured
 constexpr double kHostBytes = 10e9;  ///< through the machine's memory; not measured
@@ -49,6 +53,19 @@ double seconds_of_search(const SimilarityProblem& problem, Index k, const GpuInf
 
 bool several_gpus_pay(double seconds, int gpus) {
   return seconds * (1.0 - 1.0 / gpus) > (gpus - 1) * kSecondsToStart;
+}
+
+double seconds_saved(const AlsShape& shape, const AlsParams& params, const AlsTuning& tuning,
+                     const GpuInfo& gpu, int gpus, bool linked) {
+  const AlsWork work = als_work(settle_precision(settle_solver(params, shape), shape.interactions));
+  const int bytes =
+      work.precision == Precision::kFp16 || work.precision == Precision::kBf16 ? 2 : 4;
+  const double alone = estimated_seconds(gpu, work, tuning, shape.interactions);
+  const double others = 1.0 - 1.0 / gpus;
+  const double received =
+      others * (static_cast<double>(shape.users) + shape.items) * tuning.columns * bytes;
+  return params.iterations *
+         (others * alone - kSecondsOfWaits - received / (linked ? kLinkBytes : kHostBytes));
 }
 
 double seconds_saved(const SgdShape& shape, const SgdParams& params, const GpuInfo& gpu, int gpus,

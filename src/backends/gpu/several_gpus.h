@@ -20,9 +20,14 @@ namespace likewise {
 /// The same for people.
 [[nodiscard]] std::string several_gpus_rule(int gpus);
 
-/// Expected seconds that so many such GPUs save of a training by SGD, what they exchange counted
-/// and their start not. `linked`: they reach each other's memory directly. Only `alternating` gains
-/// by more of them; 0 for other orders.
+/// Expected seconds that so many such GPUs save of a training by ALS, what they exchange counted
+/// and their start not. `tuning`: that of one of them; `linked`: they reach each other's memory
+/// directly.
+[[nodiscard]] double seconds_saved(const AlsShape& shape, const AlsParams& params,
+                                   const AlsTuning& tuning, const GpuInfo& gpu, int gpus,
+                                   bool linked);
+
+/// The same for SGD. Only `alternating` gains by more of them; 0 for other orders.
 [[nodiscard]] double seconds_saved(const SgdShape& shape, const SgdParams& params,
                                    const GpuInfo& gpu, int gpus, bool linked);
 
