@@ -86,7 +86,7 @@ def run(cells: DataFrame, plan: Plan, users: prepare.Side, items: prepare.Side, 
         kept.unpersist()
     if plan.checkpoint:
         forget(plan.checkpoint, plan.key)
-    return Learned(found[0], found[1], reports[0])
+    return Learned(found[0], found[1], {**reports[0], "workers": plan.ranks})
 
 
 def raise_reported(reports: list[dict[str, Any]]) -> None:
