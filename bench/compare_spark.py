@@ -95,7 +95,8 @@ def open_session(given):
                 "spark.executor.memory": given.memory, "spark.driver.extraJavaOptions": "-Xss16m",
                 "spark.executorEnv.PYTHONPATH": os.environ["PYTHONPATH"]}
     if given.events:
-        settings |= {"spark.eventLog.enabled": "true", "spark.eventLog.dir": pathlib.Path(given.events).as_uri()}
+        settings |= {"spark.eventLog.enabled": "true", "spark.eventLog.dir": pathlib.Path(given.events).as_uri(),
+                     "spark.eventLog.compress": "false"}
     for name, value in settings.items():
         builder = builder.config(name, value)
     session = builder.getOrCreate()

@@ -141,6 +141,7 @@ def train(member: Member, batches: Iterable[pa.RecordBatch]
           ) -> tuple[list[tuple[int, int, npt.NDArray[np.float32]]], dict[str, Any]]:
     """(side, first row, factors) of this rank's users and items, and its report."""
     from likewise import DeviceError, __version__, _core
+    from likewise.spark import chunks
     from likewise.spark.checkpoints import Checkpoints
 
     plan = member.plan
@@ -155,7 +156,7 @@ def train(member: Member, batches: Iterable[pa.RecordBatch]
         connect_patience=min(plan.timeout, 60.0))
     try:
         taking = 0.0
-        for batch in batches:
+        for batch in chunks.opened(one.column(1) for one in batches):
             started = time.perf_counter()
             rank.add(_numbers(batch, 0, np.int32), _numbers(batch, 1, np.int32), _numbers(batch, 2, np.float32))
             taking += time.perf_counter() - started
