@@ -258,6 +258,7 @@ def test_tables_of_ids_that_are_large_are_joined(ratings, plain, monkeypatch):
 
 def test_chunks_hold_what_came(monkeypatch):
     monkeypatch.setattr(chunks, "CHUNK_BYTES", 300)
+    monkeypatch.setattr(chunks, "GROUP_BYTES", 1000)
     monkeypatch.setattr(chunks, "MOST_COUNTS", 3)
     draw = np.random.default_rng(2)
     users = np.array(["a", "b", "ü", "d"])[draw.integers(0, 4, 200)].tolist()

@@ -1,19 +1,22 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Ratings on their way through Spark: chunks of many rows, each one binary value in Arrow's format.
+"""Ratings on their way through Spark: chunks of some thousand rows, each one binary value in Arrow's format.
 
 Spark moves a chunk as it moves any value, so that rows are taken apart once, and put into native memory once. These
 are the functions of its tasks.
 """
 from __future__ import annotations
 
+import itertools
 from collections.abc import Iterable, Iterator
 from typing import Any
 
 import pyarrow as pa
 import pyarrow.compute as pc
 
-#: Bytes of a chunk, about.
-CHUNK_BYTES = 1 << 24
+#: Bytes of a chunk, about. Spark hands values to a task ten thousand at once, which have to fit into a gigabyte or two.
+CHUNK_BYTES = 1 << 15
+#: Bytes of rows that a task handles together.
+GROUP_BYTES = 1 << 24
 #: Ids with their counts that a task keeps until it adds them up.
 MOST_COUNTS = 1 << 22
 
@@ -41,14 +44,15 @@ def gather(batches: Batches) -> Iterator[pa.RecordBatch]:
     """(user, item, v) as chunks, and every user and item of the task with its count: (what, cells, user, item, n)."""
     counts: dict[str, list[pa.Table]] = {"user": [], "item": []}
     kinds: dict[str, Any] = {}
-    for chunk in chunks_of(batches):
-        kinds = {name: chunk.schema.field(name).type for name in counts}
+    for group in groups_of(batches):
+        kinds = {name: group.schema.field(name).type for name in counts}
         for name, found in counts.items():
-            pairs = chunk.column(name).value_counts()
+            pairs = group.column(name).value_counts()
             found.append(pa.table({"id": pairs.field(0), "n": pairs.field(1)}))
             if sum(map(len, found)) > MOST_COUNTS:
                 found[:] = [added_up(found)]
-        yield _gathered(CELLS, 1, kinds, cells=packed(chunk))
+        for cells in packed(group):
+            yield _gathered(CELLS, 1, kinds, cells=cells)
     for what, (name, found) in zip((USERS, ITEMS), counts.items()):
         if found:
             total = added_up(found)
@@ -58,21 +62,23 @@ def gather(batches: Batches) -> Iterator[pa.RecordBatch]:
 def number(batches: Batches, users: Any, items: Any) -> Iterator[pa.RecordBatch]:
     """Chunks of (user, item, v) as (part int, cells): chunks of (u int, i int, v) by the tables of ids."""
     tables = [pa.ipc.open_stream(pa.py_buffer(told.value)).read_all().combine_chunks() for told in (users, items)]
-    for place, chunk in enumerate(opened(batch.column(0) for batch in batches)):
+    places = counted_from_task()
+    for group in groups_of(opened(batch.column(0) for batch in batches)):
         numbers = []
-        for column, table in zip(chunk.columns[:2], tables):
+        for column, table in zip(group.columns[:2], tables):
             found = pc.index_in(column, value_set=_one(table["id"]).cast(column.type))
             numbers.append(_one(table["idx"]).take(found))
-        result = pa.RecordBatch.from_arrays([*numbers, chunk.column(2)], names=["u", "i", "v"])
+        result = pa.RecordBatch.from_arrays([*numbers, group.column(2)], names=["u", "i", "v"])
         if numbers[0].null_count or numbers[1].null_count:  # rows that changed: the driver counts what came
             result = result.filter(pc.and_(numbers[0].is_valid(), numbers[1].is_valid()))
-        yield _parted(place, result)
+        yield from _parted(places, result)
 
 
 def pack(batches: Batches) -> Iterator[pa.RecordBatch]:
     """Rows as (part int, cells): chunks."""
-    for place, chunk in enumerate(chunks_of(batches)):
-        yield _parted(place, chunk)
+    places = counted_from_task()
+    for group in groups_of(batches):
+        yield from _parted(places, group)
 
 
 def unpack(batches: Batches) -> Iterator[pa.RecordBatch]:
@@ -80,7 +86,7 @@ def unpack(batches: Batches) -> Iterator[pa.RecordBatch]:
     yield from opened(batch.column(0) for batch in batches)
 
 
-def chunks_of(batches: Batches) -> Iterator[pa.RecordBatch]:
+def groups_of(batches: Batches) -> Iterator[pa.RecordBatch]:
     """Larger batches of the same rows."""
     held: list[pa.RecordBatch] = []
     size = 0
@@ -89,7 +95,7 @@ def chunks_of(batches: Batches) -> Iterator[pa.RecordBatch]:
             continue
         held.append(batch)
         size += batch.nbytes
-        if size >= CHUNK_BYTES:
+        if size >= GROUP_BYTES:
             yield _joined(held)
             held, size = [], 0
     if held:
@@ -104,14 +110,23 @@ def opened(columns: Iterable[pa.Array]) -> Iterator[pa.RecordBatch]:
                 yield from stream
 
 
-def packed(chunk: pa.RecordBatch) -> pa.Array:
-    """One binary value."""
-    sink = pa.BufferOutputStream()
-    with pa.ipc.new_stream(sink, chunk.schema) as writer:
-        writer.write_batch(chunk)
-    buffer = sink.getvalue()
-    offsets = pa.array([0, buffer.size], pa.int32()).buffers()[1]
-    return pa.Array.from_buffers(pa.binary(), 1, [None, offsets, buffer])
+def packed(group: pa.RecordBatch) -> Iterator[pa.Array]:
+    """Its rows as chunks, each an array of one binary value."""
+    rows = max(1, group.num_rows * CHUNK_BYTES // max(1, group.nbytes))
+    for first in range(0, group.num_rows, rows):
+        sink = pa.BufferOutputStream()
+        with pa.ipc.new_stream(sink, group.schema) as writer:
+            writer.write_batch(group.slice(first, rows))
+        buffer = sink.getvalue()
+        offsets = pa.array([0, buffer.size], pa.int32()).buffers()[1]
+        yield pa.Array.from_buffers(pa.binary(), 1, [None, offsets, buffer])
+
+
+def counted_from_task() -> Iterator[int]:
+    """Numbers by which chunks are dealt out: from another one on in each task."""
+    from pyspark import TaskContext
+    context = TaskContext.get()
+    return itertools.count(context.partitionId() if context else 0)
 
 
 def added_up(counts: list[pa.Table]) -> pa.Table:
@@ -125,12 +140,9 @@ def _gathered(what: int, rows: int, kinds: dict[str, Any], **columns: Any) -> pa
     return pa.RecordBatch.from_arrays([pa.array([what] * rows, pa.int8()), *arrays], names=["what", *schema])
 
 
-def _parted(place: int, chunk: pa.RecordBatch) -> pa.RecordBatch:
-    """Chunks of all tasks are dealt out by a number that each task counts on from its own."""
-    from pyspark import TaskContext
-    context = TaskContext.get()
-    part = place + (context.partitionId() if context else 0)
-    return pa.RecordBatch.from_arrays([pa.array([part], pa.int32()), packed(chunk)], names=["part", "cells"])
+def _parted(places: Iterator[int], group: pa.RecordBatch) -> Iterator[pa.RecordBatch]:
+    for cells in packed(group):
+        yield pa.RecordBatch.from_arrays([pa.array([next(places)], pa.int32()), cells], names=["part", "cells"])
 
 
 def _joined(held: list[pa.RecordBatch]) -> pa.RecordBatch:
