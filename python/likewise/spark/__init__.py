@@ -13,7 +13,21 @@ try:
 except ImportError as error:
     raise ImportError('likewise.spark needs PySpark: pip install "likewise[spark]"') from error
 
-from likewise.spark.estimator import ALS
-from likewise.spark.model import ALSModel
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from likewise.spark.estimator import ALS
+    from likewise.spark.model import ALSModel
 
 __all__ = ["ALS", "ALSModel"]
+
+
+def __getattr__(name: str) -> Any:
+    """Tasks, which need modules of this folder, do not wait for pyspark.ml."""
+    if name == "ALS":
+        from likewise.spark.estimator import ALS
+        return ALS
+    if name == "ALSModel":
+        from likewise.spark.model import ALSModel
+        return ALSModel
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

@@ -2,7 +2,10 @@
 """What would keep a training from starting, found before it starts: each with one sentence."""
 from __future__ import annotations
 
+import contextlib
+import re
 import time
+from collections.abc import Iterator
 from typing import Any
 
 from pyspark.sql import DataFrame, SparkSession
@@ -23,6 +26,18 @@ def session_of(dataset: DataFrame) -> SparkSession:
 def require_column(dataset: DataFrame, name: str, what: str) -> None:
     if name not in dataset.columns:
         raise ValueError(f"{what} {name!r} is not a column; there are {', '.join(dataset.columns)}")
+
+
+@contextlib.contextmanager
+def loading_told() -> Iterator[None]:
+    """ImportError in one sentence where tasks could not load likewise, in place of their tracebacks."""
+    try:
+        yield
+    except Exception as error:
+        found = re.search(r"likewise cannot be loaded on .* on all machines", str(error))
+        if found is None:
+            raise
+        raise ImportError(found[0]) from None
 
 
 def master_of(spark: SparkSession) -> str:

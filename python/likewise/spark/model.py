@@ -25,7 +25,9 @@ class ALSModel(Model, ModelParams, MLWritable, MLReadable):  # type: ignore[misc
     rank                        numbers per user and per item
     userFactors, itemFactors    DataFrames (id, features array<float>)
     report                      what training said: "objectives" after each iteration, "interactions", "repeated",
-                                "resumed" (the iteration of the checkpoint it went on from) ...; empty if loaded
+                                "resumed" (the iteration of the checkpoint it went on from), "workers", and of rank 0
+                                "seconds" ("take": ratings from Arrow to native memory, "begin": their exchange and
+                                the first factors, "iterations": each) ...; empty if loaded
 
     save() and load() keep it as it is. saveAsSpark() writes a folder that Spark's own class reads, and load() reads
     one; saveAsLikewise() writes a model file for `likewise` on one machine.

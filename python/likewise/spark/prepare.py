@@ -1,8 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """Ratings made ready for ranks, by Spark SQL: ids of any kind become numbers 0, 1, 2, ..., the same in every run.
 
-Ids are put into buckets by a hash, and numbered within a bucket in their order: no global sort, and no dependence
-on how the data lie. A rank has the rows of neighbouring buckets, cut so that ranks have about as many ratings.
+One pass over the dataset makes chunks of it (chunks.py) and counts each task's ids. Ids are put into buckets by a
+hash, and numbered within a bucket in their order: no global sort, and no dependence on how the data lie. A rank has the
+rows of neighbouring buckets, cut so that ranks have about as many ratings.
 """
 from __future__ import annotations
 
@@ -11,10 +12,12 @@ from typing import Any
 
 import numpy as np
 import numpy.typing as npt
+import pyarrow as pa
 from pyspark.sql import Column, DataFrame, Window
 from pyspark.sql import functions as F
 from pyspark.sql import types as T
 
+from likewise.spark import chunks
 from likewise.spark.checks import require_column
 
 #: Enough that buckets are small beside a rank's part, few enough that their sizes fit into an expression.
@@ -83,10 +86,17 @@ def ratings_of(dataset: DataFrame, user: str, item: str, rating: str) -> DataFra
                           value.cast("float").alias("v"))
 
 
-def number_ids(ratings: DataFrame, side: str, column: str) -> Side:
-    """Of `side` ("user" or "item"), which is called `column` in messages. ValueError where there are no ids, or rows
-    without one."""
-    counted = ratings.groupBy(F.col(side).alias("id")).agg(F.count(F.lit(1)).alias("n"))
+def gathered(ratings: DataFrame) -> DataFrame:
+    """(what, cells, user, item, n): the ratings in chunks, and the ids with their counts, of each task."""
+    kinds = ", ".join(f"{name} {ratings.schema[name].dataType.simpleString()}" for name in ("user", "item"))
+    return ratings.mapInArrow(chunks.task_of("gather"), f"what tinyint, cells binary, {kinds}, n bigint")
+
+
+def number_ids(told: DataFrame, side: str, column: str) -> Side:
+    """Of `side` ("user" or "item") of what was gathered, which is called `column` in messages. ValueError where there
+    are no ids, or rows without one."""
+    mine = told.where(F.col("what") == (chunks.USERS if side == "user" else chunks.ITEMS))
+    counted = mine.groupBy(F.col(side).alias("id")).agg(F.sum("n").alias("n"))
     bucket = F.pmod(F.xxhash64("id"), F.lit(BUCKETS)).cast("int").alias("bucket")
     counted = counted.select("id", "n", bucket)
     window = Window.partitionBy("bucket").orderBy("id")
@@ -115,9 +125,40 @@ def number_ids(ratings: DataFrame, side: str, column: str) -> Side:
     return Side(column, ids, placed, firsts, cells + ROW_COST * sizes, int(cells.sum()))
 
 
-def numbered_ratings(ratings: DataFrame, users: Side, items: Side) -> DataFrame:
-    """(u int, i int, v float): the rows by their numbers."""
-    cells = ratings
+class NumberedRatings:
+    """`cells` is (part int, cells binary): chunks of (u int, i int, v float), the ratings by their numbers."""
+
+    def __init__(self, told: DataFrame, users: Side, items: Side):
+        self._tables: list[Any] = []
+        chunked = told.where(F.col("what") == chunks.CELLS).select("cells")
+        if max(users.rows, items.rows) <= BROADCAST_ROWS:
+            context: Any = told.sparkSession.sparkContext
+            self._tables = [context.broadcast(_ids_table(side)) for side in (users, items)]
+            task = chunks.task_of("number", users=self._tables[0], items=self._tables[1])
+        else:
+            kinds = ", ".join(f"{name} {told.schema[name].dataType.simpleString()}" for name in ("user", "item"))
+            chunked = _joined(chunked.mapInArrow(chunks.task_of("unpack"), f"{kinds}, v float"), users, items)
+            task = chunks.task_of("pack")
+        self.cells = chunked.mapInArrow(task, "part int, cells binary")
+
+    def release(self) -> None:
+        for table in self._tables:
+            table.destroy()
+
+
+def _ids_table(side: Side) -> bytes:
+    """(id, idx) in Arrow's format."""
+    rows = side.ids.mapInArrow(chunks.task_of("pack"), "part int, cells binary").select("cells").collect()
+    parts = list(chunks.opened(pa.array([bytes(row["cells"])], pa.binary()) for row in rows))
+    sink = pa.BufferOutputStream()
+    with pa.ipc.new_stream(sink, parts[0].schema) as writer:
+        for part in parts:
+            writer.write_batch(part)
+    return sink.getvalue().to_pybytes()  # type: ignore[no-any-return, unused-ignore]
+
+
+def _joined(cells: DataFrame, users: Side, items: Side) -> DataFrame:
+    """By shuffles, where a table of ids is too large to go to all executors."""
     for side, name, number in ((users, "user", "u"), (items, "item", "i")):
         ids = side.ids.select(F.col("id").alias(name), F.col("idx").alias(number))
         cells = cells.join(F.broadcast(ids) if side.rows <= BROADCAST_ROWS else ids, on=name)

@@ -10,6 +10,7 @@ from __future__ import annotations
 import dataclasses
 import json
 import socket
+import time
 from collections.abc import Iterable, Iterator
 from typing import Any
 
@@ -140,6 +141,7 @@ def train(member: Member, batches: Iterable[pa.RecordBatch]
           ) -> tuple[list[tuple[int, int, npt.NDArray[np.float32]]], dict[str, Any]]:
     """(side, first row, factors) of this rank's users and items, and its report."""
     from likewise import DeviceError, __version__, _core
+    from likewise.spark import chunks
     from likewise.spark.checkpoints import Checkpoints
 
     plan = member.plan
@@ -153,16 +155,24 @@ def train(member: Member, batches: Iterable[pa.RecordBatch]
         repeated=plan.duplicates, device=plan.device, threads=member.threads, patience=plan.timeout,
         connect_patience=min(plan.timeout, 60.0))
     try:
-        for batch in batches:
+        taking = 0.0
+        for batch in chunks.opened(one.column(1) for one in batches):
+            started = time.perf_counter()
             rank.add(_numbers(batch, 0, np.int32), _numbers(batch, 1, np.int32), _numbers(batch, 2, np.float32))
+            taking += time.perf_counter() - started
         common = set(notes[0]["kept"]).intersection(*(note["kept"] for note in notes))
         done = max(common, default=0)
         users, items = kept.load(done) if kept and done else (None, None)
+        started = time.perf_counter()
         interactions, repeated, remarks = rank.begin(users, items, done)
+        beginning = time.perf_counter() - started
         users = items = None
         objectives: list[float] = []
+        seconds: list[float] = []
         for iteration in range(done + 1, plan.iterations + 1):
+            started = time.perf_counter()
             objectives.append(rank.step())
+            seconds.append(time.perf_counter() - started)
             if kept and iteration % plan.every == 0 and iteration < plan.iterations:
                 kept.save(iteration, rank.factors("users"), rank.factors("items"))
         tables = [(USERS, plan.users[member.rank], rank.factors("users")),
@@ -174,7 +184,8 @@ def train(member: Member, batches: Iterable[pa.RecordBatch]
         raise
     rank.end()
     return tables, {"objectives": objectives, "interactions": interactions, "repeated": repeated, "remarks": remarks,
-                    "resumed": done, "threads": member.threads, "machine": socket.gethostname()}
+                    "resumed": done, "threads": member.threads, "machine": socket.gethostname(),
+                    "seconds": {"take": taking, "begin": beginning, "iterations": seconds}}
 
 
 def check_versions(notes: list[dict[str, Any]], wanted: str) -> None:

@@ -46,7 +46,8 @@ def share_table(factors: DataFrame, rank: int) -> Table:
     ids: list[pa.Array] = []
     try:
         with open(os.path.join(folder, name + ".factors"), "wb") as file:
-            for row in factors.sort("id").mapInArrow(_pack_task(rank), "ids binary, factors binary").toLocalIterator():
+            for row in factors.sort("id").mapInArrow(_pack_task(rank), "ids binary, factors binary").toLocalIterator(
+                    prefetchPartitions=True):
                 file.write(row["factors"])
                 with pa.ipc.open_stream(row["ids"]) as stream:
                     ids.extend(batch.column(0) for batch in stream)

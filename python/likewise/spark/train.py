@@ -43,18 +43,22 @@ def fit(dataset: DataFrame, params: TrainingParams) -> Learned:
     if params.getNumWorkers() > 1:
         checks.require_ranks(spark, params.getNumWorkers(), params.getDevice())
     # They are read three times, and have to be the same each time.
-    ratings = prepare.ratings_of(dataset, params.getUserCol(), params.getItemCol(), params.getRatingCol())
+    ratings = prepare.gathered(
+        prepare.ratings_of(dataset, params.getUserCol(), params.getItemCol(), params.getRatingCol()))
     ratings.persist(storage_level("intermediateStorageLevel", params.getIntermediateStorageLevel()))
-    sides: list[prepare.Side] = []
+    sides: list[Any] = []
     try:
         for name, column in (("user", params.getUserCol()), ("item", params.getItemCol())):
-            sides.append(prepare.number_ids(ratings, name, column))
+            with checks.loading_told():
+                sides.append(prepare.number_ids(ratings, name, column))
         users, items = sides
         ranks = params.getNumWorkers() or suitable_ranks(spark, users, items, native)
         require_rows(ranks, users, items)
         checks.require_ranks(spark, ranks, params.getDevice())
         plan = make_plan(params, native, users.parts(ranks), items.parts(ranks), checks.executor_cores(spark))
-        return run(prepare.numbered_ratings(ratings, users, items), plan, users, items, level)
+        numbered = prepare.NumberedRatings(ratings, users, items)
+        sides.append(numbered)
+        return run(numbered.cells, plan, users, items, level)
     finally:
         for side in sides:
             side.release()
@@ -63,7 +67,7 @@ def fit(dataset: DataFrame, params: TrainingParams) -> Learned:
 
 def run(cells: DataFrame, plan: Plan, users: prepare.Side, items: prepare.Side, level: StorageLevel) -> Learned:
     """Trains, and raises what a rank could not go on with."""
-    told = cells.repartition(plan.ranks, "u") if plan.ranks > 1 else cells.repartition(1)
+    told = cells.repartition(plan.ranks, "part") if plan.ranks > 1 else cells.repartition(1)
     answers = told.mapInArrow(rank_task(plan), SCHEMA, barrier=plan.ranks > 1)
     # The shuffle ends the barrier stage: what is made of the factors are ordinary stages.
     kept = answers.repartition("side", "idx").persist(level)
@@ -86,7 +90,7 @@ def run(cells: DataFrame, plan: Plan, users: prepare.Side, items: prepare.Side, 
         kept.unpersist()
     if plan.checkpoint:
         forget(plan.checkpoint, plan.key)
-    return Learned(found[0], found[1], reports[0])
+    return Learned(found[0], found[1], {**reports[0], "workers": plan.ranks})
 
 
 def raise_reported(reports: list[dict[str, Any]]) -> None:
