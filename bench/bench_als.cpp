@@ -90,8 +90,9 @@ void measure(Index fixed_rows, Index f, double peak) {
   const CsrView empty = none.view();
   fixed.rotate(fixed_basis(fixed.take({empty, factors.items, {}, 0}, params).gram, params));
   params.solver = AlsSolverKind::kCholesky;
-  const AlsRowContext context{fixed.table(), fixed.basis(), params, kernels::Weighing::of(params),
-                              fixed_rows};
+  const AlsRowContext context{
+      fixed.rows(), fixed.scale(), fixed.basis(), params, kernels::Weighing::of(params),
+      fixed_rows};
   AlsRowSolver exact(context);
 
   std::mt19937 random(7);

@@ -32,7 +32,7 @@ inline constexpr std::string_view kAlsSolverNames[] = {"auto", "cholesky", "cg"}
 enum class Preconditioner { kDiagonal, kNone };
 inline constexpr std::string_view kPreconditionerNames[] = {"diagonal", "none"};
 
-/// Storage of the factors while training. The CPU trains in fp32; sums are never below float32.
+/// Storage of the factors while training, fp32 and fp16 on a CPU; sums are never below float32.
 enum class Precision { kAuto, kFp32, kTf32, kBf16, kFp16 };
 inline constexpr std::string_view kPrecisionNames[] = {"auto", "fp32", "tf32", "bf16", "fp16"};
 

@@ -174,7 +174,10 @@ std::vector<AlsStrategy> als_strategies(const std::string& device) {
   if (device == "cpu") {
     return {{"auto", kAuto, Precision::kAuto, false, by_auto(kFloat, 1e-4)},
             {"cholesky", AlsSolverKind::kCholesky, Precision::kAuto, true, kFloat},
-            {"cg", AlsSolverKind::kCg, Precision::kAuto, true, kLongSums}};
+            {"cg", AlsSolverKind::kCg, Precision::kAuto, true, kLongSums},
+            {"auto_fp16", kAuto, Precision::kFp16, false, by_auto(kElevenBits, 1e-4)},
+            {"cholesky_fp16", AlsSolverKind::kCholesky, Precision::kFp16, true, kElevenBits},
+            {"cg_fp16", AlsSolverKind::kCg, Precision::kFp16, true, kElevenBits}};
   }
   // In float32, since the data are small.
   std::vector<AlsStrategy> strategies{

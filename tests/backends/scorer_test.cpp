@@ -13,6 +13,7 @@
 #include "backends/cpu/top_k/top_k_search.h"
 #include "backends/jobs/device_jobs.h"
 #include "backends/reference/jobs.h"
+#include "tests/backends/only_targets.h"
 #include "tests/errors.h"
 #include "tests/support.h"
 
@@ -348,22 +349,6 @@ TEST(Scorer, AnswersDoNotDependOnThreadsOrBlocks) {
   }
 }
 
-/// Lets Highway use only `targets` for a while.
-class OnlyTargets {
- public:
-  explicit OnlyTargets(std::int64_t targets) { use(targets); }
-  ~OnlyTargets() { use(before_); }
-  OnlyTargets(const OnlyTargets&) = delete;
-  OnlyTargets& operator=(const OnlyTargets&) = delete;
-
- private:
-  static void use(std::int64_t targets) {
-    hwy::SetSupportedTargetsForTest(targets);
-    hwy::GetChosenTarget().Update(hwy::SupportedTargets());
-  }
-  std::int64_t before_ = hwy::SupportedTargets();
-};
-
 TEST(Scorer, AnswersAreTheSameBitsOnEveryInstructionSet) {
   const Matrix queries = long_tailed(50, 37, 1);
   const Matrix items = long_tailed(800, 37, 2);
@@ -382,7 +367,7 @@ TEST(Scorer, AnswersAreTheSameBitsOnEveryInstructionSet) {
   int compared = 0;
   for (const std::int64_t target : {HWY_SSE4, HWY_AVX2, HWY_AVX3, HWY_NEON}) {
     if ((hwy::SupportedTargets() & target) == 0) continue;
-    const OnlyTargets only(target);
+    const test::OnlyTargets only(target);
     auto next = wanted.begin();
     for (const ScoreKind kind : kKinds) {
       for (const Index k : {10, 500}) expect_identical(answer(k, kind), *next++);
@@ -410,7 +395,7 @@ TEST(Scorer, DistancesAreAddedUpInTheStatedOrder) {
   std::vector<float> all(20 * 300);
   for (const std::int64_t target : {HWY_SSE4, HWY_AVX2, HWY_AVX3, HWY_NEON}) {
     if ((hwy::SupportedTargets() & target) == 0) continue;
-    const OnlyTargets only(target);
+    const test::OnlyTargets only(target);
     make_cpu_scorer(items.view(), {}, ScoreKind::kSquaredDistance)
         ->score_all(queries.view(), all.data());
     for (Index q = 0; q < 20; ++q) {

@@ -102,10 +102,10 @@ def test_an_interrupted_training_keeps_its_checkpoint(program, cinema, tmp_path)
     program("recommend", "state", "--user", 1)
 
 
-@pytest.mark.parametrize("device", ["cpu", "reference"])
-def test_what_the_device_cannot_do_is_found_before_reading(program, device):
+@pytest.mark.parametrize("device,precision", [("cpu", "tf32"), ("cpu", "bf16"), ("reference", "fp16")])
+def test_what_the_device_cannot_do_is_found_before_reading(program, device, precision):
     # The file is not there, which reading would be the first to say.
-    stderr = program("train", "none.csv", "-o", "m", "--device", device, "--precision", "fp16",
+    stderr = program("train", "none.csv", "-o", "m", "--device", device, "--precision", precision,
                      exit_code=2).stderr
     assert "precision" in stderr and "fp32" in stderr and device in stderr
     assert "none.csv" in program("train", "none.csv", "-o", "m", "--device", device, "--precision",

@@ -10,6 +10,7 @@
 #include "backends/cpu/jobs.h"
 #include "backends/host_plan.h"
 #include "core/instruction_set.h"
+#include "likewise/error.h"
 
 namespace likewise {
 namespace {
@@ -17,26 +18,36 @@ namespace {
 class CpuAls final : public AlsJob {
  public:
   [[nodiscard]] MemoryPlan plan(const AlsShape& shape, const AlsParams& params) const override {
-    constexpr Offset kFloat = sizeof(float);
     const Offset rows = Offset{shape.users} + shape.items;
+    const Offset most = std::max(shape.users, shape.items);
     const Offset width = padded_stride(als_width(params));
+    const Offset number = stored_bytes(settle_cpu_precision(params, shape).precision);
     auto parts = common_parts(shape, params);
-    parts.push_back(
-        {"fixed side in its basis", std::max(shape.users, shape.items) * width * kFloat});
+    parts.push_back({"fixed side in its basis", most * width * number});
+    if (als_width(params) > params.factors) {
+      parts.push_back({"features of the fixed side", most * width * Offset{sizeof(float)}});
+    }
     parts.push_back({"order of the rows", rows * Offset{sizeof(Index) + sizeof(Offset)}});
     return checked_plan(shape, std::move(parts));
   }
   [[nodiscard]] std::unique_ptr<AlsSolver> make_solver(const CsrView& by_user,
                                                        const AlsParams& params, Factors start,
                                                        int completed_iterations) const override {
-    require_fp32(params, "cpu");
-    return make_cpu_als_solver(by_user, params, std::move(start), completed_iterations);
+    return make_cpu_als_solver(
+        by_user, settle_cpu_precision(params, {by_user.rows, by_user.cols, by_user.nnz()}),
+        std::move(start), completed_iterations);
   }
   [[nodiscard]] std::unique_ptr<AlsRank> make_rank(Communicator& ranks, const AlsRanksPlan& plan,
                                                    const AlsParams& params, AlsRankPart part,
                                                    int completed_iterations) const override {
-    require_fp32(params, "cpu");
-    return std::make_unique<CpuAlsRank>(ranks, plan, params, std::move(part), completed_iterations);
+    if (params.precision != Precision::kAuto && params.precision != Precision::kFp32) {
+      throw Error(ErrorKind::kInvalidArgument,
+                  "precision: ranks on CPUs train in fp32; use auto or fp32");
+    }
+    AlsParams settled = params;
+    settled.precision = Precision::kFp32;
+    return std::make_unique<CpuAlsRank>(ranks, plan, settled, std::move(part),
+                                        completed_iterations);
   }
 };
 

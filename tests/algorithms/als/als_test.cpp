@@ -227,7 +227,13 @@ TEST_F(TrainAls, ParametersOutsideTheirRangesAreNamed) {
 
 TEST_F(TrainAls, OtherPrecisionsAreRefusedNotIgnored) {
   AlsParams params = small_params();
+  for (const Precision precision : {Precision::kTf32, Precision::kBf16}) {
+    params.precision = precision;
+    EXPECT_THROW((void)train_als(matrix_.view(), params, device_), Error);
+  }
   params.precision = Precision::kFp16;
+  EXPECT_NO_THROW((void)train_als(matrix_.view(), params, device_));
+  params.confidence = Confidence::kGiven;
   EXPECT_THROW((void)train_als(matrix_.view(), params, device_), Error);
 }
 

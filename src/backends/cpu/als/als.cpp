@@ -30,8 +30,8 @@ class CpuAlsSolver final : public AlsSolver {
     fixed_side_.rotate(fixed_basis(std::move(sums.gram), rules_.params));
     ++half_steps_;
     const AlsRowContext context =
-        rules_.context(fixed, fixed_side_.table(), fixed_side_.basis(), factors_.bias(fixed).data(),
-                       factors_.global_mean, half_steps_);
+        rules_.context(fixed, fixed_side_.rows(), fixed_side_.scale(), fixed_side_.basis(),
+                       factors_.bias(fixed).data(), factors_.global_mean, half_steps_);
     return sides_[side == Side::kItems].solve(
         context, {factors_.side(side), factors_.bias(side).span()}, sums.regularization, control);
   }

@@ -7,9 +7,11 @@
 /// exists per row, and a regularisation that differs by row costs nothing.
 #pragma once
 
+#include <cstdint>
 #include <span>
 #include <vector>
 
+#include "backends/cpu/kernels/als_passes.h"
 #include "core/dense.h"
 #include "likewise/als.h"
 #include "likewise/csr.h"
@@ -36,18 +38,44 @@ struct AlsFixedSums {
 /// w0 Y^T Y (implicit) or of the ratings' mean y y^T (explicit).
 [[nodiscard]] Eigenbasis fixed_basis(std::vector<double> gram, const AlsParams& params);
 
-/// take() and rotate() once in each half-step. The table is reused from half-step to half-step.
+/// The parameters with the precision that Precision::kAuto is on a CPU: float16 for implicit
+/// feedback of more than 262,144 interactions without given confidences, where rows are solved by
+/// conjugate gradients and the processor converts float16; else float32. Throws
+/// Error(kInvalidArgument) for precisions of GPUs, and for float16 with given confidences.
+[[nodiscard]] AlsParams settle_cpu_precision(AlsParams params, const AlsShape& shape);
+/// Of a number stored so. Not for Precision::kAuto.
+[[nodiscard]] constexpr Offset stored_bytes(Precision precision) {
+  return precision == Precision::kFp16 ? 2 : 4;
+}
+
+[[nodiscard]] kernels::StoredRows stored_rows(const Matrix& rows);
+
+/// take() and rotate() once in each half-step, with the same rows. What is stored is reused from
+/// half-step to half-step. A row's features are its factors, and a 1 for the other side's bias.
 class AlsFixedSide {
  public:
-  /// The table is then that of the features: the factors, and a 1 for the other side's bias.
+  /// Sums over the rows' features. `params` have a precision that is not Precision::kAuto.
   [[nodiscard]] AlsFixedSums take(const AlsFixedRows& rows, const AlsParams& params);
+  /// Stores scale() y Q. Throws Error(kNumerical) where 16 bits hold no such numbers.
   void rotate(Eigenbasis basis);
 
-  [[nodiscard]] const Matrix& table() const { return table_; }  ///< y Q, rows x width
+  /// In float32, rows x width. Empty where they are stored in 16 bits.
+  [[nodiscard]] const Matrix& table() const { return table_; }
+  [[nodiscard]] kernels::StoredRows rows() const;
+  /// A power of two: float16 is used where it is as fine as it gets. 1 in float32.
+  [[nodiscard]] float scale() const { return scale_; }
   [[nodiscard]] const Eigenbasis& basis() const { return basis_; }
 
  private:
+  [[nodiscard]] float scale_of_rows() const;
+
+  MatrixView features_;
+  Matrix with_ones_;      ///< features that are not the factors alone
+  double longest_ = 0.0;  ///< greatest norm of features
   Matrix table_;
+  Array<std::uint16_t> halves_;
+  bool sixteen_bits_ = false;
+  float scale_ = 1.0F;
   Eigenbasis basis_;
 };
 

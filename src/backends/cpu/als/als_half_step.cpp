@@ -44,23 +44,27 @@ constexpr Offset kMaxBlockEntries = 32768;
   return accuracy * first * std::min(1.0, rows / 1000.0);
 }
 
+void multiply_rows(Matrix& m, std::size_t rows, float factor) {
+  if (factor == 1.0F) return;
+  const Offset numbers = static_cast<Offset>(rows) * m.stride();
+  for (Offset i = 0; i < numbers; ++i) m.data()[i] *= factor;
+}
+
 }  // namespace
 
 AlsRules::AlsRules(const AlsParams& asked, const AlsShape& whole)
     : params(asked), shape(whole), exact(solves_exactly(asked, whole)) {}
 
-AlsRowContext AlsRules::context(Side fixed, const Matrix& table, const Eigenbasis& basis,
-                                const float* bias, float mean, Offset half_step) const {
+AlsRowContext AlsRules::context(Side fixed, const kernels::StoredRows& table, float scale,
+                                const Eigenbasis& basis, const float* bias, float mean,
+                                Offset half_step) const {
   kernels::Weighing weighing = kernels::Weighing::of(params);
   weighing.mean = mean;
   weighing.bias = bias;
-  return {table,
-          basis,
-          params,
-          weighing,
-          rows(fixed),
-          exact,
-          auto_accuracy(params, half_step, std::min(shape.users, shape.items))};
+  return {table,    scale,
+          basis,    params,
+          weighing, rows(fixed),
+          exact,    auto_accuracy(params, half_step, std::min(shape.users, shape.items))};
 }
 
 void enter_basis(const AlsRowContext& context, const AlsSolvedRows& from,
@@ -73,11 +77,13 @@ void enter_basis(const AlsRowContext& context, const AlsSolvedRows& from,
   }
   multiply(static_cast<Index>(rows.size()), x.data(), x.stride(), context.basis.vectors.view(),
            z.data(), z.stride());
+  multiply_rows(z, rows.size(), 1.0F / context.scale);
 }
 
-void leave_basis(const AlsRowContext& context, const Matrix& z, std::span<const Index> rows,
-                 Matrix& x, const AlsSolvedRows& to) {
+void leave_basis(const AlsRowContext& context, Matrix& z, std::span<const Index> rows, Matrix& x,
+                 const AlsSolvedRows& to) {
   const Index factors = to.factors.cols();
+  multiply_rows(z, rows.size(), context.scale);
   multiply(static_cast<Index>(rows.size()), z.data(), z.stride(), context.basis.transposed.view(),
            x.data(), x.stride());
   for (std::size_t r = 0; r < rows.size(); ++r) {
@@ -96,10 +102,11 @@ struct AlsHalfStep::Worker {
 
 AlsHalfStep::AlsHalfStep(const CsrView& matrix, Side side, Index first_row, const AlsRules& rules)
     : matrix_(matrix), side_(side), first_row_(first_row) {
-  const Index stride = padded_stride(als_width(rules.params));
+  const Offset row_bytes =
+      Offset{padded_stride(als_width(rules.params))} * stored_bytes(rules.params.precision);
   std::vector<Index> long_rows;
   for (Index row = 0; row < matrix.rows; ++row) {
-    const bool is_long = !rules.exact && is_long_row(matrix.row_size(row), stride);
+    const bool is_long = !rules.exact && is_long_row(matrix.row_size(row), row_bytes);
     (is_long ? long_rows : order_).push_back(row);
   }
   blocks_ = cut_rows(matrix, order_);
@@ -112,7 +119,7 @@ double AlsHalfStep::solve(const AlsRowContext& context, const AlsSolvedRows& row
   // Groups of long rows come first, then the blocks of short ones, in one loop: no thread waits.
   const Index groups = long_row_groups();
   const Index single = static_cast<Index>(order_.size()) - long_rows_;
-  const Index width = context.table.cols();
+  const Index width = context.table.cols;
   tbb::enumerable_thread_specific<Worker> workers([&] {
     return Worker{Matrix(kMaxBlockRows, width), Matrix(kMaxBlockRows, width),
                   AlsRowSolver(context)};
@@ -168,8 +175,8 @@ double AlsHalfStep::solve_block(const AlsRowContext& context, const AlsSolvedRow
 void AlsHalfStep::solve_long(const AlsRowContext& context, const AlsSolvedRows& solved, Index first,
                              std::span<double> objective, const RunControl& control) const {
   const std::span<const Index> rows = ordered(first, static_cast<Index>(objective.size()));
-  Matrix x(static_cast<Index>(rows.size()), context.table.cols());
-  Matrix z(static_cast<Index>(rows.size()), context.table.cols());
+  Matrix x(static_cast<Index>(rows.size()), context.table.cols);
+  Matrix z(static_cast<Index>(rows.size()), context.table.cols);
   enter_basis(context, solved, rows, x, z);
   const Index bad = solve_long_rows(context, matrix_, rows, z, objective, control);
   if (bad >= 0) {

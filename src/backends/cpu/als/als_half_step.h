@@ -15,8 +15,8 @@ namespace likewise {
 
 /// What all half-steps of a training have in common, whoever holds the rows.
 struct AlsRules {
-  AlsParams params;
-  AlsShape shape;  ///< of the whole matrix
+  AlsParams params;  ///< with a precision that is not kAuto
+  AlsShape shape;    ///< of the whole matrix
   bool exact = false;
 
   AlsRules(const AlsParams& params, const AlsShape& shape);
@@ -25,8 +25,9 @@ struct AlsRules {
   }
   /// `table` and `bias` have the rows of `fixed` that columns number; this is the training's
   /// `half_step`th, from 1. All but the copies of numbers must outlive the context.
-  [[nodiscard]] AlsRowContext context(Side fixed, const Matrix& table, const Eigenbasis& basis,
-                                      const float* bias, float mean, Offset half_step) const;
+  [[nodiscard]] AlsRowContext context(Side fixed, const kernels::StoredRows& table, float scale,
+                                      const Eigenbasis& basis, const float* bias, float mean,
+                                      Offset half_step) const;
 };
 
 /// Rows being solved: starts in, solutions out.
@@ -38,9 +39,9 @@ struct AlsSolvedRows {
 /// z = x Q for these rows, with the rows themselves in x.
 void enter_basis(const AlsRowContext& context, const AlsSolvedRows& from,
                  std::span<const Index> rows, Matrix& x, Matrix& z);
-/// x = z Q^T, stored.
-void leave_basis(const AlsRowContext& context, const Matrix& z, std::span<const Index> rows,
-                 Matrix& x, const AlsSolvedRows& to);
+/// x = z Q^T, stored. Leaves z changed.
+void leave_basis(const AlsRowContext& context, Matrix& z, std::span<const Index> rows, Matrix& x,
+                 const AlsSolvedRows& to);
 
 /// Rows order[first, first + count) that one task solves.
 struct AlsRowBlock {

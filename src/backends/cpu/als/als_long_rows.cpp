@@ -10,10 +10,6 @@ namespace {
 /// An L2 cache holds this much of the fixed side beside everything else.
 constexpr Offset kCacheBytes = Offset{1} << 20;
 
-[[nodiscard]] constexpr Offset row_bytes(Index stride) {
-  return static_cast<Offset>(sizeof(float)) * stride;
-}
-
 /// A group of rows in lockstep.
 class Lockstep {
  public:
@@ -87,7 +83,7 @@ class Lockstep {
   template <class Body>
   void pass(const Body& body) {
     const auto block = static_cast<Index>(
-        std::max<Offset>(kernels::kTileRows, kCacheBytes / 2 / row_bytes(context_.stride())));
+        std::max<Offset>(kernels::kTileRows, kCacheBytes / 2 / context_.table.row_bytes()));
     std::vector<Offset> position(rows_.size(), 0);
     for (Offset begin = 0; begin < matrix_.cols; begin += block) {
       control_.check();
@@ -124,7 +120,7 @@ class Lockstep {
 
 }  // namespace
 
-bool is_long_row(Offset count, Index stride) { return count * row_bytes(stride) > kCacheBytes; }
+bool is_long_row(Offset count, Offset row_bytes) { return count * row_bytes > kCacheBytes; }
 
 Index solve_long_rows(const AlsRowContext& context, const CsrView& matrix,
                       std::span<const Index> rows, Matrix& z, std::span<double> objective,

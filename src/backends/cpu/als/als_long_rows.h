@@ -15,7 +15,7 @@
 namespace likewise {
 
 /// Whether a row with `count` interactions is better solved here than alone.
-[[nodiscard]] bool is_long_row(Offset count, Index stride);
+[[nodiscard]] bool is_long_row(Offset count, Offset row_bytes);
 
 /// Solves `rows` of `matrix` by conjugate gradients. Row i of `z` holds the start of rows[i] and
 /// gets its solution, both in the fixed side's basis; objective[i] gets its part of the objective.

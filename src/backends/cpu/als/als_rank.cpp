@@ -105,8 +105,8 @@ class FetchingStep final : public AlsRankStep {
     std::vector<float> bias(biased ? static_cast<std::size_t>(fixed_->count()) : 0);
     if (biased) fixed_->fetch(ranks, fixed.bias, 1, bias);
     const AlsRowContext context =
-        rules_.context(fixed_side_, table, fixed.own.basis(), biased ? bias.data() : nullptr,
-                       fixed.mean, fixed.half_step);
+        rules_.context(fixed_side_, stored_rows(table), 1.0F, fixed.own.basis(),
+                       biased ? bias.data() : nullptr, fixed.mean, fixed.half_step);
     return step_.solve(context, rows, objective, control);
   }
 

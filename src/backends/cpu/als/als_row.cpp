@@ -61,13 +61,16 @@ void AlsRowContext::set_diagonals(double lambda, Offset count, float* diagonal,
                                   float* inverse) const {
   const std::vector<double>& spectrum = basis.values;
   const bool implicit = params.feedback == Feedback::kImplicit;
-  const double scale = implicit ? 1.0 : static_cast<double>(count);
-  const double floor = std::max(scale * spectrum.back() * 1e-12,
+  const double times = implicit ? 1.0 : static_cast<double>(count);
+  const double square = double{scale} * scale;
+  const double floor = std::max(times * spectrum.back() * 1e-12,
                                 static_cast<double>(std::numeric_limits<float>::min()));
   for (std::size_t j = 0; j < spectrum.size(); ++j) {
-    const double expected = scale * spectrum[j] + lambda;
-    diagonal[j] = static_cast<float>(implicit ? expected : lambda);
-    inverse[j] = params.plain_steps() ? 1.0F : static_cast<float>(1.0 / std::max(expected, floor));
+    const double expected = times * spectrum[j] + lambda;
+    diagonal[j] = static_cast<float>(square * (implicit ? expected : lambda));
+    inverse[j] = params.plain_steps()
+                     ? 1.0F
+                     : static_cast<float>(1.0 / (square * std::max(expected, floor)));
   }
 }
 
@@ -81,7 +84,7 @@ kernels::Segment SegmentBuffer::fill(const AlsRowContext& context, const Index* 
   }
   constant += kernels::weigh(context.weighing, columns, values, count, columns_.data(), w_.data(),
                              v_.data());
-  return {context.table.data(), context.stride(), columns_.data(), w_.data(), v_.data(), padded};
+  return {context.table, columns_.data(), w_.data(), v_.data(), padded};
 }
 
 AlsRowSolver::AlsRowSolver(const AlsRowContext& context)
@@ -93,10 +96,10 @@ AlsRowSolver::AlsRowSolver(const AlsRowContext& context)
       product_(context.stride()),
       start_(context.stride()) {
   if (context.params.solver == AlsSolverKind::kCg) return;
-  const Index d = context.table.cols();
+  const Index d = context.table.cols;
   gram_ = Matrix(d, d);
   pack_ = Matrix(std::max(d, kGramRows), d);
-  scaled_ = Matrix(kGramRows, d);
+  scaled_ = Matrix(std::max(d, kGramRows), d);
   dual_ = Array<float>(context.stride());
   roots_ = Array<float>(context.stride());
 }
@@ -111,7 +114,7 @@ double AlsRowSolver::solve(std::span<const Index> columns, std::span<const float
   }
   Cells row{{}, count, 0.0, context_.least_confidence(values)};
   row.segment = buffer_.fill(context_, columns.data(), values.data(), count, row.constant);
-  const Index stride = row.segment.stride;
+  const Index stride = row.segment.rows.stride;
   context_.set_diagonals(lambda, count, diagonal_.data(), inverse_.data());
   if (context_.exact || context_.is_flat(count, lambda)) {
     std::copy_n(z, stride, start_.data());
@@ -128,10 +131,10 @@ double AlsRowSolver::solve_exactly(const Cells& row, float* z, Index& pivot) {
   const kernels::Segment& s = row.segment;
   // The dual takes roots of the weights.
   const bool dual =
-      row.least_confidence >= 1.0F && row.count < context_.table.cols() && diagonal_[0] > 0.0F;
+      row.least_confidence >= 1.0F && row.count < context_.table.cols && diagonal_[0] > 0.0F;
   dual ? solve_dual(s, row.count, z, pivot) : solve_gram(s, z, pivot);
   // constant + z^T A z - 2 b^T z, with A z computed anew: its error is of second order in z's.
-  const double zdz = kernels::scale_square(diagonal_.data(), z, product_.data(), s.stride);
+  const double zdz = kernels::scale_square(diagonal_.data(), z, product_.data(), s.rows.stride);
   const kernels::StartSums sums = kernels::add_residual(s, z, r_.data());
   const double objective = row.constant + zdz + sums.wqq - 2.0 * sums.vq;
   if (pivot < 0 && !std::isfinite(objective)) pivot = 0;
@@ -141,7 +144,7 @@ double AlsRowSolver::solve_exactly(const Cells& row, float* z, Index& pivot) {
 double AlsRowSolver::solve_cg(const Cells& row, float* z, Index& pivot) {
   const kernels::Segment& s = row.segment;
   ConjugateGradients cg(
-      {diagonal_.data(), inverse_.data(), z, r_.data(), p_.data(), product_.data(), s.stride},
+      {diagonal_.data(), inverse_.data(), z, r_.data(), p_.data(), product_.data(), s.rows.stride},
       context_.cg_limits(row.least_confidence));
   cg.begin();
   cg.start(kernels::add_residual(s, z, r_.data()), row.constant);
@@ -155,40 +158,41 @@ double AlsRowSolver::solve_cg(const Cells& row, float* z, Index& pivot) {
 }
 
 void AlsRowSolver::solve_gram(const kernels::Segment& s, float* z, Index& pivot) {
-  const Index d = context_.table.cols();
-  std::fill_n(z, s.stride, 0.0F);
+  const Index d = context_.table.cols;
+  std::fill_n(z, s.rows.stride, 0.0F);
   kernels::add_rows(s, s.v, z);
   for (Offset first = 0; first < s.padded; first += kGramRows) {
     const auto rows = static_cast<Index>(std::min<Offset>(kGramRows, s.padded - first));
+    kernels::copy_rows(s, first, rows, pack_.data());
     for (Index r = 0; r < rows; ++r) {
-      const float* y = s.table + static_cast<Offset>(s.columns[first + r]) * s.stride;
-      std::copy_n(y, s.stride, pack_.row(r));
-      for (Index j = 0; j < s.stride; ++j) scaled_.row(r)[j] = s.w[first + r] * y[j];
+      const float* y = pack_.row(r);
+      for (Index j = 0; j < s.rows.stride; ++j) scaled_.row(r)[j] = s.w[first + r] * y[j];
     }
-    kernels::multiply({d, d, rows, scaled_.data(), 1, s.stride, pack_.data(), s.stride,
-                       gram_.data(), s.stride, first > 0, true});
+    kernels::multiply({d, d, rows, scaled_.data(), 1, s.rows.stride, pack_.data(), s.rows.stride,
+                       gram_.data(), s.rows.stride, first > 0, true});
   }
   for (Index j = 0; j < d; ++j) gram_.row(j)[j] += diagonal_[j];
-  pivot = kernels::cholesky_upper(gram_.data(), d, s.stride);
-  if (pivot < 0) kernels::solve_upper(gram_.data(), d, s.stride, z);
+  pivot = kernels::cholesky_upper(gram_.data(), d, s.rows.stride);
+  if (pivot < 0) kernels::solve_upper(gram_.data(), d, s.rows.stride, z);
 }
 
 /// With D = diag(diagonal) and U = W^1/2 V D^-1/2:  (I + U U^T) t = W^-1/2 v,  z = D^-1/2 U^T t.
 /// A like stays one, however small its weight.
 void AlsRowSolver::solve_dual(const kernels::Segment& s, Offset count, float* z, Index& pivot) {
-  const Index d = context_.table.cols();
+  const Index d = context_.table.cols;
   const auto n = static_cast<Index>(count);
   const Index stride = padded_stride(n);
   for (Index i = 0; i < n; ++i) {
     const float least = s.v[i] == 0.0F ? 0.0F : std::numeric_limits<float>::min();
     roots_[i] = std::sqrt(std::max(s.w[i], least));
   }
+  kernels::copy_rows(s, 0, n, scaled_.data());
   // The columns of `pack` are the rows of U, so that U U^T is a product of its rows.
   for (Index j = 0; j < d; ++j) {
     float* row = pack_.data() + Offset{j} * stride;
     const float scale = 1.0F / std::sqrt(diagonal_[j]);
     for (Index i = 0; i < n; ++i) {
-      row[i] = scale * roots_[i] * s.table[Offset{s.columns[i]} * s.stride + j];
+      row[i] = scale * roots_[i] * scaled_.row(i)[j];
     }
     std::fill(row + n, row + stride, 0.0F);
   }
@@ -203,7 +207,7 @@ void AlsRowSolver::solve_dual(const kernels::Segment& s, Offset count, float* z,
   if (pivot >= 0) return;
   kernels::solve_upper(gram_.data(), n, stride, dual_.data());
   for (Index i = 0; i < n; ++i) dual_[i] *= roots_[i];
-  std::fill_n(z, s.stride, 0.0F);
+  std::fill_n(z, s.rows.stride, 0.0F);
   std::fill(dual_.begin() + n, dual_.end(), 0.0F);
   kernels::add_rows(s, dual_.data(), z);
   for (Index j = 0; j < d; ++j) z[j] /= diagonal_[j];

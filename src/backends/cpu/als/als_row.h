@@ -14,7 +14,10 @@ namespace likewise {
 
 /// What every row of a half-step is solved with.
 struct AlsRowContext {
-  const Matrix& table;  ///< the rows of the fixed side that columns number, in its basis
+  kernels::StoredRows table;  ///< the rows of the fixed side that columns number, in its basis
+  /// What is stored is `scale` times the rows, a power of two. What rows are solved in is therefore
+  /// the basis divided by it, and their diagonals are multiplied by its square.
+  float scale = 1.0F;
   const Eigenbasis& basis;
   const AlsParams& params;
   kernels::Weighing weighing;
@@ -22,7 +25,7 @@ struct AlsRowContext {
   bool exact = false;     ///< every row, where rounding lets it
   double accuracy = 0.0;  ///< of kAuto: CgLimits::decrease
 
-  [[nodiscard]] Index stride() const { return table.stride(); }
+  [[nodiscard]] Index stride() const { return table.stride; }
   /// lambda of a row with these values.
   [[nodiscard]] double regularization(std::span<const float> values) const;
   /// Whether kAuto solves such a row exactly where it does not all rows.

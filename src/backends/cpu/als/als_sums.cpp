@@ -63,7 +63,7 @@ class SummingStep final : public AlsRankStep {
   double solve(Communicator& ranks, const AlsFixedPart& fixed, const AlsSolvedRows& rows,
                double objective, const RunControl& control) override {
     const AlsRowContext context = rules_.context(
-        other(solved_), fixed.own.table(), fixed.own.basis(),
+        other(solved_), fixed.own.rows(), 1.0F, fixed.own.basis(),
         fixed.bias.empty() ? nullptr : fixed.bias.data(), fixed.mean, fixed.half_step);
     const Offset system_bytes = numbers_ * static_cast<Offset>(sizeof(double));
     const auto at_a_time =
@@ -109,7 +109,7 @@ class SummingStep final : public AlsRankStep {
                                    std::span<double> systems, const AlsSolvedRows& to,
                                    double objective, const RunControl& control) const {
     const Index first = slice.firsts[rank_] - parts_.first(static_cast<int>(rank_));
-    const Index width = context.table.cols();
+    const Index width = context.table.cols;
     std::vector<double> parts(static_cast<std::size_t>(slice.counts[rank_]));
     tbb::enumerable_thread_specific<Worker> workers([&] {
       return Worker{Matrix(kTaskRows, width), Matrix(kTaskRows, width), AlsSystemSolver(context)};

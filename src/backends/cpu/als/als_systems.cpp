@@ -18,9 +18,9 @@ static_assert(kBlock % kernels::kTileRows == 0);
 
 AlsSystemSum::AlsSystemSum(const AlsRowContext& context)
     : context_(context),
-      pack_(kBlock, context.table.cols()),
-      scaled_(kBlock, context.table.cols()),
-      gram_(context.table.cols(), context.table.cols()),
+      pack_(kBlock, context.table.cols),
+      scaled_(kBlock, context.table.cols),
+      gram_(context.table.cols, context.table.cols),
       right_(context.stride()) {}
 
 void AlsSystemSum::sum(std::span<const Index> columns, std::span<const float> values,
@@ -30,22 +30,22 @@ void AlsSystemSum::sum(std::span<const Index> columns, std::span<const float> va
   const kernels::Segment all =
       buffer_.fill(context_, columns.data(), values.data(), std::ssize(columns), system.back());
   for (Offset first = 0; first < all.padded; first += kBlock) {
-    add_block({all.table, all.stride, all.columns + first, all.w + first, all.v + first,
+    add_block({all.rows, all.columns + first, all.w + first, all.v + first,
                std::min<Offset>(kBlock, all.padded - first)},
               system);
   }
 }
 
 void AlsSystemSum::add_block(const kernels::Segment& block, std::span<double> system) {
-  const Index d = context_.table.cols();
+  const Index d = context_.table.cols;
   const auto rows = static_cast<Index>(block.padded);
+  kernels::copy_rows(block, 0, rows, pack_.data());
   for (Index r = 0; r < rows; ++r) {
-    const float* y = block.table + Offset{block.columns[r]} * block.stride;
-    std::copy_n(y, block.stride, pack_.row(r));
-    for (Index j = 0; j < block.stride; ++j) scaled_.row(r)[j] = block.w[r] * y[j];
+    const float* y = pack_.row(r);
+    for (Index j = 0; j < block.rows.stride; ++j) scaled_.row(r)[j] = block.w[r] * y[j];
   }
-  kernels::multiply({d, d, rows, scaled_.data(), 1, block.stride, pack_.data(), block.stride,
-                     gram_.data(), block.stride, false, true});
+  kernels::multiply({d, d, rows, scaled_.data(), 1, block.rows.stride, pack_.data(),
+                     block.rows.stride, gram_.data(), block.rows.stride, false, true});
   double* to = system.data();
   for (Index j = 0; j < d; ++j) {
     for (Index i = j; i < d; ++i) *to++ += gram_.row(j)[i];
@@ -57,7 +57,7 @@ void AlsSystemSum::add_block(const kernels::Segment& block, std::span<double> sy
 
 AlsSystemSolver::AlsSystemSolver(const AlsRowContext& context)
     : context_(context),
-      width_(static_cast<std::size_t>(context.table.cols())),
+      width_(static_cast<std::size_t>(context.table.cols)),
       m_(width_ * width_),
       b_(width_),
       factored_(width_ * width_),

@@ -25,14 +25,34 @@ HWY_INLINE Index lanes() { return static_cast<Index>(hn::Lanes(Tag())); }
 
 // ---- helpers: one tile of kTileRows rows ----
 
+/// T: float, or std::uint16_t for the bits of float16.
+template <class T>
+HWY_INLINE const T* stored(const StoredRows& rows) {
+  if constexpr (sizeof(T) == sizeof(float)) {
+    return rows.floats;
+  } else {
+    return rows.halves;
+  }
+}
+
+/// Numbers of a row as float32.
+HWY_INLINE Vec load(const float* y) { return hn::Load(Tag(), y); }
+HWY_INLINE Vec load(const std::uint16_t* y) {
+  const hn::Rebind<std::uint16_t, Tag> bits;
+  const hn::Rebind<hwy::float16_t, Tag> half;
+  return hn::PromoteTo(Tag(), hn::BitCast(half, hn::Load(bits, y)));
+}
+
+template <class T>
 struct Tile {
-  const float* y[kTileRows];
+  const T* y[kTileRows];
 };
 
-HWY_INLINE Tile tile_at(const Segment& s, Offset first) {
-  Tile tile;
+template <class T>
+HWY_INLINE Tile<T> tile_at(const Segment& s, Offset first) {
+  Tile<T> tile;
   for (Offset r = 0; r < kTileRows; ++r) {
-    tile.y[r] = s.table + static_cast<Offset>(s.columns[first + r]) * s.stride;
+    tile.y[r] = stored<T>(s.rows) + static_cast<Offset>(s.columns[first + r]) * s.rows.stride;
   }
   return tile;
 }
@@ -78,28 +98,29 @@ HWY_INLINE void store_sums(Vec a, Vec b, Vec c, Vec d, float* HWY_RESTRICT out) 
 
 /// How a pass walks the rows: a width known when compiling (0: any) lets the loops unroll, and rows
 /// that are not in the L1 cache are prefetched two tiles ahead, spread over the work.
-template <int kWidth, bool kPrefetch>
+template <class T, int kWidth, bool kPrefetch>
 struct Walk {
+  static constexpr Index kLine = 64 / sizeof(T);  ///< numbers of a cache line
   const Segment& s;
 
-  [[nodiscard]] HWY_INLINE Index width() const { return kWidth > 0 ? kWidth : s.stride; }
+  [[nodiscard]] HWY_INLINE Index width() const { return kWidth > 0 ? kWidth : s.rows.stride; }
 
   /// q_r = y_r . p
-  HWY_INLINE void dots(const Tile& t, const Tile& soon, const float* HWY_RESTRICT p,
+  HWY_INLINE void dots(const Tile<T>& t, const Tile<T>& soon, const float* HWY_RESTRICT p,
                        float* HWY_RESTRICT q) const {
     const Tag d;
     Vec s0 = hn::Zero(d), s1 = s0, s2 = s0, s3 = s0, s4 = s0, s5 = s0, s6 = s0, s7 = s0;
     for (Index j = 0; j < width(); j += lanes()) {
       const Vec x = hn::Load(d, p + j);
-      s0 = hn::MulAdd(hn::Load(d, t.y[0] + j), x, s0);
-      s1 = hn::MulAdd(hn::Load(d, t.y[1] + j), x, s1);
-      s2 = hn::MulAdd(hn::Load(d, t.y[2] + j), x, s2);
-      s3 = hn::MulAdd(hn::Load(d, t.y[3] + j), x, s3);
-      s4 = hn::MulAdd(hn::Load(d, t.y[4] + j), x, s4);
-      s5 = hn::MulAdd(hn::Load(d, t.y[5] + j), x, s5);
-      s6 = hn::MulAdd(hn::Load(d, t.y[6] + j), x, s6);
-      s7 = hn::MulAdd(hn::Load(d, t.y[7] + j), x, s7);
-      if (kPrefetch && (lanes() == 16 || j % 16 == 0)) {
+      s0 = hn::MulAdd(load(t.y[0] + j), x, s0);
+      s1 = hn::MulAdd(load(t.y[1] + j), x, s1);
+      s2 = hn::MulAdd(load(t.y[2] + j), x, s2);
+      s3 = hn::MulAdd(load(t.y[3] + j), x, s3);
+      s4 = hn::MulAdd(load(t.y[4] + j), x, s4);
+      s5 = hn::MulAdd(load(t.y[5] + j), x, s5);
+      s6 = hn::MulAdd(load(t.y[6] + j), x, s6);
+      s7 = hn::MulAdd(load(t.y[7] + j), x, s7);
+      if (kPrefetch && (lanes() == kLine || j % kLine == 0)) {
         for (Offset r = 0; r < kTileRows; ++r) hwy::Prefetch(soon.y[r] + j);
       }
     }
@@ -108,20 +129,21 @@ struct Walk {
   }
 
   /// sum += sum_r c_r y_r
-  HWY_INLINE void add(const Tile& t, const float* HWY_RESTRICT c, float* HWY_RESTRICT sum) const {
+  HWY_INLINE void add(const Tile<T>& t, const float* HWY_RESTRICT c,
+                      float* HWY_RESTRICT sum) const {
     const Tag d;
     const Vec c0 = hn::Set(d, c[0]), c1 = hn::Set(d, c[1]), c2 = hn::Set(d, c[2]);
     const Vec c3 = hn::Set(d, c[3]), c4 = hn::Set(d, c[4]), c5 = hn::Set(d, c[5]);
     const Vec c6 = hn::Set(d, c[6]), c7 = hn::Set(d, c[7]);
     for (Index j = 0; j < width(); j += lanes()) {
-      Vec even = hn::MulAdd(c0, hn::Load(d, t.y[0] + j), hn::Load(d, sum + j));
-      Vec odd = hn::Mul(c1, hn::Load(d, t.y[1] + j));
-      even = hn::MulAdd(c2, hn::Load(d, t.y[2] + j), even);
-      odd = hn::MulAdd(c3, hn::Load(d, t.y[3] + j), odd);
-      even = hn::MulAdd(c4, hn::Load(d, t.y[4] + j), even);
-      odd = hn::MulAdd(c5, hn::Load(d, t.y[5] + j), odd);
-      even = hn::MulAdd(c6, hn::Load(d, t.y[6] + j), even);
-      odd = hn::MulAdd(c7, hn::Load(d, t.y[7] + j), odd);
+      Vec even = hn::MulAdd(c0, load(t.y[0] + j), hn::Load(d, sum + j));
+      Vec odd = hn::Mul(c1, load(t.y[1] + j));
+      even = hn::MulAdd(c2, load(t.y[2] + j), even);
+      odd = hn::MulAdd(c3, load(t.y[3] + j), odd);
+      even = hn::MulAdd(c4, load(t.y[4] + j), even);
+      odd = hn::MulAdd(c5, load(t.y[5] + j), odd);
+      even = hn::MulAdd(c6, load(t.y[6] + j), even);
+      odd = hn::MulAdd(c7, load(t.y[7] + j), odd);
       hn::Store(hn::Add(even, odd), d, sum + j);
     }
   }
@@ -131,10 +153,10 @@ struct Walk {
   HWY_INLINE void each_tile(const float* p, const Body& body) const {
     constexpr Offset kAhead = 2 * kTileRows;
     HWY_ALIGN float q[kTileRows];
-    Tile tile = tile_at(s, 0);
-    Tile next = tile_at(s, std::min(kTileRows, s.padded - kTileRows));
+    Tile<T> tile = tile_at<T>(s, 0);
+    Tile<T> next = tile_at<T>(s, std::min(kTileRows, s.padded - kTileRows));
     for (Offset i = 0; i < s.padded; i += kTileRows) {
-      const Tile soon = tile_at(s, std::min(i + kAhead, s.padded - kTileRows));
+      const Tile<T> soon = tile_at<T>(s, std::min(i + kAhead, s.padded - kTileRows));
       dots(tile, soon, p, q);
       body(i, tile, q);
       tile = next;
@@ -158,13 +180,13 @@ HWY_INLINE double total(SumVec sums) { return hn::GetLane(hn::SumOfLanes(SumTag(
 struct AddResidualPass {
   const float* z;
   float* r;
-  template <int kWidth, bool kPrefetch>
-  StartSums operator()(const Walk<kWidth, kPrefetch>& walk) const {
+  template <class Rows>
+  StartSums operator()(const Rows& walk) const {
     const TileTag d;
     SumVec wqq = hn::Zero(SumTag());
     SumVec vq = hn::Zero(SumTag());
     const Segment& s = walk.s;
-    walk.each_tile(z, [&](Offset i, const Tile& tile, float* q) HWY_ATTR {
+    walk.each_tile(z, [&](Offset i, const auto& tile, float* q) HWY_ATTR {
       for (Offset k = 0; k < kTileRows; k += static_cast<Offset>(hn::Lanes(d))) {
         const TileVec qk = hn::Load(d, q + k);
         const TileVec v = hn::LoadU(d, s.v + i + k);
@@ -182,12 +204,12 @@ struct AddResidualPass {
 struct AddProductPass {
   const float* p;
   float* product;
-  template <int kWidth, bool kPrefetch>
-  double operator()(const Walk<kWidth, kPrefetch>& walk) const {
+  template <class Rows>
+  double operator()(const Rows& walk) const {
     const TileTag d;
     SumVec pap = hn::Zero(SumTag());
     const Segment& s = walk.s;
-    walk.each_tile(p, [&](Offset i, const Tile& tile, float* q) HWY_ATTR {
+    walk.each_tile(p, [&](Offset i, const auto& tile, float* q) HWY_ATTR {
       for (Offset k = 0; k < kTileRows; k += static_cast<Offset>(hn::Lanes(d))) {
         const TileVec qk = hn::Load(d, q + k);
         const TileVec wq = hn::Mul(hn::LoadU(d, s.w + i + k), qk);
@@ -202,12 +224,12 @@ struct AddProductPass {
 
 struct CurvaturePass {
   const float* p;
-  template <int kWidth, bool kPrefetch>
-  double operator()(const Walk<kWidth, kPrefetch>& walk) const {
+  template <class Rows>
+  double operator()(const Rows& walk) const {
     const TileTag d;
     SumVec pap = hn::Zero(SumTag());
     const Segment& s = walk.s;
-    walk.each_tile(p, [&](Offset i, const Tile&, const float* q) HWY_ATTR {
+    walk.each_tile(p, [&](Offset i, const auto&, const float* q) HWY_ATTR {
       for (Offset k = 0; k < kTileRows; k += static_cast<Offset>(hn::Lanes(d))) {
         const TileVec qk = hn::Load(d, q + k);
         pap = add_products(hn::Mul(hn::LoadU(d, s.w + i + k), qk), qk, pap);
@@ -217,30 +239,36 @@ struct CurvaturePass {
   }
 };
 
-template <bool kPrefetch, class Pass>
+template <class T, bool kPrefetch, class Pass>
 HWY_INLINE auto walk_width(const Segment& s, const Pass& pass) {
-  switch (s.stride) {
+  switch (s.rows.stride) {
     case 16:
-      return pass(Walk<16, kPrefetch>{s});
+      return pass(Walk<T, 16, kPrefetch>{s});
     case 32:
-      return pass(Walk<32, kPrefetch>{s});
+      return pass(Walk<T, 32, kPrefetch>{s});
     case 64:
-      return pass(Walk<64, kPrefetch>{s});
+      return pass(Walk<T, 64, kPrefetch>{s});
     case 112:
-      return pass(Walk<112, kPrefetch>{s});
+      return pass(Walk<T, 112, kPrefetch>{s});
     case 128:
-      return pass(Walk<128, kPrefetch>{s});
+      return pass(Walk<T, 128, kPrefetch>{s});
     default:
-      return pass(Walk<0, kPrefetch>{s});
+      return pass(Walk<T, 0, kPrefetch>{s});
   }
 }
 
 /// A first pass finds its rows anywhere; later ones find short segments in the L1 cache.
+template <class T, class Pass>
+HWY_INLINE auto walk_stored(const Segment& s, bool first, const Pass& pass) {
+  constexpr Offset kFirstLevelBytes = 24576;
+  return first || s.padded * s.rows.row_bytes() > kFirstLevelBytes ? walk_width<T, true>(s, pass)
+                                                                   : walk_width<T, false>(s, pass);
+}
+
 template <class Pass>
 HWY_INLINE auto walk(const Segment& s, bool first, const Pass& pass) {
-  constexpr Offset kFirstLevelFloats = 6144;
-  return first || s.padded * s.stride > kFirstLevelFloats ? walk_width<true>(s, pass)
-                                                          : walk_width<false>(s, pass);
+  return s.rows.halves != nullptr ? walk_stored<std::uint16_t>(s, first, pass)
+                                  : walk_stored<float>(s, first, pass);
 }
 
 // ---- passes over a segment ----
@@ -258,9 +286,61 @@ double Curvature(const Segment& s, const float* p) {
   return s.padded == 0 ? 0.0 : walk(s, false, CurvaturePass{p});
 }
 
-void AddRows(const Segment& s, const float* c, float* sum) {
-  for (Offset i = 0; i < s.padded; i += kTileRows) Walk<0, false>{s}.add(tile_at(s, i), c + i, sum);
+template <class T>
+HWY_INLINE void add_stored(const Segment& s, const float* c, float* sum) {
+  for (Offset i = 0; i < s.padded; i += kTileRows) {
+    Walk<T, 0, false>{s}.add(tile_at<T>(s, i), c + i, sum);
+  }
 }
+
+void AddRows(const Segment& s, const float* c, float* sum) {
+  s.rows.halves != nullptr ? add_stored<std::uint16_t>(s, c, sum) : add_stored<float>(s, c, sum);
+}
+
+template <class T>
+HWY_INLINE void copy_stored(const Segment& s, Offset first, Offset count, float* out) {
+  for (Offset i = first; i < first + count; ++i, out += s.rows.stride) {
+    const T* y = stored<T>(s.rows) + Offset{s.columns[i]} * s.rows.stride;
+    for (Index j = 0; j < s.rows.stride; j += lanes()) hn::Store(load(y + j), Tag(), out + j);
+  }
+}
+
+void CopyRows(const Segment& s, Offset first, Offset count, float* out) {
+  s.rows.halves != nullptr ? copy_stored<std::uint16_t>(s, first, count, out)
+                           : copy_stored<float>(s, first, count, out);
+}
+
+constexpr bool kConvertsFloat16 =
+    HWY_TARGET <= HWY_AVX2 || (HWY_ARCH_ARM && HWY_TARGET != HWY_SCALAR);
+
+/// The nearest number that float16 has, where Highway's own conversion cuts bits off: 10 bits after
+/// the first of normal numbers, multiples of 2^-24 (the last bit of 0.75) below.
+HWY_INLINE Vec round_to_float16(Vec x) {
+  if (kConvertsFloat16) return x;
+  const Tag d;
+  const hn::RebindToUnsigned<Tag> du;
+  const auto bits = hn::BitCast(du, x);
+  const auto odd = hn::And(hn::ShiftRight<13>(bits), hn::Set(du, 1));
+  const auto up = hn::Add(bits, hn::Add(odd, hn::Set(du, 0xFFF)));
+  const Vec normal = hn::BitCast(d, hn::And(up, hn::Set(du, 0xFFFFE000)));
+  const Vec shift = hn::Set(d, 0.75F);
+  const Vec small = hn::Sub(hn::Add(x, shift), shift);
+  const Vec rounded = hn::IfThenElse(hn::Lt(hn::Abs(x), hn::Set(d, 0x1p-14F)), small, normal);
+  return hn::IfThenElse(hn::Lt(hn::Abs(x), hn::Set(d, 65504.0F)), rounded, x);
+}
+
+void StoreFloat16(const float* from, float scale, Offset count, std::uint16_t* to) {
+  const Tag d;
+  const hn::Rebind<std::uint16_t, Tag> bits;
+  const hn::Rebind<hwy::float16_t, Tag> half;
+  const Vec factor = hn::Set(d, scale);
+  for (Offset i = 0; i < count; i += lanes()) {
+    const auto y = hn::DemoteTo(half, round_to_float16(hn::Mul(factor, hn::Load(d, from + i))));
+    hn::Store(hn::BitCast(bits, y), bits, to + i);
+  }
+}
+
+bool ConvertsFloat16() { return kConvertsFloat16; }
 
 std::int64_t PassesTarget() { return HWY_TARGET; }
 
@@ -274,6 +354,9 @@ HWY_EXPORT(AddResidual);
 HWY_EXPORT(AddProduct);
 HWY_EXPORT(Curvature);
 HWY_EXPORT(AddRows);
+HWY_EXPORT(CopyRows);
+HWY_EXPORT(StoreFloat16);
+HWY_EXPORT(ConvertsFloat16);
 HWY_EXPORT(PassesTarget);
 
 StartSums add_residual(const Segment& s, const float* z, float* r) {
@@ -286,6 +369,13 @@ double curvature(const Segment& s, const float* p) { return HWY_DYNAMIC_DISPATCH
 void add_rows(const Segment& s, const float* c, float* sum) {
   HWY_DYNAMIC_DISPATCH(AddRows)(s, c, sum);
 }
+void copy_rows(const Segment& s, Offset first, Offset count, float* out) {
+  HWY_DYNAMIC_DISPATCH(CopyRows)(s, first, count, out);
+}
+void store_float16(const float* from, float scale, Offset count, std::uint16_t* to) {
+  HWY_DYNAMIC_DISPATCH(StoreFloat16)(from, scale, count, to);
+}
+bool converts_float16() { return HWY_DYNAMIC_DISPATCH(ConvertsFloat16)(); }
 std::int64_t passes_target() { return HWY_DYNAMIC_DISPATCH(PassesTarget)(); }
 
 }  // namespace likewise::kernels

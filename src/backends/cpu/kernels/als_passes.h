@@ -18,10 +18,19 @@ inline constexpr Offset kTileRows = 8;
   return (count + kTileRows - 1) / kTileRows * kTileRows;
 }
 
+/// Rows of the fixed side as they are stored, `stride` numbers each: in float32 or in float16.
+struct StoredRows {
+  const float* floats = nullptr;
+  const std::uint16_t* halves = nullptr;  ///< the bits of float16; null where `floats` is not
+  Index cols = 0;
+  Index stride = 0;
+
+  [[nodiscard]] Offset row_bytes() const { return Offset{stride} * (halves != nullptr ? 2 : 4); }
+};
+
 /// A run of interactions of one row, padded with column 0 and w = v = 0 to whole tiles.
 struct Segment {
-  const float* table = nullptr;  ///< the fixed side; interaction i meets row columns[i]
-  Index stride = 0;
+  StoredRows rows;  ///< the fixed side; interaction i meets row columns[i]
   const Index* columns = nullptr;
   const float* w = nullptr;
   const float* v = nullptr;
@@ -41,6 +50,14 @@ double add_product(const Segment& s, const float* p, float* product);
 double curvature(const Segment& s, const float* p);
 /// sum += sum_i c_i y_i.
 void add_rows(const Segment& s, const float* c, float* sum);
+
+/// out = the rows that interactions [first, first + count) meet, in float32, `stride` numbers each.
+void copy_rows(const Segment& s, Offset first, Offset count, float* out);
+
+/// to = the bits of `scale` from[i] in float16, rounded to the nearest. `count`: a multiple of 16.
+void store_float16(const float* from, float scale, Offset count, std::uint16_t* to);
+/// Whether this processor's instructions convert float16; else it takes several for each.
+[[nodiscard]] bool converts_float16();
 
 /// The Highway target that these kernels run on, from inside the dispatched code.
 [[nodiscard]] std::int64_t passes_target();
