@@ -29,10 +29,12 @@ constexpr int kExploresOneIn = 3;
 /// Trials end after this share of the longest training without a better validation.
 constexpr int kPatienceShare = 9;
 constexpr const char* kDefaults = "defaults";  // an origin
-/// The final round: so many of the best trials and the best of the defaults, on so many more
+/// The final round: so many of the best unlike trials and the best of the defaults, on so many more
 /// validation parts. It gets a share of a budget of time; beside trials it has the parts for which
 /// it trains about as many models as that share would.
 constexpr std::size_t kFinalists = 6;
+/// By at least this in one coordinate: those that are more alike tell little more than one of them.
+constexpr double kFinalistsApart = 0.1;
 constexpr int kFewestFinalParts = 2;
 constexpr int kMostFinalParts = 8;
 constexpr double kFinalShare = 0.2;
@@ -361,12 +363,26 @@ std::vector<std::size_t> TuneSearch::finalists() const {
   std::vector<std::size_t> places;
   bool defaults = false;
   for (const TuneTrial* trial : result_.ranked()) {
-    const bool is_default = trial->origin == kDefaults;
-    if (places.size() >= kFinalists && (defaults || !is_default)) continue;
+    const bool first_default = !defaults && trial->origin == kDefaults;
+    if (!first_default && (places.size() >= kFinalists || is_like_one_of(*trial, places))) continue;
     places.push_back(static_cast<std::size_t>(trial->number) - 1);
-    defaults = defaults || is_default;
+    defaults = defaults || first_default;
   }
   return places;
+}
+
+bool TuneSearch::is_like_one_of(const TuneTrial& trial,
+                                const std::vector<std::size_t>& places) const {
+  const std::string_view algorithm = algorithm_name(trial.params);
+  const SearchSpace& space = *std::ranges::find(spaces_, algorithm, &SearchSpace::algorithm);
+  const Point here = space.point_of(trial.params);
+  return std::ranges::any_of(places, [&](std::size_t place) {
+    const TrainingParams& params = result_.trials[place].params;
+    if (algorithm_name(params) != algorithm) return false;
+    const Point there = space.point_of(params);
+    return std::ranges::equal(here, there,
+                              [](double a, double b) { return std::abs(a - b) < kFinalistsApart; });
+  });
 }
 
 void TuneSearch::compare_finalists() {

@@ -115,6 +115,8 @@ class TuneSearch {
   [[nodiscard]] int most_final_parts() const;
 
   [[nodiscard]] std::vector<std::size_t> finalists() const;
+  [[nodiscard]] bool is_like_one_of(const TuneTrial& trial,
+                                    const std::vector<std::size_t>& places) const;
 
   /// All of them on one part after another. A part that not all could be measured on in time does
   /// not count.
