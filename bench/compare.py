@@ -1,16 +1,17 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Runs likewise beside the PyPI package `implicit` and prints one Markdown table.
+"""Runs likewise beside the PyPI packages `implicit` and `irspack` and prints one Markdown table.
 
-    python3 -m venv /tmp/peer && /tmp/peer/bin/pip install implicit numpy scipy
+    python3 -m venv /tmp/peer && /tmp/peer/bin/pip install implicit irspack==0.5.2 numpy scipy
     /tmp/peer/bin/python bench/compare.py build/release/bin/likewise [--rounds 3] [--work DIR] \
         [--device cpu|cuda]
 
-Both use the same device, which is named above the table: the CPU unless `--device cuda` asks for the
-GPU (install the peer's own build for it). Same machine, data (the ML-20M shape from our generator),
-threads and objective (Hu's form, alpha 1, lambda 0.01); the two take turns, round by round. Every
-training time is that of one whole iteration as the program itself reports it;
-the objective of the peer's factors is computed here by the same formula as ours, and its input is
+All use the same device, which is named above the table: the CPU unless `--device cuda` asks for the
+GPU (install `implicit`'s own build for it; `irspack` has none). Same machine, data (the ML-20M shape
+from our generator), threads and objective (beside `implicit` Hu's form, alpha 1, lambda 0.01; beside
+`irspack` the iALS form on the same cells as likes, w0 0.1, lambda 0.003, nu 1); they take turns, round
+by round. Every training time is that of one whole iteration as the program itself reports it; the
+objective of `irspack`'s factors is computed by the same formula as ours, and the input of `implicit` is
 1 + r so that both use the confidence 1 + alpha r. All other times and all memory are of whole
 processes.
 """
@@ -37,10 +38,16 @@ def run(command):
     return time.perf_counter() - begin, usage.ru_maxrss / 1024, output
 
 
-def train_ours(args, data, model, factors, solver, iterations):
+HU = ["--alpha", "1", "--regularization", "0.01"]
+WEIGHT, LAMBDA = "0.1", "0.003"
+IALS = ["--unobserved-weight", WEIGHT, "--regularization", LAMBDA, "--regularization-exponent", "1"]
+IALS_EPOCHS = 5
+
+
+def train_ours(args, data, model, factors, solver, iterations, form):
     command = [args.binary, "train", data, "-o", model, "--factors", str(factors), "--iterations",
                str(iterations), "--threads", str(THREADS), "--json", "--solver", solver,
-               "--device", args.device, "--alpha", "1", "--regularization", "0.01"]
+               "--device", args.device, *form]
     _, memory, output = run(command)
     report = json.loads(output)
     args.devices.add(f"likewise on {report['device']}")
@@ -67,7 +74,7 @@ def compare_training(args, data, matrix, factors, rows):
     ours, memory, cg, exact, peer_memory = [], [], [], [], []
     model = os.path.join(args.work, f"model-{factors}.safetensors")
     for _ in range(args.rounds):
-        seconds, megabytes, objective, stages = train_ours(args, data, model, factors, "auto", 10)
+        seconds, megabytes, objective, stages = train_ours(args, data, model, factors, "auto", 10, HU)
         ours.append(seconds)
         memory.append(megabytes)
         args.reads.append(stages["read"])
@@ -78,7 +85,7 @@ def compare_training(args, data, matrix, factors, rows):
         if args.device == "cpu":  # on a GPU it has no exact solver
             report, _ = peer("train", matrix, factors, args.device, "cholesky", 1)
             exact.append(report["seconds"])
-    best = train_ours(args, data, model + ".exact", factors, "cholesky", 10)[2]
+    best = train_ours(args, data, model + ".exact", factors, "cholesky", 10, HU)[2]
     rows.append((f"implicit iteration, f = {factors}, s: against its CG (3 steps)",
                  spread(ours, 4), spread(cg, 4), ratio(cg, ours)))
     if exact:
@@ -90,6 +97,27 @@ def compare_training(args, data, matrix, factors, rows):
     print(f"f = {factors}: objective after 10 iterations {objective:.8g}, exact solver {best:.8g}, "
           f"relative difference {objective / best - 1:+.1e}", flush=True)
     return model
+
+
+def compare_ials(args, data, matrix, factors, rows):
+    """Beside each solver of irspack, from first factors of the same spread."""
+    model = os.path.join(args.work, "model-ials.safetensors")
+    ours = []
+    theirs = {"CG": [], "CHOLESKY": [], "IALSPP": []}
+    objectives = {}
+    for _ in range(args.rounds):
+        seconds, _, objectives["likewise"], _ = train_ours(args, data, model, factors, "auto",
+                                                           IALS_EPOCHS, IALS)
+        ours.append(seconds)
+        for solver, times in theirs.items():
+            report, _ = peer("train_ials", matrix, factors, solver, IALS_EPOCHS, WEIGHT, LAMBDA)
+            times.append(report["seconds"])
+            objectives[f"irspack {solver}"] = report["objective"]
+    for solver, times in theirs.items():
+        rows.append((f"likes, iALS form, an iteration, f = {factors}, s: against irspack's {solver}",
+                     spread(ours, 4), spread(times, 4), ratio(times, ours)))
+    print(f"f = {factors}, likes: objective after {IALS_EPOCHS} iterations: " + ", ".join(
+        f"{name} {value:.8g}" for name, value in objectives.items()), flush=True)
 
 
 def compare_recommending(args, model, matrix, factors, rows):
@@ -123,11 +151,12 @@ def main():
     for factors in (64, 128):
         model = compare_training(args, data, matrix, factors, rows)
         if args.device == "cpu":
+            compare_ials(args, data, matrix, factors, rows)
             compare_recommending(args, model, matrix, factors, rows)
     millions = [20.000263 / seconds for seconds in args.reads]
     rows.append(("reading the CSV (user,item,value), M rows/s", spread(millions, 1), "", ""))
     print("\n" + "; ".join(sorted(args.devices)))
-    print("\n| work | likewise | implicit | ratio, round by round |\n|---|---|---|---|")
+    print("\n| work | likewise | the peer | ratio, round by round |\n|---|---|---|---|")
     for row in rows:
         print("| " + " | ".join(row) + " |")
 
