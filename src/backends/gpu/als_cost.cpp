@@ -34,6 +34,7 @@ constexpr double kLongestStep = 2700;   ///< that has nine or sixteen
 constexpr double kShortStep = 600;      ///< of a row without a matrix, one warp
 constexpr double kShortBarriers = 380;  ///< more with two
 constexpr double kShortTile = 45;       ///< of 16 interactions by 16 columns in such a step
+constexpr double kHeldTile = 49;        ///< of such a tile of a held row, all steps
 constexpr double kVectors = 5;          ///< of a step's vectors: 16 columns of each warp
 
 constexpr double kSharedRate = 128;   ///< bytes of shared memory a clock
@@ -144,6 +145,11 @@ class Machine {
          (2 * interactions * 2 * f / kSharedRate + latency / blocks + warps * kVectors * f / 16);
 }
 
+/// Of a row that is solved matrix-free, its factor rows in registers.
+[[nodiscard]] double held_row(const AlsTuning& tuning, double interactions) {
+  return kHeldTile * tuning.columns / 16 * interactions / 16;
+}
+
 /// Of a row of a wide table: matrix-free from memory or cache, or by a matrix in memory,
 /// whichever is cheaper (cuda/als_wide.cpp).
 [[nodiscard]] double wide_row(const Machine& machine, const AlsWork& work, const AlsTuning& tuning,
@@ -176,6 +182,8 @@ double estimated_seconds(const GpuInfo& gpu, const AlsWork& work, const AlsTunin
     const double one = tuning.wide ? wide_row(machine, work, tuning, rows)
                        : rows.interactions <= tuning.short_rows
                            ? short_row(machine, tuning, rows.interactions)
+                       : rows.interactions <= tuning.held_rows
+                           ? held_row(tuning, rows.interactions)
                            : long_row(machine, work, tuning, rows.interactions);
     clocks += rows.rows * one;
   }

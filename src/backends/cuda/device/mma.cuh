@@ -33,6 +33,25 @@ __device__ __forceinline__ void mma_tf32(float (&c)[4], const std::uint32_t (&a)
       : "r"(a[0]), "r"(a[1]), "r"(a[2]), "r"(a[3]), "r"(b0), "r"(b1));
 }
 
+/// The sum over the warp in every lane, by two products where shuffles take five: float32 but for
+/// its last three bits.
+__device__ __forceinline__ float tensor_sum(float x) {
+  constexpr std::uint32_t kOne = 0x3F800000U;
+  constexpr std::uint32_t kHigh = 0xFFFFE000U;  // what tensor cores look at
+  const std::uint32_t high = as<std::uint32_t>(x) & kHigh;
+  // Row by column: the sums of four lanes each, (g, 2t) and (g, 2t + 1) to lane (g, t).
+  float fours[4] = {};
+  const std::uint32_t ones[4] = {kOne, kOne, kOne, kOne};
+  mma_tf32(fours, ones, high, as<std::uint32_t>(x - as<float>(high)));
+  const float eight = fours[0] + fours[1];
+  const std::uint32_t high_eight = as<std::uint32_t>(eight) & kHigh;
+  const std::uint32_t low_eight = as<std::uint32_t>(eight - as<float>(high_eight));
+  float all[4] = {};
+  const std::uint32_t eights[4] = {high_eight, high_eight, low_eight, low_eight};
+  mma_tf32(all, eights, kOne, kOne);
+  return all[0];
+}
+
 /// Ties to even: an entry times a small whole weight lies half-way often, and a Gram matrix of
 /// entries that all grew is too large.
 __device__ __forceinline__ std::uint32_t to_tf32(float x) {
