@@ -102,8 +102,9 @@ std::string TuningReport::summary() const {
 }
 
 void TuningReport::write_rows(const std::string& path) const {
-  RowWriter rows(path, {"feedback", "precision", "solver", "factors", "columns", "short_rows",
-                        "one_warp", "held_rows", "piece", "wide", "seconds", "least", "most", "gflops", "is"});
+  RowWriter rows(path,
+                 {"feedback", "precision", "solver", "factors", "columns", "short_rows", "one_warp",
+                  "held_rows", "piece", "wide", "seconds", "least", "most", "gflops", "is"});
   for (const TunedWork& work : works) {
     const std::string feedback = feedback_of(work.params);
     const std::string precision = precision_of(work.params);

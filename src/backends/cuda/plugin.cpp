@@ -6,6 +6,7 @@
 
 #include "backends/cuda/als/als_variants.h"
 #include "backends/cuda/als/ranked_als.h"
+#include "backends/cuda/als/rows/als_rows.h"
 #include "backends/cuda/device/gpu_peers.h"
 #include "backends/cuda/device/gpus.h"
 #include "backends/cuda/jobs.h"

@@ -19,7 +19,7 @@ struct Measured {
   int one_warp;
   int held_rows;
 };
-constexpr std::array kMeasured{Measured{64, 0, 0, 0}, Measured{128, 32, 32, 256},
+constexpr std::array kMeasured{Measured{64, 0, 0, 0}, Measured{192, 32, 32, 256},
                                Measured{256, 192, 48, 0}};
 
 /// How far a variant is from the fastest on an H200, what matters most first.

@@ -68,8 +68,8 @@ constexpr std::string_view kSolvers[] = {"auto", "cholesky"};
   one.work = {static_cast<Feedback>(choice(object, "feedback", kFeedbackNames)),
               static_cast<Precision>(choice(object, "precision", kPrecisionNames)),
               choice(object, "solver", kSolvers) == 1, integer(object, "width", 1)};
-  one.tuning = {integer(object, "columns", 1), integer(object, "short_rows", 0),
-                integer(object, "one_warp", 0), integer(object, "piece", 1),
+  one.tuning = {integer(object, "columns", 1),   integer(object, "short_rows", 0),
+                integer(object, "one_warp", 0),  integer(object, "piece", 1),
                 integer(object, "wide", 0) != 0, integer(object, "held_rows", 0)};
   const Json& seconds = member(object, "seconds");
   if (!seconds.is_number() || !(seconds.get<double>() > 0.0)) fail("'seconds' is not above 0");

@@ -44,7 +44,10 @@ constexpr int kBelowHeld = 32;
   if (work.exact) return found;
   if (held_rows) {
     for (const int most : held_row_sizes(work.precision, columns)) {
-      found.push_back({.columns = columns, .short_rows = kBelowHeld, .one_warp = kBelowHeld, .held_rows = most});
+      found.push_back({.columns = columns,
+                       .short_rows = kBelowHeld,
+                       .one_warp = kBelowHeld,
+                       .held_rows = most});
     }
   }
   for (const int most : kShortRowSizes) {

@@ -55,7 +55,8 @@ __device__ __forceinline__ void wait_patiently(std::uint32_t barrier, std::uint3
   while (!has_ended(barrier, parity)) __nanosleep(64);
 }
 
-/// Bytes from global to shared memory, a multiple of 16 at multiples of 16; the barrier counts them.
+/// Bytes from global to shared memory, a multiple of 16 at multiples of 16; the barrier counts
+/// them.
 __device__ __forceinline__ void copy_bulk(std::uint32_t to, const void* from, std::uint32_t bytes,
                                           std::uint32_t barrier) {
   asm volatile(

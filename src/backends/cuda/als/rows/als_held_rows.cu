@@ -18,7 +18,8 @@ struct Kernel {
   void (*launch)(const RowProblem&, const RowTask*, int, bool, cudaStream_t);
 };
 
-/// `follows`: the launch before this one in the stream is one of these too, and the two may overlap.
+/// `follows`: the launch before this one in the stream is one of these too, and the two may
+/// overlap.
 template <int kStrips, int kWarps, int kTiles>
 void launch(const RowProblem& problem, const RowTask* tasks, int count, bool follows,
             cudaStream_t stream) {
@@ -46,11 +47,15 @@ constexpr Kernel kKernel{kStrips, HeldShape<kStrips, kWarps, kTiles>::kInteracti
 /// By strips, and then by interactions. Fewer warps with more tiles each are faster, where their
 /// registers hold them.
 constexpr Kernel kKernels[] = {
-    kKernel<5, 1, 3>, kKernel<5, 1, 4>, kKernel<5, 2, 3>, kKernel<5, 2, 4>, kKernel<5, 2, 6>,
-    kKernel<5, 4, 4>, kKernel<6, 1, 3>, kKernel<6, 1, 4>, kKernel<6, 2, 3>, kKernel<6, 2, 4>,
-    kKernel<6, 2, 6>, kKernel<6, 4, 4>, kKernel<7, 1, 3>, kKernel<7, 1, 4>, kKernel<7, 2, 3>,
-    kKernel<7, 2, 4>, kKernel<7, 4, 3>, kKernel<7, 4, 4>, kKernel<8, 1, 3>, kKernel<8, 1, 4>,
-    kKernel<8, 2, 3>, kKernel<8, 2, 4>, kKernel<8, 4, 3>, kKernel<8, 4, 4>};
+    kKernel<5, 1, 3>,  kKernel<5, 1, 4>,  kKernel<5, 2, 3>,  kKernel<5, 2, 4>,  kKernel<5, 2, 6>,
+    kKernel<5, 4, 4>,  kKernel<6, 1, 3>,  kKernel<6, 1, 4>,  kKernel<6, 2, 3>,  kKernel<6, 2, 4>,
+    kKernel<6, 2, 6>,  kKernel<6, 4, 4>,  kKernel<7, 1, 3>,  kKernel<7, 1, 4>,  kKernel<7, 2, 3>,
+    kKernel<7, 2, 4>,  kKernel<7, 4, 3>,  kKernel<7, 4, 4>,  kKernel<8, 1, 3>,  kKernel<8, 1, 4>,
+    kKernel<8, 2, 3>,  kKernel<8, 2, 4>,  kKernel<8, 4, 3>,  kKernel<8, 4, 4>,  kKernel<9, 1, 3>,
+    kKernel<9, 2, 2>,  kKernel<9, 2, 3>,  kKernel<9, 4, 2>,  kKernel<9, 4, 3>,  kKernel<9, 8, 2>,
+    kKernel<10, 1, 3>, kKernel<10, 2, 2>, kKernel<10, 2, 3>, kKernel<10, 4, 2>, kKernel<10, 4, 3>,
+    kKernel<10, 8, 2>, kKernel<11, 2, 2>, kKernel<11, 4, 2>, kKernel<11, 8, 2>, kKernel<12, 2, 2>,
+    kKernel<12, 4, 2>, kKernel<12, 8, 2>};
 
 }  // namespace
 

@@ -20,7 +20,7 @@ struct RowKernel {
   using Total = typename Format::Total;
   using Solve = std::conditional_t<kExact, RowCholesky<Format, kStrips>, RowSolve<Format, kStrips>>;
   /// Blocks that a multiprocessor should hold; sets how many registers a thread may have.
-  static constexpr int kBlocks = Shape::kSide == 1 ? 12 : Shape::kSide == 2 ? 3 : 1;
+  static constexpr int kBlocks = Shape::kSide == 1 ? 12 : Shape::kSide < 4 ? 5 - Shape::kSide : 1;
 
   /// Adds a stage's interactions.
   template <Part kPart>

@@ -25,7 +25,7 @@ struct HeldShape {
   static constexpr int kTiles = kTileCount;
   static constexpr int kColumns = 16 * kStrips;
   static constexpr int kInteractions = 16 * kWarps * kTiles;  ///< of a row, at most
-  static constexpr int kSolvers = 8;  ///< warps of a block that solve; as many bring
+  static constexpr int kSolvers = 8;                ///< warps of a block that solve; as many bring
   static constexpr int kSlots = kSolvers / kWarps;  ///< rows that a block solves at a time
   static constexpr int kThreads = 64 * kSolvers;
 
@@ -35,13 +35,15 @@ struct HeldShape {
   /// begin in different banks.
   static constexpr int kLine = (2 * kStrips + 3) / 8 * 8 + 4;
   static constexpr int kScalars = 8 * kLine;
-  static constexpr int kPart = kScalars + 4;             ///< floats
-  static constexpr int kParts = kWarps > 1 ? 2 : 1;      ///< in turn, where warps meet
+  static constexpr int kPart = kScalars + 4;                   ///< floats
+  static constexpr int kParts = kWarps > 1 ? 2 : 1;            ///< in turn, where warps meet
   static constexpr int kOperandLine = kStrips > 8 ? 144 : 80;  ///< bytes of p, a quarter of it
-  static constexpr int kValues = 16 * kTiles + 4;        ///< floats: values, and what is the row's
+  static constexpr int kValues = 16 * kTiles + 4;  ///< floats: values, and what is the row's
 
   // ---- shared memory, for a number of buffers of factor rows
-  __host__ __device__ static constexpr int parts_at(int buffers) { return kSolvers * buffers * kTiles * kTileBytes; }
+  __host__ __device__ static constexpr int parts_at(int buffers) {
+    return kSolvers * buffers * kTiles * kTileBytes;
+  }
   __host__ __device__ static constexpr int operands_at(int buffers) {
     return parts_at(buffers) + kSolvers * kParts * kPart * 4;
   }
@@ -217,9 +219,9 @@ struct HeldBringer {
         }
       }
       __syncwarp();
-      const std::uint32_t to =
-          memory.table + memory.buffer(turn) * Shape::kTiles * Shape::kTileBytes +
-          (lane & 15) * Shape::kPitch;
+      const std::uint32_t to = memory.table +
+                               memory.buffer(turn) * Shape::kTiles * Shape::kTileBytes +
+                               (lane & 15) * Shape::kPitch;
 #pragma unroll
       for (int pair = 0; pair < kPairs; ++pair) {
         if (entries[pair].column >= 0) {
@@ -243,8 +245,7 @@ struct HeldSolver {
   static constexpr int kTiles = Shape::kTiles;
   static constexpr int kSets = (kStrips + 7) / 8;
   static constexpr int kOwn = 4 * kSets;
-  static constexpr float kLargestU = 16384.0F;  ///< of what is rounded to float16
-  static constexpr float kLeastNorm = 64.0F;    ///< of p as it is rounded, half of the most
+  static constexpr float kLeastNorm = 64.0F;  ///< of p as it is rounded, half of the most
   /// Numbers of a vector in a lane: for each set s the columns 16 (j + 8 s) + 2 k and the next, and
   /// both 8 further on.
   using Lane = float[kOwn];
@@ -323,6 +324,14 @@ struct HeldSolver {
     return norm > 0.0F ? as<float>((kExponents - exponent) << 23) : 0.0F;
   }
 
+  /// The power of two by which numbers up to `bound` stay below 16384: whole numbers up to 2048, as
+  /// most targets of likes are, are not rounded then.
+  static __device__ __forceinline__ float scale_to_range(float bound) {
+    constexpr int kExponents = 127 + 127 + 13;
+    const int exponent = static_cast<int>(as<std::uint32_t>(bound) >> 23);
+    return as<float>(static_cast<std::uint32_t>(kExponents - min(max(exponent, 14), 266)) << 23);
+  }
+
   // ---- products with the row's factor rows
   using Operands = std::uint32_t[kStrips][2];
 
@@ -376,8 +385,8 @@ struct HeldSolver {
       if (i < kTiles * kStrips) {
         const int row = (lane & 7) | ((lane >> 4) << 3);
         load_turned_matrices(ahead[i % kAhead], table + (i / kStrips) * Shape::kTileBytes +
-                                                    row * Shape::kPitch +
-                                                    ((lane >> 3) & 1) * 16 + 32 * (i % kStrips));
+                                                    row * Shape::kPitch + ((lane >> 3) & 1) * 16 +
+                                                    32 * (i % kStrips));
       }
     }
   }
@@ -568,7 +577,7 @@ struct HeldSolver {
     } else {
       ask_first();
     }
-    const float cut = __fdividef(kLargestU, bound_u);
+    const float cut = scale_to_range(bound_u);
 #pragma unroll
     for (int i = 0; i < kTiles; ++i) u[i][0] *= cut, u[i][1] *= cut;
     constant = 0.25F * tensor_sum(constant);  // four lanes have the same
@@ -585,15 +594,13 @@ struct HeldSolver {
 
     const RowLimits& limits = problem.limits;
     float won = 0.0F;
-    const auto unseen = [&] {
-      return limits.decrease * fmaxf(constant - won, 1e-3F * constant);
-    };
+    const auto unseen = [&] { return limits.decrease * fmaxf(constant - won, 1e-3F * constant); };
     Lane p;
     float rho = 0.0F;       // r^T (preconditioner) r
     float bound_p = 0.0F;   // of p's norm
     float own_part = 0.0F;  // this lane's of p^T D p
     {
-      const float back = bound_u * (1.0F / kLargestU) * inverse_scale;
+      const float back = __fdividef(inverse_scale, cut);
       Lane diagonal;
       Lane inverse;
       load_diagonals(row, diagonal, inverse);
@@ -630,8 +637,7 @@ struct HeldSolver {
         ask_first();
         multiply(operands);
       }
-      const float step_cut =
-          __fdividef(kLargestU, 2.0F * kLeastNorm * row.bound_w * problem.row_bound);
+      const float step_cut = scale_to_range(2.0F * kLeastNorm * row.bound_w * problem.row_bound);
       float curvature = 0.0F;
 #pragma unroll
       for (int i = 0; i < kTiles; ++i) {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 /// Which row kernels are compiled: conjugate gradients in float16, the default, have one for
-/// every multiple of 16 columns up to 128; the others have fewer, and pad more.
+/// every multiple of 16 columns up to 192; the others have fewer, and pad more.
 #pragma once
 
 #include <algorithm>
@@ -17,7 +17,8 @@ namespace likewise::cuda {
 template <class Format, bool kExact>
 [[nodiscard]] constexpr bool has_row_kernel(int strips) {
   if (strips % 4 == 0 || strips <= 2) return true;
-  return strips < 8 && (kExact ? strips % 2 == 0 : std::is_same_v<Format, HalfFormat>);
+  if (kExact) return strips < 8 && strips % 2 == 0;
+  return strips < 12 && std::is_same_v<Format, HalfFormat>;
 }
 
 /// The solver's numbers take the place of the ring.

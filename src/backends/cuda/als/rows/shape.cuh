@@ -17,21 +17,35 @@ inline constexpr int kTileStrips = 4;         ///< strips of a tile, at most
 inline constexpr int kDiagonalProducts = 20;  ///< 16 x 8 products of a diagonal tile
 inline constexpr int kHalfProducts = 16;      ///< of half a tile below the diagonal
 
-/// A warp's part of the triangle: half 0 or 1 of a tile below the diagonal, the first diagonal
-/// tile, or the last one, which may be smaller.
-enum class Part { kUpperHalf, kLowerHalf, kDiagonal, kLastDiagonal };
+/// Tiles along the diagonal. From nine to twelve strips tiles have three: nine warps with four each
+/// keep a multiprocessor less busy than sixteen with three.
+[[nodiscard]] constexpr int side_of(int strips) {
+  const int most = strips > 8 && strips <= 12 ? 3 : kTileStrips;
+  return (strips + most - 1) / most;
+}
+
+/// A warp's part of the triangle: half 0 or 1 of a tile below the diagonal, or a diagonal tile; in
+/// the last row of tiles, which may be smaller, or in another.
+enum class Part {
+  kUpperHalf,
+  kLowerHalf,
+  kDiagonal,
+  kLastUpperHalf,
+  kLastLowerHalf,
+  kLastDiagonal
+};
 
 /// The strips of a part, and where the sums of strip row j, 8-column n are kept.
 template <int kStrips, Part kPart>
 struct PartShape {
-  static constexpr int kSide = (kStrips + kTileStrips - 1) / kTileStrips;
+  static constexpr int kSide = side_of(kStrips);
   static constexpr int kEach = (kStrips + kSide - 1) / kSide;
   static constexpr int kLast = kStrips - (kSide - 1) * kEach;
-  static_assert(kSide <= 2 || kLast == kEach, "only small matrices may have a smaller last tile");
   static constexpr bool kDiagonal = kPart == Part::kDiagonal || kPart == Part::kLastDiagonal;
-  static constexpr int kHalf = kPart == Part::kLowerHalf ? 1 : 0;
+  static constexpr bool kInLastRow = kPart >= Part::kLastUpperHalf;
+  static constexpr int kHalf = kPart == Part::kLowerHalf || kPart == Part::kLastLowerHalf ? 1 : 0;
   static constexpr int kColumnStrips = kPart == Part::kLastDiagonal ? kLast : kEach;
-  static constexpr int kMostRows = kDiagonal ? kColumnStrips : kLast - 2 * kHalf;
+  static constexpr int kMostRows = (kInLastRow ? kLast : kEach) - 2 * kHalf;
   static constexpr int kRowStrips = kDiagonal       ? kMostRows
                                     : kMostRows < 0 ? 0
                                     : kMostRows < 2 ? kMostRows
@@ -52,7 +66,7 @@ inline constexpr int kStageRows = Format::kStageRows*(kStrips > kTileStrips ? 2 
 template <int kStrips>
 struct RowShape {
   static constexpr int kPadded = 16 * kStrips;
-  static constexpr int kSide = (kStrips + kTileStrips - 1) / kTileStrips;
+  static constexpr int kSide = side_of(kStrips);
   static constexpr int kEach = (kStrips + kSide - 1) / kSide;  ///< strips of a tile but the last
   static constexpr bool kFull = kStrips == kSide * kEach;
   static constexpr int kWarps = kSide * kSide;
@@ -78,16 +92,22 @@ struct RowShape {
   /// Calls visit with the warp's part as a compile-time constant.
   template <class Visit>
   static __device__ __forceinline__ void for_part(const Place& p, Visit visit) {
-    if (p.diagonal()) {
-      if (kFull || p.row_tile < kSide - 1 || kSide == 1) {
-        visit(std::integral_constant<Part, Part::kDiagonal>{});
-      } else {
-        visit(std::integral_constant<Part, Part::kLastDiagonal>{});
-      }
-    } else if (p.half == 0) {
-      visit(std::integral_constant<Part, Part::kUpperHalf>{});
+    if (!kFull && p.row_tile == kSide - 1) {
+      visit_part<Part::kLastUpperHalf, Part::kLastLowerHalf, Part::kLastDiagonal>(p, visit);
+    } else if constexpr (kFull || kSide > 2) {
+      visit_part<Part::kUpperHalf, Part::kLowerHalf, Part::kDiagonal>(p, visit);
     } else {
-      visit(std::integral_constant<Part, Part::kLowerHalf>{});
+      visit(std::integral_constant<Part, Part::kDiagonal>{});  // of two rows of tiles the first
+    }
+  }
+  template <Part kUpper, Part kLower, Part kOnDiagonal, class Visit>
+  static __device__ __forceinline__ void visit_part(const Place& p, Visit visit) {
+    if (p.diagonal()) {
+      visit(std::integral_constant<Part, kOnDiagonal>{});
+    } else if (p.half == 0) {
+      visit(std::integral_constant<Part, kUpper>{});
+    } else {
+      visit(std::integral_constant<Part, kLower>{});
     }
   }
 
