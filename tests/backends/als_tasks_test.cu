@@ -74,9 +74,7 @@ class Replay {
       EXPECT_EQ(task.slot, -1);
       sum(portion, task, slots);
     }
-    const auto whole = std::ranges::find(longs, -1, &RowTask::slot);
-    expect_by_place({longs.begin(), whole});
-    expect_falling({whole, longs.end()});
+    expect_falling(longs);
     expect_falling(shorts);
     for (int k = 0; k <= limits_.short_rows + 1; ++k) {
       EXPECT_EQ(portion.short_counts[static_cast<std::size_t>(k)],
@@ -118,18 +116,6 @@ class Replay {
     return all;
   }
 
-  /// Pieces, from the beginnings of their rows to the ends.
-  void expect_by_place(const std::vector<RowTask>& pieces) const {
-    double last = 0.0;
-    for (const RowTask& piece : pieces) {
-      ASSERT_GE(piece.slot, 0);
-      const auto row = static_cast<std::size_t>(piece.row);
-      const double place = static_cast<double>(piece.begin - offsets_[row]) /
-                           static_cast<double>(offsets_[row + 1] - offsets_[row]);
-      EXPECT_GE(place, last - 1.0 / 256);
-      last = std::max(last, place);
-    }
-  }
   static void expect_falling(const std::vector<RowTask>& tasks) {
     EXPECT_TRUE(std::ranges::is_sorted(tasks, std::greater<>{}, &RowTask::count));
   }

@@ -73,13 +73,10 @@ class Rows {
   const TaskLimits& limits_;
 };
 
-/// Pieces are told apart by the part of their rows that they begin in: one of so many.
-constexpr int kRowParts = 256;
-
-/// Tasks in a chunk of rows.
+/// Lengths of tasks in a chunk of rows.
 struct Census {
-  std::vector<Offset> by_rank;  ///< tasks of each rank (rank_of()); then, where they begin
-  Offset pieces = 0;            ///< then, slots taken by chunks before
+  std::vector<Offset> by_length;  ///< tasks of so many interactions; then, where they begin
+  Offset pieces = 0;              ///< then, slots taken by chunks before
   Offset ends = 0;
 };
 
@@ -96,9 +93,9 @@ class PortionPlanner {
         census_(static_cast<std::size_t>(chunks_)) {
     parallel_for(chunks_, 1, [&](Offset c) {
       Census& census = census_[static_cast<std::size_t>(c)];
-      census.by_rank.resize(static_cast<std::size_t>(limits_.piece) + 1 + kRowParts);
+      census.by_length.resize(static_cast<std::size_t>(limits_.piece) + 1);
       for_tasks(c, [&](const RowTask& task) {
-        if (task.count > 0) ++census.by_rank[rank_of(task)];
+        if (task.count > 0) ++census.by_length[static_cast<std::size_t>(task.count)];
         if (task.slot >= 0 && task.slots == 0) ++census.pieces;
         if (task.slots > 0 && task.count == 0) ++census.ends;
       });
@@ -125,7 +122,7 @@ class PortionPlanner {
           task.slot += static_cast<int>(census.pieces);
         }
         if (task.count > 0) {
-          to[census.by_rank[rank_of(task)]++] = task;
+          to[census.by_length[static_cast<std::size_t>(task.count)]++] = task;
         } else if (task.count == 0) {
           ends[census.ends++] = task;
         } else {
@@ -139,15 +136,6 @@ class PortionPlanner {
   static constexpr Offset kChunkRows = 16384;
   static constexpr Offset kMostChunks = 128;
   static constexpr int kFirstSlot = kCarrySlot + 1;
-
-  /// Tasks of a higher rank come first: pieces of rows before whole rows, longer rows before
-  /// shorter ones, and the pieces that begin in the same part of their rows together. Those read
-  /// about the same part of the fixed side, which caches hold while they are under way.
-  [[nodiscard]] std::size_t rank_of(const RowTask& task) const {
-    if (task.slot < 0) return static_cast<std::size_t>(task.count);
-    const Offset part = (task.begin - rows_.begin(task.row)) * kRowParts / rows_.length(task.row);
-    return static_cast<std::size_t>(limits_.piece + kRowParts - part);
-  }
 
   /// Calls visit for every task of a chunk's rows. Slots are counted from the chunk's first.
   template <class Visit>
@@ -189,12 +177,12 @@ class PortionPlanner {
   void describe() {
     Offset at = 0;
     portion_.short_counts.resize(static_cast<std::size_t>(limits_.short_rows) + 2);
-    for (auto rank = static_cast<std::size_t>(limits_.piece) + kRowParts; rank > 0; --rank) {
-      const bool is_short = rank <= static_cast<std::size_t>(limits_.short_rows);
-      for (Census& census : census_) at += std::exchange(census.by_rank[rank], at);
+    for (auto length = static_cast<std::size_t>(limits_.piece); length > 0; --length) {
+      const bool is_short = length <= static_cast<std::size_t>(limits_.short_rows);
+      for (Census& census : census_) at += std::exchange(census.by_length[length], at);
       if (!is_short) portion_.long_tasks = static_cast<int>(at);
       if (is_short) {
-        portion_.short_counts[rank] = static_cast<int>(at) - portion_.long_tasks;
+        portion_.short_counts[length] = static_cast<int>(at) - portion_.long_tasks;
       }
     }
     portion_.short_tasks = static_cast<int>(at) - portion_.long_tasks;

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 /// How the rows of a half-step are assigned to launches: in portions of bounded size, and in each
-/// of them pieces of long rows by their place in the row, then the longest row first. Host code,
-/// from the rows' lengths alone.
+/// of them the longest task first. Host code, from the rows' lengths alone.
 #pragma once
 
 #include <span>
@@ -30,7 +29,7 @@ struct RowPortion {
   Offset first_entry = 0;
   Offset end_entry = 0;
   Offset first_task = 0;          ///< its tasks follow each other:
-  int long_tasks = 0;             ///< pieces, by their place, and whole rows, the longest first,
+  int long_tasks = 0;             ///< whole rows and pieces, the longest first,
   int short_tasks = 0;            ///< whole short rows, the longest first,
   int end_tasks = 0;              ///< what is to do behind the pieces,
   int carry_tasks = 0;            ///< and the sums so far of a row that goes on

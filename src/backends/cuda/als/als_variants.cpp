@@ -22,8 +22,10 @@ constexpr std::array kPieces{4096, 2048, 1024};
 /// Short rows of up to this many interactions may have one warp.
 constexpr std::array kOneWarp{48, 96, 192};
 
-/// Rows that are held in registers have more interactions.
+/// Rows that are held in registers have more interactions, and up to at least so many: each shorter
+/// class of them is faster than every other kernel.
 constexpr int kBelowHeld = 32;
+constexpr int kLeastHeld = 128;
 
 /// Columns for which there is a kernel that holds a row's matrix, ascending.
 [[nodiscard]] std::vector<int> column_variants(const AlsWork& work, int shared_memory) {
@@ -44,6 +46,7 @@ constexpr int kBelowHeld = 32;
   if (work.exact) return found;
   if (held_rows) {
     for (const int most : held_row_sizes(work.precision, columns)) {
+      if (most < kLeastHeld) continue;
       found.push_back({.columns = columns,
                        .short_rows = kBelowHeld,
                        .one_warp = kBelowHeld,

@@ -74,6 +74,7 @@ __device__ __forceinline__ void split_tf32(float x, std::uint32_t& high, std::ui
 
 /// What the four formats share: how one group's strips come out of shared memory.
 struct SixteenBits {
+  static constexpr int kTileStrips = 4;  ///< of a tile of a row's matrix (als/rows/shape.cuh)
   static constexpr int kGroup = 16;      ///< interactions of one product
   static constexpr int kStageRows = 32;  ///< interactions of one stage of the ring
   static constexpr int kBytes = 2;
@@ -123,6 +124,11 @@ struct HalfFormat : SixteenBits {
   }
 };
 
+/// The same with larger tiles, by which four warps hold a matrix of 129 to 192 columns.
+struct LargeTilesHalfFormat : HalfFormat {
+  static constexpr int kTileStrips = 6;
+};
+
 struct BfloatFormat : SixteenBits {
   using Stored = __nv_bfloat16;
   static constexpr int kParts = 3;
@@ -150,6 +156,7 @@ struct BfloatFormat : SixteenBits {
 };
 
 struct ThirtyTwoBits {
+  static constexpr int kTileStrips = 4;
   static constexpr int kGroup = 8;
   static constexpr int kStageRows = 16;
   static constexpr int kBytes = 4;

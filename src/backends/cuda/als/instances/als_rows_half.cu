@@ -19,8 +19,6 @@ template void launch_rows<HalfFormat, 7, false>(const RowProblem&, const RowTask
                                                 cudaStream_t);
 template void launch_rows<HalfFormat, 8, false>(const RowProblem&, const RowTask*, int,
                                                 cudaStream_t);
-template void launch_rows<HalfFormat, 12, false>(const RowProblem&, const RowTask*, int,
-                                                 cudaStream_t);
 template void launch_rows<HalfFormat, 16, false>(const RowProblem&, const RowTask*, int,
                                                  cudaStream_t);
 

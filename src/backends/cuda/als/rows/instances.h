@@ -16,9 +16,12 @@ namespace likewise::cuda {
 
 template <class Format, bool kExact>
 [[nodiscard]] constexpr bool has_row_kernel(int strips) {
-  if (strips % 4 == 0 || strips <= 2) return true;
+  constexpr bool kLargeTiles = std::is_same_v<Format, LargeTilesHalfFormat>;
+  constexpr bool kHalf = kLargeTiles || std::is_same_v<Format, HalfFormat>;
+  if (kHalf && !kExact && kLargeTiles != (strips > 8 && strips <= 12)) return false;
+  if (strips % 4 == 0 || strips <= 2) return !kLargeTiles || !kExact;
   if (kExact) return strips < 8 && strips % 2 == 0;
-  return strips < 12 && std::is_same_v<Format, HalfFormat>;
+  return strips < 12 && kHalf;
 }
 
 /// The solver's numbers take the place of the ring.
