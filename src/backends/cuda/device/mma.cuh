@@ -124,7 +124,8 @@ struct HalfFormat : SixteenBits {
   }
 };
 
-/// The same with larger tiles, by which four warps hold a matrix of 129 to 192 columns.
+/// The same with larger tiles, by which one warp holds a matrix of 65 to 96 columns and four warps
+/// one of 129 to 192.
 struct LargeTilesHalfFormat : HalfFormat {
   static constexpr int kTileStrips = 6;
 };

@@ -3,6 +3,10 @@
 
 namespace likewise::cuda {
 
+template void launch_rows<LargeTilesHalfFormat, 5, false>(const RowProblem&, const RowTask*, int,
+                                                          cudaStream_t);
+template void launch_rows<LargeTilesHalfFormat, 6, false>(const RowProblem&, const RowTask*, int,
+                                                          cudaStream_t);
 template void launch_rows<LargeTilesHalfFormat, 9, false>(const RowProblem&, const RowTask*, int,
                                                           cudaStream_t);
 template void launch_rows<LargeTilesHalfFormat, 10, false>(const RowProblem&, const RowTask*, int,

@@ -20,10 +20,9 @@ struct RowKernel {
   using Total = typename Format::Total;
   using Solve = std::conditional_t<kExact, RowCholesky<Format, kStrips>, RowSolve<Format, kStrips>>;
   /// Blocks that a multiprocessor should hold; sets how many registers a thread may have.
-  static constexpr int kBlocks = Shape::kSide == 1  ? 12
-                                 : Shape::kSide > 2 ? 1
-                                 : kStrips > 8      ? 2
-                                                    : 3;
+  static constexpr int kBlocks = Shape::kSide == 1   ? (kStrips > 4 ? 8 : 12)
+                                 : Shape::kSide == 2 ? (kStrips > 8 ? 2 : 3)
+                                                     : 1;
 
   /// Adds a stage's interactions.
   template <Part kPart>

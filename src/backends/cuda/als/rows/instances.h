@@ -16,12 +16,12 @@ namespace likewise::cuda {
 
 template <class Format, bool kExact>
 [[nodiscard]] constexpr bool has_row_kernel(int strips) {
-  constexpr bool kLargeTiles = std::is_same_v<Format, LargeTilesHalfFormat>;
-  constexpr bool kHalf = kLargeTiles || std::is_same_v<Format, HalfFormat>;
-  if (kHalf && !kExact && kLargeTiles != (strips > 8 && strips <= 12)) return false;
-  if (strips % 4 == 0 || strips <= 2) return !kLargeTiles || !kExact;
-  if (kExact) return strips < 8 && strips % 2 == 0;
-  return strips < 12 && kHalf;
+  const bool large = strips == 5 || strips == 6 || (strips > 8 && strips <= 12);
+  if (std::is_same_v<Format, LargeTilesHalfFormat>) return large && !kExact;
+  const bool half = std::is_same_v<Format, HalfFormat> && !kExact;
+  if (half && large) return false;
+  if (strips % 4 == 0 || strips <= 2) return true;
+  return strips < 8 && (half || (kExact && strips % 2 == 0));
 }
 
 /// The solver's numbers take the place of the ring.
