@@ -97,22 +97,26 @@ class Machine {
 };
 
 /// Clocks of a multiprocessor for a row whose matrix is summed into the registers of a block
-/// (cuda/rows/shape.cuh) and solved there.
+/// (cuda/als/rows/layout.cuh) and solved there. Two warps with a matrix cost about what four do.
 [[nodiscard]] double long_row(const Machine& machine, const AlsWork& work, const AlsTuning& tuning,
                               double interactions) {
-  constexpr double kTileStrips = 4;
   constexpr double kStrip = 16;
   const double strips = tuning.columns / kStrip;
-  const double side = std::ceil(strips / kTileStrips);
+  const bool large_tiles = work.precision == Precision::kFp16 && !work.exact &&
+                           ((strips > 4 && strips <= 6) || (strips > 8 && strips <= 12));
+  const double tile = large_tiles ? 6 : 4;
+  const double side = std::ceil(strips / tile);
   const double each = std::ceil(strips / side);
   const double warps = side * side;
   // Products of 16 x 8 of the busiest warp; strips that all warps read.
-  const double products = std::max(each * (each + 1), side > 1 ? 4 * each : 0.0);
-  const double reads = side * each + (warps - side) * (each + std::min(2.0, each));
+  const double products = std::max(each * (each + 1), side > 1 ? tile * each : 0.0);
+  const double reads = side * each + (warps - side) * (each + std::min(tile / 2, each));
   const double sum = kProducts * warps * products * 128 / machine.tensor_rate() +
                      kReads * reads * kStrip * machine.number_bytes() / kSharedRate;
-  const double stage = (strips > kTileStrips ? 64 : 32) * machine.number_bytes() / 2;
-  const double by_registers = side == 1 ? 12 : side == 2 ? 3 : 1;
+  const double stage = (side > 1 ? 64 : 32) * machine.number_bytes() / 2;
+  const double by_registers = side == 1   ? (large_tiles ? 8 : 12)
+                              : side == 2 ? (large_tiles ? 2 : 3)
+                                          : 1;
   const double blocks =
       std::min(by_registers, machine.blocks(3 * stage * (tuning.columns * 2 + 16)));
   const double f = tuning.columns;

@@ -35,10 +35,13 @@ const GpuInfo kLikeL40S =
 /// What the plug-in has for conjugate gradients in float16.
 [[nodiscard]] std::vector<AlsTuning> compiled(int width) {
   std::vector<AlsTuning> all;
-  for (const int columns : {16, 32, 48, 64, 80, 96, 112, 128, 192, 256}) {
+  for (const int columns : {16, 32, 48, 64, 80, 96, 112, 128, 144, 160, 176, 192, 256}) {
     if (columns < width) continue;
     for (const int piece : {4096, 2048, 1024}) {
       all.push_back({columns, 0, 0, piece});
+      for (const int held : {128, 192, 256}) {
+        if (columns > 64 && columns <= 192) all.push_back({columns, 32, 32, piece, false, held});
+      }
       for (const int rows : {32, 48, 64, 80, 96, 128, 160, 192}) {
         for (const int one_warp : {48, 96, 192}) {
           const AlsTuning next{columns, rows, std::min(rows, one_warp), piece};
