@@ -29,7 +29,9 @@ constexpr double kSteps = 6;  ///< of conjugate gradients, the first residual in
 // Fitted to an H200; clocks where nothing else is said.
 constexpr double kProducts = 1.25;      ///< of the time that tensor cores would take at full rate
 constexpr double kReads = 1.4;          ///< of the time that shared memory would take
+constexpr double kOneWarpStep = 970;    ///< latency of a step of 65 to 96 columns, one warp
 constexpr double kLongStep = 1280;      ///< latency of a step of a row that has four warps
+constexpr double kLargeStep = 2700;     ///< of four warps with more than 128 columns
 constexpr double kLongestStep = 2700;   ///< that has nine or sixteen
 constexpr double kShortStep = 600;      ///< of a row without a matrix, one warp
 constexpr double kShortBarriers = 380;  ///< more with two
@@ -97,7 +99,7 @@ class Machine {
 };
 
 /// Clocks of a multiprocessor for a row whose matrix is summed into the registers of a block
-/// (cuda/als/rows/layout.cuh) and solved there. Two warps with a matrix cost about what four do.
+/// (cuda/als/rows/shape.cuh) and solved there.
 [[nodiscard]] double long_row(const Machine& machine, const AlsWork& work, const AlsTuning& tuning,
                               double interactions) {
   constexpr double kStrip = 16;
@@ -120,7 +122,9 @@ class Machine {
   const double blocks =
       std::min(by_registers, machine.blocks(3 * stage * (tuning.columns * 2 + 16)));
   const double f = tuning.columns;
-  const double step = side == 1 ? 0 : side == 2 ? kLongStep : kLongestStep;
+  const double step = side == 1   ? (large_tiles ? kOneWarpStep : 0)
+                      : side == 2 ? (large_tiles ? kLargeStep : kLongStep)
+                                  : kLongestStep;
   const double solve =
       work.exact ? f * f * f / 6 / kSharedRate + f * 200 / blocks : kSteps * step / blocks;
   const double pieces = std::ceil(interactions / tuning.piece);

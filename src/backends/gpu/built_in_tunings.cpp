@@ -12,14 +12,15 @@ namespace likewise {
 namespace {
 
 /// The limits of matrix-free rows that were the fastest on an H200, for tables up to so many
-/// columns.
+/// columns. An H100 has the same multiprocessors.
 struct Measured {
   int columns;
   int short_rows;
   int one_warp;
   int held_rows;
 };
-constexpr std::array kMeasured{Measured{64, 0, 0, 0}, Measured{192, 32, 32, 256},
+constexpr std::array kMeasured{Measured{64, 0, 0, 0}, Measured{96, 32, 32, 64},
+                               Measured{160, 32, 32, 256}, Measured{192, 160, 48, 0},
                                Measured{256, 192, 48, 0}};
 
 /// How far a variant is from the fastest on an H200, what matters most first.
@@ -35,7 +36,9 @@ constexpr std::array kMeasured{Measured{64, 0, 0, 0}, Measured{192, 32, 32, 256}
 
 }  // namespace
 
-bool is_measured(const GpuInfo& gpu) { return gpu.name.find("H200") != std::string::npos; }
+bool is_measured(const GpuInfo& gpu) {
+  return gpu.name.find("H200") != std::string::npos || gpu.name.find("H100") != std::string::npos;
+}
 
 AlsTuning built_in_tuning(const GpuInfo& gpu, const AlsWork& work,
                           std::span<const AlsTuning> variants) {

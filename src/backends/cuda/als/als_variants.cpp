@@ -22,10 +22,9 @@ constexpr std::array kPieces{4096, 2048, 1024};
 /// Short rows of up to this many interactions may have one warp.
 constexpr std::array kOneWarp{48, 96, 192};
 
-/// Rows that are held in registers have more interactions, and up to at least so many: each shorter
-/// class of them is faster than every other kernel.
+/// Rows that are held in registers have more interactions, and up to at least so many.
 constexpr int kBelowHeld = 32;
-constexpr int kLeastHeld = 128;
+constexpr int kLeastHeld = 64;
 
 /// Columns for which there is a kernel that holds a row's matrix, ascending.
 [[nodiscard]] std::vector<int> column_variants(const AlsWork& work, int shared_memory) {

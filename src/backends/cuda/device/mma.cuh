@@ -74,10 +74,9 @@ __device__ __forceinline__ void split_tf32(float x, std::uint32_t& high, std::ui
 
 /// What the four formats share: how one group's strips come out of shared memory.
 struct SixteenBits {
-  static constexpr int kTileStrips = 4;   ///< of a tile of a row's matrix (als/rows/shape.cuh)
-  static constexpr bool kPaired = false;  ///< whether two warps have one (als/rows/pair_shape.cuh)
-  static constexpr int kGroup = 16;       ///< interactions of one product
-  static constexpr int kStageRows = 32;   ///< interactions of one stage of the ring
+  static constexpr int kTileStrips = 4;  ///< of a tile of a row's matrix (als/rows/shape.cuh)
+  static constexpr int kGroup = 16;      ///< interactions of one product
+  static constexpr int kStageRows = 32;  ///< interactions of one stage of the ring
   static constexpr int kBytes = 2;
   using Total = float;                  ///< in which a row's constant is summed
   static constexpr bool kWide = false;  ///< whether a strip takes twice its bits in registers
@@ -125,11 +124,6 @@ struct HalfFormat : SixteenBits {
   }
 };
 
-/// The same where two warps hold a matrix of 97 to 128 columns.
-struct PairedHalfFormat : HalfFormat {
-  static constexpr bool kPaired = true;
-};
-
 /// The same with larger tiles, by which one warp holds a matrix of 65 to 96 columns and four warps
 /// one of 129 to 192.
 struct LargeTilesHalfFormat : HalfFormat {
@@ -164,7 +158,6 @@ struct BfloatFormat : SixteenBits {
 
 struct ThirtyTwoBits {
   static constexpr int kTileStrips = 4;
-  static constexpr bool kPaired = false;
   static constexpr int kGroup = 8;
   static constexpr int kStageRows = 16;
   static constexpr int kBytes = 4;

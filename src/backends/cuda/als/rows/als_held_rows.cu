@@ -54,8 +54,7 @@ constexpr Kernel kKernels[] = {
     kKernel<8, 2, 3>,  kKernel<8, 2, 4>,  kKernel<8, 4, 3>,  kKernel<8, 4, 4>,  kKernel<9, 1, 3>,
     kKernel<9, 2, 2>,  kKernel<9, 2, 3>,  kKernel<9, 4, 2>,  kKernel<9, 4, 3>,  kKernel<9, 8, 2>,
     kKernel<10, 1, 3>, kKernel<10, 2, 2>, kKernel<10, 2, 3>, kKernel<10, 4, 2>, kKernel<10, 4, 3>,
-    kKernel<10, 8, 2>, kKernel<11, 2, 2>, kKernel<11, 4, 2>, kKernel<11, 8, 2>, kKernel<12, 2, 2>,
-    kKernel<12, 4, 2>, kKernel<12, 8, 2>};
+    kKernel<10, 8, 2>};
 
 }  // namespace
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "backends/cuda/als/rows/als_rows.h"
 #include "backends/cuda/als/rows/instances.h"
-#include "backends/cuda/als/rows/layout.cuh"
+#include "backends/cuda/als/rows/shape.cuh"
 
 namespace likewise::cuda {
 namespace {
@@ -28,21 +28,10 @@ template <class Format, bool kExact>
   Candidate found;
   for_all_strips([&](auto candidate) {
     constexpr int kStrips = candidate.value;
-    if constexpr (has_row_kernel<Format, kStrips, kExact>()) {
+    if constexpr (has_row_kernel<Format, kExact>(kStrips)) {
       if (kStrips == strips) {
         found = {launch_rows<Format, kStrips, kExact>, kRowBytes<Format, kStrips, kExact>};
       }
-    }
-  });
-  return found;
-}
-
-/// Of conjugate gradients in float16.
-[[nodiscard]] Candidate find_half_kernel(int strips) {
-  Candidate found;
-  for_all_strips([&](auto candidate) {
-    if (candidate.value == strips) {
-      found = find_kernel<HalfFormatOf<candidate.value>, false>(strips);
     }
   });
   return found;
@@ -62,7 +51,11 @@ template <class Format>
     case Precision::kFp32:
       return find_kernel<FloatFormat>(exact, strips);
     default:
-      return exact ? find_kernel<HalfFormat, true>(strips) : find_half_kernel(strips);
+      if (const Candidate large = find_kernel<LargeTilesHalfFormat, false>(strips);
+          !exact && large.launch != nullptr) {
+        return large;
+      }
+      return find_kernel<HalfFormat>(exact, strips);
   }
 }
 
@@ -71,12 +64,12 @@ template <class Format>
 Offset piece_floats(int padded) {
   Offset floats = 0;
   for_all_strips([&](auto strips) {
-    if (16 * strips.value != padded) return;
     const auto most = [&]<class Shape>(Shape) {
       floats = std::max(floats, Offset{Shape::kThreads} * 4 * Shape::kProducts);
     };
-    most(shape_of<HalfFormat, strips.value>());
-    most(shape_of<HalfFormatOf<strips.value>, strips.value>());
+    if (16 * strips.value != padded) return;
+    most(ShapeOf<HalfFormat, strips.value>());
+    most(ShapeOf<LargeTilesHalfFormat, strips.value>());
   });
   return floats;
 }

@@ -6,7 +6,7 @@
 #include "backends/cuda/als/rows/instances.h"
 #include "backends/cuda/als/rows/ring.cuh"
 #include "backends/cuda/als/rows/solve.cuh"
-#include "backends/cuda/als/rows/summing.cuh"
+#include "backends/cuda/als/rows/sums.cuh"
 #include "backends/cuda/device/check.h"
 
 namespace likewise::cuda {
@@ -16,15 +16,20 @@ struct RowKernel {
   using Shape = ShapeOf<Format, kStrips>;
   using Copier = RowCopier<Format, kStrips>;
   using Ring = RowRing<Format, Copier>;
-  using Summing = SumsOf<Format, kStrips>;
+  using Summing = RowSums<Format, kStrips>;
   using Total = typename Format::Total;
   using Solve = std::conditional_t<kExact, RowCholesky<Format, kStrips>, RowSolve<Format, kStrips>>;
+  /// Blocks that a multiprocessor should hold; sets how many registers a thread may have.
+  static constexpr int kBlocks = Shape::kSide == 1   ? (kStrips > 4 ? 8 : 12)
+                                 : Shape::kSide == 2 ? (kStrips > 8 ? 2 : 3)
+                                                     : 1;
+
   /// Adds a stage's interactions.
-  template <auto kPart>
+  template <Part kPart>
   static __device__ __forceinline__ void add_stage(std::uint32_t rows, const unsigned char* weights,
                                                    int groups, const typename Shape::Place& p,
                                                    typename Shape::Sums& sums) {
-#pragma unroll(Summing::kUnroll)
+#pragma unroll(Summing::kLoadsLate ? 1 : 2)
     for (int group = 0; group < groups; ++group) {
       Summing::template add_group<kPart>(p, rows + group * Format::kGroup * Copier::kPitch,
                                          weights + group * Format::kGroup * Format::kBytes, sums);
@@ -66,7 +71,7 @@ struct RowKernel {
 
 template <class Format, int kStrips, bool kExact>
 __global__ void __launch_bounds__(ShapeOf<Format, kStrips>::kThreads,
-                                  ShapeOf<Format, kStrips>::kBlocks)
+                                  RowKernel<Format, kStrips, kExact>::kBlocks)
     row_kernel(const __grid_constant__ RowProblem problem, const RowTask* tasks) {
   extern __shared__ __align__(16) unsigned char shared[];
   RowKernel<Format, kStrips, kExact>::run(problem, tasks[blockIdx.x], shared);

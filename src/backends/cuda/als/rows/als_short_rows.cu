@@ -33,7 +33,8 @@ template <int kWarps>
   [&]<int... kStrips>(std::integer_sequence<int, kStrips...>) {
     (
         [&] {
-          if constexpr (has_row_kernel<HalfFormatOf<kStrips + 1>, kStrips + 1, false>()) {
+          if constexpr (has_row_kernel<HalfFormat, false>(kStrips + 1) ||
+                        has_row_kernel<LargeTilesHalfFormat, false>(kStrips + 1)) {
             if (kStrips + 1 == strips) {
               found = {launch<kStrips + 1, kWarps>, RowProducts<kStrips + 1, kWarps>::shared_bytes};
             }

@@ -14,26 +14,14 @@
 
 namespace likewise::cuda {
 
-/// The format of conjugate gradients in float16 by width: it says which warps have a row's matrix.
-template <int kStrips>
-[[nodiscard]] constexpr auto half_format() {
-  if constexpr (kStrips == 7 || kStrips == 8) {
-    return PairedHalfFormat();
-  } else if constexpr (kStrips == 5 || kStrips == 6 || (kStrips > 8 && kStrips <= 12)) {
-    return LargeTilesHalfFormat();
-  } else {
-    return HalfFormat();
-  }
-}
-template <int kStrips>
-using HalfFormatOf = decltype(half_format<kStrips>());
-
-template <class Format, int kStrips, bool kExact>
-[[nodiscard]] constexpr bool has_row_kernel() {
-  if (std::is_base_of_v<HalfFormat, Format> && !kExact) {
-    return std::is_same_v<Format, HalfFormatOf<kStrips>> && (kStrips <= 12 || kStrips == 16);
-  }
-  return kStrips % 4 == 0 || kStrips <= 2 || (kExact && kStrips == 6);
+template <class Format, bool kExact>
+[[nodiscard]] constexpr bool has_row_kernel(int strips) {
+  const bool large = strips == 5 || strips == 6 || (strips > 8 && strips <= 12);
+  if (std::is_same_v<Format, LargeTilesHalfFormat>) return large && !kExact;
+  const bool half = std::is_same_v<Format, HalfFormat> && !kExact;
+  if (half && large) return false;
+  if (strips % 4 == 0 || strips <= 2) return true;
+  return strips < 8 && (half || (kExact && strips % 2 == 0));
 }
 
 /// The solver's numbers take the place of the ring.

@@ -4,7 +4,7 @@
 #pragma once
 
 #include "backends/cuda/als/rows/als_rows.h"
-#include "backends/cuda/als/rows/layout.cuh"
+#include "backends/cuda/als/rows/shape.cuh"
 #include "backends/cuda/als/rows/vectors.cuh"
 #include "backends/cuda/device/mma.cuh"
 

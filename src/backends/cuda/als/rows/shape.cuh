@@ -50,11 +50,6 @@ struct RowShape {
   static constexpr int kEach = (kStrips + kSide - 1) / kSide;  ///< strips of a tile but the last
   static constexpr bool kFull = kStrips == kSide * kEach;
   static constexpr int kWarps = kSide * kSide;
-  /// Blocks that a multiprocessor should hold; sets how many registers a thread may have.
-  static constexpr int kBlocks = kSide == 1   ? (kStrips > 4 ? 8 : 12)
-                                 : kSide == 2 ? (kStrips > 8 ? 2 : 3)
-                                              : 1;
-  static constexpr int kStageFactor = kSide > 1 ? 2 : 1;  ///< of a stage's interactions
   static constexpr int kThreads = 32 * kWarps;
   static constexpr int kColumns = (kPadded + 63) / 64 * 64;  ///< a vector's place
   static constexpr int kPartials = 2 * kSide - 1;  ///< warps that add to a number of a product
@@ -129,5 +124,12 @@ struct RowShape {
     }
   }
 };
+
+template <class Format, int kStrips>
+using ShapeOf = RowShape<kStrips, Format::kTileStrips>;
+
+/// Interactions of a stage: blocks of several warps meet at a barrier in every one.
+template <class Format, int kStrips>
+inline constexpr int kStageRows = Format::kStageRows*(ShapeOf<Format, kStrips>::kSide > 1 ? 2 : 1);
 
 }  // namespace likewise::cuda

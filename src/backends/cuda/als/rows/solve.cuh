@@ -3,7 +3,7 @@
 #pragma once
 
 #include "backends/cuda/als/rows/gradients.cuh"
-#include "backends/cuda/als/rows/summing.cuh"
+#include "backends/cuda/als/rows/sums.cuh"
 #include "backends/cuda/als/rows/vectors.cuh"
 
 namespace likewise::cuda {
@@ -13,7 +13,7 @@ struct RowSolve {
   using Shape = ShapeOf<Format, kStrips>;
   using Place = typename Shape::Place;
   using Sums = typename Shape::Sums;
-  using Summing = SumsOf<Format, kStrips>;
+  using Summing = RowSums<Format, kStrips>;
   using Vectors = RowVectors<Shape::kPadded>;
   using Lane = typename Vectors::Lane;
   static constexpr int kOwn = Vectors::kOwn;

@@ -2,15 +2,15 @@
 /// Sums a row's matrix and right-hand side in the registers of a block, and multiplies with them.
 #pragma once
 
-#include "backends/cuda/als/rows/layout.cuh"
-#include "backends/cuda/als/rows/pieces.cuh"
+#include "backends/cuda/als/rows/als_rows.h"
 #include "backends/cuda/als/rows/scatter.cuh"
+#include "backends/cuda/als/rows/shape.cuh"
 #include "backends/cuda/device/mma.cuh"
 
 namespace likewise::cuda {
 
 template <class Format, int kStrips>
-struct RowSums : RowPieces<ShapeOf<Format, kStrips>> {
+struct RowSums {
   using Shape = ShapeOf<Format, kStrips>;
   using Place = typename Shape::Place;
   using Sums = typename Shape::Sums;
@@ -21,7 +21,7 @@ struct RowSums : RowPieces<ShapeOf<Format, kStrips>> {
   static constexpr int kHalfTile = Shape::kHalfTile;
   /// Whether registers are too short for all strips of half a tile at once.
   static constexpr bool kLoadsLate = Format::kWide || (kTile > 4 && kStrips > 10);
-  static constexpr int kUnroll = kLoadsLate ? 1 : 2;  ///< groups of interactions at a time
+  static constexpr int kThreads = Shape::kThreads;
   static constexpr int kPitch = Format::pitch(Shape::kPadded);
   static constexpr int kWeightRow = kStageRows<Format, kStrips> * Format::kBytes;
 
@@ -96,6 +96,37 @@ struct RowSums : RowPieces<ShapeOf<Format, kStrips>> {
                                                       const Strip& b) {
     Format::multiply(sums[Tile::index(j, 2 * i)], a, b, 0);
     Format::multiply(sums[Tile::index(j, 2 * i + 1)], a, b, 1);
+  }
+
+  template <class Visit>
+  static __device__ __forceinline__ void for_each_sum(Sums& sums, Visit visit) {
+#pragma unroll
+    for (int n = 0; n < Shape::kProducts; ++n) {
+#pragma unroll
+      for (int i = 0; i < 4; ++i) visit(sums[n][i], 4 * n + i);
+    }
+  }
+
+  static constexpr Offset kPieceFloats = Offset{kThreads} * 4 * Shape::kProducts;
+
+  static __device__ __forceinline__ void store_piece(const RowProblem& problem, int slot,
+                                                     const Place& p, Sums& sums, double constant) {
+    float* to = problem.piece_sums + slot * kPieceFloats + p.role * 32 + p.lane;
+    for_each_sum(sums, [&](float& x, int at) { to[Offset{at} * kThreads] = x; });
+    if (threadIdx.x == 0) problem.piece_constants[slot] = constant;
+  }
+
+  /// The row's pieces, added in their order. Returns their constants' sum.
+  static __device__ __forceinline__ double load_pieces(const RowProblem& problem,
+                                                       const RowTask& task, const Place& p,
+                                                       Sums& sums) {
+    double constant = 0.0;
+    for (int piece = task.slot; piece < task.slot + task.slots; ++piece) {
+      const float* from = problem.piece_sums + piece * kPieceFloats + p.role * 32 + p.lane;
+      for_each_sum(sums, [&](float& x, int at) { x += from[Offset{at} * kThreads]; });
+      constant += problem.piece_constants[piece];
+    }
+    return constant;
   }
 
   /// partial = this warp's part of the product of the summed matrix with its vector: for a tile
@@ -176,9 +207,11 @@ struct RowSums : RowPieces<ShapeOf<Format, kStrips>> {
   static __device__ __forceinline__ void put_right(const Place& p, const Sums& sums, float* to) {
 #pragma unroll
     for (int i = 0; i < kTile; ++i) {
-      float upper = 0.0F;
-      float lower = 0.0F;
-      RowPieces<Shape>::right_of(sums[kRight + i], p.t, upper, lower);
+      // Columns 0 and 1 are in lanes t = 0, columns 2 and 3 in lanes t = 1.
+      float upper = p.t < 2 ? sums[kRight + i][0] + sums[kRight + i][1] : 0.0F;
+      float lower = p.t < 2 ? sums[kRight + i][2] + sums[kRight + i][3] : 0.0F;
+      upper += __shfl_xor_sync(0xffffffffU, upper, 1);
+      lower += __shfl_xor_sync(0xffffffffU, lower, 1);
       int strip = i;
       bool mine = i < p.row_strips;
       int first = p.first_row;
