@@ -10,8 +10,8 @@
 #include <string>
 #include <vector>
 
+#include "backends/cuda/als/rows/held_rows.cuh"
 #include "backends/cuda/als/rows/matrix_free.cuh"
-#include "lab/held_rows.cuh"
 
 namespace likewise::cuda {
 

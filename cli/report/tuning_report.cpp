@@ -102,8 +102,9 @@ std::string TuningReport::summary() const {
 }
 
 void TuningReport::write_rows(const std::string& path) const {
-  RowWriter rows(path, {"feedback", "precision", "solver", "factors", "columns", "short_rows",
-                        "one_warp", "piece", "wide", "seconds", "least", "most", "gflops", "is"});
+  RowWriter rows(path,
+                 {"feedback", "precision", "solver", "factors", "columns", "short_rows", "one_warp",
+                  "held_rows", "piece", "wide", "seconds", "least", "most", "gflops", "is"});
   for (const TunedWork& work : works) {
     const std::string feedback = feedback_of(work.params);
     const std::string precision = precision_of(work.params);
@@ -115,7 +116,7 @@ void TuningReport::write_rows(const std::string& path) const {
       const auto number = [](int x) { return static_cast<std::int64_t>(x); };
       rows.row({feedback, precision, solver, number(work.params.factors),
                 number(one.tuning.columns), number(one.tuning.short_rows),
-                number(one.tuning.one_warp), number(one.tuning.piece),
+                number(one.tuning.one_warp), number(one.tuning.held_rows), number(one.tuning.piece),
                 number(one.tuning.wide ? 1 : 0), one.median, one.least, one.most,
                 gflops(work.params, one.median),
                 built_in || best ? std::string_view(role) : std::string_view()});

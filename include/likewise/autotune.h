@@ -22,6 +22,9 @@ struct AlsTuning {
   int piece = 4096;    ///< rows of more interactions are summed in pieces of at most as many
   /// No block holds a row's matrix: the numbers above but `columns` mean nothing.
   bool wide = false;
+  /// Rows of more than `short_rows` and at most this many are solved without a matrix too, their
+  /// factor rows held in registers.
+  int held_rows = 0;
 
   [[nodiscard]] bool operator==(const AlsTuning&) const = default;
 };

@@ -126,10 +126,13 @@ AlsCases likes_cases() {
 
 std::vector<AlsCases> als_kernel_cases() {
   std::vector<AlsCases> all;
-  for (const int f : {16, 32, 48, 64, 80, 96, 112, 128, 192, 256, 320}) {
+  for (const int f : {16, 32, 48, 64, 80, 96, 112, 128, 144, 160, 176, 192, 256, 320}) {
     all.push_back(widths(fmt::format("implicit_{}", f), kImplicit, f, {f}));
   }
-  all.push_back(widths("explicit_33", kExplicit, 33, {33}));  // its basis is of eigenvectors
+  // A basis of eigenvectors.
+  for (const int f : {33, 100, 192}) {
+    all.push_back(widths(fmt::format("explicit_{}", f), kExplicit, f, {f}));
+  }
   return all;
 }
 
@@ -221,14 +224,16 @@ CsrMatrix awkward_matrix(Index users, Index items, bool dislikes, std::uint64_t 
 }
 
 CsrMatrix few_rows_matrix() {
-  constexpr Index kSizes[] = {0, 1, 40, 100, 139};
+  constexpr Index kSizes[] = {0, 1, 40, 60, 90, 100, 139, 230};
   std::vector<Entry> entries;
-  for (Index u = 0; u < 5; ++u) {
-    for (Index e = 0; e < kSizes[u]; ++e) {  // 37 and 140 have no common factor
-      entries.push_back({u, 37 * e % 140, 1.0F + static_cast<float>((u + e) % 5)});
+  Index u = 0;
+  for (const Index size : kSizes) {
+    for (Index e = 0; e < size; ++e) {  // 37 and 240 have no common factor
+      entries.push_back({u, 37 * e % 240, 1.0F + static_cast<float>((u + e) % 5)});
     }
+    ++u;
   }
-  return make_csr(5, 140, entries);
+  return make_csr(u, 240, entries);
 }
 
 CsrMatrix half_in_a_row() {

@@ -6,6 +6,7 @@
 
 #include "backends/cuda/als/als_variants.h"
 #include "backends/cuda/als/ranked_als.h"
+#include "backends/cuda/als/rows/als_rows.h"
 #include "backends/cuda/device/gpu_peers.h"
 #include "backends/cuda/device/gpus.h"
 #include "backends/cuda/jobs.h"
@@ -17,7 +18,8 @@ namespace likewise {
 namespace {
 
 std::vector<AlsTuning> als_variants(const GpuInfo& gpu, const AlsWork& work) {
-  return cuda::als_variants(work, static_cast<int>(gpu.specs.shared_memory_of_block));
+  return cuda::als_variants(work, static_cast<int>(gpu.specs.shared_memory_of_block),
+                            cuda::has_held_rows(gpu.major, gpu.minor));
 }
 
 double now() {

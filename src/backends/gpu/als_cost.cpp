@@ -29,11 +29,14 @@ constexpr double kSteps = 6;  ///< of conjugate gradients, the first residual in
 // Fitted to an H200; clocks where nothing else is said.
 constexpr double kProducts = 1.25;      ///< of the time that tensor cores would take at full rate
 constexpr double kReads = 1.4;          ///< of the time that shared memory would take
+constexpr double kOneWarpStep = 970;    ///< latency of a step of 65 to 96 columns, one warp
 constexpr double kLongStep = 1280;      ///< latency of a step of a row that has four warps
+constexpr double kLargeStep = 2700;     ///< of four warps with more than 128 columns
 constexpr double kLongestStep = 2700;   ///< that has nine or sixteen
 constexpr double kShortStep = 600;      ///< of a row without a matrix, one warp
 constexpr double kShortBarriers = 380;  ///< more with two
 constexpr double kShortTile = 45;       ///< of 16 interactions by 16 columns in such a step
+constexpr double kHeldTile = 49;        ///< of such a tile of a held row, all steps
 constexpr double kVectors = 5;          ///< of a step's vectors: 16 columns of each warp
 
 constexpr double kSharedRate = 128;   ///< bytes of shared memory a clock
@@ -96,26 +99,32 @@ class Machine {
 };
 
 /// Clocks of a multiprocessor for a row whose matrix is summed into the registers of a block
-/// (cuda/rows/shape.cuh) and solved there.
+/// (cuda/als/rows/shape.cuh) and solved there.
 [[nodiscard]] double long_row(const Machine& machine, const AlsWork& work, const AlsTuning& tuning,
                               double interactions) {
-  constexpr double kTileStrips = 4;
   constexpr double kStrip = 16;
   const double strips = tuning.columns / kStrip;
-  const double side = std::ceil(strips / kTileStrips);
+  const bool large_tiles = work.precision == Precision::kFp16 && !work.exact &&
+                           ((strips > 4 && strips <= 6) || (strips > 8 && strips <= 12));
+  const double tile = large_tiles ? 6 : 4;
+  const double side = std::ceil(strips / tile);
   const double each = std::ceil(strips / side);
   const double warps = side * side;
   // Products of 16 x 8 of the busiest warp; strips that all warps read.
-  const double products = std::max(each * (each + 1), side > 1 ? 4 * each : 0.0);
-  const double reads = side * each + (warps - side) * (each + std::min(2.0, each));
+  const double products = std::max(each * (each + 1), side > 1 ? tile * each : 0.0);
+  const double reads = side * each + (warps - side) * (each + std::min(tile / 2, each));
   const double sum = kProducts * warps * products * 128 / machine.tensor_rate() +
                      kReads * reads * kStrip * machine.number_bytes() / kSharedRate;
-  const double stage = (strips > kTileStrips ? 64 : 32) * machine.number_bytes() / 2;
-  const double by_registers = side == 1 ? 12 : side == 2 ? 3 : 1;
+  const double stage = (side > 1 ? 64 : 32) * machine.number_bytes() / 2;
+  const double by_registers = side == 1   ? (large_tiles ? 8 : 12)
+                              : side == 2 ? (large_tiles ? 2 : 3)
+                                          : 1;
   const double blocks =
       std::min(by_registers, machine.blocks(3 * stage * (tuning.columns * 2 + 16)));
   const double f = tuning.columns;
-  const double step = side == 1 ? 0 : side == 2 ? kLongStep : kLongestStep;
+  const double step = side == 1   ? (large_tiles ? kOneWarpStep : 0)
+                      : side == 2 ? (large_tiles ? kLargeStep : kLongStep)
+                                  : kLongestStep;
   const double solve =
       work.exact ? f * f * f / 6 / kSharedRate + f * 200 / blocks : kSteps * step / blocks;
   const double pieces = std::ceil(interactions / tuning.piece);
@@ -142,6 +151,11 @@ class Machine {
   const double latency = kShortStep + (warps - 1) * kShortBarriers + tiles / warps * kShortTile;
   return kSteps *
          (2 * interactions * 2 * f / kSharedRate + latency / blocks + warps * kVectors * f / 16);
+}
+
+/// Of a row that is solved matrix-free, its factor rows in registers.
+[[nodiscard]] double held_row(const AlsTuning& tuning, double interactions) {
+  return kHeldTile * tuning.columns / 16 * interactions / 16;
 }
 
 /// Of a row of a wide table: matrix-free from memory or cache, or by a matrix in memory,
@@ -176,6 +190,8 @@ double estimated_seconds(const GpuInfo& gpu, const AlsWork& work, const AlsTunin
     const double one = tuning.wide ? wide_row(machine, work, tuning, rows)
                        : rows.interactions <= tuning.short_rows
                            ? short_row(machine, tuning, rows.interactions)
+                       : rows.interactions <= tuning.held_rows
+                           ? held_row(tuning, rows.interactions)
                            : long_row(machine, work, tuning, rows.interactions);
     clocks += rows.rows * one;
   }

@@ -41,7 +41,7 @@ bool but_short_rows(const AlsTuning& a, const AlsTuning& b) {
 }
 bool but_pieces(const AlsTuning& a, const AlsTuning& b) {
   return a.columns == b.columns && a.wide == b.wide && a.short_rows == b.short_rows &&
-         a.one_warp == b.one_warp;
+         a.one_warp == b.one_warp && a.held_rows == b.held_rows;
 }
 
 /// Null where the device has none.
@@ -80,6 +80,7 @@ std::string tuning_text(const AlsTuning& tuning) {
   if (tuning.short_rows > tuning.one_warp)
     text += fmt::format(" (one warp to {})", tuning.one_warp);
   if (tuning.short_rows > 0) text += ", ";
+  if (tuning.held_rows > 0) text += fmt::format("held rows to {}, ", tuning.held_rows);
   return text + fmt::format("pieces of {}", tuning.piece);
 }
 

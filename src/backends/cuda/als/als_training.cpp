@@ -138,8 +138,7 @@ void AlsTraining::solve_rows_of(Side side, const RunControl& control) {
     for (; portion < portions.size() && portions[portion].first_row < first + count; ++portion) {
       control.check();
       problem.entries = feed_.open(solved.rows, portions[portion]);
-      solve_portion(setup_.precision, problem, solved.plan, portion, setup_.tuning.one_warp,
-                    stream_);
+      solve_portion(setup_.precision, problem, solved.plan, portion, setup_.tuning, stream_);
       if (double_rows_) {
         double_rows_->solve(setup_.precision, problem, portions[portion], stream_);
       }

@@ -22,6 +22,10 @@ constexpr std::array kPieces{4096, 2048, 1024};
 /// Short rows of up to this many interactions may have one warp.
 constexpr std::array kOneWarp{48, 96, 192};
 
+/// Rows that are held in registers have more interactions, and up to at least so many.
+constexpr int kBelowHeld = 32;
+constexpr int kLeastHeld = 64;
+
 /// Columns for which there is a kernel that holds a row's matrix, ascending.
 [[nodiscard]] std::vector<int> column_variants(const AlsWork& work, int shared_memory) {
   std::vector<int> found;
@@ -36,9 +40,18 @@ constexpr std::array kOneWarp{48, 96, 192};
 
 /// Tunings of which only the rows without a matrix are set.
 [[nodiscard]] std::vector<AlsTuning> short_row_variants(const AlsWork& work, int columns,
-                                                        int shared_memory) {
+                                                        int shared_memory, bool held_rows) {
   std::vector<AlsTuning> found{{columns, 0, 0}};
   if (work.exact) return found;
+  if (held_rows) {
+    for (const int most : held_row_sizes(work.precision, columns)) {
+      if (most < kLeastHeld) continue;
+      found.push_back({.columns = columns,
+                       .short_rows = kBelowHeld,
+                       .one_warp = kBelowHeld,
+                       .held_rows = most});
+    }
+  }
   for (const int most : kShortRowSizes) {
     const int bytes = short_row_bytes(work.precision, columns, most);
     if (bytes == 0 || bytes > shared_memory) break;
@@ -52,10 +65,10 @@ constexpr std::array kOneWarp{48, 96, 192};
 
 }  // namespace
 
-std::vector<AlsTuning> als_variants(const AlsWork& work, int shared_memory) {
+std::vector<AlsTuning> als_variants(const AlsWork& work, int shared_memory, bool held_rows) {
   std::vector<AlsTuning> all;
   for (const int columns : column_variants(work, shared_memory)) {
-    for (AlsTuning one : short_row_variants(work, columns, shared_memory)) {
+    for (AlsTuning one : short_row_variants(work, columns, shared_memory, held_rows)) {
       for (const int piece : kPieces) {
         one.piece = piece;
         all.push_back(one);

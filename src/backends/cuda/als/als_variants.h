@@ -10,6 +10,7 @@ namespace likewise::cuda {
 
 /// All tunings for this work, the fewest columns first, whose kernels fit `shared_memory`, the
 /// bytes that a block may have. At least one.
-[[nodiscard]] std::vector<AlsTuning> als_variants(const AlsWork& work, int shared_memory);
+[[nodiscard]] std::vector<AlsTuning> als_variants(const AlsWork& work, int shared_memory,
+                                                  bool held_rows);
 
 }  // namespace likewise::cuda

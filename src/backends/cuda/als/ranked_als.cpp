@@ -29,7 +29,8 @@ namespace {
   const auto n = static_cast<double>(count);
   if (count == 0) return kEmpty;
   if (setup.tuning.wide) return kEmpty + n + (setup.exact ? setup.width : 0.0);
-  return count <= setup.tuning.short_rows ? kEmpty + 1.5 * n : n + kRowWork;
+  return count <= std::max(setup.tuning.short_rows, setup.tuning.held_rows) ? kEmpty + 1.5 * n
+                                                                            : n + kRowWork;
 }
 
 [[nodiscard]] Partition cut(std::span<const Offset> offsets, int ranks, const AlsSetup& setup) {

@@ -35,4 +35,11 @@ __device__ __forceinline__ void load_turned_matrices(std::uint32_t (&x)[4], std:
                : "memory");
 }
 
+/// A matrix of 8 x 8 numbers of 16 bits that a warp holds, transposed.
+__device__ __forceinline__ std::uint32_t turn_matrix(std::uint32_t x) {
+  std::uint32_t turned;
+  asm("movmatrix.sync.aligned.m8n8.trans.b16 %0, %1;\n" : "=r"(turned) : "r"(x));
+  return turned;
+}
+
 }  // namespace likewise::cuda

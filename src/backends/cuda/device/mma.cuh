@@ -33,6 +33,25 @@ __device__ __forceinline__ void mma_tf32(float (&c)[4], const std::uint32_t (&a)
       : "r"(a[0]), "r"(a[1]), "r"(a[2]), "r"(a[3]), "r"(b0), "r"(b1));
 }
 
+/// The sum over the warp in every lane, by two products where shuffles take five: float32 but for
+/// its last three bits.
+__device__ __forceinline__ float tensor_sum(float x) {
+  constexpr std::uint32_t kOne = 0x3F800000U;
+  constexpr std::uint32_t kHigh = 0xFFFFE000U;  // what tensor cores look at
+  const std::uint32_t high = as<std::uint32_t>(x) & kHigh;
+  // Row by column: the sums of four lanes each, (g, 2t) and (g, 2t + 1) to lane (g, t).
+  float fours[4] = {};
+  const std::uint32_t ones[4] = {kOne, kOne, kOne, kOne};
+  mma_tf32(fours, ones, high, as<std::uint32_t>(x - as<float>(high)));
+  const float eight = fours[0] + fours[1];
+  const std::uint32_t high_eight = as<std::uint32_t>(eight) & kHigh;
+  const std::uint32_t low_eight = as<std::uint32_t>(eight - as<float>(high_eight));
+  float all[4] = {};
+  const std::uint32_t eights[4] = {high_eight, high_eight, low_eight, low_eight};
+  mma_tf32(all, eights, kOne, kOne);
+  return all[0];
+}
+
 /// Ties to even: an entry times a small whole weight lies half-way often, and a Gram matrix of
 /// entries that all grew is too large.
 __device__ __forceinline__ std::uint32_t to_tf32(float x) {
@@ -55,6 +74,7 @@ __device__ __forceinline__ void split_tf32(float x, std::uint32_t& high, std::ui
 
 /// What the four formats share: how one group's strips come out of shared memory.
 struct SixteenBits {
+  static constexpr int kTileStrips = 4;  ///< of a tile of a row's matrix (als/rows/shape.cuh)
   static constexpr int kGroup = 16;      ///< interactions of one product
   static constexpr int kStageRows = 32;  ///< interactions of one stage of the ring
   static constexpr int kBytes = 2;
@@ -104,6 +124,12 @@ struct HalfFormat : SixteenBits {
   }
 };
 
+/// The same with larger tiles, by which one warp holds a matrix of 65 to 96 columns and four warps
+/// one of 129 to 192.
+struct LargeTilesHalfFormat : HalfFormat {
+  static constexpr int kTileStrips = 6;
+};
+
 struct BfloatFormat : SixteenBits {
   using Stored = __nv_bfloat16;
   static constexpr int kParts = 3;
@@ -131,6 +157,7 @@ struct BfloatFormat : SixteenBits {
 };
 
 struct ThirtyTwoBits {
+  static constexpr int kTileStrips = 4;
   static constexpr int kGroup = 8;
   static constexpr int kStageRows = 16;
   static constexpr int kBytes = 4;

@@ -11,16 +11,10 @@ template void launch_rows<HalfFormat, 3, false>(const RowProblem&, const RowTask
                                                 cudaStream_t);
 template void launch_rows<HalfFormat, 4, false>(const RowProblem&, const RowTask*, int,
                                                 cudaStream_t);
-template void launch_rows<HalfFormat, 5, false>(const RowProblem&, const RowTask*, int,
-                                                cudaStream_t);
-template void launch_rows<HalfFormat, 6, false>(const RowProblem&, const RowTask*, int,
-                                                cudaStream_t);
 template void launch_rows<HalfFormat, 7, false>(const RowProblem&, const RowTask*, int,
                                                 cudaStream_t);
 template void launch_rows<HalfFormat, 8, false>(const RowProblem&, const RowTask*, int,
                                                 cudaStream_t);
-template void launch_rows<HalfFormat, 12, false>(const RowProblem&, const RowTask*, int,
-                                                 cudaStream_t);
 template void launch_rows<HalfFormat, 16, false>(const RowProblem&, const RowTask*, int,
                                                  cudaStream_t);
 

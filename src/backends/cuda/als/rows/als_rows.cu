@@ -51,6 +51,10 @@ template <class Format>
     case Precision::kFp32:
       return find_kernel<FloatFormat>(exact, strips);
     default:
+      if (const Candidate large = find_kernel<LargeTilesHalfFormat, false>(strips);
+          !exact && large.launch != nullptr) {
+        return large;
+      }
       return find_kernel<HalfFormat>(exact, strips);
   }
 }
@@ -60,8 +64,12 @@ template <class Format>
 Offset piece_floats(int padded) {
   Offset floats = 0;
   for_all_strips([&](auto strips) {
-    using Shape = RowShape<strips.value>;
-    if (16 * strips.value == padded) floats = Offset{Shape::kThreads} * 4 * Shape::kProducts;
+    const auto most = [&]<class Shape>(Shape) {
+      floats = std::max(floats, Offset{Shape::kThreads} * 4 * Shape::kProducts);
+    };
+    if (16 * strips.value != padded) return;
+    most(ShapeOf<HalfFormat, strips.value>());
+    most(ShapeOf<LargeTilesHalfFormat, strips.value>());
   });
   return floats;
 }

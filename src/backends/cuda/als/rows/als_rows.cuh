@@ -13,21 +13,23 @@ namespace likewise::cuda {
 
 template <class Format, int kStrips, bool kExact>
 struct RowKernel {
-  using Shape = RowShape<kStrips>;
+  using Shape = ShapeOf<Format, kStrips>;
   using Copier = RowCopier<Format, kStrips>;
   using Ring = RowRing<Format, Copier>;
   using Summing = RowSums<Format, kStrips>;
   using Total = typename Format::Total;
   using Solve = std::conditional_t<kExact, RowCholesky<Format, kStrips>, RowSolve<Format, kStrips>>;
   /// Blocks that a multiprocessor should hold; sets how many registers a thread may have.
-  static constexpr int kBlocks = Shape::kSide == 1 ? 12 : Shape::kSide == 2 ? 3 : 1;
+  static constexpr int kBlocks = Shape::kSide == 1   ? (kStrips > 4 ? 8 : 12)
+                                 : Shape::kSide == 2 ? (kStrips > 8 ? 2 : 3)
+                                                     : 1;
 
   /// Adds a stage's interactions.
   template <Part kPart>
   static __device__ __forceinline__ void add_stage(std::uint32_t rows, const unsigned char* weights,
                                                    int groups, const typename Shape::Place& p,
                                                    typename Shape::Sums& sums) {
-#pragma unroll(Format::kWide ? 1 : 2)
+#pragma unroll(Summing::kLoadsLate ? 1 : 2)
     for (int group = 0; group < groups; ++group) {
       Summing::template add_group<kPart>(p, rows + group * Format::kGroup * Copier::kPitch,
                                          weights + group * Format::kGroup * Format::kBytes, sums);
@@ -68,7 +70,7 @@ struct RowKernel {
 };
 
 template <class Format, int kStrips, bool kExact>
-__global__ void __launch_bounds__(RowShape<kStrips>::kThreads,
+__global__ void __launch_bounds__(ShapeOf<Format, kStrips>::kThreads,
                                   RowKernel<Format, kStrips, kExact>::kBlocks)
     row_kernel(const __grid_constant__ RowProblem problem, const RowTask* tasks) {
   extern __shared__ __align__(16) unsigned char shared[];
@@ -81,7 +83,7 @@ void launch_rows(const RowProblem& problem, const RowTask* tasks, int count, cud
   const auto kernel = row_kernel<Format, kStrips, kExact>;
   LIKEWISE_CUDA_CHECK(
       cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, kBytes));
-  kernel<<<count, RowShape<kStrips>::kThreads, kBytes, stream>>>(problem, tasks);
+  kernel<<<count, ShapeOf<Format, kStrips>::kThreads, kBytes, stream>>>(problem, tasks);
   LIKEWISE_CUDA_CHECK_LAUNCH();
 }
 

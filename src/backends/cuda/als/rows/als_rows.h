@@ -7,6 +7,7 @@
 #include <array>
 #include <cuda_runtime_api.h>
 #include <span>
+#include <vector>
 
 #include "algorithms/als/cell_weights.h"
 #include "likewise/als.h"
@@ -107,8 +108,19 @@ inline constexpr std::array kShortRowSizes{32, 48, 64, 80, 96, 128, 160, 192};
 
 /// Solves short rows without forming their matrices. The tasks are whole rows, the longest first;
 /// counts[k] of them have at least k interactions. Rows of more than `one_warp` get two warps.
+/// The first `done` of them are.
 void solve_short_rows(const RowProblem& problem, const RowTask* tasks, std::span<const int> counts,
-                      int one_warp, cudaStream_t stream);
+                      int done, int one_warp, cudaStream_t stream);
+
+/// Interactions up to which solve_held_rows() has kernels, ascending; none where it has no kernel.
+/// They need a GPU of compute capability 9.0 and this build's machine code for it.
+[[nodiscard]] std::vector<int> held_row_sizes(Precision precision, int padded);
+[[nodiscard]] bool has_held_rows(int major, int minor);
+
+/// Solves those of the short rows, as above, that have more than `short_rows` interactions, with
+/// their factor rows held in registers. Returns how many of the tasks that were.
+int solve_held_rows(const RowProblem& problem, const RowTask* tasks, std::span<const int> counts,
+                    int short_rows, cudaStream_t stream);
 
 /// Solves, or for pieces sums, all tasks. The table's numbers are stored as `precision` says.
 void solve_rows(Precision precision, const RowProblem& problem, const RowTask* tasks, int count,

@@ -33,7 +33,8 @@ template <int kWarps>
   [&]<int... kStrips>(std::integer_sequence<int, kStrips...>) {
     (
         [&] {
-          if constexpr (has_row_kernel<HalfFormat, false>(kStrips + 1)) {
+          if constexpr (has_row_kernel<HalfFormat, false>(kStrips + 1) ||
+                        has_row_kernel<LargeTilesHalfFormat, false>(kStrips + 1)) {
             if (kStrips + 1 == strips) {
               found = {launch<kStrips + 1, kWarps>, RowProducts<kStrips + 1, kWarps>::shared_bytes};
             }
@@ -54,14 +55,14 @@ int short_row_bytes(Precision precision, int padded, int interactions) {
 }
 
 void solve_short_rows(const RowProblem& problem, const RowTask* tasks, std::span<const int> counts,
-                      int one_warp, cudaStream_t stream) {
+                      int done, int one_warp, cudaStream_t stream) {
   const int strips = problem.padded / 16;
-  int first = 0;
+  int first = done;
   for (std::size_t size = kShortRowSizes.size(); size > 0; --size) {
     const int capacity = kShortRowSizes[size - 1];
     const auto longer_than = static_cast<std::size_t>(size > 1 ? kShortRowSizes[size - 2] : 0);
     const int end = longer_than + 1 < counts.size() ? counts[longer_than + 1] : 0;
-    if (end == first) continue;
+    if (end <= first) continue;
     const Kernel kernel =
         capacity <= one_warp ? find_kernel<1>(strips) : find_kernel<kMostWarps>(strips);
     kernel.launch(problem, tasks + first, end - first, capacity, stream);

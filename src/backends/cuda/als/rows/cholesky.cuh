@@ -174,7 +174,7 @@ __device__ __forceinline__ void give_up(const RowProblem& problem, Index row) {
 
 template <class Format, int kStrips>
 struct RowCholesky {
-  using Shape = RowShape<kStrips>;
+  using Shape = ShapeOf<Format, kStrips>;
   using Place = typename Shape::Place;
   using Sums = typename Shape::Sums;
   using Summing = RowSums<Format, kStrips>;
@@ -198,7 +198,7 @@ struct RowCholesky {
   template <Part kPart>
   static __device__ __forceinline__ void put_tiles(const Place& p, const Sums& sums, float scale,
                                                    float* tiles) {
-    using Dealt = PartShape<kStrips, kPart>;
+    using Dealt = PartShape<kStrips, Format::kTileStrips, kPart>;
 #pragma unroll
     for (int j = 0; j < Dealt::kRowStrips; ++j) {
 #pragma unroll

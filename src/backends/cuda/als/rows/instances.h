@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 /// Which row kernels are compiled: conjugate gradients in float16, the default, have one for
-/// every multiple of 16 columns up to 128; the others have fewer, and pad more.
+/// every multiple of 16 columns up to 192; the others have fewer, and pad more.
 #pragma once
 
 #include <algorithm>
@@ -16,8 +16,12 @@ namespace likewise::cuda {
 
 template <class Format, bool kExact>
 [[nodiscard]] constexpr bool has_row_kernel(int strips) {
+  const bool large = strips == 5 || strips == 6 || (strips > 8 && strips <= 12);
+  if (std::is_same_v<Format, LargeTilesHalfFormat>) return large && !kExact;
+  const bool half = std::is_same_v<Format, HalfFormat> && !kExact;
+  if (half && large) return false;
   if (strips % 4 == 0 || strips <= 2) return true;
-  return strips < 8 && (kExact ? strips % 2 == 0 : std::is_same_v<Format, HalfFormat>);
+  return strips < 8 && (half || (kExact && strips % 2 == 0));
 }
 
 /// The solver's numbers take the place of the ring.

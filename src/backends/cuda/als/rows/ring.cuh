@@ -13,7 +13,7 @@ namespace likewise::cuda {
 /// Copies factor rows of the whole width; a thread copies the same part of every row it copies.
 template <class Format, int kStrips>
 struct RowCopier {
-  using Shape = RowShape<kStrips>;
+  using Shape = ShapeOf<Format, kStrips>;
   static constexpr int kRows = kStageRows<Format, kStrips>;
   static constexpr int kPitch = Format::pitch(Shape::kPadded);
   static constexpr int kStageBytes = kRows * kPitch;

@@ -2,10 +2,12 @@
 /// How a row's matrix is divided among the warps of a block (als_rows.h).
 ///
 /// The matrix has kStrips strips of 16 columns. Its lower triangle is cut into kSide diagonal tiles
-/// of up to four strips, of which only the lower triangle is summed, and the halves, up to two
-/// strips by four, of the tiles below them: one per warp, kSide^2 warps, all about equal work.
+/// of up to kTile strips, four or six, of which only the lower triangle is summed, and the halves,
+/// up to kTile / 2 strips by kTile, of the tiles below them: one per warp, kSide^2 warps, all about
+/// equal work.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <type_traits>
 
@@ -13,56 +15,49 @@
 
 namespace likewise::cuda {
 
-inline constexpr int kTileStrips = 4;         ///< strips of a tile, at most
-inline constexpr int kDiagonalProducts = 20;  ///< 16 x 8 products of a diagonal tile
-inline constexpr int kHalfProducts = 16;      ///< of half a tile below the diagonal
-
 /// A warp's part of the triangle: half 0 or 1 of a tile below the diagonal, the first diagonal
 /// tile, or the last one, which may be smaller.
 enum class Part { kUpperHalf, kLowerHalf, kDiagonal, kLastDiagonal };
 
 /// The strips of a part, and where the sums of strip row j, 8-column n are kept.
-template <int kStrips, Part kPart>
+template <int kStrips, int kTile, Part kPart>
 struct PartShape {
-  static constexpr int kSide = (kStrips + kTileStrips - 1) / kTileStrips;
+  static constexpr int kSide = (kStrips + kTile - 1) / kTile;
   static constexpr int kEach = (kStrips + kSide - 1) / kSide;
   static constexpr int kLast = kStrips - (kSide - 1) * kEach;
   static_assert(kSide <= 2 || kLast == kEach, "only small matrices may have a smaller last tile");
   static constexpr bool kDiagonal = kPart == Part::kDiagonal || kPart == Part::kLastDiagonal;
   static constexpr int kHalf = kPart == Part::kLowerHalf ? 1 : 0;
   static constexpr int kColumnStrips = kPart == Part::kLastDiagonal ? kLast : kEach;
-  static constexpr int kMostRows = kDiagonal ? kColumnStrips : kLast - 2 * kHalf;
-  static constexpr int kRowStrips = kDiagonal       ? kMostRows
-                                    : kMostRows < 0 ? 0
-                                    : kMostRows < 2 ? kMostRows
-                                                    : 2;
+  static constexpr int kMostRows = kDiagonal ? kColumnStrips : kLast - kTile / 2 * kHalf;
+  static constexpr int kRowStrips = kDiagonal ? kMostRows : std::clamp(kMostRows, 0, kTile / 2);
+  /// Column strips of this half's number, for whose right-hand sides half a tile is asked.
+  static constexpr int kHalfColumns = std::min(kTile / 2, kColumnStrips - kTile / 2 * kHalf);
   /// 8-columns of row j: a diagonal tile stops with its diagonal strip.
   static __host__ __device__ constexpr int columns(int j) {
     return kDiagonal ? 2 * j + 2 : 2 * kColumnStrips;
   }
   static __host__ __device__ constexpr int index(int j, int n) {
-    return (kDiagonal ? j * (j + 1) : 2 * kTileStrips * j) + n;
+    return (kDiagonal ? j * (j + 1) : 2 * kTile * j) + n;
   }
 };
 
-/// Interactions of a stage: blocks of several warps meet at a barrier in every one.
-template <class Format, int kStrips>
-inline constexpr int kStageRows = Format::kStageRows*(kStrips > kTileStrips ? 2 : 1);
-
-template <int kStrips>
+template <int kStrips, int kTile>
 struct RowShape {
   static constexpr int kPadded = 16 * kStrips;
-  static constexpr int kSide = (kStrips + kTileStrips - 1) / kTileStrips;
+  static constexpr int kHalfTile = kTile / 2;
+  static constexpr int kSide = (kStrips + kTile - 1) / kTile;
   static constexpr int kEach = (kStrips + kSide - 1) / kSide;  ///< strips of a tile but the last
   static constexpr bool kFull = kStrips == kSide * kEach;
   static constexpr int kWarps = kSide * kSide;
   static constexpr int kThreads = 32 * kWarps;
   static constexpr int kColumns = (kPadded + 63) / 64 * 64;  ///< a vector's place
   static constexpr int kPartials = 2 * kSide - 1;  ///< warps that add to a number of a product
-  /// The sums of a warp's tile, and after them the right-hand sides of four strips: with kSide = 1
-  /// the tile's, else two column strips and two row strips of half a tile.
-  static constexpr int kRight = kSide == 1 ? kDiagonalProducts : kHalfProducts;
-  static constexpr int kProducts = kRight + kTileStrips;
+  /// The sums of a warp's tile, 16 x 8 products, and after them the right-hand sides of kTile
+  /// strips: with kSide = 1 the tile's, else kHalfTile column strips and as many row strips of half
+  /// a tile.
+  static constexpr int kRight = kSide == 1 ? kTile * (kTile + 1) : kHalfTile * 2 * kTile;
+  static constexpr int kProducts = kRight + kTile;
   using Sums = float[kProducts][4];
 
   /// What a warp has of the triangle, and the lane's place in it.
@@ -109,9 +104,9 @@ struct RowShape {
       p.row_tile = 1;
       while (tile >= p.row_tile) tile -= p.row_tile++;
       p.column_tile = tile;
-      p.row_strips = min(kTileStrips / 2, kEach - 2 * p.half);
+      p.row_strips = min(kHalfTile, kEach - kHalfTile * p.half);
     }
-    const int first = p.row_tile * kEach + 2 * p.half;
+    const int first = p.row_tile * kEach + kHalfTile * p.half;
     p.first_row = 16 * first;
     p.row_strips = max(0, min(p.row_strips, kStrips - first));
     p.first_column = 16 * p.column_tile * kEach;
@@ -129,5 +124,12 @@ struct RowShape {
     }
   }
 };
+
+template <class Format, int kStrips>
+using ShapeOf = RowShape<kStrips, Format::kTileStrips>;
+
+/// Interactions of a stage: blocks of several warps meet at a barrier in every one.
+template <class Format, int kStrips>
+inline constexpr int kStageRows = Format::kStageRows*(ShapeOf<Format, kStrips>::kSide > 1 ? 2 : 1);
 
 }  // namespace likewise::cuda

@@ -10,7 +10,7 @@ namespace likewise::cuda {
 
 template <class Format, int kStrips>
 struct RowSolve {
-  using Shape = RowShape<kStrips>;
+  using Shape = ShapeOf<Format, kStrips>;
   using Place = typename Shape::Place;
   using Sums = typename Shape::Sums;
   using Summing = RowSums<Format, kStrips>;

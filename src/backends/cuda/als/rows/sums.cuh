@@ -11,12 +11,16 @@ namespace likewise::cuda {
 
 template <class Format, int kStrips>
 struct RowSums {
-  using Shape = RowShape<kStrips>;
+  using Shape = ShapeOf<Format, kStrips>;
   using Place = typename Shape::Place;
   using Sums = typename Shape::Sums;
   using Strip = typename Format::Strip;
   static constexpr int kSide = Shape::kSide;
   static constexpr int kRight = Shape::kRight;
+  static constexpr int kTile = Format::kTileStrips;
+  static constexpr int kHalfTile = Shape::kHalfTile;
+  /// Whether registers are too short for all strips of half a tile at once.
+  static constexpr bool kLoadsLate = Format::kWide || (kTile > 4 && kStrips > 10);
   static constexpr int kThreads = Shape::kThreads;
   static constexpr int kPitch = Format::pitch(Shape::kPadded);
   static constexpr int kWeightRow = kStageRows<Format, kStrips> * Format::kBytes;
@@ -25,7 +29,7 @@ struct RowSums {
   template <Part kPart>
   static __device__ __forceinline__ void add_group(const Place& p, std::uint32_t rows,
                                                    const unsigned char* w_at, Sums& sums) {
-    using Tile = PartShape<kStrips, kPart>;
+    using Tile = PartShape<kStrips, Format::kTileStrips, kPart>;
     std::uint32_t w[2];
     Format::load_weights(w, w_at, p.lane);
     // Columns 0 .. kParts - 1 of a right operand hold the parts of v, the others nothing.
@@ -54,27 +58,22 @@ struct RowSums {
       const auto load_column = [&](int i) {
         Format::load(b[i], rows, kPitch, p.first_column + 16 * i, p.lane);
       };
-      // Wide strips are loaded when they are needed, some twice: registers are short.
-      if constexpr (!Format::kWide) {
+      // Else they are loaded when they are needed, some twice.
+      if constexpr (!kLoadsLate) {
 #pragma unroll
         for (int i = 0; i < Tile::kColumnStrips; ++i) load_column(i);
       }
       if (kSide == 2 || p.right_columns) {
-        constexpr int kFirst = 2 * Tile::kHalf;
-        if constexpr (Format::kWide) {
-          load_column(kFirst);
-          if constexpr (kFirst + 1 < Tile::kColumnStrips) load_column(kFirst + 1);
-        }
-        if constexpr (kFirst < Tile::kColumnStrips) {
-          Format::multiply_column(sums[kRight], b[kFirst], v);
-        }
-        if constexpr (kFirst + 1 < Tile::kColumnStrips) {
-          Format::multiply_column(sums[kRight + 1], b[kFirst + 1], v);
+        constexpr int kFirst = kHalfTile * Tile::kHalf;
+#pragma unroll
+        for (int i = 0; i < Tile::kHalfColumns; ++i) {
+          if constexpr (kLoadsLate) load_column(kFirst + i);
+          Format::multiply_column(sums[kRight + i], b[kFirst + i], v);
         }
       }
 #pragma unroll
       for (int i = 0; i < Tile::kColumnStrips; ++i) {
-        if constexpr (Format::kWide) load_column(i);
+        if constexpr (kLoadsLate) load_column(i);
         Strip scaled;
         Format::scale(scaled, b[i], w);
 #pragma unroll
@@ -85,7 +84,7 @@ struct RowSums {
       if (kSide == 2 || p.right_rows) {
 #pragma unroll
         for (int j = 0; j < Tile::kRowStrips; ++j) {
-          Format::multiply_column(sums[kRight + 2 + j], a[j], v);
+          Format::multiply_column(sums[kRight + kHalfTile + j], a[j], v);
         }
       }
     }
@@ -135,11 +134,13 @@ struct RowSums {
   template <Part kPart>
   static __device__ __forceinline__ void multiply_sums(const Place& p, const Sums& sums,
                                                        const float* vector, float* partial) {
-    using Tile = PartShape<kStrips, kPart>;
-    constexpr int kRowNumbers = Tile::kDiagonal ? 2 * kTileStrips : kTileStrips;
-    float by_row[kRowNumbers] = {};
-    float by_column[4 * kTileStrips] = {};
-    float x[2 * kTileStrips];  // the vector's numbers of this lane's rows
+    using Tile = PartShape<kStrips, Format::kTileStrips, kPart>;
+    // Four lanes share a row's numbers: each is left with so many.
+    constexpr int kLeftRows = (Tile::kDiagonal ? 2 * kTile + 3 : kTile + 3) / 4;
+    constexpr int kLeftColumns = kTile / 2;  // eight lanes
+    float by_row[4 * kLeftRows] = {};
+    float by_column[4 * kTile] = {};
+    float x[2 * kTile];  // the vector's numbers of this lane's rows
 #pragma unroll
     for (int j = 0; j < Tile::kRowStrips; ++j) {
       x[2 * j] = vector[p.first_row + 16 * j + p.g];
@@ -165,37 +166,47 @@ struct RowSums {
         }
       }
     }
-    scatter_sum<kRowNumbers, 1, 2>(by_row, p.lane);
-    scatter_sum<4 * kTileStrips, 4, 16>(by_column, p.lane);
-    // Numbers 2 n, 2 n + 1 of by_column are left: columns 8 n + 2 t and the next.
-    const int n = 4 * (p.g & 1) + 2 * ((p.g >> 1) & 1) + (p.g >> 2);
+    scatter_sum<4 * kLeftRows, 1, 2>(by_row, p.lane);
+    scatter_sum<4 * kTile, 4, 16>(by_column, p.lane);
+    // Number 2 n + h of by_column is column 8 n + 2 t + h.
+    const int first_left = kLeftColumns * (4 * (p.g & 1) + 2 * ((p.g >> 1) & 1) + (p.g >> 2));
     const int column_slot =
         Tile::kDiagonal ? p.row_tile
                         : p.column_tile + 1 + 2 * (p.row_tile - p.column_tile - 1) + Tile::kHalf;
-    float* columns = partial + column_slot * Shape::kColumns + p.first_column + 8 * n + 2 * p.t;
-    if (n < 2 * Tile::kColumnStrips) {
-      *reinterpret_cast<float2*>(columns) = make_float2(by_column[0], by_column[1]);
-    }
-    float* rows = partial + p.column_tile * Shape::kColumns + p.first_row + p.g;
-    if constexpr (Tile::kDiagonal) {
-      // Numbers 2 j, 2 j + 1 of by_row are left: rows 16 j + g and 8 further.
-      const int j = 2 * (p.t & 1) + (p.t >> 1);
-      __syncwarp();
-      if (j < Tile::kRowStrips) {
-        rows[16 * j] += by_row[0];
-        rows[16 * j + 8] += by_row[1];
+    float* columns = partial + column_slot * Shape::kColumns + p.first_column + 2 * p.t;
+    if constexpr (kLeftColumns == 2) {
+      if (first_left < 4 * Tile::kColumnStrips) {
+        *reinterpret_cast<float2*>(columns + 4 * first_left) =
+            make_float2(by_column[0], by_column[1]);
       }
     } else {
-      // One number is left: row 16 j + 8 h + g with j = the first bit of t, h = the second.
-      const int j = p.t & 1;
-      if (j < Tile::kRowStrips) rows[16 * j + 8 * (p.t >> 1)] = by_row[0];
+#pragma unroll
+      for (int i = 0; i < kLeftColumns; ++i) {
+        const int number = first_left + i;
+        if (number < 4 * Tile::kColumnStrips) {
+          columns[8 * (number >> 1) + (number & 1)] = by_column[i];
+        }
+      }
+    }
+    // Number 2 j + h of by_row is row 16 j + 8 h + g.
+    float* rows = partial + p.column_tile * Shape::kColumns + p.first_row + p.g;
+    if constexpr (Tile::kDiagonal) __syncwarp();
+#pragma unroll
+    for (int i = 0; i < kLeftRows; ++i) {
+      const int number = kLeftRows * (2 * (p.t & 1) + (p.t >> 1)) + i;
+      if (number >= 2 * Tile::kRowStrips) continue;
+      if constexpr (Tile::kDiagonal) {
+        rows[8 * number] += by_row[i];
+      } else {
+        rows[8 * number] = by_row[i];
+      }
     }
   }
 
   /// The two or three parts of a right-hand side, added, to shared memory.
   static __device__ __forceinline__ void put_right(const Place& p, const Sums& sums, float* to) {
 #pragma unroll
-    for (int i = 0; i < kTileStrips; ++i) {
+    for (int i = 0; i < kTile; ++i) {
       // Columns 0 and 1 are in lanes t = 0, columns 2 and 3 in lanes t = 1.
       float upper = p.t < 2 ? sums[kRight + i][0] + sums[kRight + i][1] : 0.0F;
       float lower = p.t < 2 ? sums[kRight + i][2] + sums[kRight + i][3] : 0.0F;
@@ -204,12 +215,12 @@ struct RowSums {
       int strip = i;
       bool mine = i < p.row_strips;
       int first = p.first_row;
-      if (kSide > 1 && i < 2) {
-        strip = 2 * p.half + i;
+      if (kSide > 1 && i < kHalfTile) {
+        strip = kHalfTile * p.half + i;
         mine = p.right_columns && strip < p.column_strips;
         first = p.first_column;
       } else if (kSide > 1) {
-        strip = i - 2;
+        strip = i - kHalfTile;
         mine = p.right_rows && strip < p.row_strips;
       }
       if (mine && p.t == 0) {

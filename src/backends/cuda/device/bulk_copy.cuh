@@ -3,12 +3,10 @@
 /// whole rows to shared memory that no thread waits for, barriers that count their bytes, registers
 /// handed from warp to warp, and kernels that begin while the one before them ends.
 ///
-/// Only code for sm_90a may call these.
+/// Only code for sm_90a may call these (kHasBulkCopies).
 #pragma once
 
 #include <cstdint>
-
-#include "backends/cuda/device/mma.cuh"
 
 namespace likewise::cuda {
 
@@ -85,32 +83,6 @@ __device__ __forceinline__ void let_next_kernel_begin() {
 }
 __device__ __forceinline__ void wait_for_kernel_before() {
   asm volatile("griddepcontrol.wait;\n" ::: "memory");
-}
-
-/// A matrix of 8 x 8 numbers of 16 bits that a warp holds, transposed.
-__device__ __forceinline__ std::uint32_t turn_matrix(std::uint32_t x) {
-  std::uint32_t turned;
-  asm("movmatrix.sync.aligned.m8n8.trans.b16 %0, %1;\n" : "=r"(turned) : "r"(x));
-  return turned;
-}
-
-/// The sum over the warp in every lane, by two products where shuffles take five: float32 but for
-/// its last three bits.
-__device__ __forceinline__ float tensor_sum(float x) {
-  constexpr std::uint32_t kOne = 0x3F800000U;
-  constexpr std::uint32_t kHigh = 0xFFFFE000U;  // what tensor cores look at
-  const std::uint32_t high = as<std::uint32_t>(x) & kHigh;
-  // Row by column: the sums of four lanes each, (g, 2t) and (g, 2t + 1) to lane (g, t).
-  float fours[4] = {};
-  const std::uint32_t ones[4] = {kOne, kOne, kOne, kOne};
-  mma_tf32(fours, ones, high, as<std::uint32_t>(x - as<float>(high)));
-  const float eight = fours[0] + fours[1];
-  const std::uint32_t high_eight = as<std::uint32_t>(eight) & kHigh;
-  const std::uint32_t low_eight = as<std::uint32_t>(eight - as<float>(high_eight));
-  float all[4] = {};
-  const std::uint32_t eights[4] = {high_eight, high_eight, low_eight, low_eight};
-  mma_tf32(all, eights, kOne, kOne);
-  return all[0];
 }
 
 }  // namespace likewise::cuda

@@ -12,8 +12,8 @@
 #include "backends/cuda/als/rows/als_rows.h"
 #include "backends/cuda/als/rows/gradients.cuh"
 #include "backends/cuda/als/rows/vectors.cuh"
+#include "backends/cuda/device/bulk_copy.cuh"
 #include "backends/cuda/device/mma.cuh"
-#include "lab/bulk_copy.cuh"
 
 namespace likewise::cuda {
 
@@ -245,8 +245,7 @@ struct HeldSolver {
   static constexpr int kTiles = Shape::kTiles;
   static constexpr int kSets = (kStrips + 7) / 8;
   static constexpr int kOwn = 4 * kSets;
-  static constexpr float kLargestU = 16384.0F;  ///< of what is rounded to float16
-  static constexpr float kLeastNorm = 64.0F;    ///< of p as it is rounded, half of the most
+  static constexpr float kLeastNorm = 64.0F;  ///< of p as it is rounded, half of the most
   /// Numbers of a vector in a lane: for each set s the columns 16 (j + 8 s) + 2 k and the next, and
   /// both 8 further on.
   using Lane = float[kOwn];
@@ -323,6 +322,14 @@ struct HeldSolver {
     static_assert(kLeastNorm == 64.0F);
     const std::uint32_t exponent = as<std::uint32_t>(norm) >> 23;
     return norm > 0.0F ? as<float>((kExponents - exponent) << 23) : 0.0F;
+  }
+
+  /// The power of two by which numbers up to `bound` stay below 16384: whole numbers up to 2048, as
+  /// most targets of likes are, are not rounded then.
+  static __device__ __forceinline__ float scale_to_range(float bound) {
+    constexpr int kExponents = 127 + 127 + 13;
+    const int exponent = static_cast<int>(as<std::uint32_t>(bound) >> 23);
+    return as<float>(static_cast<std::uint32_t>(kExponents - min(max(exponent, 14), 266)) << 23);
   }
 
   // ---- products with the row's factor rows
@@ -570,7 +577,7 @@ struct HeldSolver {
     } else {
       ask_first();
     }
-    const float cut = __fdividef(kLargestU, bound_u);
+    const float cut = scale_to_range(bound_u);
 #pragma unroll
     for (int i = 0; i < kTiles; ++i) u[i][0] *= cut, u[i][1] *= cut;
     constant = 0.25F * tensor_sum(constant);  // four lanes have the same
@@ -593,7 +600,7 @@ struct HeldSolver {
     float bound_p = 0.0F;   // of p's norm
     float own_part = 0.0F;  // this lane's of p^T D p
     {
-      const float back = bound_u * (1.0F / kLargestU) * inverse_scale;
+      const float back = __fdividef(inverse_scale, cut);
       Lane diagonal;
       Lane inverse;
       load_diagonals(row, diagonal, inverse);
@@ -630,8 +637,7 @@ struct HeldSolver {
         ask_first();
         multiply(operands);
       }
-      const float step_cut =
-          __fdividef(kLargestU, 2.0F * kLeastNorm * row.bound_w * problem.row_bound);
+      const float step_cut = scale_to_range(2.0F * kLeastNorm * row.bound_w * problem.row_bound);
       float curvature = 0.0F;
 #pragma unroll
       for (int i = 0; i < kTiles; ++i) {
@@ -717,7 +723,7 @@ template <class Shape>
 __global__ void __launch_bounds__(Shape::kThreads, 1)
     held_kernel(const __grid_constant__ RowProblem problem, const RowTask* tasks, int count) {
 #ifdef __CUDA_ARCH_FEAT_SM90_ALL
-  extern __shared__ __align__(16) unsigned char shared[];
+  extern __shared__ __align__(128) unsigned char shared[];
   const HeldMemory<Shape> memory(shared);
   constexpr int kTableBytes = Shape::parts_at(Shape::kBuffers);
   const int thread = static_cast<int>(threadIdx.x);
