@@ -4,7 +4,7 @@
 
     python3 -m venv /tmp/peer && /tmp/peer/bin/pip install implicit irspack==0.5.2 numpy scipy
     /tmp/peer/bin/python bench/compare.py build/release/bin/likewise [--rounds 3] [--work DIR] \
-        [--device cpu|cuda]
+        [--device cpu|cuda] [--factors 64 128] [--peers implicit irspack] [--irspack CG CHOLESKY IALSPP]
 
 All use the same device, which is named above the table: the CPU unless `--device cuda` asks for the
 GPU (install `implicit`'s own build for it; `irspack` has none). Same machine, data (the ML-20M shape
@@ -103,7 +103,7 @@ def compare_ials(args, data, matrix, factors, rows):
     """Beside each solver of irspack, from first factors of the same spread."""
     model = os.path.join(args.work, "model-ials.safetensors")
     ours = []
-    theirs = {"CG": [], "CHOLESKY": [], "IALSPP": []}
+    theirs = {solver: [] for solver in args.irspack}
     objectives = {}
     for _ in range(args.rounds):
         seconds, _, objectives["likewise"], _ = train_ours(args, data, model, factors, "auto",
@@ -138,6 +138,10 @@ def main():
     parser.add_argument("--rounds", type=int, default=3)
     parser.add_argument("--work", default="/tmp/likewise-compare")
     parser.add_argument("--device", choices=["cpu", "cuda"], default="cpu")
+    parser.add_argument("--factors", type=int, nargs="+", default=[64, 128])
+    parser.add_argument("--peers", nargs="+", choices=["implicit", "irspack"], default=["implicit", "irspack"])
+    parser.add_argument("--irspack", nargs="+", choices=["CG", "CHOLESKY", "IALSPP"],
+                        default=["CG", "CHOLESKY", "IALSPP"], help="its solvers")
     args = parser.parse_args()
     args.reads = []
     args.devices = set()
@@ -148,13 +152,16 @@ def main():
         run([args.binary, "generate", "ml-20m", "-o", data, "--seed", "1"])
         peer("convert", data, matrix)
     rows = []
-    for factors in (64, 128):
-        model = compare_training(args, data, matrix, factors, rows)
-        if args.device == "cpu":
+    for factors in args.factors:
+        if "implicit" in args.peers:
+            model = compare_training(args, data, matrix, factors, rows)
+            if args.device == "cpu":
+                compare_recommending(args, model, matrix, factors, rows)
+        if "irspack" in args.peers and args.device == "cpu":
             compare_ials(args, data, matrix, factors, rows)
-            compare_recommending(args, model, matrix, factors, rows)
-    millions = [20.000263 / seconds for seconds in args.reads]
-    rows.append(("reading the CSV (user,item,value), M rows/s", spread(millions, 1), "", ""))
+    if args.reads:
+        millions = [20.000263 / seconds for seconds in args.reads]
+        rows.append(("reading the CSV (user,item,value), M rows/s", spread(millions, 1), "", ""))
     print("\n" + "; ".join(sorted(args.devices)))
     print("\n| work | likewise | the peer | ratio, round by round |\n|---|---|---|---|")
     for row in rows:
