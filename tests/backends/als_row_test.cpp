@@ -24,8 +24,8 @@ TEST(AlsRow, ASampleHasEveryFourthTile) {
     for (Index j = 0; j < kWidth; ++j) table.row(i)[j] = 0.1F * static_cast<float>(i % 7 - j % 5);
   }
   const Eigenbasis basis;
-  const AlsRowContext context{stored_rows(table),           1.0F,  basis, params,
-                              kernels::Weighing::of(params), kCount};
+  const AlsRowContext context{
+      stored_rows(table), 1.0F, basis, params, kernels::Weighing::of(params), kCount};
   Matrix p(1, kWidth);
   for (Index j = 0; j < kWidth; ++j) p.data()[j] = static_cast<float>(j % 3 + 1);
   for (const Offset first : {0, 1, 3, 12, 13}) {
@@ -55,8 +55,8 @@ TEST(AlsRow, OnlyAutoSamplesCurvatureAndOnlyOfLongRows) {
   Matrix table(1, 16);
   const Eigenbasis basis;
   const auto samples = [&](Offset count) {
-    const AlsRowContext context{stored_rows(table),           1.0F, basis, params,
-                                kernels::Weighing::of(params), 1};
+    const AlsRowContext context{
+        stored_rows(table), 1.0F, basis, params, kernels::Weighing::of(params), 1};
     return context.samples_curvature(count);
   };
   EXPECT_TRUE(samples(256));
