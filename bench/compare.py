@@ -70,6 +70,12 @@ def ratio(theirs, ours):
     return f"{statistics.median(pairs):.1f} x ({min(pairs):.1f} - {max(pairs):.1f})"
 
 
+def print_round(factors, times):
+    """The last seconds of each: what is known if a later round is cut off."""
+    print(f"f = {factors}, an iteration, s: " + ", ".join(
+        f"{name} {seconds[-1]:.4f}" for name, seconds in times.items() if seconds), flush=True)
+
+
 def compare_training(args, data, matrix, factors, rows):
     ours, memory, cg, exact, peer_memory = [], [], [], [], []
     model = os.path.join(args.work, f"model-{factors}.safetensors")
@@ -85,6 +91,7 @@ def compare_training(args, data, matrix, factors, rows):
         if args.device == "cpu":  # on a GPU it has no exact solver
             report, _ = peer("train", matrix, factors, args.device, "cholesky", 1)
             exact.append(report["seconds"])
+        print_round(factors, {"likewise": ours, "implicit CG": cg, "implicit exact": exact})
     best = train_ours(args, data, model + ".exact", factors, "cholesky", 10, HU)[2]
     rows.append((f"implicit iteration, f = {factors}, s: against its CG (3 steps)",
                  spread(ours, 4), spread(cg, 4), ratio(cg, ours)))
@@ -113,6 +120,7 @@ def compare_ials(args, data, matrix, factors, rows):
             report, _ = peer("train_ials", matrix, factors, solver, IALS_EPOCHS, WEIGHT, LAMBDA)
             times.append(report["seconds"])
             objectives[f"irspack {solver}"] = report["objective"]
+        print_round(factors, {"likewise": ours} | {f"irspack {s}": t for s, t in theirs.items()})
     for solver, times in theirs.items():
         rows.append((f"likes, iALS form, an iteration, f = {factors}, s: against irspack's {solver}",
                      spread(ours, 4), spread(times, 4), ratio(times, ours)))
