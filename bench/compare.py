@@ -4,7 +4,7 @@
 
     python3 -m venv /tmp/peer && /tmp/peer/bin/pip install implicit irspack==0.5.2 numpy scipy
     /tmp/peer/bin/python bench/compare.py build/release/bin/likewise [--rounds 3] [--work DIR] \
-        [--device cpu|cuda]
+        [--device cpu|cuda] [--factors 64 128] [--peers implicit irspack] [--irspack CG CHOLESKY IALSPP]
 
 All use the same device, which is named above the table: the CPU unless `--device cuda` asks for the
 GPU (install `implicit`'s own build for it; `irspack` has none). Same machine, data (the ML-20M shape
@@ -70,6 +70,12 @@ def ratio(theirs, ours):
     return f"{statistics.median(pairs):.1f} x ({min(pairs):.1f} - {max(pairs):.1f})"
 
 
+def print_round(factors, times):
+    """The last seconds of each: what is known if a later round is cut off."""
+    print(f"f = {factors}, an iteration, s: " + ", ".join(
+        f"{name} {seconds[-1]:.4f}" for name, seconds in times.items() if seconds), flush=True)
+
+
 def compare_training(args, data, matrix, factors, rows):
     ours, memory, cg, exact, peer_memory = [], [], [], [], []
     model = os.path.join(args.work, f"model-{factors}.safetensors")
@@ -85,6 +91,7 @@ def compare_training(args, data, matrix, factors, rows):
         if args.device == "cpu":  # on a GPU it has no exact solver
             report, _ = peer("train", matrix, factors, args.device, "cholesky", 1)
             exact.append(report["seconds"])
+        print_round(factors, {"likewise": ours, "implicit CG": cg, "implicit exact": exact})
     best = train_ours(args, data, model + ".exact", factors, "cholesky", 10, HU)[2]
     rows.append((f"implicit iteration, f = {factors}, s: against its CG (3 steps)",
                  spread(ours, 4), spread(cg, 4), ratio(cg, ours)))
@@ -103,7 +110,7 @@ def compare_ials(args, data, matrix, factors, rows):
     """Beside each solver of irspack, from first factors of the same spread."""
     model = os.path.join(args.work, "model-ials.safetensors")
     ours = []
-    theirs = {"CG": [], "CHOLESKY": [], "IALSPP": []}
+    theirs = {solver: [] for solver in args.irspack}
     objectives = {}
     for _ in range(args.rounds):
         seconds, _, objectives["likewise"], _ = train_ours(args, data, model, factors, "auto",
@@ -113,6 +120,7 @@ def compare_ials(args, data, matrix, factors, rows):
             report, _ = peer("train_ials", matrix, factors, solver, IALS_EPOCHS, WEIGHT, LAMBDA)
             times.append(report["seconds"])
             objectives[f"irspack {solver}"] = report["objective"]
+        print_round(factors, {"likewise": ours} | {f"irspack {s}": t for s, t in theirs.items()})
     for solver, times in theirs.items():
         rows.append((f"likes, iALS form, an iteration, f = {factors}, s: against irspack's {solver}",
                      spread(ours, 4), spread(times, 4), ratio(times, ours)))
@@ -138,6 +146,10 @@ def main():
     parser.add_argument("--rounds", type=int, default=3)
     parser.add_argument("--work", default="/tmp/likewise-compare")
     parser.add_argument("--device", choices=["cpu", "cuda"], default="cpu")
+    parser.add_argument("--factors", type=int, nargs="+", default=[64, 128])
+    parser.add_argument("--peers", nargs="+", choices=["implicit", "irspack"], default=["implicit", "irspack"])
+    parser.add_argument("--irspack", nargs="+", choices=["CG", "CHOLESKY", "IALSPP"],
+                        default=["CG", "CHOLESKY", "IALSPP"], help="its solvers")
     args = parser.parse_args()
     args.reads = []
     args.devices = set()
@@ -148,13 +160,16 @@ def main():
         run([args.binary, "generate", "ml-20m", "-o", data, "--seed", "1"])
         peer("convert", data, matrix)
     rows = []
-    for factors in (64, 128):
-        model = compare_training(args, data, matrix, factors, rows)
-        if args.device == "cpu":
+    for factors in args.factors:
+        if "implicit" in args.peers:
+            model = compare_training(args, data, matrix, factors, rows)
+            if args.device == "cpu":
+                compare_recommending(args, model, matrix, factors, rows)
+        if "irspack" in args.peers and args.device == "cpu":
             compare_ials(args, data, matrix, factors, rows)
-            compare_recommending(args, model, matrix, factors, rows)
-    millions = [20.000263 / seconds for seconds in args.reads]
-    rows.append(("reading the CSV (user,item,value), M rows/s", spread(millions, 1), "", ""))
+    if args.reads:
+        millions = [20.000263 / seconds for seconds in args.reads]
+        rows.append(("reading the CSV (user,item,value), M rows/s", spread(millions, 1), "", ""))
     print("\n" + "; ".join(sorted(args.devices)))
     print("\n| work | likewise | the peer | ratio, round by round |\n|---|---|---|---|")
     for row in rows:

@@ -20,6 +20,10 @@ class Lockstep {
         rows_(rows),
         control_(control),
         count_(static_cast<Index>(rows.size())),
+        block_(static_cast<Index>(
+            std::max<Offset>(kernels::kTileRows, kCacheBytes / 2 / context.table.row_bytes()))),
+        blocks_((Offset{matrix.cols} + block_ - 1) / block_),
+        ends_(rows.size() * static_cast<std::size_t>(blocks_)),
         diagonal_(count_, z.cols()),
         inverse_(count_, z.cols()),
         r_(count_, z.cols()),
@@ -34,6 +38,7 @@ class Lockstep {
           ConjugateGradients({diagonal_.row(i), inverse_.row(i), z.row(i), r_.row(i), p_.row(i),
                               product_.row(i), z.stride()},
                              context.cg_limits(context.least_confidence(values)));
+      find_ends(i);
     }
   }
 
@@ -48,6 +53,17 @@ class Lockstep {
   [[nodiscard]] const std::vector<ConjugateGradients>& solvers() const { return solvers_; }
 
  private:
+  /// Where in row i the columns of each block end.
+  void find_ends(Index i) {
+    const auto columns = matrix_.row_columns(rows_[static_cast<std::size_t>(i)]);
+    auto at = columns.begin();
+    for (Offset b = 0; b < blocks_; ++b) {
+      const Offset end = (b + 1) * block_;
+      at = std::lower_bound(at, std::min(at + block_, columns.end()), end);
+      ends_[static_cast<std::size_t>(i * blocks_ + b)] = static_cast<Index>(at - columns.begin());
+    }
+  }
+
   void start() {
     std::vector<kernels::StartSums> sums(rows_.size());
     std::vector<double> constants(rows_.size(), 0.0);
@@ -64,41 +80,53 @@ class Lockstep {
 
   void step() {
     std::vector<double> curvatures(rows_.size(), 0.0);
+    std::vector<Offset> sampled(rows_.size(), 0);
+    std::vector<Offset> tiles(rows_.size(), 0);
     for (ConjugateGradients& cg : solvers_) {
       if (!cg.done()) cg.before_product();
     }
     pass([&](std::size_t i, const kernels::Segment& s, double) {
-      const ConjugateGradients& cg = solvers_[i];
-      const CgVectors& x = cg.vectors();
-      curvatures[i] +=
-          cg.last() ? kernels::curvature(s, x.p) : kernels::add_product(s, x.p, x.product);
+      const CgVectors& x = solvers_[i].vectors();
+      if (!samples(i)) {
+        curvatures[i] += solvers_[i].last() ? kernels::curvature(s, x.p)
+                                            : kernels::add_product(s, x.p, x.product);
+        return;
+      }
+      constexpr Offset kStep = SegmentBuffer::kSampleStep;
+      Offset count = 0;
+      const Offset first = (kStep - tiles[i] % kStep) % kStep;
+      tiles[i] += s.padded / kernels::kTileRows;
+      curvatures[i] += kernels::curvature(buffer_.sample(s, first, count), x.p);
+      sampled[i] += count;
     });
     for (std::size_t i = 0; i < solvers_.size(); ++i) {
-      if (!solvers_[i].done()) solvers_[i].after_product(curvatures[i]);
+      if (solvers_[i].done()) continue;
+      const double share = samples(i) ? static_cast<double>(matrix_.row_size(rows_[i])) /
+                                            static_cast<double>(sampled[i])
+                                      : 1.0;
+      solvers_[i].after_product(share * curvatures[i]);
     }
+  }
+
+  [[nodiscard]] bool samples(std::size_t i) const {
+    return solvers_[i].last() && context_.samples_curvature(matrix_.row_size(rows_[i]));
   }
 
   /// body(row's place, segment, its constant) for every row that is not done, block by block of the
   /// fixed side.
   template <class Body>
   void pass(const Body& body) {
-    const auto block = static_cast<Index>(
-        std::max<Offset>(kernels::kTileRows, kCacheBytes / 2 / context_.table.row_bytes()));
-    std::vector<Offset> position(rows_.size(), 0);
-    for (Offset begin = 0; begin < matrix_.cols; begin += block) {
+    for (Offset b = 0; b < blocks_; ++b) {
       control_.check();
       for (std::size_t i = 0; i < rows_.size(); ++i) {
         if (solvers_[i].done()) continue;
-        const auto columns = matrix_.row_columns(rows_[i]);
-        const auto from = columns.begin() + position[i];
-        const auto to =
-            std::lower_bound(from, std::min(from + block, columns.end()), begin + block);
-        if (from == to) continue;
+        const std::size_t at = i * static_cast<std::size_t>(blocks_) + static_cast<std::size_t>(b);
+        const Index from = b == 0 ? 0 : ends_[at - 1];
+        if (from == ends_[at]) continue;
         double constant = 0.0;
         const kernels::Segment s =
-            buffer_.fill(context_, columns.data() + position[i],
-                         matrix_.row_values(rows_[i]).data() + position[i], to - from, constant);
-        position[i] += to - from;
+            buffer_.fill(context_, matrix_.row_columns(rows_[i]).data() + from,
+                         matrix_.row_values(rows_[i]).data() + from, ends_[at] - from, constant);
         body(i, s, constant);
       }
     }
@@ -109,6 +137,9 @@ class Lockstep {
   std::span<const Index> rows_;
   const RunControl& control_;
   Index count_;
+  Index block_;  ///< rows of the fixed side that are walked over together
+  Offset blocks_;
+  std::vector<Index> ends_;  ///< rows x blocks
   Matrix diagonal_;
   Matrix inverse_;
   Matrix r_;

@@ -24,6 +24,9 @@ constexpr double kHardly = 10.0;
 /// the next steps is less: kAuto asks for that much more, up to this.
 constexpr double kLeastConfidence = 1e-3;
 
+/// A fourth of so many interactions tells a curvature to about a fifth.
+constexpr Offset kSampled = 256;
+
 /// Rows of the fixed side that the Gram matrix takes at a time: they stay in cache.
 constexpr Index kGramRows = 64;
 
@@ -57,6 +60,11 @@ CgLimits AlsRowContext::cg_limits(float least_confidence) const {
   return {kAutoSteps, accuracy * std::max(double{least_confidence}, kLeastConfidence), 0.0};
 }
 
+bool AlsRowContext::samples_curvature(Offset count) const {
+  return count >= kSampled && params.solver == AlsSolverKind::kAuto &&
+         params.feedback == Feedback::kImplicit && weighing.form != CellForm::kGiven;
+}
+
 void AlsRowContext::set_diagonals(double lambda, Offset count, float* diagonal,
                                   float* inverse) const {
   const std::vector<double>& spectrum = basis.values;
@@ -84,7 +92,20 @@ kernels::Segment SegmentBuffer::fill(const AlsRowContext& context, const Index* 
   }
   constant += kernels::weigh(context.weighing, columns, values, count, columns_.data(), w_.data(),
                              v_.data());
+  count_ = count;
   return {context.table, columns_.data(), w_.data(), v_.data(), padded};
+}
+
+kernels::Segment SegmentBuffer::sample(const kernels::Segment& all, Offset first, Offset& count) {
+  Offset to = 0;
+  count = 0;
+  for (Offset at = first * kernels::kTileRows; at < all.padded;
+       at += kSampleStep * kernels::kTileRows, to += kernels::kTileRows) {
+    std::copy_n(columns_.data() + at, kernels::kTileRows, columns_.data() + to);
+    std::copy_n(w_.data() + at, kernels::kTileRows, w_.data() + to);
+    count += std::min(kernels::kTileRows, count_ - at);
+  }
+  return {all.rows, columns_.data(), w_.data(), nullptr, to};
 }
 
 AlsRowSolver::AlsRowSolver(const AlsRowContext& context)
@@ -150,11 +171,19 @@ double AlsRowSolver::solve_cg(const Cells& row, float* z, Index& pivot) {
   cg.start(kernels::add_residual(s, z, r_.data()), row.constant);
   while (!cg.done()) {
     cg.before_product();
-    cg.after_product(cg.last() ? kernels::curvature(s, p_.data())
+    cg.after_product(cg.last() ? last_curvature(row)
                                : kernels::add_product(s, p_.data(), product_.data()));
   }
   if (!cg.positive()) pivot = 0;
   return cg.objective();
+}
+
+double AlsRowSolver::last_curvature(const Cells& row) {
+  if (!context_.samples_curvature(row.count)) return kernels::curvature(row.segment, p_.data());
+  Offset sampled = 0;
+  const kernels::Segment part = buffer_.sample(row.segment, 0, sampled);
+  return kernels::curvature(part, p_.data()) * static_cast<double>(row.count) /
+         static_cast<double>(sampled);
 }
 
 void AlsRowSolver::solve_gram(const kernels::Segment& s, float* z, Index& pivot) {

@@ -33,6 +33,9 @@ struct AlsRowContext {
   /// Of a row with these values, but 1 at most.
   [[nodiscard]] float least_confidence(std::span<const float> values) const;
   [[nodiscard]] CgLimits cg_limits(float least_confidence) const;
+  /// Whether the curvature of a row's last step is taken from a part of its interactions
+  /// (docs/math.md, "How the rows are solved").
+  [[nodiscard]] bool samples_curvature(Offset count) const;
 
   /// The row's diagonal and the inverse of its preconditioner.
   ///
@@ -47,8 +50,13 @@ class SegmentBuffer {
   /// `constant` grows by the sum of the cells' constants.
   [[nodiscard]] kernels::Segment fill(const AlsRowContext& context, const Index* columns,
                                       const float* values, Offset count, double& constant);
+  /// Of the run that was filled last, every kSampleStep-th tile from tile `first` on, at the
+  /// buffer's begin: what was filled is lost. `count` gets the interactions in it.
+  [[nodiscard]] kernels::Segment sample(const kernels::Segment& all, Offset first, Offset& count);
+  static constexpr Offset kSampleStep = 4;
 
  private:
+  Offset count_ = 0;  ///< filled last
   Array<Index> columns_;
   Array<float> w_;
   Array<float> v_;
@@ -74,6 +82,7 @@ class AlsRowSolver {
     float least_confidence = 1.0F;
   };
   [[nodiscard]] double solve_cg(const Cells& row, float* z, Index& pivot);
+  [[nodiscard]] double last_curvature(const Cells& row);
   [[nodiscard]] double solve_exactly(const Cells& row, float* z, Index& pivot);
   /// Gram matrix and Cholesky: count f^2 + f^3 / 3 operations.
   void solve_gram(const kernels::Segment& s, float* z, Index& pivot);

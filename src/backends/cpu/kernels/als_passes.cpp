@@ -96,10 +96,24 @@ HWY_INLINE void store_sums(Vec a, Vec b, Vec c, Vec d, float* HWY_RESTRICT out) 
 #endif
 }
 
+/// Two sums, as two floats at `out`.
+HWY_INLINE void store_sums(Vec a, Vec b, float* HWY_RESTRICT out) {
+#if HWY_TARGET == HWY_SCALAR
+  out[0] = hn::GetLane(a);
+  out[1] = hn::GetLane(b);
+#else
+  const Tag tag;
+  const Vec ab = hn::Add(hn::InterleaveLower(tag, a, b), hn::InterleaveUpper(tag, a, b));
+  const hn::CappedTag<float, 2> two;
+  hn::Store(hn::LowerHalf(two, fold_blocks(hn::Add(ab, hn::Shuffle1032(ab)))), two, out);
+#endif
+}
+
 /// How a pass walks the rows: a width known when compiling (0: any) lets the loops unroll, and rows
 /// that are not in the L1 cache are prefetched two tiles ahead, spread over the work.
 template <class T, int kWidth, bool kPrefetch>
 struct Walk {
+  static constexpr int kGroup = kTileRows;        ///< rows whose q are known together
   static constexpr Index kLine = 64 / sizeof(T);  ///< numbers of a cache line
   const Segment& s;
 
@@ -148,9 +162,10 @@ struct Walk {
     }
   }
 
-  /// body(first interaction, tile, q) for every tile, with q = the tile's rows . p.
-  template <class Body>
-  HWY_INLINE void each_tile(const float* p, const Body& body) const {
+  /// For every tile q = its rows . p, which weigh(first interaction, q) makes the rows' shares in
+  /// `sum`. Without a sum (null) the rest of the work is weigh()'s.
+  template <bool kSum, class Weigh>
+  HWY_INLINE void each_group(const float* p, float* sum, const Weigh& weigh) const {
     constexpr Offset kAhead = 2 * kTileRows;
     HWY_ALIGN float q[kTileRows];
     Tile<T> tile = tile_at<T>(s, 0);
@@ -158,102 +173,172 @@ struct Walk {
     for (Offset i = 0; i < s.padded; i += kTileRows) {
       const Tile<T> soon = tile_at<T>(s, std::min(i + kAhead, s.padded - kTileRows));
       dots(tile, soon, p, q);
-      body(i, tile, q);
+      weigh(i, q);
+      if constexpr (kSum) add(tile, q, sum);
       tile = next;
       next = soon;
     }
   }
 };
 
-/// What happens to a tile's q: a few at a time, no more than store_sums() wrote at once (so that
+#if HWY_TARGET <= HWY_AVX3
+/// The same where 32 registers of 16 lanes hold the sum and, of rows in float16, as many as a group
+/// has: every number is read and converted once. That conversion is what binds rows in a cache.
+template <int kWidth, bool kPrefetch>
+struct HeldWalk {
+  static constexpr int kVectors = kWidth / 16;
+  static constexpr int kGroup = kVectors <= 2 ? 8 : kVectors <= 4 ? 4 : 2;
+  const Segment& s;
+
+  HWY_INLINE const std::uint16_t* row(Offset i) const {
+    return s.rows.halves + Offset{s.columns[i]} * kWidth;
+  }
+
+  template <bool kSum, class Weigh>
+  HWY_INLINE void each_group(const float* HWY_RESTRICT p, float* HWY_RESTRICT sum,
+                             const Weigh& weigh) const {
+    constexpr Offset kAhead = 4096 / (2 * kWidth);  // bytes over those of a row
+    constexpr int kLine = 32;                       // numbers of a cache line
+    const Tag d;
+    HWY_ALIGN float q[kGroup];
+    Vec total[kVectors];
+    HWY_UNROLL(8)
+    for (int v = 0; kSum && v < kVectors; ++v) total[v] = hn::Load(d, sum + v * 16);
+    for (Offset i = 0; i < s.padded; i += kGroup) {
+      if (kPrefetch) {
+        const Offset ahead = std::min<Offset>(i + kAhead, s.padded - kGroup);
+        HWY_UNROLL(8)
+        for (int r = 0; r < kGroup; ++r) {
+          const std::uint16_t* soon = row(ahead + r);
+          for (int j = 0; j < kWidth; j += kLine) hwy::Prefetch(soon + j);
+        }
+      }
+      Vec y[kGroup][kVectors];
+      Vec dot[kGroup];
+      HWY_UNROLL(8)
+      for (int r = 0; r < kGroup; ++r) {
+        const std::uint16_t* from = row(i + r);
+        HWY_UNROLL(8)
+        for (int v = 0; v < kVectors; ++v) y[r][v] = load(from + v * 16);
+        dot[r] = hn::Mul(y[r][0], hn::Load(d, p));
+        HWY_UNROLL(8)
+        for (int v = 1; v < kVectors; ++v) {
+          dot[r] = hn::MulAdd(y[r][v], hn::Load(d, p + v * 16), dot[r]);
+        }
+      }
+      if constexpr (kGroup == 2) {
+        store_sums(dot[0], dot[1], q);
+      } else {
+        HWY_UNROLL(8)
+        for (int r = 0; r < kGroup; r += 4) {
+          store_sums(dot[r], dot[r + 1], dot[r + 2], dot[r + 3], q + r);
+        }
+      }
+      weigh(i, q);
+      HWY_UNROLL(8)
+      for (int r = 0; kSum && r < kGroup; ++r) {
+        const Vec c = hn::Set(d, q[r]);
+        HWY_UNROLL(8)
+        for (int v = 0; v < kVectors; ++v) total[v] = hn::MulAdd(c, y[r][v], total[v]);
+      }
+    }
+    HWY_UNROLL(8)
+    for (int v = 0; kSum && v < kVectors; ++v) hn::Store(total[v], d, sum + v * 16);
+  }
+};
+#endif
+
+/// What happens to a group's q: a few at a time, no more than store_sums() wrote at once (so that
 /// loads are forwarded), and summed in float64: the objective is a difference of large sums.
-using TileTag = hn::CappedTag<float, HWY_TARGET <= HWY_AVX2 ? 4 : 2>;
-using TileVec = hn::Vec<TileTag>;
-using SumTag = hn::Rebind<double, TileTag>;
-using SumVec = hn::Vec<SumTag>;
-HWY_INLINE SumVec add_products(TileVec a, TileVec b, SumVec sums) {
-  const SumTag d;
+template <class Rows>
+using GroupTag = hn::CappedTag<float, HWY_TARGET <= HWY_AVX2 && Rows::kGroup >= 4 ? 4 : 2>;
+template <class Tag>
+using SumTag = hn::Rebind<double, Tag>;
+template <class Tag>
+using SumVec = hn::Vec<SumTag<Tag>>;
+template <class Tag>
+HWY_INLINE SumVec<Tag> add_products(Tag, hn::Vec<Tag> a, hn::Vec<Tag> b, SumVec<Tag> sums) {
+  const SumTag<Tag> d;
   return hn::MulAdd(hn::PromoteTo(d, a), hn::PromoteTo(d, b), sums);
 }
-HWY_INLINE double total(SumVec sums) { return hn::GetLane(hn::SumOfLanes(SumTag(), sums)); }
+template <class Tag>
+HWY_INLINE double total(Tag, SumVec<Tag> sums) {
+  return hn::GetLane(hn::SumOfLanes(SumTag<Tag>(), sums));
+}
 
 struct AddResidualPass {
   const float* z;
   float* r;
   template <class Rows>
   StartSums operator()(const Rows& walk) const {
-    const TileTag d;
-    SumVec wqq = hn::Zero(SumTag());
-    SumVec vq = hn::Zero(SumTag());
+    const GroupTag<Rows> d;
+    auto wqq = hn::Zero(SumTag<GroupTag<Rows>>());
+    auto vq = wqq;
     const Segment& s = walk.s;
-    walk.each_tile(z, [&](Offset i, const auto& tile, float* q) HWY_ATTR {
-      for (Offset k = 0; k < kTileRows; k += static_cast<Offset>(hn::Lanes(d))) {
-        const TileVec qk = hn::Load(d, q + k);
-        const TileVec v = hn::LoadU(d, s.v + i + k);
-        const TileVec wq = hn::Mul(hn::LoadU(d, s.w + i + k), qk);
-        wqq = add_products(wq, qk, wqq);
-        vq = add_products(v, qk, vq);
+    walk.template each_group<true>(z, r, [&](Offset i, float* q) HWY_ATTR {
+      for (int k = 0; k < Rows::kGroup; k += static_cast<int>(hn::Lanes(d))) {
+        const auto qk = hn::Load(d, q + k);
+        const auto v = hn::LoadU(d, s.v + i + k);
+        const auto wq = hn::Mul(hn::LoadU(d, s.w + i + k), qk);
+        wqq = add_products(d, wq, qk, wqq);
+        vq = add_products(d, v, qk, vq);
         hn::Store(hn::Sub(v, wq), d, q + k);
       }
-      walk.add(tile, q, r);
     });
-    return {total(wqq), total(vq)};
+    return {total(d, wqq), total(d, vq)};
   }
 };
 
-struct AddProductPass {
+/// The product and its curvature (kSum), or the curvature alone.
+template <bool kSum>
+struct ProductPass {
   const float* p;
   float* product;
   template <class Rows>
   double operator()(const Rows& walk) const {
-    const TileTag d;
-    SumVec pap = hn::Zero(SumTag());
+    const GroupTag<Rows> d;
+    auto pap = hn::Zero(SumTag<GroupTag<Rows>>());
     const Segment& s = walk.s;
-    walk.each_tile(p, [&](Offset i, const auto& tile, float* q) HWY_ATTR {
-      for (Offset k = 0; k < kTileRows; k += static_cast<Offset>(hn::Lanes(d))) {
-        const TileVec qk = hn::Load(d, q + k);
-        const TileVec wq = hn::Mul(hn::LoadU(d, s.w + i + k), qk);
-        pap = add_products(wq, qk, pap);
-        hn::Store(wq, d, q + k);
+    walk.template each_group<kSum>(p, product, [&](Offset i, float* q) HWY_ATTR {
+      for (int k = 0; k < Rows::kGroup; k += static_cast<int>(hn::Lanes(d))) {
+        const auto qk = hn::Load(d, q + k);
+        const auto wq = hn::Mul(hn::LoadU(d, s.w + i + k), qk);
+        pap = add_products(d, wq, qk, pap);
+        if (kSum) hn::Store(wq, d, q + k);
       }
-      walk.add(tile, q, product);
     });
-    return total(pap);
+    return total(d, pap);
   }
 };
 
-struct CurvaturePass {
-  const float* p;
-  template <class Rows>
-  double operator()(const Rows& walk) const {
-    const TileTag d;
-    SumVec pap = hn::Zero(SumTag());
-    const Segment& s = walk.s;
-    walk.each_tile(p, [&](Offset i, const auto&, const float* q) HWY_ATTR {
-      for (Offset k = 0; k < kTileRows; k += static_cast<Offset>(hn::Lanes(d))) {
-        const TileVec qk = hn::Load(d, q + k);
-        pap = add_products(hn::Mul(hn::LoadU(d, s.w + i + k), qk), qk, pap);
-      }
-    });
-    return total(pap);
-  }
-};
+/// Whether a row of float16 is held in registers.
+template <class T, int kWidth>
+constexpr bool kHeld = HWY_TARGET <= HWY_AVX3 &&
+                       sizeof(T) == 2 && kWidth > 0 && kWidth <= 128 && kWidth % 16 == 0;
+
+template <class T, int kWidth, bool kPrefetch, class Pass>
+HWY_INLINE auto walk_rows(const Segment& s, const Pass& pass) {
+#if HWY_TARGET <= HWY_AVX3
+  if constexpr (kHeld<T, kWidth>) return pass(HeldWalk<kWidth, kPrefetch>{s});
+#endif
+  if constexpr (!kHeld<T, kWidth>) return pass(Walk<T, kWidth, kPrefetch>{s});
+}
 
 template <class T, bool kPrefetch, class Pass>
 HWY_INLINE auto walk_width(const Segment& s, const Pass& pass) {
   switch (s.rows.stride) {
     case 16:
-      return pass(Walk<T, 16, kPrefetch>{s});
+      return walk_rows<T, 16, kPrefetch>(s, pass);
     case 32:
-      return pass(Walk<T, 32, kPrefetch>{s});
+      return walk_rows<T, 32, kPrefetch>(s, pass);
     case 64:
-      return pass(Walk<T, 64, kPrefetch>{s});
+      return walk_rows<T, 64, kPrefetch>(s, pass);
     case 112:
-      return pass(Walk<T, 112, kPrefetch>{s});
+      return walk_rows<T, 112, kPrefetch>(s, pass);
     case 128:
-      return pass(Walk<T, 128, kPrefetch>{s});
+      return walk_rows<T, 128, kPrefetch>(s, pass);
     default:
-      return pass(Walk<T, 0, kPrefetch>{s});
+      return walk_rows<T, 0, kPrefetch>(s, pass);
   }
 }
 
@@ -279,11 +364,11 @@ StartSums AddResidual(const Segment& s, const float* z, float* r) {
 }
 
 double AddProduct(const Segment& s, const float* p, float* product) {
-  return s.padded == 0 ? 0.0 : walk(s, false, AddProductPass{p, product});
+  return s.padded == 0 ? 0.0 : walk(s, false, ProductPass<true>{p, product});
 }
 
 double Curvature(const Segment& s, const float* p) {
-  return s.padded == 0 ? 0.0 : walk(s, false, CurvaturePass{p});
+  return s.padded == 0 ? 0.0 : walk(s, false, ProductPass<false>{p, nullptr});
 }
 
 template <class T>
