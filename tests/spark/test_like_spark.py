@@ -333,7 +333,7 @@ def test_repeated_rows(spark, ratings):
     ({"coldStartStrategy": "warm"}, "coldStartStrategy: 'warm' is none of"),
     ({"solver": "guess"}, "solver"),
     ({"finalStorageLevel": "CLOUD"}, "finalStorageLevel: 'CLOUD'"),
-    ({"numWorkers": 2, "device": "cuda"}, "ranks that are processes train on CPUs"),
+    ({"numWorkers": 2, "device": "cuda:0"}, "device 'cuda:0': several train on 'cpu', or on 'cuda'"),
 ])
 def test_wrong_parameters_are_told_at_once(ratings, params, message):
     with pytest.raises(ValueError, match=message):
