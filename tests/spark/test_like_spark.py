@@ -20,9 +20,11 @@ from pyspark.ml.recommendation import ALSModel as SparkModel
 from pyspark.ml.tuning import CrossValidator, CrossValidatorModel, ParamGridBuilder
 from pyspark.sql import functions as F
 
-from likewise.spark import ALS, ALSModel, chunks, prepare
+from likewise.spark import ALS, ALSModel, chunks, prepare, tables
 
 MASTER = "local[2]"
+#: What Spark plans anew between stages is tested where executors are processes, and takes time.
+SETTINGS = {"spark.sql.adaptive.enabled": "false"}
 BLOCKS = {"numUserBlocks": 2, "numItemBlocks": 2}
 CLASSES = (SparkALS, ALS)
 #: Of Spark's class and ours from other first factors, after enough iterations on small data.
@@ -241,6 +243,20 @@ def test_ranks_learn_the_same(ratings, implicit):
     assert all((tables[0][name] == tables[1][name]).all() for name in tables[0])
     alone = fit(ALS, ratings, implicitPrefs=implicit, numWorkers=1, solver="cholesky")
     assert np.allclose(models[0].report["objectives"], alone.report["objectives"], rtol=1e-5)
+
+
+def test_tables_are_sorted_in_parts(pair, monkeypatch):
+    _, ours = pair
+    before = lists_of(ours.recommendForAllUsers(5))
+    monkeypatch.setattr(tables, "SORTED_AT_ONCE", 7)
+    monkeypatch.setattr(ours, "_tables", {})
+    assert before == lists_of(ours.recommendForAllUsers(5))
+    shared = ours._tables["item"]
+    from pyspark import SparkFiles
+    ids = pa.ipc.open_file(SparkFiles.get(shared.name + ".ids")).read_all()["id"].to_pylist()
+    rows = np.fromfile(SparkFiles.get(shared.name + ".factors"), dtype=np.float32).reshape(len(ids), shared.stride)
+    wanted = table(ours.itemFactors)
+    assert ids == sorted(wanted) and all((rows[at, :4] == wanted[name]).all() for at, name in enumerate(ids))
 
 
 @pytest.fixture(scope="module")
