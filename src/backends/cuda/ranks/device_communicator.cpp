@@ -119,7 +119,7 @@ void DeviceCommunicator::reduce_scatter(std::span<const double> all, std::span<d
                                         std::span<const Offset> counts) {
   const auto count = static_cast<Offset>(own.size());
   require_parts(*this, "reduce_scatter", counts, count, static_cast<Offset>(all.size()));
-  double* const gathered = parts(count);
+  double* const gathered = parts(*std::ranges::max_element(counts));  // the same on all ranks
   std::vector<Outgoing> out;
   std::vector<Incoming> in;
   const double* at = all.data();

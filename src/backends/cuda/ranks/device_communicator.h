@@ -61,6 +61,8 @@ class DeviceCommunicator : public Communicator {
   /// Rank r's rows parts[r] of a table, which lie at the same place on all ranks, go to all others.
   void share_rows(std::byte* table, Offset row_bytes, std::span<const RowRange> parts);
 
+  /// Whether wait() is a collective call: of processes, which tell each other what they called.
+  [[nodiscard]] virtual bool waits_together() const { return false; }
   /// Returns when the GPU is through with all calls so far. Throws as Communicator says, and never
   /// waits for a rank that is gone. Before the host waits for the GPU in another way, wait() has
   /// returned, or the rank gave up.

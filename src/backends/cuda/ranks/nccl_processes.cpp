@@ -19,6 +19,8 @@ class ProcessCommunicator final : public DeviceCommunicator {
     if (!is_through()) connection_.give_up();
   }
 
+  [[nodiscard]] bool waits_together() const override { return size() > 1; }
+
  protected:
   void exchange(std::span<const Outgoing> out, std::span<const Incoming> in) override {
     NcclGroup group(connection_.library());
@@ -34,7 +36,7 @@ class ProcessCommunicator final : public DeviceCommunicator {
   /// A rank that does not come is named here, and ranks that call different things are told: NCCL
   /// would wait for ever.
   void tell_calls() override {
-    if (size() == 1) return;
+    if (!waits_together()) return;
     const std::vector<RankCall> own = ledger().unfinished(rank());
     const auto ranks = static_cast<std::size_t>(size());
     const Offset count = std::ssize(own);
