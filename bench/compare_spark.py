@@ -4,11 +4,15 @@
 
     bench/compare_spark.py [--shape ml-20m] [--rank 64] [--master local[2]] [--rounds 3] \\
         [--kinds implicit,explicit] [--engines likewise,mllib] [--mllib-iterations 1,3] [--memory 6g] [--folder F]
+    bench/compare_spark.py --seeds 1,2,3,4,5 [--shape ml-1m/ratings.dat] ...
 
 Each engine and kind has a process and a session of its own. Ours fits 10 iterations --rounds times, and once as many
 as MLlib's longest fit. MLlib fits once with each of --mllib-iterations: an iteration is their difference, and fit() of
 10 iterations follows from it, as ten would take too long. Both then write the lists of all users (top 10) to nowhere,
 --rounds times (MLlib once). fit() begins with reading the file; the session is there before.
+
+With --seeds nothing is timed: each engine fits 10 iterations with each seed, and the objectives are compared. --shape is a
+shape of `likewise generate`, or a file of ratings that the program reads.
 
 The objective is one function over both models' factors and all cells. Memory is the largest sum of the proportional set
 sizes of the JVM and its Python workers, looked at twice a second; the JVM may take --memory. Run it on an idle
@@ -104,6 +108,11 @@ def open_session(given):
     return session
 
 
+def write_factors(model, given):
+    for factors, side in ((model.userFactors, "users"), (model.itemFactors, "items")):
+        factors.write.mode("overwrite").parquet(f"{given.folder}/{'-'.join(given.one)}-{side}")
+
+
 def measure_one(given):
     engine, kind = given.one
     session = open_session(given)
@@ -111,6 +120,17 @@ def measure_one(given):
 
     from likewise.spark import ALS
     of = ALS if engine == "likewise" else SparkALS
+    if given.seeds:
+        found = []
+        table = pyarrow.parquet.read_table(given.parquet)
+        for seed in given.seeds.split(","):
+            cells = session.read.parquet(given.parquet)
+            write_factors(of(rank=given.rank, maxIter=ITERATIONS, **PARAMS[kind], **{**COLUMNS, "seed": int(seed)}).fit(cells), given)
+            found.append(objective(table, given.folder, engine, kind))
+            print(f"  {engine} {kind}, seed {seed}: {found[-1]:,.0f}", file=sys.stderr)
+        session.stop()
+        print(json.dumps(found))
+        return
     memory = Memory()
     memory.start()
     # A session reads its first file, and starts its first Python worker, more slowly than others.
@@ -142,8 +162,7 @@ def measure_one(given):
         found["lists"].append(time.perf_counter() - begin)
         print(f"  {engine} {kind}: lists in {found['lists'][-1]:.1f} s", file=sys.stderr)
     found["lists_memory"] = memory.peak()
-    model.userFactors.write.mode("overwrite").parquet(f"{given.folder}/{engine}-{kind}-users")
-    model.itemFactors.write.mode("overwrite").parquet(f"{given.folder}/{engine}-{kind}-items")
+    write_factors(model, given)
     session.stop()
     print(json.dumps(found))
 
@@ -181,8 +200,13 @@ def objective(cells, folder, engine, kind):
 
 
 def make_parquet(given):
-    path = pathlib.Path(given.folder) / f"{given.shape.replace(':', '-')}.parquet"
-    if not path.exists():
+    path = pathlib.Path(given.folder) / f"{pathlib.Path(given.shape).name.replace(':', '-')}.parquet"
+    if pathlib.Path(given.shape).is_file():
+        import likewise
+        cells = likewise.Interactions(given.shape).to_csr().tocoo()
+        columns = {"user": cells.row, "item": cells.col, "value": cells.data}
+        pyarrow.parquet.write_table(pyarrow.table(columns), path, row_group_size=1 << 20)
+    elif not path.exists():
         from likewise import program
         rows = path.with_suffix(".csv")
         subprocess.run([program.path(), "generate", given.shape, "-o", rows, "-q"], check=True)
@@ -229,6 +253,7 @@ def main():
     options.add_argument("--engines", default="likewise,mllib")
     options.add_argument("--mllib-iterations", default="1,3")
     options.add_argument("--folder")
+    options.add_argument("--seeds", default="")
     options.add_argument("--events", help="a folder for Spark's event logs")
     options.add_argument("--one", nargs=2, help=argparse.SUPPRESS)
     options.add_argument("--parquet", help=argparse.SUPPRESS)
@@ -253,9 +278,14 @@ def compare(given):
             told = subprocess.run([sys.executable, __file__, *sys.argv[1:], "--folder", given.folder, "--one", engine, kind,
                                    "--parquet", str(path)], check=True, stdout=subprocess.PIPE, text=True).stdout
             result = json.loads(told.splitlines()[-1])
+            if given.seeds:
+                print(f"{path.name}, {kind}, {engine}: {shown(result, '', 0).rstrip()}")
+                continue
             result["objective"] = objective(cells, given.folder, engine, kind)
             results[f"{engine} {kind}"] = result
             kept.write_text(json.dumps(results, indent=1))
+    if given.seeds:
+        return
     print(f"{path.name}: {cells.num_rows:,} rows, rank {given.rank}, {given.master}")
     print("| work | likewise | MLlib | ratio |\n|---|---|---|---:|")
     for kind in given.kinds.split(","):

@@ -73,9 +73,11 @@ struct RankStart {
 
 class RankTraining {
  public:
-  /// Connects to all other ranks. One rank alone trains on any device; several are of the CPU.
-  /// Errors: kInvalidArgument (job, device), kDevice (ranks that do not come, or of another
-  /// version), kCancelled.
+  /// Connects to all other ranks. One rank alone trains on any device. Several train on the CPU, or
+  /// each on one GPU of its own, all of one kind, connected by NCCL: before anything else they tell
+  /// each other what they have. Errors: kInvalidArgument (job; devices that cannot train together,
+  /// with their ranks and hosts), kDevice (ranks that do not come, or of another version),
+  /// kCancelled.
   RankTraining(RankListener listener, RankJob job, const Device& device,
                const RunControl& control = {});
   ~RankTraining();

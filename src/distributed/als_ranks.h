@@ -23,6 +23,16 @@ struct AlsRankPart {
   Factors start;                 ///< of its users and of its items
 };
 
+/// A training that ranks which are processes share, as one of them sees it.
+struct AlsRankJob {
+  AlsRanksPlan& plan;  ///< shape and parts; the rank fills in what is exchanged. Must outlive it
+  const AlsParams& params;
+  int completed_iterations = 0;
+  const RunControl& control;           ///< while the rank is made
+  std::chrono::milliseconds patience;  ///< for another rank, in all calls
+  std::vector<std::string>& remarks;   ///< gets how the ranks share the work
+};
+
 class AlsRank {
  public:
   AlsRank() = default;

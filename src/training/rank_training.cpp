@@ -11,6 +11,7 @@
 #include "algorithms/finite.h"
 #include "backends/jobs/device_jobs.h"
 #include "distributed/als_ranks.h"
+#include "distributed/rank_device.h"
 #include "distributed/share_rows.h"
 #include "distributed/socket_ranks.h"
 #include "likewise/error.h"
@@ -34,14 +35,10 @@ void require(bool fits, const std::string& message) {
   return Partition(firsts);
 }
 
-[[nodiscard]] RankJob checked(RankJob job, const Device& device) {
+[[nodiscard]] RankJob checked(RankJob job) {
   job.params.validate();
   require(!has_biases(job.params),
           "ranks that are processes learn no biases: explicit feedback needs biases off");
-  require(job.addresses.size() == 1 || device.name() == "cpu",
-          fmt::format("{} ranks that are processes train on the cpu, not on {}: one rank alone "
-                      "trains on any device",
-                      job.addresses.size(), device.name()));
   return job;
 }
 
@@ -70,13 +67,18 @@ int RankListener::port() const {
 class RankTraining::Impl {
  public:
   Impl(SocketListener listener, RankJob job, const Device& device, const RunControl& control)
-      : job_(checked(std::move(job), device)),
+      : job_(checked(std::move(job))),
         device_(device),
         control_(control),
         users_(partition_of(job_.users, job_.addresses.size(), "users")),
         items_(partition_of(job_.items, job_.addresses.size(), "items")),
         staged_(users_, items_.rows()),
-        ranks_(std::move(listener), socket_job(job_), control_) {}
+        ranks_(std::move(listener), socket_job(job_), control_) {
+    if (ranks_.size() == 1) return;
+    run([&](Communicator& ranks, const RunControl&) {
+      require_devices_together(ranks, likewise::job<AlsJob>(device_).rank_device());
+    });
+  }
 
   void add(std::span<const Index> users, std::span<const Index> items,
            std::span<const float> values) {
@@ -87,9 +89,9 @@ class RankTraining::Impl {
   RankStart begin(const Factors* start, int completed) {
     require(!std::exchange(begun_, true), "a training begins once");
     RankStart found;
-    run([&](Communicator& ranks, const RunControl&) {
+    run([&](Communicator& ranks, const RunControl& control) {
       take_interactions(ranks, found);
-      make_rank(ranks, first_factors(start), completed, found);
+      make_rank(ranks, first_factors(start), completed, control, found);
     });
     return found;
   }
@@ -113,13 +115,24 @@ class RankTraining::Impl {
 
   [[nodiscard]] const Factors& factors() {
     require(begun_, "a training has factors once it has begun");
+    ranks_.check();
     return rank_ ? rank_->factors() : solver_->factors();
   }
 
   void abort(const std::string& reason, ErrorKind kind) { ranks_.fail(kind, reason); }
 
  private:
-  void run(const RankWork& work) { run_socket_rank(ranks_, work); }
+  /// A rank that failed is of no use, and a GPU's waits for the others until it goes.
+  void run(const RankWork& work) {
+    ranks_.check();
+    try {
+      run_socket_rank(ranks_, work);
+    } catch (...) {
+      rank_.reset();
+      solver_.reset();
+      throw;
+    }
+  }
 
   void take_interactions(Communicator& ranks, RankStart& found) {
     Offset repeated = 0;
@@ -150,7 +163,8 @@ class RankTraining::Impl {
     return first;
   }
 
-  void make_rank(Communicator& ranks, Factors start, int completed, RankStart& found) {
+  void make_rank(Communicator& ranks, Factors start, int completed, const RunControl& control,
+                 RankStart& found) {
     const AlsJob& als = job<AlsJob>(device_);
     const AlsShape shape{users_.rows(), items_.rows(), found.interactions};
     if (ranks.size() == 1) {
@@ -160,12 +174,10 @@ class RankTraining::Impl {
     }
     by_item_ = share_by_item(ranks, by_user_.view(), users_, items_);
     AlsRankPart part{by_user_.view(), by_item_.view(), std::move(start)};
-    plan_.emplace(
-        plan_ranks_together(ranks, part, {shape, users_, items_, {}}, job_.params, kNetworkSpeed));
-    for (const Side side : kSides) {
-      found.remarks.push_back(describe(side, plan_->exchange(side)));
-    }
-    rank_ = als.make_rank(ranks, *plan_, job_.params, std::move(part), completed);
+    plan_.emplace(AlsRanksPlan{shape, users_, items_, {}});
+    rank_ = als.make_rank(ranks,
+                          {*plan_, job_.params, completed, control, job_.patience, found.remarks},
+                          std::move(part));
   }
 
   RankJob job_;

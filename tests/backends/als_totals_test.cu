@@ -1,11 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 /// What GPUs go by that train together: needs none.
 #include <algorithm>
+#include <chrono>
 #include <vector>
 
 #include <gtest/gtest.h>
 
 #include "backends/cuda/als/als_totals.h"
+#include "core/rows_of.h"
+#include "distributed/partition.h"
+#include "distributed/thread_ranks.h"
 #include "likewise/synthetic.h"
 
 namespace likewise::cuda {
@@ -38,6 +42,40 @@ TEST(AlsTotals, RowsWithoutEntriesDoNotCount) {
   EXPECT_FLOAT_EQ(totals.users.typical_regularization, 0.5F * (2 + 1) / 3);
   EXPECT_EQ(totals.items.smallest_count, 1);
   EXPECT_EQ(totals.target_scale, 16.0F);  // at least 4 * 3
+}
+
+/// Ranks that know no more than their rows find what one finds who knows all.
+TEST(AlsTotals, RanksFindThemTogether) {
+  const CsrMatrix matrix = generate(parse_shape("300x70x4k"), 3).by_user;
+  const CsrMatrix by_item = transpose(matrix.view());
+  const AlsShape shape{matrix.view().rows, matrix.view().cols, matrix.view().nnz()};
+  for (const Feedback feedback : {Feedback::kImplicit, Feedback::kExplicit}) {
+    AlsParams params = AlsParams::defaults(feedback);
+    params.regularization_exponent = 0.5;
+    const AlsTotals alone = find_totals(matrix.view(), by_item.offsets.span(), params);
+    for (const int size : {1, 2, 5}) {
+      const Partition users = cut_evenly(shape.users, size);
+      const Partition items = cut_evenly(shape.items, size);
+      run_thread_ranks(
+          size, std::chrono::seconds(20), {}, [&](Communicator& ranks, const RunControl&) {
+            const int r = ranks.rank();
+            const RowsOf own_users(matrix.view(), users.first(r), users.count(r));
+            const RowsOf own_items(by_item.view(), items.first(r), items.count(r));
+            const AlsTotals found =
+                find_totals_together(ranks, shape, own_users.view(), own_items.view(), params);
+            EXPECT_EQ(found.shape.interactions, shape.interactions);
+            EXPECT_EQ(found.target_scale, alone.target_scale);
+            for (const Side side : {Side::kUsers, Side::kItems}) {
+              const SideTotals& mine = found.side(side);
+              const SideTotals& wanted = alone.side(side);
+              EXPECT_EQ(mine.smallest_regularization, wanted.smallest_regularization);
+              EXPECT_EQ(mine.smallest_count, wanted.smallest_count);
+              // Added up in another order, in float64.
+              EXPECT_FLOAT_EQ(mine.typical_regularization, wanted.typical_regularization);
+            }
+          });
+    }
+  }
 }
 
 }  // namespace

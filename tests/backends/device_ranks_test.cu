@@ -14,6 +14,7 @@
 #include "distributed/thread_ranks.h"
 #include "likewise/error.h"
 #include "tests/backends/cuda_support.h"
+#include "tests/distributed/rank_kinds.h"
 
 namespace likewise::cuda {
 namespace {
@@ -24,9 +25,11 @@ using std::chrono::milliseconds;
 constexpr milliseconds kShort(1000);
 constexpr milliseconds kLong(20000);
 
+enum class Connected { kSharing, kNccl, kProcesses };
+
 struct How {
   int ranks = 1;
-  bool shared = true;
+  Connected by = Connected::kSharing;
 };
 
 /// What a rank does with its communicator, on its GPU.
@@ -39,15 +42,17 @@ class DeviceRanks : public testing::TestWithParam<How> {
     if (cudaGetDeviceCount(&gpus) != cudaSuccess || gpus == 0) {
       GTEST_SKIP() << "no CUDA device: " << cudaGetErrorString(cudaGetLastError());
     }
-    if (!GetParam().shared && gpus < size()) {
+    if (!shared() && gpus < size()) {
       GTEST_SKIP() << "NCCL needs a GPU for each of " << size() << " ranks; there are " << gpus;
     }
   }
   [[nodiscard]] static int size() { return GetParam().ranks; }
+  [[nodiscard]] static bool shared() { return GetParam().by == Connected::kSharing; }
 
   static void run(const Work& work, milliseconds patience = kLong, const RunControl& control = {}) {
     std::vector<int> devices;
-    for (int rank = 0; rank < size(); ++rank) devices.push_back(GetParam().shared ? 0 : rank);
+    for (int rank = 0; rank < size(); ++rank) devices.push_back(shared() ? 0 : rank);
+    if (GetParam().by == Connected::kProcesses) return run_processes(work, patience, control);
     const auto connected = connect_gpus(devices);
     std::vector<std::unique_ptr<DeviceCommunicator>> all(devices.size());
     run_thread_ranks(size(), patience, control, [&](Communicator& host, const RunControl& own) {
@@ -57,6 +62,18 @@ class DeviceRanks : public testing::TestWithParam<How> {
       all[r]->start(host, own, patience);
       work(*all[r], own);
     });
+  }
+
+  /// Threads that know no more of each other than processes do.
+  static void run_processes(const Work& work, milliseconds patience, const RunControl& control) {
+    likewise::test::run_ranks(likewise::test::RankKind::kSockets, size(), patience, control,
+                              [&](Communicator& host, const RunControl& own) {
+                                LIKEWISE_CUDA_CHECK(cudaSetDevice(host.rank()));
+                                const auto connected = connect_processes(host, own, kLong);
+                                const auto gpus = connected->join(host.rank());
+                                gpus->start(host, own, patience);
+                                work(*gpus, own);
+                              });
   }
 
   /// Declared behind memory that goes when a call fails.
@@ -335,28 +352,32 @@ TEST_P(DeviceRanks, WrongCountsAreRefused) {
   EXPECT_HAS(message, "calls all_gather with 10 numbers of its own");
 }
 
+std::string name_of_how(const testing::TestParamInfo<How>& test) {
+  constexpr const char* kNames[] = {"Sharing", "Nccl", "Processes"};
+  return kNames[static_cast<std::size_t>(test.param.by)] + std::to_string(test.param.ranks);
+}
+
 INSTANTIATE_TEST_SUITE_P(Cuda, DeviceRanks,
-                         testing::Values(How{1, true}, How{2, true}, How{3, true}, How{5, true},
-                                         How{2, false}),
-                         [](const auto& test) {
-                           return std::string(test.param.shared ? "Sharing" : "Nccl") +
-                                  std::to_string(test.param.ranks);
-                         });
+                         testing::Values(How{1, Connected::kSharing}, How{2, Connected::kSharing},
+                                         How{3, Connected::kSharing}, How{5, Connected::kSharing},
+                                         How{2, Connected::kNccl}, How{1, Connected::kProcesses},
+                                         How{2, Connected::kProcesses}),
+                         name_of_how);
 
 // ---------------------------------------------------------------------------- without a GPU
 
 TEST(CallLedger, NamesWhoDidNotCome) {
   CallLedger ledger(3);
-  for (const int rank : {0, 1, 2}) ledger.begin(rank, {"all_gather", 24});
+  for (const int rank : {0, 1, 2}) ledger.begin(rank, {GpuCall::kGather, 0, 24});
   EXPECT_FALSE(ledger.is_through(0));
   EXPECT_EQ(ledger.missing(0),
             "all 3 ranks came, and the GPU of rank 0 is not through with "
             "all_gather");
   ledger.finish(0);
   EXPECT_TRUE(ledger.is_through(0));
-  ledger.begin(0, {"share_rows", 8});
+  ledger.begin(0, {GpuCall::kShareRows, 0, 8});
   EXPECT_EQ(ledger.missing(0), "ranks 1, 2 of 3 did not come to share_rows");
-  ledger.begin(2, {"share_rows", 8});
+  ledger.begin(2, {GpuCall::kShareRows, 0, 8});
   EXPECT_EQ(ledger.missing(0), "rank 1 of 3 did not come to share_rows");
   EXPECT_EQ(ledger.missing(2), "rank 1 of 3 did not come to share_rows");
 }
@@ -373,24 +394,24 @@ std::string ledger_error(const std::function<void()>& call) {
 
 TEST(CallLedger, TellsDifferentCalls) {
   CallLedger ledger(2);
-  ledger.begin(0, {"all_gather", 24});
-  ledger.begin(0, {"all_reduce", 8});
-  ledger.begin(1, {"all_gather", 24});
+  ledger.begin(0, {GpuCall::kGather, 0, 24});
+  ledger.begin(0, {GpuCall::kReduce, 0, 8});
+  ledger.begin(1, {GpuCall::kGather, 0, 24});
   EXPECT_EQ(ledger_error([&] {
-              ledger.begin(1, {"all_reduce", 16});
+              ledger.begin(1, {GpuCall::kReduce, 0, 16});
             }),
             "rank 1 calls all_reduce (16 bytes) and rank 0 all_reduce (8 bytes)");
 }
 
 TEST(CallLedger, TellsAShiftOfTheWrongSize) {
   CallLedger ledger(3);
-  ledger.begin(0, {"shift", 0, 1, 8, 4});
+  ledger.begin(0, {GpuCall::kShift, 1, 0, 8, 4});
   EXPECT_EQ(ledger_error([&] {
-              ledger.begin(1, {"shift", 0, 1, 8, 12});
+              ledger.begin(1, {GpuCall::kShift, 1, 0, 8, 12});
             }),
             "rank 0 sends 8 bytes to rank 1, which expects 12");
   EXPECT_EQ(ledger_error([&] {
-              ledger.begin(2, {"shift", 0, 2, 8, 8});
+              ledger.begin(2, {GpuCall::kShift, 2, 0, 8, 8});
             }),
             "rank 2 calls shift by 2 and rank 0 shift by 1");
 }

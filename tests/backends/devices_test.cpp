@@ -20,12 +20,15 @@
 #include "likewise/error.h"
 #include "likewise/recommender.h"
 #include "likewise/training.h"
+#include "tests/backends/fake_plugin.h"
 #include "tests/errors.h"
 #include "tests/support.h"
 
 namespace likewise {
 namespace {
 
+using test::FakePlugin;
+using test::Variable;
 using testing::AllOf;
 using testing::Each;
 using testing::ElementsAre;
@@ -33,40 +36,6 @@ using testing::HasSubstr;
 using testing::StartsWith;
 
 constexpr const char* kFile = "liblikewise_cuda.so";
-
-/// A variable of the environment, put back at the end.
-class Variable {
- public:
-  Variable(const char* name, const char* value) : name_(name) {
-    if (const char* text = std::getenv(name)) before_ = text;
-    set(value);
-  }
-  ~Variable() { set(before_ ? before_->c_str() : nullptr); }
-  Variable(const Variable&) = delete;
-  Variable& operator=(const Variable&) = delete;
-
- private:
-  void set(const char* value) {
-    if (value == nullptr) {
-      unsetenv(name_);
-    } else {
-      setenv(name_, value, 1);
-    }
-  }
-
-  const char* name_;
-  std::optional<std::string> before_;
-};
-
-/// The fake plug-in with a fault, or none.
-class FakePlugin {
- public:
-  explicit FakePlugin(const char* fault = nullptr) : fault_("FAKE_PLUGIN", fault) {}
-
- private:
-  Variable folder_{"LIKEWISE_PLUGIN_PATH", LIKEWISE_FAKE_PLUGIN_FOLDER};
-  Variable fault_;
-};
 
 std::string refusal(const char* device, ErrorKind kind = ErrorKind::kDevice) {
   return test::error_of(kind, [device] { (void)open_device(device); });

@@ -11,6 +11,7 @@ import pytest
 import likewise
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
+QUICK_START = "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC"
 PACKAGES = str(pathlib.Path(likewise.__file__).parents[1])
 
 
@@ -30,8 +31,10 @@ def open_session(master, **settings):
     builder = SparkSession.builder.master(master).appName("likewise tests")
     for name, value in {"spark.ui.enabled": "false", "spark.sql.shuffle.partitions": "2", "spark.driver.memory": "2g",
                         "spark.default.parallelism": "2", "spark.driver.host": "127.0.0.1",
-                        # The plans of Spark's own ALS are deep.
-                        "spark.driver.extraJavaOptions": "-Xss16m",
+                        # The plans of Spark's own ALS are deep. Data this small are over before code that is compiled for
+                        # them is worth its time.
+                        "spark.driver.extraJavaOptions": f"-Xss16m {QUICK_START}",
+                        "spark.executor.extraJavaOptions": QUICK_START, "spark.sql.codegen.wholeStage": "false",
                         "spark.executorEnv.PYTHONPATH": os.environ["PYTHONPATH"], **settings}.items():
         builder = builder.config(name, value)
     session = builder.getOrCreate()

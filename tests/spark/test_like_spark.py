@@ -20,9 +20,11 @@ from pyspark.ml.recommendation import ALSModel as SparkModel
 from pyspark.ml.tuning import CrossValidator, CrossValidatorModel, ParamGridBuilder
 from pyspark.sql import functions as F
 
-from likewise.spark import ALS, ALSModel, chunks, prepare
+from likewise.spark import ALS, ALSModel, chunks, prepare, tables
 
 MASTER = "local[2]"
+#: What Spark plans anew between stages is tested where executors are processes, and takes time.
+SETTINGS = {"spark.sql.adaptive.enabled": "false"}
 BLOCKS = {"numUserBlocks": 2, "numItemBlocks": 2}
 CLASSES = (SparkALS, ALS)
 #: Of Spark's class and ours from other first factors, after enough iterations on small data.
@@ -243,6 +245,20 @@ def test_ranks_learn_the_same(ratings, implicit):
     assert np.allclose(models[0].report["objectives"], alone.report["objectives"], rtol=1e-5)
 
 
+def test_tables_are_sorted_in_parts(pair, monkeypatch):
+    _, ours = pair
+    before = lists_of(ours.recommendForAllUsers(5))
+    monkeypatch.setattr(tables, "SORTED_AT_ONCE", 7)
+    monkeypatch.setattr(ours, "_tables", {})
+    assert before == lists_of(ours.recommendForAllUsers(5))
+    shared = ours._tables["item"]
+    from pyspark import SparkFiles
+    ids = pa.ipc.open_file(SparkFiles.get(shared.name + ".ids")).read_all()["id"].to_pylist()
+    rows = np.fromfile(SparkFiles.get(shared.name + ".factors"), dtype=np.float32).reshape(len(ids), shared.stride)
+    wanted = table(ours.itemFactors)
+    assert ids == sorted(wanted) and all((rows[at, :4] == wanted[name]).all() for at, name in enumerate(ids))
+
+
 @pytest.fixture(scope="module")
 def plain(ratings):
     return fit(ALS, ratings)
@@ -333,7 +349,7 @@ def test_repeated_rows(spark, ratings):
     ({"coldStartStrategy": "warm"}, "coldStartStrategy: 'warm' is none of"),
     ({"solver": "guess"}, "solver"),
     ({"finalStorageLevel": "CLOUD"}, "finalStorageLevel: 'CLOUD'"),
-    ({"numWorkers": 2, "device": "cuda"}, "ranks that are processes train on CPUs"),
+    ({"numWorkers": 2, "device": "cuda:0"}, "device 'cuda:0': several train on 'cpu', or on 'cuda'"),
 ])
 def test_wrong_parameters_are_told_at_once(ratings, params, message):
     with pytest.raises(ValueError, match=message):

@@ -16,6 +16,9 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "backends/gpu/load_plugin.h"
+#include "backends/jobs/device_jobs.h"
+#include "distributed/als_ranks.h"
 #include "distributed/partition.h"
 #include "distributed/socket_ranks.h"
 #include "likewise/model.h"
@@ -23,11 +26,13 @@
 #include "likewise/training.h"
 #include "tests/backends/als_cases.h"
 #include "tests/backends/als_oracle.h"
+#include "tests/backends/fake_plugin.h"
 #include "tests/errors.h"
 
 namespace likewise {
 namespace {
 
+using testing::AllOf;
 using testing::HasSubstr;
 
 constexpr Side kSides[] = {Side::kUsers, Side::kItems};
@@ -70,9 +75,10 @@ struct Cell {
 
 using RankBody = std::function<void(RankTraining& rank, int number)>;
 
-/// Ranks that are threads, which know each other by addresses only. Throws the shortest message.
+/// Ranks that are threads, which know each other by addresses only, each with its device, the last
+/// for all further ones. Throws the shortest message.
 void train_together(const CsrView& shape, const AlsParams& params, int size, RepeatedCells repeated,
-                    const RankBody& body) {
+                    const RankBody& body, const std::vector<std::string>& devices = {"cpu"}) {
   RankJob job;
   job.token = "t";
   job.params = params;
@@ -95,8 +101,9 @@ void train_together(const CsrView& shape, const AlsParams& params, int size, Rep
         try {
           RankJob own = job;
           own.rank = r;
-          RankTraining rank(std::move(listeners[static_cast<std::size_t>(r)]), own,
-                            open_device("cpu"));
+          RankTraining rank(
+              std::move(listeners[static_cast<std::size_t>(r)]), own,
+              open_device(devices[std::min(static_cast<std::size_t>(r), devices.size() - 1)]));
           body(rank, r);
         } catch (const std::exception& error) {
           const std::lock_guard lock(mutex);
@@ -154,12 +161,13 @@ void put(const Factors& part, int number, int size, Factors& all) {
 [[nodiscard]] Learned learn(const CsrView& shape, const std::vector<Cell>& cells,
                             const AlsParams& params, int size, int iterations,
                             RepeatedCells repeated = RepeatedCells::kError,
-                            const Factors* start = nullptr, int completed = 0) {
+                            const Factors* start = nullptr, int completed = 0,
+                            const std::vector<std::string>& devices = {"cpu"}) {
   Learned learned;
   learned.factors.users = Matrix(shape.rows, params.factors);
   learned.factors.items = Matrix(shape.cols, params.factors);
   std::mutex mutex;
-  train_together(shape, params, size, repeated, [&](RankTraining& rank, int number) {
+  const RankBody body = [&](RankTraining& rank, int number) {
     add_share(rank, number, size, cells);
     Factors first;
     if (start != nullptr) {
@@ -183,7 +191,8 @@ void put(const Factors& part, int number, int size, Factors& all) {
     }
     learned.objectives = objectives;
     learned.start = found;
-  });
+  };
+  train_together(shape, params, size, repeated, body, devices);
   return learned;
 }
 
@@ -341,6 +350,166 @@ TEST(RankTraining, OneThatGivesUpEndsAll) {
                                             });
                            }),
             "rank 1 of 3: the disk is full");
+}
+
+/// Ranks with a GPU each: those of the fake plug-in compute as the CPU does.
+class RanksOnGpus : public testing::Test {
+ protected:
+  [[nodiscard]] Learned learn_on(const std::vector<std::string>& devices, int iterations = 3,
+                                 const Factors* start = nullptr, int completed = 0) const {
+    return learn(matrix.view(), cells, params, static_cast<int>(devices.size()), iterations,
+                 RepeatedCells::kError, start, completed, devices);
+  }
+  [[nodiscard]] std::string refusal(const std::vector<std::string>& devices,
+                                    ErrorKind kind = ErrorKind::kInvalidArgument) const {
+    return test::error_of(kind, [&] { (void)learn_on(devices); });
+  }
+
+  CsrMatrix matrix = some_matrix(Feedback::kImplicit);
+  std::vector<Cell> cells = cells_of(matrix.view());
+  AlsParams params = some_params(Feedback::kImplicit);
+};
+
+TEST_F(RanksOnGpus, LearnWhatOneProcessDoes) {
+  const test::FakePlugin plugin("several");
+  AlsParams alone = params;
+  alone.iterations = 3;
+  const IterationResult wanted = train_als(matrix.view(), alone, open_device("cpu"));
+  for (const std::vector<std::string>& devices :
+       {std::vector<std::string>{"cuda:1"}, {"cuda:1", "cuda:3"}, {"cuda:4", "cuda:1", "cuda:3"}}) {
+    const Learned learned = learn_on(devices);
+    EXPECT_NEAR(learned.objectives.back() / wanted.iterations[2].objective, 1.0, 1e-6);
+    if (devices.size() == 1) continue;
+    EXPECT_EQ(learned.start.remarks, std::vector<std::string>{"by NCCL 2.28.9"});
+  }
+}
+
+TEST_F(RanksOnGpus, GoOnWhereTheyStood) {
+  const test::FakePlugin plugin("several");
+  const std::vector<std::string> devices{"cuda:1", "cuda:3"};
+  const Learned whole = learn_on(devices, 4);
+  const Learned first = learn_on(devices, 2);
+  const Learned rest = learn_on(devices, 2, &first.factors, 2);
+  EXPECT_EQ(whole.objectives[3], rest.objectives[1]);
+}
+
+TEST_F(RanksOnGpus, DevicesThatCannotTrainTogetherAreRefused) {
+  {
+    const test::FakePlugin plugin("several");
+    EXPECT_THAT(refusal({"cuda:3", "cuda:3"}),
+                AllOf(HasSubstr("rank 0 on "), HasSubstr("(cuda:3) and rank 1 on "),
+                      HasSubstr("have the same GPU: each rank needs one of its own")));
+    EXPECT_THAT(refusal({"cuda:1", "cuda:3", "cuda:5"}),
+                AllOf(HasSubstr("cuda:1, Fine GPU with 132 multiprocessors, and rank 2 on "),
+                      HasSubstr("cuda:5, Other GPU"), HasSubstr("devices of one kind")));
+    EXPECT_THAT(refusal({"cuda:1", "cpu"}), HasSubstr("cpu, a processor"));
+    EXPECT_THAT(refusal({"cuda:1", "cuda:3,4"}),
+                HasSubstr("a rank among others trains on one GPU"));
+    EXPECT_THAT(refusal({"reference", "reference"}),
+                HasSubstr("a rank among others trains on the cpu or on one GPU"));
+    const test::Variable alone("FAKE_PLUGIN_ALONE", "yes");
+    EXPECT_THAT(refusal({"cuda:1", "cuda:3"}),
+                AllOf(HasSubstr("rank 0 on "), HasSubstr("(cuda:1): the link is down")));
+    EXPECT_EQ(learn_on({"cuda:1"}).objectives.size(), 3U);  // it needs none
+  }
+  // Two numbers of one GPU, as two containers may see it.
+  const test::FakePlugin plugin("twins");
+  EXPECT_THAT(refusal({"cuda:1", "cuda:4"}), HasSubstr("have the same GPU"));
+}
+
+TEST_F(RanksOnGpus, AGpuThatIsLostEndsAll) {
+  const test::FakePlugin plugin("several");
+  const test::Variable lost("FAKE_PLUGIN_LOST", "3");
+  EXPECT_EQ(refusal({"cuda:1", "cuda:3"}, ErrorKind::kDevice), "cuda:3: the GPU fell off the bus");
+}
+
+TEST_F(RanksOnGpus, NothingIsLeftOfATrainingThatFailed) {
+  const test::FakePlugin plugin("several");
+  const test::Variable lost("FAKE_PLUGIN_LOST", "1");
+  std::mutex mutex;
+  std::vector<std::string> said;
+  const RankBody body = [&](RankTraining& rank, int number) {
+    add_share(rank, number, 2, cells);
+    (void)rank.begin();
+    for (const auto& call : {std::function<void()>([&] { (void)rank.step(); }),
+                             std::function<void()>([&] { (void)rank.step(); }),
+                             std::function<void()>([&] { (void)rank.factors(); })}) {
+      const std::string message = test::error_of(ErrorKind::kDevice, call);
+      const std::lock_guard lock(mutex);
+      said.push_back(message);
+    }
+  };
+  train_together(matrix.view(), params, 2, RepeatedCells::kError, body, {"cuda:1", "cuda:3"});
+  EXPECT_EQ(said.size(), 6U);
+  EXPECT_THAT(said, testing::Each(HasSubstr("cuda:3: the GPU fell off the bus")));
+}
+
+/// Real ones, by NCCL.
+class RanksOnRealGpus : public RanksOnGpus {
+ protected:
+  void need(int gpus) {
+    std::string problem;
+    int found = 0;
+    try {
+      found = static_cast<int>(load_cuda_plugin().find_gpus().gpus.size());
+      problem = load_cuda_plugin().connection_problem();
+    } catch (const Error& error) {
+      problem = error.what();
+    }
+    if (found < gpus)
+      GTEST_SKIP() << "there are " << found << " GPUs of " << gpus << " " << problem;
+    if (!problem.empty()) GTEST_SKIP() << problem;
+  }
+  [[nodiscard]] IterationResult alone_on_gpu(int iterations) {
+    AlsParams same = params;
+    same.iterations = iterations;
+    return train_als(matrix.view(), same, open_device("cuda:0"));
+  }
+};
+
+TEST_F(RanksOnRealGpus, TwoOnOneGpuAreRefused) {
+  need(1);
+  if (IsSkipped()) return;
+  EXPECT_THAT(refusal({"cuda:0", "cuda:0"}),
+              AllOf(HasSubstr("rank 0 on "), HasSubstr("have the same GPU")));
+}
+
+TEST_F(RanksOnRealGpus, OneAloneByNcclLearnsWhatOneGpuDoes) {
+  need(1);
+  if (IsSkipped()) return;
+  const CsrMatrix by_item = transpose(matrix.view());
+  AlsRanksPlan plan{{matrix.view().rows, matrix.view().cols, matrix.view().nnz()},
+                    cut_evenly(matrix.view().rows, 1),
+                    cut_evenly(matrix.view().cols, 1),
+                    {}};
+  const Device device = open_device("cuda:0");
+  std::vector<double> objectives;
+  run_thread_ranks(
+      1, std::chrono::seconds(60), {}, [&](Communicator& ranks, const RunControl& control) {
+        std::vector<std::string> remarks;
+        const auto rank = job<AlsJob>(device).make_rank(
+            ranks, {plan, params, 0, control, std::chrono::seconds(60), remarks},
+            {matrix.view(), by_item.view(), test::first_factors(matrix.view(), params)});
+        for (int i = 0; i < 3; ++i) {
+          (void)rank->solve(ranks, Side::kUsers, control);
+          objectives.push_back(rank->solve(ranks, Side::kItems, control));
+        }
+        EXPECT_EQ(rank->factors().users.rows(), matrix.view().rows);
+      });
+  const IterationResult wanted = alone_on_gpu(3);
+  for (std::size_t i = 0; i < 3; ++i) {
+    EXPECT_NEAR(objectives[i] / wanted.iterations[i].objective, 1.0, 1e-6);
+  }
+}
+
+TEST_F(RanksOnRealGpus, TwoLearnWhatOneDoes) {
+  need(2);
+  if (IsSkipped()) return;
+  const Learned learned = learn_on({"cuda:0", "cuda:1"});
+  const IterationResult wanted = alone_on_gpu(3);
+  for (std::size_t i = 0; i < 3; ++i) {
+    EXPECT_NEAR(learned.objectives[i] / wanted.iterations[i].objective, 1.0, 1e-6);
+  }
 }
 
 TEST(RankTraining, AnEmptyTrainingHasNoFactors) {

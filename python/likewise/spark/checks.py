@@ -53,9 +53,9 @@ def require_ranks(spark: SparkSession, workers: int, device: str, patience: floa
     """ValueError where Spark could not run so many tasks at once, or they could not share what they have."""
     if workers == 1:
         return
-    if device not in ("cpu", "auto"):
-        raise ValueError(f"numWorkers={workers} with device {device!r}: ranks that are processes train on CPUs; "
-                         "take device='cpu', or numWorkers=1, which trains on any device")
+    if device not in ("cpu", "auto", "cuda"):
+        raise ValueError(f"numWorkers={workers} with device {device!r}: several train on 'cpu', or on 'cuda', each on the "
+                         "GPU that Spark assigns to it or that is next on its host; numWorkers=1 trains on any device")
     if is_dynamic(spark):
         raise ValueError(f"numWorkers={workers} trains in one barrier stage, which Spark does not run with dynamic "
                          "allocation: set spark.dynamicAllocation.enabled=false, or take numWorkers=1")

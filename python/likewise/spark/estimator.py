@@ -29,7 +29,8 @@ class ALS(Estimator, TrainingParams, DefaultParamsReadable, DefaultParamsWritabl
                      takes. One rank is an ordinary task, which dynamic allocation allows too
     numThreads       of a rank; 0: its share of the executor's cores
     solver           "auto" (the fastest with the exact objective), "cholesky" (exact), "cg"
-    device           "cpu"; one rank alone also trains on "cuda" or "auto"
+    device           "cpu", or "cuda": each rank on the GPU that Spark assigned to its task, else on the one numbered by
+                     its place among the ranks of its host. One rank alone also trains on any other device
     precision        "auto", "fp32"; on a GPU "tf32", "bf16", "fp16" too
     unobservedWeight implicit: above 0 it is w0 of the iALS form, and alpha has no effect
     regularizationCount  implicit: "likes" as in Spark, or "cells" (docs/math.md)

@@ -18,6 +18,8 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
+from likewise.spark import gpus
+
 #: What a rank answers with: rows of factors (side 0 users, 1 items), and one report (side 2).
 SCHEMA = "side tinyint, idx int, features array<float>, report string"
 USERS, ITEMS, REPORT = 0, 1, 2
@@ -103,6 +105,8 @@ class Member:
         self.host = "127.0.0.1"
         self.addresses_of_tasks = [self.host]
         if plan.ranks == 1:
+            from pyspark import TaskContext
+            self.gpus = gpus.assigned_to(TaskContext.get())
             return
         from pyspark import BarrierTaskContext
         self._context = BarrierTaskContext.get()
@@ -111,6 +115,15 @@ class Member:
         if len(self.addresses_of_tasks) != plan.ranks:
             raise ValueError(f"the training has {plan.ranks} ranks, and its stage {len(self.addresses_of_tasks)} tasks")
         self.host = host_of(self.addresses_of_tasks[self.rank])
+        self.gpus = gpus.assigned_to(self._context)
+
+    def open_device(self) -> Any:
+        """What this rank trains on. ValueError or likewise.DeviceError."""
+        from likewise import _core
+
+        if self.plan.device == "cuda" and (self.plan.ranks > 1 or self.gpus is not None):
+            return gpus.open_gpu(self.gpus, [host_of(address) for address in self.addresses_of_tasks], self.rank)
+        return _core.Device(self.plan.device)
 
     def gather(self, mine: Any) -> list[Any]:
         """What all ranks say, in their order."""
@@ -147,12 +160,19 @@ def train(member: Member, batches: Iterable[pa.RecordBatch]
     plan = member.plan
     listener = _core.RankListener()
     kept = Checkpoints(plan.checkpoint, plan.key, member.rank, plan.ranks) if plan.checkpoint else None
+    device, problem = None, ""
+    try:
+        device = member.open_device()
+    except (DeviceError, ValueError) as error:
+        problem = str(error)
     notes = member.gather({"address": with_port(member.host, listener.port), "version": __version__,
-                           "machine": socket.gethostname(), "kept": kept.iterations() if kept else []})
+                           "machine": socket.gethostname(), "kept": kept.iterations() if kept else [],
+                           "problem": problem})
     check_versions(notes, plan.version)
+    check_devices(notes)
     rank = _core.make_rank(
         listener, member.rank, [note["address"] for note in notes], plan.token, plan.params, plan.users, plan.items,
-        repeated=plan.duplicates, device=plan.device, threads=member.threads, patience=plan.timeout,
+        repeated=plan.duplicates, device=device, threads=member.threads, patience=plan.timeout,
         connect_patience=min(plan.timeout, 60.0))
     try:
         taking = 0.0
@@ -193,6 +213,12 @@ def check_versions(notes: list[dict[str, Any]], wanted: str) -> None:
         if note["version"] != wanted:
             raise ValueError(f"rank {number} on {note['machine']} has likewise {note['version']} and the driver {wanted}: "
                              "install one version on all machines")
+
+
+def check_devices(notes: list[dict[str, Any]]) -> None:
+    for number, note in enumerate(notes):
+        if note["problem"]:
+            raise ValueError(f"rank {number} on {note['machine']}: {note['problem']}")
 
 
 def _numbers(batch: pa.RecordBatch, place: int, kind: Any) -> npt.NDArray[Any]:

@@ -13,12 +13,15 @@ from typing import Any
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 from pyspark import SparkFiles
 from pyspark.sql import DataFrame
 
 #: Rows of a table stand on 64-byte boundaries (likewise::padded_stride).
 PADDING = 16
 ALIGNMENT = 64
+#: Rows that the driver has in memory when it sorts a table.
+SORTED_AT_ONCE = 1 << 16
 
 
 @dataclasses.dataclass(frozen=True)
@@ -39,30 +42,44 @@ def padded(factors: int) -> int:
 
 
 def share_table(factors: DataFrame, rank: int) -> Table:
-    """Writes the table on the driver, a part after the other, and gives it to all executors."""
+    """Writes the table on the driver's disk, a part after the other, and gives it to all executors."""
     name = f"likewise-{uuid.uuid4().hex}"
     context: Any = factors.sparkSession.sparkContext
     folder = tempfile.mkdtemp(prefix="likewise-", dir=context._temp_dir)  # goes when the application does
-    ids: list[pa.Array] = []
+    found: list[pa.Array] = []
     try:
-        with open(os.path.join(folder, name + ".factors"), "wb") as file:
-            for row in factors.sort("id").mapInArrow(_pack_task(rank), "ids binary, factors binary").toLocalIterator(
+        with open(os.path.join(folder, "rows"), "wb") as file:
+            for row in factors.mapInArrow(_pack_task(rank), "ids binary, factors binary").toLocalIterator(
                     prefetchPartitions=True):
                 file.write(row["factors"])
                 with pa.ipc.open_stream(row["ids"]) as stream:
-                    ids.extend(batch.column(0) for batch in stream)
-        count = sum(len(part) for part in ids)
+                    found.extend(batch.column(0) for batch in stream)
+        # Sorted here and not by Spark, whose shuffle would take longer than all the rest.
+        ids = pa.chunked_array(found) if found else pa.chunked_array([], pa.int32())
+        count = len(ids)
+        order = pc.sort_indices(ids).to_numpy()
+        _write_sorted(os.path.join(folder, "rows"), os.path.join(folder, name + ".factors"), order, padded(rank))
         with pa.OSFile(os.path.join(folder, name + ".ids"), "wb") as sink:
-            kind = ids[0].type if ids else pa.int32()
-            with pa.ipc.new_file(sink, pa.schema([("id", kind)])) as writer:
-                for part in ids:
-                    writer.write_batch(pa.RecordBatch.from_arrays([part], names=["id"]))
+            with pa.ipc.new_file(sink, pa.schema([("id", ids.type)])) as writer:
+                for first in range(0, count, SORTED_AT_ONCE):
+                    some = ids.take(pa.array(order[first:first + SORTED_AT_ONCE])).combine_chunks()
+                    writer.write_batch(pa.RecordBatch.from_arrays([some], names=["id"]))
         for ending in (".factors", ".ids"):
             context.addFile(os.path.join(folder, name + ending))
     except BaseException:
         shutil.rmtree(folder, ignore_errors=True)
         raise
     return Table(name, count, rank)
+
+
+def _write_sorted(rows: str, path: str, order: Any, stride: int) -> None:
+    """Rows of a file in this order; the file goes."""
+    with open(path, "wb") as file:
+        if len(order):
+            table = np.memmap(rows, dtype=np.float32, mode="r", shape=(len(order), stride))
+            for first in range(0, len(order), SORTED_AT_ONCE):
+                file.write(table[order[first:first + SORTED_AT_ONCE]].tobytes())
+    os.unlink(rows)
 
 
 def _pack_task(rank: int) -> Any:

@@ -10,6 +10,7 @@
 #include "backends/cpu/jobs.h"
 #include "backends/host_plan.h"
 #include "core/instruction_set.h"
+#include "distributed/rank_device.h"
 #include "likewise/error.h"
 
 namespace likewise {
@@ -37,17 +38,24 @@ class CpuAls final : public AlsJob {
         by_user, settle_cpu_precision(params, {by_user.rows, by_user.cols, by_user.nnz()}),
         std::move(start), completed_iterations);
   }
-  [[nodiscard]] std::unique_ptr<AlsRank> make_rank(Communicator& ranks, const AlsRanksPlan& plan,
-                                                   const AlsParams& params, AlsRankPart part,
-                                                   int completed_iterations) const override {
+  [[nodiscard]] RankDevice rank_device() const override {
+    return {"cpu", "a processor", {}, {}, {}};
+  }
+  [[nodiscard]] std::unique_ptr<AlsRank> make_rank(Communicator& ranks, const AlsRankJob& job,
+                                                   AlsRankPart part) const override {
+    const AlsParams& params = job.params;
     if (params.precision != Precision::kAuto && params.precision != Precision::kFp32) {
       throw Error(ErrorKind::kInvalidArgument,
                   "precision: ranks on CPUs train in fp32; use auto or fp32");
     }
     AlsParams settled = params;
     settled.precision = Precision::kFp32;
-    return std::make_unique<CpuAlsRank>(ranks, plan, settled, std::move(part),
-                                        completed_iterations);
+    job.plan = plan_ranks_together(ranks, part, job.plan, settled, kNetworkSpeed);
+    for (const Side side : {Side::kUsers, Side::kItems}) {
+      job.remarks.push_back(describe(side, job.plan.exchange(side)));
+    }
+    return std::make_unique<CpuAlsRank>(ranks, job.plan, settled, std::move(part),
+                                        job.completed_iterations);
   }
 };
 

@@ -19,6 +19,10 @@ namespace likewise {
                                                               Factors start,
                                                               int completed_iterations);
 
+/// One rank of a training that processes share, each with one GPU.
+[[nodiscard]] std::unique_ptr<AlsRank> make_cuda_als_rank(const GpuUse& use, Communicator& ranks,
+                                                          const AlsRankJob& job, AlsRankPart part);
+
 /// Searches on GPU number `device`, which `gpu` describes. `problem` must outlive the search.
 [[nodiscard]] std::unique_ptr<NeighbourSearch> make_cuda_neighbour_search(
     int device, const GpuInfo& gpu, const SimilarityProblem& problem);

@@ -26,7 +26,8 @@ double now() {
   return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count();
 }
 
-constexpr CudaAls kAls{als_variants, plan_cuda_als, make_cuda_als_solver, now, cuda::als_traffic};
+constexpr CudaAls kAls{als_variants,       plan_cuda_als, make_cuda_als_solver,
+                       make_cuda_als_rank, now,           cuda::als_traffic};
 constexpr CudaNeighbours kNeighbours{make_cuda_neighbour_search};
 constexpr CudaSgd kSgd{plan_cuda_sgd, make_cuda_sgd_solver, cuda::sgd_traffic};
 constexpr CudaBpr kBpr{plan_cuda_bpr, make_cuda_bpr_solver};
@@ -38,6 +39,7 @@ constexpr CudaPlugin kPlugin{kPluginInterface,
                              cuda::find_gpus,
                              cuda::peers_of,
                              cuda::connection_problem,
+                             cuda::connection,
                              &kAls,
                              &kNeighbours,
                              &kSgd,

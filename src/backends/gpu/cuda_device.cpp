@@ -18,6 +18,8 @@
 #include "backends/ranks/ranked_neighbours.h"
 #include "core/instruction_set.h"
 #include "core/memory_plan.h"
+#include "distributed/als_ranks.h"
+#include "distributed/rank_device.h"
 #include "likewise/error.h"
 #include "search/batches.h"
 
@@ -43,6 +45,11 @@ constexpr const char* kNotOnGpus = "this version does it on the CPU only";
 
 [[nodiscard]] bool is_usable(const GpuInfo& gpu) { return problem_of(gpu).empty(); }
 
+/// What same_kind() compares.
+[[nodiscard]] std::string kind_text(const GpuInfo& gpu) {
+  return fmt::format("{} with {} multiprocessors", gpu.name, gpu.specs.multiprocessors);
+}
+
 [[nodiscard]] std::string describe(const GpuInfo& gpu) {
   const std::string problem = problem_of(gpu);
   return fmt::format("{}, compute capability {}.{}, {:.0f} GiB{}{}", gpu.name, gpu.major, gpu.minor,
@@ -53,11 +60,13 @@ constexpr const char* kNotOnGpus = "this version does it on the CPU only";
 /// On one GPU, or on several of a kind.
 class CudaAlsJob final : public AlsJob {
  public:
-  CudaAlsJob(const CudaAls& als, const std::vector<int>& devices, const GpuInfo& gpu, int driver,
-             Offset memory)
-      : name_(name_of(devices)),
+  CudaAlsJob(const CudaPlugin& plugin, const std::vector<int>& devices, const GpuInfo& gpu,
+             int driver, Offset memory)
+      : plugin_(plugin),
+        name_(name_of(devices)),
         alone_(devices.size() == 1),
-        tuner_(als, devices, gpu, driver, memory) {}
+        gpu_(gpu),
+        tuner_(*plugin.als, devices, gpu, driver, memory) {}
   [[nodiscard]] MemoryPlan plan(const AlsShape& shape, const AlsParams& params) const override {
     MemoryPlan plan = tuner_.plan(shape, params);
     check_memory_plan(fmt::format("training on {}, {}", name_, plan.placement),
@@ -71,12 +80,26 @@ class CudaAlsJob final : public AlsJob {
     check_weights(by_user, params, name_);
     return tuner_.make_solver(by_user, params, std::move(start), completed_iterations);
   }
+  [[nodiscard]] RankDevice rank_device() const override {
+    RankDevice device{name_, kind_text(gpu_), gpu_.uuid, {}, {}};
+    device.problem =
+        alone_ ? plugin_.connection_problem() : "a rank among others trains on one GPU";
+    if (device.problem.empty()) device.connection = plugin_.connection();
+    return device;
+  }
+  [[nodiscard]] std::unique_ptr<AlsRank> make_rank(Communicator& ranks, const AlsRankJob& job,
+                                                   AlsRankPart part) const override {
+    check_weights(part.users, job.params, name_);
+    return tuner_.make_rank(ranks, job, std::move(part));
+  }
   /// One GPU is tuned at a time.
   [[nodiscard]] const AlsTuner* tuner() const override { return alone_ ? &tuner_ : nullptr; }
 
  private:
+  const CudaPlugin& plugin_;
   std::string name_;
   bool alone_;
+  GpuInfo gpu_;  ///< one of them
   CudaTuner tuner_;
 };
 
@@ -189,7 +212,7 @@ class CudaPredictionJob final : public PredictionJob {
 std::shared_ptr<const AlsJob> make_cuda_als_job(const CudaPlugin& plugin, const FoundGpus& found,
                                                 const std::vector<int>& devices, Offset memory) {
   const GpuInfo& gpu = found.gpus[static_cast<std::size_t>(devices.front())];
-  return std::make_shared<CudaAlsJob>(*plugin.als, devices, gpu, found.driver, memory);
+  return std::make_shared<CudaAlsJob>(plugin, devices, gpu, found.driver, memory);
 }
 
 std::shared_ptr<const SgdJob> make_cuda_sgd_job(const CudaPlugin& plugin,
@@ -275,10 +298,8 @@ struct Machine {
     const int first = devices.front();
     for (const int device : devices) {
       if (same_kind(gpu(first), gpu(device))) continue;
-      return fmt::format(
-          "it takes GPUs of one kind, and {} is {} with {} multiprocessors, {} {} with {}",
-          name_of(first), gpu(first).name, gpu(first).specs.multiprocessors, name_of(device),
-          gpu(device).name, gpu(device).specs.multiprocessors);
+      return fmt::format("it takes GPUs of one kind, and {} is {}, {} {}", name_of(first),
+                         kind_text(gpu(first)), name_of(device), kind_text(gpu(device)));
     }
     return {};
   }

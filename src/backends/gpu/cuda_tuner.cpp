@@ -9,6 +9,7 @@
 #include "backends/als_solver.h"
 #include "backends/gpu/built_in_tunings.h"
 #include "core/utc_now.h"
+#include "distributed/als_ranks.h"
 
 namespace likewise {
 namespace {
@@ -78,6 +79,21 @@ std::unique_ptr<AlsSolver> CudaTuner::make_solver(const CsrView& by_user, const 
   const AlsShape shape{by_user.rows, by_user.cols, by_user.nnz()};
   return als_.make_solver({devices_, choose(params, shape).tuning, memory_}, by_user,
                           settled(params, shape), std::move(start), completed_iterations);
+}
+
+std::unique_ptr<AlsRank> CudaTuner::make_rank(Communicator& ranks, const AlsRankJob& job,
+                                              AlsRankPart part) const {
+  AlsTuning tuning = choose(job.params, job.plan.shape).tuning;
+  // What was measured is kept by each machine for itself.
+  std::vector<Offset> counts(static_cast<std::size_t>(ranks.size()), 0);
+  counts[0] = 1;
+  const std::span<AlsTuning> chosen(&tuning, 1);
+  ranks.all_gather<AlsTuning>(ranks.rank() == 0 ? chosen : chosen.first(0), chosen, counts);
+  const AlsParams params = settled(job.params, job.plan.shape);
+  return als_.make_rank(
+      {devices_, tuning, memory_}, ranks,
+      {job.plan, params, job.completed_iterations, job.control, job.patience, job.remarks},
+      std::move(part));
 }
 
 MemoryPlan CudaTuner::plan(const AlsShape& shape, const AlsParams& params) const {

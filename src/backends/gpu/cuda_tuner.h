@@ -23,6 +23,9 @@ class CudaTuner final : public AlsTuner {
   [[nodiscard]] std::unique_ptr<AlsSolver> make_solver(const CsrView& by_user,
                                                        const AlsParams& params, Factors start,
                                                        const AlsTuning& tuning) const override;
+  /// As AlsJob::make_rank, with the tuning that rank 0 chooses.
+  [[nodiscard]] std::unique_ptr<AlsRank> make_rank(Communicator& ranks, const AlsRankJob& job,
+                                                   AlsRankPart part) const;
   [[nodiscard]] double now() const override { return als_.now(); }
   [[nodiscard]] std::string keep(std::span<const TunedAls> winners) const override;
   [[nodiscard]] std::string source() const override;

@@ -20,7 +20,7 @@
 namespace likewise {
 
 /// Goes up with every change of this file and of the types that cross.
-inline constexpr std::int32_t kPluginInterface = 14;
+inline constexpr std::int32_t kPluginInterface = 15;
 /// The compiler lays out the types that cross.
 inline constexpr const char* kPluginCompiler = __VERSION__;
 
@@ -41,6 +41,7 @@ struct GpuInfo {
   Offset memory = 0;    ///< bytes
   std::string problem;  ///< what else keeps it from use; empty where nothing does
   GpuSpecs specs;
+  std::string uuid{};  ///< no other GPU of any machine has it
 };
 
 /// Whether ranks on these GPUs may share a job: one tuning and one partition hold for both.
@@ -78,6 +79,10 @@ struct CudaAls {
   std::unique_ptr<AlsSolver> (*make_solver)(const GpuUse& use, const CsrView& by_user,
                                             const AlsParams& params, Factors start,
                                             int completed_iterations);
+  /// As AlsJob::make_rank, on one GPU. `job.params` are settled, `use` is the same on all ranks but
+  /// for the GPU.
+  std::unique_ptr<AlsRank> (*make_rank)(const GpuUse& use, Communicator& ranks,
+                                        const AlsRankJob& job, AlsRankPart part);
   /// As AlsTuner::now.
   double (*now)();
   /// Of the GPU that has received the most; null where `solver`, one of make_solver(), has one GPU.
@@ -141,6 +146,8 @@ struct CudaPlugin {
   std::vector<int> (*peers_of)(int device);
   /// Why GPUs cannot train together, and what to do; empty where they can.
   std::string (*connection_problem)();
+  /// "NCCL 2.28.9". Throws Error(kDevice) where there is a connection_problem().
+  std::string (*connection)();
   // A line for each job (src/backends/jobs/device_jobs.h) that the plug-in may do; null: it cannot.
   const CudaAls* als;
   const CudaNeighbours* neighbours;

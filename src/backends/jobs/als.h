@@ -19,9 +19,10 @@
 namespace likewise {
 
 class AlsRank;
+struct AlsRankJob;
 struct AlsRankPart;
-struct AlsRanksPlan;
 class Communicator;
+struct RankDevice;
 
 /// One ALS training under way. Made with the matrix and the first factors, which it owns from then
 /// on. One thread at a time may call it; it uses as many as parallel loops have there.
@@ -83,14 +84,13 @@ class AlsJob {
   [[nodiscard]] virtual std::unique_ptr<AlsSolver> make_solver(
       const CsrView& by_user, const AlsParams& params, Factors start,
       int completed_iterations = 0) const = 0;
-  /// One rank of a training that others share (distributed/als_ranks.h): a collective call. `plan`
-  /// must outlive it; `part` has items. Throws Error(kInvalidArgument) where the device has no
-  /// ranks that are processes.
+  /// As what it would be a rank of a training that others share (distributed/rank_device.h).
+  [[nodiscard]] virtual RankDevice rank_device() const;
+  /// One rank of such a training (distributed/als_ranks.h): a collective call of devices that
+  /// require_devices_together() let pass. `part` has items. Throws as make_solver().
   [[nodiscard]] virtual std::unique_ptr<AlsRank> make_rank(Communicator& ranks,
-                                                           const AlsRanksPlan& plan,
-                                                           const AlsParams& params,
-                                                           AlsRankPart part,
-                                                           int completed_iterations) const;
+                                                           const AlsRankJob& job,
+                                                           AlsRankPart part) const;
   /// What to choose from where training can be tuned, else null. Belongs to the job.
   [[nodiscard]] virtual const AlsTuner* tuner() const { return nullptr; }
 };

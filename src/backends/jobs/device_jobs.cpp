@@ -6,15 +6,18 @@
 #include <fmt/format.h>
 
 #include "distributed/als_ranks.h"
+#include "distributed/rank_device.h"
 #include "likewise/error.h"
 
 namespace likewise {
 
-std::unique_ptr<AlsRank> AlsJob::make_rank(Communicator& /*ranks*/, const AlsRanksPlan& /*plan*/,
-                                           const AlsParams& /*params*/, AlsRankPart /*part*/,
-                                           int /*completed_iterations*/) const {
-  throw Error(ErrorKind::kInvalidArgument,
-              "this device has no ranks that are processes: several train on the cpu");
+RankDevice AlsJob::rank_device() const {
+  return {"this device", {}, {}, {}, "a rank among others trains on the cpu or on one GPU"};
+}
+
+std::unique_ptr<AlsRank> AlsJob::make_rank(Communicator& /*ranks*/, const AlsRankJob& /*job*/,
+                                           AlsRankPart /*part*/) const {
+  throw Error(ErrorKind::kInvalidArgument, rank_device().problem);
 }
 
 namespace {

@@ -7,8 +7,9 @@
 /// SGD trains;
 /// "several slow": searches on them are expected to take long. FAKE_PLUGIN_USED names a file to
 /// which everything that is made for a job adds a line with the job and its GPUs.
-/// FAKE_PLUGIN_ALONE: GPUs cannot be connected. FAKE_PLUGIN_LOST=N: the last GPU of a training is
-/// lost in its half-step or epoch number N.
+/// "twins": as "several", and the GPUs 1 and 4 are one.
+/// FAKE_PLUGIN_ALONE: GPUs cannot be connected. FAKE_PLUGIN_NCCL names the library that connects
+/// them. FAKE_PLUGIN_LOST=N: the last GPU of a training is lost in its half-step or epoch number N.
 #include "backends/gpu/plugin.h"
 
 #include <algorithm>
@@ -21,6 +22,7 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include "backends/cpu/als/als_rank.h"
 #include "backends/cpu/jobs.h"
 #include "backends/gpu/gpu_plan.h"
 #include "backends/jobs/device_jobs.h"
@@ -35,7 +37,9 @@ namespace {
   return wanted != nullptr && wanted == fault;
 }
 
-[[nodiscard]] bool are_several() { return fault_is("several") || fault_is("several slow"); }
+[[nodiscard]] bool are_several() {
+  return fault_is("several") || fault_is("several slow") || fault_is("twins");
+}
 
 /// Throws where one of them cannot be used.
 void use(const char* job, const std::vector<int>& devices) {
@@ -62,6 +66,11 @@ std::string connection_problem() {
   return std::getenv("FAKE_PLUGIN_ALONE") == nullptr ? "" : "the link is down";
 }
 
+std::string connection() {
+  const char* library = std::getenv("FAKE_PLUGIN_NCCL");
+  return library == nullptr ? "NCCL 2.28.9" : library;
+}
+
 FoundGpus find_gpus() {
   if (fault_is("search")) throw std::runtime_error("the GPUs are on fire");
   if (fault_is("no GPU")) return {{}, 0, "there is no GPU in this test"};
@@ -75,7 +84,12 @@ FoundGpus find_gpus() {
   if (fault_is("several slow")) alike.specs.clock = alike.specs.bandwidth = 1.0;
   GpuInfo another = alike;
   another.name = "Other GPU";
-  return {{old, alike, closed, alike, alike, another}, 13000, {}};
+  FoundGpus found{{old, alike, closed, alike, alike, another}, 13000, {}};
+  for (std::size_t gpu = 0; gpu < found.gpus.size(); ++gpu) {
+    const bool twin = fault_is("twins") && gpu == 4;
+    found.gpus[gpu].uuid = fmt::format("GPU-{}", twin ? 1 : gpu);
+  }
+  return found;
 }
 
 /// Fails in the second half-step, with an exception made in the plug-in.
@@ -177,6 +191,32 @@ std::unique_ptr<AlsSolver> make_als_solver(const GpuUse& use, const CsrView& by_
   return std::make_unique<TunedSolver>(std::move(cpu), als_work(params), use);
 }
 
+/// The CPU's.
+class FakeAlsRank final : public AlsRank {
+ public:
+  FakeAlsRank(std::unique_ptr<AlsRank> cpu, const GpuUse& use) : cpu_(std::move(cpu)), life_(use) {}
+  double solve(Communicator& ranks, Side side, const RunControl& control) override {
+    if (ranks.rank() == ranks.size() - 1) life_.live();
+    return cpu_->solve(ranks, side, control);
+  }
+  const Factors& factors() override { return cpu_->factors(); }
+
+ private:
+  std::unique_ptr<AlsRank> cpu_;
+  LifeOfGpu life_;
+};
+
+std::unique_ptr<AlsRank> make_als_rank(const GpuUse& use, Communicator& ranks,
+                                       const AlsRankJob& job, AlsRankPart part) {
+  likewise::use("rank", use.devices);
+  log_tuning(use.tuning);
+  job.remarks.push_back(fmt::format("by {}", connection()));
+  return std::make_unique<FakeAlsRank>(
+      std::make_unique<CpuAlsRank>(ranks, job.plan, job.params, std::move(part),
+                                   job.completed_iterations),
+      use);
+}
+
 MemoryPlan plan_sgd(const GpuUse&, const SgdShape&, const SgdParams&) { return {}; }
 
 class FakeSgdSolver final : public SgdSolver {
@@ -253,23 +293,15 @@ std::unique_ptr<Scorer> make_scorer(const GpuUse& use, const MatrixView& items,
 
 const likewise::CudaPlugin* likewise_cuda_plugin() {
   using namespace likewise;
-  static constexpr CudaAls kAls{als_variants, plan_als, make_als_solver, fake_now, nullptr};
+  static constexpr CudaAls kAls{als_variants,  plan_als, make_als_solver,
+                                make_als_rank, fake_now, nullptr};
   static constexpr CudaNeighbours kNeighbours{make_neighbour_search};
   static constexpr CudaPredictions kPredictions{predict_by_factors, predict_by_neighbours};
   static constexpr CudaTopK kTopK{make_scorer};
   static constexpr CudaSgd kSgd{plan_sgd, make_sgd_solver, nullptr};
   static CudaPlugin plugin;
-  plugin = {kPluginInterface,
-            kVersion,
-            kPluginCompiler,
-            find_gpus,
-            peers_of,
-            connection_problem,
-            &kAls,
-            &kNeighbours,
-            nullptr,
-            nullptr,
-            nullptr,
+  plugin = {kPluginInterface, kVersion, kPluginCompiler, find_gpus, peers_of, connection_problem,
+            connection,       &kAls,    &kNeighbours,    nullptr,   nullptr,  nullptr,
             &kPredictions};
   if (are_several()) {
     plugin.top_k = &kTopK;

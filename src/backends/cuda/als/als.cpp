@@ -62,4 +62,10 @@ std::unique_ptr<AlsSolver> make_cuda_als_solver(const GpuUse& use, const CsrView
                                                std::move(start), completed_iterations);
 }
 
+std::unique_ptr<AlsRank> make_cuda_als_rank(const GpuUse& use, Communicator& ranks,
+                                            const AlsRankJob& job, AlsRankPart part) {
+  cuda::refuse_als_params(job.params);
+  return cuda::make_process_als_rank(use, ranks, job, std::move(part));
+}
+
 }  // namespace likewise

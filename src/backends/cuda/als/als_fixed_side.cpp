@@ -76,7 +76,7 @@ void AlsFixedSide::store_table_of(Side side, const AlsSide& fixed, AlsFactorTabl
   }
   // Blocks of rows that are streamed wait for those before, and these for the basis.
   const bool streamed = setup_.plan.placement == Placement::kStreamedTables;
-  if (link_ != nullptr && streamed) link_->gpus().wait();
+  if (link_ != nullptr) link_->wait(streamed);
   const float* const bias = tables.bias(side);
   tables.read(side, 1, control, [&](const float* table, Index first, Index count) {
     for (Index done = 0; done < count;) {
@@ -107,8 +107,8 @@ void AlsFixedSide::make_basis(const SideTotals& solved, cudaStream_t stream) {
   // From the same sums GPUs of a kind make the same basis. On the host it takes long, and one does.
   const bool on_gpu = same_lambda || JacobiSolver::fits(setup_.padded);
   made_basis_ = on_gpu || link_ == nullptr || link_->rank() == 0;
+  if (link_ != nullptr && (same_lambda || !on_gpu)) link_->wait(made_basis_);  // the host reads
   if (made_basis_) {
-    if (link_ != nullptr && (same_lambda || !on_gpu)) link_->gpus().wait();  // the host reads
     if (same_lambda) {
       maker_->by_cholesky(gram_.data(), missing, lambda, stream);
     } else {

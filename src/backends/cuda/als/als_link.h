@@ -22,6 +22,11 @@ class AlsLink {
   [[nodiscard]] const Partition& parts(Side side) const { return plan_.parts(side); }
   [[nodiscard]] Index first_row(Side side) const { return parts(side).first(rank()); }
 
+  /// The host is about to wait for this GPU, where `needed`. All ranks call it at the same places:
+  /// GPUs of processes wait together.
+  void wait(bool needed) {
+    if (needed || gpus_->waits_together()) gpus_->wait();
+  }
   /// values = their sum over the ranks, behind and before what is in `stream`.
   void add_up(DeviceArray<double>& values, cudaStream_t stream);
   /// All ranks get all rows: each has made its own, at their place among all, in `stream`.

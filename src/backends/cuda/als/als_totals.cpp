@@ -15,17 +15,23 @@ namespace {
 
 constexpr Offset kBlock = Offset{1} << 16;  ///< rows
 
-/// Over the rows of a block that have entries.
+/// Over some rows that have entries.
 struct Lambdas {
   double smallest = std::numeric_limits<double>::max();
   double typical = 0.0;
   Offset smallest_count = std::numeric_limits<Offset>::max();
+
+  void add(const Lambdas& others) {
+    smallest = std::min(smallest, others.smallest);
+    typical += others.typical;
+    smallest_count = std::min(smallest_count, others.smallest_count);
+  }
 };
 
-[[nodiscard]] SideTotals survey(std::span<const Offset> offsets, Index cols,
-                                const AlsParams& params) {
+/// Of rows with these offsets, among rows with `total` entries.
+[[nodiscard]] Lambdas survey(std::span<const Offset> offsets, Offset total, Index cols,
+                             const AlsParams& params) {
   const auto rows = static_cast<Offset>(offsets.size()) - 1;
-  const auto total = static_cast<double>(std::max<Offset>(1, offsets.back()));
   const bool is_explicit = params.feedback == Feedback::kExplicit;
   std::vector<Lambdas> blocks(static_cast<std::size_t>((rows + kBlock - 1) / kBlock));
   parallel_blocks(rows, kBlock, [&](Offset begin, Offset end, Offset block) {
@@ -35,18 +41,28 @@ struct Lambdas {
       if (count == 0) continue;
       const double value = row_regularization(params, count, cols);
       here.smallest = std::min(here.smallest, value);
-      here.typical += (is_explicit ? 1.0 : static_cast<double>(count)) * value / total;
+      here.typical +=
+          (is_explicit ? 1.0 : static_cast<double>(count)) * value / static_cast<double>(total);
       here.smallest_count = std::min(here.smallest_count, count);
     }
   });
   Lambdas all;
-  for (const Lambdas& block : blocks) {
-    all.smallest = std::min(all.smallest, block.smallest);
-    all.typical += block.typical;
-    all.smallest_count = std::min(all.smallest_count, block.smallest_count);
-  }
-  if (offsets.back() == 0) return {};
+  for (const Lambdas& block : blocks) all.add(block);
+  return all;
+}
+
+[[nodiscard]] SideTotals totals_of(const Lambdas& all, Offset total) {
+  if (total == 0) return {};
   return {static_cast<float>(all.smallest), static_cast<float>(all.typical), all.smallest_count};
+}
+
+/// Of explicit ratings up to `largest`.
+[[nodiscard]] float scale_of(float largest) {
+  return std::exp2(std::ceil(std::log2(std::max(1e-30F, 4.0F * largest))));
+}
+
+[[nodiscard]] std::span<const Offset> offsets_of(const CsrView& matrix) {
+  return {matrix.offsets, static_cast<std::size_t>(matrix.rows) + 1};
 }
 
 [[nodiscard]] float largest_value(const CsrView& matrix) {
@@ -86,13 +102,37 @@ AlsTotals find_totals(const CsrView& by_user, std::span<const Offset> item_offse
                       const AlsParams& params) {
   AlsTotals totals;
   totals.shape = {by_user.rows, by_user.cols, by_user.nnz()};
-  totals.users =
-      survey({by_user.offsets, static_cast<std::size_t>(by_user.rows) + 1}, by_user.cols, params);
-  totals.items = survey(item_offsets, by_user.rows, params);
+  const Offset total = by_user.nnz();
+  totals.users = totals_of(survey(offsets_of(by_user), total, by_user.cols, params), total);
+  totals.items = totals_of(survey(item_offsets, total, by_user.rows, params), total);
   if (params.feedback == Feedback::kExplicit) {
-    const float largest = largest_value(by_user);
-    totals.target_scale = std::exp2(std::ceil(std::log2(std::max(1e-30F, 4.0F * largest))));
+    totals.target_scale = scale_of(largest_value(by_user));
   }
+  return totals;
+}
+
+AlsTotals find_totals_together(Communicator& ranks, const AlsShape& shape, const CsrView& users,
+                               const CsrView& items, const AlsParams& params) {
+  struct Survey {
+    Lambdas users;
+    Lambdas items;
+    double largest = 0.0;
+  };
+  const bool is_explicit = params.feedback == Feedback::kExplicit;
+  const Survey mine{survey(offsets_of(users), shape.interactions, users.cols, params),
+                    survey(offsets_of(items), shape.interactions, items.cols, params),
+                    is_explicit ? largest_value(users) : 0.0};
+  std::vector<Survey> all(static_cast<std::size_t>(ranks.size()));
+  ranks.all_gather<Survey>({&mine, 1}, all, std::vector<Offset>(all.size(), 1));
+  Survey together;
+  for (const Survey& one : all) {
+    together.users.add(one.users);
+    together.items.add(one.items);
+    together.largest = std::max(together.largest, one.largest);
+  }
+  AlsTotals totals{shape, totals_of(together.users, shape.interactions),
+                   totals_of(together.items, shape.interactions), 1.0F};
+  if (is_explicit) totals.target_scale = scale_of(static_cast<float>(together.largest));
   return totals;
 }
 

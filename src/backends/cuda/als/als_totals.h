@@ -6,6 +6,7 @@
 #include <span>
 #include <vector>
 
+#include "distributed/communicator.h"
 #include "likewise/als.h"
 #include "likewise/csr.h"
 
@@ -35,5 +36,11 @@ struct AlsTotals {
 /// `item_offsets` are those of the transposed matrix.
 [[nodiscard]] AlsTotals find_totals(const CsrView& by_user, std::span<const Offset> item_offsets,
                                     const AlsParams& params);
+
+/// The same by ranks that know no more than their own rows: a collective call. `shape` is that of
+/// the whole matrix; `users` are the rank's users x all items, `items` its items x all users.
+[[nodiscard]] AlsTotals find_totals_together(Communicator& ranks, const AlsShape& shape,
+                                             const CsrView& users, const CsrView& items,
+                                             const AlsParams& params);
 
 }  // namespace likewise::cuda

@@ -73,7 +73,7 @@ double AlsTraining::solve(Side side, const RunControl& control) {
   fixed_side_.prepare(other(side), data_, tables_,
                       {solutions_.data(), row_numbers_.data(), &outcome()->regularization}, control,
                       stream_);
-  if (link_ != nullptr && may_wait(side)) link_->gpus().wait();
+  if (link_ != nullptr) link_->wait(may_wait(side));
   solve_rows_of(side, control);
   ++half_steps_;
   return read_outcome(side);

@@ -2,6 +2,7 @@
 #include "backends/cuda/als/ranked_als.h"
 
 #include <algorithm>
+#include <chrono>
 #include <limits>
 #include <optional>
 #include <span>
@@ -71,20 +72,57 @@ namespace {
 
 class CudaAlsRank final : public AlsRank {
  public:
+  /// `patience`: for another rank.
   CudaAlsRank(int device, const AlsRows& rows, const AlsSetup& setup, Factors start,
-              int completed_iterations, std::unique_ptr<AlsLink> link)
-      : training_(device, rows, setup, std::move(start), completed_iterations, std::move(link)) {}
+              int completed_iterations, std::unique_ptr<AlsLink> link,
+              std::chrono::milliseconds patience)
+      : patience_(patience),
+        training_(device, rows, setup, std::move(start), completed_iterations, std::move(link)) {}
 
   double solve(Communicator& ranks, Side side, const RunControl& control) override {
-    training_.link()->gpus().start(ranks, control, kRankPatience);
+    training_.link()->gpus().start(ranks, control, patience_);
     return training_.solve(side, control);
   }
   const Factors& factors() override { return training_.factors(); }
   [[nodiscard]] const RankTraffic& traffic() { return training_.link()->traffic(); }
 
  private:
+  std::chrono::milliseconds patience_;
   AlsTraining training_;
 };
+
+/// A rank whose process has no other one.
+class ProcessAlsRank final : public AlsRank {
+ public:
+  ProcessAlsRank(const GpuUse& use, Communicator& ranks, const AlsRankJob& job, AlsRankPart part,
+                 const AlsSetup& setup)
+      : gpus_(connect_processes(ranks, job.control, job.patience)) {
+    const AlsTotals totals =
+        find_totals_together(ranks, job.plan.shape, part.users, part.items.value(), job.params);
+    auto link = std::make_unique<AlsLink>(job.plan, gpus_->join(ranks.rank()));
+    link->gpus().start(ranks, job.control, job.patience);
+    rank_.emplace(use.devices.front(), AlsRows{part.users, part.items, &totals}, setup,
+                  std::move(part.start), job.completed_iterations, std::move(link), job.patience);
+  }
+
+  double solve(Communicator& ranks, Side side, const RunControl& control) override {
+    return rank_->solve(ranks, side, control);
+  }
+  const Factors& factors() override { return rank_->factors(); }
+
+ private:
+  std::unique_ptr<ConnectedGpus> gpus_;
+  std::optional<CudaAlsRank> rank_;
+};
+
+/// What the rank of this process keeps on its GPU, which becomes the current one.
+[[nodiscard]] AlsSetup settle_rank(const GpuUse& use, int ranks, const AlsRankJob& job,
+                                   const AlsRankPart& part) {
+  const Offset available = available_to_rank(use, use.devices.front());
+  const AlsShape own{std::max(1, part.users.rows), std::max(1, part.items->rows),
+                     std::max(part.users.nnz(), part.items->nnz())};
+  return settle_als({own, job.plan.shape, ranks}, job.params, use.tuning, available);
+}
 
 class RankedCudaAlsSolver final : public AlsSolver {
  public:
@@ -159,9 +197,9 @@ class RankedCudaAlsSolver final : public AlsSolver {
     LIKEWISE_CUDA_CHECK(cudaSetDevice(device));
     auto link = std::make_unique<AlsLink>(plan_, gpus_->join(ranks.rank()));
     link->gpus().start(ranks, control, kRankPatience);
-    auto made =
-        std::make_unique<CudaAlsRank>(device, AlsRows{part.users, part.items, &totals_}, setups_[r],
-                                      std::move(part.start), completed_iterations, std::move(link));
+    auto made = std::make_unique<CudaAlsRank>(device, AlsRows{part.users, part.items, &totals_},
+                                              setups_[r], std::move(part.start),
+                                              completed_iterations, std::move(link), kRankPatience);
     trainings_[r] = made.get();
     return made;
   }
@@ -197,6 +235,15 @@ std::unique_ptr<AlsSolver> make_ranked_als_solver(const GpuUse& use, const CsrVi
                                                   int completed_iterations) {
   return std::make_unique<RankedCudaAlsSolver>(use, by_user, params, std::move(start),
                                                completed_iterations);
+}
+
+std::unique_ptr<AlsRank> make_process_als_rank(const GpuUse& use, Communicator& ranks,
+                                               const AlsRankJob& job, AlsRankPart part) {
+  const AlsSetup setup = settle_rank(use, ranks.size(), job, part);
+  for (const Side side : {Side::kUsers, Side::kItems}) {
+    job.remarks.push_back(describe_share(side, job.plan, setup));
+  }
+  return std::make_unique<ProcessAlsRank>(use, ranks, job, std::move(part), setup);
 }
 
 const RankTraffic* als_traffic(const AlsSolver& solver) {

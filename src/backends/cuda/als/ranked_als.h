@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-/// ALS on several GPUs of one machine, one rank each (docs/math.md, "Training over ranks"). Each
+/// ALS on several GPUs, one rank each (docs/math.md, "Training over ranks"). Each
 /// GPU holds a part of the rows of both sides; before a half-step all of them get the whole fixed
 /// side, as the row kernels read it.
 #pragma once
 
 #include "backends/gpu/plugin.h"
+#include "distributed/als_ranks.h"
 
 namespace likewise::cuda {
 
@@ -17,6 +18,11 @@ namespace likewise::cuda {
                                                                 const AlsParams& params,
                                                                 Factors start,
                                                                 int completed_iterations);
+
+/// As make_cuda_als_rank(): this process is one of the ranks.
+[[nodiscard]] std::unique_ptr<AlsRank> make_process_als_rank(const GpuUse& use, Communicator& ranks,
+                                                             const AlsRankJob& job,
+                                                             AlsRankPart part);
 
 /// Of the rank that has received the most. Null where one GPU trains alone.
 [[nodiscard]] const RankTraffic* als_traffic(const AlsSolver& solver);

@@ -105,6 +105,15 @@ constexpr std::array kExplanations{
           static_cast<Offset>(gpu.sharedMemPerBlockOptin)};
 }
 
+/// As nvidia-smi writes it, without its dashes.
+[[nodiscard]] std::string uuid_text(const cudaUUID_t& uuid) {
+  std::string text = "GPU-";
+  for (const char byte : uuid.bytes) {
+    text += fmt::format("{:02x}", static_cast<unsigned char>(byte));
+  }
+  return text;
+}
+
 [[nodiscard]] GpuInfo describe(int device) {
   cudaDeviceProp gpu{};
   int mode = cudaComputeModeDefault;
@@ -113,7 +122,10 @@ constexpr std::array kExplanations{
     status = cudaDeviceGetAttribute(&mode, cudaDevAttrComputeMode, device);
   }
   GpuInfo found{gpu.name, gpu.major, gpu.minor, static_cast<Offset>(gpu.totalGlobalMem), {}, {}};
-  if (status == cudaSuccess) found.specs = specs_of(gpu, device);
+  if (status == cudaSuccess) {
+    found.specs = specs_of(gpu, device);
+    found.uuid = uuid_text(gpu.uuid);
+  }
   if (status != cudaSuccess) found.problem = explain(status);
   if (mode == cudaComputeModeProhibited) {
     found.problem = "closed to programs: `nvidia-smi -c DEFAULT` as root opens it";

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "backends/cuda/ranks/call_ledger.h"
 
+#include <algorithm>
 #include <string_view>
 
 #include <fmt/format.h>
@@ -9,6 +10,17 @@
 #include "likewise/error.h"
 
 namespace likewise::cuda {
+
+namespace {
+
+constexpr std::string_view kNames[] = {"all_gather", "share_rows", "shift", "all_reduce",
+                                       "reduce_scatter"};
+
+[[nodiscard]] std::string_view name_of(GpuCall call) {
+  return kNames[static_cast<std::size_t>(call)];
+}
+
+}  // namespace
 
 void CallLedger::begin(int rank, const RankCall& call) {
   const auto me = static_cast<std::size_t>(rank);
@@ -24,11 +36,10 @@ void CallLedger::begin(int rank, const RankCall& call) {
 void CallLedger::require_same(std::size_t one, std::size_t other, Offset number) const {
   const RankCall& mine = call(one, number);
   const RankCall& theirs = call(other, number);
-  if (std::string_view(mine.name) != theirs.name || mine.size != theirs.size ||
-      mine.distance != theirs.distance) {
+  if (mine.what != theirs.what || mine.size != theirs.size || mine.distance != theirs.distance) {
     const auto told = [](const RankCall& what) {
-      return what.distance == 0 ? fmt::format("{} ({} bytes)", what.name, what.size)
-                                : fmt::format("{} by {}", what.name, what.distance);
+      return what.distance == 0 ? fmt::format("{} ({} bytes)", name_of(what.what), what.size)
+                                : fmt::format("{} by {}", name_of(what.what), what.distance);
     };
     throw Error(ErrorKind::kDevice, fmt::format("rank {} calls {} and rank {} {}", one, told(mine),
                                                 other, told(theirs)));
@@ -52,6 +63,17 @@ void CallLedger::finish(int rank) {
   me.finished = me.begun;
 }
 
+std::vector<RankCall> CallLedger::unfinished(int rank) const {
+  const auto me = static_cast<std::size_t>(rank);
+  const std::lock_guard lock(mutex_);
+  std::vector<RankCall> calls;
+  for (Offset number = std::max(made_[me].finished, made_[me].begun - kKept);
+       number < made_[me].begun; ++number) {
+    calls.push_back(call(me, number));
+  }
+  return calls;
+}
+
 bool CallLedger::is_through(int rank) const {
   const std::lock_guard lock(mutex_);
   const Rank& me = made_[static_cast<std::size_t>(rank)];
@@ -69,11 +91,11 @@ std::string CallLedger::missing(int rank) const {
     }
     if (absent.empty()) continue;
     return fmt::format("{} of {} did not come to {}", ranks_text(absent), made_.size(),
-                       call(me, number).name);
+                       name_of(call(me, number).what));
   }
-  return fmt::format("all {} ranks came, and the GPU of rank {} is not through with {}",
-                     made_.size(), rank,
-                     made_[me].begun == 0 ? "anything" : call(me, made_[me].begun - 1).name);
+  return fmt::format(
+      "all {} ranks came, and the GPU of rank {} is not through with {}", made_.size(), rank,
+      made_[me].begun == 0 ? "anything" : name_of(call(me, made_[me].begun - 1).what));
 }
 
 }  // namespace likewise::cuda

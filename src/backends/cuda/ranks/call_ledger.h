@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-/// Which calls the ranks of one process have made on their GPUs. A GPU that waits for another one
+/// Which calls ranks have made on their GPUs. A GPU that waits for another one
 /// says neither whom it waits for nor why; this does.
 #pragma once
 
 #include <array>
+#include <cstdint>
 #include <mutex>
 #include <string>
 #include <vector>
@@ -12,13 +13,15 @@
 
 namespace likewise::cuda {
 
-/// What a rank calls. `size` and `name` are the same on all ranks.
+enum class GpuCall : std::int32_t { kGather, kShareRows, kShift, kReduce, kReduceScatter };
+
+/// What a rank calls. Without gaps, so that ranks can send it.
 struct RankCall {
-  const char* name = "";
-  Offset size = 0;      ///< bytes that all ranks have together
-  int distance = 0;     ///< of a shift, else 0
-  Offset sent = 0;      ///< of a shift, bytes
-  Offset received = 0;  ///< of a shift, bytes
+  GpuCall what = GpuCall::kGather;  ///< the same on all ranks
+  std::int32_t distance = 0;        ///< of a shift, else 0: the same on all ranks
+  Offset size = 0;                  ///< bytes that all ranks have together, of a shift 0
+  Offset sent = 0;                  ///< of a shift, bytes
+  Offset received = 0;              ///< of a shift, bytes
 };
 
 /// Thread-safe.
@@ -32,6 +35,8 @@ class CallLedger {
   void begin(int rank, const RankCall& call);
   /// All calls of `rank` are through on its GPU.
   void finish(int rank);
+  /// Its calls since then.
+  [[nodiscard]] std::vector<RankCall> unfinished(int rank) const;
   /// Whether finish() came behind its last call.
   [[nodiscard]] bool is_through(int rank) const;
   /// Whom `rank`, which waits, waits for: "rank 2 of 3 did not come to all_gather".

@@ -66,7 +66,7 @@ void DeviceCommunicator::gather_bytes(std::span<const std::byte> own, std::span<
     in.push_back({at, count * one});
     at += count * one;
   }
-  call({"all_gather", std::ssize(all)}, out, in);
+  call({GpuCall::kGather, 0, std::ssize(all)}, out, in);
 }
 
 void DeviceCommunicator::share_rows(std::byte* table, Offset row_bytes,
@@ -80,7 +80,7 @@ void DeviceCommunicator::share_rows(std::byte* table, Offset row_bytes,
     in.push_back({table + part.first * row_bytes, part.count * row_bytes});
     all += part.count * row_bytes;
   }
-  call({"share_rows", all}, out, in);
+  call({GpuCall::kShareRows, 0, all}, out, in);
 }
 
 void DeviceCommunicator::shift_bytes(int distance, std::span<const std::byte> out,
@@ -91,7 +91,7 @@ void DeviceCommunicator::shift_bytes(int distance, std::span<const std::byte> ou
   std::vector<Incoming> incoming(ranks);
   outgoing[(me + static_cast<std::size_t>(distance)) % ranks] = {out.data(), std::ssize(out)};
   incoming[(me + ranks - static_cast<std::size_t>(distance)) % ranks] = {in.data(), std::ssize(in)};
-  call({"shift", 0, distance, std::ssize(out), std::ssize(in)}, outgoing, incoming);
+  call({GpuCall::kShift, distance, 0, std::ssize(out), std::ssize(in)}, outgoing, incoming);
 }
 
 double* DeviceCommunicator::parts(Offset count) {
@@ -111,7 +111,7 @@ void DeviceCommunicator::all_reduce(std::span<double> values) {
   for (int part = 0; part < size(); ++part) {
     in.push_back({reinterpret_cast<std::byte*>(gathered + part * count), bytes_of(values)});
   }
-  call({"all_reduce", bytes_of(values)}, out, in);
+  call({GpuCall::kReduce, 0, bytes_of(values)}, out, in);
   add_parts(gathered, size(), count, values.data(), stream_);
 }
 
@@ -119,7 +119,7 @@ void DeviceCommunicator::reduce_scatter(std::span<const double> all, std::span<d
                                         std::span<const Offset> counts) {
   const auto count = static_cast<Offset>(own.size());
   require_parts(*this, "reduce_scatter", counts, count, static_cast<Offset>(all.size()));
-  double* const gathered = parts(count);
+  double* const gathered = parts(*std::ranges::max_element(counts));  // the same on all ranks
   std::vector<Outgoing> out;
   std::vector<Incoming> in;
   const double* at = all.data();
@@ -129,12 +129,13 @@ void DeviceCommunicator::reduce_scatter(std::span<const double> all, std::span<d
     in.push_back({reinterpret_cast<std::byte*>(gathered + place), bytes_of(own)});
     at += part;
   }
-  call({"reduce_scatter", bytes_of(all)}, out, in);
+  call({GpuCall::kReduceScatter, 0, bytes_of(all)}, out, in);
   add_parts(gathered, size(), count, own.data(), stream_);
 }
 
 void DeviceCommunicator::wait() {
   constexpr auto kAwake = std::chrono::milliseconds(100);  // to wake up takes as long as a call
+  tell_calls();
   const auto begin = std::chrono::steady_clock::now();
   through_.record(stream_);
   while (!through_.is_past()) {

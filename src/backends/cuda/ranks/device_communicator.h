@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 /// `DeviceCommunicator`: what ranks exchange between the memories of their GPUs. The ranks are
-/// threads of one process, each with a GPU, or with a share of one.
+/// threads of one process, each with a GPU, or with a share of one; or processes with a GPU each.
 #pragma once
 
 #include <chrono>
@@ -61,6 +61,8 @@ class DeviceCommunicator : public Communicator {
   /// Rank r's rows parts[r] of a table, which lie at the same place on all ranks, go to all others.
   void share_rows(std::byte* table, Offset row_bytes, std::span<const RowRange> parts);
 
+  /// Whether wait() is a collective call: of processes, which tell each other what they called.
+  [[nodiscard]] virtual bool waits_together() const { return false; }
   /// Returns when the GPU is through with all calls so far. Throws as Communicator says, and never
   /// waits for a rank that is gone. Before the host waits for the GPU in another way, wait() has
   /// returned, or the rank gave up.
@@ -81,8 +83,13 @@ class DeviceCommunicator : public Communicator {
   virtual void exchange(std::span<const Outgoing> out, std::span<const Incoming> in) = 0;
   /// Throws where the GPUs' connection has failed.
   virtual void check_connection() {}
+  /// Before wait() waits: the ledger gets to know the calls of other processes.
+  virtual void tell_calls() {}
 
   [[nodiscard]] Communicator& host() const { return *host_; }
+  [[nodiscard]] CallLedger& ledger() { return ledger_; }
+  [[nodiscard]] const RunControl& control() const { return *control_; }
+  [[nodiscard]] std::chrono::milliseconds patience() const { return patience_; }
   [[nodiscard]] bool is_through() const { return ledger_.is_through(rank_); }
 
  private:
@@ -122,5 +129,13 @@ class ConnectedGpus {
 [[nodiscard]] std::unique_ptr<ConnectedGpus> connect_gpus(const std::vector<int>& devices);
 [[nodiscard]] std::unique_ptr<ConnectedGpus> connect_by_nccl(const std::vector<int>& devices);
 [[nodiscard]] std::unique_ptr<ConnectedGpus> connect_by_copies(int ranks);
+
+/// This process's GPU, the current one, with those of the other processes: a collective call of
+/// `host`, over which NCCL's id travels. `control` and `patience` as in start(), while they
+/// connect. Throws Error(kDevice) naming the rank that did not come. Each process has
+/// join(host.rank()).
+[[nodiscard]] std::unique_ptr<ConnectedGpus> connect_processes(Communicator& host,
+                                                               const RunControl& control,
+                                                               std::chrono::milliseconds patience);
 
 }  // namespace likewise::cuda

@@ -7,48 +7,12 @@
 #include <utility>
 
 #include "backends/cuda/ranks/device_communicator.h"
-#include "backends/cuda/ranks/nccl_library.h"
+#include "backends/cuda/ranks/nccl_group.h"
 
 namespace likewise::cuda {
 namespace {
 
 using Handle = NcclLibrary::Communicator;
-
-/// From here on the calls are one, until it goes.
-class Group {
- public:
-  explicit Group(const NcclLibrary& library) : library_(library) {
-    require_nccl(library_, library_.group_start(), "ncclGroupStart");
-  }
-  ~Group() {
-    if (!ended_) static_cast<void>(library_.group_end());  // a call of the group has failed
-  }
-  Group(const Group&) = delete;
-  Group& operator=(const Group&) = delete;
-
-  void send(const void* at, Offset bytes, std::size_t to, Handle from, cudaStream_t stream) {
-    if (bytes == 0) return;
-    require_nccl(library_,
-                 library_.send(at, static_cast<std::size_t>(bytes), NcclLibrary::kBytes,
-                               static_cast<int>(to), from, stream),
-                 "ncclSend");
-  }
-  void receive(void* at, Offset bytes, std::size_t from, Handle to, cudaStream_t stream) {
-    if (bytes == 0) return;
-    require_nccl(library_,
-                 library_.receive(at, static_cast<std::size_t>(bytes), NcclLibrary::kBytes,
-                                  static_cast<int>(from), to, stream),
-                 "ncclRecv");
-  }
-  void end() {
-    ended_ = true;
-    require_nccl(library_, library_.group_end(), "ncclGroupEnd");
-  }
-
- private:
-  const NcclLibrary& library_;
-  bool ended_ = false;
-};
 
 /// A rank's calls. Once the ranks are connected, NCCL only puts kernels into streams, so no call
 /// waits for another rank: its thread is free to see that one is gone, and to abort its own part.
@@ -65,12 +29,12 @@ class NcclCommunicator final : public DeviceCommunicator {
  protected:
   void exchange(std::span<const Outgoing> out, std::span<const Incoming> in) override {
     require_handle();
-    Group group(library_);
+    NcclGroup group(library_);
     for (std::size_t other = 0; other < out.size(); ++other) {
       group.send(out[other].at, out[other].bytes, other, handle_, stream());
       group.receive(in[other].at, in[other].bytes, other, handle_, stream());
     }
-    group.end();
+    require_nccl(library_, group.close(), "ncclGroupEnd");
   }
 
   void check_connection() override {
@@ -130,7 +94,7 @@ class NcclGpus final : public ConnectedGpus {
       streams.emplace_back();
       memory.emplace_back(2 * ranks);
     }
-    Group group(library_);
+    NcclGroup group(library_);
     for (std::size_t rank = 0; rank < devices.size(); ++rank) {
       std::byte* const mine = memory[rank].data();
       for (std::size_t other = 0; other < devices.size(); ++other) {
@@ -139,7 +103,7 @@ class NcclGpus final : public ConnectedGpus {
         group.receive(mine + ranks + other, 1, other, handles_[rank], streams[rank]);
       }
     }
-    group.end();
+    require_nccl(library_, group.close(), "ncclGroupEnd");
     for (const Stream& stream : streams) stream.synchronize();
     LIKEWISE_CUDA_CHECK(cudaSetDevice(devices.front()));
   }

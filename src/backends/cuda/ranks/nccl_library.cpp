@@ -48,7 +48,11 @@ NcclLibrary load_nccl(const char* file) {
   };
   find(found.error_text, "ncclGetErrorString");
   find(found.last_error, "ncclGetLastError");
+  find(found.version, "ncclGetVersion");
   find(found.init_all, "ncclCommInitAll");
+  find(found.unique_id, "ncclGetUniqueId");
+  find(found.init_rank, "ncclCommInitRankConfig");
+  find(found.finalize, "ncclCommFinalize");
   find(found.destroy, "ncclCommDestroy");
   find(found.abort, "ncclCommAbort");
   find(found.async_error, "ncclCommGetAsyncError");
@@ -71,6 +75,12 @@ std::string connection_problem() {
   } catch (const Error& error) {
     return error.what();
   }
+}
+
+std::string connection() {
+  int version = 0;  // 10000 major + 100 minor + patch
+  require_nccl(nccl(), nccl().version(&version), "ncclGetVersion");
+  return fmt::format("NCCL {}.{}.{}", version / 10000, version % 10000 / 100, version % 100);
 }
 
 void require_nccl(const NcclLibrary& library, NcclLibrary::Result result, const char* call) {
