@@ -124,13 +124,18 @@ AlsCases likes_cases() {
   return all;
 }
 
-std::vector<AlsCases> als_kernel_cases() {
+std::vector<AlsCases> als_pivot_cases() {
   std::vector<AlsCases> all;
   for (const int f : {16, 32, 48, 64, 80, 96, 112, 128, 144, 160, 176, 192, 256, 320}) {
     all.push_back(widths(fmt::format("implicit_{}", f), kImplicit, f, {f}));
   }
-  // A basis of eigenvectors.
-  for (const int f : {33, 100, 192}) {
+  all.push_back(widths("explicit_33", kExplicit, 33, {33}));  // its basis is of eigenvectors
+  return all;
+}
+
+std::vector<AlsCases> als_kernel_cases() {
+  std::vector<AlsCases> all = als_pivot_cases();
+  for (const int f : {100, 192}) {
     all.push_back(widths(fmt::format("explicit_{}", f), kExplicit, f, {f}));
   }
   return all;
@@ -223,18 +228,25 @@ CsrMatrix awkward_matrix(Index users, Index items, bool dislikes, std::uint64_t 
   return make_csr(users, items, entries);
 }
 
-CsrMatrix few_rows_matrix() {
-  constexpr Index kSizes[] = {0, 1, 40, 60, 90, 100, 139, 230};
+namespace {
+
+/// Rows of these sizes, whose entries jump over all columns: 37 and `columns` have no common
+/// factor.
+[[nodiscard]] CsrMatrix rows_of_sizes(std::initializer_list<Index> sizes, Index columns) {
   std::vector<Entry> entries;
   Index u = 0;
-  for (const Index size : kSizes) {
-    for (Index e = 0; e < size; ++e) {  // 37 and 240 have no common factor
-      entries.push_back({u, 37 * e % 240, 1.0F + static_cast<float>((u + e) % 5)});
+  for (const Index size : sizes) {
+    for (Index e = 0; e < size; ++e) {
+      entries.push_back({u, 37 * e % columns, 1.0F + static_cast<float>((u + e) % 5)});
     }
     ++u;
   }
-  return make_csr(u, 240, entries);
+  return make_csr(u, columns, entries);
 }
+
+}  // namespace
+
+CsrMatrix few_rows_matrix() { return rows_of_sizes({0, 1, 40, 60, 90, 100, 139, 230}, 240); }
 
 CsrMatrix half_in_a_row() {
   std::vector<Entry> entries;
@@ -251,7 +263,7 @@ std::vector<NamedMatrix> matrices_of_ranks(bool dislikes) {
   all.push_back({"awkward", awkward_matrix(60, 33, dislikes, 7)});
   all.push_back({"one cell", awkward_matrix(1, 1, dislikes, 7)});
   all.push_back({"fewer rows than ranks", awkward_matrix(3, 40, dislikes, 7)});
-  all.push_back({"few rows", few_rows_matrix()});
+  all.push_back({"few rows", rows_of_sizes({0, 1, 40, 100, 139}, 140)});
   all.push_back({"half in a row", half_in_a_row()});
   return all;
 }

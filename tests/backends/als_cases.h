@@ -36,6 +36,8 @@ void PrintTo(const AlsCases& cases, std::ostream* to);
 [[nodiscard]] AlsCases likes_cases();
 /// What reaches every kernel of a GPU for rows.
 [[nodiscard]] std::vector<AlsCases> als_kernel_cases();
+/// Those of rows that are hardly regularized: with more factors their ratings would be too few.
+[[nodiscard]] std::vector<AlsCases> als_pivot_cases();
 
 /// How far an answer may be from the exact one. Objectives of half-steps in units of the objective
 /// of zero factors: rounding is that of the sums which an objective is the small difference of.

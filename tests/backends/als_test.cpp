@@ -373,7 +373,9 @@ TEST_P(AlsKernels, FewRowsEqualReference) {
 
 /// Fewer ratings than unknowns, or hardly more, and next to no lambda: what float32 sums leave of
 /// an explicit row's pivots is rounding.
-TEST_P(AlsKernels, HardlyRegularizedRowsEqualReference) {
+class AlsPivots : public AlsOnDevice {};
+
+TEST_P(AlsPivots, HardlyRegularizedRowsEqualReference) {
   Largest largest;
   const CsrMatrix m = test::few_rows_matrix();
   AlsParams params = GetParam().cases.front().params;
@@ -428,6 +430,8 @@ INSTANTIATE_TEST_SUITE_P(Cuda, AlsOnDevice,
                          testing::ValuesIn(with_given(test::als_cases(1024), false)), cases_name);
 INSTANTIATE_TEST_SUITE_P(Cpu, AlsKernels, testing::ValuesIn(test::als_kernel_cases()), cases_name);
 INSTANTIATE_TEST_SUITE_P(Cuda, AlsKernels, testing::ValuesIn(test::als_kernel_cases()), cases_name);
+INSTANTIATE_TEST_SUITE_P(Cpu, AlsPivots, testing::ValuesIn(test::als_pivot_cases()), cases_name);
+INSTANTIATE_TEST_SUITE_P(Cuda, AlsPivots, testing::ValuesIn(test::als_pivot_cases()), cases_name);
 
 }  // namespace
 }  // namespace likewise

@@ -14,6 +14,7 @@
 
 #include <algorithm>
 #include <cstdlib>
+#include <deque>
 #include <fstream>
 #include <mutex>
 #include <stdexcept>
@@ -299,10 +300,13 @@ const likewise::CudaPlugin* likewise_cuda_plugin() {
   static constexpr CudaPredictions kPredictions{predict_by_factors, predict_by_neighbours};
   static constexpr CudaTopK kTopK{make_scorer};
   static constexpr CudaSgd kSgd{plan_sgd, make_sgd_solver, nullptr};
-  static CudaPlugin plugin;
-  plugin = {kPluginInterface, kVersion, kPluginCompiler, find_gpus, peers_of, connection_problem,
-            connection,       &kAls,    &kNeighbours,    nullptr,   nullptr,  nullptr,
-            &kPredictions};
+  // One for every call: faults differ from test to test, and ranks that are threads call at once.
+  static std::mutex mutex;
+  static std::deque<CudaPlugin> plugins;
+  const std::scoped_lock lock(mutex);
+  CudaPlugin& plugin = plugins.emplace_back(CudaPlugin{
+      kPluginInterface, kVersion, kPluginCompiler, find_gpus, peers_of, connection_problem,
+      connection, &kAls, &kNeighbours, nullptr, nullptr, nullptr, &kPredictions});
   if (are_several()) {
     plugin.top_k = &kTopK;
     plugin.sgd = &kSgd;
