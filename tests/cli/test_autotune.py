@@ -109,14 +109,15 @@ def test_files_that_do_not_hold_are_named_and_ignored(program, cinema, env):
     broken = [
         b"", b"{", b"[]", b"null", b"\xff\xfe", b"{" * 100_000, b" " * 2_000_000,
         *(json.dumps({**good, name: value}).encode() for name, value in [
-            ("format", 2), ("gpu", "Other GPU"), ("compute_capability", "8.0"),
+            ("format", 1), ("gpu", "Other GPU"), ("compute_capability", "8.0"),
             ("driver", 12000), ("likewise", "0.0.9"), ("plugin", 1), ("tunings", {}),
             ("tunings", [7]), ("measured", None)]),
         *(json.dumps({**good, "tunings": [{**one, name: value}]}).encode() for name, value in [
             ("columns", -16), ("columns", 47), ("columns", 1e300), ("columns", "48"),
             ("piece", 0), ("piece", 2**63), ("piece", 1000), ("short_rows", 1.5),
-            ("one_warp", None), ("wide", 2**40), ("wide", True), ("width", 0), ("seconds", -1), ("seconds", "fast"),
-            ("precision", "fp8"), ("feedback", 1), ("solver", "lu")]),
+            ("one_warp", None), ("wide", 2**40), ("wide", True), ("held_rows", -1), ("held_rows", "64"),
+            ("width", 0), ("seconds", -1), ("seconds", "fast"), ("precision", "fp8"), ("feedback", 1),
+            ("solver", "lu")]),
         *(json.dumps({key: value for key, value in good.items() if key != name}).encode()
           for name in good),
         *(json.dumps({**good, "tunings": [{key: value for key, value in one.items()
