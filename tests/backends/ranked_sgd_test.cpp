@@ -236,7 +236,11 @@ TEST(RankedSgd, OrdersThatRanksCannotShareAreRefused) {
                 HasSubstr(fmt::format("order: {} is not shared out over 2 ranks; take blocked or "
                                       "alternating",
                                       kSgdOrderNames[static_cast<std::size_t>(order)])));
-    EXPECT_NO_THROW((void)make(1)->epoch(1, 0.01, {}));
+    const auto alone = make(1);
+#if defined(__SANITIZE_THREAD__)
+    if (order == SgdOrder::kRacing) continue;  // its threads overwrite each other
+#endif
+    EXPECT_NO_THROW((void)alone->epoch(1, 0.01, {}));
   }
   const SgdParams params = test::sgd_cases(SgdOrder::kBlocked).front().params;
   EXPECT_THAT(test::error_of(ErrorKind::kInvalidArgument,
