@@ -2,6 +2,8 @@
 /// What the tuning of a training on a GPU depends on.
 #pragma once
 
+#include <algorithm>
+
 #include "likewise/als.h"
 #include "likewise/autotune.h"
 
@@ -21,5 +23,10 @@ struct AlsWork {
 /// What a training with these parameters is on a GPU. Precision::kAuto: whoever asks for exact
 /// rows gets float32, others float16.
 [[nodiscard]] AlsWork als_work(const AlsParams& params);
+
+/// Rows of at most so many interactions are solved without a matrix, in whichever way.
+[[nodiscard]] inline int rows_without_matrix(const AlsTuning& tuning) {
+  return std::max(tuning.short_rows, tuning.held_rows);
+}
 
 }  // namespace likewise

@@ -31,10 +31,6 @@ constexpr double kPortionSeconds = 0.25;
   return kPortionSeconds * multiprocessor_count() * product_rate(setup) / products;
 }
 
-[[nodiscard]] std::span<const Offset> offsets_of(const CsrView& matrix) {
-  return {matrix.offsets, static_cast<std::size_t>(matrix.rows) + 1};
-}
-
 [[nodiscard]] Array<Offset> copy_of(std::span<const Offset> offsets) {
   Array<Offset> copy = Array<Offset>::uninitialized(static_cast<Offset>(offsets.size()));
   std::ranges::copy(offsets, copy.begin());
@@ -72,9 +68,8 @@ AlsData::AlsData(const AlsRows& rows, const AlsSetup& setup, AlsLink* link, Stag
   }
   totals_ = rows.totals != nullptr ? *rows.totals
                                    : find_totals(rows.users, item_offsets_.span(), setup.params);
-  const TaskLimits limits{std::max(setup.tuning.short_rows, setup.tuning.held_rows),
-                          setup.tuning.piece, setup.plan.block_rows, setup.plan.portion_entries,
-                          portion_work(setup)};
+  const TaskLimits limits{rows_without_matrix(setup.tuning), setup.tuning.piece,
+                          setup.plan.block_rows, setup.plan.portion_entries, portion_work(setup)};
   const std::span<const Offset> by_row[] = {offsets_of(rows.users), item_offsets_.span()};
   EntryFeed feed(setup.params, streamed ? setup.plan.portion_entries : 0, staging, stream);
   for (const int s : {0, 1}) {

@@ -61,10 +61,6 @@ struct Lambdas {
   return std::exp2(std::ceil(std::log2(std::max(1e-30F, 4.0F * largest))));
 }
 
-[[nodiscard]] std::span<const Offset> offsets_of(const CsrView& matrix) {
-  return {matrix.offsets, static_cast<std::size_t>(matrix.rows) + 1};
-}
-
 [[nodiscard]] float largest_value(const CsrView& matrix) {
   constexpr Offset kValues = Offset{1} << 18;
   const Offset blocks = (matrix.nnz() + kValues - 1) / kValues;

@@ -12,6 +12,10 @@
 
 namespace likewise::cuda {
 
+[[nodiscard]] inline std::span<const Offset> offsets_of(const CsrView& matrix) {
+  return {matrix.offsets, static_cast<std::size_t>(matrix.rows) + 1};
+}
+
 /// Over the rows of a side that have entries.
 struct SideTotals {
   float smallest_regularization = 0.0F;

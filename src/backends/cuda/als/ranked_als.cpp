@@ -30,8 +30,7 @@ namespace {
   const auto n = static_cast<double>(count);
   if (count == 0) return kEmpty;
   if (setup.tuning.wide) return kEmpty + n + (setup.exact ? setup.width : 0.0);
-  return count <= std::max(setup.tuning.short_rows, setup.tuning.held_rows) ? kEmpty + 1.5 * n
-                                                                            : n + kRowWork;
+  return count <= rows_without_matrix(setup.tuning) ? kEmpty + 1.5 * n : n + kRowWork;
 }
 
 [[nodiscard]] Partition cut(std::span<const Offset> offsets, int ranks, const AlsSetup& setup) {
@@ -45,10 +44,6 @@ namespace {
 [[nodiscard]] Offset entries(std::span<const Offset> offsets, const Partition& parts, int rank) {
   return offsets[static_cast<std::size_t>(parts.end(rank))] -
          offsets[static_cast<std::size_t>(parts.first(rank))];
-}
-
-[[nodiscard]] std::span<const Offset> offsets_of(const CsrView& matrix) {
-  return {matrix.offsets, static_cast<std::size_t>(matrix.rows) + 1};
 }
 
 /// Bytes of a row of the fixed side, as GPUs send it.
