@@ -4,11 +4,12 @@
 
     python3 -m venv /tmp/peer && /tmp/peer/bin/pip install implicit irspack==0.5.2 numpy scipy
     /tmp/peer/bin/python bench/compare.py build/release/bin/likewise [--rounds 3] [--work DIR] \
-        [--device cpu|cuda] [--factors 64 128] [--peers implicit irspack] [--irspack CG CHOLESKY IALSPP]
+        [--device cpu|cuda] [--threads 2] [--shape ml-20m] [--factors 64 128] [--exact on|off] \
+        [--peers implicit irspack] [--irspack CG CHOLESKY IALSPP]
 
 All use the same device, which is named above the table: the CPU unless `--device cuda` asks for the
-GPU (install `implicit`'s own build for it; `irspack` has none). Same machine, data (the ML-20M shape
-from our generator), threads and objective (beside `implicit` Hu's form, alpha 1, lambda 0.01; beside
+GPU (install `implicit`'s own build for it; `irspack` has none). Same machine, data (a shape of our
+generator), threads and objective (beside `implicit` Hu's form, alpha 1, lambda 0.01; beside
 `irspack` the iALS form on the same cells as likes, w0 0.1, lambda 0.003, nu 1); they take turns, round
 by round. Every training time is that of one whole iteration as the program itself reports it; the
 objective of `irspack`'s factors is computed by the same formula as ours, and the input of `implicit` is
@@ -23,7 +24,6 @@ import subprocess
 import sys
 import time
 
-THREADS = 2
 PEER = os.path.join(os.path.dirname(os.path.abspath(__file__)), "compare_peer.py")
 
 
@@ -46,13 +46,14 @@ IALS_EPOCHS = 5
 
 def train_ours(args, data, model, factors, solver, iterations, form):
     command = [args.binary, "train", data, "-o", model, "--factors", str(factors), "--iterations",
-               str(iterations), "--threads", str(THREADS), "--json", "--solver", solver,
+               str(iterations), "--threads", str(args.threads), "--json", "--solver", solver,
                "--device", args.device, *form]
     _, memory, output = run(command)
     report = json.loads(output)
     args.devices.add(f"likewise on {report['device']}")
     times = [step["seconds"] for step in report["iterations"]]
-    return statistics.median(times), memory, report["iterations"][-1]["objective"], report["seconds"]
+    args.reads.append(report["interactions"] / 1e6 / report["seconds"]["read"])
+    return statistics.median(times), memory, report["iterations"][-1]["objective"]
 
 
 def peer(*arguments):
@@ -80,19 +81,17 @@ def compare_training(args, data, matrix, factors, rows):
     ours, memory, cg, exact, peer_memory = [], [], [], [], []
     model = os.path.join(args.work, f"model-{factors}.safetensors")
     for _ in range(args.rounds):
-        seconds, megabytes, objective, stages = train_ours(args, data, model, factors, "auto", 10, HU)
+        seconds, megabytes, objective = train_ours(args, data, model, factors, "auto", 10, HU)
         ours.append(seconds)
         memory.append(megabytes)
-        args.reads.append(stages["read"])
         report, megabytes = peer("train", matrix, factors, args.device, "cg", 3)
         cg.append(report["seconds"])
         args.devices.add(f"implicit on {report['device']}")
         peer_memory.append(megabytes)
-        if args.device == "cpu":  # on a GPU it has no exact solver
+        if args.device == "cpu" and args.exact == "on":  # on a GPU it has no exact solver
             report, _ = peer("train", matrix, factors, args.device, "cholesky", 1)
             exact.append(report["seconds"])
         print_round(factors, {"likewise": ours, "implicit CG": cg, "implicit exact": exact})
-    best = train_ours(args, data, model + ".exact", factors, "cholesky", 10, HU)[2]
     rows.append((f"implicit iteration, f = {factors}, s: against its CG (3 steps)",
                  spread(ours, 4), spread(cg, 4), ratio(cg, ours)))
     if exact:
@@ -101,8 +100,11 @@ def compare_training(args, data, matrix, factors, rows):
     rows += [
         (f"peak memory of training, f = {factors}, MB", spread(memory, 0), spread(peer_memory, 0), ratio(peer_memory, memory)),
     ]
-    print(f"f = {factors}: objective after 10 iterations {objective:.8g}, exact solver {best:.8g}, "
-          f"relative difference {objective / best - 1:+.1e}", flush=True)
+    print(f"f = {factors}: objective after 10 iterations {objective:.8g}", end="")
+    if args.exact == "on":
+        best = train_ours(args, data, model + ".exact", factors, "cholesky", 10, HU)[2]
+        print(f", exact solver {best:.8g}, relative difference {objective / best - 1:+.1e}", end="")
+    print(flush=True)
     return model
 
 
@@ -113,8 +115,8 @@ def compare_ials(args, data, matrix, factors, rows):
     theirs = {solver: [] for solver in args.irspack}
     objectives = {}
     for _ in range(args.rounds):
-        seconds, _, objectives["likewise"], _ = train_ours(args, data, model, factors, "auto",
-                                                           IALS_EPOCHS, IALS)
+        seconds, _, objectives["likewise"] = train_ours(args, data, model, factors, "auto",
+                                                        IALS_EPOCHS, IALS)
         ours.append(seconds)
         for solver, times in theirs.items():
             report, _ = peer("train_ials", matrix, factors, solver, IALS_EPOCHS, WEIGHT, LAMBDA)
@@ -135,7 +137,7 @@ def compare_recommending(args, model, matrix, factors, rows):
     lists = os.path.join(args.work, "lists.csv")
     for _ in range(args.rounds):
         ours.append(run([args.binary, "recommend", model, "--all", "-n", "10", "-o", lists,
-                         "--threads", str(THREADS), "--device", "cpu"])[0])
+                         "--threads", str(args.threads), "--device", "cpu"])[0])
         theirs.append(peer("recommend", matrix, factors)[0]["seconds"])
     rows.append((f"top 10 for all users, f = {factors}, seen filtered, s", spread(ours), spread(theirs), ratio(theirs, ours)))
 
@@ -146,18 +148,22 @@ def main():
     parser.add_argument("--rounds", type=int, default=3)
     parser.add_argument("--work", default="/tmp/likewise-compare")
     parser.add_argument("--device", choices=["cpu", "cuda"], default="cpu")
+    parser.add_argument("--threads", type=int, default=2)
+    parser.add_argument("--shape", default="ml-20m", help="of the generator")
     parser.add_argument("--factors", type=int, nargs="+", default=[64, 128])
+    parser.add_argument("--exact", choices=["on", "off"], default="on", help="exact solvers beside `implicit`, too")
     parser.add_argument("--peers", nargs="+", choices=["implicit", "irspack"], default=["implicit", "irspack"])
     parser.add_argument("--irspack", nargs="+", choices=["CG", "CHOLESKY", "IALSPP"],
                         default=["CG", "CHOLESKY", "IALSPP"], help="its solvers")
     args = parser.parse_args()
+    os.environ["OMP_NUM_THREADS"] = str(args.threads)  # the peers' too
     args.reads = []
     args.devices = set()
     os.makedirs(args.work, exist_ok=True)
-    data = os.path.join(args.work, "ml-20m.csv")
-    matrix = os.path.join(args.work, "ml-20m.npz")
+    data = os.path.join(args.work, f"{args.shape}.csv")
+    matrix = os.path.join(args.work, f"{args.shape}.npz")
     if not os.path.exists(matrix):
-        run([args.binary, "generate", "ml-20m", "-o", data, "--seed", "1"])
+        run([args.binary, "generate", args.shape, "-o", data, "--seed", "1"])
         peer("convert", data, matrix)
     rows = []
     for factors in args.factors:
@@ -168,8 +174,7 @@ def main():
         if "irspack" in args.peers and args.device == "cpu":
             compare_ials(args, data, matrix, factors, rows)
     if args.reads:
-        millions = [20.000263 / seconds for seconds in args.reads]
-        rows.append(("reading the CSV (user,item,value), M rows/s", spread(millions, 1), "", ""))
+        rows.append(("reading the CSV (user,item,value), M rows/s", spread(args.reads, 1), "", ""))
     print("\n" + "; ".join(sorted(args.devices)))
     print("\n| work | likewise | the peer | ratio, round by round |\n|---|---|---|---|")
     for row in rows:

@@ -6,12 +6,10 @@ import sys
 import time
 
 os.environ["OPENBLAS_NUM_THREADS"] = "1"
-os.environ.setdefault("OMP_NUM_THREADS", "2")
+THREADS = int(os.environ.setdefault("OMP_NUM_THREADS", "2"))
 
 import numpy as np
 import scipy.sparse as sparse
-
-THREADS = 2
 
 
 def convert(source, target):
