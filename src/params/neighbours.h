@@ -111,6 +111,7 @@ struct Description<NeighbourParams> {
                 "mean: divide an item's sum by the similarities of its neighbours; offset: the "
                 "same about the items' means"}
           .searched_among(sum_scales)
+          .left_open("from the data implicit, else none")
           .only_if(sums_items, "--algorithm item-knn and --prediction sum"),
       Parameter{"predict_from", &P::predict_from,
                 "Which rows predict: the K nearest of those that have the rating, those that have "

@@ -11,6 +11,7 @@
 #include <fmt/ranges.h>
 
 #include "algorithms/als/suited.h"
+#include "algorithms/neighbours/suited.h"
 #include "likewise/error.h"
 #include "params/descriptions.h"
 
@@ -293,11 +294,18 @@ TrainingParams suited_to(const CsrView& by_user, TrainingParams params,
   const auto names = [&](std::string_view name) {
     return std::ranges::find(given, name) != given.end();
   };
-  auto* const als = std::get_if<AlsParams>(&params);
-  if (als == nullptr) return params;
-  return suited(by_user, *als,
-                {names("regularization"), names("regularization_exponent"),
-                 names("unobserved_weight"), names("alpha") || names("confidence")});
+  if (auto* const als = std::get_if<AlsParams>(&params)) {
+    return suited(by_user, *als,
+                  {names("regularization"), names("regularization_exponent"),
+                   names("unobserved_weight"), names("alpha") || names("confidence")});
+  }
+  if (auto* const neighbours = std::get_if<NeighbourParams>(&params)) {
+    const bool sums = parameter_needs(params, "sum_scale").empty();
+    if (sums && neighbours->feedback == Feedback::kImplicit && !names("sum_scale")) {
+      neighbours->sum_scale = suited_sum_scale(by_user);
+    }
+  }
+  return params;
 }
 
 bool fixed_by_resume(const TrainingParams& params, std::string_view name) {

@@ -3,37 +3,28 @@
 
 #include <algorithm>
 #include <iterator>
-#include <limits>
 #include <utility>
 
 #include <fmt/format.h>
 
+#include "algorithms/row_counts.h"
 #include "training/choose_by_counts.h"
 
 namespace likewise {
 namespace {
 
-/// In less of a user taste can hardly be seen.
-constexpr double kShortHistory = 6.0;
+/// In fewer likes of a user taste can hardly be seen.
+constexpr double kFewLikes = 3.0;
 /// The same where items are equally popular, and popularity says nothing.
-constexpr double kShortestHistory = 2.5;
+constexpr double kFewEvenLikes = 2.5;
+/// In fewer ratings of a user taste can hardly be seen.
+constexpr double kShortHistory = 6.0;
 /// Nothing but a bias is learnt of items with fewer ratings.
 constexpr double kFewRatings = 3.0;
-/// More items than these, all equally popular, are too many for the factors of the defaults.
-constexpr double kManyItems = 3500.0;
 /// Additions of a search for neighbours, each pair from both sides, that take about ten minutes on
 /// two cores, and on a GPU.
 constexpr double kMostAdditions = 2e12;
 constexpr double kMostAdditionsOnGpu = 1e14;
-
-/// sum of c (c - 1): pairs of entries of a row, both ways round.
-[[nodiscard]] double pairs_of(const std::vector<Offset>& counts) {
-  double pairs = 0.0;
-  for (const Offset count : counts) {
-    pairs += static_cast<double>(count) * static_cast<double>(count - 1);
-  }
-  return pairs;
-}
 
 /// What the rule looks at.
 struct Shape {
@@ -43,6 +34,7 @@ struct Shape {
   double user_pairs = 0.0;
   double item_pairs = 0.0;
 
+  /// Too many for the factors of the defaults.
   [[nodiscard]] bool is_even() const { return even_items > kManyItems; }
 };
 [[nodiscard]] Shape shape_of(const RowCounts& counts) {
@@ -56,9 +48,7 @@ struct Shape {
   shape.of_item = mean(counts.of_items);
   shape.user_pairs = pairs_of(counts.of_users);
   shape.item_pairs = pairs_of(counts.of_items);
-  // n_e = N (N - 1) / sum of c_i (c_i - 1)
-  shape.even_items = shape.item_pairs > 0.0 ? entries * (entries - 1.0) / shape.item_pairs
-                                            : std::numeric_limits<double>::infinity();
+  shape.even_items = even_items(counts.of_items);
   return shape;
 }
 
@@ -86,9 +76,9 @@ struct Shape {
       "popularity as of {:.3g} equally popular items ({} {:g}); a user has {:.3g} "
       "interactions",
       shape.even_items, shape.is_even() ? "more than" : "at most", kManyItems, shape.of_user);
-  if (shape.of_user < (shape.is_even() ? kShortestHistory : kShortHistory)) {
-    if (shape.is_even()) return {"als", fmt::format("{}, less than {:g}", told, kShortestHistory)};
-    return {"popular", fmt::format("{}, less than {:g}", told, kShortHistory)};
+  if (shape.of_user < (shape.is_even() ? kFewEvenLikes : kFewLikes)) {
+    if (shape.is_even()) return {"als", fmt::format("{}, less than {:g}", told, kFewEvenLikes)};
+    return {"popular", fmt::format("{}, less than {:g}", told, kFewLikes)};
   }
   if (shape.is_even()) return choose_neighbours(shape, told, device);
   return {"als", told};
@@ -126,14 +116,10 @@ AlgorithmChoice choose_by_counts(const RowCounts& counts, Feedback feedback, con
 
 AlgorithmChoice choose_algorithm(const CsrView& by_user, Feedback feedback, const Device& device) {
   RowCounts counts;
-  std::vector<Offset> of_items(static_cast<std::size_t>(by_user.cols));
   for (Index u = 0; u < by_user.rows; ++u) {
     if (by_user.row_size(u) > 0) counts.of_users.push_back(by_user.row_size(u));
   }
-  for (Offset e = 0; e < by_user.nnz(); ++e) {
-    ++of_items[static_cast<std::size_t>(by_user.columns[e])];
-  }
-  std::ranges::copy_if(of_items, std::back_inserter(counts.of_items),
+  std::ranges::copy_if(column_counts(by_user), std::back_inserter(counts.of_items),
                        [](Offset count) { return count > 0; });
   return choose_by_counts(counts, feedback, device);
 }

@@ -62,8 +62,8 @@ TEST(ChooseAlgorithm, NeighboursOfTheSideWithLongerRowsWhereItIsOfMany) {
 }
 
 TEST(ChooseAlgorithm, ShortHistories) {
-  EXPECT_EQ(chosen(even(10'000, 1000, 5)), "popular");
-  EXPECT_EQ(chosen(even(10'000, 1000, 6)), "als");
+  EXPECT_EQ(chosen(even(10'000, 1000, 2)), "popular");
+  EXPECT_EQ(chosen(even(10'000, 1000, 3)), "als");
   EXPECT_EQ(chosen(even(50'000, 10'000, 3)), "item-knn");
   EXPECT_EQ(chosen(even(50'000, 10'000, 2)), "als");
 }

@@ -10,13 +10,17 @@
 #include <fmt/format.h>
 
 #include "algorithms/als/weights.h"
+#include "algorithms/row_counts.h"
 
 namespace likewise {
 namespace {
 
-/// k and q of the rule.
+/// k, q, a, b and c of the rule.
 constexpr double kMissingShare = 8.0;
 constexpr double kShrinkage = 0.05;
+constexpr double kShortHistories = 6.0;
+constexpr double kEvenItems = 5000.0;
+constexpr double kFewItems = 400.0;
 
 /// Counts of the rows of a side that have any.
 struct SideCounts {
@@ -31,6 +35,11 @@ struct SideCounts {
   side.rows = static_cast<double>(std::max<Offset>(1, std::ssize(side.counts) - empty));
   side.mean = std::max(1.0, static_cast<double>(entries) / side.rows);
   return side;
+}
+
+/// s of the rule: 1 where so many items are popular as of films, 0 where all are or next to none.
+[[nodiscard]] double share_of_films(double even) {
+  return std::min(1.0, even / kFewItems) * std::max(0.0, 1.0 - even / kEvenItems);
 }
 
 /// So many digits that a user can give the same again.
@@ -51,22 +60,19 @@ AlsParams suited(const CsrView& by_user, AlsParams params, const AlsGiven& given
   for (Index u = 0; u < by_user.rows; ++u) {
     of_users[static_cast<std::size_t>(u)] = by_user.row_size(u);
   }
-  std::vector<Offset> of_items(static_cast<std::size_t>(by_user.cols));
-  for (Offset e = 0; e < by_user.nnz(); ++e) {
-    ++of_items[static_cast<std::size_t>(by_user.columns[e])];
-  }
   const SideCounts users = of_counts(std::move(of_users), by_user.nnz());
-  const SideCounts items = of_counts(std::move(of_items), by_user.nnz());
+  const SideCounts items = of_counts(column_counts(by_user), by_user.nnz());
 
   // w0 = k d  with  d = entries / (m n)
   const double missing_share = kMissingShare * users.mean / items.rows;
   if (!given.unobserved_weight) params.unobserved_weight = rounded(missing_share);
   if (!given.regularization_exponent) params.regularization_exponent = 1.0;
   if (given.regularization) return params;
-  // lambda = q (1 / sqrt(c_u) + 1 / sqrt(c_i)) sqrt(k d / w0)
+  // lambda = q (1 / sqrt(c_u) + 1 / sqrt(c_i)) (1 + a s / c_u) sqrt(k d / w0)
   const double w0 = *params.unobserved_weight;
+  const double share = share_of_films(even_items(items.counts));
   double lambda = kShrinkage * (1.0 / std::sqrt(users.mean) + 1.0 / std::sqrt(items.mean)) *
-                  std::sqrt(missing_share / w0);
+                  (1.0 + kShortHistories * share / users.mean) * std::sqrt(missing_share / w0);
   const double nu = params.regularization_exponent;
   if ((nu < 1.0 || counts_likes(params)) && by_user.nnz() > 0) {
     // As much in sum as with nu = 1 and all cells counted.

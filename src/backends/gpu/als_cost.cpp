@@ -104,8 +104,8 @@ class Machine {
                               double interactions) {
   constexpr double kStrip = 16;
   const double strips = tuning.columns / kStrip;
-  const bool large_tiles = work.precision == Precision::kFp16 && !work.exact &&
-                           ((strips > 4 && strips <= 6) || (strips > 8 && strips <= 12));
+  const bool large_tiles =
+      work.precision == Precision::kFp16 && !work.exact && has_large_tiles(tuning.columns);
   const double tile = large_tiles ? 6 : 4;
   const double side = std::ceil(strips / tile);
   const double each = std::ceil(strips / side);

@@ -11,12 +11,13 @@
 #include "backends/cuda/als/rows/ring.cuh"
 #include "backends/cuda/als/rows/solve.cuh"
 #include "backends/cuda/device/mma.cuh"
+#include "backends/gpu/als_cost.h"
 
 namespace likewise::cuda {
 
 template <class Format, bool kExact>
 [[nodiscard]] constexpr bool has_row_kernel(int strips) {
-  const bool large = strips == 5 || strips == 6 || (strips > 8 && strips <= 12);
+  const bool large = has_large_tiles(strips * 16);
   if (std::is_same_v<Format, LargeTilesHalfFormat>) return large && !kExact;
   const bool half = std::is_same_v<Format, HalfFormat> && !kExact;
   if (half && large) return false;

@@ -36,8 +36,9 @@ TEST(Suited, ValuesOfAGivenShape) {
   const AlsParams params = suited(matrix.view(), {}, {});
   EXPECT_DOUBLE_EQ(*params.unobserved_weight, 0.8);  // 8 d
   EXPECT_DOUBLE_EQ(params.regularization_exponent, 1.0);
-  // 0.05 (1 / sqrt(5) + 1 / sqrt(10)) = 0.038172
-  EXPECT_DOUBLE_EQ(params.regularization, 0.0382);
+  // n_e = 500 499 / (50 10 9) = 55.44 and s = 55.44 / 400 (1 - 55.44 / 5000) = 0.13706:
+  // 0.05 (1 / sqrt(5) + 1 / sqrt(10)) (1 + 6 s / 5) = 0.038172 1.16447 = 0.044450
+  EXPECT_DOUBLE_EQ(params.regularization, 0.0445);
   EXPECT_EQ(params.alpha, AlsParams{}.alpha);
   EXPECT_EQ(params.factors, AlsParams{}.factors);
 }
@@ -45,7 +46,21 @@ TEST(Suited, ValuesOfAGivenShape) {
 TEST(Suited, ItemsThatNobodyHasDoNotCount) {
   const AlsParams params = suited(matrix_of(100, 5000, 50, 10).view(), {}, {});
   EXPECT_DOUBLE_EQ(*params.unobserved_weight, 0.8);
-  EXPECT_DOUBLE_EQ(params.regularization, 0.0382);
+  EXPECT_DOUBLE_EQ(params.regularization, 0.0445);
+}
+
+TEST(Suited, ShortHistoriesOfPopularItemsAreShrunkMore) {
+  // 10,000 users with 5 of 1000 items: n_e = 1020.4 and s = 0.79592.
+  const AlsParams params = suited(matrix_of(10'000, 1'000, 1'000, 200).view(), {}, {});
+  // 0.05 (1 / sqrt(5) + 1 / sqrt(50)) (1 + 6 s / 5) = 0.029432 1.95510
+  EXPECT_DOUBLE_EQ(params.regularization, 0.0575);
+}
+
+TEST(Suited, ManyItemsThatAreEquallyPopularNeedNoMoreShrinkage) {
+  // 20,000 users with 5 of 10,000 items: n_e = 11,111.
+  const AlsParams params = suited(matrix_of(20'000, 10'000, 10'000, 2'000).view(), {}, {});
+  EXPECT_DOUBLE_EQ(*params.unobserved_weight, 0.004);
+  EXPECT_DOUBLE_EQ(params.regularization, 0.0382);  // 0.05 (1 / sqrt(5) + 1 / sqrt(10))
 }
 
 TEST(Suited, WhatWasGivenStays) {
@@ -60,7 +75,7 @@ TEST(Suited, WhatWasGivenStays) {
   asked = {.unobserved_weight = 0.05};
   params = suited(matrix.view(), asked, {.unobserved_weight = true});
   EXPECT_EQ(*params.unobserved_weight, 0.05);
-  EXPECT_DOUBLE_EQ(params.regularization, 0.153);  // 4 x 0.038172 = 0.152688
+  EXPECT_DOUBLE_EQ(params.regularization, 0.178);  // 4 x 0.044450
 
   // Hu's form is as it was published, whatever the data.
   params = suited(matrix.view(), {}, {.hu = true});
@@ -108,13 +123,30 @@ TEST(Suited, NoDataGivesValuesInRange) {
   }
 }
 
+TEST(Suited, SumsOfItemsBecomeMeansWhereManyHaveEnoughEntries) {
+  const auto scale = [](const CsrMatrix& matrix, Side side, const std::vector<std::string>& given) {
+    return parameter_text(suited_to(matrix.view(), NeighbourParams{.side = side}, given),
+                          "sum_scale");
+  };
+  // n_e is about the number of items; a user's entries times an item's are 800, 50 and 800.
+  const CsrMatrix many = matrix_of(20'000, 10'000, 10'000, 500);
+  EXPECT_EQ(scale(many, Side::kItems, {}), "mean");
+  EXPECT_EQ(scale(many, Side::kItems, {"neighbours"}), "mean");
+  EXPECT_EQ(scale(many, Side::kItems, {"sum_scale"}), "none");
+  EXPECT_EQ(scale(many, Side::kUsers, {}), "none");
+  EXPECT_EQ(scale(matrix_of(20'000, 10'000, 10'000, 2'000), Side::kItems, {}), "none");
+  EXPECT_EQ(scale(matrix_of(2'000, 1'000, 1'000, 50), Side::kItems, {}), "none");
+  const NeighbourParams ratings = NeighbourParams::defaults(Feedback::kExplicit);
+  EXPECT_EQ(parameter_text(suited_to(many.view(), ratings, {}), "sum_scale"), "none");
+}
+
 TEST(Suited, FrontDoorsNameWhatWasGiven) {
   const CsrMatrix matrix = matrix_of(100, 50, 50, 10);
   const auto text = [&](const std::vector<std::string>& given, std::string_view name) {
     return parameter_text(suited_to(matrix.view(), AlsParams{}, given), name);
   };
   EXPECT_EQ(text({}, "unobserved_weight"), "0.8");
-  EXPECT_EQ(text({"factors"}, "regularization"), "0.0382");
+  EXPECT_EQ(text({"factors"}, "regularization"), "0.0445");
   EXPECT_EQ(text({"regularization"}, "regularization"), "0.01");
   for (const char* hu : {"alpha", "confidence"}) {
     EXPECT_EQ(text({hu}, "unobserved_weight"), "none");

@@ -1,0 +1,43 @@
+// SPDX-License-Identifier: Apache-2.0
+/// What defaults and the choice of an algorithm look at: how many entries users and items have.
+#pragma once
+
+#include <limits>
+#include <span>
+#include <vector>
+
+#include "likewise/csr.h"
+
+namespace likewise {
+
+/// Entries of every column.
+[[nodiscard]] inline std::vector<Offset> column_counts(const CsrView& matrix) {
+  std::vector<Offset> counts(static_cast<std::size_t>(matrix.cols));
+  for (Offset e = 0; e < matrix.nnz(); ++e) {
+    ++counts[static_cast<std::size_t>(matrix.columns[e])];
+  }
+  return counts;
+}
+
+/// sum of c (c - 1): pairs of entries of a row, both ways round.
+[[nodiscard]] inline double pairs_of(std::span<const Offset> counts) {
+  double pairs = 0.0;
+  for (const Offset count : counts) {
+    pairs += static_cast<double>(count) * static_cast<double>(count - 1);
+  }
+  return pairs;
+}
+
+/// n_e = N (N - 1) / sum of c (c - 1): as many equally popular items would meet as often (Simpson's
+/// index, docs/math.md, "The choice of auto"). Infinite where no item has two entries.
+[[nodiscard]] inline double even_items(std::span<const Offset> of_items) {
+  double entries = 0.0;
+  for (const Offset count : of_items) entries += static_cast<double>(count);
+  const double pairs = pairs_of(of_items);
+  return pairs > 0.0 ? entries * (entries - 1.0) / pairs : std::numeric_limits<double>::infinity();
+}
+
+/// More items than these, all equally popular, are many.
+inline constexpr double kManyItems = 3500.0;
+
+}  // namespace likewise
