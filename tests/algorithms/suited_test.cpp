@@ -56,11 +56,15 @@ TEST(Suited, ShortHistoriesOfPopularItemsAreShrunkMore) {
   EXPECT_DOUBLE_EQ(params.regularization, 0.0575);
 }
 
-TEST(Suited, ManyItemsThatAreEquallyPopularNeedNoMoreShrinkage) {
+TEST(Suited, ManyItemsThatAreEquallyPopularNeedLessShrinkage) {
   // 20,000 users with 5 of 10,000 items: n_e = 11,111.
   const AlsParams params = suited(matrix_of(20'000, 10'000, 10'000, 2'000).view(), {}, {});
   EXPECT_DOUBLE_EQ(*params.unobserved_weight, 0.004);
-  EXPECT_DOUBLE_EQ(params.regularization, 0.0382);  // 0.05 (1 / sqrt(5) + 1 / sqrt(10))
+  // 0.05 (1 / sqrt(5) + 1 / sqrt(10)) / 2
+  EXPECT_DOUBLE_EQ(params.regularization, 0.0191);
+  // 8000 users with 5 of 4000 items: n_e = 4444.3, s = 0.11114 and e = 0.78752.
+  EXPECT_DOUBLE_EQ(suited(matrix_of(8'000, 4'000, 4'000, 800).view(), {}, {}).regularization,
+                   0.0341);
 }
 
 TEST(Suited, WhatWasGivenStays) {

@@ -15,12 +15,13 @@
 namespace likewise {
 namespace {
 
-/// k, q, a, b and c of the rule.
+/// The constants of docs/math.md, "Values that suit the data", as they stand there.
 constexpr double kMissingShare = 8.0;
 constexpr double kShrinkage = 0.05;
 constexpr double kShortHistories = 6.0;
 constexpr double kEvenItems = 5000.0;
 constexpr double kFewItems = 400.0;
+constexpr double kLeastOfEven = 0.5;
 
 /// Counts of the rows of a side that have any.
 struct SideCounts {
@@ -40,6 +41,11 @@ struct SideCounts {
 /// s of the rule: 1 where so many items are popular as of films, 0 where all are or next to none.
 [[nodiscard]] double share_of_films(double even) {
   return std::min(1.0, even / kFewItems) * std::max(0.0, 1.0 - even / kEvenItems);
+}
+
+/// e of the rule: less shrinkage where thousands of items are equally popular.
+[[nodiscard]] double factor_of_even(double even) {
+  return std::clamp(kManyItems / even, kLeastOfEven, 1.0);
 }
 
 /// So many digits that a user can give the same again.
@@ -63,16 +69,17 @@ AlsParams suited(const CsrView& by_user, AlsParams params, const AlsGiven& given
   const SideCounts users = of_counts(std::move(of_users), by_user.nnz());
   const SideCounts items = of_counts(column_counts(by_user), by_user.nnz());
 
-  // w0 = k d  with  d = entries / (m n)
+  // w0 = 8 d  with  d = entries / (m n)
   const double missing_share = kMissingShare * users.mean / items.rows;
   if (!given.unobserved_weight) params.unobserved_weight = rounded(missing_share);
   if (!given.regularization_exponent) params.regularization_exponent = 1.0;
   if (given.regularization) return params;
-  // lambda = q (1 / sqrt(c_u) + 1 / sqrt(c_i)) (1 + a s / c_u) sqrt(k d / w0)
+  // lambda = 0.05 (1 / sqrt(c_u) + 1 / sqrt(c_i)) (1 + 6 s / c_u) e sqrt(8 d / w0)
   const double w0 = *params.unobserved_weight;
-  const double share = share_of_films(even_items(items.counts));
+  const double even = even_items(items.counts);
   double lambda = kShrinkage * (1.0 / std::sqrt(users.mean) + 1.0 / std::sqrt(items.mean)) *
-                  (1.0 + kShortHistories * share / users.mean) * std::sqrt(missing_share / w0);
+                  (1.0 + kShortHistories * share_of_films(even) / users.mean) *
+                  factor_of_even(even) * std::sqrt(missing_share / w0);
   const double nu = params.regularization_exponent;
   if ((nu < 1.0 || counts_likes(params)) && by_user.nnz() > 0) {
     // As much in sum as with nu = 1 and all cells counted.
