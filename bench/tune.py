@@ -1,17 +1,19 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""`likewise tune` beside random search: the test NDCG@10 of what each finds in the same time.
+"""`likewise tune` beside random search: the test value of what each finds in the same time.
 
     bench/tune.py [--program likewise] [--budget 8m] [--seeds 1] [--cores 0,1 2,3 ...] [--data ml-1m,...]
-                  [--validation fifth]
+                  [--methods tune,random] [--validation fifth] [--earlier 0,1,...]
 
-Test parts are those of docs/choosing.md: ml-1m a random fifth, goodbooks-10k a random tenth of 4 and 5 stars,
-ml-latest-small the last film of each user. Both searches see the training part only, and measure on the same
-part of it, cut in the same way (by the seed), or with --validation on a random fifth. Random search draws the algorithm, then its parameters, from the
-ranges of `tune` (docs/command-line.md), and trains each to its end: `train` with the longest training of
-`tune`, its patience and no halving; nothing starts at the defaults. A training that is under way when the
-budget is over does not count. The winner of each is trained on the whole training part and scored on the test
-part once.
+Test parts are those of docs/choosing.md and docs/quality.md: of lists (NDCG@10) a random fifth of ml-1m, a random
+tenth of the 4 and 5 stars of goodbooks-10k, the last film of each user of ml-latest-small; of ratings (RMSE) a
+random tenth of ml-1m and of ml-latest-small, and the newest fifth of ml-latest-small. --earlier 0,1,2 repeats
+the searches of the last film with the second and the third last, the later ones taken away. Both searches see the training part only, and measure on the same
+part of it, cut in the same way (by the seed), or with --validation on a random fifth. Random search draws the
+algorithm, then its parameters, from the ranges of `tune` (docs/command-line.md), and trains each to its end:
+`train` with the longest training of `tune`, its patience and no halving; nothing starts at the defaults. A
+training that is under way when the budget is over does not count. The winner of each is trained on the whole
+training part and scored on the test part once.
 
 All searches run at the same time, each pinned to a pair of cores and with two threads: with fewer pairs than
 searches some share a pair, which is said. They end within the budget and a minute. Needs the program and
@@ -31,7 +33,6 @@ import sys
 import tempfile
 import time
 
-METRIC = "ndcg@10"
 SPLIT_SEED = 2026  # of the test parts
 AFTER = 60  # seconds that training and scoring the winners may take
 
@@ -46,9 +47,18 @@ class Data:
     test: str  # in words
     reading: list[str]  # options of the first split
     cut: list[str]  # how the test part is cut
-    grids: list[tuple[str, float]]  # of docs/choosing.md: line, test value
+    grids: list[tuple[str, float]]  # of the pages: line, test value
+    feedback: str = "implicit"
+
+    @property
+    def metric(self):
+        return "ndcg@10" if self.feedback == "implicit" else "rmse"
+
+    def better(self, a, b):
+        return a > b if self.feedback == "implicit" else a < b
 
 
+LAST = ["--method", "last"]
 DATA = {
     "ml-1m": Data("ml-1m/ratings_notime.dat.gz", "random fifth", [], ["--test", "0.2"],
                   [("popular", 0.2038), ("als, best of its grid", 0.4050),
@@ -59,9 +69,16 @@ DATA = {
                           [("popular", 0.0005), ("als, best of its grid", 0.1643),
                            ("item-knn, best of its grid", 0.2040), ("user-knn, best of its grid", 0.1992)]),
     "ml-latest-small": Data("ml-latest-small/ratings.csv.gz", "last of each user", [],
-                            ["--method", "last"],
+                            LAST,
                             [("popular", 0.0209), ("als, best of its grid", 0.0436),
                              ("item-knn, best of its grid", 0.0380), ("user-knn, best of its grid", 0.0339)]),
+    "ml-1m-ratings": Data("ml-1m/ratings_notime.dat.gz", "ratings, random tenth", [], ["--test", "0.1"],
+                          [("bias", 0.9066), ("als, best of its grid", 0.8394)], "explicit"),
+    "ml-latest-small-ratings": Data("ml-latest-small/ratings.csv.gz", "ratings, random tenth", [], ["--test", "0.1"],
+                                    [("bias", 0.8967), ("als, best of its grid", 0.8669)], "explicit"),
+    "ml-latest-small-newest": Data("ml-latest-small/ratings.csv.gz", "ratings, newest fifth", [],
+                                   ["--test", "0.2", "--method", "time"],
+                                   [("bias", 1.0242), ("als, best of its grid", 1.0153)], "explicit"),
 }
 
 
@@ -73,6 +90,23 @@ def number(draw, kind, low, high):
 
 def count(draw, option, kind, low, high):
     return [option, str(round(float(number(draw, kind, low, high))))]
+
+
+def drawn_of_ratings(draw):
+    """As drawn(), of explicit feedback."""
+    algorithm = draw.choice(("als", "sgd", "item-knn", "user-knn"))
+    options = ["--algorithm", algorithm]
+    if algorithm in ("als", "sgd"):
+        options += count(draw, "--factors", "log", 16 if algorithm == "als" else 8, 256)
+        nu = number(draw, "linear", 0, 1)
+        weight = 100 ** (1 - float(nu))
+        options += ["--regularization-exponent", nu,
+                    "--regularization", number(draw, "log", 0.01 * weight, weight)]
+        return options + (["--learning-rate", number(draw, "log", 0.005, 0.1)] if algorithm == "sgd" else [])
+    return options + [*count(draw, "--neighbours", "log", 5, 500),
+                      "--similarity", draw.choice(("msd", "pearson", "pearson-baseline")),
+                      "--shrinkage", number(draw, "log", 1, 300),
+                      "--prediction", draw.choice(("centred", "baseline"))]
 
 
 def drawn(draw, suited):
@@ -105,7 +139,7 @@ def drawn(draw, suited):
 
 def longest(algorithm):
     """Options of a whole training: iterations and patience."""
-    most = {"als": 63, "bpr": 180}.get(algorithm, 0)
+    most = {"als": 63, "bpr": 180, "sgd": 90}.get(algorithm, 0)
     return ["--iterations", str(most), "--patience", str(most // 9)] if most else []
 
 
@@ -140,29 +174,33 @@ class Job:
         return json.loads(done.stdout) if done.stdout.startswith("{") else {}
 
     def cut(self, file, folder, seed, cut, *reading):
-        drawn_by = [] if "--method" in cut else ["--seed", seed]  # "last" draws nothing
+        drawn_by = [] if "--method" in cut else ["--seed", seed]  # by time, nothing is drawn
         self.run("split", file, "-o", folder, *reading, *cut, *drawn_by)
 
     def validation(self, share, method):
         """The cut of the validation part, in options of these names."""
-        option, value = ("--test", "0.2") if self.args.validation == "fifth" else self.data.cut
-        return [method if option == "--method" else share, value]
+        cut = ["--test", "0.2"] if self.args.validation == "fifth" else self.data.cut
+        return [{"--test": share, "--method": method}.get(word, word) for word in cut]
 
     def score(self):
         """Test value of the model."""
-        told = self.run("evaluate", "model", self.test, "--metrics", "ndcg", "--json", *THREADS)
+        metric = self.data.metric
+        told = self.run("evaluate", "model", self.test, "--metrics", metric.split("@")[0], "--json", *THREADS)
         if told is None:
             raise Failed("the winner was not trained and scored in time")
-        return told[METRIC]
+        return told[metric]
 
     def defaults(self, algorithm):
-        told = self.run("train", self.train, "-o", "model", "--algorithm", algorithm, "--json", "--device", "cpu", *THREADS)
+        told = self.run("train", self.train, "-o", "model", "--algorithm", algorithm, "--feedback", self.data.feedback,
+                        "--json", "--device", "cpu", *THREADS)
         return {"chosen by": "`--algorithm auto`" if algorithm == "auto" else "defaults", "winner": told["algorithm"],
                 "test": self.score()}
 
     def tune(self):
         told = self.run("tune", self.train, "-o", "model", "--budget", self.args.budget, "--seed", self.seed,
-                        "--metric", METRIC, *self.validation("--validation-share", "--validation-method"), "--device", "cpu", "--json", *THREADS)
+                        "--metric", self.data.metric, "--feedback", self.data.feedback,
+                        *self.validation("--validation-share", "--validation-method"), "--device", "cpu", "--json",
+                        *THREADS)
         if told is None:
             raise Failed("the search did not end in time")
         words = told["command"].split()
@@ -170,21 +208,28 @@ class Job:
         return {"chosen by": NAMES[Job.tune], "trials": len(told["trials"]), "seconds": told["seconds"],
                 "winner": line, "validation": told["best"]["value"], "test": self.score()}
 
-    def random_search(self):
-        self.cut(self.train, self.folder / "parts", self.seed, self.validation("--test", "--method"))
-        train = ["train", "parts/train.csv", "-o", "trial", "--json", "--device", "cpu", *THREADS]
+    def draw_from(self, train):
+        """What draws the options of one training."""
+        draw = random.Random(f"{self.name} {self.seed}")
+        if self.data.feedback == "explicit":
+            return lambda: drawn_of_ratings(draw)
         told = self.run(*train, "--iterations", 0)
         if told is None:
             raise Failed("the budget was over before the first training")
-        told = told["parameters"]
-        suited = told["unobserved_weight"], told["regularization"]
-        draw = random.Random(f"{self.name} {self.seed}")
-        trials, best, winner = 0, -math.inf, None
+        suited = told["parameters"]["unobserved_weight"], told["parameters"]["regularization"]
+        return lambda: drawn(draw, suited)
+
+    def random_search(self):
+        self.cut(self.train, self.folder / "parts", self.seed, self.validation("--test", "--method"))
+        common = ["--feedback", self.data.feedback, "--device", "cpu", *THREADS]
+        train = ["train", "parts/train.csv", "-o", "trial", "--json", *common]
+        draw = self.draw_from(train)
+        trials, best, winner = 0, None, None
         while time.monotonic() - self.begin < self.args.seconds:
-            options = drawn(draw, suited)
+            options = draw()
             try:
                 told = self.run(*train, *options, *longest(options[1]), "--validation", "parts/test.csv",
-                                "--validation-metric", METRIC, limit=self.args.seconds)
+                                "--validation-metric", self.data.metric, limit=self.args.seconds)
             except Failed:  # steps too long for these data
                 trials += 1
                 continue
@@ -192,19 +237,21 @@ class Job:
                 break
             trials += 1
             iterations = ["--iterations", str(told["best_iteration"])] if longest(options[1]) else []
-            value = max(one["validation"] for one in told["iterations"] or [told])
-            if value > best:
+            values = [one["validation"] for one in told["iterations"] or [told]]
+            value = max(values) if self.data.better(1, 0) else min(values)
+            if best is None or self.data.better(value, best):
                 best, winner = value, options + iterations
         if winner is None:
             raise Failed("no training ended within the budget")
         seconds = time.monotonic() - self.begin
-        self.run("train", self.train, "-o", "model", "--device", "cpu", *winner, *THREADS)
+        self.run("train", self.train, "-o", "model", *winner, *common)
         return {"chosen by": NAMES[Job.random_search], "trials": trials, "seconds": seconds,
                 "winner": " ".join(winner[1:]), "validation": best, "test": self.score()}
 
 
 THREADS = ["--threads", "2"]
 NAMES = {Job.tune: "`tune`", Job.random_search: "random search"}
+METHODS = {"tune": Job.tune, "random": Job.random_search}
 
 
 def pinned(cores, work):
@@ -216,8 +263,13 @@ def pinned(cores, work):
         return {"failed": str(failure)}
 
 
-def row(name, found):
-    cells = [f"{name}, {DATA[name].test}", found.get("chosen by", ""), found.get("seed", ""), found.get("trials", "")]
+def place_of(name, earlier):
+    """In words."""
+    return f"{name}, {DATA[name].test}" + (f", {earlier} earlier" if earlier else "")
+
+
+def row(name, earlier, found):
+    cells = [place_of(name, earlier), found.get("chosen by", ""), found.get("seed", ""), found.get("trials", "")]
     cells.append(f"{found['seconds']:.0f}" if "seconds" in found else "")
     cells.append(f"`{found['winner']}`" if "winner" in found else found.get("failed", ""))
     cells += [f"{found[key]:.4f}" if key in found else "" for key in ("validation", "test")]
@@ -229,7 +281,9 @@ def parsed():
     parser.add_argument("--program", default=os.environ.get("LIKEWISE_CLI", "build/release/bin/likewise"))
     parser.add_argument("--budget", default="8m", help="of each search: 30s, 8m, 1h")
     parser.add_argument("--seeds", default="1", help="a search by each method and data set for each: 1,2,3")
-    parser.add_argument("--data", default=",".join(DATA), help="some of them")
+    parser.add_argument("--data", default="ml-1m,goodbooks-10k,ml-latest-small", help=f"some of {', '.join(DATA)}")
+    parser.add_argument("--methods", default="tune,random", help="one of them or both")
+    parser.add_argument("--earlier", default="0", help="films of each user to take away first: 0,1,2; a search for each")
     parser.add_argument("--validation", choices=["as-test", "fifth"], default="as-test",
                         help="the validation part: cut as the test part, or a random fifth")
     parser.add_argument("--cores", nargs="+", help="a pair for each search: 0,1 2,3 ... [all that there are]")
@@ -239,9 +293,10 @@ def parsed():
         args.seconds = float(args.budget[:-1]) * UNITS[args.budget[-1]]
     except (ValueError, KeyError, IndexError):
         parser.error(f"--budget {args.budget}: give a time, as 30s, 8m or 1h")
-    unknown = set(args.data.split(",")) - set(DATA)
-    if unknown:
-        parser.error(f"--data: there is no {', '.join(sorted(unknown))}; there are {', '.join(DATA)}")
+    for option, given, all_ in (("--data", args.data, DATA), ("--methods", args.methods, METHODS)):
+        unknown = set(given.split(",")) - set(all_)
+        if unknown:
+            parser.error(f"{option}: there is no {', '.join(sorted(unknown))}; there are {', '.join(all_)}")
     own = sorted(os.sched_getaffinity(0))
     args.pairs = [own[i:i + 2] for i in range(0, len(own) - len(own) % 2 or 1, 2)]
     if args.cores:
@@ -256,7 +311,10 @@ def main():
     source = pathlib.Path(os.environ["LIKEWISE_DATA"]).resolve()
     names = args.data.split(",")
     seeds = [int(seed) for seed in args.seeds.split(",")]
-    searches = len(names) * len(seeds) * 2
+    methods = [METHODS[name] for name in args.methods.split(",")]
+    tests = [(name, int(earlier)) for name in names for earlier in args.earlier.split(",")
+             if earlier == "0" or DATA[name].cut == LAST]
+    searches = len(tests) * len(seeds) * len(methods)
     if len(args.pairs) < searches:
         print(f"{searches} searches share {len(args.pairs)} pairs of cores: they have less than two each",
               file=sys.stderr)
@@ -268,35 +326,41 @@ def main():
             made.mkdir()
             return made
 
-        rows = {name: [{"chosen by": f"docs: {line}", "test": value} for line, value in DATA[name].grids]
-                for name in names}
+        rows = {(name, earlier): [] if earlier else
+                [{"chosen by": f"docs: {line}", "test": value} for line, value in DATA[name].grids]
+                for name, earlier in tests}
         jobs = []
-        for name in names:
-            parts = folder(name)
+        for name, earlier in tests:
+            parts = folder(name, earlier)
             first = Job(args, name, parts, parts, 0)
             first.most = math.inf  # it is no search
-            first.cut(source / DATA[name].file, ".", SPLIT_SEED, DATA[name].cut, *DATA[name].reading)
-            rows[name] += [first.defaults("als"), first.defaults("auto")]
+            data = DATA[name]
+            rest = source / data.file
+            for number in range(earlier):
+                first.cut(rest, f"rest{number}", SPLIT_SEED, data.cut)
+                rest = parts / f"rest{number}/train.csv"
+            first.cut(rest, ".", SPLIT_SEED, data.cut, *data.reading)
+            rows[name, earlier] += [first.defaults("als"), first.defaults("auto")]
             for seed in seeds:
-                for method in (Job.tune, Job.random_search):
-                    jobs.append((name, seed, method, parts))
+                for method in methods:
+                    jobs.append((name, earlier, seed, method, parts))
 
         def search(at):
-            name, seed, method, parts = jobs[at]
-            job = Job(args, name, parts, folder(name, method.__name__, seed), seed)
+            name, earlier, seed, method, parts = jobs[at]
+            job = Job(args, name, parts, folder(name, earlier, method.__name__, seed), seed)
             found = {**pinned(args.pairs[at % len(args.pairs)], lambda: method(job)), "seed": seed}
             found.setdefault("chosen by", NAMES[method])
-            print(row(name, found), file=sys.stderr, flush=True)
+            print(row(name, earlier, found), file=sys.stderr, flush=True)
             return found
 
         with concurrent.futures.ThreadPoolExecutor(len(jobs)) as pool:
-            for (name, *_), found in zip(jobs, pool.map(search, range(len(jobs)))):
-                rows[name].append(found)
-    print("| data, test part | chosen by | seed | trials | seconds | winner | validation | test NDCG@10 |")
+            for (name, earlier, *_), found in zip(jobs, pool.map(search, range(len(jobs)))):
+                rows[name, earlier].append(found)
+    print("| data, test part | chosen by | seed | trials | seconds | winner | validation | test |")
     print("|---|---|---:|---:|---:|---|---:|---:|")
-    for name in names:
-        for found in rows[name]:
-            print(row(name, found))
+    for test, some in rows.items():
+        for found in some:
+            print(row(*test, found))
     if any("failed" in found for some in rows.values() for found in some):
         sys.exit(1)
 

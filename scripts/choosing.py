@@ -2,14 +2,15 @@
 # SPDX-License-Identifier: Apache-2.0
 """Measures factors, neighbours and popularity on the same real data; docs/choosing.md explains.
 
-    scripts/choosing.py [ratings|lists] [--data ml-100k,...] [--algorithms als,...] [--threads N]
+    scripts/choosing.py [ratings|lists] [--data ml-100k,...] [--algorithms als,...] [--threads N] [--earlier 0,1,...]
 
 Parameters are chosen on a validation part that is cut from the training part in the same way as the
 test part, from grids that are the same for all data; then the chosen line is trained on the whole
 training part and the test part is measured once. Prints one Markdown table; every step of the
 searches goes to standard error. Seconds and memory are those of the whole command that trains the
 chosen line, with reading and saving; seconds of all its threads, so that other work on the machine
-hardly disturbs them.
+hardly disturbs them. --earlier 1,2 measures not the last film of each user of ml-latest-small but the second
+and the third last, the later ones taken away, and the row has the means.
 
 LIKEWISE_DATA is the folder with ml-100k, ml-1m, ml-latest-small and goodbooks-10k (../shared/data),
 LIKEWISE_CLI the program (build/release/bin/likewise).
@@ -34,6 +35,8 @@ ML_1M = DATA / "ml-1m/ratings_notime.dat.gz"
 BOOKS = DATA / "goodbooks-10k/ratings.csv.gz"
 FOLDS = [(DATA / f"ml-100k/u{n}.base.gz", DATA / f"ml-100k/u{n}.test.gz") for n in range(1, 6)]
 
+LAST = ["--method", "last"]
+
 # What is split how; ml-100k comes split into five folds.
 RATINGS = {
     "ml-100k": (FOLDS, ["--test", "0.1"]),
@@ -42,7 +45,7 @@ RATINGS = {
 }
 LISTS = {
     "ml-100k": (DATA / "ml-100k/u.data", ["--test", "0.2"]),
-    "ml-latest-small": (LATEST, ["--method", "last"]),
+    "ml-latest-small": (LATEST, LAST),
     "ml-1m": (ML_1M, ["--test", "0.2"]),
     "goodbooks-10k": (BOOKS, ["--test", "0.1", "--min-value", "4",
                               "--columns", "user_id,book_id,rating"]),
@@ -103,6 +106,15 @@ class Study:
         self.run("split", ratings, "-o", self.folder / name, *seed, *how)
         return self.folder / name / "train.csv", self.folder / name / "test.csv"
 
+    def parts(self, name, ratings, how, earlier):
+        """Of data cut by the last of each user, the parts that are so many cuts back; of others the one cut."""
+        if how != LAST:
+            return [self.split(name, ratings, how)]
+        found = [self.split(f"{name}-0", ratings, how)]
+        for number in range(1, max(earlier) + 1):
+            found.append(self.split(f"{name}-{number}", found[-1][0], how))
+        return [found[number] for number in earlier]
+
     def value(self, test, metric):
         output = self.run("evaluate", self.folder / "model", test, "--json", "--metrics",
                           metric.split("@")[0])[0]
@@ -135,14 +147,14 @@ class Study:
             print(f"{tried[-1][0]:.4f} {' '.join(tried[-1][1])}", file=sys.stderr, flush=True)
         return better(tried, key=lambda one: one[0])[1]  # the first among equals
 
-    def measure(self, name, source, how, metric, grid):
+    def measure(self, name, source, how, metric, grid, earlier):
         """A row of the table."""
         # Values below --min-value are gone once split, and the columns have their usual names.
         cut = how[:2]
         if isinstance(source, list):
             parts = source
         else:
-            parts = [self.split(name, source, how)]
+            parts = self.parts(name, source, how, earlier)
         found = []
         for train, test in parts:
             line = self.choose(*self.split("search", train, cut), metric, grid)
@@ -160,6 +172,7 @@ def main():
     parser.add_argument("--data", default=",".join(LISTS))
     parser.add_argument("--algorithms", default="als,item-knn,user-knn,popular,bias")
     parser.add_argument("--threads", type=int, default=2)
+    parser.add_argument("--earlier", default="0")
     args = parser.parse_args()
     print("| data | metric | algorithm | value | training, processor s | peak memory, MB | "
           "parameters |")
@@ -175,7 +188,8 @@ def main():
                     continue  # the baseline of the other task
                 grid = (rating_lines if of_ratings else list_lines)(algorithm)
                 with tempfile.TemporaryDirectory() as folder:
-                    row = Study(folder, args.threads).measure(name, source, how, metric, grid)
+                    row = Study(folder, args.threads).measure(name, source, how, metric, grid,
+                                                              [int(n) for n in args.earlier.split(",")])
                 print(f"| {name} | {metric} | {algorithm} | {row}", flush=True)
 
 

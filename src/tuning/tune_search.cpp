@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <atomic>
 #include <cmath>
+#include <limits>
 #include <utility>
 
 #include <fmt/format.h>
@@ -29,9 +30,12 @@ constexpr int kExploresOneIn = 3;
 /// Trials end after this share of the longest training without a better validation.
 constexpr int kPatienceShare = 9;
 constexpr const char* kDefaults = "defaults";  // an origin
-/// The final round: so many of the best unlike trials and the best of the defaults, on so many more
-/// validation parts. It gets a share of a budget of time; beside trials it has the parts for which
-/// it trains about as many models as that share would.
+/// Values within so many standard errors of the best are close to it.
+constexpr double kCloseErrors = 2.0;
+/// The final round: so many of the best unlike trials, the best of each algorithm that is close to
+/// the best of all, and the best of the defaults, on so many more validation parts. Of a budget of
+/// time it gets what it needs, and this share at most; beside trials it has the parts for which it
+/// trains about as many models as that share would.
 constexpr std::size_t kFinalists = 6;
 /// By at least this in one coordinate: those that are more alike tell little more than one of them.
 constexpr double kFinalistsApart = 0.1;
@@ -108,6 +112,10 @@ TuneSearch::TuneSearch(const Interactions& train_part, const Interactions& valid
     spaces_.emplace_back(result_.usual.back(), options.seed);
     devices_.emplace(name, device_for(result_.usual.back()));
   }
+  const CsrView held_out = validation.by_user.view();
+  for (Index user = 0; user < held_out.rows; ++user) {
+    if (held_out.offsets[user + 1] > held_out.offsets[user]) validation_users_ += 1.0;
+  }
   best_of_.resize(spaces_.size());
   counts_.resize(spaces_.size());
   journal_ = std::make_unique<Journal>(run.journal, run.resume, description());
@@ -162,7 +170,17 @@ int TuneSearch::trials_left() const {
 }
 
 double TuneSearch::search_seconds() const {
-  return options_.budget.seconds * (whole_ == nullptr ? 1.0 : 1.0 - kFinalShare);
+  if (!by_time()) return std::numeric_limits<double>::infinity();
+  if (whole_ == nullptr) return options_.budget.seconds;
+  double part = 0.0;  // on which all finalists so far are measured
+  for (const std::size_t place : finalists()) {
+    const TuneTrial& trial = result_.trials[place];
+    const double share =
+        trial.iterations > 0 ? static_cast<double>(trial.best_iteration) / trial.iterations : 1.0;
+    part += share * trial.seconds;
+  }
+  return options_.budget.seconds -
+         std::min(kFinalShare * options_.budget.seconds, kMostFinalParts * part);
 }
 
 bool TuneSearch::is_budget_over() const { return by_time() && spent() >= options_.budget.seconds; }
@@ -196,7 +214,7 @@ void TuneSearch::search() {
     for (std::size_t turn = 0; turn < active.size() && !is_over(); ++turn) {
       run_bracket(active[turn], round, active.size() - turn);
     }
-    keep_better_half(active);
+    keep_better_half_and_close(active);
   }
 }
 
@@ -208,11 +226,14 @@ void TuneSearch::try_defaults() {
   }
 }
 
-void TuneSearch::keep_better_half(std::vector<std::size_t>& active) const {
+void TuneSearch::keep_better_half_and_close(std::vector<std::size_t>& active) const {
   std::ranges::stable_sort(active, [&](std::size_t a, std::size_t b) {
     return is_better(best_value(a), best_value(b));
   });
-  active.resize((active.size() + 1) / 2);
+  const std::optional<double> best = best_value(active.front());
+  std::size_t kept = (active.size() + 1) / 2;
+  while (kept < active.size() && is_close(best_value(active[kept]), best)) ++kept;
+  active.resize(kept);
 }
 
 void TuneSearch::run_bracket(std::size_t algorithm, int round, std::size_t turns_left) {
@@ -222,7 +243,7 @@ void TuneSearch::run_bracket(std::size_t algorithm, int round, std::size_t turns
   std::vector<Runner> runners;
   if (round == 0) runners.push_back(std::move(first_[algorithm]));
   const int begun = static_cast<int>(runners.size());
-  double until = search_seconds();
+  double until = std::numeric_limits<double>::infinity();
   if (by_time()) {
     // In the first round every algorithm gets its share of the time.
     const double left = std::max(0.0, search_seconds() - spent());
@@ -235,7 +256,7 @@ void TuneSearch::run_bracket(std::size_t algorithm, int round, std::size_t turns
     const bool last = rung + 1 == bracket.iterations.size();
     const int going_on = last ? 0 : kept_of(rung == 0 ? count : static_cast<int>(runners.size()));
     for (int i = 0; i < (rung == 0 ? count : static_cast<int>(runners.size())); ++i) {
-      if (by_time() && spent() >= until) return;
+      if (is_late() || spent() >= until) return;
       if (rung == 0 && i >= begun) runners.push_back(drawn(algorithm, round, i));
       step(runners[static_cast<std::size_t>(i)], algorithm, bracket.iterations[rung]);
       forget_worse(runners, i + 1, going_on);
@@ -341,7 +362,7 @@ TrainingOutcome TuneSearch::outcome_of(const TrainingParams& params, Runner& run
   if (const TrainingOutcome* known = journal_->find(params, 0)) {
     // What a budget of time cut short counts where it is over then again.
     const bool cut = known->stop_reason == "stopped";
-    if (!cut || (by_time() && spent() + known->seconds >= search_seconds())) {
+    if (!cut || spent() + known->seconds >= search_seconds()) {
       replayed_ += known->seconds;
       runner.model.reset();
       return *known;
@@ -352,19 +373,32 @@ TrainingOutcome TuneSearch::outcome_of(const TrainingParams& params, Runner& run
   return outcome;
 }
 
-int TuneSearch::most_final_parts() const {
+int TuneSearch::most_final_parts(std::size_t finalists) const {
   if (by_time()) return kMostFinalParts;
-  constexpr double kTrialsOfPart = (1.0 - kFinalShare) / kFinalShare * (kFinalists + 1);
-  return std::clamp(static_cast<int>(options_.budget.trials / kTrialsOfPart), kFewestFinalParts,
-                    kMostFinalParts);
+  constexpr double kFinalsOfTrial = kFinalShare / (1.0 - kFinalShare);
+  const double parts = options_.budget.trials * kFinalsOfTrial / static_cast<double>(finalists);
+  return std::clamp(static_cast<int>(parts), kFewestFinalParts, kMostFinalParts);
+}
+
+bool TuneSearch::is_close(std::optional<double> value, std::optional<double> best) const {
+  if (!value || !best) return false;
+  const double error = is_of_ratings(result_.metric)
+                           ? *best / std::sqrt(static_cast<double>(validation_.by_user.nnz()))
+                           : std::sqrt(std::max(0.0, *best * (1.0 - *best)) / validation_users_);
+  return std::abs(*value - *best) <= kCloseErrors * error;
 }
 
 std::vector<std::size_t> TuneSearch::finalists() const {
   std::vector<std::size_t> places;
   bool defaults = false;
-  for (const TuneTrial* trial : result_.ranked()) {
+  std::set<std::string_view> algorithms;
+  const std::vector<const TuneTrial*> ranked = result_.ranked();
+  for (const TuneTrial* trial : ranked) {
     const bool first_default = !defaults && trial->origin == kDefaults;
-    if (!first_default && (places.size() >= kFinalists || is_like_one_of(*trial, places))) continue;
+    const bool close_algorithm = algorithms.insert(algorithm_name(trial->params)).second &&
+                                 is_close(trial->value, ranked.front()->value);
+    const bool one_of_the_best = places.size() < kFinalists && !is_like_one_of(*trial, places);
+    if (!first_default && !close_algorithm && !one_of_the_best) continue;
     places.push_back(static_cast<std::size_t>(trial->number) - 1);
     defaults = defaults || first_default;
   }
@@ -392,7 +426,7 @@ void TuneSearch::compare_finalists() {
   for (const std::size_t place : places) sums[place] = *result_.trials[place].value;
   std::optional<Split> part;
   double longest = 0.0;
-  const int most = most_final_parts();
+  const int most = most_final_parts(places.size());
   for (int number = 1; number <= most && places.size() > 1; ++number) {
     const double begin = spent();
     if (by_time() && begin + longest >= options_.budget.seconds) return;  // not all would end
@@ -470,13 +504,14 @@ TrainingOutcome TuneSearch::train_now(const TrainingParams& params, Runner& runn
   how.control.cancel = run_.control.cancel;
   how.validation = &validation_;
   how.validation_metric = result_.metric.key;
+  const double until = search_seconds();
   if (iterating) {
     how.resume = runner.model ? &*runner.model : nullptr;
     how.stop = &late;
     how.on_iteration = [&](const TrainingState& state) {
       const bool is_last = state.iterations.back().iteration == state.most_iterations;
       if (is_last && state.best != nullptr) newest = state.factors().clone();
-      if (is_late()) late = true;
+      if (spent() >= until) late = true;
     };
   }
   try {

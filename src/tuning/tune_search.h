@@ -67,11 +67,11 @@ class TuneSearch {
   /// Earlier runs of a resumed search included.
   [[nodiscard]] double spent() const;
   [[nodiscard]] int trials_left() const;
-  /// Of a budget of time, what comes before the final round.
+  /// Of a budget of time, what comes before the final round; infinite with one of trials.
   [[nodiscard]] double search_seconds() const;
   [[nodiscard]] bool is_budget_over() const;
   [[nodiscard]] bool is_over() const { return by_time() ? is_late() : trials_left() <= 0; }
-  [[nodiscard]] bool is_late() const { return by_time() && spent() >= search_seconds(); }
+  [[nodiscard]] bool is_late() const { return spent() >= search_seconds(); }
   [[nodiscard]] double seconds_left() const;
 
   // The course.
@@ -85,7 +85,12 @@ class TuneSearch {
   void try_defaults();
 
   /// Algorithms that have no value yet are the worst.
-  void keep_better_half(std::vector<std::size_t>& active) const;
+  void keep_better_half_and_close(std::vector<std::size_t>& active) const;
+
+  /// Whether the first validation part is too small to tell them apart: by a standard error of the
+  /// best that is no less than the true one, as a user's value is in [0, 1]; of ratings, by that of
+  /// normal errors.
+  [[nodiscard]] bool is_close(std::optional<double> value, std::optional<double> best) const;
 
   void run_bracket(std::size_t algorithm, int round, std::size_t turns_left);
 
@@ -112,7 +117,7 @@ class TuneSearch {
 
   // The final round.
 
-  [[nodiscard]] int most_final_parts() const;
+  [[nodiscard]] int most_final_parts(std::size_t finalists) const;
 
   [[nodiscard]] std::vector<std::size_t> finalists() const;
   [[nodiscard]] bool is_like_one_of(const TuneTrial& trial,
@@ -154,7 +159,8 @@ class TuneSearch {
   TuneResult result_;
   std::vector<SearchSpace> spaces_;
   std::map<std::string, Device, std::less<>> devices_;
-  std::vector<Runner> first_;  ///< of each algorithm the trial by its defaults
+  double validation_users_ = 0.0;  ///< with something held out
+  std::vector<Runner> first_;      ///< of each algorithm the trial by its defaults
   std::vector<std::optional<std::size_t>> best_of_;  ///< of each algorithm: a place in the trials
   std::vector<Counts> counts_;
   std::set<std::string> tried_;  ///< algorithms with their searched parameters

@@ -6,6 +6,7 @@
 #include <cmath>
 #include <fstream>
 #include <iterator>
+#include <map>
 
 #include <fmt/format.h>
 #include <gmock/gmock.h>
@@ -315,6 +316,49 @@ TEST(Tune, FinalistsAreNotAlike) {
     if (&trial != result.best() && trial.value && alike(trial, *result.best())) ++like;
   }
   EXPECT_GE(like, 3);
+}
+
+/// The best trial of each algorithm.
+[[nodiscard]] std::map<std::string_view, const TuneTrial*> best_of_each(const TuneResult& result) {
+  std::map<std::string_view, const TuneTrial*> best;
+  for (const TuneTrial& trial : result.trials) {
+    const TuneTrial*& one = best[algorithm_name(trial.params)];
+    if (trial.value && (one == nullptr || is_better(result.metric, *trial.value, *one->value))) {
+      one = &trial;
+    }
+  }
+  return best;
+}
+
+TEST(Tune, TheBestOfACloseAlgorithmIsAFinalist) {
+  // Without the rule the six are all of the algorithm that got most of the trials.
+  const TuneResult small = search(data(), few(50, {}));
+  const auto best = best_of_each(small);
+  ASSERT_EQ(best.size(), 4U);
+  const double most = *best.at(algorithm_name(small.ranked().front()->params))->value;
+  int close = 0;
+  for (const auto& [name, trial] : best) {
+    SCOPED_TRACE(name);
+    if (most - *trial->value > 2.0 * std::sqrt(most * (1.0 - most) / 200.0)) continue;
+    EXPECT_TRUE(trial->final_value);
+    ++close;
+  }
+  EXPECT_GE(close, 3);
+}
+
+TEST(Tune, TheBestOfADistantAlgorithmIsNone) {
+  TuneOptions options = few(20);
+  options.feedback = Feedback::kExplicit;
+  options.split.test = 0.4;  // many ratings: a small error
+  const Interactions large = generate(parse_shape("2000x200x30000:explicit"), 5);
+  const TuneResult result = search(large, options);
+  const auto best = best_of_each(result);
+  const double least = *best.at("als")->value;
+  const double error = least / std::sqrt(0.4 * static_cast<double>(large.by_user.nnz()));
+  ASSERT_GT(*best.at("item-knn")->value, least + 2.1 * error);
+  for (const TuneTrial& trial : result.trials) {
+    EXPECT_FALSE(algorithm_name(trial.params) == "item-knn" && trial.final_value) << trial.number;
+  }
 }
 
 TEST(Tune, OfTheNewestInteractionsThePartsBeforeAreTaken) {
