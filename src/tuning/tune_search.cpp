@@ -116,6 +116,7 @@ TuneSearch::TuneSearch(const Interactions& train_part, const Interactions& valid
   for (Index user = 0; user < held_out.rows; ++user) {
     if (held_out.offsets[user + 1] > held_out.offsets[user]) validation_users_ += 1.0;
   }
+  if (by_time()) search_seconds_ = options.budget.seconds;
   best_of_.resize(spaces_.size());
   counts_.resize(spaces_.size());
   journal_ = std::make_unique<Journal>(run.journal, run.resume, description());
@@ -169,9 +170,8 @@ int TuneSearch::trials_left() const {
   return options_.budget.trials - static_cast<int>(result_.trials.size());
 }
 
-double TuneSearch::search_seconds() const {
-  if (!by_time()) return std::numeric_limits<double>::infinity();
-  if (whole_ == nullptr) return options_.budget.seconds;
+void TuneSearch::keep_time_for_finals() {
+  if (!by_time() || whole_ == nullptr) return;
   double part = 0.0;  // on which all finalists so far are measured
   for (const std::size_t place : finalists()) {
     const TuneTrial& trial = result_.trials[place];
@@ -179,8 +179,8 @@ double TuneSearch::search_seconds() const {
         trial.iterations > 0 ? static_cast<double>(trial.best_iteration) / trial.iterations : 1.0;
     part += share * trial.seconds;
   }
-  return options_.budget.seconds -
-         std::min(kFinalShare * options_.budget.seconds, kMostFinalParts * part);
+  const double budget = options_.budget.seconds;
+  search_seconds_ = budget - std::min(kFinalShare * budget, kMostFinalParts * part);
 }
 
 bool TuneSearch::is_budget_over() const { return by_time() && spent() >= options_.budget.seconds; }
@@ -246,7 +246,7 @@ void TuneSearch::run_bracket(std::size_t algorithm, int round, std::size_t turns
   double until = std::numeric_limits<double>::infinity();
   if (by_time()) {
     // In the first round every algorithm gets its share of the time.
-    const double left = std::max(0.0, search_seconds() - spent());
+    const double left = std::max(0.0, search_seconds_ - spent());
     if (round == 0) until = spent() + left / static_cast<double>(turns_left);
   } else {
     const int share = round > 0 ? trials_left() : trials_left() / static_cast<int>(turns_left);
@@ -339,6 +339,7 @@ void TuneSearch::step(Runner& runner, std::size_t algorithm, int iterations) {
   if (trial.value && (!best || is_better(trial.value, result_.trials[*best].value))) {
     best = runner.trial;
   }
+  keep_time_for_finals();
   if (run_.on_trial) run_.on_trial({result_, trial, seconds_left()});
 }
 
@@ -362,7 +363,7 @@ TrainingOutcome TuneSearch::outcome_of(const TrainingParams& params, Runner& run
   if (const TrainingOutcome* known = journal_->find(params, 0)) {
     // What a budget of time cut short counts where it is over then again.
     const bool cut = known->stop_reason == "stopped";
-    if (!cut || spent() + known->seconds >= search_seconds()) {
+    if (!cut || spent() + known->seconds >= search_seconds_) {
       replayed_ += known->seconds;
       runner.model.reset();
       return *known;
@@ -504,14 +505,13 @@ TrainingOutcome TuneSearch::train_now(const TrainingParams& params, Runner& runn
   how.control.cancel = run_.control.cancel;
   how.validation = &validation_;
   how.validation_metric = result_.metric.key;
-  const double until = search_seconds();
   if (iterating) {
     how.resume = runner.model ? &*runner.model : nullptr;
     how.stop = &late;
     how.on_iteration = [&](const TrainingState& state) {
       const bool is_last = state.iterations.back().iteration == state.most_iterations;
       if (is_last && state.best != nullptr) newest = state.factors().clone();
-      if (spent() >= until) late = true;
+      if (is_late()) late = true;
     };
   }
   try {

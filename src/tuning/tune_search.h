@@ -5,6 +5,7 @@
 
 #include <chrono>
 #include <functional>
+#include <limits>
 #include <map>
 #include <memory>
 #include <optional>
@@ -67,11 +68,11 @@ class TuneSearch {
   /// Earlier runs of a resumed search included.
   [[nodiscard]] double spent() const;
   [[nodiscard]] int trials_left() const;
-  /// Of a budget of time, what comes before the final round; infinite with one of trials.
-  [[nodiscard]] double search_seconds() const;
+  /// Of a budget of time, as much as the finalists so far need for all parts.
+  void keep_time_for_finals();
   [[nodiscard]] bool is_budget_over() const;
   [[nodiscard]] bool is_over() const { return by_time() ? is_late() : trials_left() <= 0; }
-  [[nodiscard]] bool is_late() const { return spent() >= search_seconds(); }
+  [[nodiscard]] bool is_late() const { return spent() >= search_seconds_; }
   [[nodiscard]] double seconds_left() const;
 
   // The course.
@@ -156,6 +157,8 @@ class TuneSearch {
   const TuneRun& run_;
   Clock::time_point begin_;
   double replayed_ = 0.0;  ///< seconds of what the journal held
+  /// Of a budget of time, what comes before the final round.
+  double search_seconds_ = std::numeric_limits<double>::infinity();
   TuneResult result_;
   std::vector<SearchSpace> spaces_;
   std::map<std::string, Device, std::less<>> devices_;

@@ -255,7 +255,7 @@ TEST_P(FewItems, DoNotDependOnThreads) {
 
 TEST_P(FewItems, EveryKindOfModelRanksThem) {
   const CsrMatrix ratings = test::random_csr(50, 30, 8.0, 3);
-  Interactions data{IdMap::range(50), IdMap::range(30), ratings.clone()};
+  Interactions data{IdMap::range(50), IdMap::range(30), ratings.clone(), {}};
   const TestSet test = test_of(test::random_csr(50, 30, 4.0, 4));
   std::vector<test::Entry> everything;
   for (Index u = 0; u < 50; ++u) {
@@ -299,20 +299,22 @@ TEST_P(FewItems, FaultsAreNamed) {
   const TestSet test = test_of(test::random_csr(9, 7, 3.0, 4));
   const CsrMatrix some = test::random_csr(9, 7, 3.0, 5);
   const CsrView view = some.view();
+  const std::vector<std::string> ndcg{"ndcg"};
   const auto refused = [&](EvaluateOptions options, ErrorKind kind = ErrorKind::kInvalidArgument) {
-    if (options.metrics.empty()) options.metrics = {"ndcg"};
     return test::error_of(kind, [&] { (void)evaluate(recommender, test, options); });
   };
-  EXPECT_THAT(refused({.candidates = &view, .negatives = 2}), HasSubstr("exclude each other"));
-  EXPECT_THAT(refused({.negatives = -1}), HasSubstr("negatives is -1"));
-  EXPECT_THAT(refused({.negatives = 7}), HasSubstr("from 1 to 6"));
+  EXPECT_THAT(refused({.metrics = ndcg, .candidates = &view, .negatives = 2}),
+              HasSubstr("exclude each other"));
+  EXPECT_THAT(refused({.metrics = ndcg, .negatives = -1}), HasSubstr("negatives is -1"));
+  EXPECT_THAT(refused({.metrics = ndcg, .negatives = 7}), HasSubstr("from 1 to 6"));
   EXPECT_THAT(refused({.metrics = {"rmse"}, .negatives = 2}), HasSubstr("metric that ranks"));
   const CsrMatrix other = make_csr(9, 8, {});
   const CsrView wrong = other.view();
-  EXPECT_THAT(refused({.candidates = &wrong}), HasSubstr("9 x 8"));
+  EXPECT_THAT(refused({.metrics = ndcg, .candidates = &wrong}), HasSubstr("9 x 8"));
   const CsrMatrix none = make_csr(9, 7, {});
   const CsrView empty = none.view();
-  EXPECT_THAT(refused({.candidates = &empty}, ErrorKind::kBadData), HasSubstr("nothing to rank"));
+  EXPECT_THAT(refused({.metrics = ndcg, .candidates = &empty}, ErrorKind::kBadData),
+              HasSubstr("nothing to rank"));
   std::vector<test::Entry> beside;
   for (Index u = 0; u < 9; ++u) {
     for (Index i = 0; i < 7; ++i) {
@@ -321,7 +323,8 @@ TEST_P(FewItems, FaultsAreNamed) {
   }
   const CsrMatrix misses = make_csr(9, 7, beside);
   const CsrView hopeless = misses.view();
-  EXPECT_THAT(refused({.candidates = &hopeless}, ErrorKind::kBadData), HasSubstr("none of the"));
+  EXPECT_THAT(refused({.metrics = ndcg, .candidates = &hopeless}, ErrorKind::kBadData),
+              HasSubstr("none of the"));
 }
 
 INSTANTIATE_TEST_SUITE_P(Devices, FewItems, testing::Values("reference", "cpu"));
