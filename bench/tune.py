@@ -125,7 +125,8 @@ def drawn(draw, suited):
             "--regularization", number(draw, "log", 3e-4, 0.1), "--learning-rate", number(draw, "log", 0.01, 0.3),
             "--negatives", draw.choice(("uniform", "popular"))]
     similarity = draw.choice(SIMILARITIES)
-    options += [*count(draw, "--neighbours", "log", 5, 500), "--similarity", similarity]
+    options += [*count(draw, "--neighbours", "log", 5, 500), "--similarity", similarity,
+                "--shrinkage", number(draw, "log", 1, 300)]
     if similarity == "bm25":
         options += ["--bm25-k1", number(draw, "log", 0.1, 100), "--bm25-b", number(draw, "linear", 0, 1)]
     if similarity == "conditional":

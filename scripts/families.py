@@ -3,11 +3,12 @@
 """Measures every algorithm with its defaults on real data, on parts of it and on made-up data, and what
 `--algorithm auto` chooses there; docs/choosing.md explains.
 
-    scripts/families.py [lists|ratings|tuned] [--only TEXT] [--threads N] [--budget 40]
+    scripts/families.py [lists|ratings|tuned] [--only TEXT] [--files FILE ...] [--threads N] [--budget 40]
 
 Lists: NDCG@10 on a random fifth; ratings: RMSE on a random tenth. Prints one Markdown table, with the best value
 of each line in bold, as it goes. The real sets are those of scripts/choosing.py. "tuned" puts the lists of
-`--algorithm auto` beside those of `tune`, which measures on a random fifth of the training part.
+`--algorithm auto` beside those of `tune`, which measures on a random fifth of the training part. --files measures
+these files in place of the sets that are known here.
 """
 import argparse
 import csv
@@ -158,7 +159,9 @@ def run(threads, *words):
 def cut(task, source, make, threads, folder):
     """Training and test part."""
     everything = folder / "all.csv"
-    if make is None:
+    if pathlib.Path(source).is_file():
+        everything = source
+    elif make is None:
         run(threads, "generate", source, "-o", everything)
     else:
         with open(everything, "w") as file:
@@ -204,6 +207,7 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("task", nargs="?", default="lists", choices=["lists", "ratings", "tuned"])
     parser.add_argument("--only", default="", help="sets whose names have this in them")
+    parser.add_argument("--files", nargs="+", metavar="FILE", help="measure these: user, item [, value]")
     parser.add_argument("--threads", type=int, default=2)
     parser.add_argument("--budget", default="40", help="of tune, with tuned")
     args = parser.parse_args()
@@ -214,7 +218,10 @@ def main():
     else:
         print("| data | users | items | a user has |", " | ".join(FAMILIES[args.task]), "| auto | place |")
         print("|---|---:|---:|---:|" + "---:|" * len(FAMILIES[args.task]) + "---|---:|")
-    for name, (source, make) in (RATINGS if args.task == "ratings" else LISTS).items():
+    sets = RATINGS if args.task == "ratings" else LISTS
+    if args.files:
+        sets = {pathlib.Path(file).name: (file, None) for file in args.files}
+    for name, (source, make) in sets.items():
         if args.only not in name:
             continue
         with tempfile.TemporaryDirectory() as folder:

@@ -214,12 +214,20 @@ namespace {
 
 /// What the winner was trained on, and what the command leaves out of that.
 [[nodiscard]] std::string winner_text(const SearchReport& report) {
-  if (report.validation.empty()) {
-    return "The model was trained on all interactions, those held out included. Again:";
+  std::string text = "The model was trained on all interactions, those held out included.";
+  if (!report.validation.empty()) {
+    text = fmt::format("The model was trained on {} and {} together.", report.source,
+                       report.validation);
   }
-  return fmt::format(
-      "The model was trained on {0} and {1} together. The same parameters on {0} alone:",
-      report.source, report.validation);
+  if (parameters_text(report.result.model->params) !=
+      parameters_text(report.result.best()->params)) {
+    text +=
+        " What was searched about what suits the part that trials saw is now as far from what "
+        "suits all.";
+  }
+  return text + (report.validation.empty()
+                     ? " Again:"
+                     : fmt::format(" The same parameters on {} alone:", report.source));
 }
 
 }  // namespace
@@ -248,7 +256,7 @@ Json SearchReport::as_json() const {
               {"final_parts", result.final_parts},
               {"baseline", trial_json(result, result.baseline)},
               {"beats_baseline", result.beats_baseline()},
-              {"best", trial_json(result, *result.best())},
+              {"best", trial_json(result, result.winner())},
               {"trained_on",
                validation.empty() ? Json::array({source}) : Json::array({source, validation})},
               {"command", command}};

@@ -105,9 +105,11 @@ struct NeighbourParams {
   /// Those of the baselines alone.
   [[nodiscard]] BiasParams baseline_params() const;
 
-  /// Good starting values for a kind of feedback: explicit ratings take Pearson about baselines
-  /// and predict from baselines.
-  [[nodiscard]] static NeighbourParams defaults(Feedback feedback);
+  /// Good starting values. Explicit ratings take Pearson about baselines and predict from
+  /// baselines. For lists from implicit feedback rows are compared by TF-IDF; the shrinkage of
+  /// items, how many neighbours users have and whose lists a sum adds up are suited_to()'s choice
+  /// (likewise/parameters.h).
+  [[nodiscard]] static NeighbourParams defaults(Feedback feedback, Side side = Side::kItems);
 
   /// Throws Error(kInvalidArgument) naming the field, its value and its range.
   void validate() const;

@@ -103,11 +103,15 @@ struct TuneResult {
   int final_parts = 0;
   double seconds = 0.0;     ///< those of earlier runs of a resumed search included
   std::string stop_reason;  ///< "budget", or "stopped"
-  /// Of the winner's parameters, trained on both parts; none where the search was stopped.
+  /// Of the winner's parameters, trained on both parts; none where the search was stopped. What is
+  /// searched about what suits the part that trials are trained on, as the weights of implicit ALS,
+  /// is there as far from what suits both parts.
   std::optional<Model> model{};
 
   /// Null where no trial has a value. Of equal ones the earliest.
   [[nodiscard]] const TuneTrial* best() const;
+  /// The best, with the parameters of the model: needs both.
+  [[nodiscard]] TuneTrial winner() const;
   /// All that have a value, the best first: those of the final round by their final values, then
   /// the others by their values.
   [[nodiscard]] std::vector<const TuneTrial*> ranked() const;

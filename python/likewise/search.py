@@ -18,7 +18,9 @@ class Search:
     """What tune() found.
 
     model           of the winner, trained on everything
-    best            the winner; baseline: what it was compared with (popular, or bias for ratings). A
+    best            the winner, with the parameters of the model: weights of implicit ALS are as far from what
+                    suits everything as the trial's are from what suits the part that it was trained on;
+                    baseline: what it was compared with (popular, or bias for ratings). A
                     trial is a dict: trial (its number), algorithm, origin, value (None where training
                     failed), final_value (None but for trials of the final round, of which the
                     winner's is the best), failure, iterations (done), best_iteration, seconds, finished

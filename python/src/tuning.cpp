@@ -43,7 +43,7 @@ namespace {
   told["final_parts"] = result.final_parts;
   told["seconds"] = result.seconds;
   told["baseline"] = trial_of(result.baseline);
-  told["best"] = trial_of(*result.best());
+  told["best"] = trial_of(result.winner());
   nb::list trials;
   for (const TuneTrial& trial : result.trials) trials.append(trial_of(trial));
   told["trials"] = trials;
@@ -107,8 +107,8 @@ namespace {
     if (result->model) background.keep_answer();
   });
   if (!result->model) throw Error(ErrorKind::kCancelled, "the search was stopped");
-  Model model = std::move(*result->model);
   nb::dict told = result_of(*result);
+  Model model = std::move(*result->model);
   told["left_out"] = left_out;
   return nb::make_tuple(Trained(std::move(model)), told, background.interruption());
 }

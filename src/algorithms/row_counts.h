@@ -38,6 +38,8 @@ namespace likewise {
 }
 
 /// More items than these, all equally popular, are many.
-inline constexpr double kManyItems = 3500.0;
+inline constexpr double kManyItems = 1800.0;
+/// Popularity is flat where it is that of more than this share of the items, all equally popular.
+inline constexpr double kFlat = 0.5;
 
 }  // namespace likewise

@@ -66,9 +66,6 @@ struct Description<NeighbourParams> {
     // An offset goes with the reverse lists.
     return std::span(kScales).first(p.sum_lists == SumLists::kReverse ? 3 : 2);
   }
-  static constexpr Searched shrinkages(const P& p, const P&) {
-    return rates(p) ? Searched(log_range(1, 300)) : std::nullopt;
-  }
   /// Of a parameter that only a similarity of counts has.
   static constexpr Searched of_counts(const P& p, SearchRange range) {
     return rates(p) ? std::nullopt : Searched(range);
@@ -83,16 +80,16 @@ struct Description<NeighbourParams> {
       Parameter{"side", &P::side, "What is compared"}.not_an_option(),
       Parameter{"neighbours", &P::neighbours, "K: nearest rows kept, and used for a prediction"}
           .between(1, 100'000, "in [1, 100000]")
+          .left_open("from the data user-knn implicit, 80 item-knn implicit, 40 explicit")
           .searched([](const P&, const P&) -> Searched { return log_range(5, 500); }),
-      Parameter{"similarity", &P::similarity, "How two rows are compared"}
-          .by_default("cosine implicit, pearson-baseline explicit")
-          .searched_among(similarities),
+      Parameter{"similarity", &P::similarity, "How two rows are compared"}.searched_among(
+          similarities),
       Parameter{"min_support", &P::min_support, "Rows with fewer common entries are no neighbours"}
           .between(1, std::numeric_limits<int>::max(), "1 or more"),
       Parameter{"shrinkage", &P::shrinkage, "Shrinks similarities from few common entries"}
           .not_negative()
-          .by_default("100 for pearson-baseline, else 0")
-          .searched(shrinkages),
+          .left_open("20 item-knn implicit but of dot, 100 for pearson-baseline, else 0")
+          .searched([](const P&, const P&) -> Searched { return log_range(1, 300); }),
       Parameter{"amplification", &P::amplification, "Exponent of the similarity"}.positive(),
       Parameter{"keep_negative", &P::keep_negative, "Whether negative similarities make neighbours"}
           .called("negative", "drop", "keep"),
@@ -106,6 +103,7 @@ struct Description<NeighbourParams> {
           "Whose neighbours a sum adds up: own: those of the history's items, or of the user; "
           "reverse: the rows that have them as neighbours; both"}
           .searched_among(sum_lists)
+          .left_open("from the data implicit, else own")
           .only_if(sums, "--prediction sum"),
       Parameter{"sum_scale", &P::sum_scale,
                 "mean: divide an item's sum by the similarities of its neighbours; offset: the "

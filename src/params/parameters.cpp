@@ -30,9 +30,7 @@ template <class Params>
 }
 template <Side kSide>
 [[nodiscard]] TrainingParams neighbour_defaults(Feedback feedback) {
-  NeighbourParams params = NeighbourParams::defaults(feedback);
-  params.side = kSide;
-  return params;
+  return NeighbourParams::defaults(feedback, kSide);
 }
 
 struct Algorithm {
@@ -124,10 +122,11 @@ template <class Described, class Value>
 /// "64", or "0.01 implicit, 0.1 explicit" where the two kinds of feedback differ; empty where there
 /// is none.
 template <class Params, class Described>
-[[nodiscard]] std::string usual_text(const Described& parameter) {
+[[nodiscard]] std::string usual_text(const Described& parameter,
+                                     TrainingParams (*defaults_at)(Feedback)) {
   if (!parameter.usual.empty()) return std::string(parameter.usual);
   const auto at = [&](Feedback feedback) {
-    return text_of(parameter, std::get<Params>(defaults<Params>(feedback)).*parameter.member);
+    return text_of(parameter, std::get<Params>(defaults_at(feedback)).*parameter.member);
   };
   const std::string implicit = at(Feedback::kImplicit);
   const std::string explicit_one = at(Feedback::kExplicit);
@@ -230,7 +229,8 @@ std::vector<ParameterInfo> parameters_of(std::string_view algorithm) {
           if (parameter.hidden) return;
           all.push_back({parameter.name, option_of(parameter), parameter.help,
                          kind_of<typename Described::Value>(), choices_of(parameter),
-                         usual_text<Params>(parameter), parameter.open});
+                         usual_text<Params>(parameter, row_of(algorithm).defaults),
+                         parameter.open});
         });
       },
       some);
@@ -299,11 +299,10 @@ TrainingParams suited_to(const CsrView& by_user, TrainingParams params,
                   {names("regularization"), names("regularization_exponent"),
                    names("unobserved_weight"), names("alpha") || names("confidence")});
   }
-  if (auto* const neighbours = std::get_if<NeighbourParams>(&params)) {
-    const bool sums = parameter_needs(params, "sum_scale").empty();
-    if (sums && neighbours->feedback == Feedback::kImplicit && !names("sum_scale")) {
-      neighbours->sum_scale = suited_sum_scale(by_user);
-    }
+  if (const auto* const neighbours = std::get_if<NeighbourParams>(&params)) {
+    return suited(
+        by_user, *neighbours,
+        {names("neighbours"), names("shrinkage"), names("sum_lists"), names("sum_scale")});
   }
   return params;
 }

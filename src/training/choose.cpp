@@ -30,12 +30,15 @@ constexpr double kMostAdditionsOnGpu = 1e14;
 struct Shape {
   double of_user = 0.0;     ///< mean entries
   double of_item = 0.0;     ///< mean entries
+  double items = 0.0;       ///< with entries
   double even_items = 0.0;  ///< n_e: as many equally popular items would meet as often
   double user_pairs = 0.0;
   double item_pairs = 0.0;
 
   /// Too many for the factors of the defaults.
   [[nodiscard]] bool is_even() const { return even_items > kManyItems; }
+  /// Nearly all items are about as popular, as where data keep so many entries of each.
+  [[nodiscard]] bool is_flat() const { return even_items > kFlat * items; }
 };
 [[nodiscard]] Shape shape_of(const RowCounts& counts) {
   double entries = 0.0;
@@ -46,16 +49,17 @@ struct Shape {
   };
   shape.of_user = mean(counts.of_users);
   shape.of_item = mean(counts.of_items);
+  shape.items = static_cast<double>(counts.of_items.size());
   shape.user_pairs = pairs_of(counts.of_users);
   shape.item_pairs = pairs_of(counts.of_items);
   shape.even_items = even_items(counts.of_items);
   return shape;
 }
 
-/// The side whose rows have more entries is compared.
+/// Users are compared, but where popularity is flat and items have more entries, items.
 [[nodiscard]] AlgorithmChoice choose_neighbours(const Shape& shape, const std::string& told,
                                                 const Device& device) {
-  const bool of_items = shape.of_item >= shape.of_user;
+  const bool of_items = shape.is_flat() && shape.of_item >= shape.of_user;
   const std::string_view algorithm = of_items ? "item-knn" : "user-knn";
   if (const JobStatus job = device.status(Job::kNeighbours); !job.available) {
     return {"als", fmt::format("{}: {} would suit, but {}: {}", told, algorithm, device.name(),
@@ -67,7 +71,8 @@ struct Shape {
     return {"als", fmt::format("{}: {} would suit, but its {:.2g} additions are too many for {}",
                                told, algorithm, additions, device.name())};
   }
-  return {algorithm, fmt::format("{}, an item {:.3g}", told, shape.of_item)};
+  return {algorithm, fmt::format("{}, an item {:.3g}{}", told, shape.of_item,
+                                 shape.is_flat() ? "; popularity is flat" : "")};
 }
 
 [[nodiscard]] AlgorithmChoice choose_for_likes(const Shape& shape, const Device& device) {

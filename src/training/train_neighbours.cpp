@@ -23,13 +23,15 @@ BiasParams NeighbourParams::baseline_params() const {
   return params;
 }
 
-NeighbourParams NeighbourParams::defaults(Feedback feedback) {
-  NeighbourParams params;
-  params.feedback = feedback;
+NeighbourParams NeighbourParams::defaults(Feedback feedback, Side side) {
+  NeighbourParams params{.feedback = feedback, .side = side};
   if (feedback == Feedback::kExplicit) {
     params.similarity = Similarity::kPearsonBaseline;
     params.prediction = Prediction::kBaseline;
+    return params;
   }
+  params.similarity = Similarity::kTfidf;
+  params.neighbours = 80;
   return params;
 }
 

@@ -108,6 +108,12 @@ const TuneTrial* TuneResult::best() const {
   return all.empty() ? nullptr : all.front();
 }
 
+TuneTrial TuneResult::winner() const {
+  TuneTrial trial = *best();
+  trial.params = model->params;
+  return trial;
+}
+
 std::vector<SearchedParameter> TuneResult::searched(const TuneTrial& trial) const {
   const auto found = std::ranges::find(usual, algorithm_name(trial.params), algorithm_name);
   if (found == usual.end()) return {};

@@ -118,6 +118,23 @@ Point SearchSpace::point_of(const TrainingParams& params) const {
   return point;
 }
 
+TrainingParams moved(const TrainingParams& params, const TrainingParams& usual,
+                     const TrainingParams& other) {
+  const std::vector<SearchedParameter> from = searched_parameters(params, usual);
+  TrainingParams result = params;
+  // Twice: a range may depend on a parameter that comes later.
+  for (int pass = 0; pass < 2; ++pass) {
+    for (const SearchedParameter& one : from) {
+      const std::vector<SearchedParameter> all = searched_parameters(result, other);
+      const auto to = std::ranges::find(all, one.name, &SearchedParameter::name);
+      if (!one.choices.empty() || (to->low == one.low && to->high == one.high)) continue;
+      const double unit = unit_of(one, parameter_text(params, one.name));
+      set_parameter(result, one.name, text_at(*to, unit));
+    }
+  }
+  return result;
+}
+
 Point SearchSpace::quasi_random(int n) const {
   // Sobol's points with a digital shift: all moved by the same random bits of each dimension.
   CounterRandom shift(seed_, kStarts + stream_, 0);

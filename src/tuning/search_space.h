@@ -46,4 +46,10 @@ class SearchSpace {
   std::uint32_t stream_;  ///< of random numbers: another one for each algorithm
 };
 
+/// `params`, from the space about `usual`, for that about `other`: what is searched in another
+/// range there has its place in that one, as the weights of ALS, which are searched about what
+/// suits the data. The others stay as they are.
+[[nodiscard]] TrainingParams moved(const TrainingParams& params, const TrainingParams& usual,
+                                   const TrainingParams& other);
+
 }  // namespace likewise

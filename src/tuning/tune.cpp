@@ -16,6 +16,7 @@
 #include "likewise/error.h"
 #include "likewise/training.h"
 #include "training/merge_interactions.h"
+#include "tuning/search_space.h"
 #include "tuning/tune_search.h"
 
 namespace likewise {
@@ -82,6 +83,14 @@ void of_validation(const Work& work) {
   } catch (const Error& error) {
     throw Error(error.kind(), fmt::format("the validation part: {}", error.what()));
   }
+}
+
+/// The trial's parameters for all the data.
+[[nodiscard]] TrainingParams for_all(const TuneTrial& trial, const TuneResult& result,
+                                     Feedback feedback, const Interactions& all) {
+  const std::string_view algorithm = algorithm_name(trial.params);
+  return moved(trial.params, *std::ranges::find(result.usual, algorithm, algorithm_name),
+               suited_to(all.by_user.view(), default_params(algorithm, feedback)));
 }
 
 [[nodiscard]] ModelSearch note_of(const TuneResult& result, const TuneOptions& options,
@@ -219,10 +228,11 @@ TuneResult tune(const Interactions& data, const TuneOptions& options, const Tune
   TrainingRun how;
   how.control = run.control;
   how.source = run.source;
-  const Interactions all = parts ? Interactions{} : united(data, validation, run.duplicates);
+  const Interactions both = parts ? Interactions{} : united(data, validation, run.duplicates);
+  const Interactions& all = parts ? data : both;
   const Device& device = search.device_of(algorithm_name(winner->params));
   try {
-    result.model = train(parts ? data : all, winner->params, device, how);
+    result.model = train(all, for_all(*winner, result, options.feedback, all), device, how);
   } catch (const Error& error) {
     if (error.kind() != ErrorKind::kCancelled) throw;
     result.stop_reason = "stopped";

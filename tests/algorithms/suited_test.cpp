@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "algorithms/als/suited.h"
 
+#include <algorithm>
 #include <cmath>
+#include <numeric>
 #include <string>
 #include <vector>
 
@@ -67,6 +69,27 @@ TEST(Suited, ManyItemsThatAreEquallyPopularNeedLessShrinkage) {
                    0.0341);
 }
 
+/// The matrix and one user more, with so many items that nobody else has.
+CsrMatrix with_rare(const CsrMatrix& matrix, Index rare) {
+  CsrMatrix more{matrix.rows + 1, matrix.cols + rare,
+                 Array<Offset>::uninitialized(matrix.offsets.size() + 1),
+                 Array<Index>::uninitialized(matrix.columns.size() + rare),
+                 Array<float>::uninitialized(matrix.columns.size() + rare)};
+  std::ranges::copy(matrix.offsets, more.offsets.begin());
+  *(more.offsets.end() - 1) = more.columns.size();
+  std::iota(std::ranges::copy(matrix.columns, more.columns.begin()).out, more.columns.end(),
+            matrix.cols);
+  std::ranges::fill(more.values, 2.0F);
+  return more;
+}
+
+TEST(Suited, FactorsAreShrunkAsMuchWherePopularityIsNotFlat) {
+  // 130,000 entries, 6.4997 of a user and 3.25 of an item; n_e = 18,778 of 40,000 items.
+  const CsrMatrix matrix = with_rare(matrix_of(20'000, 10'000, 10'000, 2'000), 30'000);
+  // 0.05 (1 / sqrt(6.4997) + 1 / sqrt(3.25))
+  EXPECT_DOUBLE_EQ(suited(matrix.view(), {}, {}).regularization, 0.0473);
+}
+
 TEST(Suited, WhatWasGivenStays) {
   const CsrMatrix matrix = matrix_of(100, 50, 50, 10);
   AlsParams asked{.regularization = 0.5};
@@ -127,21 +150,76 @@ TEST(Suited, NoDataGivesValuesInRange) {
   }
 }
 
+/// "own mean": what suits of lists and scale.
+std::string suited_sums(const CsrMatrix& matrix, NeighbourParams params,
+                        const std::vector<std::string>& given = {}) {
+  const TrainingParams found = suited_to(matrix.view(), params, given);
+  return parameter_text(found, "sum_lists") + " " + parameter_text(found, "sum_scale");
+}
+
 TEST(Suited, SumsOfItemsBecomeMeansWhereManyHaveEnoughEntries) {
-  const auto scale = [](const CsrMatrix& matrix, Side side, const std::vector<std::string>& given) {
-    return parameter_text(suited_to(matrix.view(), NeighbourParams{.side = side}, given),
-                          "sum_scale");
-  };
   // n_e is about the number of items; a user's entries times an item's are 800, 50 and 800.
   const CsrMatrix many = matrix_of(20'000, 10'000, 10'000, 500);
-  EXPECT_EQ(scale(many, Side::kItems, {}), "mean");
-  EXPECT_EQ(scale(many, Side::kItems, {"neighbours"}), "mean");
-  EXPECT_EQ(scale(many, Side::kItems, {"sum_scale"}), "none");
-  EXPECT_EQ(scale(many, Side::kUsers, {}), "none");
-  EXPECT_EQ(scale(matrix_of(20'000, 10'000, 10'000, 2'000), Side::kItems, {}), "none");
-  EXPECT_EQ(scale(matrix_of(2'000, 1'000, 1'000, 50), Side::kItems, {}), "none");
-  const NeighbourParams ratings = NeighbourParams::defaults(Feedback::kExplicit);
-  EXPECT_EQ(parameter_text(suited_to(many.view(), ratings, {}), "sum_scale"), "none");
+  EXPECT_EQ(suited_sums(many, {}), "own mean");
+  EXPECT_EQ(suited_sums(many, {}, {"neighbours"}), "own mean");
+  EXPECT_EQ(suited_sums(matrix_of(20'000, 10'000, 10'000, 2'000), {}), "reverse none");
+  EXPECT_EQ(suited_sums(matrix_of(2'000, 1'000, 1'000, 50), {}), "reverse none");
+}
+
+TEST(Suited, WhatIsGivenOfSumsStays) {
+  const CsrMatrix many = matrix_of(20'000, 10'000, 10'000, 500);
+  EXPECT_EQ(suited_sums(many, {}, {"sum_scale"}), "reverse none");
+  EXPECT_EQ(suited_sums(many, {}, {"sum_lists"}), "own mean");
+  EXPECT_EQ(suited_sums(many, {}, {"sum_lists", "sum_scale"}), "own none");
+  EXPECT_EQ(suited_sums(many, {.sum_lists = SumLists::kBoth}, {"sum_lists"}), "both none");
+  const CsrMatrix few = matrix_of(2'000, 1'000, 1'000, 50);
+  EXPECT_EQ(suited_sums(few, {.sum_scale = SumScale::kMean}, {"sum_scale"}), "own mean");
+  EXPECT_EQ(suited_sums(few, {.side = Side::kUsers}, {"sum_lists"}), "own none");
+}
+
+TEST(Suited, UsersWithShortHistoriesHaveMoreNeighbours) {
+  const auto neighbours = [](Index step, NeighbourParams params,
+                             const std::vector<std::string>& given = {}) {
+    const CsrMatrix matrix = matrix_of(2'000, 1'000, 1'000, step);
+    return parameter_text(suited_to(matrix.view(), params, given), "neighbours");
+  };
+  const NeighbourParams users{.side = Side::kUsers};
+  EXPECT_EQ(neighbours(200, users), "200");  // 2000 / 5 is more
+  EXPECT_EQ(neighbours(50, users), "100");
+  EXPECT_EQ(neighbours(10, users), "60");  // 2000 / 100 is less
+  EXPECT_EQ(neighbours(50, users, {"neighbours"}), "40");
+  EXPECT_EQ(neighbours(50, {}), "40");  // items
+  EXPECT_EQ(neighbours(50, NeighbourParams::defaults(Feedback::kExplicit, Side::kUsers)), "40");
+}
+
+TEST(Suited, SimilaritiesOfItemsAreShrunk) {
+  const CsrMatrix matrix = matrix_of(100, 50, 50, 10);
+  const auto shrinkage = [&](NeighbourParams params, const std::vector<std::string>& given = {}) {
+    return parameter_text(suited_to(matrix.view(), params, given), "shrinkage");
+  };
+  EXPECT_EQ(shrinkage({}), "20");
+  EXPECT_EQ(shrinkage({}, {"shrinkage"}), "none");
+  EXPECT_EQ(shrinkage({.side = Side::kUsers}), "none");
+  EXPECT_EQ(shrinkage({.similarity = Similarity::kDot}), "none");
+  EXPECT_EQ(shrinkage(NeighbourParams::defaults(Feedback::kExplicit)), "none");
+}
+
+TEST(Suited, SumsOverUsersAreOfEitherList) {
+  EXPECT_EQ(suited_sums(matrix_of(2'000, 1'000, 1'000, 50), {.side = Side::kUsers}), "both none");
+}
+
+TEST(Suited, ListsOfASimilarityWithTwoDirectionsAreTheRowsOwn) {
+  const CsrMatrix few = matrix_of(2'000, 1'000, 1'000, 50);
+  for (const Side side : {Side::kItems, Side::kUsers}) {
+    EXPECT_EQ(suited_sums(few, {.side = side, .similarity = Similarity::kConditional}), "own none");
+  }
+}
+
+TEST(Suited, PredictedRatingsHaveNoSums) {
+  const CsrMatrix many = matrix_of(20'000, 10'000, 10'000, 500);
+  for (const Side side : {Side::kItems, Side::kUsers}) {
+    EXPECT_EQ(suited_sums(many, NeighbourParams::defaults(Feedback::kExplicit, side)), "own none");
+  }
 }
 
 TEST(Suited, FrontDoorsNameWhatWasGiven) {
@@ -158,7 +236,7 @@ TEST(Suited, FrontDoorsNameWhatWasGiven) {
     EXPECT_EQ(text({hu}, "regularization_exponent"), "0");
   }
   const TrainingParams others = default_params("item-knn", Feedback::kImplicit);
-  EXPECT_EQ(parameter_text(suited_to(matrix.view(), others), "similarity"), "cosine");
+  EXPECT_EQ(parameter_text(suited_to(matrix.view(), others), "similarity"), "tfidf");
 }
 
 }  // namespace

@@ -22,8 +22,8 @@ def train(program, data, *options):
 
 
 @pytest.mark.parametrize("rows, options, algorithm, reason", [
-    (evenly(200, 50, 20), [], "als", "(at most 3500); a user has 20 interactions"),
-    (evenly(3000, 6000, 10), [], "user-knn", "(more than 3500); a user has 10 interactions, an item 5"),
+    (evenly(200, 50, 20), [], "als", "(at most 1800); a user has 20 interactions"),
+    (evenly(3000, 6000, 10), [], "user-knn", "(more than 1800); a user has 10 interactions, an item 5"),
     (evenly(9000, 5000, 6), [], "item-knn", "a user has 6 interactions, an item 10.8"),
     (evenly(200, 50, 2), [], "popular", "a user has 2 interactions, less than 3"),
     (evenly(200, 50, 20), ["--feedback", "explicit"], "sgd", "a user has 20 ratings (at least 6)"),

@@ -100,7 +100,7 @@ TIES = {
 def train_lists(program, movielens, similarity):
     program("train", movielens / "u1.base.gz", "-o", "model", "--algorithm", "item-knn",
             "--neighbours", 20, "--similarity", similarity, "--prediction", "sum",
-            "--shrinkage", 0, "--negative", "drop")
+            "--shrinkage", 0, "--sum-lists", "own", "--sum-scale", "none", "--negative", "drop")
 
 
 def same_lists(got, ids, scores):

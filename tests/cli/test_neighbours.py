@@ -18,7 +18,7 @@ def test_every_verb_knows_neighbours(program, cinema, algorithm):
             "r.html")
     info = json.loads(program("info", "m", "--json").stdout)
     assert info["algorithm"] == algorithm and info["neighbours"] == 7
-    assert info["similarity"] == "cosine" and info["prediction"] == "sum"
+    assert info["similarity"] == "tfidf" and info["prediction"] == "sum"
     lists = rows(program("recommend", "m", "--user", "1", "-n", 4).stdout)
     scores = [float(r["score"]) for r in lists]
     assert len(scores) == 4 and scores == sorted(scores, reverse=True) and scores[0] > 0

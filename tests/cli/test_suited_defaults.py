@@ -18,7 +18,8 @@ def expected(file):
     even = len(pairs) * (len(pairs) - 1) / sum(n * (n - 1) for n in of_items.values())
     share = min(1, even / 400) * max(0, 1 - even / 5000)
     penalty = 0.05 * (per_user ** -0.5 + per_item ** -0.5) * (1 + 6 * share / per_user)
-    penalty *= min(1, max(1 / 2, 3500 / even))
+    if even > len(of_items) / 2:
+        penalty *= min(1, max(1 / 2, 3500 / even))
     return float(f"{weight:.3g}"), float(f"{penalty:.3g}")
 
 

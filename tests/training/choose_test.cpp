@@ -42,7 +42,7 @@ std::string_view chosen(const RowCounts& counts, Feedback feedback = Feedback::k
 }
 
 TEST(ChooseAlgorithm, FactorsWherePopularityIsOfFewItems) {
-  EXPECT_EQ(chosen(even(10'000, 3400, 17)), "als");
+  EXPECT_EQ(chosen(even(10'000, 1700, 17)), "als");
   // Many items of which few are popular: 100,000 of 400,000 entries are of 10.
   RowCounts skewed = even(40'000, 10'000, 10);
   skewed.of_items.assign(10'000, 30);
@@ -50,15 +50,29 @@ TEST(ChooseAlgorithm, FactorsWherePopularityIsOfFewItems) {
   EXPECT_EQ(chosen(skewed), "als");
 }
 
-TEST(ChooseAlgorithm, NeighboursOfTheSideWithLongerRowsWhereItIsOfMany) {
-  EXPECT_EQ(chosen(even(50'000, 10'000, 10)), "item-knn");
+/// `even`, and so many items more with one entry each.
+RowCounts with_rare(RowCounts counts, std::size_t rare) {
+  counts.of_items.insert(counts.of_items.end(), rare, 1);
+  counts.of_users.insert(counts.of_users.end(), rare / 10, 10);
+  return counts;
+}
+
+TEST(ChooseAlgorithm, NeighboursOfUsersWhereItIsOfMany) {
+  EXPECT_EQ(chosen(with_rare(even(10'000, 1900, 19), 4'000)), "user-knn");
   EXPECT_EQ(chosen(even(5'000, 10'000, 10)), "user-knn");
+  EXPECT_EQ(chosen(with_rare(even(50'000, 10'000, 10), 20'000)), "user-knn");
+}
+
+TEST(ChooseAlgorithm, NeighboursOfItemsWherePopularityIsFlatAndTheyHaveMoreEntries) {
+  EXPECT_EQ(chosen(even(50'000, 10'000, 10)), "item-knn");
   EXPECT_EQ(chosen(even(10'000, 10'000, 10)), "item-knn");
+  EXPECT_EQ(chosen(even(9'000, 10'000, 10)), "user-knn");
+  EXPECT_EQ(chosen(with_rare(even(50'000, 10'000, 10), 9'000)), "item-knn");
   const AlgorithmChoice choice =
       choose_by_counts(even(50'000, 10'000, 10), Feedback::kImplicit, open_device("cpu"));
   EXPECT_EQ(choice.reason,
-            "popularity as of 1.02e+04 equally popular items (more than 3500); a user has 10 "
-            "interactions, an item 50");
+            "popularity as of 1.02e+04 equally popular items (more than 1800); a user has 10 "
+            "interactions, an item 50; popularity is flat");
 }
 
 TEST(ChooseAlgorithm, ShortHistories) {

@@ -140,6 +140,32 @@ TEST(SearchSpace, AlsOfLikesIsSearchedAboutWhatSuitsTheData) {
   EXPECT_NEAR(middle[2], 0.5, 1e-12);
 }
 
+TEST(SearchSpace, WeightsMoveWithWhatSuitsTheData) {
+  const Interactions sparser = generate(parse_shape("400x90x3000"), 5);
+  for_all([&](const SearchSpace& space) {
+    const TrainingParams other = suited_to(sparser.by_user.view(), space.usual());
+    const auto* const als = std::get_if<AlsParams>(&other);
+    const bool about_data = als != nullptr && als->unobserved_weight.has_value();
+    for (int n = 0; n < 50; ++n) {
+      const TrainingParams params = space.at(space.quasi_random(n));
+      const TrainingParams there = moved(params, space.usual(), other);
+      for (const SearchedParameter& one : searched_parameters(params, space.usual())) {
+        SCOPED_TRACE(one.name);
+        const std::string text = parameter_text(params, one.name);
+        const bool is_weight = one.name == "unobserved_weight" || one.name == "regularization";
+        if (!about_data || !is_weight) {
+          EXPECT_EQ(parameter_text(there, one.name), text);
+        } else {
+          const double factor = number(other, one.name) / number(space.usual(), one.name);
+          EXPECT_NE(factor, 1.0);
+          EXPECT_NEAR(number(there, one.name), factor * number(params, one.name),
+                      0.01 * number(there, one.name));  // three digits
+        }
+      }
+    }
+  });
+}
+
 TEST(SearchSpace, SumsOfNeighboursAreSearched) {
   std::set<std::string> items;
   std::set<std::string> users;

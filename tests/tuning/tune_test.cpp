@@ -149,11 +149,30 @@ TEST(Tune, TheWinnerIsTrainedOnEverythingWithItsIterations) {
   EXPECT_EQ(note.trials, 12);
   EXPECT_EQ(note.baseline, "popular");
   EXPECT_EQ(note.validation, "random 0.1");
-  // It is what training with these parameters on everything gives.
-  const Model again = train(data(), best.params, open_device("cpu"));
+  // It is what training with its parameters on everything gives.
+  const Model again = train(data(), result.model->params, open_device("cpu"));
   const float* expected = again.factors()->users.row(7);
   EXPECT_TRUE(std::equal(expected, expected + std::get<AlsParams>(best.params).factors,
                          result.model->factors()->users.row(7)));
+}
+
+TEST(Tune, TheWinnersWeightsAreAsFarFromWhatSuitsEverything) {
+  const TuneResult result = search(data(), few(12, {"als"}));
+  const TrainingParams all = suited_to(data().by_user.view(), result.usual.front());
+  for (const char* name : {"unobserved_weight", "regularization"}) {
+    const auto number = [&](const TrainingParams& params) {
+      return std::stod(parameter_text(params, name));
+    };
+    EXPECT_NE(number(all), number(result.usual.front())) << name;
+    EXPECT_NEAR(number(result.model->params) / number(all),
+                number(result.best()->params) / number(result.usual.front()), 0.02)
+        << name;
+  }
+  EXPECT_EQ(parameter_text(result.model->params, "factors"),
+            parameter_text(result.best()->params, "factors"));
+  EXPECT_EQ(result.winner().number, result.best()->number);
+  EXPECT_EQ(parameter_text(result.winner().params, "unobserved_weight"),
+            parameter_text(result.model->params, "unobserved_weight"));
 }
 
 TEST(Tune, AValueIsThatOfATrainingWithoutBreaks) {

@@ -21,6 +21,7 @@ constexpr double kShrinkage = 0.05;
 constexpr double kShortHistories = 6.0;
 constexpr double kEvenItems = 5000.0;
 constexpr double kFewItems = 400.0;
+constexpr double kEvenOfFactors = 3500.0;
 constexpr double kLeastOfEven = 0.5;
 
 /// Counts of the rows of a side that have any.
@@ -43,9 +44,9 @@ struct SideCounts {
   return std::min(1.0, even / kFewItems) * std::max(0.0, 1.0 - even / kEvenItems);
 }
 
-/// e of the rule: less shrinkage where thousands of items are equally popular.
-[[nodiscard]] double factor_of_even(double even) {
-  return std::clamp(kManyItems / even, kLeastOfEven, 1.0);
+/// e of the rule: less shrinkage where thousands of items, most of all, are equally popular.
+[[nodiscard]] double factor_of_even(double even, double items) {
+  return even > kFlat * items ? std::clamp(kEvenOfFactors / even, kLeastOfEven, 1.0) : 1.0;
 }
 
 /// So many digits that a user can give the same again.
@@ -79,7 +80,7 @@ AlsParams suited(const CsrView& by_user, AlsParams params, const AlsGiven& given
   const double even = even_items(items.counts);
   double lambda = kShrinkage * (1.0 / std::sqrt(users.mean) + 1.0 / std::sqrt(items.mean)) *
                   (1.0 + kShortHistories * share_of_films(even) / users.mean) *
-                  factor_of_even(even) * std::sqrt(missing_share / w0);
+                  factor_of_even(even, items.rows) * std::sqrt(missing_share / w0);
   const double nu = params.regularization_exponent;
   if ((nu < 1.0 || counts_likes(params)) && by_user.nnz() > 0) {
     // As much in sum as with nu = 1 and all cells counted.

@@ -8,7 +8,18 @@
 
 namespace likewise {
 
-/// What becomes of the sum of an item of this matrix (users x items).
-[[nodiscard]] SumScale suited_sum_scale(const CsrView& by_user);
+/// Which of them somebody gave: they stay.
+struct NeighboursGiven {
+  bool neighbours = false;
+  bool shrinkage = false;
+  bool sum_lists = false;
+  bool sum_scale = false;
+};
+
+/// For lists from implicit feedback: how many neighbours users have, how much the similarities of
+/// items are shrunk, whose lists a sum adds up and, of items, what becomes of it. `by_user`: users
+/// x items.
+[[nodiscard]] NeighbourParams suited(const CsrView& by_user, NeighbourParams params,
+                                     const NeighboursGiven& given);
 
 }  // namespace likewise
