@@ -17,6 +17,10 @@ namespace {
 constexpr double kFewLikes = 3.0;
 /// The same where items are equally popular, and popularity says nothing.
 constexpr double kFewEvenLikes = 2.5;
+/// Where so few items are equally popular, factors do not see taste in fewer likes of a user than
+/// these.
+constexpr double kFewItems = 200.0;
+constexpr double kLikesOfFewItems = 10.0;
 /// In fewer ratings of a user taste can hardly be seen.
 constexpr double kShortHistory = 6.0;
 /// Nothing but a bias is learnt of items with fewer ratings.
@@ -56,10 +60,8 @@ struct Shape {
   return shape;
 }
 
-/// Users are compared, but where popularity is flat and items have more entries, items.
-[[nodiscard]] AlgorithmChoice choose_neighbours(const Shape& shape, const std::string& told,
-                                                const Device& device) {
-  const bool of_items = shape.is_flat() && shape.of_item >= shape.of_user;
+[[nodiscard]] AlgorithmChoice choose_neighbours(bool of_items, const Shape& shape,
+                                                const std::string& told, const Device& device) {
   const std::string_view algorithm = of_items ? "item-knn" : "user-knn";
   if (const JobStatus job = device.status(Job::kNeighbours); !job.available) {
     return {"als", fmt::format("{}: {} would suit, but {}: {}", told, algorithm, device.name(),
@@ -71,8 +73,18 @@ struct Shape {
     return {"als", fmt::format("{}: {} would suit, but its {:.2g} additions are too many for {}",
                                told, algorithm, additions, device.name())};
   }
-  return {algorithm, fmt::format("{}, an item {:.3g}{}", told, shape.of_item,
-                                 shape.is_flat() ? "; popularity is flat" : "")};
+  return {algorithm, told};
+}
+
+/// Users are compared, but where popularity is flat and items have more entries, items.
+[[nodiscard]] AlgorithmChoice choose_of_even_likes(const Shape& shape, const std::string& told,
+                                                   const Device& device) {
+  if (shape.of_user < kFewEvenLikes) {
+    return {"als", fmt::format("{}, less than {:g}", told, kFewEvenLikes)};
+  }
+  const std::string more = fmt::format("{}, an item {:.3g}{}", told, shape.of_item,
+                                       shape.is_flat() ? "; popularity is flat" : "");
+  return choose_neighbours(shape.is_flat() && shape.of_item >= shape.of_user, shape, more, device);
 }
 
 [[nodiscard]] AlgorithmChoice choose_for_likes(const Shape& shape, const Device& device) {
@@ -81,12 +93,14 @@ struct Shape {
       "popularity as of {:.3g} equally popular items ({} {:g}); a user has {:.3g} "
       "interactions",
       shape.even_items, shape.is_even() ? "more than" : "at most", kManyItems, shape.of_user);
-  if (shape.of_user < (shape.is_even() ? kFewEvenLikes : kFewLikes)) {
-    if (shape.is_even()) return {"als", fmt::format("{}, less than {:g}", told, kFewEvenLikes)};
+  if (shape.is_even()) return choose_of_even_likes(shape, told, device);
+  if (shape.of_user < kFewLikes) {
     return {"popular", fmt::format("{}, less than {:g}", told, kFewLikes)};
   }
-  if (shape.is_even()) return choose_neighbours(shape, told, device);
-  return {"als", told};
+  if (shape.even_items > kFewItems || shape.of_user >= kLikesOfFewItems) return {"als", told};
+  const std::string more = fmt::format("{} (less than {:g}, of at most {:g} such items)", told,
+                                       kLikesOfFewItems, kFewItems);
+  return choose_neighbours(true, shape, more, device);
 }
 
 /// ALS where the device does not train by gradient descent.

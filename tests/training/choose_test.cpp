@@ -75,6 +75,18 @@ TEST(ChooseAlgorithm, NeighboursOfItemsWherePopularityIsFlatAndTheyHaveMoreEntri
             "interactions, an item 50; popularity is flat");
 }
 
+TEST(ChooseAlgorithm, NeighboursOfItemsWhereFewArePopularAndHistoriesAreShort) {
+  EXPECT_EQ(chosen(even(10'000, 150, 9)), "item-knn");
+  EXPECT_EQ(chosen(even(10'000, 150, 10)), "als");
+  EXPECT_EQ(chosen(even(10'000, 250, 9)), "als");
+  EXPECT_EQ(chosen(even(10'000, 150, 2)), "popular");
+  const AlgorithmChoice choice =
+      choose_by_counts(even(10'000, 150, 9), Feedback::kImplicit, open_device("cpu"));
+  EXPECT_EQ(choice.reason,
+            "popularity as of 150 equally popular items (at most 1800); a user has 9 interactions "
+            "(less than 10, of at most 200 such items)");
+}
+
 TEST(ChooseAlgorithm, ShortHistories) {
   EXPECT_EQ(chosen(even(10'000, 1000, 2)), "popular");
   EXPECT_EQ(chosen(even(10'000, 1000, 3)), "als");
