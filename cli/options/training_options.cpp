@@ -61,7 +61,8 @@ std::string options_text(const TrainingParams& params) {
     // What is left open depends on the data.
     const bool is_usual =
         !one.left_open && value == parameter_text(one.name == "feedback" ? plain : usual, one.name);
-    if (is_usual || !parameter_needs(params, one.name).empty()) continue;
+    const bool is_absent = value == "none";
+    if (is_usual || is_absent || !parameter_needs(params, one.name).empty()) continue;
     text += fmt::format(" {} {}", one.option, value);
   }
   return text;

@@ -43,13 +43,24 @@ def test_the_winner_is_trained_on_everything_and_its_search_is_kept(program, cin
     assert kept["validation"] == "random 0.1" and kept["seed"] == 42
     assert kept["baseline"] == "popular" and kept["baseline_value"] == told["baseline"]["value"]
     assert "search" in program("info", "m").stdout
-    # The command that it prints gives the same model.
+    the_command_gives_the_same_model(program, told, tmp_path)
+
+
+def the_command_gives_the_same_model(program, told, folder):
     words = told["command"].split()
     words[words.index("-o") + 1] = "again"
     program(*words[1:])
     for model in ("m", "again"):
         program("recommend", model, "--all", "-o", f"{model}.csv")
-    assert (tmp_path / "m.csv").read_bytes() == (tmp_path / "again.csv").read_bytes()
+    assert (folder / "m.csv").read_bytes() == (folder / "again.csv").read_bytes()
+
+
+@pytest.mark.parametrize("algorithm", ["als", "bpr", "item-knn", "user-knn"])
+@pytest.mark.parametrize("budget", [1, 12])
+def test_the_command_of_every_algorithm_gives_the_same_model(program, cinema, tmp_path, algorithm, budget):
+    """Of its defaults too, where a search has no time for more."""
+    told = search(program, cinema, "--algorithm", algorithm, budget=["--budget", budget])
+    the_command_gives_the_same_model(program, told, tmp_path)
 
 
 def test_the_same_search_again_and_with_other_threads(program, cinema):
