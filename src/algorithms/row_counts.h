@@ -2,13 +2,25 @@
 /// What defaults and the choice of an algorithm look at: how many entries users and items have.
 #pragma once
 
+#include <algorithm>
+#include <iterator>
 #include <limits>
 #include <span>
+#include <utility>
 #include <vector>
 
 #include "likewise/csr.h"
 
 namespace likewise {
+
+/// Entries of every row.
+[[nodiscard]] inline std::vector<Offset> row_counts(const CsrView& matrix) {
+  std::vector<Offset> counts(static_cast<std::size_t>(matrix.rows));
+  for (Index row = 0; row < matrix.rows; ++row) {
+    counts[static_cast<std::size_t>(row)] = matrix.row_size(row);
+  }
+  return counts;
+}
 
 /// Entries of every column.
 [[nodiscard]] inline std::vector<Offset> column_counts(const CsrView& matrix) {
@@ -17,6 +29,21 @@ namespace likewise {
     ++counts[static_cast<std::size_t>(matrix.columns[e])];
   }
   return counts;
+}
+
+/// Of users or items.
+struct SideCounts {
+  std::vector<Offset> counts;  ///< of all rows
+  double rows = 1.0;           ///< with entries, at least 1
+  double mean = 1.0;           ///< of these, at least 1
+};
+
+[[nodiscard]] inline SideCounts of_side(std::vector<Offset> counts, Offset entries) {
+  SideCounts side{std::move(counts)};
+  const auto empty = std::ranges::count(side.counts, Offset{0});
+  side.rows = static_cast<double>(std::max<Offset>(1, std::ssize(side.counts) - empty));
+  side.mean = std::max(1.0, static_cast<double>(entries) / side.rows);
+  return side;
 }
 
 /// sum of c (c - 1): pairs of entries of a row, both ways round.

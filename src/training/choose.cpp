@@ -2,8 +2,8 @@
 #include "likewise/choose.h"
 
 #include <algorithm>
-#include <iterator>
 #include <utility>
+#include <vector>
 
 #include <fmt/format.h>
 
@@ -134,12 +134,9 @@ AlgorithmChoice choose_by_counts(const RowCounts& counts, Feedback feedback, con
 }
 
 AlgorithmChoice choose_algorithm(const CsrView& by_user, Feedback feedback, const Device& device) {
-  RowCounts counts;
-  for (Index u = 0; u < by_user.rows; ++u) {
-    if (by_user.row_size(u) > 0) counts.of_users.push_back(by_user.row_size(u));
-  }
-  std::ranges::copy_if(column_counts(by_user), std::back_inserter(counts.of_items),
-                       [](Offset count) { return count > 0; });
+  RowCounts counts{row_counts(by_user), column_counts(by_user)};
+  std::erase(counts.of_users, Offset{0});
+  std::erase(counts.of_items, Offset{0});
   return choose_by_counts(counts, feedback, device);
 }
 

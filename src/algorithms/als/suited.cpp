@@ -24,21 +24,6 @@ constexpr double kFewItems = 400.0;
 constexpr double kEvenOfFactors = 3500.0;
 constexpr double kLeastOfEven = 0.5;
 
-/// Counts of the rows of a side that have any.
-struct SideCounts {
-  std::vector<Offset> counts;  ///< of all rows
-  double rows = 1.0;           ///< with entries
-  double mean = 1.0;           ///< of these
-};
-
-[[nodiscard]] SideCounts of_counts(std::vector<Offset> counts, Offset entries) {
-  SideCounts side{std::move(counts)};
-  const auto empty = std::ranges::count(side.counts, Offset{0});
-  side.rows = static_cast<double>(std::max<Offset>(1, std::ssize(side.counts) - empty));
-  side.mean = std::max(1.0, static_cast<double>(entries) / side.rows);
-  return side;
-}
-
 /// s of the rule: 1 where so many items are popular as of films, 0 where all are or next to none.
 [[nodiscard]] double share_of_films(double even) {
   return std::min(1.0, even / kFewItems) * std::max(0.0, 1.0 - even / kEvenItems);
@@ -63,12 +48,8 @@ struct SideCounts {
 
 AlsParams suited(const CsrView& by_user, AlsParams params, const AlsGiven& given) {
   if (params.feedback == Feedback::kExplicit || given.hu) return params;
-  std::vector<Offset> of_users(static_cast<std::size_t>(by_user.rows));
-  for (Index u = 0; u < by_user.rows; ++u) {
-    of_users[static_cast<std::size_t>(u)] = by_user.row_size(u);
-  }
-  const SideCounts users = of_counts(std::move(of_users), by_user.nnz());
-  const SideCounts items = of_counts(column_counts(by_user), by_user.nnz());
+  const SideCounts users = of_side(row_counts(by_user), by_user.nnz());
+  const SideCounts items = of_side(column_counts(by_user), by_user.nnz());
 
   // w0 = 8 d  with  d = entries / (m n)
   const double missing_share = kMissingShare * users.mean / items.rows;

@@ -3,7 +3,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <vector>
 
 #include "algorithms/row_counts.h"
 
@@ -17,29 +16,18 @@ constexpr double kMostNeighbours = 200.0;
 constexpr double kShrinkage = 20.0;
 constexpr double kEnoughEntries = 190.0;
 
-[[nodiscard]] double users_with_entries(const CsrView& by_user) {
-  double users = 0.0;
-  for (Index u = 0; u < by_user.rows; ++u) users += by_user.row_size(u) > 0 ? 1.0 : 0.0;
-  return users;
-}
-
 /// K = 2000 / c_u, at least 60 and at most 200.
 [[nodiscard]] int suited_neighbours(const CsrView& by_user) {
-  const double of_user =
-      static_cast<double>(by_user.nnz()) / std::max(1.0, users_with_entries(by_user));
-  return static_cast<int>(std::lround(
-      std::clamp(kNeighbourEntries / std::max(1.0, of_user), kFewestNeighbours, kMostNeighbours)));
+  const double of_user = of_side(row_counts(by_user), by_user.nnz()).mean;
+  return static_cast<int>(
+      std::lround(std::clamp(kNeighbourEntries / of_user, kFewestNeighbours, kMostNeighbours)));
 }
 
 /// Whether means of sums are better than sums.
 [[nodiscard]] bool means_suit(const CsrView& by_user) {
-  const std::vector<Offset> of_items = column_counts(by_user);
-  const auto items = static_cast<double>(of_items.size()) -
-                     static_cast<double>(std::ranges::count(of_items, Offset{0}));
-  const auto entries = static_cast<double>(by_user.nnz());
-  // c_u c_i = N / m * N / n
-  const bool enough = entries * entries >= kEnoughEntries * users_with_entries(by_user) * items;
-  return enough && even_items(of_items) > kManyItems;
+  const SideCounts users = of_side(row_counts(by_user), by_user.nnz());
+  const SideCounts items = of_side(column_counts(by_user), by_user.nnz());
+  return users.mean * items.mean >= kEnoughEntries && even_items(items.counts) > kManyItems;
 }
 
 }  // namespace
