@@ -55,17 +55,20 @@ struct SideCounts {
   return pairs;
 }
 
-/// n_e = N (N - 1) / sum of c (c - 1): as many equally popular items would meet as often (Simpson's
-/// index, docs/math.md, "The choice of auto"). Infinite where no item has two entries.
-[[nodiscard]] inline double even_items(std::span<const Offset> of_items) {
+/// N (N - 1) / sum of c (c - 1): of so many rows with equally many entries two entries would be of
+/// the same row as often (Simpson's index; of items it is n_e in docs/math.md, "The choice of
+/// auto"). Infinite where no row has two entries.
+[[nodiscard]] inline double even_count(std::span<const Offset> counts) {
   double entries = 0.0;
-  for (const Offset count : of_items) entries += static_cast<double>(count);
-  const double pairs = pairs_of(of_items);
+  for (const Offset count : counts) entries += static_cast<double>(count);
+  const double pairs = pairs_of(counts);
   return pairs > 0.0 ? entries * (entries - 1.0) / pairs : std::numeric_limits<double>::infinity();
 }
 
 /// More items than these, all equally popular, are many.
 inline constexpr double kManyItems = 1800.0;
+/// Users with so many entries have long histories, for data of many equally popular items.
+inline constexpr double kLongHistory = 150.0;
 /// Popularity is flat where it is that of more than this share of the items, all equally popular.
 inline constexpr double kFlat = 0.5;
 

@@ -67,6 +67,7 @@ struct Description<AlsParams> {
           .kept_by_resume(),
       Parameter{"factors", &P::factors, "Numbers learnt per user and per item"}
           .between(1, 4096, "in [1, 4096]")
+          .left_open("64, or 256 implicit from the data")
           .searched([](const P&, const P&) -> Searched { return log_range(16, 256); })
           .kept_by_resume(),
       Parameter{"iterations", &P::iterations, "Passes over both sides"}

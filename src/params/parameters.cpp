@@ -296,13 +296,13 @@ TrainingParams suited_to(const CsrView& by_user, TrainingParams params,
   };
   if (auto* const als = std::get_if<AlsParams>(&params)) {
     return suited(by_user, *als,
-                  {names("regularization"), names("regularization_exponent"),
+                  {names("factors"), names("regularization"), names("regularization_exponent"),
                    names("unobserved_weight"), names("alpha") || names("confidence")});
   }
   if (const auto* const neighbours = std::get_if<NeighbourParams>(&params)) {
-    return suited(
-        by_user, *neighbours,
-        {names("neighbours"), names("shrinkage"), names("sum_lists"), names("sum_scale")});
+    return suited(by_user, *neighbours,
+                  {names("neighbours"), names("similarity"), names("shrinkage"), names("sum_lists"),
+                   names("sum_scale")});
   }
   return params;
 }

@@ -16,11 +16,16 @@ namespace {
 /// In fewer likes of a user taste can hardly be seen.
 constexpr double kFewLikes = 3.0;
 /// The same where items are equally popular, and popularity says nothing.
-constexpr double kFewEvenLikes = 2.5;
+constexpr double kFewEvenLikes = 3.5;
 /// Where so few items are equally popular, factors do not see taste in fewer likes of a user than
 /// these.
 constexpr double kFewItems = 200.0;
 constexpr double kLikesOfFewItems = 10.0;
+/// Few users have most entries where they are as those of less than this share of the users, all
+/// equally active.
+constexpr double kFewUsers = 0.3;
+/// Items with fewer entries are not compared for that.
+constexpr double kComparableItems = 5.0;
 /// In fewer ratings of a user taste can hardly be seen.
 constexpr double kShortHistory = 6.0;
 /// Nothing but a bias is learnt of items with fewer ratings.
@@ -34,7 +39,9 @@ constexpr double kMostAdditionsOnGpu = 1e14;
 struct Shape {
   double of_user = 0.0;     ///< mean entries
   double of_item = 0.0;     ///< mean entries
+  double users = 0.0;       ///< with entries
   double items = 0.0;       ///< with entries
+  double even_users = 0.0;  ///< n_u: as many equally active users would meet as often
   double even_items = 0.0;  ///< n_e: as many equally popular items would meet as often
   double user_pairs = 0.0;
   double item_pairs = 0.0;
@@ -43,6 +50,8 @@ struct Shape {
   [[nodiscard]] bool is_even() const { return even_items > kManyItems; }
   /// Nearly all items are about as popular, as where data keep so many entries of each.
   [[nodiscard]] bool is_flat() const { return even_items > kFlat * items; }
+  /// Few users have most entries.
+  [[nodiscard]] bool is_of_few_users() const { return even_users < kFewUsers * users; }
 };
 [[nodiscard]] Shape shape_of(const RowCounts& counts) {
   double entries = 0.0;
@@ -53,10 +62,12 @@ struct Shape {
   };
   shape.of_user = mean(counts.of_users);
   shape.of_item = mean(counts.of_items);
+  shape.users = static_cast<double>(counts.of_users.size());
   shape.items = static_cast<double>(counts.of_items.size());
   shape.user_pairs = pairs_of(counts.of_users);
   shape.item_pairs = pairs_of(counts.of_items);
-  shape.even_items = even_items(counts.of_items);
+  shape.even_users = even_count(counts.of_users);
+  shape.even_items = even_count(counts.of_items);
   return shape;
 }
 
@@ -76,15 +87,23 @@ struct Shape {
   return {algorithm, told};
 }
 
-/// Users are compared, but where popularity is flat and items have more entries, items.
+/// Users are compared; items where popularity is flat and they have more entries, and where few
+/// users have most entries.
 [[nodiscard]] AlgorithmChoice choose_of_even_likes(const Shape& shape, const std::string& told,
                                                    const Device& device) {
   if (shape.of_user < kFewEvenLikes) {
     return {"als", fmt::format("{}, less than {:g}", told, kFewEvenLikes)};
   }
-  const std::string more = fmt::format("{}, an item {:.3g}{}", told, shape.of_item,
-                                       shape.is_flat() ? "; popularity is flat" : "");
-  return choose_neighbours(shape.is_flat() && shape.of_item >= shape.of_user, shape, more, device);
+  if (shape.of_user >= kLongHistory) {
+    return {"als", fmt::format("{}, at least {:g}", told, kLongHistory)};
+  }
+  std::string more = fmt::format("{}, an item {:.3g}", told, shape.of_item);
+  if (shape.is_flat()) more += "; popularity is flat";
+  if (shape.is_of_few_users()) more += "; few users have most";
+  const bool of_items = shape.of_item >= shape.of_user
+                            ? shape.is_flat()
+                            : shape.of_item >= kComparableItems && shape.is_of_few_users();
+  return choose_neighbours(of_items, shape, more, device);
 }
 
 [[nodiscard]] AlgorithmChoice choose_for_likes(const Shape& shape, const Device& device) {

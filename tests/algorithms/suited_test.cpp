@@ -60,13 +60,14 @@ TEST(Suited, ShortHistoriesOfPopularItemsAreShrunkMore) {
 
 TEST(Suited, ManyItemsThatAreEquallyPopularNeedLessShrinkage) {
   // 20,000 users with 5 of 10,000 items: n_e = 11,111.
-  const AlsParams params = suited(matrix_of(20'000, 10'000, 10'000, 2'000).view(), {}, {});
-  EXPECT_DOUBLE_EQ(*params.unobserved_weight, 0.004);
-  // 0.05 (1 / sqrt(5) + 1 / sqrt(10)) / 2
-  EXPECT_DOUBLE_EQ(params.regularization, 0.0191);
-  // 8000 users with 5 of 4000 items: n_e = 4444.3, s = 0.11114 and e = 0.78752.
-  EXPECT_DOUBLE_EQ(suited(matrix_of(8'000, 4'000, 4'000, 800).view(), {}, {}).regularization,
-                   0.0341);
+  const CsrMatrix matrix = matrix_of(20'000, 10'000, 10'000, 2'000);
+  for (const bool given : {false, true}) {
+    const AlsParams params = suited(matrix.view(), {}, {.factors = given});
+    EXPECT_EQ(params.factors, given ? 64 : 256);
+    EXPECT_DOUBLE_EQ(*params.unobserved_weight, 0.004);
+    // 0.05 (1 / sqrt(5) + 1 / sqrt(10)) / 2
+    EXPECT_DOUBLE_EQ(params.regularization, 0.0191);
+  }
 }
 
 /// The matrix and one user more, with so many items that nobody else has.
@@ -83,11 +84,33 @@ CsrMatrix with_rare(const CsrMatrix& matrix, Index rare) {
   return more;
 }
 
-TEST(Suited, FactorsAreShrunkAsMuchWherePopularityIsNotFlat) {
+TEST(Suited, MoreFactorsAreShrunkLessWherePopularityIsNotFlat) {
   // 130,000 entries, 6.4997 of a user and 3.25 of an item; n_e = 18,778 of 40,000 items.
   const CsrMatrix matrix = with_rare(matrix_of(20'000, 10'000, 10'000, 2'000), 30'000);
-  // 0.05 (1 / sqrt(6.4997) + 1 / sqrt(3.25))
-  EXPECT_DOUBLE_EQ(suited(matrix.view(), {}, {}).regularization, 0.0473);
+  const auto lambda = [&](int factors) {
+    return suited(matrix.view(), {.factors = factors}, {.factors = true}).regularization;
+  };
+  // 0.05 (1 / sqrt(6.4997) + 1 / sqrt(3.25)) = 0.047347
+  EXPECT_DOUBLE_EQ(lambda(16), 0.0473);
+  EXPECT_DOUBLE_EQ(lambda(64), 0.0473);
+  EXPECT_DOUBLE_EQ(lambda(128), 0.0335);
+  EXPECT_DOUBLE_EQ(lambda(256), 0.0237);
+  EXPECT_DOUBLE_EQ(lambda(1024), 0.0237);
+  EXPECT_DOUBLE_EQ(suited(matrix.view(), {}, {}).regularization, 0.0237);
+}
+
+TEST(Suited, FactorsOfLongHistoriesAreShrunkAsMuch) {
+  // 600 users with `of_user` of 3000 items, and one with 9000 others.
+  const auto lambda = [](Index of_user) {
+    const CsrMatrix matrix = with_rare(matrix_of(600, 3'000, 3'000, 3'000 / of_user), 9'000);
+    const double users = (600.0 * of_user + 9'000.0) / 601.0;
+    const double items = (600.0 * of_user + 9'000.0) / 12'000.0;
+    return suited(matrix.view(), {}, {}).regularization /
+           (0.05 * (1.0 / std::sqrt(users) + 1.0 / std::sqrt(items)));
+  };
+  EXPECT_NEAR(lambda(50), 0.5, 0.01);
+  EXPECT_NEAR(lambda(100), 69'000.0 / 601.0 / 150.0, 0.01);
+  EXPECT_NEAR(lambda(150), 1.0, 0.01);
 }
 
 TEST(Suited, WhatWasGivenStays) {
@@ -192,6 +215,23 @@ TEST(Suited, UsersWithShortHistoriesHaveMoreNeighbours) {
   EXPECT_EQ(neighbours(50, NeighbourParams::defaults(Feedback::kExplicit, Side::kUsers)), "40");
 }
 
+TEST(Suited, UsersAreComparedByBm25WhereManyItemsArePopularAndMoreAreNot) {
+  const auto similarity = [](const CsrMatrix& matrix, NeighbourParams params,
+                             const std::vector<std::string>& given = {}) {
+    return parameter_text(suited_to(matrix.view(), params, given), "similarity");
+  };
+  const NeighbourParams users{.side = Side::kUsers};
+  const CsrMatrix flat = matrix_of(20'000, 10'000, 10'000, 2'000);
+  const CsrMatrix uneven = with_rare(flat, 30'000);
+  EXPECT_EQ(similarity(uneven, users), "bm25");
+  EXPECT_EQ(similarity(uneven, users, {"similarity"}), "cosine");
+  EXPECT_EQ(similarity(uneven, {}), "cosine");  // items
+  EXPECT_EQ(similarity(uneven, NeighbourParams::defaults(Feedback::kExplicit, Side::kUsers)),
+            "pearson-baseline");
+  EXPECT_EQ(similarity(flat, users), "tfidf");
+  EXPECT_EQ(similarity(matrix_of(2'000, 1'000, 1'000, 50), users), "tfidf");
+}
+
 TEST(Suited, SimilaritiesOfItemsAreShrunk) {
   const CsrMatrix matrix = matrix_of(100, 50, 50, 10);
   const auto shrinkage = [&](NeighbourParams params, const std::vector<std::string>& given = {}) {
@@ -211,7 +251,8 @@ TEST(Suited, SumsOverUsersAreOfEitherList) {
 TEST(Suited, ListsOfASimilarityWithTwoDirectionsAreTheRowsOwn) {
   const CsrMatrix few = matrix_of(2'000, 1'000, 1'000, 50);
   for (const Side side : {Side::kItems, Side::kUsers}) {
-    EXPECT_EQ(suited_sums(few, {.side = side, .similarity = Similarity::kConditional}), "own none");
+    const NeighbourParams params{.side = side, .similarity = Similarity::kConditional};
+    EXPECT_EQ(suited_sums(few, params, {"similarity"}), "own none");
   }
 }
 

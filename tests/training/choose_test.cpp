@@ -75,6 +75,21 @@ TEST(ChooseAlgorithm, NeighboursOfItemsWherePopularityIsFlatAndTheyHaveMoreEntri
             "interactions, an item 50; popularity is flat");
 }
 
+TEST(ChooseAlgorithm, NeighboursOfItemsWhereFewUsersHaveMostEntries) {
+  EXPECT_EQ(chosen(even(10'000, 20'000, 20)), "user-knn");
+  // 10,000 users have 10 and 100 have 1000: as many as 397 equal ones would meet as often.
+  RowCounts counts = even(10'000, 20'000, 20);
+  std::ranges::fill(counts.of_users, 10);
+  counts.of_users.insert(counts.of_users.end(), 100, 1'000);
+  const AlgorithmChoice choice = choose_by_counts(counts, Feedback::kImplicit, open_device("cpu"));
+  EXPECT_EQ(choice.algorithm, "item-knn");
+  EXPECT_EQ(choice.reason,
+            "popularity as of 2.22e+04 equally popular items (more than 1800); a user has 19.8 "
+            "interactions, an item 10; popularity is flat; few users have most");
+  counts.of_items.assign(50'000, 4);  // less than 5
+  EXPECT_EQ(chosen(counts), "user-knn");
+}
+
 TEST(ChooseAlgorithm, NeighboursOfItemsWhereFewArePopularAndHistoriesAreShort) {
   EXPECT_EQ(chosen(even(10'000, 150, 9)), "item-knn");
   EXPECT_EQ(chosen(even(10'000, 150, 10)), "als");
@@ -90,8 +105,18 @@ TEST(ChooseAlgorithm, NeighboursOfItemsWhereFewArePopularAndHistoriesAreShort) {
 TEST(ChooseAlgorithm, ShortHistories) {
   EXPECT_EQ(chosen(even(10'000, 1000, 2)), "popular");
   EXPECT_EQ(chosen(even(10'000, 1000, 3)), "als");
-  EXPECT_EQ(chosen(even(50'000, 10'000, 3)), "item-knn");
-  EXPECT_EQ(chosen(even(50'000, 10'000, 2)), "als");
+  EXPECT_EQ(chosen(even(50'000, 10'000, 4)), "item-knn");
+  EXPECT_EQ(chosen(even(50'000, 10'000, 3)), "als");
+}
+
+TEST(ChooseAlgorithm, FactorsWhereHistoriesOfManyItemsAreLong) {
+  EXPECT_EQ(chosen(even(2'500, 15'000, 149)), "user-knn");
+  EXPECT_EQ(chosen(even(2'500, 15'000, 150)), "als");
+  const AlgorithmChoice choice =
+      choose_by_counts(even(2'500, 15'000, 150), Feedback::kImplicit, open_device("cpu"));
+  EXPECT_EQ(choice.reason,
+            "popularity as of 1.56e+04 equally popular items (more than 1800); a user has 150 "
+            "interactions, at least 150");
 }
 
 TEST(ChooseAlgorithm, NothingInCommon) {
@@ -117,13 +142,14 @@ TEST(ChooseAlgorithm, NeighboursNeedADeviceThatFindsThemInTime) {
       counts, Feedback::kImplicit, device_without<NeighbourJob>("it compares no rows"));
   EXPECT_EQ(without.algorithm, "als");
   EXPECT_THAT(without.reason, HasSubstr("item-knn would suit, but cpu: it compares no rows"));
-  // sum of c_u (c_u - 1): 200,000 users with 10,000 items each.
+  // sum of c_u (c_u - 1): 200 users with 200,000 items each.
   RowCounts many;
-  many.of_users.assign(200'000, 10'000);
-  many.of_items.assign(20'000, 100'000);
+  many.of_users.assign(500'000, 10);
+  many.of_users.insert(many.of_users.end(), 200, 200'000);
+  many.of_items.assign(300'000, 150);
   const AlgorithmChoice on_cpu = choose_by_counts(many, Feedback::kImplicit, device_called("cpu"));
   EXPECT_EQ(on_cpu.algorithm, "als");
-  EXPECT_THAT(on_cpu.reason, HasSubstr("its 2e+13 additions are too many for cpu"));
+  EXPECT_THAT(on_cpu.reason, HasSubstr("its 8e+12 additions are too many for cpu"));
   EXPECT_EQ(choose_by_counts(many, Feedback::kImplicit, device_called("cuda:0")).algorithm,
             "item-knn");
 }

@@ -21,7 +21,8 @@ constexpr double kShrinkage = 0.05;
 constexpr double kShortHistories = 6.0;
 constexpr double kEvenItems = 5000.0;
 constexpr double kFewItems = 400.0;
-constexpr double kEvenOfFactors = 3500.0;
+constexpr int kEvenFactors = 256;
+constexpr double kFullShrinkageFactors = 64.0;
 constexpr double kLeastOfEven = 0.5;
 
 /// s of the rule: 1 where so many items are popular as of films, 0 where all are or next to none.
@@ -29,9 +30,13 @@ constexpr double kLeastOfEven = 0.5;
   return std::min(1.0, even / kFewItems) * std::max(0.0, 1.0 - even / kEvenItems);
 }
 
-/// e of the rule: less shrinkage where thousands of items, most of all, are equally popular.
-[[nodiscard]] double factor_of_even(double even, double items) {
-  return even > kFlat * items ? std::clamp(kEvenOfFactors / even, kLeastOfEven, 1.0) : 1.0;
+/// e of the rule: where many items are equally popular, less shrinkage, the more factors there are.
+[[nodiscard]] double factor_of_even(double even, const SideCounts& users, const SideCounts& items,
+                                    int factors) {
+  if (even <= kManyItems) return 1.0;
+  if (even > kFlat * items.rows) return kLeastOfEven;
+  const double of_factors = std::sqrt(kFullShrinkageFactors / factors);
+  return std::clamp(std::max(of_factors, users.mean / kLongHistory), kLeastOfEven, 1.0);
 }
 
 /// So many digits that a user can give the same again.
@@ -51,6 +56,8 @@ AlsParams suited(const CsrView& by_user, AlsParams params, const AlsGiven& given
   const SideCounts users = of_side(row_counts(by_user), by_user.nnz());
   const SideCounts items = of_side(column_counts(by_user), by_user.nnz());
 
+  const double even = even_count(items.counts);
+  if (!given.factors && even > kManyItems) params.factors = kEvenFactors;
   // w0 = 8 d  with  d = entries / (m n)
   const double missing_share = kMissingShare * users.mean / items.rows;
   if (!given.unobserved_weight) params.unobserved_weight = rounded(missing_share);
@@ -58,10 +65,10 @@ AlsParams suited(const CsrView& by_user, AlsParams params, const AlsGiven& given
   if (given.regularization) return params;
   // lambda = 0.05 (1 / sqrt(c_u) + 1 / sqrt(c_i)) (1 + 6 s / c_u) e sqrt(8 d / w0)
   const double w0 = *params.unobserved_weight;
-  const double even = even_items(items.counts);
   double lambda = kShrinkage * (1.0 / std::sqrt(users.mean) + 1.0 / std::sqrt(items.mean)) *
                   (1.0 + kShortHistories * share_of_films(even) / users.mean) *
-                  factor_of_even(even, items.rows) * std::sqrt(missing_share / w0);
+                  factor_of_even(even, users, items, params.factors) *
+                  std::sqrt(missing_share / w0);
   const double nu = params.regularization_exponent;
   if ((nu < 1.0 || counts_likes(params)) && by_user.nnz() > 0) {
     // As much in sum as with nu = 1 and all cells counted.

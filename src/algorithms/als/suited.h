@@ -10,6 +10,7 @@ namespace likewise {
 
 /// Which parameters somebody chose.
 struct AlsGiven {
+  bool factors = false;
   bool regularization = false;
   bool regularization_exponent = false;
   bool unobserved_weight = false;

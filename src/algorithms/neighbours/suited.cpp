@@ -23,11 +23,18 @@ constexpr double kEnoughEntries = 190.0;
       std::lround(std::clamp(kNeighbourEntries / of_user, kFewestNeighbours, kMostNeighbours)));
 }
 
+/// bm25 where many items are equally popular, and more are not.
+[[nodiscard]] Similarity suited_similarity(const CsrView& by_user) {
+  const SideCounts items = of_side(column_counts(by_user), by_user.nnz());
+  const double even = even_count(items.counts);
+  return even > kManyItems && even <= kFlat * items.rows ? Similarity::kBm25 : Similarity::kTfidf;
+}
+
 /// Whether means of sums are better than sums.
 [[nodiscard]] bool means_suit(const CsrView& by_user) {
   const SideCounts users = of_side(row_counts(by_user), by_user.nnz());
   const SideCounts items = of_side(column_counts(by_user), by_user.nnz());
-  return users.mean * items.mean >= kEnoughEntries && even_items(items.counts) > kManyItems;
+  return users.mean * items.mean >= kEnoughEntries && even_count(items.counts) > kManyItems;
 }
 
 }  // namespace
@@ -36,6 +43,9 @@ NeighbourParams suited(const CsrView& by_user, NeighbourParams params,
                        const NeighboursGiven& given) {
   if (params.feedback == Feedback::kExplicit || params.prediction != Prediction::kSum) {
     return params;
+  }
+  if (params.side == Side::kUsers && !given.similarity) {
+    params.similarity = suited_similarity(by_user);
   }
   // Of similarities whose two directions differ the other one is far worse.
   const bool chooses_lists = !given.sum_lists && params.similarity != Similarity::kConditional;

@@ -11,14 +11,15 @@ namespace likewise {
 /// Which of them somebody gave: they stay.
 struct NeighboursGiven {
   bool neighbours = false;
+  bool similarity = false;
   bool shrinkage = false;
   bool sum_lists = false;
   bool sum_scale = false;
 };
 
-/// For lists from implicit feedback: how many neighbours users have, how much the similarities of
-/// items are shrunk, whose lists a sum adds up and, of items, what becomes of it. `by_user`: users
-/// x items.
+/// For lists from implicit feedback: how many neighbours users have and by what, how much the
+/// similarities of items are shrunk, whose lists a sum adds up and, of items, what becomes of it.
+/// `by_user`: users x items.
 [[nodiscard]] NeighbourParams suited(const CsrView& by_user, NeighbourParams params,
                                      const NeighboursGiven& given);
 
