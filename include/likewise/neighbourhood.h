@@ -106,9 +106,9 @@ struct NeighbourParams {
   [[nodiscard]] BiasParams baseline_params() const;
 
   /// Good starting values. Explicit ratings take Pearson about baselines and predict from
-  /// baselines. For lists from implicit feedback rows are compared by TF-IDF; the shrinkage of
-  /// items, how many neighbours users have and whose lists a sum adds up are suited_to()'s choice
-  /// (likewise/parameters.h).
+  /// baselines. For lists from implicit feedback rows are compared by TF-IDF; suited_to()
+  /// (likewise/parameters.h) may choose BM25, and chooses the shrinkage of items, how many
+  /// neighbours users have and whose lists a sum adds up.
   [[nodiscard]] static NeighbourParams defaults(Feedback feedback, Side side = Side::kItems);
 
   /// Throws Error(kInvalidArgument) naming the field, its value and its range.

@@ -83,7 +83,7 @@ struct Description<NeighbourParams> {
           .left_open("from the data user-knn implicit, 80 item-knn implicit, 40 explicit")
           .searched([](const P&, const P&) -> Searched { return log_range(5, 500); }),
       Parameter{"similarity", &P::similarity, "How two rows are compared"}
-          .left_open("tfidf, or bm25 user-knn from the data; pearson-baseline explicit")
+          .left_open("tfidf, or bm25 implicit from the data; pearson-baseline explicit")
           .searched_among(similarities),
       Parameter{"min_support", &P::min_support, "Rows with fewer common entries are no neighbours"}
           .between(1, std::numeric_limits<int>::max(), "1 or more"),

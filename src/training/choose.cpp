@@ -87,8 +87,7 @@ struct Shape {
   return {algorithm, told};
 }
 
-/// Users are compared; items where popularity is flat and they have more entries, and where few
-/// users have most entries.
+/// Users are compared; items where popularity is flat or few users have most entries.
 [[nodiscard]] AlgorithmChoice choose_of_even_likes(const Shape& shape, const std::string& told,
                                                    const Device& device) {
   if (shape.of_user < kFewEvenLikes) {
@@ -97,13 +96,12 @@ struct Shape {
   if (shape.of_user >= kLongHistory) {
     return {"als", fmt::format("{}, at least {:g}", told, kLongHistory)};
   }
+  const bool is_of_few =
+      shape.is_of_few_users() && shape.of_item >= kComparableItems && shape.of_item < shape.of_user;
   std::string more = fmt::format("{}, an item {:.3g}", told, shape.of_item);
   if (shape.is_flat()) more += "; popularity is flat";
-  if (shape.is_of_few_users()) more += "; few users have most";
-  const bool of_items = shape.of_item >= shape.of_user
-                            ? shape.is_flat()
-                            : shape.of_item >= kComparableItems && shape.is_of_few_users();
-  return choose_neighbours(of_items, shape, more, device);
+  if (is_of_few) more += "; few users have most";
+  return choose_neighbours(shape.is_flat() || is_of_few, shape, more, device);
 }
 
 [[nodiscard]] AlgorithmChoice choose_for_likes(const Shape& shape, const Device& device) {

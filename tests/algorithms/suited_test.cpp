@@ -215,7 +215,7 @@ TEST(Suited, UsersWithShortHistoriesHaveMoreNeighbours) {
   EXPECT_EQ(neighbours(50, NeighbourParams::defaults(Feedback::kExplicit, Side::kUsers)), "40");
 }
 
-TEST(Suited, UsersAreComparedByBm25WhereManyItemsArePopularAndMoreAreNot) {
+TEST(Suited, WhatIsComparedByBm25WhereManyItemsArePopular) {
   const auto similarity = [](const CsrMatrix& matrix, NeighbourParams params,
                              const std::vector<std::string>& given = {}) {
     return parameter_text(suited_to(matrix.view(), params, given), "similarity");
@@ -225,7 +225,8 @@ TEST(Suited, UsersAreComparedByBm25WhereManyItemsArePopularAndMoreAreNot) {
   const CsrMatrix uneven = with_rare(flat, 30'000);
   EXPECT_EQ(similarity(uneven, users), "bm25");
   EXPECT_EQ(similarity(uneven, users, {"similarity"}), "cosine");
-  EXPECT_EQ(similarity(uneven, {}), "cosine");  // items
+  EXPECT_EQ(similarity(uneven, {}), "tfidf");  // items
+  EXPECT_EQ(similarity(flat, {}), "bm25");
   EXPECT_EQ(similarity(uneven, NeighbourParams::defaults(Feedback::kExplicit, Side::kUsers)),
             "pearson-baseline");
   EXPECT_EQ(similarity(flat, users), "tfidf");
@@ -240,7 +241,7 @@ TEST(Suited, SimilaritiesOfItemsAreShrunk) {
   EXPECT_EQ(shrinkage({}), "20");
   EXPECT_EQ(shrinkage({}, {"shrinkage"}), "none");
   EXPECT_EQ(shrinkage({.side = Side::kUsers}), "none");
-  EXPECT_EQ(shrinkage({.similarity = Similarity::kDot}), "none");
+  EXPECT_EQ(shrinkage({.similarity = Similarity::kDot}, {"similarity"}), "none");
   EXPECT_EQ(shrinkage(NeighbourParams::defaults(Feedback::kExplicit)), "none");
 }
 

@@ -59,14 +59,12 @@ RowCounts with_rare(RowCounts counts, std::size_t rare) {
 
 TEST(ChooseAlgorithm, NeighboursOfUsersWhereItIsOfMany) {
   EXPECT_EQ(chosen(with_rare(even(10'000, 1900, 19), 4'000)), "user-knn");
-  EXPECT_EQ(chosen(even(5'000, 10'000, 10)), "user-knn");
   EXPECT_EQ(chosen(with_rare(even(50'000, 10'000, 10), 20'000)), "user-knn");
 }
 
-TEST(ChooseAlgorithm, NeighboursOfItemsWherePopularityIsFlatAndTheyHaveMoreEntries) {
+TEST(ChooseAlgorithm, NeighboursOfItemsWherePopularityIsFlat) {
   EXPECT_EQ(chosen(even(50'000, 10'000, 10)), "item-knn");
-  EXPECT_EQ(chosen(even(10'000, 10'000, 10)), "item-knn");
-  EXPECT_EQ(chosen(even(9'000, 10'000, 10)), "user-knn");
+  EXPECT_EQ(chosen(even(2'000, 10'000, 10)), "item-knn");
   EXPECT_EQ(chosen(with_rare(even(50'000, 10'000, 10), 9'000)), "item-knn");
   const AlgorithmChoice choice =
       choose_by_counts(even(50'000, 10'000, 10), Feedback::kImplicit, open_device("cpu"));
@@ -76,17 +74,25 @@ TEST(ChooseAlgorithm, NeighboursOfItemsWherePopularityIsFlatAndTheyHaveMoreEntri
 }
 
 TEST(ChooseAlgorithm, NeighboursOfItemsWhereFewUsersHaveMostEntries) {
-  EXPECT_EQ(chosen(even(10'000, 20'000, 20)), "user-knn");
-  // 10,000 users have 10 and 100 have 1000: as many as 397 equal ones would meet as often.
-  RowCounts counts = even(10'000, 20'000, 20);
-  std::ranges::fill(counts.of_users, 10);
-  counts.of_users.insert(counts.of_users.end(), 100, 1'000);
+  // A third of 30,000 items have 40 entries, the others 4: n_e is 14,500.
+  RowCounts counts;
+  counts.of_users.assign(20'000, 24);
+  counts.of_items.assign(10'000, 40);
+  counts.of_items.insert(counts.of_items.end(), 20'000, 4);
+  EXPECT_EQ(chosen(counts), "user-knn");
+  // 200 of 20,200 have 1000 each: as many as 1132 equal ones would meet as often.
+  counts.of_users.assign(20'000, 14);
+  counts.of_users.insert(counts.of_users.end(), 200, 1'000);
   const AlgorithmChoice choice = choose_by_counts(counts, Feedback::kImplicit, open_device("cpu"));
   EXPECT_EQ(choice.algorithm, "item-knn");
   EXPECT_EQ(choice.reason,
-            "popularity as of 2.22e+04 equally popular items (more than 1800); a user has 19.8 "
-            "interactions, an item 10; popularity is flat; few users have most");
-  counts.of_items.assign(50'000, 4);  // less than 5
+            "popularity as of 1.45e+04 equally popular items (more than 1800); a user has 23.8 "
+            "interactions, an item 16; few users have most");
+  // Not where users have less than items, nor where items have less than 5.
+  RowCounts more = counts;
+  more.of_users.insert(more.of_users.end(), 20'000, 1);
+  EXPECT_EQ(chosen(more), "user-knn");
+  counts.of_items.insert(counts.of_items.end(), 70'000, 1);
   EXPECT_EQ(chosen(counts), "user-knn");
 }
 
@@ -110,7 +116,7 @@ TEST(ChooseAlgorithm, ShortHistories) {
 }
 
 TEST(ChooseAlgorithm, FactorsWhereHistoriesOfManyItemsAreLong) {
-  EXPECT_EQ(chosen(even(2'500, 15'000, 149)), "user-knn");
+  EXPECT_EQ(chosen(even(2'500, 15'000, 149)), "item-knn");
   EXPECT_EQ(chosen(even(2'500, 15'000, 150)), "als");
   const AlgorithmChoice choice =
       choose_by_counts(even(2'500, 15'000, 150), Feedback::kImplicit, open_device("cpu"));

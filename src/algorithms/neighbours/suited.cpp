@@ -23,11 +23,14 @@ constexpr double kEnoughEntries = 190.0;
       std::lround(std::clamp(kNeighbourEntries / of_user, kFewestNeighbours, kMostNeighbours)));
 }
 
-/// bm25 where many items are equally popular, and more are not.
-[[nodiscard]] Similarity suited_similarity(const CsrView& by_user) {
+/// bm25 where many items are equally popular: of items where these are most of all, of users where
+/// they are not.
+[[nodiscard]] Similarity suited_similarity(const CsrView& by_user, Side side) {
   const SideCounts items = of_side(column_counts(by_user), by_user.nnz());
   const double even = even_count(items.counts);
-  return even > kManyItems && even <= kFlat * items.rows ? Similarity::kBm25 : Similarity::kTfidf;
+  const bool is_flat = even > kFlat * items.rows;
+  return even > kManyItems && is_flat == (side == Side::kItems) ? Similarity::kBm25
+                                                                : Similarity::kTfidf;
 }
 
 /// Whether means of sums are better than sums.
@@ -44,9 +47,7 @@ NeighbourParams suited(const CsrView& by_user, NeighbourParams params,
   if (params.feedback == Feedback::kExplicit || params.prediction != Prediction::kSum) {
     return params;
   }
-  if (params.side == Side::kUsers && !given.similarity) {
-    params.similarity = suited_similarity(by_user);
-  }
+  if (!given.similarity) params.similarity = suited_similarity(by_user, params.side);
   // Of similarities whose two directions differ the other one is far worse.
   const bool chooses_lists = !given.sum_lists && params.similarity != Similarity::kConditional;
   if (params.side == Side::kUsers) {
