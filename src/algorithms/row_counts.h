@@ -68,7 +68,7 @@ struct SideCounts {
 /// More items than these, all equally popular, are many.
 inline constexpr double kManyItems = 1800.0;
 /// Users with so many entries have long histories, for data of many equally popular items.
-inline constexpr double kLongHistory = 150.0;
+inline constexpr double kLongHistory = 75.0;
 /// Popularity is flat where it is that of more than this share of the items, all equally popular.
 inline constexpr double kFlat = 0.5;
 

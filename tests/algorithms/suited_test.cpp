@@ -100,17 +100,16 @@ TEST(Suited, MoreFactorsAreShrunkLessWherePopularityIsNotFlat) {
 }
 
 TEST(Suited, FactorsOfLongHistoriesAreShrunkAsMuch) {
-  // 600 users with `of_user` of 3000 items, and one with 9000 others.
-  const auto lambda = [](Index of_user) {
+  // 600 users with `of_user` of 3000 items, and one with 9000 others: 15 entries a user more.
+  const auto e = [](Index of_user) {
     const CsrMatrix matrix = with_rare(matrix_of(600, 3'000, 3'000, 3'000 / of_user), 9'000);
     const double users = (600.0 * of_user + 9'000.0) / 601.0;
     const double items = (600.0 * of_user + 9'000.0) / 12'000.0;
     return suited(matrix.view(), {}, {}).regularization /
            (0.05 * (1.0 / std::sqrt(users) + 1.0 / std::sqrt(items)));
   };
-  EXPECT_NEAR(lambda(50), 0.5, 0.01);
-  EXPECT_NEAR(lambda(100), 69'000.0 / 601.0 / 150.0, 0.01);
-  EXPECT_NEAR(lambda(150), 1.0, 0.01);
+  EXPECT_NEAR(e(50), 0.5, 0.01);
+  EXPECT_NEAR(e(75), 1.0, 0.01);
 }
 
 TEST(Suited, WhatWasGivenStays) {
@@ -230,6 +229,9 @@ TEST(Suited, WhatIsComparedByBm25WhereManyItemsArePopular) {
   EXPECT_EQ(similarity(uneven, NeighbourParams::defaults(Feedback::kExplicit, Side::kUsers)),
             "pearson-baseline");
   EXPECT_EQ(similarity(flat, users), "tfidf");
+  const CsrMatrix long_histories = with_rare(matrix_of(600, 3'000, 3'000, 40), 9'000);
+  EXPECT_EQ(similarity(long_histories, users), "tfidf");
+  EXPECT_EQ(similarity(with_rare(matrix_of(600, 3'000, 3'000, 60), 9'000), users), "bm25");
   EXPECT_EQ(similarity(matrix_of(2'000, 1'000, 1'000, 50), users), "tfidf");
 }
 

@@ -116,13 +116,13 @@ TEST(ChooseAlgorithm, ShortHistories) {
 }
 
 TEST(ChooseAlgorithm, FactorsWhereHistoriesOfManyItemsAreLong) {
-  EXPECT_EQ(chosen(even(2'500, 15'000, 149)), "item-knn");
-  EXPECT_EQ(chosen(even(2'500, 15'000, 150)), "als");
+  EXPECT_EQ(chosen(even(2'500, 15'000, 74)), "item-knn");
+  EXPECT_EQ(chosen(even(2'500, 15'000, 75)), "als");
   const AlgorithmChoice choice =
-      choose_by_counts(even(2'500, 15'000, 150), Feedback::kImplicit, open_device("cpu"));
+      choose_by_counts(even(2'500, 15'000, 78), Feedback::kImplicit, open_device("cpu"));
   EXPECT_EQ(choice.reason,
-            "popularity as of 1.56e+04 equally popular items (more than 1800); a user has 150 "
-            "interactions, at least 150");
+            "popularity as of 1.62e+04 equally popular items (more than 1800); a user has 78 "
+            "interactions, at least 75");
 }
 
 TEST(ChooseAlgorithm, NothingInCommon) {
@@ -148,14 +148,14 @@ TEST(ChooseAlgorithm, NeighboursNeedADeviceThatFindsThemInTime) {
       counts, Feedback::kImplicit, device_without<NeighbourJob>("it compares no rows"));
   EXPECT_EQ(without.algorithm, "als");
   EXPECT_THAT(without.reason, HasSubstr("item-knn would suit, but cpu: it compares no rows"));
-  // sum of c_u (c_u - 1): 200 users with 200,000 items each.
+  // sum of c_u (c_u - 1): 200 users with 185,000 items each.
   RowCounts many;
-  many.of_users.assign(500'000, 10);
-  many.of_users.insert(many.of_users.end(), 200, 200'000);
+  many.of_users.assign(800'000, 10);
+  many.of_users.insert(many.of_users.end(), 200, 185'000);
   many.of_items.assign(300'000, 150);
   const AlgorithmChoice on_cpu = choose_by_counts(many, Feedback::kImplicit, device_called("cpu"));
   EXPECT_EQ(on_cpu.algorithm, "als");
-  EXPECT_THAT(on_cpu.reason, HasSubstr("its 8e+12 additions are too many for cpu"));
+  EXPECT_THAT(on_cpu.reason, HasSubstr("its 6.8e+12 additions are too many for cpu"));
   EXPECT_EQ(choose_by_counts(many, Feedback::kImplicit, device_called("cuda:0")).algorithm,
             "item-knn");
 }

@@ -30,13 +30,12 @@ constexpr double kLeastOfEven = 0.5;
   return std::min(1.0, even / kFewItems) * std::max(0.0, 1.0 - even / kEvenItems);
 }
 
-/// e of the rule: where many items are equally popular, less shrinkage, the more factors there are.
+/// e of the rule: where many items are equally popular, less shrinkage the more factors there are.
 [[nodiscard]] double factor_of_even(double even, const SideCounts& users, const SideCounts& items,
                                     int factors) {
-  if (even <= kManyItems) return 1.0;
+  if (even <= kManyItems || users.mean >= kLongHistory) return 1.0;
   if (even > kFlat * items.rows) return kLeastOfEven;
-  const double of_factors = std::sqrt(kFullShrinkageFactors / factors);
-  return std::clamp(std::max(of_factors, users.mean / kLongHistory), kLeastOfEven, 1.0);
+  return std::clamp(std::sqrt(kFullShrinkageFactors / factors), kLeastOfEven, 1.0);
 }
 
 /// So many digits that a user can give the same again.

@@ -23,14 +23,15 @@ constexpr double kEnoughEntries = 190.0;
       std::lround(std::clamp(kNeighbourEntries / of_user, kFewestNeighbours, kMostNeighbours)));
 }
 
-/// bm25 where many items are equally popular: of items where these are most of all, of users where
-/// they are not.
+/// bm25 where many items are equally popular and histories are not long: of items where these are
+/// most of all, of users where they are not.
 [[nodiscard]] Similarity suited_similarity(const CsrView& by_user, Side side) {
   const SideCounts items = of_side(column_counts(by_user), by_user.nnz());
   const double even = even_count(items.counts);
   const bool is_flat = even > kFlat * items.rows;
-  return even > kManyItems && is_flat == (side == Side::kItems) ? Similarity::kBm25
-                                                                : Similarity::kTfidf;
+  const double of_user = of_side(row_counts(by_user), by_user.nnz()).mean;
+  if (even <= kManyItems || of_user >= kLongHistory) return Similarity::kTfidf;
+  return is_flat == (side == Side::kItems) ? Similarity::kBm25 : Similarity::kTfidf;
 }
 
 /// Whether means of sums are better than sums.
