@@ -16,29 +16,36 @@ constexpr double kMostNeighbours = 200.0;
 constexpr double kShrinkage = 20.0;
 constexpr double kEnoughEntries = 190.0;
 
+/// What the rules look at.
+struct Counts {
+  double of_user = 0.0;     ///< mean entries
+  double of_item = 0.0;     ///< mean entries
+  bool many_items = false;  ///< are equally popular
+  bool is_flat = false;     ///< most of all are
+};
+[[nodiscard]] Counts counts_of(const CsrView& by_user) {
+  const SideCounts users = of_side(row_counts(by_user), by_user.nnz());
+  const SideCounts items = of_side(column_counts(by_user), by_user.nnz());
+  const double even = even_count(items.counts);
+  return {users.mean, items.mean, even > kManyItems, even > kFlat * items.rows};
+}
+
 /// K = 2000 / c_u, at least 60 and at most 200.
-[[nodiscard]] int suited_neighbours(const CsrView& by_user) {
-  const double of_user = of_side(row_counts(by_user), by_user.nnz()).mean;
-  return static_cast<int>(
-      std::lround(std::clamp(kNeighbourEntries / of_user, kFewestNeighbours, kMostNeighbours)));
+[[nodiscard]] int suited_neighbours(const Counts& counts) {
+  const double suited = kNeighbourEntries / counts.of_user;
+  return static_cast<int>(std::lround(std::clamp(suited, kFewestNeighbours, kMostNeighbours)));
 }
 
 /// bm25 where many items are equally popular and histories are not long: of items where these are
 /// most of all, of users where they are not.
-[[nodiscard]] Similarity suited_similarity(const CsrView& by_user, Side side) {
-  const SideCounts items = of_side(column_counts(by_user), by_user.nnz());
-  const double even = even_count(items.counts);
-  const bool is_flat = even > kFlat * items.rows;
-  const double of_user = of_side(row_counts(by_user), by_user.nnz()).mean;
-  if (even <= kManyItems || of_user >= kLongHistory) return Similarity::kTfidf;
-  return is_flat == (side == Side::kItems) ? Similarity::kBm25 : Similarity::kTfidf;
+[[nodiscard]] Similarity suited_similarity(const Counts& counts, Side side) {
+  if (!counts.many_items || counts.of_user >= kLongHistory) return Similarity::kTfidf;
+  return counts.is_flat == (side == Side::kItems) ? Similarity::kBm25 : Similarity::kTfidf;
 }
 
 /// Whether means of sums are better than sums.
-[[nodiscard]] bool means_suit(const CsrView& by_user) {
-  const SideCounts users = of_side(row_counts(by_user), by_user.nnz());
-  const SideCounts items = of_side(column_counts(by_user), by_user.nnz());
-  return users.mean * items.mean >= kEnoughEntries && even_count(items.counts) > kManyItems;
+[[nodiscard]] bool means_suit(const Counts& counts) {
+  return counts.of_user * counts.of_item >= kEnoughEntries && counts.many_items;
 }
 
 }  // namespace
@@ -48,18 +55,19 @@ NeighbourParams suited(const CsrView& by_user, NeighbourParams params,
   if (params.feedback == Feedback::kExplicit || params.prediction != Prediction::kSum) {
     return params;
   }
-  if (!given.similarity) params.similarity = suited_similarity(by_user, params.side);
+  const Counts counts = counts_of(by_user);
+  if (!given.similarity) params.similarity = suited_similarity(counts, params.side);
   // Of similarities whose two directions differ the other one is far worse.
   const bool chooses_lists = !given.sum_lists && params.similarity != Similarity::kConditional;
   if (params.side == Side::kUsers) {
-    if (!given.neighbours) params.neighbours = suited_neighbours(by_user);
+    if (!given.neighbours) params.neighbours = suited_neighbours(counts);
     if (chooses_lists) params.sum_lists = SumLists::kBoth;
     return params;
   }
   // Products are of values that are weights already.
   if (!given.shrinkage && params.similarity != Similarity::kDot) params.shrinkage = kShrinkage;
   const bool own = !given.sum_lists || params.sum_lists == SumLists::kOwn;
-  if (!given.sum_scale && own && means_suit(by_user)) params.sum_scale = SumScale::kMean;
+  if (!given.sum_scale && own && means_suit(counts)) params.sum_scale = SumScale::kMean;
   if (chooses_lists && params.sum_scale != SumScale::kMean) params.sum_lists = SumLists::kReverse;
   return params;
 }
