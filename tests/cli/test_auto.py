@@ -16,6 +16,11 @@ def evenly(users, items, each):
     return [(user, item) for user in range(users) for item in draw.sample(range(items), each)]
 
 
+def own(users, each):
+    """More users, each with so many items that nobody else has."""
+    return [(10**6 + user, 10**6 + user * each + k) for user in range(users) for k in range(each)]
+
+
 def train(program, data, *options):
     done = program("train", data, "-o", "m", "--algorithm", "auto", "--json", *options)
     return json.loads(done.stdout), done.stderr
@@ -23,7 +28,8 @@ def train(program, data, *options):
 
 @pytest.mark.parametrize("rows, options, algorithm, reason", [
     (evenly(200, 50, 20), [], "als", "(at most 1800); a user has 20 interactions"),
-    (evenly(3000, 6000, 10), [], "user-knn", "(more than 1800); a user has 10 interactions, an item 5"),
+    (evenly(9000, 5000, 10) + own(900, 10), [], "user-knn", "a user has 10 interactions, an item 7.07"),
+    (evenly(500, 4000, 80), [], "als", "(more than 1800); a user has 80 interactions, at least 75"),
     (evenly(9000, 5000, 6), [], "item-knn", "a user has 6 interactions, an item 10.8"),
     (evenly(200, 50, 2), [], "popular", "a user has 2 interactions, less than 3"),
     (evenly(200, 50, 20), ["--feedback", "explicit"], "sgd", "a user has 20 ratings (at least 6)"),
