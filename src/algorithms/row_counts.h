@@ -72,4 +72,19 @@ inline constexpr double kLongHistory = 75.0;
 /// Popularity is flat where it is that of more than this share of the items, all equally popular.
 inline constexpr double kFlat = 0.5;
 
+/// How popularity is spread over items.
+struct PopularitySpread {
+  double items = 0.0;       ///< with entries
+  double even_items = 0.0;  ///< n_e: as many equally popular items would meet as often
+
+  [[nodiscard]] bool is_of_many() const { return even_items > kManyItems; }
+  /// Most items are about as popular, as where data keep so many entries of each.
+  [[nodiscard]] bool is_flat() const { return even_items > kFlat * items; }
+};
+
+[[nodiscard]] inline PopularitySpread spread_of(std::span<const Offset> of_items) {
+  const auto empty = std::ranges::count(of_items, Offset{0});
+  return {static_cast<double>(std::ssize(of_items) - empty), even_count(of_items)};
+}
+
 }  // namespace likewise

@@ -40,16 +40,11 @@ struct Shape {
   double of_user = 0.0;     ///< mean entries
   double of_item = 0.0;     ///< mean entries
   double users = 0.0;       ///< with entries
-  double items = 0.0;       ///< with entries
   double even_users = 0.0;  ///< n_u: as many equally active users would meet as often
-  double even_items = 0.0;  ///< n_e: as many equally popular items would meet as often
+  PopularitySpread spread;
   double user_pairs = 0.0;
   double item_pairs = 0.0;
 
-  /// Too many for the factors of the defaults.
-  [[nodiscard]] bool is_even() const { return even_items > kManyItems; }
-  /// Nearly all items are about as popular, as where data keep so many entries of each.
-  [[nodiscard]] bool is_flat() const { return even_items > kFlat * items; }
   /// Few users have most entries.
   [[nodiscard]] bool is_of_few_users() const { return even_users < kFewUsers * users; }
 };
@@ -63,11 +58,10 @@ struct Shape {
   shape.of_user = mean(counts.of_users);
   shape.of_item = mean(counts.of_items);
   shape.users = static_cast<double>(counts.of_users.size());
-  shape.items = static_cast<double>(counts.of_items.size());
   shape.user_pairs = pairs_of(counts.of_users);
   shape.item_pairs = pairs_of(counts.of_items);
   shape.even_users = even_count(counts.of_users);
-  shape.even_items = even_count(counts.of_items);
+  shape.spread = spread_of(counts.of_items);
   return shape;
 }
 
@@ -99,22 +93,26 @@ struct Shape {
   const bool is_of_few =
       shape.is_of_few_users() && shape.of_item >= kComparableItems && shape.of_item < shape.of_user;
   std::string more = fmt::format("{}, an item {:.3g}", told, shape.of_item);
-  if (shape.is_flat()) more += "; popularity is flat";
+  if (shape.spread.is_flat()) more += "; popularity is flat";
   if (is_of_few) more += "; few users have most";
-  return choose_neighbours(shape.is_flat() || is_of_few, shape, more, device);
+  return choose_neighbours(shape.spread.is_flat() || is_of_few, shape, more, device);
+}
+
+[[nodiscard]] std::string told_of(const PopularitySpread& spread) {
+  return fmt::format("popularity as of {:.3g} equally popular items ({} {:g})", spread.even_items,
+                     spread.is_of_many() ? "more than" : "at most", kManyItems);
 }
 
 [[nodiscard]] AlgorithmChoice choose_for_likes(const Shape& shape, const Device& device) {
   if (shape.item_pairs == 0.0) return {"popular", "no two users have an item in common"};
-  const std::string told = fmt::format(
-      "popularity as of {:.3g} equally popular items ({} {:g}); a user has {:.3g} "
-      "interactions",
-      shape.even_items, shape.is_even() ? "more than" : "at most", kManyItems, shape.of_user);
-  if (shape.is_even()) return choose_of_even_likes(shape, told, device);
+  const std::string told =
+      fmt::format("{}; a user has {:.3g} interactions", told_of(shape.spread), shape.of_user);
+  if (shape.spread.is_of_many()) return choose_of_even_likes(shape, told, device);
   if (shape.of_user < kFewLikes) {
     return {"popular", fmt::format("{}, less than {:g}", told, kFewLikes)};
   }
-  if (shape.even_items > kFewItems || shape.of_user >= kLikesOfFewItems) return {"als", told};
+  const bool few_items = shape.spread.even_items <= kFewItems;
+  if (!few_items || shape.of_user >= kLikesOfFewItems) return {"als", told};
   const std::string more = fmt::format("{} (less than {:g}, of at most {:g} such items)", told,
                                        kLikesOfFewItems, kFewItems);
   return choose_neighbours(true, shape, more, device);
@@ -136,10 +134,8 @@ struct Shape {
   const std::string told = fmt::format("a user has {:.3g} ratings ({} {:g})", shape.of_user,
                                        is_short ? "less than" : "at least", kShortHistory);
   if (!is_short) return choose_sgd(told, device);
-  const std::string more =
-      fmt::format("{}; popularity as of {:.3g} equally popular items ({} {:g})", told,
-                  shape.even_items, shape.is_even() ? "more than" : "at most", kManyItems);
-  return shape.is_even() ? choose_sgd(more, device) : AlgorithmChoice{"bias", more};
+  const std::string more = fmt::format("{}; {}", told, told_of(shape.spread));
+  return shape.spread.is_of_many() ? choose_sgd(more, device) : AlgorithmChoice{"bias", more};
 }
 
 }  // namespace

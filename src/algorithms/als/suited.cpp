@@ -31,10 +31,9 @@ constexpr double kLeastOfEven = 0.5;
 }
 
 /// e of the rule: where many items are equally popular, less shrinkage the more factors there are.
-[[nodiscard]] double factor_of_even(double even, const SideCounts& users, const SideCounts& items,
-                                    int factors) {
-  if (even <= kManyItems || users.mean >= kLongHistory) return 1.0;
-  if (even > kFlat * items.rows) return kLeastOfEven;
+[[nodiscard]] double factor_of_even(const PopularitySpread& spread, double of_user, int factors) {
+  if (!spread.is_of_many() || of_user >= kLongHistory) return 1.0;
+  if (spread.is_flat()) return kLeastOfEven;
   return std::clamp(std::sqrt(kFullShrinkageFactors / factors), kLeastOfEven, 1.0);
 }
 
@@ -54,9 +53,9 @@ AlsParams suited(const CsrView& by_user, AlsParams params, const AlsGiven& given
   if (params.feedback == Feedback::kExplicit || given.hu) return params;
   const SideCounts users = of_side(row_counts(by_user), by_user.nnz());
   const SideCounts items = of_side(column_counts(by_user), by_user.nnz());
+  const PopularitySpread spread = spread_of(items.counts);
 
-  const double even = even_count(items.counts);
-  if (!given.factors && even > kManyItems) params.factors = kEvenFactors;
+  if (!given.factors && spread.is_of_many()) params.factors = kEvenFactors;
   // w0 = 8 d  with  d = entries / (m n)
   const double missing_share = kMissingShare * users.mean / items.rows;
   if (!given.unobserved_weight) params.unobserved_weight = rounded(missing_share);
@@ -65,8 +64,8 @@ AlsParams suited(const CsrView& by_user, AlsParams params, const AlsGiven& given
   // lambda = 0.05 (1 / sqrt(c_u) + 1 / sqrt(c_i)) (1 + 6 s / c_u) e sqrt(8 d / w0)
   const double w0 = *params.unobserved_weight;
   double lambda = kShrinkage * (1.0 / std::sqrt(users.mean) + 1.0 / std::sqrt(items.mean)) *
-                  (1.0 + kShortHistories * share_of_films(even) / users.mean) *
-                  factor_of_even(even, users, items, params.factors) *
+                  (1.0 + kShortHistories * share_of_films(spread.even_items) / users.mean) *
+                  factor_of_even(spread, users.mean, params.factors) *
                   std::sqrt(missing_share / w0);
   const double nu = params.regularization_exponent;
   if ((nu < 1.0 || counts_likes(params)) && by_user.nnz() > 0) {

@@ -17,35 +17,33 @@ constexpr double kShrinkage = 20.0;
 constexpr double kEnoughEntries = 190.0;
 
 /// What the rules look at.
-struct Counts {
-  double of_user = 0.0;     ///< mean entries
-  double of_item = 0.0;     ///< mean entries
-  bool many_items = false;  ///< are equally popular
-  bool is_flat = false;     ///< most of all are
+struct Shape {
+  double of_user = 0.0;  ///< mean entries
+  double of_item = 0.0;  ///< mean entries
+  PopularitySpread spread;
 };
-[[nodiscard]] Counts counts_of(const CsrView& by_user) {
+[[nodiscard]] Shape shape_of(const CsrView& by_user) {
   const SideCounts users = of_side(row_counts(by_user), by_user.nnz());
   const SideCounts items = of_side(column_counts(by_user), by_user.nnz());
-  const double even = even_count(items.counts);
-  return {users.mean, items.mean, even > kManyItems, even > kFlat * items.rows};
+  return {users.mean, items.mean, spread_of(items.counts)};
 }
 
 /// K = 2000 / c_u, at least 60 and at most 200.
-[[nodiscard]] int suited_neighbours(const Counts& counts) {
-  const double suited = kNeighbourEntries / counts.of_user;
+[[nodiscard]] int suited_neighbours(const Shape& shape) {
+  const double suited = kNeighbourEntries / shape.of_user;
   return static_cast<int>(std::lround(std::clamp(suited, kFewestNeighbours, kMostNeighbours)));
 }
 
 /// bm25 where many items are equally popular and histories are not long: of items where these are
 /// most of all, of users where they are not.
-[[nodiscard]] Similarity suited_similarity(const Counts& counts, Side side) {
-  if (!counts.many_items || counts.of_user >= kLongHistory) return Similarity::kTfidf;
-  return counts.is_flat == (side == Side::kItems) ? Similarity::kBm25 : Similarity::kTfidf;
+[[nodiscard]] Similarity suited_similarity(const Shape& shape, Side side) {
+  if (!shape.spread.is_of_many() || shape.of_user >= kLongHistory) return Similarity::kTfidf;
+  return shape.spread.is_flat() == (side == Side::kItems) ? Similarity::kBm25 : Similarity::kTfidf;
 }
 
 /// Whether means of sums are better than sums.
-[[nodiscard]] bool means_suit(const Counts& counts) {
-  return counts.of_user * counts.of_item >= kEnoughEntries && counts.many_items;
+[[nodiscard]] bool means_suit(const Shape& shape) {
+  return shape.of_user * shape.of_item >= kEnoughEntries && shape.spread.is_of_many();
 }
 
 }  // namespace
@@ -55,19 +53,19 @@ NeighbourParams suited(const CsrView& by_user, NeighbourParams params,
   if (params.feedback == Feedback::kExplicit || params.prediction != Prediction::kSum) {
     return params;
   }
-  const Counts counts = counts_of(by_user);
-  if (!given.similarity) params.similarity = suited_similarity(counts, params.side);
+  const Shape shape = shape_of(by_user);
+  if (!given.similarity) params.similarity = suited_similarity(shape, params.side);
   // Of similarities whose two directions differ the other one is far worse.
   const bool chooses_lists = !given.sum_lists && params.similarity != Similarity::kConditional;
   if (params.side == Side::kUsers) {
-    if (!given.neighbours) params.neighbours = suited_neighbours(counts);
+    if (!given.neighbours) params.neighbours = suited_neighbours(shape);
     if (chooses_lists) params.sum_lists = SumLists::kBoth;
     return params;
   }
   // Products are of values that are weights already.
   if (!given.shrinkage && params.similarity != Similarity::kDot) params.shrinkage = kShrinkage;
   const bool own = !given.sum_lists || params.sum_lists == SumLists::kOwn;
-  if (!given.sum_scale && own && means_suit(counts)) params.sum_scale = SumScale::kMean;
+  if (!given.sum_scale && own && means_suit(shape)) params.sum_scale = SumScale::kMean;
   if (chooses_lists && params.sum_scale != SumScale::kMean) params.sum_lists = SumLists::kReverse;
   return params;
 }
