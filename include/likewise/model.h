@@ -81,6 +81,9 @@ struct Model {
   std::optional<Factors> last{};  ///< checkpoints: of the last iteration, where another is best
   Provenance provenance;
   Titles titles{};  ///< of the items, for people; may be empty
+  /// Of models that were updated: the standard deviation of the values that training had, which
+  /// steps of SGD are relative to. 0: it is that of `history`.
+  double trained_spread = 0.0;
 
   /// "als", "item-knn", ...
   [[nodiscard]] std::string_view algorithm() const { return algorithm_name(params); }

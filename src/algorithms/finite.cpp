@@ -9,6 +9,7 @@
 #include <fmt/format.h>
 
 #include "algorithms/als/weights.h"
+#include "algorithms/sgd/setup.h"
 #include "core/parallel.h"
 #include "likewise/error.h"
 
@@ -84,8 +85,15 @@ void check_values(const CsrView& by_user, const AlsParams& params) {
                            params.alpha, confidence(params, size), kLargestConfidence));
 }
 
-void check_values(const CsrView& by_user, const SgdParams& /*params*/) {
+void check_values(const CsrView& by_user, const SgdParams& params) {
   check_sizes(by_user, kLargestRating, "ratings are");
+  if (params.loss != SgdLoss::kSquared) return;
+  const double spread = value_spread(by_user, params).spread;
+  if (spread >= kSmallestRatingSpread) return;
+  throw Error(ErrorKind::kBadData,
+              fmt::format("the ratings differ by {:.3g} (standard deviation), and steps can be "
+                          "computed from {:g} on; multiply all by the same number",
+                          spread, kSmallestRatingSpread));
 }
 
 void check_weights(const CsrView& by_user, const AlsParams& params, std::string_view device) {

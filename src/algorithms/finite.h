@@ -15,6 +15,9 @@ namespace likewise {
 /// computed from them in float32, up to the square of a long row's sum, then does not overflow.
 inline constexpr double kLargestRating = 1e9;
 inline constexpr double kLargestConfidence = 1e12;
+/// The smallest spread of ratings that steps of SGD take, where it is one: its third power is a
+/// number of float32.
+inline constexpr double kSmallestRatingSpread = 1e-10;
 
 /// Throws Error(kBadData) that names value, user and item row for a value beyond what training by
 /// ALS, comparing rows or averaging can compute with.

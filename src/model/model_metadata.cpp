@@ -220,6 +220,9 @@ Metadata encode_metadata(const Model& model, const Trained& trained) {
         encode_search(*search).dump(-1, ' ', false, json::error_handler_t::replace);
   }
   if (!model.provenance.choice.empty()) metadata["choice"] = model.provenance.choice;
+  if (model.trained_spread > 0.0) {
+    metadata["trained_spread"] = fmt::format("{}", model.trained_spread);
+  }
   if (trained.last != nullptr) {
     metadata["last.global_mean"] = fmt::format("{}", trained.last->global_mean);
   }
@@ -254,6 +257,13 @@ void decode_metadata(const Metadata& metadata, Model& model, Factors& linear) {
   }
   model.stop_reason = optional_text(metadata, "stop_reason");
   linear.global_mean = parse_number<float>(metadata, "global_mean");
+  if (metadata.contains("trained_spread")) {
+    model.trained_spread = parse_number<double>(metadata, "trained_spread");
+    if (!(model.trained_spread > 0.0) || !std::isfinite(model.trained_spread)) {
+      fail(
+          fmt::format("metadata 'trained_spread' is {}: it must be above 0", model.trained_spread));
+    }
+  }
   if (metadata.contains("last.global_mean")) {
     model.last.emplace().global_mean = parse_number<float>(metadata, "last.global_mean");
   }

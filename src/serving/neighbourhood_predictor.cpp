@@ -108,8 +108,8 @@ Array<float> NeighbourhoodPredictor::compare(std::span<const AskedUser> users) c
     std::vector<float> weights(user.values.size());
     const double bias = user.number >= 0 ? engine().ratings.level(user.number).bias
                                          : engine().ratings.level_of(user.items, user.values).bias;
-    problem.weigh(bias, user.items, user.values, weights);
-    queries.add(user.items, weights, SimilarityProblem::stats_of(weights));
+    const RowStats stats = problem.weigh(bias, user.items, user.values, weights);
+    queries.add(user.items, weights, stats);
   }
   auto result = Array<float>::uninitialized(static_cast<Offset>(users.size()) * all.weights.rows);
   search().similarities(queries.view(all.weights.cols), result.data());

@@ -8,6 +8,7 @@
 
 #include <fmt/format.h>
 
+#include "algorithms/sgd/setup.h"
 #include "core/parallel.h"
 #include "core/row_copies.h"
 #include "likewise/error.h"
@@ -210,12 +211,12 @@ std::vector<Index> all_rows(Index size) {
   return rows;
 }
 
-void require_finite(double objective, int epoch, double rate) {
-  if (std::isfinite(objective)) return;
-  throw Error(ErrorKind::kNumerical,
-              fmt::format("epoch {} of the update diverged with learning rate {:g}: take a smaller "
-                          "learning_rate",
-                          epoch, rate));
+double trained_spread(const UpdateTask& task, const SgdParams& params) {
+  const Model& model = task.model;
+  if (model.trained_spread > 0.0) return model.trained_spread;
+  const bool of_nothing = model.history.nnz() == 0;
+  return value_spread(of_nothing ? task.growth.history.view() : model.history.view(), params)
+      .spread;
 }
 
 }  // namespace likewise

@@ -72,6 +72,16 @@ struct Course {
   return note;
 }
 
+/// The spread that later steps of SGD need to know, where there may be some.
+[[nodiscard]] double spread_kept(const UpdateTask& task) {
+  if (const auto* sgd = std::get_if<SgdParams>(&task.model.params)) {
+    return trained_spread(task, *sgd);
+  }
+  const auto* als = std::get_if<AlsParams>(&task.model.params);
+  const bool steps = als != nullptr && als->feedback == Feedback::kExplicit;
+  return steps ? trained_spread(task, sgd_params_of(*als)) : 0.0;
+}
+
 }  // namespace
 
 void require_updatable(const Model& model, const UpdateOptions& options) {
@@ -148,6 +158,7 @@ UpdatedModel update_model(const Model& model, const Interactions& more,
   grown.provenance = model.provenance;
   grown.provenance.updates.push_back(note_of(task));
   grown.params = model.params;
+  grown.trained_spread = spread_kept(task);
   grown.titles = titles_at(model.titles, growth.items.first, growth.items.ids.size());
   grown.users = std::move(growth.users.ids);
   grown.items = std::move(growth.items.ids);

@@ -169,7 +169,9 @@ TEST_P(RankedNeighbours, CompareOutsideRows) {
       RankedNeighbourJob(test::ranks_on(device_name(), GetParam())).make_search(problem);
   std::vector<RowStats> stats;
   for (Index row = 0; row < outside.rows; ++row) {
-    stats.push_back(SimilarityProblem::stats_of(outside.view().row_values(row)));
+    const auto values = outside.view().row_values(row);
+    std::vector<float> weights(values.size());
+    stats.push_back(problem.weigh(0.0, outside.view().row_columns(row), values, weights));
   }
   for (const Index queries : {0, 1, 8}) {
     CsrView some = outside.view();

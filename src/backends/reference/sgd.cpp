@@ -32,6 +32,7 @@ class ReferenceSgdSolver final : public SgdSolver {
                      const SgdWhole& whole, Index stripes)
       : params_(params),
         spread_(whole.spread ? *whole.spread : value_spread(by_user, params).spread),
+        bounded_(whole.bounded),
         grid_(make_sgd_grid(by_user, stripes, params.seed, whole)),
         factors_(std::move(start)) {
     load(Side::kUsers, grid_.users, users_);
@@ -120,17 +121,32 @@ class ReferenceSgdSolver final : public SgdSolver {
       loss = -2.0 * std::log(target > 0.0 ? probability : 1.0 - probability);
     }
     const Row old_user = u;
-    move(u, i, error);
-    if (moves_items) move(i, old_user, error);
+    const double beyond = reach(u, i) + (moves_items ? reach(i, u) : 0.0);
+    const double part = bounded_ && beyond > 1.0 ? 1.0 / beyond : 1.0;
+    const double item_step = part * step_of(i);
+    move(u, i, error, part * step_of(u));
+    if (moves_items) move(i, old_user, error, item_step);
     return loss;
   }
 
-  void move(Row& row, const Row& other, double error) const {
+  [[nodiscard]] double step_of(const Row& row) const {
+    return is_adaptive(params_) ? rate_ / std::sqrt(1.0 + row.squares) : rate_;
+  }
+  [[nodiscard]] double decay_of(const Row& row, double lambda) const {
+    return rating_decay(lambda, params_.regularization_exponent, row.count);
+  }
+
+  [[nodiscard]] double reach(const Row& row, const Row& other) const {
+    const double step = step_of(row);
+    return step_reach(step * step_scales(spread_, params_.factors).rate, dot(other.x, other.x),
+                      decay_of(row, params_.regularization), params_.biases ? step : 0.0,
+                      decay_of(row, bias_lambda(params_)));
+  }
+
+  void move(Row& row, const Row& other, double error, double step) const {
     const StepScales scales = step_scales(spread_, params_.factors);
-    const double nu = params_.regularization_exponent;
-    const double decay = rating_decay(params_.regularization, nu, row.count);
-    const double bias_decay = rating_decay(bias_lambda(params_), nu, row.count);
-    const double step = is_adaptive(params_) ? rate_ / std::sqrt(1.0 + row.squares) : rate_;
+    const double decay = decay_of(row, params_.regularization);
+    const double bias_decay = decay_of(row, bias_lambda(params_));
     double square = 0.0;
     for (std::size_t j = 0; j < row.x.size(); ++j) {
       const double gradient = error * other.x[j] - decay * row.x[j];
@@ -165,6 +181,7 @@ class ReferenceSgdSolver final : public SgdSolver {
 
   SgdParams params_;
   double spread_;
+  bool bounded_;
   SgdGrid grid_;
   Factors factors_;
   std::vector<Row> users_;

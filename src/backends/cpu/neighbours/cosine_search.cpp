@@ -317,7 +317,8 @@ class CosineSearch {
 
 bool can_estimate(const PairFormula& formula, std::span<const RowStats> stats) {
   return formula.form == PairForm::kCosine && formula.sums == SumsNeeded::kProducts &&
-         formula.amplification == 1.0 && std::ranges::all_of(stats, [](const RowStats& row) {
+         formula.amplification == 1.0 && formula.estimates &&
+         std::ranges::all_of(stats, [](const RowStats& row) {
            return row.norm == 0.0 || (row.norm > 0x1p-60 && row.norm < 0x1p100);
          });
 }

@@ -16,7 +16,8 @@ struct GpuRowStats {
   const double* norm = nullptr;
   const double* count = nullptr;
   const double* damped_count = nullptr;  ///< count^damping, for kConditional
-  const Index* row = nullptr;            ///< the row's own number
+  const double* noise = nullptr;
+  const Index* row = nullptr;  ///< the row's own number
 };
 
 /// Queries [first, first + count) of a list against all rows.
@@ -28,6 +29,7 @@ struct SearchTask {
   const Index* order = nullptr;  ///< the list; null where it is 0, 1, 2, ...
   const double* norms = nullptr;
   const double* counts = nullptr;
+  const double* noises = nullptr;
   Index first = 0;
   Index count = 0;
 

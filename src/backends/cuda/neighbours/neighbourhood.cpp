@@ -33,6 +33,7 @@ struct RowStatsOnGpu {
   DeviceArray<double> norm;
   DeviceArray<double> count;
   DeviceArray<double> damped_count;
+  DeviceArray<double> noise;
 };
 
 /// `row_at(i)` says whose statistics are the i-th.
@@ -42,13 +43,16 @@ template <class RowAt>
   std::vector<double> norm(stats.size());
   std::vector<double> count(stats.size());
   std::vector<double> damped(stats.size());
+  std::vector<double> noise(stats.size());
   for (std::size_t i = 0; i < stats.size(); ++i) {
     const RowStats& row = stats[static_cast<std::size_t>(row_at(i))];
     norm[i] = row.norm;
     count[i] = row.count;
     damped[i] = damping == 0.0 ? 1.0 : std::pow(row.count, damping);
+    noise[i] = row.noise;
   }
-  return {to_device(norm, stream), to_device(count, stream), to_device(damped, stream)};
+  return {to_device(norm, stream), to_device(count, stream), to_device(damped, stream),
+          to_device(noise, stream)};
 }
 
 /// Ranks [first, end).
@@ -124,6 +128,7 @@ class CudaNeighbourSearch final : public GpuSearch {
     task.weights = asked.weights.data();
     task.norms = stats.norm.data();
     task.counts = stats.count.data();
+    task.noises = stats.noise.data();
     score_all(task, queries.weights.rows, out, stream);
   }
 
@@ -147,6 +152,7 @@ class CudaNeighbourSearch final : public GpuSearch {
     task.order = order.data();
     task.norms = stats.norm.data();
     task.counts = stats.count.data();
+    task.noises = stats.noise.data();
     task.count = static_cast<Index>(rows.size());
     task.scores = out;
     DeviceArray<unsigned int> next(1);
@@ -188,7 +194,8 @@ class CudaNeighbourSearch final : public GpuSearch {
     return formula;
   }
   [[nodiscard]] GpuRowStats gpu_stats() const {
-    return {stats_.norm.data(), stats_.count.data(), stats_.damped_count.data(), row_at_.data()};
+    return {stats_.norm.data(), stats_.count.data(), stats_.damped_count.data(),
+            stats_.noise.data(), row_at_.data()};
   }
 
   [[nodiscard]] SearchTask task_over(const SegmentTable& table) const {
@@ -260,6 +267,7 @@ class CudaNeighbourSearch final : public GpuSearch {
     task.order = row_at_.data();
     task.norms = stats_.norm.data();
     task.counts = stats_.count.data();
+    task.noises = stats_.noise.data();
     task.k = k;
     task.by_rank = ties_ == TieRule::kLongerRow;
     task.key_capacity = key_capacity(k);
@@ -379,7 +387,7 @@ Offset gpu_search_bytes(const SimilarityProblem& problem) {
   const TilePlan plan =
       plan_tiles(weights.rows, sums_of(problem.formula().sums), 8, search_shared_memory());
   constexpr Offset kEntry = sizeof(SlotEntry);
-  constexpr Offset kRow = 3 * sizeof(double) + 2 * sizeof(Index) + sizeof(Offset);
+  constexpr Offset kRow = 4 * sizeof(double) + 2 * sizeof(Index) + sizeof(Offset);
   constexpr Offset kScratch = Offset{1} << 20;  // of sums over the segments
   return 2 * kEntry * weights.nnz() + kRow * (Offset{weights.rows} + 1) +
          Offset{sizeof(Offset)} * (Offset{plan.tiles} * weights.cols + 1) +
