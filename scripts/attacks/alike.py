@@ -74,7 +74,7 @@ def stay_near(case: Case, model: str, pairs: str, values: list[str], how: list[s
     """Between 0 and the values, and no farther beyond them than they are apart, or than float32 and
     a regularization leave."""
     low, high = (end(*map(float, values), 0.0) for end in (min, max))
-    slack = 0.1 * (high - low) + 1e-37
+    slack = 0.1 * (high - low) + 1e-11  # of the first factors, which have no smaller scale
     for asked in ([pairs], ["--all-missing"]):
         ran = case.done("predict", model, *asked)
         for row in csv.DictReader(io.StringIO(ran.out.decode())):

@@ -176,3 +176,55 @@ def test_the_advice_is_regularization_only_where_that_helps(program, tmp_path):
                           ("--epsilon", 1e-300), ("--unobserved-weight", 1e300)):
         stderr = program("train", "r.csv", "-o", "m", option, value, exit_code=2).stderr
         assert option[2:].replace("-", "_") in stderr and "larger" not in stderr
+
+
+@pytest.mark.parametrize("values", [["3"] * 20 + ["3.0000002"], ["1e-40"], ["1e-45", "3e-45"],
+                                    ["1234.567", "1234.5671"]])
+@pytest.mark.parametrize("algorithm", ["als", "sgd", "bias", "item-knn", "user-knn"])
+def test_values_that_differ_by_rounding_are_equal(program, tmp_path, algorithm, values):
+    write_ratings(tmp_path / "r.csv", lambda u, i: values[(u * 9 + i) % len(values)])
+    (tmp_path / "new.csv").write_text(f"user,item,rating\nu0,i0,{values[0]}\nu99,i3,{values[0]}\n")
+    program("train", "r.csv", "-o", "m", "--algorithm", algorithm, "--feedback", "explicit")
+    program("update", "m", "new.csv", "-o", "n", *(["--by", "sgd"] if algorithm == "als" else []))
+    size = max(map(float, values))
+    for model in "mn":
+        found = numbers_in(program("predict", model, "r.csv").stdout, ["prediction"])
+        assert found == pytest.approx([size] * len(found), rel=0.2, abs=1e-44)
+
+
+def test_ratings_too_close_for_steps_are_named(program, tmp_path):
+    write_ratings(tmp_path / "r.csv", lambda u, i: f"{1 + (u * i) % 5}e-20")
+    stderr = program("train", "r.csv", "-o", "m", "--algorithm", "sgd", exit_code=1).stderr
+    assert "differ by 1" in stderr and "e-20" in stderr and "multiply all by the same number" in stderr
+
+
+@pytest.mark.parametrize("more", [
+    ["--algorithm", "sgd", "--learning-rate", 1, "--schedule", schedule, "--order", order]
+    for schedule in ("constant", "inverse", "bold", "adaptive") for order in ("blocked", "alternating")
+] + [["--algorithm", "bpr", "--learning-rate", 100], ["--algorithm", "bpr", "--regularization", 41]])
+@pytest.mark.parametrize("device", ["cpu", "reference"])
+def test_divergence_is_noticed_early(program, tmp_path, more, device):
+    """Long before numbers are infinite: no epoch ends far above what knowing nothing comes to."""
+    write_ratings(tmp_path / "r.csv", lambda u, i: 1 + (u * i) % 5)
+    training = program.start("train", "r.csv", "-o", "m", "--json", "--device", device, "--feedback",
+                             "explicit" if "sgd" in more else "implicit", *map(str, more),
+                             stdout=-1, stderr=-1, text=True)
+    out, stderr = training.communicate(timeout=60)
+    if training.returncode == 0:
+        ratings = len((tmp_path / "r.csv").read_text().splitlines()) - 1
+        for epoch in json.loads(out)["iterations"]:
+            assert epoch["objective"] < 10 * 2 * ratings
+        return
+    found = re.search(r"epoch (\d+) diverged with learning rate (\S+): its objective is (\S+), and", stderr)
+    assert found and float(found.group(3)) < 1e30 and "smaller learning_rate" in stderr
+
+
+def test_rounding_makes_no_neighbour(program, tmp_path):
+    """Users 0 and 1 say nothing about each other, exactly."""
+    rows = "0,0,4 0,1,5 0,2,5 0,3,3 1,0,4 1,1,5 1,2,3 1,3,4 1,4,3".split()
+    (tmp_path / "r.csv").write_text("user,item,value\n" + "\n".join(rows) + "\n")
+    (tmp_path / "p.csv").write_text("user,item\n0,4\n")
+    for similarity in ("pearson-full", "adjusted-cosine"):
+        program("train", "r.csv", "-o", "m", "--algorithm", "user-knn", "--feedback", "explicit",
+                "--similarity", similarity, "--prediction", "centred")
+        assert numbers_in(program("predict", "m", "p.csv").stdout, ["prediction"]) == [4.25]

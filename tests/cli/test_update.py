@@ -189,3 +189,39 @@ def test_steps_of_sgd_bring_explicit_als_nearer(program, tmp_path):
         json.loads(program("evaluate", model, "test.csv", "--json").stdout)["rmse"]
         for model in ("m", "n", "solved"))
     assert after < before and solved < before
+
+
+def predictions(program, model, pairs):
+    lines = program("predict", model, pairs).stdout.splitlines()[1:]
+    return [float(line.split(",")[2]) for line in lines]
+
+
+def test_steps_go_no_further_than_the_rating(program, tmp_path):
+    """Factors that are large for the spread of the ratings: one step would take a prediction far beyond."""
+    write(tmp_path / "old.csv", [(u, i, 5) for u in range(300) for i in range(20)])
+    write(tmp_path / "new.csv", [(999, 3, 5)])
+    program("train", "old.csv", "-o", "m", "--feedback", "explicit", "--factors", 8, "--iterations", 5,
+            "--biases", "off", "--regularization", 10, "--regularization-exponent", 0)
+    for rate in (0.05, 3):
+        program("update", "m", "new.csv", "-o", "n", "--by", "sgd", "--learning-rate", rate)
+        assert -0.1 < predictions(program, "n", "new.csv")[0] < 5.1
+
+
+@pytest.mark.parametrize("schedule", ["adaptive", "constant", "inverse", "bold"])
+@pytest.mark.parametrize("order", ["blocked", "alternating", "racing", "serial"])
+def test_steps_are_relative_to_the_spread_that_training_had(program, tmp_path, schedule, order):
+    """Nearly equal ratings in all: those of training were not, or were equal to the last."""
+    write(tmp_path / "old.csv", [(u, i, 3) for u in range(8) for i in range(8)])
+    write(tmp_path / "new.csv", [(0, 0, 3.001), (9, 1, 3)])
+    write(tmp_path / "far.csv", [(0, 1, 5), (9, 1, 1)])
+    program("train", "old.csv", "-o", "m", "--algorithm", "sgd", "--schedule", schedule, "--order", order)
+    program("update", "m", "new.csv", "-o", "n")
+    assert predictions(program, "n", "new.csv") == pytest.approx([3, 3], abs=0.1)
+    program("update", "n", "far.csv", "-o", "o")
+    assert predictions(program, "o", "new.csv") == pytest.approx([3, 3], abs=2)
+    assert [header_of(tmp_path / model).get("trained_spread") for model in "mno"] == [None, "1", "1"]
+
+
+def header_of(path):
+    content = path.read_bytes()
+    return json.loads(content[8:8 + int.from_bytes(content[:8], "little")])["__metadata__"]

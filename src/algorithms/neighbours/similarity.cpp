@@ -167,8 +167,9 @@ constexpr double kSmallestError = 0x1p-150;
   return size == std::rint(size) ? size <= 0x1p24
                                  : size < 0x1p12 && size * 256.0 == std::rint(size * 256.0);
 }
-[[nodiscard]] bool all_exact(const CsrView& rows) {
-  return std::all_of(rows.values, rows.values + rows.nnz(), is_exact);
+/// How large a share of values float32 may have taken off.
+[[nodiscard]] double error_of_values(std::span<const float> values) {
+  return std::ranges::all_of(values, is_exact) ? 0.0 : kFloatError;
 }
 [[nodiscard]] bool some_negative(const CsrView& rows) {
   return std::any_of(rows.values, rows.values + rows.nnz(), [](float r) { return r < 0.0F; });
@@ -206,7 +207,7 @@ SimilarityProblem::SimilarityProblem(const CsrView& by_user, const NeighbourPara
   } else if (formula_.cancels) {
     parallel_for(weights_.rows, 64, [&](Offset row) {
       stats_[static_cast<std::size_t>(row)].noise =
-          noise_of_values(weights_.row_values(static_cast<Index>(row)));
+          noise_of_values(value_error_, weights_.row_values(static_cast<Index>(row)));
     });
   }
   const auto square = [](double w) { return w * w; };
@@ -228,7 +229,7 @@ void SimilarityProblem::weigh_all() {
     const auto values = weights_.row_values(row);
     stats_[static_cast<std::size_t>(row)].noise =
         weigh_about(mean_of(sum, values.size()), bias.empty() ? 0.0 : double{bias[row]},
-                    weights_.row_columns(row), values,
+                    value_error_, weights_.row_columns(row), values,
                     {owned_.values.data() + weights_.offsets[row], values.size()});
   };
   if (centres_rows()) {
@@ -270,7 +271,7 @@ void SimilarityProblem::gather_statistics(const CsrView& rows) {
 void SimilarityProblem::gather_errors(const CsrView& rows) {
   formula_.cancels = centres(params_) || (formula_.multiplies() && some_negative(rows));
   if (!formula_.cancels) return;
-  value_error_ = all_exact(rows) ? 0.0 : kFloatError;
+  value_error_ = error_of_values({rows.values, static_cast<std::size_t>(rows.nnz())});
   if (params_.similarity != Similarity::kPearsonBaseline) return;
   for (const float bias : baselines_.bias(other(params_.side))) {
     column_error_.push_back(kFloatError * std::abs(double{bias}));
@@ -285,45 +286,46 @@ bool SimilarityProblem::centres_rows() const {
 RowStats SimilarityProblem::weigh(double bias, std::span<const Index> columns,
                                   std::span<const float> values, std::span<float> weights) const {
   const double noise =
-      weigh_about(centres_rows() ? mean_of(values) : 0.0, bias, columns, values, weights);
+      weigh_about(centres_rows() ? mean_of(values) : 0.0, bias,
+                  std::max(value_error_, error_of_values(values)), columns, values, weights);
   double squares = 0.0;
   for (const float w : weights) squares += double{w} * double{w};
   return stats_of(squares, static_cast<double>(weights.size()), noise);
 }
 
-double SimilarityProblem::noise_of_values(std::span<const float> values) const {
+double SimilarityProblem::noise_of_values(double value_error, std::span<const float> values) const {
   RowErrors errors;
-  for (const float r : values) errors.add(value_error_ * std::abs(double{r}) + kSmallestError);
+  for (const float r : values) errors.add(value_error * std::abs(double{r}) + kSmallestError);
   return noise_of(errors.squares, errors.largest);
 }
 
 /// What the weights of a row take off for the row is off by at most this.
-double SimilarityProblem::row_error(double bias, std::span<const float> values) const {
+double SimilarityProblem::row_error(double bias, double value_error,
+                                    std::span<const float> values) const {
   if (centres_rows()) {
-    return error_of_mean(length_of(values), static_cast<double>(values.size()), value_error_);
+    return error_of_mean(length_of(values), static_cast<double>(values.size()), value_error);
   }
   if (params_.similarity != Similarity::kPearsonBaseline) return 0.0;
   return kFloatError * (std::abs(double{baselines_.mean}) + std::abs(bias));
 }
 
-double SimilarityProblem::weigh_about(double mean, double bias, std::span<const Index> columns,
-                                      std::span<const float> values,
+double SimilarityProblem::weigh_about(double mean, double bias, double value_error,
+                                      std::span<const Index> columns, std::span<const float> values,
                                       std::span<float> weights) const {
   if (takes_values(params_)) {
     std::ranges::copy(values, weights.begin());
-    return formula_.cancels ? noise_of_values(values) : 0.0;
+    return formula_.cancels ? noise_of_values(value_error, values) : 0.0;
   }
   const auto column_weight = [&](std::size_t e) {
     return column_weight_[static_cast<std::size_t>(columns[e])];
   };
-  const double of_row = formula_.cancels ? row_error(bias, values) : 0.0;
+  const double of_row = formula_.cancels ? row_error(bias, value_error, values) : 0.0;
   const auto error_of = [&](std::size_t e, double r, double w) {
-    // The error of a value is a share of it, and of a weight that has nothing taken off a share,
-    // too.
+    // A share of the value is as large a share of a weight from which nothing is taken.
     const double value = centres(params_) ? std::abs(r) : std::abs(w);
     const double of_column =
         column_error_.empty() ? 0.0 : column_error_[static_cast<std::size_t>(columns[e])];
-    return kFloatError * std::abs(w) + value_error_ * value + kSmallestError + of_row + of_column;
+    return kFloatError * std::abs(w) + value_error * value + kSmallestError + of_row + of_column;
   };
   const auto fill = [&](const auto& weight) {
     RowErrors errors;

@@ -84,13 +84,15 @@ class SimilarityProblem {
   /// Means, idf and lengths: whatever the weights of this similarity need.
   void gather_statistics(const CsrView& rows);
   void weigh_all();
-  /// weigh() with the mean of the values. Returns how far rounding may have moved the weights.
-  double weigh_about(double mean, double bias, std::span<const Index> columns,
+  /// weigh() with the mean of the values, each of which is off by so large a share of it. Returns
+  /// how far rounding may have moved the weights.
+  double weigh_about(double mean, double bias, double value_error, std::span<const Index> columns,
                      std::span<const float> values, std::span<float> weights) const;
   /// What is needed to say how far that is.
   void gather_errors(const CsrView& rows);
-  [[nodiscard]] double row_error(double bias, std::span<const float> values) const;
-  [[nodiscard]] double noise_of_values(std::span<const float> values) const;
+  [[nodiscard]] double row_error(double bias, double value_error,
+                                 std::span<const float> values) const;
+  [[nodiscard]] double noise_of_values(double value_error, std::span<const float> values) const;
   [[nodiscard]] double noise_of(double squares, double largest) const;
   [[nodiscard]] RowStats stats_of(double squares, double count, double noise) const;
   /// Whether weights are distances from their row's mean.

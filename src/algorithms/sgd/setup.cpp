@@ -7,6 +7,7 @@
 
 #include <fmt/format.h>
 
+#include "algorithms/finite.h"
 #include "core/parallel.h"
 #include "core/random.h"
 #include "core/rounding.h"
@@ -73,8 +74,9 @@ ValueSpread value_spread(const CsrView& by_user, const SgdParams& params) {
                                    }) /
                           count;
   const double spread = std::sqrt(variance);
-  const bool alike = is_constant(variance, variance + mean * mean) || spread < kSmallestSpread;
-  return {mean, alike ? 1.0 : spread};
+  const double square = variance + mean * mean;
+  const bool alike = is_constant(variance, square) || spread < kSmallestSpread;
+  return {mean, alike ? std::clamp(std::sqrt(square), kSmallestRatingSpread, 1.0) : spread};
 }
 
 std::vector<Offset> entry_counts(const CsrView& by_user, Side side) {
