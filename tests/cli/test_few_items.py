@@ -90,8 +90,8 @@ def test_per_user_values_are_means_of_the_users_lists(program, likes):
     (["--negatives", "0"], ["--negatives", "1 or more"]),
     (["--negatives", "-3"], ["--negatives", "-3"]),
     (["--seed", "3"], ["--seed", "--negatives"]),
-    (["--negatives", "5", "--metrics", "rmse"], ["--negatives", "ndcg"]),
-    (["--candidates", "absent", "--metrics", "rmse"], ["--candidates", "ndcg"]),
+    (["--negatives", "5", "--metrics", "rmse"], ["rmse", "ndcg"]),
+    (["--candidates", "absent", "--metrics", "rmse"], ["rmse", "ndcg"]),
     (["--negatives", "40"], ["negatives is 40", "from 1 to 39"]),
 ])
 def test_wrong_options_are_refused(program, likes, options, words):
