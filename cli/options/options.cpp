@@ -182,6 +182,12 @@ ReadOptions reading_for(Feedback feedback, ReadOptions options) {
   return options;
 }
 
+CLI::Option* add_clip_option(CLI::App& app, std::optional<bool>& clip) {
+  return add_choice<bool>(
+      app, "--clip", {{"on", true}, {"off", false}}, [&clip](bool value) { clip = value; },
+      "Predicted ratings stay within the scale of the training values [as trained, else on]");
+}
+
 ReadOptions reading_of_pairs(ReadOptions options) {
   if (options.columns.size() > 2) options.columns.resize(2);
   options.values = Values::kUnused;

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <functional>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -100,6 +101,8 @@ void add_reading_options(CLI::App& app, ReadOptions& options);
 /// An option or argument that names a file or folder; an empty name is a usage error.
 CLI::Option* add_path(CLI::App& app, const std::string& flag, std::string& path,
                       const std::string& description);
+/// --clip of verbs that predict ratings; absent: as the model says.
+CLI::Option* add_clip_option(CLI::App& app, std::optional<bool>& clip);
 /// -o, --output.
 CLI::Option* add_output_option(CLI::App& app, std::string& path, const std::string& description);
 

@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <cmath>
 #include <memory>
+#include <optional>
 
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
@@ -60,6 +61,7 @@ struct Evaluate {
   std::string candidates_path;
   std::string per_user_path;
   EvaluateOptions options;
+  std::optional<bool> clip;
   bool json = false;
   ReadOptions reading;
   Common common;
@@ -93,7 +95,7 @@ struct Evaluate {
       candidates = make_test_set(*model, pairs).by_user;
     }
     progress.stage("evaluate");
-    const Recommender recommender(model, device);
+    const Recommender recommender(model, device, clip);
     EvaluateOptions how = options;
     const CsrView view = candidates.view();
     if (!candidates_path.empty()) how.candidates = &view;
@@ -123,6 +125,7 @@ struct Evaluate {
     const MetricNeeds needs = needs_of(model, of_all);
     check_few_items(*given, "--candidates", "--negatives", options.negatives);
     refuse_idle(*given, "--seed", given->count("--negatives") > 0, "--negatives");
+    refuse_idle(*given, "--clip", needs.ratings, "--metrics with rmse or mae");
     constexpr const char* kRanking = "--metrics with one that ranks, as ndcg";
     refuse_idle(*given, "-k", needs.lists, "--metrics with one of lists, as ndcg");
     for (const char* option :
@@ -233,6 +236,7 @@ Run add_evaluate(CLI::App& app) {
                  "Rankings: test values below this do not count as liked")
       ->type_name("X")
       ->capture_default_str();
+  add_clip_option(app, verb->clip);
   add_path(app, "--per-user", verb->per_user_path, "Also write every user's values to this file")
       ->type_name("FILE");
   app.add_flag("--json", verb->json, "Print one object with a key per metric");

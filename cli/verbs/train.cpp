@@ -259,7 +259,7 @@ void add_keeping_options(CLI::App& app, Train& verb) {
       ->type_name("FILE")
       ->group(kGroup);
   app.add_option("--validation-metric", verb.validation_metric,
-                 "What to measure [ndcg@10 implicit, rmse explicit]")
+                 "What to measure [rmse where ratings are predicted, else ndcg@10]")
       ->type_name("NAME")
       ->group(kGroup);
   add_path(app, "--validation-candidates", verb.validation_candidates,

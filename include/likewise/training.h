@@ -56,7 +56,7 @@ struct TrainingRun {
   /// Measured after every iteration; the best iteration is kept. Null: the last one is. Of an
   /// algorithm without iterations the model is measured once (Model::validation).
   const Interactions* validation = nullptr;
-  std::string validation_metric{};  ///< as parse_metric(); empty: ndcg@10, or rmse for ratings
+  std::string validation_metric{};  ///< as parse_metric(); empty: ndcg@10, or rmse of predicted ratings
   /// Validation ranks few items, as EvaluateOptions::candidates and negatives say. For metrics that
   /// rank.
   const Interactions* validation_candidates = nullptr;

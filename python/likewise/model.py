@@ -74,7 +74,7 @@ class Model:
         self._advised = False
         self._device = device
         self._threads = threads
-        self._recommender: _core.Recommender | None = None
+        self._recommenders: dict[bool | None, _core.Recommender] = {}  # by `clip`
 
     @classmethod
     def from_factors(cls, interactions: Interactions, user_factors: Any, item_factors: Any, *,
@@ -232,20 +232,24 @@ class Model:
         found = self._answers().similar_new(self._rows(histories), count_of(n))
         return self._lists("user", np.arange(len(histories)), "similar_user", found, self.users, False)
 
-    def predict(self, users: Any, items: Any) -> npt.NDArray[np.float32]:
+    def predict(self, users: Any, items: Any, *,
+                clip: bool | None = None) -> npt.NDArray[np.float32]:
         """float32, (pairs,): the score of each pair of users[p] and items[p]. Ids that the model
-        does not know fall back on means and on the other side's bias."""
+        does not know fall back on means and on the other side's bias. Predicted ratings stay within
+        the scale of the training values, from the smallest to the largest, unless the model was
+        trained with clip=False; clip=False gives them as they come, clip=True within the scale."""
         pairs = [np.atleast_1d(np.asarray(ids)) if not isinstance(ids, np.ndarray) else ids
                  for ids in (users, items)]
         if pairs[0].shape != pairs[1].shape or pairs[0].ndim != 1:
             raise ValueError(f"predict needs pairs: users have the shape {pairs[0].shape}, items "
                              f"{pairs[1].shape}")
-        return self._answers().predict(self.users.find(pairs[0]), self.items.find(pairs[1]))
+        return self._answers(clip).predict(self.users.find(pairs[0]), self.items.find(pairs[1]))
 
-    def predict_new(self, histories: Sequence[History], items: Any) -> npt.NDArray[np.float32]:
-        """float32, (histories, items): scores of users who were not trained."""
+    def predict_new(self, histories: Sequence[History], items: Any, *,
+                    clip: bool | None = None) -> npt.NDArray[np.float32]:
+        """float32, (histories, items): scores of users who were not trained; `clip` as of predict()."""
         indices = self._indices(items, self.items)
-        scores = self._answers().predict_new(self._rows(histories), indices)
+        scores = self._answers(clip).predict_new(self._rows(histories), indices)
         return scores.reshape(len(histories), len(indices))
 
     def fold_in(self, histories: Sequence[History]) -> npt.NDArray[np.float32]:
@@ -270,7 +274,7 @@ class Model:
                  metrics: Sequence[str] = (), min_relevant_value: float = 0.0,
                  seen: Interactions | None = None, candidates: Interactions | None = None,
                  negatives: int | None = None, seed: int = 42, per_user: bool = False,
-                 progress: bool = False) -> Evaluation:
+                 clip: bool | None = None, progress: bool = False) -> Evaluation:
         """Metrics on held-out interactions; docs/metrics.md has their formulas.
 
         k                   list lengths
@@ -281,6 +285,8 @@ class Model:
         negatives           every relevant item is ranked among so many random items that the user
                             has neither in `seen` nor in `test` (He et al. 2017)
         seed                of the negatives
+        clip                whether predicted ratings stay within the scale of the training values, as
+                            of predict()
         """
         lengths = [count_of(one) for one in ([k] if np.ndim(k) == 0 else list(k))]  # type: ignore[arg-type]
         with Progress(progress) as listener:
@@ -289,7 +295,8 @@ class Model:
                 min_relevant_value=min_relevant_value, per_user=per_user,
                 seen=None if seen is None else seen._core,
                 candidates=None if candidates is None else candidates._core,
-                negatives=0 if negatives is None else count_of(negatives), seed=seed, threads=self._threads, progress=listener)
+                negatives=0 if negatives is None else count_of(negatives), seed=seed, clip=_switch(clip, "clip"),
+                threads=self._threads, progress=listener)
         result = Evaluation(found.pop("metrics"))
         users = found.pop("users")
         each = found.pop("per_user")
@@ -389,11 +396,12 @@ class Model:
 
     # Parts of the above.
 
-    def _answers(self) -> _core.Recommender:
-        if self._recommender is None:
-            self._recommender = _core.Recommender(self._core, device=self._device,
-                                                  threads=self._threads)
-        return self._recommender
+    def _answers(self, clip: bool | None = None) -> _core.Recommender:
+        clip = _switch(clip, "clip")
+        if clip not in self._recommenders:
+            self._recommenders[clip] = _core.Recommender(self._core, device=self._device,
+                                                         threads=self._threads, clip=clip)
+        return self._recommenders[clip]
 
     def _indices(self, ids: Any, known: Ids) -> IndexArray:
         if ids is None:
@@ -480,6 +488,12 @@ def _finite(table: npt.NDArray[Any], what: str) -> npt.NDArray[Any]:
 
 def _maybe_array(array: Any) -> npt.NDArray[np.float32] | None:
     return array  # type: ignore[no-any-return]
+
+
+def _switch(value: Any, what: str) -> bool | None:
+    if value is None or isinstance(value, (bool, np.bool_)):
+        return None if value is None else bool(value)
+    raise TypeError(f"{what} must be True, False or None, not {shown(value)}")
 
 
 def count_of(n: Any) -> int:

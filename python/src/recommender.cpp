@@ -296,10 +296,11 @@ void bind_recommender(nb::module_& module) {
   nb::class_<Answers>(module, "Recommender", "Queries about a model.")
       .def(
           "__init__",
-          [](Answers* self, const Trained& model, const nb::object& device, int threads) {
-            new (self) Answers{Recommender(model.model, device_for(device)), threads};
+          [](Answers* self, const Trained& model, const nb::object& device, int threads,
+             std::optional<bool> clip) {
+            new (self) Answers{Recommender(model.model, device_for(device), clip), threads};
           },
-          "model"_a, "device"_a = "auto", "threads"_a = 0)
+          "model"_a, "device"_a = "auto", "threads"_a = 0, "clip"_a = nb::none())
       .def("recommend", &recommend, "users"_a.noconvert(), "n"_a, "seen"_a = nb::none(),
            "include_seen"_a = false, "allow"_a.noconvert() = nb::none(),
            "deny"_a.noconvert() = nb::none(), "progress"_a = nb::none())

@@ -11,9 +11,10 @@ from .models import Models
 from .noise import Noise
 from .numbers import Numbers
 from .options import Options
+from .predictions import Predictions
 from .streams import Streams
 from .texts import Texts
 
 CLASSES = {attack.name: attack for attack in (
-    Texts, Ids, Options, Kills, Disk, Streams, Memory, Identity, Models, Numbers, Noise, Alike,
+    Texts, Ids, Options, Kills, Disk, Streams, Memory, Identity, Models, Numbers, Noise, Alike, Predictions,
     Determinism)}

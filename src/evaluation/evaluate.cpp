@@ -3,9 +3,11 @@
 #include <cmath>
 #include <numeric>
 #include <span>
+#include <string_view>
 #include <vector>
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include "core/parallel.h"
 #include "evaluation/auc_evaluation.h"
@@ -49,15 +51,27 @@ std::vector<std::string> default_metrics(const Model& model, bool has_history) {
   return names;
 }
 
+/// A number would be the distance of two different things.
+[[noreturn]] void refuse_ratings(const Model& model, const EvaluationPlan& plan) {
+  std::vector<std::string_view> ranking;
+  for (const MetricInfo& metric : all_metrics()) {
+    if (metric.kind != MetricKind::kRating) ranking.push_back(metric.name);
+  }
+  throw Error(
+      ErrorKind::kInvalidArgument,
+      fmt::format("metric {} compares predicted ratings, and this model ({}, feedback {}) predicts "
+                  "none: take a metric that ranks ({}), or train with feedback explicit one that "
+                  "predicts ratings: --algorithm bias, als, sgd with loss squared, item-knn or "
+                  "user-knn with another prediction than sum",
+                  plan.rmse ? "rmse" : "mae", model.algorithm(),
+                  kFeedbackNames[static_cast<std::size_t>(model.feedback())],
+                  fmt::join(ranking, ", ")));
+}
+
 EvaluationPlan plan_for(const Model& model, const EvaluateOptions& options, bool has_history) {
   EvaluationPlan plan = make_plan(
       options, options.metrics.empty() ? default_metrics(model, has_history) : options.metrics);
-  if (plan.ratings() && std::holds_alternative<PopularParams>(model.params)) {
-    throw Error(ErrorKind::kInvalidArgument,
-                fmt::format("{} needs predicted ratings; popular has shares of users: train with "
-                            "--algorithm bias",
-                            plan.rmse ? "rmse" : "mae"));
-  }
+  if (plan.ratings() && !model.predicts_ratings()) refuse_ratings(model, plan);
   return plan;
 }
 

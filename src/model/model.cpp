@@ -156,7 +156,8 @@ void check_squares(const std::string& name, const Array<float>& squares, const I
   check_bias(name, squares, ids, adaptive);
   const auto* negative = std::ranges::find_if(squares, [](float s) { return s < 0.0F; });
   if (negative != squares.end()) {
-    fail(fmt::format("{}: the number of row {} is negative", name, negative - squares.begin()));
+    const auto row = static_cast<Index>(negative - squares.begin());
+    fail(fmt::format("{}: the number of row {} (id {}) is negative", name, row, ids.name(row)));
   }
 }
 

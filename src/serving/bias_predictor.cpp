@@ -16,12 +16,13 @@ namespace {
 
 }  // namespace
 
-BiasPredictor::BiasPredictor(const Model& model, const Baselines& learned, const Device& device)
+BiasPredictor::BiasPredictor(const Model& model, const Baselines& learned, const Device& device,
+                             bool clip)
     : Predictor(model),
       learned_(learned),
       params_(std::get<BiasParams>(model.params)),
       device_(device),
-      on_scale_(model.history.values.span(), params_.clip) {}
+      on_scale_(model.history.values.span(), clip) {}
 
 double BiasPredictor::level_of(const AskedUser& user) const {
   const double mean{learned_.mean};

@@ -19,17 +19,18 @@ namespace {
 struct Maker {
   const Model& model;
   const Device& device;
+  bool clip;
   std::unique_ptr<Predictor> operator()(const Factors& learned) const {
     return std::make_unique<FactorPredictor>(model, learned, device);
   }
   std::unique_ptr<Predictor> operator()(const Neighbourhood& learned) const {
-    return std::make_unique<NeighbourhoodPredictor>(model, learned, device);
+    return std::make_unique<NeighbourhoodPredictor>(model, learned, device, clip);
   }
   std::unique_ptr<Predictor> operator()(const Popularity& learned) const {
     return std::make_unique<PopularityPredictor>(model, learned, device);
   }
   std::unique_ptr<Predictor> operator()(const Baselines& learned) const {
-    return std::make_unique<BiasPredictor>(model, learned, device);
+    return std::make_unique<BiasPredictor>(model, learned, device, clip);
   }
 };
 
@@ -107,8 +108,8 @@ std::optional<Job> predictions_job(const TrainingParams& params) {
   return std::visit([](const auto& some) { return prediction_job_of(some); }, params);
 }
 
-std::unique_ptr<Predictor> make_predictor(const Model& model, const Device& device) {
-  return std::visit(Maker{model, device}, model.learned);
+std::unique_ptr<Predictor> make_predictor(const Model& model, const Device& device, bool clip) {
+  return std::visit(Maker{model, device, clip}, model.learned);
 }
 
 }  // namespace likewise

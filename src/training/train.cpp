@@ -4,6 +4,7 @@
 
 #include <fmt/format.h>
 
+#include "core/placed_error.h"
 #include "core/utc_now.h"
 #include "likewise/als.h"
 #include "likewise/autotune.h"
@@ -68,11 +69,11 @@ void require_no_iterations(const TrainingParams& params, const TrainingRun& run)
 }
 
 /// What was measured by one metric cannot go on with another.
-void require_same_metric(const Model& earlier, Feedback feedback, const TrainingRun& run) {
+void require_same_metric(const Model& earlier, const TrainingRun& run) {
   const auto named = [](const std::string& metric, const std::string& among) {
     return among.empty() ? metric : fmt::format("{} among {}", metric, among);
   };
-  const std::string now = named(usual_metric(run, feedback).key, validated_among(run));
+  const std::string now = named(usual_metric(run, earlier).key, validated_among(run));
   const std::string before = named(earlier.validation_metric, earlier.validation_among);
   require(run.validation == nullptr || earlier.validation_metric.empty() || before == now,
           fmt::format("validation metric {}: what is resumed was measured by {}", now, before));
@@ -85,7 +86,7 @@ void learn_at_once(const Device& device, const TrainingRun& run, Model& model, c
   Measure measure;
   if (run.validation != nullptr) {
     measure = make_measure(model, device, run);
-    model.validation_metric = usual_metric(run, model.feedback()).key;
+    model.validation_metric = usual_metric(run, model).key;
     model.validation_among = validated_among(run);
   }
   model.learned = train();
@@ -126,7 +127,7 @@ void learn_by_iterations(const Params& params, const Interactions& data, const D
   if (run.resume != nullptr) {
     require_resumable(*run.resume, params);
     require_same_ids(*run.resume, data);
-    require_same_metric(*run.resume, params.feedback, run);
+    require_same_metric(*run.resume, run);
     resume_from(*run.resume, loop);
     model.validation_metric = run.resume->validation_metric;
     model.validation_among = run.resume->validation_among;
@@ -235,7 +236,9 @@ Model train(const Interactions& data, const TrainingParams& params, const Device
   require_no_iterations(params, run);
   check_validation(run);
   Model model = start_model(data, params, device, run);
-  std::visit([&](const auto& some) { learn(some, data, device, run, model); }, params);
+  naming_ids(data.users, data.items, data, [&] {
+    std::visit([&](const auto& some) { learn(some, data, device, run, model); }, params);
+  });
   return model;
 }
 

@@ -6,6 +6,7 @@
 #include <fmt/format.h>
 
 #include "algorithms/finite.h"
+#include "core/placed_error.h"
 #include "core/utc_now.h"
 #include "likewise/bias.h"
 #include "likewise/error.h"
@@ -151,8 +152,9 @@ UpdatedModel update_model(const Model& model, const Interactions& more,
                         device,
                         control,
                         options.iterations.value_or(usual_update_iterations(model, options))};
-  Refined refined =
-      std::visit([&](const auto& params) { return refine(params, task); }, model.params);
+  Refined refined = naming_ids(growth.users.ids, growth.items.ids, more, [&] {
+    return std::visit([&](const auto& params) { return refine(params, task); }, model.params);
+  });
   UpdatedModel updated{{}, growth.repeated, refined.users, refined.items};
   Model& grown = updated.model;
   grown.provenance = model.provenance;

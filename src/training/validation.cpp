@@ -8,13 +8,14 @@
 #include <fmt/format.h>
 
 #include "backends/top_k.h"
+#include "core/placed_error.h"
 #include "likewise/error.h"
 
 namespace likewise {
 
-NamedMetric usual_metric(const TrainingRun& run, Feedback feedback) {
+NamedMetric usual_metric(const TrainingRun& run, const Model& model) {
   if (!run.validation_metric.empty()) return parse_metric(run.validation_metric);
-  return parse_metric(feedback == Feedback::kExplicit ? "rmse" : "ndcg@10");
+  return parse_metric(model.predicts_ratings() ? "rmse" : "ndcg@10");
 }
 
 std::string validated_among(const TrainingRun& run) {
@@ -60,7 +61,7 @@ Measure make_measure(const Model& model, const Device& device, const TrainingRun
   if (run.validation_candidates != nullptr) {
     *candidates = make_test_set(model, *run.validation_candidates).by_user;
   }
-  const NamedMetric metric = usual_metric(run, model.feedback());
+  const NamedMetric metric = usual_metric(run, model);
   EvaluateOptions options;
   options.k = {metric.k};
   options.metrics = {metric.name};
@@ -103,10 +104,12 @@ void require_not_diverged(const Factors& factors) {
       const auto numbers = table.row_span(row);
       const auto bad = std::ranges::find_if_not(numbers, is_in_range);
       if (bad == numbers.end()) continue;
-      throw Error(ErrorKind::kNumerical,
-                  fmt::format("training diverged: a factor of {} row {} is {:g}; take a smaller "
-                              "learning_rate, or a larger regularization",
-                              side == Side::kUsers ? "user" : "item", row, *bad));
+      throw PlacedError(ErrorKind::kNumerical, {{side, row}},
+                        [number = *bad](std::span<const std::string> names) {
+                          return fmt::format("training diverged: a factor of {} is {:g}; take a "
+                                             "smaller learning_rate, or a larger regularization",
+                                             names[0], number);
+                        });
     }
   }
 }
@@ -114,7 +117,7 @@ void require_not_diverged(const Factors& factors) {
 }  // namespace
 
 Validation make_validation(const Model& model, const Device& device, const TrainingRun& run) {
-  const NamedMetric metric = usual_metric(run, model.feedback());
+  const NamedMetric metric = usual_metric(run, model);
   const Measure measure = make_measure(model, device, run);
   const auto of_factors = [measure](const Factors& factors) {
     require_not_diverged(factors);

@@ -10,8 +10,9 @@
 
 namespace likewise {
 
-/// The metric that `run` asks for: ndcg@10, or rmse for ratings, where it names none.
-[[nodiscard]] NamedMetric usual_metric(const TrainingRun& run, Feedback feedback);
+/// The metric that `run` asks for, of a model with these parameters: ndcg@10, or rmse where it
+/// predicts ratings, if it names none.
+[[nodiscard]] NamedMetric usual_metric(const TrainingRun& run, const Model& model);
 
 /// As Model::validation_among.
 [[nodiscard]] std::string validated_among(const TrainingRun& run);

@@ -90,8 +90,8 @@ def test_per_user_values_are_means_of_the_users_lists(program, likes):
     (["--negatives", "0"], ["--negatives", "1 or more"]),
     (["--negatives", "-3"], ["--negatives", "-3"]),
     (["--seed", "3"], ["--seed", "--negatives"]),
-    (["--negatives", "5", "--metrics", "rmse"], ["--negatives", "ndcg"]),
-    (["--candidates", "absent", "--metrics", "rmse"], ["--candidates", "ndcg"]),
+    (["--negatives", "5", "--metrics", "rmse"], ["rmse", "ndcg"]),
+    (["--candidates", "absent", "--metrics", "rmse"], ["rmse", "ndcg"]),
     (["--negatives", "40"], ["negatives is 40", "from 1 to 39"]),
 ])
 def test_wrong_options_are_refused(program, likes, options, words):
@@ -156,6 +156,12 @@ def test_what_validation_cannot_measure_is_refused(program, likes, tmp_path):
     why = program("train", "train.csv", "-o", "v", "--algorithm", "popular", "--validation", "test.csv",
                   "--validation-metric", "rmse", exit_code=2).stderr
     assert "popular" in why
+    for verb in (["train", "train.csv", "-o", "v", "--validation", "test.csv", "--validation-metric", "rmse"],
+                 ["train", "train.csv", "-o", "v", "--validation", "test.csv", "--target", "mae=1"],
+                 ["train", "train.csv", "-o", "v", "--algorithm", "sgd", "--loss", "logistic",
+                  "--validation", "test.csv", "--validation-metric", "rmse"]):
+        why = program(*verb, exit_code=2).stderr
+        assert "compares predicted ratings" in why and "take a metric that ranks (precision" in why
     (tmp_path / "r.csv").write_text("user,item,rating\n1,1,3\n1,2,4\n2,1,5\n")
     why = program("train", "r.csv", "-o", "v", "--algorithm", "bias", "--baseline", "user-mean",
                   "--validation", "r.csv", "--validation-metric", "ndcg", exit_code=2).stderr

@@ -61,7 +61,7 @@ TEST(SgdModel, BrokenSquaresAreRefused) {
       saved(train(ratings(), small(SgdSchedule::kAdaptive), open_device("cpu")));
   test::ModelParts negative(good);
   negative.set<float>("item_squares", 3, -1.0F);
-  EXPECT_THAT(refusal(negative), HasSubstr("item_squares: the number of row 3 is negative"));
+  EXPECT_THAT(refusal(negative), HasSubstr("item_squares: the number of row 3 (id "));
   test::ModelParts infinite(good);
   infinite.set<float>("user_squares", 2, INFINITY);
   EXPECT_THAT(refusal(infinite), HasSubstr("user_squares"));

@@ -4,12 +4,14 @@
 #include <algorithm>
 #include <cmath>
 #include <numeric>
+#include <optional>
 #include <random>
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include "likewise/device.h"
+#include "likewise/training.h"
 #include "tests/errors.h"
 #include "tests/learned.h"
 #include "tests/support.h"
@@ -64,8 +66,11 @@ Model random_model(Index users, Index items, Index factors, Feedback feedback) {
   return model;
 }
 
+/// Of ratings as they come, whatever the scale of the history is.
 Recommender recommender_of(Model model) {
-  return {std::make_shared<const Model>(std::move(model)), open_device("cpu")};
+  const std::optional<bool> clip =
+      model.predicts_ratings() ? std::optional<bool>(false) : std::nullopt;
+  return {std::make_shared<const Model>(std::move(model)), open_device("cpu"), clip};
 }
 
 std::vector<Index> range(Index count) {
@@ -248,6 +253,72 @@ TEST(Recommender, PredictFallsBackForUnknownSides) {
   r.score_all(List{2, 0}, all.data());
   EXPECT_NEAR(all[4], p[3], 1e-6);
   EXPECT_NEAR(all[6], r.predict(List{0}, List{0})[0], 1e-6);
+}
+
+TEST(Recommender, PredictedRatingsStayOnTheScaleOfTheTrainingValues) {
+  Model made = random_model(5, 6, 3, Feedback::kExplicit);
+  test::factors_of(made).global_mean = 4.5F;
+  for (float& value : made.history.values) value = value < 3.0F ? 2.0F : 4.0F;
+  const Device cpu = open_device("cpu");
+  const auto model = std::make_shared<const Model>(std::move(made));
+  const Recommender free(model, cpu, false);
+  const std::vector<Index> users{-1, 2, 0, 1, 2, 3, 4};
+  const std::vector<Index> items{-1, -1, 1, 5, 3, 2, 0};
+  std::vector<float> wanted = free.predict(users, items);
+  EXPECT_EQ(wanted[0], 4.5F);
+  for (float& one : wanted) one = std::clamp(one, 2.0F, 4.0F);
+  const FoldInRow stranger{{1, 4}, {4.0F, 4.0F}};
+  const std::vector<Index> asked{0, 2, 5};
+  std::vector<float> of_stranger = free.predict_new({&stranger, 1}, asked);
+  EXPECT_GT(*std::ranges::max_element(of_stranger), 4.0F);
+  for (float& one : of_stranger) one = std::clamp(one, 2.0F, 4.0F);
+  for (const std::optional<bool> clip : {std::optional<bool>(), std::optional<bool>(true)}) {
+    const Recommender r(model, cpu, clip);
+    EXPECT_EQ(r.predict(users, items), wanted);
+    EXPECT_EQ(r.predict_new({&stranger, 1}, asked), of_stranger);
+    // Lists say by how much the best is better.
+    EXPECT_TRUE(std::ranges::equal(r.recommend(List{0}, {.n = 6}).scores,
+                                   free.recommend(List{0}, {.n = 6}).scores));
+  }
+  Model without = random_model(5, 6, 3, Feedback::kExplicit);
+  without.history = CsrMatrix{};
+  const Recommender unknown(std::make_shared<const Model>(std::move(without)), cpu);
+  EXPECT_EQ(unknown.predict(List{-1}, List{-1})[0], 3.5F) << "a scale that nobody knows";
+  const auto ranks =
+      std::make_shared<const Model>(random_model(5, 6, 3, Feedback::kImplicit));
+  EXPECT_THAT(test::error_of(ErrorKind::kInvalidArgument,
+                             [&] { (void)Recommender(ranks, cpu, true); }),
+              HasSubstr("clip would do nothing"));
+}
+
+/// A model that was trained without may be asked with, and the other way round.
+TEST(Recommender, AllKindsOfModelsClipAlike) {
+  const Device cpu = open_device("cpu");
+  const Interactions data{IdMap::range(40), IdMap::range(30), test::random_csr(40, 30, 6.0, 3), {}};
+  std::vector<Index> users;
+  std::vector<Index> items;
+  for (Index u = 0; u < 40; ++u) {
+    for (Index i = 0; i < 30; ++i) users.push_back(u), items.push_back(i);
+  }
+  NeighbourParams knn = NeighbourParams::defaults(Feedback::kExplicit);
+  BiasParams bias{.baseline_user_regularization = 0.0, .baseline_item_regularization = 0.0};
+  for (const bool trained : {true, false}) {
+    knn.clip = bias.clip = trained;
+    for (const TrainingParams& params : std::vector<TrainingParams>{
+             knn, bias,
+             SgdParams{.factors = 4, .iterations = 3, .regularization = 0.0, .init_stddev = 3.0},
+             AlsParams{.feedback = Feedback::kExplicit, .factors = 4, .regularization = 0.01}}) {
+      const auto model = std::make_shared<const Model>(train(data, params, cpu));
+      const std::vector<float> free = Recommender(model, cpu, false).predict(users, items);
+      std::vector<float> wanted = free;
+      for (float& one : wanted) one = std::clamp(one, 1.0F, 5.0F);
+      EXPECT_NE(wanted, free) << model->algorithm();
+      EXPECT_EQ(Recommender(model, cpu, true).predict(users, items), wanted);
+      const bool without = !trained && (model->neighbourhood() != nullptr ||
+                                        model->baselines() != nullptr);
+      EXPECT_EQ(Recommender(model, cpu).predict(users, items), without ? free : wanted);
+    }
+  }
 }
 
 TEST(Recommender, ModelWithoutFactorsSaysWhatItCannotDo) {
