@@ -103,8 +103,13 @@ void TrainingOptions::add(CLI::App& app, const ParameterInfo& parameter, const s
   std::string help(parameter.help);
   CLI::Option* option = nullptr;
   if (parameter.choices.empty()) {
+    const bool whole = parameter.kind == ParameterKind::kInteger;
+    const auto fault = [whole](const std::string& text) {
+      return whole ? whole_number_fault(text) : real_number_fault(text);
+    };
     option = app.add_option_function<std::string>(parameter.option, keep, help)
-                 ->type_name(parameter.kind == ParameterKind::kInteger ? "N" : "X");
+                 ->type_name(whole ? "N" : "X")
+                 ->check(CLI::Validator(fault, ""));
   } else {
     const bool many = parameter.choices.size() > kShownChoices;
     if (many) help += fmt::format(": {}", fmt::join(parameter.choices, ", "));

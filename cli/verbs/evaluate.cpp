@@ -69,7 +69,7 @@ struct Evaluate {
                  {"TEST", test_path},
                  {"--train", train_path},
                  {"--candidates", candidates_path},
-                 {"--per-user", per_user_path, PathUse::kOutput},
+                 {"--per-user", per_user_path, PathUse::kRows},
                  {"the metrics on standard output", "-", PathUse::kOutput}});
     options.per_user = !per_user_path.empty();
     Progress progress(common.quiet);
@@ -214,11 +214,9 @@ Run add_evaluate(CLI::App& app) {
   add_path(app, "--candidates", verb->candidates_path,
            "Rank only these items of each user: pairs of user,item, those to find among them")
       ->type_name("FILE");
-  app.add_option("--negatives", verb->options.negatives,
-                 "Rank each held-out item among N random items that the user has not seen")
-      ->type_name("N");
-  app.add_option("--seed", verb->options.seed, "Of --negatives: same seed, same items")
-      ->type_name("N")
+  add_number(app, "--negatives", verb->options.negatives,
+             "Rank each held-out item among N random items that the user has not seen");
+  add_number(app, "--seed", verb->options.seed, "Of --negatives: same seed, same items")
       ->capture_default_str();
   add_list(app, "-k", verb->options.k, "List lengths [10]")
       ->type_name("LIST")
@@ -229,9 +227,8 @@ Run add_evaluate(CLI::App& app) {
                   "mae for explicit ones]",
                   fmt::join(metric_names(), ", ")))
       ->type_name("LIST");
-  app.add_option("--min-relevant-value", verb->options.min_relevant_value,
-                 "Rankings: test values below this do not count as liked")
-      ->type_name("X")
+  add_number(app, "--min-relevant-value", verb->options.min_relevant_value,
+             "Rankings: test values below this do not count as liked")
       ->capture_default_str();
   add_path(app, "--per-user", verb->per_user_path, "Also write every user's values to this file")
       ->type_name("FILE");

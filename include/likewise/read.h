@@ -4,8 +4,8 @@
 /// the number of threads.
 ///
 /// Text: one row per line (LF or CRLF), UTF-8 or any other encoding that contains ASCII; a byte
-/// order mark and blank lines are passed over. Fields may be quoted as in RFC 4180, but not hold
-/// line breaks. Spaces around a field without quotes are not part of it. A column of ids is a
+/// order mark and blank lines are passed over. Fields may be quoted as in RFC 4180, with line
+/// breaks between , ; and |. Spaces around a field without quotes are not part of it. A column of ids is a
 /// column of integers if every id is one as it is canonically written ("7", not "007"), else of
 /// text, byte by byte. Rows without a value column have the value 1. A row with more fields than
 /// the header (or, without one, than most of the first lines) is a bad row.
@@ -17,7 +17,7 @@
 /// Counts: a first line of three whole numbers above rows without a header ("943 1682 80000":
 /// users, items, rows) is passed over where the third is the number of rows that follow, no more
 /// users and items follow than the first two say, and the third is more than ten times every value
-/// that follows (or the rows do not have three columns). It is an error with the numbers where only
+/// that follows (or the rows do not have three columns, or all three are exact). It is an error with the numbers where only
 /// some of this holds, and else a row; src/data/read/counts_line.h says when. `header` decides:
 /// kYes passes over the line, kNo takes it for a row.
 ///
