@@ -13,10 +13,10 @@
 ///     yes      no           may be either ("3 3 5" above five ratings): an error
 ///     no       yes          counts of something else, or a row that is out of scale: an error
 ///
-/// Where it may be either and all three numbers are exactly those of what follows, and the third is
+/// Where it may be either, but all three numbers are exactly those of what follows and the third is
 /// above every value ("5 5 21" above 21 ratings of 1 to 5), it is counts.
 ///
-/// The latter two are a row where the third number is below one of the first two: data rarely have
+/// The two errors are a row where the third number is below one of the first two: data rarely have
 /// fewer rows than users or items.
 #pragma once
 

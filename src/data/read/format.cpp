@@ -73,13 +73,12 @@ Fit fit_of(Delimiter delimiter, const std::vector<std::string_view>& lines) {
   return best;
 }
 
+/// The first rows by a delimiter: its quoted fields may hold line ends.
+using LinesBy = std::function<std::vector<std::string_view>(Delimiter)>;
+
 /// The delimiter by which most lines have the same number of fields; of several, the one with the
 /// most fields; then the earlier one in this list. Spaces come into question only where nothing
 /// else fits as well: they are also parts of names.
-///
-/// `lines` gives the first rows by a delimiter: one that has quoted fields may have line ends
-/// there.
-using LinesBy = std::function<std::vector<std::string_view>(Delimiter)>;
 Delimiter detect_delimiter(const LinesBy& lines, const std::string& file, const char* expected) {
   constexpr Delimiter kCandidates[] = {{Delimiter::kByte, '\t'}, {Delimiter::kDoubleColon, ':'},
                                        {Delimiter::kByte, ','},  {Delimiter::kByte, ';'},
