@@ -47,6 +47,10 @@ void check_text(const ParameterInfo& parameter, const std::string& text) {
   } catch (const Error& error) {
     throw CLI::ValidationError(parameter.option, error.what());
   }
+  std::string fault;
+  if (parameter.kind == ParameterKind::kInteger) fault = whole_number_fault(text);
+  if (parameter.kind == ParameterKind::kReal) fault = real_number_fault(text);
+  if (!fault.empty()) throw CLI::ValidationError(parameter.option, fault);
 }
 
 }  // namespace
@@ -103,13 +107,8 @@ void TrainingOptions::add(CLI::App& app, const ParameterInfo& parameter, const s
   std::string help(parameter.help);
   CLI::Option* option = nullptr;
   if (parameter.choices.empty()) {
-    const bool whole = parameter.kind == ParameterKind::kInteger;
-    const auto fault = [whole](const std::string& text) {
-      return whole ? whole_number_fault(text) : real_number_fault(text);
-    };
     option = app.add_option_function<std::string>(parameter.option, keep, help)
-                 ->type_name(whole ? "N" : "X")
-                 ->check(CLI::Validator(fault, ""));
+                 ->type_name(parameter.kind == ParameterKind::kInteger ? "N" : "X");
   } else {
     const bool many = parameter.choices.size() > kShownChoices;
     if (many) help += fmt::format(": {}", fmt::join(parameter.choices, ", "));

@@ -7,7 +7,6 @@
 #include <nlohmann/json.hpp>
 
 #include "likewise/evaluation.h"
-#include "options/number_checks.h"
 #include "options/options.h"
 #include "options/paths.h"
 #include "output/rows.h"
@@ -218,9 +217,7 @@ Run add_evaluate(CLI::App& app) {
              "Rank each held-out item among N random items that the user has not seen");
   add_number(app, "--seed", verb->options.seed, "Of --negatives: same seed, same items")
       ->capture_default_str();
-  add_list(app, "-k", verb->options.k, "List lengths [10]")
-      ->type_name("LIST")
-      ->check(CLI::Validator(whole_number_fault, ""));
+  add_list(app, "-k", verb->options.k, "List lengths [10]")->type_name("LIST");
   add_list(
       app, "--metrics", verb->options.metrics,
       fmt::format("Names without @k, from: {} [the ranking metrics for implicit models, rmse and "

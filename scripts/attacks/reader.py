@@ -173,6 +173,8 @@ def chosen(names: list[bytes] | None, rows: list[list[bytes]], fields: int,
             raise Unclear("columns with unknown names")
         return columns
     if fields < 2:
+        if any(len(row) > 1 for row in rows):
+            raise Unclear("a first row of a single column")
         raise Refused("a single column")
     if names and fields > 2:
         raise Unclear("no name is known")

@@ -302,14 +302,22 @@ class Greeter {
           poll(nullptr, 0, static_cast<int>(kSocketLook.count()));
           return;
         }
-        pending.erase(pending.begin());
+        // Half as many from now on, so that others find a descriptor, too.
+        most_strangers_ = std::max<std::size_t>(1, pending.size() / 2);
+        leave_at_most(most_strangers_ - 1, pending);
         continue;
       }
       Pending one{std::move(socket), {}, 0};
       if (hear(one)) continue;
-      if (pending.size() >= most_strangers_) pending.erase(pending.begin());
+      leave_at_most(most_strangers_ - 1, pending);
       pending.push_back(std::move(one));
     }
+  }
+
+  /// Closes the oldest.
+  static void leave_at_most(std::size_t count, std::vector<Pending>& pending) {
+    if (pending.size() <= count) return;
+    pending.erase(pending.begin(), pending.end() - static_cast<std::ptrdiff_t>(count));
   }
 
   [[nodiscard]] bool no_descriptor() const {
@@ -368,7 +376,7 @@ class Greeter {
   Clock::time_point deadline_;
   const RunControl& control_;
   Hello hello_;
-  const std::size_t most_strangers_ = most_strangers();
+  std::size_t most_strangers_ = most_strangers();
   int accept_error_ = 0;  ///< of the last accept
   Connections made_;
 };

@@ -96,7 +96,8 @@ def test_numbers_that_do_not_fit_are_told_the_range(program, verb):
     for name, kind in numbers_of(program, verb):
         for value in ("1" + 25 * "0", "12x") if kind in ("N", "LIST") else ("1e400", "12x", "nan"):
             told = program(verb, *needed, name, value, exit_code=2).stderr
-            assert name in told and value in told and re.search(r"from \S+ to \S+", told), told
+            assert name in told and value in told, told
+            assert re.search(r"from \S+ to \S+|must be in [\[(]|below 2\^64", told), told
             assert "convert" not in told
     whole = {"split": ["--rows", "--folds", "--last"], "recommend": ["-n"], "evaluate": ["-k", "--negatives"],
              "train": ["--threads", "--checkpoint-every", "--factors"], "update": ["--iterations"]}

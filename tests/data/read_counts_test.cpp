@@ -134,6 +134,14 @@ TEST(ReadCounts, OfTinyFilesWhereTheRowsBearThemOut) {
   EXPECT_THAT(bad_data("6 5 21\n" + rows), HasSubstr("'6 5 21' may be the counts"));
 }
 
+TEST(ReadCounts, AboveBadRowsSayWhatIsBad) {
+  const ReadOptions skip{.on_bad_row = BadRows::kSkip};
+  EXPECT_THAT(bad_data("40 20 800\n1 1 x\n1 2 y\n", skip),
+              HasSubstr("all 2 rows are bad; the first one: file.csv:2: the value 'x'"));
+  EXPECT_THAT(bad_data("40 20 800\n1 1 1\n2 2 1\n1 2 y\n", skip),
+              HasSubstr("2 users, 2 items, 3 rows follow, 1 of them bad"));
+}
+
 TEST(ReadCounts, RatingsAreNone) {
   for (const std::string text :
        {"1,1,1\n2,2,2\n", "3,4,5\n1,1,4\n2,2,5\n", "5,5,9\n7,7,1\n8,8,1\n1,1,1\n",

@@ -94,7 +94,7 @@ TEST(ReadText, ReadsQuotedFields) {
 
 TEST(ReadText, ReadsLineBreaksInQuotedFields) {
   const std::string text =
-      "\"user\nid\",item,value,\"no\nte\"\n\"a\nb\",\"c\r\n\n\"\"d\"\"\",2,x\r\n7,\"c\",3,\"\n\"\n"
+      "\"user_id\",item,value,\"no\nte\"\n\"a\nb\",\"c\r\n\n\"\"d\"\"\",2,x\r\n7,\"c\",3,\"\n\"\n"
       "\"\ne\",f,4,y";
   const Cells wanted{{{"a\nb", "c\r\n\n\"d\""}, 2.0F}, {{"7", "c"}, 3.0F}, {{"\ne", "f"}, 4.0F}};
   for (const std::size_t bytes : {1, 2, 3, 5, 8, 13, 1000}) {

@@ -57,7 +57,8 @@ std::optional<CountsLine> possible_counts(std::string_view line, Delimiter delim
 }
 
 template <class Row>
-bool is_counts(const FileFormat& format, const Staged<Row>& staged, Offset rows) {
+bool is_counts(const FileFormat& format, const Staged<Row>& staged, const ReadSummary& summary) {
+  const Offset rows = summary.rows;
   const CountsLine& counts = *format.counts;
   const double largest = counts.like_a_row ? largest_value(format, staged) : 0.0;
   const bool out = !counts.like_a_row || largest < static_cast<double>(counts.rows) / 10;
@@ -74,16 +75,17 @@ bool is_counts(const FileFormat& format, const Staged<Row>& staged, Offset rows)
   throw Error(
       ErrorKind::kBadData,
       fmt::format(
-          "{}:{}: '{}' {} ({} users, {} items, {} rows follow): correct or delete the line, "
+          "{}:{}: '{}' {} ({} users, {} items, {} rows follow{}): correct or delete the line, "
           "or say with --header yes that it is to be passed over, with --header no that it "
           "is an interaction (header in code)",
           format.file, format.lines_before, printable(shown),
           out ? "looks like counts of users, items and rows, but does not agree with the rest"
               : "may be the counts of users, items and rows, or an interaction",
-          users, items, rows));
+          users, items, rows,
+          summary.bad_rows > 0 ? fmt::format(", {} of them bad", summary.bad_rows) : ""));
 }
 
-template bool is_counts(const FileFormat&, const Staged<PlainRow>&, Offset);
-template bool is_counts(const FileFormat&, const Staged<TimedRow>&, Offset);
+template bool is_counts(const FileFormat&, const Staged<PlainRow>&, const ReadSummary&);
+template bool is_counts(const FileFormat&, const Staged<TimedRow>&, const ReadSummary&);
 
 }  // namespace likewise

@@ -32,12 +32,14 @@ namespace likewise {
 /// between delimiters or blanks.
 [[nodiscard]] std::optional<CountsLine> possible_counts(std::string_view line, Delimiter delimiter);
 
-/// What was staged after format.counts, in `rows` rows: whether it is counts, and no row. Throws
-/// kBadData where that cannot be told. `users` and `items` of `staged` are the tables of threads.
+/// What was staged after format.counts, of which `summary` counts the rows: whether it is counts,
+/// and no row. Throws kBadData where that cannot be told. `users` and `items` of `staged` are the
+/// tables of threads.
 template <class Row>
-[[nodiscard]] bool is_counts(const FileFormat& format, const Staged<Row>& staged, Offset rows);
+[[nodiscard]] bool is_counts(const FileFormat& format, const Staged<Row>& staged,
+                             const ReadSummary& summary);
 
-extern template bool is_counts(const FileFormat&, const Staged<PlainRow>&, Offset);
-extern template bool is_counts(const FileFormat&, const Staged<TimedRow>&, Offset);
+extern template bool is_counts(const FileFormat&, const Staged<PlainRow>&, const ReadSummary&);
+extern template bool is_counts(const FileFormat&, const Staged<TimedRow>&, const ReadSummary&);
 
 }  // namespace likewise

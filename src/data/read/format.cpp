@@ -54,11 +54,20 @@ std::vector<std::string_view> sample_lines(const FileHead& head, LineReader read
   return lines;
 }
 
-/// How well a delimiter fits: the most common number of fields and how many lines have it.
+/// How well a delimiter fits: the most common number of fields and how many of all lines have it.
 struct Fit {
   std::size_t lines = 0;
   std::size_t fields = 0;
+  std::size_t all = 1;
 };
+
+/// Below, at or above 0: whether `a` has a smaller share of its lines than `b`, the same or a
+/// larger.
+int compare_shares(const Fit& a, const Fit& b) {
+  const std::size_t left = a.lines * b.all;
+  const std::size_t right = b.lines * a.all;
+  return left < right ? -1 : left > right ? 1 : 0;
+}
 
 Fit fit_of(Delimiter delimiter, const std::vector<std::string_view>& lines) {
   std::map<std::size_t, std::size_t> lines_with;
@@ -66,9 +75,9 @@ Fit fit_of(Delimiter delimiter, const std::vector<std::string_view>& lines) {
   for (const std::string_view line : lines) {
     if (split_line(line, delimiter, fields) == LineFault::kNone) ++lines_with[fields.size()];
   }
-  Fit best;
+  Fit best{.all = lines.size()};
   for (const auto& [count, times] : lines_with) {
-    if (count >= 2 && times >= best.lines) best = {times, count};
+    if (count >= 2 && times >= best.lines) best = {times, count, lines.size()};
   }
   return best;
 }
@@ -76,9 +85,9 @@ Fit fit_of(Delimiter delimiter, const std::vector<std::string_view>& lines) {
 /// The first rows by a delimiter: its quoted fields may hold line ends.
 using LinesBy = std::function<std::vector<std::string_view>(Delimiter)>;
 
-/// The delimiter by which most lines have the same number of fields; of several, the one with the
-/// most fields; then the earlier one in this list. Spaces come into question only where nothing
-/// else fits as well: they are also parts of names.
+/// The delimiter by which the largest share of its lines have the same number of fields; of
+/// several, the one with the most fields; then the earlier one in this list. Spaces come into
+/// question only where nothing else fits as well: they are also parts of names.
 Delimiter detect_delimiter(const LinesBy& lines, const std::string& file, const char* expected) {
   constexpr Delimiter kCandidates[] = {{Delimiter::kByte, '\t'}, {Delimiter::kDoubleColon, ':'},
                                        {Delimiter::kByte, ','},  {Delimiter::kByte, ';'},
@@ -88,7 +97,8 @@ Delimiter detect_delimiter(const LinesBy& lines, const std::string& file, const 
   for (const Delimiter candidate : kCandidates) {
     const Fit fit = fit_of(candidate, lines(candidate));
     const bool more = candidate.kind != Delimiter::kSpaces && fit.fields > best.fields;
-    if (fit.lines > best.lines || (fit.lines == best.lines && more)) {
+    const int better = compare_shares(fit, best);
+    if (better > 0 || (better == 0 && more)) {
       best = fit;
       chosen = candidate;
     }
