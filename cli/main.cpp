@@ -16,7 +16,6 @@
 #include "likewise/error.h"
 #include "likewise/version.h"
 #include "options/help.h"
-#include "options/number_checks.h"
 #include "output/interrupt.h"
 #include "output/messages.h"
 #include "output/nearest.h"
@@ -140,7 +139,6 @@ int run_verb(const Verb& verb, std::vector<std::string> arguments) {
   app.set_help_flag("-h,--help", "Print this help");
   app.formatter(std::make_shared<HelpFormatter>());
   const Run run = verb.add(app);
-  check_numbers(app);
   try {
     std::reverse(arguments.begin(), arguments.end());  // CLI11 takes them from the back
     app.parse(std::move(arguments));

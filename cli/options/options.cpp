@@ -78,8 +78,7 @@ void check_few_items(const CLI::App& app, const char* candidates, const char* ne
 }
 
 void add_common_options(CLI::App& app, Common& common) {
-  app.add_option("--threads", common.threads, "Threads to use; 0 takes all cores")
-      ->type_name("N")
+  add_number(app, "--threads", common.threads, "Threads to use; 0 takes all cores")
       ->capture_default_str();
   app.add_flag("-q,--quiet", common.quiet, "No progress and no messages, only errors");
 }
@@ -147,14 +146,11 @@ void add_reading_options(CLI::App& app, ReadOptions& options) {
                          "Rows with the same user and item; auto sums events and keeps the last "
                          "rating")
       ->group(kReadingGroup);
-  app.add_option("--min-value", options.min_value, "Drop rows with a value below this")
-      ->type_name("X")
+  add_number(app, "--min-value", options.min_value, "Drop rows with a value below this")
       ->group(kReadingGroup);
-  app.add_option("--min-user-count", options.min_user_count, "Drop users with fewer items")
-      ->type_name("N")
+  add_number(app, "--min-user-count", options.min_user_count, "Drop users with fewer items")
       ->group(kReadingGroup);
-  app.add_option("--min-item-count", options.min_item_count, "Drop items with fewer users")
-      ->type_name("N")
+  add_number(app, "--min-item-count", options.min_item_count, "Drop items with fewer users")
       ->group(kReadingGroup);
 }
 

@@ -15,6 +15,7 @@
 #include "likewise/device.h"
 #include "likewise/read.h"
 #include "likewise/recommender.h"
+#include "options/number_checks.h"
 #include "output/nearest.h"
 #include "output/progress.h"
 
@@ -70,7 +71,10 @@ template <class T>
 template <class T>
 CLI::Option* add_list(CLI::App& app, const std::string& flag, std::vector<T>& target,
                       const std::string& description) {
-  return app.add_option(flag, target, description)->delimiter(',')->allow_extra_args(false);
+  CLI::Option* option =
+      app.add_option(flag, target, description)->delimiter(',')->allow_extra_args(false);
+  if constexpr (std::is_arithmetic_v<T>) option->check(CLI::Validator(number_fault<T>, ""));
+  return option;
 }
 
 /// The heading of the options of add_reading_options().

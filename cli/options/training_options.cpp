@@ -47,6 +47,10 @@ void check_text(const ParameterInfo& parameter, const std::string& text) {
   } catch (const Error& error) {
     throw CLI::ValidationError(parameter.option, error.what());
   }
+  std::string fault;
+  if (parameter.kind == ParameterKind::kInteger) fault = whole_number_fault(text);
+  if (parameter.kind == ParameterKind::kReal) fault = real_number_fault(text);
+  if (!fault.empty()) throw CLI::ValidationError(parameter.option, fault);
 }
 
 }  // namespace

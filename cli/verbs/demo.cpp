@@ -175,9 +175,7 @@ Run add_demo(CLI::App& app) {
   add_path(app, "-o,--output", verb->folder, "Folder for the data, the model and the report")
       ->type_name("DIR")
       ->capture_default_str();
-  app.add_option("--seed", verb->seed, "Another seed, another cinema")
-      ->type_name("N")
-      ->capture_default_str();
+  add_number(app, "--seed", verb->seed, "Another seed, another cinema")->capture_default_str();
   add_device_options(app, verb->common);
   app.footer(
       "Examples:\n"

@@ -8,7 +8,6 @@
 #include <nlohmann/json.hpp>
 
 #include "likewise/evaluation.h"
-#include "options/number_checks.h"
 #include "options/options.h"
 #include "options/paths.h"
 #include "output/rows.h"
@@ -71,7 +70,7 @@ struct Evaluate {
                  {"TEST", test_path},
                  {"--train", train_path},
                  {"--candidates", candidates_path},
-                 {"--per-user", per_user_path, PathUse::kOutput},
+                 {"--per-user", per_user_path, PathUse::kRows},
                  {"the metrics on standard output", "-", PathUse::kOutput}});
     options.per_user = !per_user_path.empty();
     Progress progress(common.quiet);
@@ -217,24 +216,19 @@ Run add_evaluate(CLI::App& app) {
   add_path(app, "--candidates", verb->candidates_path,
            "Rank only these items of each user: pairs of user,item, those to find among them")
       ->type_name("FILE");
-  app.add_option("--negatives", verb->options.negatives,
-                 "Rank each held-out item among N random items that the user has not seen")
-      ->type_name("N");
-  app.add_option("--seed", verb->options.seed, "Of --negatives: same seed, same items")
-      ->type_name("N")
+  add_number(app, "--negatives", verb->options.negatives,
+             "Rank each held-out item among N random items that the user has not seen");
+  add_number(app, "--seed", verb->options.seed, "Of --negatives: same seed, same items")
       ->capture_default_str();
-  add_list(app, "-k", verb->options.k, "List lengths [10]")
-      ->type_name("LIST")
-      ->check(CLI::Validator(whole_number_fault, ""));
+  add_list(app, "-k", verb->options.k, "List lengths [10]")->type_name("LIST");
   add_list(
       app, "--metrics", verb->options.metrics,
       fmt::format("Names without @k, from: {} [the ranking metrics for implicit models, rmse and "
                   "mae for explicit ones]",
                   fmt::join(metric_names(), ", ")))
       ->type_name("LIST");
-  app.add_option("--min-relevant-value", verb->options.min_relevant_value,
-                 "Rankings: test values below this do not count as liked")
-      ->type_name("X")
+  add_number(app, "--min-relevant-value", verb->options.min_relevant_value,
+             "Rankings: test values below this do not count as liked")
       ->capture_default_str();
   add_clip_option(app, verb->clip);
   add_path(app, "--per-user", verb->per_user_path, "Also write every user's values to this file")

@@ -195,7 +195,7 @@ struct Predict {
     check_paths({{"MODEL", model_path},
                  {"PAIRS", pairs_path},
                  {"--new", new_path},
-                 {"-o", output, PathUse::kOutput}});
+                 {"-o", output, PathUse::kRows}});
     Progress progress(common.quiet);
     progress.stage("load");
     const auto model = std::make_shared<const Model>(load_model(model_path));

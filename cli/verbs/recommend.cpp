@@ -73,7 +73,7 @@ struct Recommend {
                  {"--allow", allow_path},
                  {"--deny", deny_path},
                  {"--titles", titles_option.path},
-                 {"-o", output, PathUse::kOutput}});
+                 {"-o", output, PathUse::kRows}});
     Progress progress(common.quiet);
     progress.stage("load");
     const auto model = std::make_shared<const Model>(load_model(model_path));
@@ -264,8 +264,7 @@ Run add_recommend(CLI::App& app) {
   auto verb = std::make_shared<Recommend>();
   add_path(app, "MODEL", verb->model_path, "A model file")->required();
   add_who(app, *verb);
-  app.add_option("-n", verb->n, "Items per user")
-      ->type_name("N")
+  add_number(app, "-n", verb->n, "Items per user")
       ->check(CLI::Range(1, 1'000'000).description(""))
       ->capture_default_str();
   app.add_flag("--include-seen", verb->include_seen, "Also items that the user has already");

@@ -45,7 +45,7 @@ struct Similar {
     check_paths({{"MODEL", model_path},
                  {"--new", new_path},
                  {"--titles", titles_option.path},
-                 {"-o", output, PathUse::kOutput}});
+                 {"-o", output, PathUse::kRows}});
     Progress progress(common.quiet);
     progress.stage("load");
     const auto model = std::make_shared<const Model>(load_model(model_path));
@@ -135,8 +135,7 @@ Run add_similar(CLI::App& app) {
                          "user-knn: users who were not trained, by their interactions")
                     ->type_name("RATINGS");
   require_one(app, {item, user, all, everybody, fresh});
-  app.add_option("-n", verb->n, "Answers per item or user")
-      ->type_name("N")
+  add_number(app, "-n", verb->n, "Answers per item or user")
       ->check(CLI::Range(1, 1'000'000).description(""))
       ->capture_default_str();
   add_choice<SimilarityMetric>(app, "--metric",

@@ -92,7 +92,8 @@ struct Train {
                                     "read candidates");
     }
     Titles called;
-    if (titles.given()) called = read_titles_with_report(titles, data.items, progress);
+    const IdMap& items = earlier ? earlier->items : data.items;  // an update may order them anew
+    if (titles.given()) called = read_titles_with_report(titles, items, progress);
     progress.stage("train");
     TrainingRun how;
     how.validation = held_out ? &*held_out : nullptr;
@@ -266,9 +267,8 @@ void add_keeping_options(CLI::App& app, Train& verb) {
            "Validation ranks only these items of each user: pairs of user,item")
       ->type_name("FILE")
       ->group(kGroup);
-  app.add_option("--validation-negatives", verb.validation_negatives,
-                 "Validation ranks each held-out item among N random others")
-      ->type_name("N")
+  add_number(app, "--validation-negatives", verb.validation_negatives,
+             "Validation ranks each held-out item among N random others")
       ->group(kGroup);
   add_target_option(app, verb.target,
                     "Stop when the validation is as good, as ndcg@10=0.35 or rmse=0.92")
@@ -277,8 +277,7 @@ void add_keeping_options(CLI::App& app, Train& verb) {
       add_path(app, "--checkpoint", verb.checkpointing.path, "Keep the state here while training")
           ->type_name("FILE")
           ->group(kGroup);
-  app.add_option("--checkpoint-every", verb.checkpointing.every, "Iterations between checkpoints")
-      ->type_name("N")
+  add_number(app, "--checkpoint-every", verb.checkpointing.every, "Iterations between checkpoints")
       ->check(CLI::Range(1, 1'000'000).description(""))
       ->needs(checkpoint)
       ->capture_default_str()

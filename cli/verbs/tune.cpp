@@ -239,8 +239,7 @@ void add_search_options(CLI::App& app, Tune& verb) {
          "again")
       ->type_name("TIME|N")
       ->default_str("10m");
-  app.add_option("--seed", verb.options.seed, "Of the search and of the validation part")
-      ->type_name("N")
+  add_number(app, "--seed", verb.options.seed, "Of the search and of the validation part")
       ->capture_default_str();
   add_path(app, "--validation", verb.validation,
            "Held-out interactions to measure on, in place of a part of RATINGS")
@@ -253,8 +252,8 @@ void add_search_options(CLI::App& app, Tune& verb) {
                           verb.options.split.method,
                           "The part of RATINGS to measure on: random rows, random rows of each "
                           "user, the newest row of each user, or the newest rows");
-  app.add_option("--validation-share", verb.options.split.test,
-                 "random, per-user, time: the share of the rows")
+  add_number(app, "--validation-share", verb.options.split.test,
+             "random, per-user, time: the share of the rows")
       ->type_name("SHARE")
       ->capture_default_str();
   add_path(app, "--journal", verb.journal,

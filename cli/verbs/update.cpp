@@ -140,12 +140,10 @@ Run add_update(CLI::App& app) {
                        "Models of als: least squares over whole rows, or steps of SGD over new "
                        "ratings (explicit feedback)")
       ->default_str("als");
-  app.add_option("--iterations", verb->iterations, "Rounds of als, or epochs of SGD and BPR")
-      ->type_name("N")
+  add_number(app, "--iterations", verb->iterations, "Rounds of als, or epochs of SGD and BPR")
       ->default_str("als 2, sgd 3, bpr 10");
-  app.add_option("--learning-rate", verb->learning_rate,
-                 "Of steps of SGD and BPR [that of training; bpr: a quarter of it; als: 0.05]")
-      ->type_name("X");
+  add_number(app, "--learning-rate", verb->learning_rate,
+             "Of steps of SGD and BPR [that of training; bpr: a quarter of it; als: 0.05]");
   add_device_options(app, verb->common);
   add_device_memory_option(app, verb->common);
   app.add_flag("-v,--verbose", verb->verbose, "Also print the memory that the work takes")

@@ -39,7 +39,7 @@ struct EvaluateOptions {
   /// Not 0: every relevant item has a list of its own, of the item and so many others, drawn
   /// without repeats from those that the user has neither in `seen` nor, with whatever value, in
   /// the test set (all of them where there are no more). A user's value is the mean of its lists.
-  /// Less than the items of the model; not with `candidates`.
+  /// Not with `candidates`.
   Index negatives = 0;
   std::uint64_t seed = 42;  ///< of `negatives`
 };

@@ -37,7 +37,7 @@ class Auto(Estimator):
 
 @described
 class ItemKnn(Estimator):
-    """The nearest items of every item, by any of eleven similarities."""
+    """The nearest items of every item, by any of twelve similarities."""
 
     algorithm = "item-knn"
 

@@ -12,9 +12,10 @@ from .noise import Noise
 from .numbers import Numbers
 from .options import Options
 from .predictions import Predictions
+from .sockets import Sockets
 from .streams import Streams
 from .texts import Texts
 
 CLASSES = {attack.name: attack for attack in (
     Texts, Ids, Options, Kills, Disk, Streams, Memory, Identity, Models, Numbers, Noise, Alike, Predictions,
-    Determinism)}
+    Determinism, Sockets)}

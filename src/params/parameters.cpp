@@ -140,7 +140,12 @@ template <class Described, class Number>
 void parse(const Described& parameter, std::string_view text, Number& field) {
   Number value{};
   const auto [end, fault] = std::from_chars(text.data(), text.data() + text.size(), value);
-  if (fault != std::errc{} || end != text.data() + text.size()) {
+  const bool whole = end == text.data() + text.size();
+  if (fault == std::errc::result_out_of_range && whole) {
+    refuse(fmt::format("{} must be from {} to {}, not '{}'", parameter.name, parameter.lowest,
+                       parameter.highest, text));
+  }
+  if (fault != std::errc{} || !whole) {
     refuse(fmt::format("{} must be {}, not '{}'", parameter.name, parameter.range, text));
   }
   field = value;

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <memory>
+#include <optional>
 #include <utility>
 
 #include <fmt/format.h>
@@ -16,6 +17,7 @@
 #include "likewise/sgd.h"
 #include "likewise/training.h"
 #include "training/iterate.h"
+#include "training/merge_interactions.h"
 #include "training/validation.h"
 
 namespace likewise {
@@ -235,9 +237,12 @@ Model train(const Interactions& data, const TrainingParams& params, const Device
   validate(params);
   require_no_iterations(params, run);
   check_validation(run);
-  Model model = start_model(data, params, device, run);
-  naming_ids(data.users, data.items, data, [&] {
-    std::visit([&](const auto& some) { learn(some, data, device, run, model); }, params);
+  std::optional<Interactions> ordered;
+  if (run.resume != nullptr) ordered = in_order_of(run.resume->users, run.resume->items, data);
+  const Interactions& used = ordered ? *ordered : data;
+  Model model = start_model(used, params, device, run);
+  naming_ids(used.users, used.items, used, [&] {
+    std::visit([&](const auto& some) { learn(some, used, device, run, model); }, params);
   });
   return model;
 }

@@ -130,6 +130,28 @@ TEST_P(NeighboursOnDevice, EqualTheReferenceOnFewRows) {
   check_lists(awkward(23, 50, 9.0, false, 7).view(), 30);
 }
 
+/// A correlation about baselines needs two common entries, whatever the shrinkage.
+TEST_P(NeighboursOnDevice, OneCommonEntryIsNoCorrelation) {
+  if (GetParam() != Similarity::kPearsonBaseline) GTEST_SKIP() << "divides by N - 1 alone";
+  const CsrMatrix matrix = make_csr(4, 5,
+                                    std::vector<Entry>{{0, 0, 5.0F},
+                                                       {0, 1, 1.0F},
+                                                       {0, 4, 2.0F},
+                                                       {1, 0, 4.0F},
+                                                       {1, 2, 1.0F},
+                                                       {2, 1, 2.0F},
+                                                       {2, 4, 5.0F},
+                                                       {3, 3, 3.0F}});
+  NeighbourParams params = params_of(Feedback::kExplicit, Side::kUsers, GetParam(), 3, 1);
+  for (const double shrinkage : {0.0, 1.0, 100.0}) {
+    params.shrinkage = shrinkage;
+    const Neighbours found = train_neighbours(matrix.view(), params, device()).neighbours;
+    EXPECT_TRUE(found.rows_of(1).empty()) << shrinkage;
+    EXPECT_TRUE(found.rows_of(3).empty()) << shrinkage;
+    EXPECT_TRUE(std::ranges::equal(found.rows_of(0), std::vector<Index>{2})) << shrinkage;
+  }
+}
+
 /// Rows that say nothing about each other: half of all columns, and every second one; values about
 /// the same mean, crossed. Rounding leaves something, which is no similarity.
 TEST_P(NeighboursOnDevice, RoundingMakesNoNeighbours) {

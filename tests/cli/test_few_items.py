@@ -72,6 +72,8 @@ def test_negatives_are_as_many_as_asked(program, likes):
     assert few["hit_rate@10"] == 1.0  # six items in a list of ten
     assert every["hit_rate@10"] < 1.0 and every["ndcg@10"] < few["ndcg@10"]
     assert few["users_evaluated"] == 60 and few["relevant_items"] == 180
+    beyond = evaluate(program, "--negatives", "2000000000", "--metrics", "hit_rate,ndcg", "-k", "10")
+    assert {**beyond, "seconds": 0} == {**every, "seconds": 0}
     again = evaluate(program, "--negatives", "5", "--metrics", "ndcg", "--seed", "42")
     other = evaluate(program, "--negatives", "5", "--metrics", "ndcg", "--seed", "43")
     assert again["ndcg@10"] == few["ndcg@10"] != other["ndcg@10"]
@@ -92,7 +94,7 @@ def test_per_user_values_are_means_of_the_users_lists(program, likes):
     (["--seed", "3"], ["--seed", "--negatives"]),
     (["--negatives", "5", "--metrics", "rmse"], ["rmse", "ndcg"]),
     (["--candidates", "absent", "--metrics", "rmse"], ["rmse", "ndcg"]),
-    (["--negatives", "40"], ["negatives is 40", "from 1 to 39"]),
+    (["--negatives", "4000000000"], ["--negatives", "4000000000", "from 0 to 2147483647"]),
 ])
 def test_wrong_options_are_refused(program, likes, options, words):
     told = program("evaluate", "m", "test.csv", *options, exit_code=2).stderr

@@ -101,6 +101,20 @@ TEST(ReadAdjacency, WhatItCannotHaveIsRefused) {
   EXPECT_THAT(bad_data("", kLists), HasSubstr("is empty"));
 }
 
+TEST(ReadAdjacency, AUserMayHaveAnyNumberOfItems) {
+  std::string text = "1 7\n2";
+  for (int i = 0; i < 3000; ++i) text += fmt::format(" {}", i);
+  text += "\n3 8\n";
+  const ReadTuning tiny{.block_bytes = 64, .max_line_bytes = 256, .head_bytes = 512};
+  EXPECT_EQ(read_text(text, kLists, nullptr, tiny).by_user.nnz(), 3002);
+  EXPECT_EQ(read_text(text.substr(4), kLists, nullptr, tiny).by_user.nnz(), 3001);
+  // As many as the memory has room for.
+  ReadTuning poor = tiny;
+  poor.pages = [] { return std::uint64_t{16} * 1000; };
+  EXPECT_THAT(bad_data(text, kLists, poor),
+              HasSubstr("file.csv:2: the line is longer than 1000 bytes, more than fit into"));
+}
+
 Pairs pairs_of(const std::string& text, const ReadOptions& options = {},
                ReadSummary* summary = nullptr, const ReadTuning& tuning = {}) {
   return read_pairs_of(memory_source(text), "file.csv", options, summary, {}, tuning);

@@ -125,6 +125,23 @@ TEST(ReadCounts, ThatMayBeARatingAreRefused) {
   EXPECT_EQ(read_text("3 3 5\n" + rows, {.header = Header::kYes}).by_user.nnz(), 5);
 }
 
+TEST(ReadCounts, OfTinyFilesWhereTheRowsBearThemOut) {
+  // 21 is not ten times a rating, but exactly what follows, and above every rating.
+  const std::string rows = ratings(5, 5, 21, " ");
+  EXPECT_EQ(cells(read_text("5 5 21\n" + rows)), cells(read_text(rows)));
+  EXPECT_EQ(read_text("5 5 21\n" + rows, {.values = Values::kUnused}).by_user.nnz(), 21);
+  // A user more than follow: it may be a rating of 21.
+  EXPECT_THAT(bad_data("6 5 21\n" + rows), HasSubstr("'6 5 21' may be the counts"));
+}
+
+TEST(ReadCounts, AboveBadRowsSayWhatIsBad) {
+  const ReadOptions skip{.on_bad_row = BadRows::kSkip};
+  EXPECT_THAT(bad_data("40 20 800\n1 1 x\n1 2 y\n", skip),
+              HasSubstr("all 2 rows are bad; the first one: file.csv:2: the value 'x'"));
+  EXPECT_THAT(bad_data("40 20 800\n1 1 1\n2 2 1\n1 2 y\n", skip),
+              HasSubstr("2 users, 2 items, 3 rows follow, 1 of them bad"));
+}
+
 TEST(ReadCounts, RatingsAreNone) {
   for (const std::string text :
        {"1,1,1\n2,2,2\n", "3,4,5\n1,1,4\n2,2,5\n", "5,5,9\n7,7,1\n8,8,1\n1,1,1\n",

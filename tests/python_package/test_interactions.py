@@ -203,6 +203,25 @@ def test_a_file_reads_back(ratings, tmp_path):
         same(Interactions(tmp_path / name), ratings)
 
 
+@pytest.mark.parametrize("name", ["i.parquet", "i.json", "i.xlsx", "i.csv.bz2"])
+def test_a_file_of_an_unknown_format_is_refused(ratings, tmp_path, name):
+    with pytest.raises(ValueError, match=r"end the name in \.csv, \.tsv, \.mtx"):
+        ratings.save(tmp_path / name)
+    assert not any(tmp_path.iterdir())
+
+
+def test_ids_with_line_breaks_come_back_or_are_refused(tmp_path):
+    users, items = ["a\nb", "\n", 'c"\r\n,'], ["x", "\ty\n", "\r"]
+    data = Interactions((users, items, [1.0, 2.0, 3.0]))
+    data.save(tmp_path / "a.csv")
+    same(Interactions(tmp_path / "a.csv"), data)
+    with pytest.raises(ValueError, match="line break"):
+        data.save(tmp_path / "a.tsv")
+    with pytest.raises(ValueError, match="zero byte"):
+        Interactions((["a\0b"], ["x"])).save(tmp_path / "zero.csv")
+    assert [path.name for path in tmp_path.iterdir()] == ["a.csv"]
+
+
 def test_folds_share_ids_and_add_up(ratings):
     folds = likewise.split(ratings, "kfold", folds=3)
     assert sum(test.nnz for _, test in folds) == ratings.nnz

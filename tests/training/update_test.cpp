@@ -2,10 +2,14 @@
 /// Models that grow: what is touched is what the formulas say, what is not keeps its bits.
 #include "likewise/update.h"
 
+#include <algorithm>
 #include <array>
 #include <cmath>
 #include <cstring>
 #include <functional>
+#include <string>
+#include <utility>
+#include <vector>
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -166,8 +170,8 @@ TEST(Update, WhatIsNotTouchedKeepsItsBits) {
   }
 }
 
-/// Text beside numbers: all ids become text, in another order.
-TEST(Update, IdsMayChangeTheirOrder) {
+/// Text beside integers: these stay in front, by value, so equal scores keep their order.
+TEST(Update, IdsKeepTheirOrderBesideText) {
   const Device cpu = open_device("cpu");
   for (const Kind& kind : kinds()) {
     SCOPED_TRACE(kind.name);
@@ -183,6 +187,20 @@ TEST(Update, IdsMayChangeTheirOrder) {
     const Model& now = updated.model;
     now.validate();
     EXPECT_EQ(now.users.size(), old.users.size() + 1);
+    for (Index row = 0; row < old.users.size(); ++row) {
+      EXPECT_EQ(now.users.name(row), old.users.name(row));
+      EXPECT_EQ(now.users.find(old.users.name(row)), row);
+    }
+    EXPECT_EQ(now.items.name(now.items.size() - 1), "a thing");
+    const test::TemporaryFolder folder;
+    save_model(now, folder / "m");
+    const Model back = load_model(folder / "m");
+    for (Index item = 0; item < now.items.size(); ++item) {
+      EXPECT_EQ(back.items.name(item), now.items.name(item));
+      EXPECT_EQ(back.items.find(now.items.name(item)), item);
+    }
+    EXPECT_FALSE(back.items.find("31"));
+    EXPECT_FALSE(back.items.find("a"));
     for (const Side side : {Side::kUsers, Side::kItems}) {
       const IdMap& ids = side == Side::kUsers ? old.users : old.items;
       const IdMap& united = side == Side::kUsers ? now.users : now.items;
@@ -633,6 +651,42 @@ TEST(Update, SaysWhatWasAddedAndCanGoOn) {
   const Interactions merged = part_of(all, 0, all.size());
   const Model on = train(merged, longer, cpu, {.resume = &twice});
   EXPECT_EQ(on.iterations.back().iteration, 5);
+}
+
+/// A file has integers among text, in the order of bytes; an updated model has them before it.
+TEST(Update, CanGoOnWithIdsInTheOrderOfAFile) {
+  const Device cpu = open_device("cpu");
+  const std::vector<Entry> all = shuffled_entries(40, 30, 8.0);
+  AlsParams params{.factors = 4, .iterations = 3};
+  const Model old = train(part_of(all, 0, all.size()), params, cpu);
+  Interactions more{IdMap::from_text(std::vector<std::string>{"11", "new"}),
+                    IdMap::from_text(std::vector<std::string>{"3", "a thing"}),
+                    {},
+                    {}};
+  more.by_user = test::make_csr(2, 2, std::vector<Entry>{{0, 1, 1.0F}, {1, 0, 5.0F}});
+  const Model now = update_model(old, more, {}, cpu).model;
+  std::vector<std::string> users;
+  std::vector<std::string> items;
+  for (Index u = 0; u < now.users.size(); ++u) users.push_back(now.users.name(u));
+  for (Index i = 0; i < now.items.size(); ++i) items.push_back(now.items.name(i));
+  Interactions file{IdMap::from_text(users), IdMap::from_text(items), {}, {}};
+  std::vector<Entry> cells;
+  for (Index u = 0; u < now.users.size(); ++u) {
+    const auto row = now.history.view().row_columns(u);
+    for (std::size_t e = 0; e < row.size(); ++e) {
+      cells.push_back({*file.users.find(now.users.name(u)),
+                       *file.items.find(now.items.name(row[e])),
+                       now.history.view().row_values(u)[e]});
+    }
+  }
+  std::ranges::sort(cells, {}, [](const Entry& e) { return std::pair(e.row, e.col); });
+  file.by_user = test::make_csr(file.users.size(), file.items.size(), cells);
+  EXPECT_NE(file.users.name(2), now.users.name(2));
+  params.iterations = 5;
+  const Model on = train(file, params, cpu, {.resume = &now});
+  EXPECT_EQ(on.iterations.back().iteration, 5);
+  EXPECT_EQ(on.users.name(2), now.users.name(2));
+  EXPECT_TRUE(std::ranges::equal(on.history.columns, now.history.columns));
 }
 
 TEST(Update, RefusesWhatItCannotDo) {

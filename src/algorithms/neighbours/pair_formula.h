@@ -162,10 +162,9 @@ template <class Row>
   const double common = f.common_is_product ? s.xy : s.n;
   if (f.counted && common < f.min_support) return 0.0F;
   double value = plain_similarity(f, x, y, s);
-  if (f.shrinkage > 0.0) {
-    const double free = common - f.lost_degrees;
-    value *= free / (free + f.shrinkage);
-  }
+  const double free = common - f.lost_degrees;
+  if (f.lost_degrees > 0.0 && !(free > 0.0)) return 0.0F;  // one common entry says nothing
+  if (f.shrinkage > 0.0) value *= free / (free + f.shrinkage);
   if (f.amplification != 1.0) {
     value = std::copysign(std::pow(std::abs(value), f.amplification), value);
   }

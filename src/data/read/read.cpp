@@ -87,8 +87,8 @@ Staged<Row> staged_rows(OpenFile& file, const ReadOptions& options, ReadSummary&
                         const RunControl& control, const ReadTuning& tuning) {
   FileFormat& format = file.format;
   Staged<Row> staged = stage_rows<Row>(*file.source, format, options, tuning, summary, control);
-  if (format.counts) {
-    if (is_counts(format, staged, summary.rows)) {
+  if (format.counts && staged.rows > 0) {  // else all are bad, which is what to say
+    if (is_counts(format, staged, summary)) {
       format.description = describe(format, true);
     } else {
       add_first_line(staged, format, options, tuning, summary);
