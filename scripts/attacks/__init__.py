@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """Classes of attacks on the program, one module each. `scripts/attack` runs them."""
+from .budgets import Budgets
 from .determinism import Determinism
 from .disk import Disk
 from .identity import Identity
@@ -11,6 +12,8 @@ from .numbers import Numbers
 from .options import Options
 from .streams import Streams
 from .texts import Texts
+from .writers import Writers
 
 CLASSES = {attack.name: attack for attack in (
-    Texts, Ids, Options, Kills, Disk, Streams, Memory, Identity, Models, Numbers, Determinism)}
+    Texts, Ids, Options, Kills, Disk, Streams, Memory, Identity, Models, Numbers, Determinism,
+    Writers, Budgets)}
