@@ -53,6 +53,11 @@ struct Train {
                  {"--report", report, PathUse::kOutput},
                  {"--json on standard output", json ? "-" : "", PathUse::kOutput}});
     Progress progress(common.quiet, verbose);
+    std::optional<HeldFile> held_output;
+    std::optional<HeldFile> held_checkpoint;
+    if (!resume.empty() && file_identity(resume) == file_identity(output))
+      held_output.emplace(output);
+    if (!checkpointing.path.empty()) held_checkpoint.emplace(checkpointing.path);
     std::optional<Model> earlier;
     if (!resume.empty()) earlier = load_model(resume);
     TrainingOptions options = training;
@@ -102,6 +107,7 @@ struct Train {
     how.validation_negatives = validation_negatives;
     if (target) how.target = target->value;
     how.checkpoint = checkpointing;
+    how.checkpoint.held = held_checkpoint ? &*held_checkpoint : nullptr;
     how.resume = earlier ? &*earlier : nullptr;
     how.source = base_name(ratings);
     const auto model =
@@ -109,7 +115,7 @@ struct Train {
     if (!choice.empty()) model->provenance.choice = std::move(choice);
     model->titles = titles.given() || !earlier ? std::move(called) : earlier->titles.share();
     progress.stage("save");
-    save_model(*model, output);
+    held_output ? save_model(*model, *held_output) : save_model(*model, output);
     if (!report.empty()) {
       const std::vector<StageTime> stages = progress.finish();
       progress.stage("report");

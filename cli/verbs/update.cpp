@@ -8,7 +8,9 @@
 #include <nlohmann/json.hpp>
 
 #include "likewise/error.h"
+#include "likewise/held_file.h"
 #include "likewise/training.h"
+#include "likewise/write.h"
 #include "options/options.h"
 #include "options/paths.h"
 #include "options/titles.h"
@@ -41,6 +43,7 @@ struct Update {
                  {"-o", output, PathUse::kModel},
                  {"--json on standard output", json ? "-" : "", PathUse::kOutput}});
     Progress progress(common.quiet, verbose);
+    std::optional<HeldFile> held = hold(progress);
     progress.stage("load");
     const Model earlier = load_model(model);
     UpdateOptions options = asked(progress);
@@ -58,8 +61,18 @@ struct Update {
       updated.model.titles = read_titles_with_report(titles, updated.model.items, progress);
     }
     progress.stage("save");
-    save_model(updated.model, output);
+    held ? save_model(updated.model, *held) : save_model(updated.model, output);
     finish(earlier, updated, progress);
+  }
+
+  /// The model that is read and written again; updates of one model come one after the other.
+  [[nodiscard]] std::optional<HeldFile> hold(Progress& progress) const {
+    if (file_identity(model) != file_identity(output)) return std::nullopt;
+    return HeldFile(output, Progress::stop_control(), [&] {
+      progress.stage("wait");
+      progress.say(fmt::format("{}: another program has it in hand; waiting for its end",
+                               printable(output)));
+    });
   }
 
   [[nodiscard]] UpdateOptions asked(Progress& progress) const {

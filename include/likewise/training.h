@@ -18,6 +18,8 @@
 
 namespace likewise {
 
+class HeldFile;
+
 /// The device for a training.
 struct DeviceChoice {
   Device device;
@@ -35,10 +37,13 @@ struct DeviceChoice {
                                                 const DeviceOptions& options = {},
                                                 std::span<const Job> also = {});
 
-/// A file that a stopped training goes on from.
+/// A file that a stopped training goes on from. No other training writes it meanwhile:
+/// likewise/held_file.h.
 struct Checkpointing {
   std::string path{};  ///< empty: none
   int every = 1;       ///< iterations between two
+  /// Of this path, where the caller holds it already, as one who reads it first.
+  HeldFile* held = nullptr;
 };
 
 /// What goes with a training. `target`, `checkpoint`, `resume`, `on_plan` and `on_iteration` are
@@ -48,7 +53,8 @@ struct TrainingRun {
   /// Set from another thread, from a signal handler or in on_iteration: the training ends after the
   /// iteration under way with the model so far (the best by validation, where there is one), whose
   /// stop_reason is "stopped". Where iterations take longer than half a second, the one under way
-  /// is broken off, and the one before it counts; a copy of its factors is kept for that. `resume`
+  /// is broken off, and the one before it counts; a copy of its factors is kept for that.
+  /// Validation is broken off at once, and the iteration before the one measured counts. `resume`
   /// goes on from it, to the model of a training that nobody stopped. Where no iteration has been
   /// done there is no model: Error(kCancelled), as with control.cancel, which ends a training
   /// within an iteration. An algorithm without iterations looks at it before it begins.

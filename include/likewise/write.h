@@ -13,6 +13,8 @@
 
 namespace likewise {
 
+class HeldFile;
+
 /// A byte sink: "-" is standard output; names ending in .gz or .zst are compressed. Until
 /// `commit()` the final name is untouched; without it the destructor removes the partial file. A
 /// file that is replaced keeps its permissions; a link keeps pointing at its file; devices, pipes
@@ -25,6 +27,9 @@ namespace likewise {
 class OutputFile {
  public:
   explicit OutputFile(const std::string& path);
+  /// commit() replaces a held file (likewise/held_file.h), which outlives this object. It throws
+  /// Error(kIo), with nothing replaced, where another one was put in its place.
+  explicit OutputFile(HeldFile& file);
   ~OutputFile();
   OutputFile(OutputFile&&) noexcept;
   OutputFile& operator=(OutputFile&&) = delete;

@@ -21,13 +21,16 @@ class Search:
     best            the winner, with the parameters of the model: weights of implicit ALS are as far from what
                     suits everything as the trial's are from what suits the part that it was trained on;
                     baseline: what it was compared with (popular, or bias for ratings). A
-                    trial is a dict: trial (its number), algorithm, origin, value (None where training
-                    failed), final_value (None but for trials of the final round, of which the
+                    trial is a dict: trial (its number), algorithm, origin, value (None where the
+                    algorithm refused the data, training failed or the time was over), final_value (None but for trials of the final round, of which the
                     winner's is the best), failure, iterations (done), best_iteration, seconds, finished
                     (seconds of the search) and params, which an estimator of the algorithm takes
     final_parts     validation parts that final values are means over; 0 without a final round, as where
                     validation was given
     trials          all of them, in order
+    failures        why trials have no value
+    measured_users  on whom trials were measured, of the validation_users with something held out: fewer
+                    where a budget of time is short of lists for all
     importance      (algorithm, parameter, share): how much of what trials differ in the parameter
                     explains, from 0 to 1, the largest first
     """
@@ -42,6 +45,9 @@ class Search:
     importance: list[tuple[str, str, float]]
     final_parts: int
     seconds: float
+    failures: list[str]
+    validation_users: int
+    measured_users: int
 
     def to_pandas(self) -> Any:
         """A row for each trial, with a column for each parameter."""
@@ -69,13 +75,14 @@ def tune(interactions: Interactions, *, algorithms: str | Sequence[str] | None =
                        trains by their defaults
     metric             what the best are best by: "ndcg@10" (as it is for implicit feedback), "rmse" ...
     budget             how long to search: "30s", "10m", "1h", or a number of trials, which gives the
-                       same result again. Training the winner comes after it
+                       same result again. In a time is the training of the winner, too, as long as its
+                       trial says that it will take
     seed               of the search and of the validation parts
     validation         held-out interactions to measure on; the winner is trained on them too. Without
                        them the best trials are in the end measured on further parts
     validation_method  without them: which part to hold out, as split() takes it [random]
     validation_share   its share of the rows [0.1]
-    journal            a file that notes each training as it ends
+    journal            a file that notes each training as it ends; one search at a time writes it
     resume             goes on with the journal of a search that was ended
     progress           shows a bar (tqdm)
     callback           called after each training with its trial
@@ -118,6 +125,8 @@ def tune(interactions: Interactions, *, algorithms: str | Sequence[str] | None =
             listener, on_trial)
     if interruption is not None:
         raise interruption
+    for line in found.pop("broken_lines"):
+        logger.warning("%s: line %d was broken; what it noted was trained again", journal, line)
     for why in found.pop("left_out"):
         logger.info("not searched: %s", why)
     warning = found.pop("warning")

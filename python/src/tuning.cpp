@@ -41,6 +41,10 @@ namespace {
   told["beats_baseline"] = result.beats_baseline();
   told["warning"] = result.warning();
   told["final_parts"] = result.final_parts;
+  told["validation_users"] = result.validation_users;
+  told["measured_users"] = result.measured_users;
+  told["failures"] = result.failures();
+  told["broken_lines"] = result.broken_lines;
   told["seconds"] = result.seconds;
   told["baseline"] = trial_of(result.baseline);
   told["best"] = trial_of(result.winner());

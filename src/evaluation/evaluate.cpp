@@ -26,6 +26,7 @@ namespace {
 constexpr Index kUsersPerBatch = 4096;
 constexpr Offset kNumbersPerBatch = Offset{1} << 22;  // 32 MiB of (item, score)
 constexpr Offset kScoresPerTask = Offset{1} << 17;
+constexpr std::size_t kPairsPerCall = std::size_t{1} << 18;
 constexpr Offset kPairsPerBlock = Offset{1} << 20;
 
 /// The inputs of one evaluation.
@@ -153,6 +154,7 @@ void auc_of_users(const Task& task, const Relevance& relevance, Offset first,
   const auto items = static_cast<std::size_t>(task.model().items.size());
   const Offset block = std::max<Offset>(1, kScoresPerTask / static_cast<Offset>(items));
   parallel_blocks(static_cast<Offset>(users.size()), block, [&](Offset begin, Offset end, Offset) {
+    task.control.check();
     const auto part =
         users.subspan(static_cast<std::size_t>(begin), static_cast<std::size_t>(end - begin));
     std::vector<float> scores(part.size() * items);
@@ -198,8 +200,10 @@ struct ScoredLists {
 ScoredLists score_lists(const Task& task, const CandidateLists& candidates, Offset first,
                         std::span<const Index> users) {
   std::vector<std::vector<Index>> items(users.size());
-  parallel_for(std::ssize(users), 16,
-               [&](Offset q) { items[static_cast<std::size_t>(q)] = candidates.items(first + q); });
+  parallel_for(std::ssize(users), 16, [&](Offset q) {
+    task.control.check();
+    items[static_cast<std::size_t>(q)] = candidates.items(first + q);
+  });
   ScoredLists lists;
   std::vector<Index> asked;
   lists.begins.push_back(0);
@@ -208,7 +212,13 @@ ScoredLists score_lists(const Task& task, const CandidateLists& candidates, Offs
     lists.begins.push_back(std::ssize(lists.items));
     asked.resize(lists.items.size(), users[q]);
   }
-  lists.scores = task.recommender.ranking_scores(asked, lists.items);
+  for (std::size_t at = 0; at < asked.size(); at += kPairsPerCall) {
+    task.control.check();
+    const std::size_t count = std::min(kPairsPerCall, asked.size() - at);
+    const std::vector<float> scores = task.recommender.ranking_scores(
+        std::span(asked).subspan(at, count), std::span(lists.items).subspan(at, count));
+    lists.scores.insert(lists.scores.end(), scores.begin(), scores.end());
+  }
   return lists;
 }
 

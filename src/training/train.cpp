@@ -12,6 +12,7 @@
 #include "likewise/bias.h"
 #include "likewise/bpr.h"
 #include "likewise/error.h"
+#include "likewise/held_file.h"
 #include "likewise/neighbourhood.h"
 #include "likewise/popularity.h"
 #include "likewise/sgd.h"
@@ -141,10 +142,14 @@ void learn_by_iterations(const Params& params, const Interactions& data, const D
   }
   const Stopping stopping{params.iterations, params.tolerance, params.patience};
   if (run.resume != nullptr && is_over(*run.resume, stopping, loop.validation, model)) return;
+  std::optional<HeldFile> checkpoint;
+  HeldFile* held = run.checkpoint.held;
+  if (held == nullptr && !run.checkpoint.path.empty())
+    held = &checkpoint.emplace(run.checkpoint.path);
   loop.on_iteration = [&](const TrainingState& state) {
     if (run.on_iteration) run.on_iteration(state);
     const bool due = state.iterations.back().iteration % run.checkpoint.every == 0;
-    if (!run.checkpoint.path.empty() && due) save_checkpoint(model, state, run.checkpoint.path);
+    if (held != nullptr && due) save_checkpoint(model, state, *held);
   };
   IterationResult result = train(loop);
   model.learned = std::move(result.factors);

@@ -78,7 +78,7 @@ Measure make_measure(const Model& model, const Device& device, const TrainingRun
                     "items of a user; measure rmse",
                     metric.key, model.algorithm(), parameter_text(model.params, "baseline")));
   }
-  const RunControl control{run.control.cancel, {}};
+  const RunControl control{run.control.cancel != nullptr ? run.control.cancel : run.stop, {}};
   return [=, kept = candidates, kept_view = view](Learned& learned) {
     std::swap(scratch->learned, learned);
     double value = 0.0;

@@ -225,3 +225,66 @@ def test_steps_are_relative_to_the_spread_that_training_had(program, tmp_path, s
 def header_of(path):
     content = path.read_bytes()
     return json.loads(content[8:8 + int.from_bytes(content[:8], "little")])["__metadata__"]
+
+
+def test_two_updates_of_a_model_come_one_after_the_other(program, tmp_path):
+    program("generate", "400x200x8000", "-o", "old.csv")
+    program("train", "old.csv", "-o", "m", *SMALL)
+    names = [f"new{n}" for n in range(4)]
+    for name in names:
+        write(tmp_path / f"{name}.csv", [(name, 1, 1), (name, 2, 1)])
+    # With a round of ALS that takes so long that they meet.
+    updates = [program.start("update", "m", f"{name}.csv", "-o", "m", "--iterations", 300,
+                             stderr=subprocess.PIPE, text=True) for name in names]
+    told = [update.communicate(timeout=90)[1] for update in updates]
+    assert [update.returncode for update in updates] == [0] * 4, told
+    assert any("another program has it in hand; waiting for its end" in text for text in told)
+    for name in names:
+        assert program("recommend", "m", "--user", name, "-n", 1).stdout.count("\n") == 2
+    assert {name for name in os.listdir(tmp_path) if name.startswith(".")} == set()
+
+
+def test_an_update_does_not_write_over_a_model_that_came_meanwhile(program, tmp_path):
+    program("generate", "2000x1000x40000", "-o", "old.csv")
+    program("train", "old.csv", "-o", "m", *SMALL)
+    program("train", "old.csv", "-o", "other", "--algorithm", "popular")
+    update = program.start("update", "m", "old.csv", "-o", "m", "--iterations", 10000,
+                           stderr=subprocess.PIPE, text=True)
+    # It has the model in hand once it reads: then the next one waits.
+    waiting = program.start("update", "m", "old.csv", "-o", "m", stderr=subprocess.PIPE, text=True)
+    assert "in hand" in waiting.stderr.readline() + waiting.stderr.readline()
+    waiting.send_signal(signal.SIGINT)
+    assert "interrupted" in waiting.communicate(timeout=20)[1] and waiting.returncode == 1
+    update.kill()  # its lock goes with it
+    update.communicate()
+    update = program.start("update", "m", "old.csv", "-o", "m", "--iterations", 300,
+                           stderr=subprocess.PIPE, text=True)
+    deadline = time.monotonic() + 30
+    while True:  # until it has read what it updates
+        line = update.stderr.readline()
+        assert line and time.monotonic() < deadline
+        if line.startswith("read"):
+            break
+    os.replace(tmp_path / "other", tmp_path / "m")
+    came = (tmp_path / "m").read_bytes()
+    _, stderr = update.communicate(timeout=90)
+    assert update.returncode == 1
+    assert "m: another program has written it meanwhile: nothing was written over that" in stderr
+    assert (tmp_path / "m").read_bytes() == came
+
+
+def test_one_training_at_a_time_writes_a_checkpoint(program, tmp_path):
+    program("generate", "300x80x6000", "-o", "old.csv")
+    words = ["train", "old.csv", "--factors", 4, "--checkpoint", "state"]
+    training = program.start(*words, "-o", "m", "--iterations", 999999, stderr=subprocess.DEVNULL)
+    deadline = time.monotonic() + 30
+    while not (tmp_path / "state").exists():
+        assert time.monotonic() < deadline
+        time.sleep(0.01)
+    for resume in ([], ["--resume", "state"]):
+        stderr = program(*words, *resume, "-o", "n", "--iterations", 1000000, exit_code=1).stderr
+        assert "state: another program has it in hand" in stderr
+    training.kill()
+    training.communicate()
+    assert not (tmp_path / "n").exists()
+    program(*words, "--resume", "state", "-o", "state-of-it", "--iterations", 1000000, "--tolerance", 0.1)
