@@ -9,8 +9,10 @@ from .memory import Memory
 from .models import Models
 from .numbers import Numbers
 from .options import Options
+from .package import PythonExits, PythonTypes
 from .streams import Streams
 from .texts import Texts
 
 CLASSES = {attack.name: attack for attack in (
-    Texts, Ids, Options, Kills, Disk, Streams, Memory, Identity, Models, Numbers, Determinism)}
+    Texts, Ids, Options, Kills, Disk, Streams, Memory, Identity, Models, Numbers, Determinism, PythonTypes,
+    PythonExits)}
