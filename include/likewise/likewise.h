@@ -15,6 +15,7 @@
 #include "likewise/interactions.h"
 #include "likewise/iteration.h"
 #include "likewise/make_interactions.h"
+#include "likewise/memory.h"
 #include "likewise/memory_plan.h"
 #include "likewise/model.h"
 #include "likewise/neighbourhood.h"

@@ -10,7 +10,6 @@ Programs written for `implicit` find its names in `likewise.als`, `likewise.bpr`
 `likewise.nearest_neighbours`, `likewise.evaluation` and `likewise.utils`.
 """
 
-import importlib
 from typing import TYPE_CHECKING
 
 from likewise import metrics
@@ -19,6 +18,7 @@ from likewise.answers import Lists
 from likewise.estimators import Als, Auto, Bias, Bpr, ItemKnn, Popular, Sgd, UserKnn
 from likewise.information import info
 from likewise.interactions import Interactions, split
+from likewise.lazy import loader
 from likewise.model import Evaluation, Explanation, Model, load_model
 from likewise.search import Search, tune
 
@@ -34,10 +34,7 @@ else:
     #: The names of `implicit`: loaded by their first use.
     _MODULES = ("als", "bpr", "cpu", "evaluation", "gpu", "nearest_neighbours", "recommender_base", "utils")
 
-    def __getattr__(name):
-        if name in _MODULES:
-            return importlib.import_module(f"likewise.{name}")
-        raise AttributeError(f"module 'likewise' has no attribute {name!r}")
+    __getattr__ = loader("likewise", _MODULES)
 
     def __dir__():
         return [*__all__, *_MODULES]

@@ -41,7 +41,7 @@ class AlternatingLeastSquares(FactorRecommender):
     """
 
     saved = ("regularization", "factors", "num_threads", "iterations", "use_native", "use_cg", "cg_steps",
-             "calculate_training_loss", "random_state", "alpha")
+             "calculate_training_loss", "random_state", "alpha", "use_gpu")
 
     def __init__(self, factors: int = 100, regularization: float = 0.01, alpha: float = 1.0,
                  dtype: Any = np.float32, use_native: bool = True, use_cg: bool = True,

@@ -42,7 +42,7 @@ class BayesianPersonalizedRanking(FactorRecommender):
     """
 
     saved = ("regularization", "factors", "learning_rate", "verify_negative_samples", "num_threads",
-             "iterations", "random_state")
+             "iterations", "random_state", "use_gpu")
 
     def __init__(self, factors: int = 100, learning_rate: float = 0.01, regularization: float = 0.01,
                  dtype: Any = np.float32, iterations: int = 100, use_gpu: bool | None = None,
@@ -55,8 +55,6 @@ class BayesianPersonalizedRanking(FactorRecommender):
         self.use_gpu = use_gpu
         if use_gpu:
             require_gpu()
-        elif use_gpu is None:
-            self.use_gpu = HAS_CUDA
 
     def fit(self, user_items: Any, show_progress: bool = True,
             callback: Callable[[int, float, int, int], Any] | None = None) -> None:
@@ -93,7 +91,7 @@ class BayesianPersonalizedRanking(FactorRecommender):
             try:
                 model = _core.train_factors(
                     matrix.indptr, matrix.indices, np.ones(matrix.nnz, dtype=np.float32), matrix.shape[1],
-                    self._params(int(random.integers(2**63))), device="cuda" if self.use_gpu else "cpu",
+                    self._params(int(random.integers(2**63))), device="cuda" if self._on_gpu() else "cpu",
                     threads=operator.index(self.num_threads), users=np.ascontiguousarray(users[:, :-1]),
                     items=np.ascontiguousarray(items[:, :-1]),
                     item_bias=np.ascontiguousarray(items[:, -1]), hits=callback is not None,
@@ -111,11 +109,14 @@ class BayesianPersonalizedRanking(FactorRecommender):
         """Refused, as in `implicit`."""
         return self._solve("item", item_users)
 
+    def _on_gpu(self) -> bool:
+        return HAS_CUDA if self.use_gpu is None else self.use_gpu
+
     def _params(self, seed: int) -> dict[str, Any]:
         return {"algorithm": "bpr", "factors": self.factors, "iterations": self.iterations,
                 "learning_rate": self.learning_rate, "regularization": self.regularization,
                 "negatives": "popular", "liked_draws": "skip",
-                "order": "racing" if self.use_gpu else "blocked", "seed": seed}
+                "order": "racing" if self._on_gpu() else "blocked", "seed": seed}
 
     def _first_factors(self, likes: Any, random: np.random.Generator) -> tuple[Array, Array]:
         """Where a training starts: uniform in [-1/2, 1/2) / factors, items drawn before users, 0 for those

@@ -81,7 +81,7 @@ def ranking_metrics_at_k(model: Any, train_user_items: Any, test_user_items: Any
     if counts.max() == test.shape[1]:
         raise ZeroDivisionError(f"user {counts.argmax()} has all {test.shape[1]} items in test_user_items: "
                                 "the auc is not defined")
-    width = min(as_count(K), test.shape[1])
+    width = as_count(K, test.shape[1])
     totals = np.zeros(4)
     with progress_bar(len(users), show_progress) as bar:
         for start in range(0, len(users), BATCH):

@@ -9,6 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from likewise import _core
+from likewise.arguments import shown
 
 IndexArray = npt.NDArray[np.int32]
 IdArray = npt.NDArray[Any]
@@ -21,9 +22,13 @@ def is_one(ids: object) -> bool:
     return isinstance(ids, (str, bytes)) or not hasattr(ids, "__len__")
 
 
-def shown(value: object) -> str:
-    text = repr(value)
-    return text if len(text) <= 60 else text[:57] + "..."
+def listed(ids: Any) -> Any:
+    """Ids that count by their places: of sets, and of Series whatever their index is."""
+    if isinstance(ids, np.ma.MaskedArray) and np.ma.getmaskarray(ids).any():
+        raise ValueError(f"ids: place {int(np.argmax(np.ma.getmaskarray(ids)))} is masked: leave it out")
+    if isinstance(ids, (list, tuple, np.ndarray)):
+        return ids
+    return ids.to_numpy() if hasattr(ids, "to_numpy") else list(ids)
 
 
 class Ids:
@@ -63,6 +68,7 @@ class Ids:
 
     def find(self, ids: Sequence[Any] | IdArray) -> IndexArray:
         """The indices of ids, -1 for those that are not known. TypeError for ids of another kind."""
+        ids = listed(ids)
         if self._core.is_integer:
             return self._core.find_integers(self._integers(ids))
         texts = ids.tolist() if isinstance(ids, np.ndarray) else list(ids)
@@ -74,10 +80,11 @@ class Ids:
 
     def require(self, ids: Sequence[Any] | IdArray) -> IndexArray:
         """As find(), but KeyError names the first that is not known."""
+        ids = listed(ids)
         indices = self.find(ids)
         if len(indices) and indices.min() < 0:
-            position = int(np.argmax(indices < 0))
-            raise KeyError(f"there is no {self._what} {shown(ids[position])} in the model")
+            one = ids[int(np.argmax(indices < 0))]
+            raise KeyError(f"there is no {self._what} {shown(getattr(one, 'item', lambda: one)())} in the model")
         return indices
 
     def _integers(self, ids: Sequence[Any] | IdArray) -> npt.NDArray[np.int64]:

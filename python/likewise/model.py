@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import dataclasses
-import os
 import pathlib
 import subprocess
 import tempfile
@@ -15,8 +14,9 @@ import numpy.typing as npt
 
 from likewise import _core
 from likewise.answers import Lists
-from likewise.ids import IdArray, Ids, IndexArray, is_one, shown
-from likewise.interactions import Interactions
+from likewise.arguments import call, count_of, names_of, shown
+from likewise.ids import IdArray, Ids, IndexArray, is_one
+from likewise.interactions import Path, as_interactions, as_interactions_or_none
 from likewise.progress import Progress, logger
 from likewise.tensors import table_of
 
@@ -77,13 +77,13 @@ class Model:
         self._recommenders: dict[bool | None, _core.Recommender] = {}  # by `clip`
 
     @classmethod
-    def from_factors(cls, interactions: Interactions, user_factors: Any, item_factors: Any, *,
+    def from_factors(cls, interactions: Any, user_factors: Any, item_factors: Any, *,
                      params: Mapping[str, Any] | None = None, device: Device = "auto",
                      threads: int = 0) -> Model:
         """A model of factors that were learned elsewhere: the score of a pair is their dot product.
 
-        interactions    its ids name the rows, in the order of its users and items; its history is
-                        what lists leave out
+        interactions    Interactions, or what Interactions() takes: its ids name the rows, in the order of
+                        its users and items; its history is what lists leave out
         user_factors    (users, factors), item_factors (items, factors): arrays, or tensors of another
                         library (by DLPack, from a GPU too); copied, as float32
         params          parameters of Als, by which new users are solved; what it leaves out is Hu's form
@@ -95,7 +95,8 @@ class Model:
         if given.setdefault("factors", users.shape[1]) != users.shape[1]:
             raise ValueError(f"params name {given['factors']} factors, user_factors have "
                              f"{users.shape[1]}")
-        return cls(_core.Model.from_factors(users, items, given, interactions._core), device, threads)
+        known = as_interactions(interactions, "interactions")
+        return cls(call(_core.Model.from_factors, users, items, given, known._core), device, threads)
 
     # What it is.
 
@@ -187,8 +188,8 @@ class Model:
         """
         indices = self._indices(users, self.users)
         with Progress(progress) as listener:
-            found = self._answers().recommend(
-                indices, count_of(n), include_seen=include_seen, allow=self._maybe_items(items, "items"),
+            found = call(
+                self._answers().recommend, indices, count_of(n), include_seen=include_seen, allow=self._maybe_items(items, "items"),
                 deny=self._maybe_items(exclude, "exclude"), progress=listener)
         self._advise()
         return self._lists("user", self.users.take(indices), "item", found)
@@ -198,8 +199,8 @@ class Model:
         """The n best items for users who were not trained, each given by what it likes: a sequence
         of item ids, or a dict of values by id. The queries of the lists are their places."""
         rows = self._rows(histories)
-        found = self._answers().recommend_new(
-            rows, count_of(n), include_seen=include_seen, allow=self._maybe_items(items, "items"),
+        found = call(
+            self._answers().recommend_new, rows, count_of(n), include_seen=include_seen, allow=self._maybe_items(items, "items"),
             deny=self._maybe_items(exclude, "exclude"))
         self._advise()
         return self._lists("user", np.arange(len(histories)), "item", found)
@@ -229,7 +230,7 @@ class Model:
 
     def similar_users_new(self, histories: Sequence[History], n: int = 10) -> Lists:
         """The n trained users most similar to users who were not trained, by a user-knn model."""
-        found = self._answers().similar_new(self._rows(histories), count_of(n))
+        found = call(self._answers().similar_new, self._rows(histories), count_of(n))
         return self._lists("user", np.arange(len(histories)), "similar_user", found, self.users, False)
 
     def predict(self, users: Any, items: Any, *,
@@ -238,6 +239,9 @@ class Model:
         does not know fall back on means and on the other side's bias. Predicted ratings stay within
         the scale of the training values, from the smallest to the largest, unless the model was
         trained with clip=False; clip=False gives them as they come, clip=True within the scale."""
+        for ids in (users, items):
+            if isinstance(ids, (set, frozenset)):
+                raise TypeError(f"a set has no order: predict needs pairs, not {shown(ids)}")
         pairs = [np.atleast_1d(np.asarray(ids)) if not isinstance(ids, np.ndarray) else ids
                  for ids in (users, items)]
         if pairs[0].shape != pairs[1].shape or pairs[0].ndim != 1:
@@ -270,12 +274,13 @@ class Model:
         return Explanation(score, baseline,
                            [(one, part[1], part[2]) for one, part in zip(ids, parts)])
 
-    def evaluate(self, test: Interactions, *, k: int | Sequence[int] = 10,
-                 metrics: Sequence[str] = (), min_relevant_value: float = 0.0,
-                 seen: Interactions | None = None, candidates: Interactions | None = None,
+    def evaluate(self, test: Any, *, k: int | Sequence[int] = 10,
+                 metrics: str | Sequence[str] = (), min_relevant_value: float = 0.0,
+                 seen: Any = None, candidates: Any = None,
                  negatives: int | None = None, seed: int = 42, per_user: bool = False,
                  clip: bool | None = None, progress: bool = False) -> Evaluation:
-        """Metrics on held-out interactions; docs/metrics.md has their formulas.
+        """Metrics on held-out interactions; docs/metrics.md has their formulas. `test`, `seen` and
+        `candidates` are Interactions, or what Interactions() takes.
 
         k                   list lengths
         metrics             names as in likewise.metrics.names(); without: those of the model's kind
@@ -288,14 +293,17 @@ class Model:
         clip                whether predicted ratings stay within the scale of the training values, as
                             of predict()
         """
-        lengths = [count_of(one) for one in ([k] if np.ndim(k) == 0 else list(k))]  # type: ignore[arg-type]
+        lengths = [count_of(one, "k") for one in ([k] if np.ndim(k) == 0 else list(k))]  # type: ignore[arg-type]
+        names = names_of(metrics, "metrics")
+        held_out = as_interactions(test, "test")
         with Progress(progress) as listener:
-            found = _core.evaluate(
-                self._core, test._core, device=self._device, k=lengths, metrics=list(metrics),
+            found = call(
+                _core.evaluate, self._core, held_out._core, device=self._device, k=lengths, metrics=names,
                 min_relevant_value=min_relevant_value, per_user=per_user,
-                seen=None if seen is None else seen._core,
-                candidates=None if candidates is None else candidates._core,
-                negatives=0 if negatives is None else count_of(negatives), seed=seed, clip=_switch(clip, "clip"),
+                seen=as_interactions_or_none(seen, "seen"),
+                candidates=as_interactions_or_none(candidates, "candidates"),
+                negatives=0 if negatives is None else count_of(negatives, "negatives"), seed=seed,
+                clip=_switch(clip, "clip"),
                 threads=self._threads, progress=listener)
         result = Evaluation(found.pop("metrics"))
         users = found.pop("users")
@@ -307,10 +315,10 @@ class Model:
             self._advise()
         return result
 
-    def update(self, interactions: Interactions, *, by: Literal["als", "sgd"] | None = None,
+    def update(self, interactions: Any, *, by: Literal["als", "sgd"] | None = None,
                iterations: int | None = None, learning_rate: float | None = None,
                progress: bool = False) -> Model:
-        """A new model, grown by more interactions; this one stays as it is.
+        """A new model, grown by more Interactions, or what Interactions() takes; this one stays as it is.
 
         New users and items join, rows with a new interaction are refined, all others keep their
         numbers. Neighbourhoods, popular and bias come out as if trained on all.
@@ -325,17 +333,14 @@ class Model:
         What a pair of both becomes, the interactions' `duplicates` say. Ctrl-C ends it within about a
         second, without a model.
         """
-        if not isinstance(interactions, Interactions):
-            raise TypeError(f"update needs likewise.Interactions, not {type(interactions).__name__}: "
-                            "Interactions(data) makes them of files, matrices and frames")
-        if self.params["feedback"] == "explicit" and not interactions.has_values:
+        more = as_interactions(interactions, "interactions")
+        if self.params["feedback"] == "explicit" and not more.has_values:
             raise ValueError("a model of explicit feedback needs values: these interactions have none")
         with Progress(progress) as listener:
-            grown = _core.update(
-                self._core, interactions._core, by=by,
-                iterations=None if iterations is None else count_of(iterations),
-                learning_rate=None if learning_rate is None else float(learning_rate),
-                source=interactions.name, device=self._device, threads=self._threads,
+            grown = call(
+                _core.update, self._core, more._core, by=by,
+                iterations=None if iterations is None else count_of(iterations, "iterations"),
+                learning_rate=learning_rate, source=more.name, device=self._device, threads=self._threads,
                 progress=listener)
         return Model(grown, self._device, self._threads)
 
@@ -343,22 +348,27 @@ class Model:
 
     def set_titles(self, titles: Mapping[Any, str]) -> None:
         """What items are called, by their ids; kept in the model file, and in the lists' frames."""
+        if not isinstance(titles, Mapping):
+            raise TypeError(f"titles must be a dict of titles by item id, not {shown(titles)}")
+        for item, title in titles.items():
+            if not isinstance(title, str):
+                raise TypeError(f"the title of item {shown(item)} must be text (str), not {shown(title)}")
         by_item = [""] * len(self.items)
         for index, title in zip(self.items.find(list(titles)), titles.values()):
             if index >= 0:
                 by_item[index] = title
-        self._core.set_titles(by_item)
+        call(self._core.set_titles, by_item)
 
-    def read_titles(self, path: str | os.PathLike[str], *,
+    def read_titles(self, path: Path, *,
                     columns: Sequence[str | int] = ()) -> dict[str, Any]:
         """Titles from a file of ids and titles (columns by name or 1-based number)."""
-        return self._core.read_titles(os.fspath(path), [str(column) for column in columns])
+        return call(self._core.read_titles, path, [str(column) for column in names_of(columns, "columns")])
 
     # Files.
 
-    def save(self, path: str | os.PathLike[str]) -> None:
+    def save(self, path: Path) -> None:
         """A safetensors file (docs/model-format.md), whole or not at all."""
-        self._core.save(os.fspath(path))
+        call(self._core.save, path)
 
     def to_bytes(self) -> bytes:
         """The bytes of the model file."""
@@ -399,8 +409,8 @@ class Model:
     def _answers(self, clip: bool | None = None) -> _core.Recommender:
         clip = _switch(clip, "clip")
         if clip not in self._recommenders:
-            self._recommenders[clip] = _core.Recommender(self._core, device=self._device,
-                                                         threads=self._threads, clip=clip)
+            self._recommenders[clip] = call(_core.Recommender, self._core, device=self._device,
+                                            threads=self._threads, clip=clip)
         return self._recommenders[clip]
 
     def _indices(self, ids: Any, known: Ids) -> IndexArray:
@@ -429,7 +439,11 @@ class Model:
             if is_one(history):
                 raise TypeError(f"a history is a sequence of item ids, or a dict of values by item "
                                 f"id, not {shown(history)}")
-            indices = self.items.require(list(history))
+            index = getattr(history, "index", None)
+            if getattr(index, "name", None) is not None:
+                raise TypeError(f"a history that is a Series with an index of its own, {shown(index.name)}, may mean "  # type: ignore[union-attr]
+                                "either: give series.to_dict() for values by item id, series.to_list() for item ids")
+            indices = self.items.require(list(history) if isinstance(history, Mapping) else history)
             columns.append(indices)
             weights = list(history.values()) if isinstance(history, Mapping) else np.ones(len(indices))
             values.append(np.asarray(weights, dtype=np.float32))
@@ -442,8 +456,8 @@ class Model:
                  progress: bool) -> Lists:
         indices = self._indices(ids, known)
         with Progress(progress) as listener:
-            found = self._answers().similar(side, indices, count_of(n), metric=metric,
-                                            progress=listener)
+            found = call(self._answers().similar, side, indices, count_of(n), metric=metric,
+                         progress=listener)
         what = side[:-1]
         return self._lists(what, known.take(indices), f"similar_{what}", found, known,
                            side == "items")
@@ -460,8 +474,8 @@ class Report:
     def __init__(self, html: str):
         self.html = html
 
-    def save(self, path: str | os.PathLike[str]) -> None:
-        pathlib.Path(path).write_text(self.html, encoding="utf-8")
+    def save(self, path: Path) -> None:
+        pathlib.Path(_core.checked_path(path)).write_text(self.html, encoding="utf-8")
 
     def _repr_html_(self) -> str:
         import html
@@ -469,10 +483,10 @@ class Report:
                 'style="border: 0"></iframe>')
 
 
-def load_model(path: str | os.PathLike[str], *, device: Device = "auto", threads: int = 0) -> Model:
+def load_model(path: Path, *, device: Device = "auto", threads: int = 0) -> Model:
     """Loads a model file, checked and mapped: processes share its pages. FileNotFoundError, OSError,
     or ValueError naming file, field and what is wrong."""
-    return Model(_core.Model.load(os.fspath(path)), device, threads)
+    return Model(call(_core.Model.load, path), device, threads)
 
 
 def _from_bytes(data: bytes, device: Device, threads: int) -> Model:
@@ -494,11 +508,3 @@ def _switch(value: Any, what: str) -> bool | None:
     if value is None or isinstance(value, (bool, np.bool_)):
         return None if value is None else bool(value)
     raise TypeError(f"{what} must be True, False or None, not {shown(value)}")
-
-
-def count_of(n: Any) -> int:
-    if isinstance(n, bool) or not isinstance(n, (int, np.integer)):
-        raise TypeError(f"a whole number is needed, not {shown(n)}")
-    if not 1 <= n <= np.iinfo(np.int32).max:
-        raise ValueError(f"{n}: a number from 1 to {np.iinfo(np.int32).max} is needed")
-    return int(n)

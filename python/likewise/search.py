@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import dataclasses
-import os
-from collections.abc import Sequence
+from collections.abc import Collection
 from typing import Any, Callable, Literal
 
 from likewise import _core
-from likewise.interactions import Interactions
+from likewise.arguments import call, check_callback, names_of
+from likewise.interactions import Path, as_interactions
 from likewise.model import Model
 from likewise.progress import Progress, logger
 
@@ -61,15 +61,15 @@ class Search:
                 f"{self.best['value']:.4f} by {self.best['algorithm']}>")
 
 
-def tune(interactions: Interactions, *, algorithms: str | Sequence[str] | None = None,
+def tune(interactions: Any, *, algorithms: str | Collection[str] | None = None,
          feedback: Literal["implicit", "explicit"] = "implicit", metric: str | None = None,
-         budget: str | int = "10m", seed: int = 42, validation: Interactions | None = None,
+         budget: str | int = "10m", seed: int = 42, validation: Any = None,
          validation_method: Literal["random", "per-user", "last", "time"] | None = None,
-         validation_share: float | None = None, journal: str | os.PathLike[str] | None = None,
+         validation_share: float | None = None, journal: Path | None = None,
          resume: bool = False, device: Any = "auto", threads: int = 0, progress: bool = False,
          callback: Callable[[dict[str, Any]], object] | None = None) -> Search:
     """Searches for good parameters on a part of the interactions, measures them on the rest, and trains
-    the best on all of them.
+    the best on all of them. They and `validation` are Interactions, or what Interactions() takes.
 
     algorithms         one, several, or None for all that learn from this feedback and that the device
                        trains by their defaults
@@ -92,9 +92,9 @@ def tune(interactions: Interactions, *, algorithms: str | Sequence[str] | None =
     resumed. ValueError names what is wrong with an option or the data; also NumericalError, DeviceError,
     OSError.
     """
-    if not isinstance(interactions, Interactions):
-        raise TypeError(f"tune needs likewise.Interactions, not {type(interactions).__name__}: "
-                        "Interactions(data) makes them of files, matrices and frames")
+    data = as_interactions(interactions, "interactions")
+    held_out = None if validation is None else as_interactions(validation, "validation")
+    check_callback(callback)
     if isinstance(budget, bool) or not isinstance(budget, (str, int)):
         raise TypeError(f"budget must be a time, as \"10m\", or a number of trials, not {budget!r}")
     if validation is not None and not (validation_method is None and validation_share is None):
@@ -103,9 +103,9 @@ def tune(interactions: Interactions, *, algorithms: str | Sequence[str] | None =
     if validation_method == "last" and validation_share is not None:
         raise ValueError("validation_share would do nothing here: it needs validation_method random, "
                          "per-user or time")
-    if feedback == "explicit" and not interactions.has_values:
+    if feedback == "explicit" and not data.has_values:
         raise ValueError("feedback=\"explicit\" needs values: these interactions have none")
-    names = [algorithms] if isinstance(algorithms, str) else list(algorithms or ())
+    names = [] if algorithms is None else names_of(algorithms, "algorithms")
     if algorithms is not None and not names:
         raise ValueError("algorithms is empty: name some, or None for all")
 
@@ -116,13 +116,12 @@ def tune(interactions: Interactions, *, algorithms: str | Sequence[str] | None =
             callback(trial)
 
     with Progress(progress) as listener:
-        model, found, interruption = _core.tune(
-            interactions._core, names, feedback, metric or "", str(budget), seed,
-            None if validation is None else validation._core,
-            "" if validation is None else validation.name,
-            validation_method or "random", 0.1 if validation_share is None else validation_share,
-            "" if journal is None else os.fspath(journal), resume, device, threads, interactions.name,
-            listener, on_trial)
+        model, found, interruption = call(
+            _core.tune, data._core, names, feedback, "" if metric is None else metric, str(budget), seed,
+            None if held_out is None else held_out._core, "" if held_out is None else held_out.name,
+            "random" if validation_method is None else validation_method,
+            0.1 if validation_share is None else validation_share,
+            journal, resume, device, threads, data.name, listener, on_trial)
     if interruption is not None:
         raise interruption
     for line in found.pop("broken_lines"):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import operator
+import os
 import time
 import warnings
 from collections.abc import Iterator
@@ -12,6 +13,8 @@ import numpy as np
 import numpy.typing as npt
 import scipy.sparse
 
+from likewise import _core
+from likewise.ids import listed
 from likewise.progress import tqdm
 from likewise.sparse import checked
 
@@ -107,7 +110,7 @@ def as_ids(ids: Any, rows: int | None, what: str) -> tuple[Array, bool]:
 
     IndexError for ids that are no integers, or outside of 0 to rows - 1 (None: any that is not negative).
     """
-    array = np.asarray(ids)
+    array = np.asarray(listed(ids) if hasattr(ids, "__len__") else ids)
     if array.ndim > 1:
         raise ValueError(f"{what} ids have the shape {array.shape}; one id or a sequence of ids is needed")
     if array.size == 0:
@@ -140,17 +143,28 @@ def as_rows(matrix: Any, count: int, name: str, cols: int, dtype: Any = np.float
     return canonical(matrix, dtype)
 
 
-def as_count(number: Any) -> int:
-    """N of a call: ValueError where it is below 1 or above 2^31 - 1."""
-    count = operator.index(number)
+def as_count(number: Any, rows: int) -> int:
+    """How wide lists of N are: the rows that there are bound it. ValueError where N is below 1 or above 2^31 - 1."""
+    try:
+        count = operator.index(number)
+    except TypeError:
+        raise TypeError(f"N must be a whole number, not {number!r}") from None
     if not 1 <= count <= np.iinfo(np.int32).max:
         raise ValueError(f"N must be 1 to {np.iinfo(np.int32).max}, not {count}")
-    return count
+    return min(count, rows)
 
 
 def optional_ids(ids: Any, rows: int, what: str) -> Array | None:
     """Ids to rank alone or to leave out, each once and rising; None where none are given."""
     return None if ids is None else np.unique(as_ids(ids, rows, what)[0])
+
+
+def file_of(fileobj_or_path: Any) -> Any:
+    """The same, or the checked name of a file, which ends in .npz."""
+    if not isinstance(fileobj_or_path, (str, bytes, os.PathLike)):
+        return fileobj_or_path
+    name = _core.checked_path(fileobj_or_path)
+    return name if name.endswith(".npz") else f"{name}.npz"
 
 
 def fill(ids: Array, pool: Array) -> None:

@@ -268,7 +268,7 @@ struct TableSearch {
         table(borrowed_or_copied(rows)),
         bias(biases ? Array<float>::copy_of(span_of(*biases)) : Array<float>()) {
     const SimilarityMetric by = metric_named(metric);
-    nb::gil_scoped_release released;
+    const WithoutGil without;
     search.emplace(table.view(), bias.span(), by, device);
   }
 };

@@ -30,7 +30,7 @@ namespace {
                                   const std::vector<Job>& also) {
   if (nb::isinstance<Device>(device)) return {nb::cast<Device>(device), {}};
   const std::string name = device_name(device);
-  nb::gil_scoped_release released;
+  const WithoutGil without;
   return open_device_to_train(name, params, {}, also);
 }
 
@@ -59,9 +59,9 @@ void report(Background& background, const nb::object& listener, const Iteration&
                                     const nb::object& device, int threads, const Data* validation,
                                     const std::string& metric, const Data* candidates,
                                     Index negatives, std::optional<double> target,
-                                    const std::string& checkpoint, int every, const Trained* resume,
-                                    const std::string& source, const nb::object& progress,
-                                    const nb::object& on_iteration) {
+                                    const nb::object& checkpoint, int checkpoint_every,
+                                    const Trained* resume, const std::string& source,
+                                    const nb::object& progress, const nb::object& on_iteration) {
   std::string choice;
   const nb::dict asked = with_algorithm(given, data.interactions->by_user.view(), device, choice);
   const TrainingParams params =
@@ -79,7 +79,7 @@ void report(Background& background, const nb::object& listener, const Iteration&
   run.validation_candidates = candidates != nullptr ? candidates->interactions.get() : nullptr;
   run.validation_negatives = negatives;
   run.target = target;
-  run.checkpoint = {checkpoint, every};
+  run.checkpoint = {optional_path(checkpoint), checkpoint_every};
   run.resume = resume != nullptr ? resume->model.get() : nullptr;
   run.source = source;
   if (iterates(params)) {
@@ -243,9 +243,9 @@ struct BorrowedCsr {
 void bind_training(nb::module_& module) {
   module.def("train", &train_model, "data"_a, "params"_a, "device"_a = "auto", "threads"_a = 0,
              "validation"_a = nb::none(), "metric"_a = "", "candidates"_a = nb::none(),
-             "negatives"_a = 0, "target"_a = nb::none(), "checkpoint"_a = "", "every"_a = 1,
-             "resume"_a = nb::none(), "source"_a = "", "progress"_a = nb::none(),
-             "on_iteration"_a = nb::none());
+             "negatives"_a = 0, "target"_a = nb::none(), "checkpoint"_a = nb::none(),
+             "checkpoint_every"_a = 1, "resume"_a = nb::none(), "source"_a = "",
+             "progress"_a = nb::none(), "on_iteration"_a = nb::none());
   module.def("train_factors", &train_factors, "indptr"_a, "indices"_a.noconvert(),
              "values"_a.noconvert(), "cols"_a, "params"_a, "device"_a = "auto", "threads"_a = 0,
              "users"_a.noconvert() = nb::none(), "items"_a.noconvert() = nb::none(),

@@ -12,6 +12,7 @@ from .models import Models
 from .noise import Noise
 from .numbers import Numbers
 from .options import Options
+from .package import PythonExits, PythonTypes
 from .predictions import Predictions
 from .sockets import Sockets
 from .streams import Streams
@@ -20,4 +21,4 @@ from .writers import Writers
 
 CLASSES = {attack.name: attack for attack in (
     Texts, Ids, Options, Kills, Disk, Streams, Memory, Identity, Models, Numbers, Noise, Alike, Predictions,
-    Determinism, Sockets, Writers, Budgets)}
+    Determinism, Sockets, Writers, Budgets, PythonTypes, PythonExits)}

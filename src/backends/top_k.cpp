@@ -6,6 +6,7 @@
 #include <fmt/format.h>
 
 #include "core/first_bad.h"
+#include "likewise/memory.h"
 
 namespace likewise {
 namespace {
@@ -72,8 +73,17 @@ void check_top_k_numbers(const MatrixView& items, const MatrixView& queries,
                                items.rows));
 }
 
+void check_room_for_lists(Offset queries, Index k) {
+  constexpr double kOfNoAccount = 64 << 20;
+  const double bytes = static_cast<double>(queries) * k * (sizeof(Index) + sizeof(float));
+  if (bytes <= kOfNoAccount) return;
+  check_memory_plan(fmt::format("{} lists of {} answers, to be asked for in parts", queries, k),
+                    bytes);
+}
+
 TopKResult make_top_k_result(Index queries, Index k, Index items) {
   const Index kept = std::min(k, items);
+  check_room_for_lists(queries, kept);
   const Offset entries = Offset{queries} * kept;
   return {kept, Array<Index>(entries), Array<float>(entries), Array<Index>(queries)};
 }

@@ -37,6 +37,9 @@ void check_numbers(const MatrixView& matrix, const char* what);
 /// there is one beside distances.
 void check_item_table(const MatrixView& items, std::span<const float> item_bias, ScoreKind score);
 
+/// Throws Error(kOutOfMemory) with the figures where so many lists of k entries cannot fit.
+void check_room_for_lists(Offset queries, Index k);
+
 /// Room for `queries` answers of min(k, items) entries each, counts 0.
 [[nodiscard]] TopKResult make_top_k_result(Index queries, Index k, Index items);
 

@@ -11,7 +11,7 @@ from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
 from pyspark.sql import types as T
 
-from likewise.model import count_of
+from likewise.arguments import count_of
 from likewise.spark import checks, folders
 from likewise.spark.params import ModelParams
 from likewise.spark.prepare import id_column

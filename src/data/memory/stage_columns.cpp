@@ -332,7 +332,10 @@ class ColumnStager {
             },
             columns_.values);
       case Fault::kTime:
-        return fmt::format("the time {} is missing or out of range", columns_.times.numbers[at]);
+        return columns_.times.numbers[at] == std::numeric_limits<std::int64_t>::min()
+                   ? std::string("the time is missing or out of range")
+                   : fmt::format("the time {} is missing or out of range",
+                                 columns_.times.numbers[at]);
       case Fault::kNone:
         break;
     }
