@@ -269,28 +269,31 @@ class CudaScorer final : public Scorer {
   void search_piece(const Search& search, TopKResult& result) const {
     const Index k = std::min<Index>(result.k, search.table.count);
     make_room(search, k);
-    // While one batch is searched, the next is brought and the last is taken.
+    // While one batch is searched, the next is brought and the last is taken. What does not fill a
+    // batch comes first: nothing is searched beside its way here.
     const Index most = batches_.front()->most;
     const Index rows = search.queries.rows;
-    for (Index turn = 0; Offset{turn - 1} * most < rows; ++turn) {
+    const Index turns = (rows - 1) / most + 1;
+    const auto end_of = [&](Index turn) { return rows - (turns - 1 - turn) * most; };
+    Index first = 0;  // of the batch before
+    for (Index turn = 0; turn <= turns; ++turn) {
       search.control.check();
-      const Offset first = Offset{turn} * most;
-      if (first < rows) {
-        begin(search, static_cast<Index>(first), *batches_[static_cast<std::size_t>(turn % 2)]);
+      const Index now = turn == 0 ? 0 : end_of(turn - 1);
+      if (turn < turns) {
+        const Index count = end_of(turn) - now;
+        begin(search, now, count, *batches_[static_cast<std::size_t>(turn % 2)]);
+        if (search.fills) touch(result, now, count);
       }
-      if (turn == 0) {
-        if (search.fills) touch(result);
-        continue;
+      if (turn > 0) {
+        finish(search, first, *batches_[static_cast<std::size_t>((turn - 1) % 2)], result);
+        search.control.report("score", Offset{search.piece} * rows + now,
+                              Offset{plan_.pieces} * rows, "queries");
       }
-      Batch& before = *batches_[static_cast<std::size_t>((turn - 1) % 2)];
-      finish(search, static_cast<Index>(first - most), before, result);
-      search.control.report("score", Offset{search.piece} * rows + std::min<Offset>(first, rows),
-                            Offset{plan_.pieces} * rows, "queries");
+      first = now;
     }
   }
 
-  void begin(const Search& search, Index first, Batch& batch) const {
-    const Index count = std::min(batch.most, search.queries.rows - first);
+  void begin(const Search& search, Index first, Index count, Batch& batch) const {
     fill_zero(batch.wrong.data(), 1, up_.stream);
     batch.loaded.load(search.queries.slice(first, count), up_.staging, up_.stream);
     if (batch.words > 0) {
@@ -323,12 +326,13 @@ class CudaScorer final : public Scorer {
     each_block(result.counts);
   }
 
-  /// Has the pages of a new result in memory, while the GPU computes.
-  static void touch(TopKResult& result) {
-    const auto each_page = [](auto& array) {
+  /// Has the pages of new answers in memory, while the GPU computes.
+  static void touch(TopKResult& result, Index first, Index count) {
+    const auto each_page = [&](auto& array) {
       constexpr Offset kPage = 4096 / sizeof(array[0]);
-      parallel_blocks(array.size(), 512 * kPage, [&](Offset begin, Offset end, Offset) {
-        for (Offset at = begin; at < end; at += kPage) array[at] = {};
+      const Offset from = Offset{first} * result.k;
+      parallel_blocks(Offset{count} * result.k, 64 * kPage, [&](Offset begin, Offset end, Offset) {
+        for (Offset at = begin; at < end; at += kPage) array[from + at] = {};
       });
     };
     each_page(result.items);
