@@ -254,7 +254,7 @@ __global__ void __launch_bounds__(kThreads, kBlocksAtATime)
   const auto tile_of = [&](Index turn) {
     if (turn >= sampled) return first_tile + turn - sampled;
     return first_tile +
-           (search.spread ? static_cast<Index>(Offset{own_tiles} * turn / sampled) : turn);
+           (search.spread ? static_cast<Index>(Offset{own_tiles} * turn / max(1, sampled)) : turn);
   };
   const auto denied_of = [](int turn) {  // a tile's, two words to a row
     return kStages * 2 * kTileBytes + turn % kStages * kDeniedBytes;
