@@ -231,6 +231,19 @@ TEST_P(DeviceRanks, ShiftAroundTheRing) {
 }
 
 /// Calls follow each other without a wait of the host; what is sent may change behind the call.
+TEST_P(DeviceRanks, WhatHostsHaveComesToAll) {
+  run([&](DeviceCommunicator& gpus, const RunControl&) {
+    for (int turn = 0; turn < 100; ++turn) {
+      const int own[] = {gpus.rank(), turn};
+      std::vector<int> all(2 * static_cast<std::size_t>(size()), -1);
+      std::vector<int> expected;
+      for (int r = 0; r < size(); ++r) expected.insert(expected.end(), {r, turn});
+      gpus.share_on_host(std::as_bytes(std::span(own)), std::as_writable_bytes(std::span(all)));
+      ASSERT_EQ(all, expected);
+    }
+  });
+}
+
 TEST_P(DeviceRanks, CallsFollowTheStreamsThatTheyAreOrderedWith) {
   constexpr Offset kCount = 1 << 20;
   run([&](DeviceCommunicator& gpus, const RunControl&) {

@@ -3,6 +3,7 @@
 /// what others send out of their memory. Copies take no multiprocessor and travel at the full rate
 /// of a link, and there is nothing to start.
 #include <algorithm>
+#include <array>
 #include <atomic>
 #include <mutex>
 #include <optional>
@@ -29,6 +30,10 @@ struct Board {
   std::vector<Post> sent;         ///< to each rank, by the last call
   std::optional<Event> ready;     ///< that may be read
   std::vector<Event> copied;      ///< from each rank: this one has what that one sent
+
+  std::atomic<Offset> tellings{0};  ///< of bytes of the host
+  /// In turns: who tells the next but one has heard the next of all others, and so they this one.
+  std::array<std::vector<std::byte>, 2> told;
 };
 
 /// A call has two meetings of the ranks' threads, which are short as long as all of them put work
@@ -43,6 +48,18 @@ class CopyingCommunicator final : public DeviceCommunicator {
     mine_.ready.emplace();
     mine_.copied = std::vector<Event>(boards.size());
     calls_ = mine_.posted;
+    tellings_ = mine_.tellings;
+  }
+
+  void share_on_host(std::span<const std::byte> own, std::span<std::byte> all) override {
+    const std::size_t turn = static_cast<std::size_t>(++tellings_) % 2;
+    mine_.told[turn].assign(own.begin(), own.end());
+    mine_.tellings.store(tellings_, std::memory_order_release);
+    auto to = all.begin();
+    for (const Board& other : boards_) {
+      wait_until([&] { return other.tellings.load(std::memory_order_acquire) >= tellings_; });
+      to = std::ranges::copy(other.told[turn], to).out;
+    }
   }
 
   /// Afterwards no other GPU reads the memory of this one.
@@ -109,6 +126,7 @@ class CopyingCommunicator final : public DeviceCommunicator {
   std::vector<Board>& boards_;
   Board& mine_;
   Offset calls_ = 0;
+  Offset tellings_ = 0;
 };
 
 /// Lets each GPU read the memory of the others, where it can; where it cannot, copies go through

@@ -132,6 +132,11 @@ void DeviceCommunicator::reduce_scatter(std::span<const double> all, std::span<d
   add_parts(gathered, size(), count, own.data(), stream_);
 }
 
+void DeviceCommunicator::share_on_host(std::span<const std::byte> own, std::span<std::byte> all) {
+  const std::vector<Offset> counts(static_cast<std::size_t>(size()), std::ssize(own));
+  host().all_gather<std::byte>(own, all, counts);
+}
+
 void DeviceCommunicator::wait() {
   tell_calls();
   through_.record(stream_);

@@ -62,6 +62,10 @@ class DeviceCommunicator : public Communicator {
   /// Rank r's rows parts[r] of a table, which lie at the same place on all ranks, go to all others.
   void share_rows(std::byte* table, Offset row_bytes, std::span<const RowRange> parts);
 
+  /// A few bytes of every rank's own memory, to all: as many of each, in the order of the ranks.
+  /// Not ordered with the streams: a collective call that is over on return.
+  virtual void share_on_host(std::span<const std::byte> own, std::span<std::byte> all);
+
   /// Whether wait() is a collective call: of processes, which tell each other what they called.
   [[nodiscard]] virtual bool waits_together() const { return false; }
   /// Returns when the GPU is through with all calls so far. Throws as Communicator says, and never

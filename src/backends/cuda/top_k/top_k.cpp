@@ -280,10 +280,9 @@ class CudaScorer final : public Scorer {
       search.control.check();
       const Index now = turn == 0 ? 0 : end_of(turn - 1);
       if (turn < turns) {
-        const Index count = end_of(turn) - now;
-        begin(search, now, count, *batches_[static_cast<std::size_t>(turn % 2)]);
-        if (search.fills) touch(result, now, count);
+        begin(search, now, end_of(turn) - now, *batches_[static_cast<std::size_t>(turn % 2)]);
       }
+      if (search.fills && turn == std::min(1, turns - 1)) touch(result);
       if (turn > 0) {
         finish(search, first, *batches_[static_cast<std::size_t>((turn - 1) % 2)], result);
         search.control.report("score", Offset{search.piece} * rows + now,
@@ -326,13 +325,12 @@ class CudaScorer final : public Scorer {
     each_block(result.counts);
   }
 
-  /// Has the pages of new answers in memory, while the GPU computes.
-  static void touch(TopKResult& result, Index first, Index count) {
-    const auto each_page = [&](auto& array) {
+  /// Has the pages of a new result in memory, while the GPU computes.
+  static void touch(TopKResult& result) {
+    const auto each_page = [](auto& array) {
       constexpr Offset kPage = 4096 / sizeof(array[0]);
-      const Offset from = Offset{first} * result.k;
-      parallel_blocks(Offset{count} * result.k, 64 * kPage, [&](Offset begin, Offset end, Offset) {
-        for (Offset at = begin; at < end; at += kPage) array[from + at] = {};
+      parallel_blocks(array.size(), 512 * kPage, [&](Offset begin, Offset end, Offset) {
+        for (Offset at = begin; at < end; at += kPage) array[at] = {};
       });
     };
     each_page(result.items);
