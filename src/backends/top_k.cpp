@@ -6,6 +6,7 @@
 #include <fmt/format.h>
 
 #include "core/first_bad.h"
+#include "core/parallel.h"
 #include "likewise/memory.h"
 
 namespace likewise {
@@ -16,6 +17,20 @@ void require(bool fits, const std::string& message) {
 }
 
 }  // namespace
+
+void Scorer::top_k_into(const MatrixView& queries, const TopKFilter& filter,
+                        const RunControl& control, TopKResult& result) const {
+  constexpr Offset kGrain = 256;
+  const TopKResult found = top_k(queries, result.k, filter, control);
+  parallel_blocks(queries.rows, kGrain, [&](Offset begin, Offset end, Offset) {
+    const auto copy = [&](const auto& from, auto& to, Offset each) {
+      std::copy(from.begin() + begin * each, from.begin() + end * each, to.begin() + begin * each);
+    };
+    copy(found.items, result.items, result.k);
+    copy(found.scores, result.scores, result.k);
+    copy(found.counts, result.counts, 1);
+  });
+}
 
 void check_item_table(const MatrixView& items, std::span<const float> item_bias, ScoreKind score) {
   require(item_bias.empty() || score == ScoreKind::kDot,
@@ -86,6 +101,21 @@ TopKResult make_top_k_result(Index queries, Index k, Index items) {
   check_room_for_lists(queries, kept);
   const Offset entries = Offset{queries} * kept;
   return {kept, Array<Index>(entries), Array<float>(entries), Array<Index>(queries)};
+}
+
+TopKResult room_for_top_k(Index queries, Index k, Index items) {
+  const Index kept = std::min(k, items);
+  const Offset entries = Offset{queries} * kept;
+  return {kept, Array<Index>::uninitialized(entries), Array<float>::uninitialized(entries),
+          Array<Index>::uninitialized(queries)};
+}
+
+TopKResult answers_of(TopKResult& all, Index first, Index count) {
+  const auto part = [&](auto& array, Offset each) {
+    using Numbers = std::remove_reference_t<decltype(array)>;
+    return Numbers::over({}, array.data() + first * each, count * each);
+  };
+  return {all.k, part(all.items, all.k), part(all.scores, all.k), part(all.counts, 1)};
 }
 
 void write_answer(std::span<const Candidate> sorted, Index query, TopKResult& result) {

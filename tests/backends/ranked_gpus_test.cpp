@@ -228,7 +228,7 @@ TEST_P(AlsOnRanks, RunsAreTheSameToTheBit) {
   }
 }
 
-/// Copies within a GPU and NCCL move the same bytes.
+/// Copies within a GPU and between GPUs move the same bytes.
 TEST_P(AlsOnRanks, RanksThatShareAGpuGiveTheSameBits) {
   if (GetParam().shared) return;
   const Interactions data = generate(parse_shape("300kx900x2m"), 6);

@@ -2,11 +2,11 @@
 #include "backends/gpu/several_gpus.h"
 
 #include <algorithm>
-#include <vector>
 
 #include <fmt/format.h>
 
 #include "algorithms/neighbours/similarity.h"
+#include "algorithms/row_counts.h"
 #include "backends/als_solver.h"
 #include "backends/gpu/als_cost.h"
 #include "backends/gpu/als_tuning.h"
@@ -37,13 +37,13 @@ constexpr double kHostBytes = 10e9;  ///< through the machine's memory; not meas
 double seconds_of_search(const SimilarityProblem& problem, Index k, const GpuInfo& gpu) {
   const CsrView rows = problem.rows().weights;
   const PairFormula& formula = problem.formula();
-  std::vector<double> met(static_cast<std::size_t>(rows.cols));
-  for (Offset e = 0; e < rows.nnz(); ++e) ++met[static_cast<std::size_t>(rows.columns[e])];
   NeighbourWork work;
   work.rows = rows.rows;
   work.cols = rows.cols;
   work.entries = rows.nnz();
-  for (const double entries : met) work.common += entries * entries;
+  for (const Offset count : column_counts(rows)) {
+    work.common += static_cast<double>(count) * static_cast<double>(count);
+  }
   work.sums = sums_of(formula.sums);
   work.k = k;
   work.dense_can = gemm_can(formula, k);

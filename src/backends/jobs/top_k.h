@@ -47,6 +47,10 @@ class Scorer {
   [[nodiscard]] virtual TopKResult top_k(const MatrixView& queries, Index k,
                                          const TopKFilter& filter,
                                          const RunControl& control) const = 0;
+  /// The same with k = result.k, written over what the arrays of `result` hold: those of as many
+  /// answers as there are queries, of at most as many items as there are.
+  virtual void top_k_into(const MatrixView& queries, const TopKFilter& filter,
+                          const RunControl& control, TopKResult& result) const;
   /// All scores of a few queries: out is queries.rows x items, row-major without padding.
   virtual void score_all(const MatrixView& queries, float* out) const = 0;
 };

@@ -20,7 +20,7 @@ struct GpuRowStats {
   const Index* row = nullptr;  ///< the row's own number
 };
 
-/// Queries [first, first + count) of a list against all rows.
+/// Queries first, first + step, ..., `count` of a list, against all rows.
 struct SearchTask {
   // The queries. Their statistics are beside the list.
   const Offset* offsets = nullptr;
@@ -31,6 +31,7 @@ struct SearchTask {
   const double* counts = nullptr;
   const double* noises = nullptr;
   Index first = 0;
+  Index step = 1;
   Index count = 0;
 
   // The rows.
