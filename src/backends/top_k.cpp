@@ -6,15 +6,10 @@
 #include <fmt/format.h>
 
 #include "core/first_bad.h"
+#include "core/require.h"
 
 namespace likewise {
-namespace {
-
-void require(bool fits, const std::string& message) {
-  if (!fits) throw Error(ErrorKind::kInvalidArgument, message);
-}
-
-}  // namespace
+namespace {}  // namespace
 
 void check_item_table(const MatrixView& items, std::span<const float> item_bias, ScoreKind score) {
   require(item_bias.empty() || score == ScoreKind::kDot,

@@ -16,7 +16,7 @@ namespace likewise {
 namespace {
 
 /// Which predictor answers from what was learned: a kind without one does not compile.
-struct Maker {
+struct PredictorMaker {
   const Model& model;
   const Device& device;
   std::unique_ptr<Predictor> operator()(const Factors& learned) const {
@@ -108,7 +108,7 @@ std::optional<Job> predictions_job(const TrainingParams& params) {
 }
 
 std::unique_ptr<Predictor> make_predictor(const Model& model, const Device& device) {
-  return std::visit(Maker{model, device}, model.learned);
+  return std::visit(PredictorMaker{model, device}, model.learned);
 }
 
 }  // namespace likewise

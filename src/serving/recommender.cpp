@@ -7,6 +7,7 @@
 #include <fmt/format.h>
 
 #include "algorithms/finite.h"
+#include "core/require.h"
 #include "likewise/error.h"
 #include "search/batches.h"
 #include "search/table_search.h"
@@ -15,10 +16,6 @@
 
 namespace likewise {
 namespace {
-
-void require(bool fits, const std::string& message) {
-  if (!fits) throw Error(ErrorKind::kInvalidArgument, message);
-}
 
 void check_history(const Model& model) {
   const CsrView history = model.history.view();

@@ -4,6 +4,7 @@
 
 #include <fmt/format.h>
 
+#include "core/require.h"
 #include "core/utc_now.h"
 #include "likewise/als.h"
 #include "likewise/autotune.h"
@@ -19,10 +20,6 @@
 
 namespace likewise {
 namespace {
-
-void require(bool fits, const std::string& message) {
-  if (!fits) throw Error(ErrorKind::kInvalidArgument, message);
-}
 
 /// Everything but what is to be learned.
 [[nodiscard]] Model start_model(const Interactions& data, const TrainingParams& params,
