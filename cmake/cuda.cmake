@@ -50,6 +50,12 @@ if(NOT failed)
   list(TRANSFORM LIKEWISE_GPUS REPLACE "\\." "")
   list(REMOVE_DUPLICATES LIKEWISE_GPUS)
 endif()
+# pip compiles the plug-in where it can be used, or on request; scripts/wheel takes what the build has.
+if(SKBUILD AND NOT LIKEWISE_BUNDLE AND LIKEWISE_CUDA STREQUAL AUTO AND NOT LIKEWISE_GPUS
+   AND LIKEWISE_CUDA_ARCHITECTURES STREQUAL native)
+  likewise_no_cuda("this machine has no GPU; to have it for others: \
+pip install . -C cmake.define.LIKEWISE_CUDA=ON -C cmake.define.LIKEWISE_CUDA_ARCHITECTURES=all")
+endif()
 set(architectures ${LIKEWISE_CUDA_ARCHITECTURES})
 if(architectures STREQUAL native)
   set(architectures ${LIKEWISE_GPUS})

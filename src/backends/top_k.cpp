@@ -7,17 +7,10 @@
 
 #include "core/first_bad.h"
 #include "core/parallel.h"
+#include "core/require.h"
 #include "likewise/memory.h"
 
 namespace likewise {
-namespace {
-
-void require(bool fits, const std::string& message) {
-  if (!fits) throw Error(ErrorKind::kInvalidArgument, message);
-}
-
-}  // namespace
-
 void Scorer::top_k_into(const MatrixView& queries, const TopKFilter& filter,
                         const RunControl& control, TopKResult& result) const {
   constexpr Offset kGrain = 256;

@@ -16,7 +16,7 @@ namespace likewise {
 namespace {
 
 /// Which predictor answers from what was learned: a kind without one does not compile.
-struct Maker {
+struct PredictorMaker {
   const Model& model;
   const Device& device;
   bool clip;
@@ -109,7 +109,7 @@ std::optional<Job> predictions_job(const TrainingParams& params) {
 }
 
 std::unique_ptr<Predictor> make_predictor(const Model& model, const Device& device, bool clip) {
-  return std::visit(Maker{model, device, clip}, model.learned);
+  return std::visit(PredictorMaker{model, device, clip}, model.learned);
 }
 
 }  // namespace likewise

@@ -12,6 +12,7 @@
 #include "algorithms/finite.h"
 #include "algorithms/rating_scale.h"
 #include "core/lazy.h"
+#include "core/require.h"
 #include "likewise/error.h"
 #include "search/batches.h"
 #include "search/table_search.h"
@@ -20,10 +21,6 @@
 
 namespace likewise {
 namespace {
-
-void require(bool fits, const std::string& message) {
-  if (!fits) throw Error(ErrorKind::kInvalidArgument, message);
-}
 
 void check_history(const Model& model) {
   const CsrView history = model.history.view();

@@ -11,6 +11,7 @@
 #include "algorithms/finite.h"
 #include "backends/jobs/device_jobs.h"
 #include "core/placed_error.h"
+#include "core/require.h"
 #include "distributed/als_ranks.h"
 #include "distributed/rank_device.h"
 #include "distributed/share_rows.h"
@@ -21,10 +22,6 @@ namespace likewise {
 namespace {
 
 constexpr Side kSides[] = {Side::kUsers, Side::kItems};
-
-void require(bool fits, const std::string& message) {
-  if (!fits) throw Error(ErrorKind::kInvalidArgument, message);
-}
 
 [[nodiscard]] Partition partition_of(const std::vector<Index>& firsts, std::size_t ranks,
                                      const char* what) {

@@ -6,6 +6,7 @@
 #include <fmt/format.h>
 
 #include "core/placed_error.h"
+#include "core/require.h"
 #include "core/utc_now.h"
 #include "likewise/als.h"
 #include "likewise/autotune.h"
@@ -23,10 +24,6 @@
 
 namespace likewise {
 namespace {
-
-void require(bool fits, const std::string& message) {
-  if (!fits) throw Error(ErrorKind::kInvalidArgument, message);
-}
 
 /// Everything but what is to be learned.
 [[nodiscard]] Model start_model(const Interactions& data, const TrainingParams& params,

@@ -7,6 +7,7 @@
 
 #include "algorithms/finite.h"
 #include "core/placed_error.h"
+#include "core/require.h"
 #include "core/utc_now.h"
 #include "likewise/bias.h"
 #include "likewise/error.h"
@@ -17,10 +18,6 @@ namespace likewise {
 namespace {
 
 constexpr int kMostIterations = 10'000;
-
-void require(bool fits, const std::string& message) {
-  if (!fits) throw Error(ErrorKind::kInvalidArgument, message);
-}
 
 [[nodiscard]] bool by_sgd(const UpdateOptions& options) { return options.by == UpdateBy::kSgd; }
 

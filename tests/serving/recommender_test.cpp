@@ -73,7 +73,7 @@ Recommender recommender_of(Model model) {
   return {std::make_shared<const Model>(std::move(model)), open_device("cpu"), clip};
 }
 
-std::vector<Index> range(Index count) {
+std::vector<Index> ids_up_to(Index count) {
   std::vector<Index> result(static_cast<std::size_t>(count));
   std::iota(result.begin(), result.end(), 0);
   return result;
@@ -107,7 +107,7 @@ TEST(Recommender, RecommendsWhatPredictRanksFirst) {
          {RecommendOptions{4, false, {}, {}}, RecommendOptions{100, false, {}, {}},
           RecommendOptions{4, true, {}, {}}, RecommendOptions{4, false, allow, {}},
           RecommendOptions{4, false, {}, deny}, RecommendOptions{4, true, allow, deny}}) {
-      const std::vector<Index> users = range(30);
+      const std::vector<Index> users = ids_up_to(30);
       const TopKResult top = r.recommend(users, options);
       ASSERT_EQ(top.k, std::min(options.n, 40));
       for (const Index u : users) {
@@ -136,7 +136,7 @@ TEST(Recommender, ManyBatchesAreOneAnswer) {
   };
   const TopKResult many = r.recommend(users, {.n = 3}, control);
   EXPECT_EQ(last, 20000);
-  const TopKResult each = r.recommend(range(40), {.n = 3});
+  const TopKResult each = r.recommend(ids_up_to(40), {.n = 3});
   for (std::size_t u = 0; u < users.size(); ++u) {
     for (Offset e = 0; e < 3; ++e) {
       ASSERT_EQ(many.items[static_cast<Offset>(u) * 3 + e], each.items[users[u] * 3 + e]);
@@ -150,7 +150,7 @@ TEST(Recommender, SimilarRowsByCosineAndDot) {
   std::fill_n(test::factors_of(model).items.row(8), 6, 0.0F);
   std::copy_n(test::factors_of(model).items.row(3), 6, test::factors_of(model).items.row(4));
   const Recommender r = recommender_of(std::move(model));
-  const TopKResult cosine = r.similar(Side::kItems, range(35), 34, SimilarityMetric::kCosine);
+  const TopKResult cosine = r.similar(Side::kItems, ids_up_to(35), 34, SimilarityMetric::kCosine);
   EXPECT_EQ(cosine.items[3 * 34], 4);
   EXPECT_NEAR(cosine.scores[3 * 34], 1.0F, 1e-6);
   for (Index i = 0; i < 35; ++i) {
@@ -183,7 +183,7 @@ TEST(Recommender, SimilarRowsByDistance) {
   std::copy_n(test::factors_of(model).items.row(3), 6, test::factors_of(model).items.row(4));
   const Recommender r = recommender_of(std::move(model));
   const Matrix& items = test::factors_of(r.model()).items;
-  const TopKResult near = r.similar(Side::kItems, range(35), 34, SimilarityMetric::kEuclidean);
+  const TopKResult near = r.similar(Side::kItems, ids_up_to(35), 34, SimilarityMetric::kEuclidean);
   EXPECT_EQ(near.items[3 * 34], 4);
   EXPECT_EQ(near.scores[3 * 34], 0.0F);
   for (Index i = 0; i < 35; ++i) {
@@ -220,9 +220,9 @@ TEST(Recommender, HellingerIsOfFactorsWithoutNegativeNumbers) {
   const Recommender squares = recommender_of(std::move(model));
   const Recommender plain = recommender_of(std::move(roots));
   const TopKResult found =
-      squares.similar(Side::kItems, range(35), 10, SimilarityMetric::kHellinger);
+      squares.similar(Side::kItems, ids_up_to(35), 10, SimilarityMetric::kHellinger);
   const TopKResult wanted =
-      plain.similar(Side::kItems, range(35), 10, SimilarityMetric::kEuclidean);
+      plain.similar(Side::kItems, ids_up_to(35), 10, SimilarityMetric::kEuclidean);
   EXPECT_TRUE(std::equal(found.items.begin(), found.items.end(), wanted.items.begin()));
   for (Offset e = 0; e < found.scores.size(); ++e) {
     EXPECT_NEAR(found.scores[e], wanted.scores[e] * wanted.scores[e], 1e-5F);
