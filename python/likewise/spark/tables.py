@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import math
 import os
 import pathlib
 import shutil
@@ -17,11 +18,14 @@ import pyarrow.compute as pc
 from pyspark import SparkFiles
 from pyspark.sql import DataFrame
 
-from likewise.spark import chunks
+from likewise.spark import checks, chunks
 
 #: Rows of a table stand on 64-byte boundaries (likewise::padded_stride).
 PADDING = 16
 ALIGNMENT = 64
+#: Bytes of factors of a task: with fewer it is not worth its start; with more it is slow to move.
+LEAST_BYTES = 1 << 20
+MOST_BYTES = 1 << 26
 #: Rows that the driver has in memory when it sorts a table.
 SORTED_AT_ONCE = 1 << 16
 
@@ -41,6 +45,12 @@ class Table:
 
 def padded(factors: int) -> int:
     return -(-factors // PADDING) * PADDING
+
+
+def tasks_of_factors(spark: Any, rows: int, factors: int) -> int:
+    """Some for each slot where there is work for them; none with more than Spark moves well."""
+    size = 4 * factors * rows
+    return max(1, min(math.ceil(size / LEAST_BYTES), checks.slots(spark)), math.ceil(size / MOST_BYTES))
 
 
 def share_table(factors: DataFrame, rank: int) -> Table:

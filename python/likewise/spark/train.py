@@ -18,10 +18,7 @@ from likewise.spark import checks, chunks, prepare
 from likewise.spark.checkpoints import forget
 from likewise.spark.params import TrainingParams
 from likewise.spark.ranks import ITEMS, REPORT, USERS, Plan, planned_bytes, rank_task
-
-#: Bytes of factors of a task: with fewer it is not worth its start; with more it is slow to move.
-LEAST_BYTES = 1 << 20
-MOST_BYTES = 1 << 26
+from likewise.spark.tables import tasks_of_factors
 
 _ERRORS: dict[str, Any] = {"TypeError": TypeError, "MemoryError": MemoryError, "NumericalError": NumericalError,
                            "OSError": OSError, "FileNotFoundError": FileNotFoundError, "ImportError": ImportError,
@@ -152,12 +149,6 @@ def learned_from(spark: Any, blocks: DataFrame, ids: list[str], report: dict[str
         forget(plan.checkpoint, report["checkpoints"])
     told = {name: value for name, value in report.items() if name not in ("rank", "checkpoints", "rows")}
     return Learned(found[0], found[1], {**told, "workers": plan.ranks})
-
-
-def tasks_of_factors(spark: Any, rows: int, factors: int) -> int:
-    """Some for each slot where there is work for them; none with more than Spark moves well."""
-    size = 4 * factors * rows
-    return max(1, min(math.ceil(size / LEAST_BYTES), checks.slots(spark)), math.ceil(size / MOST_BYTES))
 
 
 def raise_reported(reports: list[dict[str, Any]]) -> None:
