@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "binding.h"
 #include "likewise/error.h"
+#include "parameters.h"
 
 namespace likewise::python {
 namespace {
@@ -50,7 +51,7 @@ void bind_errors(nb::module_& module) {
     try {
       std::rethrow_exception(thrown);
     } catch (const Error& error) {
-      PyErr_SetString(type_of(error.kind()), error.what());
+      PyErr_SetString(type_of(error.kind()), error.message(as_keyword).c_str());
     }
   });
 }

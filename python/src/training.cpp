@@ -34,18 +34,12 @@ namespace {
   return open_device_to_train(name, params, {}, also);
 }
 
-/// The same parameters, with the algorithm that suits the data in place of "auto", and why.
-[[nodiscard]] nb::dict with_algorithm(const nb::dict& given, const CsrView& by_user,
-                                      const nb::object& device, std::string& reason) {
-  if (nb::cast<std::string>(given["algorithm"]) != kAuto) return given;
-  const Feedback feedback = feedback_of(params_for_auto(given));
-  const Device any = choose(device, default_params("als", feedback), {}).device;
-  AlgorithmChoice choice = choose_algorithm(by_user, feedback, any);
-  reason = std::move(choice.reason);
-  nb::dict chosen;
-  for (const auto& [key, value] : given) chosen[key] = value;
-  chosen["algorithm"] = std::string(choice.algorithm);
-  return chosen;
+void set_device(TrainingRequest& request, const nb::object& device) {
+  if (nb::isinstance<Device>(device)) {
+    request.open_device = nb::cast<Device>(device);
+  } else {
+    request.device = device_name(device);
+  }
 }
 
 void report(Background& background, const nb::object& listener, const Iteration& done) {
@@ -62,27 +56,26 @@ void report(Background& background, const nb::object& listener, const Iteration&
                                     const std::string& checkpoint, int every, const Trained* resume,
                                     const std::string& source, const nb::object& progress,
                                     const nb::object& on_iteration) {
-  std::string choice;
-  const nb::dict asked = with_algorithm(given, data.interactions->by_user.view(), device, choice);
-  const TrainingParams params =
-      params_to_train(asked, data.interactions->by_user.view(),
-                      resume != nullptr ? &resume->model->params : nullptr);
-  std::vector<Job> also;
-  if (validation != nullptr) also.push_back(lists_job(params));
-  const DeviceChoice chosen = choose(device, params, also);
+  TrainingRequest request = request_of(given);
+  set_device(request, device);
+  request.resume = resume != nullptr ? resume->model.get() : nullptr;
+  if (validation != nullptr || !metric.empty() || candidates != nullptr || negatives != 0 ||
+      target) {
+    request.validation = {metric, candidates != nullptr, negatives, target};
+  }
+  const TrainingPlan plan = [&] {
+    nb::gil_scoped_release released;
+    return prepare(request, *data.interactions);
+  }();
   Background background(progress);
   TrainingRun run;
   run.control = background.control();
-  if (!chosen.reason.empty()) run.control.remark(chosen.reason);
+  if (!plan.device.reason.empty()) run.control.remark(plan.device.reason);
   run.validation = validation != nullptr ? validation->interactions.get() : nullptr;
-  run.validation_metric = metric;
   run.validation_candidates = candidates != nullptr ? candidates->interactions.get() : nullptr;
-  run.validation_negatives = negatives;
-  run.target = target;
   run.checkpoint = {checkpoint, every};
-  run.resume = resume != nullptr ? resume->model.get() : nullptr;
   run.source = source;
-  if (iterates(params)) {
+  if (iterates(plan.params)) {
     run.control.cancel = nullptr;
     run.stop = &background.cancelled();
   }
@@ -91,10 +84,9 @@ void report(Background& background, const nb::object& listener, const Iteration&
   };
   std::optional<Model> model;
   background.run(threads, [&] {
-    model.emplace(train(*data.interactions, params, chosen.device, run));
+    model.emplace(train(plan, *data.interactions, run));
     background.keep_answer();
   });
-  model->provenance.choice = std::move(choice);
   return nb::make_tuple(Trained(std::move(*model)), background.interruption());
 }
 

@@ -11,9 +11,9 @@
 
 #include "evaluation/metric_table.h"
 #include "likewise/error.h"
-#include "likewise/training.h"
 #include "likewise/version.h"
 #include "model/checksum.h"
+#include "training/train.h"
 #include "training/validation.h"
 #include "tuning/halving.h"
 
@@ -480,7 +480,7 @@ std::optional<double> TuneSearch::final_value(TuneTrial& trial, const Split& par
 std::optional<double> TuneSearch::measured(const TrainingParams& params, const Split& part) {
   const Device& device = device_of(algorithm_name(params));
   std::atomic<bool> late = false;
-  TrainingRun how;
+  SettledRun how;
   how.control.cancel = run_.control.cancel;
   how.stop = &late;
   how.on_iteration = [&](const TrainingState&) { late = is_budget_over(); };
@@ -501,7 +501,7 @@ TrainingOutcome TuneSearch::train_now(const TrainingParams& params, Runner& runn
   TrainingOutcome outcome;
   std::atomic<bool> late = false;
   std::optional<Factors> newest;
-  TrainingRun how;
+  SettledRun how;
   how.control.cancel = run_.control.cancel;
   how.validation = &validation_;
   how.validation_metric = result_.metric.key;

@@ -363,7 +363,7 @@ TEST_P(Evaluate, BaselinesAreMeasuredByTheirErrors) {
 TEST(Validation, OfFactorsThatNoListCanBeMadeOfSaysThatTrainingDiverged) {
   const auto model = make_model(6, 9, 2, Feedback::kImplicit, 3.0);
   Interactions held_out{IdMap::range(6), IdMap::range(9), test::random_csr(6, 9, 4.0, 4), {}};
-  TrainingRun run;
+  SettledRun run;
   run.validation = &held_out;
   const Validation validation = make_validation(*model, open_device("cpu"), run);
   Factors factors = test::factors_of(*model).clone();

@@ -6,9 +6,9 @@
 #include <gtest/gtest.h>
 
 #include "likewise/synthetic.h"
-#include "likewise/training.h"
 #include "tests/errors.h"
 #include "tests/model/model_support.h"
+#include "training/train.h"
 
 namespace likewise {
 namespace {
@@ -45,7 +45,7 @@ TEST(SgdModel, GoesOnFromItsFile) {
     params.iterations = 2;
     const Model part = test::model_from_string(saved(train(data, params, open_device("cpu"))));
     params.iterations = 4;
-    TrainingRun run;
+    SettledRun run;
     run.resume = &part;
     const Model resumed = train(data, params, open_device("cpu"), run);
     const auto& one = std::get<Factors>(resumed.learned);
