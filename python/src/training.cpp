@@ -34,12 +34,60 @@ namespace {
   return open_device_to_train(name, params, {}, also);
 }
 
-void set_device(TrainingRequest& request, const nb::object& device) {
+/// How a training is validated.
+struct Measured {
+  bool has_data = false;
+  std::string metric;
+  bool has_candidates = false;
+  Index negatives = 0;
+  std::optional<double> target;
+};
+
+[[nodiscard]] TrainingPlan make_plan(const Data& data, const nb::dict& given,
+                                     const nb::object& device, const Measured& measured,
+                                     const Trained* resume) {
+  TrainingRequest request = request_of(given);
   if (nb::isinstance<Device>(device)) {
     request.open_device = nb::cast<Device>(device);
   } else {
     request.device = device_name(device);
   }
+  if (resume != nullptr) request.resume = resume->model.get();
+  if (measured.has_data || !measured.metric.empty() || measured.has_candidates ||
+      measured.negatives != 0 || measured.target) {
+    request.validation = {measured.metric, measured.has_candidates, measured.negatives,
+                          measured.target};
+  }
+  nb::gil_scoped_release released;
+  return prepare(request, *data.interactions);
+}
+
+/// What a training of these parameters on these data would do, as likewise.TrainingPlan has it.
+[[nodiscard]] nb::dict plan_training(const Data& data, const nb::dict& given,
+                                     const nb::object& device, bool validates,
+                                     const std::string& metric, bool candidates, Index negatives,
+                                     std::optional<double> target, const Trained* resume) {
+  const TrainingPlan plan =
+      make_plan(data, given, device, {validates, metric, candidates, negatives, target}, resume);
+  nb::dict origins;
+  for (const ParameterOrigin& one : plan.origins) {
+    const std::string_view origin = kOriginNames[static_cast<std::size_t>(one.origin)];
+    origins[one.name.c_str()] = nb::str(origin.data(), origin.size());
+  }
+  nb::dict memory;
+  for (const MemoryPlan::Part& part : plan.memory.parts) memory[part.name.c_str()] = part.bytes;
+  nb::dict all;
+  all["algorithm"] = std::string(algorithm_name(plan.params));
+  all["algorithm_reason"] = plan.algorithm_reason;
+  all["device"] = device_text(plan.device.device);
+  all["device_reason"] = plan.device.reason;
+  all["parameters"] = dict_of(plan.params);
+  all["origins"] = origins;
+  all["validation_metric"] = plan.validation ? plan.validation->metric : std::string();
+  all["tuning"] = plan.tuning;
+  all["memory"] = memory;
+  all["text"] = describe(plan);
+  return all;
 }
 
 void report(Background& background, const nb::object& listener, const Iteration& done) {
@@ -56,17 +104,9 @@ void report(Background& background, const nb::object& listener, const Iteration&
                                     const std::string& checkpoint, int every, const Trained* resume,
                                     const std::string& source, const nb::object& progress,
                                     const nb::object& on_iteration) {
-  TrainingRequest request = request_of(given);
-  set_device(request, device);
-  request.resume = resume != nullptr ? resume->model.get() : nullptr;
-  if (validation != nullptr || !metric.empty() || candidates != nullptr || negatives != 0 ||
-      target) {
-    request.validation = {metric, candidates != nullptr, negatives, target};
-  }
-  const TrainingPlan plan = [&] {
-    nb::gil_scoped_release released;
-    return prepare(request, *data.interactions);
-  }();
+  const TrainingPlan plan =
+      make_plan(data, given, device,
+                {validation != nullptr, metric, candidates != nullptr, negatives, target}, resume);
   Background background(progress);
   TrainingRun run;
   run.control = background.control();
@@ -238,6 +278,9 @@ void bind_training(nb::module_& module) {
              "negatives"_a = 0, "target"_a = nb::none(), "checkpoint"_a = "", "every"_a = 1,
              "resume"_a = nb::none(), "source"_a = "", "progress"_a = nb::none(),
              "on_iteration"_a = nb::none());
+  module.def("plan", &plan_training, "data"_a, "params"_a, "device"_a = "auto",
+             "validates"_a = false, "metric"_a = "", "candidates"_a = false, "negatives"_a = 0,
+             "target"_a = nb::none(), "resume"_a = nb::none());
   module.def("train_factors", &train_factors, "indptr"_a, "indices"_a.noconvert(),
              "values"_a.noconvert(), "cols"_a, "params"_a, "device"_a = "auto", "threads"_a = 0,
              "users"_a.noconvert() = nb::none(), "items"_a.noconvert() = nb::none(),

@@ -131,6 +131,7 @@ void learn_by_iterations(const Params& params, const Interactions& data, const D
   IterationRun loop;
   loop.control.cancel = run.control.cancel;
   loop.stop = run.stop;
+  loop.on_plan = run.on_plan;
   if (run.resume != nullptr) {
     require_resumable(*run.resume, params);
     require_same_ids(*run.resume, data);

@@ -3,6 +3,7 @@
 /// search, which decides parameters itself, calls.
 #pragma once
 
+#include <functional>
 #include <optional>
 #include <string>
 
@@ -16,6 +17,8 @@ struct SettledRun : TrainingRun {
   Index validation_negatives = 0;   ///< as ValidationRequest
   std::optional<double> target{};   ///< of `validation_metric`, which has to be named
   const Model* resume = nullptr;    ///< a checkpoint or model to go on from
+  /// Called once before anything is allocated, with what the device says it will take.
+  std::function<void(const MemoryPlan&)> on_plan{};
 };
 
 /// As train() by a plan.
