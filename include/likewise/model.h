@@ -54,8 +54,9 @@ struct Provenance {
   std::string source;                  ///< name of the interactions file, without its folder
   std::string device;                  ///< what trained it, e.g. "cpu (AVX-512 kernels, 2 threads)"
   std::vector<ModelUpdate> updates{};  ///< since then, the latest last
-  std::optional<ModelSearch> search{};  ///< for its parameters
-  std::string choice{};  ///< of the algorithm, where choose_algorithm() made it: its reason
+  std::optional<ModelSearch> search{};     ///< for its parameters
+  std::string choice{};                    ///< of the algorithm, where the data made it: its reason
+  std::vector<ParameterOrigin> origins{};  ///< of the parameters that are not defaults
 };
 
 /// What training learns: one alternative for each kind of model. Which one it is follows from the

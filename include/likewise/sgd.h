@@ -84,6 +84,7 @@ struct SgdParams {
 
   /// Throws Error(kInvalidArgument) naming the field, its value and its range.
   void validate() const;
+  friend bool operator==(const SgdParams&, const SgdParams&) = default;
 };
 
 /// Trains on `by_user` (users x items). Deterministic in (matrix, params), but for kRacing. The

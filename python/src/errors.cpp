@@ -9,6 +9,7 @@
 #include "binding.h"
 #include "likewise/error.h"
 #include "likewise/memory.h"
+#include "parameters.h"
 
 namespace likewise::python {
 namespace {
@@ -78,7 +79,7 @@ void bind_errors(nb::module_& module) {
     try {
       std::rethrow_exception(thrown);
     } catch (const Error& error) {
-      set_error(type_of(error.kind()), error.what());
+      set_error(type_of(error.kind()), error.message(as_keyword));
     } catch (const std::bad_alloc&) {
       set_out_of_memory();
     } catch (const std::length_error&) {  // of a container

@@ -138,6 +138,31 @@ std::vector<ModelUpdate> decode_updates(const std::string& text) {
   return updates;
 }
 
+json encode_origins(const std::vector<ParameterOrigin>& origins) {
+  json object = json::object();
+  for (const ParameterOrigin& one : origins) {
+    object[one.name] = kOriginNames[static_cast<std::size_t>(one.origin)];
+  }
+  return object;
+}
+
+/// In the order of their names.
+std::vector<ParameterOrigin> decode_origins(const std::string& text) {
+  if (text.empty()) return {};
+  const json object = parse_strict_json(text, "metadata 'origins'");
+  if (!object.is_object()) fail("metadata 'origins' is not an object");
+  std::vector<ParameterOrigin> origins;
+  for (const auto& [name, value] : object.items()) {
+    const auto* const found = std::ranges::find(kOriginNames, value);
+    if (found == std::end(kOriginNames)) {
+      fail(fmt::format("metadata 'origins': {} is none of {}", printable(name),
+                       fmt::join(kOriginNames, ", ")));
+    }
+    origins.push_back({name, static_cast<Origin>(found - std::begin(kOriginNames))});
+  }
+  return origins;
+}
+
 json encode_search(const ModelSearch& search) {
   return {{"metric", search.metric},     {"value", measured(search.value)},
           {"baseline", search.baseline}, {"baseline_value", measured(search.baseline_value)},
@@ -221,6 +246,9 @@ Metadata encode_metadata(const Model& model, const Trained& trained) {
         encode_search(*search).dump(-1, ' ', false, json::error_handler_t::replace);
   }
   if (!model.provenance.choice.empty()) metadata["choice"] = model.provenance.choice;
+  if (const auto& origins = model.provenance.origins; !origins.empty()) {
+    metadata["origins"] = encode_origins(origins).dump();
+  }
   if (model.trained_spread > 0.0) {
     metadata["trained_spread"] = fmt::format("{}", model.trained_spread);
   }
@@ -275,7 +303,8 @@ void decode_metadata(const Metadata& metadata, Model& model, Factors& linear) {
                       optional_text(metadata, "device"),
                       decode_updates(optional_text(metadata, "updates")),
                       decode_search(optional_text(metadata, "search")),
-                      optional_text(metadata, "choice")};
+                      optional_text(metadata, "choice"),
+                      decode_origins(optional_text(metadata, "origins"))};
 }
 
 }  // namespace likewise

@@ -13,17 +13,21 @@
 
 namespace likewise {
 
-NamedMetric usual_metric(const TrainingRun& run, const Model& model) {
-  if (!run.validation_metric.empty()) return parse_metric(run.validation_metric);
-  return parse_metric(model.predicts_ratings() ? "rmse" : "ndcg@10");
+std::string default_metric(const Model& model) {
+  return model.predicts_ratings() ? "rmse" : "ndcg@10";
 }
 
-std::string validated_among(const TrainingRun& run) {
+NamedMetric usual_metric(const SettledRun& run, const Model& model) {
+  return parse_metric(run.validation_metric.empty() ? default_metric(model)
+                                                    : run.validation_metric);
+}
+
+std::string validated_among(const SettledRun& run) {
   if (run.validation_candidates != nullptr) return "candidates";
   return run.validation_negatives > 0 ? fmt::format("{} negatives", run.validation_negatives) : "";
 }
 
-void check_validation(const TrainingRun& run) {
+void check_validation(const SettledRun& run) {
   const auto refuse = [](const std::string& why) { throw Error(ErrorKind::kInvalidArgument, why); };
   if (run.validation_candidates != nullptr && run.validation_negatives != 0) {
     refuse(
@@ -40,17 +44,25 @@ void check_validation(const TrainingRun& run) {
   }
 }
 
-void check_target(const TrainingRun& run) {
-  if (!run.target) return;
-  const auto needs = [&](const char* what) {
-    throw Error(ErrorKind::kInvalidArgument, fmt::format("target {} needs {}", *run.target, what));
-  };
-  if (run.validation == nullptr) needs("validation data to be measured on");
-  if (run.validation_metric.empty()) needs("a metric that says what it is of, as ndcg@10 or rmse");
-  require_possible(parse_metric(run.validation_metric), *run.target);
+void require_target_of_metric(double target, const std::string& metric) {
+  if (metric.empty()) {
+    throw Error(ErrorKind::kInvalidArgument,
+                fmt::format("target {} needs a metric that says what it is of, as ndcg@10 or rmse",
+                            target));
+  }
+  require_possible(parse_metric(metric), target);
 }
 
-Measure make_measure(const Model& model, const Device& device, const TrainingRun& run) {
+void check_target(const SettledRun& run) {
+  if (!run.target) return;
+  if (run.validation == nullptr) {
+    throw Error(ErrorKind::kInvalidArgument,
+                fmt::format("target {} needs validation data to be measured on", *run.target));
+  }
+  require_target_of_metric(*run.target, run.validation_metric);
+}
+
+Measure make_measure(const Model& model, const Device& device, const SettledRun& run) {
   auto scratch = std::make_shared<Model>();
   scratch->params = model.params;
   scratch->users = model.users.share();
@@ -116,7 +128,7 @@ void require_not_diverged(const Factors& factors) {
 
 }  // namespace
 
-Validation make_validation(const Model& model, const Device& device, const TrainingRun& run) {
+Validation make_validation(const Model& model, const Device& device, const SettledRun& run) {
   const NamedMetric metric = usual_metric(run, model);
   const Measure measure = make_measure(model, device, run);
   const auto of_factors = [measure](const Factors& factors) {

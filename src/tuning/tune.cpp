@@ -14,8 +14,8 @@
 
 #include "evaluation/metric_table.h"
 #include "likewise/error.h"
-#include "likewise/training.h"
 #include "training/merge_interactions.h"
+#include "training/train.h"
 #include "tuning/search_space.h"
 #include "tuning/tune_search.h"
 
@@ -228,7 +228,7 @@ TuneResult tune(const Interactions& data, const TuneOptions& options, const Tune
                 fmt::format("no algorithm has a value: {}", fmt::join(result.failures(), "; ")));
   }
   if (run.on_winner) run.on_winner(result);
-  TrainingRun how;
+  SettledRun how;
   how.control = run.control;
   how.source = run.source;
   const Interactions both = parts ? Interactions{} : united(data, validation, run.duplicates);

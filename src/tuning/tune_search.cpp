@@ -12,9 +12,9 @@
 #include "evaluation/metric_table.h"
 #include "likewise/choose.h"
 #include "likewise/error.h"
-#include "likewise/training.h"
 #include "likewise/version.h"
 #include "model/checksum.h"
+#include "training/train.h"
 #include "training/validation.h"
 #include "tuning/halving.h"
 #include "tuning/validation_sample.h"
@@ -672,7 +672,7 @@ void TuneSearch::train_once(const TrainingParams& params, const Interactions& tr
                             const Interactions& validation, TrainingOutcome& outcome) const {
   const auto begin = Clock::now();
   const Device& device = device_of(algorithm_name(params));
-  TrainingRun how;
+  SettledRun how;
   how.control.cancel = &watch_.flag();
   Model model = train(training, params, device, how);
   outcome.training_seconds = std::chrono::duration<double>(Clock::now() - begin).count();
@@ -684,7 +684,7 @@ void TuneSearch::train_once(const TrainingParams& params, const Interactions& tr
 void TuneSearch::train_on(const TrainingParams& params, Runner& runner,
                           TrainingOutcome& outcome) const {
   std::optional<Factors> newest;
-  TrainingRun how;
+  SettledRun how;
   how.stop = &watch_.flag();
   how.validation = validation_;
   how.validation_metric = result_.metric.key;

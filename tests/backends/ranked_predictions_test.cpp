@@ -13,11 +13,11 @@
 #include "backends/ranks/prediction_ranks.h"
 #include "likewise/recommender.h"
 #include "likewise/synthetic.h"
-#include "likewise/training.h"
 #include "tests/backends/device_test.h"
 #include "tests/backends/rank_devices.h"
 #include "tests/errors.h"
 #include "tests/support.h"
+#include "training/train.h"
 
 namespace likewise {
 namespace {

@@ -19,11 +19,11 @@
 #include "likewise/error.h"
 #include "likewise/popularity.h"
 #include "likewise/recommender.h"
-#include "likewise/training.h"
 #include "tests/csr_entries.h"
 #include "tests/errors.h"
 #include "tests/learned.h"
 #include "tests/support.h"
+#include "training/train.h"
 
 namespace likewise {
 namespace {

@@ -343,7 +343,7 @@ TEST_P(Evaluate, ModelsThatOnlyRankHaveNoRatingsToCompare) {
     for (const char* metric : {"rmse", "mae"}) {
       EvaluateOptions options;
       options.metrics = {"ndcg", metric};
-      TrainingRun run;
+      SettledRun run;
       run.validation = &held_out;
       run.validation_metric = metric;
       for (const std::string& why :
@@ -359,7 +359,7 @@ TEST_P(Evaluate, ModelsThatOnlyRankHaveNoRatingsToCompare) {
     }
     EXPECT_EQ(evaluate(recommender, test, {}).metrics.count("ndcg@10"), 1U);
     // Where nobody says by what, a model is validated by what fits.
-    TrainingRun run;
+    SettledRun run;
     run.validation = &held_out;
     EXPECT_EQ(train(data, params, device, run).validation_metric, "ndcg@10");
   }
@@ -390,7 +390,7 @@ TEST_P(Evaluate, BaselinesAreMeasuredByTheirErrors) {
 TEST(Validation, OfFactorsThatNoListCanBeMadeOfSaysThatTrainingDiverged) {
   const auto model = make_model(6, 9, 2, Feedback::kImplicit, 3.0);
   Interactions held_out{IdMap::range(6), IdMap::range(9), test::random_csr(6, 9, 4.0, 4), {}};
-  TrainingRun run;
+  SettledRun run;
   run.validation = &held_out;
   const Validation validation = make_validation(*model, open_device("cpu"), run);
   Factors factors = test::factors_of(*model).clone();

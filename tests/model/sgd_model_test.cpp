@@ -6,9 +6,9 @@
 #include <gtest/gtest.h>
 
 #include "likewise/synthetic.h"
-#include "likewise/training.h"
 #include "tests/errors.h"
 #include "tests/model/model_support.h"
+#include "training/train.h"
 
 namespace likewise {
 namespace {
@@ -40,7 +40,7 @@ TEST(SgdModel, GoesOnFromItsFile) {
     const Model part =
         test::model_from_string(test::saved(train(data, params, open_device("cpu"))));
     params.iterations = 4;
-    TrainingRun run;
+    SettledRun run;
     run.resume = &part;
     const Model resumed = train(data, params, open_device("cpu"), run);
     const auto& one = std::get<Factors>(resumed.learned);

@@ -12,13 +12,13 @@
 
 #include "core/random.h"
 #include "likewise/synthetic.h"
-#include "likewise/training.h"
 #include "serving/least_squares_rows.h"
 #include "serving/logistic_problem.h"
 #include "serving/logistic_rows.h"
 #include "serving/ranked_rows.h"
 #include "tests/errors.h"
 #include "tests/support.h"
+#include "training/train.h"
 
 namespace likewise {
 namespace {

@@ -22,13 +22,13 @@
 #include "likewise/error.h"
 #include "likewise/popularity.h"
 #include "likewise/recommender.h"
-#include "likewise/training.h"
 #include "tests/backends/device_test.h"
 #include "tests/csr_entries.h"
 #include "tests/errors.h"
 #include "tests/learned.h"
 #include "tests/support.h"
 #include "tests/training/parts.h"
+#include "training/train.h"
 
 namespace likewise {
 namespace {

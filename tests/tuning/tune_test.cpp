@@ -18,9 +18,9 @@
 #include "backends/jobs/device_jobs.h"
 #include "likewise/error.h"
 #include "likewise/synthetic.h"
-#include "likewise/training.h"
 #include "tests/errors.h"
 #include "tests/support.h"
+#include "training/train.h"
 #include "tuning/search_space.h"
 #include "tuning/validation_sample.h"
 
@@ -188,7 +188,7 @@ TEST(Tune, AValueIsThatOfATrainingWithoutBreaks) {
   const TuneResult result = search(data(), options);
   for (const TuneTrial& trial : result.trials) {
     SCOPED_TRACE(trial.number);
-    TrainingRun run;
+    SettledRun run;
     run.validation = &parts.test;
     const Model model = train(parts.train, trial.params, open_device("cpu"), run);
     EXPECT_EQ(model.best_validation(), trial.value);
@@ -226,7 +226,7 @@ TEST(Tune, ASearchEndsNoWorseThanTheDefaults) {
       const TuneTrial& trial = result.trials[i];
       SCOPED_TRACE(algorithm_name(trial.params));
       EXPECT_EQ(trial.origin, "defaults");
-      TrainingRun run;
+      SettledRun run;
       run.validation = &parts.test;
       const TrainingParams usual = suited_to(
           parts.train.by_user.view(), default_params(algorithm_name(trial.params), feedback));
