@@ -20,11 +20,12 @@ from likewise.information import info
 from likewise.interactions import Interactions, split
 from likewise.lazy import loader
 from likewise.model import Evaluation, Explanation, Model, load_model
+from likewise.plan import TrainingPlan
 from likewise.search import Search, tune
 
 __all__ = [
     "Als", "Auto", "Bias", "Bpr", "DeviceError", "Evaluation", "Explanation", "Interactions", "ItemKnn", "Lists", "Model",
-    "NumericalError", "Popular", "Search", "Sgd", "UserKnn", "__version__", "info", "load_model", "metrics",
+    "NumericalError", "Popular", "Search", "Sgd", "TrainingPlan", "UserKnn", "__version__", "info", "load_model", "metrics",
     "split", "tune",
 ]
 

@@ -11,6 +11,7 @@ from likewise import _core
 from likewise.arguments import call, check_callback, count_of, shown
 from likewise.interactions import Path, as_interactions, as_interactions_or_none
 from likewise.model import Model
+from likewise.plan import TrainingPlan
 from likewise.progress import Progress, logger
 
 Callback = Callable[[int, float, float, "float | None"], None]
@@ -89,6 +90,14 @@ class Estimator:
         if interruption is not None:
             raise interruption
         return self
+
+    def plan(self, interactions: Any, *, validates: bool = False, metric: str | None = None,
+             resume: Model | Estimator | None = None) -> TrainingPlan:
+        """What fit() would do with these interactions: algorithm, device, every parameter and where it
+        is from, memory. Nothing is trained. `validates`: with validation data, measured by `metric`."""
+        data = as_interactions(interactions, "interactions")
+        return TrainingPlan(**call(_core.plan, data._core, self._params(), device=self.device, validates=validates,
+                                   metric="" if metric is None else metric, resume=_core_of(resume)))
 
     def get_params(self, deep: bool = True) -> dict[str, Any]:
         """The parameters by name, as they were given."""

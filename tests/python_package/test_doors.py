@@ -53,3 +53,16 @@ def test_three_doors_make_one_model(folder, algorithm, params, validates):
     estimator.save(str(folder / "python.safetensors"))
     for other in ("library", "python"):
         assert contents.compare(folder / "cli.safetensors", folder / f"{other}.safetensors") == []
+
+
+def test_a_plan_says_what_fit_does(folder):
+    data = likewise.Interactions(str(folder / "train.csv"))
+    estimator = likewise.Als(factors=8)
+    plan = estimator.plan(data, validates=True)
+    assert plan.parameters == estimator.fit(data).model_.params | {"algorithm": "als"}
+    assert plan.origins == {"factors": "chosen", "regularization": "from the data",
+                            "regularization_exponent": "from the data", "unobserved_weight": "from the data"}
+    assert plan.validation_metric == "ndcg@10" and sum(plan.memory.values()) > 0
+    assert plan == likewise.Als(factors=8).plan(data, validates=True) != likewise.Als(factors=9).plan(data)
+    assert "  factors 8 (chosen)" in str(plan) and "iterations 15 (default)" in plan._repr_html_()
+    assert likewise.Auto().plan(data).algorithm_reason.startswith("popularity as of")
