@@ -243,7 +243,7 @@ template <class Params>
 void expect_auto_to_take_those_that_pay(const char* job, const Params& params) {
   const CsrMatrix by_user = test::random_csr(60, 40, 8.0);
   const std::string rule = fmt::format(
-      "{} on cuda:1,3,4: shared out where that is expected to save more than 1.1 s", job);
+      "{} on cuda:1,3,4: shared out where that is expected to save more than 0.7 s", job);
   for (const bool slow : {false, true}) {
     SCOPED_TRACE(slow);
     const FakePlugin plugin(slow ? "several slow" : "several");

@@ -7,6 +7,8 @@
 #include <atomic>
 #include <mutex>
 #include <optional>
+#include <set>
+#include <utility>
 #include <vector>
 
 #include "backends/cuda/device/gpu_peers.h"
@@ -129,20 +131,28 @@ class CopyingCommunicator final : public DeviceCommunicator {
   Offset tellings_ = 0;
 };
 
-/// Lets each GPU read the memory of the others, where it can; where it cannot, copies go through
-/// the machine's memory.
+/// Lets a GPU, the current one, read the memory of another one. To ask for it twice is an error.
+void open_memory(int device, int other) {
+  static std::mutex mutex;
+  static std::set<std::pair<int, int>> opened;
+  const std::lock_guard lock(mutex);
+  if (opened.contains({device, other})) return;
+  const cudaError_t status = cudaDeviceEnablePeerAccess(other, 0);
+  if (status == cudaErrorPeerAccessAlreadyEnabled) {  // by another part of the program
+    static_cast<void>(cudaGetLastError());            // not the failure of a later call
+  } else {
+    LIKEWISE_CUDA_CHECK(status);
+  }
+  opened.insert({device, other});
+}
+
+/// Where a GPU cannot read the memory of another one, copies go through the machine's.
 void open_memory(const std::vector<int>& devices) {
   for (const int device : devices) {
     const std::vector<int> peers = peers_of(device);
     LIKEWISE_CUDA_CHECK(cudaSetDevice(device));
     for (const int other : devices) {
-      if (std::ranges::find(peers, other) == peers.end()) continue;
-      const cudaError_t status = cudaDeviceEnablePeerAccess(other, 0);
-      if (status == cudaErrorPeerAccessAlreadyEnabled) {
-        static_cast<void>(cudaGetLastError());  // as good, and not the failure of a later call
-      } else {
-        LIKEWISE_CUDA_CHECK(status);
-      }
+      if (std::ranges::find(peers, other) != peers.end()) open_memory(device, other);
     }
   }
   LIKEWISE_CUDA_CHECK(cudaSetDevice(devices.front()));

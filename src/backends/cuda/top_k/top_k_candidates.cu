@@ -136,6 +136,23 @@ __device__ __forceinline__ float margin_of(const Rows& rows, int row, float norm
   return fmaf(rows.slope[row], norm, rows.error[row]);
 }
 
+/// By a warp: moves those that stay to the front, and says how many there are.
+template <class Stays>
+__device__ __forceinline__ int keep_places(KeptPlace* places, int count, const Stays& stays) {
+  const int lane = static_cast<int>(threadIdx.x) % 32;
+  int kept = 0;
+  for (int begin = 0; begin < count; begin += 32) {
+    const int at = begin + lane;
+    const KeptPlace one = at < count ? places[at] : KeptPlace{0.0F, 0};
+    const bool staying = at < count && stays(one);
+    const unsigned all = __ballot_sync(0xffffffffU, staying);
+    if (staying) places[kept + __popc(all & ((1U << lane) - 1U))] = one;
+    kept += __popc(all);
+    __syncwarp();
+  }
+  return kept;
+}
+
 /// A warp raises the threshold of a query that has kept more than k, and drops what is below.
 __device__ void raise_threshold(const CandidateSearch& search, Rows& rows, int row, Offset first) {
   const int lane = static_cast<int>(threadIdx.x) % 32;
@@ -143,17 +160,10 @@ __device__ void raise_threshold(const CandidateSearch& search, Rows& rows, int r
   KeptPlace* const places = search.kept.places + first;
   const auto least_at = [&](int at) { return places[at].least; };
   const float threshold = fmaxf(rows.threshold[row], reached_by(least_at, count, search.k));
-  int kept = 0;
-  for (int begin = 0; begin < count; begin += 32) {
-    const int at = begin + lane;
-    const KeptPlace one = at < count ? places[at] : KeptPlace{0.0F, 0};
+  const int kept = keep_places(places, count, [&](const KeptPlace& one) {
     const float margin = margin_of(rows, row, search.rest[one.place / kTile].norm);
-    const bool stays = at < count && one.least + 2.0F * margin >= threshold;
-    const unsigned staying = __ballot_sync(0xffffffffU, stays);
-    if (stays) places[kept + __popc(staying & ((1U << lane) - 1U))] = one;
-    kept += __popc(staying);
-    __syncwarp();
-  }
+    return one.least + 2.0F * margin >= threshold;
+  });
   if (lane > 0) return;
   const bool full = kept + kTile > search.kept.room;
   rows.count[row] = full ? KeptPlaces::kTooMany : kept;
@@ -202,6 +212,36 @@ __global__ void __launch_bounds__(kThreads)
   int* const counts = search.kept.counts + query * shares;
   for (int share = static_cast<int>(threadIdx.x) % 32; share < shares; share += 32) {
     counts[share] = as<int>(reached);
+  }
+}
+
+/// A warp has a query: drops what the k best of all shares together leave behind. Each share has
+/// kept what its own k best leave.
+__global__ void __launch_bounds__(kThreads)
+    shared_drop_kernel(const __grid_constant__ CandidateSearch search) {
+  const Offset query = (Offset{blockIdx.x} * kThreads + threadIdx.x) / 32;
+  if (query >= search.query_count) return;
+  const int lane = static_cast<int>(threadIdx.x) % 32;
+  const int shares = search.kept.shares;
+  const int room = search.kept.room;
+  KeptPlace* const places = search.kept.places + query * shares * room;
+  int* const counts = search.kept.counts + query * shares;
+  bool too_many = false;
+  for (int share = lane; share < shares; share += 32) too_many = too_many || counts[share] < 0;
+  if (__any_sync(0xffffffffU, too_many)) return;
+  const auto least_at = [&](int at) {
+    return at % room < counts[at / room] ? places[at].least : -CUDART_INF_F;
+  };
+  const float threshold = reached_by(least_at, shares * room, search.k);
+  const QueryNumbers numbers = search.numbers[query];
+  const auto stays = [&](const KeptPlace& one) {
+    const float margin = fmaf(numbers.slope, search.rest[one.place / kTile].norm, numbers.error);
+    return one.least + 2.0F * margin >= threshold;
+  };
+  for (int share = 0; share < shares; ++share) {
+    const int kept = keep_places(places + Offset{share} * room, counts[share], stays);
+    __syncwarp();
+    if (lane == 0) counts[share] = kept;
   }
 }
 
@@ -471,12 +511,14 @@ void launch(const CandidateSearch& search, cudaStream_t stream) {
 
 void find_candidates(const CandidateSearch& search, cudaStream_t stream) {
   if (search.kept.shares == 1 || search.sampled == 0) return launch<Phase::kWhole>(search, stream);
-  launch<Phase::kSample>(search, stream);
   const Offset threads = Offset{search.query_count} * 32;
-  shared_thresholds_kernel<<<static_cast<unsigned>((threads + kThreads - 1) / kThreads), kThreads,
-                             0, stream>>>(search);
+  const auto blocks = static_cast<unsigned>((threads + kThreads - 1) / kThreads);
+  launch<Phase::kSample>(search, stream);
+  shared_thresholds_kernel<<<blocks, kThreads, 0, stream>>>(search);
   LIKEWISE_CUDA_CHECK_LAUNCH();
   launch<Phase::kWalk>(search, stream);
+  shared_drop_kernel<<<blocks, kThreads, 0, stream>>>(search);
+  LIKEWISE_CUDA_CHECK_LAUNCH();
 }
 
 }  // namespace likewise::cuda
