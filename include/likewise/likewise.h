@@ -27,6 +27,7 @@
 #include "likewise/sgd.h"
 #include "likewise/split.h"
 #include "likewise/synthetic.h"
+#include "likewise/table_format.h"
 #include "likewise/titles.h"
 #include "likewise/top_k.h"
 #include "likewise/training.h"

@@ -65,6 +65,10 @@ class Ids(Attack):
         """Rows of predictions and recommendations, in a form of one's choice."""
         end = case.random.choice([".csv", ".tsv", ".jsonl"])
         packed = case.random.choice(["", ".gz"])
+        odd = "odd" + case.random.choice([".parquet", ".json", ".txt", ".CSV", ".csv.xz", ".x"]) + packed
+        ran = case.run("predict", "model", "data.csv", "-o", odd)
+        case.check(ran.code == 2 and not (case.folder / odd).exists(), "a table of no known format",
+                   f"a refusal of {odd} before any work, not {ran.code}")
         if end == ".tsv" and any(b"\n" in one for one in users + items):
             ran = case.run("predict", "model", "data.csv", "-o", "rows.tsv")
             case.check(ran.code == 1 and "line break" in ran.message, "line breaks in .tsv",

@@ -97,7 +97,7 @@ def test_numbers_that_do_not_fit_are_told_the_range(program, verb):
         for value in ("1" + 25 * "0", "12x") if kind in ("N", "LIST") else ("1e400", "12x", "nan"):
             told = program(verb, *needed, name, value, exit_code=2).stderr
             assert name in told and value in told, told
-            assert re.search(r"from \S+ to \S+|must be in [\[(]|below 2\^64", told), told
+            assert re.search(r"from \S+ to \S+|must be in [\[(]|below 2\^64|or more, not '12x'", told), told
             assert "convert" not in told
     whole = {"split": ["--rows", "--folds", "--last"], "recommend": ["-n"], "evaluate": ["-k", "--negatives"],
              "train": ["--threads", "--checkpoint-every", "--factors"], "update": ["--iterations"]}

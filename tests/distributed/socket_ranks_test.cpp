@@ -8,6 +8,7 @@
 #include <netinet/in.h>
 #include <string>
 #include <string_view>
+#include <sys/prctl.h>
 #include <sys/resource.h>
 #include <sys/socket.h>
 #include <sys/wait.h>
@@ -133,6 +134,7 @@ class Strangers {
     EXPECT_EQ(pipe(made), 0);
     child_ = fork();
     if (child_ == 0) {
+      (void)prctl(PR_SET_PDEATHSIG, SIGKILL);  // however the test ends
       std::vector<Socket> all;
       for (int i = 0; i < count; ++i) {
         all.push_back(stranger(port));
