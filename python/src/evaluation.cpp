@@ -2,8 +2,10 @@
 #include "likewise/evaluation.h"
 
 #include <nanobind/stl/map.h>
+#include <nanobind/stl/optional.h>
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/vector.h>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -62,8 +64,8 @@ namespace {
 void bind_evaluation(nb::module_& module) {
   module.def("evaluate", &evaluate_model, "model"_a, "test"_a, "device"_a, "k"_a, "metrics"_a,
              "min_relevant_value"_a, "per_user"_a, "seen"_a = nb::none(),
-             "candidates"_a = nb::none(), "negatives"_a = 0, "seed"_a = 42,
-             "clip"_a = nb::none(), "threads"_a = 0, "progress"_a = nb::none());
+             "candidates"_a = nb::none(), "negatives"_a = 0, "seed"_a = 42, "clip"_a = nb::none(),
+             "threads"_a = 0, "progress"_a = nb::none());
   module.def(
       "advice_on_lists", [](const Trained& model) { return advice_on_lists(*model.model); },
       "model"_a);

@@ -86,8 +86,8 @@ void check_values(const CsrView& by_user, const AlsParams& params) {
   if (params.unobserved_weight || confidence(params, size) <= kLargestConfidence) return;
   refuse_size(by_user, at,
               fmt::format("with alpha {:g} its confidence is {:.3g}, and at most {:g} can be "
-                           "computed with; use a smaller alpha, or confidence log",
-                           params.alpha, confidence(params, size), kLargestConfidence));
+                          "computed with; use a smaller alpha, or confidence log",
+                          params.alpha, confidence(params, size), kLargestConfidence));
 }
 
 void check_values(const CsrView& by_user, const SgdParams& params) {
@@ -141,12 +141,12 @@ void check_similarities(const Neighbours& neighbours, Side side) {
     const auto bad = std::ranges::find_if(similarities, [](float s) { return !std::isfinite(s); });
     if (bad == similarities.end()) continue;
     const auto place = static_cast<std::size_t>(bad - similarities.begin());
-    throw PlacedError(ErrorKind::kNumerical,
-                      {{side, row}, {side, neighbours.rows_of(row)[place]}},
+    throw PlacedError(ErrorKind::kNumerical, {{side, row}, {side, neighbours.rows_of(row)[place]}},
                       [](std::span<const std::string> names) {
-                        return fmt::format("the similarity of {} and {} is not a finite number: "
-                                           "use smaller values or a smaller amplification",
-                                           names[0], names[1]);
+                        return fmt::format(
+                            "the similarity of {} and {} is not a finite number: "
+                            "use smaller values or a smaller amplification",
+                            names[0], names[1]);
                       });
   }
 }

@@ -15,8 +15,7 @@ RatingScale::RatingScale(std::span<const float> values, bool clip) {
   std::vector<float> lowest(blocks);
   std::vector<float> highest(blocks);
   parallel_blocks(std::ssize(values), kBlock, [&](Offset begin, Offset end, Offset block) {
-    const auto [low, high] =
-        std::minmax_element(values.begin() + begin, values.begin() + end);
+    const auto [low, high] = std::minmax_element(values.begin() + begin, values.begin() + end);
     lowest[static_cast<std::size_t>(block)] = *low;
     highest[static_cast<std::size_t>(block)] = *high;
   });

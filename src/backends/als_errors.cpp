@@ -10,9 +10,10 @@ namespace likewise {
 void throw_singular(Side side, Index row, Offset count, Index pivot) {
   throw PlacedError(ErrorKind::kNumerical, {{side, row}},
                     [count, pivot](std::span<const std::string> names) {
-                      return fmt::format("ALS: the system of {} ({} interactions) is not positive "
-                                         "definite at pivot {}: use a larger regularization",
-                                         names[0], count, pivot);
+                      return fmt::format(
+                          "ALS: the system of {} ({} interactions) is not positive "
+                          "definite at pivot {}: use a larger regularization",
+                          names[0], count, pivot);
                     });
 }
 

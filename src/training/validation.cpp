@@ -118,9 +118,10 @@ void require_not_diverged(const Factors& factors) {
       if (bad == numbers.end()) continue;
       throw PlacedError(ErrorKind::kNumerical, {{side, row}},
                         [number = *bad](std::span<const std::string> names) {
-                          return fmt::format("training diverged: a factor of {} is {:g}; take a "
-                                             "smaller learning_rate, or a larger regularization",
-                                             names[0], number);
+                          return fmt::format(
+                              "training diverged: a factor of {} is {:g}; take a "
+                              "smaller learning_rate, or a larger regularization",
+                              names[0], number);
                         });
     }
   }

@@ -314,17 +314,17 @@ TEST_P(MissingOnDevice, OfFactorsIsWhatPairsAndListsAre) {
   const Recommender clipped(model, device());
   const Recommender free(model, device(), false);
   int outside = 0;
-  clipped.predict_missing([&](Side, Index user, std::span<const Index> items,
-                              std::span<const float> values) {
-    const std::vector<Index> users(items.size(), user);
-    EXPECT_TRUE(std::ranges::equal(values, clipped.predict(users, items))) << user;
-    std::vector<float> wanted = free.predict(users, items);
-    for (float& one : wanted) {
-      outside += one < 1.0F || one > 5.0F ? 1 : 0;
-      one = std::clamp(one, 1.0F, 5.0F);
-    }
-    EXPECT_TRUE(std::ranges::equal(values, wanted)) << user;
-  });
+  clipped.predict_missing(
+      [&](Side, Index user, std::span<const Index> items, std::span<const float> values) {
+        const std::vector<Index> users(items.size(), user);
+        EXPECT_TRUE(std::ranges::equal(values, clipped.predict(users, items))) << user;
+        std::vector<float> wanted = free.predict(users, items);
+        for (float& one : wanted) {
+          outside += one < 1.0F || one > 5.0F ? 1 : 0;
+          one = std::clamp(one, 1.0F, 5.0F);
+        }
+        EXPECT_TRUE(std::ranges::equal(values, wanted)) << user;
+      });
   EXPECT_GT(outside, 20);
   const std::vector<Index> users{0, 9, 49};
   for (const Recommender* one : {&clipped, &free}) {
@@ -334,8 +334,8 @@ TEST_P(MissingOnDevice, OfFactorsIsWhatPairsAndListsAre) {
       const auto count = static_cast<std::size_t>(lists.counts[at]);
       const std::span<const Index> items(lists.items.data() + at * lists.k, count);
       const std::span<const float> scores(lists.scores.data() + at * lists.k, count);
-      EXPECT_TRUE(std::ranges::equal(scores,
-                                     free.predict(std::vector<Index>(count, users[u]), items)));
+      EXPECT_TRUE(
+          std::ranges::equal(scores, free.predict(std::vector<Index>(count, users[u]), items)));
     }
   }
 }

@@ -184,6 +184,7 @@ TEST_P(FewItems, CandidatesAreRankedAlone) {
 
 TEST_P(FewItems, AllItemsAsCandidatesAreNoCandidates) {
   const auto model = make_model(40, 21);
+  std::get<AlsParams>(model->params).feedback = Feedback::kExplicit;  // it has all metrics
   const TestSet test = known_test_set(test::random_csr(40, 21, 3.0, 4));
   std::vector<test::Entry> everything;
   for (Index u = 0; u < 40; ++u) {

@@ -174,7 +174,7 @@ TEST_P(Evaluate, EqualsAFullSortOfEveryUser) {
 }
 
 TEST_P(Evaluate, SeenTakesThePlaceOfTheHistory) {
-  const auto model = make_model(40, 21, 3, Feedback::kImplicit, 5.0);
+  const auto model = make_model(40, 21, 3, Feedback::kExplicit, 5.0);
   const TestSet test = test_of(test::random_csr(40, 21, 3.0, 4));
   EvaluateOptions options;
   options.metrics = metric_names();
@@ -190,7 +190,7 @@ TEST_P(Evaluate, SeenTakesThePlaceOfTheHistory) {
 }
 
 TEST_P(Evaluate, DoesNotDependOnThreads) {
-  const auto model = make_model(300, 45, 6, Feedback::kImplicit, 8.0);
+  const auto model = make_model(300, 45, 6, Feedback::kExplicit, 8.0);
   const TestSet test = test_of(test::random_csr(300, 45, 5.0, 4));
   EvaluateOptions options;
   options.metrics = metric_names();
@@ -336,7 +336,8 @@ TEST_P(Evaluate, ModelsThatOnlyRankHaveNoRatingsToCompare) {
     Interactions data{IdMap::range(6), IdMap::range(9), test::random_csr(6, 9, 4.0, 3), {}};
     data.by_user.values[0] = -1.0F;  // a dislike
     const Device device = open_device(GetParam());
-    const Interactions held_out{IdMap::range(6), IdMap::range(9), test::random_csr(6, 9, 4.0, 4), {}};
+    const Interactions held_out{
+        IdMap::range(6), IdMap::range(9), test::random_csr(6, 9, 4.0, 4), {}};
     const auto model = std::make_shared<const Model>(train(data, params, device));
     const Recommender recommender(model, device);
     const TestSet test = make_test_set(*model, held_out);
@@ -351,10 +352,10 @@ TEST_P(Evaluate, ModelsThatOnlyRankHaveNoRatingsToCompare) {
                            [&] { (void)evaluate(recommender, test, options); }),
             test::error_of(ErrorKind::kInvalidArgument,
                            [&] { (void)train(data, params, device, run); })}) {
-        EXPECT_THAT(why, testing::AllOf(testing::HasSubstr(metric),
-                                        testing::HasSubstr(model->algorithm()),
-                                        testing::HasSubstr("a metric that ranks (precision, "),
-                                        testing::HasSubstr("--algorithm bias")));
+        EXPECT_THAT(
+            why, testing::AllOf(testing::HasSubstr(metric), testing::HasSubstr(model->algorithm()),
+                                testing::HasSubstr("a metric that ranks (precision, "),
+                                testing::HasSubstr("--algorithm bias")));
       }
     }
     EXPECT_EQ(evaluate(recommender, test, {}).metrics.count("ndcg@10"), 1U);

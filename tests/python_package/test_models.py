@@ -517,13 +517,18 @@ def test_factors_come_from_other_libraries(ratings):
     assert np.array_equal(like_implicit.item_factors, items)
 
 
-def test_predicted_ratings_stay_on_their_scale(ratings):
-    train, test = likewise.split(ratings, "random", seed=3)
-    users, items = (axis.ravel() for axis in np.meshgrid(np.asarray(train.users)[:60],
-                                                         np.asarray(train.items)[:60]))
-    history = {items[0]: 5.0, items[1]: 5.0, items[2]: 5.0}
-    for estimator in (Als(feedback="explicit", factors=16, regularization=0.01), Bias(), UserKnn(feedback="explicit"),
-                      Sgd(factors=16, regularization=0.0), UserKnn(feedback="explicit", clip=False)):
+def test_predicted_ratings_stay_on_their_scale():
+    """Hard users and good items, and the others: a sum of both is beyond the scale."""
+    draw = np.random.default_rng(2)
+    users, items = np.divmod(draw.choice(60 * 40, size=700, replace=False), 40)
+    taste = (users % 2 * 2 - 1) + (items % 2 * 2 - 1) + draw.uniform(-0.5, 0.5, 700)
+    train, test = likewise.split(Interactions((users, items, (3 + 1.4 * taste).round().clip(1, 5))), seed=3)
+    users, items = (axis.ravel() for axis in np.meshgrid(np.asarray(train.users), np.asarray(train.items)))
+    history = {1: 5.0, 3: 5.0, 5: 5.0}
+    free_biases = {"baseline_user_regularization": 0.0, "baseline_item_regularization": 0.0}
+    for estimator in (Als(feedback="explicit", factors=16, regularization=0.01), Bias(**free_biases),
+                      Sgd(factors=16, regularization=0.1), UserKnn(feedback="explicit", **free_biases),
+                      Bias(clip=False, **free_biases), UserKnn(feedback="explicit", clip=False, **free_biases)):
         model = estimator.fit(train).model_
         free = model.predict(users, items, clip=False)
         kept = model.predict(users, items, clip=True)

@@ -284,11 +284,10 @@ TEST(Recommender, PredictedRatingsStayOnTheScaleOfTheTrainingValues) {
   without.history = CsrMatrix{};
   const Recommender unknown(std::make_shared<const Model>(std::move(without)), cpu);
   EXPECT_EQ(unknown.predict(List{-1}, List{-1})[0], 3.5F) << "a scale that nobody knows";
-  const auto ranks =
-      std::make_shared<const Model>(random_model(5, 6, 3, Feedback::kImplicit));
-  EXPECT_THAT(test::error_of(ErrorKind::kInvalidArgument,
-                             [&] { (void)Recommender(ranks, cpu, true); }),
-              HasSubstr("clip would do nothing"));
+  const auto ranks = std::make_shared<const Model>(random_model(5, 6, 3, Feedback::kImplicit));
+  EXPECT_THAT(
+      test::error_of(ErrorKind::kInvalidArgument, [&] { (void)Recommender(ranks, cpu, true); }),
+      HasSubstr("clip would do nothing"));
 }
 
 /// A model that was trained without may be asked with, and the other way round.
@@ -314,8 +313,8 @@ TEST(Recommender, AllKindsOfModelsClipAlike) {
       for (float& one : wanted) one = std::clamp(one, 1.0F, 5.0F);
       EXPECT_NE(wanted, free) << model->algorithm();
       EXPECT_EQ(Recommender(model, cpu, true).predict(users, items), wanted);
-      const bool without = !trained && (model->neighbourhood() != nullptr ||
-                                        model->baselines() != nullptr);
+      const bool without =
+          !trained && (model->neighbourhood() != nullptr || model->baselines() != nullptr);
       EXPECT_EQ(Recommender(model, cpu).predict(users, items), without ? free : wanted);
     }
   }
