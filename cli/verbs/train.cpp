@@ -7,6 +7,8 @@
 #include <nlohmann/json.hpp>
 
 #include "likewise/evaluation.h"
+#include "likewise/held_file.h"
+#include "likewise/write.h"
 #include "options/options.h"
 #include "options/paths.h"
 #include "options/targets.h"

@@ -6,10 +6,10 @@ from __future__ import annotations
 from .kills import CATCHABLE, signalled
 from .lab import Attack, Case, Lab
 
-SHAPES = ("8000x4000x160000", "3000x12000x60000", "1500x1000x300000")
+SHAPES = ("8000x4000x160000", "3000x12000x60000", "15000x10000x1500000")
 # Seconds over the budget: two, for reading, the training of the winner and writing, on a machine
 # that does nothing else.
-SLACK = 10.0
+SLACK = 8.0
 
 
 class Budgets(Attack):
@@ -30,6 +30,8 @@ class Budgets(Attack):
         search = ["tune", name, "-o", "m", "--feedback", feedback, "--budget", f"{budget}s"]
         if case.random.random() < 0.5:
             search += ["--metric", "auc" if feedback == "implicit" else "ndcg@10"]
+        if case.random.random() < 0.5:
+            search += ["--algorithm", ",".join(case.random.sample(["user-knn", "item-knn", "als"], 2))]
         if case.random.random() < 0.3:
             ran = signalled(case, search, case.random.choice(CATCHABLE),
                             case.random.uniform(0.2, budget))

@@ -630,7 +630,7 @@ void TuneSearch::note_failure(const Error& error, TrainingOutcome& outcome) cons
   switch (error.kind()) {
     case ErrorKind::kCancelled:
       outcome.stop_reason = "stopped";
-      outcome.failure = "nothing was measured in the time that the budget left for it";
+      outcome.failure = "nothing was measured in the time that the budget left for it: give more";
       return;
     case ErrorKind::kBadData:
       outcome.stop_reason = "refused";

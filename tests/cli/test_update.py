@@ -244,27 +244,26 @@ def test_two_updates_of_a_model_come_one_after_the_other(program, tmp_path):
     assert {name for name in os.listdir(tmp_path) if name.startswith(".")} == set()
 
 
+def begun(program, *words):
+    """An update that has its model in hand and has read what is new."""
+    update = program.start("update", *words, stderr=subprocess.PIPE, text=True)
+    while not (line := update.stderr.readline()).startswith("old.csv"):
+        assert line
+    return update
+
+
 def test_an_update_does_not_write_over_a_model_that_came_meanwhile(program, tmp_path):
     program("generate", "2000x1000x40000", "-o", "old.csv")
     program("train", "old.csv", "-o", "m", *SMALL)
     program("train", "old.csv", "-o", "other", "--algorithm", "popular")
-    update = program.start("update", "m", "old.csv", "-o", "m", "--iterations", 10000,
-                           stderr=subprocess.PIPE, text=True)
-    # It has the model in hand once it reads: then the next one waits.
+    update = begun(program, "m", "old.csv", "-o", "m", "--iterations", 10000)
     waiting = program.start("update", "m", "old.csv", "-o", "m", stderr=subprocess.PIPE, text=True)
-    assert "in hand" in waiting.stderr.readline() + waiting.stderr.readline()
+    assert "another program has it in hand" in waiting.stderr.readline()
     waiting.send_signal(signal.SIGINT)
     assert "interrupted" in waiting.communicate(timeout=20)[1] and waiting.returncode == 1
     update.kill()  # its lock goes with it
     update.communicate()
-    update = program.start("update", "m", "old.csv", "-o", "m", "--iterations", 300,
-                           stderr=subprocess.PIPE, text=True)
-    deadline = time.monotonic() + 30
-    while True:  # until it has read what it updates
-        line = update.stderr.readline()
-        assert line and time.monotonic() < deadline
-        if line.startswith("read"):
-            break
+    update = begun(program, "m", "old.csv", "-o", "m", "--iterations", 200)
     os.replace(tmp_path / "other", tmp_path / "m")
     came = (tmp_path / "m").read_bytes()
     _, stderr = update.communicate(timeout=90)

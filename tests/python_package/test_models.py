@@ -308,6 +308,17 @@ def test_training_ends_where_a_target_is_reached(ratings, feedback, metric):
     assert model.stop_reason == "iterations" and len(model.iterations) == 6
 
 
+def test_one_training_at_a_time_writes_a_checkpoint(ratings, tmp_path):
+    path = str(tmp_path / "checkpoint")
+
+    def other(*_):
+        with pytest.raises(OSError, match="another program has it in hand"):
+            Als(factors=2, iterations=1).fit(ratings, checkpoint=path)
+
+    Als(factors=2, iterations=2).fit(ratings, checkpoint=path, callback=other)
+    Als(factors=2, iterations=1).fit(ratings, checkpoint=path)
+
+
 def test_a_training_goes_on_from_a_checkpoint(ratings, tmp_path):
     path = str(tmp_path / "checkpoint")
     whole = Als(factors=8, iterations=6).fit(ratings).model_

@@ -590,7 +590,7 @@ TEST(Tune, ARefusalOfTheDataIsATrialWithoutAValue) {
   }
   // The defaults tell: others of the algorithm are not tried.
   EXPECT_THAT(result.failures(),
-              testing::ElementsAre(HasSubstr("als: the value 2."), HasSubstr("sgd: the value 2.")));
+              testing::ElementsAre(HasSubstr("als: the value 25"), HasSubstr("sgd: the value 25")));
   run.resume = true;
   run.on_trial = {};
   EXPECT_EQ(told(search(large, options, run)), told(result));
@@ -606,8 +606,8 @@ TEST(Tune, WhereAllAlgorithmsRefuseOneErrorTellsAndTheJournalIsInNobodysWay) {
     });
   };
   const std::string why = refused();
-  EXPECT_THAT(why, HasSubstr("no algorithm has a value: als: the value 2."));
-  EXPECT_THAT(why, HasSubstr("; sgd: the value 2."));
+  EXPECT_THAT(why, HasSubstr("no algorithm has a value: als: the value 25"));
+  EXPECT_THAT(why, HasSubstr("; sgd: the value 25"));
   EXPECT_EQ(refused(), why);
 }
 
