@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import numbers
+import operator
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, Callable, ParamSpec, TypeVar
 
@@ -39,6 +40,15 @@ def count_of(n: Any, name: str = "n") -> int:
     if not 1 <= n <= np.iinfo(np.int32).max:
         raise ValueError(f"{name}: {n}: a number from 1 to {np.iinfo(np.int32).max} is needed")
     return int(n)
+
+
+def whole(number: Any, name: str) -> int:
+    """A whole number of any type that has __index__."""
+    try:
+        return operator.index(number)
+    except TypeError:
+        raise TypeError(f"{name} must be a whole number, not {shown(number)} of type "
+                        f"{type(number).__name__}") from None
 
 
 def names_of(given: Any, name: str) -> list[str]:

@@ -101,7 +101,7 @@ def source_of(data: Any, source: Source, options: dict[str, Any], threads: int,
     elif hasattr(data, "__arrow_c_stream__"):
         columns = _of_arrow(data, source)
     else:
-        raise TypeError(f"interactions cannot be made of {type(data).__name__}: give a path, a SciPy "
+        raise TypeError(f"likewise.Interactions cannot be made of {type(data).__name__}: give a path, a SciPy "
                         "sparse matrix, a pandas, polars or Arrow frame, a dict of arrays or a tuple "
                         "(users, items, values, times)")
     users, items, values, times, unit = columns
@@ -142,7 +142,7 @@ def value_column(array: Any) -> npt.NDArray[Any]:
     if isinstance(array, Encoded):
         raise TypeError("values are numbers, not categories")
     if isinstance(array, Streamed):
-        return array.table.values(0)  # type: ignore[no-any-return]
+        return np.asarray(array.table.values(0))
     kind = array.dtype.kind
     if kind == "f":
         wanted = np.float32 if array.dtype.itemsize <= 4 else np.float64
@@ -195,7 +195,7 @@ def _times_of(array: npt.NDArray[Any]) -> tuple[npt.NDArray[np.int64], str | Non
         return np.ascontiguousarray(array).astype(f"datetime64[{unit}]").view(np.int64), unit
     # NumPy's casts wrap: only years that all units hold are cast. In their own unit nothing wraps.
     if held == "ns":
-        low, high = np.datetime64(-2**63 + 1, unit), np.datetime64(2**63 - 1, unit)
+        low, high = np.array([-2**63 + 1, 2**63 - 1]).view(f"datetime64[{unit}]")
     else:
         low, high = (np.datetime64(year, "Y").astype(array.dtype) for year in ("-1300", "10001"))
     inside = (array >= low) & (array <= high)
@@ -211,7 +211,8 @@ _EPOCH_UTC = _EPOCH.replace(tzinfo=datetime.timezone.utc)
 
 def _moments(array: npt.NDArray[Any]) -> tuple[npt.NDArray[np.int64], str | None]:
     """Objects, all datetimes and dates or all whole numbers."""
-    times, kinds = [], set()
+    times: list[int | None] = []
+    kinds = set()
     for row, one in enumerate(array):
         if is_missing(one):
             times.append(None)

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import copy
-import operator
 import warnings
 from typing import Any, TypeVar
 
 import numpy as np
 
 from likewise import _core
+from likewise.arguments import call, whole
 from likewise.ids import listed
 from likewise.recommender_base import Answer, ModelFitError, RecommenderBase, check_filters
 from likewise.tensors import table_of
@@ -174,7 +174,7 @@ class FactorRecommender(RecommenderBase):
 
     def _checked(self, side: str, rows: int, columns: int) -> Array | None:
         """The table that a training would start from; ValueError where it has another shape."""
-        if operator.index(self.factors) < 1:
+        if whole(self.factors, "factors") < 1:
             raise ValueError(f"factors must be 1 or more, not {self.factors}")
         table = self._tables[side]
         if table is not None and table.shape != (rows, columns):
@@ -221,10 +221,10 @@ class FactorRecommender(RecommenderBase):
         if (side, metric) not in self._made:
             table = np.ascontiguousarray(self._table(side), dtype=np.float32)
             self._made[side, metric] = _core.FactorSearch(table, metric=metric, device="cpu")
-        found, found_scores, counts = self._made[side, metric].top_k(
-            np.ascontiguousarray(queries, dtype=np.float32), width, allow=allow, deny=deny,
+        found, found_scores, counts = call(
+            self._made[side, metric].top_k, np.ascontiguousarray(queries, dtype=np.float32), width, allow=allow, deny=deny,
             excluded=None if liked is None else (liked.indptr, liked.indices),
-            threads=operator.index(self.num_threads))
+            threads=whole(self.num_threads, "num_threads"))
         there = np.arange(found.shape[1]) < counts[:, None]
         ids = np.full((len(found), width), -1, dtype=np.int32)
         scores = np.full(ids.shape, NO_SCORE, dtype=self.dtype)

@@ -2,7 +2,7 @@
 """Between the ids that users know and the indices that the extension takes."""
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 import numpy as np
@@ -28,6 +28,8 @@ def listed(ids: Any) -> Any:
         raise ValueError(f"ids: place {int(np.argmax(np.ma.getmaskarray(ids)))} is masked: leave it out")
     if isinstance(ids, (list, tuple, np.ndarray)):
         return ids
+    if not isinstance(ids, Iterable) or isinstance(ids, (str, bytes)):
+        raise TypeError(f"a sequence of ids is needed, not {shown(ids)}")
     return ids.to_numpy() if hasattr(ids, "to_numpy") else list(ids)
 
 
@@ -59,6 +61,9 @@ class Ids:
 
     def take(self, indices: IndexArray) -> IdArray:
         """The ids of indices, in their shape."""
+        indices = np.asarray(indices)
+        if indices.dtype.kind not in "iu" and indices.size:
+            raise TypeError(f"indices are whole numbers, not {indices.dtype}")
         flat = np.ascontiguousarray(indices, dtype=np.int32).reshape(-1)
         if self._core.is_integer:
             return self._core.take_integers(flat).reshape(indices.shape)

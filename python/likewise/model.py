@@ -15,6 +15,7 @@ import numpy.typing as npt
 from likewise import _core
 from likewise.answers import Lists
 from likewise.arguments import call, count_of, names_of, shown
+from likewise.columns import value_column
 from likewise.ids import IdArray, Ids, IndexArray, is_one
 from likewise.interactions import Path, as_interactions, as_interactions_or_none
 from likewise.progress import Progress, logger
@@ -91,7 +92,11 @@ class Model:
         """
         users = _finite(table_of(user_factors, "user_factors", np.float32), "user_factors")
         items = _finite(table_of(item_factors, "item_factors", np.float32), "item_factors")
+        if not isinstance(params, (Mapping, type(None))) or not all(isinstance(name, str) for name in params or ()):
+            raise TypeError(f"params must be a dict of parameters by name, not {shown(params)}")
         given = {"algorithm": "als", **(params or {})}
+        if not isinstance(given["algorithm"], str):
+            raise TypeError(f"algorithm must be text (str), not {shown(given['algorithm'])}")
         if given.setdefault("factors", users.shape[1]) != users.shape[1]:
             raise ValueError(f"params name {given['factors']} factors, user_factors have "
                              f"{users.shape[1]}")
@@ -381,7 +386,10 @@ class Model:
     def from_bytes(cls, data: bytes, *, device: Device = "auto", threads: int = 0) -> Model:
         with tempfile.TemporaryDirectory() as folder:
             path = pathlib.Path(folder) / "model.safetensors"
-            path.write_bytes(data)
+            try:
+                path.write_bytes(data)
+            except TypeError:
+                raise TypeError(f"data must be bytes, as to_bytes() gives them, not {shown(data)}") from None
             return load_model(path, device=device, threads=threads)  # mapped: the file may go
 
     def report(self) -> Report:
@@ -446,7 +454,7 @@ class Model:
             indices = self.items.require(list(history) if isinstance(history, Mapping) else history)
             columns.append(indices)
             weights = list(history.values()) if isinstance(history, Mapping) else np.ones(len(indices))
-            values.append(np.asarray(weights, dtype=np.float32))
+            values.append(value_column(np.asarray(weights)).astype(np.float32))
             offsets.append(offsets[-1] + len(indices))
         none_i, none_v = np.empty(0, dtype=np.int32), np.empty(0, dtype=np.float32)
         return (np.array(offsets, dtype=np.int64), np.concatenate([none_i, *columns]),

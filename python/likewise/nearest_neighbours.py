@@ -2,13 +2,13 @@
 """Item-item nearest neighbours under the names, arguments and defaults of `implicit` 0.7."""
 from __future__ import annotations
 
-import operator
 from typing import Any, Callable
 
 import numpy as np
 import scipy.sparse
 
 from likewise import _core
+from likewise.arguments import call, whole
 from likewise.ids import listed as listed_ids
 from likewise.recommender_base import Answer, ModelFitError, RecommenderBase, check_filters
 from likewise.sparse import checked
@@ -188,15 +188,15 @@ def all_pairs_knn(users: Any, K: int = 100, num_threads: int = 0, show_progress:
     of an item, itself among them, best first. Pairs whose product is 0 are not there.
     """
     matrix = canonical(check_csr(users), np.float64)
-    if operator.index(K) < 1:
+    if whole(K, "K") < 1:
         raise ValueError(f"K must be 1 or more, not {K}")
     count = matrix.shape[1]
-    params = {"algorithm": "item-knn", "feedback": "implicit", "similarity": "dot", "neighbours": int(K),
+    params = {"algorithm": "item-knn", "feedback": "implicit", "similarity": "dot", "neighbours": min(int(K), max(count, 1)),
               "keep_negative": True}
     with progress_bar(count, show_progress) as bar:
-        indptr, others, products = _core.train_neighbours(
-            matrix.indptr, matrix.indices, matrix.data.astype(np.float32), matrix.shape[1], params,
-            threads=operator.index(num_threads))
+        indptr, others, products = call(
+            _core.train_neighbours, matrix.indptr, matrix.indices, matrix.data.astype(np.float32), matrix.shape[1], params,
+            threads=whole(num_threads, "num_threads"))
         bar.update(count)
     own = np.bincount(matrix.indices, weights=matrix.data**2, minlength=count).astype(np.float32)
     there = np.flatnonzero(own)

@@ -2,8 +2,6 @@
 """Checks of matrices, ids and seeds, under the names that programs for `implicit` know."""
 from __future__ import annotations
 
-import operator
-import os
 import time
 import warnings
 from collections.abc import Iterator
@@ -14,6 +12,7 @@ import numpy.typing as npt
 import scipy.sparse
 
 from likewise import _core
+from likewise.arguments import whole
 from likewise.ids import listed
 from likewise.progress import tqdm
 from likewise.sparse import checked
@@ -51,7 +50,11 @@ def check_random_state(random_state: Any) -> np.random.Generator:
         return random_state
     if isinstance(random_state, np.random.RandomState):
         return np.random.default_rng(random_state.randint(2**31))
-    return np.random.default_rng(random_state)
+    try:
+        return np.random.default_rng(random_state)
+    except (TypeError, ValueError) as error:
+        raise type(error)(f"random_state must be a whole number from 0, a Generator, a RandomState or None, not "
+                          f"{random_state!r}") from error
 
 
 def check_blas_config() -> None:
@@ -110,7 +113,7 @@ def as_ids(ids: Any, rows: int | None, what: str) -> tuple[Array, bool]:
 
     IndexError for ids that are no integers, or outside of 0 to rows - 1 (None: any that is not negative).
     """
-    array = np.asarray(listed(ids) if hasattr(ids, "__len__") else ids)
+    array = np.asarray(listed(ids) if hasattr(ids, "__len__") and not isinstance(ids, (str, bytes)) else ids)
     if array.ndim > 1:
         raise ValueError(f"{what} ids have the shape {array.shape}; one id or a sequence of ids is needed")
     if array.size == 0:
@@ -143,14 +146,11 @@ def as_rows(matrix: Any, count: int, name: str, cols: int, dtype: Any = np.float
     return canonical(matrix, dtype)
 
 
-def as_count(number: Any, rows: int) -> int:
+def as_count(number: Any, rows: int, name: str = "N") -> int:
     """How wide lists of N are: the rows that there are bound it. ValueError where N is below 1 or above 2^31 - 1."""
-    try:
-        count = operator.index(number)
-    except TypeError:
-        raise TypeError(f"N must be a whole number, not {number!r}") from None
+    count = whole(number, name)
     if not 1 <= count <= np.iinfo(np.int32).max:
-        raise ValueError(f"N must be 1 to {np.iinfo(np.int32).max}, not {count}")
+        raise ValueError(f"{name} must be 1 to {np.iinfo(np.int32).max}, not {count}")
     return min(count, rows)
 
 
@@ -161,7 +161,7 @@ def optional_ids(ids: Any, rows: int, what: str) -> Array | None:
 
 def file_of(fileobj_or_path: Any) -> Any:
     """The same, or the checked name of a file, which ends in .npz."""
-    if not isinstance(fileobj_or_path, (str, bytes, os.PathLike)):
+    if hasattr(fileobj_or_path, "read") or hasattr(fileobj_or_path, "write"):
         return fileobj_or_path
     name = _core.checked_path(fileobj_or_path)
     return name if name.endswith(".npz") else f"{name}.npz"

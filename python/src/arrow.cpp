@@ -394,7 +394,8 @@ class ArrowTable {
     };
     require(stream.get_schema(&stream, &schema_.it));
     if (std::string_view(schema_.it.format) != "+s") {
-      refuse("the Arrow stream is no table: its format is " + std::string(schema_.it.format));
+      throw nb::type_error(
+          ("a frame is needed, not one column of " + type_name(schema_.it)).c_str());
     }
     while (true) {
       auto batch = std::make_unique<Released<ArrowArray>>();

@@ -84,6 +84,8 @@ void bind_errors(nb::module_& module) {
       set_out_of_memory();
     } catch (const std::length_error&) {  // of a container
       set_out_of_memory();
+    } catch (const nb::cast_error&) {
+      set_error(PyExc_TypeError, "a name or a value is of another type than is needed");
     } catch (const std::system_error& error) {
       if (error.code() != std::errc::resource_unavailable_try_again) throw;
       set_error(PyExc_RuntimeError, std::string("a thread cannot be started (") + error.what() +

@@ -134,6 +134,23 @@ def test_sets_and_series_of_ids(d):
         als(p, d).similar_items(np.ma.array([1, 2], mask=[True, False]))
 
 
+@pytest.mark.parametrize("call, words", [
+    (lambda d: fit_als(p, d, num_threads=1.5), "num_threads must be a whole number, not 1.5"),
+    (lambda d: fit_als(p, d, factors=1.5), "factors must be a whole number, not 1.5"),
+    (lambda d: fit_als(p, d, random_state="x"), "random_state must be .*not 'x'"),
+    (lambda d: knn(p, d, K=1.5), "K must be a whole number, not 1.5"),
+    (lambda d: als(p, d).fit(d.liked, callback=5), "callback must be a function, not 5"),
+    (lambda d: p.als.AlternatingLeastSquares.load(5), "a path is a str, bytes or os.PathLike, not 5"),
+    (lambda d: p.evaluation.leave_k_out_split(d.liked, K=1.5), "K must be a whole number, not 1.5")])
+def test_types_of_arguments_in_words(d, call, words):
+    with pytest.raises(TypeError, match=words):
+        call(d)
+
+
+def test_more_neighbours_than_items_are_all(d):
+    assert (knn(p, d, K=10**9).similarity != knn(p, d, K=ITEMS).similarity).nnz == 0
+
+
 def test_items_are_ranked_once(d):
     assert als(p, d).recommend(1, d.liked[1], items=[9, 3, 9])[0].tolist().count(9) == 1
     with pytest.raises(ValueError, match="items is empty"):
