@@ -26,19 +26,26 @@ class Alike(Attack):
             old = [repr(base)] * 8 + draw.choice([[], [neighbour(base, draw.randint(1, 4))],
                                                   [repr(base * (1 + 10.0 ** -draw.randint(3, 7)))]])
         new = [*old[:1], *draw.choice([[], [old[0]], [repr(float(old[0]) * 1.0003)],
-                                       [repr(float(old[0]) * 2)]])]
+                                       [repr(float(old[0]) * (2 if abs(float(old[0])) < 10 else 1.001))]])]
         users, items = draw.randint(2, 60), draw.randint(2, 20)
         write(case, "old.csv", draw, range(users), range(items), old)
         fresh = range(users - 1, users + draw.randint(1, 3))
         write(case, "new.csv", draw, fresh, range(items), new)
         how = method(draw)
-        case.done("train", "old.csv", "-o", "m", *how)
+        ran = case.run("train", "old.csv", "-o", "m", *how)
+        if ran.code and max(map(float, old)) - min(map(float, old)) < 1e-7:
+            return case.check("multiply all by the same number" in ran.message, "refused",
+                              f"an error that says what to do, not: {ran.message}")
+        case.check(ran.code == 0, "refused", f"exit 0, not: {ran.message}")
         stay_near(case, "m", "old.csv", old, how)
         by = [["--by", "sgd"]] if how[1] == "als" else []
         more = [*draw.choice([[], *by])]
         ran = case.run("update", "m", "new.csv", "-o", "n", *more)
+        if ran.code and float(new[-1]) > 1.5 * float(old[0]):  # many spreads away
+            return case.check("diverged" in ran.message, "an update is refused",
+                              f"an error that says what diverged, not: {ran.message}")
         case.check(ran.code == 0, "an update is refused", f"exit 0, not: {ran.message}")
-        stay_near(case, "n", "new.csv", old + new, [*how, *more])
+        return stay_near(case, "n", "new.csv", old + new, [*how, *more])
 
 
 def neighbour(value: float, steps: int) -> str:
@@ -74,7 +81,7 @@ def stay_near(case: Case, model: str, pairs: str, values: list[str], how: list[s
     """Between 0 and the values, and no farther beyond them than they are apart, or than float32 and
     a regularization leave."""
     low, high = (end(*map(float, values), 0.0) for end in (min, max))
-    slack = 0.1 * (high - low) + 1e-11  # of the first factors, which have no smaller scale
+    slack = (high - low) + 1e-7  # the first factors have no smaller scale
     for asked in ([pairs], ["--all-missing"]):
         ran = case.done("predict", model, *asked)
         for row in csv.DictReader(io.StringIO(ran.out.decode())):

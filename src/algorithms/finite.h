@@ -15,9 +15,9 @@ namespace likewise {
 /// computed from them in float32, up to the square of a long row's sum, then does not overflow.
 inline constexpr double kLargestRating = 1e9;
 inline constexpr double kLargestConfidence = 1e12;
-/// The smallest spread of ratings that steps of SGD take, where it is one: its third power is a
-/// number of float32.
-inline constexpr double kSmallestRatingSpread = 1e-10;
+/// The smallest spread of ratings that steps of SGD take, where it is one: what they divide by it
+/// and its powers stays a number that a model may hold.
+inline constexpr double kSmallestRatingSpread = 1e-8;
 
 /// Throws PlacedError(kBadData) that names value, user and item for a value beyond what training by
 /// ALS, comparing rows or averaging can compute with.

@@ -44,6 +44,15 @@ class SgdTrainer final : public Trainer {
   double of_nothing_;
 };
 
+/// Whether a step takes so much of a row for its regularization alone that a few of them would send
+/// it back and forth, ever farther: then steps are bounded, which takes a little longer.
+[[nodiscard]] bool is_stiff(const SgdParams& params, double spread) {
+  const double rate = params.learning_rate;
+  const bool stiff =
+      rate * params.regularization > 0.5 * spread || rate * bias_lambda(params) > 0.5;
+  return stiff && rate <= 1.0;  // a larger one is a mistake of its own
+}
+
 void check_start(const Factors& start, const CsrView& by_user, const SgdParams& params) {
   const auto fits = [&](Side side, Index rows) {
     return start.side(side).rows() == rows && start.side(side).cols() == params.factors &&
@@ -79,9 +88,11 @@ IterationResult train_sgd(const CsrView& by_user, const SgdParams& params, const
   if (run.on_plan) run.on_plan(plan);
   if (run.start != nullptr) check_start(*run.start, by_user, params);
   Factors start = run.start != nullptr ? run.start->clone() : first_sgd_factors(by_user, params);
-  const double of_nothing = objective_of_first(by_user, params, value_spread(by_user, params));
-  SgdTrainer trainer(job<SgdJob>(device).make_solver(by_user, params, std::move(start)), params,
-                     run.history, of_nothing);
+  const ValueSpread values = value_spread(by_user, params);
+  SgdWhole whole;
+  whole.bounded = is_stiff(params, values.spread);
+  SgdTrainer trainer(job<SgdJob>(device).make_solver(by_user, params, std::move(start), whole),
+                     params, run.history, objective_of_first(by_user, params, values));
   return iterate(trainer, {params.iterations, params.tolerance, params.patience}, run);
 }
 

@@ -7,7 +7,6 @@
 
 #include <fmt/format.h>
 
-#include "algorithms/finite.h"
 #include "core/parallel.h"
 #include "core/random.h"
 #include "core/rounding.h"
@@ -17,6 +16,9 @@ namespace likewise {
 namespace {
 
 constexpr Offset kBlock = Offset{1} << 16;
+/// Of values that are all alike: a spread that steps can be divided by, and the first factors
+/// small.
+constexpr double kSmallestScale = 1e-6;
 
 /// sum over i in [0, n) of term(i), the same for any number of threads.
 template <class Term>
@@ -76,7 +78,7 @@ ValueSpread value_spread(const CsrView& by_user, const SgdParams& params) {
   const double spread = std::sqrt(variance);
   const double square = variance + mean * mean;
   const bool alike = is_constant(variance, square) || spread < kSmallestSpread;
-  return {mean, alike ? std::clamp(std::sqrt(square), kSmallestRatingSpread, 1.0) : spread};
+  return {mean, alike ? std::clamp(std::sqrt(square), kSmallestScale, 1.0) : spread};
 }
 
 std::vector<Offset> entry_counts(const CsrView& by_user, Side side) {

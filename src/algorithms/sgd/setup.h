@@ -41,7 +41,7 @@ struct SgdWhole {
 /// Mean and standard deviation of the values, as the loss sees them.
 struct ValueSpread {
   double mean = 0.0;    ///< logistic: the log-odds of a like
-  double spread = 1.0;  ///< 1 where all values are equal but for rounding; logistic: 1
+  double spread = 1.0;  ///< logistic: 1; of values alike but for rounding: 1 at most
 };
 /// Throws Error(kBadData) where the logistic loss has likes only, or dislikes only.
 [[nodiscard]] ValueSpread value_spread(const CsrView& by_user, const SgdParams& params);
