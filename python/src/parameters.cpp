@@ -16,7 +16,7 @@
 namespace likewise::python {
 namespace {
 
-[[noreturn]] void refuse(const std::string& why) { throw Error(ErrorKind::kInvalidArgument, why); }
+[[noreturn]] void refuse_parameter(const std::string& why) { throw Error(ErrorKind::kInvalidArgument, why); }
 
 [[nodiscard]] const char* kind_name(ParameterKind kind) {
   switch (kind) {
@@ -120,7 +120,7 @@ TrainingParams params_of(const nb::dict& given) {
     const auto name = nb::cast<std::string>(key);
     if (name == "algorithm" || name == "feedback" || value.is_none()) continue;
     const auto found = std::ranges::find(known, name, &ParameterInfo::name);
-    if (found == known.end()) refuse(algorithm + " has no parameter " + printable(name));
+    if (found == known.end()) refuse_parameter(algorithm + " has no parameter " + printable(name));
     set_parameter(params, name, text_of(*found, value));
     set.push_back(name);
   }
@@ -130,7 +130,7 @@ TrainingParams params_of(const nb::dict& given) {
     const std::string needs = parameter_needs(params, name);
     const std::string text = parameter_text(params, name);
     if (needs.empty() || text == parameter_text(usual, name)) continue;
-    refuse(name + "=" + text + " would do nothing here: it needs " + in_python(needs));
+    refuse_parameter(name + "=" + text + " would do nothing here: it needs " + in_python(needs));
   }
   return params;
 }
@@ -164,7 +164,7 @@ TrainingParams params_for_auto(const nb::dict& given) {
     const auto name = nb::cast<std::string>(key);
     if (name == "algorithm") continue;
     if (std::ranges::find(common, name, &ParameterInfo::name) == common.end()) {
-      refuse("auto has no parameter " + printable(name));
+      refuse_parameter("auto has no parameter " + printable(name));
     }
     some[key] = value;
   }
