@@ -16,7 +16,9 @@
 namespace likewise::python {
 namespace {
 
-[[noreturn]] void refuse_parameter(const std::string& why) { throw Error(ErrorKind::kInvalidArgument, why); }
+[[noreturn]] void refuse_parameter(const std::string& why) {
+  throw Error(ErrorKind::kInvalidArgument, why);
+}
 
 [[nodiscard]] const char* kind_name(ParameterKind kind) {
   switch (kind) {
