@@ -96,6 +96,7 @@ find_package(CUDAToolkit REQUIRED)
 file(GLOB_RECURSE CUDA_SOURCES CONFIGURE_DEPENDS
   ${CMAKE_SOURCE_DIR}/src/backends/cuda/*.cpp ${CMAKE_SOURCE_DIR}/src/backends/cuda/*.cu)
 likewise_plugin(likewise_cuda ${CUDA_SOURCES})
+likewise_unity_build(likewise_cuda)
 
 list(JOIN WARNINGS "," host_warnings)
 # likewise_compile_cuda(TARGET): what a target with CUDA sources needs.

@@ -16,7 +16,7 @@
 namespace likewise::cli {
 namespace {
 
-constexpr Offset kAnswersPerBatch = 1 << 20;
+constexpr Offset kSimilarPerBatch = 1 << 20;
 
 /// What the rows of a side are called.
 struct Names {
@@ -93,7 +93,7 @@ struct Similar {
   void write_all(const Recommender& recommender, Side side, const Names& names,
                  const std::vector<Index>& asked, RowWriter& rows, Progress& progress) const {
     const auto batch =
-        static_cast<std::size_t>(std::clamp<Offset>(kAnswersPerBatch / n, 1, 16'384));
+        static_cast<std::size_t>(std::clamp<Offset>(kSimilarPerBatch / n, 1, 16'384));
     for (std::size_t at = 0; at < asked.size(); at += batch) {
       const auto part = std::span(asked).subspan(at, std::min(batch, asked.size() - at));
       const TopKResult top = recommender.similar(side, part, n, metric, Progress::stop_control());

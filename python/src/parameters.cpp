@@ -16,7 +16,9 @@
 namespace likewise::python {
 namespace {
 
-[[noreturn]] void refuse(const std::string& why) { throw Error(ErrorKind::kInvalidArgument, why); }
+[[noreturn]] void refuse_parameter(const std::string& why) {
+  throw Error(ErrorKind::kInvalidArgument, why);
+}
 
 [[nodiscard]] const char* kind_name(ParameterKind kind) {
   switch (kind) {
@@ -123,7 +125,7 @@ TrainingRequest request_of(const nb::dict& given) {
     const auto name = nb::cast<std::string>(key);
     if (name == "algorithm" || name == "feedback" || value.is_none()) continue;
     const auto found = std::ranges::find(known, name, &ParameterInfo::name);
-    if (found == known.end()) refuse(request.algorithm + " has no parameter " + printable(name));
+    if (found == known.end()) refuse_parameter(request.algorithm + " has no parameter " + printable(name));
     AskedParameter asked{name, text_of(*found, value)};
     TrainingParams with = usual;
     set_parameter(with, name, asked.text);

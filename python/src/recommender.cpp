@@ -161,9 +161,11 @@ class SeenRows {
                                 }));
 }
 
-constexpr std::string_view kSides[] = {"users", "items"};
+constexpr std::string_view kSideNames[] = {"users", "items"};
 
-[[nodiscard]] Side side_of(const std::string& name) { return named<Side>(name, kSides, "side"); }
+[[nodiscard]] Side side_of(const std::string& name) {
+  return named<Side>(name, kSideNames, "side");
+}
 [[nodiscard]] SimilarityMetric metric_named(const std::string& name) {
   return named<SimilarityMetric>(name, kSimilarityMetricNames, "metric");
 }

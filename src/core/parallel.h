@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-/// Parallel loops over TBB, whose headers only parallel.cpp includes: they take long to compile. Results
-/// must not depend on the number of threads: blocks are cut by `block` alone, so a reduction over
-/// blocks in their order is the same everywhere.
+/// Parallel loops over TBB, whose headers only parallel.cpp includes: they take long to compile.
+/// Results must not depend on the number of threads: blocks are cut by `block` alone, so a
+/// reduction over blocks in their order is the same everywhere.
 #pragma once
 
 #include <algorithm>

@@ -10,7 +10,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "backends/ranks/prediction_ranks.h"
+#include "backends/ranks/ranked_device.h"
 #include "likewise/recommender.h"
 #include "likewise/synthetic.h"
 #include "tests/backends/device_test.h"

@@ -144,7 +144,7 @@ class ReferenceSgdSolver final : public SgdSolver {
                       decay_of(row, bias_lambda(params_)));
   }
 
-  void move(Row& row, const SgdRow& other, double error, double step) const {
+  void move(SgdRow& row, const SgdRow& other, double error, double step) const {
     const StepScales scales = step_scales(spread_, params_.factors);
     const double decay = decay_of(row, params_.regularization);
     const double bias_decay = decay_of(row, bias_lambda(params_));
