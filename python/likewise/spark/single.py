@@ -131,9 +131,23 @@ class SingleModel(Model, SingleParams, MLWritable, MLReadable):  # type: ignore[
         self._kinds = kinds or {}
         self._name = ""
 
+    def setUserCol(self, value: str) -> SingleModel:
+        return self._set(userCol=value)  # type: ignore[no-any-return, unused-ignore]
+
+    def setItemCol(self, value: str) -> SingleModel:
+        return self._set(itemCol=value)  # type: ignore[no-any-return, unused-ignore]
+
+    def setColdStartStrategy(self, value: str) -> SingleModel:
+        return self._set(coldStartStrategy=value)  # type: ignore[no-any-return, unused-ignore]
+
+    def setPredictionCol(self, value: str) -> SingleModel:
+        return self._set(predictionCol=value)  # type: ignore[no-any-return, unused-ignore]
+
     def _transform(self, dataset: DataFrame) -> DataFrame:
         """The dataset with predictionCol (float): what the model predicts for its user and item; not a number where the
         model has not both (coldStartStrategy 'nan'), or without such rows ('drop')."""
+        import pandas as pd
+
         checks.session_of(dataset)
         strategy = self.value_of("coldStartStrategy")
         if strategy not in ("nan", "drop"):
@@ -146,9 +160,10 @@ class SingleModel(Model, SingleParams, MLWritable, MLReadable):  # type: ignore[
             from likewise.spark import single_task
             return single_task.predicted(name, users, items)
 
+        predict.__annotations__ = dict.fromkeys(("users", "items", "return"), pd.Series)  # by which Spark knows its kind
         columns = [id_column(dataset, self._column(side)) for side in ("user", "item")]
         # What pandas hands back has null for not a number.
-        found = F.pandas_udf(predict, T.FloatType(), F.PandasUDFType.SCALAR)(*columns)
+        found = F.pandas_udf(predict, T.FloatType())(*columns)
         prediction = F.coalesce(found, F.lit(float("nan")).cast("float"))
         result = dataset.withColumn(self.getPredictionCol(), prediction)
         return result.where(~F.isnan(F.col(f"`{self.getPredictionCol()}`"))) if strategy == "drop" else result
