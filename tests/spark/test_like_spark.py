@@ -3,6 +3,7 @@
 import os
 import pathlib
 import sys
+import types
 
 import numpy as np
 import pyarrow as pa
@@ -533,6 +534,14 @@ def test_repeated_rows(spark, ratings):
 def test_wrong_parameters_are_told_at_once(ratings, params, message):
     with pytest.raises(ValueError, match=message):
         ALS(**params).fit(ratings)
+
+
+def test_what_is_no_dataframe_of_a_driver_is_told():
+    for of in (ALS, ItemKnn):
+        with pytest.raises(TypeError, match="a DataFrame of Spark is needed, not dict"):
+            of()._fit({})
+        with pytest.raises(TypeError, match="this DataFrame is one of Spark Connect"):
+            of()._fit(types.SimpleNamespace(sparkSession=None))
 
 
 def test_wrong_data_is_told_in_one_sentence(spark, ratings):
