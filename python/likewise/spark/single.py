@@ -14,10 +14,12 @@ from typing import Any
 from pyspark.ml.base import Estimator, Model
 from pyspark.ml.param import Param, Params, TypeConverters
 from pyspark.ml.param.shared import HasPredictionCol
-from pyspark.ml.util import DefaultParamsReadable, DefaultParamsReader, DefaultParamsWritable, MLReadable, MLReader, MLWritable, MLWriter
+from pyspark.ml.util import (DefaultParamsReadable, DefaultParamsReader, DefaultParamsWritable, MLReadable, MLReader,
+                             MLWritable, MLWriter)
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 from pyspark.sql import types as T
+from pyspark.sql.pandas.functions import pandas_udf
 from pyspark.storagelevel import StorageLevel
 
 from likewise import _core
@@ -114,7 +116,7 @@ def trained(ratings: DataFrame, told: dict[str, Any]) -> DataFrame:
         except BaseException:
             file.unpersist()
             raise
-        return file
+        return file  # type: ignore[no-any-return, unused-ignore]
     finally:
         batches.unpersist(False)
 
@@ -131,9 +133,23 @@ class SingleModel(Model, SingleParams, MLWritable, MLReadable):  # type: ignore[
         self._kinds = kinds or {}
         self._name = ""
 
+    def setUserCol(self, value: str) -> SingleModel:
+        return self._set(userCol=value)  # type: ignore[no-any-return, unused-ignore]
+
+    def setItemCol(self, value: str) -> SingleModel:
+        return self._set(itemCol=value)  # type: ignore[no-any-return, unused-ignore]
+
+    def setColdStartStrategy(self, value: str) -> SingleModel:
+        return self._set(coldStartStrategy=value)  # type: ignore[no-any-return, unused-ignore]
+
+    def setPredictionCol(self, value: str) -> SingleModel:
+        return self._set(predictionCol=value)  # type: ignore[no-any-return, unused-ignore]
+
     def _transform(self, dataset: DataFrame) -> DataFrame:
         """The dataset with predictionCol (float): what the model predicts for its user and item; not a number where the
         model has not both (coldStartStrategy 'nan'), or without such rows ('drop')."""
+        import pandas as pd
+
         checks.session_of(dataset)
         strategy = self.value_of("coldStartStrategy")
         if strategy not in ("nan", "drop"):
@@ -146,9 +162,10 @@ class SingleModel(Model, SingleParams, MLWritable, MLReadable):  # type: ignore[
             from likewise.spark import single_task
             return single_task.predicted(name, users, items)
 
+        predict.__annotations__ = dict.fromkeys(("users", "items", "return"), pd.Series)  # by which Spark knows its kind
         columns = [id_column(dataset, self._column(side)) for side in ("user", "item")]
         # What pandas hands back has null for not a number.
-        found = F.pandas_udf(predict, T.FloatType(), F.PandasUDFType.SCALAR)(*columns)
+        found = pandas_udf(predict, T.FloatType())(*columns)
         prediction = F.coalesce(found, F.lit(float("nan")).cast("float"))
         result = dataset.withColumn(self.getPredictionCol(), prediction)
         return result.where(~F.isnan(F.col(f"`{self.getPredictionCol()}`"))) if strategy == "drop" else result
@@ -192,7 +209,7 @@ class SingleModel(Model, SingleParams, MLWritable, MLReadable):  # type: ignore[
             queries = dataset.select(id_column(dataset, self._column(side)).alias("query")).repartition(
                 checks.slots(dataset.sparkSession), "query").dropDuplicates()
             every = 0
-        told = {"name": self._shared(), "side": side, "count": count, "similar": score == "similarity", "seen": seen,
+        told: dict[str, Any] = {"name": self._shared(), "side": side, "count": count, "similar": score == "similarity", "seen": seen,
                 "every": every, "kinds": (self._kinds[side], self._kinds[other]),
                 "names": (self._column(side), self._column(other), score)}
         entry = T.StructType([T.StructField(told["names"][1], T._parse_datatype_string(self._kinds[other])),
@@ -204,7 +221,7 @@ class SingleModel(Model, SingleParams, MLWritable, MLReadable):  # type: ignore[
             from likewise.spark import single_task
             yield from single_task.answer(batches, **told)
 
-        return queries.mapInArrow(run, schema)
+        return queries.mapInArrow(run, schema)  # type: ignore[no-any-return, unused-ignore]
 
     def _column(self, side: str) -> str:
         return str(self.value_of(f"{side}Col"))
