@@ -150,12 +150,12 @@ json encode_origins(const std::vector<ParameterOrigin>& origins) {
 std::vector<ParameterOrigin> decode_origins(const std::string& text) {
   if (text.empty()) return {};
   const json object = parse_strict_json(text, "metadata 'origins'");
-  if (!object.is_object()) fail("metadata 'origins' is not an object");
+  if (!object.is_object()) bad_data("metadata 'origins' is not an object");
   std::vector<ParameterOrigin> origins;
   for (const auto& [name, value] : object.items()) {
     const auto* const found = std::ranges::find(kOriginNames, value);
     if (found == std::end(kOriginNames)) {
-      fail(fmt::format("metadata 'origins': {} is none of {}", printable(name),
+      bad_data(fmt::format("metadata 'origins': {} is none of {}", printable(name),
                        fmt::join(kOriginNames, ", ")));
     }
     origins.push_back({name, static_cast<Origin>(found - std::begin(kOriginNames))});
@@ -290,7 +290,7 @@ void decode_metadata(const Metadata& metadata, Model& model, Factors& linear) {
   if (metadata.contains("trained_spread")) {
     model.trained_spread = parse_number<double>(metadata, "trained_spread");
     if (!(model.trained_spread > 0.0) || !std::isfinite(model.trained_spread)) {
-      fail(
+      bad_data(
           fmt::format("metadata 'trained_spread' is {}: it must be above 0", model.trained_spread));
     }
   }
