@@ -260,15 +260,15 @@ TEST_P(RankedTopK, ARankThatFailsEndsAll) {
   }
 }
 
-std::string case_name(const testing::TestParamInfo<RankedTopKCase>& test) {
+std::string ranked_top_k_name(const testing::TestParamInfo<RankedTopKCase>& test) {
   const bool whole = std::get<1>(test.param) == ItemPlacement::kWhole;
   return fmt::format("{}Of{}", whole ? "Whole" : "Parts", std::get<0>(test.param));
 }
 const auto kCases =
     testing::Combine(testing::ValuesIn(test::kRankCounts), testing::ValuesIn(kPlacements));
 
-INSTANTIATE_TEST_SUITE_P(Cpu, RankedTopK, kCases, case_name);
-INSTANTIATE_TEST_SUITE_P(Cuda, RankedTopK, kCases, case_name);
+INSTANTIATE_TEST_SUITE_P(Cpu, RankedTopK, kCases, ranked_top_k_name);
+INSTANTIATE_TEST_SUITE_P(Cuda, RankedTopK, kCases, ranked_top_k_name);
 
 /// A device with little memory.
 class SmallTopK final : public TopKJob {

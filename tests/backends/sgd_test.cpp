@@ -173,7 +173,7 @@ class SgdOrders : public test::DeviceTest<std::tuple<SgdOrder, SgdSchedule>> {
   }
 };
 
-std::string case_name(const testing::TestParamInfo<SgdOrders::ParamType>& info) {
+std::string sgd_case_name(const testing::TestParamInfo<SgdOrders::ParamType>& info) {
   const auto [order, schedule] = info.param;
   return fmt::format("{}_{}", kSgdOrderNames[static_cast<std::size_t>(order)],
                      kSgdScheduleNames[static_cast<std::size_t>(schedule)]);
@@ -254,13 +254,13 @@ INSTANTIATE_TEST_SUITE_P(
     testing::Combine(testing::Values(SgdOrder::kBlocked, SgdOrder::kAlternating, SgdOrder::kSerial),
                      testing::Values(SgdSchedule::kAdaptive, SgdSchedule::kConstant,
                                      SgdSchedule::kInverse, SgdSchedule::kBold)),
-    case_name);
+    sgd_case_name);
 INSTANTIATE_TEST_SUITE_P(
     Cuda, SgdOrders,
     testing::Combine(testing::Values(SgdOrder::kBlocked, SgdOrder::kAlternating),
                      testing::Values(SgdSchedule::kAdaptive, SgdSchedule::kConstant,
                                      SgdSchedule::kInverse, SgdSchedule::kBold)),
-    case_name);
+    sgd_case_name);
 
 /// The work of GPUs that share a training.
 std::vector<GpuSgdWork> works_of(const SgdGrid& grid, const SgdRowEntries& lines, bool by_block,
