@@ -343,7 +343,7 @@ def test_workers_are_looked_at_first(spark, ratings, monkeypatch, tmp_path):
     assert "\n" not in str(told.value)
     bare = tmp_path / "python"
     bare.write_text(f"#!/bin/sh\nPYTHONNOUSERSITE=1 exec {sys.executable} -c 'import sys; sys.modules[\"pyarrow\"] = None\n"
-                    "import runpy; sys.argv = sys.argv[1:]; runpy.run_module(sys.argv[1], run_name=\"__main__\")' \"$@\"\n")
+                    "import runpy; sys.argv = sys.argv[2:]; runpy.run_module(sys.argv[0], run_name=\"__main__\")' \"$@\"\n")
     bare.chmod(0o755)
     monkeypatch.setattr(context, "pythonExec", str(bare))
     with pytest.raises(ImportError, match=f"the workers' Python .* cannot load pyarrow .*{advice}") as told:
