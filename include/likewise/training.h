@@ -61,9 +61,9 @@ struct AskedParameter {
 
 /// How a training is measured as it goes, or once where the algorithm has no iterations.
 struct ValidationRequest {
-  std::string metric{};            ///< as parse_metric(); empty: ndcg@10, or rmse of predicted ratings
-  bool has_candidates = false;     ///< ranks TrainingRun::validation_candidates alone
-  Index negatives = 0;             ///< ranks each held-out item among so many random ones
+  std::string metric{};         ///< as parse_metric(); empty: ndcg@10, or rmse of predicted ratings
+  bool has_candidates = false;  ///< ranks TrainingRun::validation_candidates alone
+  Index negatives = 0;          ///< ranks each held-out item among so many random ones
   std::optional<double> target{};  ///< of `metric`, which has to be named: see TrainingRun
 
   friend bool operator==(const ValidationRequest&, const ValidationRequest&) = default;

@@ -125,7 +125,8 @@ TrainingRequest request_of(const nb::dict& given) {
     const auto name = nb::cast<std::string>(key);
     if (name == "algorithm" || name == "feedback" || value.is_none()) continue;
     const auto found = std::ranges::find(known, name, &ParameterInfo::name);
-    if (found == known.end()) refuse_parameter(request.algorithm + " has no parameter " + printable(name));
+    if (found == known.end())
+      refuse_parameter(request.algorithm + " has no parameter " + printable(name));
     AskedParameter asked{name, text_of(*found, value)};
     TrainingParams with = usual;
     set_parameter(with, name, asked.text);

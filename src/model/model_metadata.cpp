@@ -156,7 +156,7 @@ std::vector<ParameterOrigin> decode_origins(const std::string& text) {
     const auto* const found = std::ranges::find(kOriginNames, value);
     if (found == std::end(kOriginNames)) {
       bad_data(fmt::format("metadata 'origins': {} is none of {}", printable(name),
-                       fmt::join(kOriginNames, ", ")));
+                           fmt::join(kOriginNames, ", ")));
     }
     origins.push_back({name, static_cast<Origin>(found - std::begin(kOriginNames))});
   }

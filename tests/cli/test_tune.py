@@ -228,14 +228,14 @@ def test_what_refuses_the_data_is_told_and_the_search_goes_on(program, tmp_path)
     assert set(without) == {"als", "sgd"}
     assert all("is too large: ratings are at most 1e+09" in why for why in without.values())
     page = (tmp_path / "page.html").read_text()
-    assert "Without a value" in page and "sgd: the value" in page
+    assert "Without a value" in page and "sgd: large.csv:" in page
     assert steady(json.loads(program(*words, "--json", "--resume").stdout)) == steady(told)
     stdout = program(*words).stdout
-    assert "Without a value:\n  als: the value" in stdout
+    assert "Without a value:\n  als: large.csv:" in stdout
     words += ["--algorithm", "als,sgd"]
     for _ in range(2):  # what it leaves is in nobody's way
         stderr = program(*words, exit_code=1).stderr
-        assert "no algorithm has a value: als: the value" in stderr and "; sgd: the value" in stderr
+        assert "no algorithm has a value: als: large.csv:" in stderr and "; sgd: large.csv:" in stderr
     assert json.loads(program("train", "large.csv", "-o", "n", "--feedback", "explicit", "--algorithm", "auto",
                               "--json").stdout)["algorithm"] == "bias"
 

@@ -20,14 +20,8 @@
 namespace likewise {
 namespace {
 
+using test::content;
 using testing::HasSubstr;
-
-std::string content(const std::string& path) {
-  std::ifstream file(path, std::ios::binary);
-  std::ostringstream text;
-  text << file.rdbuf();
-  return text.str();
-}
 
 template <class Target>
 void put(Target&& to, const std::string& text) {

@@ -22,15 +22,9 @@
 namespace likewise {
 namespace {
 
+using test::content;
 using test::Entry;
 using test::make_csr;
-
-std::string content(const std::string& path) {
-  std::ifstream file(path, std::ios::binary);
-  std::ostringstream text;
-  text << file.rdbuf();
-  return text.str();
-}
 
 /// Plain and gzip: zlib reads both.
 std::string unpacked(const std::string& path) {

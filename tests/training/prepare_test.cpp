@@ -57,11 +57,11 @@ const Interactions& shops() {
 
 TEST(Prepare, TheDataDecideWhatNobodyAskedFor) {
   const TrainingPlan plan = prepare({}, films());
-  EXPECT_EQ(plan.params, suited_to(films().by_user.view(), default_params("als", Feedback::kImplicit)));
-  EXPECT_THAT(origins_of(plan),
-              UnorderedElementsAre(Pair("regularization", Origin::kData),
-                                   Pair("regularization_exponent", Origin::kData),
-                                   Pair("unobserved_weight", Origin::kData)));
+  EXPECT_EQ(plan.params,
+            suited_to(films().by_user.view(), default_params("als", Feedback::kImplicit)));
+  EXPECT_THAT(origins_of(plan), UnorderedElementsAre(Pair("regularization", Origin::kData),
+                                                     Pair("regularization_exponent", Origin::kData),
+                                                     Pair("unobserved_weight", Origin::kData)));
   EXPECT_EQ(als_of(prepare({}, shops())).factors, 256);
 }
 
@@ -115,8 +115,8 @@ TEST(Prepare, TheMetricOfTheValidationIsNamed) {
 }
 
 TEST(Prepare, AResumedTrainingKeepsWhatItWasBegunWith) {
-  const Model model = train(
-      prepare({.parameters = {{"factors", "5"}, {"iterations", "2"}}}, films()), films());
+  const Model model =
+      train(prepare({.parameters = {{"factors", "5"}, {"iterations", "2"}}}, films()), films());
   TrainingRequest request{.parameters = {{"iterations", "4"}}, .resume = &model};
   const TrainingPlan plan = prepare(request, films());
   EXPECT_EQ(als_of(plan).factors, 5);
@@ -142,8 +142,8 @@ TEST(Prepare, WrongRequestsAreRefusedBeforeTheData) {
 }
 
 TEST(Prepare, TheOriginsAreSavedWithTheModel) {
-  const Model model = train(
-      prepare({.parameters = {{"factors", "3"}, {"iterations", "1"}}}, films()), films());
+  const Model model =
+      train(prepare({.parameters = {{"factors", "3"}, {"iterations", "1"}}}, films()), films());
   EXPECT_EQ(model.provenance.origins.front(), (ParameterOrigin{"factors", Origin::kChosen}));
 }
 

@@ -634,9 +634,11 @@ TEST(Update, SaysWhatWasAddedAndCanGoOn) {
   const AlsParams params{.factors = 4, .iterations = 3};
   const Interactions data = part_of(all, 0, half);
   const Interactions held_out = part_of(all, half, all.size());
-  const Model old =
-      train(data, params, cpu,
-            {.validation = &held_out, .validation_metric = "ndcg@5", .source = "a.csv"});
+  SettledRun run;
+  run.validation = &held_out;
+  run.validation_metric = "ndcg@5";
+  run.source = "a.csv";
+  const Model old = train(data, params, cpu, run);
   const Model once =
       update_model(old, part_of(all, half, half + 10), {.source = "b.csv"}, cpu).model;
   const Model twice = update_model(once, part_of(all, half + 10, all.size()),
