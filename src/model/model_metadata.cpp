@@ -153,12 +153,13 @@ std::vector<ParameterOrigin> decode_origins(const std::string& text) {
   if (!object.is_object()) bad_data("metadata 'origins' is not an object");
   std::vector<ParameterOrigin> origins;
   for (const auto& [name, value] : object.items()) {
-    const auto* const found = std::ranges::find(kOriginNames, value);
+    const auto* const found =
+        std::ranges::find(kOriginNames, value.is_string() ? value.get<std::string>() : "");
     if (found == std::end(kOriginNames)) {
       bad_data(fmt::format("metadata 'origins': {} is none of {}", printable(name),
                            fmt::join(kOriginNames, ", ")));
     }
-    origins.push_back({name, static_cast<Origin>(found - std::begin(kOriginNames))});
+    origins.push_back({std::string(name), static_cast<Origin>(found - std::begin(kOriginNames))});
   }
   return origins;
 }
