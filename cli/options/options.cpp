@@ -6,6 +6,8 @@
 
 #include <fmt/format.h>
 
+#include "options/training_options.h"
+
 namespace likewise::cli {
 namespace {
 
@@ -30,7 +32,9 @@ void say_read(const std::string& path, const IdMap& users, const IdMap& items,
                            counted(items.size(), "item"), rows, summary.format));
   const std::string notes = reading_notes(summary);
   if (!notes.empty()) progress.say("  " + notes);
-  if (!summary.first_bad_row.empty()) progress.say("  the first bad row: " + summary.first_bad_row);
+  if (!summary.first_bad_row.empty()) {
+    progress.say("  the first bad row: " + spelled(summary.first_bad_row, as_option));
+  }
 }
 
 }  // namespace

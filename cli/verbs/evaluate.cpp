@@ -10,6 +10,7 @@
 #include "likewise/evaluation.h"
 #include "options/options.h"
 #include "options/paths.h"
+#include "options/training_options.h"
 #include "output/rows.h"
 #include "verb.h"
 
@@ -104,7 +105,7 @@ struct Evaluate {
     say_device_memory(device, recommender, progress);
     if (const std::string advice = advice_on_lists(*model);
         report.users_evaluated > 0 && !advice.empty()) {
-      progress.say(advice);
+      progress.say(spelled(advice, as_option));
     }
     if (options.per_user) write_per_user(*model, report);
     print_result(json ? as_json(report, test, seconds) : as_text(report, test, seconds));

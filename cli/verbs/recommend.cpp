@@ -11,6 +11,7 @@
 #include "options/options.h"
 #include "options/paths.h"
 #include "options/titles.h"
+#include "options/training_options.h"
 #include "output/rows.h"
 #include "verb.h"
 
@@ -103,7 +104,7 @@ struct Recommend {
         fmt::format("{} for {}", counted(rows.rows(), "recommendation"), counted(asked, "user")),
         progress);
     if (const std::string advice = advice_on_lists(recommender.model()); !advice.empty()) {
-      progress.say(advice);
+      progress.say(spelled(advice, as_option));
     }
     if (short_users > 0) {
       progress.say(fmt::format("{} got fewer than {} items: nothing else is left for them",

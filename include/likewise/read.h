@@ -90,7 +90,7 @@ struct ReadOptions {
 struct ReadSummary {
   Offset rows = 0;                        ///< data rows in the file (adjacency: pairs), bad too
   Offset bad_rows = 0;                    ///< skipped (on_bad_row = kSkip)
-  std::string first_bad_row;              ///< the message it would have failed with
+  std::string first_bad_row;              ///< the message it would have failed with, by mention()
   Offset duplicates = 0;                  ///< rows merged into another one
   Duplicates policy = Duplicates::kAuto;  ///< how; never kAuto once something was read
   Offset below_min_value = 0;             ///< interactions dropped for min_value

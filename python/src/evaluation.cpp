@@ -13,6 +13,7 @@
 #include "background.h"
 #include "interactions.h"
 #include "model.h"
+#include "parameters.h"
 
 namespace likewise::python {
 namespace {
@@ -67,7 +68,8 @@ void bind_evaluation(nb::module_& module) {
              "candidates"_a = nb::none(), "negatives"_a = 0, "seed"_a = 42, "clip"_a = nb::none(),
              "threads"_a = 0, "progress"_a = nb::none());
   module.def(
-      "advice_on_lists", [](const Trained& model) { return advice_on_lists(*model.model); },
+      "advice_on_lists",
+      [](const Trained& model) { return spelled(advice_on_lists(*model.model), as_keyword); },
       "model"_a);
   module.def("metric_names", &metric_names);
   module.def("higher_is_better", &higher_is_better, "metric"_a);

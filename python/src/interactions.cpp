@@ -17,6 +17,7 @@
 #include "likewise/split.h"
 #include "likewise/write.h"
 #include "names.h"
+#include "parameters.h"
 
 namespace likewise::python {
 namespace {
@@ -129,7 +130,7 @@ template <class T>
   nb::dict result;
   result["rows"] = met.rows;
   result["bad_rows"] = met.bad_rows;
-  result["first_bad_row"] = met.first_bad_row;
+  result["first_bad_row"] = spelled(met.first_bad_row, as_keyword);
   result["duplicates"] = met.duplicates;
   result["policy"] = std::string(kDuplicates[static_cast<std::size_t>(met.policy)]);
   result["below_min_value"] = met.below_min_value;

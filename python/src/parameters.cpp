@@ -99,7 +99,25 @@ namespace {
 
 }  // namespace
 
+namespace {
+
+/// Columns have a keyword each: user="userId", item="movieId".
+[[nodiscard]] std::string columns_as_keywords(std::string_view columns) {
+  std::string text;
+  for (const char* name : {"user", "item", "value", "time"}) {
+    const std::string_view column = columns.substr(0, columns.find(','));
+    if (!column.empty() && column != "-") {
+      text += (text.empty() ? "" : ", ") + as_keyword(name, column);
+    }
+    columns.remove_prefix(std::min(column.size() + 1, columns.size()));
+  }
+  return text;
+}
+
+}  // namespace
+
 std::string as_keyword(std::string_view parameter, std::string_view value) {
+  if (parameter == "columns" && !value.empty()) return columns_as_keywords(value);
   std::string text(parameter);
   if (value.empty()) return text;
   const bool is_number = value.find_first_not_of("0123456789.-+e") == std::string_view::npos;

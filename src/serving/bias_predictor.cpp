@@ -39,8 +39,9 @@ void BiasPredictor::require_order() const {
   if (model().ranks_items()) return;
   throw Error(ErrorKind::kInvalidArgument,
               fmt::format("baseline {} predicts the same for all items of a user, so there are "
-                          "no lists: train with --baseline biases or item-mean",
-                          parameter_text(model().params, "baseline")));
+                          "no lists: train with {}",
+                          parameter_text(model().params, "baseline"),
+                          mention("baseline", "biases or item-mean")));
 }
 
 std::vector<float> BiasPredictor::ranking_scores(std::span<const Index> /*users*/,

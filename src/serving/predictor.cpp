@@ -56,9 +56,8 @@ std::optional<Job> prediction_job_of(const BiasParams&) { return std::nullopt; }
 
 void Predictor::refuse(const char* what) const {
   throw Error(ErrorKind::kInvalidArgument,
-              fmt::format("{} needs a model with factors; this one ({}) has none: train with "
-                          "--algorithm als",
-                          what, model_.algorithm()));
+              fmt::format("{} needs a model with factors; this one ({}) has none: train with {}",
+                          what, model_.algorithm(), mention("algorithm", "als")));
 }
 
 PredictionTimes Predictor::predict_missing(const TakeMissing& take,

@@ -367,8 +367,7 @@ TEST_P(RankedAlsSolverTest, TheRowThatHasNoSolutionIsNamed) {
   }
   const auto solver = make_ranked_als_solver(m.view(), params, std::move(start), 0, how());
   EXPECT_THAT(test::error_of(ErrorKind::kNumerical, [&] { (void)solver->solve(Side::kUsers, {}); }),
-              AllOf(HasSubstr("user row 7 (2 interactions)"),
-                    HasSubstr("larger regularization")));
+              AllOf(HasSubstr("user row 7 (2 interactions)"), HasSubstr("larger regularization")));
 }
 
 TEST_P(RankedAlsSolverTest, TellsHowTheRanksShareTheWork) {

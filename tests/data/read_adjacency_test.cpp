@@ -69,7 +69,7 @@ TEST(ReadAdjacency, OtherDelimitersAndBadLines) {
   const ReadOptions commas{.format = Format::kAdjacency, .delimiter = ","};
   EXPECT_EQ(read_text("ann,tea,\"milk, hot\"\n", commas).by_user.nnz(), 2);
   EXPECT_THAT(bad_data("ann,tea\nbob,,milk\n", commas),
-              AllOf(HasSubstr("file.csv:2: an item id is empty"), HasSubstr("--on-bad-row")));
+              AllOf(HasSubstr("file.csv:2: an item id is empty"), HasSubstr("on_bad_row")));
   EXPECT_THAT(bad_data("ann,tea\n,milk\n", commas), HasSubstr("file.csv:2: a user id is empty"));
   ReadSummary summary;
   const auto data = read_text(

@@ -105,7 +105,7 @@ TEST(ReadCounts, ThatDoNotAgreeAreRefused) {
       EXPECT_THAT(
           bad_data(line + "\n" + rows),
           AllOf(HasSubstr("file.csv:1: '" + (s == "\t" ? counts : line) + "' looks like counts"),
-                HasSubstr("40 users, 20 items, 800 rows follow"), HasSubstr("--header no")))
+                HasSubstr("40 users, 20 items, 800 rows follow"), HasSubstr("header no")))
           << line;
       EXPECT_EQ(read_text(line + "\n" + rows, {.header = Header::kNo}).by_user.nnz(),
                 std::string(counts).starts_with("40 20") ? 800 : 801);

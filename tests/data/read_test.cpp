@@ -168,7 +168,7 @@ TEST(ReadText, NamesTheBadValue) {
                 HasSubstr("file.csv:3: the value '" + bad + "', column 3, is not a finite number"));
   }
   EXPECT_THAT(bad_data("user,item,plays\n1,2,x\n"), HasSubstr("column 3 (plays)"));
-  EXPECT_THAT(bad_data("user,item,plays\n1,2,x\n"), HasSubstr("--on-bad-row skip"));
+  EXPECT_THAT(bad_data("user,item,plays\n1,2,x\n"), HasSubstr("on_bad_row skip"));
   EXPECT_THAT(bad_data("1,2,3\n4,5\n"), HasSubstr("file.csv:2: '4,5' has 2 of the 3 columns"));
   EXPECT_EQ(cells(read_text("1,2,+1.5e1\n")), (Cells{{{"1", "2"}, 15.0F}}));
   EXPECT_EQ(cells(read_text("1,2,-2\n")), (Cells{{{"1", "2"}, -2.0F}}));

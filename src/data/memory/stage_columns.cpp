@@ -313,9 +313,9 @@ class ColumnStager {
   [[nodiscard]] std::string describe(Offset position) const {
     std::vector<Fault> fault(1, Fault::kNone);
     find_faults(position, fault);
-    return fmt::format(
-        "{}: position {}: {}; correct the row, or skip bad rows with on_bad_row = skip", name_,
-        position, what_is_wrong(fault.front(), position));
+    return fmt::format("{}: position {}: {}; correct the row, or skip bad rows with {}", name_,
+                       position, what_is_wrong(fault.front(), position),
+                       mention("on_bad_row", "skip"));
   }
 
   [[nodiscard]] std::string what_is_wrong(Fault fault, Offset position) const {

@@ -76,13 +76,13 @@ bool is_counts(const FileFormat& format, const Staged<Row>& staged, const ReadSu
       ErrorKind::kBadData,
       fmt::format(
           "{}:{}: '{}' {} ({} users, {} items, {} rows follow{}): correct or delete the line, "
-          "or say with --header yes that it is to be passed over, with --header no that it "
-          "is an interaction (header in code)",
+          "or say with {} that it is to be passed over, with {} that it is an interaction",
           format.file, format.lines_before, printable(shown),
           out ? "looks like counts of users, items and rows, but does not agree with the rest"
               : "may be the counts of users, items and rows, or an interaction",
           users, items, rows,
-          summary.bad_rows > 0 ? fmt::format(", {} of them bad", summary.bad_rows) : ""));
+          summary.bad_rows > 0 ? fmt::format(", {} of them bad", summary.bad_rows) : "",
+          mention("header", "yes"), mention("header", "no")));
 }
 
 template bool is_counts(const FileFormat&, const Staged<PlainRow>&, const ReadSummary&);

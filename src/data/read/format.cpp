@@ -273,9 +273,8 @@ FileFormat adjacency_format(const FileHead& head, const std::string& file,
   if (options.header == Header::kAuto && looks_like_header(rows, has_known_names(rows.front()))) {
     fail(file + ":1", ErrorKind::kBadData,
          fmt::format("adjacency: '{}' looks like a header, which such a file does not have: delete "
-                     "the line, or say with --header no (header in code) that it is a user with "
-                     "items",
-                     printable(lines.front())));
+                     "the line, or say with {} that it is a user with items",
+                     printable(lines.front()), mention("header", "no")));
   }
   format.description = describe(format);
   return format;

@@ -25,7 +25,7 @@ std::string fault_message(const BlockReport& report, const std::string& file, Of
                           bool stop_at_bad) {
   std::string message = fmt::format("{}:{}: {}", file, line, report.fault);
   if (report.fatal) throw Error(ErrorKind::kBadData, message);
-  message += "; correct the row, or skip bad rows with --on-bad-row skip (on_bad_row in code)";
+  message += "; correct the row, or skip bad rows with " + mention("on_bad_row", "skip");
   if (stop_at_bad) throw Error(ErrorKind::kBadData, message);
   return message;
 }
