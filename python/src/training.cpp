@@ -11,6 +11,7 @@
 
 #include "background.h"
 #include "columns.h"
+#include "gil.h"
 #include "interactions.h"
 #include "likewise/als.h"
 #include "likewise/bpr.h"
@@ -58,7 +59,7 @@ struct Measured {
     request.validation = {measured.metric, measured.has_candidates, measured.negatives,
                           measured.target};
   }
-  nb::gil_scoped_release released;
+  const WithoutGil without;
   return prepare(request, *data.interactions);
 }
 

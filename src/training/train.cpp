@@ -36,8 +36,11 @@ namespace {
   model.provenance.source = run.source;
   model.provenance.created = utc_now();
   model.provenance.device = device_text(device);
+  model.provenance.choice = run.choice;
+  model.provenance.origins = run.origins;
   if (run.resume != nullptr) {
     model.provenance.choice = run.resume->provenance.choice;
+    model.provenance.origins = run.resume->provenance.origins;
     model.provenance.search = run.resume->provenance.search;
   }
   return model;
@@ -230,10 +233,9 @@ Model train(const TrainingPlan& plan, const Interactions& data, const TrainingRu
     settled.target = plan.validation->target;
   }
   settled.resume = plan.resume;
-  Model model = train(data, plan.params, plan.device.device, settled);
-  if (!plan.algorithm_reason.empty()) model.provenance.choice = plan.algorithm_reason;
-  model.provenance.origins = plan.origins;
-  return model;
+  settled.choice = plan.algorithm_reason;
+  settled.origins = plan.origins;
+  return train(data, plan.params, plan.device.device, settled);
 }
 
 Model train(const Interactions& data, const TrainingParams& params, const Device& device,

@@ -6,6 +6,7 @@
 #include <functional>
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "likewise/training.h"
 
@@ -17,6 +18,8 @@ struct SettledRun : TrainingRun {
   Index validation_negatives = 0;   ///< as ValidationRequest
   std::optional<double> target{};   ///< of `validation_metric`, which has to be named
   const Model* resume = nullptr;    ///< a checkpoint or model to go on from
+  std::string choice{};             ///< for Provenance; what is resumed keeps its own
+  std::vector<ParameterOrigin> origins{};  ///< the same
   /// Called once before anything is allocated, with what the device says it will take.
   std::function<void(const MemoryPlan&)> on_plan{};
 };

@@ -314,8 +314,8 @@ std::vector<std::size_t> TuneSearch::by_choice() const {
   if (!by_time() || order.size() < 2) return order;
   const AlgorithmChoice choice = choose_algorithm(train_part_.by_user.view(), options_.feedback,
                                                   device_of(spaces_.front().algorithm()));
-  std::ranges::stable_partition(
-      order, [&](std::size_t a) { return spaces_[a].algorithm() == choice.algorithm; });
+  std::stable_partition(order.begin(), order.end(),
+                        [&](std::size_t a) { return spaces_[a].algorithm() == choice.algorithm; });
   return order;
 }
 

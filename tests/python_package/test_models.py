@@ -263,7 +263,7 @@ def test_few_items_are_ranked_as_by_the_command_line(ratings, tmp_path):
         assert found.users_evaluated == told["users_evaluated"]
         assert found.users_without_candidates == told["users_without_candidates"]
         assert found.relevant_no_candidates == told["relevant_no_candidates"]
-    for wrong, words in (({"negatives": 0}, "0"), ({"negatives": len(train.items)}, "negatives is"),
+    for wrong, words in (({"negatives": 0}, "0"),
                          ({"negatives": 2, "candidates": few}, "exclude each other")):
         with pytest.raises(ValueError, match=words):
             model.evaluate(test, **wrong)
@@ -311,11 +311,13 @@ def test_training_ends_where_a_target_is_reached(ratings, feedback, metric):
 def test_one_training_at_a_time_writes_a_checkpoint(ratings, tmp_path):
     path = str(tmp_path / "checkpoint")
 
-    def other(*_):
+    def other(iteration, *_):
+        if iteration == 1:  # nothing was written yet
+            return
         with pytest.raises(OSError, match="another program has it in hand"):
             Als(factors=2, iterations=1).fit(ratings, checkpoint=path)
 
-    Als(factors=2, iterations=2).fit(ratings, checkpoint=path, callback=other)
+    Als(factors=2, iterations=3).fit(ratings, checkpoint=path, callback=other)
     Als(factors=2, iterations=1).fit(ratings, checkpoint=path)
 
 

@@ -23,7 +23,7 @@ from pyspark.sql.pandas.functions import pandas_udf
 from pyspark.storagelevel import StorageLevel
 
 from likewise import _core
-from likewise.model import count_of
+from likewise.arguments import count_of
 from likewise.spark import checks, chunks
 from likewise.spark.prepare import id_column, ratings_of
 from likewise.spark.train import raise_reported
@@ -165,7 +165,7 @@ class SingleModel(Model, SingleParams, MLWritable, MLReadable):  # type: ignore[
         predict.__annotations__ = dict.fromkeys(("users", "items", "return"), pd.Series)  # by which Spark knows its kind
         columns = [id_column(dataset, self._column(side)) for side in ("user", "item")]
         # What pandas hands back has null for not a number.
-        found = pandas_udf(predict, T.FloatType())(*columns)
+        found = pandas_udf(predict, T.FloatType())(*columns)  # type: ignore[call-overload]
         prediction = F.coalesce(found, F.lit(float("nan")).cast("float"))
         result = dataset.withColumn(self.getPredictionCol(), prediction)
         return result.where(~F.isnan(F.col(f"`{self.getPredictionCol()}`"))) if strategy == "drop" else result
