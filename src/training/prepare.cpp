@@ -221,10 +221,11 @@ TrainingParams asked_params(const TrainingRequest& request) {
 }
 
 TrainingOutline outline(const TrainingRequest& request) {
-  if (const auto& validation = request.validation; validation && validation->target) {
+  TrainingParams params = asked_params(request);
+  const auto& validation = request.validation;
+  if (validation && validation->target && iterates(params)) {
     require_target_of_metric(*validation->target, validation->metric);
   }
-  TrainingParams params = asked_params(request);
   DeviceChoice device = open(request, params);
   return {std::move(params), std::move(device)};
 }
