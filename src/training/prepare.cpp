@@ -223,7 +223,7 @@ TrainingParams asked_params(const TrainingRequest& request) {
 TrainingOutline outline(const TrainingRequest& request) {
   TrainingParams params = asked_params(request);
   const auto& validation = request.validation;
-  if (validation && validation->target && iterates(params)) {
+  if (validation && validation->target && !validation->metric.empty()) {
     require_target_of_metric(*validation->target, validation->metric);
   }
   DeviceChoice device = open(request, params);
@@ -252,7 +252,8 @@ TrainingPlan prepare(const TrainingRequest& request, TrainingOutline outline,
   if (request.resume == nullptr) {
     plan.params = suited_to(by_user, std::move(plan.params), names_of(request));
   }
-  if (plan.validation && plan.validation->metric.empty()) {
+  // A target says itself what it is of.
+  if (plan.validation && plan.validation->metric.empty() && !plan.validation->target) {
     Model model;
     model.params = plan.params;
     plan.validation->metric = default_metric(model);
