@@ -2,22 +2,27 @@
 # SPDX-License-Identifier: Apache-2.0
 """likewise.spark beside pyspark.ml's ALS: the same Parquet file, machine, session settings and parameters.
 
-    bench/compare_spark.py [--shape ml-20m] [--rank 64] [--master local[2]] [--rounds 3] \\
-        [--kinds implicit,explicit] [--engines likewise,mllib] [--mllib-iterations 1,3] [--memory 6g] [--folder F]
+    bench/compare_spark.py [--shape ml-20m] [--rank 64] [--master local[2]] [--rounds 3] [--kinds implicit,explicit] \\
+        [--engines likewise,mllib] [--mllib-iterations 1,1,3] [--memory 6g] [--set NAME=VALUE ...] [--folder F]
+    bench/compare_spark.py --shape ml-1m/ratings.dat --rank 32 --mllib-iterations 10 --kinds explicit
     bench/compare_spark.py --seeds 1,2,3,4,5 [--shape ml-1m/ratings.dat] ...
 
-Each engine and kind has a process and a session of its own. Ours fits 10 iterations --rounds times, and once as many
-as MLlib's longest fit. MLlib fits once with each of --mllib-iterations: an iteration is their difference, and fit() of
-10 iterations follows from it, as ten would take too long. Both then write the lists of all users (top 10) to nowhere,
---rounds times (MLlib once). fit() begins with reading the file; the session is there before.
+The session's settings are Spark's own, but for the user interface, which is off; --memory gives the driver more than Spark's
+1g, which large data need, and --set changes what you like. The table comes with the settings that matter.
+
+Each engine and kind has a process and a session of its own. The first fit() of a session is slower than the next, and is
+told apart; nothing warms the session before. Ours fits 10 iterations --rounds times, and once as many as MLlib's longest
+fit. MLlib fits 10 iterations as often with --mllib-iterations 10; with others it fits once with each of them: an iteration
+is the difference between the last fits of two numbers, and fit() of 10 iterations follows from it. Both then write the
+lists of all users (top 10) to nowhere, --rounds times (MLlib once). fit() begins with reading the file.
 
 With --seeds nothing is timed: each engine fits 10 iterations with each seed, and the objectives are compared. --shape is a
 shape of `likewise generate`, or a file of ratings that the program reads.
 
 The objective is one function over both models' factors and all cells. Memory is the largest sum of the proportional set
-sizes of the JVM and its Python workers, looked at twice a second; the JVM may take --memory. Run it on an idle
-machine, with PySpark, PyArrow and likewise; --folder keeps the Parquet file and what is measured (results.json), so that
-engines and kinds can be measured one after the other.
+sizes of the JVM and its Python workers, looked at twice a second. Run it on an idle machine, with PySpark, PyArrow and
+likewise; --folder keeps the Parquet file and what is measured (results.json), so that engines and kinds can be measured one
+after the other.
 """
 import argparse
 import json
@@ -94,10 +99,10 @@ def open_session(given):
     os.environ["PYTHONPATH"] = os.pathsep.join(filter(None, paths))
     os.environ.setdefault("SPARK_LOCAL_IP", "127.0.0.1")
     builder = SparkSession.builder.master(given.master).appName("compare_spark")
-    settings = {"spark.ui.enabled": "false", "spark.ui.showConsoleProgress": "false",
-                "spark.driver.memory": given.memory, "spark.driver.host": "127.0.0.1", "spark.sql.shuffle.partitions": "4", "spark.default.parallelism": "4",
-                "spark.executor.memory": given.memory, "spark.driver.extraJavaOptions": "-Xss16m",
-                "spark.executorEnv.PYTHONPATH": os.environ["PYTHONPATH"]}
+    settings = {"spark.ui.enabled": "false", "spark.ui.showConsoleProgress": "false"}
+    if given.memory:
+        settings["spark.driver.memory"] = given.memory
+    settings |= dict(one.split("=", 1) for one in given.set)
     if given.events:
         settings |= {"spark.eventLog.enabled": "true", "spark.eventLog.dir": pathlib.Path(given.events).as_uri(),
                      "spark.eventLog.compress": "false"}
@@ -106,6 +111,15 @@ def open_session(given):
     session = builder.getOrCreate()
     session.sparkContext.setLogLevel("ERROR")
     return session
+
+
+def settings_of(session):
+    """Those on which times depend, as they are."""
+    shown = ("spark.sql.shuffle.partitions", "spark.sql.adaptive.enabled", "spark.sql.execution.arrow.maxRecordsPerBatch")
+    found = {name: session.conf.get(name) for name in shown}
+    found["spark.default.parallelism"] = str(session.sparkContext.defaultParallelism)
+    found["spark.driver.memory"] = session.sparkContext.getConf().get("spark.driver.memory", "1g")
+    return {"PySpark": session.version, **found}
 
 
 def write_factors(model, given):
@@ -133,12 +147,12 @@ def measure_one(given):
         return
     memory = Memory()
     memory.start()
-    # A session reads its first file, and starts its first Python worker, more slowly than others.
-    session.read.parquet(given.parquet).limit(1000).mapInArrow(lambda batches: batches, "user int, item int, value float"
-                                                               ).count()
-    longest = max(given.mllib_iterations)
-    wanted = [ITERATIONS] * given.rounds + [longest] if engine == "likewise" else given.mllib_iterations
-    found = {"fits": [], "lists": [], "fit_memory": 0, "lists_memory": 0, "iterations": [], "take": []}
+    wanted = [ITERATIONS] * given.rounds if engine == "likewise" or given.mllib_iterations == [ITERATIONS] else \
+        given.mllib_iterations
+    if engine == "likewise" and max(given.mllib_iterations) != ITERATIONS:
+        wanted = [*wanted, max(given.mllib_iterations)]
+    found = {"fits": [], "lists": [], "fit_memory": 0, "lists_memory": 0, "iterations": [], "take": [],
+             "settings": settings_of(session)}
     model = None
     memory.peak()
     for iterations in wanted:
@@ -225,19 +239,28 @@ def shown(values, unit="s", digits=2):
 
 def compared(kind, ours, theirs):
     """Rows of the table: what, ours, theirs, the ratio of the medians."""
-    short, long = theirs["fits"][0], theirs["fits"][-1]
-    iteration = (long[1] - short[1]) / (long[0] - short[0])
-    whole = long[1] + (ITERATIONS - long[0]) * iteration
-    fits = [seconds for iterations, seconds in ours["fits"] if iterations == ITERATIONS]
-    yield (f"{kind}, an iteration", shown(ours["iterations"]), shown([iteration], digits=1),
-           iteration / statistics.median(ours["iterations"]))
-    yield (f"{kind}, fit() of {ITERATIONS} iterations", shown(fits, digits=1), shown([whole], digits=0),
-           whole / statistics.median(fits))
+    mine, others = ([seconds for iterations, seconds in found["fits"] if iterations == ITERATIONS] for found in (ours, theirs))
+    last = dict(theirs["fits"])
+    short, long = min(last.items()), max(last.items())
+    if others:
+        yield (f"{kind}, a session's first fit() of {ITERATIONS} iterations", shown(mine[:1], digits=1), shown(others[:1], digits=1),
+               others[0] / mine[0])
+        others = others[1:] or others
+    else:
+        iteration = (long[1] - short[1]) / (long[0] - short[0])
+        others = [long[1] + (ITERATIONS - long[0]) * iteration]
+        yield (f"{kind}, an iteration", shown(ours["iterations"]), shown([iteration], digits=1),
+               iteration / statistics.median(ours["iterations"]))
+    mine = mine[1:] or mine
+    yield (f"{kind}, the next fit() of {ITERATIONS} iterations", shown(mine, digits=1), shown(others, digits=1),
+           statistics.median(others) / statistics.median(mine))
     if ours["fits"][-1][0] == long[0]:  # else they were measured with other --mllib-iterations
         yield (f"{kind}, the objective after {long[0]} iterations", f"{ours['objective']:,.0f}", f"{theirs['objective']:,.0f}",
                theirs["objective"] / ours["objective"])
-    yield (f"{kind}, recommendForAllUsers({LISTED})", shown(ours["lists"]), shown(theirs["lists"], digits=1),
-           statistics.median(theirs["lists"]) / statistics.median(ours["lists"]))
+    yield (f"{kind}, a model's first recommendForAllUsers({LISTED})", shown(ours["lists"][:1]), shown(theirs["lists"][:1], digits=1),
+           theirs["lists"][0] / ours["lists"][0])
+    if ours["lists"][1:]:
+        yield f"{kind}, the next ones", shown(ours["lists"][1:]), "", theirs["lists"][0] / statistics.median(ours["lists"][1:])
     for what, name in (("fit()", "fit_memory"), ("lists", "lists_memory")):
         yield (f"{kind}, memory, {what}", f"{ours[name] / 2**20:,.0f} MB", f"{theirs[name] / 2**20:,.0f} MB",
                theirs[name] / ours[name])
@@ -249,10 +272,11 @@ def main():
     options.add_argument("--rank", type=int, default=64)
     options.add_argument("--master", default="local[2]")
     options.add_argument("--rounds", type=int, default=3)
-    options.add_argument("--memory", default="6g")
+    options.add_argument("--memory", default="", help="of the driver; without: Spark's own")
+    options.add_argument("--set", action="append", default=[], metavar="NAME=VALUE", help="a setting of Spark")
     options.add_argument("--kinds", default="implicit,explicit")
     options.add_argument("--engines", default="likewise,mllib")
-    options.add_argument("--mllib-iterations", default="1,3")
+    options.add_argument("--mllib-iterations", default="1,1,3")
     options.add_argument("--folder")
     options.add_argument("--seeds", default="")
     options.add_argument("--events", help="a folder for Spark's event logs")
@@ -288,6 +312,8 @@ def compare(given):
     if given.seeds:
         return
     print(f"{path.name}: {cells.num_rows:,} rows, rank {given.rank}, {given.master}")
+    for settings in {json.dumps(result["settings"]) for result in results.values()}:
+        print(", ".join(f"{name} {value}" for name, value in json.loads(settings).items()))
     print("| work | likewise | MLlib | ratio |\n|---|---|---|---:|")
     for kind in given.kinds.split(","):
         ours, theirs = (results.get(f"{engine} {kind}") for engine in ("likewise", "mllib"))

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""ALS on Spark: the estimator and the model of `pyspark.ml.recommendation`, trained by native ranks.
+"""Recommenders on Spark: ALS as in `pyspark.ml.recommendation`, trained by native ranks, and others by one task.
 
     from likewise.spark import ALS            # in place of pyspark.ml.recommendation
     model = ALS(rank=64, implicitPrefs=True, userCol="user", itemCol="item", ratingCol="plays").fit(plays)
@@ -13,21 +13,20 @@ try:
 except ImportError as error:
     raise ImportError('likewise.spark needs PySpark: pip install "likewise[spark]"') from error
 
+import importlib
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from likewise.spark.estimator import ALS
     from likewise.spark.model import ALSModel
+    from likewise.spark.single import Bias, BiasModel, ItemKnn, ItemKnnModel, Popular, PopularModel, UserKnn, UserKnnModel
 
-__all__ = ["ALS", "ALSModel"]
+__all__ = ["ALS", "ALSModel", "Bias", "BiasModel", "ItemKnn", "ItemKnnModel", "Popular", "PopularModel", "UserKnn", "UserKnnModel"]
 
 
 def __getattr__(name: str) -> Any:
     """Tasks, which need modules of this folder, do not wait for pyspark.ml."""
-    if name == "ALS":
-        from likewise.spark.estimator import ALS
-        return ALS
-    if name == "ALSModel":
-        from likewise.spark.model import ALSModel
-        return ALSModel
-    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    if name not in __all__:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    module = {"ALS": "estimator", "ALSModel": "model"}.get(name, "single")
+    return getattr(importlib.import_module(f"likewise.spark.{module}"), name)

@@ -2,10 +2,8 @@
 """What would keep a training from starting, found before it starts: each with one sentence."""
 from __future__ import annotations
 
-import contextlib
 import re
 import time
-from collections.abc import Iterator
 from typing import Any
 
 from pyspark.sql import DataFrame, SparkSession
@@ -28,16 +26,71 @@ def require_column(dataset: DataFrame, name: str, what: str) -> None:
         raise ValueError(f"{what} {name!r} is not a column; there are {', '.join(dataset.columns)}")
 
 
-@contextlib.contextmanager
-def loading_told() -> Iterator[None]:
-    """ImportError in one sentence where tasks could not load likewise, in place of their tracebacks."""
+def require_workers(spark: SparkSession) -> None:
+    """ImportError where Python's workers are not as the driver, in one sentence: found by one small task."""
+    context = spark.sparkContext
     try:
-        yield
+        found = context.parallelize([0], 1).map(probe_task()).collect()[0]
     except Exception as error:
-        found = re.search(r"likewise cannot be loaded on .* on all machines", str(error))
-        if found is None:
-            raise
-        raise ImportError(found[0]) from None
+        raise ImportError(f"{_cause(str(error))}: {_advice(context)}") from None
+    for name, mine in probe_task()(0)["versions"].items():
+        theirs, why = found["versions"][name], found["missing"].get(name)
+        if theirs is None:
+            raise ImportError(f"the workers' Python ({found['python']} on {found['host']}) cannot load {name} ({why}): "
+                              f"{_advice(context)}")
+        if not same_version(name, mine, theirs):
+            raise ImportError(f"the workers' Python ({found['python']} on {found['host']}) has {name} {theirs}, and the "
+                              f"driver {mine}: {_advice(context)}")
+
+
+def probe_task() -> Any:
+    """What Python's worker is and has; needs nothing of likewise to be read on another machine."""
+    def probe(_: Any) -> dict[str, Any]:
+        import importlib
+        import importlib.metadata
+        import platform
+        import socket
+        import sys
+        versions: dict[str, Any] = {"Python": platform.python_version()}
+        missing = {}
+        for name in ("pyarrow", "pandas", "likewise"):
+            try:
+                # pandas is slow to load, and only Spark's own code needs it
+                versions[name] = (importlib.metadata.version(name) if name == "pandas" else
+                                  importlib.import_module(name).__version__)
+            except Exception as error:
+                versions[name], missing[name] = None, str(error) or type(error).__name__
+        return {"python": sys.executable, "host": socket.gethostname(), "versions": versions, "missing": missing}
+
+    return probe
+
+
+def same_version(name: str, mine: str | None, theirs: str) -> bool:
+    """likewise has to be the very same; of others patches may differ."""
+    if mine is None or name == "likewise":
+        return mine in (None, theirs)
+    return mine.split(".")[:2] == theirs.split(".")[:2]
+
+
+def _cause(trace: str) -> str:
+    """Why the small task failed, of what Spark says of it."""
+    patterns = (r"PYTHON_VERSION_MISMATCH\] (.+?)\.?(?=\s+Please| PySpark|\n|$)", r"Cannot run program [^\n]+?(?=\n|$)",
+                r"(?m)^(?:\w+\.)*\w*(?:Error|Exception): .+$")
+    for pattern in patterns:
+        match = re.search(pattern, trace)
+        if match:
+            return f"Python's workers do not start ({(match[1] if match.groups() else match[0]).strip()})"
+    return f"Python's workers do not start ({trace.strip().splitlines()[0] if trace.strip() else 'no reason given'})"
+
+
+def _advice(context: Any) -> str:
+    return (f"workers run {context.pythonExec!r}, so install the driver's versions there (pip install \"likewise[spark]\"), or "
+            "set PYSPARK_PYTHON, on all machines, to an interpreter that has them, before the session starts")
+
+
+def slots(spark: SparkSession) -> int:
+    """Tasks that Spark would run at once, about."""
+    return max(1, int(spark.sparkContext.defaultParallelism))
 
 
 def master_of(spark: SparkSession) -> str:

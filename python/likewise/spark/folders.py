@@ -105,14 +105,13 @@ def save_model_file(model: Any, path: str) -> None:
 
 def _collected(factors: DataFrame, rank: int) -> tuple[Any, Any]:
     """(rows, ids) by rising id, on the driver."""
-    from likewise.spark.tables import _pack_task, padded
+    from likewise.spark.tables import rows_of
 
     tables: list[Any] = []
     ids: list[Any] = []
-    for row in factors.mapInArrow(_pack_task(rank), "ids binary, factors binary").toLocalIterator():
-        tables.append(np.frombuffer(row["factors"], dtype=np.float32).reshape(-1, padded(rank))[:, :rank])
-        with pa.ipc.open_stream(row["ids"]) as stream:
-            ids.extend(batch.column(0) for batch in stream)
+    for some, rows in rows_of(factors, rank):
+        ids.append(some)
+        tables.append(rows[:, :rank])
     table = np.concatenate(tables) if tables else np.zeros((0, rank), dtype=np.float32)
     names = pa.concat_arrays(ids) if ids else pa.array([], pa.int64())
     if pa.types.is_integer(names.type):

@@ -11,12 +11,12 @@ from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
 from pyspark.sql import types as T
 
-from likewise.model import count_of
+from likewise.arguments import count_of
 from likewise.spark import checks, folders
 from likewise.spark.params import ModelParams
 from likewise.spark.prepare import id_column
 from likewise.spark.recommend import Search, lists, with_seen
-from likewise.spark.tables import Table, share_table
+from likewise.spark.tables import Table, share_table, tasks_of_factors
 
 
 class ALSModel(Model, ModelParams, MLWritable, MLReadable):  # type: ignore[misc, type-arg, unused-ignore]
@@ -39,6 +39,7 @@ class ALSModel(Model, ModelParams, MLWritable, MLReadable):  # type: ignore[misc
         self.rank = rank
         self._factors: dict[str, Any] = {"user": userFactors, "item": itemFactors}
         self._tables: dict[str, Table] = {}
+        self._counts: dict[str, int] = {}
         self.report: dict[str, Any] = report or {}
 
     @property
@@ -152,7 +153,7 @@ class ALSModel(Model, ModelParams, MLWritable, MLReadable):  # type: ignore[misc
             self._check_ids(seen, side, self._column(side))
             self._check_ids(seen, other, self._column(other))
             queries = with_seen(queries, seen.select(id_column(seen, self._column(side)).alias("query"),
-                                                     id_column(seen, self._column(other)).alias("answer")))
+                                                     id_column(seen, self._column(other)).alias("answer")), self._tasks(side))
         search = Search(self._table(other), count_of(count), "dot", self.getDevice(), True, self._column(side),
                         self._column(other), "rating")
         return lists(queries, search, self._factors[other].schema["id"].dataType)
@@ -167,13 +168,21 @@ class ALSModel(Model, ModelParams, MLWritable, MLReadable):  # type: ignore[misc
         name = self._column(side)
         checks.require_column(dataset, name, f"{side}Col")
         self._check_ids(dataset, side, name)
-        wanted = dataset.select(id_column(dataset, name).alias("wanted")).distinct()
-        return self._factors[side].join(wanted, F.col("id") == F.col("wanted"), "left_semi")  # type: ignore[no-any-return, unused-ignore]
+        tasks = self._tasks(side)
+        wanted = dataset.select(id_column(dataset, name).alias("wanted")).repartition(tasks, "wanted")
+        return self._factors[side].repartition(tasks, "id").join(wanted, F.col("id") == F.col("wanted"), "left_semi")  # type: ignore[no-any-return, unused-ignore]
 
     def _table(self, side: str) -> Table:
         if side not in self._tables:
             self._tables[side] = share_table(self._factors[side], self.rank)
         return self._tables[side]
+
+    def _tasks(self, side: str) -> int:
+        """In how many its rows meet those of another table."""
+        if side not in self._counts:
+            self._counts[side] = self._factors[side].count()
+        spark = self._factors[side].sparkSession
+        return max(checks.slots(spark), tasks_of_factors(spark, self._counts[side], self.rank))
 
     def _column(self, side: str) -> str:
         return self.getUserCol() if side == "user" else self.getItemCol()

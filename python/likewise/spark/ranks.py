@@ -8,6 +8,7 @@ from the last checkpoint that all of them have.
 from __future__ import annotations
 
 import dataclasses
+import hashlib
 import json
 import socket
 import time
@@ -18,13 +19,10 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
-from likewise.spark import gpus
+from likewise.spark import chunks, gpus
 
-#: What a rank answers with: rows of factors (side 0 users, 1 items), and one report (side 2).
-SCHEMA = "side tinyint, idx int, features array<float>, report string"
-USERS, ITEMS, REPORT = 0, 1, 2
-#: Numbers that leave a rank in one batch.
-BATCH_NUMBERS = 1 << 20
+#: What the values that a rank answers with begin with: rows of users, rows of items, or its report (JSON).
+USERS, ITEMS, REPORT = b"U", b"I", b"R"
 
 
 #: Errors that would come again.
@@ -33,11 +31,21 @@ LASTING = (ValueError, TypeError, MemoryError, ArithmeticError, OSError)
 
 @dataclasses.dataclass(frozen=True)
 class Plan:
-    """What all ranks of a training are told."""
+    """What all ranks of a training are told.
+
+    schema          the columns that come (chunks.py): a user, an item, a value. Of one rank alone they are ids, which
+                    it numbers; of several, numbers
+    columns         what users and items are called in messages
+    users, items    the first number of each rank, then that of all; none where one rank numbers
+    limit           the most bytes that one rank alone may take; 0: any
+    """
 
     params: dict[str, Any]
+    schema: dict[str, str]
+    columns: tuple[str, str]
     users: list[int]
     items: list[int]
+    ranks: int
     iterations: int
     duplicates: str
     device: str
@@ -48,51 +56,60 @@ class Plan:
     version: str
     checkpoint: str
     every: int
-    key: str
+    limit: int = 0
 
     @property
-    def ranks(self) -> int:
-        return len(self.users) - 1
+    def key(self) -> str:
+        """The folder of its checkpoints: another for what would learn something else."""
+        what = json.dumps([self.params, self.users, self.items, self.duplicates, self.version], sort_keys=True)
+        return "likewise-" + hashlib.sha256(what.encode()).hexdigest()[:24]
 
 
 def rank_task(plan: Plan) -> Any:
     """The function of the stage, which needs nothing of likewise to be read on another machine."""
     told = dataclasses.asdict(plan)
 
-    def run(batches: Any) -> Any:
+    def run(values: Any) -> Any:
         try:
             from likewise.spark import ranks
         except ImportError as error:
             import json
             import socket
-
-            import pyarrow
-            report = {"error": "ImportError", "message": f"likewise cannot be loaded on {socket.gethostname()} ({error}): "
-                      'pip install "likewise[spark]" on all machines'}
-            yield pyarrow.RecordBatch.from_arrays(
-                [pyarrow.array([2], pyarrow.int8()), pyarrow.array([0], pyarrow.int32()),
-                 pyarrow.array([[]], pyarrow.list_(pyarrow.float32())), pyarrow.array([json.dumps(report)])],
-                names=["side", "idx", "features", "report"])
+            yield b"R" + json.dumps({"rank": 0, "error": "ImportError", "message":
+                                     f"likewise cannot be loaded on {socket.gethostname()} ({error}): "
+                                     'pip install "likewise[spark]" on all machines'}).encode()
             return
-        yield from ranks.run_rank(ranks.Plan(**told), batches)
+        yield from ranks.run_rank(ranks.Plan(**told), values)
 
     return run
 
 
-def run_rank(plan: Plan, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+def planned_bytes(users: int, items: int, ratings: int, params: dict[str, Any]) -> int:
+    """What one process takes for all of it: the ratings both ways, and as they come; and the rest as planned."""
+    cell = 8
+    staged = 12 + 12
+    factors = 4 * int(params["factors"]) * (users + items + max(users, items))
+    return (2 * cell + staged) * ratings + factors
+
+
+def run_rank(plan: Plan, values: Iterable[bytes]) -> Iterator[bytes]:
     """Trains, and yields this rank's factors and its report."""
     rank = 0
     try:
         member = Member(plan)
         rank = member.rank
-        tables, report = train(member, batches)
+        tables, report = train(member, chunks.read(values, plan.schema))
     except LASTING as error:
         kind = type(error).__name__
         yield _report(rank, {"error": kind, "message": str(error) or kind})
         return
-    for side, first, table in tables:
-        yield from _batches(side, first, table)
+    for mark, ids, table in tables:
+        yield from chunks.blocks_of(mark, ids, table)
     yield _report(rank, report)
+
+
+def _report(rank: int, report: dict[str, Any]) -> bytes:
+    return REPORT + json.dumps({"rank": rank, **report}).encode()
 
 
 class Member:
@@ -151,20 +168,29 @@ def with_port(host: str, port: int) -> str:
 
 
 def train(member: Member, batches: Iterable[pa.RecordBatch]
-          ) -> tuple[list[tuple[int, int, npt.NDArray[np.float32]]], dict[str, Any]]:
-    """(side, first row, factors) of this rank's users and items, and its report."""
+          ) -> tuple[list[tuple[bytes, pa.Array, npt.NDArray[np.float32]]], dict[str, Any]]:
+    """(mark, ids, factors) of this rank's users and items, and its report. Ids are numbers where Spark numbered them."""
     from likewise import DeviceError, __version__, _core
-    from likewise.spark import chunks
     from likewise.spark.checkpoints import Checkpoints
+    from likewise.spark.coded import CodedRatings
 
     plan = member.plan
     listener = _core.RankListener()
-    kept = Checkpoints(plan.checkpoint, plan.key, member.rank, plan.ranks) if plan.checkpoint else None
     device, problem = None, ""
     try:
         device = member.open_device()
     except (DeviceError, ValueError) as error:
         problem = str(error)
+    started = time.perf_counter()
+    coded = None
+    if not plan.users:
+        coded = CodedRatings(batches, plan.columns)
+        needed = planned_bytes(len(coded.users), len(coded.items), coded.rows, plan.params)
+        if 0 < plan.limit < needed:
+            return [], {"needed": needed}
+        plan = dataclasses.replace(plan, users=[0, len(coded.users)], items=[0, len(coded.items)])
+    taking = time.perf_counter() - started
+    kept = Checkpoints(plan.checkpoint, plan.key, member.rank, plan.ranks) if plan.checkpoint else None
     notes = member.gather({"address": with_port(member.host, listener.port), "version": __version__,
                            "machine": socket.gethostname(), "kept": kept.iterations() if kept else [],
                            "problem": problem})
@@ -175,18 +201,17 @@ def train(member: Member, batches: Iterable[pa.RecordBatch]
         repeated=plan.duplicates, device=device, threads=member.threads, patience=plan.timeout,
         connect_patience=min(plan.timeout, 60.0))
     try:
-        taking = 0.0
-        for batch in chunks.opened(one.column(1) for one in batches):
+        for users, items, values in coded.take() if coded else map(_numbers, batches):
             started = time.perf_counter()
-            rank.add(_numbers(batch, 0, np.int32), _numbers(batch, 1, np.int32), _numbers(batch, 2, np.float32))
+            rank.add(users, items, values)
             taking += time.perf_counter() - started
         common = set(notes[0]["kept"]).intersection(*(note["kept"] for note in notes))
         done = max(common, default=0)
-        users, items = kept.load(done) if kept and done else (None, None)
+        started_users, started_items = kept.load(done) if kept and done else (None, None)
         started = time.perf_counter()
-        interactions, repeated, remarks = rank.begin(users, items, done)
+        interactions, repeated, remarks = rank.begin(started_users, started_items, done)
         beginning = time.perf_counter() - started
-        users = items = None
+        started_users = started_items = None
         objectives: list[float] = []
         seconds: list[float] = []
         for iteration in range(done + 1, plan.iterations + 1):
@@ -195,17 +220,21 @@ def train(member: Member, batches: Iterable[pa.RecordBatch]
             seconds.append(time.perf_counter() - started)
             if kept and iteration % plan.every == 0 and iteration < plan.iterations:
                 kept.save(iteration, rank.factors("users"), rank.factors("items"))
-        tables = [(USERS, plan.users[member.rank], rank.factors("users")),
-                  (ITEMS, plan.items[member.rank], rank.factors("items"))]
+        tables = [(USERS, rank.factors("users")), (ITEMS, rank.factors("items"))]
     except DeviceError:
         raise
     except BaseException as error:
         rank.abort(str(error) or type(error).__name__, lost=not isinstance(error, LASTING))
         raise
     rank.end()
-    return tables, {"objectives": objectives, "interactions": interactions, "repeated": repeated, "remarks": remarks,
-                    "resumed": done, "threads": member.threads, "machine": socket.gethostname(),
-                    "seconds": {"take": taking, "begin": beginning, "iterations": seconds}}
+    names = [coded.users, coded.items] if coded else [
+        chunks.column_of(np.arange(firsts[member.rank], firsts[member.rank + 1], dtype=np.int32))
+        for firsts in (plan.users, plan.items)]
+    return [(mark, ids, table) for (mark, table), ids in zip(tables, names)], {
+        "objectives": objectives, "interactions": interactions, "repeated": repeated, "remarks": remarks,
+        "resumed": done, "threads": member.threads, "machine": socket.gethostname(), "checkpoints": plan.key,
+        "rows": [plan.users[-1], plan.items[-1]],
+        "seconds": {"take": taking, "begin": beginning, "iterations": seconds}}
 
 
 def check_versions(notes: list[dict[str, Any]], wanted: str) -> None:
@@ -221,30 +250,9 @@ def check_devices(notes: list[dict[str, Any]]) -> None:
             raise ValueError(f"rank {number} on {note['machine']}: {note['problem']}")
 
 
-def _numbers(batch: pa.RecordBatch, place: int, kind: Any) -> npt.NDArray[Any]:
-    """A column over its own memory, which has no gaps."""
-    column = batch.column(place)
-    if column.null_count:
+def _numbers(batch: pa.RecordBatch) -> tuple[Any, Any, Any]:
+    """Users, items and values over their own memory, which has no gaps."""
+    if batch.column(2).null_count:
         raise ValueError("a rating has no value (null)")
-    return np.ascontiguousarray(column.to_numpy(zero_copy_only=False), dtype=kind)
-
-
-def _batches(side: int, first: int, table: npt.NDArray[np.float32]) -> Iterator[pa.RecordBatch]:
-    rows = max(1, BATCH_NUMBERS // max(1, table.shape[1]))
-    for begin in range(0, len(table), rows):
-        part = table[begin:begin + rows]
-        count, width = part.shape
-        offsets = pa.array(np.arange(count + 1, dtype=np.int32) * width)
-        features = pa.ListArray.from_arrays(offsets, pa.array(part.reshape(-1)))
-        idx = np.arange(first + begin, first + begin + count, dtype=np.int32)
-        yield _batch(np.full(count, side, dtype=np.int8), idx, features, pa.nulls(count, pa.string()))
-
-
-def _report(rank: int, report: dict[str, Any]) -> pa.RecordBatch:
-    return _batch(np.array([REPORT], dtype=np.int8), np.array([rank], dtype=np.int32),
-                  pa.array([[]], pa.list_(pa.float32())), pa.array([json.dumps(report)], pa.string()))
-
-
-def _batch(side: Any, idx: Any, features: Any, report: Any) -> pa.RecordBatch:
-    return pa.RecordBatch.from_arrays([pa.array(side), pa.array(idx), features, report],
-                                      names=["side", "idx", "features", "report"])
+    users, items, values = (column.to_numpy(zero_copy_only=False) for column in batch.columns)
+    return users, items, values

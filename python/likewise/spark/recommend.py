@@ -13,6 +13,7 @@ from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
 from pyspark.sql import types as T
 
+from likewise.spark.chunks import column_of
 from likewise.spark.tables import Table, features_of, open_table
 
 
@@ -38,10 +39,11 @@ def lists(queries: DataFrame, search: Search, answer_type: T.DataType) -> DataFr
     return queries.mapInArrow(_task(search), schema)
 
 
-def with_seen(queries: DataFrame, seen: DataFrame) -> DataFrame:
+def with_seen(queries: DataFrame, seen: DataFrame, tasks: int) -> DataFrame:
     """The queries with the ids that each has in `seen` (query, answer); none where it has none."""
-    taken = seen.where(F.col("answer").isNotNull()).groupBy("query").agg(F.collect_set("answer").alias("seen"))
-    joined = queries.join(taken, F.col("id") == F.col("query"), "left")
+    taken = seen.where(F.col("answer").isNotNull()).repartition(tasks, "query").groupBy("query").agg(
+        F.collect_set("answer").alias("seen"))
+    joined = queries.repartition(tasks, "id").join(taken, F.col("id") == F.col("query"), "left")
     return joined.select("id", "features", "seen")
 
 
@@ -96,9 +98,8 @@ def _places(wanted: pa.Array, ids: pa.Array) -> Any:
 
 def _lists(queries: pa.Array, found: Any, scores: Any, counts: Any, search: Search, ids: pa.Array) -> pa.RecordBatch:
     there = np.arange(found.shape[1]) < np.asarray(counts)[:, None]
-    answers = ids.take(pa.array(found[there]))
-    entries = pa.StructArray.from_arrays([answers, pa.array(scores[there], pa.float32())],
-                                         names=[search.answer, search.rating])
+    answers = ids.take(column_of(found[there]))
+    entries = pa.StructArray.from_arrays([answers, column_of(scores[there])], names=[search.answer, search.rating])
     offsets = np.concatenate([[0], np.cumsum(counts)]).astype(np.int32)
-    return pa.RecordBatch.from_arrays([queries, pa.ListArray.from_arrays(pa.array(offsets), entries)],
+    return pa.RecordBatch.from_arrays([queries, pa.ListArray.from_arrays(column_of(offsets), entries)],
                                       names=[search.query, "recommendations"])

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import math
 import os
 import pathlib
 import shutil
@@ -17,9 +18,14 @@ import pyarrow.compute as pc
 from pyspark import SparkFiles
 from pyspark.sql import DataFrame
 
+from likewise.spark import checks, chunks
+
 #: Rows of a table stand on 64-byte boundaries (likewise::padded_stride).
 PADDING = 16
 ALIGNMENT = 64
+#: Bytes of factors of a task: with fewer it is not worth its start; with more it is slow to move.
+LEAST_BYTES = 1 << 20
+MOST_BYTES = 1 << 26
 #: Rows that the driver has in memory when it sorts a table.
 SORTED_AT_ONCE = 1 << 16
 
@@ -41,6 +47,12 @@ def padded(factors: int) -> int:
     return -(-factors // PADDING) * PADDING
 
 
+def tasks_of_factors(spark: Any, rows: int, factors: int) -> int:
+    """Some for each slot where there is work for them; none with more than Spark moves well."""
+    size = 4 * factors * rows
+    return max(1, min(math.ceil(size / LEAST_BYTES), checks.slots(spark)), math.ceil(size / MOST_BYTES))
+
+
 def share_table(factors: DataFrame, rank: int) -> Table:
     """Writes the table on the driver's disk, a part after the other, and gives it to all executors."""
     name = f"likewise-{uuid.uuid4().hex}"
@@ -49,11 +61,9 @@ def share_table(factors: DataFrame, rank: int) -> Table:
     found: list[pa.Array] = []
     try:
         with open(os.path.join(folder, "rows"), "wb") as file:
-            for row in factors.mapInArrow(_pack_task(rank), "ids binary, factors binary").toLocalIterator(
-                    prefetchPartitions=True):
-                file.write(row["factors"])
-                with pa.ipc.open_stream(row["ids"]) as stream:
-                    found.extend(batch.column(0) for batch in stream)
+            for ids, rows in rows_of(factors, rank):
+                found.append(ids)
+                file.write(rows.tobytes())
         # Sorted here and not by Spark, whose shuffle would take longer than all the rest.
         ids = pa.chunked_array(found) if found else pa.chunked_array([], pa.int32())
         count = len(ids)
@@ -82,24 +92,11 @@ def _write_sorted(rows: str, path: str, order: Any, stride: int) -> None:
     os.unlink(rows)
 
 
-def _pack_task(rank: int) -> Any:
-    def run(batches: Any) -> Any:
-        from likewise.spark import tables
-        yield from tables.pack(rank, batches)
-
-    return run
-
-
-def pack(rank: int, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-    """Batches of (id, features) as bytes: little more than a copy."""
-    for batch in batches:
-        rows = features_of(batch.column(1), rank)
-        sink = pa.BufferOutputStream()
-        with pa.ipc.new_stream(sink, pa.schema([("id", batch.column(0).type)])) as writer:
-            writer.write_batch(pa.RecordBatch.from_arrays([batch.column(0)], names=["id"]))
-        yield pa.RecordBatch.from_arrays(
-            [pa.array([sink.getvalue().to_pybytes()], pa.binary()), pa.array([rows.tobytes()], pa.binary())],
-            names=["ids", "factors"])
+def rows_of(factors: DataFrame, rank: int) -> Iterator[tuple[pa.Array, Any]]:
+    """(ids, padded rows) of (id, features) on the driver, a part after the other. Spark's JVM alone makes them."""
+    batches = chunks.in_python(chunks.batches_of(factors), factors.sparkSession.sparkContext)
+    for batch in chunks.read(batches.toLocalIterator(prefetchPartitions=True), chunks.schema_of(factors)):
+        yield batch.column(0), features_of(batch.column(1), rank)
 
 
 def features_of(column: Any, rank: int) -> Any:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import dataclasses
-import hashlib
 import json
 import math
 import secrets
@@ -15,10 +14,11 @@ from pyspark.storagelevel import StorageLevel
 
 from likewise import NumericalError, __version__
 from likewise.progress import logger
-from likewise.spark import checks, prepare
+from likewise.spark import checks, chunks, prepare
 from likewise.spark.checkpoints import forget
 from likewise.spark.params import TrainingParams
-from likewise.spark.ranks import ITEMS, REPORT, SCHEMA, USERS, Plan, rank_task
+from likewise.spark.ranks import ITEMS, REPORT, USERS, Plan, planned_bytes, rank_task
+from likewise.spark.tables import tasks_of_factors
 
 _ERRORS: dict[str, Any] = {"TypeError": TypeError, "MemoryError": MemoryError, "NumericalError": NumericalError,
                            "OSError": OSError, "FileNotFoundError": FileNotFoundError, "ImportError": ImportError,
@@ -39,58 +39,116 @@ def fit(dataset: DataFrame, params: TrainingParams) -> Learned:
     native = params.native_params()
     checks.require_column(dataset, params.getUserCol(), "userCol")
     checks.require_column(dataset, params.getItemCol(), "itemCol")
-    level = storage_level("finalStorageLevel", params.getFinalStorageLevel())
-    if params.getNumWorkers() > 1:
-        checks.require_ranks(spark, params.getNumWorkers(), params.getDevice())
-    # They are read three times, and have to be the same each time.
-    ratings = prepare.gathered(
-        prepare.ratings_of(dataset, params.getUserCol(), params.getItemCol(), params.getRatingCol()))
-    ratings.persist(storage_level("intermediateStorageLevel", params.getIntermediateStorageLevel()))
-    sides: list[Any] = []
-    try:
-        for name, column in (("user", params.getUserCol()), ("item", params.getItemCol())):
-            with checks.loading_told():
-                sides.append(prepare.number_ids(ratings, name, column))
-        users, items = sides
-        ranks = params.getNumWorkers() or suitable_ranks(spark, users, items, native)
-        require_rows(ranks, users, items)
+    kept = [storage_level(name, params.getOrDefault(name)) for name in ("intermediateStorageLevel", "finalStorageLevel")]
+    ratings = prepare.ratings_of(dataset, params.getUserCol(), params.getItemCol(), params.getRatingCol())
+    ranks = params.getNumWorkers()
+    if ranks > 1:
         checks.require_ranks(spark, ranks, params.getDevice())
-        plan = make_plan(params, native, users.parts(ranks), items.parts(ranks), checks.executor_cores(spark))
-        numbered = prepare.NumberedRatings(ratings, users, items)
-        sides.append(numbered)
-        return run(numbered.cells, plan, users, items, level)
+    checks.require_workers(spark)
+    if ranks <= 1:
+        limit = 0 if ranks == 1 or checks.is_dynamic(spark) else checks.worker_memory(spark)
+        learned, needed = fit_alone(ratings, params, native, limit, *kept)
+        if learned is not None:
+            return learned
+        ranks = math.ceil(needed / limit)
+        checks.require_ranks(spark, ranks, params.getDevice())
+    return fit_together(ratings, params, native, ranks, *kept)
+
+
+def fit_alone(ratings: DataFrame, params: TrainingParams, native: dict[str, Any], limit: int, level: StorageLevel,
+              final: StorageLevel) -> tuple[Learned | None, int]:
+    """By one rank, an ordinary task that numbers the ids. Where it would take more than limit bytes: (None, how many)."""
+    spark = ratings.sparkSession
+    plan = make_plan(params, native, ratings, 1, limit)
+    batches = chunks.batches_of(ratings)
+    # All tasks turn rows into batches; one takes them from there.
+    batches.persist(spark.sparkContext._getJavaStorageLevel(level))
+    try:
+        count, parts = batches.count(), batches.getNumPartitions()
+        if count == 0:
+            raise ValueError("there are no ratings to train on")
+        least = planned_bytes(0, 0, max(0, count - parts) * chunks.rows_at_once(ratings), native)
+        if 0 < limit < least:
+            return None, least
+        answers = chunks.in_python(batches.coalesce(1), spark.sparkContext).mapPartitions(rank_task(plan))
+        blocks = chunks.in_spark(answers, spark).persist(final)
+        try:
+            report = reports_of(blocks, plan)[0]
+            if "needed" in report:
+                return None, report["needed"]
+            ids = [ratings.schema[name].dataType.simpleString() for name in ("user", "item")]
+            return learned_from(spark, blocks, ids, report, plan, final), 0
+        finally:
+            blocks.unpersist()
+    finally:
+        batches.unpersist(False)
+
+
+def fit_together(ratings: DataFrame, params: TrainingParams, native: dict[str, Any], ranks: int, level: StorageLevel,
+                 final: StorageLevel) -> Learned:
+    """By several ranks, the tasks of a barrier stage; Spark numbers the ids."""
+    spark = ratings.sparkSession
+    ratings.persist(level)  # read three times, and the same each time
+    sides: list[prepare.Side] = []
+    try:
+        tasks = prepare.tasks_for(ratings.count())
+        for name, column in (("user", params.getUserCol()), ("item", params.getItemCol())):
+            sides.append(prepare.number_ids(ratings, name, column, tasks))
+        users, items = sides
+        require_rows(ranks, users, items)
+        numbered = prepare.numbered(ratings, users, items, tasks)
+        plan = make_plan(params, native, numbered, ranks, 0, users.parts(ranks), items.parts(ranks))
+        dealt = chunks.in_python(chunks.batches_of(numbered).repartition(ranks), spark.sparkContext)
+        answers = dealt.barrier().mapPartitions(rank_task(plan))
+        # The shuffle ends the barrier stage: what is made of the factors are ordinary stages.
+        blocks = chunks.in_spark(answers, spark).repartition(ranks).persist(final)
+        try:
+            reports = reports_of(blocks, plan)
+            require_all(reports, plan, users.ratings)
+            return learned_from(spark, blocks, ["int", "int"], reports[0], plan, final, sides)
+        finally:
+            blocks.unpersist()
     finally:
         for side in sides:
             side.release()
         ratings.unpersist()
 
 
-def run(cells: DataFrame, plan: Plan, users: prepare.Side, items: prepare.Side, level: StorageLevel) -> Learned:
-    """Trains, and raises what a rank could not go on with."""
-    told = cells.repartition(plan.ranks, "part") if plan.ranks > 1 else cells.repartition(1)
-    answers = told.mapInArrow(rank_task(plan), SCHEMA, barrier=plan.ranks > 1)
-    # The shuffle ends the barrier stage: what is made of the factors are ordinary stages.
-    kept = answers.repartition("side", "idx").persist(level)
-    try:
-        reports = [json.loads(row["report"]) for row in
-                   kept.where(F.col("side") == REPORT).orderBy("idx").select("report").collect()]
-        raise_reported(reports)
-        require_all(reports, plan, users.ratings)
-        for remark in reports[0]["remarks"]:
-            logger.info("%s", remark)
-        found = []
-        for side, number in ((users, USERS), (items, ITEMS)):
-            rows = kept.where(F.col("side") == number).select("idx", "features")
-            factors = rows.join(side.ids, on="idx").select("id", "features").persist(level)
-            count = factors.count()
-            if count != side.rows:
-                raise RuntimeError(f"{count} of {side.rows} rows of factors came back from the ranks")
-            found.append(factors)
-    finally:
-        kept.unpersist()
+def reports_of(blocks: DataFrame, plan: Plan) -> list[dict[str, Any]]:
+    """Trains: what the ranks said, in their order. Raises what one could not go on with."""
+    said = blocks.where(marked(REPORT)).collect()
+    reports = sorted((json.loads(bytes(row["value"])[1:]) for row in said), key=lambda report: report["rank"])
+    raise_reported(reports)
+    for remark in reports[0].get("remarks", []):
+        logger.info("%s", remark)
+    return reports
+
+
+def marked(mark: bytes) -> Any:
+    return F.substring("value", 1, 1) == F.lit(bytearray(mark))
+
+
+def learned_from(spark: Any, blocks: DataFrame, ids: list[str], report: dict[str, Any], plan: Plan, level: StorageLevel,
+                 sides: list[prepare.Side] | None = None) -> Learned:
+    """The factors as rows, each side kept by Spark in tasks of a suitable size."""
+    found = []
+    for at, mark in enumerate((USERS, ITEMS)):
+        rows = report["rows"][at]
+        tasks = tasks_of_factors(spark, rows, int(plan.params["factors"]))
+        factors = chunks.opened(blocks.where(marked(mark)).repartition(tasks), ids[at])
+        if sides is not None:
+            named = sides[at].ids.select("idx", F.col("id").alias("name"))
+            factors = prepare.joined(factors.withColumnRenamed("id", "idx"), "idx", named, rows, tasks).select(
+                F.col("name").alias("id"), "features")
+        found.append(factors.persist(level))
+    both = found[0].select(F.lit(0).alias("side")).unionAll(found[1].select(F.lit(1).alias("side")))
+    count = both.agg(*(F.count(F.when(F.col("side") == side, 1)) for side in range(2))).collect()[0]
+    if list(count) != report["rows"]:
+        raise RuntimeError(f"{list(count)} of {report['rows']} rows of factors came back from the ranks")
     if plan.checkpoint:
-        forget(plan.checkpoint, plan.key)
-    return Learned(found[0], found[1], {**reports[0], "workers": plan.ranks})
+        forget(plan.checkpoint, report["checkpoints"])
+    told = {name: value for name, value in report.items() if name not in ("rank", "checkpoints", "rows")}
+    return Learned(found[0], found[1], {**told, "workers": plan.ranks})
 
 
 def raise_reported(reports: list[dict[str, Any]]) -> None:
@@ -110,15 +168,15 @@ def require_all(reports: list[dict[str, Any]], plan: Plan, ratings: int) -> None
                          "change from one reading to the next; checkpoint() it, or write it to a file first")
 
 
-def make_plan(params: TrainingParams, native: dict[str, Any], users: list[int], items: list[int], cores: int) -> Plan:
-    what = json.dumps([native, users, items, params.native_duplicates(), __version__], sort_keys=True)
-    return Plan(params=native, users=users, items=items, iterations=params.getMaxIter(),
-                duplicates=params.native_duplicates(), device=_device(params.getDevice(), len(users) - 1),
-                threads=params.getNumThreads(), cores=cores, token=secrets.token_hex(16),
+def make_plan(params: TrainingParams, native: dict[str, Any], rows: DataFrame, ranks: int, limit: int,
+              users: list[int] | None = None, items: list[int] | None = None) -> Plan:
+    return Plan(params=native, schema=chunks.schema_of(rows), columns=(params.getUserCol(), params.getItemCol()),
+                users=users or [], items=items or [], ranks=ranks, iterations=params.getMaxIter(),
+                duplicates=params.native_duplicates(), device=_device(params.getDevice(), ranks),
+                threads=params.getNumThreads(), cores=checks.executor_cores(rows.sparkSession), token=secrets.token_hex(16),
                 timeout=params.getRankTimeout(), version=__version__,
                 checkpoint=params.getCheckpointPath() if params.getCheckpointInterval() > 0 else "",
-                every=max(1, params.getCheckpointInterval()),
-                key="likewise-" + hashlib.sha256(what.encode()).hexdigest()[:24])
+                every=max(1, params.getCheckpointInterval()), limit=limit)
 
 
 def _device(asked: str, ranks: int) -> str:
@@ -130,22 +188,6 @@ def require_rows(ranks: int, users: prepare.Side, items: prepare.Side) -> None:
         if side.rows < ranks:
             raise ValueError(f"numWorkers={ranks}, but column {side.column!r} has {side.rows} ids: some ranks would have "
                              f"nothing to do; take numWorkers={side.rows} or fewer")
-
-
-def suitable_ranks(spark: Any, users: prepare.Side, items: prepare.Side, native: dict[str, Any]) -> int:
-    """One where the plan of memory fits into a worker, else as many as it takes."""
-    if checks.is_dynamic(spark):
-        return 1
-    needed = planned_bytes(users.rows, items.rows, users.ratings, native)
-    return max(1, math.ceil(needed / checks.worker_memory(spark)))
-
-
-def planned_bytes(users: int, items: int, ratings: int, native: dict[str, Any]) -> int:
-    """What one process takes for all of it: the ratings both ways, and as they come; and the rest as planned."""
-    cell = 8
-    staged = 12 + 12
-    factors = 4 * int(native["factors"]) * (users + items + max(users, items))
-    return (2 * cell + staged) * ratings + factors
 
 
 def storage_level(param: str, name: str) -> StorageLevel:

@@ -1,0 +1,75 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Ratings that one task has all of: their ids become numbers as they come."""
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+import pyarrow.compute as pc
+
+#: Rows that are coded together.
+GROUP_ROWS = 1 << 20
+
+
+class CodedRatings:
+    """Ids are numbered by their order, so that neither the order of rows nor their partitions matter.
+
+    users, items    the ids, rising (Arrow)
+    """
+
+    def __init__(self, batches: Iterable[pa.RecordBatch], columns: tuple[str, str]):
+        """Batches of (user, item, v), whose columns are called `columns` in messages. ValueError for rows without an id."""
+        self.rows = 0
+        self._codes: tuple[list[Any], list[Any]] = ([], [])
+        self._values: list[Any] = []
+        self._without = [0, 0]
+        held: list[pa.RecordBatch] = []
+        for batch in batches:
+            if not batch.num_rows:
+                continue
+            held.append(batch)
+            self.rows += batch.num_rows
+            if sum(one.num_rows for one in held) >= GROUP_ROWS:
+                self._code(held)
+                held = []
+        if held:
+            self._code(held)
+        for name, count in zip(columns, self._without):
+            if count:
+                raise ValueError(f"column {name!r} has {count:,} rows without an id (null, or a number that no int is)")
+        if not self.rows:
+            raise ValueError("there are no ratings to train on")
+        self.users, self.items = (self._number(codes) for codes in self._codes)
+
+    def take(self) -> Iterator[tuple[npt.NDArray[np.int32], npt.NDArray[np.int32], npt.NDArray[np.float32]]]:
+        """Users, items and values by their numbers; what was taken is gone. ValueError for a row without a value."""
+        for codes in self._codes:
+            codes.reverse()
+        self._values.reverse()
+        while self._values:
+            values = self._values.pop()
+            if values.null_count:
+                raise ValueError("a rating has no value (null)")
+            yield self._codes[0].pop(), self._codes[1].pop(), values.to_numpy()
+
+    def _code(self, held: list[pa.RecordBatch]) -> None:
+        group = pa.Table.from_batches(held).combine_chunks()
+        for side, codes in enumerate(self._codes):
+            column = group.column(side).chunk(0)
+            self._without[side] += column.null_count
+            codes.append(column.dictionary_encode())
+        self._values.append(group.column(2).chunk(0))
+
+    @staticmethod
+    def _number(codes: list[Any]) -> pa.Array:
+        whole = pa.chunked_array(codes).unify_dictionaries()
+        ids = whole.chunk(0).dictionary
+        order = pc.sort_indices(ids)
+        places = np.empty(len(ids), dtype=np.int32)
+        places[order.to_numpy()] = np.arange(len(ids), dtype=np.int32)
+        for at, chunk in enumerate(whole.chunks):
+            codes[at] = places[chunk.indices.to_numpy()]
+        return ids.take(order)
