@@ -298,8 +298,9 @@ int print_stages(const std::string& names, const std::string& text, int factors,
              seconds_of([&] { start = drawn_factors(data.by_user.view(), params); }));
   std::istringstream words(names);
   for (std::string name; std::getline(words, name, '+');) {
+    const bool last = words.peek() == std::istringstream::traits_type::eof();
     print_stages_on(open_device(name, {.device_memory = device_memory}), data, params,
-                    start.clone(), iterations);
+                    last ? std::move(start) : start.clone(), iterations);
   }
   return 0;
 }

@@ -7,6 +7,7 @@
 /// A work is
 ///     sgd:DATA:ORDER:FACTORS        an epoch; DATA is a shape of `likewise generate`
 ///     lists:ROWS:FACTORS:K:METRIC   the k nearest of all rows, which are normal numbers
+///     lists:ROWS:FACTORS:K:METRIC:QUERIES   of so many other rows
 ///     neighbours:SHAPE:user|item:SIMILARITY:K   a search, with the matrix on the GPUs already
 ///
 /// Median and range of seven rounds after two. Whether all GPUs gave the bits of one is looked at
@@ -129,13 +130,21 @@ void measure_sgd(const std::string& work, const Words& words, const Gpus& gpus) 
             load_cuda_plugin().sgd->traffic(*many));
 }
 
-void measure_lists(const std::string& work, const Words& words, const Gpus& gpus) {
-  Matrix rows(std::stoi(words[1]), std::stoi(words[2]));
-  parallel_for(rows.rows(), 256, [&](Offset row) {
-    std::mt19937_64 random(1 + static_cast<std::uint64_t>(row));
+[[nodiscard]] Matrix normal_rows(Index count, Index cols, std::uint64_t seed) {
+  Matrix rows(count, cols);
+  parallel_for(count, 256, [&](Offset row) {
+    std::mt19937_64 random(seed + static_cast<std::uint64_t>(row));
     std::normal_distribution<float> normal;
     for (float& x : rows.row_span(static_cast<Index>(row))) x = normal(random);
   });
+  return rows;
+}
+
+void measure_lists(const std::string& work, const Words& words, const Gpus& gpus) {
+  const Index cols = std::stoi(words[2]);
+  const Matrix rows = normal_rows(std::stoi(words[1]), cols, 1);
+  const Matrix others = normal_rows(words.size() > 5 ? std::stoi(words[5]) : 0, cols, 1U << 30);
+  const MatrixView queries = words.size() > 5 ? others.view() : rows.view();
   const auto found = std::ranges::find(kSimilarityMetricNames, words[4]);
   const auto metric =
       static_cast<SimilarityMetric>(found - std::ranges::begin(kSimilarityMetricNames));
@@ -146,8 +155,8 @@ void measure_lists(const std::string& work, const Words& words, const Gpus& gpus
   TopKResult of_one;
   TopKResult of_all;
   Times times;
-  times.take([&] { of_one = one.top_k(rows.view(), options); },
-             [&] { of_all = many.top_k(rows.view(), options); });
+  times.take([&] { of_one = one.top_k(queries, options); },
+             [&] { of_all = many.top_k(queries, options); });
   print_row(work, gpus, times,
             same_bits(of_one.items, of_all.items) && same_bits(of_one.scores, of_all.scores),
             nullptr);
@@ -184,7 +193,9 @@ void measure_neighbours(const std::string& work, const Words& words, const Gpus&
 void measure(const std::string& work, const Gpus& gpus) {
   const Words words = split_words(work);
   if (words.size() == 4 && words[0] == "sgd") return measure_sgd(work, words, gpus);
-  if (words.size() == 5 && words[0] == "lists") return measure_lists(work, words, gpus);
+  if ((words.size() == 5 || words.size() == 6) && words[0] == "lists") {
+    return measure_lists(work, words, gpus);
+  }
   if (words.size() == 5 && words[0] == "neighbours") return measure_neighbours(work, words, gpus);
   throw Error(ErrorKind::kInvalidArgument, "it is no work; this program's file says what is");
 }

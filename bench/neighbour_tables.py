@@ -9,8 +9,8 @@ stages  every missing rating predicted from the 40 nearest items, or users, of t
         the cosine of centred ratings: MovieLens 100K, latest-small and 1M (LIKEWISE_DATA, or
         ../shared/data). "Read" is the reading of the ratings, the other stages are those of
         `predict --all-missing`, whose peak memory it is. "Write" runs beside "similarities" and "predict"; "in all" is the command's wall time.
-plain   the same by the first table's own definition: the cosine of ratings about the means of the
-        compared rows, the plain weighted mean over all that are rated.
+plain   the same by what is nearest to the first table's own definition: the cosine of ratings about
+        the means of the compared rows, the plain weighted mean over all that are rated.
 kept    the same between users by the definition of Wang et al. (2014): Pearson over whole rows, the
         40 nearest users chosen once, of whom those who rated an item predict it.
 dense   tables 2 and 3 of Wang et al. (2014): Pearson over whole rows, every rating there, K = 40,

@@ -54,9 +54,9 @@ constexpr int kWarpsOfProducts = 24;  ///< that registers leave room for
 }
 
 /// A GPU as the formulas below see it: all rates are of a multiprocessor and a clock.
-class Machine {
+class GpuCosts {
  public:
-  Machine(int major, int minor, const GpuSpecs& specs, Precision precision)
+  GpuCosts(int major, int minor, const GpuSpecs& specs, Precision precision)
       : clocks_(specs.multiprocessors * specs.clock),
         memory_rate_(specs.bandwidth / clocks_),
         cache_(static_cast<double>(specs.cache)),
@@ -100,7 +100,7 @@ class Machine {
 
 /// Clocks of a multiprocessor for a row whose matrix is summed into the registers of a block
 /// (cuda/als/rows/shape.cuh) and solved there.
-[[nodiscard]] double long_row(const Machine& machine, const AlsWork& work, const AlsTuning& tuning,
+[[nodiscard]] double long_row(const GpuCosts& machine, const AlsWork& work, const AlsTuning& tuning,
                               double interactions) {
   constexpr double kStrip = 16;
   const double strips = tuning.columns / kStrip;
@@ -140,7 +140,7 @@ class Machine {
 }
 
 /// Of a row that is solved matrix-free, its factor rows in shared memory.
-[[nodiscard]] double short_row(const Machine& machine, const AlsTuning& tuning,
+[[nodiscard]] double short_row(const GpuCosts& machine, const AlsTuning& tuning,
                                double interactions) {
   const double f = tuning.columns;
   const double size = shared_rows(interactions);
@@ -160,7 +160,7 @@ class Machine {
 
 /// Of a row of a wide table: matrix-free from memory or cache, or by a matrix in memory,
 /// whichever is cheaper (cuda/als_wide.cpp).
-[[nodiscard]] double wide_row(const Machine& machine, const AlsWork& work, const AlsTuning& tuning,
+[[nodiscard]] double wide_row(const GpuCosts& machine, const AlsWork& work, const AlsTuning& tuning,
                               const Rows& rows) {
   constexpr double kTile = 64;
   constexpr double kPasses = 5;
@@ -184,7 +184,7 @@ class Machine {
 }  // namespace
 
 double estimated_seconds(const GpuInfo& gpu, const AlsWork& work, const AlsTuning& tuning) {
-  const Machine machine(gpu.major, gpu.minor, with_defaults(gpu.specs), work.precision);
+  const GpuCosts machine(gpu.major, gpu.minor, with_defaults(gpu.specs), work.precision);
   double clocks = 0.0;
   for (const Rows& rows : kRows) {
     const double one = tuning.wide ? wide_row(machine, work, tuning, rows)

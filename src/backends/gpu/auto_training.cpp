@@ -73,9 +73,6 @@ template <class TrainingJob>
   if (saved < seconds_to_train_together(gpus.count)) {
     return on(*gpus.one, 1, "more are not expected to be faster");
   }
-  if (const std::string problem = gpus.problem(); !problem.empty()) {
-    return on(*gpus.one, 1, problem);
-  }
   return on(*gpus.all, gpus.count, "that is expected to be faster than one");
 }
 

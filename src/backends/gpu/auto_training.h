@@ -3,7 +3,6 @@
 /// expected to be faster.
 #pragma once
 
-#include <functional>
 #include <memory>
 #include <string>
 
@@ -18,8 +17,6 @@ struct TrainingGpus {
   int count = 0;
   GpuInfo gpu;          ///< each of them
   bool linked = false;  ///< all reach each other's memory directly
-  /// As CudaPlugin::connection_problem; asked only where all would train.
-  std::function<std::string()> problem;
 };
 
 /// The first half-step, or epoch, remarks who trains.

@@ -52,8 +52,8 @@ MemoryPlan plan_gpu_bpr(const SgdShape& shape, const BprParams& params, int numb
   if (plan.total <= available) return plan;
   throw Error(ErrorKind::kOutOfMemory,
               fmt::format("the GPU has too little memory for this training:\n{}\n"
-                          "use fewer factors, --precision fp16, or the cpu",
-                          describe(plan)));
+                          "use fewer factors, {}, or the cpu",
+                          describe(plan), mention("precision", "fp16")));
 }
 
 }  // namespace likewise

@@ -389,11 +389,10 @@ template <class TrainingJob, class On>
 [[nodiscard]] Offer<TrainingJob> auto_training(const Machine& machine,
                                                const std::vector<int>& devices, const On& on) {
   const auto count = static_cast<int>(devices.size());
-  return {
-      make_auto_job(TrainingGpus<TrainingJob>{
-          on(std::vector<int>{devices.front()}), on(devices), count, machine.gpu(devices.front()),
-          machine.are_linked(devices), machine.plugin.connection_problem}),
-      train_together_rule(count), name_of(devices)};
+  return {make_auto_job(TrainingGpus<TrainingJob>{on(std::vector<int>{devices.front()}),
+                                                  on(devices), count, machine.gpu(devices.front()),
+                                                  machine.are_linked(devices)}),
+          train_together_rule(count), name_of(devices)};
 }
 
 /// For `cuda` without a number: the first that can be used; why not, where none can.

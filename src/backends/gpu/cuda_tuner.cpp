@@ -101,14 +101,24 @@ MemoryPlan CudaTuner::plan(const AlsShape& shape, const AlsParams& params) const
                    settled(params, shape));
 }
 
+std::vector<Winner> CudaTuner::winners_by_now() const {
+  if (!warning_.empty()) return {};  // what was there is of no use
+  try {
+    return read_tunings(path_, owner_).winners;
+  } catch (const Error&) {
+    return kept_.winners;
+  }
+}
+
 std::string CudaTuner::keep(std::span<const TunedAls> winners) const {
-  Tunings all{kept_.winners, utc_now()};
+  HeldFile file = hold_tunings(path_);
+  Tunings all{winners_by_now(), utc_now()};
   for (const TunedAls& one : winners) {
     const AlsWork work = als_work(one.params);
     std::erase_if(all.winners, [&](const Winner& old) { return same_work(old.work, work); });
     all.winners.push_back({work, one.tuning, one.seconds});
   }
-  write_tunings(path_, owner_, all);
+  write_tunings(file, owner_, all);
   return path_;
 }
 

@@ -39,6 +39,8 @@ class CudaTuner final : public AlsTuner {
                                                        int completed_iterations) const;
 
  private:
+  /// Those of the file, to which another program may have added some since it was read.
+  [[nodiscard]] std::vector<Winner> winners_by_now() const;
   void require_compiled() const;
   [[nodiscard]] std::string unmeasured_source() const;
 

@@ -30,7 +30,7 @@ constexpr Index kMirrored = 8192;
 
 bool gemm_can(const PairNumbers& formula, Index k) {
   return formula.form == PairForm::kCosine && !formula.counted && formula.amplification == 1.0 &&
-         formula.shrinkage == 0.0 && k <= kMostCandidates / 2;
+         formula.shrinkage == 0.0 && formula.estimates && k <= kMostCandidates / 2;
 }
 
 int sums_of(SumsNeeded sums) {

@@ -91,7 +91,6 @@ class Planner {
     if (is_resident()) add_transpose(memory, sizes.transposed);
     memory.machine = kPinnedBytes;
     if (!is_resident()) memory.machine += kEntry * nnz_ + kOffset * needs_.shape.items;
-    if (is_part()) memory.machine += all_rows_ * line_;  // its factors, apart from those of all
     return plan;
   }
 

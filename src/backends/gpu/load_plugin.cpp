@@ -26,7 +26,7 @@ namespace {
 namespace fs = std::filesystem;
 
 constexpr const char* kFile = "liblikewise_cuda.so";
-constexpr const char* kEntry = "likewise_cuda_plugin";
+constexpr const char* kEntryPoint = "likewise_cuda_plugin";
 constexpr const char* kFolderVariable = "LIKEWISE_PLUGIN_PATH";
 
 /// Where the plug-in may lie, in the order of looking.
@@ -116,7 +116,7 @@ void require_whole(const std::string& path) {
   // Never closed: solvers, exceptions and the CUDA runtime's own threads need its code to the end.
   void* library = dlopen(path.c_str(), RTLD_NOW | RTLD_LOCAL);
   if (library == nullptr) refuse(path, fmt::format("cannot be loaded: {}", last_problem()));
-  void* symbol = dlsym(library, kEntry);
+  void* symbol = dlsym(library, kEntryPoint);
   if (symbol == nullptr) refuse(path, fmt::format("is none: {}", last_problem()));
   const auto* plugin = reinterpret_cast<decltype(&likewise_cuda_plugin)>(symbol)();
   if (plugin == nullptr) refuse(path, "is empty");

@@ -144,7 +144,7 @@ struct CudaPlugin {
   FoundGpus (*find_gpus)();
   /// The GPUs whose memory GPU number `device` reads and writes directly, by number.
   std::vector<int> (*peers_of)(int device);
-  /// Why GPUs cannot train together, and what to do; empty where they can.
+  /// Why GPUs of several processes cannot train together, and what to do; empty where they can.
   std::string (*connection_problem)();
   /// "NCCL 2.28.9". Throws Error(kDevice) where there is a connection_problem().
   std::string (*connection)();

@@ -13,7 +13,7 @@ namespace {
 constexpr Index kMostRows = 1024;               ///< at a time
 constexpr Offset kMostBatch = Offset{1} << 30;  ///< bytes of what they need
 constexpr Offset kPinned = Offset{16} << 20;
-constexpr Offset kFloat = sizeof(float);
+constexpr Offset kFloatBytes = sizeof(float);
 
 /// Fills in what the rows of a batch take and the totals; how many rows there are at a time.
 [[nodiscard]] Index settle(MemoryPlan& plan, Offset row_bytes, Index rows, Offset available) {
@@ -48,11 +48,11 @@ GpuFactorPlan plan_gpu_factor_predictions(const GpuFactorShape& shape, Offset av
   constexpr Index kStep = 64;
   GpuFactorPlan plan;
   plan.pitch = (std::max<Index>(1, shape.factors) + kStep - 1) / kStep * kStep;
-  const Offset row = (Offset{plan.pitch} + 1) * kFloat;  // and a bias
+  const Offset row = (Offset{plan.pitch} + 1) * kFloatBytes;  // and a bias
   plan.memory.parts = {{"users", shape.users * row},
                        {"items", shape.items * row},
-                       {"pairs that are predicted", kPairsAtATime * 3 * kFloat}};
-  const Offset a_row = shape.items * kFloat + Offset{sizeof(Index) + sizeof(double)};
+                       {"pairs that are predicted", kPairsAtATime * 3 * kFloatBytes}};
+  const Offset a_row = shape.items * kFloatBytes + Offset{sizeof(Index) + sizeof(double)};
   plan.rows = settle(plan.memory, a_row, shape.users, available);
   return plan;
 }
@@ -72,19 +72,21 @@ GpuRatingPlan plan_gpu_neighbour_predictions(const GpuRatingShape& shape, Offset
     constexpr Offset kSpare = Offset{256} << 20;
     plan.pair_blocks = static_cast<int>(std::clamp<Offset>(kSpare / (pair_keys * 8), 16, 1024));
   }
-  constexpr Offset kEntry = sizeof(Index) + sizeof(float);
+  constexpr Offset kEntryBytes = sizeof(Index) + sizeof(float);
   constexpr Offset kLevels = 24;  // of a row; 24 of a column too, with its place and raters
   plan.memory.parts = {
       {"similarities", shape.search},
-      {"kept neighbours", shape.kept > 0 ? shape.kept * kEntry + (Offset{shape.rows} + 1) * 8 : 0},
-      {"ratings by row",
-       shape.entries * kEntry + Offset{shape.rows} * (plan.cells + 1) * Offset{sizeof(Offset)}},
-      {"ratings by column", shape.entries * kEntry + (Offset{shape.columns} + 1) * 8},
+      {"kept neighbours",
+       shape.kept > 0 ? shape.kept * kEntryBytes + (Offset{shape.rows} + 1) * 8 : 0},
+      {"ratings by row", shape.entries * kEntryBytes +
+                             Offset{shape.rows} * (plan.cells + 1) * Offset{sizeof(Offset)}},
+      {"ratings by column", shape.entries * kEntryBytes + (Offset{shape.columns} + 1) * 8},
       {"means and biases", (Offset{shape.rows} + shape.columns) * kLevels},
-      {"pairs that are predicted", kPairsAtATime * 3 * kFloat + plan.pair_blocks * pair_keys * 8}};
+      {"pairs that are predicted",
+       kPairsAtATime * 3 * kFloatBytes + plan.pair_blocks * pair_keys * 8}};
   // Its number, norm and count; similarities, the rows that it may ask in their order, ratings.
   const Offset a_row = sizeof(Index) + 2 * Offset{sizeof(double)} +
-                       (Offset{shape.rows} + shape.columns) * kFloat +
+                       (Offset{shape.rows} + shape.columns) * kFloatBytes +
                        plan.keys * Offset{sizeof(std::uint64_t)};
   plan.rows = settle(plan.memory, a_row, shape.rows, available);
   return plan;

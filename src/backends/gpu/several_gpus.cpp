@@ -2,11 +2,11 @@
 #include "backends/gpu/several_gpus.h"
 
 #include <algorithm>
-#include <vector>
 
 #include <fmt/format.h>
 
 #include "algorithms/neighbours/similarity.h"
+#include "algorithms/row_counts.h"
 #include "backends/als_solver.h"
 #include "backends/gpu/als_cost.h"
 #include "backends/gpu/als_tuning.h"
@@ -18,8 +18,8 @@ namespace {
 
 /// Of a GPU that a process has not used yet: its context, and the code that it loads.
 constexpr double kSecondsToStart = 0.3;
-/// Of NCCL, once in a process.
-constexpr double kSecondsToConnect = 0.5;
+/// To load a training on several GPUs takes so much longer than on one, once all are started.
+constexpr double kSecondsToConnect = 0.1;
 
 // Of `alternating` on an H200, 89.2 M ratings (docs/performance.md): 7.51 ms an epoch with rows of
 // 64 numbers of float16, 10.29 ms with 128.
@@ -27,23 +27,24 @@ constexpr double kSecondsOfRating = 0.0530e-9;
 constexpr double kSecondsOfNumber = 0.000488e-9;  ///< of its rows of float16, more for a rating
 constexpr double kClocks = 132 * 1.98e9;          ///< of all multiprocessors, a second
 
-constexpr double kSecondsOfWaits = 0.4e-3;  ///< of an iteration of ALS, for the other GPUs
-constexpr double kLinkBytes =
-    160e9;                           ///< a second, by NCCL over NVLink: the least of those measured
-constexpr double kHostBytes = 10e9;  ///< through the machine's memory; not measured
+// Fitted to two H100 (docs/performance.md, "The model").
+constexpr double kSecondsOfAlsWaits = 0.35e-3;  ///< of an iteration, for the other GPUs
+constexpr double kSecondsOfSgdWaits = 0.25e-3;
+constexpr double kLinkBytes = 240e9;  ///< a second, by copies over NVLink
+constexpr double kHostBytes = 10e9;   ///< through the machine's memory; not measured
 
 }  // namespace
 
 double seconds_of_search(const SimilarityProblem& problem, Index k, const GpuInfo& gpu) {
   const CsrView rows = problem.rows().weights;
   const PairFormula& formula = problem.formula();
-  std::vector<double> met(static_cast<std::size_t>(rows.cols));
-  for (Offset e = 0; e < rows.nnz(); ++e) ++met[static_cast<std::size_t>(rows.columns[e])];
   NeighbourWork work;
   work.rows = rows.rows;
   work.cols = rows.cols;
   work.entries = rows.nnz();
-  for (const double entries : met) work.common += entries * entries;
+  for (const Offset count : column_counts(rows)) {
+    work.common += static_cast<double>(count) * static_cast<double>(count);
+  }
   work.sums = sums_of(formula.sums);
   work.k = k;
   work.dense_can = gemm_can(formula, k);
@@ -65,7 +66,7 @@ double seconds_saved(const AlsShape& shape, const AlsParams& params, const AlsTu
   const double received =
       others * (static_cast<double>(shape.users) + shape.items) * tuning.columns * bytes;
   return params.iterations *
-         (others * alone - kSecondsOfWaits - received / (linked ? kLinkBytes : kHostBytes));
+         (others * alone - kSecondsOfAlsWaits - received / (linked ? kLinkBytes : kHostBytes));
 }
 
 double seconds_saved(const SgdShape& shape, const SgdParams& params, const GpuInfo& gpu, int gpus,
@@ -80,7 +81,8 @@ double seconds_saved(const SgdShape& shape, const SgdParams& params, const GpuIn
   const double others = 1.0 - 1.0 / gpus;
   const double received = others * (static_cast<double>(shape.users) + shape.items) *
                           (numbers * bytes + Offset{4 * sizeof(float)});
-  return params.iterations * (others * alone - received / (linked ? kLinkBytes : kHostBytes));
+  return params.iterations *
+         (others * alone - kSecondsOfSgdWaits - received / (linked ? kLinkBytes : kHostBytes));
 }
 
 double seconds_to_train_together(int gpus) {

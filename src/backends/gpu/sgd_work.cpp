@@ -175,10 +175,11 @@ GpuSgdPlan plan_gpu_sgd(const GpuSgdShare& share, const SgdParams& params, int n
   plan.memory.placement = "ratings streamed from the machine's memory";
   plan.memory.available = available;
   if (plan.memory.total <= available) return plan;
-  throw Error(ErrorKind::kOutOfMemory,
-              fmt::format("the GPU has too little memory for this training, even with {}:\n{}\n"
-                          "use fewer factors, --precision fp16, or the cpu",
-                          plan.memory.placement, describe(plan.memory)));
+  throw Error(
+      ErrorKind::kOutOfMemory,
+      fmt::format("the GPU has too little memory for this training, even with {}:\n{}\n"
+                  "use fewer factors, {}, or the cpu",
+                  plan.memory.placement, describe(plan.memory), mention("precision", "fp16")));
 }
 
 }  // namespace likewise

@@ -160,7 +160,7 @@ Tunings read_tunings(const std::string& path, const TuningOwner& owner) {
   }
 }
 
-void write_tunings(const std::string& path, const TuningOwner& owner, const Tunings& tunings) {
+HeldFile hold_tunings(const std::string& path) {
   if (path.empty()) {
     throw Error(ErrorKind::kIo,
                 "there is no folder to keep tunings in: let HOME or XDG_CACHE_HOME name one");
@@ -173,12 +173,16 @@ void write_tunings(const std::string& path, const TuningOwner& owner, const Tuni
                                             "folder to keep tunings in",
                                             folder.string(), failed.message()));
   }
-  Json file = identity(owner);
-  file["measured"] = tunings.measured;
-  file["tunings"] = Json::array();
-  for (const Winner& one : tunings.winners) file["tunings"].push_back(to_json(one));
-  OutputFile out(path);
-  out.write(file.dump(1, ' ', true, Json::error_handler_t::replace) + "\n");
+  return HeldFile(path, {});
+}
+
+void write_tunings(HeldFile& file, const TuningOwner& owner, const Tunings& tunings) {
+  Json all = identity(owner);
+  all["measured"] = tunings.measured;
+  all["tunings"] = Json::array();
+  for (const Winner& one : tunings.winners) all["tunings"].push_back(to_json(one));
+  OutputFile out(file);
+  out.write(all.dump(1, ' ', true, Json::error_handler_t::replace) + "\n");
   out.commit();
 }
 

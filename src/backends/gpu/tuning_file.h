@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "backends/gpu/plugin.h"
+#include "likewise/held_file.h"
 
 namespace likewise {
 
@@ -42,8 +43,12 @@ struct Tunings {
 /// cannot be read, and as parse_tunings().
 [[nodiscard]] Tunings read_tunings(const std::string& path, const TuningOwner& owner);
 
-/// Whole or not there; makes the folder. Throws Error(kIo).
-void write_tunings(const std::string& path, const TuningOwner& owner, const Tunings& tunings);
+/// To read the file and write it again with more: waits for others who do. Makes the folder. Throws
+/// Error(kIo).
+[[nodiscard]] HeldFile hold_tunings(const std::string& path);
+
+/// Whole or not there. Throws Error(kIo).
+void write_tunings(HeldFile& file, const TuningOwner& owner, const Tunings& tunings);
 
 /// Whether two pieces of work have the same tuning: kernels come in steps of 16 columns.
 [[nodiscard]] bool same_work(const AlsWork& a, const AlsWork& b);

@@ -9,7 +9,6 @@
 #include "algorithms/neighbours/similarity.h"
 #include "backends/jobs/device_jobs.h"
 #include "backends/nearest_rows.h"
-#include "backends/neighbour_lists.h"
 #include "core/lazy.h"
 #include "core/parallel.h"
 #include "core/rows_of.h"
@@ -17,22 +16,85 @@
 namespace likewise {
 namespace {
 
-/// The k nearest of a row with these columns among all that the parts found. Two parts may hold the
-/// same row, with the same bits.
-[[nodiscard]] std::vector<Candidate> merge_lists(const std::vector<Neighbours>& parts, Index row,
-                                                 const CsrView& rows, std::size_t k) {
-  std::vector<Candidate> all;
-  for (const Neighbours& part : parts) {
-    for (std::size_t e = 0; e < part.rows_of(row).size(); ++e) {
-      all.push_back({part.similarities_of(row)[e], part.rows_of(row)[e]});
-    }
+/// Lists of parts of the pairs, as those of all pairs.
+class MergedLists {
+ public:
+  MergedLists(const std::vector<Neighbours>& parts, const CsrView& rows, Index k)
+      : parts_(parts),
+        rows_(rows),
+        k_(static_cast<std::size_t>(k)),
+        merged_(static_cast<std::size_t>(rows.rows)) {
+    parallel_for(rows.rows, kGrain, [&](Offset row) {
+      const auto r = static_cast<Index>(row);
+      if (owner(r) == nullptr) merged_[static_cast<std::size_t>(row)] = merge(r);
+    });
   }
-  std::ranges::sort(all, before);
-  const auto same = [](const Candidate& a, const Candidate& b) { return a.item == b.item; };
-  all.erase(std::unique(all.begin(), all.end(), same), all.end());
-  keep_nearest(rows.row_columns(row), rows, k, all);
-  return all;
-}
+
+  [[nodiscard]] Neighbours pack() const {
+    const Index rows = rows_.rows;
+    Neighbours all{Array<Offset>(Offset{rows} + 1), {}, {}};
+    for (Index row = 0; row < rows; ++row) {
+      const Neighbours* const one = owner(row);
+      const std::size_t size = one != nullptr ? one->rows_of(row).size() : list(row).size();
+      all.offsets[row + 1] = all.offsets[row] + static_cast<Offset>(size);
+    }
+    all.rows = Array<Index>::uninitialized(all.offsets[rows]);
+    all.similarities = Array<float>::uninitialized(all.offsets[rows]);
+    parallel_for(rows, kGrain, [&](Offset row) {
+      const auto r = static_cast<Index>(row);
+      Index* const to = all.rows.data() + all.offsets[row];
+      float* const similar = all.similarities.data() + all.offsets[row];
+      if (const Neighbours* const one = owner(r)) {
+        std::ranges::copy(one->rows_of(r), to);
+        std::ranges::copy(one->similarities_of(r), similar);
+      } else {
+        std::ranges::transform(list(r), to, &Candidate::item);
+        std::ranges::transform(list(r), similar, &Candidate::score);
+      }
+    });
+    return all;
+  }
+
+ private:
+  static constexpr Offset kGrain = 256;
+
+  /// The part that alone has neighbours of this row, in their order; null where several have some.
+  /// Any, where none has.
+  [[nodiscard]] const Neighbours* owner(Index row) const {
+    const Neighbours* only = &parts_.front();
+    int having = 0;
+    for (const Neighbours& part : parts_) {
+      if (part.rows_of(row).empty()) continue;
+      only = &part;
+      ++having;
+    }
+    return having > 1 ? nullptr : only;
+  }
+  [[nodiscard]] const std::vector<Candidate>& list(Index row) const {
+    return merged_[static_cast<std::size_t>(row)];
+  }
+
+  /// The nearest among all that the parts found. Two parts may hold the same row, with the same
+  /// bits.
+  [[nodiscard]] std::vector<Candidate> merge(Index row) const {
+    std::vector<Candidate> all;
+    for (const Neighbours& part : parts_) {
+      for (std::size_t e = 0; e < part.rows_of(row).size(); ++e) {
+        all.push_back({part.similarities_of(row)[e], part.rows_of(row)[e]});
+      }
+    }
+    std::ranges::sort(all, before);
+    const auto same = [](const Candidate& a, const Candidate& b) { return a.item == b.item; };
+    all.erase(std::unique(all.begin(), all.end(), same), all.end());
+    keep_nearest(rows_.row_columns(row), rows_, k_, all);
+    return all;
+  }
+
+  const std::vector<Neighbours>& parts_;
+  CsrView rows_;
+  std::size_t k_;
+  std::vector<std::vector<Candidate>> merged_;
+};
 
 class RankedNeighbourSearch final : public NeighbourSearch {
  public:
@@ -59,7 +121,7 @@ class RankedNeighbourSearch final : public NeighbourSearch {
                                         : "more are not expected to be faster"));
       if (!shared) return of(0).find(k, control);
     }
-    return merged(find_parts(k, control), static_cast<std::size_t>(k));
+    return MergedLists(find_parts(k, control), problem_.rows().weights, k).pack();
   }
 
   void similarities(const WeightedRows& queries, float* out) const override {
@@ -94,17 +156,6 @@ class RankedNeighbourSearch final : public NeighbourSearch {
                      parts[static_cast<std::size_t>(part.number)] = search.find_part(part, k, own);
                    });
     return parts;
-  }
-
-  [[nodiscard]] Neighbours merged(const std::vector<Neighbours>& parts, std::size_t k) const {
-    std::vector<std::vector<Candidate>> lists(static_cast<std::size_t>(rows()));
-    parallel_for(rows(), 256, [&](Offset row) {
-      lists[static_cast<std::size_t>(row)] =
-          merge_lists(parts, static_cast<Index>(row), problem_.rows().weights, k);
-    });
-    return pack_neighbours(rows(), [&](Index row) {
-      return std::span<const Candidate>(lists[static_cast<std::size_t>(row)]);
-    });
   }
 
   RankDevices ranks_;

@@ -9,6 +9,7 @@
 #include "backends/top_k.h"
 #include "core/parallel.h"
 #include "core/rows_of.h"
+#include "likewise/error.h"
 
 namespace likewise {
 namespace {
@@ -39,26 +40,24 @@ class WholeScorer final : public Scorer {
     const Partition parts = even_parts(ranks_, queries.rows);
     if (parts.ranks() == 1) return next().top_k(queries, k, filter, control);
     check_top_k(items_, queries, k, filter);
-    check_top_k_numbers(items_, queries, filter);  // which name rows of the whole
-    const Index kept = std::min(k, items_.rows);
-    const Offset entries = Offset{queries.rows} * kept;
-    TopKResult all{kept, Array<Index>::uninitialized(entries), Array<float>::uninitialized(entries),
-                   Array<Index>::uninitialized(queries.rows)};
-    run_on_devices(
-        ranks_, parts.counts(1), control,
-        [&](const Device&, Communicator& ranks, const RunControl& own) {
-          const int rank = ranks.rank();
-          const Index first = parts.first(rank);
-          const Index count = parts.count(rank);
-          TopKFilter some{{}, filter.allowed};
-          const RowsOf excluded(filter.excluded, first, filter.excluded.rows > 0 ? count : 0);
-          if (filter.excluded.rows > 0) some.excluded = excluded.view();
-          const TopKResult part = of(rank).top_k(queries.slice(first, count), k, some, own);
-          const Offset at = Offset{first} * kept;
-          std::ranges::copy(part.items, all.items.begin() + at);
-          std::ranges::copy(part.scores, all.scores.begin() + at);
-          std::ranges::copy(part.counts, all.counts.begin() + first);
-        });
+    TopKResult all = room_for_top_k(queries.rows, k, items_.rows);
+    try {
+      run_on_devices(ranks_, parts.counts(1), control,
+                     [&](const Device&, Communicator& ranks, const RunControl& own) {
+                       const Index first = parts.first(ranks.rank());
+                       const Index count = parts.count(ranks.rank());
+                       TopKFilter some{{}, filter.allowed};
+                       const RowsOf excluded(filter.excluded, first,
+                                             filter.excluded.rows > 0 ? count : 0);
+                       if (filter.excluded.rows > 0) some.excluded = excluded.view();
+                       TopKResult part = answers_of(all, first, count);
+                       of(ranks.rank()).top_k_into(queries.slice(first, count), some, own, part);
+                     });
+    } catch (const Error& error) {
+      // A device names the row of its part, and this the row of the whole.
+      if (error.kind() == ErrorKind::kInvalidArgument) check_top_k_numbers(items_, queries, filter);
+      throw;
+    }
     return all;
   }
 

@@ -7,6 +7,7 @@
 #include "backends/cuda/als/als_side.h"
 #include "backends/cuda/device/attributes.h"
 #include "backends/gpu/als_tuning.h"
+#include "core/parallel.h"
 
 namespace likewise::cuda {
 namespace {
@@ -40,8 +41,11 @@ constexpr double kPortionSeconds = 0.25;
 [[nodiscard]] DeviceArray<Offset> upload_offsets(const CsrView& matrix, Staging& staging,
                                                  cudaStream_t stream) {
   DeviceArray<Offset> offsets(Offset{matrix.rows} + 1);
+  constexpr Offset kBlock = Offset{1} << 16;
   const auto fill = [&](Offset* to, Offset first, Offset count) {
-    std::copy_n(matrix.offsets + first, count, to);
+    parallel_blocks(count, kBlock, [&](Offset begin, Offset end, Offset) {
+      std::copy(matrix.offsets + first + begin, matrix.offsets + first + end, to + begin);
+    });
   };
   staging.upload(offsets.data(), offsets.size(), 1, fill, stream);
   return offsets;

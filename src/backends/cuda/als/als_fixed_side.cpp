@@ -178,8 +178,12 @@ void AlsFixedSide::leave(const float* inside, Index rows, float* table, cudaStre
   multiply_rows(inside, rows, back_, table, stream);
 }
 
-void AlsFixedSide::check(cudaStream_t stream) {
-  if (made_basis_) maker_->check(stream);
+void AlsFixedSide::fetch_status(cudaStream_t stream) {
+  if (made_basis_) maker_->fetch_status(stream);
+}
+
+void AlsFixedSide::check() const {
+  if (made_basis_) maker_->check();
 }
 
 }  // namespace likewise::cuda

@@ -35,8 +35,9 @@ class AlsFixedSide {
   /// Solutions back from the basis.
   void leave(const float* inside, Index rows, float* table, cudaStream_t stream) const;
 
-  /// As BasisMaker::check for the half-step that was prepared last.
-  void check(cudaStream_t stream);
+  /// As BasisMaker's, for the half-step that was prepared last.
+  void fetch_status(cudaStream_t stream);
+  void check() const;
 
  private:
   void sum_gram(Side side, const AlsSide& fixed, AlsFactorTables& tables, const RunControl& control,

@@ -6,8 +6,8 @@
 namespace likewise::cuda {
 namespace {
 
-/// Smaller chunks do not travel at the full rate of a link.
-constexpr Offset kChunkBytes = Offset{16} << 20;
+/// Smaller chunks are not worth the calls.
+constexpr Offset kChunkBytes = Offset{8} << 20;
 constexpr Offset kMostChunks = 8;
 
 /// The same on all ranks.

@@ -11,7 +11,7 @@
 namespace likewise::cuda {
 namespace {
 
-constexpr Offset kBlock = Offset{1} << 16;  ///< rows
+constexpr Offset kPlannedRows = Offset{1} << 16;  ///< rows
 
 /// value(row length) of every row, on the GPU.
 template <class Value>
@@ -19,7 +19,7 @@ template <class Value>
                                          Staging& staging, cudaStream_t stream) {
   DeviceArray<float> values(static_cast<Offset>(offsets.size()) - 1);
   const auto fill = [&](float* to, Offset first, Offset count) {
-    parallel_for(count, kBlock / 16, [&](Offset i) {
+    parallel_for(count, kPlannedRows / 16, [&](Offset i) {
       const auto r = static_cast<std::size_t>(first + i);
       to[i] = static_cast<float>(value(offsets[r + 1] - offsets[r]));
     });
@@ -33,7 +33,7 @@ void plan_narrow(RowPlan& plan, std::span<const Offset> offsets, int padded,
   RowTasks made = plan_tasks(offsets, limits);
   plan.tasks = DeviceArray<RowTask>(made.tasks.size());
   const auto fill = [&](RowTask* to, Offset first, Offset count) {
-    parallel_blocks(count, kBlock / 16, [&](Offset begin, Offset end, Offset) {
+    parallel_blocks(count, kPlannedRows / 16, [&](Offset begin, Offset end, Offset) {
       std::copy(made.tasks.begin() + first + begin, made.tasks.begin() + first + end, to + begin);
     });
   };

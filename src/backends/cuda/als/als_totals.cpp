@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "algorithms/als/weights.h"
+#include "algorithms/row_counts.h"
 #include "core/parallel.h"
 
 namespace likewise::cuda {
@@ -76,20 +77,8 @@ struct Lambdas {
 }  // namespace
 
 std::vector<Offset> column_offsets(const CsrView& matrix) {
-  constexpr Offset kCounters = Offset{1} << 25;  // of all blocks
-  const auto cols = static_cast<std::size_t>(matrix.cols);
-  const Offset blocks = std::clamp<Offset>(kCounters / std::max(1, matrix.cols), 2, 64);
-  const Offset size = std::max<Offset>(1, (matrix.nnz() + blocks - 1) / blocks);
-  std::vector<std::vector<Offset>> counts(static_cast<std::size_t>(blocks));
-  parallel_blocks(matrix.nnz(), size, [&](Offset begin, Offset end, Offset block) {
-    std::vector<Offset>& here = counts[static_cast<std::size_t>(block)];
-    here.resize(cols);
-    for (Offset i = begin; i < end; ++i) ++here[static_cast<std::size_t>(matrix.columns[i])];
-  });
-  std::vector<Offset> offsets(cols + 1, 0);
-  for (const std::vector<Offset>& here : counts) {
-    for (std::size_t c = 0; c < here.size(); ++c) offsets[c + 1] += here[c];
-  }
+  std::vector<Offset> offsets = column_counts(matrix);
+  offsets.insert(offsets.begin(), 0);
   std::partial_sum(offsets.begin(), offsets.end(), offsets.begin());
   return offsets;
 }

@@ -2,6 +2,7 @@
 #include "backends/cuda/als/als_training.h"
 
 #include <algorithm>
+#include <span>
 #include <vector>
 
 #include "algorithms/als/weights.h"
@@ -52,9 +53,9 @@ AlsTraining::AlsTraining(int device, const AlsRows& rows, const AlsSetup& setup,
       piece_sums_(data_.sums()),
       piece_constants_(data_.constants()),
       partial_(FixedSum::kBlocks),
-      outcomes_(link_ == nullptr ? 1 : link_->gpus().size()),
-      host_outcomes_(outcomes_.size()) {
-  fill_zero(outcomes_.data(), outcomes_.size(), stream_);
+      outcome_(1),
+      host_outcomes_(link_ == nullptr ? 1 : link_->gpus().size()) {
+  fill_zero(outcome_.data(), 1, stream_);
   fill_zero(solutions_.data(), solutions_.size(), stream_);
   if (takes_double_rows(setup_)) {
     double_rows_.emplace(std::min(setup_.plan.block_rows, most_rows_), setup_.padded);
@@ -71,8 +72,8 @@ double AlsTraining::solve(Side side, const RunControl& control) {
   LIKEWISE_CUDA_CHECK(cudaSetDevice(device_));
   on_host_ = false;
   fixed_side_.prepare(other(side), data_, tables_,
-                      {solutions_.data(), row_numbers_.data(), &outcome()->regularization}, control,
-                      stream_);
+                      {solutions_.data(), row_numbers_.data(), &outcome_.data()->regularization},
+                      control, stream_);
   if (link_ != nullptr) link_->wait(may_wait(side));
   solve_rows_of(side, control);
   ++half_steps_;
@@ -114,7 +115,7 @@ RowProblem AlsTraining::make_problem(Side side) {
   problem.warm = !setup_.exact && (half_steps_ >= 2 || problem.limits.plain);
   if (double_rows_) problem.hard = double_rows_->queue();
   problem.objectives = row_numbers_.data();
-  problem.failed_row = &outcome()->failed_row;
+  problem.failed_row = &outcome_.data()->failed_row;
   problem.piece_sums = piece_sums_.data();
   problem.piece_constants = piece_constants_.data();
   return problem;
@@ -148,7 +149,7 @@ void AlsTraining::solve_rows_of(Side side, const RunControl& control) {
     tables_.close(side, first, count);
   }
   tables_.finish();
-  FixedSum::run(row_numbers_.data(), rows, partial_.data(), &outcome()->rows, stream_);
+  FixedSum::run(row_numbers_.data(), rows, partial_.data(), &outcome_.data()->rows, stream_);
 }
 
 void AlsTraining::enter(Side side, float* table, Index first, Index count) {
@@ -176,26 +177,26 @@ bool AlsTraining::may_wait(Side side) const {
 }
 
 void AlsTraining::fetch_outcomes() {
-  if (link_ == nullptr) {
-    copy_to_host(host_outcomes_.data(), outcomes_.data(), 1, stream_);
-    return stream_.synchronize();
-  }
+  Outcome* const own = host_outcomes_.data() + rank();
+  copy_to_host(own, outcome_.data(), 1, stream_);
+  fixed_side_.fetch_status(stream_);
+  if (link_ == nullptr) return stream_.synchronize();
   DeviceCommunicator& gpus = link_->gpus();
-  std::vector<RowRange> ranges;
-  for (int r = 0; r < gpus.size(); ++r) ranges.push_back({r, 1});
   gpus.follow(stream_);
-  gpus.share_rows(reinterpret_cast<std::byte*>(outcomes_.data()), sizeof(Outcome), ranges);
-  copy_to_host(host_outcomes_.data(), outcomes_.data(), outcomes_.size(), gpus.stream());
   gpus.wait();
   link_->note_traffic();
+  const Outcome mine = *own;
+  gpus.share_on_host(std::as_bytes(std::span(&mine, 1)),
+                     std::as_writable_bytes(std::span(
+                         host_outcomes_.data(), static_cast<std::size_t>(host_outcomes_.size()))));
 }
 
 double AlsTraining::read_outcome(Side side) {
   constexpr int kNone = 0x7f7f7f7f;
   fetch_outcomes();
-  fixed_side_.check(stream_);
+  fixed_side_.check();
   double objective = 0.0;
-  for (Index r = 0; r < outcomes_.size(); ++r) {
+  for (Index r = 0; r < host_outcomes_.size(); ++r) {
     const Outcome& one = host_outcomes_.data()[r];
     objective += one.rows + one.regularization;
     if (one.failed_row == kNone) continue;

@@ -46,7 +46,6 @@ class AlsTraining {
   void leave(Side side, float* table, Index first, Index count);
   /// Whether the host may wait for the stream while rows are being solved.
   [[nodiscard]] bool may_wait(Side side) const;
-  [[nodiscard]] Outcome* outcome() { return outcomes_.data() + rank(); }
   [[nodiscard]] int rank() const { return link_ == nullptr ? 0 : link_->rank(); }
   void fetch_outcomes();
   [[nodiscard]] double read_outcome(Side side);
@@ -71,8 +70,8 @@ class AlsTraining {
   DeviceArray<double> piece_constants_;
   std::optional<DoubleRows> double_rows_;
   DeviceArray<double> partial_;
-  DeviceArray<Outcome> outcomes_;  ///< of all ranks
-  PinnedArray<Outcome> host_outcomes_;
+  DeviceArray<Outcome> outcome_;
+  PinnedArray<Outcome> host_outcomes_;  ///< of all ranks
 };
 
 /// Only explicit rows have nothing but lambda where their ratings say nothing.

@@ -3,7 +3,9 @@
 
 #include <algorithm>
 #include <chrono>
+#include <future>
 #include <limits>
+#include <numeric>
 #include <optional>
 #include <span>
 #include <utility>
@@ -17,6 +19,7 @@
 #include "backends/cuda/als/als_training.h"
 #include "backends/cuda/ranks/rank_memory.h"
 #include "core/memory_plan.h"
+#include "core/parallel.h"
 #include "distributed/als_ranks.h"
 
 namespace likewise::cuda {
@@ -33,11 +36,28 @@ namespace {
   return count <= rows_without_matrix(setup.tuning) ? kEmpty + 1.5 * n : n + kRowWork;
 }
 
+/// Costs are multiples of 1 / 2, so that their sums are exact, in whatever order.
 [[nodiscard]] Partition cut(std::span<const Offset> offsets, int ranks, const AlsSetup& setup) {
-  return cut_equally(static_cast<Index>(offsets.size()) - 1, ranks, [&](Index row) {
-    const auto r = static_cast<std::size_t>(row);
-    return row_cost(offsets[r + 1] - offsets[r], setup);
+  constexpr Offset kBlock = Offset{1} << 16;
+  const auto rows = static_cast<Offset>(offsets.size()) - 1;
+  Array<double> sums = Array<double>::uninitialized(rows + 1);
+  std::vector<double> blocks(static_cast<std::size_t>((rows + kBlock - 1) / kBlock + 1));
+  sums[0] = 0.0;
+  parallel_blocks(rows, kBlock, [&](Offset begin, Offset end, Offset block) {
+    double sum = 0.0;
+    for (Offset row = begin; row < end; ++row) {
+      const auto r = static_cast<std::size_t>(row);
+      sums[row + 1] = sum += row_cost(offsets[r + 1] - offsets[r], setup);
+    }
+    blocks[static_cast<std::size_t>(block) + 1] = sum;
   });
+  std::partial_sum(blocks.begin(), blocks.end(), blocks.begin());
+  parallel_blocks(rows, kBlock, [&](Offset begin, Offset end, Offset block) {
+    for (Offset row = begin; row < end; ++row) {
+      sums[row + 1] += blocks[static_cast<std::size_t>(block)];
+    }
+  });
+  return cut_equally(sums.span(), ranks);
 }
 
 /// Interactions of the part that `rank` has.
@@ -123,7 +143,7 @@ class RankedCudaAlsSolver final : public AlsSolver {
  public:
   RankedCudaAlsSolver(const GpuUse& use, const CsrView& by_user, const AlsParams& params,
                       Factors start, int completed_iterations)
-      : gpus_(connect_gpus(use.devices)),
+      : connecting_(std::async(std::launch::async, [&use] { return connect_gpus(use.devices); })),
         item_offsets_(column_offsets(by_user)),
         totals_(find_totals(by_user, item_offsets_, params)),
         setup_(params, use.tuning),
@@ -131,6 +151,7 @@ class RankedCudaAlsSolver final : public AlsSolver {
               cut(offsets_of(by_user), count(use), setup_),
               cut(item_offsets_, count(use), setup_),
               {}},
+        gpus_(connecting_.get()),
         setups_(settle_ranks(use, by_user)),
         by_item_(all_resident() ? CsrMatrix{} : transpose(by_user)),
         trainings_(use.devices.size()),
@@ -199,11 +220,12 @@ class RankedCudaAlsSolver final : public AlsSolver {
     return made;
   }
 
-  std::unique_ptr<ConnectedGpus> gpus_;
+  std::future<std::unique_ptr<ConnectedGpus>> connecting_;  ///< while the host counts
   std::vector<Offset> item_offsets_;
   AlsTotals totals_;
   AlsSetup setup_;  ///< but for the plan of memory, of which each rank has its own
   AlsRanksPlan plan_;
+  std::unique_ptr<ConnectedGpus> gpus_;
   std::vector<AlsSetup> setups_;  ///< by rank
   CsrMatrix by_item_;             ///< where a rank streams
   std::vector<CudaAlsRank*> trainings_;

@@ -62,6 +62,7 @@ BasisMaker::BasisMaker(int width, int padded)
       padded_(padded),
       basis_(padded),
       status_(1),
+      status_on_host_(1),
       matrix_(Offset{padded} * padded),
       panel_(padded > kPanel ? Offset{padded} * kPanel : 0) {
   // All that it takes, now: memory that is taken later may wait for what GPUs exchange just then.
@@ -78,7 +79,9 @@ void BasisMaker::by_cholesky(const double* gram, double weight, double lambda,
   invert_cholesky(matrix_.data(), padded_, least, panel_.data(),
                   {basis_.back(), basis_.transform(), basis_.base(), basis_.shrink()},
                   status_.data(), stream);
-  if (read_status(stream) != 0) by_eigenvectors(gram, weight, lambda, stream);
+  fetch_status(stream);
+  LIKEWISE_CUDA_CHECK(cudaStreamSynchronize(stream));
+  if (status_on_host_.data()[0] != 0) by_eigenvectors(gram, weight, lambda, stream);
 }
 
 void BasisMaker::by_eigenvectors(const double* gram, double weight, double lambda_ref,
@@ -102,15 +105,12 @@ void BasisMaker::by_eigenvectors(const double* gram, double weight, double lambd
   LIKEWISE_CUDA_CHECK(cudaStreamSynchronize(stream));
 }
 
-int BasisMaker::read_status(cudaStream_t stream) const {
-  int status = 0;
-  copy_to_host(&status, status_.data(), 1, stream);
-  LIKEWISE_CUDA_CHECK(cudaStreamSynchronize(stream));
-  return status;
+void BasisMaker::fetch_status(cudaStream_t stream) {
+  copy_to_host(status_on_host_.data(), status_.data(), 1, stream);
 }
 
-void BasisMaker::check(cudaStream_t stream) const {
-  const int status = read_status(stream);
+void BasisMaker::check() const {
+  const int status = status_on_host_.data()[0];
   if (status == 0) return;
   throw Error(ErrorKind::kNumerical,
               fmt::format("the {0} x {0} Gram matrix of the factors {1}: use a larger "

@@ -89,17 +89,18 @@ class BasisMaker {
 
   [[nodiscard]] Basis& basis() { return basis_; }
   [[nodiscard]] const Basis& basis() const { return basis_; }
-  /// After the stream is through: throws Error(kNumerical) when the last matrix was not positive
-  /// definite or not finite.
-  void check(cudaStream_t stream) const;
+  /// Has the stream bring what check() looks at.
+  void fetch_status(cudaStream_t stream);
+  /// After the stream is through with that: throws Error(kNumerical) when the last matrix was not
+  /// positive definite or not finite.
+  void check() const;
 
  private:
-  [[nodiscard]] int read_status(cudaStream_t stream) const;
-
   int width_;
   int padded_;
   Basis basis_;
-  DeviceArray<int> status_;     // 0 is good
+  DeviceArray<int> status_;  // 0 is good
+  PinnedArray<int> status_on_host_;
   DeviceArray<double> matrix_;  // by_cholesky
   DeviceArray<double> panel_;   // by_cholesky, wide
   std::optional<JacobiSolver> jacobi_;

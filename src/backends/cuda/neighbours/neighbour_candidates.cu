@@ -194,9 +194,9 @@ __global__ void __launch_bounds__(32) score_kernel(const __grid_constant__ Candi
     const Index rank = task.rank_of[row];
     PairSums sums;
     sums.xy = sum;
-    const float score =
-        pair_similarity(task.formula, {task.stats.norm[rank], task.stats.count[rank]},
-                        GpuRow{task.stats, task.rank_of[y]}, sums);
+    const float score = pair_similarity(
+        task.formula, {task.stats.norm[rank], task.stats.count[rank], task.stats.noise[rank]},
+        GpuRow{task.stats, task.rank_of[y]}, sums);
     task.cosines[Offset{query} * task.cosine_pitch + y] = score;
     const Index other = y - task.first;
     if (other >= 0 && other < task.count) {

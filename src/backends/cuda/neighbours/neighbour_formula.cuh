@@ -16,6 +16,7 @@ struct GpuRow {
   [[nodiscard]] __device__ __forceinline__ double damped_count() const {
     return stats.damped_count[rank];
   }
+  [[nodiscard]] __device__ __forceinline__ double noise() const { return stats.noise[rank]; }
 };
 
 }  // namespace likewise::cuda

@@ -185,9 +185,9 @@ __global__ void __launch_bounds__(kThreads, kBlocksAtATime)
     __syncthreads();
     const auto query = static_cast<Index>(drawn);
     if (query >= task.count) return;
-    const Index place = task.first + query;
+    const Index place = task.first + query * task.step;
     const Index row = task.order == nullptr ? place : task.order[place];
-    const RowStats x{task.norms[place], task.counts[place]};
+    const RowStats x{task.norms[place], task.counts[place], task.noises[place]};
     for (int round = 0; round < task.plan.rounds; ++round) {
       Walk<kSums, T>(task, round, sums + (threadIdx.x / 32) * pitch)
           .run(task.offsets[row], task.offsets[row + 1]);

@@ -16,10 +16,11 @@ struct GpuRowStats {
   const double* norm = nullptr;
   const double* count = nullptr;
   const double* damped_count = nullptr;  ///< count^damping, for kConditional
-  const Index* row = nullptr;            ///< the row's own number
+  const double* noise = nullptr;
+  const Index* row = nullptr;  ///< the row's own number
 };
 
-/// Queries [first, first + count) of a list against all rows.
+/// Queries first, first + step, ..., `count` of a list, against all rows.
 struct SearchTask {
   // The queries. Their statistics are beside the list.
   const Offset* offsets = nullptr;
@@ -28,7 +29,9 @@ struct SearchTask {
   const Index* order = nullptr;  ///< the list; null where it is 0, 1, 2, ...
   const double* norms = nullptr;
   const double* counts = nullptr;
+  const double* noises = nullptr;
   Index first = 0;
+  Index step = 1;
   Index count = 0;
 
   // The rows.

@@ -18,7 +18,6 @@
 #include "backends/nearest_rows.h"
 #include "backends/neighbour_lists.h"
 #include "core/parallel.h"
-#include "distributed/partition.h"
 
 namespace likewise {
 namespace cuda {
@@ -33,6 +32,7 @@ struct RowStatsOnGpu {
   DeviceArray<double> norm;
   DeviceArray<double> count;
   DeviceArray<double> damped_count;
+  DeviceArray<double> noise;
 };
 
 /// `row_at(i)` says whose statistics are the i-th.
@@ -42,19 +42,28 @@ template <class RowAt>
   std::vector<double> norm(stats.size());
   std::vector<double> count(stats.size());
   std::vector<double> damped(stats.size());
+  std::vector<double> noise(stats.size());
   for (std::size_t i = 0; i < stats.size(); ++i) {
     const RowStats& row = stats[static_cast<std::size_t>(row_at(i))];
     norm[i] = row.norm;
     count[i] = row.count;
     damped[i] = damping == 0.0 ? 1.0 : std::pow(row.count, damping);
+    noise[i] = row.noise;
   }
-  return {to_device(norm, stream), to_device(count, stream), to_device(damped, stream)};
+  return {to_device(norm, stream), to_device(count, stream), to_device(damped, stream),
+          to_device(noise, stream)};
 }
 
-/// Ranks [first, end).
-struct RankRange {
+/// Ranks first, first + step, ...
+struct RankSteps {
   Index first = 0;
-  Index end = 0;
+  Index step = 1;
+  Index count = 0;
+
+  /// Where a rank stands among them; -1: nowhere.
+  [[nodiscard]] Index place_of(Index rank) const {
+    return rank >= first && (rank - first) % step == 0 ? (rank - first) / step : -1;
+  }
 };
 
 class CudaNeighbourSearch final : public GpuSearch {
@@ -124,6 +133,7 @@ class CudaNeighbourSearch final : public GpuSearch {
     task.weights = asked.weights.data();
     task.norms = stats.norm.data();
     task.counts = stats.count.data();
+    task.noises = stats.noise.data();
     score_all(task, queries.weights.rows, out, stream);
   }
 
@@ -147,6 +157,7 @@ class CudaNeighbourSearch final : public GpuSearch {
     task.order = order.data();
     task.norms = stats.norm.data();
     task.counts = stats.count.data();
+    task.noises = stats.noise.data();
     task.count = static_cast<Index>(rows.size());
     task.scores = out;
     DeviceArray<unsigned int> next(1);
@@ -188,7 +199,8 @@ class CudaNeighbourSearch final : public GpuSearch {
     return formula;
   }
   [[nodiscard]] GpuRowStats gpu_stats() const {
-    return {stats_.norm.data(), stats_.count.data(), stats_.damped_count.data(), row_at_.data()};
+    return {stats_.norm.data(), stats_.count.data(), stats_.damped_count.data(),
+            stats_.noise.data(), row_at_.data()};
   }
 
   [[nodiscard]] SearchTask task_over(const SegmentTable& table) const {
@@ -207,28 +219,19 @@ class CudaNeighbourSearch final : public GpuSearch {
   /// the longer row is the nearer.
   [[nodiscard]] Neighbours find_similar(const SearchPart& part, Index k,
                                         const RunControl& control) const {
-    if (!takes_products(k, control)) return find_sparse(cut_ranks(part), k, control);
+    if (!takes_products(k, control)) return find_sparse(part, k, control);
     if (std::optional<Neighbours> lists = find_by_gemm(part, k, control)) return std::move(*lists);
     // Other parts may have theirs by products, which are cut in another way: only a whole search is
     // sure to have the rows that they leave.
-    return find_sparse({0, rows_.weights.rows}, k, control);
+    return find_sparse({}, k, control);
   }
 
-  /// The ranks of a part: rows are shared out by the entries that they meet, and a look at all rows
-  /// each.
-  [[nodiscard]] RankRange cut_ranks(const SearchPart& part) const {
-    const CsrView& rows = rows_.weights;
-    if (part.of == 1) return {0, rows.rows};
-    std::vector<Offset> met(static_cast<std::size_t>(rows.cols));
-    for (Offset e = 0; e < rows.nnz(); ++e) ++met[static_cast<std::size_t>(rows.columns[e])];
-    const Partition ranks = cut_equally(rows.rows, part.of, [&](Index rank) {
-      auto cost = static_cast<double>(rows.rows);
-      for (const Index column : rows.row_columns(order_[static_cast<std::size_t>(rank)])) {
-        cost += static_cast<double>(met[static_cast<std::size_t>(column)]);
-      }
-      return cost;
-    });
-    return {ranks.first(part.number), ranks.end(part.number)};
+  /// The ranks of a part: every so many-th, as rows next to each other in the order of lengths cost
+  /// about the same.
+  [[nodiscard]] RankSteps ranks_of(const SearchPart& part) const {
+    const Index rows = rows_.weights.rows;
+    const Index count = std::max(0, rows - part.number + part.of - 1) / part.of;
+    return {part.number, part.of, count};
   }
 
   /// Says what it chose.
@@ -249,8 +252,9 @@ class CudaNeighbourSearch final : public GpuSearch {
     return cost.takes_dense();
   }
 
-  [[nodiscard]] Neighbours find_sparse(const RankRange& ranks, Index k,
+  [[nodiscard]] Neighbours find_sparse(const SearchPart& part, Index k,
                                        const RunControl& control) const {
+    const RankSteps ranks = ranks_of(part);
     const Index rows = rows_.weights.rows;
     const Stream stream;
     SearchTask task = task_over(segments(in_float_ ? 4 : 8));
@@ -260,16 +264,16 @@ class CudaNeighbourSearch final : public GpuSearch {
     task.order = row_at_.data();
     task.norms = stats_.norm.data();
     task.counts = stats_.count.data();
+    task.noises = stats_.noise.data();
     task.k = k;
     task.by_rank = ties_ == TieRule::kLongerRow;
     task.key_capacity = key_capacity(k);
-    const Index count = ranks.end - ranks.first;
-    auto lists = Array<Candidate>::uninitialized(Offset{count} * k);
-    Array<Index> found(count);
+    auto lists = Array<Candidate>::uninitialized(Offset{ranks.count} * k);
+    Array<Index> found(ranks.count);
     find_all(task, ranks, lists, found, control, stream);
     return pack_neighbours(rows, [&](Index row) {
-      const Index place = ranks_[static_cast<std::size_t>(row)] - ranks.first;
-      if (place < 0 || place >= count) return std::span<const Candidate>();
+      const Index place = ranks.place_of(ranks_[static_cast<std::size_t>(row)]);
+      if (place < 0) return std::span<const Candidate>();
       return std::span<const Candidate>(lists.data() + Offset{place} * k,
                                         static_cast<std::size_t>(found[place]));
     });
@@ -284,21 +288,23 @@ class CudaNeighbourSearch final : public GpuSearch {
                        part, control);
   }
 
-  /// Ranks from `first` up to `last` that are compared without a look at whether to stop.
-  [[nodiscard]] Index batch_end(Index first, Index last, Index k) const {
+  /// How many of the ranks from the `done`-th on are compared without a look at whether to stop.
+  [[nodiscard]] Index batch_size(const RankSteps& ranks, Index done, Index k) const {
     const Offset most = std::max<Offset>(1, kBytesAtATime / (Offset{k} * 8));
     Offset entries = 0;
-    Index end = first;
-    while (end < last && end - first < most && entries < kEntriesAtATime) {
-      entries += rows_.weights.row_size(order_[static_cast<std::size_t>(end)]);
+    Index end = done;
+    while (end < ranks.count && end - done < most && entries < kEntriesAtATime) {
+      const Index rank = ranks.first + end * ranks.step;
+      entries += rows_.weights.row_size(order_[static_cast<std::size_t>(rank)]);
       ++end;
     }
-    return end;
+    return end - done;
   }
 
-  void find_all(SearchTask& task, const RankRange& ranks, Array<Candidate>& lists,
+  void find_all(SearchTask& task, const RankSteps& ranks, Array<Candidate>& lists,
                 Array<Index>& found, const RunControl& control, const Stream& stream) const {
-    const Index count = ranks.end - ranks.first;
+    const Index count = ranks.count;
+    if (count == 0) return;
     const int blocks = search_blocks(task.plan);
     const auto most =
         static_cast<Index>(std::min<Offset>(count, kBytesAtATime / (Offset{task.k} * 8) + 1));
@@ -313,12 +319,13 @@ class CudaNeighbourSearch final : public GpuSearch {
     task.lists = batch_lists.data();
     task.found = batch_found.data();
     task.spare_keys = keys.data();
-    for (task.first = ranks.first; task.first < ranks.end; task.first += task.count) {
+    task.step = ranks.step;
+    for (Index done = 0; done < count; done += task.count) {
       control.check();
-      task.count = batch_end(task.first, ranks.end, task.k) - task.first;
+      task.first = ranks.first + done * ranks.step;
+      task.count = batch_size(ranks, done, task.k);
       fill_zero(next.data(), 1, stream);
       search_rows(task, blocks, stream);
-      const Index done = task.first - ranks.first;
       copy_to_host(lists.data() + Offset{done} * task.k, batch_lists.data(),
                    Offset{task.count} * task.k, stream);
       copy_to_host(found.data() + done, batch_found.data(), task.count, stream);
@@ -379,7 +386,7 @@ Offset gpu_search_bytes(const SimilarityProblem& problem) {
   const TilePlan plan =
       plan_tiles(weights.rows, sums_of(problem.formula().sums), 8, search_shared_memory());
   constexpr Offset kEntry = sizeof(SlotEntry);
-  constexpr Offset kRow = 3 * sizeof(double) + 2 * sizeof(Index) + sizeof(Offset);
+  constexpr Offset kRow = 4 * sizeof(double) + 2 * sizeof(Index) + sizeof(Offset);
   constexpr Offset kScratch = Offset{1} << 20;  // of sums over the segments
   return 2 * kEntry * weights.nnz() + kRow * (Offset{weights.rows} + 1) +
          Offset{sizeof(Offset)} * (Offset{plan.tiles} * weights.cols + 1) +

@@ -11,34 +11,23 @@ namespace {
 constexpr int kThreads = 128;
 constexpr int kTeams = kThreads / kTeamLanes;
 
-/// A thread for each pair: the products are added in their order. Each is exact in double
-/// precision, so fusing it with the addition changes nothing.
+[[nodiscard]] __device__ __forceinline__ ExactItems items_of(const FactorTables& tables) {
+  return {tables.items, tables.item_bias, nullptr, tables.item_count, tables.pitch, false};
+}
+
+/// A team of eight lanes for each pair.
 __global__ void __launch_bounds__(kThreads)
     pairs_kernel(const __grid_constant__ FactorTables tables, const Index* users,
                  const Index* items, Index count, float* out) {
-  const auto p = static_cast<Index>(blockIdx.x * kThreads + threadIdx.x);
+  const auto p = static_cast<Index>(blockIdx.x * kTeams + threadIdx.x / kTeamLanes);
   if (p >= count) return;
   const Index user = users[p];
-  const Index item = items[p];
-  double sum = static_cast<double>(tables.mean);
-  if (tables.user_bias != nullptr) sum += static_cast<double>(tables.user_bias[user]);
-  if (tables.item_bias != nullptr) sum += static_cast<double>(tables.item_bias[item]);
-  const float* const x = tables.users + Offset{user} * tables.pitch;
-  const float* const y = tables.items + Offset{item} * tables.pitch;
-  Index j = 0;
-#pragma unroll 4
-  for (; j + 4 <= tables.columns; j += 4) {
-    const float4 a = *reinterpret_cast<const float4*>(x + j);
-    const float4 b = *reinterpret_cast<const float4*>(y + j);
-    sum = fma(static_cast<double>(a.x), static_cast<double>(b.x), sum);
-    sum = fma(static_cast<double>(a.y), static_cast<double>(b.y), sum);
-    sum = fma(static_cast<double>(a.z), static_cast<double>(b.z), sum);
-    sum = fma(static_cast<double>(a.w), static_cast<double>(b.w), sum);
-  }
-  for (; j < tables.columns; ++j) {
-    sum = fma(static_cast<double>(x[j]), static_cast<double>(y[j]), sum);
-  }
-  out[p] = static_cast<float>(sum);
+  const float* const query = tables.users + Offset{user} * tables.pitch;
+  const float score = exact_score(items_of(tables), query, items[p]);
+  if (threadIdx.x % kTeamLanes != 0) return;
+  double own = static_cast<double>(tables.mean);
+  if (tables.user_bias != nullptr) own += static_cast<double>(tables.user_bias[user]);
+  out[p] = static_cast<float>(own + static_cast<double>(score));
 }
 
 /// A block scores a part of the items for one user, whose factors lie in shared memory.
@@ -53,8 +42,7 @@ __global__ void __launch_bounds__(kThreads)
     query[j] = from[j];
   }
   __syncthreads();
-  const ExactItems items{tables.items,      tables.item_bias, nullptr,
-                         tables.item_count, tables.pitch,     false};
+  const ExactItems items = items_of(tables);
   const auto team = static_cast<Index>(blockIdx.x * kTeams + threadIdx.x / kTeamLanes);
   for (Index item = team; item < tables.item_count;
        item += static_cast<Index>(gridDim.x) * kTeams) {
@@ -71,7 +59,7 @@ __global__ void __launch_bounds__(kThreads)
 void rate_pairs(const FactorTables& tables, const Index* users, const Index* items, Index count,
                 float* out, cudaStream_t stream) {
   if (count == 0) return;
-  const auto blocks = static_cast<unsigned>((count - 1) / kThreads + 1);
+  const auto blocks = static_cast<unsigned>((count - 1) / kTeams + 1);
   pairs_kernel<<<blocks, kThreads, 0, stream>>>(tables, users, items, count, out);
   LIKEWISE_CUDA_CHECK_LAUNCH();
 }

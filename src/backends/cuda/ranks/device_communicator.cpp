@@ -3,7 +3,6 @@
 
 #include <algorithm>
 #include <numeric>
-#include <thread>
 
 #include <fmt/format.h>
 
@@ -133,34 +132,30 @@ void DeviceCommunicator::reduce_scatter(std::span<const double> all, std::span<d
   add_parts(gathered, size(), count, own.data(), stream_);
 }
 
+void DeviceCommunicator::share_on_host(std::span<const std::byte> own, std::span<std::byte> all) {
+  const std::vector<Offset> counts(static_cast<std::size_t>(size()), std::ssize(own));
+  host().all_gather<std::byte>(own, all, counts);
+}
+
 void DeviceCommunicator::wait() {
-  constexpr auto kAwake = std::chrono::milliseconds(100);  // to wake up takes as long as a call
   tell_calls();
-  const auto begin = std::chrono::steady_clock::now();
   through_.record(stream_);
-  while (!through_.is_past()) {
-    control_->check();
-    check_connection();
-    const auto waited = std::chrono::steady_clock::now() - begin;
-    if (waited < kAwake) {
-      std::this_thread::yield();
-    } else {
-      std::this_thread::sleep_for(std::chrono::microseconds(50));
-    }
-    if (waited < patience_) continue;
-    throw Error(ErrorKind::kDevice,
-                fmt::format("{} within {:.3g} s of rank {}", ledger_.missing(rank_),
-                            std::chrono::duration<double>(patience_).count(), rank_));
-  }
+  wait_until([&] { return through_.is_past(); });
   check_connection();
   ledger_.finish(rank_);
+}
+
+void DeviceCommunicator::throw_missing() const {
+  throw Error(ErrorKind::kDevice,
+              fmt::format("{} within {:.3g} s of rank {}", ledger_.missing(rank_),
+                          std::chrono::duration<double>(patience_).count(), rank_));
 }
 
 std::unique_ptr<ConnectedGpus> connect_gpus(const std::vector<int>& devices) {
   std::vector<int> distinct = devices;
   std::ranges::sort(distinct);
   distinct.erase(std::ranges::unique(distinct).begin(), distinct.end());
-  if (distinct.size() == 1) return connect_by_copies(static_cast<int>(devices.size()));
+  if (distinct.size() == 1) return connect_by_copies(devices);
   if (distinct.size() < devices.size()) {
     throw Error(ErrorKind::kDevice,
                 "a GPU is named several times, and others are too: name each GPU once");
@@ -180,7 +175,7 @@ std::unique_ptr<ConnectedGpus> connect_gpus(const std::vector<int>& devices) {
                             devices.front(), first.name, first.multiProcessorCount, device,
                             gpu.name, gpu.multiProcessorCount));
   }
-  return connect_by_nccl(devices);
+  return connect_by_copies(devices);
 }
 
 }  // namespace likewise::cuda

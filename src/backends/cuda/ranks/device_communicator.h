@@ -6,6 +6,7 @@
 #include <chrono>
 #include <memory>
 #include <span>
+#include <thread>
 #include <vector>
 
 #include "backends/cuda/device/event.h"
@@ -61,6 +62,10 @@ class DeviceCommunicator : public Communicator {
   /// Rank r's rows parts[r] of a table, which lie at the same place on all ranks, go to all others.
   void share_rows(std::byte* table, Offset row_bytes, std::span<const RowRange> parts);
 
+  /// A few bytes of every rank's own memory, to all: as many of each, in the order of the ranks.
+  /// Not ordered with the streams: a collective call that is over on return.
+  virtual void share_on_host(std::span<const std::byte> own, std::span<std::byte> all);
+
   /// Whether wait() is a collective call: of processes, which tell each other what they called.
   [[nodiscard]] virtual bool waits_together() const { return false; }
   /// Returns when the GPU is through with all calls so far. Throws as Communicator says, and never
@@ -90,9 +95,28 @@ class DeviceCommunicator : public Communicator {
   [[nodiscard]] CallLedger& ledger() { return ledger_; }
   [[nodiscard]] const RunControl& control() const { return *control_; }
   [[nodiscard]] std::chrono::milliseconds patience() const { return patience_; }
+  /// Until done(), which other ranks see to. Throws as Communicator says.
+  template <class Done>
+  void wait_until(const Done& done) {
+    constexpr auto kAwake = std::chrono::milliseconds(100);  // to wake up takes as long as a call
+    const auto begin = std::chrono::steady_clock::now();
+    while (!done()) {
+      control_->check();
+      check_connection();
+      const auto waited = std::chrono::steady_clock::now() - begin;
+      if (waited >= patience_) throw_missing();
+      if (waited < kAwake) {
+        std::this_thread::yield();
+      } else {
+        std::this_thread::sleep_for(std::chrono::microseconds(50));
+      }
+    }
+  }
   [[nodiscard]] bool is_through() const { return ledger_.is_through(rank_); }
 
  private:
+  /// Error(kDevice) naming the ranks that did not come in time.
+  [[noreturn]] void throw_missing() const;
   void gather_bytes(std::span<const std::byte> own, std::span<std::byte> all,
                     std::span<const Offset> counts, std::size_t size_of_one) final;
   void shift_bytes(int distance, std::span<const std::byte> out, std::span<std::byte> in) final;
@@ -112,7 +136,8 @@ class DeviceCommunicator : public Communicator {
   std::chrono::milliseconds patience_{0};
 };
 
-/// The GPUs of the ranks, connected: by NCCL where each has its own, by copies where all share one.
+/// The GPUs of the ranks, connected: by copies where the ranks are threads of this process, by NCCL
+/// where they are processes.
 class ConnectedGpus {
  public:
   ConnectedGpus() = default;
@@ -123,12 +148,10 @@ class ConnectedGpus {
   [[nodiscard]] virtual std::unique_ptr<DeviceCommunicator> join(int rank) = 0;
 };
 
-/// devices[r] is the GPU of rank r. Throws Error(kDevice) where NCCL is missing; where GPUs are not
-/// of the same kind, whose kernels would not agree; and where some ranks share a GPU and others do
-/// not.
+/// devices[r] is the GPU of rank r. Throws Error(kDevice) where GPUs are not of the same kind,
+/// whose kernels would not agree; and where some ranks share a GPU and others do not.
 [[nodiscard]] std::unique_ptr<ConnectedGpus> connect_gpus(const std::vector<int>& devices);
-[[nodiscard]] std::unique_ptr<ConnectedGpus> connect_by_nccl(const std::vector<int>& devices);
-[[nodiscard]] std::unique_ptr<ConnectedGpus> connect_by_copies(int ranks);
+[[nodiscard]] std::unique_ptr<ConnectedGpus> connect_by_copies(const std::vector<int>& devices);
 
 /// This process's GPU, the current one, with those of the other processes: a collective call of
 /// `host`, over which NCCL's id travels. `control` and `patience` as in start(), while they

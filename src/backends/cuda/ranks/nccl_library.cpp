@@ -21,10 +21,10 @@ constexpr int kCudaMajor = CUDART_VERSION / 1000;
 [[noreturn]] void refuse(const char* file, const char* reason) {
   throw Error(
       ErrorKind::kDevice,
-      fmt::format("several GPUs train together by NCCL, and {} cannot be loaded: {}. "
+      fmt::format("GPUs of several processes train together by NCCL, and {} cannot be loaded: {}. "
                   "Install NCCL for CUDA {} (NVIDIA's package libnccl2; of pip "
                   "nvidia-nccl-cu{}, with the folder of its library in LD_LIBRARY_PATH), "
-                  "or name one GPU",
+                  "or train on processors",
                   file, reason == nullptr ? "no reason given" : reason, kCudaMajor, kCudaMajor));
 }
 
@@ -49,7 +49,6 @@ NcclLibrary load_nccl(const char* file) {
   find(found.error_text, "ncclGetErrorString");
   find(found.last_error, "ncclGetLastError");
   find(found.version, "ncclGetVersion");
-  find(found.init_all, "ncclCommInitAll");
   find(found.unique_id, "ncclGetUniqueId");
   find(found.init_rank, "ncclCommInitRankConfig");
   find(found.finalize, "ncclCommFinalize");

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-/// The functions of NCCL that ranks on several GPUs need, found when they are needed: the plug-in
-/// works on one GPU without NCCL. Declared here, so that it is built without NCCL too; version 2.14
-/// is the first that has them all.
+/// The functions of NCCL that ranks which are processes need, found when they are needed: the
+/// plug-in works without NCCL elsewhere. Declared here, so that it is built without NCCL too;
+/// version 2.14 is the first that has them all.
 #pragma once
 
 #include <cstddef>
@@ -31,7 +31,6 @@ struct NcclLibrary {
   const char* (*error_text)(Result);
   const char* (*last_error)(Communicator);
   Result (*version)(int*);
-  Result (*init_all)(Communicator*, int count, const int* devices);
   Result (*unique_id)(Id*);
   Result (*init_rank)(Communicator*, int ranks, Id, int rank, Config*);
   Result (*finalize)(Communicator);

@@ -23,7 +23,7 @@ namespace cuda {
 namespace {
 
 /// Rows of the smaller side for each team: fewer would lose too many steps to the race.
-constexpr Index kRowsOfARacer = 2;
+constexpr Index kRowsOfATeam = 2;
 
 [[nodiscard]] bool in_halves(const BprParams& params) {
   return params.precision != SgdPrecision::kFp32;
@@ -84,7 +84,7 @@ class CudaBprSolver final : public BprSolver {
     steps.tasks = tasks_.data();
     steps.losses = losses_.data();
     steps.count = static_cast<Index>(tasks_.size());
-    steps.teams = std::max<Index>(1, std::min(users_.rows(), items_.rows()) / kRowsOfARacer);
+    steps.teams = std::max<Index>(1, std::min(users_.rows(), items_.rows()) / kRowsOfATeam);
     steps.item_count = items_.rows();
     if (popular_.size() > 0) steps.popular = popular_.data();
     steps.tries = tries_of(params_);

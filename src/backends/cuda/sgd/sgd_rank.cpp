@@ -73,15 +73,15 @@ CudaSgdPlan plan_sgd(const CsrView& by_user, const SgdParams& params, const SgdW
   SgdGrid grid = make_sgd_grid(by_user, stripes, params.seed, whole);
   for (SgdEntry& entry : grid.entries) entry.value /= units.bias;
   if (is_blocked(params)) {
-    return {cut_stripes(grid, ranks), params, spread, units, std::move(grid), {}};
+    return {cut_stripes(grid, ranks), params, spread, units, std::move(grid), {}, whole.bounded};
   }
   SgdRowEntries users = entries_by_row(grid, Side::kUsers);
   SgdRowEntries items;
   if (params.order == SgdOrder::kAlternating) items = entries_by_row(grid, Side::kItems);
   if (params.order == SgdOrder::kRacing) turn_lines(users, params.seed);
   grid.entries = {};
-  return {cut_lines(by_user, grid, ranks),     params, spread, units, std::move(grid),
-          {std::move(users), std::move(items)}};
+  return {cut_lines(by_user, grid, ranks),      params,       spread, units, std::move(grid),
+          {std::move(users), std::move(items)}, whole.bounded};
 }
 
 GpuSgdShare share_of(const CudaSgdPlan& plan, int rank) {
@@ -242,6 +242,7 @@ SgdSteps CudaSgdRank::steps(MovedSide& moved, MovedSide& other, int epoch,
   steps.lambda = lambda();
   steps.bias_lambda = static_cast<float>(bias_lambda(params()));
   steps.adaptive = is_adaptive(params());
+  steps.bounded = plan_.bounded;
   steps.logistic = params().loss == SgdLoss::kLogistic;
   steps.moves_other = params().order != SgdOrder::kAlternating;
   steps.races = params().order == SgdOrder::kRacing;

@@ -28,6 +28,7 @@ struct CudaSgdPlan : SgdParts {
   SgdUnits units;
   SgdGrid grid;            ///< with entries only for `blocked`
   SgdRowEntries lines[2];  ///< of the users, but for `blocked`; of the items, for `alternating`
+  bool bounded = false;    ///< SgdWhole's
 
   [[nodiscard]] const SgdSide& side(Side which) const {
     return which == Side::kUsers ? grid.users : grid.items;

@@ -75,10 +75,19 @@ __device__ __forceinline__ SgdRowNumbers moved(const SgdSteps& steps, const SgdR
     const float decay = steps.lambda * row.share;
     next.squares += steps.square_scale * (error * error * other_norm - 2.0F * decay * error * dot +
                                           decay * decay * row.norm);
+  }
+  if (kAdaptive || steps.bounded) {
     next.norm = move.keep * move.keep * row.norm + 2.0F * move.keep * move.take * dot +
                 move.take * move.take * other_norm;
   }
   return next;
+}
+
+/// How far a step of this size takes the score of a row's entry (step_reach).
+__device__ __forceinline__ float reach_of(const SgdSteps& steps, const SgdRowNumbers& row,
+                                          float step, float other_norm) {
+  return step_reach(steps.rate * step, other_norm, steps.lambda * row.share, steps.bias_rate * step,
+                    steps.bias_lambda * row.share);
 }
 
 /// A number for every entry and lane.
@@ -151,12 +160,20 @@ __global__ void __launch_bounds__(kTeamBlock) take_steps(const SgdSteps steps) {
         const Slope slope =
             slope_of(steps.logistic, entry.value, steps.mean + u.bias + i.bias + dot);
         loss += double{slope.loss};
-        const float user_step = kAdaptive ? rsqrtf(1.0F + u.squares) : 1.0F;
+        float user_step = kAdaptive ? rsqrtf(1.0F + u.squares) : 1.0F;
+        float item_step = kAdaptive && kMovesOther ? rsqrtf(1.0F + i.squares) : 1.0F;
+        if (steps.bounded) {
+          float reach = reach_of(steps, u, user_step, i.norm);
+          if (kMovesOther) reach += reach_of(steps, i, item_step, u.norm);
+          if (reach > 1.0F) {
+            user_step /= reach;
+            item_step /= reach;
+          }
+        }
         const Move user_move(steps, u, slope.error, user_step);
         const SgdRowNumbers old_user = u;
         u = moved<kAdaptive>(steps, u, user_move, slope.error, user_step, dot, i.norm);
         if (kMovesOther) {
-          const float item_step = kAdaptive ? rsqrtf(1.0F + i.squares) : 1.0F;
           const SgdRowNumbers old_i = i;
           const Move item_move(steps, i, slope.error, item_step);
           i = moved<kAdaptive>(steps, i, item_move, slope.error, item_step, dot, old_user.norm);

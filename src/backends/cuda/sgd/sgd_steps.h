@@ -33,6 +33,7 @@ struct SgdSteps {
   float lambda = 0.0F;
   float bias_lambda = 0.0F;
   bool adaptive = false;
+  bool bounded = false;  ///< steps that reach too far are shortened (step_reach)
   bool logistic = false;
   bool moves_other = true;   ///< else only `own` changes
   bool races = false;        ///< other tasks change the same `other` at the same time

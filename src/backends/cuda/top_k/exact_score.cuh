@@ -9,7 +9,7 @@ namespace likewise::cuda {
 inline constexpr int kTeamLanes = 8;  ///< as many as running sums of the CPU
 inline constexpr int kTeamAhead = 8;  ///< loads of a lane in flight
 
-/// By a team; the same in all of its lanes. `query` is in shared memory.
+/// By a team; the same in all of its lanes. Where many share `query`, it is in shared memory.
 __device__ __forceinline__ float exact_score(const ExactItems& items, const float* query,
                                              Index place) {
   const int lane = static_cast<int>(threadIdx.x) % kTeamLanes;

@@ -160,25 +160,15 @@ class CudaScorer final : public Scorer {
   [[nodiscard]] TopKResult top_k(const MatrixView& queries, Index k, const TopKFilter& filter,
                                  const RunControl& control) const override {
     check_top_k(items_, queries, k, filter);
-    // Where the lists of the GPU are the result they fill it.
-    const bool filled = plan_.pieces == 1 && k <= kMostListed;
-    const Offset entries = Offset{queries.rows} * std::min(k, items_.rows);
-    TopKResult result =
-        filled ? TopKResult{std::min(k, items_.rows), Array<Index>::uninitialized(entries),
-                            Array<float>::uninitialized(entries), Array<Index>(queries.rows)}
-               : make_top_k_result(queries.rows, k, items_.rows);
-    if (result.k == 0 || queries.rows == 0) return result;
-    const std::lock_guard lock(mutex_);
-    LIKEWISE_CUDA_CHECK(cudaSetDevice(device_));
-    const DeviceArray<std::uint8_t> allowed = to_device(filter.allowed, up_.stream);
-    for (Index at = 0; at < plan_.pieces; ++at) {
-      std::optional<TopKItems> own;
-      const TopKItems& table = table_ ? *table_ : own.emplace(piece(at));
-      const DeviceArray<std::uint64_t> alike =
-          denied_places(table, allowed.size() > 0 ? allowed.data() : nullptr, up_.stream);
-      search_piece({table, places(at), queries, filter, alike, control, at, filled}, result);
-    }
+    TopKResult result = room_for_top_k(queries.rows, k, items_.rows);
+    search(queries, filter, control, result);
     return result;
+  }
+
+  void top_k_into(const MatrixView& queries, const TopKFilter& filter, const RunControl& control,
+                  TopKResult& result) const override {
+    check_top_k(items_, queries, result.k, filter);
+    search(queries, filter, control, result);
   }
 
   void score_all(const MatrixView& queries, float* out) const override {
@@ -215,8 +205,26 @@ class CudaScorer final : public Scorer {
     const DeviceArray<std::uint64_t>& alike;
     const RunControl& control;
     Index piece;
-    bool fills;  ///< the result has to be touched
+    bool fills;  ///< the result is written from end to end, and has to be touched
   };
+
+  void search(const MatrixView& queries, const TopKFilter& filter, const RunControl& control,
+              TopKResult& result) const {
+    if (result.k == 0 || queries.rows == 0) return set_zero(result);
+    // Where the lists of the GPU are the result they fill it.
+    const bool filled = plan_.pieces == 1 && result.k <= kMostListed;
+    if (!filled) set_zero(result);
+    const std::lock_guard lock(mutex_);
+    LIKEWISE_CUDA_CHECK(cudaSetDevice(device_));
+    const DeviceArray<std::uint8_t> allowed = to_device(filter.allowed, up_.stream);
+    for (Index at = 0; at < plan_.pieces; ++at) {
+      std::optional<TopKItems> own;
+      const TopKItems& table = table_ ? *table_ : own.emplace(piece(at));
+      const DeviceArray<std::uint64_t> alike =
+          denied_places(table, allowed.size() > 0 ? allowed.data() : nullptr, up_.stream);
+      search_piece({table, places(at), queries, filter, alike, control, at, filled}, result);
+    }
+  }
 
   [[nodiscard]] GpuTopKPlan settle(const GpuUse& use) const {
     LIKEWISE_CUDA_CHECK(cudaSetDevice(device_));
@@ -261,28 +269,30 @@ class CudaScorer final : public Scorer {
   void search_piece(const Search& search, TopKResult& result) const {
     const Index k = std::min<Index>(result.k, search.table.count);
     make_room(search, k);
-    // While one batch is searched, the next is brought and the last is taken.
+    // While one batch is searched, the next is brought and the last is taken. What does not fill a
+    // batch comes first: nothing is searched beside its way here.
     const Index most = batches_.front()->most;
     const Index rows = search.queries.rows;
-    for (Index turn = 0; Offset{turn - 1} * most < rows; ++turn) {
+    const Index turns = (rows - 1) / most + 1;
+    const auto end_of = [&](Index turn) { return rows - (turns - 1 - turn) * most; };
+    Index first = 0;  // of the batch before
+    for (Index turn = 0; turn <= turns; ++turn) {
       search.control.check();
-      const Offset first = Offset{turn} * most;
-      if (first < rows) {
-        begin(search, static_cast<Index>(first), *batches_[static_cast<std::size_t>(turn % 2)]);
+      const Index now = turn == 0 ? 0 : end_of(turn - 1);
+      if (turn < turns) {
+        begin(search, now, end_of(turn) - now, *batches_[static_cast<std::size_t>(turn % 2)]);
       }
-      if (turn == 0) {
-        if (search.fills) touch(result);
-        continue;
+      if (search.fills && turn == std::min(1, turns - 1)) touch(result);
+      if (turn > 0) {
+        finish(search, first, *batches_[static_cast<std::size_t>((turn - 1) % 2)], result);
+        search.control.report("score", Offset{search.piece} * rows + now,
+                              Offset{plan_.pieces} * rows, "queries");
       }
-      Batch& before = *batches_[static_cast<std::size_t>((turn - 1) % 2)];
-      finish(search, static_cast<Index>(first - most), before, result);
-      search.control.report("score", Offset{search.piece} * rows + std::min<Offset>(first, rows),
-                            Offset{plan_.pieces} * rows, "queries");
+      first = now;
     }
   }
 
-  void begin(const Search& search, Index first, Batch& batch) const {
-    const Index count = std::min(batch.most, search.queries.rows - first);
+  void begin(const Search& search, Index first, Index count, Batch& batch) const {
     fill_zero(batch.wrong.data(), 1, up_.stream);
     batch.loaded.load(search.queries.slice(first, count), up_.staging, up_.stream);
     if (batch.words > 0) {
@@ -302,6 +312,17 @@ class CudaScorer final : public Scorer {
   [[noreturn]] void refuse(const Search& search) const {
     check_top_k_numbers(items_, search.queries, search.filter);
     throw std::logic_error("nothing is wrong with the numbers that a GPU refused");
+  }
+
+  static void set_zero(TopKResult& result) {
+    const auto each_block = [](auto& array) {
+      parallel_blocks(array.size(), kCopiedAtATime, [&](Offset begin, Offset end, Offset) {
+        std::fill(array.begin() + begin, array.begin() + end, 0);
+      });
+    };
+    each_block(result.items);
+    each_block(result.scores);
+    each_block(result.counts);
   }
 
   /// Has the pages of a new result in memory, while the GPU computes.

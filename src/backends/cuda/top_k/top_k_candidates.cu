@@ -136,6 +136,23 @@ __device__ __forceinline__ float margin_of(const Rows& rows, int row, float norm
   return fmaf(rows.slope[row], norm, rows.error[row]);
 }
 
+/// By a warp: moves those that stay to the front, and says how many there are.
+template <class Stays>
+__device__ __forceinline__ int keep_places(KeptPlace* places, int count, const Stays& stays) {
+  const int lane = static_cast<int>(threadIdx.x) % 32;
+  int kept = 0;
+  for (int begin = 0; begin < count; begin += 32) {
+    const int at = begin + lane;
+    const KeptPlace one = at < count ? places[at] : KeptPlace{0.0F, 0};
+    const bool staying = at < count && stays(one);
+    const unsigned all = __ballot_sync(0xffffffffU, staying);
+    if (staying) places[kept + __popc(all & ((1U << lane) - 1U))] = one;
+    kept += __popc(all);
+    __syncwarp();
+  }
+  return kept;
+}
+
 /// A warp raises the threshold of a query that has kept more than k, and drops what is below.
 __device__ void raise_threshold(const CandidateSearch& search, Rows& rows, int row, Offset first) {
   const int lane = static_cast<int>(threadIdx.x) % 32;
@@ -143,17 +160,10 @@ __device__ void raise_threshold(const CandidateSearch& search, Rows& rows, int r
   KeptPlace* const places = search.kept.places + first;
   const auto least_at = [&](int at) { return places[at].least; };
   const float threshold = fmaxf(rows.threshold[row], reached_by(least_at, count, search.k));
-  int kept = 0;
-  for (int begin = 0; begin < count; begin += 32) {
-    const int at = begin + lane;
-    const KeptPlace one = at < count ? places[at] : KeptPlace{0.0F, 0};
+  const int kept = keep_places(places, count, [&](const KeptPlace& one) {
     const float margin = margin_of(rows, row, search.rest[one.place / kTile].norm);
-    const bool stays = at < count && one.least + 2.0F * margin >= threshold;
-    const unsigned staying = __ballot_sync(0xffffffffU, stays);
-    if (stays) places[kept + __popc(staying & ((1U << lane) - 1U))] = one;
-    kept += __popc(staying);
-    __syncwarp();
-  }
+    return one.least + 2.0F * margin >= threshold;
+  });
   if (lane > 0) return;
   const bool full = kept + kTile > search.kept.room;
   rows.count[row] = full ? KeptPlaces::kTooMany : kept;
@@ -181,6 +191,60 @@ __device__ __noinline__ void raise_thresholds(const CandidateSearch& search, Row
   }
 }
 
+/// What a launch of blocks does.
+enum class Phase {
+  kWhole,   ///< each block samples its items, then walks over them
+  kSample,  ///< each block samples its items
+  kWalk     ///< each block walks over its items, with the thresholds that stand in the counts
+};
+
+/// A warp has a query: its first threshold, from the samples of all shares.
+__global__ void __launch_bounds__(kThreads)
+    shared_thresholds_kernel(const __grid_constant__ CandidateSearch search) {
+  const Offset query = (Offset{blockIdx.x} * kThreads + threadIdx.x) / 32;
+  if (query >= search.query_count) return;
+  const int shares = search.kept.shares;
+  const int sampled = search.sampled * kGroups;  // groups of a share
+  const auto value_at = [&](int at) {
+    return groups_at(search, (query * shares + at / sampled) * search.kept.room)[at % sampled];
+  };
+  const float reached = reached_by(value_at, shares * sampled, search.k);
+  int* const counts = search.kept.counts + query * shares;
+  for (int share = static_cast<int>(threadIdx.x) % 32; share < shares; share += 32) {
+    counts[share] = as<int>(reached);
+  }
+}
+
+/// A warp has a query: drops what the k best of all shares together leave behind. Each share has
+/// kept what its own k best leave.
+__global__ void __launch_bounds__(kThreads)
+    shared_drop_kernel(const __grid_constant__ CandidateSearch search) {
+  const Offset query = (Offset{blockIdx.x} * kThreads + threadIdx.x) / 32;
+  if (query >= search.query_count) return;
+  const int lane = static_cast<int>(threadIdx.x) % 32;
+  const int shares = search.kept.shares;
+  const int room = search.kept.room;
+  KeptPlace* const places = search.kept.places + query * shares * room;
+  int* const counts = search.kept.counts + query * shares;
+  bool too_many = false;
+  for (int share = lane; share < shares; share += 32) too_many = too_many || counts[share] < 0;
+  if (__any_sync(0xffffffffU, too_many)) return;
+  const auto least_at = [&](int at) {
+    return at % room < counts[at / room] ? places[at].least : -CUDART_INF_F;
+  };
+  const float threshold = reached_by(least_at, shares * room, search.k);
+  const QueryNumbers numbers = search.numbers[query];
+  const auto stays = [&](const KeptPlace& one) {
+    const float margin = fmaf(numbers.slope, search.rest[one.place / kTile].norm, numbers.error);
+    return one.least + 2.0F * margin >= threshold;
+  };
+  for (int share = 0; share < shares; ++share) {
+    const int kept = keep_places(places + Offset{share} * room, counts[share], stays);
+    __syncwarp();
+    if (lane == 0) counts[share] = kept;
+  }
+}
+
 /// All warps: the first thresholds, from the groups of the sampled tiles. Each of the k largest
 /// groups has an estimate of its own that is at least so large.
 __device__ __noinline__ void start_thresholds(const CandidateSearch& search, Rows& rows,
@@ -194,7 +258,7 @@ __device__ __noinline__ void start_thresholds(const CandidateSearch& search, Row
   }
 }
 
-template <bool kBiased>
+template <bool kBiased, Phase kPhase>
 __global__ void __launch_bounds__(kThreads, kBlocksAtATime)
     candidates_kernel(const __grid_constant__ CandidateSearch search) {
   extern __shared__ __align__(128) unsigned char memory[];
@@ -213,6 +277,10 @@ __global__ void __launch_bounds__(kThreads, kBlocksAtATime)
     const int row = static_cast<int>(threadIdx.x);
     const QueryNumbers numbers = search.numbers[left + row];
     rows.threshold[row] = left + row < search.query_count ? -CUDART_INF_F : CUDART_INF_F;
+    if (kPhase == Phase::kWalk && left + row < search.query_count) {
+      const Offset at = Offset{left + row} * search.kept.shares + share;
+      rows.threshold[row] = as<float>(search.kept.counts[at]);
+    }
     rows.scale[row] = numbers.scale;
     rows.slope[row] = numbers.slope;
     rows.error[row] = numbers.error;
@@ -221,12 +289,12 @@ __global__ void __launch_bounds__(kThreads, kBlocksAtATime)
     if (row < 2) rows.full_at[row] = -1;
   }
   // Step by step: tiles of the sample, then all tiles.
-  const Index sampled = search.sampled;
-  const Index turns = sampled + own_tiles;
+  const Index sampled = kPhase == Phase::kWalk ? 0 : search.sampled;
+  const Index turns = sampled + (kPhase == Phase::kSample ? 0 : own_tiles);
   const auto tile_of = [&](Index turn) {
     if (turn >= sampled) return first_tile + turn - sampled;
     return first_tile +
-           (search.spread ? static_cast<Index>(Offset{own_tiles} * turn / sampled) : turn);
+           (search.spread ? static_cast<Index>(Offset{own_tiles} * turn / max(1, sampled)) : turn);
   };
   const auto denied_of = [](int turn) {  // a tile's, two words to a row
     return kStages * 2 * kTileBytes + turn % kStages * kDeniedBytes;
@@ -262,7 +330,7 @@ __global__ void __launch_bounds__(kThreads, kBlocksAtATime)
     commit_copies();
   };
   for (int step = 0; step < kStages - 1; ++step) fetch();
-  Index next_raise = max(1, 2 * sampled);  // of all tiles
+  Index next_raise = max(1, 2 * search.sampled);  // of all tiles
   int step = 0;
 #pragma unroll 1
   for (Index turn = 0; turn < turns; ++turn) {
@@ -391,6 +459,7 @@ __global__ void __launch_bounds__(kThreads, kBlocksAtATime)
     }
   }
   wait_for_copies<0>();
+  if (kPhase == Phase::kSample) return;
   __syncthreads();
   raise_thresholds(search, rows, left, search.k);
   __syncthreads();
@@ -424,13 +493,31 @@ int sampled_tiles(int k, int room, int shares, Index items) {
   return wanted <= most && wanted * kGroups > k ? static_cast<int>(wanted) : 0;
 }
 
-void find_candidates(const CandidateSearch& search, cudaStream_t stream) {
-  const auto kernel = search.bias == nullptr ? candidates_kernel<false> : candidates_kernel<true>;
+namespace {
+
+template <Phase kPhase>
+void launch(const CandidateSearch& search, cudaStream_t stream) {
+  const auto kernel =
+      search.bias == nullptr ? candidates_kernel<false, kPhase> : candidates_kernel<true, kPhase>;
   LIKEWISE_CUDA_CHECK(
       cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, kShared));
   const dim3 grid(static_cast<unsigned>((search.query_count + kTile - 1) / kTile),
                   static_cast<unsigned>(search.kept.shares));
   kernel<<<grid, kThreads, kShared, stream>>>(search);
+  LIKEWISE_CUDA_CHECK_LAUNCH();
+}
+
+}  // namespace
+
+void find_candidates(const CandidateSearch& search, cudaStream_t stream) {
+  if (search.kept.shares == 1 || search.sampled == 0) return launch<Phase::kWhole>(search, stream);
+  const Offset threads = Offset{search.query_count} * 32;
+  const auto blocks = static_cast<unsigned>((threads + kThreads - 1) / kThreads);
+  launch<Phase::kSample>(search, stream);
+  shared_thresholds_kernel<<<blocks, kThreads, 0, stream>>>(search);
+  LIKEWISE_CUDA_CHECK_LAUNCH();
+  launch<Phase::kWalk>(search, stream);
+  shared_drop_kernel<<<blocks, kThreads, 0, stream>>>(search);
   LIKEWISE_CUDA_CHECK_LAUNCH();
 }
 

@@ -7,7 +7,9 @@
 /// the k best has an e + E of at least that (docs/math.md, "Lists on a GPU"). A block walks over
 /// the items with 128 queries. It keeps what reaches a query's threshold, which begins with a
 /// sample of the items; now and then it finds the k-th largest e - E of what it has kept, raises
-/// the threshold to that and drops what is below.
+/// the threshold to that and drops what is below. Blocks that have the same queries and a share of
+/// the items each begin with the samples of all shares, which are taken in a launch of their own,
+/// and what the k best of all shares leave behind is dropped at the end.
 #pragma once
 
 #include <cstdint>
