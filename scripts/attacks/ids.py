@@ -13,7 +13,7 @@ from modelfile import ModelFile
 
 LETTERS = [b" ", b"\t", b'"', b",", b";", b"|", b"::", b":", b"#", b"%", b"+", b"-", b".", b"\\",
            b"'", b"0", b"1", b"7", b"a", b"B", b"=", b"\xc3\xa9", b"\xef\xbb\xbf", b"\x80", b"\x7f",
-           b"\x1b", b"user", b"item", b"nan", b"1e5", b"\xe2\x80\xa8", b"<", b"&", b"/"]
+           b"\x1b", b"user", b"item", b"nan", b"1e5", b"\xe2\x80\xa8", b"<", b"&", b"/", b"\n", b"\r\n"]
 
 
 def random_ids(draw: random.Random) -> list[bytes]:
@@ -65,6 +65,15 @@ class Ids(Attack):
         """Rows of predictions and recommendations, in a form of one's choice."""
         end = case.random.choice([".csv", ".tsv", ".jsonl"])
         packed = case.random.choice(["", ".gz"])
+        odd = "odd" + case.random.choice([".parquet", ".json", ".txt", ".CSV", ".csv.xz", ".x"]) + packed
+        ran = case.run("predict", "model", "data.csv", "-o", odd)
+        case.check(ran.code == 2 and not (case.folder / odd).exists(), "a table of no known format",
+                   f"a refusal of {odd} before any work, not {ran.code}")
+        if end == ".tsv" and any(b"\n" in one for one in users + items):
+            ran = case.run("predict", "model", "data.csv", "-o", "rows.tsv")
+            case.check(ran.code == 1 and "line break" in ran.message, "line breaks in .tsv",
+                       f"a refusal to write {users} and {items} between tabs")
+            return
         if end == ".jsonl" and not all(map(is_utf8, users + items)):
             ran = case.run("predict", "model", "data.csv", "-o", "rows.jsonl")
             case.check(ran.code == 1, "JSON of ids that it cannot hold",
@@ -86,6 +95,8 @@ class Ids(Attack):
 
     def user_file(self, case: Case, users: list[bytes], items: list[bytes]) -> None:
         chosen = lines_of(users)
+        if not chosen:
+            return
         case.write("ids.txt", b"\n".join(chosen) + b"\n")
         ran = case.done("recommend", "model", "--users", "ids.txt", "--include-seen")
         found = {row["user"] for row in rows_of(ran.out, ".csv")}
@@ -93,6 +104,8 @@ class Ids(Attack):
 
     def item_file(self, case: Case, users: list[bytes], items: list[bytes]) -> None:
         chosen = lines_of(items)
+        if not chosen:
+            return
         case.write("ids.txt", b"\n".join(chosen) + b"\n")
         for flag in ("--allow", "--deny"):
             wanted = set(chosen) if flag == "--allow" else set(items) - set(chosen)
@@ -110,8 +123,8 @@ class Ids(Attack):
 
 
 def lines_of(ids: list[bytes]) -> list[bytes]:
-    """Ids for a file with one to a line, which is no place for a byte order mark."""
-    return [one for one in ids if not one.startswith(b"\xef\xbb\xbf")] or ids[:1]
+    """Ids for a file with one to a line, which is no place for line breaks or a byte order mark."""
+    return [one for one in ids if not one.startswith(b"\xef\xbb\xbf") and b"\n" not in one]
 
 
 def is_utf8(text: bytes) -> bool:

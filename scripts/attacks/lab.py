@@ -173,6 +173,10 @@ class Attack:
     def __init__(self, lab: Lab) -> None:
         self.lab = lab
 
+    def skipped(self) -> str:
+        """Why there is nothing to attack; empty where there is."""
+        return ""
+
     def attack(self, case: Case) -> None:
         """Raises Failure where the program did not do as documented."""
         raise NotImplementedError

@@ -15,6 +15,7 @@ HARMLESS = {
     "--on-bad-row": "all rows can be read",
     "tune --resume": "a search that goes on has the same winner as one without a break",
     "--resume": "a training that goes on is the same as one without a break",
+    "predict --clip": "predictions may all be on the scale", "evaluate --clip": "the same",
     "predict --duplicates": "a pair is predicted once", "evaluate --duplicates": "a like is a like",
 }
 # Of these pairs the second may leave the first nothing to do.
@@ -53,7 +54,7 @@ VALUES = {
     "--baseline-user-regularization": "1", "--baseline-item-regularization": "1",
     "--baseline-regularization": "0.5", "--baseline-learning-rate": "0.05", "--bm25-k1": "9",
     "--bm25-b": "0.1", "--popularity-damping": "0.9", "--validation": "test.csv",
-    "--validation-metric": "mae", "--target": "ndcg@10=0.05", "--checkpoint": "state", "--checkpoint-every": "2",
+    "--validation-metric": "auc", "--target": "ndcg@10=0.05", "--checkpoint": "state", "--checkpoint-every": "2",
     "--resume": "short.model", "--by": "sgd", "--report": "report.html",
     "--columns": "2,1,3", "--delimiter": ";", "--header": "no", "--duplicates": "sum",
     "--min-value": "3", "--min-user-count": "7", "--min-item-count": "12", "--on-bad-row": "skip",

@@ -77,6 +77,33 @@ def split(line: bytes, delimiter: bytes) -> list[bytes]:
         at = end + len(delimiter)
 
 
+def row_end(text: bytes, at: int, delimiter: bytes) -> int:
+    """Where the row that begins at `at` ends: quoted fields that close may hold line ends."""
+    line_end = text.find(b"\n", at) % (len(text) + 1)
+    while delimiter in STRICT and at <= line_end:
+        if text.startswith(b'"', at):
+            closed = re.compile(rb'"(?:[^"]|"")*"(?!")').match(text, at)
+            if not closed or closed.end() - at > 2**16 or not re.compile(
+                    rb"\r?\n|\Z|" + re.escape(delimiter)).match(text, closed.end()):
+                return line_end  # a bad line
+            if closed.end() > line_end:
+                line_end = text.find(b"\n", closed.end()) % (len(text) + 1)
+            at = closed.end()
+        at = text.find(delimiter, at, line_end) + 1
+        if at == 0:
+            break
+    return line_end
+
+
+def rows_by(text: bytes, delimiter: bytes) -> list[bytes]:
+    rows, start = [], 0
+    while start < len(text):
+        end = row_end(text, start, delimiter)
+        rows.append(text[start:end].removesuffix(b"\r"))
+        start = end + 1
+    return rows
+
+
 def detected(lines: list[bytes]) -> bytes:
     """The delimiter, where there is no doubt: all lines have as many fields, by no other one."""
     fits = []
@@ -146,6 +173,8 @@ def chosen(names: list[bytes] | None, rows: list[list[bytes]], fields: int,
             raise Unclear("columns with unknown names")
         return columns
     if fields < 2:
+        if any(len(row) > 1 for row in rows):
+            raise Unclear("a first row of a single column")
         raise Refused("a single column")
     if names and fields > 2:
         raise Unclear("no name is known")
@@ -207,6 +236,7 @@ def read(text: bytes, options: Options, times: bool = True) -> Reading:
     if not lines:
         raise Refused("only blank lines")
     delimiter = DELIMITERS[options.delimiter] if options.delimiter else detected(lines)
+    lines = [line for line in rows_by(text, delimiter) if line.strip(BLANKS)]
     rows: list[list[bytes]] = []
     for line in lines:
         try:

@@ -94,6 +94,9 @@ def run_class(name: str, given: argparse.Namespace, deadline: float) -> Tally:
     with tempfile.TemporaryDirectory(prefix="attack-") as folder:
         attack = CLASSES[name](Lab(os.path.abspath(given.program), given.seed,
                                    pathlib.Path(folder)))
+        if reason := attack.skipped():
+            print(f"{name:12} skipped: {reason}", flush=True)
+            return tally
         numbers = range(attack.cases if attack.cases is not None else sys.maxsize)
         for number in [given.case] if given.case is not None else numbers:
             run_case(attack, number, tally)
