@@ -10,7 +10,6 @@ Programs written for `implicit` find its names in `likewise.als`, `likewise.bpr`
 `likewise.nearest_neighbours`, `likewise.evaluation` and `likewise.utils`.
 """
 
-import importlib
 from typing import TYPE_CHECKING
 
 from likewise import metrics
@@ -19,12 +18,14 @@ from likewise.answers import Lists
 from likewise.estimators import Als, Auto, Bias, Bpr, ItemKnn, Popular, Sgd, UserKnn
 from likewise.information import info
 from likewise.interactions import Interactions, split
+from likewise.lazy import loader
 from likewise.model import Evaluation, Explanation, Model, load_model
+from likewise.plan import TrainingPlan
 from likewise.search import Search, tune
 
 __all__ = [
     "Als", "Auto", "Bias", "Bpr", "DeviceError", "Evaluation", "Explanation", "Interactions", "ItemKnn", "Lists", "Model",
-    "NumericalError", "Popular", "Search", "Sgd", "UserKnn", "__version__", "info", "load_model", "metrics",
+    "NumericalError", "Popular", "Search", "Sgd", "TrainingPlan", "UserKnn", "__version__", "info", "load_model", "metrics",
     "split", "tune",
 ]
 
@@ -34,10 +35,7 @@ else:
     #: The names of `implicit`: loaded by their first use.
     _MODULES = ("als", "bpr", "cpu", "evaluation", "gpu", "nearest_neighbours", "recommender_base", "utils")
 
-    def __getattr__(name):
-        if name in _MODULES:
-            return importlib.import_module(f"likewise.{name}")
-        raise AttributeError(f"module 'likewise' has no attribute {name!r}")
+    __getattr__ = loader("likewise", _MODULES)
 
     def __dir__():
         return [*__all__, *_MODULES]

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import heapq
 import logging
-import operator
 from typing import Any, Callable
 
 import numpy as np
 import scipy.linalg
 
 from likewise import _core
+from likewise.arguments import call, check_callback, whole
 from likewise.factor_recommender import FactorRecommender, require_gpu
 from likewise.recommender_base import ModelFitError
 from likewise.utils import (Array, as_ids, as_rows, canonical, check_csr, check_finite,
@@ -41,7 +41,7 @@ class AlternatingLeastSquares(FactorRecommender):
     """
 
     saved = ("regularization", "factors", "num_threads", "iterations", "use_native", "use_cg", "cg_steps",
-             "calculate_training_loss", "random_state", "alpha")
+             "calculate_training_loss", "random_state", "alpha", "use_gpu")
 
     def __init__(self, factors: int = 100, regularization: float = 0.01, alpha: float = 1.0,
                  dtype: Any = np.float32, use_native: bool = True, use_cg: bool = True,
@@ -69,6 +69,7 @@ class AlternatingLeastSquares(FactorRecommender):
         The loss is the objective over the sum of the weights of all cells. ModelFitError for values that
         are not finite, or lead to factors that are not; ValueError for other arguments out of range.
         """
+        check_callback(callback)
         matrix = canonical(check_csr(user_items))
         try:
             check_finite(matrix, "user_items")
@@ -89,9 +90,9 @@ class AlternatingLeastSquares(FactorRecommender):
 
         with progress_bar(self.iterations, show_progress) as bar:
             try:
-                model = _core.train_factors(
-                    matrix.indptr, matrix.indices, matrix.data, matrix.shape[1], self._params(),
-                    device=self._device(matrix), threads=operator.index(self.num_threads), users=users,
+                model = call(
+                    _core.train_factors, matrix.indptr, matrix.indices, matrix.data, matrix.shape[1], self._params(),
+                    device=self._device(matrix), threads=whole(self.num_threads, "num_threads"), users=users,
                     items=items, on_iteration=iterated)
             except _core.NumericalError as error:
                 raise ModelFitError(str(error)) from error
@@ -182,8 +183,8 @@ class AlternatingLeastSquares(FactorRecommender):
             table = np.ascontiguousarray(self._table(fixed), dtype=np.float32)
             nobody = np.zeros((1, table.shape[1]), dtype=np.float32)
             model = _core.Model.from_factors(nobody, table, self._params() | {"factors": table.shape[1]})
-            self._made[fixed, "solver"] = _core.Recommender(model, device="cpu",
-                                                            threads=operator.index(self.num_threads))
+            self._made[fixed, "solver"] = call(_core.Recommender, model, device="cpu",
+                                                            threads=whole(self.num_threads, "num_threads"))
         factors: Array
         factors, _ = self._made[fixed, "solver"].fold_in("users", (rows.indptr, rows.indices, rows.data))
         return factors.astype(self.dtype, copy=False)

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import logging
-import operator
 from typing import Any, Callable
 
 import numpy as np
 
 from likewise import _core
+from likewise.arguments import call, check_callback, whole
 from likewise.factor_recommender import FactorRecommender, require_gpu
 from likewise.gpu import HAS_CUDA
 from likewise.recommender_base import ModelFitError
@@ -42,7 +42,7 @@ class BayesianPersonalizedRanking(FactorRecommender):
     """
 
     saved = ("regularization", "factors", "learning_rate", "verify_negative_samples", "num_threads",
-             "iterations", "random_state")
+             "iterations", "random_state", "use_gpu")
 
     def __init__(self, factors: int = 100, learning_rate: float = 0.01, regularization: float = 0.01,
                  dtype: Any = np.float32, iterations: int = 100, use_gpu: bool | None = None,
@@ -55,8 +55,6 @@ class BayesianPersonalizedRanking(FactorRecommender):
         self.use_gpu = use_gpu
         if use_gpu:
             require_gpu()
-        elif use_gpu is None:
-            self.use_gpu = HAS_CUDA
 
     def fit(self, user_items: Any, show_progress: bool = True,
             callback: Callable[[int, float, int, int], Any] | None = None) -> None:
@@ -70,6 +68,7 @@ class BayesianPersonalizedRanking(FactorRecommender):
         ModelFitError for values that are not finite, where no user has both likes and other items, and where
         the factors leave all bounds; ValueError for other arguments out of range.
         """
+        check_callback(callback)
         matrix = canonical(check_csr(user_items))
         try:
             check_finite(matrix, "user_items")
@@ -91,10 +90,10 @@ class BayesianPersonalizedRanking(FactorRecommender):
 
         with progress_bar(self.iterations, show_progress) as bar:
             try:
-                model = _core.train_factors(
-                    matrix.indptr, matrix.indices, np.ones(matrix.nnz, dtype=np.float32), matrix.shape[1],
-                    self._params(int(random.integers(2**63))), device="cuda" if self.use_gpu else "cpu",
-                    threads=operator.index(self.num_threads), users=np.ascontiguousarray(users[:, :-1]),
+                model = call(
+                    _core.train_factors, matrix.indptr, matrix.indices, np.ones(matrix.nnz, dtype=np.float32), matrix.shape[1],
+                    self._params(int(random.integers(2**63))), device="cuda" if self._on_gpu() else "cpu",
+                    threads=whole(self.num_threads, "num_threads"), users=np.ascontiguousarray(users[:, :-1]),
                     items=np.ascontiguousarray(items[:, :-1]),
                     item_bias=np.ascontiguousarray(items[:, -1]), hits=callback is not None,
                     on_iteration=iterated)
@@ -111,16 +110,19 @@ class BayesianPersonalizedRanking(FactorRecommender):
         """Refused, as in `implicit`."""
         return self._solve("item", item_users)
 
+    def _on_gpu(self) -> bool:
+        return HAS_CUDA if self.use_gpu is None else self.use_gpu
+
     def _params(self, seed: int) -> dict[str, Any]:
         return {"algorithm": "bpr", "factors": self.factors, "iterations": self.iterations,
                 "learning_rate": self.learning_rate, "regularization": self.regularization,
                 "negatives": "popular", "liked_draws": "skip",
-                "order": "racing" if self.use_gpu else "blocked", "seed": seed}
+                "order": "racing" if self._on_gpu() else "blocked", "seed": seed}
 
     def _first_factors(self, likes: Any, random: np.random.Generator) -> tuple[Array, Array]:
         """Where a training starts: uniform in [-1/2, 1/2) / factors, items drawn before users, 0 for those
         without likes."""
-        users, items = (self._checked(side, rows, operator.index(self.factors) + 1)
+        users, items = (self._checked(side, rows, whole(self.factors, "factors") + 1)
                         for side, rows in zip(("user", "item"), likes.shape))
         if items is None:
             items = self._drawn(random, likes.shape[1])

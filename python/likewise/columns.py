@@ -3,13 +3,18 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Mapping
-from typing import Any
+import datetime
+import decimal
+import math
+import numbers
+from collections.abc import Iterable, Mapping
+from typing import Any, Callable
 
 import numpy as np
 import numpy.typing as npt
 
 from likewise import _core
+from likewise.arguments import call, shown
 from likewise.sparse import checked
 
 
@@ -18,8 +23,8 @@ USUAL = {"user": ("user",), "item": ("item",), "value": ("value", "rating"),
          "time": ("time", "timestamp")}
 
 
-#: Text of pandas whose dtype has no `storage`.
-ARROW_TEXT = ("string[pyarrow]", "large_string[pyarrow]", "string_view[pyarrow]")
+#: A time that is missing, or cannot be told in 64 bits: a bad row.
+NO_TIME = np.iinfo(np.int64).min
 
 
 @dataclasses.dataclass
@@ -35,7 +40,7 @@ class Source:
     def named(self) -> bool:
         return (self.user, self.item, self.value, self.time) != (None, None, "auto", "auto")
 
-    def read_file(self, path: str, options: dict[str, Any], threads: int,
+    def read_file(self, path: Any, options: dict[str, Any], threads: int,
                   listener: Any) -> _core.Interactions:
         if self.time_unit is not None:
             raise ValueError("time_unit is not for files: the size of a number tells its unit")
@@ -49,7 +54,7 @@ class Source:
             columns += ["" if value is None else str(value), "" if time is None else str(time)]
             options = options | {"columns": columns}
         options = options | {"keep_times": self.time is not None}
-        return _core.Interactions.from_file(path, options, threads, listener)
+        return call(_core.Interactions.from_file, path, options, threads, listener)
 
     def pick(self, which: str, known: list[str], of: str) -> str | None:
         """The column that holds users, items, values or times."""
@@ -67,10 +72,12 @@ class Source:
             return None
         raise ValueError(f"{of} has no column {which!r}: say {which}=NAME, one of {names(known)}")
 
-    def picked(self, known: list[str], numeric: set[str], of: str) -> dict[str, str | None]:
+    def picked(self, known: list[str], numeric: Callable[[str], bool], of: str) -> dict[str, str | None]:
         chosen = {which: self.pick(which, known, of) for which in USUAL}
-        others = [name for name in known if name in numeric and name not in chosen.values()]
-        if chosen["value"] is None and self.value == "auto" and others:
+        if chosen["value"] is not None or self.value != "auto":
+            return chosen
+        others = [name for name in known if name not in chosen.values() and numeric(name)]
+        if others:
             raise ValueError(f"{of} has numbers in {names(others)}, and no column \"value\": say "
                              "value=NAME, or value=None to take each row as 1")
         return chosen
@@ -88,19 +95,18 @@ def source_of(data: Any, source: Source, options: dict[str, Any], threads: int,
     if isinstance(data, tuple):
         columns = _of_tuple(data, source)
     elif isinstance(data, Mapping):
-        arrays = {str(name): _array(column, str(name)) for name, column in data.items()}
-        columns = _of_arrays(arrays, source, "the dict")
+        columns = _of_arrays({str(name): column for name, column in data.items()}, _array, source, "the dict")
     elif _is_pandas(data):
         columns = _of_pandas(data, source)
     elif hasattr(data, "__arrow_c_stream__"):
         columns = _of_arrow(data, source)
     else:
-        raise TypeError(f"interactions cannot be made of {type(data).__name__}: give a path, a SciPy "
+        raise TypeError(f"likewise.Interactions cannot be made of {type(data).__name__}: give a path, a SciPy "
                         "sparse matrix, a pandas, polars or Arrow frame, a dict of arrays or a tuple "
                         "(users, items, values, times)")
     users, items, values, times, unit = columns
-    return _core.Interactions.from_columns(users, items, values, times, unit, options, threads,
-                                           listener)
+    return call(_core.Interactions.from_columns, users, items, values, times, unit, options, threads,
+                listener)
 
 
 def id_column(array: Any, side: str) -> _core.IdColumn:
@@ -110,6 +116,11 @@ def id_column(array: Any, side: str) -> _core.IdColumn:
     if isinstance(array, Streamed):
         return array.table.ids(0, side)
     kind = array.dtype.kind
+    if is_masked(array) and kind in "iuUO":
+        objects = array.data.astype(object)
+        objects[np.ma.getmaskarray(array)] = None
+        return _core.ids_of_objects(objects, side)
+    array = np.ma.getdata(array)
     if kind in "iu":
         if array.dtype == np.uint64 and array.size and array.max() > np.iinfo(np.int64).max:
             raise ValueError(f"{side}: {array.max()} does not fit into 64 bits with a sign; give the "
@@ -127,31 +138,153 @@ def id_column(array: Any, side: str) -> _core.IdColumn:
 
 
 def value_column(array: Any) -> npt.NDArray[Any]:
-    if isinstance(array, (Encoded, Streamed)):
-        raise TypeError(f"values are numbers, not {array.what}")
+    """A column of numbers, NaN where one is missing."""
+    if isinstance(array, Encoded):
+        raise TypeError("values are numbers, not categories")
+    if isinstance(array, Streamed):
+        return np.asarray(array.table.values(0))
     kind = array.dtype.kind
     if kind == "f":
         wanted = np.float32 if array.dtype.itemsize <= 4 else np.float64
     elif kind in "iub":
         wanted = np.float64 if array.dtype.itemsize > 2 else np.float32
+    elif kind == "O":
+        wanted, array = np.float64, _with_data(array, np.array([
+            _real(one, row) for row, one in enumerate(np.ma.getdata(array))], dtype=np.float64))
     else:
         raise TypeError(f"values are numbers, not {array.dtype}")
-    return np.ascontiguousarray(array, dtype=wanted)
+    values = np.ascontiguousarray(np.ma.getdata(array), dtype=wanted)
+    if is_masked(array):
+        values = np.where(np.ma.getmaskarray(array), wanted(math.nan), values)
+    return values
 
 
 def time_column(array: Any, unit: str | None) -> tuple[npt.NDArray[np.int64], str | None]:
-    """Numbers and their unit. Datetimes say theirs."""
-    if isinstance(array, (Encoded, Streamed)):
-        raise TypeError(f"times are datetimes or whole numbers since 1970, not {array.what}")
-    if array.dtype.kind == "M":
-        if unit is not None:
-            raise ValueError(f"time_unit={unit!r} would do nothing: the times are {array.dtype}")
-        if np.isnat(array).any():
-            raise ValueError(f"times: row {int(np.argmax(np.isnat(array)))} has none (NaT)")
-        return array.astype("datetime64[ns]").view(np.int64), "ns"
-    if array.dtype.kind not in "iu":
+    """Numbers and their unit, NO_TIME where one is missing. Datetimes say their unit."""
+    if isinstance(array, Encoded):
+        raise TypeError("times are datetimes or whole numbers since 1970, not categories")
+    if isinstance(array, Streamed):
+        times, own = array.table.times(0)
+    else:
+        times, own = _times_of(np.ma.getdata(array))
+    if unit is not None and own is not None:
+        raise ValueError(f"time_unit={unit!r} would do nothing: the times are datetimes")
+    if is_masked(array):
+        times = np.where(np.ma.getmaskarray(array), NO_TIME, times)
+    return times, unit if own is None else own
+
+
+#: Units of datetimes that hold all years that a time may have, and the unit that the others become.
+_HELD = {"s": "s", "ms": "ms", "us": "us", "ns": "ns", "Y": "s", "M": "s", "W": "s", "D": "s", "h": "s",
+         "m": "s", "ps": "ns", "fs": "ns", "as": "ns"}
+
+
+def _times_of(array: npt.NDArray[Any]) -> tuple[npt.NDArray[np.int64], str | None]:
+    kind = array.dtype.kind
+    if kind == "O":
+        return _moments(array)
+    if kind in "iu":
+        beyond = array > np.iinfo(np.int64).max if array.dtype == np.uint64 else None
+        plain = np.ascontiguousarray(array).astype(np.int64)
+        return (plain if beyond is None else np.where(beyond, NO_TIME, plain)), None
+    unit, count = np.datetime_data(array.dtype) if kind == "M" else ("", 0)
+    if unit not in _HELD or (_HELD[unit] == "ns" and count != 1):
         raise TypeError(f"times are datetimes or whole numbers since 1970, not {array.dtype}")
-    return np.ascontiguousarray(array, dtype=np.int64), unit
+    held = _HELD[unit]
+    if held == unit and count == 1:
+        return np.ascontiguousarray(array).astype(f"datetime64[{unit}]").view(np.int64), unit
+    # NumPy's casts wrap: only years that all units hold are cast. In their own unit nothing wraps.
+    if held == "ns":
+        low, high = np.array([-2**63 + 1, 2**63 - 1]).view(f"datetime64[{unit}]")
+    else:
+        low, high = (np.datetime64(year, "Y").astype(array.dtype) for year in ("-1300", "10001"))
+    inside = (array >= low) & (array <= high)
+    times = np.full(array.shape, NO_TIME)
+    times[inside] = array[inside].astype(f"datetime64[{held}]").view(np.int64)
+    return times, held
+
+
+#: 1970, of datetimes without a zone, which are UTC, and with one.
+_EPOCH = datetime.datetime(1970, 1, 1)
+_EPOCH_UTC = _EPOCH.replace(tzinfo=datetime.timezone.utc)
+
+
+def _moments(array: npt.NDArray[Any]) -> tuple[npt.NDArray[np.int64], str | None]:
+    """Objects, all datetimes and dates or all whole numbers."""
+    times: list[int | None] = []
+    kinds = set()
+    for row, one in enumerate(array):
+        if is_missing(one):
+            times.append(None)
+            continue
+        kinds.add(isinstance(one, numbers.Integral))
+        times.append(_nanoseconds(one, row))
+        if len(kinds) > 1:
+            raise TypeError(f"times: row {row} has {shown(one)} of type {type(one).__name__}; they are all "
+                            "datetimes or all whole numbers")
+    if kinds != {False}:
+        return _as_int64(times), None
+    fine = all(one is None or abs(one) < 2**63 for one in times)
+    return (_as_int64(times), "ns") if fine else \
+        (_as_int64([None if one is None else one // 1000 for one in times]), "us")
+
+
+def _nanoseconds(one: Any, row: int) -> int:
+    """Since 1970; whole numbers are themselves."""
+    if isinstance(one, numbers.Integral) and not isinstance(one, (bool, np.bool_)):
+        return int(one)
+    if isinstance(one, datetime.datetime):
+        since = one - (_EPOCH if one.tzinfo is None else _EPOCH_UTC)
+        return since // datetime.timedelta(microseconds=1) * 1000 + int(getattr(one, "nanosecond", 0))
+    if isinstance(one, np.datetime64):
+        (number,), unit = _times_of(np.array([one]))
+        return int(number) * {"s": 10**9, "ms": 10**6, "us": 1000}.get(str(unit), 1)
+    if isinstance(one, datetime.date):
+        return (one - _EPOCH.date()).days * 86_400 * 10**9
+    raise TypeError(f"times: row {row} has {shown(one)} of type {type(one).__name__}; they are datetimes or whole "
+                    "numbers since 1970")
+
+
+def _as_int64(times: Iterable[int | None]) -> npt.NDArray[np.int64]:
+    return np.array([NO_TIME if one is None or abs(one) >= 2**63 else one for one in times], dtype=np.int64)
+
+
+def is_missing(one: Any) -> bool:
+    """None, NaN, and what pandas has for them."""
+    return one is None or one is np.ma.masked or type(one).__name__ in ("NAType", "NaTType") or \
+        (isinstance(one, (float, np.floating, decimal.Decimal)) and one != one)
+
+
+def is_masked(array: Any) -> bool:
+    return isinstance(array, np.ma.MaskedArray) and bool(np.ma.getmaskarray(array).any())
+
+
+def _with_data(array: Any, data: npt.NDArray[Any]) -> Any:
+    """The data with the mask of an array that may have one."""
+    return np.ma.MaskedArray(data, np.ma.getmaskarray(array)) if is_masked(array) else data
+
+
+def _real(one: Any, row: int) -> float:
+    if is_missing(one):
+        return math.nan
+    if not isinstance(one, (numbers.Real, decimal.Decimal, np.bool_)):
+        raise TypeError(f"values are numbers: row {row} has {shown(one)} of type {type(one).__name__}")
+    try:
+        return float(one)
+    except OverflowError:
+        return math.inf
+
+
+def is_numeric(array: Any) -> bool:
+    """Whether a column holds numbers, and may be meant as values: of any width and kind, objects too."""
+    if isinstance(array, Encoded):
+        return is_numeric(array.keys)
+    if isinstance(array, Streamed):
+        return array.table.columns[0][1]  # type: ignore[no-any-return]
+    if array.dtype.kind != "O":
+        return array.dtype.kind in "iufb"
+    first = next((one for one in np.ma.getdata(array) if not is_missing(one)), None)
+    return isinstance(first, (numbers.Real, decimal.Decimal, np.bool_))
 
 
 Columns = tuple[_core.IdColumn, _core.IdColumn, Any, Any, "str | None"]
@@ -170,8 +303,11 @@ def _columns(users: Any, items: Any, values: Any, times: Any, unit: str | None) 
             None if values is None else value_column(values), times, unit)
 
 
-def _array(data: Any, name: str) -> npt.NDArray[Any]:
-    array = np.asarray(data)
+def _array(data: Any, name: str) -> Any:
+    if _is_of_pandas(data) and hasattr(data, "dtype") and getattr(data, "ndim", 0) == 1:
+        import pandas
+        return _unpacked(pandas.Series(data))
+    array = np.asanyarray(data) if isinstance(data, np.ma.MaskedArray) else np.asarray(data)
     if array.dtype.kind == "U" and not isinstance(data, np.ndarray):
         array = np.asarray(data, dtype=object)  # a number among texts is to be seen
     if array.ndim != 1:
@@ -193,39 +329,38 @@ def _of_tuple(data: tuple[Any, ...], source: Source) -> Columns:
     return _columns(users, items, values, times, source.time_unit)
 
 
-def _of_arrays(arrays: dict[str, npt.NDArray[Any]], source: Source, of: str) -> Columns:
-    numeric = {name for name, array in arrays.items() if array.dtype.kind in "iuf"}
-    chosen = source.picked(list(arrays), numeric, of)
-    users, items, values, times = (None if chosen[which] is None else arrays[str(chosen[which])]
-                                   for which in USUAL)
+def _of_arrays(named: dict[str, Any], array_of: Callable[[Any, str], Any], source: Source, of: str) -> Columns:
+    """Columns by name, which array_of() makes arrays of."""
+    chosen = source.picked(list(named), lambda name: is_numeric(array_of(named[name], name)), of)
+    users, items, values, times = (None if name is None else array_of(named[name], name)
+                                   for name in chosen.values())
     return _columns(users, items, values, times, source.time_unit)
 
 
+def _is_of_pandas(data: Any) -> bool:
+    return type(data).__module__.partition(".")[0] == "pandas"
+
+
 def _is_pandas(data: Any) -> bool:
-    return type(data).__module__.partition(".")[0] == "pandas" and hasattr(data, "columns")
+    return _is_of_pandas(data) and hasattr(data, "columns")
 
 
 def _of_pandas(frame: Any, source: Source) -> Columns:
     known = [str(name) for name in frame.columns]
     if len(set(known)) < len(known):
         raise ValueError(f"the frame has columns of one name: {names(known)}")
-    numeric = {str(name) for name in frame.columns if getattr(frame.dtypes[name], "kind", "O") in "iuf"}
-    chosen = source.picked(known, numeric, "the frame")
-    by_name = dict(zip(known, frame.columns))
-    series = {which: None if name is None else frame[by_name[name]] for which, name in chosen.items()}
-    arrays = {which: None if one is None else _unpacked(one) for which, one in series.items()}
-    return _columns(arrays["user"], arrays["item"], arrays["value"], arrays["time"], source.time_unit)
+    return _of_arrays({name: frame[given] for name, given in zip(known, frame.columns)},
+                      lambda series, _: _unpacked(series), source, "the frame")
 
 
 class Encoded:
     """Ids as codes of keys; the code -1 is a missing id."""
 
     ndim = 1
-    what = "categories"
 
     def __init__(self, codes: npt.NDArray[Any], keys: npt.NDArray[Any]):
         self.codes = np.ascontiguousarray(codes, dtype=np.int32)
-        self.keys = keys
+        self.keys = keys if len(keys) else np.empty(0, dtype=np.int64)
         self.shape = codes.shape
 
     def __len__(self) -> int:
@@ -233,14 +368,13 @@ class Encoded:
 
 
 class Streamed:
-    """Text in Arrow's layout, which is read as it lies."""
+    """A column in Arrow's layout, which is read as it lies."""
 
     ndim = 1
-    what = "text"
 
     def __init__(self, column: Any):
         import pyarrow
-        self.table = _core.ArrowTable(pyarrow.table({"text": column}).__arrow_c_stream__())
+        self.table = _core.ArrowTable(pyarrow.table({"": column}).__arrow_c_stream__())
         self.shape = (len(column),)
 
     def __len__(self) -> int:
@@ -248,11 +382,17 @@ class Streamed:
 
 
 def _unpacked(series: Any) -> Any:
-    """A column as an array, categories as codes, text of Arrow as it lies."""
-    if hasattr(series, "cat"):
+    """A column as an array, categories as codes, what Arrow holds as it lies."""
+    dtype = series.dtype
+    if hasattr(dtype, "categories"):
         return Encoded(series.cat.codes.to_numpy(), series.cat.categories.to_numpy())
-    if getattr(series.dtype, "storage", "") == "pyarrow" or str(series.dtype) in ARROW_TEXT:
+    if getattr(dtype, "storage", "") == "pyarrow" or hasattr(dtype, "pyarrow_dtype"):
         return Streamed(series.array.__arrow_array__())
+    if getattr(dtype, "tz", None) is not None:
+        return series.dt.tz_convert("UTC").dt.tz_localize(None).to_numpy()
+    if dtype.kind in "iufb" and getattr(dtype, "na_value", None) is not None and hasattr(dtype, "numpy_dtype"):
+        zero = dtype.numpy_dtype.type(0)
+        return np.ma.MaskedArray(series.to_numpy(dtype=dtype.numpy_dtype, na_value=zero), series.isna().to_numpy())
     return series.to_numpy()
 
 
@@ -261,8 +401,7 @@ def _of_arrow(frame: Any, source: Source) -> Columns:
     known = [name for name, _ in table.columns]
     if len(set(known)) < len(known):
         raise ValueError(f"the frame has columns of one name: {names(known)}")
-    numeric = {name for name, code in table.columns if code in "cCsSiIlLfg"}
-    chosen = source.picked(known, numeric, "the frame")
+    chosen = source.picked(known, dict(table.columns).__getitem__, "the frame")
     at = {which: known.index(name) for which, name in chosen.items() if name is not None}
     values = table.values(at["value"]) if "value" in at else None
     times, unit = table.times(at["time"]) if "time" in at else (None, source.time_unit)
@@ -287,8 +426,8 @@ def _from_sparse(matrix: Any, source: Source, options: dict[str, Any], threads: 
         raise TypeError(f"values are numbers, not {csr.dtype}")
     if options["duplicates"] == "auto":
         options = options | {"duplicates": "sum"}
-    return _core.Interactions.from_csr(np.ascontiguousarray(csr.indptr),
-                                       np.ascontiguousarray(csr.indices), value_column(csr.data),
-                                       csr.shape[1], options, threads, listener)
+    return call(_core.Interactions.from_csr, np.ascontiguousarray(csr.indptr),
+                np.ascontiguousarray(csr.indices), value_column(csr.data), csr.shape[1], options, threads,
+                listener)
 
 

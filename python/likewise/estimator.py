@@ -8,8 +8,10 @@ from numbers import Real
 from typing import Any, Callable, ClassVar
 
 from likewise import _core
-from likewise.interactions import Interactions
-from likewise.model import Model, count_of
+from likewise.arguments import call, check_callback, count_of, shown
+from likewise.interactions import Path, as_interactions, as_interactions_or_none
+from likewise.model import Model
+from likewise.plan import TrainingPlan
 from likewise.progress import Progress, logger
 
 Callback = Callable[[int, float, float, "float | None"], None]
@@ -35,13 +37,14 @@ class Estimator:
         for name, default in known.items():
             setattr(self, name, params.get(name, default))
 
-    def fit(self, interactions: Interactions, y: None = None, *,
-            validation: Interactions | None = None, metric: str | None = None,
-            candidates: Interactions | None = None, negatives: int | None = None,
-            target: float | None = None, checkpoint: str | None = None, checkpoint_every: int = 1,
-            resume: Model | None = None, progress: bool = False,
+    def fit(self, interactions: Any, y: None = None, *,
+            validation: Any = None, metric: str | None = None,
+            candidates: Any = None, negatives: int | None = None,
+            target: float | None = None, checkpoint: Path | None = None, checkpoint_every: int = 1,
+            resume: Model | Estimator | None = None, progress: bool = False,
             callback: Callback | None = None) -> Estimator:
-        """Trains on the interactions, and returns self.
+        """Trains on the interactions, and returns self. They, `validation` and `candidates` are
+        Interactions, or what Interactions() takes.
 
         validation        measured after every iteration, and the best iteration is kept; or, by an
                           algorithm without iterations, once: model_.validation
@@ -50,7 +53,7 @@ class Estimator:
         negatives         validation ranks each held-out item among so many random others
         target            a value of `metric`: training ends after the first iteration that is as good
         checkpoint        a file to go on from, written every `checkpoint_every` iterations
-        resume            a model, or checkpoint loaded by load_model(), to go on from
+        resume            a model, fitted estimator, or checkpoint loaded by load_model(), to go on from
         progress          shows a bar (tqdm)
         callback          called after each iteration: (iteration, seconds, objective, validation)
 
@@ -58,13 +61,12 @@ class Estimator:
         then the best model so far where one iteration was done. ValueError names what is wrong with
         parameters or data; also NumericalError, DeviceError, MemoryError.
         """
-        if not isinstance(interactions, Interactions):
-            raise TypeError(f"fit needs likewise.Interactions, not {type(interactions).__name__}: "
-                            "Interactions(data) makes them of files, matrices and frames")
+        data = as_interactions(interactions, "interactions")
+        check_callback(callback)
         if target is not None and (isinstance(target, bool) or not isinstance(target, Real)):
             raise TypeError(f"target must be a number, a value of the metric, not {target!r}")
         params = self._params()
-        if params["feedback"] == "explicit" and not interactions.has_values:
+        if params["feedback"] == "explicit" and not data.has_values:
             raise ValueError("feedback=\"explicit\" needs values: these interactions have none")
         with Progress(progress) as listener:
             def on_iteration(iteration: int, seconds: float, objective: float,
@@ -75,19 +77,27 @@ class Estimator:
                 if callback is not None:
                     callback(iteration, seconds, objective, value)
 
-            model, interruption = _core.train(
-                interactions._core, params, device=self.device, threads=self.threads,
-                validation=None if validation is None else validation._core,
-                metric=metric or "",
-                candidates=None if candidates is None else candidates._core,
-                negatives=0 if negatives is None else count_of(negatives), target=None if target is None else float(target),
-                checkpoint=checkpoint or "", every=checkpoint_every,
-                resume=None if resume is None else resume._core, source=interactions.name,
-                progress=listener, on_iteration=on_iteration)
+            model, interruption = call(
+                _core.train, data._core, params, device=self.device, threads=self.threads,
+                validation=as_interactions_or_none(validation, "validation"),
+                metric="" if metric is None else metric,
+                candidates=as_interactions_or_none(candidates, "candidates"),
+                negatives=0 if negatives is None else count_of(negatives, "negatives"),
+                target=None if target is None else float(target),
+                checkpoint=checkpoint, checkpoint_every=checkpoint_every, resume=_core_of(resume),
+                source=data.name, progress=listener, on_iteration=on_iteration)
         self.model_ = Model(model, threads=self.threads)
         if interruption is not None:
             raise interruption
         return self
+
+    def plan(self, interactions: Any, *, validates: bool = False, metric: str | None = None,
+             resume: Model | Estimator | None = None) -> TrainingPlan:
+        """What fit() would do with these interactions: algorithm, device, every parameter and where it
+        is from, memory. Nothing is trained. `validates`: with validation data, measured by `metric`."""
+        data = as_interactions(interactions, "interactions")
+        return TrainingPlan(**call(_core.plan, data._core, self._params(), device=self.device, validates=validates,
+                                   metric="" if metric is None else metric, resume=_core_of(resume)))
 
     def get_params(self, deep: bool = True) -> dict[str, Any]:
         """The parameters by name, as they were given."""
@@ -127,6 +137,15 @@ class Estimator:
         given = {name: value for name, value in self.get_params().items()
                  if name not in ("device", "threads")}
         return {"algorithm": self.algorithm, **given}
+
+
+def _core_of(resume: Any) -> _core.Model | None:
+    if resume is None:
+        return None
+    model = resume.model_ if isinstance(resume, Estimator) else resume
+    if not isinstance(model, Model):
+        raise TypeError(f"resume must be a model or a fitted estimator, not {shown(resume)}: load_model() loads one")
+    return model._core
 
 
 def described(cls: type[Estimator]) -> type[Estimator]:

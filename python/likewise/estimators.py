@@ -7,7 +7,6 @@ from __future__ import annotations
 from typing import Any
 
 from likewise.estimator import Estimator, described
-from likewise.interactions import Interactions
 
 __all__ = ["Als", "Auto", "Bias", "Bpr", "ItemKnn", "Popular", "Sgd", "UserKnn"]
 
@@ -27,7 +26,7 @@ class Auto(Estimator):
 
     algorithm = "auto"
 
-    def fit(self, interactions: Interactions, y: None = None, **options: Any) -> Estimator:
+    def fit(self, interactions: Any, y: None = None, **options: Any) -> Estimator:
         for name in ("target", "checkpoint", "resume"):
             if options.get(name) is not None:
                 raise ValueError(f"{name} would do nothing here: it needs Als or another that iterates; Auto may "
@@ -37,7 +36,7 @@ class Auto(Estimator):
 
 @described
 class ItemKnn(Estimator):
-    """The nearest items of every item, by any of eleven similarities."""
+    """The nearest items of every item, by any of twelve similarities."""
 
     algorithm = "item-knn"
 

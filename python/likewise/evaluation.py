@@ -2,12 +2,12 @@
 """Splits and ranking metrics under the names, arguments and formulas of `implicit` 0.7."""
 from __future__ import annotations
 
-import operator
 from typing import Any
 
 import numpy as np
 import scipy.sparse
 
+from likewise.arguments import whole
 from likewise.sparse import checked
 from likewise.utils import Array, as_count, canonical, check_random_state, progress_bar, row_of_entry
 
@@ -36,7 +36,7 @@ def leave_k_out_split(ratings: Any, K: int = 1, train_only_size: float = 0.0,
     train_only_size  the share of such users of whom no entry does, 0 up to and without 1
     random_state     seed: int, numpy.random.Generator, RandomState or None
     """
-    if operator.index(K) < 1:
+    if whole(K, "K") < 1:
         raise ValueError(f"The 'K' must be >= 1, not {K}.")
     if not 0 <= train_only_size < 1:
         raise ValueError("The 'train_only_size' must be in the range (0.0 <= x < 1.0), not "
@@ -81,7 +81,7 @@ def ranking_metrics_at_k(model: Any, train_user_items: Any, test_user_items: Any
     if counts.max() == test.shape[1]:
         raise ZeroDivisionError(f"user {counts.argmax()} has all {test.shape[1]} items in test_user_items: "
                                 "the auc is not defined")
-    width = min(as_count(K), test.shape[1])
+    width = as_count(K, test.shape[1], "K")
     totals = np.zeros(4)
     with progress_bar(len(users), show_progress) as bar:
         for start in range(0, len(users), BATCH):

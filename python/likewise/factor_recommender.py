@@ -3,16 +3,17 @@
 from __future__ import annotations
 
 import copy
-import operator
 import warnings
 from typing import Any, TypeVar
 
 import numpy as np
 
 from likewise import _core
+from likewise.arguments import call, whole
+from likewise.ids import listed
 from likewise.recommender_base import Answer, ModelFitError, RecommenderBase, check_filters
 from likewise.tensors import table_of
-from likewise.utils import NO_SCORE, Array, as_count, as_ids, as_rows, fill, optional_ids
+from likewise.utils import NO_SCORE, Array, as_count, as_ids, as_rows, file_of, fill, optional_ids
 
 
 _Model = TypeVar("_Model", bound="FactorRecommender")
@@ -26,7 +27,7 @@ class FactorRecommender(RecommenderBase):
     """
 
     #: Arguments that save() keeps.
-    saved: tuple[str, ...] = ("factors", "num_threads", "random_state")
+    saved: tuple[str, ...] = ("factors", "num_threads", "random_state", "use_gpu")
 
     #: True, False, or None: where there is one.
     use_gpu: bool | None = None
@@ -77,8 +78,8 @@ class FactorRecommender(RecommenderBase):
             known = as_rows(user_items, len(users), "user_items", len(self._table("item")))
         queries = self._solve("user", known) if recalculate_user else self._table("user")[users]
         liked = known if filter_already_liked_items else None
-        width = as_count(N) if items is None else min(as_count(N), np.size(items))
-        return self._search("item", "dot", queries, one, width, items, filter_items, liked)
+        return self._search("item", "dot", queries, one, N, items, filter_items, liked,
+                            None if items is None else np.size(listed(items)))
 
     def similar_items(self, itemid: Any, N: int = 10, recalculate_item: bool = False,
                       item_users: Any = None, filter_items: Any = None, items: Any = None) -> Answer:
@@ -90,15 +91,14 @@ class FactorRecommender(RecommenderBase):
             queries = self._solve("item", rows)
         else:
             queries = self._table("item")[ids]
-        return self._search("item", "cosine", queries, one, as_count(N), items, filter_items)
+        return self._search("item", "cosine", queries, one, N, items, filter_items)
 
     def similar_users(self, userid: Any, N: int = 10, filter_users: Any = None,
                       users: Any = None) -> Answer:
         """The users with the largest cosines of factors. Arguments: RecommenderBase.similar_users()."""
         check_filters(users, filter_users, "users and filter_users")
         ids, one = as_ids(userid, len(self._table("user")), "user")
-        return self._search("user", "cosine", self._table("user")[ids], one, as_count(N), users,
-                            filter_users)
+        return self._search("user", "cosine", self._table("user")[ids], one, N, users, filter_users)
 
     def recommend_all(self, user_items: Any, N: int = 10, recalculate_user: bool = False,
                       filter_already_liked_items: bool = True, filter_items: Any = None,
@@ -123,13 +123,15 @@ class FactorRecommender(RecommenderBase):
     def save(self, fileobj_or_path: Any) -> None:
         """Writes factors and arguments as a NumPy .npz file, which `implicit` reads too.
 
-        A random_state that is no integer is not kept.
+        A random_state that is no integer is not kept, nor a use_gpu that is None.
         """
         values: dict[str, Any] = {name: getattr(self, name) for name in self.saved}
         if not isinstance(self.random_state, (int, np.integer)):
             values.pop("random_state", None)
+        if self.use_gpu is None:
+            values.pop("use_gpu", None)
         values |= {f"{side}_factors": table for side, table in self._tables.items() if table is not None}
-        np.savez(fileobj_or_path, **values, dtype=self.dtype.name)
+        np.savez(file_of(fileobj_or_path), **values, dtype=self.dtype.name)
 
     @classmethod
     def load(cls, fileobj_or_path: Any) -> Any:
@@ -137,7 +139,7 @@ class FactorRecommender(RecommenderBase):
 
         ValueError for a file of something else.
         """
-        with np.load(fileobj_or_path, allow_pickle=False) as data:
+        with np.load(file_of(fileobj_or_path), allow_pickle=False) as data:
             missing = {"factors", "dtype"} - set(data.files)
             if missing:
                 raise ValueError(f"{fileobj_or_path} is no file of {cls.__name__}: it lacks "
@@ -172,13 +174,15 @@ class FactorRecommender(RecommenderBase):
 
     def _checked(self, side: str, rows: int, columns: int) -> Array | None:
         """The table that a training would start from; ValueError where it has another shape."""
-        if operator.index(self.factors) < 1:
+        if whole(self.factors, "factors") < 1:
             raise ValueError(f"factors must be 1 or more, not {self.factors}")
         table = self._tables[side]
         if table is not None and table.shape != (rows, columns):
             raise ValueError(f"training would start from the {side}_factors that are there, of shape "
                              f"{table.shape}; this matrix needs {(rows, columns)}. Make a new "
                              "model, or set user_factors = item_factors = None")
+        if table is None:
+            _core.check_memory(f"{side}_factors of {rows} x {columns}", float(rows) * columns * self.dtype.itemsize)
         return table
 
     def _on(self: _Model, gpu: bool) -> _Model:
@@ -203,22 +207,24 @@ class FactorRecommender(RecommenderBase):
         norms[norms == 0] = 1e-10
         return norms
 
-    def _search(self, side: str, metric: str, queries: Array, one: bool, width: int, only: Any,
-                without: Any, liked: Any = None) -> Answer:
-        """The best rows of a side for each query: ids and scores (queries, width), or (width,) for one.
+    def _search(self, side: str, metric: str, queries: Array, one: bool, N: Any, only: Any,
+                without: Any, liked: Any = None, most: int | None = None) -> Answer:
+        """The N best rows of a side for each query, `most` and all there are at most: ids and scores
+        (queries, width), or (width,) for one.
 
-        Places that filters leave over hold ids that were filtered, places beyond the table -1. Their
-        score, the lowest of float32, says that they are no answers.
+        Places that filters leave over hold ids that were filtered, or -1. Their score, the lowest of
+        float32, says that they are no answers.
         """
         rows = len(self._table(side))
+        width = as_count(N, rows if most is None else min(rows, most))
         allow, deny = optional_ids(only, rows, side), optional_ids(without, rows, side)
         if (side, metric) not in self._made:
             table = np.ascontiguousarray(self._table(side), dtype=np.float32)
             self._made[side, metric] = _core.FactorSearch(table, metric=metric, device="cpu")
-        found, found_scores, counts = self._made[side, metric].top_k(
-            np.ascontiguousarray(queries, dtype=np.float32), width, allow=allow, deny=deny,
+        found, found_scores, counts = call(
+            self._made[side, metric].top_k, np.ascontiguousarray(queries, dtype=np.float32), width, allow=allow, deny=deny,
             excluded=None if liked is None else (liked.indptr, liked.indices),
-            threads=operator.index(self.num_threads))
+            threads=whole(self.num_threads, "num_threads"))
         there = np.arange(found.shape[1]) < counts[:, None]
         ids = np.full((len(found), width), -1, dtype=np.int32)
         scores = np.full(ids.shape, NO_SCORE, dtype=self.dtype)
@@ -226,7 +232,7 @@ class FactorRecommender(RecommenderBase):
         scores[:, :found.shape[1]][there] = found_scores[there]
         fill(ids, np.arange(rows) if allow is None else allow)
         if only is not None:
-            ids = ids.astype(np.asarray(only).dtype, copy=False)
+            ids = ids.astype(np.asarray(listed(only)).dtype, copy=False)
         return (ids[0], scores[0]) if one else (ids, scores)
 
 

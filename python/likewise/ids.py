@@ -2,13 +2,14 @@
 """Between the ids that users know and the indices that the extension takes."""
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
 from likewise import _core
+from likewise.arguments import shown
 
 IndexArray = npt.NDArray[np.int32]
 IdArray = npt.NDArray[Any]
@@ -21,9 +22,15 @@ def is_one(ids: object) -> bool:
     return isinstance(ids, (str, bytes)) or not hasattr(ids, "__len__")
 
 
-def shown(value: object) -> str:
-    text = repr(value)
-    return text if len(text) <= 60 else text[:57] + "..."
+def listed(ids: Any) -> Any:
+    """Ids that count by their places: of sets, and of Series whatever their index is."""
+    if isinstance(ids, np.ma.MaskedArray) and np.ma.getmaskarray(ids).any():
+        raise ValueError(f"ids: place {int(np.argmax(np.ma.getmaskarray(ids)))} is masked: leave it out")
+    if isinstance(ids, (list, tuple, np.ndarray)):
+        return ids
+    if not isinstance(ids, Iterable) or isinstance(ids, (str, bytes)):
+        raise TypeError(f"a sequence of ids is needed, not {shown(ids)}")
+    return ids.to_numpy() if hasattr(ids, "to_numpy") else list(ids)
 
 
 class Ids:
@@ -54,6 +61,9 @@ class Ids:
 
     def take(self, indices: IndexArray) -> IdArray:
         """The ids of indices, in their shape."""
+        indices = np.asarray(indices)
+        if indices.dtype.kind not in "iu" and indices.size:
+            raise TypeError(f"indices are whole numbers, not {indices.dtype}")
         flat = np.ascontiguousarray(indices, dtype=np.int32).reshape(-1)
         if self._core.is_integer:
             return self._core.take_integers(flat).reshape(indices.shape)
@@ -63,6 +73,7 @@ class Ids:
 
     def find(self, ids: Sequence[Any] | IdArray) -> IndexArray:
         """The indices of ids, -1 for those that are not known. TypeError for ids of another kind."""
+        ids = listed(ids)
         if self._core.is_integer:
             return self._core.find_integers(self._integers(ids))
         texts = ids.tolist() if isinstance(ids, np.ndarray) else list(ids)
@@ -74,10 +85,11 @@ class Ids:
 
     def require(self, ids: Sequence[Any] | IdArray) -> IndexArray:
         """As find(), but KeyError names the first that is not known."""
+        ids = listed(ids)
         indices = self.find(ids)
         if len(indices) and indices.min() < 0:
-            position = int(np.argmax(indices < 0))
-            raise KeyError(f"there is no {self._what} {shown(ids[position])} in the model")
+            one = ids[int(np.argmax(indices < 0))]
+            raise KeyError(f"there is no {self._what} {shown(getattr(one, 'item', lambda: one)())} in the model")
         return indices
 
     def _integers(self, ids: Sequence[Any] | IdArray) -> npt.NDArray[np.int64]:

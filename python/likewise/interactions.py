@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import os
 from collections.abc import Sequence
-from typing import Any, Literal
+from typing import Any, Literal, Union
 
 import numpy as np
 import numpy.typing as npt
 
 from likewise import _core
+from likewise.arguments import call, count_of
 from likewise.columns import Source, source_of
 from likewise.ids import Ids
 from likewise.progress import Progress
@@ -17,6 +18,8 @@ from likewise.progress import Progress
 Duplicates = Literal["auto", "sum", "last", "max", "error"]
 Format = Literal["auto", "adjacency"]
 Header = Literal["auto", "yes", "no"]
+#: What names a file, as open() takes it.
+Path = Union[str, bytes, "os.PathLike[str]", "os.PathLike[bytes]"]
 
 
 class Interactions:
@@ -24,7 +27,7 @@ class Interactions:
 
     `data` is one of
 
-    * a path of a file: CSV, TSV, text separated by ; | :: or spaces, or Matrix Market; plain, gzip
+    * a path of a file (str, bytes or os.PathLike): CSV, TSV, text separated by ; | :: or spaces, or Matrix Market; plain, gzip
       or zstd. `user`, `item`, `value`, `time` name its columns (all or none of them; by well-known
       names without). With format="adjacency" a line is a user and its items, between blanks.
     * a SciPy sparse matrix or array, users x items. Ids are row and column numbers; entries of COO
@@ -34,9 +37,10 @@ class Interactions:
       "time" where they are not given. value=None takes each row as 1, time=None leaves times out.
     * a tuple (users, items), (users, items, values) or (users, items, values, times) of arrays.
 
-    Ids are whole numbers (64 bits) or text. A missing id, or a value that is not finite, is a bad
-    row. Times are datetimes, or numbers since 1970 in `time_unit` ("s", "ms", "us" or "ns"; without
-    it their size tells).
+    Ids are whole numbers (64 bits) or text; values are numbers, of Python, NumPy or Decimal, or bools.
+    A missing id, value or time (None, NaN, NaT, NA, null, masked), a value that is not finite, and a
+    time after the year 9999 are bad rows. Times are datetimes and dates of any unit, or numbers since
+    1970 in `time_unit` ("s", "ms", "us" or "ns"; without it their size tells).
 
     duplicates      what several rows with one user and item become: "sum", "last", "max" or
                     "error"; "auto" is "sum" without values, else "last"
@@ -63,13 +67,13 @@ class Interactions:
         options: dict[str, Any] = {"duplicates": duplicates, "min_user_count": min_user_count,
                                    "min_item_count": min_item_count, "on_bad_row": on_bad_row}
         if min_value is not None:
-            options["min_value"] = float(min_value)
+            options["min_value"] = min_value
         source = Source(user=user, item=item, value=value, time=time, time_unit=time_unit)
         with Progress(progress) as listener:
-            if isinstance(data, (str, os.PathLike)):
+            if isinstance(data, (str, bytes, os.PathLike)):
                 options |= {"format": format, "delimiter": delimiter, "header": header}
-                self._core = source.read_file(os.fspath(data), options, threads, listener)
-                self.name = os.path.basename(os.fspath(data))
+                self._core = source.read_file(data, options, threads, listener)
+                self.name = os.path.basename(os.fsdecode(data))
             else:
                 if delimiter or header != "auto" or format != "auto":
                     raise ValueError("format, delimiter and header are of files, not of "
@@ -111,9 +115,10 @@ class Interactions:
 
     @property
     def times(self) -> npt.NDArray[np.datetime64] | None:
-        """datetime64[ns] beside the entries of to_csr(), or None."""
+        """datetime64[ns] beside the entries of to_csr(), or None. Where some lie outside of 1678 to 2261,
+        which [ns] holds, datetime64[us], rounded down."""
         times: Any = self._core.times()
-        return None if times is None else times.view("datetime64[ns]")
+        return None if times is None else times[0].view(f"datetime64[{times[1]}]")
 
     def to_csr(self) -> Any:
         """scipy.sparse.csr_array, users x items; index r is users.take(r). Shares the memory: it
@@ -125,9 +130,9 @@ class Interactions:
         matrix.has_canonical_format = True
         return matrix
 
-    def save(self, path: str | os.PathLike[str]) -> None:
+    def save(self, path: Path) -> None:
         """Writes user,item,value[,time] as CSV (.tsv: tabs, .mtx: Matrix Market; and .gz, .zst)."""
-        self._core.write(os.fspath(path))
+        call(self._core.write, path)
 
     def __len__(self) -> int:
         return self.nnz
@@ -137,11 +142,28 @@ class Interactions:
                 f"{self.nnz:,} interactions>")
 
 
-def split(data: Interactions,
+def as_interactions(data: Any, name: str) -> Interactions:
+    """What comes in at any door: Interactions, or what Interactions() takes. `name` is the argument's."""
+    if isinstance(data, Interactions):
+        return data
+    try:
+        return Interactions(data)
+    except (TypeError, ValueError) as error:
+        if type(error) not in (TypeError, ValueError):
+            raise
+        raise type(error)(f"{name}: {error}") from error
+
+
+def as_interactions_or_none(data: Any, name: str) -> _core.Interactions | None:
+    return None if data is None else as_interactions(data, name)._core
+
+
+def split(data: Any,
           method: Literal["random", "per-user", "last", "time", "kfold"] = "random", *,
           test: float = 0.2, rows: int | None = None, last: int = 1, folds: int = 5,
           seed: int = 42) -> Any:
-    """Splits into a training and a test part that share users and items.
+    """Splits Interactions, or what Interactions() takes, into a training and a test part that share
+    users and items.
 
     method  "random": a share `test` of all interactions; "per-user": a share `test` of every user's,
             rounded, at least one of them in training, or `rows` of every user with more; "last": the
@@ -151,10 +173,8 @@ def split(data: Interactions,
     order of rows. ValueError for values outside of their range, for "last" and "time" without
     times, and where a part would be empty.
     """
-    if rows is not None and rows < 1:
-        raise ValueError(f"rows must be at least 1, not {rows}")
+    data = as_interactions(data, "data")
+    count = 0 if rows is None else count_of(rows, "rows")
     parts = [(Interactions._of(train, data), Interactions._of(held_out, data))
-             for train, held_out in data._core.split(method, test, last, folds, rows or 0, seed)]
+             for train, held_out in call(data._core.split, method, test, last, folds, count, seed)]
     return parts if method == "kfold" else parts[0]
-
-

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from likewise import _core
+from likewise.arguments import call
 
 
 def names() -> list[str]:
@@ -12,4 +13,4 @@ def names() -> list[str]:
 
 def higher_is_better(metric: str) -> bool:
     """False for rmse, mae and popularity. Takes "ndcg" and "ndcg@10" alike; ValueError for others."""
-    return _core.higher_is_better(metric)
+    return call(_core.higher_is_better, metric)

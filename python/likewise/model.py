@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import dataclasses
-import os
 import pathlib
 import subprocess
 import tempfile
@@ -15,8 +14,10 @@ import numpy.typing as npt
 
 from likewise import _core
 from likewise.answers import Lists
-from likewise.ids import IdArray, Ids, IndexArray, is_one, shown
-from likewise.interactions import Interactions
+from likewise.arguments import call, count_of, names_of, shown
+from likewise.columns import value_column
+from likewise.ids import IdArray, Ids, IndexArray, is_one
+from likewise.interactions import Path, as_interactions, as_interactions_or_none
 from likewise.progress import Progress, logger
 from likewise.tensors import table_of
 
@@ -74,16 +75,16 @@ class Model:
         self._advised = False
         self._device = device
         self._threads = threads
-        self._recommender: _core.Recommender | None = None
+        self._recommenders: dict[bool | None, _core.Recommender] = {}  # by `clip`
 
     @classmethod
-    def from_factors(cls, interactions: Interactions, user_factors: Any, item_factors: Any, *,
+    def from_factors(cls, interactions: Any, user_factors: Any, item_factors: Any, *,
                      params: Mapping[str, Any] | None = None, device: Device = "auto",
                      threads: int = 0) -> Model:
         """A model of factors that were learned elsewhere: the score of a pair is their dot product.
 
-        interactions    its ids name the rows, in the order of its users and items; its history is
-                        what lists leave out
+        interactions    Interactions, or what Interactions() takes: its ids name the rows, in the order of
+                        its users and items; its history is what lists leave out
         user_factors    (users, factors), item_factors (items, factors): arrays, or tensors of another
                         library (by DLPack, from a GPU too); copied, as float32
         params          parameters of Als, by which new users are solved; what it leaves out is Hu's form
@@ -91,11 +92,16 @@ class Model:
         """
         users = _finite(table_of(user_factors, "user_factors", np.float32), "user_factors")
         items = _finite(table_of(item_factors, "item_factors", np.float32), "item_factors")
+        if not isinstance(params, (Mapping, type(None))) or not all(isinstance(name, str) for name in params or ()):
+            raise TypeError(f"params must be a dict of parameters by name, not {shown(params)}")
         given = {"algorithm": "als", **(params or {})}
+        if not isinstance(given["algorithm"], str):
+            raise TypeError(f"algorithm must be text (str), not {shown(given['algorithm'])}")
         if given.setdefault("factors", users.shape[1]) != users.shape[1]:
             raise ValueError(f"params name {given['factors']} factors, user_factors have "
                              f"{users.shape[1]}")
-        return cls(_core.Model.from_factors(users, items, given, interactions._core), device, threads)
+        known = as_interactions(interactions, "interactions")
+        return cls(call(_core.Model.from_factors, users, items, given, known._core), device, threads)
 
     # What it is.
 
@@ -187,8 +193,8 @@ class Model:
         """
         indices = self._indices(users, self.users)
         with Progress(progress) as listener:
-            found = self._answers().recommend(
-                indices, count_of(n), include_seen=include_seen, allow=self._maybe_items(items, "items"),
+            found = call(
+                self._answers().recommend, indices, count_of(n), include_seen=include_seen, allow=self._maybe_items(items, "items"),
                 deny=self._maybe_items(exclude, "exclude"), progress=listener)
         self._advise()
         return self._lists("user", self.users.take(indices), "item", found)
@@ -198,8 +204,8 @@ class Model:
         """The n best items for users who were not trained, each given by what it likes: a sequence
         of item ids, or a dict of values by id. The queries of the lists are their places."""
         rows = self._rows(histories)
-        found = self._answers().recommend_new(
-            rows, count_of(n), include_seen=include_seen, allow=self._maybe_items(items, "items"),
+        found = call(
+            self._answers().recommend_new, rows, count_of(n), include_seen=include_seen, allow=self._maybe_items(items, "items"),
             deny=self._maybe_items(exclude, "exclude"))
         self._advise()
         return self._lists("user", np.arange(len(histories)), "item", found)
@@ -229,23 +235,30 @@ class Model:
 
     def similar_users_new(self, histories: Sequence[History], n: int = 10) -> Lists:
         """The n trained users most similar to users who were not trained, by a user-knn model."""
-        found = self._answers().similar_new(self._rows(histories), count_of(n))
+        found = call(self._answers().similar_new, self._rows(histories), count_of(n))
         return self._lists("user", np.arange(len(histories)), "similar_user", found, self.users, False)
 
-    def predict(self, users: Any, items: Any) -> npt.NDArray[np.float32]:
+    def predict(self, users: Any, items: Any, *,
+                clip: bool | None = None) -> npt.NDArray[np.float32]:
         """float32, (pairs,): the score of each pair of users[p] and items[p]. Ids that the model
-        does not know fall back on means and on the other side's bias."""
+        does not know fall back on means and on the other side's bias. Predicted ratings stay within
+        the scale of the training values, from the smallest to the largest, unless the model was
+        trained with clip=False; clip=False gives them as they come, clip=True within the scale."""
+        for ids in (users, items):
+            if isinstance(ids, (set, frozenset)):
+                raise TypeError(f"a set has no order: predict needs pairs, not {shown(ids)}")
         pairs = [np.atleast_1d(np.asarray(ids)) if not isinstance(ids, np.ndarray) else ids
                  for ids in (users, items)]
         if pairs[0].shape != pairs[1].shape or pairs[0].ndim != 1:
             raise ValueError(f"predict needs pairs: users have the shape {pairs[0].shape}, items "
                              f"{pairs[1].shape}")
-        return self._answers().predict(self.users.find(pairs[0]), self.items.find(pairs[1]))
+        return self._answers(clip).predict(self.users.find(pairs[0]), self.items.find(pairs[1]))
 
-    def predict_new(self, histories: Sequence[History], items: Any) -> npt.NDArray[np.float32]:
-        """float32, (histories, items): scores of users who were not trained."""
+    def predict_new(self, histories: Sequence[History], items: Any, *,
+                    clip: bool | None = None) -> npt.NDArray[np.float32]:
+        """float32, (histories, items): scores of users who were not trained; `clip` as of predict()."""
         indices = self._indices(items, self.items)
-        scores = self._answers().predict_new(self._rows(histories), indices)
+        scores = self._answers(clip).predict_new(self._rows(histories), indices)
         return scores.reshape(len(histories), len(indices))
 
     def fold_in(self, histories: Sequence[History]) -> npt.NDArray[np.float32]:
@@ -266,12 +279,13 @@ class Model:
         return Explanation(score, baseline,
                            [(one, part[1], part[2]) for one, part in zip(ids, parts)])
 
-    def evaluate(self, test: Interactions, *, k: int | Sequence[int] = 10,
-                 metrics: Sequence[str] = (), min_relevant_value: float = 0.0,
-                 seen: Interactions | None = None, candidates: Interactions | None = None,
+    def evaluate(self, test: Any, *, k: int | Sequence[int] = 10,
+                 metrics: str | Sequence[str] = (), min_relevant_value: float = 0.0,
+                 seen: Any = None, candidates: Any = None,
                  negatives: int | None = None, seed: int = 42, per_user: bool = False,
-                 progress: bool = False) -> Evaluation:
-        """Metrics on held-out interactions; docs/metrics.md has their formulas.
+                 clip: bool | None = None, progress: bool = False) -> Evaluation:
+        """Metrics on held-out interactions; docs/metrics.md has their formulas. `test`, `seen` and
+        `candidates` are Interactions, or what Interactions() takes.
 
         k                   list lengths
         metrics             names as in likewise.metrics.names(); without: those of the model's kind
@@ -281,15 +295,21 @@ class Model:
         negatives           every relevant item is ranked among so many random items that the user
                             has neither in `seen` nor in `test` (He et al. 2017)
         seed                of the negatives
+        clip                whether predicted ratings stay within the scale of the training values, as
+                            of predict()
         """
-        lengths = [count_of(one) for one in ([k] if np.ndim(k) == 0 else list(k))]  # type: ignore[arg-type]
+        lengths = [count_of(one, "k") for one in ([k] if np.ndim(k) == 0 else list(k))]  # type: ignore[arg-type]
+        names = names_of(metrics, "metrics")
+        held_out = as_interactions(test, "test")
         with Progress(progress) as listener:
-            found = _core.evaluate(
-                self._core, test._core, device=self._device, k=lengths, metrics=list(metrics),
+            found = call(
+                _core.evaluate, self._core, held_out._core, device=self._device, k=lengths, metrics=names,
                 min_relevant_value=min_relevant_value, per_user=per_user,
-                seen=None if seen is None else seen._core,
-                candidates=None if candidates is None else candidates._core,
-                negatives=0 if negatives is None else count_of(negatives), seed=seed, threads=self._threads, progress=listener)
+                seen=as_interactions_or_none(seen, "seen"),
+                candidates=as_interactions_or_none(candidates, "candidates"),
+                negatives=0 if negatives is None else count_of(negatives, "negatives"), seed=seed,
+                clip=_switch(clip, "clip"),
+                threads=self._threads, progress=listener)
         result = Evaluation(found.pop("metrics"))
         users = found.pop("users")
         each = found.pop("per_user")
@@ -300,10 +320,10 @@ class Model:
             self._advise()
         return result
 
-    def update(self, interactions: Interactions, *, by: Literal["als", "sgd"] | None = None,
+    def update(self, interactions: Any, *, by: Literal["als", "sgd"] | None = None,
                iterations: int | None = None, learning_rate: float | None = None,
                progress: bool = False) -> Model:
-        """A new model, grown by more interactions; this one stays as it is.
+        """A new model, grown by more Interactions, or what Interactions() takes; this one stays as it is.
 
         New users and items join, rows with a new interaction are refined, all others keep their
         numbers. Neighbourhoods, popular and bias come out as if trained on all.
@@ -318,17 +338,14 @@ class Model:
         What a pair of both becomes, the interactions' `duplicates` say. Ctrl-C ends it within about a
         second, without a model.
         """
-        if not isinstance(interactions, Interactions):
-            raise TypeError(f"update needs likewise.Interactions, not {type(interactions).__name__}: "
-                            "Interactions(data) makes them of files, matrices and frames")
-        if self.params["feedback"] == "explicit" and not interactions.has_values:
+        more = as_interactions(interactions, "interactions")
+        if self.params["feedback"] == "explicit" and not more.has_values:
             raise ValueError("a model of explicit feedback needs values: these interactions have none")
         with Progress(progress) as listener:
-            grown = _core.update(
-                self._core, interactions._core, by=by,
-                iterations=None if iterations is None else count_of(iterations),
-                learning_rate=None if learning_rate is None else float(learning_rate),
-                source=interactions.name, device=self._device, threads=self._threads,
+            grown = call(
+                _core.update, self._core, more._core, by=by,
+                iterations=None if iterations is None else count_of(iterations, "iterations"),
+                learning_rate=learning_rate, source=more.name, device=self._device, threads=self._threads,
                 progress=listener)
         return Model(grown, self._device, self._threads)
 
@@ -336,22 +353,27 @@ class Model:
 
     def set_titles(self, titles: Mapping[Any, str]) -> None:
         """What items are called, by their ids; kept in the model file, and in the lists' frames."""
+        if not isinstance(titles, Mapping):
+            raise TypeError(f"titles must be a dict of titles by item id, not {shown(titles)}")
+        for item, title in titles.items():
+            if not isinstance(title, str):
+                raise TypeError(f"the title of item {shown(item)} must be text (str), not {shown(title)}")
         by_item = [""] * len(self.items)
         for index, title in zip(self.items.find(list(titles)), titles.values()):
             if index >= 0:
                 by_item[index] = title
-        self._core.set_titles(by_item)
+        call(self._core.set_titles, by_item)
 
-    def read_titles(self, path: str | os.PathLike[str], *,
+    def read_titles(self, path: Path, *,
                     columns: Sequence[str | int] = ()) -> dict[str, Any]:
         """Titles from a file of ids and titles (columns by name or 1-based number)."""
-        return self._core.read_titles(os.fspath(path), [str(column) for column in columns])
+        return call(self._core.read_titles, path, [str(column) for column in names_of(columns, "columns")])
 
     # Files.
 
-    def save(self, path: str | os.PathLike[str]) -> None:
+    def save(self, path: Path) -> None:
         """A safetensors file (docs/model-format.md), whole or not at all."""
-        self._core.save(os.fspath(path))
+        call(self._core.save, path)
 
     def to_bytes(self) -> bytes:
         """The bytes of the model file."""
@@ -364,7 +386,10 @@ class Model:
     def from_bytes(cls, data: bytes, *, device: Device = "auto", threads: int = 0) -> Model:
         with tempfile.TemporaryDirectory() as folder:
             path = pathlib.Path(folder) / "model.safetensors"
-            path.write_bytes(data)
+            try:
+                path.write_bytes(data)
+            except TypeError:
+                raise TypeError(f"data must be bytes, as to_bytes() gives them, not {shown(data)}") from None
             return load_model(path, device=device, threads=threads)  # mapped: the file may go
 
     def report(self) -> Report:
@@ -389,11 +414,12 @@ class Model:
 
     # Parts of the above.
 
-    def _answers(self) -> _core.Recommender:
-        if self._recommender is None:
-            self._recommender = _core.Recommender(self._core, device=self._device,
-                                                  threads=self._threads)
-        return self._recommender
+    def _answers(self, clip: bool | None = None) -> _core.Recommender:
+        clip = _switch(clip, "clip")
+        if clip not in self._recommenders:
+            self._recommenders[clip] = call(_core.Recommender, self._core, device=self._device,
+                                            threads=self._threads, clip=clip)
+        return self._recommenders[clip]
 
     def _indices(self, ids: Any, known: Ids) -> IndexArray:
         if ids is None:
@@ -421,10 +447,14 @@ class Model:
             if is_one(history):
                 raise TypeError(f"a history is a sequence of item ids, or a dict of values by item "
                                 f"id, not {shown(history)}")
-            indices = self.items.require(list(history))
+            index = getattr(history, "index", None)
+            if getattr(index, "name", None) is not None:
+                raise TypeError(f"a history that is a Series with an index of its own, {shown(index.name)}, may mean "  # type: ignore[union-attr]
+                                "either: give series.to_dict() for values by item id, series.to_list() for item ids")
+            indices = self.items.require(list(history) if isinstance(history, Mapping) else history)
             columns.append(indices)
             weights = list(history.values()) if isinstance(history, Mapping) else np.ones(len(indices))
-            values.append(np.asarray(weights, dtype=np.float32))
+            values.append(value_column(np.asarray(weights)).astype(np.float32))
             offsets.append(offsets[-1] + len(indices))
         none_i, none_v = np.empty(0, dtype=np.int32), np.empty(0, dtype=np.float32)
         return (np.array(offsets, dtype=np.int64), np.concatenate([none_i, *columns]),
@@ -434,8 +464,8 @@ class Model:
                  progress: bool) -> Lists:
         indices = self._indices(ids, known)
         with Progress(progress) as listener:
-            found = self._answers().similar(side, indices, count_of(n), metric=metric,
-                                            progress=listener)
+            found = call(self._answers().similar, side, indices, count_of(n), metric=metric,
+                         progress=listener)
         what = side[:-1]
         return self._lists(what, known.take(indices), f"similar_{what}", found, known,
                            side == "items")
@@ -452,8 +482,8 @@ class Report:
     def __init__(self, html: str):
         self.html = html
 
-    def save(self, path: str | os.PathLike[str]) -> None:
-        pathlib.Path(path).write_text(self.html, encoding="utf-8")
+    def save(self, path: Path) -> None:
+        pathlib.Path(_core.checked_path(path)).write_text(self.html, encoding="utf-8")
 
     def _repr_html_(self) -> str:
         import html
@@ -461,10 +491,10 @@ class Report:
                 'style="border: 0"></iframe>')
 
 
-def load_model(path: str | os.PathLike[str], *, device: Device = "auto", threads: int = 0) -> Model:
+def load_model(path: Path, *, device: Device = "auto", threads: int = 0) -> Model:
     """Loads a model file, checked and mapped: processes share its pages. FileNotFoundError, OSError,
     or ValueError naming file, field and what is wrong."""
-    return Model(_core.Model.load(os.fspath(path)), device, threads)
+    return Model(call(_core.Model.load, path), device, threads)
 
 
 def _from_bytes(data: bytes, device: Device, threads: int) -> Model:
@@ -482,9 +512,7 @@ def _maybe_array(array: Any) -> npt.NDArray[np.float32] | None:
     return array  # type: ignore[no-any-return]
 
 
-def count_of(n: Any) -> int:
-    if isinstance(n, bool) or not isinstance(n, (int, np.integer)):
-        raise TypeError(f"a whole number is needed, not {shown(n)}")
-    if not 1 <= n <= np.iinfo(np.int32).max:
-        raise ValueError(f"{n}: a number from 1 to {np.iinfo(np.int32).max} is needed")
-    return int(n)
+def _switch(value: Any, what: str) -> bool | None:
+    if value is None or isinstance(value, (bool, np.bool_)):
+        return None if value is None else bool(value)
+    raise TypeError(f"{what} must be True, False or None, not {shown(value)}")

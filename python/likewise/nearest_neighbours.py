@@ -2,17 +2,18 @@
 """Item-item nearest neighbours under the names, arguments and defaults of `implicit` 0.7."""
 from __future__ import annotations
 
-import operator
 from typing import Any, Callable
 
 import numpy as np
 import scipy.sparse
 
 from likewise import _core
+from likewise.arguments import call, whole
+from likewise.ids import listed as listed_ids
 from likewise.recommender_base import Answer, ModelFitError, RecommenderBase, check_filters
 from likewise.sparse import checked
 from likewise.utils import (NO_SCORE, Array, as_count, as_ids, as_rows, canonical, check_csr, check_finite,
-                            fill, optional_ids, progress_bar, row_of_entry)
+                            file_of, fill, optional_ids, progress_bar, row_of_entry)
 
 #: Users are answered this many at a time, which bounds the memory of a call.
 BATCH = 4096
@@ -63,7 +64,8 @@ class ItemItemRecommender(RecommenderBase):
         rows.resize((rows.shape[0], count))
         check_finite(rows, "user_items")
         listed, left_out = optional_ids(items, count, "item"), optional_ids(filter_items, count, "item")
-        width = as_count(N) if items is None else min(as_count(N), np.size(items))
+        width = as_count(N, count if items is None else min(count, np.size(listed_ids(items))))
+        _check_room(len(users), width)
         ids = np.full((len(users), width), -1, dtype=np.int32)
         scores = np.full(ids.shape, NO_SCORE, dtype=np.float64)
         for start in range(0, len(users), BATCH):
@@ -78,14 +80,16 @@ class ItemItemRecommender(RecommenderBase):
         if not one:
             return ids, scores
         found = ids[0] >= 0
-        return ids[0, found].astype(np.asarray(ids if items is None else items).dtype), scores[0, found]
+        return (ids[0, found].astype(np.asarray(ids if items is None else listed_ids(items)).dtype),
+                scores[0, found])
 
     def similar_items(self, itemid: Any, N: int = 10, recalculate_item: bool = False,
                       item_users: Any = None, filter_items: Any = None, items: Any = None) -> Answer:
         """The neighbours of items, themselves among them. Arguments: RecommenderBase.similar_items().
 
         There are K at most. For one item the list may be shorter than N; for many, places without an answer
-        have the id -1 and the lowest score of float32.
+        have the id -1 and the lowest score of float32. With `items` all of those are listed, the ones
+        without a similarity with the lowest of float64.
         """
         check_filters(items, filter_items, "items and filter_items")
         if recalculate_item:
@@ -93,7 +97,12 @@ class ItemItemRecommender(RecommenderBase):
         wanted, one = as_ids(itemid, self._fitted().shape[0], "item")
         count = self.similarity.shape[0]
         listed, left_out = optional_ids(items, count, "item"), optional_ids(filter_items, count, "item")
-        ids, scores = best(without(self.similarity[wanted], None, left_out, listed), as_count(N))
+        width = as_count(N, count if listed is None else min(count, listed.size))
+        _check_room(len(wanted), width)
+        ids, scores = best(without(self.similarity[wanted], None, left_out, listed), width)
+        if listed is not None:
+            scores[ids < 0] = np.finfo(np.float64).min
+            fill(ids, listed)
         if not one:
             return ids, scores
         return ids[0, ids[0] >= 0], scores[0, ids[0] >= 0]
@@ -105,10 +114,11 @@ class ItemItemRecommender(RecommenderBase):
 
     def save(self, fileobj_or_path: Any) -> None:
         """Writes similarities and arguments as a NumPy .npz file, which `implicit` reads too."""
-        kept = self._fitted()
+        kept, arrays = self.similarity, {}
+        if kept is not None:
+            arrays = {"shape": kept.shape, "data": kept.data, "indptr": kept.indptr, "indices": kept.indices}
         arguments = {name: value for name, value in vars(self).items() if name != "similarity"}
-        np.savez(fileobj_or_path, **arguments, shape=kept.shape, data=kept.data, indptr=kept.indptr,
-                 indices=kept.indices)
+        np.savez(file_of(fileobj_or_path), **arguments, **arrays)
 
     @classmethod
     def load(cls, fileobj_or_path: Any) -> Any:
@@ -117,15 +127,17 @@ class ItemItemRecommender(RecommenderBase):
         ValueError for a file of something else.
         """
         model = cls()
-        with np.load(fileobj_or_path, allow_pickle=False) as data:
+        with np.load(file_of(fileobj_or_path), allow_pickle=False) as data:
             missing = {"shape", "data", "indptr", "indices"} - set(data.files)
-            if missing:
+            fitted = len(missing) < 4 or "K" not in data.files  # before fit() there are arguments alone
+            if missing and fitted:
                 raise ValueError(f"{fileobj_or_path} is no file of {cls.__name__}: it lacks "
                                  f"{', '.join(sorted(missing))}")
             for name in set(vars(model)) & set(data.files):
                 setattr(model, name, data[name].item())
-            model.similarity = scipy.sparse.csr_matrix((data["data"], data["indices"], data["indptr"]),
-                                                       shape=tuple(data["shape"]))
+            if fitted:
+                model.similarity = scipy.sparse.csr_matrix((data["data"], data["indices"], data["indptr"]),
+                                                           shape=tuple(data["shape"]))
         return model
 
     def _weighted(self, items: Any) -> Any:
@@ -136,6 +148,11 @@ class ItemItemRecommender(RecommenderBase):
         if self.similarity is None:
             raise ModelFitError("the model has no similarities: call fit() first")
         return self.similarity
+
+
+def _check_room(lists: int, width: int) -> None:
+    """MemoryError where so many lists cannot fit."""
+    _core.check_memory(f"{lists} lists of {width} answers, to be asked for in parts", 12.0 * lists * width)
 
 
 class CosineRecommender(ItemItemRecommender):
@@ -171,15 +188,15 @@ def all_pairs_knn(users: Any, K: int = 100, num_threads: int = 0, show_progress:
     of an item, itself among them, best first. Pairs whose product is 0 are not there.
     """
     matrix = canonical(check_csr(users), np.float64)
-    if operator.index(K) < 1:
+    if whole(K, "K") < 1:
         raise ValueError(f"K must be 1 or more, not {K}")
     count = matrix.shape[1]
-    params = {"algorithm": "item-knn", "feedback": "implicit", "similarity": "dot", "neighbours": int(K),
+    params = {"algorithm": "item-knn", "feedback": "implicit", "similarity": "dot", "neighbours": min(int(K), max(count, 1)),
               "keep_negative": True}
     with progress_bar(count, show_progress) as bar:
-        indptr, others, products = _core.train_neighbours(
-            matrix.indptr, matrix.indices, matrix.data.astype(np.float32), matrix.shape[1], params,
-            threads=operator.index(num_threads))
+        indptr, others, products = call(
+            _core.train_neighbours, matrix.indptr, matrix.indices, matrix.data.astype(np.float32), matrix.shape[1], params,
+            threads=whole(num_threads, "num_threads"))
         bar.update(count)
     own = np.bincount(matrix.indices, weights=matrix.data**2, minlength=count).astype(np.float32)
     there = np.flatnonzero(own)

@@ -12,7 +12,9 @@ class Progress:
     """Passed to the extension: called with (stage, done, total, unit)."""
 
     def __init__(self, bar: bool):
-        self._wanted = bar
+        self._wanted = bool(bar)
+        if self._wanted:
+            tqdm()  # before any work
         self._bar: Any = None
         self._stage = ""
 

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import dataclasses
-import os
-from collections.abc import Sequence
+from collections.abc import Collection
 from typing import Any, Callable, Literal
 
 from likewise import _core
-from likewise.interactions import Interactions
+from likewise.arguments import call, check_callback, names_of
+from likewise.interactions import Path, as_interactions
 from likewise.model import Model
 from likewise.progress import Progress, logger
 
@@ -21,13 +21,16 @@ class Search:
     best            the winner, with the parameters of the model: weights of implicit ALS are as far from what
                     suits everything as the trial's are from what suits the part that it was trained on;
                     baseline: what it was compared with (popular, or bias for ratings). A
-                    trial is a dict: trial (its number), algorithm, origin, value (None where training
-                    failed), final_value (None but for trials of the final round, of which the
+                    trial is a dict: trial (its number), algorithm, origin, value (None where the
+                    algorithm refused the data, training failed or the time was over), final_value (None but for trials of the final round, of which the
                     winner's is the best), failure, iterations (done), best_iteration, seconds, finished
                     (seconds of the search) and params, which an estimator of the algorithm takes
     final_parts     validation parts that final values are means over; 0 without a final round, as where
                     validation was given
     trials          all of them, in order
+    failures        why trials have no value
+    measured_users  on whom trials were measured, of the validation_users with something held out: fewer
+                    where a budget of time is short of lists for all
     importance      (algorithm, parameter, share): how much of what trials differ in the parameter
                     explains, from 0 to 1, the largest first
     """
@@ -42,6 +45,9 @@ class Search:
     importance: list[tuple[str, str, float]]
     final_parts: int
     seconds: float
+    failures: list[str]
+    validation_users: int
+    measured_users: int
 
     def to_pandas(self) -> Any:
         """A row for each trial, with a column for each parameter."""
@@ -55,27 +61,28 @@ class Search:
                 f"{self.best['value']:.4f} by {self.best['algorithm']}>")
 
 
-def tune(interactions: Interactions, *, algorithms: str | Sequence[str] | None = None,
+def tune(interactions: Any, *, algorithms: str | Collection[str] | None = None,
          feedback: Literal["implicit", "explicit"] = "implicit", metric: str | None = None,
-         budget: str | int = "10m", seed: int = 42, validation: Interactions | None = None,
+         budget: str | int = "10m", seed: int = 42, validation: Any = None,
          validation_method: Literal["random", "per-user", "last", "time"] | None = None,
-         validation_share: float | None = None, journal: str | os.PathLike[str] | None = None,
+         validation_share: float | None = None, journal: Path | None = None,
          resume: bool = False, device: Any = "auto", threads: int = 0, progress: bool = False,
          callback: Callable[[dict[str, Any]], object] | None = None) -> Search:
     """Searches for good parameters on a part of the interactions, measures them on the rest, and trains
-    the best on all of them.
+    the best on all of them. They and `validation` are Interactions, or what Interactions() takes.
 
     algorithms         one, several, or None for all that learn from this feedback and that the device
                        trains by their defaults
     metric             what the best are best by: "ndcg@10" (as it is for implicit feedback), "rmse" ...
     budget             how long to search: "30s", "10m", "1h", or a number of trials, which gives the
-                       same result again. Training the winner comes after it
+                       same result again. In a time is the training of the winner, too, as long as its
+                       trial says that it will take
     seed               of the search and of the validation parts
     validation         held-out interactions to measure on; the winner is trained on them too. Without
                        them the best trials are in the end measured on further parts
     validation_method  without them: which part to hold out, as split() takes it [random]
     validation_share   its share of the rows [0.1]
-    journal            a file that notes each training as it ends
+    journal            a file that notes each training as it ends; one search at a time writes it
     resume             goes on with the journal of a search that was ended
     progress           shows a bar (tqdm)
     callback           called after each training with its trial
@@ -85,9 +92,9 @@ def tune(interactions: Interactions, *, algorithms: str | Sequence[str] | None =
     resumed. ValueError names what is wrong with an option or the data; also NumericalError, DeviceError,
     OSError.
     """
-    if not isinstance(interactions, Interactions):
-        raise TypeError(f"tune needs likewise.Interactions, not {type(interactions).__name__}: "
-                        "Interactions(data) makes them of files, matrices and frames")
+    data = as_interactions(interactions, "interactions")
+    held_out = None if validation is None else as_interactions(validation, "validation")
+    check_callback(callback)
     if isinstance(budget, bool) or not isinstance(budget, (str, int)):
         raise TypeError(f"budget must be a time, as \"10m\", or a number of trials, not {budget!r}")
     if validation is not None and not (validation_method is None and validation_share is None):
@@ -96,9 +103,9 @@ def tune(interactions: Interactions, *, algorithms: str | Sequence[str] | None =
     if validation_method == "last" and validation_share is not None:
         raise ValueError("validation_share would do nothing here: it needs validation_method random, "
                          "per-user or time")
-    if feedback == "explicit" and not interactions.has_values:
+    if feedback == "explicit" and not data.has_values:
         raise ValueError("feedback=\"explicit\" needs values: these interactions have none")
-    names = [algorithms] if isinstance(algorithms, str) else list(algorithms or ())
+    names = [] if algorithms is None else names_of(algorithms, "algorithms")
     if algorithms is not None and not names:
         raise ValueError("algorithms is empty: name some, or None for all")
 
@@ -109,15 +116,16 @@ def tune(interactions: Interactions, *, algorithms: str | Sequence[str] | None =
             callback(trial)
 
     with Progress(progress) as listener:
-        model, found, interruption = _core.tune(
-            interactions._core, names, feedback, metric or "", str(budget), seed,
-            None if validation is None else validation._core,
-            "" if validation is None else validation.name,
-            validation_method or "random", 0.1 if validation_share is None else validation_share,
-            "" if journal is None else os.fspath(journal), resume, device, threads, interactions.name,
-            listener, on_trial)
+        model, found, interruption = call(
+            _core.tune, data._core, names, feedback, "" if metric is None else metric, str(budget), seed,
+            None if held_out is None else held_out._core, "" if held_out is None else held_out.name,
+            "random" if validation_method is None else validation_method,
+            0.1 if validation_share is None else validation_share,
+            journal, resume, device, threads, data.name, listener, on_trial)
     if interruption is not None:
         raise interruption
+    for line in found.pop("broken_lines"):
+        logger.warning("%s: line %d was broken; what it noted was trained again", journal, line)
     for why in found.pop("left_out"):
         logger.info("not searched: %s", why)
     warning = found.pop("warning")

@@ -36,7 +36,12 @@ def table_of(table: Any, what: str, dtype: Any) -> npt.NDArray[Any]:
         except (BufferError, RuntimeError, TypeError, ValueError) as error:
             raise ValueError(f"{what}: a tensor of {type(table).__module__.partition('.')[0]} cannot be "
                              f"read ({error}); give a NumPy array of its values") from error
-    array = np.array(table, dtype=dtype, order="C")
+    if isinstance(table, np.ma.MaskedArray) and np.ma.getmaskarray(table).any():
+        raise ValueError(f"{what} have masked numbers: fill them first")
+    try:
+        array = np.array(table, dtype=dtype, order="C")
+    except (TypeError, ValueError):
+        raise TypeError(f"{what} must be a table of numbers, not of type {type(table).__name__}") from None
     if array.ndim != 2:
         raise ValueError(f"{what} have the shape {array.shape}; (rows, factors) is needed")
     return array

@@ -2,7 +2,6 @@
 """Checks of matrices, ids and seeds, under the names that programs for `implicit` know."""
 from __future__ import annotations
 
-import operator
 import time
 import warnings
 from collections.abc import Iterator
@@ -12,6 +11,9 @@ import numpy as np
 import numpy.typing as npt
 import scipy.sparse
 
+from likewise import _core
+from likewise.arguments import whole
+from likewise.ids import listed
 from likewise.progress import tqdm
 from likewise.sparse import checked
 
@@ -48,7 +50,11 @@ def check_random_state(random_state: Any) -> np.random.Generator:
         return random_state
     if isinstance(random_state, np.random.RandomState):
         return np.random.default_rng(random_state.randint(2**31))
-    return np.random.default_rng(random_state)
+    try:
+        return np.random.default_rng(random_state)
+    except (TypeError, ValueError) as error:
+        raise type(error)(f"random_state must be a whole number from 0, a Generator, a RandomState or None, not "
+                          f"{random_state!r}") from error
 
 
 def check_blas_config() -> None:
@@ -107,7 +113,7 @@ def as_ids(ids: Any, rows: int | None, what: str) -> tuple[Array, bool]:
 
     IndexError for ids that are no integers, or outside of 0 to rows - 1 (None: any that is not negative).
     """
-    array = np.asarray(ids)
+    array = np.asarray(listed(ids) if hasattr(ids, "__len__") and not isinstance(ids, (str, bytes)) else ids)
     if array.ndim > 1:
         raise ValueError(f"{what} ids have the shape {array.shape}; one id or a sequence of ids is needed")
     if array.size == 0:
@@ -140,17 +146,25 @@ def as_rows(matrix: Any, count: int, name: str, cols: int, dtype: Any = np.float
     return canonical(matrix, dtype)
 
 
-def as_count(number: Any) -> int:
-    """N of a call: ValueError where it is below 1 or above 2^31 - 1."""
-    count = operator.index(number)
+def as_count(number: Any, rows: int, name: str = "N") -> int:
+    """How wide lists of N are: the rows that there are bound it. ValueError where N is below 1 or above 2^31 - 1."""
+    count = whole(number, name)
     if not 1 <= count <= np.iinfo(np.int32).max:
-        raise ValueError(f"N must be 1 to {np.iinfo(np.int32).max}, not {count}")
-    return count
+        raise ValueError(f"{name} must be 1 to {np.iinfo(np.int32).max}, not {count}")
+    return min(count, rows)
 
 
 def optional_ids(ids: Any, rows: int, what: str) -> Array | None:
     """Ids to rank alone or to leave out, each once and rising; None where none are given."""
     return None if ids is None else np.unique(as_ids(ids, rows, what)[0])
+
+
+def file_of(fileobj_or_path: Any) -> Any:
+    """The same, or the checked name of a file, which ends in .npz."""
+    if hasattr(fileobj_or_path, "read") or hasattr(fileobj_or_path, "write"):
+        return fileobj_or_path
+    name = _core.checked_path(fileobj_or_path)
+    return name if name.endswith(".npz") else f"{name}.npz"
 
 
 def fill(ids: Array, pool: Array) -> None:

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 /// Columns of whatever has the Arrow C stream interface. The three structs are those of the Arrow
 /// C data and stream interfaces, whose layout is fixed.
+#include <algorithm>
+#include <charconv>
 #include <cmath>
 #include <cstring>
 #include <limits>
@@ -14,6 +16,7 @@
 #include <vector>
 
 #include "columns.h"
+#include "likewise/error.h"
 
 namespace likewise::python {
 namespace {
@@ -127,6 +130,78 @@ bool visit_integers(const Piece& piece, char format, const Visit& visit) {
 [[nodiscard]] bool is_text(std::string_view format) {
   return format == "u" || format == "U" || format == "vu";
 }
+[[nodiscard]] bool is_number(std::string_view format) {
+  return is_integer(format) || format == "e" || format == "f" || format == "g" || format == "b" ||
+         format.starts_with("d:");
+}
+
+/// A format in words.
+[[nodiscard]] std::string type_name(const ArrowSchema& type) {
+  if (type.dictionary != nullptr) return "categories";
+  const std::string_view format = type.format;
+  constexpr std::pair<std::string_view, std::string_view> kNames[] = {
+      {"n", "null"},       {"b", "bool"},       {"e", "float16"},       {"f", "float32"},
+      {"g", "float64"},    {"c", "int8"},       {"C", "uint8"},         {"s", "int16"},
+      {"S", "uint16"},     {"i", "int32"},      {"I", "uint32"},        {"l", "int64"},
+      {"L", "uint64"},     {"d:", "decimals"},  {"u", "text"},          {"U", "text"},
+      {"vu", "text"},      {"z", "bytes"},      {"Z", "bytes"},         {"vz", "bytes"},
+      {"w:", "bytes"},     {"td", "dates"},     {"tt", "times of day"}, {"ts", "datetimes"},
+      {"tD", "durations"}, {"ti", "intervals"}, {"+w", "lists"},        {"+l", "lists"},
+      {"+L", "lists"},     {"+v", "lists"},     {"+s", "structs"},      {"+m", "maps"}};
+  for (const auto& [start, name] : kNames) {
+    const bool whole = format == start;
+    if (whole || (start.size() > 1 && format.starts_with(start))) return std::string(name);
+  }
+  return "the Arrow format " + printable(format);
+}
+
+/// IEEE 754 binary16.
+[[nodiscard]] double half(std::uint16_t bits) {
+  const int exponent = (bits >> 10) & 31;
+  const double fraction = bits & 1023;
+  double size = 0.0;
+  if (exponent == 31) {
+    size = fraction == 0 ? std::numeric_limits<double>::infinity() : std::nan("");
+  } else if (exponent == 0) {
+    size = std::ldexp(fraction, -24);
+  } else {
+    size = std::ldexp(1024.0 + fraction, exponent - 25);
+  }
+  return (bits & 0x8000) != 0 ? -size : size;
+}
+
+/// Decimals of 128 bits as doubles, rounded once.
+class Decimals {
+  __extension__ using Wide = unsigned __int128;
+
+ public:
+  /// Of a format "d:PRECISION,SCALE" or "d:PRECISION,SCALE,BITS".
+  explicit Decimals(std::string_view format) {
+    const std::size_t comma = format.find(',');
+    const std::size_t second = format.find(',', comma + 1);
+    if (second != std::string_view::npos && format.substr(second + 1) != "128") {
+      throw nb::type_error("values are numbers, not decimals of other than 128 bits: cast them");
+    }
+    scale_ = std::stoi(std::string(format.substr(comma + 1, second - comma - 1)));
+  }
+  [[nodiscard]] double at(const char* place) const {
+    Wide size = 0;
+    std::memcpy(&size, place, sizeof size);
+    const bool negative = (size >> 127) != 0;
+    if (negative) size = -size;
+    char digits[64];
+    char* at = digits + sizeof digits;
+    for (; size > 0; size /= 10) *--at = static_cast<char>('0' + static_cast<int>(size % 10));
+    const std::string text =
+        std::string(at, digits + sizeof digits) + "e" + std::to_string(-scale_);
+    double value = 0.0;
+    std::from_chars(text.data(), text.data() + text.size(), value);
+    return negative ? -value : value;
+  }
+
+ private:
+  int scale_;
+};
 
 /// The texts of a piece, one after the other.
 template <class Take>
@@ -174,13 +249,13 @@ class ArrowTable {
     stream->release = nullptr;
   }
 
-  /// (name, format) of each column; the format of a dictionary is that of its keys.
+  /// (name, whether it holds numbers) of each column; a dictionary is as its keys are.
   [[nodiscard]] nb::list columns() const {
     nb::list result;
     for (std::int64_t c = 0; c < schema_.it.n_children; ++c) {
       const ArrowSchema& column = *schema_.it.children[c];
       const char* format = column.dictionary != nullptr ? column.dictionary->format : column.format;
-      result.append(nb::make_tuple(column.name == nullptr ? "" : column.name, format));
+      result.append(nb::make_tuple(column.name == nullptr ? "" : column.name, is_number(format)));
     }
     return result;
   }
@@ -200,16 +275,18 @@ class ArrowTable {
     } else if (is_text(type.format)) {
       take_texts(pieces, *result);
     } else {
-      throw nb::type_error((side + ": ids are whole numbers or text, not of the Arrow format " +
-                            std::string(type.format))
-                               .c_str());
+      refuse_ids(side, type);
     }
     return result;
   }
 
   /// Values of a column; missing ones are NaN, which is a bad row.
   [[nodiscard]] nb::object values(nb::handle self, std::int64_t column) const {
-    const std::string_view format = schema_.it.children[column]->format;
+    const ArrowSchema& type = *schema_.it.children[column];
+    const std::string_view format = type.format;
+    if (type.dictionary != nullptr || !is_number(format)) {
+      throw nb::type_error(("values are numbers, not " + type_name(type)).c_str());
+    }
     const std::vector<Piece> pieces = this->pieces(column);
     const bool whole = pieces.size() == 1 && !pieces[0].has_nulls();
     const std::size_t rows = whole ? static_cast<std::size_t>(pieces[0].length) : 0;
@@ -221,64 +298,93 @@ class ArrowTable {
     }
     auto result = Array<double>::uninitialized(rows_);
     double* to = result.data();
-    for (const Piece& piece : pieces) {
-      const auto copy = [&](const auto* from) {
-        for (std::int64_t row = 0; row < piece.length; ++row, ++to) {
-          *to = piece.is_null(row) ? std::nan("") : static_cast<double>(from[row]);
-        }
-      };
-      if (format == "f") {
-        copy(piece.numbers<float>());
-      } else if (format == "g") {
-        copy(piece.numbers<double>());
-      } else if (format.size() != 1 || !visit_integers(piece, format[0], copy)) {
-        throw nb::type_error(
-            ("values are numbers, not of the Arrow format " + std::string(format)).c_str());
-      }
-    }
+    for (const Piece& piece : pieces) to = copy_values(piece, format, to);
     return nb::cast(give(std::move(result)));
   }
 
-  /// (int64 array, unit or None) of a column of timestamps, dates or whole numbers.
+  /// (int64 array, unit or None) of a column of timestamps, dates or whole numbers; what is
+  /// missing, or beyond 64 bits with a sign, is the least number, which is a bad row.
   [[nodiscard]] nb::tuple times(std::int64_t column) const {
-    const std::string_view format = schema_.it.children[column]->format;
+    const ArrowSchema& type = *schema_.it.children[column];
+    const std::string_view format = type.format;
     const bool days = format == "tdD";
+    const bool milliseconds = format == "tdm";
     const bool stamp = format.starts_with("ts") && format.size() >= 4;
+    const bool numbers = is_integer(format) && type.dictionary == nullptr;
+    if (!stamp && !days && !milliseconds && !numbers) {
+      throw nb::type_error(
+          ("times are datetimes, dates or whole numbers since 1970, not " + type_name(type))
+              .c_str());
+    }
     nb::object unit = nb::none();
     if (stamp) {
       unit = nb::str(format[2] == 's'   ? "s"
                      : format[2] == 'm' ? "ms"
                      : format[2] == 'u' ? "us"
                                         : "ns");
-    } else if (days) {
-      unit = nb::str("s");
+    } else if (days || milliseconds) {
+      unit = nb::str(days ? "s" : "ms");
     }
     auto result = Array<std::int64_t>::uninitialized(rows_);
     std::int64_t* to = result.data();
-    std::int64_t row_of_table = 0;
     for (const Piece& piece : pieces(column)) {
       const auto copy = [&](const auto* from) {
-        for (std::int64_t row = 0; row < piece.length; ++row, ++row_of_table) {
-          if (piece.is_null(row))
-            refuse("times: row " + std::to_string(row_of_table) + " has none");
-          *to++ = static_cast<std::int64_t>(from[row]) * (days ? 86'400 : 1);
+        for (std::int64_t row = 0; row < piece.length; ++row) {
+          const bool missing = piece.is_null(row) || !std::in_range<std::int64_t>(from[row]);
+          *to++ = missing ? kNoTime : static_cast<std::int64_t>(from[row]) * (days ? 86'400 : 1);
         }
       };
-      if (stamp) {
+      if (stamp || milliseconds) {
         copy(piece.numbers<std::int64_t>());
       } else if (days) {
         copy(piece.numbers<std::int32_t>());
-      } else if (format.size() != 1 || !visit_integers(piece, format[0], copy)) {
-        throw nb::type_error(("times are timestamps, dates or whole numbers, not of the Arrow "
-                              "format " +
-                              std::string(format))
-                                 .c_str());
+      } else {
+        (void)visit_integers(piece, format[0], copy);
       }
     }
     return nb::make_tuple(give(std::move(result)), unit);
   }
 
  private:
+  static constexpr std::int64_t kNoTime = std::numeric_limits<std::int64_t>::min();
+
+  [[noreturn]] static void refuse_ids(const std::string& side, const ArrowSchema& type) {
+    throw nb::type_error(
+        (side + ": ids are whole numbers or text, not " + type_name(type)).c_str());
+  }
+
+  /// Numbers of a piece as doubles, NaN where there is none; the end of what was written.
+  static double* copy_values(const Piece& piece, std::string_view format, double* to) {
+    const auto copy = [&](const auto& number) {
+      for (std::int64_t row = 0; row < piece.length; ++row, ++to) {
+        *to = piece.is_null(row) ? std::nan("") : static_cast<double>(number(row));
+      }
+    };
+    const auto copy_plain = [&](const auto* from) {
+      copy([from](std::int64_t row) { return from[row]; });
+    };
+    const auto* bytes = static_cast<const char*>(piece.array->buffers[1]);
+    if (format == "f") {
+      copy_plain(piece.numbers<float>());
+    } else if (format == "g") {
+      copy_plain(piece.numbers<double>());
+    } else if (format == "e") {
+      const auto* halves = piece.numbers<std::uint16_t>();
+      copy([&](std::int64_t row) { return half(halves[row]); });
+    } else if (format == "b") {
+      copy([&](std::int64_t row) {
+        const std::int64_t bit = piece.first + row;
+        return (bytes[bit / 8] >> (bit % 8)) & 1;
+      });
+    } else if (format.starts_with("d:")) {
+      const Decimals decimals(format);
+      copy([&](std::int64_t row) { return decimals.at(bytes + (piece.first + row) * 16); });
+    } else {
+      (void)visit_integers(piece, format[0], copy_plain);
+    }
+    return to;
+  }
+
   void read(ArrowArrayStream& stream) {
     const auto require = [&](int failed) {
       if (failed == 0) return;
@@ -288,7 +394,8 @@ class ArrowTable {
     };
     require(stream.get_schema(&stream, &schema_.it));
     if (std::string_view(schema_.it.format) != "+s") {
-      refuse("the Arrow stream is no table: its format is " + std::string(schema_.it.format));
+      throw nb::type_error(
+          ("a frame is needed, not one column of " + type_name(schema_.it)).c_str());
     }
     while (true) {
       auto batch = std::make_unique<Released<ArrowArray>>();
@@ -318,22 +425,33 @@ class ArrowTable {
       return;
     }
     to.integers.reserve(static_cast<std::size_t>(rows_));
+    const bool missing = std::ranges::any_of(pieces, &Piece::has_nulls);
     for (const Piece& piece : pieces) {
       visit_integers(piece, format, [&](const auto* from) {
         for (std::int64_t row = 0; row < piece.length; ++row) {
-          if (piece.is_null(row)) {
-            refuse(side + ": row " + std::to_string(to.integers.size()) +
-                   " has no id (null): drop such rows");
+          if (missing) {
+            to.codes.push_back(piece.is_null(row) ? -1
+                                                  : static_cast<std::int32_t>(to.integers.size()));
+            if (piece.is_null(row)) continue;
           }
           if (format == 'L' && static_cast<std::int64_t>(from[row]) < 0) {
-            refuse(side + ": row " + std::to_string(to.integers.size()) +
+            refuse(side + ": row " +
+                   std::to_string(missing ? to.codes.size() - 1 : to.integers.size()) +
                    " has an id beyond 64 bits with a sign: give the ids as text");
           }
           to.integers.push_back(static_cast<std::int64_t>(from[row]));
         }
       });
     }
-    to.column = std::span<const std::int64_t>(to.integers);
+    if (!missing) {
+      to.column = std::span<const std::int64_t>(to.integers);
+      return;
+    }
+    if (rows_ > std::numeric_limits<std::int32_t>::max()) {
+      refuse(side + ": more than 2^31 rows, some without an id: drop those");
+    }
+    to.column = EncodedColumn{std::span<const std::int32_t>(to.codes),
+                              std::span<const std::int64_t>(to.integers)};
   }
 
   void take_texts(const std::vector<Piece>& pieces, Ids& to) const {
@@ -376,9 +494,7 @@ class ArrowTable {
           to.integers.insert(to.integers.end(), from, from + keys.length);
         });
       } else {
-        throw nb::type_error((side + ": ids are whole numbers or text, not of the Arrow format " +
-                              std::string(type.format))
-                                 .c_str());
+        refuse_ids(side, type);
       }
       if (first + keys.length > std::numeric_limits<std::int32_t>::max()) {
         refuse(side + ": the dictionaries have more than 2^31 keys");

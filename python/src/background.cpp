@@ -2,6 +2,7 @@
 #include "background.h"
 
 #include <chrono>
+#include <cxxabi.h>
 #include <nanobind/stl/string.h>
 #include <utility>
 
@@ -38,31 +39,41 @@ void Background::call(const std::function<void()>& callback) {
   answered_.wait(lock, [&] { return call_ == nullptr; });
 }
 
-void Background::interrupted(nb::python_error& error) {
-  if (!interruption_) interruption_.emplace(std::move(error));
+void Background::cancel() {
   cancelled_ = true;
   if (also_ != nullptr) *also_ = true;
 }
 
+void Background::interrupted(nb::python_error& error) {
+  if (!interruption_) interruption_.emplace(std::move(error));
+  cancel();
+}
+
+/// With the GIL.
+void Background::make_calls(const std::vector<Update>& updates, const std::function<void()>* call) {
+  try {
+    if (PyErr_CheckSignals() != 0) throw nb::python_error();
+    if (cancelled_) return;
+    for (const Update& u : updates) progress_(u.stage, u.done, u.total, u.unit);
+    if (call != nullptr) (*call)();
+  } catch (nb::python_error& error) {
+    interrupted(error);
+  } catch (abi::__forced_unwind&) {
+    throw;
+  } catch (...) {
+    failure_ = std::current_exception();
+    cancelled_ = true;
+  }
+}
+
 /// Makes the calls that wait. The lock is not held while Python runs.
-void Background::serve(std::unique_lock<std::mutex>& lock) {
+void Background::serve(std::unique_lock<std::mutex>& lock, WithoutGil& without) {
   const std::vector<Update> updates = std::exchange(updates_, {});
   const std::function<void()>* const call = call_;
   lock.unlock();
-  {
-    nb::gil_scoped_acquire acquired;
-    try {
-      if (PyErr_CheckSignals() != 0) throw nb::python_error();
-      if (!cancelled_) {
-        for (const Update& u : updates) progress_(u.stage, u.done, u.total, u.unit);
-        if (call != nullptr) (*call)();
-      }
-    } catch (nb::python_error& error) {
-      interrupted(error);
-    } catch (...) {
-      failure_ = std::current_exception();
-      cancelled_ = true;
-    }
+  if (!without.with_gil([&] { make_calls(updates, call); })) {
+    interpreter_ends_ = true;
+    cancel();
   }
   lock.lock();
   if (call != nullptr) {
@@ -73,7 +84,7 @@ void Background::serve(std::unique_lock<std::mutex>& lock) {
 
 void Background::run(int threads, const std::function<void()>& work) {
   {
-    nb::gil_scoped_release released;
+    WithoutGil without;
     std::thread worker([&] {
       try {
         with_threads(threads, work);
@@ -88,10 +99,14 @@ void Background::run(int threads, const std::function<void()>& work) {
     std::unique_lock lock(mutex_);
     while (!ended_) {
       posted_.wait_for(lock, kLook, [&] { return ended_ || call_ != nullptr; });
-      serve(lock);
+      serve(lock, without);
     }
     lock.unlock();
     worker.join();
+  }
+  if (interpreter_ends_ && !interruption_) {
+    set_interpreter_ends();
+    interruption_.emplace();
   }
   if (interruption_ && !has_answer_) throw nb::python_error(std::move(*interruption_));
   if (failure_) std::rethrow_exception(failure_);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-/// Long work beside the interpreter: other Python threads go on, Ctrl-C is noticed, and callbacks
-/// run on the thread that called.
+/// Long work beside the interpreter: other Python threads go on, Ctrl-C and the interpreter's end
+/// are noticed, and callbacks run on the thread that called.
 #pragma once
 
 #include <atomic>
@@ -14,6 +14,7 @@
 #include <vector>
 
 #include "binding.h"
+#include "gil.h"
 #include "likewise/control.h"
 
 namespace likewise::python {
@@ -28,7 +29,8 @@ class Background {
 
   /// Runs `work` on a thread of its own, with `threads` threads (0: all), and returns when it has
   /// ended. To be called with the GIL. What work or a callback throws comes out here; a signal that
-  /// raises (Ctrl-C) sets `cancelled()` first and comes out when the work has ended.
+  /// raises (Ctrl-C) sets `cancelled()` first and comes out when the work has ended; so does
+  /// SystemExit where the interpreter ends.
   void run(int threads, const std::function<void()>& work);
 
   /// For the work: its control, and a call on the waiting thread, with the GIL. What the call
@@ -48,8 +50,10 @@ class Background {
     Offset total;
     std::string unit;
   };
-  void serve(std::unique_lock<std::mutex>& lock);
+  void serve(std::unique_lock<std::mutex>& lock, WithoutGil& without);
+  void make_calls(const std::vector<Update>& updates, const std::function<void()>* call);
   void interrupted(nb::python_error& error);
+  void cancel();
 
   nb::object progress_;
   std::atomic<bool>* also_;
@@ -60,6 +64,7 @@ class Background {
   const std::function<void()>* call_ = nullptr;
   bool ended_ = false;
   bool has_answer_ = false;
+  bool interpreter_ends_ = false;
   std::atomic<bool> cancelled_ = false;
   std::optional<nb::python_error> interruption_;
   std::exception_ptr failure_;
@@ -73,7 +78,7 @@ auto in_background(bool is_long, int threads, const nb::object& progress, const 
     Background background(progress);
     background.run(threads, [&] { answer.emplace(work(background.control())); });
   } else {
-    nb::gil_scoped_release released;
+    const WithoutGil without;
     with_threads(threads, [&] { answer.emplace(work(RunControl{})); });
   }
   return std::move(*answer);

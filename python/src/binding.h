@@ -25,6 +25,7 @@ using namespace nanobind::literals;  // NOLINT: "name"_a
 
 void bind_errors(nb::module_& module);
 void bind_devices(nb::module_& module);
+void bind_paths(nb::module_& module);
 void bind_arrow(nb::module_& module);
 void bind_columns(nb::module_& module);
 void bind_interactions(nb::module_& module);
@@ -39,6 +40,12 @@ void bind_ranks(nb::module_& module);
 [[nodiscard]] std::string device_name(nb::handle device);
 /// A Device, or that of a name.
 [[nodiscard]] Device device_for(nb::handle device);
+
+/// The name of a file, from a str, bytes or os.PathLike: the one way for paths into the library.
+/// TypeError for anything else, ValueError for what the system would cut or not take.
+[[nodiscard]] std::string file_path(nb::handle path);
+/// "" for None.
+[[nodiscard]] std::string optional_path(nb::handle path);
 
 /// Arrays from Python: of this type and without gaps, never converted. The Python side has said
 /// what is wrong with anything else.

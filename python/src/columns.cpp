@@ -64,18 +64,34 @@ class ObjectBuffer {
   Py_buffer buffer_{};
 };
 
-[[noreturn]] void refuse(const char* side, Py_ssize_t row, PyObject* id, const char* wanted) {
-  const std::string text = printable(nb::cast<std::string>(nb::repr(nb::handle(id))));
-  const std::string type = nb::cast<std::string>(nb::handle(Py_TYPE(id)).attr("__name__"));
-  PyErr_SetString(PyExc_TypeError, (std::string(side) + ": row " + std::to_string(row) + " has " +
-                                    text + " of type " + type + "; " + wanted)
-                                       .c_str());
-  throw nb::python_error();
+[[nodiscard]] std::string type_name(PyObject* id) {
+  return nb::cast<std::string>(
+      nb::handle(reinterpret_cast<PyObject*>(Py_TYPE(id))).attr("__name__"));
 }
 
+[[noreturn]] void refuse(const char* side, Py_ssize_t row, PyObject* id, const char* wanted) {
+  const std::string text = printable(nb::cast<std::string>(nb::repr(nb::handle(id))));
+  throw nb::type_error((std::string(side) + ": row " + std::to_string(row) + " has " + text +
+                        " of type " + type_name(id) + "; " + wanted)
+                           .c_str());
+}
+
+/// None, NaN, and what pandas has for them: NA and NaT.
 [[nodiscard]] bool is_missing(PyObject* id) {
-  return id == nullptr || id == Py_None ||
-         (PyFloat_Check(id) && PyFloat_AsDouble(id) != PyFloat_AsDouble(id));
+  if (id == nullptr || id == Py_None) return true;
+  if (PyFloat_Check(id)) return PyFloat_AsDouble(id) != PyFloat_AsDouble(id);
+  if (PyUnicode_Check(id) || PyLong_Check(id)) return false;
+  const std::string type = type_name(id);
+  return type == "NAType" || type == "NaTType";
+}
+
+/// A whole number of another library, such as numpy.int64, as Python's; itself where it is none.
+[[nodiscard]] nb::object whole_number(PyObject* id) {
+  if (PyUnicode_Check(id) || PyLong_Check(id) || PyIndex_Check(id) == 0) return nb::borrow(id);
+  nb::object number = nb::steal(PyNumber_Index(id));
+  if (number.is_valid()) return number;
+  PyErr_Clear();
+  return nb::borrow(id);
 }
 
 /// Codes of objects that came lately, by their address: columns often hold the same few objects
@@ -106,13 +122,6 @@ class RecentObjects {
   std::vector<Slot> slots_;
 };
 
-[[nodiscard]] std::string_view text_of(PyObject* id) {
-  Py_ssize_t length = 0;
-  const char* text = PyUnicode_AsUTF8AndSize(id, &length);
-  if (text == nullptr) throw nb::python_error();
-  return {text, static_cast<std::size_t>(length)};
-}
-
 /// The first lines of an object's memory: what lies in a column was often made long ago.
 void fetch_early(const PyObject* id) {
   __builtin_prefetch(id);
@@ -135,11 +144,14 @@ void fetch_early(const PyObject* id) {
            kind == &PyUnicode_Type ? "the ids before it are text"
                                    : "the ids before it are whole numbers");
   };
-  const auto code_of = [&](PyObject* id, Py_ssize_t row) -> std::int32_t {
-    if (is_missing(id)) return -1;
+  const auto code_of = [&](PyObject* given, Py_ssize_t row) -> std::int32_t {
+    if (is_missing(given)) return -1;
+    const nb::object kept = whole_number(given);
+    PyObject* const id = kept.ptr();
     if (PyUnicode_Check(id)) {
       require_kind(&PyUnicode_Type, row);
-      return result->encoder.code(text_of(id));
+      nb::object bytes;
+      return result->encoder.code(text_of(id, bytes));
     }
     if (!PyLong_Check(id) || PyBool_Check(id)) {
       refuse(side.c_str(), row, id, "ids are text (str) or whole numbers (int), all of one kind");
@@ -187,6 +199,20 @@ void fetch_early(const PyObject* id) {
 }
 
 }  // namespace
+
+std::string_view text_of(nb::handle text, nb::object& bytes) {
+  Py_ssize_t length = 0;
+  const char* utf8 = PyUnicode_AsUTF8AndSize(text.ptr(), &length);
+  if (utf8 != nullptr) return {utf8, static_cast<std::size_t>(length)};
+  PyErr_Clear();
+  bytes = nb::steal(PyUnicode_AsEncodedString(text.ptr(), "utf-8", "surrogateescape"));
+  if (!bytes.is_valid()) {
+    PyErr_Clear();
+    const std::string shown = printable(nb::cast<std::string>(nb::repr(text)));
+    throw nb::value_error((shown + " has characters that no text has (lone surrogates)").c_str());
+  }
+  return {PyBytes_AsString(bytes.ptr()), static_cast<std::size_t>(PyBytes_Size(bytes.ptr()))};
+}
 
 IntegerSpan integer_span(nb::handle array, const char* what) {
   In<std::int64_t> wide;

@@ -28,6 +28,8 @@ struct Numbers {
   nb::object owner;
 };
 
+/// A str as UTF-8, and bytes that were none as "surrogateescape" has them; `bytes` may keep them.
+[[nodiscard]] std::string_view text_of(nb::handle text, nb::object& bytes);
 [[nodiscard]] IntegerSpan integer_span(nb::handle array, const char* what);
 [[nodiscard]] ValueSpan value_span(nb::handle array);
 

@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "binding.h"
+#include "gil.h"
 #include "likewise/device.h"
 
 namespace likewise::python {
@@ -24,7 +25,7 @@ namespace {
 [[nodiscard]] nb::list devices() {
   std::vector<DeviceStatus> all;
   {
-    nb::gil_scoped_release released;
+    const WithoutGil without;
     all = device_statuses();
   }
   nb::list result;
@@ -67,7 +68,7 @@ std::string device_name(nb::handle device) {
 Device device_for(nb::handle device) {
   if (nb::isinstance<Device>(device)) return nb::cast<Device>(device);
   const std::string name = device_name(device);
-  nb::gil_scoped_release released;
+  const WithoutGil without;
   return open_device(name);
 }
 
@@ -77,7 +78,7 @@ void bind_devices(nb::module_& module) {
           "__init__",
           [](Device* self, const nb::object& device, Offset memory) {
             const std::string name = device_name(device);
-            nb::gil_scoped_release released;
+            const WithoutGil without;
             new (self) Device(open_device(name, {memory}));
           },
           "name"_a = "auto", "memory"_a = 0)

@@ -2,8 +2,10 @@
 #include "likewise/evaluation.h"
 
 #include <nanobind/stl/map.h>
+#include <nanobind/stl/optional.h>
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/vector.h>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -11,6 +13,7 @@
 #include "background.h"
 #include "interactions.h"
 #include "model.h"
+#include "parameters.h"
 
 namespace likewise::python {
 namespace {
@@ -20,14 +23,15 @@ namespace {
                                       const std::vector<std::string>& metrics,
                                       float min_relevant_value, bool per_user, const Data* seen,
                                       const Data* candidates, Index negatives, std::uint64_t seed,
-                                      int threads, const nb::object& progress) {
+                                      std::optional<bool> clip, int threads,
+                                      const nb::object& progress) {
   const Device chosen = device_for(device);
   EvaluateOptions options{k, metrics, per_user, min_relevant_value};
   options.negatives = negatives;
   options.seed = seed;
   const TestSet held_out = make_test_set(*model.model, *test.interactions);
   EvaluationReport report = in_background(true, threads, progress, [&](const RunControl& control) {
-    const Recommender recommender(model.model, chosen);
+    const Recommender recommender(model.model, chosen, clip);
     CsrMatrix few;
     if (candidates != nullptr) few = make_test_set(*model.model, *candidates->interactions).by_user;
     const CsrView view = few.view();
@@ -61,10 +65,11 @@ namespace {
 void bind_evaluation(nb::module_& module) {
   module.def("evaluate", &evaluate_model, "model"_a, "test"_a, "device"_a, "k"_a, "metrics"_a,
              "min_relevant_value"_a, "per_user"_a, "seen"_a = nb::none(),
-             "candidates"_a = nb::none(), "negatives"_a = 0, "seed"_a = 42, "threads"_a = 0,
-             "progress"_a = nb::none());
+             "candidates"_a = nb::none(), "negatives"_a = 0, "seed"_a = 42, "clip"_a = nb::none(),
+             "threads"_a = 0, "progress"_a = nb::none());
   module.def(
-      "advice_on_lists", [](const Trained& model) { return advice_on_lists(*model.model); },
+      "advice_on_lists",
+      [](const Trained& model) { return spelled(advice_on_lists(*model.model), as_keyword); },
       "model"_a);
   module.def("metric_names", &metric_names);
   module.def("higher_is_better", &higher_is_better, "metric"_a);

@@ -2,6 +2,7 @@
 #include "interactions.h"
 
 #include <algorithm>
+#include <limits>
 #include <nanobind/stl/optional.h>
 #include <nanobind/stl/pair.h>
 #include <nanobind/stl/string.h>
@@ -16,6 +17,7 @@
 #include "likewise/split.h"
 #include "likewise/write.h"
 #include "names.h"
+#include "parameters.h"
 
 namespace likewise::python {
 namespace {
@@ -76,8 +78,9 @@ template <class T>
   return options;
 }
 
-[[nodiscard]] Data from_file(const std::string& path, const nb::dict& given, int threads,
+[[nodiscard]] Data from_file(nb::handle file, const nb::dict& given, int threads,
                              const nb::object& progress) {
+  const std::string path = file_path(file);
   const ReadOptions options = options_of(given);
   ReadSummary summary;
   Interactions data = in_background(true, threads, progress, [&](const RunControl& control) {
@@ -127,7 +130,7 @@ template <class T>
   nb::dict result;
   result["rows"] = met.rows;
   result["bad_rows"] = met.bad_rows;
-  result["first_bad_row"] = met.first_bad_row;
+  result["first_bad_row"] = spelled(met.first_bad_row, as_keyword);
   result["duplicates"] = met.duplicates;
   result["policy"] = std::string(kDuplicates[static_cast<std::size_t>(met.policy)]);
   result["below_min_value"] = met.below_min_value;
@@ -137,14 +140,24 @@ template <class T>
   return result;
 }
 
+/// Whether a time is one of datetime64[ns], in 64 bits: the years 1678 to 2261.
+[[nodiscard]] bool fits_nanoseconds(const Time& time) {
+  constexpr std::int64_t kMost = std::numeric_limits<std::int64_t>::max() / 1'000'000'000;
+  return time.seconds() >= -kMost && time.seconds() < kMost;
+}
+
+/// (numbers, "ns"), or "us" where nanoseconds do not hold them all, rounded down; or None.
 [[nodiscard]] nb::object times_array(const Data& data) {
   const Interactions& all = *data.interactions;
   if (!all.has_times()) return nb::none();
+  const bool fine = std::ranges::all_of(all.times, fits_nanoseconds);
+  const std::int64_t per_second = fine ? 1'000'000'000 : 1'000'000;
+  const std::uint32_t step = fine ? 1 : 1000;
   auto result = Array<std::int64_t>::uninitialized(all.times.size());
   for (Offset e = 0; e < all.times.size(); ++e) {
-    result[e] = all.times[e].seconds() * 1'000'000'000 + all.times[e].nanoseconds();
+    result[e] = all.times[e].seconds() * per_second + all.times[e].nanoseconds() / step;
   }
-  return nb::cast(give(std::move(result)));
+  return nb::make_tuple(give(std::move(result)), fine ? "ns" : "us");
 }
 
 [[nodiscard]] std::vector<std::pair<Data, Data>> split_data(const Data& data,
@@ -169,17 +182,19 @@ template <class T>
 [[nodiscard]] Out<Index> find_integers(const IdNames& names, const In<std::int64_t>& ids) {
   auto result = Array<Index>::uninitialized(static_cast<Offset>(ids.size()));
   {
-    nb::gil_scoped_release released;
+    const WithoutGil without;
     for (std::size_t i = 0; i < ids.size(); ++i) {
       result[static_cast<Offset>(i)] = names.map->find(ids.data()[i]).value_or(-1);
     }
   }
   return give(std::move(result));
 }
-[[nodiscard]] Out<Index> find_texts(const IdNames& names, const std::vector<std::string>& ids) {
-  auto result = Array<Index>::uninitialized(std::ssize(ids));
-  for (std::size_t i = 0; i < ids.size(); ++i) {
-    result[static_cast<Offset>(i)] = names.map->find(ids[i]).value_or(-1);
+[[nodiscard]] Out<Index> find_texts(const IdNames& names, const nb::list& ids) {
+  auto result = Array<Index>::uninitialized(static_cast<Offset>(ids.size()));
+  Offset i = 0;
+  for (const nb::handle id : ids) {
+    nb::object bytes;
+    result[i++] = names.map->find(text_of(id, bytes)).value_or(-1);
   }
   return give(std::move(result));
 }
@@ -281,7 +296,8 @@ void bind_interactions(nb::module_& module) {
       .def("split", &split_data, "method"_a, "test"_a, "last"_a, "folds"_a, "rows"_a, "seed"_a)
       .def(
           "write",
-          [](const Data& self, const std::string& path) {
+          [](const Data& self, nb::handle file) {
+            const std::string path = file_path(file);
             (void)in_background(true, 0, nb::none(), [&](const RunControl& control) {
               write_interactions(*self.interactions, path, control);
               return true;

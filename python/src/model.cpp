@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "model.h"
 
+#include <chrono>
 #include <mutex>
 #include <nanobind/stl/optional.h>
 #include <nanobind/stl/string.h>
@@ -8,6 +9,7 @@
 #include <nanobind/stl/vector.h>
 #include <shared_mutex>
 #include <string>
+#include <thread>
 #include <utility>
 #include <vector>
 
@@ -115,8 +117,9 @@ template <Side kSide>
                         view_of(kept.similarities.span(), self));
 }
 
-[[nodiscard]] Trained load(const std::string& path) {
-  nb::gil_scoped_release released;
+[[nodiscard]] Trained load(nb::handle file) {
+  const std::string path = file_path(file);
+  const WithoutGil without;
   return Trained(load_model(path));
 }
 
@@ -191,9 +194,9 @@ void require_rows(const InMatrix<float>& factors, Index wanted, const char* side
 /// Waits for whoever saves the model.
 void take_titles(Trained& self, Titles titles) {
   std::unique_lock lock(*self.titles, std::defer_lock);
-  {
-    nb::gil_scoped_release released;
-    lock.lock();
+  while (!lock.try_lock()) {  // nobody waits for the GIL with the lock held
+    const WithoutGil without;
+    std::this_thread::sleep_for(std::chrono::milliseconds(1));
   }
   self.model->titles = std::move(titles);
 }
@@ -205,8 +208,9 @@ void set_titles(Trained& self, const std::vector<std::string>& titles) {
 }
 
 /// Reads titles of the model's items; what is to be said of the file, or "".
-[[nodiscard]] nb::dict read_model_titles(Trained& self, const std::string& path,
+[[nodiscard]] nb::dict read_model_titles(Trained& self, nb::handle file,
                                          const std::vector<std::string>& columns) {
+  const std::string path = file_path(file);
   TitleSummary summary;
   take_titles(self, read_titles(path, self.model->items, {columns}, &summary));
   nb::dict result;
@@ -236,8 +240,9 @@ void bind_model(nb::module_& module) {
                   "user_ids"_a.noconvert() = nb::none(), "item_ids"_a.noconvert() = nb::none())
       .def(
           "save",
-          [](const Trained& self, const std::string& path) {
-            nb::gil_scoped_release released;
+          [](const Trained& self, nb::handle file) {
+            const std::string path = file_path(file);
+            const WithoutGil without;
             const std::shared_lock lock(*self.titles);
             save_model(*self.model, path);
           },

@@ -2,6 +2,7 @@
 /// `likewise._core`: the library for the package's own modules, which check and convert what users
 /// give, and are what users see.
 #include "binding.h"
+#include "gil.h"
 #include "likewise/control.h"
 #include "likewise/version.h"
 
@@ -13,6 +14,8 @@ NB_MODULE(_core, module) {
   module.def("instruction_set", &likewise::instruction_set);
   module.def("thread_count", &likewise::thread_count);
   bind_errors(module);
+  bind_exit();
+  bind_paths(module);
   bind_devices(module);
   bind_columns(module);
   bind_arrow(module);

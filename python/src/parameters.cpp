@@ -16,7 +16,9 @@
 namespace likewise::python {
 namespace {
 
-[[noreturn]] void refuse(const std::string& why) { throw Error(ErrorKind::kInvalidArgument, why); }
+[[noreturn]] void refuse_parameter(const std::string& why) {
+  throw Error(ErrorKind::kInvalidArgument, why);
+}
 
 [[nodiscard]] const char* kind_name(ParameterKind kind) {
   switch (kind) {
@@ -89,15 +91,6 @@ namespace {
   return nb::str(text.c_str());
 }
 
-/// "--confidence log" as confidence="log".
-[[nodiscard]] std::string in_python(const std::string& option) {
-  const std::size_t blank = option.find(' ');
-  if (!option.starts_with("--")) return option;
-  std::string name = option.substr(2, blank == std::string::npos ? blank : blank - 2);
-  std::ranges::replace(name, '-', '_');
-  return blank == std::string::npos ? name : name + "=\"" + option.substr(blank + 1) + "\"";
-}
-
 [[nodiscard]] Feedback feedback_of(nb::handle value) {
   const std::string shown = nb::isinstance<nb::str>(value) ? nb::cast<std::string>(value)
                                                            : nb::cast<std::string>(nb::repr(value));
@@ -106,74 +99,65 @@ namespace {
 
 }  // namespace
 
-TrainingParams params_of(const nb::dict& given) {
-  const auto algorithm = nb::cast<std::string>(given["algorithm"]);
+namespace {
+
+/// Columns have a keyword each: user="userId", item="movieId".
+[[nodiscard]] std::string columns_as_keywords(std::string_view columns) {
+  std::string text;
+  for (const char* name : {"user", "item", "value", "time"}) {
+    const std::string_view column = columns.substr(0, columns.find(','));
+    if (!column.empty() && column != "-") {
+      text += (text.empty() ? "" : ", ") + as_keyword(name, column);
+    }
+    columns.remove_prefix(std::min(column.size() + 1, columns.size()));
+  }
+  return text;
+}
+
+}  // namespace
+
+std::string as_keyword(std::string_view parameter, std::string_view value) {
+  if (parameter == "columns" && !value.empty()) return columns_as_keywords(value);
+  std::string text(parameter);
+  if (value.empty()) return text;
+  const bool is_number = value.find_first_not_of("0123456789.-+e") == std::string_view::npos;
+  const std::string_view quote = is_number ? "" : "\"";
+  return ((((text += "=") += quote) += value) += quote);
+}
+
+TrainingRequest request_of(const nb::dict& given) {
+  TrainingRequest request;
+  request.algorithm = nb::cast<std::string>(given["algorithm"]);
+  const bool is_auto = request.algorithm == kAutoAlgorithm;
+  const std::string some = is_auto ? "als" : request.algorithm;
   const Feedback feedback =
       given.contains("feedback") ? feedback_of(given["feedback"]) : Feedback::kImplicit;
-  TrainingParams params = default_params(algorithm, feedback);
+  const TrainingParams usual = default_params(some, feedback);
+  const std::vector<ParameterInfo> known = is_auto ? common_parameters() : parameters_of(some);
   if (given.contains("feedback")) {
-    set_parameter(params, "feedback", kFeedbackNames[static_cast<std::size_t>(feedback)]);
+    request.parameters.push_back({"feedback",
+                                  std::string(kFeedbackNames[static_cast<std::size_t>(feedback)]),
+                                  feedback != Feedback::kImplicit});
   }
-  const std::vector<ParameterInfo> known = parameters_of(algorithm);
-  std::vector<std::string> set;
   for (const auto& [key, value] : given) {
     const auto name = nb::cast<std::string>(key);
     if (name == "algorithm" || name == "feedback" || value.is_none()) continue;
     const auto found = std::ranges::find(known, name, &ParameterInfo::name);
-    if (found == known.end()) refuse(algorithm + " has no parameter " + printable(name));
-    set_parameter(params, name, text_of(*found, value));
-    set.push_back(name);
+    if (found == known.end())
+      refuse_parameter(request.algorithm + " has no parameter " + printable(name));
+    AskedParameter asked{name, text_of(*found, value)};
+    TrainingParams with = usual;
+    set_parameter(with, name, asked.text);
+    asked.chosen = parameter_text(with, name) != parameter_text(usual, name);
+    request.parameters.push_back(std::move(asked));
   }
-  validate(params);
-  const TrainingParams usual = default_params(algorithm, feedback);
-  for (const std::string& name : set) {
-    const std::string needs = parameter_needs(params, name);
-    const std::string text = parameter_text(params, name);
-    if (needs.empty() || text == parameter_text(usual, name)) continue;
-    refuse(name + "=" + text + " would do nothing here: it needs " + in_python(needs));
-  }
-  return params;
+  return request;
 }
 
-TrainingParams params_to_train(const nb::dict& given, const CsrView& by_user,
-                               const TrainingParams* earlier) {
-  nb::dict all;
-  std::vector<std::string> names;
-  for (const auto& [key, value] : given) {
-    all[key] = value;
-    if (!value.is_none()) names.push_back(nb::cast<std::string>(key));
-  }
-  const auto algorithm = nb::cast<std::string>(given["algorithm"]);
-  if (earlier == nullptr || algorithm_name(*earlier) != algorithm) {
-    return suited_to(by_user, params_of(given), names);
-  }
-  for (const ParameterInfo& parameter : parameters_of(algorithm)) {
-    const bool was_given = std::ranges::find(names, parameter.name) != names.end();
-    if (!parameter.left_open || was_given) continue;
-    if (!parameter_needs(*earlier, parameter.name).empty()) continue;
-    all[nb::str(parameter.name.data(), parameter.name.size())] =
-        value_of(parameter, parameter_text(*earlier, parameter.name));
-  }
-  return params_of(all);
-}
-
-TrainingParams params_for_auto(const nb::dict& given) {
-  nb::dict some;
-  const std::vector<ParameterInfo> common = common_parameters();
-  for (const auto& [key, value] : given) {
-    const auto name = nb::cast<std::string>(key);
-    if (name == "algorithm") continue;
-    if (std::ranges::find(common, name, &ParameterInfo::name) == common.end()) {
-      refuse("auto has no parameter " + printable(name));
-    }
-    some[key] = value;
-  }
-  some["algorithm"] = "als";
-  return params_of(some);
-}
+TrainingParams params_of(const nb::dict& given) { return asked_params(request_of(given)); }
 
 nb::list parameters(const std::string& name) {
-  const bool is_auto = name == kAuto;
+  const bool is_auto = name == kAutoAlgorithm;
   const std::string algorithm = is_auto ? "als" : name;
   const TrainingParams implicit = default_params(algorithm, Feedback::kImplicit);
   const TrainingParams explicit_ones = default_params(algorithm, Feedback::kExplicit);
@@ -181,10 +165,10 @@ nb::list parameters(const std::string& name) {
   for (const ParameterInfo& parameter : is_auto ? common_parameters() : parameters_of(algorithm)) {
     nb::dict line;
     line["name"] = std::string(parameter.name);
-    line["help"] = std::string(parameter.help);
+    line["help"] = spelled(parameter.help, as_keyword);
     line["kind"] = kind_name(parameter.kind);
     line["choices"] = parameter.choices;
-    line["usual"] = parameter.usual;
+    line["usual"] = spelled(parameter.usual, as_keyword);
     const auto usual = [&](const TrainingParams& of) {
       return parameter.left_open ? nb::object(nb::none())
                                  : value_of(parameter, parameter_text(of, parameter.name));

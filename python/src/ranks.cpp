@@ -82,7 +82,7 @@ struct Rank {
 }
 
 void add(Rank& self, const In<Index>& users, const In<Index>& items, const In<float>& values) {
-  nb::gil_scoped_release released;
+  const WithoutGil without;
   self.training->add(span_of(users), span_of(items), span_of(values));
 }
 
@@ -114,7 +114,7 @@ constexpr std::string_view kSides[] = {"users", "items"};
   const Matrix& table = self.training->factors().side(of);
   auto values = Array<float>::uninitialized(Offset{table.rows()} * table.cols());
   {
-    nb::gil_scoped_release released;
+    const WithoutGil without;
     for (Index row = 0; row < table.rows(); ++row) {
       std::ranges::copy(table.row_span(row), values.data() + Offset{row} * table.cols());
     }
@@ -142,7 +142,7 @@ void bind_ranks(nb::module_& module) {
           },
           "reason"_a, "lost"_a = true)
       .def("end", [](Rank& self) {
-        nb::gil_scoped_release released;
+        const WithoutGil without;
         self.training.reset();
       });
   module.def(

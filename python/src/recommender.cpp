@@ -161,9 +161,11 @@ class SeenRows {
                                 }));
 }
 
-constexpr std::string_view kSides[] = {"users", "items"};
+constexpr std::string_view kSideNames[] = {"users", "items"};
 
-[[nodiscard]] Side side_of(const std::string& name) { return named<Side>(name, kSides, "side"); }
+[[nodiscard]] Side side_of(const std::string& name) {
+  return named<Side>(name, kSideNames, "side");
+}
 [[nodiscard]] SimilarityMetric metric_named(const std::string& name) {
   return named<SimilarityMetric>(name, kSimilarityMetricNames, "metric");
 }
@@ -268,7 +270,7 @@ struct TableSearch {
         table(borrowed_or_copied(rows)),
         bias(biases ? Array<float>::copy_of(span_of(*biases)) : Array<float>()) {
     const SimilarityMetric by = metric_named(metric);
-    nb::gil_scoped_release released;
+    const WithoutGil without;
     search.emplace(table.view(), bias.span(), by, device);
   }
 };
@@ -296,10 +298,11 @@ void bind_recommender(nb::module_& module) {
   nb::class_<Answers>(module, "Recommender", "Queries about a model.")
       .def(
           "__init__",
-          [](Answers* self, const Trained& model, const nb::object& device, int threads) {
-            new (self) Answers{Recommender(model.model, device_for(device)), threads};
+          [](Answers* self, const Trained& model, const nb::object& device, int threads,
+             std::optional<bool> clip) {
+            new (self) Answers{Recommender(model.model, device_for(device), clip), threads};
           },
-          "model"_a, "device"_a = "auto", "threads"_a = 0)
+          "model"_a, "device"_a = "auto", "threads"_a = 0, "clip"_a = nb::none())
       .def("recommend", &recommend, "users"_a.noconvert(), "n"_a, "seen"_a = nb::none(),
            "include_seen"_a = false, "allow"_a.noconvert() = nb::none(),
            "deny"_a.noconvert() = nb::none(), "progress"_a = nb::none())

@@ -11,6 +11,7 @@
 
 #include "background.h"
 #include "columns.h"
+#include "gil.h"
 #include "interactions.h"
 #include "likewise/als.h"
 #include "likewise/bpr.h"
@@ -30,22 +31,64 @@ namespace {
                                   const std::vector<Job>& also) {
   if (nb::isinstance<Device>(device)) return {nb::cast<Device>(device), {}};
   const std::string name = device_name(device);
-  nb::gil_scoped_release released;
+  const WithoutGil without;
   return open_device_to_train(name, params, {}, also);
 }
 
-/// The same parameters, with the algorithm that suits the data in place of "auto", and why.
-[[nodiscard]] nb::dict with_algorithm(const nb::dict& given, const CsrView& by_user,
-                                      const nb::object& device, std::string& reason) {
-  if (nb::cast<std::string>(given["algorithm"]) != kAuto) return given;
-  const Feedback feedback = feedback_of(params_for_auto(given));
-  const Device any = choose(device, default_params("als", feedback), {}).device;
-  AlgorithmChoice choice = choose_algorithm(by_user, feedback, any);
-  reason = std::move(choice.reason);
-  nb::dict chosen;
-  for (const auto& [key, value] : given) chosen[key] = value;
-  chosen["algorithm"] = std::string(choice.algorithm);
-  return chosen;
+/// How a training is validated.
+struct Measured {
+  bool has_data = false;
+  std::string metric;
+  bool has_candidates = false;
+  Index negatives = 0;
+  std::optional<double> target;
+};
+
+[[nodiscard]] TrainingPlan make_plan(const Data& data, const nb::dict& given,
+                                     const nb::object& device, const Measured& measured,
+                                     const Trained* resume) {
+  TrainingRequest request = request_of(given);
+  if (nb::isinstance<Device>(device)) {
+    request.open_device = nb::cast<Device>(device);
+  } else {
+    request.device = device_name(device);
+  }
+  if (resume != nullptr) request.resume = resume->model.get();
+  if (measured.has_data || !measured.metric.empty() || measured.has_candidates ||
+      measured.negatives != 0 || measured.target) {
+    request.validation = {measured.metric, measured.has_candidates, measured.negatives,
+                          measured.target};
+  }
+  const WithoutGil without;
+  return prepare(request, *data.interactions);
+}
+
+/// What a training of these parameters on these data would do, as likewise.TrainingPlan has it.
+[[nodiscard]] nb::dict plan_training(const Data& data, const nb::dict& given,
+                                     const nb::object& device, bool validates,
+                                     const std::string& metric, bool candidates, Index negatives,
+                                     std::optional<double> target, const Trained* resume) {
+  const TrainingPlan plan =
+      make_plan(data, given, device, {validates, metric, candidates, negatives, target}, resume);
+  nb::dict origins;
+  for (const ParameterOrigin& one : plan.origins) {
+    const std::string_view origin = kOriginNames[static_cast<std::size_t>(one.origin)];
+    origins[one.name.c_str()] = nb::str(origin.data(), origin.size());
+  }
+  nb::dict memory;
+  for (const MemoryPlan::Part& part : plan.memory.parts) memory[part.name.c_str()] = part.bytes;
+  nb::dict all;
+  all["algorithm"] = std::string(algorithm_name(plan.params));
+  all["algorithm_reason"] = plan.algorithm_reason;
+  all["device"] = device_text(plan.device.device);
+  all["device_reason"] = plan.device.reason;
+  all["parameters"] = dict_of(plan.params);
+  all["origins"] = origins;
+  all["validation_metric"] = plan.validation ? plan.validation->metric : std::string();
+  all["tuning"] = plan.tuning;
+  all["memory"] = memory;
+  all["text"] = describe(plan);
+  return all;
 }
 
 void report(Background& background, const nb::object& listener, const Iteration& done) {
@@ -59,30 +102,21 @@ void report(Background& background, const nb::object& listener, const Iteration&
                                     const nb::object& device, int threads, const Data* validation,
                                     const std::string& metric, const Data* candidates,
                                     Index negatives, std::optional<double> target,
-                                    const std::string& checkpoint, int every, const Trained* resume,
-                                    const std::string& source, const nb::object& progress,
-                                    const nb::object& on_iteration) {
-  std::string choice;
-  const nb::dict asked = with_algorithm(given, data.interactions->by_user.view(), device, choice);
-  const TrainingParams params =
-      params_to_train(asked, data.interactions->by_user.view(),
-                      resume != nullptr ? &resume->model->params : nullptr);
-  std::vector<Job> also;
-  if (validation != nullptr) also.push_back(lists_job(params));
-  const DeviceChoice chosen = choose(device, params, also);
+                                    const nb::object& checkpoint, int checkpoint_every,
+                                    const Trained* resume, const std::string& source,
+                                    const nb::object& progress, const nb::object& on_iteration) {
+  const TrainingPlan plan =
+      make_plan(data, given, device,
+                {validation != nullptr, metric, candidates != nullptr, negatives, target}, resume);
   Background background(progress);
   TrainingRun run;
   run.control = background.control();
-  if (!chosen.reason.empty()) run.control.remark(chosen.reason);
+  if (!plan.device.reason.empty()) run.control.remark(plan.device.reason);
   run.validation = validation != nullptr ? validation->interactions.get() : nullptr;
-  run.validation_metric = metric;
   run.validation_candidates = candidates != nullptr ? candidates->interactions.get() : nullptr;
-  run.validation_negatives = negatives;
-  run.target = target;
-  run.checkpoint = {checkpoint, every};
-  run.resume = resume != nullptr ? resume->model.get() : nullptr;
+  run.checkpoint = {optional_path(checkpoint), checkpoint_every};
   run.source = source;
-  if (iterates(params)) {
+  if (iterates(plan.params)) {
     run.control.cancel = nullptr;
     run.stop = &background.cancelled();
   }
@@ -91,10 +125,9 @@ void report(Background& background, const nb::object& listener, const Iteration&
   };
   std::optional<Model> model;
   background.run(threads, [&] {
-    model.emplace(train(*data.interactions, params, chosen.device, run));
+    model.emplace(train(plan, *data.interactions, run));
     background.keep_answer();
   });
-  model->provenance.choice = std::move(choice);
   return nb::make_tuple(Trained(std::move(*model)), background.interruption());
 }
 
@@ -243,9 +276,12 @@ struct BorrowedCsr {
 void bind_training(nb::module_& module) {
   module.def("train", &train_model, "data"_a, "params"_a, "device"_a = "auto", "threads"_a = 0,
              "validation"_a = nb::none(), "metric"_a = "", "candidates"_a = nb::none(),
-             "negatives"_a = 0, "target"_a = nb::none(), "checkpoint"_a = "", "every"_a = 1,
-             "resume"_a = nb::none(), "source"_a = "", "progress"_a = nb::none(),
-             "on_iteration"_a = nb::none());
+             "negatives"_a = 0, "target"_a = nb::none(), "checkpoint"_a = nb::none(),
+             "checkpoint_every"_a = 1, "resume"_a = nb::none(), "source"_a = "",
+             "progress"_a = nb::none(), "on_iteration"_a = nb::none());
+  module.def("plan", &plan_training, "data"_a, "params"_a, "device"_a = "auto",
+             "validates"_a = false, "metric"_a = "", "candidates"_a = false, "negatives"_a = 0,
+             "target"_a = nb::none(), "resume"_a = nb::none());
   module.def("train_factors", &train_factors, "indptr"_a, "indices"_a.noconvert(),
              "values"_a.noconvert(), "cols"_a, "params"_a, "device"_a = "auto", "threads"_a = 0,
              "users"_a.noconvert() = nb::none(), "items"_a.noconvert() = nb::none(),

@@ -41,6 +41,10 @@ namespace {
   told["beats_baseline"] = result.beats_baseline();
   told["warning"] = result.warning();
   told["final_parts"] = result.final_parts;
+  told["validation_users"] = result.validation_users;
+  told["measured_users"] = result.measured_users;
+  told["failures"] = result.failures();
+  told["broken_lines"] = result.broken_lines;
   told["seconds"] = result.seconds;
   told["baseline"] = trial_of(result.baseline);
   told["best"] = trial_of(result.winner());
@@ -60,8 +64,8 @@ namespace {
                                    const std::string& budget, std::uint64_t seed,
                                    const Data* validation, const std::string& validation_source,
                                    const std::string& method, double share,
-                                   const std::string& journal, bool resume,
-                                   const nb::object& device, int threads, const std::string& source,
+                                   const nb::object& journal, bool resume, const nb::object& device,
+                                   int threads, const std::string& source,
                                    const nb::object& progress, const nb::object& on_trial) {
   TuneOptions options;
   options.algorithms = algorithms;
@@ -86,7 +90,7 @@ namespace {
   run.validation_source = validation_source;
   run.duplicates = data.summary.policy;
   run.source = source;
-  run.journal = journal;
+  run.journal = optional_path(journal);
   run.resume = resume;
   run.open = [&](const TrainingParams& params, std::span<const Job> also) {
     return given ? *given : open_device_to_train(name, params, {}, also).device;
@@ -117,9 +121,9 @@ namespace {
 
 void bind_tuning(nb::module_& module) {
   module.def("tune", &tune_model, "data"_a, "algorithms"_a, "feedback"_a, "metric"_a, "budget"_a,
-             "seed"_a, "validation"_a.none(), "validation_source"_a, "method"_a, "share"_a,
-             "journal"_a, "resume"_a, "device"_a, "threads"_a, "source"_a, "progress"_a,
-             "on_trial"_a);
+             "seed"_a, "validation"_a.none(), "validation_source"_a, "validation_method"_a,
+             "validation_share"_a, "journal"_a.none(), "resume"_a, "device"_a, "threads"_a,
+             "source"_a, "progress"_a, "on_trial"_a);
 }
 
 }  // namespace likewise::python

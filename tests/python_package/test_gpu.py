@@ -69,7 +69,7 @@ def test_bpr_of_implicit_races_on_the_gpu(matrix):
         right[gpu] = seen[-1]
     assert right[False] > 0.7
     assert right[True] == pytest.approx(right[False], abs=0.02)
-    assert implicit_bpr.BayesianPersonalizedRanking().use_gpu
+    assert implicit_bpr.BayesianPersonalizedRanking()._on_gpu()
 
 
 def test_interruption_ends_training_on_the_gpu():

@@ -3,6 +3,8 @@
 import copy
 import logging
 import pickle
+import subprocess
+import sys
 
 import numpy as np
 import pytest
@@ -101,14 +103,52 @@ def test_factors_are_assigned_not_written(d):
 
 
 def test_a_list_that_filters_leave_short_says_so(d):
-    ids, scores = als(p, d).recommend([1], some(d, 1), N=ITEMS + 3, filter_items=[0, 7])
+    ids, scores = als(p, d).recommend([1], some(d, 1), N=ITEMS, filter_items=[0, 7])
     liked = set(d.liked[1].indices)
     answers = scores[0] > NO_SCORE
     assert not (liked | {0, 7}) & set(ids[0, answers])
-    assert set(ids[0, answers.sum():ITEMS]) == liked | {0, 7}
-    assert (ids[0, ITEMS:] == -1).all() and (scores[0, ITEMS:] == NO_SCORE).all()
+    assert set(ids[0, answers.sum():]) == liked | {0, 7}
     ids, scores = als(p, d).similar_items(2, N=4, items=[8, 2])
     assert ids.tolist() == [2, 8, -1, -1] and (scores[2:] == NO_SCORE).all()
+
+
+def test_lists_are_as_wide_as_the_catalogue_at_most(d):
+    model, near = als(p, d), knn(p, d)
+    for N in (ITEMS + 3, 10**9):
+        assert model.recommend([1], some(d, 1), N=N)[0].shape == (1, ITEMS)
+        assert model.recommend(1, d.liked[1], N=N)[1].shape == (ITEMS,)
+        assert model.similar_items([1, 2], N=N)[0].shape == (2, ITEMS)
+        assert model.similar_users([1, 2], N=N)[0].shape == (2, min(N, USERS))
+        assert model.recommend_all(d.liked, N=N).shape == (USERS, ITEMS)
+        assert near.recommend([1], some(d, 1), N=N)[0].shape == near.similar_items([1], N=N)[0].shape == (1, ITEMS)
+    with pytest.raises(TypeError, match="N must be a whole number, not 1.5"):
+        model.similar_items(1, N=1.5)
+
+
+def test_sets_and_series_of_ids(d):
+    import pandas
+    expected = als(p, d).recommend([2, 1], some(d, 2, 1), items=[9, 3, 4])[0]
+    series = pandas.Series([2, 1], index=[7, 9])
+    assert np.array_equal(als(p, d).recommend(series, some(d, 2, 1), items={9, 3, 4})[0], expected)
+    with pytest.raises(ValueError, match="masked"):
+        als(p, d).similar_items(np.ma.array([1, 2], mask=[True, False]))
+
+
+@pytest.mark.parametrize("call, words", [
+    (lambda d: fit_als(p, d, num_threads=1.5), "num_threads must be a whole number, not 1.5"),
+    (lambda d: fit_als(p, d, factors=1.5), "factors must be a whole number, not 1.5"),
+    (lambda d: fit_als(p, d, random_state="x"), "random_state must be .*not 'x'"),
+    (lambda d: knn(p, d, K=1.5), "K must be a whole number, not 1.5"),
+    (lambda d: als(p, d).fit(d.liked, callback=5), "callback must be a function, not 5"),
+    (lambda d: p.als.AlternatingLeastSquares.load(5), "a path is a str, bytes or os.PathLike, not 5"),
+    (lambda d: p.evaluation.leave_k_out_split(d.liked, K=1.5), "K must be a whole number, not 1.5")])
+def test_types_of_arguments_in_words(d, call, words):
+    with pytest.raises(TypeError, match=words):
+        call(d)
+
+
+def test_more_neighbours_than_items_are_all(d):
+    assert (knn(p, d, K=10**9).similarity != knn(p, d, K=ITEMS).similarity).nnz == 0
 
 
 def test_items_are_ranked_once(d):
@@ -240,8 +280,7 @@ def test_bpr_refuses_what_it_cannot_rank(d):
 def test_models_that_are_not_fit(d):
     for call in (lambda: p.als.AlternatingLeastSquares().recommend(0, d.liked[0]),
                  lambda: p.als.AlternatingLeastSquares().similar_items(0),
-                 lambda: p.nearest_neighbours.CosineRecommender().recommend(0, d.liked[0]),
-                 lambda: p.nearest_neighbours.CosineRecommender().save("never.npz")):
+                 lambda: p.nearest_neighbours.CosineRecommender().recommend(0, d.liked[0])):
         with pytest.raises(p.recommender_base.ModelFitError, match="call fit"):
             call()
 
@@ -289,6 +328,42 @@ def test_files(d, tmp_path):
         p.als.AlternatingLeastSquares.load(f"{path}.npz")
 
 
+def test_what_is_not_fit_is_kept_in_files(tmp_path):
+    near = p.nearest_neighbours.BM25Recommender(K=7, K1=3.0)
+    near.save(tmp_path / "near")
+    loaded = p.nearest_neighbours.BM25Recommender.load(tmp_path / "near")
+    assert (loaded.K, loaded.K1, loaded.similarity) == (7, 3.0, None)
+    with pytest.raises(p.recommender_base.ModelFitError, match="call fit"):
+        loaded.similar_items(1)
+    assert implicit_loads(tmp_path / "near.npz") in (None, 7)
+    factors = p.als.AlternatingLeastSquares(factors=3)
+    factors.save(tmp_path / "factors")
+    assert p.als.AlternatingLeastSquares.load(tmp_path / "factors").user_factors is None
+
+
+def implicit_loads(path):
+    """K of the model that the other package reads; None where it is not installed."""
+    try:
+        from implicit.nearest_neighbours import BM25Recommender
+    except ImportError:
+        return None
+    return BM25Recommender.load(str(path)).K
+
+
+@pytest.mark.parametrize("use_gpu", [None, False])
+def test_where_to_train_is_kept_in_files(d, tmp_path, use_gpu):
+    for kind in (p.als.AlternatingLeastSquares, p.bpr.BayesianPersonalizedRanking):
+        kind(use_gpu=use_gpu).save(tmp_path / "model")
+        assert kind.load(tmp_path / "model").use_gpu is use_gpu
+
+
+def test_paths_are_there_after_one_import():
+    done = subprocess.run([sys.executable, "-c", "import likewise\nprint(likewise.cpu.als, likewise.cpu.bpr, "
+                           "likewise.gpu.als, likewise.gpu.bpr, likewise.gpu.HAS_CUDA, hasattr(likewise.cpu, 'x'))"],
+                          capture_output=True, text=True, check=False)
+    assert done.returncode == 0 and done.stdout.count("<module") == 4, done.stderr
+
+
 @pytest.mark.parametrize("kind", [np.float32, np.int64, bool])
 def test_neighbours_of_any_type_of_values(d, kind):
     matrix = d.liked.astype(kind)
@@ -317,6 +392,18 @@ def test_liked_items_are_left_out_of_neighbours_lists(d):
     assert len(ids) == len(scores) == 3
     with pytest.raises(ValueError, match="1 row"):
         knn(p, d).recommend(1, d.liked)
+
+
+def test_similar_items_among_some_lists_all_of_them(d):
+    near = knn(p, d, K=3)
+    ids, scores = near.similar_items([2, 3], N=5, items=[2, 8, 9, 11, 3, 7])
+    for one, row, score in zip((2, 3), ids, scores):
+        there = score > np.finfo(np.float64).min
+        known = near.similarity[one].tocoo()
+        among = dict(zip(known.col.tolist(), known.data.tolist()))
+        assert row[0] == one and 0 < there.sum() <= 3 and set(row) <= {2, 8, 9, 11, 3, 7} and len(set(row)) == 5
+        assert score[there].tolist() == [among[i] for i in row[there]] and not set(row[~there]) & set(among)
+    assert near.similar_items(2, N=9, items=[8, 2, 9])[0].shape == (3,)
 
 
 def test_similar_items_among_some(d):

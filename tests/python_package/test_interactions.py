@@ -1,5 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """One matrix from every kind of data; what is wrong with data is said with its place."""
+import datetime
+import decimal
+import fractions
 import gzip
 
 import numpy as np
@@ -147,7 +150,7 @@ def test_times(triples):
     (lambda u, i, v: pd.DataFrame({"a": u, "b": i}), {}, ValueError, ["'user'", "'a', 'b'"]),
     (lambda u, i, v: pd.DataFrame({"user": u, "item": i, "stars": v}), {}, ValueError, ["'stars'", "value="]),
     (lambda u, i, v: pd.DataFrame({"user": u, "item": i}), {"value": "stars"}, ValueError, ["'stars'"]),
-    (lambda u, i, v: pl.DataFrame({"user": [1, None], "item": [1, 2]}), {}, ValueError, ["row 1", "null"]),
+    (lambda u, i, v: pl.DataFrame({"user": [1, None], "item": [1, 2]}), {}, ValueError, ["position 1", "missing"]),
     (lambda u, i, v: pd.DataFrame({"user": pd.array(["a", None], dtype="str"), "item": [1, 2]}), {},
      ValueError, ["position 1", "user"]),
     (lambda u, i, v: pd.DataFrame({"user": ["a", 1], "item": [1, 2]}, dtype=object), {}, TypeError,
@@ -203,6 +206,25 @@ def test_a_file_reads_back(ratings, tmp_path):
         same(Interactions(tmp_path / name), ratings)
 
 
+@pytest.mark.parametrize("name", ["i.parquet", "i.json", "i.xlsx", "i.csv.bz2"])
+def test_a_file_of_an_unknown_format_is_refused(ratings, tmp_path, name):
+    with pytest.raises(ValueError, match=r"end the name in \.csv, \.tsv, \.mtx"):
+        ratings.save(tmp_path / name)
+    assert not any(tmp_path.iterdir())
+
+
+def test_ids_with_line_breaks_come_back_or_are_refused(tmp_path):
+    users, items = ["a\nb", "\n", 'c"\r\n,'], ["x", "\ty\n", "\r"]
+    data = Interactions((users, items, [1.0, 2.0, 3.0]))
+    data.save(tmp_path / "a.csv")
+    same(Interactions(tmp_path / "a.csv"), data)
+    with pytest.raises(ValueError, match="line break"):
+        data.save(tmp_path / "a.tsv")
+    with pytest.raises(ValueError, match="zero byte"):
+        Interactions((["a\0b"], ["x"])).save(tmp_path / "zero.csv")
+    assert [path.name for path in tmp_path.iterdir()] == ["a.csv"]
+
+
 def test_folds_share_ids_and_add_up(ratings):
     folds = likewise.split(ratings, "kfold", folds=3)
     assert sum(test.nnz for _, test in folds) == ratings.nnz
@@ -242,3 +264,181 @@ def test_random_rows_of_each_user():
                   {"method": "per-user", "rows": 10}):
         with pytest.raises(ValueError, match="rows"):
             likewise.split(data, **wrong)
+
+
+# Times, masks and kinds of numbers.
+
+def stamp(text, unit):
+    return np.datetime64(text, unit)
+
+
+#: Beyond what datetime64[ns] holds, in 1677 to 2262.
+FAR = ["1200-01-01", "1970-01-01", "2024-02-29", "9999-12-31"]
+
+
+@pytest.mark.parametrize("unit", ["Y", "M", "W", "D", "h", "m", "s", "ms", "us", "25s", "10ms"])
+def test_times_of_any_unit_are_kept_or_refused(unit):
+    times = np.array(FAR, dtype="datetime64[D]").astype(f"datetime64[{unit}]")
+    data = Interactions((np.arange(4), np.arange(4), np.ones(4), times))
+    assert np.array_equal(data.times, times.astype("datetime64[us]"))
+    _, test = likewise.split(Interactions((np.zeros(4, int), np.arange(4), np.ones(4), times[::-1])), "last")
+    assert np.asarray(test.items)[test.to_csr().indices].tolist() == [0]  # of the year 9999
+    for wrong in (np.datetime64(2**62, unit), np.datetime64(-2**62, unit), np.datetime64("NaT", unit)):
+        times[2] = wrong
+        with pytest.raises(ValueError, match="position 2: the time .*missing or out of range"):
+            Interactions((np.arange(4), np.arange(4), np.ones(4), times))
+        assert Interactions((np.arange(4), np.arange(4), np.ones(4), times), on_bad_row="skip").nnz == 3
+
+
+@pytest.mark.parametrize("unit", ["ns", "ps", "fs", "as"])
+def test_times_of_fine_units(unit):
+    times = np.array([-1, 0, 2**62], dtype=f"datetime64[{unit}]")
+    assert np.array_equal(Interactions((range(3), range(3), np.ones(3), times)).times,
+                          times.astype("datetime64[ns]"))
+
+
+def test_times_beyond_64_bits_with_a_sign_are_refused():
+    times = np.array([1, 2, 2**63 + 5], dtype=np.uint64)
+    for make in (tuple, lambda parts: pl.DataFrame(dict(zip(("user", "item", "value", "time"), parts))),
+                 lambda parts: pd.DataFrame(dict(zip(("user", "item", "value", "time"), parts))).astype(
+                     {"time": "uint64[pyarrow]"})):
+        with pytest.raises(ValueError, match="position 2: the time is missing or out of range"):
+            Interactions(make((np.arange(3), np.arange(3), np.ones(3), times)))
+
+
+def columns_of_times():
+    """The times of FAR in whatever holds them."""
+    days = np.array(FAR, dtype="datetime64[D]")
+    dates = days.astype(object)
+    utc = datetime.timezone.utc
+    moments = [datetime.datetime.combine(day, datetime.time(0, 0)) for day in dates]
+    yield "dates", dates.tolist()
+    yield "datetimes", moments
+    yield "datetimes with a zone", [moment.replace(tzinfo=utc) for moment in moments]
+    yield "pandas s", pd.Series(days.astype("datetime64[s]"))
+    yield "pandas zone", pd.Series(days.astype("datetime64[us]")).dt.tz_localize("UTC")
+    yield "pandas objects", pd.Series(moments, dtype=object)
+    yield "pandas Arrow", pd.Series(moments, dtype="timestamp[us][pyarrow]")
+    yield "pandas Arrow dates", pd.Series(dates, dtype="date32[pyarrow]")
+    yield "polars", pl.Series(moments)
+    yield "polars dates", pl.Series(dates.tolist())
+    for kind in (pa.timestamp("s"), pa.timestamp("ms"), pa.timestamp("us", "UTC"), pa.date32(), pa.date64()):
+        yield f"Arrow {kind}", pa.array(days.astype("datetime64[ms]")).cast(kind)
+
+
+def test_times_beyond_nanoseconds_of_any_column(tmp_path):
+    for name, times in columns_of_times():
+        columns = {"user": np.arange(4), "item": np.arange(4), "value": np.ones(4), "time": times}
+        frame = pd.DataFrame(columns) if name.startswith("pandas") else \
+            pl.DataFrame(columns) if name.startswith("polars") else \
+            pa.table(columns) if name.startswith("Arrow") else columns
+        assert Interactions(frame).times.astype("datetime64[D]").astype(str).tolist() == FAR, name
+        assert Interactions(columns).times.astype("datetime64[D]").astype(str).tolist() == FAR, name
+    (tmp_path / "far.csv").write_text("user,item,value,time\n" + "".join(
+        f"{n},{n},1,{day}\n" for n, day in enumerate(FAR)))
+    assert Interactions(tmp_path / "far.csv").times.astype("datetime64[D]").astype(str).tolist() == FAR
+
+
+def test_what_is_masked_is_missing():
+    mask = [False, True, False]
+    ints, texts = np.ma.array([7, 8, 9], mask=mask), np.ma.array(["a", "b", "c"], mask=mask)
+    for user, item, words in ((ints, [1, 2, 3], "user is missing"), ([1, 2, 3], texts, "item is missing")):
+        with pytest.raises(ValueError, match=f"position 1: the {words}"):
+            Interactions((user, item))
+        with pytest.raises(ValueError, match=f"position 1: the {words}"):
+            Interactions({"user": user, "item": item})
+        assert Interactions((user, item), on_bad_row="skip").nnz == 2
+    plain = np.ma.array([7, 8, 9])
+    same(Interactions((plain, plain, plain)), Interactions(([7, 8, 9], [7, 8, 9], [7, 8, 9])))
+    for values in (ints, ints.astype(np.float32), ints.astype(np.int8)):
+        with pytest.raises(ValueError, match="position 1: the value nan"):
+            Interactions(([1, 2, 3], [1, 2, 3], values))
+    for times in (ints, ints.astype("datetime64[s]")):
+        with pytest.raises(ValueError, match="position 1: the time is missing"):
+            Interactions(([1, 2, 3], [1, 2, 3], [1, 1, 1], times))
+
+
+def test_what_is_missing_is_missing_in_every_frame():
+    number, text = [7, None, 9], ["a", None, "c"]
+    for user in (pd.array(number, dtype="Int64"), pd.array(number, dtype="int64[pyarrow]"), number, text,
+                 pd.array(text, dtype="string"), pl.Series(text), np.array([7, pd.NA, 9], dtype=object)):
+        frames = [{"user": user, "item": [1, 2, 3]}, pd.DataFrame({"user": user, "item": [1, 2, 3]})]
+        if isinstance(user, (list, pl.Series)):
+            frames = [pl.DataFrame({"user": user, "item": [1, 2, 3]})]
+        for frame in frames:
+            with pytest.raises(ValueError, match="position 1: the user (is missing|id is empty)"):
+                Interactions(frame)
+            assert Interactions(frame, on_bad_row="skip").nnz == 2
+    for values in (pd.array([1.5, None, 2], dtype="Float64"), pd.array([1.5, None, 2], dtype="double[pyarrow]"),
+                   pd.array([True, None, False], dtype="boolean"), [decimal.Decimal("1.5"), None, 2]):
+        with pytest.raises(ValueError, match="position 1: the value nan"):
+            Interactions(pd.DataFrame({"user": [1, 2, 3], "item": [1, 2, 3], "value": values}))
+
+
+def columns_of_numbers():
+    """1, 0, 1 in whatever holds them."""
+    numbers = [1, 0, 1]
+    for kind in (bool, np.float16, np.float64, np.longdouble, np.int8, np.uint64, object):
+        yield f"{np.dtype(kind)}", np.array(numbers, dtype=kind)
+    yield "decimals", [decimal.Decimal(one) for one in numbers]
+    yield "fractions", [fractions.Fraction(one) for one in numbers]
+    yield "bools", [bool(one) for one in numbers]
+    for kind in ("Int8", "UInt64", "Float32", "boolean", "double[pyarrow]", "int64[pyarrow]", "bool[pyarrow]"):
+        yield f"pandas {kind}", pd.array(numbers, dtype=kind)
+    yield "pandas decimals", pd.array([decimal.Decimal(one) for one in numbers], dtype=pd.ArrowDtype(pa.decimal128(9, 2)))
+    for kind in (pl.Boolean, pl.Float32, pl.Int16, pl.Decimal(9, 2)):
+        yield f"polars {kind}", pl.Series(numbers).cast(kind)
+    for kind in (pa.float16(), pa.bool_(), pa.decimal128(30, 9), pa.uint64()):
+        yield f"Arrow {kind}", pa.array(np.array(numbers, dtype=np.float16)) if kind == pa.float16() else \
+            pa.array(numbers).cast(kind)
+
+
+def test_numbers_of_any_kind_are_values_of_one_name():
+    expected = Interactions(([1, 2, 3], [1, 2, 3], [1.0, 0.0, 1.0]))
+    for name, values in columns_of_numbers():
+        columns = {"user": [1, 2, 3], "item": [1, 2, 3], "value": values}
+        kinds = [dict] + ([pd.DataFrame] if not name.startswith(("polars", "Arrow")) else []) + \
+            ([pl.DataFrame] if name.startswith("polars") else []) + ([pa.table] if name.startswith("Arrow") else [])
+        for kind in kinds:
+            same(Interactions(kind(columns)), expected)
+            columns_named = {"user": [1, 2, 3], "item": [1, 2, 3], "stars": values}
+            with pytest.raises(ValueError, match="'stars'.*value="):
+                Interactions(kind(columns_named))
+            same(Interactions(kind(columns_named), value="stars"), expected)
+
+
+def test_decimals_and_halves_are_rounded_once():
+    draw = np.random.default_rng(3)
+    texts = [f"{a}.{b:010d}" for a, b in zip(draw.integers(-10**6, 10**6, 300), draw.integers(0, 10**10, 300))]
+    table = pa.table({"user": range(300), "item": range(300),
+                      "value": pa.array([decimal.Decimal(text) for text in texts], pa.decimal128(38, 10))})
+    assert np.array_equal(Interactions(table).to_csr().diagonal(), np.array(texts, dtype=float).astype(np.float32))
+    halves = np.arange(2**16, dtype=np.uint16).view(np.float16)
+    halves = halves[np.isfinite(halves)]
+    table = pa.table({"user": np.arange(len(halves)), "item": np.zeros(len(halves), int), "value": pa.array(halves)})
+    assert np.array_equal(Interactions(table).to_csr().toarray()[:, 0], halves.astype(np.float32))
+
+
+@pytest.mark.parametrize("values, words", [
+    (["x", "y", "z"], "text|'x' of type str"), (pl.Series([[1], [2], [3]]), "lists"),
+    (pd.Categorical([1, 2, 1]), "categories"), (pa.array([1, 2, 1]).dictionary_encode(), "categories"),
+    (np.array([1, 2, 3], dtype="m8[s]"), "timedelta|durations"), (np.array([1j, 2, 3]), "complex"),
+    ([1, "a", 3], "'a'|text"), (pl.Series([datetime.time(1), None, None]), "times of day|time"),
+])
+def test_what_is_no_number_is_said_in_words(values, words):
+    columns = {"user": [1, 2, 3], "item": [1, 2, 3], "value": values}
+    kind = pl.DataFrame if isinstance(values, pl.Series) else pa.table if isinstance(values, pa.Array) else \
+        pd.DataFrame
+    with pytest.raises(TypeError, match="values are numbers.*" + f"({words})"):
+        Interactions(kind(columns))
+
+
+def test_ids_of_any_bytes_are_found_again(tmp_path):
+    (tmp_path / "bytes.csv").write_bytes(b"user,item\n\xff\xfe,a\nb,a\n")
+    data = Interactions(tmp_path / "bytes.csv")
+    model = likewise.Popular().fit(data).model_
+    assert all(one in model.users for one in np.asarray(data.users))
+    assert len(model.recommend(np.asarray(data.users))) == 2
+    same(Interactions((np.asarray(data.users), ["a", "a"])), data)
+    with pytest.raises(ValueError, match="surrogates"):
+        Interactions((["\ud800"], ["a"]))

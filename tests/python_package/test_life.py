@@ -2,6 +2,7 @@
 """Beside the rest of a program: Ctrl-C, threads, forks, other libraries' threads."""
 import concurrent.futures
 import os
+import pathlib
 import signal
 import subprocess
 import sys
@@ -186,3 +187,121 @@ def test_a_closed_interpreter_is_left_in_peace():
     import atexit
     atexit.register(lambda: print(model.recommend([0], n=1).counts[0]))
     """).strip() == "1"
+
+
+#: What daemon threads do, in a loop, while the interpreter ends.
+WORK = """
+    import threading, time
+    draw = np.random.default_rng(1)
+    many = likewise.Interactions((draw.integers(0, 20_000, 600_000), draw.integers(0, 5000, 600_000),
+                                  np.ones(600_000), draw.integers(0, 10**9, 600_000)))
+    many.save(folder + "/many.csv")
+    model = likewise.Als(factors=64, iterations=1).fit(many).model_
+    model.save(folder + "/model")
+    def slowly(*_):
+        time.sleep(0.02)
+    works = {
+        "fit": lambda: likewise.Als(factors=64, iterations=10_000).fit(many),
+        "fit, called back": lambda: likewise.Als(factors=64, iterations=10_000).fit(many, callback=slowly),
+        "fit, swallowing": lambda: swallow(likewise.Als(factors=64, iterations=10_000).fit, many),
+        "knn": lambda: likewise.ItemKnn(neighbours=400).fit(many),
+        "tune": lambda: likewise.tune(many, budget=1000, callback=slowly),
+        "recommend": lambda: model.recommend(n=50),
+        "recommend one": lambda: model.recommend(0),
+        "similar": lambda: model.similar_users(n=50),
+        "evaluate": lambda: model.evaluate(many, seen=likewise.Interactions(([0], [0]))),
+        "predict": lambda: model.predict(np.zeros(10**6, int), np.zeros(10**6, int)),
+        "fold_in": lambda: model.fold_in([[1, 2, 3]] * 5000),
+        "read": lambda: likewise.Interactions(folder + "/many.csv"),
+        "split": lambda: likewise.split(many, "last"),
+        "update": lambda: model.update(many),
+        "save": lambda: model.save(folder + "/again"),
+        "load": lambda: likewise.load_model(folder + "/model"),
+        "compatible": lambda: likewise.als.AlternatingLeastSquares(factors=64).fit(many.to_csr(), show_progress=False),
+    }
+    def swallow(call, *given):
+        try:
+            call(*given)
+        except Exception:
+            pass
+    def again_and_again(work):
+        while True:
+            work()
+    for name in names or works:
+        threading.Thread(target=again_and_again, args=(works[name],), daemon=True).start()
+"""
+
+
+def at_exit(text, folder, names=(), code=0):
+    """How long an interpreter takes to end beside daemon threads, which print nothing."""
+    done = subprocess.run([sys.executable, "-c", textwrap.dedent(MODEL) + f"folder, names = {str(folder)!r}, {names!r}\n"
+                           + textwrap.dedent(WORK) + textwrap.dedent(text)], capture_output=True, text=True,
+                          timeout=120, check=False)
+    assert (done.returncode, done.stderr) == (code, ""), done
+    return done.stdout
+
+
+def test_an_interpreter_ends_beside_work_of_daemon_threads(tmp_path):
+    at_exit("time.sleep(1)", tmp_path)
+
+
+@pytest.mark.parametrize("name", ["fit", "recommend", "tune"])
+def test_an_interpreter_ends_beside_one_daemon_thread(tmp_path, name):
+    at_exit("time.sleep(0.3); sys.exit(3)", tmp_path, (name,), code=3)
+
+
+def test_an_interpreter_ends_before_a_callback_that_does_not():
+    """After a few seconds; what else is to be done at exit is done, by this package too."""
+    told = python(MODEL + """
+    import atexit, threading, time
+    def last():
+        print(model.recommend([0], n=1).counts[0], time.monotonic() - start < 20)
+    atexit.register(last)
+    waiting = threading.Event()
+    def stuck(*_):
+        waiting.set()
+        time.sleep(1000)
+    threading.Thread(target=likewise.Als(iterations=100).fit, args=(data,), kwargs={"callback": stuck},
+                     daemon=True).start()
+    waiting.wait()
+    start = time.monotonic()
+    """)
+    assert told.split() == ["1", "True"]
+
+
+def test_a_lock_that_a_daemon_thread_holds_is_released_at_the_end():
+    assert python("""
+    import atexit, threading
+    lock, inside = threading.Lock(), threading.Event()
+    atexit.register(lambda: print(lock.acquire(timeout=20)))  # called after what the package registers
+    """ + textwrap.dedent(MODEL).replace("\n", "\n    ") + """
+    def work():
+        with lock:
+            likewise.Als(factors=64, iterations=100_000).fit(data, callback=lambda *_: inside.set())
+    threading.Thread(target=work, daemon=True).start()
+    inside.wait()
+    """).strip() == "True"
+
+
+def test_a_fork_ends_beside_work_of_its_parent():
+    start = time.monotonic()
+    assert python(MODEL + """
+    import threading
+    inside = threading.Event()
+    threading.Thread(target=likewise.Als(factors=64, iterations=100_000).fit, args=(data,),
+                     kwargs={"callback": lambda *_: inside.set()}, daemon=True).start()
+    inside.wait()
+    pid = os.fork()
+    if pid == 0:
+        sys.exit(5)
+    print(os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1]))
+    """).split() == ["5"]
+    assert time.monotonic() - start < 30
+
+
+def test_the_gil_is_given_up_in_one_place():
+    sources = pathlib.Path(__file__).parents[2].glob("python/src/*.cpp")
+    found = {source.name for source in sources
+             for word in ("gil_scoped", "PyEval_SaveThread", "PyGILState", "Py_BEGIN_ALLOW_THREADS")
+             if word in source.read_text()}
+    assert found == {"gil.cpp"}

@@ -263,7 +263,7 @@ def test_few_items_are_ranked_as_by_the_command_line(ratings, tmp_path):
         assert found.users_evaluated == told["users_evaluated"]
         assert found.users_without_candidates == told["users_without_candidates"]
         assert found.relevant_no_candidates == told["relevant_no_candidates"]
-    for wrong, words in (({"negatives": 0}, "0"), ({"negatives": len(train.items)}, "negatives is"),
+    for wrong, words in (({"negatives": 0}, "0"),
                          ({"negatives": 2, "candidates": few}, "exclude each other")):
         with pytest.raises(ValueError, match=words):
             model.evaluate(test, **wrong)
@@ -306,6 +306,19 @@ def test_training_ends_where_a_target_is_reached(ratings, feedback, metric):
     never = 0 if metric == "rmse" else 1
     model = estimator.fit(train, validation=test, metric=metric, target=never).model_
     assert model.stop_reason == "iterations" and len(model.iterations) == 6
+
+
+def test_one_training_at_a_time_writes_a_checkpoint(ratings, tmp_path):
+    path = str(tmp_path / "checkpoint")
+
+    def other(iteration, *_):
+        if iteration == 1:  # nothing was written yet
+            return
+        with pytest.raises(OSError, match="another program has it in hand"):
+            Als(factors=2, iterations=1).fit(ratings, checkpoint=path)
+
+    Als(factors=2, iterations=3).fit(ratings, checkpoint=path, callback=other)
+    Als(factors=2, iterations=1).fit(ratings, checkpoint=path)
 
 
 def test_a_training_goes_on_from_a_checkpoint(ratings, tmp_path):
@@ -515,6 +528,68 @@ def test_factors_come_from_other_libraries(ratings):
     like_implicit = likewise.als.AlternatingLeastSquares(factors=6)
     like_implicit.item_factors = Elsewhere(items)
     assert np.array_equal(like_implicit.item_factors, items)
+
+
+def test_predicted_ratings_stay_on_their_scale():
+    """Hard users and good items, and the others: a sum of both is beyond the scale."""
+    draw = np.random.default_rng(2)
+    users, items = np.divmod(draw.choice(60 * 40, size=700, replace=False), 40)
+    taste = (users % 2 * 2 - 1) + (items % 2 * 2 - 1) + draw.uniform(-0.5, 0.5, 700)
+    train, test = likewise.split(Interactions((users, items, (3 + 1.4 * taste).round().clip(1, 5))), seed=3)
+    users, items = (axis.ravel() for axis in np.meshgrid(np.asarray(train.users), np.asarray(train.items)))
+    history = {1: 5.0, 3: 5.0, 5: 5.0}
+    free_biases = {"baseline_user_regularization": 0.0, "baseline_item_regularization": 0.0}
+    for estimator in (Als(feedback="explicit", factors=16, regularization=0.01), Bias(**free_biases),
+                      Sgd(factors=16, regularization=0.1), UserKnn(feedback="explicit", **free_biases),
+                      Bias(clip=False, **free_biases), UserKnn(feedback="explicit", clip=False, **free_biases)):
+        model = estimator.fit(train).model_
+        free = model.predict(users, items, clip=False)
+        kept = model.predict(users, items, clip=True)
+        assert free.min() < 1 or free.max() > 5
+        assert np.array_equal(kept, free.clip(1, 5))
+        as_trained = model.params.get("clip", True)
+        assert np.array_equal(model.predict(users, items), kept if as_trained else free)
+        new = model.predict_new([history], items, clip=False)
+        assert np.array_equal(model.predict_new([history], items, clip=True), new.clip(1, 5))
+        assert model.evaluate(test, clip=True)["rmse"] < model.evaluate(test, clip=False)["rmse"]
+        assert model.evaluate(test) == model.evaluate(test, clip=as_trained)
+    with pytest.raises(TypeError, match="clip must be True, False or None, not 'on'"):
+        model.predict(users, items, clip="on")
+    with pytest.raises(ValueError, match="clip would do nothing"):
+        Als(factors=2).fit(train).predict(users, items, clip=False)
+
+
+def test_what_is_no_rating_has_no_error(ratings):
+    train, test = likewise.split(ratings, "random", seed=3)
+    for estimator in (Als(factors=2), Bpr(factors=2), ItemKnn(), Popular(feedback="explicit"),
+                      UserKnn(feedback="explicit", prediction="sum", similarity="cosine")):
+        with pytest.raises(ValueError, match=r"metric rmse compares predicted ratings.* a metric that ranks \(precision, "):
+            estimator.fit(train).evaluate(test, metrics=["ndcg", "rmse"])
+        with pytest.raises(ValueError, match="metric mae compares predicted ratings"):
+            estimator.fit(train, validation=test, metric="mae")
+        assert estimator.fit(train, validation=test).model_.validation_metric == "ndcg@10"
+
+
+def test_errors_about_values_name_ids_and_line(tmp_path):
+    rows = (["ann", "ben", "ann", "cat"], ["tea", "tea", "rum", "rum"], [4.0, 2.0, 1e20, 3.0])
+    why = "the value 1e\\+20 of user 'ann', item 'rum' is too large"
+    good = Interactions((*rows[:2], [4.0, 2.0, 1.0, 3.0]))
+    path = tmp_path / "r.csv"
+    path.write_text("user,item,rating\n" + "".join(f"{u},{i},{v}\n" for u, i, v in zip(*rows)))
+    from_file = Interactions(path)
+    part = likewise.split(Interactions(path), "random", test=0.25, seed=1)
+    assert len(part) == 2
+    for estimator in (Als(feedback="explicit", factors=2), Sgd(factors=2), Bias(), UserKnn(feedback="explicit")):
+        with pytest.raises(ValueError, match=f"^{why}"):
+            estimator.fit(Interactions(rows))
+        with pytest.raises(ValueError, match=f"^.*r.csv:4: {why}"):
+            estimator.fit(from_file)
+        with pytest.raises(ValueError, match=f"^.*r.csv:4: {why}"):
+            estimator.fit(good).update(Interactions(path, duplicates="last"))
+    for half in part:
+        if 1e20 in half.to_csr().data:
+            with pytest.raises(ValueError, match=f"^.*r.csv:4: {why}"):
+                Als(feedback="explicit", factors=2).fit(half)
 
 
 def test_biases_make_the_predictions(ratings):

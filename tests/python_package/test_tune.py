@@ -57,6 +57,27 @@ def test_ratings_and_own_validation_data(ratings):
     assert np.array_equal(search.model.predict(users, items), whole.predict(users, items))
 
 
+def test_what_refuses_the_data_has_no_value(triples):
+    users, items, values = triples
+    large = likewise.Interactions((users, items, np.asarray(values) * 1e9))
+    search = likewise.tune(large, algorithms=["sgd", "item-knn"], feedback="explicit", budget=4)
+    assert search.best["algorithm"] == "item-knn" and len(search.failures) == 1
+    assert search.failures[0].startswith("sgd: the value") and "at most 1e+09" in search.failures[0]
+    assert search.measured_users == search.validation_users > 0
+    with pytest.raises(likewise.NumericalError, match="no algorithm has a value: sgd: the value"):
+        likewise.tune(large, algorithms="sgd", feedback="explicit", budget=4)
+
+
+def test_one_search_at_a_time_writes_a_journal(ratings, tmp_path):
+    journal = tmp_path / "journal"
+
+    def other(_trial):
+        with pytest.raises(OSError, match="another search is writing this journal"):
+            likewise.tune(ratings, **FEW, journal=journal, resume=True)
+
+    likewise.tune(ratings, **FEW, journal=journal, callback=other)
+
+
 def test_a_callback_hears_every_training_and_can_end_the_search(ratings, tmp_path):
     heard = []
     whole = likewise.tune(ratings, **FEW, callback=heard.append)

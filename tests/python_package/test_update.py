@@ -102,8 +102,8 @@ def test_what_it_cannot_do(parts):
             als.update(new, iterations=iterations)
     with pytest.raises(TypeError):
         als.update(new, iterations=1.5)
-    with pytest.raises(likewise.NumericalError, match="smaller learning_rate"):
-        stars.update(new, by="sgd", learning_rate=1e9)
+    # No step goes beyond its rating, however large the rate.
+    assert np.isfinite(stars.update(new, by="sgd", learning_rate=1e9).item_factors).all()
 
 
 def test_ctrl_c_ends_it_and_threads_go_on(parts):

@@ -1,0 +1,130 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What is wrong with an argument, in words. What the extension says of types names those of C++."""
+from __future__ import annotations
+
+import numbers
+import operator
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any, Callable, ParamSpec, TypeVar
+
+import numpy as np
+
+P = ParamSpec("P")
+R = TypeVar("R")
+
+#: How the extension begins what is said here in words.
+_REFUSAL = "incompatible function arguments"
+
+
+def call(function: Callable[P, R], *args: P.args, **kwargs: P.kwargs) -> R:
+    """function(...); TypeError that names an argument of another type, ValueError for a number beyond
+    the range of its type."""
+    try:
+        return function(*args, **kwargs)
+    except TypeError as error:
+        told = str(error)
+        if _REFUSAL not in told:
+            raise
+    raise _in_words(_signature(told), args, kwargs)
+
+
+def shown(value: object) -> str:
+    text = repr(value)
+    return text if len(text) <= 60 else text[:57] + "..."
+
+
+def count_of(n: Any, name: str = "n") -> int:
+    """A number of answers, rows or iterations."""
+    if isinstance(n, bool) or not isinstance(n, (int, np.integer)):
+        raise TypeError(f"{name}: a whole number is needed, not {shown(n)}")
+    if not 1 <= n <= np.iinfo(np.int32).max:
+        raise ValueError(f"{name}: {n}: a number from 1 to {np.iinfo(np.int32).max} is needed")
+    return int(n)
+
+
+def whole(number: Any, name: str) -> int:
+    """A whole number of any type that has __index__."""
+    try:
+        return operator.index(number)
+    except TypeError:
+        raise TypeError(f"{name} must be a whole number, not {shown(number)} of type "
+                        f"{type(number).__name__}") from None
+
+
+def names_of(given: Any, name: str) -> list[str]:
+    """One name, or several."""
+    if isinstance(given, str):
+        return [given]
+    if not isinstance(given, Iterable) or isinstance(given, (bytes, Mapping)):
+        raise TypeError(f"{name} must be a name or several, not {shown(given)}")
+    return list(given)
+
+
+def check_callback(callback: Any) -> None:
+    if callback is not None and not callable(callback):
+        raise TypeError(f"callback must be a function, not {shown(callback)} of type {type(callback).__name__}")
+
+
+def _in_words(signature: list[tuple[str, str]], args: Sequence[Any], kwargs: dict[str, Any]) -> Exception:
+    given = dict(zip((name for name, _ in signature), args)) | kwargs
+    types = dict(signature)
+    for name, value in given.items():
+        words = [_words_of(kind) for kind in types.get(name, "object").split(" | ")]
+        if not any(fits(value) for _, fits in words):
+            wanted = " or ".join(word for word, _ in words if word != "None")
+            return TypeError(f"{name} must be {wanted}, not {shown(value)} of type {type(value).__name__}")
+    for name, value in given.items():
+        if "int" in types.get(name, "") and _beyond(value):
+            return ValueError(f"{name}: {shown(value)} is out of range")
+    return TypeError(f"an argument of another type is needed: {', '.join(given)}")
+
+
+def _signature(told: str) -> list[tuple[str, str]]:
+    """(name, type) of the parameters, by "    1. name(self, n: int = 10, ...) -> tuple"."""
+    line = next((line for line in told.splitlines() if line.strip().startswith("1. ")), "")
+    parameters = _split(line[line.find("(") + 1:line.rfind(") ->")])
+    pairs = [part.partition(":")[::2] for part in parameters if ":" in part]
+    return [(name.strip(), kind.partition(" = ")[0].strip()) for name, kind in pairs]
+
+
+def _split(text: str) -> list[str]:
+    """Parts between commas that stand in no brackets."""
+    parts, depth = [""], 0
+    for character in text:
+        depth += (character in "[({") - (character in "])}")
+        if character == "," and depth == 0:
+            parts.append("")
+        else:
+            parts[-1] += character
+    return parts
+
+
+def _words_of(kind: str) -> tuple[str, Callable[[Any], bool]]:
+    """A type of the extension's signatures in words, and whether a value has it."""
+    if kind.endswith("Sequence[str]"):
+        return "a sequence of texts", lambda value: _all(value, str)
+    if kind.endswith("Sequence[int]"):
+        return "a sequence of whole numbers", lambda value: _all(value, numbers.Integral)
+    if kind.startswith("likewise._core."):
+        return f"likewise.{kind.rpartition('.')[2]}", lambda value: type(value).__name__ == kind.rpartition(".")[2]
+    return _WORDS.get(kind, (kind, lambda value: True))
+
+
+_WORDS: dict[str, tuple[str, Callable[[Any], bool]]] = {
+    "int": ("a whole number", lambda value: isinstance(value, numbers.Integral)),
+    "float": ("a number", lambda value: isinstance(value, numbers.Real)),
+    "str": ("text (str)", lambda value: isinstance(value, str)),
+    "bool": ("True or False", lambda value: isinstance(value, (bool, np.bool_))),
+    "dict": ("a dict", lambda value: isinstance(value, dict)),
+    "tuple": ("a tuple", lambda value: isinstance(value, tuple)),
+    "None": ("None", lambda value: value is None),
+}
+
+
+def _all(values: Any, kind: Any) -> bool:
+    return isinstance(values, (list, tuple)) and all(isinstance(value, kind) for value in values)
+
+
+def _beyond(value: Any) -> bool:
+    wide = list(value) if isinstance(value, (list, tuple)) else [value]
+    return any(isinstance(one, numbers.Integral) and not 0 <= int(one) < 2**31 for one in wide)

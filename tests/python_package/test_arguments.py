@@ -1,0 +1,290 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What is wrong with an argument is said in words, at every door; paths, data and sizes of any kind."""
+import inspect
+import pathlib
+import subprocess
+import sys
+import textwrap
+
+import numpy as np
+import pandas as pd
+import polars as pl
+import pytest
+import scipy.sparse as sp
+
+import likewise
+from likewise import Als, Interactions, Model
+
+
+@pytest.fixture(scope="module")
+def frame(triples):
+    users, items, values = triples
+    return pd.DataFrame({"user": users, "item": items, "value": values})
+
+
+def kinds_of_data(frame, folder):
+    frame.to_csv(folder / "rows.csv", index=False)
+    yield frame
+    yield pl.from_pandas(frame)
+    yield {name: frame[name] for name in frame}
+    yield tuple(frame[name] for name in frame)
+    yield folder / "rows.csv"
+    yield str(folder / "rows.csv").encode()
+
+
+def test_data_of_any_kind_at_every_door(frame, ratings, model, tmp_path):
+    nothing = pd.DataFrame({"user": [10], "item": [5], "value": [1.0]})
+    expected = {
+        "fit": Als(factors=4, iterations=2).fit(likewise.split(ratings)[0], validation=ratings).validation,
+        "evaluate": model.evaluate(ratings, seen=Interactions(nothing), candidates=ratings),
+        "update": model.update(ratings).user_factors,
+        "split": likewise.split(ratings)[0].nnz,
+        "tune": likewise.tune(likewise.split(ratings)[0], budget=1, algorithms="item-knn", validation=ratings).best["value"],
+        "from_factors": Model.from_factors(ratings, model.user_factors, model.item_factors).predict([10], [5]),
+    }
+    for data in kinds_of_data(frame, tmp_path):
+        found = {
+            "fit": Als(factors=4, iterations=2).fit(likewise.split(data)[0], validation=data).validation,
+            "evaluate": model.evaluate(data, seen=nothing, candidates=data),
+            "update": model.update(data).user_factors,
+            "split": likewise.split(data)[0].nnz,
+            "tune": likewise.tune(likewise.split(data)[0], budget=1, algorithms="item-knn", validation=data).best["value"],
+            "from_factors": Model.from_factors(data, model.user_factors, model.item_factors).predict([10], [5]),
+        }
+        for door, value in expected.items():
+            assert np.array_equal(found[door], value) if door != "evaluate" else found[door] == value, door
+    matrix = sp.random(30, 20, 0.3, format="csr", random_state=1)
+    assert likewise.split(matrix)[0].nnz > 0
+    for door in (Als().fit, model.evaluate, model.update, likewise.split, likewise.tune,
+                 lambda data: Als().fit(ratings, validation=data), lambda data: model.evaluate(ratings, seen=data)):
+        for wrong in (5, [1, 2], object(), np.eye(3)):
+            with pytest.raises(TypeError, match="Interactions cannot be made of (int|list|object|ndarray)"):
+                door(wrong)
+
+
+def test_ids_in_sets_and_series(model, ratings):
+    ids = model.users.take(np.arange(4, dtype=np.int32))
+    series = pd.Series(ids, index=[7, 8, 9, 3])
+    expected = model.recommend(ids, n=3)
+    for given in (series, pl.Series(ids), pd.Index(ids), list(ids), tuple(ids), dict.fromkeys(ids).keys()):
+        assert np.array_equal(model.recommend(given, n=3).indices, expected.indices)
+    found = model.recommend(set(ids.tolist()), n=3)
+    assert sorted(found.queries.tolist()) == sorted(ids.tolist())
+    items = model.items.take(np.arange(30, dtype=np.int32)).tolist()
+    some = model.recommend(ids, n=3, items=set(items), exclude=set(items[:5]))
+    assert np.array_equal(some.indices, model.recommend(ids, n=3, items=items, exclude=items[:5]).indices)
+    assert np.array_equal(model.predict(series, pd.Series(items[:4], index=[5, 6, 5, 6])),
+                          model.predict(ids, items[:4]))
+    history = pd.Series(items[:3], index=[9, 1, 4])
+    assert np.array_equal(model.fold_in([history, set(items[:3])]), model.fold_in([items[:3], items[:3]]))
+    with pytest.raises(KeyError, match="there is no user -5 in the model"):
+        model.recommend(pd.Series([ids[0], -5], index=[4, 9]))
+    with pytest.raises(TypeError, match="to_dict"):
+        model.fold_in([pd.Series([1, 2], index=pd.Index(items[:2], name="item"))])
+    with pytest.raises(TypeError, match="order"):
+        model.predict(set(items), set(items))
+    with pytest.raises(ValueError, match="place 1 is masked"):
+        model.recommend(np.ma.array(ids, mask=[False, True, False, False]))
+
+
+#: What no parameter takes, but for those that take all of its kind.
+ODD = [1.5, -1, 10**30, "x", b"x", None, True, [], {}, {1}, object(), np.nan, (1, 2), ["a"], np.array(["a"])]
+#: Words of the extension's and of Python's own refusals.
+RAW = ["incompatible function arguments", "nanobind", "std::", "_core", "has no attribute", "cast", "not subscriptable",
+       "object is not iterable", "unsupported operand", "not supported between", "not callable", "ufunc",
+       "could not convert", "has no len", "embedded null", "codec", "expected str"]
+
+
+def doors(model, ratings, folder):
+    """(name, call(**one argument), its parameters)."""
+    ids = model.users.take(np.arange(3, dtype=np.int32)).tolist()
+    items = model.items.take(np.arange(3, dtype=np.int32)).tolist()
+    usual = {"users": ids, "items": items, "user": ids[0], "item": items[0], "histories": [items], "test": ratings,
+             "interactions": ratings, "data": ratings, "titles": {}, "path": folder / "file", "n": 3}
+    calls = {"recommend": model.recommend, "recommend_new": model.recommend_new, "similar_items": model.similar_items,
+             "similar_users": model.similar_users, "predict": model.predict, "predict_new": model.predict_new,
+             "fold_in": model.fold_in, "explain": model.explain, "evaluate": model.evaluate, "update": model.update,
+             "set_titles": model.set_titles, "read_titles": model.read_titles, "save": model.save,
+             "split": likewise.split, "tune": likewise.tune, "load_model": likewise.load_model,
+             "Interactions": Interactions, "Interactions.save": ratings.save,
+             "fit": Als(factors=2, iterations=1).fit, "Als": lambda **given: Als(**{"factors": 2, "iterations": 1, **given}).fit(ratings),
+             "ItemKnn": lambda **given: likewise.ItemKnn(**given).fit(ratings),
+             "Sgd": lambda **given: likewise.Sgd(**{"iterations": 1, **given}).fit(ratings),
+             "Bpr": lambda **given: likewise.Bpr(**{"iterations": 1, "factors": 2, **given}).fit(ratings)}
+    for name, call in calls.items():
+        shown = {"Als": Als, "ItemKnn": likewise.ItemKnn, "Sgd": likewise.Sgd, "Bpr": likewise.Bpr}.get(name, call)
+        parameters = [one.name for one in inspect.signature(shown).parameters.values() if one.name not in ("y",)]
+        first = {one: usual[one] for one in parameters if one in usual and not name.startswith(("Als", "Item", "Sgd", "Bpr"))}
+        if name == "tune":
+            first |= {"budget": 1, "algorithms": "item-knn"}
+        yield name, call, parameters, first
+
+
+def test_every_argument_of_another_type_is_said_in_words(model, ratings, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)  # "x" is a path, too
+    (tmp_path / "file").write_text("1,2\n")
+    raw = []
+    for name, call, parameters, usual in doors(model, ratings, tmp_path):
+        for parameter in parameters:
+            for odd in ODD:
+                if parameter in ("progress", "factors", "neighbours") and odd is True:
+                    continue
+                try:
+                    call(**{**usual, parameter: odd})
+                except (TypeError, ValueError, KeyError, OSError, IndexError, MemoryError, OverflowError,
+                        likewise.DeviceError, likewise.NumericalError) as error:
+                    told = str(error)
+                    if not told or type(error) is OverflowError or any(word in told for word in RAW):
+                        raw.append(f"{name}({parameter}={odd!r}): {error!r}")
+                except Exception as error:  # of another type
+                    raw.append(f"{name}({parameter}={odd!r}): {error!r}")
+    assert not raw, "\n".join(raw)
+
+
+@pytest.mark.parametrize("call, words", [
+    (lambda d, m: Interactions(([1], [2]), threads=1.5), "threads must be a whole number, not 1.5 of type float"),
+    (lambda d, m: Als(threads=1.5).fit(d), "threads must be a whole number, not 1.5"),
+    (lambda d, m: likewise.split(d, seed=None), "seed must be a whole number, not None"),
+    (lambda d, m: likewise.tune(d, seed=1.5), "seed must be a whole number, not 1.5"),
+    (lambda d, m: m.evaluate(d, min_relevant_value="4"), "min_relevant_value must be a number, not '4'"),
+    (lambda d, m: m.recommend(include_seen=1), "include_seen must be True or False, not 1"),
+    (lambda d, m: m.set_titles({5: None}), "the title of item 5 must be text"),
+    (lambda d, m: m.save(5), "a path is a str, bytes or os.PathLike, not 5"),
+    (lambda d, m: Als().fit(d, resume="model"), "resume must be a model or a fitted estimator, not 'model'"),
+    (lambda d, m: Als().fit(d, callback=5), "callback must be a function, not 5"),
+    (lambda d, m: Als().fit(d, checkpoint_every=1.5), "checkpoint_every must be a whole number"),
+    (lambda d, m: likewise.tune(d, algorithms=5), "algorithms must be a name or several"),
+    (lambda d, m: m.evaluate(d, metrics=[5]), "metrics must be a sequence of texts"),
+    (lambda d, m: likewise.metrics.higher_is_better(5), "metric must be text"),
+    (lambda d, m: Model.from_bytes("x"), "data must be bytes"),
+    (lambda d, m: Model.from_factors(d, "x", "y"), "user_factors must be a table of numbers"),
+    (lambda d, m: Model.from_factors(d, m.user_factors, m.item_factors, params={5: 5}), "params must be a dict"),
+    (lambda d, m: m.fold_in([{5: "x"}]), "values are numbers"),
+    (lambda d, m: m.users.find(5), "a sequence of ids is needed, not 5"),
+    (lambda d, m: Interactions(pd.Series([1, 2])), "one column of int64"),
+])
+def test_types_in_words(ratings, model, call, words):
+    with pytest.raises(TypeError, match=words):
+        call(ratings, model)
+
+
+def test_numbers_out_of_range_are_named(ratings):
+    for call in (lambda: likewise.split(ratings, seed=-1), lambda: likewise.tune(ratings, seed=10**30)):
+        with pytest.raises(ValueError, match="seed: (-1|10+) is out of range"):
+            call()
+
+
+def test_a_fitted_estimator_is_resumed(ratings):
+    one = Als(factors=4, iterations=2).fit(ratings)
+    both = [Als(factors=4, iterations=4).fit(ratings, resume=given).user_factors for given in (one, one.model_)]
+    assert np.array_equal(*both)
+    with pytest.raises(AttributeError, match="call fit"):
+        Als().fit(ratings, resume=Als())
+
+
+def paths(model, ratings, compatible):
+    """Every place where a path enters."""
+    nearest = likewise.nearest_neighbours.CosineRecommender()
+    yield "Interactions", Interactions
+    yield "Interactions.save", ratings.save
+    yield "save", model.save
+    yield "load_model", likewise.load_model
+    yield "read_titles", model.read_titles
+    yield "checkpoint", lambda path: Als(iterations=1, factors=2).fit(ratings, checkpoint=path)
+    yield "journal", lambda path: likewise.tune(ratings, budget=1, algorithms="item-knn", journal=path)
+    yield "validation", lambda path: Als().fit(ratings, validation=path)
+    yield "report", lambda path: likewise.model.Report("<p>").save(path)
+    yield "compatible save", compatible.save
+    yield "compatible load", type(compatible).load
+    yield "nearest save", nearest.save
+    yield "nearest load", type(nearest).load
+
+
+def test_a_path_with_a_NUL_is_refused_everywhere(model, ratings, tmp_path):
+    compatible = likewise.als.AlternatingLeastSquares()
+    for name, call in paths(model, ratings, compatible):
+        for path in (f"{tmp_path}/a\0x", pathlib.Path(f"{tmp_path}/a\0x"), f"{tmp_path}/a\0x".encode()):
+            with pytest.raises(ValueError, match="NUL character"):
+                call(path)
+    assert not list(tmp_path.iterdir())
+
+
+def test_paths_of_any_kind(model, ratings, tmp_path):
+    for name in (b"bytes", b"\xff\xfe", "ünïcode", pathlib.Path("path")):
+        path = tmp_path / (name if isinstance(name, (str, pathlib.Path)) else name.decode("utf-8", "surrogateescape"))
+        given = bytes(path) if isinstance(name, bytes) else path
+        model.save(given)
+        assert np.array_equal(likewise.load_model(given).user_factors, model.user_factors)
+        ratings.save(given)
+        assert Interactions(given).nnz == ratings.nnz
+    with pytest.raises(FileNotFoundError):
+        likewise.load_model(tmp_path / b"\xff\xfd".decode("utf-8", "surrogateescape"))
+
+
+def test_a_bar_without_tqdm_is_refused_before_any_work(ratings, model, monkeypatch):
+    monkeypatch.setitem(sys.modules, "tqdm", None)
+    monkeypatch.setitem(sys.modules, "tqdm.auto", None)
+    seen = []
+    with pytest.raises(ImportError, match="pip install tqdm"):
+        Als(factors=2).fit(ratings, progress=True, callback=lambda *given: seen.append(given))
+    for call in (lambda: Interactions(([1], [2]), progress=True), lambda: model.recommend([10], progress=True),
+                 lambda: model.similar_items([5], progress=True)):
+        with pytest.raises(ImportError, match="pip install tqdm"):
+            call()
+    assert not seen
+
+
+def test_widths_end_at_the_catalogue(model, ratings):
+    items = len(model.items)
+    for found in (model.recommend(n=10**9), model.recommend_new([[5]], n=10**9), model.similar_items(n=10**9),
+                  likewise.UserKnn().fit(ratings).similar_users_new([[5]], n=10**9)):
+        assert found.indices.shape[1] <= max(items, len(model.users))
+    assert model.evaluate(ratings, k=10**9, seen=Interactions(([10], [5])))["recall@1000000000"] <= 1
+
+
+def with_memory(gibibytes, text):
+    """What a program prints that may take so much more than it has after its imports."""
+    program = """
+import resource, numpy as np, scipy.sparse as sp, likewise
+draw = np.random.default_rng(1)
+data = likewise.Interactions((draw.integers(0, 60_000, 300_000), draw.integers(0, 20_000, 300_000)))
+model = likewise.Als(factors=4, iterations=1, threads=1).fit(data).model_
+matrix = data.to_csr()
+als = likewise.als.AlternatingLeastSquares(factors=4, iterations=1, num_threads=1)
+als.fit(sp.csr_matrix(matrix), show_progress=False)
+knn = likewise.nearest_neighbours.CosineRecommender(K=3, num_threads=1)
+knn.fit(sp.csr_matrix(matrix), show_progress=False)
+def told(call):
+    try:
+        call()
+        print("done")
+    except Exception as error:
+        print(type(error).__name__, error)
+used = int(open("/proc/self/statm").read().split()[0]) * resource.getpagesize()
+""" + f"resource.setrlimit(resource.RLIMIT_AS, (used + {gibibytes} * 2**30,) * 2)\n"
+    done = subprocess.run([sys.executable, "-c", program + textwrap.dedent(text)], capture_output=True, text=True,
+                          timeout=120, check=False)
+    assert done.returncode == 0, done.stderr[-2000:]
+    return done.stdout.splitlines()
+
+
+def test_lists_that_cannot_fit_are_refused_with_figures():
+    told = with_memory(2, """
+    users, items = map(np.arange, matrix.shape)
+    rows = sp.csr_matrix(matrix)
+    told(lambda: model.recommend(n=10**9))
+    told(lambda: model.similar_users(n=10**9))
+    told(lambda: als.recommend(users, rows, N=10**9))
+    told(lambda: als.similar_users(users, N=10**9))
+    told(lambda: als.similar_items(items, N=10**9))
+    told(lambda: knn.recommend(users, rows, N=10**9))
+    told(lambda: knn.similar_items(items, N=10**9))
+    told(lambda: likewise.als.AlternatingLeastSquares(factors=10**9).fit(rows[:3], show_progress=False))
+    told(lambda: likewise.bpr.BayesianPersonalizedRanking(factors=10**9).fit(rows[:3], show_progress=False))
+    told(lambda: model.predict_new([[1, 2]] * 60_000, model.items))
+    for call in (lambda: als.recommend(0, rows[0], N=10**9), lambda: als.similar_items(0, N=10**9),
+                 lambda: knn.recommend(0, rows[0], N=10**9), lambda: knn.similar_items(0, N=10**9)):
+        told(call)
+    """)
+    assert all(line.startswith("MemoryError") and "GiB are available" in line for line in told[:10]), told
+    assert told[10:] == ["done"] * 4
