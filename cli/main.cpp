@@ -16,7 +16,7 @@
 #include "likewise/error.h"
 #include "likewise/version.h"
 #include "options/help.h"
-#include "options/number_checks.h"
+#include "options/training_options.h"
 #include "output/interrupt.h"
 #include "output/messages.h"
 #include "output/nearest.h"
@@ -140,7 +140,6 @@ int run_verb(const Verb& verb, std::vector<std::string> arguments) {
   app.set_help_flag("-h,--help", "Print this help");
   app.formatter(std::make_shared<HelpFormatter>());
   const Run run = verb.add(app);
-  check_numbers(app);
   try {
     std::reverse(arguments.begin(), arguments.end());  // CLI11 takes them from the back
     app.parse(std::move(arguments));
@@ -186,7 +185,7 @@ int guarded(std::vector<std::string> arguments) {
   } catch (const Error& error) {
     const bool stopped = error.kind() == ErrorKind::kCancelled;
     const std::string signal = stopped ? fmt::format(" ({})", stop_signal()) : "";
-    return complain(exit_code(error.kind()), error.what() + signal);
+    return complain(exit_code(error.kind()), error.message(as_option) + signal);
   } catch (const std::bad_alloc&) {
     return complain(kFailed, "out of memory; fewer factors, rows or threads need less");
   } catch (const std::exception& error) {

@@ -50,6 +50,12 @@ if(NOT failed)
   list(TRANSFORM LIKEWISE_GPUS REPLACE "\\." "")
   list(REMOVE_DUPLICATES LIKEWISE_GPUS)
 endif()
+# pip compiles the plug-in where it can be used, or on request; scripts/wheel takes what the build has.
+if(SKBUILD AND NOT LIKEWISE_BUNDLE AND LIKEWISE_CUDA STREQUAL AUTO AND NOT LIKEWISE_GPUS
+   AND LIKEWISE_CUDA_ARCHITECTURES STREQUAL native)
+  likewise_no_cuda("this machine has no GPU; to have it for others: \
+pip install . -C cmake.define.LIKEWISE_CUDA=ON -C cmake.define.LIKEWISE_CUDA_ARCHITECTURES=all")
+endif()
 set(architectures ${LIKEWISE_CUDA_ARCHITECTURES})
 if(architectures STREQUAL native)
   set(architectures ${LIKEWISE_GPUS})
@@ -90,6 +96,7 @@ find_package(CUDAToolkit REQUIRED)
 file(GLOB_RECURSE CUDA_SOURCES CONFIGURE_DEPENDS
   ${CMAKE_SOURCE_DIR}/src/backends/cuda/*.cpp ${CMAKE_SOURCE_DIR}/src/backends/cuda/*.cu)
 likewise_plugin(likewise_cuda ${CUDA_SOURCES})
+likewise_unity_build(likewise_cuda)
 
 list(JOIN WARNINGS "," host_warnings)
 # likewise_compile_cuda(TARGET): what a target with CUDA sources needs.

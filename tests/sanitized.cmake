@@ -1,6 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-# The unit tests of a sanitizer build, in a few parts that run side by side: a process for each case
-# would cost more than the cases.
+# The unit tests of a sanitizer build.
 set(LAUNCHER)
 set(TESTS *)
 if(LIKEWISE_SANITIZE STREQUAL thread)
@@ -14,16 +13,9 @@ if(LIKEWISE_SANITIZE STREQUAL thread)
   endif()
 endif()
 
-set(PARTS 4)
-foreach(part RANGE 1 ${PARTS})
-  math(EXPR index "${part} - 1")
-  set(name sanitize-${LIKEWISE_SANITIZE}-${part}-of-${PARTS})
-  string(REPLACE "," "-" name ${name})
-  add_test(NAME ${name} WORKING_DIRECTORY ${CMAKE_SOURCE_DIR}
-    COMMAND ${LAUNCHER} $<TARGET_FILE:unit_tests> --gtest_brief=1 --gtest_filter=${TESTS})
-  set_tests_properties(${name} PROPERTIES ENVIRONMENT
-    "GTEST_TOTAL_SHARDS=${PARTS};GTEST_SHARD_INDEX=${index};UBSAN_OPTIONS=print_stacktrace=1;TSAN_OPTIONS=suppressions=${CMAKE_CURRENT_SOURCE_DIR}/tsan.supp")
-endforeach()
+string(REPLACE "," "-" name sanitize-${LIKEWISE_SANITIZE})
+likewise_add_parts(${name} unit_tests 4 "${TESTS}" "${LAUNCHER}"
+  "UBSAN_OPTIONS=print_stacktrace=1;TSAN_OPTIONS=suppressions=${CMAKE_CURRENT_SOURCE_DIR}/tsan.supp")
 
 # The Python package as it lies in the build folder, in a Python that has the sanitizer's runtime from
 # the start.
@@ -47,5 +39,6 @@ add_test(NAME sanitize-address-undefined-python WORKING_DIRECTORY ${CMAKE_SOURCE
     ${CMAKE_CURRENT_SOURCE_DIR}/packages/sanitized_package.py ${fuzz_tests})
 # Python itself frees nothing at its end. llvm-symbolizer, the usual choice, hangs under LD_PRELOAD.
 find_program(ADDR2LINE addr2line REQUIRED)
-set_tests_properties(sanitize-address-undefined-python PROPERTIES COST 60 ENVIRONMENT
+set_tests_properties(sanitize-address-undefined-python PROPERTIES COST 60
+  FIXTURES_REQUIRED ${LIKEWISE_BUILT} ENVIRONMENT
   "LD_PRELOAD=${runtime};PYTHONPATH=${CMAKE_BINARY_DIR}/python;ASAN_OPTIONS=detect_leaks=0:external_symbolizer_path=${ADDR2LINE};UBSAN_OPTIONS=print_stacktrace=1")

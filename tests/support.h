@@ -4,8 +4,10 @@
 
 #include <cstdlib>
 #include <filesystem>
+#include <fstream>
 #include <random>
 #include <set>
+#include <sstream>
 #include <string>
 #include <vector>
 
@@ -39,6 +41,14 @@ inline std::filesystem::path data_folder() {
 /// In a test: `const auto data = ...; LIKEWISE_NEEDS_DATA(folder)` skips with a reason.
 #define LIKEWISE_NEEDS_DATA(folder) \
   if ((folder).empty()) GTEST_SKIP() << "no data: set LIKEWISE_DATA to a folder with MovieLens"
+
+/// All that a file holds.
+inline std::string content(const std::string& path) {
+  std::ifstream file(path, std::ios::binary);
+  std::ostringstream text;
+  text << file.rdbuf();
+  return text.str();
+}
 
 /// A fresh folder, removed at the end.
 class TemporaryFolder {

@@ -3,8 +3,9 @@
 
 #include <charconv>
 #include <cmath>
-#include <cstdint>
 #include <string_view>
+
+#include <fmt/format.h>
 
 #include "output/text.h"
 
@@ -21,25 +22,17 @@ template <class Number>
 
 }  // namespace
 
-std::string whole_number_fault(const std::string& text) {
+std::string whole_number_fault(const std::string& text, std::uint64_t most) {
   std::uint64_t number = 0;
   const bool leading_zero = text.size() > 1 && text.front() == '0';
-  if (is_number(text, number) && !leading_zero) return {};
-  return "'" + printable(text) + "' is not a whole number from 0 to 18446744073709551615";
+  if (is_number(text, number) && !leading_zero && number <= most) return {};
+  return fmt::format("'{}' is not a whole number from 0 to {}", printable(text), most);
 }
 
-std::string real_number_fault(const std::string& text) {
+std::string real_number_fault(const std::string& text, double most) {
   double number = 0.0;
-  if (is_number(text, number) && std::isfinite(number)) return {};
-  return "'" + printable(text) + "' is not a finite number";
-}
-
-void check_numbers(CLI::App& app) {
-  for (CLI::Option* option : app.get_options()) {
-    const std::string type = option->get_type_name();
-    if (type == "N") option->check(CLI::Validator(whole_number_fault, ""));
-    if (type == "X" || type == "SHARE") option->check(CLI::Validator(real_number_fault, ""));
-  }
+  if (is_number(text, number) && std::abs(number) <= most) return {};
+  return fmt::format("'{}' is not a finite number from {:g} to {:g}", printable(text), -most, most);
 }
 
 }  // namespace likewise::cli

@@ -1,20 +1,54 @@
 // SPDX-License-Identifier: Apache-2.0
-/// Numbers on the command line are what they look like: 010 is not 8, -1 no large seed, and nan no
-/// number.
+/// Numbers on the command line are what they look like: 010 is not 8, -1 no large seed, nan no
+/// number, and one that is too large for its option is told the range.
 #pragma once
 
+#include <cstdint>
+#include <limits>
+#include <optional>
 #include <string>
+#include <type_traits>
 
 #include <CLI/CLI.hpp>
 
 namespace likewise::cli {
 
 /// What is wrong with the text of a whole number from 0 on; empty where nothing is.
-[[nodiscard]] std::string whole_number_fault(const std::string& text);
-/// The same of a decimal number.
-[[nodiscard]] std::string real_number_fault(const std::string& text);
+[[nodiscard]] std::string whole_number_fault(
+    const std::string& text, std::uint64_t most = std::numeric_limits<std::uint64_t>::max());
+/// The same of a decimal number, whose size is at most this.
+[[nodiscard]] std::string real_number_fault(const std::string& text,
+                                            double most = std::numeric_limits<double>::max());
 
-/// Checks every option of the verb that says it takes a number (N, X, SHARE).
-void check_numbers(CLI::App& app);
+/// The fault of a number that is to become a `Number`.
+template <class Number>
+[[nodiscard]] std::string number_fault(const std::string& text) {
+  constexpr auto kMost = std::numeric_limits<Number>::max();
+  if constexpr (std::is_floating_point_v<Number>) {
+    return real_number_fault(text, double{kMost});
+  } else {
+    return whole_number_fault(text, static_cast<std::uint64_t>(kMost));
+  }
+}
+
+template <class T>
+struct NumberOf {
+  using Type = T;
+};
+template <class T>
+struct NumberOf<std::optional<T>> {
+  using Type = T;
+};
+
+/// `--flag N`, or X for a decimal number. Text that is none and numbers that do not fit the
+/// variable are usage errors with the range that does.
+template <class T>
+CLI::Option* add_number(CLI::App& app, const std::string& flag, T& target,
+                        const std::string& description) {
+  using Number = typename NumberOf<T>::Type;
+  return app.add_option(flag, target, description)
+      ->type_name(std::is_floating_point_v<Number> ? "X" : "N")
+      ->check(CLI::Validator(number_fault<Number>, ""));
+}
 
 }  // namespace likewise::cli

@@ -6,6 +6,8 @@
 
 #include <fmt/format.h>
 
+#include "options/training_options.h"
+
 namespace likewise::cli {
 namespace {
 
@@ -30,7 +32,9 @@ void say_read(const std::string& path, const IdMap& users, const IdMap& items,
                            counted(items.size(), "item"), rows, summary.format));
   const std::string notes = reading_notes(summary);
   if (!notes.empty()) progress.say("  " + notes);
-  if (!summary.first_bad_row.empty()) progress.say("  the first bad row: " + summary.first_bad_row);
+  if (!summary.first_bad_row.empty()) {
+    progress.say("  the first bad row: " + spelled(summary.first_bad_row, as_option));
+  }
 }
 
 }  // namespace
@@ -78,8 +82,7 @@ void check_few_items(const CLI::App& app, const char* candidates, const char* ne
 }
 
 void add_common_options(CLI::App& app, Common& common) {
-  app.add_option("--threads", common.threads, "Threads to use; 0 takes all cores")
-      ->type_name("N")
+  add_number(app, "--threads", common.threads, "Threads to use; 0 takes all cores")
       ->capture_default_str();
   app.add_flag("-q,--quiet", common.quiet, "No progress and no messages, only errors");
 }
@@ -147,14 +150,11 @@ void add_reading_options(CLI::App& app, ReadOptions& options) {
                          "Rows with the same user and item; auto sums events and keeps the last "
                          "rating")
       ->group(kReadingGroup);
-  app.add_option("--min-value", options.min_value, "Drop rows with a value below this")
-      ->type_name("X")
+  add_number(app, "--min-value", options.min_value, "Drop rows with a value below this")
       ->group(kReadingGroup);
-  app.add_option("--min-user-count", options.min_user_count, "Drop users with fewer items")
-      ->type_name("N")
+  add_number(app, "--min-user-count", options.min_user_count, "Drop users with fewer items")
       ->group(kReadingGroup);
-  app.add_option("--min-item-count", options.min_item_count, "Drop items with fewer users")
-      ->type_name("N")
+  add_number(app, "--min-item-count", options.min_item_count, "Drop items with fewer users")
       ->group(kReadingGroup);
 }
 
@@ -180,6 +180,12 @@ Device announced_device(const Common& common, Progress& progress, std::span<cons
 ReadOptions reading_for(Feedback feedback, ReadOptions options) {
   if (feedback == Feedback::kExplicit) options.values = Values::kRequired;
   return options;
+}
+
+CLI::Option* add_clip_option(CLI::App& app, std::optional<bool>& clip) {
+  return add_choice<bool>(
+      app, "--clip", {{"on", true}, {"off", false}}, [&clip](bool value) { clip = value; },
+      "Predicted ratings stay within the scale of the training values [as trained, else on]");
 }
 
 ReadOptions reading_of_pairs(ReadOptions options) {

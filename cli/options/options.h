@@ -3,6 +3,7 @@
 #pragma once
 
 #include <functional>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -14,6 +15,7 @@
 #include "likewise/device.h"
 #include "likewise/read.h"
 #include "likewise/recommender.h"
+#include "options/number_checks.h"
 #include "output/nearest.h"
 #include "output/progress.h"
 
@@ -69,7 +71,10 @@ template <class T>
 template <class T>
 CLI::Option* add_list(CLI::App& app, const std::string& flag, std::vector<T>& target,
                       const std::string& description) {
-  return app.add_option(flag, target, description)->delimiter(',')->allow_extra_args(false);
+  CLI::Option* option =
+      app.add_option(flag, target, description)->delimiter(',')->allow_extra_args(false);
+  if constexpr (std::is_arithmetic_v<T>) option->check(CLI::Validator(number_fault<T>, ""));
+  return option;
 }
 
 /// The heading of the options of add_reading_options().
@@ -100,6 +105,8 @@ void add_reading_options(CLI::App& app, ReadOptions& options);
 /// An option or argument that names a file or folder; an empty name is a usage error.
 CLI::Option* add_path(CLI::App& app, const std::string& flag, std::string& path,
                       const std::string& description);
+/// --clip of verbs that predict ratings; absent: as the model says.
+CLI::Option* add_clip_option(CLI::App& app, std::optional<bool>& clip);
 /// -o, --output.
 CLI::Option* add_output_option(CLI::App& app, std::string& path, const std::string& description);
 

@@ -10,6 +10,7 @@
 
 #include "likewise/error.h"
 #include "likewise/model.h"
+#include "likewise/table_format.h"
 #include "likewise/write.h"
 #include "output/text.h"
 
@@ -23,6 +24,12 @@ struct Known {
 
 bool is_input(const NamedPath& one) {
   return one.use == PathUse::kInput || one.use == PathUse::kEarlierModel;
+}
+
+/// An output that is a file of its own, no model and not in a folder.
+bool is_file(const NamedPath& one) {
+  return one.use == PathUse::kOutput || one.use == PathUse::kRows ||
+         one.use == PathUse::kInteractions;
 }
 
 /// Standard input and output under names that the system knows too.
@@ -71,8 +78,11 @@ void check_paths(const std::vector<NamedPath>& paths) {
     for (std::size_t j = 0; j < i; ++j) check_pair(given[j], given[i]);
   }
   for (const Known& one : given) {
-    if (one.path.use == PathUse::kOutput) check_output(one.path.path);
-    if (one.path.use == PathUse::kModel) check_model_path(one.path.path);
+    const std::string& path = one.path.path;
+    if (one.path.use == PathUse::kRows) (void)table_format(path, kRowFormats);
+    if (one.path.use == PathUse::kInteractions) (void)table_format(path, kInteractionFormats);
+    if (is_file(one.path)) check_output(path);
+    if (one.path.use == PathUse::kModel) check_model_path(path);
   }
 }
 

@@ -10,7 +10,9 @@ namespace likewise::cli {
 enum class PathUse {
   kInput,
   kEarlierModel,  ///< read whole before it may be replaced by the model that grows out of it
-  kOutput,        ///< rows, pages
+  kOutput,        ///< pages, tables of other kinds
+  kRows,          ///< an output of a RowWriter
+  kInteractions,  ///< an output of write_interactions()
   kModel,         ///< a model or checkpoint
   kInFolder,      ///< an output in an OutputFolder, which checks the place itself
 };
@@ -22,8 +24,8 @@ struct NamedPath {
 };
 
 /// Throws Error naming both options when an output is an input or another output, through whatever
-/// links and spellings, when standard input is to be read twice, or when an output cannot come to
-/// be where it is to.
+/// links and spellings, when standard input is to be read twice, when an output cannot come to be
+/// where it is to, or when a table's extension is not known.
 void check_paths(const std::vector<NamedPath>& paths);
 
 /// Whether the file begins as a model does. What is no regular file is not looked at: a pipe gives

@@ -36,7 +36,7 @@ constexpr std::size_t kShownChoices = 6;
     const std::string& own = std::ranges::find(all, parameter.name, &ParameterInfo::name)->usual;
     if (own != parameter.usual) text += fmt::format("; {}: {}", owner, own);
   }
-  return text;
+  return spelled(text, as_option);
 }
 
 /// A usage error for what set_parameter() would refuse.
@@ -45,11 +45,30 @@ void check_text(const ParameterInfo& parameter, const std::string& text) {
   try {
     set_parameter(scratch, parameter.name, text);
   } catch (const Error& error) {
-    throw CLI::ValidationError(parameter.option, error.what());
+    throw CLI::ValidationError(parameter.option, error.message(as_option));
   }
+  std::string fault;
+  if (parameter.kind == ParameterKind::kInteger) fault = whole_number_fault(text);
+  if (parameter.kind == ParameterKind::kReal) fault = real_number_fault(text);
+  if (!fault.empty()) throw CLI::ValidationError(parameter.option, fault);
+}
+
+/// Its option, where an algorithm has such a parameter.
+[[nodiscard]] std::string option_of(std::string_view parameter) {
+  for (const std::string_view owner : owners(parameter)) {
+    const std::vector<ParameterInfo> all = parameters_of(owner);
+    return std::ranges::find(all, parameter, &ParameterInfo::name)->option;
+  }
+  std::string option = "--" + std::string(parameter);
+  std::ranges::replace(option, '_', '-');
+  return option;
 }
 
 }  // namespace
+
+std::string as_option(std::string_view parameter, std::string_view value) {
+  return fmt::format("{}{}{}", option_of(parameter), value.empty() ? "" : " ", value);
+}
 
 std::string options_text(const TrainingParams& params) {
   const std::string_view algorithm = algorithm_name(params);
@@ -75,20 +94,19 @@ void TrainingOptions::add(CLI::App& app) {
     algorithms.emplace_back(name, name);
     helps.push_back(algorithm_help(name));
   }
-  algorithms.emplace_back(kAuto, kAuto);
+  algorithms.emplace_back(kAutoAlgorithm, kAutoAlgorithm);
   helps.emplace_back("what suits the data");
   const std::function<void(std::string)> choose = [this](std::string name) {
     algorithm_ = std::move(name);
-    algorithm_given_ = true;
   };
   add_choice<std::string>(app, "--algorithm", algorithms, choose,
                           fmt::format("What it learns: {}", fmt::join(helps, ", ")))
-      ->default_str(algorithm_);
+      ->default_str(kDefault);
   for (const std::string_view algorithm : algorithm_names()) {
     for (const ParameterInfo& parameter : parameters_of(algorithm)) {
       const std::vector<std::string_view> all = owners(parameter.name);
       if (all.front() != algorithm) continue;  // declared with the first that has it
-      const bool usual = algorithm == algorithm_;
+      const bool usual = algorithm == kDefault;
       add(app, parameter,
           usual ? "OPTIONS" : fmt::format("For --algorithm {}", fmt::join(all, ", ")));
     }
@@ -98,9 +116,9 @@ void TrainingOptions::add(CLI::App& app) {
 void TrainingOptions::add(CLI::App& app, const ParameterInfo& parameter, const std::string& group) {
   const std::function<void(std::string)> keep = [this, parameter](const std::string& text) {
     check_text(parameter, text);
-    given_.push_back({std::string(parameter.name), parameter.option, text});
+    asked_.push_back({std::string(parameter.name), text});
   };
-  std::string help(parameter.help);
+  std::string help = spelled(parameter.help, as_option);
   CLI::Option* option = nullptr;
   if (parameter.choices.empty()) {
     option = app.add_option_function<std::string>(parameter.option, keep, help)
@@ -116,73 +134,11 @@ void TrainingOptions::add(CLI::App& app, const ParameterInfo& parameter, const s
   option->default_str(usual_of(parameter))->group(group);
 }
 
-TrainingParams TrainingOptions::applied(TrainingParams to) const {
-  for (const Given& one : given_) {
-    const std::vector<std::string_view> all = owners(one.name);
-    if (std::ranges::find(all, algorithm_name(to)) == all.end()) {
-      throw Error(ErrorKind::kInvalidArgument,
-                  fmt::format("{} is for --algorithm {}, not {}", one.option,
-                              fmt::join(all, " or "), algorithm_name(to)));
-    }
-    set_parameter(to, one.name, one.text);
-  }
-  validate(to);
-  for (const Given& one : given_) {
-    const std::string needs = parameter_needs(to, one.name);
-    if (needs.empty()) continue;
-    throw Error(ErrorKind::kInvalidArgument,
-                fmt::format("{} would do nothing here: it needs {}", one.option, needs));
-  }
-  return to;
-}
-
-Feedback TrainingOptions::feedback_for_auto() const {
-  const std::vector<ParameterInfo> common = common_parameters();
-  TrainingParams some = default_params("als", Feedback::kImplicit);
-  for (const Given& one : given_) {
-    if (std::ranges::find(common, one.name, &ParameterInfo::name) == common.end()) {
-      std::vector<std::string> options;
-      std::ranges::transform(common, std::back_inserter(options), &ParameterInfo::option);
-      throw Error(ErrorKind::kInvalidArgument,
-                  fmt::format("{} is for --algorithm {}: beside --algorithm auto, which may choose "
-                              "another, only {} can be given; name the algorithm, or leave {} out",
-                              one.option, fmt::join(owners(one.name), " or "),
-                              fmt::join(options, ", "), one.option));
-    }
-    set_parameter(some, one.name, one.text);
-  }
-  return feedback_of(some);
-}
-
-TrainingOptions TrainingOptions::chosen(std::string_view algorithm) const {
-  TrainingOptions options = *this;
-  options.algorithm_ = algorithm;
-  return options;
-}
-
-TrainingParams TrainingOptions::params() const {
-  TrainingParams to = default_params(algorithm_, Feedback::kImplicit);
-  for (const Given& one : given_) {
-    if (one.name != "feedback") continue;
-    set_parameter(to, one.name, one.text);
-    to = default_params(algorithm_, feedback_of(to));
-  }
-  return applied(std::move(to));
-}
-
-TrainingParams TrainingOptions::suited(const CsrView& by_user) const {
-  std::vector<std::string> names;
-  std::ranges::transform(given_, std::back_inserter(names), &Given::name);
-  return suited_to(by_user, params(), names);
-}
-
-TrainingParams TrainingOptions::resumed(const TrainingParams& earlier) const {
-  if (algorithm_given_ && algorithm_ != algorithm_name(earlier)) {
-    throw Error(ErrorKind::kInvalidArgument,
-                fmt::format("--algorithm {}: the model to resume is of {}; leave the option out",
-                            algorithm_, algorithm_name(earlier)));
-  }
-  return applied(earlier);
+TrainingRequest TrainingOptions::request() const {
+  TrainingRequest request;
+  request.algorithm = algorithm_;
+  request.parameters = asked_;
+  return request;
 }
 
 }  // namespace likewise::cli

@@ -8,7 +8,7 @@
 
 #include <nlohmann/json.hpp>
 
-#include "likewise/parameters.h"
+#include "likewise/training.h"
 
 namespace likewise::cli {
 
@@ -19,5 +19,10 @@ namespace likewise::cli {
 [[nodiscard]] std::string effective_text(const TrainingParams& params);
 /// As members, numbers as numbers.
 [[nodiscard]] nlohmann::ordered_json effective_json(const TrainingParams& params);
+
+/// Where parameters are from that are not defaults: {"factors": "chosen"}.
+[[nodiscard]] nlohmann::ordered_json origins_json(const std::vector<ParameterOrigin>& origins);
+/// A plan as one object: parameters, where those are from that are not defaults, and the reasons.
+[[nodiscard]] nlohmann::ordered_json plan_json(const TrainingPlan& plan);
 
 }  // namespace likewise::cli

@@ -65,9 +65,9 @@ void append_text(std::string& out, const Cell& cell, char separator) {
 }  // namespace
 
 RowWriter::RowWriter(const std::string& path, std::vector<std::string> columns)
-    : file_(path), format_(format_of(path)), columns_(std::move(columns)) {
-  if (format_ == Format::kJsonLines) return;
-  const char separator = format_ == Format::kTsv ? '\t' : ',';
+    : format_(table_format(path, kRowFormats)), file_(path), columns_(std::move(columns)) {
+  if (format_ == TableFormat::kJsonLines) return;
+  const char separator = format_ == TableFormat::kTsv ? '\t' : ',';
   for (std::size_t c = 0; c < columns_.size(); ++c) {
     if (c > 0) buffer_ += separator;
     buffer_ += columns_[c];
@@ -75,17 +75,8 @@ RowWriter::RowWriter(const std::string& path, std::vector<std::string> columns)
   buffer_ += '\n';
 }
 
-RowWriter::Format RowWriter::format_of(std::string path) {
-  for (const char* compressed : {".gz", ".zst"}) {
-    if (path.ends_with(compressed)) path.resize(path.size() - std::string_view(compressed).size());
-  }
-  if (path.ends_with(".tsv")) return Format::kTsv;
-  if (path.ends_with(".jsonl") || path.ends_with(".ndjson")) return Format::kJsonLines;
-  return Format::kCsv;
-}
-
 void RowWriter::row(const std::vector<Cell>& cells) {
-  if (format_ == Format::kJsonLines) {
+  if (format_ == TableFormat::kJsonLines) {
     for (std::size_t c = 0; c < cells.size(); ++c) {
       buffer_ += c == 0 ? "{" : ",";
       buffer_ += json_string(columns_[c]) + ":";
@@ -93,7 +84,7 @@ void RowWriter::row(const std::vector<Cell>& cells) {
     }
     buffer_ += "}\n";
   } else {
-    const char separator = format_ == Format::kTsv ? '\t' : ',';
+    const char separator = format_ == TableFormat::kTsv ? '\t' : ',';
     for (std::size_t c = 0; c < cells.size(); ++c) {
       if (c > 0) buffer_ += separator;
       append_text(buffer_, cells[c], separator);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-/// Result rows, written as CSV, tab-separated text or JSON lines by the file's extension (before
-/// .gz or .zst); "-" is CSV on standard output.
+/// Result rows, written as CSV, tab-separated text or JSON lines by the file's extension
+/// (table_format); "-" is CSV on standard output.
 #pragma once
 
 #include <string>
@@ -8,6 +8,7 @@
 #include <variant>
 #include <vector>
 
+#include "likewise/table_format.h"
 #include "likewise/write.h"
 
 namespace likewise::cli {
@@ -28,12 +29,10 @@ class RowWriter {
   [[nodiscard]] Offset rows() const { return rows_; }
 
  private:
-  enum class Format { kCsv, kTsv, kJsonLines };
-  static Format format_of(std::string path);
   void flush_if_large();
 
+  TableFormat format_;
   OutputFile file_;
-  Format format_;
   std::vector<std::string> columns_;
   std::string buffer_;
   Offset rows_ = 0;

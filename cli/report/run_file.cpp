@@ -17,7 +17,7 @@
 namespace likewise::cli {
 namespace {
 
-using Json = nlohmann::json;
+using RunJson = nlohmann::json;
 
 /// A million iterations are a fifth of this.
 constexpr std::size_t kMostBytes = std::size_t{1} << 30;
@@ -29,7 +29,7 @@ constexpr std::size_t kMostBytes = std::size_t{1} << 30;
 /// A value of the file, and where it stands: "iterations[2].seconds".
 class Field {
  public:
-  Field(const std::string& file, std::string place, const Json& value)
+  Field(const std::string& file, std::string place, const RunJson& value)
       : file_(file), place_(std::move(place)), value_(value) {}
 
   [[nodiscard]] bool has(const char* name) const {
@@ -77,7 +77,7 @@ class Field {
 
   const std::string& file_;
   std::string place_;
-  const Json& value_;
+  const RunJson& value_;
 };
 
 [[nodiscard]] std::string text_of(const std::string& path) {
@@ -95,13 +95,13 @@ class Field {
   return text;
 }
 
-[[nodiscard]] Json parsed(const std::string& path) {
+[[nodiscard]] RunJson parsed(const std::string& path) {
   const std::string text = text_of(path);
   try {
-    return Json::parse(text);
-  } catch (const Json::parse_error& error) {
+    return RunJson::parse(text);
+  } catch (const RunJson::parse_error& error) {
     refuse(path, fmt::format("is not valid JSON near byte {}", error.byte));
-  } catch (const Json::exception&) {
+  } catch (const RunJson::exception&) {
     refuse(path, "holds a number that is out of range");
   }
 }
@@ -116,7 +116,7 @@ class Field {
 }
 
 [[nodiscard]] TrainedRun run_of_json(const std::string& path) {
-  const Json json = parsed(path);
+  const RunJson json = parsed(path);
   const Field root(path, "", json);
   TrainedRun run;
   run.algorithm = root.at("algorithm").text();

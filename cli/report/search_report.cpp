@@ -7,6 +7,7 @@
 #include <vector>
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include "options/training_options.h"
 #include "output/text.h"
@@ -197,7 +198,7 @@ constexpr std::size_t kShownOnPage = 20;
   return sections;
 }
 
-[[nodiscard]] Offset failures(const TuneResult& result) {
+[[nodiscard]] Offset without_value(const TuneResult& result) {
   return std::ranges::count_if(result.trials, [](const TuneTrial& one) { return !one.value; });
 }
 
@@ -245,6 +246,12 @@ std::string SearchReport::as_text() const {
   TextTable table(chosen(rows[0]));
   for (std::size_t r = 1; r < rows.size(); ++r) table.add(chosen(rows[r]));
   std::string text = table.text(0);
+  if (const std::string sample = result.sample_text(); !sample.empty()) {
+    text += fmt::format("\nMeasured on {}, the same for all trials.\n", sample);
+  }
+  if (const std::vector<std::string> reasons = result.failures(); !reasons.empty()) {
+    text += fmt::format("\nWithout a value:\n  {}\n", fmt::join(reasons, "\n  "));
+  }
   return text + fmt::format("\n{}\n\n{}\n", winner_text(*this), command);
 }
 
@@ -254,6 +261,8 @@ Json SearchReport::as_json() const {
               {"budget", budget},
               {"seconds", result.seconds},
               {"final_parts", result.final_parts},
+              {"validation_users", result.validation_users},
+              {"measured_users", result.measured_users},
               {"baseline", trial_json(result, result.baseline)},
               {"beats_baseline", result.beats_baseline()},
               {"best", trial_json(result, result.winner())},
@@ -276,16 +285,26 @@ std::string SearchReport::as_page() const {
   for (std::size_t r = 1; r < rows.size(); ++r) table += table_row(rows[r], "td");
   const bool more = higher_is_better(result.metric.name);
   const std::string warning = result.warning();
+  const std::string sample = result.sample_text();
   std::string cards = section(
       "The best trials",
       fmt::format(
-          "{} on held-out interactions; {} is better.{} Seconds are those of training and "
+          "{} on held-out interactions{}; {} is better.{} Seconds are those of training and "
           "validation.",
-          result.metric.key, more ? "more" : "less",
+          result.metric.key,
+          sample.empty() ? "" : fmt::format(" of {}, the same for all trials", sample),
+          more ? "more" : "less",
           result.final_parts == 0
               ? ""
               : fmt::format(" The best were measured on {} held-out parts.", result.final_parts)),
       table + "</table>\n", "wide");
+  if (const std::vector<std::string> reasons = result.failures(); !reasons.empty()) {
+    std::string list;
+    for (const std::string& reason : reasons)
+      list += fmt::format("<li>{}</li>\n", escape_html(reason));
+    cards += section("Without a value", "Trials that were not trained or not measured, and why.",
+                     fmt::format("<ul>\n{}</ul>\n", list), "wide");
+  }
   cards += section(
       "The winner again", winner_text(*this),
       fmt::format("<pre style='white-space: pre-wrap'>{}</pre>\n", escape_html(command)), "wide");
@@ -301,7 +320,9 @@ std::string SearchReport::as_page() const {
   std::string subtitle =
       fmt::format("{} · {} in {} · best {}", source, counted(std::ssize(result.trials), "trial"),
                   duration(result.seconds), best_so_far(result));
-  if (failures(result) > 0) subtitle += fmt::format(" · {} failed", failures(result));
+  if (without_value(result) > 0) {
+    subtitle += fmt::format(" · {} without a value", without_value(result));
+  }
   if (!warning.empty()) subtitle += " · " + warning;
   return page("Search for parameters", subtitle,
               fmt::format("<div class='cards'>\n{}</div>\n", cards));

@@ -36,7 +36,7 @@ namespace {
   return fmt::format("{:.2f}", 1e3 * seconds);
 }
 
-constexpr const char* kStyle = R"(<style>
+constexpr const char* kChartStyle = R"(<style>
 :root { color-scheme: light dark; --page: #ffffff; --ink: #1d2129; --soft: #5d6470; --grid: #e4e5e1;
   --series-1: #a9adb5; --series-2: #c8641b; --series-3: #2c6fbb; }
 @media (prefers-color-scheme: dark) { :root { --page: #14171c; --ink: #e8eaee; --soft: #9aa3b0;
@@ -151,7 +151,7 @@ void TuningReport::write_plot(const std::string& path, const std::string& title)
                   "height='{}'>\n{}<rect width='100%' height='100%' "
                   "style='fill: var(--page)'/>\n<text x='10' y='22' font-size='15'>{}"
                   "</text>\n{}</svg>\n",
-                  2 * kWidth, y, 2 * kWidth, y, kStyle, escape_html(title), body));
+                  2 * kWidth, y, 2 * kWidth, y, kChartStyle, escape_html(title), body));
   file.commit();
 }
 

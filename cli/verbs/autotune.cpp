@@ -63,7 +63,7 @@ struct Autotune {
   Common common;
 
   void run() const {
-    check_paths({{"-o", output, PathUse::kOutput},
+    check_paths({{"-o", output, PathUse::kRows},
                  {"--plot", plot, PathUse::kOutput},
                  {"the table on standard output", "-", PathUse::kOutput}});
     const std::vector<AlsParams> works = all_works();

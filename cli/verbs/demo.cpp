@@ -47,8 +47,8 @@ struct Demo {
     std::vector<Split> parts = split(cinema.interactions, options);
     TrainingRun counting;
     counting.source = "demo";
-    const auto popular = std::make_shared<const Model>(
-        likewise::train(parts.front().train, PopularParams{}, device, counting));
+    const auto popular = std::make_shared<const Model>(likewise::train(
+        plan_of(PopularParams{}, parts.front().train, device), parts.front().train, counting));
     const auto als = train(cinema, parts.front().train, device, progress);
     const Rows comparison = test(parts.front().test, als, popular, device, progress);
     const Recommender recommender(als, device);
@@ -66,6 +66,13 @@ struct Demo {
 
   [[nodiscard]] std::string in_folder(const char* name) const {
     return (std::filesystem::path(folder) / name).string();
+  }
+
+  [[nodiscard]] static TrainingPlan plan_of(const TrainingParams& params, const Interactions& data,
+                                            const Device& device) {
+    TrainingRequest request = request_of(params);
+    request.open_device = device;
+    return prepare(request, data);
   }
 
   [[nodiscard]] AlsParams parameters() const {
@@ -96,8 +103,8 @@ struct Demo {
     progress.stage("train");
     TrainingRun run;
     run.source = "demo";
-    auto model =
-        std::make_shared<Model>(train_with_report(data, params, device, std::move(run), progress));
+    auto model = std::make_shared<Model>(
+        train_with_report(plan_of(params, data, device), data, std::move(run), progress));
     std::vector<std::string> titles;
     for (const Film& film : cinema.films) titles.push_back(film_text(film));
     model->titles = make_titles(titles);
@@ -175,9 +182,7 @@ Run add_demo(CLI::App& app) {
   add_path(app, "-o,--output", verb->folder, "Folder for the data, the model and the report")
       ->type_name("DIR")
       ->capture_default_str();
-  app.add_option("--seed", verb->seed, "Another seed, another cinema")
-      ->type_name("N")
-      ->capture_default_str();
+  add_number(app, "--seed", verb->seed, "Another seed, another cinema")->capture_default_str();
   add_device_options(app, verb->common);
   app.footer(
       "Examples:\n"

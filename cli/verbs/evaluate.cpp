@@ -2,14 +2,15 @@
 #include <algorithm>
 #include <cmath>
 #include <memory>
+#include <optional>
 
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
 #include "likewise/evaluation.h"
-#include "options/number_checks.h"
 #include "options/options.h"
 #include "options/paths.h"
+#include "options/training_options.h"
 #include "output/rows.h"
 #include "verb.h"
 
@@ -60,6 +61,7 @@ struct Evaluate {
   std::string candidates_path;
   std::string per_user_path;
   EvaluateOptions options;
+  std::optional<bool> clip;
   bool json = false;
   ReadOptions reading;
   Common common;
@@ -69,7 +71,7 @@ struct Evaluate {
                  {"TEST", test_path},
                  {"--train", train_path},
                  {"--candidates", candidates_path},
-                 {"--per-user", per_user_path, PathUse::kOutput},
+                 {"--per-user", per_user_path, PathUse::kRows},
                  {"the metrics on standard output", "-", PathUse::kOutput}});
     options.per_user = !per_user_path.empty();
     Progress progress(common.quiet);
@@ -93,7 +95,7 @@ struct Evaluate {
       candidates = make_test_set(*model, pairs).by_user;
     }
     progress.stage("evaluate");
-    const Recommender recommender(model, device);
+    const Recommender recommender(model, device, clip);
     EvaluateOptions how = options;
     const CsrView view = candidates.view();
     if (!candidates_path.empty()) how.candidates = &view;
@@ -103,7 +105,7 @@ struct Evaluate {
     say_device_memory(device, recommender, progress);
     if (const std::string advice = advice_on_lists(*model);
         report.users_evaluated > 0 && !advice.empty()) {
-      progress.say(advice);
+      progress.say(spelled(advice, as_option));
     }
     if (options.per_user) write_per_user(*model, report);
     print_result(json ? as_json(report, test, seconds) : as_text(report, test, seconds));
@@ -123,6 +125,7 @@ struct Evaluate {
     const MetricNeeds needs = needs_of(model, of_all);
     check_few_items(*given, "--candidates", "--negatives", options.negatives);
     refuse_idle(*given, "--seed", given->count("--negatives") > 0, "--negatives");
+    refuse_idle(*given, "--clip", needs.ratings, "--metrics with rmse or mae");
     constexpr const char* kRanking = "--metrics with one that ranks, as ndcg";
     refuse_idle(*given, "-k", needs.lists, "--metrics with one of lists, as ndcg");
     for (const char* option :
@@ -214,25 +217,21 @@ Run add_evaluate(CLI::App& app) {
   add_path(app, "--candidates", verb->candidates_path,
            "Rank only these items of each user: pairs of user,item, those to find among them")
       ->type_name("FILE");
-  app.add_option("--negatives", verb->options.negatives,
-                 "Rank each held-out item among N random items that the user has not seen")
-      ->type_name("N");
-  app.add_option("--seed", verb->options.seed, "Of --negatives: same seed, same items")
-      ->type_name("N")
+  add_number(app, "--negatives", verb->options.negatives,
+             "Rank each held-out item among N random items that the user has not seen");
+  add_number(app, "--seed", verb->options.seed, "Of --negatives: same seed, same items")
       ->capture_default_str();
-  add_list(app, "-k", verb->options.k, "List lengths [10]")
-      ->type_name("LIST")
-      ->check(CLI::Validator(whole_number_fault, ""));
+  add_list(app, "-k", verb->options.k, "List lengths [10]")->type_name("LIST");
   add_list(
       app, "--metrics", verb->options.metrics,
       fmt::format("Names without @k, from: {} [the ranking metrics for implicit models, rmse and "
                   "mae for explicit ones]",
                   fmt::join(metric_names(), ", ")))
       ->type_name("LIST");
-  app.add_option("--min-relevant-value", verb->options.min_relevant_value,
-                 "Rankings: test values below this do not count as liked")
-      ->type_name("X")
+  add_number(app, "--min-relevant-value", verb->options.min_relevant_value,
+             "Rankings: test values below this do not count as liked")
       ->capture_default_str();
+  add_clip_option(app, verb->clip);
   add_path(app, "--per-user", verb->per_user_path, "Also write every user's values to this file")
       ->type_name("FILE");
   app.add_flag("--json", verb->json, "Print one object with a key per metric");

@@ -19,7 +19,7 @@ struct Generate {
   Common common;
 
   void run() const {
-    check_paths({{"-o", output, PathUse::kOutput}});
+    check_paths({{"-o", output, PathUse::kInteractions}});
     Progress progress(common.quiet);
     progress.stage("generate");
     const Interactions data = likewise::generate(parse_shape(shape), seed, progress.control());
@@ -43,9 +43,7 @@ Run add_generate(CLI::App& app) {
   add_output_option(app, verb->output,
                     "Where to write; .csv, .tsv or .mtx, and .gz or .zst after it")
       ->required();
-  app.add_option("--seed", verb->seed, "Same seed, same data")
-      ->type_name("N")
-      ->capture_default_str();
+  add_number(app, "--seed", verb->seed, "Same seed, same data")->capture_default_str();
   add_common_options(app, verb->common);
   app.footer(
       "Users and items are long-tailed and have a planted taste, so models have something to "

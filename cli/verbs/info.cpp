@@ -107,6 +107,7 @@ Json model_json(const Model& model) {
   out["source"] = model.provenance.source;
   out["device"] = model.provenance.device;
   if (!model.provenance.choice.empty()) out["choice"] = model.provenance.choice;
+  if (!model.provenance.origins.empty()) out["origins"] = origins_json(model.provenance.origins);
   if (const auto& search = model.provenance.search) out["search"] = search_json(*search);
   if (!model.provenance.updates.empty()) out["updates"] = updates_json(model.provenance);
   return out;

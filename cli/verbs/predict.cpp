@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <memory>
 #include <numeric>
+#include <optional>
 #include <sys/resource.h>
 #include <unordered_map>
 
@@ -184,6 +185,7 @@ struct Predict {
   std::string pairs_path;
   std::string new_path;
   bool all_missing = false;
+  std::optional<bool> clip;
   std::string output = "-";
   ReadOptions reading;
   Common common;
@@ -193,15 +195,17 @@ struct Predict {
     check_paths({{"MODEL", model_path},
                  {"PAIRS", pairs_path},
                  {"--new", new_path},
-                 {"-o", output, PathUse::kOutput}});
+                 {"-o", output, PathUse::kRows}});
     Progress progress(common.quiet);
     progress.stage("load");
     const auto model = std::make_shared<const Model>(load_model(model_path));
+    refuse_idle(*given, "--clip", model->predicts_ratings(),
+                "a model that predicts ratings, as those of explicit feedback");
     std::vector<Job> jobs;
     if (const auto job = predictions_job(model->params)) jobs.push_back(*job);
     if (!new_path.empty()) jobs.push_back(lists_job(model->params));
     const Device device = announced_device(common, progress, jobs);
-    const Recommender recommender(model, device);
+    const Recommender recommender(model, device, clip);
     if (all_missing) return predict_missing(recommender, device, progress);
     const Pairs pairs = read_pairs_with_report(pairs_path, reading, progress);
     const Strangers strangers =
@@ -279,6 +283,7 @@ Run add_predict(CLI::App& app) {
            "from these")
       ->type_name("RATINGS")
       ->needs(pairs);
+  add_clip_option(app, verb->clip);
   add_row_options(app, verb->output, verb->common);
   add_format_options(app, verb->reading);
   verb->reading.values = Values::kUnused;
@@ -286,9 +291,12 @@ Run add_predict(CLI::App& app) {
       "Prints user,item,prediction for each row of PAIRS, in its order. Users or items that the "
       "model\n"
       "does not know get what it knows without them (its mean and the other side's bias), and are\n"
-      "counted. --all-missing goes item by item where item-knn predicts\n"
-      "ratings, else user by user, and says how long each stage took. A model of popular that\n"
-      "learnt from ratings predicts none: train with --algorithm bias.\n\n"
+      "counted. Ratings stay within the scale of the training values, from the smallest to the\n"
+      "largest, unless --clip off, or training with it, says otherwise. --all-missing goes item "
+      "by\n"
+      "item where item-knn predicts ratings, else user by user, and says how long each stage "
+      "took.\n"
+      "A model of popular that learnt from ratings predicts none: train with --algorithm bias.\n\n"
       "Examples:\n"
       "  likewise predict model.safetensors parts/test.csv -o predictions.csv\n"
       "  likewise predict model.safetensors pairs.csv.gz > predictions.csv\n"

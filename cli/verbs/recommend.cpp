@@ -11,6 +11,7 @@
 #include "options/options.h"
 #include "options/paths.h"
 #include "options/titles.h"
+#include "options/training_options.h"
 #include "output/rows.h"
 #include "verb.h"
 
@@ -73,7 +74,7 @@ struct Recommend {
                  {"--allow", allow_path},
                  {"--deny", deny_path},
                  {"--titles", titles_option.path},
-                 {"-o", output, PathUse::kOutput}});
+                 {"-o", output, PathUse::kRows}});
     Progress progress(common.quiet);
     progress.stage("load");
     const auto model = std::make_shared<const Model>(load_model(model_path));
@@ -103,7 +104,7 @@ struct Recommend {
         fmt::format("{} for {}", counted(rows.rows(), "recommendation"), counted(asked, "user")),
         progress);
     if (const std::string advice = advice_on_lists(recommender.model()); !advice.empty()) {
-      progress.say(advice);
+      progress.say(spelled(advice, as_option));
     }
     if (short_users > 0) {
       progress.say(fmt::format("{} got fewer than {} items: nothing else is left for them",
@@ -264,8 +265,7 @@ Run add_recommend(CLI::App& app) {
   auto verb = std::make_shared<Recommend>();
   add_path(app, "MODEL", verb->model_path, "A model file")->required();
   add_who(app, *verb);
-  app.add_option("-n", verb->n, "Items per user")
-      ->type_name("N")
+  add_number(app, "-n", verb->n, "Items per user")
       ->check(CLI::Range(1, 1'000'000).description(""))
       ->capture_default_str();
   app.add_flag("--include-seen", verb->include_seen, "Also items that the user has already");

@@ -16,7 +16,7 @@
 namespace likewise::cli {
 namespace {
 
-constexpr Offset kAnswersPerBatch = 1 << 20;
+constexpr Offset kSimilarPerBatch = 1 << 20;
 
 /// What the rows of a side are called.
 struct Names {
@@ -45,7 +45,7 @@ struct Similar {
     check_paths({{"MODEL", model_path},
                  {"--new", new_path},
                  {"--titles", titles_option.path},
-                 {"-o", output, PathUse::kOutput}});
+                 {"-o", output, PathUse::kRows}});
     Progress progress(common.quiet);
     progress.stage("load");
     const auto model = std::make_shared<const Model>(load_model(model_path));
@@ -93,7 +93,7 @@ struct Similar {
   void write_all(const Recommender& recommender, Side side, const Names& names,
                  const std::vector<Index>& asked, RowWriter& rows, Progress& progress) const {
     const auto batch =
-        static_cast<std::size_t>(std::clamp<Offset>(kAnswersPerBatch / n, 1, 16'384));
+        static_cast<std::size_t>(std::clamp<Offset>(kSimilarPerBatch / n, 1, 16'384));
     for (std::size_t at = 0; at < asked.size(); at += batch) {
       const auto part = std::span(asked).subspan(at, std::min(batch, asked.size() - at));
       const TopKResult top = recommender.similar(side, part, n, metric, Progress::stop_control());
@@ -135,8 +135,7 @@ Run add_similar(CLI::App& app) {
                          "user-knn: users who were not trained, by their interactions")
                     ->type_name("RATINGS");
   require_one(app, {item, user, all, everybody, fresh});
-  app.add_option("-n", verb->n, "Answers per item or user")
-      ->type_name("N")
+  add_number(app, "-n", verb->n, "Answers per item or user")
       ->check(CLI::Range(1, 1'000'000).description(""))
       ->capture_default_str();
   add_choice<SimilarityMetric>(app, "--metric",

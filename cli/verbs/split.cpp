@@ -120,22 +120,16 @@ Run add_split(CLI::App& app) {
       verb->options.method,
       "random rows of all; random rows of each user; the newest rows of each "
       "user; the newest rows of all; or every row in the test part of one fold");
-  app.add_option("--test", verb->options.test,
-                 "random, per-user, time: share of rows in the test part")
+  add_number(app, "--test", verb->options.test,
+             "random, per-user, time: share of rows in the test part")
       ->type_name("SHARE")
       ->capture_default_str();
-  app.add_option("--rows", verb->options.rows,
-                 "per-user: how many random rows per user, in place of a share")
-      ->type_name("N");
-  app.add_option("--last", verb->options.last, "last: how many newest rows per user")
-      ->type_name("N")
+  add_number(app, "--rows", verb->options.rows,
+             "per-user: how many random rows per user, in place of a share");
+  add_number(app, "--last", verb->options.last, "last: how many newest rows per user")
       ->capture_default_str();
-  app.add_option("--folds", verb->options.folds, "kfold: how many folds")
-      ->type_name("N")
-      ->capture_default_str();
-  app.add_option("--seed", verb->options.seed, "Same seed, same split")
-      ->type_name("N")
-      ->capture_default_str();
+  add_number(app, "--folds", verb->options.folds, "kfold: how many folds")->capture_default_str();
+  add_number(app, "--seed", verb->options.seed, "Same seed, same split")->capture_default_str();
   add_common_options(app, verb->common);
   add_reading_options(app, verb->reading);
   app.footer(

@@ -6,8 +6,9 @@
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
-#include "likewise/choose.h"
 #include "likewise/evaluation.h"
+#include "likewise/held_file.h"
+#include "likewise/write.h"
 #include "options/options.h"
 #include "options/paths.h"
 #include "options/targets.h"
@@ -34,6 +35,7 @@ struct Train {
   Checkpointing checkpointing;
   std::string resume;
   std::string report;
+  bool only_plan = false;
   bool json = false;
   bool verbose = false;
   TitlesOption titles;
@@ -53,34 +55,32 @@ struct Train {
                  {"--report", report, PathUse::kOutput},
                  {"--json on standard output", json ? "-" : "", PathUse::kOutput}});
     Progress progress(common.quiet, verbose);
+    std::optional<HeldFile> held_output;
+    std::optional<HeldFile> held_checkpoint;
+    if (!resume.empty() && file_identity(resume) == file_identity(output))
+      held_output.emplace(output);
+    if (!checkpointing.path.empty()) held_checkpoint.emplace(checkpointing.path);
     std::optional<Model> earlier;
     if (!resume.empty()) earlier = load_model(resume);
-    TrainingOptions options = training;
-    TrainingParams params = params_before(earlier);
-    if (earlier) require_resumable(*earlier, params);
-    // What auto chooses by; what is chosen is announced.
-    Device device =
-        training.is_auto()
-            ? open_device_to_train(common.device, params, {.device_memory = common.device_memory},
-                                   jobs_beside(params))
-                  .device
-            : announced_device_to_train(common, params, jobs_beside(params), progress);
-    const ReadOptions rows = reading_for(feedback_of(params), reading);
-    const Interactions data = read_with_report(ratings, rows, progress);
-    std::string choice;
-    if (training.is_auto()) {
-      AlgorithmChoice made = choose_algorithm(data.by_user.view(), feedback_of(params), device);
-      progress.say(fmt::format("algorithm: {}; {}", made.algorithm, made.reason));
-      choice = std::move(made.reason);
-      options = training.chosen(made.algorithm);
-      params = options.params();
-      device = announced_device_to_train(common, params, jobs_beside(params), progress);
+    check_auto(earlier);
+    const TrainingRequest request = request_with(earlier);
+    TrainingOutline before = outline(request);
+    if (!training.is_auto()) {
+      check_iterations(before.params);
+      progress.say(device_line(before.device));
     }
-    if (!earlier) params = options.suited(data.by_user.view());
+    const ReadOptions rows = reading_for(feedback_of(before.params), reading);
+    const Interactions data = read_with_report(ratings, rows, progress);
+    const TrainingPlan plan = prepare(request, std::move(before), data);
+    if (only_plan) return print_plan(plan);
+    if (training.is_auto()) {
+      progress.say(
+          fmt::format("algorithm: {}; {}", algorithm_name(plan.params), plan.algorithm_reason));
+      progress.say(device_line(plan.device));
+    }
     if (verbose) {
-      progress.say(fmt::format("parameters: {}", effective_text(params)));
-      const std::string tuning = tuning_in_use(device, params, data.by_user.view());
-      if (!tuning.empty()) progress.say(fmt::format("tuning: {}", tuning));
+      progress.say(fmt::format("parameters: {}", effective_text(plan.params)));
+      if (!plan.tuning.empty()) progress.say(fmt::format("tuning: {}", plan.tuning));
     }
     std::optional<Interactions> held_out;
     if (!validation.empty()) {
@@ -92,43 +92,48 @@ struct Train {
                                     "read candidates");
     }
     Titles called;
-    if (titles.given()) called = read_titles_with_report(titles, data.items, progress);
+    const IdMap& items = earlier ? earlier->items : data.items;  // an update may order them anew
+    if (titles.given()) called = read_titles_with_report(titles, items, progress);
     progress.stage("train");
     TrainingRun how;
     how.validation = held_out ? &*held_out : nullptr;
-    how.validation_metric = asked_metric();
     how.validation_candidates = candidates ? &*candidates : nullptr;
-    how.validation_negatives = validation_negatives;
-    if (target) how.target = target->value;
     how.checkpoint = checkpointing;
-    how.resume = earlier ? &*earlier : nullptr;
+    how.checkpoint.held = held_checkpoint ? &*held_checkpoint : nullptr;
     how.source = base_name(ratings);
     const auto model =
-        std::make_shared<Model>(train_with_report(data, params, device, std::move(how), progress));
-    if (!choice.empty()) model->provenance.choice = std::move(choice);
+        std::make_shared<Model>(train_with_report(plan, data, std::move(how), progress));
     model->titles = titles.given() || !earlier ? std::move(called) : earlier->titles.share();
     progress.stage("save");
-    save_model(*model, output);
+    held_output ? save_model(*model, *held_output) : save_model(*model, output);
     if (!report.empty()) {
       const std::vector<StageTime> stages = progress.finish();
       progress.stage("report");
-      write_report(describe_training(model, device, base_name(ratings), stages), report);
+      write_report(describe_training(model, plan.device.device, base_name(ratings), stages),
+                   report);
     }
     tell(*model, progress);
   }
 
-  /// Before anything is read; for --algorithm auto those of some algorithm that it may choose.
-  [[nodiscard]] TrainingParams params_before(const std::optional<Model>& earlier) const {
-    if (training.is_auto() && !earlier) {
-      for (const char* option : {"--target", "--checkpoint"}) {
-        refuse_idle(*given, option, false,
-                    "--algorithm als or another that iterates; auto may choose one that does not");
-      }
-      return default_params("als", training.feedback_for_auto());
+  [[nodiscard]] TrainingRequest request_with(const std::optional<Model>& earlier) const {
+    TrainingRequest request = training.request();
+    request.device = common.device;
+    request.device_options.device_memory = common.device_memory;
+    request.has_lists = !report.empty();
+    request.resume = earlier ? &*earlier : nullptr;
+    if (validation.empty()) return request;
+    request.validation = {asked_metric(), !validation_candidates.empty(), validation_negatives, {}};
+    if (target) request.validation->target = target->value;
+    return request;
+  }
+
+  /// Of --algorithm auto, before anything is read.
+  void check_auto(const std::optional<Model>& earlier) const {
+    if (!training.is_auto() || earlier) return;
+    for (const char* option : {"--target", "--checkpoint"}) {
+      refuse_idle(*given, option, false,
+                  "--algorithm als or another that iterates; auto may choose one that does not");
     }
-    TrainingParams params = earlier ? training.resumed(earlier->params) : training.params();
-    check_iterations(params);
-    return params;
   }
 
   /// Options that other options decide about; those of an algorithm are TrainingOptions's.
@@ -154,23 +159,6 @@ struct Train {
     return target ? target->metric.key : validation_metric;
   }
 
-  /// What the device has to do beside the training: what validation measures, lists for the report.
-  [[nodiscard]] std::vector<Job> jobs_beside(const TrainingParams& params) const {
-    Model model;
-    model.params = params;
-    EvaluateOptions options;
-    if (!asked_metric().empty()) options.metrics = {parse_metric(asked_metric()).name};
-    const CsrView some;
-    if (!validation_candidates.empty()) options.candidates = &some;
-    options.negatives = validation_negatives;
-    std::vector<Job> jobs;
-    if (!validation.empty()) jobs = evaluation_jobs(model, options);
-    const Job lists = lists_job(params);
-    if (!report.empty() && std::ranges::find(jobs, lists) == jobs.end()) jobs.push_back(lists);
-    return jobs;
-  }
-
-  /// Before anything is read.
   void check_iterations(const TrainingParams& params) const {
     for (const char* option : {"--target", "--checkpoint", "--resume"}) {
       refuse_idle(
@@ -178,6 +166,10 @@ struct Train {
           fmt::format("--algorithm als, which iterates; {} does not", algorithm_name(params)));
     }
     refuse_idle(*given, "--patience", !validation.empty(), "--validation");
+  }
+
+  void print_plan(const TrainingPlan& plan) const {
+    print_result(json ? plan_json(plan).dump(2) + "\n" : describe(plan) + "\n");
   }
 
   void tell(const Model& model, Progress& progress) const {
@@ -259,16 +251,15 @@ void add_keeping_options(CLI::App& app, Train& verb) {
       ->type_name("FILE")
       ->group(kGroup);
   app.add_option("--validation-metric", verb.validation_metric,
-                 "What to measure [ndcg@10 implicit, rmse explicit]")
+                 "What to measure [rmse where ratings are predicted, else ndcg@10]")
       ->type_name("NAME")
       ->group(kGroup);
   add_path(app, "--validation-candidates", verb.validation_candidates,
            "Validation ranks only these items of each user: pairs of user,item")
       ->type_name("FILE")
       ->group(kGroup);
-  app.add_option("--validation-negatives", verb.validation_negatives,
-                 "Validation ranks each held-out item among N random others")
-      ->type_name("N")
+  add_number(app, "--validation-negatives", verb.validation_negatives,
+             "Validation ranks each held-out item among N random others")
       ->group(kGroup);
   add_target_option(app, verb.target,
                     "Stop when the validation is as good, as ndcg@10=0.35 or rmse=0.92")
@@ -277,8 +268,7 @@ void add_keeping_options(CLI::App& app, Train& verb) {
       add_path(app, "--checkpoint", verb.checkpointing.path, "Keep the state here while training")
           ->type_name("FILE")
           ->group(kGroup);
-  app.add_option("--checkpoint-every", verb.checkpointing.every, "Iterations between checkpoints")
-      ->type_name("N")
+  add_number(app, "--checkpoint-every", verb.checkpointing.every, "Iterations between checkpoints")
       ->check(CLI::Range(1, 1'000'000).description(""))
       ->needs(checkpoint)
       ->capture_default_str()
@@ -288,6 +278,10 @@ void add_keeping_options(CLI::App& app, Train& verb) {
       ->group(kGroup);
   add_path(app, "--report", verb.report, "Write a page with charts and sample recommendations")
       ->type_name("FILE.html")
+      ->group(kGroup);
+  app.add_flag("--plan", verb.only_plan,
+               "Print all that is decided before training, with the reasons, and stop: nothing is "
+               "trained or written")
       ->group(kGroup);
   app.add_flag("-v,--verbose", verb.verbose,
                "Also print the parameters, the memory that training takes, and how a GPU is used")
@@ -303,9 +297,11 @@ Run add_train(CLI::App& app) {
   auto verb = std::make_shared<Train>();
   add_path(app, "RATINGS", verb->ratings, "Interactions: user, item [, value] [, time]")
       ->required();
-  add_path(app, "-o,--output", verb->output, "The model file to write")
-      ->type_name("MODEL")
-      ->required();
+  CLI::Option* output =
+      add_path(app, "-o,--output", verb->output, "The model file to write")->type_name("MODEL");
+  app.parse_complete_callback([verb = verb.get(), output] {
+    if (!verb->only_plan && output->empty()) throw CLI::RequiredError(output->get_name());
+  });
   verb->given = &app;
   verb->training.add(app);
   add_device_options(app, verb->common);

@@ -13,25 +13,29 @@ Device announced_device_to_train(const Common& common, const TrainingParams& par
                                  std::span<const Job> also, Progress& progress) {
   const DeviceChoice choice =
       open_device_to_train(common.device, params, {.device_memory = common.device_memory}, also);
-  progress.say(fmt::format("device: {}{}{}", device_text(choice.device),
-                           choice.reason.empty() ? "" : "; ", choice.reason));
+  progress.say(device_line(choice));
   return choice.device;
 }
 
-Model train_with_report(const Interactions& data, const TrainingParams& params,
-                        const Device& device, TrainingRun run, Progress& progress) {
+std::string device_line(const DeviceChoice& choice) {
+  return fmt::format("device: {}{}{}", device_text(choice.device),
+                     choice.reason.empty() ? "" : "; ", choice.reason);
+}
+
+Model train_with_report(const TrainingPlan& plan, const Interactions& data, TrainingRun run,
+                        Progress& progress) {
+  const Device& device = plan.device.device;
   const std::string warning = tuning_warning(device);
   if (!warning.empty()) progress.say(warning);
+  if (!plan.memory.parts.empty()) {
+    progress.detail(fmt::format("memory of {}: {}\n{}", device.name(), plan.memory.placement,
+                                describe(plan.memory)));
+  }
   const Offset rows = Offset{data.users.size()} + data.items.size();
   run.control = progress.control();
-  run.on_plan = [&](const MemoryPlan& plan) {
-    if (plan.parts.empty()) return;
-    progress.detail(
-        fmt::format("memory of {}: {}\n{}", device.name(), plan.placement, describe(plan)));
-  };
   run.on_iteration = [&](const TrainingState& state) { progress.show(state, rows); };
   try {
-    return train(data, params, device, run);
+    return train(plan, data, run);
   } catch (const Error& error) {
     std::error_code unknown;
     const bool kept = std::filesystem::exists(run.checkpoint.path, unknown);

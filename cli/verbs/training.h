@@ -17,7 +17,10 @@ namespace likewise::cli {
 
 /// As likewise::train(), with its course on `progress`; an interrupt says how to go on when there
 /// is a checkpoint.
-[[nodiscard]] Model train_with_report(const Interactions& data, const TrainingParams& params,
-                                      const Device& device, TrainingRun run, Progress& progress);
+[[nodiscard]] Model train_with_report(const TrainingPlan& plan, const Interactions& data,
+                                      TrainingRun run, Progress& progress);
+
+/// "device: cpu (AVX-512 kernels, 2 threads); ...": what trains, and why "auto" took it.
+[[nodiscard]] std::string device_line(const DeviceChoice& choice);
 
 }  // namespace likewise::cli

@@ -205,6 +205,10 @@ struct Tune {
     progress.say("model: " + output);
     progress.say("journal: " + journal_path);
     if (!report.empty()) progress.say("report: " + report);
+    for (const std::size_t line : shown.result.broken_lines) {
+      progress.warn(fmt::format("warning: {}: line {} was broken; what it noted was trained again",
+                                journal_path, line));
+    }
     const std::string warning = shown.result.warning();
     if (!warning.empty()) progress.warn("warning: " + warning);
     print_result(
@@ -235,12 +239,11 @@ void add_search_options(CLI::App& app, Tune& verb) {
   };
   app.add_option_function<std::string>(
          "--budget", budget,
-         "How long to search: 30s, 10m, 1h, or a number of trials, which gives the same result "
-         "again")
+         "How long to search and to train the best: 30s, 10m, 1h; or a number of trials, which "
+         "gives the same result again")
       ->type_name("TIME|N")
       ->default_str("10m");
-  app.add_option("--seed", verb.options.seed, "Of the search and of the validation part")
-      ->type_name("N")
+  add_number(app, "--seed", verb.options.seed, "Of the search and of the validation part")
       ->capture_default_str();
   add_path(app, "--validation", verb.validation,
            "Held-out interactions to measure on, in place of a part of RATINGS")
@@ -253,8 +256,8 @@ void add_search_options(CLI::App& app, Tune& verb) {
                           verb.options.split.method,
                           "The part of RATINGS to measure on: random rows, random rows of each "
                           "user, the newest row of each user, or the newest rows");
-  app.add_option("--validation-share", verb.options.split.test,
-                 "random, per-user, time: the share of the rows")
+  add_number(app, "--validation-share", verb.options.split.test,
+             "random, per-user, time: the share of the rows")
       ->type_name("SHARE")
       ->capture_default_str();
   add_path(app, "--journal", verb.journal,
@@ -285,9 +288,10 @@ Run add_tune(CLI::App& app) {
   add_reading_options(app, verb->reading);
   app.footer(
       "Tries parameters on a part of the data, measures them on the rest, and trains the best on\n"
-      "all of it; that comes after the budget. Keep a test part out of RATINGS: what the search "
-      "has\n"
-      "seen cannot say how good the model is. Ctrl-C says what the best so far is and writes no\n"
+      "all of it, within the budget where that is a time. Keep a test part out of RATINGS: what "
+      "the\n"
+      "search has seen cannot say how good the model is. Ctrl-C says what the best so far is and "
+      "writes no\n"
       "model; --resume goes on.\n\n"
       "Examples:\n"
       "  likewise tune parts/train.csv -o model.safetensors --budget 10m --report search.html\n"

@@ -8,7 +8,9 @@
 #include <nlohmann/json.hpp>
 
 #include "likewise/error.h"
+#include "likewise/held_file.h"
 #include "likewise/training.h"
+#include "likewise/write.h"
 #include "options/options.h"
 #include "options/paths.h"
 #include "options/titles.h"
@@ -41,6 +43,7 @@ struct Update {
                  {"-o", output, PathUse::kModel},
                  {"--json on standard output", json ? "-" : "", PathUse::kOutput}});
     Progress progress(common.quiet, verbose);
+    std::optional<HeldFile> held = hold(progress);
     progress.stage("load");
     const Model earlier = load_model(model);
     UpdateOptions options = asked(progress);
@@ -58,8 +61,18 @@ struct Update {
       updated.model.titles = read_titles_with_report(titles, updated.model.items, progress);
     }
     progress.stage("save");
-    save_model(updated.model, output);
+    held ? save_model(updated.model, *held) : save_model(updated.model, output);
     finish(earlier, updated, progress);
+  }
+
+  /// The model that is read and written again; updates of one model come one after the other.
+  [[nodiscard]] std::optional<HeldFile> hold(Progress& progress) const {
+    if (file_identity(model) != file_identity(output)) return std::nullopt;
+    return HeldFile(output, Progress::stop_control(), [&] {
+      progress.stage("wait");
+      progress.say(fmt::format("{}: another program has it in hand; waiting for its end",
+                               printable(output)));
+    });
   }
 
   [[nodiscard]] UpdateOptions asked(Progress& progress) const {
@@ -140,12 +153,10 @@ Run add_update(CLI::App& app) {
                        "Models of als: least squares over whole rows, or steps of SGD over new "
                        "ratings (explicit feedback)")
       ->default_str("als");
-  app.add_option("--iterations", verb->iterations, "Rounds of als, or epochs of SGD and BPR")
-      ->type_name("N")
+  add_number(app, "--iterations", verb->iterations, "Rounds of als, or epochs of SGD and BPR")
       ->default_str("als 2, sgd 3, bpr 10");
-  app.add_option("--learning-rate", verb->learning_rate,
-                 "Of steps of SGD and BPR [that of training; bpr: a quarter of it; als: 0.05]")
-      ->type_name("X");
+  add_number(app, "--learning-rate", verb->learning_rate,
+             "Of steps of SGD and BPR [that of training; bpr: a quarter of it; als: 0.05]");
   add_device_options(app, verb->common);
   add_device_memory_option(app, verb->common);
   app.add_flag("-v,--verbose", verb->verbose, "Also print the memory that the work takes")

@@ -12,16 +12,14 @@ namespace {
 
 void recommend(const std::string& path, const std::string& id) {
   const likewise::Interactions data = likewise::read_interactions(path);
-  const likewise::TrainingParams params =
-      likewise::suited_to(data.by_user.view(), likewise::AlsParams{.factors = 32});
-  const likewise::Device device = likewise::open_device_to_train("auto", params).device;
-  const auto model = std::make_shared<const likewise::Model>(likewise::train(data, params, device));
+  const likewise::TrainingPlan plan = likewise::prepare({.parameters = {{"factors", "32"}}}, data);
+  const auto model = std::make_shared<const likewise::Model>(likewise::train(plan, data));
 
   const auto user = model->users.find(id);
   if (!user) {
     throw likewise::Error(likewise::ErrorKind::kNotFound, "there is no user " + id + " in " + path);
   }
-  const likewise::Recommender recommender(model, device);
+  const likewise::Recommender recommender(model, plan.device.device);
   const likewise::TopKResult best = recommender.recommend(std::span(&*user, 1), {.n = 5});
   for (likewise::Index rank = 0; rank < best.counts[0]; ++rank) {
     const std::string item = model->items.name(best.items[rank]);

@@ -84,6 +84,7 @@ struct AlsParams {
 
   /// Throws Error(kInvalidArgument) naming the field, its value and its range.
   void validate() const;
+  friend bool operator==(const AlsParams&, const AlsParams&) = default;
 };
 
 /// The counts that the memory of a training depends on.

@@ -49,6 +49,7 @@ struct BiasParams {
 
   /// Throws Error(kInvalidArgument) naming the field, its value and its range.
   void validate() const;
+  friend bool operator==(const BiasParams&, const BiasParams&) = default;
 };
 
 /// The baselines b_ui = mean + b_u + b_i.

@@ -59,6 +59,7 @@ struct BprParams {
 
   /// Throws Error(kInvalidArgument) naming the field, its value and its range.
   void validate() const;
+  friend bool operator==(const BprParams&, const BprParams&) = default;
 };
 
 /// Trains on `by_user` (users x items). Deterministic in (matrix, params), but for kRacing. The

@@ -70,7 +70,7 @@ struct DeviceOptions {
 /// Opens "auto" (the CPU; open_device_to_train() in training.h chooses for a training), "cpu",
 /// "reference", "cuda" (the first GPU that can be used), "cuda:N" (GPU number N, from 0),
 /// "cuda:N,M" (these together, as many as are named) or "cuda:all" (all GPUs that can be used).
-/// Several GPUs share the jobs als, neighbours, top-k and predictions. Other texts throw
+/// Several GPUs share als, sgd, neighbours, top-k and predictions. Other texts throw
 /// Error(kInvalidArgument), as does a GPU named twice; a device that cannot be used throws
 /// Error(kDevice) with the reason and the remedy. Error(kInvalidArgument) too for options that the
 /// device cannot honour.

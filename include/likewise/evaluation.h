@@ -25,7 +25,7 @@ struct EvaluateOptions {
   std::vector<Index> k{10};  ///< list lengths, each >= 1; order and repeats do not matter
   /// Names without @k, of metric_names(): "ndcg", "rmse". Empty: the model's own kind: rmse and mae
   /// where it predicts ratings, else the ranking metrics without auc (which scores the whole
-  /// catalogue for every user).
+  /// catalogue for every user). rmse and mae of a model that predicts no ratings are an error.
   std::vector<std::string> metrics;
   bool per_user = false;  ///< also keep every user's value
   /// Test values below this are not relevant for ranking metrics (explicit ratings: e.g. 4). Such
@@ -39,7 +39,7 @@ struct EvaluateOptions {
   /// Not 0: every relevant item has a list of its own, of the item and so many others, drawn
   /// without repeats from those that the user has neither in `seen` nor, with whatever value, in
   /// the test set (all of them where there are no more). A user's value is the mean of its lists.
-  /// Less than the items of the model; not with `candidates`.
+  /// Not with `candidates`.
   Index negatives = 0;
   std::uint64_t seed = 42;  ///< of `negatives`
 };

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 /// `IdMap`: outside ids (text or 64-bit integers) <-> dense indices 0..size()-1.
 ///
-/// Indices follow the ids' order (integers by value, text byte by byte), so the same data gives the
-/// same indices in whatever order it was read, and "ties go to the smaller index" means the smaller
-/// id. Look-ups are binary searches: no hash table lives beside the ids. Immutable; thread-safe.
+/// Indices follow the ids' order (integers by value, text byte by byte; where text joined integers,
+/// these first), so the same data gives the same indices in whatever order it was read, and ties
+/// go to the smaller id. Look-ups are binary searches, no hash table. Immutable; thread-safe.
 #pragma once
 
 #include <optional>
@@ -24,7 +24,7 @@ class IdMap {
   [[nodiscard]] static IdMap range(Index size);
   /// Strictly rising integers. Throws Error(kBadData) if they are not.
   [[nodiscard]] static IdMap from_sorted_integers(Array<std::int64_t> ids);
-  /// Text i is chars[offsets[i], offsets[i+1]); strictly rising. Throws Error(kBadData) otherwise.
+  /// Text i is chars[offsets[i], offsets[i+1]); rising, or integers first. Else Error(kBadData).
   [[nodiscard]] static IdMap from_sorted_text(Array<char> chars, Array<Offset> offsets);
   /// Any order, duplicates dropped: for tests and small data.
   [[nodiscard]] static IdMap from_text(std::span<const std::string> ids);
@@ -41,7 +41,7 @@ class IdMap {
   [[nodiscard]] std::string name(Index index) const;
 
   /// Raw content, for writing a model: integers() for integer maps, chars() and offsets()
-  /// otherwise.
+  /// otherwise; there integers() are those that come first, where text joined them.
   [[nodiscard]] std::span<const std::int64_t> integers() const { return integers_.span(); }
   [[nodiscard]] std::span<const char> chars() const { return chars_.span(); }
   [[nodiscard]] std::span<const Offset> offsets() const { return offsets_.span(); }

@@ -54,8 +54,9 @@ struct Provenance {
   std::string source;                  ///< name of the interactions file, without its folder
   std::string device;                  ///< what trained it, e.g. "cpu (AVX-512 kernels, 2 threads)"
   std::vector<ModelUpdate> updates{};  ///< since then, the latest last
-  std::optional<ModelSearch> search{};  ///< for its parameters
-  std::string choice{};  ///< of the algorithm, where choose_algorithm() made it: its reason
+  std::optional<ModelSearch> search{};     ///< for its parameters
+  std::string choice{};                    ///< of the algorithm, where the data made it: its reason
+  std::vector<ParameterOrigin> origins{};  ///< of the parameters that are not defaults
 };
 
 /// What training learns: one alternative for each kind of model. Which one it is follows from the
@@ -81,6 +82,9 @@ struct Model {
   std::optional<Factors> last{};  ///< checkpoints: of the last iteration, where another is best
   Provenance provenance;
   Titles titles{};  ///< of the items, for people; may be empty
+  /// Of models that were updated: the standard deviation of the values that training had, which
+  /// steps of SGD are relative to. 0: it is that of `history`.
+  double trained_spread = 0.0;
 
   /// "als", "item-knn", ...
   [[nodiscard]] std::string_view algorithm() const { return algorithm_name(params); }

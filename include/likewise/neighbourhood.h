@@ -113,6 +113,7 @@ struct NeighbourParams {
 
   /// Throws Error(kInvalidArgument) naming the field, its value and its range.
   void validate() const;
+  friend bool operator==(const NeighbourParams&, const NeighbourParams&) = default;
 };
 
 /// The nearest rows of every row, best first; of equally similar ones those with more common

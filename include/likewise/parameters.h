@@ -46,7 +46,7 @@ enum class ParameterKind { kInteger, kReal, kChoice, kSwitch };
 struct ParameterInfo {
   std::string_view name;  ///< "regularization_exponent": in model files, C++ and Python
   std::string option;     ///< "--regularization-exponent"
-  std::string_view help;
+  std::string help;       ///< this and `usual` name other parameters by mention()
   ParameterKind kind = ParameterKind::kReal;
   std::vector<std::string> choices;  ///< of a choice, and of a switch: the names of its values
   std::string usual;                 ///< the default in words; may differ by feedback
@@ -83,6 +83,17 @@ void set_parameter(TrainingParams& params, std::string_view name, std::string_vi
 /// The value of one parameter as set_parameter() reads it; "none" where it is absent.
 [[nodiscard]] std::string parameter_text(const TrainingParams& params, std::string_view name);
 
+/// Where the value of a parameter is from that is not its default.
+enum class Origin { kChosen, kData, kResumed };
+inline constexpr std::string_view kOriginNames[] = {"chosen", "from the data",
+                                                    "from the model resumed"};
+struct ParameterOrigin {
+  std::string name;  ///< as ParameterInfo::name
+  Origin origin = Origin::kChosen;
+
+  friend bool operator==(const ParameterOrigin&, const ParameterOrigin&) = default;
+};
+
 /// `params` with what suits this matrix (docs/math.md, "Values that suit the data") for those that
 /// are left open and not named in `given`: ALS of implicit feedback takes the iALS form with
 /// weights from counts, or where `given` names alpha or confidence, Hu's; of neighbours for lists
@@ -92,8 +103,8 @@ void set_parameter(TrainingParams& params, std::string_view name, std::string_vi
 [[nodiscard]] TrainingParams suited_to(const CsrView& by_user, TrainingParams params,
                                        std::span<const std::string> given = {});
 
-/// What a parameter waits for where its value has no effect beside the others in `params`:
-/// "--confidence log"; empty where it has one.
+/// What a parameter waits for where its value has no effect beside the others in `params`, by
+/// mention(): confidence log; empty where it has one.
 [[nodiscard]] std::string parameter_needs(const TrainingParams& params, std::string_view name);
 /// Whether a training that goes on from a model keeps what that model has.
 [[nodiscard]] bool fixed_by_resume(const TrainingParams& params, std::string_view name);

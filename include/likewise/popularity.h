@@ -13,6 +13,7 @@ struct PopularParams {
 
   /// Nothing can be wrong with them.
   void validate() const {}
+  friend bool operator==(const PopularParams&, const PopularParams&) = default;
 };
 
 /// What it learns, and the score of an item for everybody.

@@ -4,11 +4,11 @@
 /// the number of threads.
 ///
 /// Text: one row per line (LF or CRLF), UTF-8 or any other encoding that contains ASCII; a byte
-/// order mark and blank lines are passed over. Fields may be quoted as in RFC 4180, but not hold
-/// line breaks. Spaces around a field without quotes are not part of it. A column of ids is a
-/// column of integers if every id is one as it is canonically written ("7", not "007"), else of
-/// text, byte by byte. Rows without a value column have the value 1. A row with more fields than
-/// the header (or, without one, than most of the first lines) is a bad row.
+/// order mark and blank lines are passed over. Fields may be quoted as in RFC 4180, with line
+/// breaks between , ; and |. Spaces around a field without quotes are not part of it. A column of
+/// ids is a column of integers if every id is one as it is canonically written ("7", not "007"),
+/// else of text, byte by byte. Rows without a value column have the value 1. A row with more fields
+/// than the header (or, without one, than most of the first lines) is a bad row.
 ///
 /// What would be guessing is an error that says how to decide it: a column of numbers that no
 /// well-known name says to be the values, a third column that looks like times, a first line that
@@ -17,9 +17,9 @@
 /// Counts: a first line of three whole numbers above rows without a header ("943 1682 80000":
 /// users, items, rows) is passed over where the third is the number of rows that follow, no more
 /// users and items follow than the first two say, and the third is more than ten times every value
-/// that follows (or the rows do not have three columns). It is an error with the numbers where only
-/// some of this holds, and else a row; src/data/read/counts_line.h says when. `header` decides:
-/// kYes passes over the line, kNo takes it for a row.
+/// that follows (or the rows do not have three columns, or all three are exact). It is an error
+/// with the numbers where only some of this holds, and else a row; src/data/read/counts_line.h says
+/// when. `header` decides: kYes passes over the line, kNo takes it for a row.
 ///
 /// Adjacency (Format::kAdjacency): a line is a user and its items between blanks, as in the data of
 /// LightGCN and NGCF; there is no header, and there are neither values nor times. A user without
@@ -90,7 +90,7 @@ struct ReadOptions {
 struct ReadSummary {
   Offset rows = 0;                        ///< data rows in the file (adjacency: pairs), bad too
   Offset bad_rows = 0;                    ///< skipped (on_bad_row = kSkip)
-  std::string first_bad_row;              ///< the message it would have failed with
+  std::string first_bad_row;              ///< the message it would have failed with, by mention()
   Offset duplicates = 0;                  ///< rows merged into another one
   Duplicates policy = Duplicates::kAuto;  ///< how; never kAuto once something was read
   Offset below_min_value = 0;             ///< interactions dropped for min_value

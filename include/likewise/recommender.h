@@ -108,14 +108,17 @@ class Recommender {
  public:
   /// `model` is kept alive. The device needs lists_job() of the model's parameters for lists and
   /// similar rows, predictions_job() for predictions; Error(kDevice) where one is first asked for
-  /// and missing.
-  Recommender(std::shared_ptr<const Model> model, Device device);
+  /// and missing. `clip`: whether predicted ratings stay within the scale of the training values,
+  /// from the smallest to the largest; absent: unless the model was trained without (its parameter
+  /// clip). Throws Error(kInvalidArgument) where it is given and the model predicts no ratings.
+  Recommender(std::shared_ptr<const Model> model, Device device, std::optional<bool> clip = {});
   ~Recommender();
 
   [[nodiscard]] const Model& model() const;
 
   /// The n best items of each user. counts[u] < n only when the filters leave fewer items. The
-  /// result's k is min(n, items). Scores are those of predict(), up to one rounding. A user without
+  /// result's k is min(n, items). Scores are those of predict(), but those of factors are not
+  /// clipped: lists are in their order, and clipping would make items alike. A user without
   /// history has factors of zero: the item biases alone decide, then the smaller index. Throws
   /// Error(kInvalidArgument) for a model that has no order of items (Model::ranks_items()).
   [[nodiscard]] TopKResult recommend(std::span<const Index> users, const RecommendOptions& options,
@@ -138,9 +141,10 @@ class Recommender {
   [[nodiscard]] TopKResult similar_new(std::span<const FoldInRow> users, Index n) const;
 
   /// score(u, i) for each pair; -1 stands for "unknown to the model" and leaves out the terms of
-  /// that side (an explicit model then falls back to mean and the other bias). Throws
-  /// Error(kInvalidArgument), as the two below, for a popularity model of ratings: it predicts
-  /// none.
+  /// that side (an explicit model then falls back to mean and the other bias). Ratings stay within
+  /// the scale of the training values, as the constructor says. The same bits as
+  /// predict_missing() gives, on every device. Throws Error(kInvalidArgument), as the two below,
+  /// for a popularity model of ratings: it predicts none.
   [[nodiscard]] std::vector<float> predict(std::span<const Index> users,
                                            std::span<const Index> items,
                                            const RunControl& control = {}) const;

@@ -26,7 +26,7 @@ namespace likewise {
 /// blocks of one turn share no row and no column, and are done at the same time. The result does
 /// not depend on the number of threads.
 /// kAlternating: all users' rows with the items held fixed, then all items' rows with the users
-/// held fixed (Kato and Hosino 2009), rows of many ratings in pieces that are averaged (Zinkevich
+/// held fixed (Kato and Hosino 2010), rows of many ratings in pieces that are averaged (Zinkevich
 /// et al. 2010). The result does not depend on the number of threads.
 /// kRacing: the blocks of kBlocked at any time, though others change the same rows meanwhile
 /// (Hogwild; Recht et al. 2011). No two runs are alike.
@@ -84,6 +84,7 @@ struct SgdParams {
 
   /// Throws Error(kInvalidArgument) naming the field, its value and its range.
   void validate() const;
+  friend bool operator==(const SgdParams&, const SgdParams&) = default;
 };
 
 /// Trains on `by_user` (users x items). Deterministic in (matrix, params), but for kRacing. The

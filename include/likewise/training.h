@@ -1,5 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-/// Training: interactions and parameters become a model.
+/// Training: a request becomes a plan, and the plan a model.
+///
+///     const TrainingPlan plan = prepare({.parameters = {{"factors", "32"}}}, data);
+///     const Model model = train(plan, data);
+///
+/// A request says what somebody asked for, a plan all that follows: what nobody asked for is
+/// decided by prepare(), and nowhere else.
 #pragma once
 
 #include <atomic>
@@ -8,20 +14,24 @@
 #include <span>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "likewise/control.h"
 #include "likewise/device.h"
 #include "likewise/interactions.h"
 #include "likewise/iteration.h"
+#include "likewise/memory_plan.h"
 #include "likewise/model.h"
 #include "likewise/parameters.h"
 
 namespace likewise {
 
+class HeldFile;
+
 /// The device for a training.
 struct DeviceChoice {
   Device device;
-  std::string reason;  ///< why "auto" took no GPU, or another device for some jobs; else empty
+  std::string reason{};  ///< why "auto" took no GPU, or another device for some jobs; else empty
 };
 
 /// As open_device(), for a training with these parameters that also does the jobs of `also`. "auto"
@@ -35,62 +45,133 @@ struct DeviceChoice {
                                                 const DeviceOptions& options = {},
                                                 std::span<const Job> also = {});
 
-/// A file that a stopped training goes on from.
+/// The algorithm of a request that leaves it to the data.
+inline constexpr std::string_view kAutoAlgorithm = "auto";
+
+/// A parameter that a request names.
+struct AskedParameter {
+  std::string name;  ///< as ParameterInfo::name; "feedback" is one of them
+  std::string text;  ///< as set_parameter() reads it
+  /// Somebody chose it. Otherwise it is the front door's own default, which may have no effect
+  /// beside the others.
+  bool chosen = true;
+
+  friend bool operator==(const AskedParameter&, const AskedParameter&) = default;
+};
+
+/// How a training is measured as it goes, or once where the algorithm has no iterations.
+struct ValidationRequest {
+  std::string metric{};         ///< as parse_metric(); empty: ndcg@10, or rmse of predicted ratings
+  bool has_candidates = false;  ///< ranks TrainingRun::validation_candidates alone
+  Index negatives = 0;          ///< ranks each held-out item among so many random ones
+  std::optional<double> target{};  ///< of `metric`, which has to be named: see TrainingRun
+
+  friend bool operator==(const ValidationRequest&, const ValidationRequest&) = default;
+};
+
+/// What is asked of a training.
+struct TrainingRequest {
+  /// One of algorithm_names() or "auto"; empty: als, or that of the model to resume.
+  std::string algorithm{};
+  std::vector<AskedParameter> parameters{};
+  std::string device = "auto";          ///< as open_device()
+  std::optional<Device> open_device{};  ///< in place of `device`: one that is open
+  DeviceOptions device_options{};       ///< for `device`
+  std::optional<ValidationRequest> validation{};
+  bool has_lists = false;         ///< the device has to make lists of the model besides
+  const Model* resume = nullptr;  ///< a checkpoint or model to go on from; borrowed
+};
+
+/// The request of these parameters: those that differ from default_params() count as chosen.
+[[nodiscard]] TrainingRequest request_of(const TrainingParams& params);
+
+/// The parameters of a request before its data: as asked, over the algorithm's defaults; of "auto",
+/// some algorithm's of the right feedback. Throws Error(kInvalidArgument) for parameters that the
+/// algorithm does not have, are outside their range or would do nothing beside the others, and for
+/// a training that cannot be resumed.
+[[nodiscard]] TrainingParams asked_params(const TrainingRequest& request);
+
+/// What is known of a training before its data.
+struct TrainingOutline {
+  TrainingParams params;  ///< as asked_params()
+  DeviceChoice device;
+};
+
+/// Throws what prepare() would say without looking at the data: as asked_params(), and
+/// Error(kDevice) for a device that cannot do what is asked.
+[[nodiscard]] TrainingOutline outline(const TrainingRequest& request);
+
+/// All that is decided of a training.
+struct TrainingPlan {
+  TrainingParams params;
+  std::string algorithm_reason{};  ///< where the data chose the algorithm
+  DeviceChoice device;
+  std::string tuning{};  ///< of the device, and where it is from; empty where there are none
+  MemoryPlan memory{};   ///< what the device will take; no parts where nothing is planned
+  std::optional<ValidationRequest> validation{};  ///< with its metric named
+  const Model* resume = nullptr;                  ///< borrowed
+
+  /// Of the parameters that have an effect those that are not the algorithm's defaults.
+  std::vector<ParameterOrigin> origins{};
+};
+
+/// The plan for people, a line each: algorithm, device, parameters, memory, with the reasons.
+[[nodiscard]] std::string describe(const TrainingPlan& plan);
+
+/// Decides all that `request` leaves open: the algorithm ("auto": docs/math.md, "The choice of
+/// auto"), the parameters that suit the data (docs/math.md, "Values that suit the data"), the
+/// device, its tuning, what is validated. Throws as outline(), and Error(kOutOfMemory) with the
+/// figures where the training does not fit the device.
+[[nodiscard]] TrainingPlan prepare(const TrainingRequest& request, const Interactions& data);
+/// The same with the outline of this request, whose device is taken.
+[[nodiscard]] TrainingPlan prepare(const TrainingRequest& request, TrainingOutline outline,
+                                   const Interactions& data);
+
+/// A file that a stopped training goes on from. No other training writes it meanwhile:
+/// likewise/held_file.h.
 struct Checkpointing {
   std::string path{};  ///< empty: none
   int every = 1;       ///< iterations between two
+  /// Of this path, where the caller holds it already, as one who reads it first.
+  HeldFile* held = nullptr;
 };
 
-/// What goes with a training. `target`, `checkpoint`, `resume`, `on_plan` and `on_iteration` are
-/// for algorithms that iterate, as ALS does.
+/// What goes with a training. `checkpoint` and `on_iteration` are for algorithms that iterate, as
+/// ALS does.
 struct TrainingRun {
   RunControl control{};
   /// Set from another thread, from a signal handler or in on_iteration: the training ends after the
   /// iteration under way with the model so far (the best by validation, where there is one), whose
   /// stop_reason is "stopped". Where iterations take longer than half a second, the one under way
-  /// is broken off, and the one before it counts; a copy of its factors is kept for that. `resume`
-  /// goes on from it, to the model of a training that nobody stopped. Where no iteration has been
-  /// done there is no model: Error(kCancelled), as with control.cancel, which ends a training
-  /// within an iteration. An algorithm without iterations looks at it before it begins.
+  /// is broken off, and the one before it counts; a copy of its factors is kept for that.
+  /// Validation is broken off at once, and the iteration before the one measured counts. A request
+  /// to resume goes on from it, to the model of a training that nobody stopped. Where no iteration
+  /// has been done there is no model: Error(kCancelled), as with control.cancel, which ends a
+  /// training within an iteration. An algorithm without iterations looks at it before it begins.
   const std::atomic<bool>* stop = nullptr;
   /// Measured after every iteration; the best iteration is kept. Null: the last one is. Of an
-  /// algorithm without iterations the model is measured once (Model::validation).
+  /// algorithm without iterations the model is measured once (Model::validation). With a target
+  /// training is over after the first iteration whose validation is as good (stop_reason "target");
+  /// the target is not kept with the model: resuming goes on from one that reached its target
+  /// unless it asks for a target that the model has reached.
   const Interactions* validation = nullptr;
-  std::string validation_metric{};  ///< as parse_metric(); empty: ndcg@10, or rmse for ratings
-  /// Validation ranks few items, as EvaluateOptions::candidates and negatives say. For metrics that
-  /// rank.
+  /// Validation ranks these alone (EvaluateOptions::candidates). For metrics that rank.
   const Interactions* validation_candidates = nullptr;
-  Index validation_negatives = 0;
-  /// Of `validation_metric`, which has to be named: training is over after the first iteration
-  /// whose validation is as good (stop_reason "target"). Not kept with the model: `resume` goes on
-  /// from one that reached its target unless it is asked for a target that the model has reached.
-  std::optional<double> target{};
   Checkpointing checkpoint{};
-  const Model* resume = nullptr;  ///< a checkpoint or model to go on from
-  std::string source{};           ///< for Provenance
-  /// Called once before anything is allocated, with what the device says it will take.
-  std::function<void(const MemoryPlan&)> on_plan{};
+  std::string source{};  ///< for Provenance
   /// Called after every iteration.
   std::function<void(const TrainingState&)> on_iteration{};
 };
 
-/// Trains on `data`, whose ids and matrix the model shares. Deterministic in (data, params):
-/// neither threads nor the order of rows in a file matter. With `resume` the model is the one that
-/// training without a break would have given; data (users and items) and parameters that a training
-/// is begun with must be those of the model, and one that is over already comes back as it is.
-/// Errors: kInvalidArgument for parameters outside their range, naming them, and for members of
-/// `run` that this algorithm or these parameters have no use for; kNumerical (names side, row and
-/// count), kCancelled, kOutOfMemory, kDevice, and kIo for a checkpoint.
-[[nodiscard]] Model train(const Interactions& data, const TrainingParams& params,
-                          const Device& device, const TrainingRun& run = {});
-
-/// Which tuning of the device a training of these parameters and this shape takes, and where that
-/// is from (likewise/autotune.h), in words; empty for algorithms that have no tunings.
-[[nodiscard]] std::string tuning_in_use(const Device& device, const TrainingParams& params,
-                                        const CsrView& by_user);
-
-/// Whether train() could go on from `earlier` with these parameters, known before any data is read.
-/// Throws Error(kInvalidArgument) naming what would have to change.
-void require_resumable(const Model& earlier, const TrainingParams& params);
+/// Trains on `data`, which the plan was made for and whose ids and matrix the model shares.
+/// Deterministic in (data, plan): neither threads nor the order of rows in a file matter. A model
+/// that is resumed becomes the one that training without a break would have given; data (users and
+/// items) and parameters that a training is begun with must be those of the model, and one that is
+/// over already comes back as it is.
+/// Errors: kInvalidArgument for members of `run` that the plan has no use for, or that it lacks;
+/// kNumerical (names side, row and count), kCancelled, kOutOfMemory, kDevice, and kIo for a
+/// checkpoint.
+[[nodiscard]] Model train(const TrainingPlan& plan, const Interactions& data,
+                          const TrainingRun& run = {});
 
 }  // namespace likewise

@@ -8,6 +8,10 @@
 /// are drawn near the best so far; algorithms that stay behind leave the search. In the end the
 /// best trials are measured on further validation parts: one part makes the luckiest of many win.
 /// Trials run one after another, each with all threads.
+///
+/// With a budget of time what choose_algorithm() would take comes first, then the others with few
+/// iterations, or with few factors where that is too long: nothing that takes long is begun before
+/// all had a turn. A training or validation that the time left does not allow is broken off.
 #pragma once
 
 #include <functional>
@@ -70,11 +74,15 @@ struct TuneOptions {
 
 /// One set of parameters.
 struct TuneTrial {
-  int number = 0;                 ///< from 1; 0 is the baseline
-  TrainingParams params;          ///< with the iterations of `best_iteration`, where it has some
-  std::string origin;             ///< "baseline", "defaults", "quasi-random" or "near 12"
-  std::optional<double> value{};  ///< the best validation so far; none where training failed
-  std::string failure{};          ///< why
+  int number = 0;         ///< from 1; 0 is the baseline
+  TrainingParams params;  ///< with the iterations of `best_iteration`, where it has some
+  /// "baseline", "defaults", "smallest" (by as few factors as are searched), "quasi-random" or
+  /// "near 12"
+  std::string origin;
+  /// The best validation so far; none where the algorithm refused the data, where training failed,
+  /// and where the time was over before anything was measured.
+  std::optional<double> value{};
+  std::string failure{};  ///< why
   /// The mean over all validation parts, of a trial of the final round.
   std::optional<double> final_value{};
   int iterations = 0;      ///< done; 0 of algorithms without iterations
@@ -101,6 +109,12 @@ struct TuneResult {
   /// Validation parts that final values are means over; 0: there was no final round, as with a
   /// validation part that was given, or with one trial.
   int final_parts = 0;
+  /// With something held out, and those of them that every trial was measured on: fewer where a
+  /// budget of time is short of lists for all. Drawn by TuneOptions::seed.
+  Index validation_users = 0;
+  Index measured_users = 0;
+  /// Lines of the journal to resume that are broken: what they noted was trained again.
+  std::vector<std::size_t> broken_lines{};
   double seconds = 0.0;     ///< those of earlier runs of a resumed search included
   std::string stop_reason;  ///< "budget", or "stopped"
   /// Of the winner's parameters, trained on both parts; none where the search was stopped. What is
@@ -122,6 +136,11 @@ struct TuneResult {
   [[nodiscard]] bool beats_baseline() const;
   /// What to say where it is not; empty where it is.
   [[nodiscard]] std::string warning() const;
+  /// Why trials have no value: "als: the reason (3 trials)".
+  [[nodiscard]] std::vector<std::string> failures() const;
+  /// "10000 of 138493 users": on whom trials were measured, where that is not everybody; else
+  /// empty.
+  [[nodiscard]] std::string sample_text() const;
   /// Of the algorithms with at least 8 trials that have a value, the largest first.
   [[nodiscard]] std::vector<ParameterImportance> importance() const;
 };
@@ -135,8 +154,9 @@ struct TuneProgress {
 
 /// What goes with a search.
 struct TuneRun {
-  /// `cancel` ends the search, within an iteration, and the training of the winner: the result so
-  /// far comes back without a model. Before the baseline is measured it throws Error(kCancelled).
+  /// `cancel` ends the search, within a block of work, and the training of the winner: the result
+  /// so far comes back without a model. Before the baseline is measured it throws
+  /// Error(kCancelled).
   RunControl control{};
   /// Held-out interactions, in place of a part cut from the data.
   const Interactions* validation = nullptr;
@@ -144,7 +164,8 @@ struct TuneRun {
   /// What a pair that is in the data and in `validation` becomes when the winner is trained.
   Duplicates duplicates = Duplicates::kLast;
   std::string source{};  ///< for Provenance
-  /// Written as the search goes, a line for each training; empty: none.
+  /// Written as the search goes, a line for each training; empty: none. No other search writes it
+  /// meanwhile.
   std::string journal{};
   /// Goes on with the journal: what it holds is not trained again. The winner is that of a search
   /// that nobody ended, where the budget is one of trials.
@@ -158,12 +179,14 @@ struct TuneRun {
 
 /// Searches, and trains the winner on everything. Deterministic in (data, options) with a budget of
 /// trials, but for times; neither threads nor the order of rows matter. A budget of time has the
-/// final round in it, of trials it comes after them. A budget of time ends the search after the
-/// iteration under way; training the winner comes after it. Errors:
-/// kInvalidArgument (options; a budget that was over before the first trial began; a metric that
-/// does not fit the feedback; a journal of another search, or of one that is not over without
-/// `resume`), kBadData (nothing to validate on, with the reason; a broken journal), kNumerical
-/// where no trial has a value, kIo and kNotFound for the journal, and those of train().
+/// final round in it, of trials it comes after them. A budget of time has the training of the
+/// winner in it, too, as long as its trial says that it will take; the search ends within a block
+/// of work. What an algorithm has against the data is told by its trial, and the search goes on.
+/// Errors: kInvalidArgument (options; a budget that was over before the first trial began; a metric
+/// that does not fit the feedback; a journal of another search, or of one that is not over without
+/// `resume`), kBadData (nothing to validate on, with the reason), kNumerical where no trial has a
+/// value, with all reasons, kIo (also while another search writes it) and kNotFound for the
+/// journal, and those of train().
 [[nodiscard]] TuneResult tune(const Interactions& data, const TuneOptions& options,
                               const TuneRun& run = {});
 

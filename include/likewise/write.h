@@ -13,6 +13,8 @@
 
 namespace likewise {
 
+class HeldFile;
+
 /// A byte sink: "-" is standard output; names ending in .gz or .zst are compressed. Until
 /// `commit()` the final name is untouched; without it the destructor removes the partial file. A
 /// file that is replaced keeps its permissions; a link keeps pointing at its file; devices, pipes
@@ -25,6 +27,9 @@ namespace likewise {
 class OutputFile {
  public:
   explicit OutputFile(const std::string& path);
+  /// commit() replaces a held file (likewise/held_file.h), which outlives this object. It throws
+  /// Error(kIo), with nothing replaced, where another one was put in its place.
+  explicit OutputFile(HeldFile& file);
   ~OutputFile();
   OutputFile(OutputFile&&) noexcept;
   OutputFile& operator=(OutputFile&&) = delete;
@@ -87,11 +92,11 @@ void remove_partial_files() noexcept;
 
 /// Appends `text` as one field of a line of delimited text, in quotes (RFC 4180) where the readers
 /// would take something else than `text` from it: it is empty, has a blank at an edge, or holds the
-/// delimiter, a quote or a line end. (Text with a line feed in it is refused by them, not changed.)
+/// delimiter, a quote or a line end. Throws Error(kBadData) for zero bytes, and line feeds in .tsv.
 void append_field(std::string& out, std::string_view text, char delimiter);
 
-/// Writes interactions as text with a header (`user,item,value[,time]`), or as Matrix Market when
-/// the name (before .gz or .zst) ends in .mtx. `.tsv` separates by tabs. Ids are quoted
+/// Writes interactions as text with a header (`user,item,value[,time]`), or as Matrix Market: as
+/// table_format() says of kInteractionFormats. `.tsv` separates by tabs. Ids are quoted
 /// where they have to be (append_field), values read back to the same float, and times to the same
 /// moment, written in their `time_form`. Matrix Market knows positions only: ids and times are not
 /// in it. Parallel formatting, bounded memory.

@@ -9,7 +9,9 @@
 #include <fmt/format.h>
 
 #include "algorithms/als/weights.h"
+#include "algorithms/sgd/setup.h"
 #include "core/parallel.h"
+#include "core/placed_error.h"
 #include "likewise/error.h"
 
 namespace likewise {
@@ -42,25 +44,29 @@ template <class Before>
   });
 }
 
-/// "the value 3 of user row 1, item row 2"
-[[nodiscard]] std::string value_text(const CsrView& by_user, Offset at) {
+/// "the value 3 of user 'ann', item 'x' `why`"
+[[noreturn]] void refuse_value(const CsrView& by_user, Offset at, const std::string& why) {
   const Offset* const row =
       std::upper_bound(by_user.offsets, by_user.offsets + by_user.rows + 1, at) - 1;
-  return fmt::format("the value {} of user row {}, item row {}", by_user.values[at],
-                     row - by_user.offsets, by_user.columns[at]);
+  throw PlacedError(ErrorKind::kBadData,
+                    {{Side::kUsers, static_cast<Index>(row - by_user.offsets)},
+                     {Side::kItems, by_user.columns[at]}},
+                    [value = by_user.values[at], why](std::span<const std::string> names) {
+                      return fmt::format("the value {} of {}, {} {}", value, names[0], names[1],
+                                         why);
+                    });
 }
 
-[[noreturn]] void refuse_value(const CsrView& by_user, Offset at, const std::string& why) {
-  throw Error(ErrorKind::kBadData,
-              fmt::format("{} is too large: {}", value_text(by_user, at), why));
+[[noreturn]] void refuse_size(const CsrView& by_user, Offset at, const std::string& why) {
+  refuse_value(by_user, at, "is too large: " + why);
 }
 
 /// `what`: "ratings are", whose sizes are `most` and no more.
 void check_sizes(const CsrView& by_user, double most, const char* what) {
   const Offset at = largest_entry(by_user);
   if (at < 0 || std::abs(double{by_user.values[at]}) <= most) return;
-  refuse_value(by_user, at,
-               fmt::format("{} at most {:g} in size; divide all by the same number", what, most));
+  refuse_size(by_user, at,
+              fmt::format("{} at most {:g} in size; divide all by the same number", what, most));
 }
 
 [[nodiscard]] std::string name_of(const IdMap& ids, Index index, const char* kind) {
@@ -78,14 +84,21 @@ void check_values(const CsrView& by_user, const AlsParams& params) {
   if (at < 0) return;
   const double size = std::abs(double{by_user.values[at]});
   if (params.unobserved_weight || confidence(params, size) <= kLargestConfidence) return;
-  refuse_value(by_user, at,
-               fmt::format("with alpha {:g} its confidence is {:.3g}, and at most {:g} can be "
-                           "computed with; use a smaller alpha, or confidence log",
-                           params.alpha, confidence(params, size), kLargestConfidence));
+  refuse_size(by_user, at,
+              fmt::format("with alpha {:g} its confidence is {:.3g}, and at most {:g} can be "
+                          "computed with; use a smaller alpha, or confidence log",
+                          params.alpha, confidence(params, size), kLargestConfidence));
 }
 
-void check_values(const CsrView& by_user, const SgdParams& /*params*/) {
+void check_values(const CsrView& by_user, const SgdParams& params) {
   check_sizes(by_user, kLargestRating, "ratings are");
+  if (params.loss != SgdLoss::kSquared) return;
+  const double spread = value_spread(by_user, params).spread;
+  if (spread >= kSmallestRatingSpread) return;
+  throw Error(ErrorKind::kBadData,
+              fmt::format("the ratings differ by {:.3g} (standard deviation), and steps can be "
+                          "computed from {:g} on; multiply all by the same number",
+                          spread, kSmallestRatingSpread));
 }
 
 void check_weights(const CsrView& by_user, const AlsParams& params, std::string_view device) {
@@ -93,10 +106,10 @@ void check_weights(const CsrView& by_user, const AlsParams& params, std::string_
     const float* const end = by_user.values + by_user.nnz();
     const float* const other = std::find_if(by_user.values, end, [](float r) { return r <= 0.0F; });
     if (other != end) {
-      throw Error(ErrorKind::kBadData,
-                  fmt::format("{} is no like, and with regularization_count likes {} trains on "
-                              "likes (values above 0) only: train on the cpu",
-                              value_text(by_user, other - by_user.values), device));
+      refuse_value(by_user, other - by_user.values,
+                   fmt::format("is no like, and with regularization_count likes {} trains on "
+                               "likes (values above 0) only: train on the cpu",
+                               device));
     }
   }
   if (cell_form(params) != CellForm::kGiven) return;
@@ -108,11 +121,10 @@ void check_weights(const CsrView& by_user, const AlsParams& params, std::string_
   if (1.0 / size <= kLargestNumber) {
     remedy += fmt::format(", or with alpha {:.3g} or more", 1.0 / size);
   }
-  throw Error(
-      ErrorKind::kBadData,
-      fmt::format("{} has confidence {:.3g} (confidence given, alpha {:g}), and {} trains "
-                  "on confidences of 1 and more only: {}",
-                  value_text(by_user, at), confidence(params, size), params.alpha, device, remedy));
+  refuse_value(by_user, at,
+               fmt::format("has confidence {:.3g} (confidence given, alpha {:g}), and {} trains on "
+                           "confidences of 1 and more only: {}",
+                           confidence(params, size), params.alpha, device, remedy));
 }
 
 void check_values(const CsrView& by_user, const NeighbourParams& /*params*/) {
@@ -129,10 +141,13 @@ void check_similarities(const Neighbours& neighbours, Side side) {
     const auto bad = std::ranges::find_if(similarities, [](float s) { return !std::isfinite(s); });
     if (bad == similarities.end()) continue;
     const auto place = static_cast<std::size_t>(bad - similarities.begin());
-    throw Error(ErrorKind::kNumerical,
-                fmt::format("the similarity of rows {} and {} of the {} is not a finite number: "
+    throw PlacedError(ErrorKind::kNumerical, {{side, row}, {side, neighbours.rows_of(row)[place]}},
+                      [](std::span<const std::string> names) {
+                        return fmt::format(
+                            "the similarity of {} and {} is not a finite number: "
                             "use smaller values or a smaller amplification",
-                            row, neighbours.rows_of(row)[place], side_name(side)));
+                            names[0], names[1]);
+                      });
   }
 }
 

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <algorithm>
 #include <limits>
 #include <span>
 
@@ -19,12 +18,7 @@ namespace likewise {
 /// or without values, all numbers.
 class RatingScale {
  public:
-  RatingScale(std::span<const float> values, bool clip) {
-    if (!clip || values.empty()) return;
-    const auto [low, high] = std::minmax_element(values.begin(), values.end());
-    lowest_ = *low;
-    highest_ = *high;
-  }
+  RatingScale(std::span<const float> values, bool clip);
 
   [[nodiscard]] float operator()(double rating) const {
     return on_scale(lowest_, highest_, rating);

@@ -9,6 +9,7 @@
 #include <utility>
 #include <vector>
 
+#include "core/parallel.h"
 #include "likewise/csr.h"
 
 namespace likewise {
@@ -24,11 +25,25 @@ namespace likewise {
 
 /// Entries of every column.
 [[nodiscard]] inline std::vector<Offset> column_counts(const CsrView& matrix) {
-  std::vector<Offset> counts(static_cast<std::size_t>(matrix.cols));
-  for (Offset e = 0; e < matrix.nnz(); ++e) {
-    ++counts[static_cast<std::size_t>(matrix.columns[e])];
+  constexpr Offset kCounters = Offset{1} << 25;      // of all blocks
+  constexpr Offset kLeastEntries = Offset{1} << 18;  // of a block
+  const Offset entries = matrix.nnz();
+  const Offset blocks = std::clamp<Offset>(
+      std::min(kCounters / std::max<Offset>(1, matrix.cols), entries / kLeastEntries), 1, 64);
+  std::vector<std::vector<Offset>> of_blocks(static_cast<std::size_t>(blocks));
+  parallel_blocks(entries, std::max<Offset>(1, (entries + blocks - 1) / blocks),
+                  [&](Offset begin, Offset end, Offset block) {
+                    std::vector<Offset>& counts = of_blocks[static_cast<std::size_t>(block)];
+                    counts.resize(static_cast<std::size_t>(matrix.cols));
+                    for (Offset e = begin; e < end; ++e) {
+                      ++counts[static_cast<std::size_t>(matrix.columns[e])];
+                    }
+                  });
+  std::vector<Offset> all(static_cast<std::size_t>(matrix.cols));
+  for (const std::vector<Offset>& counts : of_blocks) {
+    for (std::size_t column = 0; column < counts.size(); ++column) all[column] += counts[column];
   }
-  return counts;
+  return all;
 }
 
 /// Of users or items.

@@ -3,16 +3,18 @@
 
 #include <fmt/format.h>
 
-#include "likewise/error.h"
+#include "core/placed_error.h"
 
 namespace likewise {
 
 void throw_singular(Side side, Index row, Offset count, Index pivot) {
-  throw Error(
-      ErrorKind::kNumerical,
-      fmt::format("ALS: the system of row {} of the {} side ({} interactions) is not positive "
-                  "definite at pivot {}: use a larger regularization",
-                  row, side_name(side), count, pivot));
+  throw PlacedError(ErrorKind::kNumerical, {{side, row}},
+                    [count, pivot](std::span<const std::string> names) {
+                      return fmt::format(
+                          "ALS: the system of {} ({} interactions) is not positive "
+                          "definite at pivot {}: use a larger regularization",
+                          names[0], count, pivot);
+                    });
 }
 
 }  // namespace likewise

@@ -5,7 +5,7 @@
 
 namespace likewise {
 
-/// Throws Error(kNumerical): the system of this row is not positive definite at this pivot.
+/// Throws PlacedError(kNumerical): the system of this row is not positive definite at this pivot.
 [[noreturn]] void throw_singular(Side side, Index row, Offset count, Index pivot);
 
 }  // namespace likewise

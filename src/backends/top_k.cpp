@@ -6,15 +6,24 @@
 #include <fmt/format.h>
 
 #include "core/first_bad.h"
+#include "core/parallel.h"
+#include "core/require.h"
+#include "likewise/memory.h"
 
 namespace likewise {
-namespace {
-
-void require(bool fits, const std::string& message) {
-  if (!fits) throw Error(ErrorKind::kInvalidArgument, message);
+void Scorer::top_k_into(const MatrixView& queries, const TopKFilter& filter,
+                        const RunControl& control, TopKResult& result) const {
+  constexpr Offset kGrain = 256;
+  const TopKResult found = top_k(queries, result.k, filter, control);
+  parallel_blocks(queries.rows, kGrain, [&](Offset begin, Offset end, Offset) {
+    const auto copy = [&](const auto& from, auto& to, Offset each) {
+      std::copy(from.begin() + begin * each, from.begin() + end * each, to.begin() + begin * each);
+    };
+    copy(found.items, result.items, result.k);
+    copy(found.scores, result.scores, result.k);
+    copy(found.counts, result.counts, 1);
+  });
 }
-
-}  // namespace
 
 void check_item_table(const MatrixView& items, std::span<const float> item_bias, ScoreKind score) {
   require(item_bias.empty() || score == ScoreKind::kDot,
@@ -72,10 +81,34 @@ void check_top_k_numbers(const MatrixView& items, const MatrixView& queries,
                                items.rows));
 }
 
+void check_room_for_lists(Offset queries, Index k) {
+  constexpr double kOfNoAccount = 64 << 20;
+  const double bytes = static_cast<double>(queries) * k * (sizeof(Index) + sizeof(float));
+  if (bytes <= kOfNoAccount) return;
+  check_memory_plan(fmt::format("{} lists of {} answers, to be asked for in parts", queries, k),
+                    bytes);
+}
+
 TopKResult make_top_k_result(Index queries, Index k, Index items) {
   const Index kept = std::min(k, items);
+  check_room_for_lists(queries, kept);
   const Offset entries = Offset{queries} * kept;
   return {kept, Array<Index>(entries), Array<float>(entries), Array<Index>(queries)};
+}
+
+TopKResult room_for_top_k(Index queries, Index k, Index items) {
+  const Index kept = std::min(k, items);
+  const Offset entries = Offset{queries} * kept;
+  return {kept, Array<Index>::uninitialized(entries), Array<float>::uninitialized(entries),
+          Array<Index>::uninitialized(queries)};
+}
+
+TopKResult answers_of(TopKResult& all, Index first, Index count) {
+  const auto part = [&](auto& array, Offset each) {
+    using Numbers = std::remove_reference_t<decltype(array)>;
+    return Numbers::over({}, array.data() + first * each, count * each);
+  };
+  return {all.k, part(all.items, all.k), part(all.scores, all.k), part(all.counts, 1)};
 }
 
 void write_answer(std::span<const Candidate> sorted, Index query, TopKResult& result) {

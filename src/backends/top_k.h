@@ -37,8 +37,16 @@ void check_numbers(const MatrixView& matrix, const char* what);
 /// there is one beside distances.
 void check_item_table(const MatrixView& items, std::span<const float> item_bias, ScoreKind score);
 
+/// Throws Error(kOutOfMemory) with the figures where so many lists of k entries cannot fit.
+void check_room_for_lists(Offset queries, Index k);
+
 /// Room for `queries` answers of min(k, items) entries each, counts 0.
 [[nodiscard]] TopKResult make_top_k_result(Index queries, Index k, Index items);
+
+/// The same, to be written from end to end: what it holds is unspecified.
+[[nodiscard]] TopKResult room_for_top_k(Index queries, Index k, Index items);
+/// The answers of queries [first, first + count) of `all`, whose memory they are.
+[[nodiscard]] TopKResult answers_of(TopKResult& all, Index first, Index count);
 
 /// Writes `sorted` (at most result.k) as the answer of `query`.
 void write_answer(std::span<const Candidate> sorted, Index query, TopKResult& result);

@@ -21,6 +21,12 @@ Index checked_size(Offset size) {
   return static_cast<Index>(size);
 }
 
+std::optional<Index> find_in(std::span<const std::int64_t> rising, std::int64_t id) {
+  const auto at = std::lower_bound(rising.begin(), rising.end(), id);
+  if (at == rising.end() || *at != id) return std::nullopt;
+  return static_cast<Index>(at - rising.begin());
+}
+
 }  // namespace
 
 std::optional<std::int64_t> canonical_integer(std::string_view text) {
@@ -66,12 +72,29 @@ IdMap IdMap::from_sorted_text(Array<char> chars, Array<Offset> offsets) {
   }
   map.chars_ = std::move(chars);
   map.offsets_ = std::move(offsets);
-  for (Index i = 1; i < map.size_; ++i) {
-    if (map.text(i) <= map.text(i - 1)) {
-      throw Error(ErrorKind::kBadData,
-                  fmt::format("text id {} does not sort after id {}", i, i - 1));
+  const auto falls = [&](Index begin) {
+    for (Index i = begin + 1; i < map.size_; ++i) {
+      if (map.text(i) <= map.text(i - 1)) return i;
     }
+    return map.size_;
+  };
+  const Index fall = falls(0);
+  if (fall == map.size_) return map;
+  // Integers that text joined (unite_ids) come first, by value, and are the map's integers().
+  std::vector<std::int64_t> integers;
+  for (Index i = 0; i < map.size_; ++i) {
+    const auto one = canonical_integer(map.text(i));
+    if (!one || (i > 0 && *one <= integers.back())) break;
+    integers.push_back(*one);
   }
+  const auto first = static_cast<Index>(integers.size());
+  bool others = falls(first) == map.size_;
+  for (Index i = first; others && i < map.size_; ++i) others = !canonical_integer(map.text(i));
+  if (first == 0 || !others) {
+    throw Error(ErrorKind::kBadData,
+                fmt::format("text id {} does not sort after id {}", fall, fall - 1));
+  }
+  map.integers_ = Array<std::int64_t>::copy_of(integers);
   return map;
 }
 
@@ -93,7 +116,10 @@ std::optional<Index> IdMap::find(std::string_view id) const {
     const auto value = canonical_integer(id);
     return value ? find(*value) : std::nullopt;
   }
-  Index low = 0;
+  const auto first = static_cast<Index>(integers_.size());
+  const auto value = first > 0 ? canonical_integer(id) : std::nullopt;
+  if (value) return find_in(integers_.span(), *value);
+  Index low = first;
   Index high = size_;
   while (low < high) {
     const Index middle = low + (high - low) / 2;
@@ -109,9 +135,7 @@ std::optional<Index> IdMap::find(std::string_view id) const {
 
 std::optional<Index> IdMap::find(std::int64_t id) const {
   if (!integer_) return find(std::string_view(std::to_string(id)));
-  const auto* at = std::lower_bound(integers_.begin(), integers_.end(), id);
-  if (at == integers_.end() || *at != id) return std::nullopt;
-  return static_cast<Index>(at - integers_.begin());
+  return find_in(integers_.span(), id);
 }
 
 std::string IdMap::name(Index index) const {

@@ -5,7 +5,8 @@
 #include <memory>
 #include <mutex>
 
-#include <tbb/task_arena.h>
+#include "core/parallel.h"
+#include "likewise/types.h"
 
 namespace likewise {
 
@@ -19,7 +20,8 @@ class Lazy {
   const T& get(const Make& make) {
     if (const T* made = made_.load(std::memory_order_acquire)) return *made;
     const std::lock_guard lock(making_);
-    if (value_ == nullptr) tbb::this_task_arena::isolate([&] { value_ = make(); });
+    const auto fill = [&](Offset) { value_ = make(); };
+    if (value_ == nullptr) run_isolated(TaskView(fill));
     made_.store(value_.get(), std::memory_order_release);
     return *value_;
   }

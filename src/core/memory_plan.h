@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-/// Refuses a large allocation beforehand, instead of failing in the middle of it.
+/// The two limits of what is left of the machine's memory.
 #pragma once
 
 #include <cstdint>
-#include <string>
-#include <string_view>
+
+#include "likewise/memory.h"
 
 namespace likewise {
 
@@ -14,14 +14,5 @@ namespace likewise {
 /// Bytes it may still reserve, filled or not (`ulimit -v` and `ulimit -d`). The largest number
 /// where there is no limit.
 [[nodiscard]] std::uint64_t available_addresses();
-/// The lesser of the two.
-[[nodiscard]] std::uint64_t available_memory();
-
-/// "23.10 GiB", "512.0 MiB".
-[[nodiscard]] std::string size_text(double bytes);
-
-/// Throws Error(kOutOfMemory) when `bytes` exceed what is available. `plan` says what they are for,
-/// e.g. "netflix: 480189 x 17770, 99072112 interactions".
-void check_memory_plan(std::string_view plan, double bytes);
 
 }  // namespace likewise

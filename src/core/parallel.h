@@ -1,31 +1,36 @@
 // SPDX-License-Identifier: Apache-2.0
-/// Parallel loops over TBB. Results must not depend on the number of threads: blocks are cut by
-/// `block` alone, so a reduction over blocks in their order is the same everywhere.
+/// Parallel loops over TBB, whose headers only parallel.cpp includes: they take long to compile.
+/// Results must not depend on the number of threads: blocks are cut by `block` alone, so a
+/// reduction over blocks in their order is the same everywhere.
 #pragma once
 
 #include <algorithm>
 
-#include <tbb/blocked_range.h>
-#include <tbb/parallel_for.h>
-
-#ifdef LIKEWISE_PLAIN_THREADS
-#include "core/plain_threads.h"
-#endif
 #include "likewise/types.h"
 
 namespace likewise {
+
+/// A function that somebody else holds: call(self, i).
+struct TaskView {
+  const void* self;
+  void (*call)(const void* self, Offset i);
+
+  template <class Task>
+  explicit TaskView(const Task& task)
+      : self(&task), call([](const void* it, Offset i) { (*static_cast<const Task*>(it))(i); }) {}
+};
+
+/// Calls task(i) for every i in [0, count), on all threads. Exceptions pass through.
+void run_tasks(Offset count, TaskView task);
+/// Calls task(0) on this thread, which meanwhile takes up no task of another loop.
+void run_isolated(TaskView task);
 
 /// Calls body(begin, end, block_number) for [0, n) cut into blocks of `block` (the last may be
 /// shorter). Exceptions pass through.
 template <class Body>
 void parallel_blocks(Offset n, Offset block, const Body& body) {
-  const Offset blocks = (n + block - 1) / block;
   const auto task = [&](Offset b) { body(b * block, std::min(n, (b + 1) * block), b); };
-#ifdef LIKEWISE_PLAIN_THREADS
-  run_on_plain_threads(blocks, task);
-#else
-  tbb::parallel_for(Offset{0}, blocks, task);
-#endif
+  run_tasks((n + block - 1) / block, TaskView(task));
 }
 
 /// Calls body(i) for every i in [0, n); `grain` calls make one task.

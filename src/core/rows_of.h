@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <vector>
-
+#include "core/parallel.h"
 #include "likewise/csr.h"
 
 namespace likewise {
@@ -10,12 +9,13 @@ namespace likewise {
 /// Rows [first, first + count) of a matrix, as a matrix over the same memory.
 class RowsOf {
  public:
-  RowsOf(const CsrView& matrix, Index first, Index count) : view_(matrix) {
+  RowsOf(const CsrView& matrix, Index first, Index count)
+      : view_(matrix), offsets_(Array<Offset>::uninitialized(Offset{count} + 1)) {
+    constexpr Offset kGrain = Offset{1} << 16;
     const Offset begin = count == 0 ? 0 : matrix.offsets[first];
-    offsets_.push_back(0);
-    for (Index row = first; row < first + count; ++row) {
-      offsets_.push_back(matrix.offsets[row + 1] - begin);
-    }
+    offsets_[0] = 0;
+    parallel_for(count, kGrain,
+                 [&](Offset i) { offsets_[i + 1] = matrix.offsets[first + i + 1] - begin; });
     view_.rows = count;
     if (view_.columns != nullptr) view_.columns += begin;
     if (view_.values != nullptr) view_.values += begin;
@@ -28,7 +28,7 @@ class RowsOf {
 
  private:
   CsrView view_;
-  std::vector<Offset> offsets_;
+  Array<Offset> offsets_;
 };
 
 }  // namespace likewise

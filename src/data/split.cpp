@@ -25,6 +25,7 @@ Split divide(const Interactions& all, const InTest& in_test) {
   for (Interactions* part : {&parts.train, &parts.test}) {
     part->users = all.users.share();
     part->items = all.items.share();
+    part->place_in_file = all.place_in_file;
   }
   return parts;
 }

@@ -21,8 +21,10 @@ namespace {
 
 /// A quoted field with line ends in it; a stray quote must not swallow the file.
 constexpr std::size_t kLongestRow = std::size_t{1} << 16;
-constexpr const char* kRemedy =
-    "choose the columns with --titles-columns ID,TITLE (columns in code)";
+[[nodiscard]] std::string remedy() {
+  return fmt::format("choose the columns with {} (columns in code)",
+                     mention("titles_columns", "ID,TITLE"));
+}
 
 /// The bytes from 0x80 to 0x9f; the five that are free keep their numbers, as in browsers.
 constexpr std::array<std::uint16_t, 32> kWindows1252 = {
@@ -103,7 +105,7 @@ int find_id(const FileFormat& format, int title) {
   if (ids.empty() && other >= 0) return other;
   fail(ErrorKind::kInvalidArgument, format.file,
        fmt::format("cannot tell which column holds the item ids: the columns are {}; {}",
-                   listing(format.names), kRemedy));
+                   listing(format.names), remedy()));
 }
 
 Columns choose(const FileFormat& format, const TitleOptions& options) {
@@ -126,7 +128,7 @@ Columns choose(const FileFormat& format, const TitleOptions& options) {
   if (!title) {
     fail(ErrorKind::kInvalidArgument, format.file,
          fmt::format("cannot tell which column holds the titles: the columns are {}; {}",
-                     listing(format.names), kRemedy));
+                     listing(format.names), remedy()));
   }
   return {two ? 1 - *title : find_id(format, *title), *title};
 }
@@ -162,7 +164,7 @@ class TitleReader {
     if (known_ == 0 && items_.size() > 0) {
       fail(ErrorKind::kBadData, format_.file,
            fmt::format("none of the {} ids, such as '{}', is that of an item, such as '{}'; {}",
-                       rows_, printable(some_id_), printable(items_.name(0)), kRemedy));
+                       rows_, printable(some_id_), printable(items_.name(0)), remedy()));
     }
     summary = {rows_ - known_, "", describe(format_)};
     if (not_utf8_ > 0) {

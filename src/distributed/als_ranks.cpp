@@ -11,12 +11,13 @@ namespace {
 
 constexpr Side kSides[] = {Side::kUsers, Side::kItems};
 
-void copy_rows(const Matrix& from, Index first, Index count, Matrix& to, Index at) {
-  std::copy_n(from.row(first), Offset{count} * from.stride(), to.row(at));
+/// Numbers [first, first + count) in the memory of the whole, which must outlive them.
+[[nodiscard]] Array<float> part_of(Array<float>& whole, Offset first, Offset count) {
+  return whole.empty() ? Array<float>() : Array<float>::over({}, whole.data() + first, count);
 }
-
-void copy_numbers(const Array<float>& from, Index first, Index count, Array<float>& to, Index at) {
-  if (!from.empty()) std::copy_n(from.data() + first, count, to.data() + at);
+[[nodiscard]] Matrix part_of(Matrix& whole, Index first, Index count) {
+  return {Array<float>::over({}, whole.row(first), Offset{count} * whole.stride()), count,
+          whole.cols()};
 }
 
 class SolverOfRanks final : public AlsSolver {
@@ -62,31 +63,22 @@ class SolverOfRanks final : public AlsSolver {
     return {matrix, parts.first(rank), parts.count(rank)};
   }
 
-  [[nodiscard]] Factors part_of_factors(int rank) const {
+  [[nodiscard]] Factors part_of_factors(int rank) {
     Factors part;
     part.global_mean = factors_.global_mean;
     for (const Side side : kSides) {
       const Partition& parts = how_.plan.parts(side);
-      const Index count = parts.count(rank);
-      part.side(side) = Matrix(count, factors_.side(side).cols());
-      copy_rows(factors_.side(side), parts.first(rank), count, part.side(side), 0);
-      if (factors_.bias(side).empty()) continue;
-      part.bias(side) = Array<float>(count);
-      copy_numbers(factors_.bias(side), parts.first(rank), count, part.bias(side), 0);
+      part.side(side) = part_of(factors_.side(side), parts.first(rank), parts.count(rank));
+      part.bias(side) = part_of(factors_.bias(side), parts.first(rank), parts.count(rank));
     }
     return part;
   }
 
+  /// All ranks at the same time, each in its part of the whole.
   void assemble() {
-    for (std::size_t r = 0; r < ranks_.size(); ++r) {
-      const Factors& part = ranks_[r]->factors();
-      for (const Side side : kSides) {
-        const Index first = how_.plan.parts(side).first(static_cast<int>(r));
-        const Index count = part.side(side).rows();
-        copy_rows(part.side(side), 0, count, factors_.side(side), first);
-        copy_numbers(part.bias(side), 0, count, factors_.bias(side), first);
-      }
-    }
+    threads_.run(how_.patience, {}, [&](Communicator& ranks, const RunControl&) {
+      (void)ranks_[static_cast<std::size_t>(ranks.rank())]->factors();
+    });
   }
 
   AlsOfRanks how_;

@@ -20,7 +20,7 @@ namespace likewise {
 struct AlsRankPart {
   CsrView users;                 ///< its users x all items
   std::optional<CsrView> items;  ///< its items x all users, where AlsOfRanks has them
-  Factors start;                 ///< of its users and of its items
+  Factors start;                 ///< of its users and of its items; later ones take their place
 };
 
 /// A training that ranks which are processes share, as one of them sees it.
@@ -42,7 +42,8 @@ class AlsRank {
   /// As AlsSolver::solve(), for the rank's rows: a collective call, which returns the same
   /// objective, that of all rows, on all ranks. After an error the rank is of no use.
   virtual double solve(Communicator& ranks, Side side, const RunControl& control) = 0;
-  /// Of its users and of its items, on the host. Valid until the next solve().
+  /// Of its users and of its items, on the host, in the memory of the first ones. Valid until the
+  /// next solve().
   [[nodiscard]] virtual const Factors& factors() = 0;
 };
 

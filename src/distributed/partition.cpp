@@ -11,7 +11,7 @@ namespace likewise {
 namespace {
 
 /// The first rows of parts that are filled up to `most` each; the last one takes the rest.
-[[nodiscard]] std::vector<Index> fill(const std::vector<double>& sums, int ranks, double most) {
+[[nodiscard]] std::vector<Index> fill(std::span<const double> sums, int ranks, double most) {
   std::vector<Index> firsts{0};
   for (int rank = 1; rank < ranks; ++rank) {
     const double full = sums[static_cast<std::size_t>(firsts.back())] + most;
@@ -21,7 +21,7 @@ namespace {
   return firsts;
 }
 
-[[nodiscard]] double part_cost(const std::vector<double>& sums, const std::vector<Index>& firsts,
+[[nodiscard]] double part_cost(std::span<const double> sums, const std::vector<Index>& firsts,
                                std::size_t rank) {
   return sums[static_cast<std::size_t>(firsts[rank + 1])] -
          sums[static_cast<std::size_t>(firsts[rank])];
@@ -60,9 +60,13 @@ Partition cut_evenly(Index rows, int ranks) {
 }
 
 Partition cut_equally(Index rows, int ranks, const std::function<double(Index)>& cost) {
-  require_ranks(ranks);
   std::vector<double> sums{0.0};
   for (Index row = 0; row < rows; ++row) sums.push_back(sums.back() + cost(row));
+  return cut_equally(sums, ranks);
+}
+
+Partition cut_equally(std::span<const double> sums, int ranks) {
+  require_ranks(ranks);
   // The least cost at which the last part fits, too, by bisection: 60 halves leave less of the
   // total than rounding does.
   double low = 0.0;

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <functional>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -42,5 +43,7 @@ class Partition {
 /// never negative.
 [[nodiscard]] Partition cut_equally(Index rows, int ranks,
                                     const std::function<double(Index)>& cost);
+/// The same by what all rows before each cost, and all rows: from 0 on, never falling.
+[[nodiscard]] Partition cut_equally(std::span<const double> sums, int ranks);
 
 }  // namespace likewise

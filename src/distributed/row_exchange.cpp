@@ -3,6 +3,8 @@
 
 #include <algorithm>
 
+#include "distributed/piece.h"
+
 namespace likewise {
 namespace {
 
@@ -14,11 +16,6 @@ namespace {
   }
   begins.push_back(std::ssize(needed));
   return begins;
-}
-
-template <class T>
-[[nodiscard]] std::span<T> piece(std::span<T> all, Offset begin, Offset end) {
-  return all.subspan(static_cast<std::size_t>(begin), static_cast<std::size_t>(end - begin));
 }
 
 }  // namespace

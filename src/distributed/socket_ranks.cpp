@@ -19,6 +19,7 @@
 #include <fmt/format.h>
 
 #include "distributed/partition.h"
+#include "distributed/piece.h"
 #include "distributed/sockets.h"
 #include "likewise/error.h"
 
@@ -64,11 +65,6 @@ struct Progress {
   Header heard;
   std::size_t received = 0;
 };
-
-template <class T>
-[[nodiscard]] std::span<T> piece(std::span<T> all, Offset begin, Offset end) {
-  return all.subspan(static_cast<std::size_t>(begin), static_cast<std::size_t>(end - begin));
-}
 
 void check_job(const SocketJob& job) {
   const auto require = [](bool fits, const std::string& message) {

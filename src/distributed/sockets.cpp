@@ -11,6 +11,7 @@
 #include <netinet/tcp.h>
 #include <poll.h>
 #include <string_view>
+#include <sys/resource.h>
 #include <sys/socket.h>
 #include <system_error>
 #include <unistd.h>
@@ -79,6 +80,15 @@ void make_quick(int socket) {
   const int on = 1;
   (void)setsockopt(socket, IPPROTO_TCP, TCP_NODELAY, &on, sizeof on);
   (void)setsockopt(socket, SOL_SOCKET, SO_KEEPALIVE, &on, sizeof on);
+}
+
+/// How many connections may wait until they have said who they are: a quarter of the descriptors
+/// that the process may have, so that the ranks' own and the files of others find theirs.
+[[nodiscard]] std::size_t most_strangers() {
+  constexpr rlim_t kMost = 1024;
+  rlimit limit{};
+  if (getrlimit(RLIMIT_NOFILE, &limit) != 0) return kMost;
+  return std::clamp<rlim_t>(limit.rlim_cur / 4, 1, kMost);
 }
 
 /// Until the socket is ready, the time is over (false) or the caller asked to stop (throws).
@@ -262,9 +272,9 @@ class Greeter {
     while (!missing().empty()) {
       control_.check();
       if (Clock::now() >= deadline_) {
-        throw device_error(fmt::format("{} of {} did not connect to rank {} within {}",
+        throw device_error(fmt::format("{} of {} did not connect to rank {} within {}{}",
                                        ranks_text(missing()), self_.size, self_.rank,
-                                       seconds_text(patience_)));
+                                       seconds_text(patience_), no_descriptor_text()));
       }
       std::vector<pollfd> wanted{{listener_, POLLIN, 0}};
       for (const Pending& one : pending) wanted.push_back({one.socket.get(), POLLIN, 0});
@@ -278,13 +288,47 @@ class Greeter {
     }
   }
 
-  /// Strangers that say nothing are no more than some descriptors.
-  void take_new(std::vector<Pending>& pending) const {
-    constexpr std::size_t kMost = 1024;
-    Socket socket(accept4(listener_, nullptr, nullptr, SOCK_NONBLOCK | SOCK_CLOEXEC));
-    if (!socket.open()) return;
-    if (pending.size() >= kMost) pending.erase(pending.begin());
-    pending.push_back({std::move(socket), {}, 0});
+  /// Takes connections as long as some wait. One that says who it is at once is never in danger;
+  /// of those that are silent the oldest go where there are too many, or no descriptor is left:
+  /// a rank that was among them connects again.
+  void take_new(std::vector<Pending>& pending) {
+    constexpr int kAtOnce = 256;  // then those that wait are looked at again
+    for (int taken = 0; taken < kAtOnce; ++taken) {
+      Socket socket(accept4(listener_, nullptr, nullptr, SOCK_NONBLOCK | SOCK_CLOEXEC));
+      accept_error_ = socket.open() ? 0 : errno;
+      if (!socket.open()) {
+        if (!no_descriptor()) return;
+        if (pending.empty()) {  // others of this process have them all: wait until one is free
+          poll(nullptr, 0, static_cast<int>(kSocketLook.count()));
+          return;
+        }
+        // Half as many from now on, so that others find a descriptor, too.
+        most_strangers_ = std::max<std::size_t>(1, pending.size() / 2);
+        leave_at_most(most_strangers_ - 1, pending);
+        continue;
+      }
+      Pending one{std::move(socket), {}, 0};
+      if (hear(one)) continue;
+      leave_at_most(most_strangers_ - 1, pending);
+      pending.push_back(std::move(one));
+    }
+  }
+
+  /// Closes the oldest.
+  static void leave_at_most(std::size_t count, std::vector<Pending>& pending) {
+    if (pending.size() <= count) return;
+    pending.erase(pending.begin(), pending.end() - static_cast<std::ptrdiff_t>(count));
+  }
+
+  [[nodiscard]] bool no_descriptor() const {
+    return accept_error_ == EMFILE || accept_error_ == ENFILE || accept_error_ == ENOBUFS ||
+           accept_error_ == ENOMEM;
+  }
+  [[nodiscard]] std::string no_descriptor_text() const {
+    if (!no_descriptor()) return {};
+    return fmt::format(
+        ": connections cannot be taken ({}); raise the limit of open files (ulimit -n)",
+        system_text(accept_error_));
   }
 
   /// Whether this connection has been dealt with: taken, or closed.
@@ -293,9 +337,11 @@ class Greeter {
         receive_some(from.socket.get(), bytes_of(from.hello).subspan(from.have));
     if (move.state == SocketState::kClosed) return true;
     from.have += move.bytes;
-    if (from.have < sizeof(Hello)) return false;
     const Hello& hello = from.hello;
-    if (hello.magic != kMagic || !same_token(hello.token, hello_.token)) return true;
+    const std::size_t begun = std::min(from.have, kMagic.size());
+    if (!std::equal(kMagic.begin(), kMagic.begin() + begun, hello.magic.begin())) return true;
+    if (from.have < sizeof(Hello)) return false;
+    if (!same_token(hello.token, hello_.token)) return true;
     const std::string refusal = refuse(hello);
     Answer answer;
     put(refusal, answer.refusal);
@@ -330,6 +376,8 @@ class Greeter {
   Clock::time_point deadline_;
   const RunControl& control_;
   Hello hello_;
+  std::size_t most_strangers_ = most_strangers();
+  int accept_error_ = 0;  ///< of the last accept
   Connections made_;
 };
 

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <fmt/format.h>
 
+#include "likewise/error.h"
 #include "likewise/evaluation.h"
 #include "likewise/parameters.h"
 
@@ -11,8 +12,8 @@ std::string advice_on_lists(const Model& model) {
   if (params == nullptr || params->prediction == Prediction::kSum) return {};
   return fmt::format(
       "lists by predicted ratings put items first that few have rated highly; those of popular are "
-      "better. For lists train {} with --prediction sum, or with --feedback implicit",
-      model.algorithm());
+      "better. For lists train {} with {}, or with {}",
+      model.algorithm(), mention("prediction", "sum"), mention("feedback", "implicit"));
 }
 
 }  // namespace likewise

@@ -48,10 +48,9 @@ void check_candidates(const EvaluateOptions& options, Index users, Index items) 
     fail(ErrorKind::kInvalidArgument,
          "candidates and negatives exclude each other: both say what is ranked");
   }
-  if (options.negatives < 0 || options.negatives >= std::max<Index>(items, 1)) {
+  if (options.negatives < 0) {
     fail(ErrorKind::kInvalidArgument,
-         fmt::format("negatives is {}: the model has {} items, so it must be from 1 to {}",
-                     options.negatives, items, items - 1));
+         fmt::format("negatives is {}: it must be 1 or more", options.negatives));
   }
   if (options.candidates == nullptr) return;
   const CsrView& given = *options.candidates;
@@ -110,7 +109,7 @@ void CandidateLists::one_list_for_each_item(const Relevance& relevance) {
     }
   }
   lists_.users_without_history = relevance.users_without_history;
-  longest_ = Offset{options_.negatives} + 1;
+  longest_ = std::min<Offset>(Offset{options_.negatives} + 1, test_.cols);
 }
 
 std::vector<Index> CandidateLists::items(Offset list) const {

@@ -3,9 +3,11 @@
 #include <cmath>
 #include <numeric>
 #include <span>
+#include <string_view>
 #include <vector>
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include "core/parallel.h"
 #include "evaluation/auc_evaluation.h"
@@ -24,6 +26,7 @@ namespace {
 constexpr Index kUsersPerBatch = 4096;
 constexpr Offset kNumbersPerBatch = Offset{1} << 22;  // 32 MiB of (item, score)
 constexpr Offset kScoresPerTask = Offset{1} << 17;
+constexpr std::size_t kPairsPerCall = std::size_t{1} << 18;
 constexpr Offset kPairsPerBlock = Offset{1} << 20;
 
 /// The inputs of one evaluation.
@@ -49,15 +52,27 @@ std::vector<std::string> default_metrics(const Model& model, bool has_history) {
   return names;
 }
 
+/// A number would be the distance of two different things.
+[[noreturn]] void refuse_ratings(const Model& model, const EvaluationPlan& plan) {
+  std::vector<std::string_view> ranking;
+  for (const MetricInfo& metric : all_metrics()) {
+    if (metric.kind != MetricKind::kRating) ranking.push_back(metric.name);
+  }
+  throw Error(
+      ErrorKind::kInvalidArgument,
+      fmt::format("metric {} compares predicted ratings, and this model ({}, feedback {}) predicts "
+                  "none: take a metric that ranks ({}), or train with feedback explicit one that "
+                  "predicts ratings: bias, als, sgd with loss squared, item-knn or "
+                  "user-knn with another prediction than sum",
+                  plan.rmse ? "rmse" : "mae", model.algorithm(),
+                  kFeedbackNames[static_cast<std::size_t>(model.feedback())],
+                  fmt::join(ranking, ", ")));
+}
+
 EvaluationPlan plan_for(const Model& model, const EvaluateOptions& options, bool has_history) {
   EvaluationPlan plan = make_plan(
       options, options.metrics.empty() ? default_metrics(model, has_history) : options.metrics);
-  if (plan.ratings() && std::holds_alternative<PopularParams>(model.params)) {
-    throw Error(ErrorKind::kInvalidArgument,
-                fmt::format("{} needs predicted ratings; popular has shares of users: train with "
-                            "--algorithm bias",
-                            plan.rmse ? "rmse" : "mae"));
-  }
+  if (plan.ratings() && !model.predicts_ratings()) refuse_ratings(model, plan);
   return plan;
 }
 
@@ -139,6 +154,7 @@ void auc_of_users(const Task& task, const Relevance& relevance, Offset first,
   const auto items = static_cast<std::size_t>(task.model().items.size());
   const Offset block = std::max<Offset>(1, kScoresPerTask / static_cast<Offset>(items));
   parallel_blocks(static_cast<Offset>(users.size()), block, [&](Offset begin, Offset end, Offset) {
+    task.control.check();
     const auto part =
         users.subspan(static_cast<std::size_t>(begin), static_cast<std::size_t>(end - begin));
     std::vector<float> scores(part.size() * items);
@@ -184,8 +200,10 @@ struct ScoredLists {
 ScoredLists score_lists(const Task& task, const CandidateLists& candidates, Offset first,
                         std::span<const Index> users) {
   std::vector<std::vector<Index>> items(users.size());
-  parallel_for(std::ssize(users), 16,
-               [&](Offset q) { items[static_cast<std::size_t>(q)] = candidates.items(first + q); });
+  parallel_for(std::ssize(users), 16, [&](Offset q) {
+    task.control.check();
+    items[static_cast<std::size_t>(q)] = candidates.items(first + q);
+  });
   ScoredLists lists;
   std::vector<Index> asked;
   lists.begins.push_back(0);
@@ -194,7 +212,13 @@ ScoredLists score_lists(const Task& task, const CandidateLists& candidates, Offs
     lists.begins.push_back(std::ssize(lists.items));
     asked.resize(lists.items.size(), users[q]);
   }
-  lists.scores = task.recommender.ranking_scores(asked, lists.items);
+  for (std::size_t at = 0; at < asked.size(); at += kPairsPerCall) {
+    task.control.check();
+    const std::size_t count = std::min(kPairsPerCall, asked.size() - at);
+    const std::vector<float> scores = task.recommender.ranking_scores(
+        std::span(asked).subspan(at, count), std::span(lists.items).subspan(at, count));
+    lists.scores.insert(lists.scores.end(), scores.begin(), scores.end());
+  }
   return lists;
 }
 

@@ -12,6 +12,7 @@
 #include "core/parallel.h"
 #include "likewise/error.h"
 #include "likewise/model.h"
+#include "model/bad_data.h"
 #include "model/checksum.h"
 #include "model/mapped_file.h"
 #include "model/model_file.h"
@@ -24,8 +25,6 @@ namespace {
 using safetensors::Document;
 using safetensors::Tensor;
 using safetensors::Type;
-
-[[noreturn]] void fail(const std::string& why) { throw Error(ErrorKind::kBadData, why); }
 
 bool aligned(const void* data) {
   return reinterpret_cast<std::uintptr_t>(data) % safetensors::kAlignment == 0;
@@ -63,7 +62,7 @@ class Loader {
   static Index extent(const std::string& name, Offset size) {
     // Room to round up to the padded width.
     if (size > std::numeric_limits<Index>::max() - 64) {
-      fail(fmt::format("tensor '{}' has a dimension of {}: too large", name, size));
+      bad_data(fmt::format("tensor '{}' has a dimension of {}: too large", name, size));
     }
     return static_cast<Index>(size);
   }
@@ -120,7 +119,7 @@ IdMap load_ids(const Loader& load, const std::string& side, const Matrix& factor
   const std::string& kind = require(load.document().metadata, name);
   if (kind == "range") {
     // Without factors the count of rows costs no bytes: a small file could ask for any amount.
-    if (factors.cols() == 0) fail(fmt::format("metadata '{}': range needs factors", name));
+    if (factors.cols() == 0) bad_data(fmt::format("metadata '{}': range needs factors", name));
     return IdMap::range(factors.rows());
   }
   return within(name, [&] {
@@ -131,7 +130,7 @@ IdMap load_ids(const Loader& load, const std::string& side, const Matrix& factor
       return IdMap::from_sorted_text(load.array<char>(name + ".chars", Type::kU8),
                                      load.array<Offset>(name + ".offsets", Type::kI64));
     }
-    fail(fmt::format("the kind is '{}', it must be range, integers or text", kind));
+    bad_data(fmt::format("the kind is '{}', it must be range, integers or text", kind));
   });
 }
 
@@ -151,8 +150,8 @@ Neighbours load_neighbours(const Loader& load) {
 void require_no_factors(const Factors& linear, const Model& model) {
   const auto check = [](const char* name, const Matrix& m, const IdMap& ids) {
     if (m.rows() == ids.size() && m.cols() == 0) return;
-    fail(fmt::format("{} is {} x {}, it must be {} x 0 (ids x factors)", name, m.rows(), m.cols(),
-                     ids.size()));
+    bad_data(fmt::format("{} is {} x {}, it must be {} x 0 (ids x factors)", name, m.rows(),
+                         m.cols(), ids.size()));
   };
   check("user_factors", linear.users, model.users);
   check("item_factors", linear.items, model.items);
@@ -177,7 +176,7 @@ Learned load_learned(const NeighbourParams&, const Loader& load, const Model& mo
 }
 Learned load_learned(const PopularParams&, const Loader&, const Model& model, Factors linear) {
   require_no_factors(linear, model);
-  if (!linear.user_bias.empty()) fail("user_bias: a popularity model has none");
+  if (!linear.user_bias.empty()) bad_data("user_bias: a popularity model has none");
   return Popularity{std::move(linear.item_bias)};
 }
 
@@ -196,15 +195,15 @@ Titles load_titles(const Loader& load) {
 void check_sum(const Document& document, std::span<const std::byte> file) {
   const std::string& stated = require(document.metadata, kChecksumKey);
   if (stated.size() != kNoChecksum.size()) {
-    fail(fmt::format("metadata 'checksum' has {} digits, it must have {}", stated.size(),
-                     kNoChecksum.size()));
+    bad_data(fmt::format("metadata 'checksum' has {} digits, it must have {}", stated.size(),
+                         kNoChecksum.size()));
   }
   const auto header_end =
       static_cast<std::size_t>(document.header.data() - file.data()) + document.header.size();
   const std::string found = file_checksum(file, header_end, stated);
   if (found == stated) return;
-  fail(fmt::format("the checksum is {}, the file says {}: it was damaged or changed", found,
-                   stated));
+  bad_data(fmt::format("the checksum is {}, the file says {}: it was damaged or changed", found,
+                       stated));
 }
 
 /// People pass the wrong file more often than a broken one.
@@ -217,7 +216,7 @@ void refuse_known_formats(std::span<const std::byte> file) {
       {"PK\x03\x04",
        "it is a zip archive (PyTorch and NumPy write those), not a safetensors file"}};
   for (const auto& [magic, what] : kKnown) {
-    if (start.starts_with(magic)) fail(what);
+    if (start.starts_with(magic)) bad_data(what);
   }
 }
 

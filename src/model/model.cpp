@@ -11,12 +11,11 @@
 
 #include "core/parallel.h"
 #include "likewise/error.h"
+#include "model/bad_data.h"
 #include "model/model_validation.h"
 
 namespace likewise {
 namespace {
-
-[[noreturn]] void fail(const std::string& why) { throw Error(ErrorKind::kBadData, why); }
 
 /// NaN, infinity, or so large that scores could become one. By bits, so that the loop over a row is
 /// plain integer work.
@@ -51,28 +50,28 @@ Index first_bad_row(const MatrixView& m) {
 
 void check_matrix(const std::string& name, const Matrix& m, const IdMap& ids, Index factors) {
   if (m.rows() != ids.size() || m.cols() != factors) {
-    fail(fmt::format("{} is {} x {}, it must be {} x {} (ids x factors)", name, m.rows(), m.cols(),
-                     ids.size(), factors));
+    bad_data(fmt::format("{} is {} x {}, it must be {} x {} (ids x factors)", name, m.rows(),
+                         m.cols(), ids.size(), factors));
   }
   const Index bad = first_bad_row(m.view());
   if (bad >= 0) {
     const auto row = m.row_span(bad);
     const auto number =
         std::ranges::find_if(row, [](const float& x) { return any_too_large(&x, 1); });
-    fail(fmt::format("{}: row {} (id {}) holds a number that {}", name, bad, ids.name(bad),
-                     too_large(*number)));
+    bad_data(fmt::format("{}: row {} (id {}) holds a number that {}", name, bad, ids.name(bad),
+                         too_large(*number)));
   }
 }
 
 void check_bias(const std::string& name, const Array<float>& bias, const IdMap& ids, bool needed) {
   if (bias.empty() && (!needed || ids.size() == 0)) return;
   if (bias.size() != ids.size()) {
-    fail(fmt::format("{} has {} numbers for {} ids", name, bias.size(), ids.size()));
+    bad_data(fmt::format("{} has {} numbers for {} ids", name, bias.size(), ids.size()));
   }
   for (Index i = 0; i < ids.size(); ++i) {
     if (any_too_large(&bias[i], 1)) {
-      fail(fmt::format("{}: the number of row {} (id {}) {}", name, i, ids.name(i),
-                       too_large(bias[i])));
+      bad_data(fmt::format("{}: the number of row {} (id {}) {}", name, i, ids.name(i),
+                           too_large(bias[i])));
     }
   }
 }
@@ -81,17 +80,17 @@ void check_bias(const std::string& name, const Array<float>& bias, const IdMap& 
 void check_history(const Model& model) {
   const CsrMatrix& h = model.history;
   if (h.rows != model.users.size() || h.cols != model.items.size()) {
-    fail(fmt::format("history is {} x {} for {} users and {} items", h.rows, h.cols,
-                     model.users.size(), model.items.size()));
+    bad_data(fmt::format("history is {} x {} for {} users and {} items", h.rows, h.cols,
+                         model.users.size(), model.items.size()));
   }
   const bool no_offsets = h.rows == 0 && h.offsets.empty();
   if (!no_offsets && h.offsets.size() != Offset{h.rows} + 1) {
-    fail(fmt::format("history.offsets has {} numbers for {} users", h.offsets.size(), h.rows));
+    bad_data(fmt::format("history.offsets has {} numbers for {} users", h.offsets.size(), h.rows));
   }
   const Offset last = no_offsets ? 0 : h.offsets[h.rows];
   if ((h.rows == 0 && last != 0) || last != h.columns.size() || last != h.values.size()) {
-    fail(fmt::format("history.offsets ends at {}, but there are {} columns and {} values", last,
-                     h.columns.size(), h.values.size()));
+    bad_data(fmt::format("history.offsets ends at {}, but there are {} columns and {} values", last,
+                         h.columns.size(), h.values.size()));
   }
   validate(h.view(), "history");
 }
@@ -99,27 +98,28 @@ void check_history(const Model& model) {
 /// Sizes first, as with the history.
 void check_neighbours(const Neighbours& lists, Index rows) {
   if (!(rows == 0 && lists.offsets.empty()) && lists.offsets.size() != Offset{rows} + 1) {
-    fail(fmt::format("neighbours.offsets has {} numbers for {} rows", lists.offsets.size(), rows));
+    bad_data(
+        fmt::format("neighbours.offsets has {} numbers for {} rows", lists.offsets.size(), rows));
   }
   const Offset last = lists.offsets.empty() ? 0 : lists.offsets[rows];
   if (last != lists.rows.size() || last != lists.similarities.size()) {
-    fail(fmt::format("neighbours.offsets ends at {}, but there are {} rows and {} similarities",
-                     last, lists.rows.size(), lists.similarities.size()));
+    bad_data(fmt::format("neighbours.offsets ends at {}, but there are {} rows and {} similarities",
+                         last, lists.rows.size(), lists.similarities.size()));
   }
-  if (rows > 0 && lists.offsets[0] != 0) fail("neighbours.offsets does not start at 0");
+  if (rows > 0 && lists.offsets[0] != 0) bad_data("neighbours.offsets does not start at 0");
   for (Index row = 0; row < rows; ++row) {
     if (lists.offsets[row + 1] < lists.offsets[row]) {
-      fail(fmt::format("neighbours.offsets falls after row {}", row));
+      bad_data(fmt::format("neighbours.offsets falls after row {}", row));
     }
   }
   for (Index row = 0; row < rows; ++row) {
     for (const Index near : lists.rows_of(row)) {
       if (near >= 0 && near < rows && near != row) continue;
-      fail(fmt::format("neighbours: row {} cannot have neighbour {}", row, near));
+      bad_data(fmt::format("neighbours: row {} cannot have neighbour {}", row, near));
     }
     for (const float similarity : lists.similarities_of(row)) {
       if (std::isfinite(similarity)) continue;
-      fail(fmt::format("neighbours: a similarity of row {} is not finite", row));
+      bad_data(fmt::format("neighbours: a similarity of row {} is not finite", row));
     }
   }
 }
@@ -128,12 +128,12 @@ void check_iterations(std::span<const Iteration> iterations, int best_iteration)
   int last = 0;
   for (const Iteration& report : iterations) {
     if (report.iteration <= last) {
-      fail(fmt::format("iterations: number {} follows {}", report.iteration, last));
+      bad_data(fmt::format("iterations: number {} follows {}", report.iteration, last));
     }
     last = report.iteration;
   }
   if (best_iteration < 0 || (!iterations.empty() && best_iteration > last)) {
-    fail(fmt::format("best_iteration is {} of {}", best_iteration, last));
+    bad_data(fmt::format("best_iteration is {} of {}", best_iteration, last));
   }
 }
 
@@ -141,22 +141,23 @@ void check_params(const TrainingParams& params) {
   try {
     validate(params);
   } catch (const Error& fault) {
-    fail(fmt::format("parameters: {}", fault.what()));
+    bad_data(fmt::format("parameters: {}", fault.what()));
   }
 }
 
 void check_mean(const std::string& name, float mean) {
-  if (any_too_large(&mean, 1)) fail(name + " " + too_large(mean));
+  if (any_too_large(&mean, 1)) bad_data(name + " " + too_large(mean));
 }
 
 /// Sums of squares: none below 0, and none where steps do not adapt.
 void check_squares(const std::string& name, const Array<float>& squares, const IdMap& ids,
                    bool adaptive) {
-  if (!adaptive && !squares.empty()) fail(name + ": these parameters have no adaptive steps");
+  if (!adaptive && !squares.empty()) bad_data(name + ": these parameters have no adaptive steps");
   check_bias(name, squares, ids, adaptive);
   const auto* negative = std::ranges::find_if(squares, [](float s) { return s < 0.0F; });
   if (negative != squares.end()) {
-    fail(fmt::format("{}: the number of row {} is negative", name, negative - squares.begin()));
+    const auto row = static_cast<Index>(negative - squares.begin());
+    bad_data(fmt::format("{}: the number of row {} (id {}) is negative", name, row, ids.name(row)));
   }
 }
 
@@ -213,18 +214,19 @@ struct LearnedCheck {
                        bool needed) const {
     check_bias(name, bias, ids, needed);
     if (!needed && !bias.empty()) {
-      fail(fmt::format("{}: baseline {} has none", name, parameter_text(model.params, "baseline")));
+      bad_data(
+          fmt::format("{}: baseline {} has none", name, parameter_text(model.params, "baseline")));
     }
   }
   void require_no_last() const {
     if (trained.last == nullptr) return;
-    fail(fmt::format("last.user_factors: {} does not iterate", model.algorithm()));
+    bad_data(fmt::format("last.user_factors: {} does not iterate", model.algorithm()));
   }
   template <class Kind>
   [[nodiscard]] const Kind& part() const {
     const auto* found = std::get_if<const Kind*>(&trained.learned);
     if (found == nullptr) {
-      fail(fmt::format("what was learned is not what {} learns", model.algorithm()));
+      bad_data(fmt::format("what was learned is not what {} learns", model.algorithm()));
     }
     return **found;
   }

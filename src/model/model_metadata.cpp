@@ -13,6 +13,7 @@
 
 #include "likewise/error.h"
 #include "likewise/version.h"
+#include "model/bad_data.h"
 #include "model/strict_json.h"
 #include "params/json.h"
 
@@ -22,8 +23,6 @@ namespace {
 using nlohmann::json;
 using safetensors::Metadata;
 
-[[noreturn]] void fail(const std::string& why) { throw Error(ErrorKind::kBadData, why); }
-
 /// The whole of `text` as a number.
 template <class Number>
 Number parse_number(const Metadata& metadata, const std::string& name) {
@@ -31,7 +30,7 @@ Number parse_number(const Metadata& metadata, const std::string& name) {
   Number value{};
   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
   if (error != std::errc{} || end != text.data() + text.size() || text.empty()) {
-    fail(fmt::format("metadata '{}' is not a number in range: '{}'", name, text.substr(0, 40)));
+    bad_data(fmt::format("metadata '{}' is not a number in range: '{}'", name, text.substr(0, 40)));
   }
   return value;
 }
@@ -46,7 +45,7 @@ json measured(double value) { return std::isfinite(value) ? json(value) : json(n
 
 double measured(const json& value, const char* what) {
   if (value.is_null()) return std::numeric_limits<double>::quiet_NaN();
-  if (!value.is_number()) fail(fmt::format("metadata {} is not a number", what));
+  if (!value.is_number()) bad_data(fmt::format("metadata {} is not a number", what));
   return value.get<double>();
 }
 
@@ -65,15 +64,16 @@ json encode_iteration(const Iteration& report) {
 }
 
 Iteration decode_iteration(const json& object) {
-  if (!object.is_object()) fail("metadata 'iterations' is not a list of objects");
+  if (!object.is_object()) bad_data("metadata 'iterations' is not a list of objects");
   Iteration report;
   for (const char* field : {"iteration", "objective", "seconds"}) {
-    if (!object.contains(field)) fail(fmt::format("metadata 'iterations': {} is missing", field));
+    if (!object.contains(field))
+      bad_data(fmt::format("metadata 'iterations': {} is missing", field));
   }
   const json& number = object["iteration"];
   if (!number.is_number_unsigned() ||
       number.get<std::uint64_t>() > std::uint64_t{std::numeric_limits<int>::max()}) {
-    fail("metadata 'iterations': iteration is not a natural number in range");
+    bad_data("metadata 'iterations': iteration is not a natural number in range");
   }
   report.iteration = number.get<int>();
   report.objective = measured(object["objective"], "'iterations': objective");
@@ -85,7 +85,7 @@ Iteration decode_iteration(const json& object) {
 
 std::vector<Iteration> decode_iterations(const std::string& text) {
   const json list = parse_strict_json(text, "metadata 'iterations'");
-  if (!list.is_array()) fail("metadata 'iterations' is not a list");
+  if (!list.is_array()) bad_data("metadata 'iterations' is not a list");
   std::vector<Iteration> reports;
   for (const json& object : list) reports.push_back(decode_iteration(object));
   return reports;
@@ -104,24 +104,25 @@ json encode_update(const ModelUpdate& update) {
 Offset update_count(const json& object, const char* field, Offset most) {
   if (!object.contains(field) || !object[field].is_number_unsigned() ||
       object[field].get<std::uint64_t>() > static_cast<std::uint64_t>(most)) {
-    fail(fmt::format("metadata 'updates': {} is not a natural number in range", field));
+    bad_data(fmt::format("metadata 'updates': {} is not a natural number in range", field));
   }
   return object[field].get<Offset>();
 }
 
 std::string update_text(const json& object, const char* field) {
   if (!object.contains(field)) return {};
-  if (!object[field].is_string()) fail(fmt::format("metadata 'updates': {} is not text", field));
+  if (!object[field].is_string())
+    bad_data(fmt::format("metadata 'updates': {} is not text", field));
   return object[field].get<std::string>();
 }
 
 std::vector<ModelUpdate> decode_updates(const std::string& text) {
   if (text.empty()) return {};
   const json list = parse_strict_json(text, "metadata 'updates'");
-  if (!list.is_array()) fail("metadata 'updates' is not a list");
+  if (!list.is_array()) bad_data("metadata 'updates' is not a list");
   std::vector<ModelUpdate> updates;
   for (const json& object : list) {
-    if (!object.is_object()) fail("metadata 'updates' is not a list of objects");
+    if (!object.is_object()) bad_data("metadata 'updates' is not a list of objects");
     constexpr Offset kMostRows = std::numeric_limits<Index>::max();
     ModelUpdate update;
     update.created = update_text(object, "created");
@@ -137,6 +138,32 @@ std::vector<ModelUpdate> decode_updates(const std::string& text) {
   return updates;
 }
 
+json encode_origins(const std::vector<ParameterOrigin>& origins) {
+  json object = json::object();
+  for (const ParameterOrigin& one : origins) {
+    object[one.name] = kOriginNames[static_cast<std::size_t>(one.origin)];
+  }
+  return object;
+}
+
+/// In the order of their names.
+std::vector<ParameterOrigin> decode_origins(const std::string& text) {
+  if (text.empty()) return {};
+  const json object = parse_strict_json(text, "metadata 'origins'");
+  if (!object.is_object()) bad_data("metadata 'origins' is not an object");
+  std::vector<ParameterOrigin> origins;
+  for (const auto& [name, value] : object.items()) {
+    const auto* const found =
+        std::ranges::find(kOriginNames, value.is_string() ? value.get<std::string>() : "");
+    if (found == std::end(kOriginNames)) {
+      bad_data(fmt::format("metadata 'origins': {} is none of {}", printable(name),
+                           fmt::join(kOriginNames, ", ")));
+    }
+    origins.push_back({std::string(name), static_cast<Origin>(found - std::begin(kOriginNames))});
+  }
+  return origins;
+}
+
 json encode_search(const ModelSearch& search) {
   return {{"metric", search.metric},     {"value", measured(search.value)},
           {"baseline", search.baseline}, {"baseline_value", measured(search.baseline_value)},
@@ -147,18 +174,18 @@ json encode_search(const ModelSearch& search) {
 
 const json& search_field(const json& object, const char* field, bool (json::*is)() const noexcept) {
   if (object.contains(field) && (object[field].*is)()) return object[field];
-  fail(fmt::format("metadata 'search': {} is missing or of another type", field));
+  bad_data(fmt::format("metadata 'search': {} is missing or of another type", field));
 }
 
 std::optional<ModelSearch> decode_search(const std::string& text) {
   if (text.empty()) return std::nullopt;
   const json object = parse_strict_json(text, "metadata 'search'");
-  if (!object.is_object()) fail("metadata 'search' is not an object");
+  if (!object.is_object()) bad_data("metadata 'search' is not an object");
   const auto words = [&](const char* field) {
     return search_field(object, field, &json::is_string).get<std::string>();
   };
   const auto number = [&](const char* field) {
-    if (!object.contains(field)) fail(fmt::format("metadata 'search': {} is missing", field));
+    if (!object.contains(field)) bad_data(fmt::format("metadata 'search': {} is missing", field));
     return measured(object[field], "'search'");
   };
   const auto natural = [&](const char* field) {
@@ -170,7 +197,7 @@ std::optional<ModelSearch> decode_search(const std::string& text) {
   search.baseline = words("baseline");
   search.baseline_value = number("baseline_value");
   if (natural("trials") > std::uint64_t{std::numeric_limits<int>::max()}) {
-    fail("metadata 'search': trials is not a natural number in range");
+    bad_data("metadata 'search': trials is not a natural number in range");
   }
   search.trials = static_cast<int>(natural("trials"));
   search.seconds = number("seconds");
@@ -184,7 +211,7 @@ std::optional<ModelSearch> decode_search(const std::string& text) {
 
 const std::string& require(const Metadata& metadata, const std::string& name) {
   const auto at = metadata.find(name);
-  if (at == metadata.end()) fail(fmt::format("metadata '{}' is missing", name));
+  if (at == metadata.end()) bad_data(fmt::format("metadata '{}' is missing", name));
   return at->second;
 }
 
@@ -220,6 +247,12 @@ Metadata encode_metadata(const Model& model, const Trained& trained) {
         encode_search(*search).dump(-1, ' ', false, json::error_handler_t::replace);
   }
   if (!model.provenance.choice.empty()) metadata["choice"] = model.provenance.choice;
+  if (const auto& origins = model.provenance.origins; !origins.empty()) {
+    metadata["origins"] = encode_origins(origins).dump();
+  }
+  if (model.trained_spread > 0.0) {
+    metadata["trained_spread"] = fmt::format("{}", model.trained_spread);
+  }
   if (trained.last != nullptr) {
     metadata["last.global_mean"] = fmt::format("{}", trained.last->global_mean);
   }
@@ -229,16 +262,17 @@ Metadata encode_metadata(const Model& model, const Trained& trained) {
 void check_format(const Metadata& metadata) {
   const auto format = metadata.find("format");
   if (format == metadata.end() || format->second != kModelFormat) {
-    fail(
+    bad_data(
         "a safetensors file, but not a likewise model: the metadata has no \"format\": "
         "\"likewise-model\"");
   }
   const int version = parse_number<int>(metadata, "format_version");
   if (version > kModelFormatVersion) {
-    fail(fmt::format("written in model format {}, this likewise {} reads up to {}: update likewise",
-                     version, kVersion, kModelFormatVersion));
+    bad_data(
+        fmt::format("written in model format {}, this likewise {} reads up to {}: update likewise",
+                    version, kVersion, kModelFormatVersion));
   }
-  if (version < 1) fail(fmt::format("metadata 'format_version' is {}", version));
+  if (version < 1) bad_data(fmt::format("metadata 'format_version' is {}", version));
 }
 
 void decode_metadata(const Metadata& metadata, Model& model, Factors& linear) {
@@ -254,6 +288,13 @@ void decode_metadata(const Metadata& metadata, Model& model, Factors& linear) {
   }
   model.stop_reason = optional_text(metadata, "stop_reason");
   linear.global_mean = parse_number<float>(metadata, "global_mean");
+  if (metadata.contains("trained_spread")) {
+    model.trained_spread = parse_number<double>(metadata, "trained_spread");
+    if (!(model.trained_spread > 0.0) || !std::isfinite(model.trained_spread)) {
+      bad_data(
+          fmt::format("metadata 'trained_spread' is {}: it must be above 0", model.trained_spread));
+    }
+  }
   if (metadata.contains("last.global_mean")) {
     model.last.emplace().global_mean = parse_number<float>(metadata, "last.global_mean");
   }
@@ -263,7 +304,8 @@ void decode_metadata(const Metadata& metadata, Model& model, Factors& linear) {
                       optional_text(metadata, "device"),
                       decode_updates(optional_text(metadata, "updates")),
                       decode_search(optional_text(metadata, "search")),
-                      optional_text(metadata, "choice")};
+                      optional_text(metadata, "choice"),
+                      decode_origins(optional_text(metadata, "origins"))};
 }
 
 }  // namespace likewise

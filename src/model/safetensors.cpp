@@ -12,6 +12,7 @@
 #include <fmt/ranges.h>
 
 #include "likewise/error.h"
+#include "model/bad_data.h"
 #include "model/strict_json.h"
 
 static_assert(std::endian::native == std::endian::little, "model files are mapped, not converted");
@@ -22,8 +23,6 @@ namespace {
 using nlohmann::json;
 
 constexpr std::size_t kLengthField = 8;
-
-[[noreturn]] void fail(const std::string& why) { throw Error(ErrorKind::kBadData, why); }
 
 constexpr std::pair<Type, std::string_view> kTypes[] = {
     {Type::kU8, "U8"}, {Type::kI32, "I32"}, {Type::kI64, "I64"}, {Type::kF32, "F32"}};
@@ -47,28 +46,29 @@ Offset bits_of(const std::string& name, std::string_view dtype) {
   for (const auto& [known, bits] : kBits) {
     if (known == dtype) return bits;
   }
-  fail(fmt::format("tensor '{}' has the unknown dtype '{}'", name, dtype));
+  bad_data(fmt::format("tensor '{}' has the unknown dtype '{}'", name, dtype));
 }
 
 /// The bytes of the header, checked against the file's size.
 std::span<std::byte> header_of(std::span<std::byte> file) {
   if (file.size() < kLengthField) {
-    fail(fmt::format("the file has {} bytes: too short for a model file", file.size()));
+    bad_data(fmt::format("the file has {} bytes: too short for a model file", file.size()));
   }
   std::uint64_t length = 0;
   std::memcpy(&length, file.data(), kLengthField);
   if (length > kMaxHeader) {
-    fail(fmt::format(
+    bad_data(fmt::format(
         "not a safetensors file (read as the header's length, its first 8 bytes say {}; at most {} "
         "are allowed): pass a model that likewise saved",
         length, kMaxHeader));
   }
   if (length > file.size() - kLengthField) {
-    fail(fmt::format("the file is cut short, copy it again: its header has {} bytes, {} are there",
-                     length, file.size() - kLengthField));
+    bad_data(
+        fmt::format("the file is cut short, copy it again: its header has {} bytes, {} are there",
+                    length, file.size() - kLengthField));
   }
   if (length < 2 || file[kLengthField] != std::byte{'{'}) {
-    fail(
+    bad_data(
         "not a safetensors file (the header does not begin with '{'): pass a model that likewise "
         "saved");
   }
@@ -77,22 +77,23 @@ std::span<std::byte> header_of(std::span<std::byte> file) {
 
 const json& member(const json& object, const std::string& tensor, const char* name) {
   const auto at = object.find(name);
-  if (at == object.end()) fail(fmt::format("tensor '{}' has no {}", tensor, name));
+  if (at == object.end()) bad_data(fmt::format("tensor '{}' has no {}", tensor, name));
   return *at;
 }
 
 Offset natural(const json& number, const std::string& tensor, const char* what) {
   constexpr auto kMax = static_cast<std::uint64_t>(std::numeric_limits<Offset>::max());
   if (!number.is_number_unsigned() || number.get<std::uint64_t>() > kMax) {
-    fail(fmt::format("tensor '{}': a {} is {}, not a natural number in range", tensor, what,
-                     number.dump(-1, ' ', false, json::error_handler_t::replace).substr(0, 40)));
+    bad_data(
+        fmt::format("tensor '{}': a {} is {}, not a natural number in range", tensor, what,
+                    number.dump(-1, ' ', false, json::error_handler_t::replace).substr(0, 40)));
   }
   return number.get<Offset>();
 }
 
 std::vector<Offset> naturals(const json& object, const std::string& tensor, const char* name) {
   const json& list = member(object, tensor, name);
-  if (!list.is_array()) fail(fmt::format("tensor '{}': {} is not a list", tensor, name));
+  if (!list.is_array()) bad_data(fmt::format("tensor '{}': {} is not a list", tensor, name));
   std::vector<Offset> numbers;
   for (const json& number : list) numbers.push_back(natural(number, tensor, name));
   return numbers;
@@ -103,10 +104,10 @@ Offset byte_count(const std::string& name, const std::vector<Offset>& shape, Off
   Offset total = bits;
   for (const Offset extent : shape) {
     if (__builtin_mul_overflow(total, extent, &total)) {
-      fail(fmt::format("tensor '{}': the shape [{}] overflows", name, fmt::join(shape, ", ")));
+      bad_data(fmt::format("tensor '{}': the shape [{}] overflows", name, fmt::join(shape, ", ")));
     }
   }
-  if (total % 8 != 0) fail(fmt::format("tensor '{}' does not fill whole bytes", name));
+  if (total % 8 != 0) bad_data(fmt::format("tensor '{}' does not fill whole bytes", name));
   return total / 8;
 }
 
@@ -120,11 +121,11 @@ struct Range {
 Range read_range(const json& object, const std::string& name, Offset data_size) {
   const std::vector<Offset> offsets = naturals(object, name, "data_offsets");
   if (offsets.size() != 2 || offsets[0] > offsets[1]) {
-    fail(fmt::format("tensor '{}': data_offsets must be two rising numbers, not [{}]", name,
-                     fmt::join(offsets, ", ")));
+    bad_data(fmt::format("tensor '{}': data_offsets must be two rising numbers, not [{}]", name,
+                         fmt::join(offsets, ", ")));
   }
   if (offsets[1] > data_size) {
-    fail(
+    bad_data(
         fmt::format("the file is cut short, copy it again: tensor '{}' ends at byte {} of the "
                     "data, which has {}",
                     name, offsets[1], data_size));
@@ -134,9 +135,9 @@ Range read_range(const json& object, const std::string& name, Offset data_size) 
 
 Tensor read_tensor(const std::string& name, const json& object, std::span<std::byte> data,
                    std::vector<Range>& ranges) {
-  if (!object.is_object()) fail(fmt::format("tensor '{}' is not described by an object", name));
+  if (!object.is_object()) bad_data(fmt::format("tensor '{}' is not described by an object", name));
   const json& dtype = member(object, name, "dtype");
-  if (!dtype.is_string()) fail(fmt::format("tensor '{}': the dtype is not a string", name));
+  if (!dtype.is_string()) bad_data(fmt::format("tensor '{}': the dtype is not a string", name));
   Tensor tensor;
   tensor.dtype = dtype.get<std::string>();
   tensor.type = type_of(tensor.dtype);
@@ -144,8 +145,9 @@ Tensor read_tensor(const std::string& name, const json& object, std::span<std::b
   const Range range = read_range(object, name, static_cast<Offset>(data.size()));
   const Offset bytes = byte_count(name, tensor.shape, bits_of(name, tensor.dtype));
   if (bytes != range.end - range.begin) {
-    fail(fmt::format("tensor '{}': shape [{}] of {} needs {} bytes, the data_offsets give {}", name,
-                     fmt::join(tensor.shape, ", "), tensor.dtype, bytes, range.end - range.begin));
+    bad_data(fmt::format("tensor '{}': shape [{}] of {} needs {} bytes, the data_offsets give {}",
+                         name, fmt::join(tensor.shape, ", "), tensor.dtype, bytes,
+                         range.end - range.begin));
   }
   tensor.bytes =
       data.subspan(static_cast<std::size_t>(range.begin), static_cast<std::size_t>(bytes));
@@ -161,21 +163,22 @@ void check_cover(std::vector<Range> ranges, Offset data_size) {
   Offset end = 0;
   for (const Range& range : ranges) {
     if (range.begin != end) {
-      fail(fmt::format("tensor '{}' begins at byte {} of the data, the one before it ends at {}",
-                       *range.name, range.begin, end));
+      bad_data(
+          fmt::format("tensor '{}' begins at byte {} of the data, the one before it ends at {}",
+                      *range.name, range.begin, end));
     }
     end = range.end;
   }
   if (end != data_size) {
-    fail(fmt::format("{} bytes after the last tensor belong to none", data_size - end));
+    bad_data(fmt::format("{} bytes after the last tensor belong to none", data_size - end));
   }
 }
 
 Metadata read_metadata(const json& object) {
-  if (!object.is_object()) fail("the header's __metadata__ is not an object");
+  if (!object.is_object()) bad_data("the header's __metadata__ is not an object");
   Metadata metadata;
   for (const auto& [name, value] : object.items()) {
-    if (!value.is_string()) fail(fmt::format("metadata '{}' is not a string", name));
+    if (!value.is_string()) bad_data(fmt::format("metadata '{}' is not a string", name));
     metadata.emplace(name, value.get<std::string>());
   }
   return metadata;
@@ -212,7 +215,7 @@ Document parse(std::span<std::byte> file) {
   const json header = parse_strict_json(
       {reinterpret_cast<const char*>(document.header.data()), document.header.size()},
       "the header");
-  if (!header.is_object()) fail("the header is not a JSON object");
+  if (!header.is_object()) bad_data("the header is not a JSON object");
   std::vector<Range> ranges;
   for (const auto& [name, value] : header.items()) {
     if (name == "__metadata__") {
@@ -229,14 +232,14 @@ Document parse(std::span<std::byte> file) {
 
 const Tensor& Document::require(const std::string& name, Type type, std::size_t rank) const {
   const auto at = tensors.find(name);
-  if (at == tensors.end()) fail(fmt::format("tensor '{}' is missing", name));
+  if (at == tensors.end()) bad_data(fmt::format("tensor '{}' is missing", name));
   const Tensor& tensor = at->second;
   if (tensor.type != type) {
-    fail(fmt::format("tensor '{}' is {}, it must be {}", name, tensor.dtype, type_name(type)));
+    bad_data(fmt::format("tensor '{}' is {}, it must be {}", name, tensor.dtype, type_name(type)));
   }
   if (tensor.shape.size() != rank) {
-    fail(fmt::format("tensor '{}' has the shape [{}], it must have {} dimension{}", name,
-                     fmt::join(tensor.shape, ", "), rank, rank == 1 ? "" : "s"));
+    bad_data(fmt::format("tensor '{}' has the shape [{}], it must have {} dimension{}", name,
+                         fmt::join(tensor.shape, ", "), rank, rank == 1 ? "" : "s"));
   }
   return tensor;
 }

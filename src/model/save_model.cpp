@@ -6,6 +6,7 @@
 #include <fmt/format.h>
 
 #include "likewise/error.h"
+#include "likewise/held_file.h"
 #include "likewise/model.h"
 #include "likewise/write.h"
 #include "model/checksum.h"
@@ -139,13 +140,18 @@ void refuse_compression(const std::string& path) {
   }
 }
 
-void save(const Model& model, const Trained& trained, const std::string& path) {
-  refuse_compression(path);
+[[nodiscard]] const std::string& path_of(const std::string& path) { return path; }
+[[nodiscard]] const std::string& path_of(const HeldFile& file) { return file.path(); }
+
+/// To a path, or a HeldFile.
+template <class Target>
+void save(const Model& model, const Trained& trained, Target& to) {
+  refuse_compression(path_of(to));
   validate_parts(model, trained);
   Metadata metadata = encode_metadata(model, trained);
   const std::vector<Source> tensors = list_tensors(model, trained, metadata);
   const std::string header = sealed_header(std::move(metadata), tensors);
-  OutputFile out(path);
+  OutputFile out(to);
   out.write(header);
   safetensors::for_each_chunk(tensors, [&](std::string_view bytes) { out.write(bytes); });
   out.commit();
@@ -162,13 +168,28 @@ void save_model(const Model& model, const std::string& path) {
   save(model, trained_of(model), path);
 }
 
-void save_checkpoint(const Model& model, const TrainingState& state, const std::string& path) {
+namespace {
+
+template <class Target>
+void save_state(const Model& model, const TrainingState& state, Target& to) {
   const Factors& newest = state.factors();
   const bool newest_is_best = state.best == nullptr;
   save(model,
        {newest_is_best ? &newest : state.best, newest_is_best ? nullptr : &newest, state.iterations,
         state.best_iteration},
-       path);
+       to);
+}
+
+}  // namespace
+
+void save_model(const Model& model, HeldFile& file) { save(model, trained_of(model), file); }
+
+void save_checkpoint(const Model& model, const TrainingState& state, const std::string& path) {
+  save_state(model, state, path);
+}
+
+void save_checkpoint(const Model& model, const TrainingState& state, HeldFile& file) {
+  save_state(model, state, file);
 }
 
 }  // namespace likewise

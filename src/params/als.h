@@ -57,7 +57,7 @@ struct Description<AlsParams> {
     if (is_explicit(p) || !usual.unobserved_weight) return std::nullopt;
     return log_range(*usual.unobserved_weight / 16.0, *usual.unobserved_weight * 16.0);
   }
-  static constexpr const char* kHu = "--feedback implicit without --unobserved-weight";
+  static constexpr const char* kHu = "{feedback implicit} without {unobserved_weight}";
 
   static constexpr auto kAll = std::tuple{
       Parameter{
@@ -76,50 +76,50 @@ struct Description<AlsParams> {
       Parameter{"regularization", &P::regularization, "lambda: pulls factors to 0"}
           .not_negative()
           .searched(lambdas)
-          .left_open("from the data implicit, 0.01 with --alpha, 0.1 explicit"),
+          .left_open("from the data implicit, 0.01 with {alpha}, 0.1 explicit"),
       Parameter{"regularization_exponent", &P::regularization_exponent,
                 "nu: 0 is plain lambda, 1 multiplies it by the row's count"}
           .share()
           .searched(nus)
-          .left_open("1, 0 with --alpha"),
+          .left_open("1, 0 with {alpha}"),
       Parameter{"regularization_count", &P::regularization_count,
                 "Implicit: what nu is an exponent of: the weight of all the row's cells, or the "
                 "number of its likes, as in Spark"}
-          .only_if(is_implicit, "--feedback implicit"),
+          .only_if(is_implicit, "{feedback implicit}"),
       Parameter{"alpha", &P::alpha,
-                "Implicit: confidence per unit of value; it or --confidence turns on Hu's form"}
+                "Implicit: confidence per unit of value; it or {confidence} turns on Hu's form"}
           .positive()
           .only_if(is_hu, kHu)
-          .left_open("1 with --confidence"),
+          .left_open("1 with {confidence}"),
       Parameter{"confidence", &P::confidence, "Implicit: how a value becomes confidence"}
           .only_if(is_hu, kHu)
-          .left_open("linear with --alpha"),
-      Parameter{"epsilon", &P::epsilon, "Scale of --confidence log"}.positive().only_if(
-          is_log, "--confidence log"),
+          .left_open("linear with {alpha}"),
+      Parameter{"epsilon", &P::epsilon, "Scale of {confidence log}"}.positive().only_if(
+          is_log, "{confidence log}"),
       Parameter{"unobserved_weight", &P::unobserved_weight,
                 "Implicit: w0, weight of missing cells in the iALS form"}
           .positive()
           .searched(missing_weights)
-          .only_if(is_implicit, "--feedback implicit")
-          .left_open("from the data, without --alpha and --confidence"),
+          .only_if(is_implicit, "{feedback implicit}")
+          .left_open("from the data, without {alpha} and {confidence}"),
       Parameter{"biases", &P::biases, "Explicit: learn the mean and a bias per user and item"}
-          .only_if(is_explicit, "--feedback explicit")
+          .only_if(is_explicit, "{feedback explicit}")
           .kept_by_resume(),
       Parameter{"init_stddev", &P::init_stddev, "Spread of the first factors"}
           .positive()
           .kept_by_resume(),
       Parameter{"solver", &P::solver, "Exact, or a few conjugate gradient steps per row"},
-      Parameter{"cg_steps", &P::cg_steps, "Steps per row of --solver cg"}
+      Parameter{"cg_steps", &P::cg_steps, "Steps per row of {solver cg}"}
           .between(1, 1000, "in [1, 1000]")
-          .only_if(is_cg, "--solver cg"),
+          .only_if(is_cg, "{solver cg}"),
       Parameter{"cg_tolerance", &P::cg_tolerance,
                 "A row also stops at this relative residual; 0 is off"}
           .share()
-          .only_if(is_cg, "--solver cg"),
+          .only_if(is_cg, "{solver cg}"),
       Parameter{
           "cg_preconditioner", &P::cg_preconditioner,
           "diagonal: nearer to the minimum after as many steps; none: plain conjugate gradients"}
-          .only_if(is_cg, "--solver cg"),
+          .only_if(is_cg, "{solver cg}"),
       Parameter{"precision", &P::precision, "Storage of factors while training"},
       Parameter{"tolerance", &P::tolerance,
                 "Stop when the objective falls by less than this share; 0 is off"}

@@ -76,10 +76,10 @@ struct Description<BiasParams> {
       std::tuple{Parameter{"feedback", &P::feedback, "explicit: there are no baselines of counts"},
                  Parameter{"baseline", &P::baseline,
                            "What predicts a rating: mean and biases, or a mean alone"},
-                 clip_parameter<P>().only_if(has_biases, "--baseline biases")},
-      BaselineLearning<P, has_biases>::all({"--baseline biases",
-                                            "--baseline biases with --baseline-method als",
-                                            "--baseline biases with --baseline-method sgd"}));
+                 clip_parameter<P>().only_if(has_biases, "{baseline biases}")},
+      BaselineLearning<P, has_biases>::all({"{baseline biases}",
+                                            "{baseline biases} with {baseline_method als}",
+                                            "{baseline biases} with {baseline_method sgd}"}));
 };
 
 }  // namespace likewise

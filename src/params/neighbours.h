@@ -70,9 +70,9 @@ struct Description<NeighbourParams> {
   static constexpr Searched of_counts(const P& p, SearchRange range) {
     return rates(p) ? std::nullopt : Searched(range);
   }
-  static constexpr const char* kPredicts = "--prediction mean, centred, z-score or baseline";
+  static constexpr const char* kPredicts = "{prediction mean, centred, z-score or baseline}";
   static constexpr const char* kBaselines =
-      "--similarity pearson-baseline or --prediction baseline";
+      "{similarity pearson-baseline} or {prediction baseline}";
   using Learning = BaselineLearning<P, has_baselines>;
 
   static constexpr auto kBefore = std::tuple{
@@ -94,8 +94,8 @@ struct Description<NeighbourParams> {
       Parameter{"amplification", &P::amplification, "Exponent of the similarity"}.positive(),
       Parameter{"keep_negative", &P::keep_negative, "Whether negative similarities make neighbours"}
           .called("negative", "drop", "keep"),
-      Parameter{"centring", &P::centring, "Whose mean --similarity adjusted-cosine subtracts"}
-          .only_if(compares_by<Similarity::kAdjustedCosine>, "--similarity adjusted-cosine"),
+      Parameter{"centring", &P::centring, "Whose mean {similarity adjusted-cosine} subtracts"}
+          .only_if(compares_by<Similarity::kAdjustedCosine>, "{similarity adjusted-cosine}"),
       Parameter{"prediction", &P::prediction, "How neighbours make a score"}
           .by_default("sum implicit, baseline explicit")
           .searched_among(predictions),
@@ -105,13 +105,13 @@ struct Description<NeighbourParams> {
           "reverse: the rows that have them as neighbours; both"}
           .searched_among(sum_lists)
           .left_open("from the data implicit, else own")
-          .only_if(sums, "--prediction sum"),
+          .only_if(sums, "{prediction sum}"),
       Parameter{"sum_scale", &P::sum_scale,
                 "mean: divide an item's sum by the similarities of its neighbours; offset: the "
                 "same about the items' means"}
           .searched_among(sum_scales)
           .left_open("from the data implicit, else none")
-          .only_if(sums_items, "--algorithm item-knn and --prediction sum"),
+          .only_if(sums_items, "{algorithm item-knn} and {prediction sum}"),
       Parameter{"predict_from", &P::predict_from,
                 "Which rows predict: the K nearest of those that have the rating, those that have "
                 "it among the K nearest of all, or all that have it"}
@@ -126,21 +126,21 @@ struct Description<NeighbourParams> {
       Parameter{"bm25_k1", &P::bm25_k1, "How late large values saturate"}
           .not_negative()
           .searched([](const P& p, const P&) { return of_counts(p, log_range(0.1, 100)); })
-          .only_if(compares_by<Similarity::kBm25>, "--similarity bm25"),
+          .only_if(compares_by<Similarity::kBm25>, "{similarity bm25}"),
       Parameter{"bm25_b", &P::bm25_b, "How much long rows are damped"}
           .share()
           .searched([](const P& p, const P&) { return of_counts(p, linear_range(0.0, 1.0)); })
-          .only_if(compares_by<Similarity::kBm25>, "--similarity bm25"),
+          .only_if(compares_by<Similarity::kBm25>, "{similarity bm25}"),
       Parameter{"popularity_damping", &P::popularity_damping,
-                "How much --similarity conditional damps popular rows"}
+                "How much {similarity conditional} damps popular rows"}
           .share()
           .searched([](const P& p, const P&) { return of_counts(p, linear_range(0.0, 1.0)); })
-          .only_if(compares_by<Similarity::kConditional>, "--similarity conditional")};
+          .only_if(compares_by<Similarity::kConditional>, "{similarity conditional}")};
 
   static constexpr auto kAll =
       std::tuple_cat(kBefore,
-                     Learning::all({kBaselines, "baselines with --baseline-method als",
-                                    "baselines with --baseline-method sgd"}),
+                     Learning::all({kBaselines, "baselines with {baseline_method als}",
+                                    "baselines with {baseline_method sgd}"}),
                      kAfter);
 };
 

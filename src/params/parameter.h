@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-/// How parameters are described: a struct of parameters lists its fields once, as
+/// How parameters are described. Texts name other parameters in braces, "{solver cg}", as
+/// mentions() reads them. A struct of parameters lists its fields once, as
 /// Description<Params>::kAll, and validation, model files and front doors visit the list.
 #pragma once
 

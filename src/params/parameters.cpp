@@ -124,7 +124,7 @@ template <class Described, class Value>
 template <class Params, class Described>
 [[nodiscard]] std::string usual_text(const Described& parameter,
                                      TrainingParams (*defaults_at)(Feedback)) {
-  if (!parameter.usual.empty()) return std::string(parameter.usual);
+  if (!parameter.usual.empty()) return mentions(parameter.usual);
   const auto at = [&](Feedback feedback) {
     return text_of(parameter, std::get<Params>(defaults_at(feedback)).*parameter.member);
   };
@@ -140,7 +140,12 @@ template <class Described, class Number>
 void parse(const Described& parameter, std::string_view text, Number& field) {
   Number value{};
   const auto [end, fault] = std::from_chars(text.data(), text.data() + text.size(), value);
-  if (fault != std::errc{} || end != text.data() + text.size()) {
+  const bool whole = end == text.data() + text.size();
+  if (fault == std::errc::result_out_of_range && whole) {
+    refuse(fmt::format("{} must be from {} to {}, not '{}'", parameter.name, parameter.lowest,
+                       parameter.highest, text));
+  }
+  if (fault != std::errc{} || !whole) {
     refuse(fmt::format("{} must be {}, not '{}'", parameter.name, parameter.range, text));
   }
   field = value;
@@ -227,7 +232,7 @@ std::vector<ParameterInfo> parameters_of(std::string_view algorithm) {
         for_each_parameter<Params>([&](const auto& parameter) {
           using Described = std::remove_cvref_t<decltype(parameter)>;
           if (parameter.hidden) return;
-          all.push_back({parameter.name, option_of(parameter), parameter.help,
+          all.push_back({parameter.name, option_of(parameter), mentions(parameter.help),
                          kind_of<typename Described::Value>(), choices_of(parameter),
                          usual_text<Params>(parameter, row_of(algorithm).defaults),
                          parameter.open});
@@ -284,7 +289,7 @@ std::string parameter_text(const TrainingParams& params, std::string_view name) 
 std::string parameter_needs(const TrainingParams& params, std::string_view name) {
   std::string needs;
   visit_named(params, name, [&](const auto& some, const auto& parameter) {
-    if (parameter.applies != nullptr && !parameter.applies(some)) needs = parameter.needs;
+    if (parameter.applies != nullptr && !parameter.applies(some)) needs = mentions(parameter.needs);
   });
   return needs;
 }

@@ -63,8 +63,8 @@ struct Description<SgdParams> {
           .kept_by_resume(),
       Parameter{"bias_regularization", &P::bias_regularization, "lambda of the biases"}
           .not_negative()
-          .by_default("as --regularization")
-          .only_if(is_biased, "--biases on"),
+          .by_default("as {regularization}")
+          .only_if(is_biased, "{biases on}"),
       Parameter{"init_stddev", &P::init_stddev, "Spread of the first factors"}
           .positive()
           .kept_by_resume(),
@@ -77,9 +77,9 @@ struct Description<SgdParams> {
           .positive()
           .searched([](const P&, const P&) -> Searched { return log_range(0.005, 0.1); }),
       Parameter{"decay", &P::decay,
-                "Of --schedule inverse: the rate is divided by 1 + this an epoch"}
+                "Of {schedule inverse}: the rate is divided by 1 + this an epoch"}
           .not_negative()
-          .only_if(is_inverse, "--schedule inverse"),
+          .only_if(is_inverse, "{schedule inverse}"),
       Parameter{"tolerance", &P::tolerance,
                 "Stop when the objective falls by less than this share; 0 is off"}
           .share(),

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <span>
 
+#include "backends/top_k.h"
 #include "likewise/control.h"
 #include "likewise/csr.h"
 #include "likewise/matrix.h"
@@ -25,6 +26,7 @@ template <class Answer>
 TopKResult in_batches(std::span<const Index> rows, Index k, const RunControl& control,
                       const Answer& answer) {
   const auto total = static_cast<Offset>(rows.size());
+  check_room_for_lists(total, k);
   TopKResult all{k, Array<Index>::uninitialized(total * k), Array<float>::uninitialized(total * k),
                  Array<Index>::uninitialized(total)};
   for (Offset first = 0; first < total; first += kBatchQueries) {

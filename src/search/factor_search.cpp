@@ -14,15 +14,12 @@
 #include "backends/top_k.h"
 #include "core/first_bad.h"
 #include "core/parallel.h"
+#include "core/require.h"
 #include "likewise/error.h"
 #include "search/table_search.h"
 
 namespace likewise {
 namespace {
-
-void require(bool fits, const std::string& message) {
-  if (!fits) throw Error(ErrorKind::kInvalidArgument, message);
-}
 
 constexpr Offset kBlock = 1024;
 

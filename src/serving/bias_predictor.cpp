@@ -16,12 +16,13 @@ namespace {
 
 }  // namespace
 
-BiasPredictor::BiasPredictor(const Model& model, const Baselines& learned, const Device& device)
+BiasPredictor::BiasPredictor(const Model& model, const Baselines& learned, const Device& device,
+                             bool clip)
     : Predictor(model),
       learned_(learned),
       params_(std::get<BiasParams>(model.params)),
       device_(device),
-      on_scale_(model.history.values.span(), params_.clip) {}
+      on_scale_(model.history.values.span(), clip) {}
 
 double BiasPredictor::level_of(const AskedUser& user) const {
   const double mean{learned_.mean};
@@ -38,8 +39,9 @@ void BiasPredictor::require_order() const {
   if (model().ranks_items()) return;
   throw Error(ErrorKind::kInvalidArgument,
               fmt::format("baseline {} predicts the same for all items of a user, so there are "
-                          "no lists: train with --baseline biases or item-mean",
-                          parameter_text(model().params, "baseline")));
+                          "no lists: train with {}",
+                          parameter_text(model().params, "baseline"),
+                          mention("baseline", "biases or item-mean")));
 }
 
 std::vector<float> BiasPredictor::ranking_scores(std::span<const Index> /*users*/,

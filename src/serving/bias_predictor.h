@@ -12,7 +12,7 @@ namespace likewise {
 class BiasPredictor final : public Predictor {
  public:
   /// All must outlive it.
-  BiasPredictor(const Model& model, const Baselines& learned, const Device& device);
+  BiasPredictor(const Model& model, const Baselines& learned, const Device& device, bool clip);
 
   /// In the order of b_i, which clipping does not change.
   [[nodiscard]] TopKResult top_k(std::span<const AskedUser> users, Index n,

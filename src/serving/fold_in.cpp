@@ -20,7 +20,7 @@ namespace {
 }
 
 /// Which solver goes with which parameters.
-struct Maker {
+struct SolverMaker {
   const Model& model;
   const Factors& factors;
   Side side;
@@ -76,7 +76,7 @@ void check_fold_in_row(const FoldInRow& row, Index columns, const char* what) {
 
 std::unique_ptr<FoldInSolver> make_fold_in_solver(const Model& model, const Factors& factors,
                                                   Side side) {
-  return std::visit(Maker{model, factors, side}, model.params);
+  return std::visit(SolverMaker{model, factors, side}, model.params);
 }
 
 }  // namespace likewise

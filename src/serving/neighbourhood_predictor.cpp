@@ -35,23 +35,28 @@ constexpr Offset kBlockRatings = Offset{1} << 22;
   return near;
 }
 
+[[nodiscard]] NeighbourParams with_clip(NeighbourParams params, bool clip) {
+  params.clip = clip;
+  return params;
+}
+
 }  // namespace
 
-NeighbourhoodPredictor::Engine::Engine(const Model& model, const Baselines& baselines)
-    : problem(model.history.view(), std::get<NeighbourParams>(model.params), baselines),
-      ratings(model.history.view(), std::get<NeighbourParams>(model.params), baselines),
-      rows(ratings) {}
+NeighbourhoodPredictor::Engine::Engine(const CsrView& history, const NeighbourParams& params,
+                                       const Baselines& baselines)
+    : problem(history, params, baselines), ratings(history, params, baselines), rows(ratings) {}
 
 NeighbourhoodPredictor::NeighbourhoodPredictor(const Model& model, const Neighbourhood& learned,
-                                               const Device& device)
+                                               const Device& device, bool clip)
     : Predictor(model),
       learned_(learned),
-      params_(std::get<NeighbourParams>(model.params)),
+      params_(with_clip(std::get<NeighbourParams>(model.params), clip)),
       device_(device),
       history_(model.history.view()) {}
 
 const NeighbourhoodPredictor::Engine& NeighbourhoodPredictor::engine() const {
-  return engine_.get([&] { return std::make_unique<Engine>(model(), learned_.baselines); });
+  return engine_.get(
+      [&] { return std::make_unique<Engine>(history_, params_, learned_.baselines); });
 }
 
 const NeighbourSearch& NeighbourhoodPredictor::search() const {
@@ -108,8 +113,8 @@ Array<float> NeighbourhoodPredictor::compare(std::span<const AskedUser> users) c
     std::vector<float> weights(user.values.size());
     const double bias = user.number >= 0 ? engine().ratings.level(user.number).bias
                                          : engine().ratings.level_of(user.items, user.values).bias;
-    problem.weigh(bias, user.items, user.values, weights);
-    queries.add(user.items, weights, SimilarityProblem::stats_of(weights));
+    const RowStats stats = problem.weigh(bias, user.items, user.values, weights);
+    queries.add(user.items, weights, stats);
   }
   auto result = Array<float>::uninitialized(static_cast<Offset>(users.size()) * all.weights.rows);
   search().similarities(queries.view(all.weights.cols), result.data());

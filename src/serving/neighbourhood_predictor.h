@@ -29,7 +29,8 @@ using TakeScores =
 class NeighbourhoodPredictor final : public Predictor {
  public:
   /// All must outlive it.
-  NeighbourhoodPredictor(const Model& model, const Neighbourhood& learned, const Device& device);
+  NeighbourhoodPredictor(const Model& model, const Neighbourhood& learned, const Device& device,
+                         bool clip);
 
   [[nodiscard]] TopKResult top_k(std::span<const AskedUser> users, Index n,
                                  const TopKFilter& filter,
@@ -96,7 +97,7 @@ class NeighbourhoodPredictor final : public Predictor {
     SimilarityProblem problem;
     NeighbourRatings ratings;
     NeighbourRows rows;
-    Engine(const Model& model, const Baselines& baselines);
+    Engine(const CsrView& history, const NeighbourParams& params, const Baselines& baselines);
   };
   [[nodiscard]] const Engine& engine() const;
   [[nodiscard]] const NeighbourSearch& search() const;
@@ -108,7 +109,7 @@ class NeighbourhoodPredictor final : public Predictor {
   [[nodiscard]] std::vector<Candidate> sum_neighbours(const AskedUser& user) const;
 
   const Neighbourhood& learned_;
-  const NeighbourParams& params_;
+  const NeighbourParams params_;  ///< the model's, but for `clip`
   const Device& device_;
   CsrView history_;
   mutable Lazy<Engine> engine_;

@@ -11,8 +11,8 @@ namespace likewise {
 void PopularityPredictor::require_predictions() const {
   if (model().feedback() == Feedback::kImplicit) return;
   throw Error(ErrorKind::kInvalidArgument,
-              "popular predicts no ratings, it ranks by shares of users: train with --algorithm "
-              "bias");
+              "popular predicts no ratings, it ranks by shares of users: train with " +
+                  mention("algorithm", "bias"));
 }
 
 TopKResult PopularityPredictor::top_k(std::span<const AskedUser> users, Index n,

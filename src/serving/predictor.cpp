@@ -16,20 +16,21 @@ namespace likewise {
 namespace {
 
 /// Which predictor answers from what was learned: a kind without one does not compile.
-struct Maker {
+struct PredictorMaker {
   const Model& model;
   const Device& device;
+  bool clip;
   std::unique_ptr<Predictor> operator()(const Factors& learned) const {
     return std::make_unique<FactorPredictor>(model, learned, device);
   }
   std::unique_ptr<Predictor> operator()(const Neighbourhood& learned) const {
-    return std::make_unique<NeighbourhoodPredictor>(model, learned, device);
+    return std::make_unique<NeighbourhoodPredictor>(model, learned, device, clip);
   }
   std::unique_ptr<Predictor> operator()(const Popularity& learned) const {
     return std::make_unique<PopularityPredictor>(model, learned, device);
   }
   std::unique_ptr<Predictor> operator()(const Baselines& learned) const {
-    return std::make_unique<BiasPredictor>(model, learned, device);
+    return std::make_unique<BiasPredictor>(model, learned, device, clip);
   }
 };
 
@@ -55,9 +56,8 @@ std::optional<Job> prediction_job_of(const BiasParams&) { return std::nullopt; }
 
 void Predictor::refuse(const char* what) const {
   throw Error(ErrorKind::kInvalidArgument,
-              fmt::format("{} needs a model with factors; this one ({}) has none: train with "
-                          "--algorithm als",
-                          what, model_.algorithm()));
+              fmt::format("{} needs a model with factors; this one ({}) has none: train with {}",
+                          what, model_.algorithm(), mention("algorithm", "als")));
 }
 
 PredictionTimes Predictor::predict_missing(const TakeMissing& take,
@@ -107,8 +107,8 @@ std::optional<Job> predictions_job(const TrainingParams& params) {
   return std::visit([](const auto& some) { return prediction_job_of(some); }, params);
 }
 
-std::unique_ptr<Predictor> make_predictor(const Model& model, const Device& device) {
-  return std::visit(Maker{model, device}, model.learned);
+std::unique_ptr<Predictor> make_predictor(const Model& model, const Device& device, bool clip) {
+  return std::visit(PredictorMaker{model, device, clip}, model.learned);
 }
 
 }  // namespace likewise

@@ -78,7 +78,10 @@ class Predictor {
 [[nodiscard]] std::vector<AskedUser> trained_users(const Model& model,
                                                    std::span<const Index> numbers);
 
-/// The predictor of what `model` learned. Both must outlive it.
-[[nodiscard]] std::unique_ptr<Predictor> make_predictor(const Model& model, const Device& device);
+/// The predictor of what `model` learned. Both must outlive it. `clip`: ratings that are clipped
+/// before they are put in order stay within the scale of the training values; those of factors are
+/// not, and left to Recommender.
+[[nodiscard]] std::unique_ptr<Predictor> make_predictor(const Model& model, const Device& device,
+                                                        bool clip);
 
 }  // namespace likewise

@@ -13,7 +13,7 @@
 namespace likewise {
 namespace {
 
-[[noreturn]] void refuse(const std::string& message) {
+[[noreturn]] void refuse_row(const std::string& message) {
   throw Error(ErrorKind::kInvalidArgument, message);
 }
 
@@ -37,7 +37,7 @@ RankedRows::RankedRows(const Factors& factors, const BprParams& params, const Cs
     return;
   }
   if (history.rows == 0) {
-    refuse(
+    refuse_row(
         "new users of a model with popular negatives need its history, which says how often "
         "items are liked, and this one has none");
   }
@@ -58,13 +58,14 @@ std::vector<Index> RankedRows::negatives(std::span<const Index> likes) const {
   }
   const Offset left = before_.back() - skipped.back();
   if (left == 0) {
-    refuse(params_.negatives == BprNegatives::kUniform
-               ? fmt::format("a row that likes all {} items: bpr compares likes with other items, "
-                             "and there is none",
-                             factors_.items.rows())
-               : fmt::format("a row with {} likes: bpr compares them with other items that "
-                             "somebody liked, and there is none",
-                             likes.size()));
+    refuse_row(
+        params_.negatives == BprNegatives::kUniform
+            ? fmt::format("a row that likes all {} items: bpr compares likes with other items, "
+                          "and there is none",
+                          factors_.items.rows())
+            : fmt::format("a row with {} likes: bpr compares them with other items that "
+                          "somebody liked, and there is none",
+                          likes.size()));
   }
   std::vector<Index> drawn;
   for (const Index like : likes) {
@@ -85,8 +86,8 @@ std::vector<double> RankedRows::solve(const FoldInRow& row) const {
   if (row.columns.empty()) return std::vector<double>(width, 0.0);
   const std::vector<Index> likes = likes_of(row);
   if (likes.empty()) {
-    refuse(fmt::format("a row with {} values of which none is above 0: bpr learns from likes",
-                       row.columns.size()));
+    refuse_row(fmt::format("a row with {} values of which none is above 0: bpr learns from likes",
+                           row.columns.size()));
   }
   const std::vector<Index> negatives = this->negatives(likes);
   std::vector<Index> items = likes;
@@ -112,7 +113,7 @@ std::vector<double> RankedRows::solve(const FoldInRow& row) const {
 }
 
 Explanation RankedRows::explain(const FoldInRow&, Index) const {
-  refuse(
+  refuse_row(
       "a score of bpr is no sum over what a user did, so there is nothing to explain it with: "
       "train als, item-knn, or sgd with the squared loss");
 }

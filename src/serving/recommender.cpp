@@ -2,11 +2,17 @@
 #include "likewise/recommender.h"
 
 #include <algorithm>
+#include <memory>
 #include <numeric>
+#include <optional>
+#include <variant>
 
 #include <fmt/format.h>
 
 #include "algorithms/finite.h"
+#include "algorithms/rating_scale.h"
+#include "core/lazy.h"
+#include "core/require.h"
 #include "likewise/error.h"
 #include "search/batches.h"
 #include "search/table_search.h"
@@ -15,10 +21,6 @@
 
 namespace likewise {
 namespace {
-
-void require(bool fits, const std::string& message) {
-  if (!fits) throw Error(ErrorKind::kInvalidArgument, message);
-}
 
 void check_history(const Model& model) {
   const CsrView history = model.history.view();
@@ -69,6 +71,16 @@ void check_history(const Model& model) {
   return users;
 }
 
+/// Whether the model was trained to keep its ratings on their scale.
+[[nodiscard]] bool clips(const TrainingParams& params) {
+  return std::visit(
+      [](const auto& some) {
+        if constexpr (requires { some.clip; }) return some.clip;
+        return true;
+      },
+      params);
+}
+
 }  // namespace
 
 struct Recommender::State {
@@ -77,6 +89,20 @@ struct Recommender::State {
   std::shared_ptr<const Model> model;
   Device device;
   std::unique_ptr<const Predictor> predictor;
+  bool clip = false;
+  mutable Lazy<RatingScale> made_scale;
+
+  /// The scale that predicted ratings stay on: of the values that the model has, as it is now.
+  [[nodiscard]] const RatingScale& scale() const {
+    return made_scale.get(
+        [&] { return std::make_unique<RatingScale>(model->history.values.span(), clip); });
+  }
+  /// Predictions as they are told; what is not finite was found before.
+  void put_on_scale(std::span<float> predictions) const {
+    if (!clip) return;
+    const RatingScale& on_scale = scale();
+    for (float& one : predictions) one = on_scale(double{one});
+  }
 
   [[nodiscard]] Index users() const { return model->users.size(); }
   [[nodiscard]] Index items() const { return model->items.size(); }
@@ -87,12 +113,18 @@ std::vector<std::uint8_t> Recommender::State::mask(const RecommendOptions& optio
   return allowed_rows(options.allow, options.deny, items(), "item");
 }
 
-Recommender::Recommender(std::shared_ptr<const Model> model, Device device)
+Recommender::Recommender(std::shared_ptr<const Model> model, Device device,
+                         std::optional<bool> clip)
     : state_(std::make_unique<State>(std::move(device))) {
   require(model != nullptr, "a recommender needs a model");
   check_history(*model);
+  require(!clip || model->predicts_ratings(),
+          fmt::format("clip would do nothing: it is for predicted ratings, and this model ({}) "
+                      "predicts none",
+                      model->algorithm()));
   state_->model = std::move(model);
-  state_->predictor = make_predictor(*state_->model, state_->device);
+  state_->clip = state_->model->predicts_ratings() && clip.value_or(clips(state_->model->params));
+  state_->predictor = make_predictor(*state_->model, state_->device, state_->clip);
 }
 
 Recommender::~Recommender() = default;
@@ -159,6 +191,7 @@ std::vector<float> Recommender::predict(std::span<const Index> users, std::span<
   for (std::size_t p = 0; p < scores.size(); ++p) {
     check_score(model(), users[p], items[p], scores[p]);
   }
+  state_->put_on_scale(scores);
   return scores;
 }
 
@@ -185,7 +218,10 @@ PredictionTimes Recommender::predict_missing(const TakeMissing& take,
       const bool by_user = side == Side::kUsers;
       check_score(model(), by_user ? row : others[e], by_user ? others[e] : row, predictions[e]);
     }
-    take(side, row, others, predictions);
+    if (!state_->clip) return take(side, row, others, predictions);
+    std::vector<float> told(predictions.begin(), predictions.end());
+    state_->put_on_scale(told);
+    take(side, row, others, told);
   };
   return state_->predictor->predict_missing(checked, control);
 }
@@ -206,6 +242,7 @@ std::vector<float> Recommender::predict_new(std::span<const FoldInRow> users,
       wanted.push_back(scores[u * catalogue + static_cast<std::size_t>(item)]);
     }
   }
+  state_->put_on_scale(wanted);
   return wanted;
 }
 

@@ -9,6 +9,7 @@
 
 #include "algorithms/row_counts.h"
 #include "training/choose_by_counts.h"
+#include "training/refusal.h"
 
 namespace likewise {
 namespace {
@@ -138,6 +139,13 @@ struct Shape {
   return shape.spread.is_of_many() ? choose_sgd(more, device) : AlgorithmChoice{"bias", more};
 }
 
+/// What takes all values that anything takes.
+[[nodiscard]] AlgorithmChoice choose_for_refused(const AlgorithmChoice& refused,
+                                                 const std::string& refusal, Feedback feedback) {
+  return {feedback == Feedback::kImplicit ? "popular" : "bias",
+          fmt::format("{}: {} would suit, but {}", refused.reason, refused.algorithm, refusal)};
+}
+
 }  // namespace
 
 AlgorithmChoice choose_by_counts(const RowCounts& counts, Feedback feedback, const Device& device) {
@@ -150,7 +158,10 @@ AlgorithmChoice choose_algorithm(const CsrView& by_user, Feedback feedback, cons
   RowCounts counts{row_counts(by_user), column_counts(by_user)};
   std::erase(counts.of_users, Offset{0});
   std::erase(counts.of_items, Offset{0});
-  return choose_by_counts(counts, feedback, device);
+  AlgorithmChoice choice = choose_by_counts(counts, feedback, device);
+  const std::string refusal =
+      refusal_of(by_user, suited_to(by_user, default_params(choice.algorithm, feedback)));
+  return refusal.empty() ? choice : choose_for_refused(choice, refusal, feedback);
 }
 
 std::vector<ParameterInfo> common_parameters() {

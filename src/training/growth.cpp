@@ -8,6 +8,7 @@
 
 #include <fmt/format.h>
 
+#include "algorithms/sgd/setup.h"
 #include "core/parallel.h"
 #include "core/row_copies.h"
 #include "likewise/error.h"
@@ -15,18 +16,18 @@
 namespace likewise {
 namespace {
 
-constexpr Offset kRowsPerBlock = 1024;
+constexpr Offset kRowsAtATime = 1024;
 
 /// Rows with as many cells as `count(row)` says, which `fill(row, begin)` writes.
 template <class Count, class Fill>
 [[nodiscard]] CsrMatrix fill_rows(Index rows, Index columns, const Count& count, const Fill& fill) {
   CsrMatrix matrix{rows, columns, Array<Offset>(Offset{rows} + 1), {}, {}};
-  parallel_for(rows, kRowsPerBlock,
+  parallel_for(rows, kRowsAtATime,
                [&](Offset row) { matrix.offsets[row + 1] = count(static_cast<Index>(row)); });
   std::partial_sum(matrix.offsets.begin(), matrix.offsets.end(), matrix.offsets.begin());
   matrix.columns = Array<Index>::uninitialized(matrix.offsets[rows]);
   matrix.values = Array<float>::uninitialized(matrix.offsets[rows]);
-  parallel_for(rows, kRowsPerBlock, [&](Offset row) {
+  parallel_for(rows, kRowsAtATime, [&](Offset row) {
     fill(static_cast<Index>(row), matrix.columns.data() + matrix.offsets[row],
          matrix.values.data() + matrix.offsets[row]);
   });
@@ -210,12 +211,12 @@ std::vector<Index> all_rows(Index size) {
   return rows;
 }
 
-void require_finite(double objective, int epoch, double rate) {
-  if (std::isfinite(objective)) return;
-  throw Error(ErrorKind::kNumerical,
-              fmt::format("epoch {} of the update diverged with learning rate {:g}: take a smaller "
-                          "learning_rate",
-                          epoch, rate));
+double trained_spread(const UpdateTask& task, const SgdParams& params) {
+  const Model& model = task.model;
+  if (model.trained_spread > 0.0) return model.trained_spread;
+  const bool of_nothing = model.history.nnz() == 0;
+  return value_spread(of_nothing ? task.growth.history.view() : model.history.view(), params)
+      .spread;
 }
 
 }  // namespace likewise

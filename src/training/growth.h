@@ -82,7 +82,8 @@ void put_rows(const Factors& from, Side side, std::span<const Index> rows, Facto
 /// Numbers of 0, 1, ..., size - 1.
 [[nodiscard]] std::vector<Index> all_rows(Index size);
 
-/// Throws Error(kNumerical) where what epoch `epoch` adds up is not finite.
-void require_finite(double objective, int epoch, double rate);
+/// The spread of the values that the model was trained on, or, of a model of nothing, of those that
+/// it has now.
+[[nodiscard]] double trained_spread(const UpdateTask& task, const SgdParams& params);
 
 }  // namespace likewise

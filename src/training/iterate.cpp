@@ -82,6 +82,11 @@ class BestIteration {
   return run.stop != nullptr && run.stop->load(std::memory_order_relaxed);
 }
 
+/// Whether it is how what was under way ended when the stop came.
+[[nodiscard]] bool stopped_by(const Error& error, const IterationRun& run) {
+  return error.kind() == ErrorKind::kCancelled && is_stopped(run);
+}
+
 /// An iteration that takes longer is broken off by `run.stop`, so that stopping is prompt.
 constexpr double kSlow = 0.5;  // seconds
 
@@ -102,9 +107,7 @@ class PromptStop {
     kept_ = state.factors().clone();
   }
   /// Whether an error is that of a step broken off after a whole iteration.
-  [[nodiscard]] bool explains(const Error& error) const {
-    return kept_ && error.kind() == ErrorKind::kCancelled && is_stopped(run_);
-  }
+  [[nodiscard]] bool explains(const Error& error) const { return kept_ && stopped_by(error, run_); }
   [[nodiscard]] Factors take() { return std::move(*kept_); }
 
  private:
@@ -192,6 +195,7 @@ IterationResult iterate(Trainer& trainer, const Stopping& stopping, const Iterat
   BestIteration best(run);
   PromptStop prompt(run);
   bool broken_off = false;
+  bool unmeasured = false;
   const auto best_so_far = [&] { return best.found() ? best.iteration() : newest; };
   result.stop_reason = stop_reason(result.iterations, stopping, run.validation, best_so_far());
   while (result.stop_reason.empty() && newest < stopping.iterations) {
@@ -212,7 +216,19 @@ IterationResult iterate(Trainer& trainer, const Stopping& stopping, const Iterat
     ++newest;
     Iteration& now = result.iterations.back();
     TrainingState state = state_of(trainer, result.iterations, stopping, run.validation);
-    if (run.validation.evaluate) now.validation = run.validation.evaluate(state.factors());
+    if (run.validation.evaluate) {
+      try {
+        now.validation = run.validation.evaluate(state.factors());
+      } catch (const Error& error) {
+        // An iteration that was not measured does not count.
+        if (!best.found() || !stopped_by(error, run)) throw;
+        result.iterations.pop_back();
+        --newest;
+        result.stop_reason = "stopped";
+        unmeasured = true;
+        break;
+      }
+    }
     best.consider(now, state);
     prompt.keep(now, state);
     if (best_so_far() != newest) {
@@ -225,7 +241,7 @@ IterationResult iterate(Trainer& trainer, const Stopping& stopping, const Iterat
   if (result.stop_reason.empty()) result.stop_reason = "iterations";
   run.control.report("train", stopping.iterations, stopping.iterations, "iterations");
 
-  const bool newest_wins = best_so_far() == newest;
+  const bool newest_wins = best_so_far() == newest && !unmeasured;
   const auto newest_factors = [&] { return broken_off ? prompt.take() : trainer.take(); };
   result.factors = newest_wins ? newest_factors() : best.take();
   result.best_iteration = best_so_far();

@@ -17,6 +17,26 @@ namespace {
 
 constexpr Offset kRowsPerBlock = 256;
 
+/// Integers by value, then the rest.
+[[nodiscard]] IdMap integers_before_text(std::vector<std::string> names) {
+  std::ranges::sort(names, [](const std::string& a, const std::string& b) {
+    const auto number_a = canonical_integer(a);
+    const auto number_b = canonical_integer(b);
+    if (number_a && number_b) return *number_a < *number_b;
+    return number_a || number_b ? number_a.has_value() : a < b;
+  });
+  names.erase(std::unique(names.begin(), names.end()), names.end());
+  std::string chars;
+  Array<Offset> offsets(std::ssize(names) + 1);
+  for (std::size_t i = 0; i < names.size(); ++i) {
+    chars += names[i];
+    offsets[static_cast<Offset>(i) + 1] = std::ssize(chars);
+  }
+  return IdMap::from_sorted_text(Array<char>::copy_of(chars), std::move(offsets));
+}
+
+/// Those of the first keep their order, which decides between equal scores: text that joins
+/// integers comes after them.
 [[nodiscard]] IdMap union_of(const IdMap& first, const IdMap& second) {
   if (first.is_integer() && second.is_integer()) {
     std::vector<std::int64_t> all;
@@ -27,7 +47,8 @@ constexpr Offset kRowsPerBlock = 256;
   for (const IdMap* ids : {&first, &second}) {
     for (Index i = 0; i < ids->size(); ++i) names.push_back(ids->name(i));
   }
-  return IdMap::from_text(names);
+  return first.integers().empty() ? IdMap::from_text(names)
+                                  : integers_before_text(std::move(names));
 }
 
 [[nodiscard]] std::vector<Index> places_of(const IdMap& ids, const IdMap& in) {
@@ -178,6 +199,29 @@ MergedMatrix merge_matrices(const CsrView& first, const CsrView& second, const U
     }
   });
   return {std::move(merged), std::accumulate(both.begin(), both.end(), Offset{0})};
+}
+
+std::optional<Interactions> in_order_of(const IdMap& users, const IdMap& items,
+                                        const Interactions& data) {
+  const auto same_order = [](const IdMap& wanted, const IdMap& given) {
+    return wanted.integers().size() == given.integers().size();
+  };
+  if (same_order(users, data.users) && same_order(items, data.items)) return std::nullopt;
+  const auto has_all = [](const IdMap& wanted, const IdMap& given) {
+    for (Index i = 0; i < given.size(); ++i) {
+      if (!wanted.find(given.name(i))) return false;
+    }
+    return wanted.size() == given.size();
+  };
+  if (!has_all(users, data.users) || !has_all(items, data.items)) return std::nullopt;
+  const UnionOfIds rows{users.share(), places_of(data.users, users), {}};
+  const UnionOfIds columns{items.share(), places_of(data.items, items), {}};
+  const CsrView nothing;
+  return Interactions{
+      users.share(),
+      items.share(),
+      merge_matrices(data.by_user.view(), nothing, rows, columns, Duplicates::kError).matrix,
+      {}};
 }
 
 }  // namespace likewise

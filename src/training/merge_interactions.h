@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <optional>
 #include <vector>
 
 #include "likewise/interactions.h"
@@ -29,5 +30,11 @@ struct MergedMatrix {
 [[nodiscard]] MergedMatrix merge_matrices(const CsrView& first, const CsrView& second,
                                           const UnionOfIds& rows, const UnionOfIds& columns,
                                           Duplicates duplicates);
+
+/// The same interactions, without times, with users and items in the order of `users` and `items`;
+/// nothing where they are in that order, or are others. A model that was updated may have integers
+/// before text (id_map.h), where a file has them among it.
+[[nodiscard]] std::optional<Interactions> in_order_of(const IdMap& users, const IdMap& items,
+                                                      const Interactions& data);
 
 }  // namespace likewise

@@ -10,6 +10,8 @@
 #include "algorithms/als/first_factors.h"
 #include "algorithms/finite.h"
 #include "backends/jobs/device_jobs.h"
+#include "core/placed_error.h"
+#include "core/require.h"
 #include "distributed/als_ranks.h"
 #include "distributed/rank_device.h"
 #include "distributed/share_rows.h"
@@ -20,10 +22,6 @@ namespace likewise {
 namespace {
 
 constexpr Side kSides[] = {Side::kUsers, Side::kItems};
-
-void require(bool fits, const std::string& message) {
-  if (!fits) throw Error(ErrorKind::kInvalidArgument, message);
-}
 
 [[nodiscard]] Partition partition_of(const std::vector<Index>& firsts, std::size_t ranks,
                                      const char* what) {
@@ -137,7 +135,10 @@ class RankTraining::Impl {
   void take_interactions(Communicator& ranks, RankStart& found) {
     Offset repeated = 0;
     by_user_ = staged_.share(ranks, job_.repeated, repeated);
-    check_values(by_user_.view(), job_.params);
+    const auto row_of_rank = [&](Side side, Index row) {
+      return side == Side::kUsers ? users_.first(job_.rank) + row : row;
+    };
+    renumbering(row_of_rank, [&] { check_values(by_user_.view(), job_.params); });
     std::vector<double> counts{static_cast<double>(by_user_.nnz()), static_cast<double>(repeated)};
     ranks.all_reduce(counts);
     found.interactions = static_cast<Offset>(counts[0]);

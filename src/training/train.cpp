@@ -1,32 +1,33 @@
 // SPDX-License-Identifier: Apache-2.0
+#include "training/train.h"
+
 #include <memory>
+#include <optional>
 #include <utility>
 
 #include <fmt/format.h>
 
+#include "core/placed_error.h"
+#include "core/require.h"
 #include "core/utc_now.h"
 #include "likewise/als.h"
-#include "likewise/autotune.h"
 #include "likewise/bias.h"
 #include "likewise/bpr.h"
 #include "likewise/error.h"
+#include "likewise/held_file.h"
 #include "likewise/neighbourhood.h"
 #include "likewise/popularity.h"
 #include "likewise/sgd.h"
-#include "likewise/training.h"
 #include "training/iterate.h"
+#include "training/merge_interactions.h"
 #include "training/validation.h"
 
 namespace likewise {
 namespace {
 
-void require(bool fits, const std::string& message) {
-  if (!fits) throw Error(ErrorKind::kInvalidArgument, message);
-}
-
 /// Everything but what is to be learned.
 [[nodiscard]] Model start_model(const Interactions& data, const TrainingParams& params,
-                                const Device& device, const TrainingRun& run) {
+                                const Device& device, const SettledRun& run) {
   Model model;
   model.params = params;
   model.users = data.users.share();
@@ -35,15 +36,27 @@ void require(bool fits, const std::string& message) {
   model.provenance.source = run.source;
   model.provenance.created = utc_now();
   model.provenance.device = device_text(device);
+  model.provenance.choice = run.choice;
+  model.provenance.origins = run.origins;
   if (run.resume != nullptr) {
     model.provenance.choice = run.resume->provenance.choice;
+    model.provenance.origins = run.resume->provenance.origins;
     model.provenance.search = run.resume->provenance.search;
   }
   return model;
 }
 
+void require_validation_as_planned(const TrainingPlan& plan, const TrainingRun& run) {
+  require(plan.validation || (run.validation == nullptr && run.validation_candidates == nullptr),
+          "the plan of this training says nothing of validation data: ask for it in the request");
+  const bool has_candidates = run.validation_candidates != nullptr;
+  require(!plan.validation || plan.validation->has_candidates == has_candidates,
+          has_candidates ? "the plan of this training ranks all items, but candidates are given"
+                         : "the plan of this training ranks candidates, and there are none");
+}
+
 /// Of algorithms without iterations.
-void check_not_stopped(const TrainingRun& run) {
+void check_not_stopped(const SettledRun& run) {
   RunControl control;
   control.cancel = run.stop;
   control.check();
@@ -56,7 +69,7 @@ template <class Params>
   return 0;
 }
 
-void require_no_iterations(const TrainingParams& params, const TrainingRun& run) {
+void require_no_iterations(const TrainingParams& params, const SettledRun& run) {
   if (iterates(params)) return;
   const auto refuse = [&](bool given, const char* what) {
     require(!given, fmt::format("{} needs an algorithm that iterates, as als: {} does not", what,
@@ -68,11 +81,11 @@ void require_no_iterations(const TrainingParams& params, const TrainingRun& run)
 }
 
 /// What was measured by one metric cannot go on with another.
-void require_same_metric(const Model& earlier, Feedback feedback, const TrainingRun& run) {
+void require_same_metric(const Model& earlier, const SettledRun& run) {
   const auto named = [](const std::string& metric, const std::string& among) {
     return among.empty() ? metric : fmt::format("{} among {}", metric, among);
   };
-  const std::string now = named(usual_metric(run, feedback).key, validated_among(run));
+  const std::string now = named(usual_metric(run, earlier).key, validated_among(run));
   const std::string before = named(earlier.validation_metric, earlier.validation_among);
   require(run.validation == nullptr || earlier.validation_metric.empty() || before == now,
           fmt::format("validation metric {}: what is resumed was measured by {}", now, before));
@@ -80,12 +93,12 @@ void require_same_metric(const Model& earlier, Feedback feedback, const Training
 
 /// Of an algorithm without iterations, by its `train`: what is learned is measured once.
 template <class Train>
-void learn_at_once(const Device& device, const TrainingRun& run, Model& model, const Train& train) {
+void learn_at_once(const Device& device, const SettledRun& run, Model& model, const Train& train) {
   check_not_stopped(run);
   Measure measure;
   if (run.validation != nullptr) {
     measure = make_measure(model, device, run);
-    model.validation_metric = usual_metric(run, model.feedback()).key;
+    model.validation_metric = usual_metric(run, model).key;
     model.validation_among = validated_among(run);
   }
   model.learned = train();
@@ -112,7 +125,7 @@ void learn_at_once(const Device& device, const TrainingRun& run, Model& model, c
 /// By an algorithm that iterates, with its `train`: an IterationRun to an IterationResult.
 template <class Params, class Train>
 void learn_by_iterations(const Params& params, const Interactions& data, const Device& device,
-                         const TrainingRun& run, Model& model, const Train& train) {
+                         const SettledRun& run, Model& model, const Train& train) {
   require(params.patience == 0 || run.validation != nullptr,
           fmt::format("patience {} needs validation data to be patient about", params.patience));
   check_target(run);
@@ -126,7 +139,7 @@ void learn_by_iterations(const Params& params, const Interactions& data, const D
   if (run.resume != nullptr) {
     require_resumable(*run.resume, params);
     require_same_ids(*run.resume, data);
-    require_same_metric(*run.resume, params.feedback, run);
+    require_same_metric(*run.resume, run);
     resume_from(*run.resume, loop);
     model.validation_metric = run.resume->validation_metric;
     model.validation_among = run.resume->validation_among;
@@ -138,10 +151,14 @@ void learn_by_iterations(const Params& params, const Interactions& data, const D
   }
   const Stopping stopping{params.iterations, params.tolerance, params.patience};
   if (run.resume != nullptr && is_over(*run.resume, stopping, loop.validation, model)) return;
+  std::optional<HeldFile> checkpoint;
+  HeldFile* held = run.checkpoint.held;
+  if (held == nullptr && !run.checkpoint.path.empty())
+    held = &checkpoint.emplace(run.checkpoint.path);
   loop.on_iteration = [&](const TrainingState& state) {
     if (run.on_iteration) run.on_iteration(state);
     const bool due = state.iterations.back().iteration % run.checkpoint.every == 0;
-    if (!run.checkpoint.path.empty() && due) save_checkpoint(model, state, run.checkpoint.path);
+    if (held != nullptr && due) save_checkpoint(model, state, *held);
   };
   IterationResult result = train(loop);
   model.learned = std::move(result.factors);
@@ -151,66 +168,44 @@ void learn_by_iterations(const Params& params, const Interactions& data, const D
 }
 
 void learn(const AlsParams& params, const Interactions& data, const Device& device,
-           const TrainingRun& run, Model& model) {
+           const SettledRun& run, Model& model) {
   learn_by_iterations(params, data, device, run, model, [&](const IterationRun& loop) {
     return train_als(data.by_user.view(), params, device, loop);
   });
 }
 
 void learn(const NeighbourParams& params, const Interactions& data, const Device& device,
-           const TrainingRun& run, Model& model) {
+           const SettledRun& run, Model& model) {
   learn_at_once(device, run, model,
                 [&] { return train_neighbours(data.by_user.view(), params, device, run.control); });
 }
 
 void learn(const PopularParams& params, const Interactions& data, const Device& device,
-           const TrainingRun& run, Model& model) {
+           const SettledRun& run, Model& model) {
   learn_at_once(device, run, model, [&] { return train_popularity(data.by_user.view(), params); });
 }
 
 void learn(const SgdParams& params, const Interactions& data, const Device& device,
-           const TrainingRun& run, Model& model) {
+           const SettledRun& run, Model& model) {
   learn_by_iterations(params, data, device, run, model, [&](const IterationRun& loop) {
     return train_sgd(data.by_user.view(), params, device, loop);
   });
 }
 
 void learn(const BprParams& params, const Interactions& data, const Device& device,
-           const TrainingRun& run, Model& model) {
+           const SettledRun& run, Model& model) {
   learn_by_iterations(params, data, device, run, model, [&](const IterationRun& loop) {
     return train_bpr(data.by_user.view(), params, device, loop);
   });
 }
 
 void learn(const BiasParams& params, const Interactions& data, const Device& device,
-           const TrainingRun& run, Model& model) {
+           const SettledRun& run, Model& model) {
   learn_at_once(device, run, model,
                 [&] { return train_baselines(data.by_user.view(), params, run.control); });
 }
 
-[[nodiscard]] std::string tuning_of(const Device& device, const AlsParams& params,
-                                    const CsrView& by_user) {
-  if (!has_tunings(device)) return "there is none on this device";
-  const ChosenTuning chosen =
-      chosen_tuning(device, params, {by_user.rows, by_user.cols, by_user.nnz()});
-  return fmt::format("{} ({})", tuning_text(chosen.tuning), chosen.source);
-}
-[[nodiscard]] std::string tuning_of(const Device&, const NeighbourParams&, const CsrView&) {
-  return {};
-}
-[[nodiscard]] std::string tuning_of(const Device&, const PopularParams&, const CsrView&) {
-  return {};
-}
-[[nodiscard]] std::string tuning_of(const Device&, const SgdParams&, const CsrView&) { return {}; }
-[[nodiscard]] std::string tuning_of(const Device&, const BprParams&, const CsrView&) { return {}; }
-[[nodiscard]] std::string tuning_of(const Device&, const BiasParams&, const CsrView&) { return {}; }
-
 }  // namespace
-
-std::string tuning_in_use(const Device& device, const TrainingParams& params,
-                          const CsrView& by_user) {
-  return std::visit([&](const auto& some) { return tuning_of(device, some, by_user); }, params);
-}
 
 void require_resumable(const Model& earlier, const TrainingParams& params) {
   require(iterates(earlier.params) && earlier.algorithm() == algorithm_name(params),
@@ -229,13 +224,32 @@ void require_resumable(const Model& earlier, const TrainingParams& params) {
           fmt::format("iterations {}: what is resumed has done {} already", wanted, done));
 }
 
+Model train(const TrainingPlan& plan, const Interactions& data, const TrainingRun& run) {
+  require_validation_as_planned(plan, run);
+  SettledRun settled{run};
+  if (plan.validation) {
+    settled.validation_metric = plan.validation->metric;
+    settled.validation_negatives = plan.validation->negatives;
+    settled.target = plan.validation->target;
+  }
+  settled.resume = plan.resume;
+  settled.choice = plan.algorithm_reason;
+  settled.origins = plan.origins;
+  return train(data, plan.params, plan.device.device, settled);
+}
+
 Model train(const Interactions& data, const TrainingParams& params, const Device& device,
-            const TrainingRun& run) {
+            const SettledRun& run) {
   validate(params);
   require_no_iterations(params, run);
   check_validation(run);
-  Model model = start_model(data, params, device, run);
-  std::visit([&](const auto& some) { learn(some, data, device, run, model); }, params);
+  std::optional<Interactions> ordered;
+  if (run.resume != nullptr) ordered = in_order_of(run.resume->users, run.resume->items, data);
+  const Interactions& used = ordered ? *ordered : data;
+  Model model = start_model(used, params, device, run);
+  naming_ids(used.users, used.items, used, [&] {
+    std::visit([&](const auto& some) { learn(some, used, device, run, model); }, params);
+  });
   return model;
 }
 

@@ -39,16 +39,16 @@ void require_something_to_rank(const CsrView& likes) {
 /// An iteration is an epoch.
 class BprTrainer final : public Trainer {
  public:
-  BprTrainer(std::unique_ptr<BprSolver> solver, const BprParams& params, int done)
-      : solver_(std::move(solver)), params_(params), done_(done) {}
+  /// `of_nothing`: the losses of factors that know nothing.
+  BprTrainer(std::unique_ptr<BprSolver> solver, const BprParams& params, int done,
+             double of_nothing)
+      : solver_(std::move(solver)), params_(params), done_(done), of_nothing_(of_nothing) {}
 
   double step(const RunControl& control) override {
     const double losses = solver_->epoch(++done_, control);
-    if (std::isfinite(losses)) return losses;
-    throw Error(ErrorKind::kNumerical,
-                fmt::format("epoch {} diverged with learning rate {:g}: take a smaller "
-                            "learning_rate, or a larger regularization",
-                            done_, params_.learning_rate));
+    require_no_divergence(losses, of_nothing_, fmt::format("epoch {}", done_),
+                          params_.learning_rate);
+    return losses;
   }
   [[nodiscard]] const Factors& factors() override { return solver_->factors(); }
   [[nodiscard]] Factors take() override { return solver_->take_factors(); }
@@ -57,6 +57,7 @@ class BprTrainer final : public Trainer {
   std::unique_ptr<BprSolver> solver_;
   BprParams params_;
   int done_;
+  double of_nothing_;
 };
 
 void check_start(const Factors& start, const CsrView& likes, const BprParams& params) {
@@ -95,8 +96,9 @@ IterationResult train_bpr(const CsrView& by_user, const BprParams& params, const
   if (run.on_plan) run.on_plan(plan);
   if (run.start != nullptr) check_start(*run.start, likes, params);
   Factors start = run.start != nullptr ? run.start->clone() : first_factors(likes, params);
+  const double of_nothing = losses_of_first(likes.nnz(), start);
   BprTrainer trainer(job<BprJob>(device).make_solver(likes, params, std::move(start)), params,
-                     run.completed_iterations);
+                     run.completed_iterations, of_nothing);
   return iterate(trainer, {params.iterations, params.tolerance, params.patience}, run);
 }
 

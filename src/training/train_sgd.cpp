@@ -18,20 +18,19 @@ namespace {
 /// An iteration is an epoch.
 class SgdTrainer final : public Trainer {
  public:
+  /// `of_nothing`: the objective of factors that know nothing.
   SgdTrainer(std::unique_ptr<SgdSolver> solver, const SgdParams& params,
-             std::vector<Iteration> done)
-      : solver_(std::move(solver)), params_(params), done_(std::move(done)) {}
+             std::vector<Iteration> done, double of_nothing)
+      : solver_(std::move(solver)),
+        params_(params),
+        done_(std::move(done)),
+        of_nothing_(of_nothing) {}
 
   double step(const RunControl& control) override {
     const double rate = epoch_rate(params_, done_);
     const int epoch = done_.empty() ? 1 : done_.back().iteration + 1;
     const double objective = solver_->epoch(epoch, rate, control);
-    if (!std::isfinite(objective)) {
-      throw Error(ErrorKind::kNumerical,
-                  fmt::format("epoch {} diverged with learning rate {:g}: take a smaller "
-                              "learning_rate, or a larger regularization",
-                              epoch, rate));
-    }
+    require_no_divergence(objective, of_nothing_, fmt::format("epoch {}", epoch), rate);
     done_.push_back({epoch, objective, 0.0, {}});
     return objective;
   }
@@ -42,7 +41,17 @@ class SgdTrainer final : public Trainer {
   std::unique_ptr<SgdSolver> solver_;
   SgdParams params_;
   std::vector<Iteration> done_;
+  double of_nothing_;
 };
+
+/// Whether a step takes so much of a row for its regularization alone that a few of them would send
+/// it back and forth, ever farther: then steps are bounded, which takes a little longer.
+[[nodiscard]] bool is_stiff(const SgdParams& params, double spread) {
+  const double rate = params.learning_rate;
+  const bool stiff =
+      rate * params.regularization > 0.5 * spread || rate * bias_lambda(params) > 0.5;
+  return stiff && rate <= 1.0;  // a larger one is a mistake of its own
+}
 
 void check_start(const Factors& start, const CsrView& by_user, const SgdParams& params) {
   const auto fits = [&](Side side, Index rows) {
@@ -79,8 +88,11 @@ IterationResult train_sgd(const CsrView& by_user, const SgdParams& params, const
   if (run.on_plan) run.on_plan(plan);
   if (run.start != nullptr) check_start(*run.start, by_user, params);
   Factors start = run.start != nullptr ? run.start->clone() : first_sgd_factors(by_user, params);
-  SgdTrainer trainer(job<SgdJob>(device).make_solver(by_user, params, std::move(start)), params,
-                     run.history);
+  const ValueSpread values = value_spread(by_user, params);
+  SgdWhole whole;
+  whole.bounded = is_stiff(params, values.spread);
+  SgdTrainer trainer(job<SgdJob>(device).make_solver(by_user, params, std::move(start), whole),
+                     params, run.history, objective_of_first(by_user, params, values));
   return iterate(trainer, {params.iterations, params.tolerance, params.patience}, run);
 }
 

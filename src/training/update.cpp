@@ -6,6 +6,8 @@
 #include <fmt/format.h>
 
 #include "algorithms/finite.h"
+#include "core/placed_error.h"
+#include "core/require.h"
 #include "core/utc_now.h"
 #include "likewise/bias.h"
 #include "likewise/error.h"
@@ -16,10 +18,6 @@ namespace likewise {
 namespace {
 
 constexpr int kMostIterations = 10'000;
-
-void require(bool fits, const std::string& message) {
-  if (!fits) throw Error(ErrorKind::kInvalidArgument, message);
-}
 
 [[nodiscard]] bool by_sgd(const UpdateOptions& options) { return options.by == UpdateBy::kSgd; }
 
@@ -70,6 +68,16 @@ struct Course {
   note.iterations = task.iterations;
   if (by_sgd(task.options)) note.by = kUpdateByNames[static_cast<std::size_t>(UpdateBy::kSgd)];
   return note;
+}
+
+/// The spread that later steps of SGD need to know, where there may be some.
+[[nodiscard]] double spread_kept(const UpdateTask& task) {
+  if (const auto* sgd = std::get_if<SgdParams>(&task.model.params)) {
+    return trained_spread(task, *sgd);
+  }
+  const auto* als = std::get_if<AlsParams>(&task.model.params);
+  const bool steps = als != nullptr && als->feedback == Feedback::kExplicit;
+  return steps ? trained_spread(task, sgd_params_of(*als)) : 0.0;
 }
 
 }  // namespace
@@ -141,13 +149,15 @@ UpdatedModel update_model(const Model& model, const Interactions& more,
                         device,
                         control,
                         options.iterations.value_or(usual_update_iterations(model, options))};
-  Refined refined =
-      std::visit([&](const auto& params) { return refine(params, task); }, model.params);
+  Refined refined = naming_ids(growth.users.ids, growth.items.ids, more, [&] {
+    return std::visit([&](const auto& params) { return refine(params, task); }, model.params);
+  });
   UpdatedModel updated{{}, growth.repeated, refined.users, refined.items};
   Model& grown = updated.model;
   grown.provenance = model.provenance;
   grown.provenance.updates.push_back(note_of(task));
   grown.params = model.params;
+  grown.trained_spread = spread_kept(task);
   grown.titles = titles_at(model.titles, growth.items.first, growth.items.ids.size());
   grown.users = std::move(growth.users.ids);
   grown.items = std::move(growth.items.ids);

@@ -8,6 +8,7 @@
 #include "algorithms/als/first_factors.h"
 #include "algorithms/finite.h"
 #include "backends/jobs/device_jobs.h"
+#include "core/placed_error.h"
 #include "likewise/error.h"
 #include "training/growth.h"
 
@@ -35,28 +36,23 @@ class TouchedSide {
     Factors start = side_rows(factors, side_, rows);
     start.side(other(side_)) = factors.side(other(side_)).clone();
     start.bias(other(side_)) = factors.bias(other(side_)).clone();
-    const auto solver =
-        job<AlsJob>(task_.device).make_solver(matrix_.view(), params_, std::move(start), 1);
-    if (!is_solved(*solver)) {
-      throw Error(ErrorKind::kNumerical,
-                  fmt::format("ALS: a touched row of the {} side cannot be solved: train anew with "
-                              "a larger regularization, or on smaller values",
-                              side_name(side_)));
-    }
-    put_rows(solver->factors(), side_, rows, factors);
+    const auto row_of_part = [&](Side side, Index row) {
+      return side == side_ ? rows[static_cast<std::size_t>(row)] : row;
+    };
+    renumbering(row_of_part, [&] {
+      const auto solver =
+          job<AlsJob>(task_.device).make_solver(matrix_.view(), params_, std::move(start), 1);
+      if (!std::isfinite(solver->solve(side_, task_.control))) {
+        throw Error(ErrorKind::kNumerical,
+                    fmt::format("ALS: the touched {} cannot be solved: train anew with a larger "
+                                "regularization, or on smaller values",
+                                side_name(side_)));
+      }
+      put_rows(solver->factors(), side_, rows, factors);
+    });
   }
 
  private:
-  /// The solver's own message would name a row of the part.
-  [[nodiscard]] bool is_solved(AlsSolver& solver) const {
-    try {
-      return std::isfinite(solver.solve(side_, task_.control));
-    } catch (const Error& error) {
-      if (error.kind() != ErrorKind::kNumerical) throw;
-      return false;
-    }
-  }
-
   Side side_;
   const AlsParams& params_;
   const UpdateTask& task_;

@@ -5,6 +5,8 @@
 #include <cstdint>
 #include <utility>
 
+#include <fmt/format.h>
+
 #include "algorithms/bpr/likes.h"
 #include "algorithms/sgd/setup.h"
 #include "backends/jobs/device_jobs.h"
@@ -53,13 +55,16 @@ Refined refine(const BprParams& trained, const UpdateTask& task) {
   Factors start = side_rows(factors, Side::kUsers, growth.touched_users);
   start.items = factors.items.clone();
   start.item_bias = factors.item_bias.clone();
+  const double of_nothing = losses_of_first(likes.nnz(), start);
   const auto solver =
       job<BprJob>(task.device)
           .make_solver(likes.view(), params, std::move(start), {&known_view, item_counts, changes});
   const int before = epochs_before(task.model);
   for (int epoch = 1; epoch <= task.iterations; ++epoch) {
     task.control.report("update", epoch - 1, task.iterations, "epochs");
-    require_finite(solver->epoch(before + epoch, task.control), epoch, params.learning_rate);
+    const double losses = solver->epoch(before + epoch, task.control);
+    require_no_divergence(losses, of_nothing, fmt::format("epoch {} of the update", epoch),
+                          params.learning_rate);
   }
   task.control.report("update", task.iterations, task.iterations, "epochs");
   const Factors& moved = solver->factors();

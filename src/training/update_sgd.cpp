@@ -4,6 +4,8 @@
 #include <cmath>
 #include <utility>
 
+#include <fmt/format.h>
+
 #include "algorithms/als/first_factors.h"
 #include "algorithms/finite.h"
 #include "algorithms/sgd/setup.h"
@@ -43,17 +45,20 @@ void take_steps(const UpdateTask& task, const SgdParams& params, double rate, do
   if (task.options.on_plan) task.options.on_plan(plan);
   const std::vector<Offset> user_counts = counts_of(task, Side::kUsers);
   const std::vector<Offset> item_counts = counts_of(task, Side::kItems);
-  const SgdWhole whole{user_counts, item_counts, spread};
+  const SgdWhole whole{user_counts, item_counts, spread, true};
   Factors start = side_rows(factors, Side::kUsers, growth.touched_users);
   Factors items = side_rows(factors, Side::kItems, growth.touched_items);
   start.items = std::move(items.items);
   start.item_bias = std::move(items.item_bias);
   start.item_squares = std::move(items.item_squares);
+  const double before = objective_of(ratings.view(), params, start, whole) +
+                        static_cast<double>(ratings.nnz()) * spread * spread;
   const auto solver =
       job<SgdJob>(task.device).make_solver(ratings.view(), params, std::move(start), whole);
   for (int epoch = 1; epoch <= task.iterations; ++epoch) {
     task.control.report("update", epoch - 1, task.iterations, "epochs");
-    require_finite(solver->epoch(epoch, rate, task.control), epoch, rate);
+    const double objective = solver->epoch(epoch, rate, task.control);
+    require_no_divergence(objective, before, fmt::format("epoch {} of the update", epoch), rate);
   }
   task.control.report("update", task.iterations, task.iterations, "epochs");
   const Factors& moved = solver->factors();
@@ -137,7 +142,7 @@ SgdParams sgd_params_of(const AlsParams& params) {
 
 Refined refine(const SgdParams& params, const UpdateTask& task) {
   check_values(task.growth.history.view(), params);
-  const double spread = value_spread(task.growth.history.view(), params).spread;
+  const double spread = trained_spread(task, params);
   Factors factors = placed_factors(task, params.biases, params.biases);
   for (const Side side : {Side::kUsers, Side::kItems}) {  // a model of nothing has none
     const bool none = is_adaptive(params) && factors.squares(side).empty();
@@ -152,7 +157,8 @@ Refined refine(const SgdParams& params, const UpdateTask& task) {
 
 Refined refine_by_sgd(const AlsParams& params, const UpdateTask& task) {
   const SgdParams steps = sgd_params_of(params);
-  const double spread = value_spread(task.growth.history.view(), steps).spread;
+  check_values(task.growth.history.view(), steps);
+  const double spread = trained_spread(task, steps);
   Factors factors = placed_factors(task, has_biases(params), has_biases(params));
   factors.user_squares = Array<float>(factors.users.rows());
   factors.item_squares = Array<float>(factors.items.rows());

@@ -8,21 +8,26 @@
 #include <fmt/format.h>
 
 #include "backends/top_k.h"
+#include "core/placed_error.h"
 #include "likewise/error.h"
 
 namespace likewise {
 
-NamedMetric usual_metric(const TrainingRun& run, Feedback feedback) {
-  if (!run.validation_metric.empty()) return parse_metric(run.validation_metric);
-  return parse_metric(feedback == Feedback::kExplicit ? "rmse" : "ndcg@10");
+std::string default_metric(const Model& model) {
+  return model.predicts_ratings() ? "rmse" : "ndcg@10";
 }
 
-std::string validated_among(const TrainingRun& run) {
+NamedMetric usual_metric(const SettledRun& run, const Model& model) {
+  return parse_metric(run.validation_metric.empty() ? default_metric(model)
+                                                    : run.validation_metric);
+}
+
+std::string validated_among(const SettledRun& run) {
   if (run.validation_candidates != nullptr) return "candidates";
   return run.validation_negatives > 0 ? fmt::format("{} negatives", run.validation_negatives) : "";
 }
 
-void check_validation(const TrainingRun& run) {
+void check_validation(const SettledRun& run) {
   const auto refuse = [](const std::string& why) { throw Error(ErrorKind::kInvalidArgument, why); };
   if (run.validation_candidates != nullptr && run.validation_negatives != 0) {
     refuse(
@@ -39,17 +44,25 @@ void check_validation(const TrainingRun& run) {
   }
 }
 
-void check_target(const TrainingRun& run) {
-  if (!run.target) return;
-  const auto needs = [&](const char* what) {
-    throw Error(ErrorKind::kInvalidArgument, fmt::format("target {} needs {}", *run.target, what));
-  };
-  if (run.validation == nullptr) needs("validation data to be measured on");
-  if (run.validation_metric.empty()) needs("a metric that says what it is of, as ndcg@10 or rmse");
-  require_possible(parse_metric(run.validation_metric), *run.target);
+void require_target_of_metric(double target, const std::string& metric) {
+  if (metric.empty()) {
+    throw Error(ErrorKind::kInvalidArgument,
+                fmt::format("target {} needs a metric that says what it is of, as ndcg@10 or rmse",
+                            target));
+  }
+  require_possible(parse_metric(metric), target);
 }
 
-Measure make_measure(const Model& model, const Device& device, const TrainingRun& run) {
+void check_target(const SettledRun& run) {
+  if (!run.target) return;
+  if (run.validation == nullptr) {
+    throw Error(ErrorKind::kInvalidArgument,
+                fmt::format("target {} needs validation data to be measured on", *run.target));
+  }
+  require_target_of_metric(*run.target, run.validation_metric);
+}
+
+Measure make_measure(const Model& model, const Device& device, const SettledRun& run) {
   auto scratch = std::make_shared<Model>();
   scratch->params = model.params;
   scratch->users = model.users.share();
@@ -60,7 +73,7 @@ Measure make_measure(const Model& model, const Device& device, const TrainingRun
   if (run.validation_candidates != nullptr) {
     *candidates = make_test_set(model, *run.validation_candidates).by_user;
   }
-  const NamedMetric metric = usual_metric(run, model.feedback());
+  const NamedMetric metric = usual_metric(run, model);
   EvaluateOptions options;
   options.k = {metric.k};
   options.metrics = {metric.name};
@@ -77,7 +90,7 @@ Measure make_measure(const Model& model, const Device& device, const TrainingRun
                     "items of a user; measure rmse",
                     metric.key, model.algorithm(), parameter_text(model.params, "baseline")));
   }
-  const RunControl control{run.control.cancel, {}};
+  const RunControl control{run.control.cancel != nullptr ? run.control.cancel : run.stop, {}};
   return [=, kept = candidates, kept_view = view](Learned& learned) {
     std::swap(scratch->learned, learned);
     double value = 0.0;
@@ -103,18 +116,21 @@ void require_not_diverged(const Factors& factors) {
       const auto numbers = table.row_span(row);
       const auto bad = std::ranges::find_if_not(numbers, is_in_range);
       if (bad == numbers.end()) continue;
-      throw Error(ErrorKind::kNumerical,
-                  fmt::format("training diverged: a factor of {} row {} is {:g}; take a smaller "
-                              "learning_rate, or a larger regularization",
-                              side == Side::kUsers ? "user" : "item", row, *bad));
+      throw PlacedError(ErrorKind::kNumerical, {{side, row}},
+                        [number = *bad](std::span<const std::string> names) {
+                          return fmt::format(
+                              "training diverged: a factor of {} is {:g}; take a "
+                              "smaller learning_rate, or a larger regularization",
+                              names[0], number);
+                        });
     }
   }
 }
 
 }  // namespace
 
-Validation make_validation(const Model& model, const Device& device, const TrainingRun& run) {
-  const NamedMetric metric = usual_metric(run, model.feedback());
+Validation make_validation(const Model& model, const Device& device, const SettledRun& run) {
+  const NamedMetric metric = usual_metric(run, model);
   const Measure measure = make_measure(model, device, run);
   const auto of_factors = [measure](const Factors& factors) {
     require_not_diverged(factors);

@@ -6,23 +6,30 @@
 #include <string>
 
 #include "likewise/evaluation.h"
-#include "likewise/training.h"
+#include "training/train.h"
 
 namespace likewise {
 
-/// The metric that `run` asks for: ndcg@10, or rmse for ratings, where it names none.
-[[nodiscard]] NamedMetric usual_metric(const TrainingRun& run, Feedback feedback);
+/// What is measured of a model with these parameters where nobody says what: "ndcg@10", or "rmse"
+/// where it predicts ratings.
+[[nodiscard]] std::string default_metric(const Model& model);
+
+/// The metric that `run` asks for, or the default one.
+[[nodiscard]] NamedMetric usual_metric(const SettledRun& run, const Model& model);
 
 /// As Model::validation_among.
-[[nodiscard]] std::string validated_among(const TrainingRun& run);
+[[nodiscard]] std::string validated_among(const SettledRun& run);
 
 /// Throws Error(kInvalidArgument) for members of `run` that need validation data, where there are
 /// none, and for candidates and negatives together.
-void check_validation(const TrainingRun& run);
+void check_validation(const SettledRun& run);
+
+/// Throws Error(kInvalidArgument) for a target of no metric, or that the metric cannot have.
+void require_target_of_metric(double target, const std::string& metric);
 
 /// Throws Error(kInvalidArgument) for a target that nothing measures, or that the metric cannot
 /// have.
-void check_target(const TrainingRun& run);
+void check_target(const SettledRun& run);
 
 /// Measures what was learned, which is lent and comes back as it was.
 using Measure = std::function<double(Learned&)>;
@@ -30,11 +37,10 @@ using Measure = std::function<double(Learned&)>;
 /// For `model`, which has all but what is to be learned, on run.validation. Ids and history are
 /// shared with the model. Throws Error(kDevice) where the device lacks what the metric needs, and
 /// Error(kInvalidArgument) where the model has no such metric.
-[[nodiscard]] Measure make_measure(const Model& model, const Device& device,
-                                   const TrainingRun& run);
+[[nodiscard]] Measure make_measure(const Model& model, const Device& device, const SettledRun& run);
 
 /// The same for factors between iterations.
 [[nodiscard]] Validation make_validation(const Model& model, const Device& device,
-                                         const TrainingRun& run);
+                                         const SettledRun& run);
 
 }  // namespace likewise

@@ -17,6 +17,7 @@
 
 #include <fmt/format.h>
 
+#include "data/write/file_lock.h"
 #include "data/write/output_target.h"
 #include "likewise/error.h"
 #include "likewise/tune.h"
@@ -149,14 +150,35 @@ struct Earlier {
   outcome.iterations = count_of(line, "iterations");
   outcome.best_iteration = count_of(line, "best_iteration");
   outcome.seconds = line.at("seconds").get<double>();
+  outcome.training_seconds = line.at("training_seconds").get<double>();
   outcome.stop_reason = line.at("stop_reason").get<std::string>();
   outcome.failure = line.at("failure").get<std::string>();
   const bool iterates = outcome.iterations > 0;
   if (outcome.best_iteration < (iterates && outcome.value ? 1 : 0) ||
-      outcome.best_iteration > outcome.iterations || !(outcome.seconds >= 0.0)) {
+      outcome.best_iteration > outcome.iterations || !(outcome.seconds >= 0.0) ||
+      !(outcome.training_seconds >= 0.0)) {
     fail_range();
   }
   return {key_of(line), outcome};
+}
+
+void require_free(const std::string& path, int descriptor) {
+  if (try_lock(descriptor, LockUse::kHolding)) return;
+  fail(ErrorKind::kIo,
+       fmt::format("{}: another search is writing this journal; wait until it is over, or name "
+                   "another journal",
+                   path));
+}
+
+/// The file of the journal, locked: made where there is none, and so what is read from now on stays
+/// as it is.
+[[nodiscard]] FileDescriptor open_locked(const std::string& path) {
+  while (true) {
+    FileDescriptor file(::open(path.c_str(), O_RDWR | O_CREAT | O_APPEND | O_CLOEXEC, 0666));
+    if (file.number < 0) fail_io(path, "written");
+    require_free(path, file.number);
+    if (is_at(find_output(path).path, file.number)) return file;  // else it was removed meanwhile
+  }
 }
 
 void require_same_search(const std::string& path, const json& earlier, const ordered_json& now) {
@@ -177,10 +199,13 @@ void check_journal(const std::string& path, bool resume) {
     if (resume) fail(ErrorKind::kInvalidArgument, "resuming a search needs its journal");
     return;
   }
+  require_plain_file(path);
+  const FileDescriptor there(::open(path.c_str(), O_RDWR | O_CLOEXEC));
+  if (there.number >= 0) require_free(path, there.number);
   (void)read_earlier(path, resume);
 }
 
-Journal::Descriptor::~Descriptor() {
+FileDescriptor::~FileDescriptor() {
   if (number >= 0) ::close(number);
 }
 
@@ -192,7 +217,9 @@ Journal::Journal(std::string path, bool resume, const ordered_json& search)
   }
   ordered_json header = {{kMark, kFormat}};
   header.update(search);
-  Earlier earlier = read_earlier(path_, resume);
+  check_journal(path_, resume);  // before a file is made
+  file_ = open_locked(path_);
+  const Earlier earlier = read_earlier(path_, resume);
   const bool goes_on = resume && earlier.search.is_object();
   if (goes_on) {
     require_same_search(path_, earlier.search, header);
@@ -203,14 +230,10 @@ Journal::Journal(std::string path, bool resume, const ordered_json& search)
         auto [key, outcome] = parse_outcome(line);
         earlier_.insert_or_assign(std::move(key), std::move(outcome));
       } catch (const json::exception&) {
-        fail(ErrorKind::kBadData,
-             fmt::format("{}: line {} of the journal is broken; remove the file and begin again",
-                         path_, i + 2));
+        broken_lines_.push_back(i + 2);
       }
     }
   }
-  file_.number = ::open(path_.c_str(), O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0666);
-  if (file_.number < 0) fail_io(path_, "written");
   if (::ftruncate(file_.number, goes_on ? static_cast<off_t>(earlier.bytes) : 0) != 0) {
     fail_io(path_, "written");
   }
@@ -231,6 +254,7 @@ void Journal::add(const TrainingParams& params, int part, const TrainingOutcome&
          {"iterations", outcome.iterations},
          {"best_iteration", outcome.best_iteration},
          {"seconds", outcome.seconds},
+         {"training_seconds", outcome.training_seconds},
          {"stop_reason", outcome.stop_reason},
          {"failure", outcome.failure}});
 }

@@ -133,6 +133,26 @@ std::string TuneResult::warning() const {
       metric.key, *best()->value, *baseline.value, algorithm_name(baseline.params));
 }
 
+std::vector<std::string> TuneResult::failures() const {
+  std::vector<std::pair<std::string, int>> reasons;  // in the order of the trials
+  for (const TuneTrial& trial : trials) {
+    if (trial.value) continue;
+    const std::string reason = fmt::format("{}: {}", algorithm_name(trial.params), trial.failure);
+    const auto known = std::ranges::find(reasons, reason, &std::pair<std::string, int>::first);
+    known == reasons.end() ? (void)reasons.emplace_back(reason, 1) : (void)++known->second;
+  }
+  std::vector<std::string> lines;
+  for (const auto& [reason, count] : reasons) {
+    lines.push_back(count == 1 ? reason : fmt::format("{} ({} trials)", reason, count));
+  }
+  return lines;
+}
+
+std::string TuneResult::sample_text() const {
+  if (measured_users == validation_users) return {};
+  return fmt::format("{} of {} users", measured_users, validation_users);
+}
+
 std::vector<ParameterImportance> TuneResult::importance() const {
   std::map<std::string, std::vector<const TuneTrial*>> by_algorithm;
   for (const TuneTrial* trial : by_value(*this)) {

@@ -95,6 +95,15 @@ int SearchSpace::usual_iterations() const {
   return most_iterations_ == 0 ? 0 : std::stoi(parameter_text(usual_, "iterations"));
 }
 
+std::optional<TrainingParams> SearchSpace::smallest() const {
+  constexpr std::string_view kFactors = "factors";
+  if (std::ranges::find(dimensions_, kFactors) == dimensions_.end()) return std::nullopt;
+  TrainingParams params = usual_;
+  set_parameter(params, kFactors, fmt::format("{}", found(usual_, kFactors).low));
+  if (parameter_text(params, kFactors) == parameter_text(usual_, kFactors)) return std::nullopt;
+  return params;
+}
+
 TrainingParams SearchSpace::at(const Point& point) const {
   TrainingParams params = usual_;
   // Twice: a range may depend on a parameter that comes later.

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string_view>
 #include <vector>
 
@@ -22,6 +23,9 @@ class SearchSpace {
   [[nodiscard]] const TrainingParams& usual() const { return usual_; }
   /// Those of the usual parameters.
   [[nodiscard]] int usual_iterations() const;
+  /// The usual parameters with the fewest factors that are searched; nothing where there are none,
+  /// or no fewer.
+  [[nodiscard]] std::optional<TrainingParams> smallest() const;
   /// Of the longest training; 0 where there are none.
   [[nodiscard]] int most_iterations() const { return most_iterations_; }
 

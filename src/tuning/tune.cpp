@@ -14,8 +14,8 @@
 
 #include "evaluation/metric_table.h"
 #include "likewise/error.h"
-#include "likewise/training.h"
 #include "training/merge_interactions.h"
+#include "training/train.h"
 #include "tuning/search_space.h"
 #include "tuning/tune_search.h"
 
@@ -104,6 +104,9 @@ void of_validation(const Work& work) {
   note.seconds = result.seconds;
   note.budget = options.budget.text;
   note.validation = run.validation != nullptr ? run.validation_source : split_text(options.split);
+  if (const std::string sample = result.sample_text(); !sample.empty()) {
+    note.validation += ", " + sample;
+  }
   note.seed = options.seed;
   return note;
 }
@@ -214,18 +217,18 @@ TuneResult tune(const Interactions& data, const TuneOptions& options, const Tune
                     options, run);
   TuneResult result = search.run();
   if (result.stop_reason == "stopped") return result;
+  const TuneTrial* winner = result.best();
+  if (winner == nullptr) search.journal().end("failed");  // in nobody's way
   if (result.trials.empty()) {
     fail(fmt::format("budget {} was over before the first trial began, after {:.3g} s; give more",
                      options.budget.text, result.seconds));
   }
-  const TuneTrial* winner = result.best();
   if (winner == nullptr) {
     throw Error(ErrorKind::kNumerical,
-                fmt::format("none of the {} trials could be trained; the first: {}",
-                            result.trials.size(), result.trials.front().failure));
+                fmt::format("no algorithm has a value: {}", fmt::join(result.failures(), "; ")));
   }
   if (run.on_winner) run.on_winner(result);
-  TrainingRun how;
+  SettledRun how;
   how.control = run.control;
   how.source = run.source;
   const Interactions both = parts ? Interactions{} : united(data, validation, run.duplicates);

@@ -10,12 +10,14 @@
 #include <fmt/format.h>
 
 #include "evaluation/metric_table.h"
+#include "likewise/choose.h"
 #include "likewise/error.h"
-#include "likewise/training.h"
 #include "likewise/version.h"
 #include "model/checksum.h"
+#include "training/train.h"
 #include "training/validation.h"
 #include "tuning/halving.h"
+#include "tuning/validation_sample.h"
 
 namespace likewise {
 namespace {
@@ -29,7 +31,8 @@ constexpr double kLeastSpread = 0.02;
 constexpr int kExploresOneIn = 3;
 /// Trials end after this share of the longest training without a better validation.
 constexpr int kPatienceShare = 9;
-constexpr const char* kDefaults = "defaults";  // an origin
+constexpr const char* kDefaults = "defaults";  // origins
+constexpr const char* kSmallest = "smallest";
 /// Values within so many standard errors of the best are close to it.
 constexpr double kCloseErrors = 2.0;
 /// The final round: so many of the best unlike trials, the best of each algorithm that is close to
@@ -42,6 +45,8 @@ constexpr double kFinalistsApart = 0.1;
 constexpr int kFewestFinalParts = 2;
 constexpr int kMostFinalParts = 8;
 constexpr double kFinalShare = 0.2;
+/// What training the winner on everything takes, over what its trial says.
+constexpr double kMargin = 1.1;
 /// Draws of parameters before some that were tried already are taken again.
 constexpr int kMostDraws = 50;
 
@@ -57,6 +62,14 @@ void add_text(Checksum& sum, const IdMap& ids) {
 template <class T>
 void add_bytes(Checksum& sum, const T* values, Offset count) {
   sum.update({reinterpret_cast<const char*>(values), static_cast<std::size_t>(count) * sizeof(T)});
+}
+
+void take_value(std::optional<double> value, TrainingOutcome& outcome) {
+  if (value && std::isfinite(*value)) {
+    outcome.value = value;
+  } else {
+    outcome.failure = "the validation is not a number";
+  }
 }
 
 /// Of ids and values, so that a journal is not taken for another data set.
@@ -99,12 +112,13 @@ TuneSearch::TuneSearch(const Interactions& train_part, const Interactions& valid
                        const Interactions* whole, const Split* cut, const TuneOptions& options,
                        const TuneRun& run)
     : train_part_(train_part),
-      validation_(validation),
+      validation_(&validation),
       whole_(whole),
       cut_(cut),
       options_(options),
       run_(run),
-      begin_(Clock::now()) {
+      begin_(Clock::now()),
+      watch_(run.control.cancel) {
   result_.metric = metric_of(options);
   for (const std::string& name : algorithms_of(options)) {
     result_.usual.push_back(
@@ -112,17 +126,37 @@ TuneSearch::TuneSearch(const Interactions& train_part, const Interactions& valid
     spaces_.emplace_back(result_.usual.back(), options.seed);
     devices_.emplace(name, device_for(result_.usual.back()));
   }
-  const CsrView held_out = validation.by_user.view();
-  for (Index user = 0; user < held_out.rows; ++user) {
-    if (held_out.offsets[user + 1] > held_out.offsets[user]) validation_users_ += 1.0;
-  }
+  const Offset all =
+      whole != nullptr ? whole->by_user.nnz() : train_part.by_user.nnz() + validation.by_user.nnz();
+  growth_ =
+      static_cast<double>(all) / static_cast<double>(std::max<Offset>(1, train_part.by_user.nnz()));
+  choose_measured_users();
   if (by_time()) search_seconds_ = options.budget.seconds;
   best_of_.resize(spaces_.size());
   counts_.resize(spaces_.size());
+  first_.resize(spaces_.size());
+  out_.resize(spaces_.size());
   journal_ = std::make_unique<Journal>(run.journal, run.resume, description());
+  result_.broken_lines = journal_->broken_lines();
 }
 
-TuneResult TuneSearch::run() {
+void TuneSearch::choose_measured_users() {
+  result_.validation_users = users_with_entries(validation_->by_user.view());
+  result_.measured_users = result_.validation_users;
+  const auto als = std::ranges::find(result_.usual, "als", algorithm_name);
+  if (!by_time() || is_of_ratings(result_.metric) || als == result_.usual.end()) return;
+  result_.measured_users =
+      users_to_validate(train_part_.by_user.view(), result_.validation_users, *als);
+  if (result_.measured_users == result_.validation_users) return;
+  sample_ = sampled(*validation_);
+  validation_ = &*sample_;
+}
+
+Interactions TuneSearch::sampled(const Interactions& part) const {
+  return sample_users(part, result_.measured_users, options_.seed);
+}
+
+TuneResult TuneSearch::run() try {
   measure_baseline();
   try {
     search();
@@ -134,6 +168,9 @@ TuneResult TuneSearch::run() {
   }
   result_.seconds = spent();
   return std::move(result_);
+} catch (const Error& error) {
+  if (error.kind() != ErrorKind::kCancelled && result_.best() == nullptr) journal_->end("failed");
+  throw;
 }
 
 const Device& TuneSearch::device_of(std::string_view algorithm) const {
@@ -159,7 +196,8 @@ nlohmann::ordered_json TuneSearch::description() const {
           {"algorithms", names},
           {"seed", options_.seed},
           {"training_part", digits_of(train_part_)},
-          {"validation_part", digits_of(validation_)}};
+          {"measured_users", result_.measured_users},
+          {"validation_part", digits_of(*validation_)}};
 }
 
 double TuneSearch::spent() const {
@@ -170,8 +208,12 @@ int TuneSearch::trials_left() const {
   return options_.budget.trials - static_cast<int>(result_.trials.size());
 }
 
-void TuneSearch::keep_time_for_finals() {
-  if (!by_time() || whole_ == nullptr) return;
+void TuneSearch::keep_time_for_the_end() {
+  const TuneTrial* best = result_.best();
+  if (!by_time() || best == nullptr) return;
+  const double budget = options_.budget.seconds;
+  search_seconds_ = budget - model_seconds(static_cast<std::size_t>(best->number) - 1);
+  if (whole_ == nullptr) return;
   double part = 0.0;  // on which all finalists so far are measured
   for (const std::size_t place : finalists()) {
     const TuneTrial& trial = result_.trials[place];
@@ -179,11 +221,31 @@ void TuneSearch::keep_time_for_finals() {
         trial.iterations > 0 ? static_cast<double>(trial.best_iteration) / trial.iterations : 1.0;
     part += share * trial.seconds;
   }
-  const double budget = options_.budget.seconds;
-  search_seconds_ = budget - std::min(kFinalShare * budget, kMostFinalParts * part);
+  search_seconds_ -= std::min(kFinalShare * budget, kMostFinalParts * part);
 }
 
-bool TuneSearch::is_budget_over() const { return by_time() && spent() >= options_.budget.seconds; }
+double TuneSearch::model_seconds(std::size_t place) const {
+  return kMargin * growth_ * training_seconds_[place];
+}
+
+void TuneSearch::limit_training(const TuneTrial& trial, double until) {
+  if (!by_time()) return stop_at(std::numeric_limits<double>::infinity());
+  // x seconds more, and then on everything: now + x + again (before + x) <= budget
+  const double again = kMargin * growth_;
+  const double before =
+      trial.number > 0 ? training_seconds_[static_cast<std::size_t>(trial.number) - 1] : 0.0;
+  const double now = spent();
+  const double most = (options_.budget.seconds - now - again * before) / (1.0 + again);
+  stop_at(std::min({until, search_seconds_, now + std::max(0.0, most)}));
+}
+
+void TuneSearch::stop_at(double seconds) {
+  // More than the clock can count is for ever.
+  constexpr double kMostSeconds = 1e9;
+  if (seconds >= kMostSeconds) return watch_.set_end(std::nullopt);
+  watch_.set_end(begin_ + std::chrono::duration_cast<Clock::duration>(
+                              std::chrono::duration<double>(seconds - replayed_)));
+}
 
 double TuneSearch::seconds_left() const {
   if (by_time()) return std::max(0.0, options_.budget.seconds - spent());
@@ -199,31 +261,95 @@ void TuneSearch::measure_baseline() {
   const std::string name(algorithm_name(baseline.params));
   devices_.emplace(name, open_device("cpu"));
   Runner runner{};
-  add_outcome(outcome_of(baseline.params, runner, false), baseline);
-  if (!baseline.value) {
-    throw Error(ErrorKind::kNumerical,
-                fmt::format("the baseline cannot be measured: {}", baseline.failure));
-  }
+  stop_at(by_time() ? options_.budget.seconds : std::numeric_limits<double>::infinity());
+  const TrainingOutcome outcome = outcome_of(baseline.params, runner, false);
+  add_outcome(outcome, baseline);
+  if (baseline.value || outcome.is_cut()) return;
+  if (outcome.is_refusal()) throw Error(ErrorKind::kBadData, baseline.failure);
+  throw Error(ErrorKind::kNumerical,
+              fmt::format("the baseline cannot be measured: {}", baseline.failure));
 }
 
 void TuneSearch::search() {
+  try_defaults();
   std::vector<std::size_t> active(spaces_.size());
   for (std::size_t a = 0; a < active.size(); ++a) active[a] = a;
-  try_defaults();
-  for (int round = 0; !is_over(); ++round) {
+  const auto leave = [&] { std::erase_if(active, [&](std::size_t a) { return out_[a] != 0; }); };
+  leave();
+  for (int round = 0; !is_over() && !active.empty(); ++round) {
     for (std::size_t turn = 0; turn < active.size() && !is_over(); ++turn) {
       run_bracket(active[turn], round, active.size() - turn);
     }
-    keep_better_half_and_close(active);
+    leave();
+    if (!active.empty()) keep_better_half_and_close(active);
   }
 }
 
 void TuneSearch::try_defaults() {
+  if (by_time()) return try_defaults_in_time();
   for (std::size_t a = 0; a < spaces_.size() && !is_over(); ++a) {
-    const TrainingParams& usual = spaces_[a].usual();
-    (void)is_new(a, usual);
-    step(first_.emplace_back(new_trial(usual, kDefaults)), a, spaces_[a].usual_iterations());
+    try_default(a, spaces_[a].usual_iterations(), std::numeric_limits<double>::infinity());
   }
+}
+
+void TuneSearch::try_defaults_in_time() {
+  std::vector<std::size_t> order = by_choice();
+  const auto share = [&](std::size_t place) {
+    return spent() + (search_seconds_ - spent()) / static_cast<double>(order.size() - place);
+  };
+  for (std::size_t i = 0; i < order.size() && !is_over(); ++i) {
+    const std::size_t a = order[i];
+    const bool first = i == 0;
+    try_default(a, first ? spaces_[a].usual_iterations() : fewest_iterations(a),
+                first ? search_seconds_ : share(i));
+  }
+  std::ranges::stable_sort(
+      order, [&](std::size_t a, std::size_t b) { return is_better(best_value(a), best_value(b)); });
+  for (std::size_t i = 0; i < order.size() && !is_over(); ++i) finish_default(order[i], share(i));
+}
+
+std::vector<std::size_t> TuneSearch::by_choice() const {
+  std::vector<std::size_t> order(spaces_.size());
+  for (std::size_t a = 0; a < order.size(); ++a) order[a] = a;
+  if (!by_time() || order.size() < 2) return order;
+  const AlgorithmChoice choice = choose_algorithm(train_part_.by_user.view(), options_.feedback,
+                                                  device_of(spaces_.front().algorithm()));
+  std::stable_partition(order.begin(), order.end(),
+                        [&](std::size_t a) { return spaces_[a].algorithm() == choice.algorithm; });
+  return order;
+}
+
+int TuneSearch::fewest_iterations(std::size_t algorithm) const {
+  const SearchSpace& space = spaces_[algorithm];
+  const int rung = bracket_of(0, space.most_iterations()).iterations.front();
+  return std::min(rung, space.usual_iterations());
+}
+
+void TuneSearch::try_default(std::size_t algorithm, int iterations, double until) {
+  const SearchSpace& space = spaces_[algorithm];
+  std::optional<Runner>& first = first_[algorithm];
+  (void)is_new(algorithm, space.usual());
+  first = new_trial(space.usual(), kDefaults);
+  const std::optional<TrainingParams> smallest = space.smallest();
+  const double begin = spent();
+  step(*first, algorithm, iterations, smallest ? begin + (until - begin) / 2.0 : until);
+  if (!first->cut || !smallest || is_over()) return;
+  (void)is_new(algorithm, *smallest);
+  out_[algorithm] = 0;
+  first = new_trial(*smallest, kSmallest);
+  step(*first, algorithm, fewest_iterations(algorithm), until);
+}
+
+void TuneSearch::finish_default(std::size_t algorithm, double until) {
+  std::optional<Runner>& first = first_[algorithm];
+  if (!first) return;
+  const double had = result_.trials[first->trial].seconds;
+  // What had no value in its share of the time gets more, where there is more by now.
+  if (first->cut && until - spent() > had) {
+    first->cut = first->over = false;
+    out_[algorithm] = 0;
+  }
+  step(*first, algorithm, spaces_[algorithm].usual_iterations(), until);
 }
 
 void TuneSearch::keep_better_half_and_close(std::vector<std::size_t>& active) const {
@@ -241,7 +367,7 @@ void TuneSearch::run_bracket(std::size_t algorithm, int round, std::size_t turns
   const Bracket bracket = bracket_of(round, space.most_iterations());
   int count = bracket.trials;
   std::vector<Runner> runners;
-  if (round == 0) runners.push_back(std::move(first_[algorithm]));
+  if (round == 0 && first_[algorithm]) runners.push_back(std::move(*first_[algorithm]));
   const int begun = static_cast<int>(runners.size());
   double until = std::numeric_limits<double>::infinity();
   if (by_time()) {
@@ -256,7 +382,7 @@ void TuneSearch::run_bracket(std::size_t algorithm, int round, std::size_t turns
     const bool last = rung + 1 == bracket.iterations.size();
     const int going_on = last ? 0 : kept_of(rung == 0 ? count : static_cast<int>(runners.size()));
     for (int i = 0; i < (rung == 0 ? count : static_cast<int>(runners.size())); ++i) {
-      if (is_late() || spent() >= until) return;
+      if (is_late() || spent() >= until || out_[algorithm] != 0) return;
       if (rung == 0 && i >= begun) runners.push_back(drawn(algorithm, round, i));
       step(runners[static_cast<std::size_t>(i)], algorithm, bracket.iterations[rung]);
       forget_worse(runners, i + 1, going_on);
@@ -284,6 +410,7 @@ TuneSearch::Runner TuneSearch::new_trial(TrainingParams params, std::string orig
   trial.number = static_cast<int>(result_.trials.size());
   trial.params = std::move(params);
   trial.origin = std::move(origin);
+  training_seconds_.push_back(0.0);
   return {result_.trials.size() - 1};
 }
 
@@ -319,7 +446,7 @@ bool TuneSearch::is_new(std::size_t algorithm, const TrainingParams& params) {
   return tried_.insert(std::move(key)).second;
 }
 
-void TuneSearch::step(Runner& runner, std::size_t algorithm, int iterations) {
+void TuneSearch::step(Runner& runner, std::size_t algorithm, int iterations, double until) {
   TuneTrial& trial = result_.trials[runner.trial];
   if (runner.over || (trial.value && trial.iterations >= iterations)) return;
   TrainingParams params = trial.params;
@@ -332,18 +459,22 @@ void TuneSearch::step(Runner& runner, std::size_t algorithm, int iterations) {
     }
     set_parameter(params, "patience", fmt::format("{}", patience));
   }
+  limit_training(trial, until);
   const TrainingOutcome outcome = outcome_of(params, runner, iterations > 0);
   add_outcome(outcome, trial);
   runner.over = !outcome.value || outcome.stop_reason == "patience";
+  runner.cut = outcome.is_cut() && !trial.value;
+  const bool refused = outcome.is_refusal() && trial.origin == kDefaults;
+  if (runner.cut || refused) out_[algorithm] = 1;
   std::optional<std::size_t>& best = best_of_[algorithm];
   if (trial.value && (!best || is_better(trial.value, result_.trials[*best].value))) {
     best = runner.trial;
   }
-  keep_time_for_finals();
+  keep_time_for_the_end();
   if (run_.on_trial) run_.on_trial({result_, trial, seconds_left()});
 }
 
-void TuneSearch::add_outcome(const TrainingOutcome& outcome, TuneTrial& trial) const {
+void TuneSearch::add_outcome(const TrainingOutcome& outcome, TuneTrial& trial) {
   trial.seconds += outcome.seconds;
   trial.finished = spent();
   if (!outcome.value) {
@@ -351,6 +482,10 @@ void TuneSearch::add_outcome(const TrainingOutcome& outcome, TuneTrial& trial) c
     return;
   }
   trial.value = outcome.value;
+  trial.failure.clear();
+  if (trial.number > 0) {
+    training_seconds_[static_cast<std::size_t>(trial.number) - 1] = outcome.training_seconds;
+  }
   trial.iterations = outcome.iterations;
   trial.best_iteration = outcome.best_iteration;
   if (outcome.iterations > 0) {
@@ -362,8 +497,7 @@ TrainingOutcome TuneSearch::outcome_of(const TrainingParams& params, Runner& run
                                        bool iterating) {
   if (const TrainingOutcome* known = journal_->find(params, 0)) {
     // What a budget of time cut short counts where it is over then again.
-    const bool cut = known->stop_reason == "stopped";
-    if (!cut || spent() + known->seconds >= search_seconds_) {
+    if (!known->is_cut() || spent() + known->seconds >= search_seconds_) {
       replayed_ += known->seconds;
       runner.model.reset();
       return *known;
@@ -384,8 +518,9 @@ int TuneSearch::most_final_parts(std::size_t finalists) const {
 bool TuneSearch::is_close(std::optional<double> value, std::optional<double> best) const {
   if (!value || !best) return false;
   const double error = is_of_ratings(result_.metric)
-                           ? *best / std::sqrt(static_cast<double>(validation_.by_user.nnz()))
-                           : std::sqrt(std::max(0.0, *best * (1.0 - *best)) / validation_users_);
+                           ? *best / std::sqrt(static_cast<double>(validation_->by_user.nnz()))
+                           : std::sqrt(std::max(0.0, *best * (1.0 - *best)) /
+                                       static_cast<double>(result_.measured_users));
   return std::abs(*value - *best) <= kCloseErrors * error;
 }
 
@@ -423,6 +558,16 @@ bool TuneSearch::is_like_one_of(const TuneTrial& trial,
 void TuneSearch::compare_finalists() {
   if (whole_ == nullptr) return;
   std::vector<std::size_t> places = finalists();
+  if (by_time()) {
+    std::erase_if(places, [&](std::size_t place) {
+      return place != places.front() && spent() + model_seconds(place) > options_.budget.seconds;
+    });
+    double longest_model = 0.0;
+    for (const std::size_t place : places) {
+      longest_model = std::max(longest_model, model_seconds(place));
+    }
+    finals_seconds_ = options_.budget.seconds - longest_model;
+  }
   std::map<std::size_t, double> sums;
   for (const std::size_t place : places) sums[place] = *result_.trials[place].value;
   std::optional<Split> part;
@@ -430,18 +575,20 @@ void TuneSearch::compare_finalists() {
   const int most = most_final_parts(places.size());
   for (int number = 1; number <= most && places.size() > 1; ++number) {
     const double begin = spent();
-    if (by_time() && begin + longest >= options_.budget.seconds) return;  // not all would end
+    if (begin + longest >= finals_seconds_) return;  // not all would end
     try {
       part = next_part(*whole_, part ? &*part : cut_, options_.split, options_.seed, number);
     } catch (const Error& error) {
       if (error.kind() != ErrorKind::kInvalidArgument) throw;
       return;  // users have no more interactions to hold out
     }
+    const Interactions held_out = sample_ ? sampled(part->test) : Interactions{};
+    const Interactions& test = sample_ ? held_out : part->test;
     std::map<std::size_t, double> values;
     for (const std::size_t place : places) {
       TuneTrial& trial = result_.trials[place];
-      const std::optional<double> value = final_value(trial, *part, number);
-      if (is_budget_over()) return;
+      const std::optional<double> value = final_value(trial, part->train, test, number);
+      if (spent() >= finals_seconds_) return;
       if (value) values[place] = *value;
       if (run_.on_trial) run_.on_trial({result_, trial, seconds_left()});
     }
@@ -456,20 +603,21 @@ void TuneSearch::compare_finalists() {
   }
 }
 
-std::optional<double> TuneSearch::final_value(TuneTrial& trial, const Split& part, int number) {
+std::optional<double> TuneSearch::final_value(TuneTrial& trial, const Interactions& training,
+                                              const Interactions& test, int number) {
   TrainingOutcome outcome;
   if (const TrainingOutcome* known = journal_->find(trial.params, number)) {
     outcome = *known;
     replayed_ += outcome.seconds;
   } else {
     const auto begin = Clock::now();
+    stop_at(finals_seconds_);
     try {
-      outcome.value = measured(trial.params, part);
+      train_once(trial.params, training, test, outcome);
     } catch (const Error& error) {
-      if (!is_of_parameters(error)) throw;
-      outcome.failure = error.what();
+      note_failure(error, outcome);
     }
-    if (is_budget_over()) return std::nullopt;  // perhaps not trained to the end
+    if (spent() >= finals_seconds_) return std::nullopt;  // perhaps not trained to the end
     outcome.seconds = std::chrono::duration<double>(Clock::now() - begin).count();
     journal_->add(trial.params, number, outcome);
   }
@@ -477,62 +625,86 @@ std::optional<double> TuneSearch::final_value(TuneTrial& trial, const Split& par
   return outcome.value;
 }
 
-std::optional<double> TuneSearch::measured(const TrainingParams& params, const Split& part) {
-  const Device& device = device_of(algorithm_name(params));
-  std::atomic<bool> late = false;
-  TrainingRun how;
-  how.control.cancel = run_.control.cancel;
-  how.stop = &late;
-  how.on_iteration = [&](const TrainingState&) { late = is_budget_over(); };
-  Model model = train(part.train, params, device, how);
-  how.validation = &part.test;
-  how.validation_metric = result_.metric.key;
-  const double value = make_measure(model, device, how)(model.learned);
-  return std::isfinite(value) ? std::optional(value) : std::nullopt;
-}
-
-bool TuneSearch::is_of_parameters(const Error& error) {
-  return error.kind() == ErrorKind::kNumerical || error.kind() == ErrorKind::kOutOfMemory;
+void TuneSearch::note_failure(const Error& error, TrainingOutcome& outcome) const {
+  run_.control.check();
+  switch (error.kind()) {
+    case ErrorKind::kCancelled:
+      outcome.stop_reason = "stopped";
+      outcome.failure = "nothing was measured in the time that the budget left for it: give more";
+      return;
+    case ErrorKind::kBadData:
+      outcome.stop_reason = "refused";
+      outcome.failure = error.what();
+      return;
+    case ErrorKind::kNumerical:
+    case ErrorKind::kOutOfMemory:
+    case ErrorKind::kInvalidArgument:
+      outcome.failure = error.what();
+      return;
+    case ErrorKind::kDevice:
+    case ErrorKind::kNotFound:
+    case ErrorKind::kIo:
+      break;
+  }
+  throw;  // NOLINT: called where it was caught
 }
 
 TrainingOutcome TuneSearch::train_now(const TrainingParams& params, Runner& runner,
                                       bool iterating) {
   const auto begin = Clock::now();
   TrainingOutcome outcome;
-  std::atomic<bool> late = false;
-  std::optional<Factors> newest;
-  TrainingRun how;
-  how.control.cancel = run_.control.cancel;
-  how.validation = &validation_;
-  how.validation_metric = result_.metric.key;
-  if (iterating) {
-    how.resume = runner.model ? &*runner.model : nullptr;
-    how.stop = &late;
-    how.on_iteration = [&](const TrainingState& state) {
-      const bool is_last = state.iterations.back().iteration == state.most_iterations;
-      if (is_last && state.best != nullptr) newest = state.factors().clone();
-      if (is_late()) late = true;
-    };
-  }
   try {
-    Model model = train(train_part_, params, device_of(algorithm_name(params)), how);
-    outcome.value = model.best_validation();
-    outcome.iterations = model.iterations.empty() ? 0 : model.iterations.back().iteration;
-    outcome.best_iteration = model.best_iteration;
-    outcome.stop_reason = model.stop_reason;
-    model.last = std::move(newest);
-    if (iterating) runner.model = std::move(model);
-    if (outcome.value && !std::isfinite(*outcome.value)) {
-      outcome.value.reset();
-      outcome.failure = "the validation is not a number";
+    if (iterating) {
+      train_on(params, runner, outcome);
+    } else {
+      train_once(params, train_part_, *validation_, outcome);
     }
+    run_.control.check();
   } catch (const Error& error) {
-    if (!is_of_parameters(error)) throw;
-    outcome.failure = error.what();
+    note_failure(error, outcome);
     runner.model.reset();
   }
   outcome.seconds = std::chrono::duration<double>(Clock::now() - begin).count();
   return outcome;
+}
+
+void TuneSearch::train_once(const TrainingParams& params, const Interactions& training,
+                            const Interactions& validation, TrainingOutcome& outcome) const {
+  const auto begin = Clock::now();
+  const Device& device = device_of(algorithm_name(params));
+  SettledRun how;
+  how.control.cancel = &watch_.flag();
+  Model model = train(training, params, device, how);
+  outcome.training_seconds = std::chrono::duration<double>(Clock::now() - begin).count();
+  how.validation = &validation;
+  how.validation_metric = result_.metric.key;
+  take_value(make_measure(model, device, how)(model.learned), outcome);
+}
+
+void TuneSearch::train_on(const TrainingParams& params, Runner& runner,
+                          TrainingOutcome& outcome) const {
+  std::optional<Factors> newest;
+  SettledRun how;
+  how.stop = &watch_.flag();
+  how.validation = validation_;
+  how.validation_metric = result_.metric.key;
+  how.resume = runner.model ? &*runner.model : nullptr;
+  how.on_iteration = [&](const TrainingState& state) {
+    const bool is_last = state.iterations.back().iteration == state.most_iterations;
+    if ((is_last || *how.stop) && state.best != nullptr) newest = state.factors().clone();
+  };
+  Model model = train(train_part_, params, device_of(algorithm_name(params)), how);
+  take_value(model.best_validation(), outcome);
+  outcome.iterations = model.iterations.back().iteration;
+  outcome.best_iteration = model.best_iteration;
+  outcome.stop_reason = model.stop_reason;
+  for (const Iteration& one : model.iterations) {
+    if (one.iteration <= model.best_iteration) outcome.training_seconds += one.seconds;
+  }
+  const bool goes_on = newest || model.best_iteration == outcome.iterations;
+  model.last = std::move(newest);
+  runner.model.reset();
+  if (goes_on) runner.model = std::move(model);
 }
 
 bool TuneSearch::is_better(std::optional<double> a, std::optional<double> b) const {

@@ -19,6 +19,7 @@
 #include "likewise/tune.h"
 #include "tuning/journal.h"
 #include "tuning/search_space.h"
+#include "tuning/stop_watch.h"
 
 namespace likewise {
 
@@ -42,7 +43,8 @@ class TuneSearch {
              const Interactions* whole, const Split* cut, const TuneOptions& options,
              const TuneRun& run);
 
-  /// Everything but the winner's model.
+  /// Everything but the winner's model. Where no trial has a value the journal is over, so that it
+  /// is in nobody's way.
   [[nodiscard]] TuneResult run();
   [[nodiscard]] const Device& device_of(std::string_view algorithm) const;
   [[nodiscard]] Journal& journal() { return *journal_; }
@@ -54,9 +56,11 @@ class TuneSearch {
   struct Runner {
     std::size_t trial;             ///< its place in TuneResult::trials
     bool over = false;             ///< failed, or without a better validation for long
+    bool cut = false;              ///< without a value: the time for it was over
     std::optional<Model> model{};  ///< where it stands; none: trained anew when it goes on
   };
 
+  void choose_measured_users();
   [[nodiscard]] Device device_for(const TrainingParams& params) const;
 
   /// What has to be the same for a journal to go on.
@@ -68,9 +72,16 @@ class TuneSearch {
   /// Earlier runs of a resumed search included.
   [[nodiscard]] double spent() const;
   [[nodiscard]] int trials_left() const;
-  /// Of a budget of time, as much as the finalists so far need for all parts.
-  void keep_time_for_finals();
-  [[nodiscard]] bool is_budget_over() const;
+  /// Of a budget of time, as much as the best so far needs to be trained on everything, and the
+  /// finalists for all parts.
+  void keep_time_for_the_end();
+  /// That training a trial's parameters on everything will take.
+  [[nodiscard]] double model_seconds(std::size_t place) const;
+  /// When a training that begins now is broken off: where it could not be done again on everything,
+  /// at the end of the search, at `until`.
+  void limit_training(const TuneTrial& trial, double until);
+  /// Stops what runs when so many seconds of the search are spent.
+  void stop_at(double seconds);
   [[nodiscard]] bool is_over() const { return by_time() ? is_late() : trials_left() <= 0; }
   [[nodiscard]] bool is_late() const { return spent() >= search_seconds_; }
   [[nodiscard]] double seconds_left() const;
@@ -84,6 +95,15 @@ class TuneSearch {
   /// Of every algorithm first, with as many iterations as they say: a search does not end with
   /// less.
   void try_defaults();
+  /// With a budget of time: what auto would take, then the others with few iterations, then these
+  /// to their end.
+  void try_defaults_in_time();
+  /// The algorithms, that of auto first.
+  [[nodiscard]] std::vector<std::size_t> by_choice() const;
+  [[nodiscard]] int fewest_iterations(std::size_t algorithm) const;
+  /// The defaults; where they get no value in time, the parameters that are trained fastest.
+  void try_default(std::size_t algorithm, int iterations, double until);
+  void finish_default(std::size_t algorithm, double until);
 
   /// Algorithms that have no value yet are the worst.
   void keep_better_half_and_close(std::vector<std::size_t>& active) const;
@@ -108,10 +128,12 @@ class TuneSearch {
   [[nodiscard]] bool is_new(std::size_t algorithm, const TrainingParams& params);
 
   /// Trains a trial up to so many iterations, from where it stands, or takes from the journal what
-  /// that came to. Nothing where it has had as many.
-  void step(Runner& runner, std::size_t algorithm, int iterations);
+  /// that came to. Nothing where it has had as many. An algorithm that refuses the data, or that
+  /// measures nothing in the time left, leaves the search.
+  void step(Runner& runner, std::size_t algorithm, int iterations,
+            double until = std::numeric_limits<double>::infinity());
 
-  void add_outcome(const TrainingOutcome& outcome, TuneTrial& trial) const;
+  void add_outcome(const TrainingOutcome& outcome, TuneTrial& trial);
 
   [[nodiscard]] TrainingOutcome outcome_of(const TrainingParams& params, Runner& runner,
                                            bool iterating);
@@ -124,20 +146,26 @@ class TuneSearch {
   [[nodiscard]] bool is_like_one_of(const TuneTrial& trial,
                                     const std::vector<std::size_t>& places) const;
 
-  /// All of them on one part after another. A part that not all could be measured on in time does
-  /// not count.
+  /// All of them on one part after another, as far as one of them could still be trained on
+  /// everything. A part that not all could be measured on in time does not count.
   void compare_finalists();
 
   /// Trained for the iterations that were its best; none where that failed.
-  [[nodiscard]] std::optional<double> final_value(TuneTrial& trial, const Split& part, int number);
+  [[nodiscard]] std::optional<double> final_value(TuneTrial& trial, const Interactions& training,
+                                                  const Interactions& test, int number);
 
-  [[nodiscard]] std::optional<double> measured(const TrainingParams& params, const Split& part);
-
-  /// Whether other parameters may do.
-  [[nodiscard]] static bool is_of_parameters(const Error& error);
+  /// The users that trials are measured on.
+  [[nodiscard]] Interactions sampled(const Interactions& part) const;
 
   [[nodiscard]] TrainingOutcome train_now(const TrainingParams& params, Runner& runner,
                                           bool iterating);
+  /// Trains to the end, then measures.
+  void train_once(const TrainingParams& params, const Interactions& training,
+                  const Interactions& validation, TrainingOutcome& outcome) const;
+  /// Measures after each iteration.
+  void train_on(const TrainingParams& params, Runner& runner, TrainingOutcome& outcome) const;
+  /// Writes down why there is no value; throws on what ends a search.
+  void note_failure(const Error& error, TrainingOutcome& outcome) const;
 
   [[nodiscard]] bool is_better(std::optional<double> a, std::optional<double> b) const;
   [[nodiscard]] std::optional<double> value_of(const Runner& runner) const;
@@ -150,20 +178,25 @@ class TuneSearch {
   };
 
   const Interactions& train_part_;
-  const Interactions& validation_;
+  const Interactions* validation_;
   const Interactions* whole_;
   const Split* cut_;
   const TuneOptions& options_;
   const TuneRun& run_;
   Clock::time_point begin_;
+  StopWatch watch_;
+  std::optional<Interactions> sample_;  ///< of the validation part, where that is too large
+  double growth_ = 1.0;                 ///< entries of everything over those of the training part
+  double finals_seconds_ = std::numeric_limits<double>::infinity();  ///< when final values end
   double replayed_ = 0.0;  ///< seconds of what the journal held
   /// Of a budget of time, what comes before the final round.
   double search_seconds_ = std::numeric_limits<double>::infinity();
   TuneResult result_;
   std::vector<SearchSpace> spaces_;
   std::map<std::string, Device, std::less<>> devices_;
-  double validation_users_ = 0.0;  ///< with something held out
-  std::vector<Runner> first_;      ///< of each algorithm the trial by its defaults
+  std::vector<std::optional<Runner>> first_;  ///< of each algorithm the trial by its defaults
+  std::vector<char> out_;                     ///< of each algorithm: it left the search
+  std::vector<double> training_seconds_;      ///< of each trial, to its best iteration
   std::vector<std::optional<std::size_t>> best_of_;  ///< of each algorithm: a place in the trials
   std::vector<Counts> counts_;
   std::set<std::string> tried_;  ///< algorithms with their searched parameters

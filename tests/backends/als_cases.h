@@ -9,8 +9,11 @@
 
 #include "likewise/als.h"
 #include "likewise/csr.h"
+#include "likewise/types.h"
 
 namespace likewise::test {
+
+constexpr Side kSides[] = {Side::kUsers, Side::kItems};
 
 /// Few factors, large first ones, and a regularization at which systems are well conditioned.
 [[nodiscard]] AlsParams small_als(Feedback feedback, int factors);

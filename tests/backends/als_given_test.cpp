@@ -12,6 +12,7 @@
 
 #include "backends/jobs/device_jobs.h"
 #include "likewise/als.h"
+#include "tests/backends/als_cases.h"
 #include "tests/csr_entries.h"
 #include "tests/errors.h"
 
@@ -26,8 +27,6 @@ using Numbers = std::vector<double>;
 
 /// Float32, as of the gradients in als_cases.cpp.
 constexpr double kResidual = 5e-6;
-
-constexpr Side kSides[] = {Side::kUsers, Side::kItems};
 
 /// Solves the n x n system with the right-hand side in column n, by elimination with pivots.
 [[nodiscard]] Numbers solve(std::vector<Numbers> a) {
@@ -175,7 +174,7 @@ TEST(GivenConfidence, RowsAreThoseOfTheDenseSystem) {
       for (const AlsSolverKind solver : kSolvers) {
         const AlsParams params = given(factors, solver);
         for (const char* device : {"reference", "cpu"}) {
-          for (const Side side : kSides) {
+          for (const Side side : test::kSides) {
             SCOPED_TRACE(fmt::format("{}, {} factors, solver {}, {}, {}", name, factors,
                                      static_cast<int>(solver), device, side_name(side)));
             const auto cpu =

@@ -28,8 +28,6 @@ using test::AlsCases;
 using test::AlsStrategy;
 using test::AlsTolerance;
 
-constexpr Side kSides[] = {Side::kUsers, Side::kItems};
-
 [[nodiscard]] std::string cases_name(const testing::TestParamInfo<AlsCases>& test) {
   return test.param.name;
 }
@@ -82,7 +80,7 @@ TEST_P(ReferenceAls, GradientVanishesAfterAHalfStep) {
     const CsrMatrix m = matrix_for(params, 23, 17, 3);
     const auto device = open_device("reference");
     const Factors start = train_als(m.view(), params, device).factors;
-    for (const Side side : kSides) {
+    for (const Side side : test::kSides) {
       const auto solver = job<AlsJob>(device).make_solver(m.view(), params, start.clone());
       const double minimum = solver->solve(side, {});
       const Factors& found = solver->factors();
@@ -206,7 +204,7 @@ TEST_P(AlsOnDevice, EqualsReference) {
       const CsrMatrix m = matrix_of(params, users, items, 7);
       if (!is_determined(m, params)) continue;
       const Factors start = test::trained_factors(m.view(), params);
-      for (const Side side : kSides) {
+      for (const Side side : test::kSides) {
         if (is_affordable(m, side, params)) compare_all(m, params, side, start, largest);
       }
     }
@@ -223,7 +221,7 @@ TEST_P(AlsOnDevice, MatricesWithoutRowsOrColumns) {
         const auto solver = make_solver(m, one.params, strategy, start);
         const auto exact =
             job<AlsJob>(open_device("reference")).make_solver(m.view(), one.params, start.clone());
-        for (const Side side : kSides) {
+        for (const Side side : test::kSides) {
           EXPECT_FLOAT_EQ(solver->solve(side, {}), exact->solve(side, {})) << side_name(side);
           test::expect_zero_where_empty(m.view(), solver->factors(), side);
         }
@@ -241,7 +239,7 @@ TEST_P(AlsOnDevice, GradientVanishesAfterAnExactHalfStep) {
     const Factors start = test::trained_factors(m.view(), one.params);
     const double unit = test::als_objective_of_nothing(m.view(), start, one.params);
     for_each_strategy([&](const AlsStrategy& strategy) {
-      for (const Side side : kSides) {
+      for (const Side side : test::kSides) {
         if (!strategy.exact) continue;
         SCOPED_TRACE(side_name(side));
         const auto solver = make_solver(m, one.params, strategy, start);
@@ -266,7 +264,7 @@ TEST_P(AlsOnDevice, ObjectiveNeverRises) {
       const auto solver = make_solver(m, one.params, strategy, start, 1);
       double before = test::als_objective(m.view(), start, one.params);
       for (int i = 0; i < 6; ++i) {
-        const double reported = solver->solve(kSides[i % 2], {});
+        const double reported = solver->solve(test::kSides[i % 2], {});
         const double now = test::als_objective(m.view(), solver->factors(), one.params);
         EXPECT_LE(now, before + strategy.tolerance.objective * unit) << "half-step " << i;
         EXPECT_NEAR(reported, now, strategy.tolerance.reported * unit) << "half-step " << i;
@@ -315,7 +313,7 @@ TEST_P(AlsOnDevice, RunsAreTheSameToTheBit) {
       const auto first = make_solver(m, one.params, strategy, start);
       const auto second = make_solver(m, one.params, strategy, start);
       for (int i = 0; i < 4; ++i) {
-        EXPECT_EQ(first->solve(kSides[i % 2], {}), second->solve(kSides[i % 2], {}))
+        EXPECT_EQ(first->solve(test::kSides[i % 2], {}), second->solve(test::kSides[i % 2], {}))
             << "half-step " << i;
         (void)second->factors();
       }

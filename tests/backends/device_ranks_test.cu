@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-/// What ranks exchange between GPUs, and how they end together: ranks that share a GPU, and by NCCL
-/// where there are two GPUs. The last tests need none.
+/// What ranks exchange between GPUs, and how they end together: ranks that share a GPU, and where
+/// there are two ranks with a GPU each, threads and processes. The last tests need none.
 #include <algorithm>
 #include <atomic>
 #include <chrono>
@@ -25,7 +25,7 @@ using std::chrono::milliseconds;
 constexpr milliseconds kShort(1000);
 constexpr milliseconds kLong(20000);
 
-enum class Connected { kSharing, kNccl, kProcesses };
+enum class Connected { kSharing, kApart, kProcesses };
 
 struct How {
   int ranks = 1;
@@ -43,7 +43,7 @@ class DeviceRanks : public testing::TestWithParam<How> {
       GTEST_SKIP() << "no CUDA device: " << cudaGetErrorString(cudaGetLastError());
     }
     if (!shared() && gpus < size()) {
-      GTEST_SKIP() << "NCCL needs a GPU for each of " << size() << " ranks; there are " << gpus;
+      GTEST_SKIP() << "a GPU for each of " << size() << " ranks is needed; there are " << gpus;
     }
   }
   [[nodiscard]] static int size() { return GetParam().ranks; }
@@ -231,6 +231,19 @@ TEST_P(DeviceRanks, ShiftAroundTheRing) {
 }
 
 /// Calls follow each other without a wait of the host; what is sent may change behind the call.
+TEST_P(DeviceRanks, WhatHostsHaveComesToAll) {
+  run([&](DeviceCommunicator& gpus, const RunControl&) {
+    for (int turn = 0; turn < 100; ++turn) {
+      const int own[] = {gpus.rank(), turn};
+      std::vector<int> all(2 * static_cast<std::size_t>(size()), -1);
+      std::vector<int> expected;
+      for (int r = 0; r < size(); ++r) expected.insert(expected.end(), {r, turn});
+      gpus.share_on_host(std::as_bytes(std::span(own)), std::as_writable_bytes(std::span(all)));
+      ASSERT_EQ(all, expected);
+    }
+  });
+}
+
 TEST_P(DeviceRanks, CallsFollowTheStreamsThatTheyAreOrderedWith) {
   constexpr Offset kCount = 1 << 20;
   run([&](DeviceCommunicator& gpus, const RunControl&) {
@@ -353,14 +366,14 @@ TEST_P(DeviceRanks, WrongCountsAreRefused) {
 }
 
 std::string name_of_how(const testing::TestParamInfo<How>& test) {
-  constexpr const char* kNames[] = {"Sharing", "Nccl", "Processes"};
+  constexpr const char* kNames[] = {"Sharing", "Apart", "Processes"};
   return kNames[static_cast<std::size_t>(test.param.by)] + std::to_string(test.param.ranks);
 }
 
 INSTANTIATE_TEST_SUITE_P(Cuda, DeviceRanks,
                          testing::Values(How{1, Connected::kSharing}, How{2, Connected::kSharing},
                                          How{3, Connected::kSharing}, How{5, Connected::kSharing},
-                                         How{2, Connected::kNccl}, How{1, Connected::kProcesses},
+                                         How{2, Connected::kApart}, How{1, Connected::kProcesses},
                                          How{2, Connected::kProcesses}),
                          name_of_how);
 
@@ -420,7 +433,7 @@ TEST(NcclLibrary, AMissingOneIsNamedWithWhatToInstall) {
   const std::string message = ledger_error([] { (void)load_nccl("libnccl-of-nobody.so.2"); });
   EXPECT_HAS(message, "libnccl-of-nobody.so.2 cannot be loaded");
   EXPECT_HAS(message, "Install NCCL for CUDA " + std::to_string(CUDART_VERSION / 1000));
-  EXPECT_HAS(message, "or name one GPU");
+  EXPECT_HAS(message, "or train on processors");
 }
 
 /// Something else under its name.

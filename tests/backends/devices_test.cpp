@@ -243,7 +243,7 @@ template <class Params>
 void expect_auto_to_take_those_that_pay(const char* job, const Params& params) {
   const CsrMatrix by_user = test::random_csr(60, 40, 8.0);
   const std::string rule = fmt::format(
-      "{} on cuda:1,3,4: shared out where that is expected to save more than 1.1 s", job);
+      "{} on cuda:1,3,4: shared out where that is expected to save more than 0.7 s", job);
   for (const bool slow : {false, true}) {
     SCOPED_TRACE(slow);
     const FakePlugin plugin(slow ? "several slow" : "several");
@@ -260,10 +260,12 @@ void expect_auto_to_take_those_that_pay(const char* job, const Params& params) {
     EXPECT_EQ(sorted_lines(folder / "used").back(),
               fmt::format("{} {}", job, slow ? "1,3,4" : "1"));
   }
+  // What connects processes is not needed.
   const FakePlugin plugin("several slow");
   const Variable alone("FAKE_PLUGIN_ALONE", "yes");
-  EXPECT_THAT(remarks_of(open_device_to_train("auto", params), by_user.view(), params),
-              ElementsAre(fmt::format("{} on 1 of 3 GPUs: the link is down", job)));
+  EXPECT_THAT(
+      remarks_of(open_device_to_train("auto", params), by_user.view(), params),
+      ElementsAre(fmt::format("{} on 3 of 3 GPUs: that is expected to be faster than one", job)));
 }
 
 TEST(SeveralGpus, AutoTakesThemForAlsWhereThatPays) {

@@ -23,6 +23,7 @@ struct PlainRow {
   [[nodiscard]] LIKEWISE_HOST_DEVICE double norm() const { return stats.norm; }
   [[nodiscard]] LIKEWISE_HOST_DEVICE double count() const { return stats.count; }
   [[nodiscard]] LIKEWISE_HOST_DEVICE double damped_count() const { return damped; }
+  [[nodiscard]] LIKEWISE_HOST_DEVICE double noise() const { return stats.noise; }
 };
 
 struct Pair {
@@ -69,6 +70,8 @@ Pair random_pair(std::mt19937_64& random, bool of_counts) {
   pair.x.norm = std::sqrt(pair.x.norm);
   pair.y.stats.norm = std::sqrt(pair.y.stats.norm);
   pair.y.damped = std::pow(pair.y.stats.count, 0.5);
+  pair.x.noise = unit(random) * 0.01 * pair.x.norm;
+  pair.y.stats.noise = unit(random) * 0.01 * pair.y.stats.norm;
   return pair;
 }
 
@@ -91,6 +94,7 @@ TEST_F(CudaFormulas, SimilaritiesHaveTheBitsOfTheHost) {
       formula.min_support = more ? 3.0 : 1.0;
       formula.shrinkage = more ? 50.0 : 0.0;
       formula.keep_negative = more;
+      formula.cancels = more;
       formula.columns = kColumns;
       PairNumbers there = formula;
       there.x_log_x = table.data();

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 /// Tests of trainings on several GPUs, for any number of ranks. Ranks that share a GPU run wherever
-/// there is one; ranks with a GPU each, by NCCL, where there are two.
+/// there is one; ranks with a GPU each where there are two.
 #pragma once
 
 #include <ostream>
@@ -26,7 +26,7 @@ struct GpuRanks {
   }
 };
 inline void PrintTo(const GpuRanks& one, std::ostream* to) {
-  *to << one.ranks << (one.shared ? " on one GPU" : " by NCCL");
+  *to << one.ranks << (one.shared ? " on one GPU" : " on GPUs of their own");
 }
 
 class GpuRanksTest : public DeviceTest<GpuRanks> {
@@ -36,7 +36,7 @@ class GpuRanksTest : public DeviceTest<GpuRanks> {
     if (IsSkipped() || GetParam().shared) return;
     const auto gpus = static_cast<int>(load_cuda_plugin().find_gpus().gpus.size());
     if (gpus < GetParam().ranks) {
-      GTEST_SKIP() << "NCCL needs a GPU for each of " << GetParam().ranks << " ranks; there "
+      GTEST_SKIP() << "a GPU for each of " << GetParam().ranks << " ranks is needed; there "
                    << (gpus == 1 ? "is " : "are ") << gpus;
     }
   }
@@ -45,7 +45,7 @@ class GpuRanksTest : public DeviceTest<GpuRanks> {
 inline const auto kGpuRanks = testing::Values(
     GpuRanks{1, true}, GpuRanks{2, true}, GpuRanks{3, true}, GpuRanks{5, true}, GpuRanks{2, false});
 inline std::string name_of_ranks(const testing::TestParamInfo<GpuRanks>& test) {
-  return fmt::format("{}{}", test.param.shared ? "Sharing" : "Nccl", test.param.ranks);
+  return fmt::format("{}{}", test.param.shared ? "Sharing" : "Apart", test.param.ranks);
 }
 
 }  // namespace likewise::test

@@ -71,7 +71,7 @@ Matrix drawn(Data data, Index rows, Index cols, std::uint64_t seed) {
   return m;
 }
 
-void expect_identical(const TopKResult& a, const TopKResult& b) {
+void expect_equal_lists(const TopKResult& a, const TopKResult& b) {
   ASSERT_EQ(a.k, b.k);
   ASSERT_THAT(a.counts.span(), testing::ElementsAreArray(b.counts.begin(), b.counts.end()));
   for (Offset q = 0; q < a.counts.size(); ++q) {
@@ -82,23 +82,23 @@ void expect_identical(const TopKResult& a, const TopKResult& b) {
   }
 }
 
-struct Shape {
+struct GpuSearchShape {
   Index queries, items, factors, k;
 };
 
-class ScorerOnGpu : public test::DeviceTest<Shape> {
+class ScorerOnGpu : public test::DeviceTest<GpuSearchShape> {
  protected:
   static void expect_as_on_cpu(ScoreKind kind, const Matrix& items, std::span<const float> bias,
                                const Matrix& queries, Index k, const TopKFilter& filter = {}) {
     const auto cpu = make_cpu_scorer(items.view(), bias, kind);
     const auto gpu = job<TopKJob>(device()).make_scorer(items.view(), bias, kind);
-    expect_identical(gpu->top_k(queries.view(), k, filter, {}),
-                     cpu->top_k(queries.view(), k, filter, {}));
+    expect_equal_lists(gpu->top_k(queries.view(), k, filter, {}),
+                       cpu->top_k(queries.view(), k, filter, {}));
   }
 };
 
 TEST_P(ScorerOnGpu, EqualsTheCpu) {
-  const Shape s = GetParam();
+  const GpuSearchShape s = GetParam();
   const CsrMatrix seen = test::random_csr(s.queries, s.items, 0.2 * s.items, 4);
   std::vector<std::uint8_t> few(static_cast<std::size_t>(s.items));
   std::vector<float> bias(few.size());
@@ -122,7 +122,7 @@ TEST_P(ScorerOnGpu, EqualsTheCpu) {
 
 /// Of each row to all of its own table, as graphs are made.
 TEST_P(ScorerOnGpu, FindsTheRowsThemselves) {
-  const Shape s = GetParam();
+  const GpuSearchShape s = GetParam();
   for (const Data data : {Data::kNormal, Data::kFarCluster, Data::kDuplicates}) {
     const Matrix items = drawn(data, s.items, s.factors, 1);
     expect_as_on_cpu(ScoreKind::kSquaredDistance, items, {}, items, s.k);
@@ -130,7 +130,7 @@ TEST_P(ScorerOnGpu, FindsTheRowsThemselves) {
 }
 
 TEST_P(ScorerOnGpu, ScoresAreTheSameBits) {
-  const Shape s = GetParam();
+  const GpuSearchShape s = GetParam();
   const Matrix items = drawn(Data::kLengths, s.items, s.factors, 1);
   const Matrix queries = drawn(Data::kLengths, std::min<Index>(s.queries, 9), s.factors, 2);
   const auto size = static_cast<std::size_t>(Offset{queries.rows()} * s.items);
@@ -148,7 +148,7 @@ TEST_P(ScorerOnGpu, ScoresAreTheSameBits) {
 /// Every rounding to float16 is against the best item and for all others: a margin of less than
 /// 0.7 of the bound loses it.
 TEST_P(ScorerOnGpu, RoundingMayBeAgainstTheBest) {
-  const Shape s = GetParam();
+  const GpuSearchShape s = GetParam();
   if (s.factors < 4 || s.items < 3) return;
   const Index half = s.factors / 2;
   const float down = 1.0F + 0.98F * 0x1p-11F;  // to 1
@@ -169,22 +169,23 @@ TEST_P(ScorerOnGpu, RoundingMayBeAgainstTheBest) {
   expect_as_on_cpu(ScoreKind::kDot, items, {}, queries, s.k);
 }
 
-INSTANTIATE_TEST_SUITE_P(Cuda, ScorerOnGpu,
-                         testing::Values(Shape{1, 1, 1, 1}, Shape{3, 5, 4, 10},
-                                         Shape{129, 127, 63, 5}, Shape{128, 128, 64, 128},
-                                         Shape{300, 2500, 65, 10}, Shape{40, 5000, 30, 100},
-                                         Shape{5, 9000, 16, 2048}, Shape{2, 3000, 20, 2500},
-                                         Shape{7, 600, 1000, 3}, Shape{5, 300, 4096, 10}),
-                         [](const testing::TestParamInfo<Shape>& shape) {
-                           const Shape& s = shape.param;
-                           return fmt::format("{}x{}x{}_{}", s.queries, s.items, s.factors, s.k);
-                         });
+INSTANTIATE_TEST_SUITE_P(
+    Cuda, ScorerOnGpu,
+    testing::Values(GpuSearchShape{1, 1, 1, 1}, GpuSearchShape{3, 5, 4, 10},
+                    GpuSearchShape{129, 127, 63, 5}, GpuSearchShape{128, 128, 64, 128},
+                    GpuSearchShape{300, 2500, 65, 10}, GpuSearchShape{40, 5000, 30, 100},
+                    GpuSearchShape{5, 9000, 16, 2048}, GpuSearchShape{2, 3000, 20, 2500},
+                    GpuSearchShape{7, 600, 1000, 3}, GpuSearchShape{5, 300, 4096, 10}),
+    [](const testing::TestParamInfo<GpuSearchShape>& shape) {
+      const GpuSearchShape& s = shape.param;
+      return fmt::format("{}x{}x{}_{}", s.queries, s.items, s.factors, s.k);
+    });
 
 class LargeScorerOnGpu : public ScorerOnGpu {};
 
 /// Items that do not fit come in pieces, and queries in batches.
 TEST_P(LargeScorerOnGpu, TakesItemsInPieces) {
-  const Shape s = GetParam();
+  const GpuSearchShape s = GetParam();
   const Matrix items = drawn(Data::kNormal, s.items, s.factors, 1);
   const Matrix queries = drawn(Data::kNormal, s.queries, s.factors, 2);
   DeviceOptions options;
@@ -193,13 +194,14 @@ TEST_P(LargeScorerOnGpu, TakesItemsInPieces) {
   const auto cpu = make_cpu_scorer(items.view(), {}, ScoreKind::kDot);
   const auto gpu = job<TopKJob>(small).make_scorer(items.view(), {}, ScoreKind::kDot);
   const TopKResult wanted = cpu->top_k(queries.view(), s.k, {}, {});
-  expect_identical(gpu->top_k(queries.view(), s.k, {}, {}), wanted);
-  std::thread other([&] { expect_identical(gpu->top_k(queries.view(), s.k, {}, {}), wanted); });
-  expect_identical(gpu->top_k(queries.view(), s.k, {}, {}), wanted);
+  expect_equal_lists(gpu->top_k(queries.view(), s.k, {}, {}), wanted);
+  std::thread other([&] { expect_equal_lists(gpu->top_k(queries.view(), s.k, {}, {}), wanted); });
+  expect_equal_lists(gpu->top_k(queries.view(), s.k, {}, {}), wanted);
   other.join();
 }
 
-INSTANTIATE_TEST_SUITE_P(Cuda, LargeScorerOnGpu, testing::Values(Shape{3000, 100'000, 100, 20}));
+INSTANTIATE_TEST_SUITE_P(Cuda, LargeScorerOnGpu,
+                         testing::Values(GpuSearchShape{3000, 100'000, 100, 20}));
 
 class FaultsOfScorerOnGpu : public test::DeviceTest<int> {};
 

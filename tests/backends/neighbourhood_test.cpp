@@ -4,6 +4,7 @@
 #include "likewise/neighbourhood.h"
 
 #include <cmath>
+#include <optional>
 #include <random>
 
 #include <gtest/gtest.h>
@@ -129,6 +130,28 @@ TEST_P(NeighboursOnDevice, EqualTheReferenceOnFewRows) {
   check_lists(awkward(23, 50, 9.0, false, 7).view(), 30);
 }
 
+/// A correlation about baselines needs two common entries, whatever the shrinkage.
+TEST_P(NeighboursOnDevice, OneCommonEntryIsNoCorrelation) {
+  if (GetParam() != Similarity::kPearsonBaseline) GTEST_SKIP() << "divides by N - 1 alone";
+  const CsrMatrix matrix = make_csr(4, 5,
+                                    std::vector<Entry>{{0, 0, 5.0F},
+                                                       {0, 1, 1.0F},
+                                                       {0, 4, 2.0F},
+                                                       {1, 0, 4.0F},
+                                                       {1, 2, 1.0F},
+                                                       {2, 1, 2.0F},
+                                                       {2, 4, 5.0F},
+                                                       {3, 3, 3.0F}});
+  NeighbourParams params = params_of(Feedback::kExplicit, Side::kUsers, GetParam(), 3, 1);
+  for (const double shrinkage : {0.0, 1.0, 100.0}) {
+    params.shrinkage = shrinkage;
+    const Neighbours found = train_neighbours(matrix.view(), params, device()).neighbours;
+    EXPECT_TRUE(found.rows_of(1).empty()) << shrinkage;
+    EXPECT_TRUE(found.rows_of(3).empty()) << shrinkage;
+    EXPECT_TRUE(std::ranges::equal(found.rows_of(0), std::vector<Index>{2})) << shrinkage;
+  }
+}
+
 /// Rows that say nothing about each other: half of all columns, and every second one; values about
 /// the same mean, crossed. Rounding leaves something, which is no similarity.
 TEST_P(NeighboursOnDevice, RoundingMakesNoNeighbours) {
@@ -153,6 +176,123 @@ TEST_P(NeighboursOnDevice, RoundingMakesNoNeighbours) {
   }
 }
 
+/// A small matrix of whole numbers, and what a similarity is of them in whole numbers.
+struct WholeNumbers {
+  static constexpr Index kSize = 8;
+  static constexpr int kAllCounts = 840;  ///< a multiple of 1, 2, ..., kSize
+  int value[kSize][kSize] = {};           ///< 0: missing
+
+  WholeNumbers(std::uint64_t seed, bool dislikes) {
+    std::mt19937_64 random(seed);
+    for (auto& row : value) {
+      for (int& one : row) {
+        if (random() % 10 >= 7) continue;
+        one = static_cast<int>(random() % (dislikes ? 3 : 5)) + 1;
+        if (dislikes && random() % 2 == 0) one = -one;
+      }
+    }
+  }
+  [[nodiscard]] CsrMatrix matrix(float unit) const {
+    std::vector<Entry> entries;
+    for (Index r = 0; r < kSize; ++r) {
+      for (Index c = 0; c < kSize; ++c) {
+        if (value[r][c] != 0) entries.push_back({r, c, static_cast<float>(value[r][c]) * unit});
+      }
+    }
+    return make_csr(kSize, kSize, entries);
+  }
+  /// kAllCounts (r - mean), or kAllCounts r where nothing is centred.
+  [[nodiscard]] long weight(Index r, Index c, std::optional<Side> centred) const {
+    if (!centred || value[r][c] == 0) return long{kAllCounts} * value[r][c];
+    long sum = 0;
+    long count = 0;
+    for (Index k = 0; k < kSize; ++k) {
+      const int other = centred == Side::kUsers ? value[r][k] : value[k][c];
+      sum += other;
+      count += other != 0 ? 1 : 0;
+    }
+    return kAllCounts * value[r][c] - kAllCounts / count * sum;
+  }
+  /// The sign of the similarity of two rows: of a product of weights, or of a covariance.
+  [[nodiscard]] int sign(Index x, Index y, std::optional<Side> centred, bool covariance) const {
+    long n = 0, a = 0, b = 0, aa = 0, bb = 0, ab = 0;
+    for (Index c = 0; c < kSize; ++c) {
+      if (value[x][c] == 0 || value[y][c] == 0) continue;
+      const long of_x = weight(x, c, centred);
+      const long of_y = weight(y, c, centred);
+      n += 1, a += of_x, b += of_y, aa += of_x * of_x, bb += of_y * of_y, ab += of_x * of_y;
+    }
+    const bool undefined = covariance && (n * aa == a * a || n * bb == b * b);
+    const long product = covariance ? n * ab - a * b : ab;
+    return undefined || product == 0 ? 0 : product > 0 ? 1 : -1;
+  }
+};
+
+/// A similarity is 0 where exact arithmetic says so, and only there: of whole numbers, and of
+/// tenths and thirds, which float32 rounds.
+TEST_P(NeighboursOnDevice, AreSimilarExactlyWhereTheyAre) {
+  const Similarity similarity = GetParam();
+  const bool centring =
+      similarity == Similarity::kPearsonFull || similarity == Similarity::kAdjustedCosine;
+  const bool dislikes = similarity == Similarity::kCosine || similarity == Similarity::kDot;
+  const bool covariance = similarity == Similarity::kPearson;
+  if (!centring && !dislikes && !covariance) GTEST_SKIP() << "not of whole numbers";
+  const Device devices[] = {open_device("reference"), device()};
+  int zeros = 0;
+  for (std::uint64_t seed = 0; seed < 60; ++seed) {
+    const WholeNumbers numbers(seed, dislikes);
+    const CsrMatrix matrix = numbers.matrix(seed % 3 == 0 ? 1.0F : seed % 3 == 1 ? 0.1F : 1 / 3.0F);
+    for (const Side centre : {Side::kUsers, Side::kItems}) {
+      const auto feedback = centre == Side::kUsers ? Feedback::kExplicit : Feedback::kImplicit;
+      NeighbourParams params = params_of(feedback, Side::kUsers, similarity, 8, 1);
+      params.centring = centre;
+      const bool by_row = similarity == Similarity::kPearsonFull || centre == Side::kUsers;
+      const auto centred =
+          centring ? std::optional(by_row ? Side::kUsers : Side::kItems) : std::nullopt;
+      for (const Device& each : devices) {
+        const Neighbours found = train_neighbours(matrix.view(), params, each).neighbours;
+        for (Index x = 0; x < numbers.kSize; ++x) {
+          int signs[WholeNumbers::kSize] = {};
+          const auto rows = found.rows_of(x);
+          for (std::size_t e = 0; e < rows.size(); ++e) {
+            signs[rows[e]] = found.similarities_of(x)[e] > 0.0F ? 1 : -1;
+          }
+          for (Index y = 0; y < numbers.kSize; ++y) {
+            if (x == y) continue;
+            const int expected = numbers.sign(x, y, centred, covariance);
+            zeros += expected == 0 ? 1 : 0;
+            ASSERT_EQ(signs[y], expected) << "seed " << seed << ", rows " << x << " and " << y;
+          }
+        }
+      }
+    }
+  }
+  EXPECT_GT(zeros, 100);
+}
+
+/// All values alike, but for rounding: nothing tells rows from each other.
+TEST_P(NeighboursOnDevice, ValuesThatAreAlikeMakeNoNeighbours) {
+  if (GetParam() != Similarity::kPearson && GetParam() != Similarity::kPearsonFull &&
+      GetParam() != Similarity::kAdjustedCosine && GetParam() != Similarity::kPearsonBaseline) {
+    GTEST_SKIP() << "compares values as they are";
+  }
+  for (const float value : {3.0F, 0.1F, 1234.567F, 1e-40F}) {
+    CsrMatrix matrix = test::random_csr(40, 30, 12.0, 3);
+    for (float& one : matrix.values) one = value;
+    for (const bool one_differs : {false, true}) {
+      if (one_differs && value < 1e-38F) continue;  // it has few digits: the next is far away
+      if (one_differs) matrix.values[17] = std::nextafter(value, 2.0F * value);
+      for (const Side side : {Side::kUsers, Side::kItems}) {
+        for (const Device& each : {open_device("reference"), device()}) {
+          NeighbourParams params = params_of(Feedback::kExplicit, side, GetParam(), 5, 1);
+          const Neighbours found = train_neighbours(matrix.view(), params, each).neighbours;
+          EXPECT_EQ(found.rows.size(), 0) << value << (one_differs ? ", one is not" : "");
+        }
+      }
+    }
+  }
+}
+
 TEST_P(NeighboursOnDevice, CompareOutsideRows) {
   const auto reference = open_device("reference");
   for (const bool whole : {true, false}) {
@@ -167,8 +307,7 @@ TEST_P(NeighboursOnDevice, CompareOutsideRows) {
       for (Index r = 0; r < outside.rows; ++r) {
         const auto values = outside.view().row_values(r);
         const std::span<float> weights(weighed.values.data() + outside.offsets[r], values.size());
-        problem.weigh(0.25, outside.view().row_columns(r), values, weights);
-        stats.push_back(SimilarityProblem::stats_of(weights));
+        stats.push_back(problem.weigh(0.25, outside.view().row_columns(r), values, weights));
       }
       const WeightedRows queries{weighed.view(), stats};
       std::vector<float> found(8 * 90);

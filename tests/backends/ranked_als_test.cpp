@@ -34,7 +34,6 @@ using test::Entry;
 using testing::AllOf;
 using testing::HasSubstr;
 
-constexpr Side kSides[] = {Side::kUsers, Side::kItems};
 constexpr AlsExchange kExchanges[] = {AlsExchange::kReplicate, AlsExchange::kSums,
                                       AlsExchange::kNeeded};
 constexpr const char* kExchangeNames[] = {"Replicate", "Sums", "Needed"};
@@ -42,7 +41,7 @@ constexpr const char* kExchangeNames[] = {"Replicate", "Sums", "Needed"};
 /// Another number of ranks rounds the Gram matrix otherwise, in float32 within blocks of rows, and
 /// with it the basis in which all rows are stored in float32: some 1e-7 of the numbers that a row's
 /// system is made of. A row is at its minimum, so the objective changes by much less.
-constexpr double kObjective = 1e-6;
+constexpr double kAlsObjective = 1e-6;
 /// Of an exact solution, by condition numbers below 1e3.
 constexpr double kFactors = 2e-4;
 /// Of three steps of conjugate gradients: what is left of each step's rounding goes into the next
@@ -54,7 +53,7 @@ constexpr double kFactorsOfSteps = 2e-3;
 }
 
 /// The CPU, with ALS over ranks.
-[[nodiscard]] Device ranked_device(const RankedAls& how) {
+[[nodiscard]] Device ranked_als_device(const RankedAls& how) {
   class Job final : public AlsJob {
    public:
     explicit Job(RankedAls how) : how_(how) {}
@@ -101,9 +100,9 @@ constexpr double kFactorsOfSteps = 2e-3;
   return all;
 }
 
-using RankedCase = std::tuple<int, AlsExchange>;
+using RankedAlsCase = std::tuple<int, AlsExchange>;
 
-class RankedAlsSolverTest : public testing::TestWithParam<RankedCase> {
+class RankedAlsSolverTest : public testing::TestWithParam<RankedAlsCase> {
  protected:
   [[nodiscard]] static int ranks() { return std::get<0>(GetParam()); }
   [[nodiscard]] static AlsExchange exchange() { return std::get<1>(GetParam()); }
@@ -116,10 +115,10 @@ class RankedAlsSolverTest : public testing::TestWithParam<RankedCase> {
 };
 
 /// What a comparison met at most, for the report.
-struct Largest {
+struct LargestErrors {
   double objective = 0.0;
   double factors = 0.0;
-  ~Largest() {
+  ~LargestErrors() {
     testing::Test::RecordProperty(
         "largest", fmt::format("objective {:.1e}, factors {:.1e}", objective, factors));
   }
@@ -128,11 +127,11 @@ struct Largest {
 /// Each half-step from where one solver stands. Objectives in units of that of zero factors, where
 /// that is more: their rounding is that of the sums which they are the small difference of.
 void expect_same_half_steps(const CsrMatrix& m, const AlsParams& params, const RankedAls& how,
-                            Largest& largest, int half_steps = 4) {
+                            LargestErrors& largest, int half_steps = 4) {
   Factors at = test::first_factors(m.view(), params);
   for (int i = 0; i < half_steps; ++i) {
     SCOPED_TRACE(fmt::format("half-step {}", i));
-    const Side side = kSides[i % 2];
+    const Side side = test::kSides[i % 2];
     const auto one = make_cpu_als_solver(m.view(), params, at.clone(), i / 2);
     const auto many = make_ranked_als_solver(m.view(), params, at.clone(), i / 2, how);
     const double want = one->solve(side, {});
@@ -141,7 +140,7 @@ void expect_same_half_steps(const CsrMatrix& m, const AlsParams& params, const R
         std::max(std::abs(want), test::als_objective_of_nothing(m.view(), at, params));
     const double off = got == want ? 0.0 : std::abs(got - want) / unit;
     largest.objective = std::max(largest.objective, off);
-    EXPECT_LE(off, kObjective) << got << ", not " << want;
+    EXPECT_LE(off, kAlsObjective) << got << ", not " << want;
     at = one->take_factors();
     const double apart = test::relative_difference(many->factors(), at, side);
     test::expect_zero_where_empty(m.view(), many->factors(), side);
@@ -151,14 +150,14 @@ void expect_same_half_steps(const CsrMatrix& m, const AlsParams& params, const R
 }
 
 /// Whole iterations, in which the differences of half-steps add up.
-void expect_same_course(AlsSolver& one, AlsSolver& many, Largest& largest) {
+void expect_same_course(AlsSolver& one, AlsSolver& many, LargestErrors& largest) {
   for (int i = 0; i < 4; ++i) {
-    const double want = one.solve(kSides[i % 2], {});
-    const double off = std::abs(many.solve(kSides[i % 2], {}) / want - 1.0);
+    const double want = one.solve(test::kSides[i % 2], {});
+    const double off = std::abs(many.solve(test::kSides[i % 2], {}) / want - 1.0);
     largest.objective = std::max(largest.objective, off);
-    EXPECT_LE(off, kObjective) << "half-step " << i;
+    EXPECT_LE(off, kAlsObjective) << "half-step " << i;
   }
-  for (const Side side : kSides) {
+  for (const Side side : test::kSides) {
     const double off = test::relative_difference(many.factors(), one.factors(), side);
     largest.factors = std::max(largest.factors, off);
     EXPECT_LE(off, kFactors) << side_name(side);
@@ -166,7 +165,7 @@ void expect_same_course(AlsSolver& one, AlsSolver& many, Largest& largest) {
 }
 
 TEST_P(RankedAlsSolverTest, SolvesAsOneSolverDoes) {
-  Largest largest;
+  LargestErrors largest;
   for (const auto& [name, params] : cases()) {
     for (const auto& [what, m] : test::matrices_of_ranks(params.feedback == Feedback::kImplicit)) {
       SCOPED_TRACE(fmt::format("{}, {}", name, what));
@@ -177,7 +176,7 @@ TEST_P(RankedAlsSolverTest, SolvesAsOneSolverDoes) {
 
 /// On data with structure, with auto's own choice of steps and exactly.
 TEST_P(RankedAlsSolverTest, TrainsAsOneSolverDoes) {
-  Largest largest;
+  LargestErrors largest;
   const Interactions data = generate(parse_shape("2000x300x40k"), 5);
   const CsrView m = data.by_user.view();
   std::vector<test::AlsCase> cases;
@@ -208,7 +207,7 @@ TEST_P(RankedAlsSolverTest, TrainsAsOneSolverDoes) {
 
 /// So wide that the systems of all rows are not in memory at the same time.
 TEST_P(RankedAlsSolverTest, WideRows) {
-  Largest largest;
+  LargestErrors largest;
   AlsParams params = test::small_als(Feedback::kImplicit, 512);
   params.solver = AlsSolverKind::kCg;
   params.cg_steps = 2;
@@ -216,7 +215,7 @@ TEST_P(RankedAlsSolverTest, WideRows) {
 }
 
 TEST_P(RankedAlsSolverTest, LongRowsBySteps) {
-  Largest largest;
+  LargestErrors largest;
   const CsrMatrix m = test::long_rows_matrix();
   for (const Feedback feedback : {Feedback::kImplicit, Feedback::kExplicit}) {
     AlsParams params = test::small_als(feedback, 12);
@@ -238,7 +237,7 @@ TEST_P(RankedAlsSolverTest, AHalfStepEqualsTheReference) {
       const Factors start = what == "long rows" ? test::first_factors(m.view(), params)
                                                 : test::trained_factors(m.view(), params);
       const double unit = test::als_objective_of_nothing(m.view(), start, params) + 1e-4;
-      for (const Side side : kSides) {
+      for (const Side side : test::kSides) {
         SCOPED_TRACE(fmt::format("{}, {}", what, side_name(side)));
         const auto exact =
             job<AlsJob>(open_device("reference")).make_solver(m.view(), params, start.clone());
@@ -264,7 +263,7 @@ TEST_P(RankedAlsSolverTest, TheNumberOfThreadsDoesNotChangeABit) {
       with_threads(threads, [&] {
         const auto solver = make_solver(m, params);
         std::vector<double> now;
-        for (int i = 0; i < 4; ++i) now.push_back(solver->solve(kSides[i % 2], {}));
+        for (int i = 0; i < 4; ++i) now.push_back(solver->solve(test::kSides[i % 2], {}));
         if (objectives.empty()) {
           objectives = now;
           first = solver->take_factors();
@@ -286,7 +285,7 @@ TEST_P(RankedAlsSolverTest, MatricesWithoutRowsOrColumns) {
       const auto exact =
           make_cpu_als_solver(m.view(), params, test::first_factors(m.view(), params), 0);
       const auto solver = make_solver(m, params);
-      for (const Side side : kSides) {
+      for (const Side side : test::kSides) {
         EXPECT_FLOAT_EQ(solver->solve(side, {}), exact->solve(side, {}));
         test::expect_zero_where_empty(m.view(), solver->factors(), side);
       }
@@ -296,7 +295,7 @@ TEST_P(RankedAlsSolverTest, MatricesWithoutRowsOrColumns) {
 
 TEST_P(RankedAlsSolverTest, ValidationCheckpointsAndEarlyStopAreThoseOfAnySolver) {
   const test::TemporaryFolder folder;
-  const Device device = ranked_device(how());
+  const Device device = ranked_als_device(how());
   Interactions data = generate(parse_shape("300x80x6000"), 5);
   Model model;
   AlsParams params = test::small_als(Feedback::kExplicit, 200);  // auto: too large to be exact
@@ -368,8 +367,7 @@ TEST_P(RankedAlsSolverTest, TheRowThatHasNoSolutionIsNamed) {
   }
   const auto solver = make_ranked_als_solver(m.view(), params, std::move(start), 0, how());
   EXPECT_THAT(test::error_of(ErrorKind::kNumerical, [&] { (void)solver->solve(Side::kUsers, {}); }),
-              AllOf(HasSubstr("row 7 of the users"), HasSubstr("(2 interactions)"),
-                    HasSubstr("larger regularization")));
+              AllOf(HasSubstr("user row 7 (2 interactions)"), HasSubstr("larger regularization")));
 }
 
 TEST_P(RankedAlsSolverTest, TellsHowTheRanksShareTheWork) {
@@ -379,7 +377,7 @@ TEST_P(RankedAlsSolverTest, TellsHowTheRanksShareTheWork) {
   RunControl control;
   control.on_progress = [&](const ProgressUpdate& update) { remarks.emplace_back(update.stage); };
   const auto solver = make_solver(m, params);
-  for (const Side side : kSides) (void)solver->solve(side, control);
+  for (const Side side : test::kSides) (void)solver->solve(side, control);
   constexpr const char* kWords[] = {"all rows", "partial sums", "needed rows"};
   ASSERT_EQ(remarks.size(), 2U);
   const std::string way = kWords[static_cast<int>(exchange())];
@@ -409,7 +407,7 @@ TEST(RankedAls, OneRankIsTheSolverWithoutRanks) {
       const auto one =
           make_ranked_als_solver(m.view(), params, start.clone(), 0, ranked(1, exchange));
       for (int i = 0; i < 4; ++i) {
-        EXPECT_EQ(one->solve(kSides[i % 2], {}), again->solve(kSides[i % 2], {}));
+        EXPECT_EQ(one->solve(test::kSides[i % 2], {}), again->solve(test::kSides[i % 2], {}));
       }
       EXPECT_TRUE(test::same_factors(one->factors(), again->factors()));
     }
@@ -428,7 +426,7 @@ TEST(RankedAls, NeededRowsGiveTheBitsOfAllRows) {
     const auto needed =
         make_ranked_als_solver(m.view(), params, start.clone(), 0, ranked(3, AlsExchange::kNeeded));
     for (int i = 0; i < 4; ++i) {
-      EXPECT_EQ(needed->solve(kSides[i % 2], {}), all->solve(kSides[i % 2], {}));
+      EXPECT_EQ(needed->solve(test::kSides[i % 2], {}), all->solve(test::kSides[i % 2], {}));
     }
     EXPECT_TRUE(test::same_factors(needed->factors(), all->factors()));
   }

@@ -32,7 +32,7 @@ using testing::HasSubstr;
 
 constexpr SgdOrder kOrders[] = {SgdOrder::kBlocked, SgdOrder::kAlternating};
 /// Of the objective, of itself: the same terms, added up by GPU.
-constexpr double kObjective = 1e-12;
+constexpr double kGpuObjective = 1e-12;
 
 class SgdOnRanks : public test::GpuRanksTest {
  protected:
@@ -67,7 +67,8 @@ class SgdOnRanks : public test::GpuRanksTest {
     const auto many = make_solver(m, params, start);
     for (int epoch = 1; epoch <= 3; ++epoch) {
       const double want = alone->epoch(epoch, params.learning_rate, {});
-      EXPECT_NEAR(many->epoch(epoch, params.learning_rate, {}), want, kObjective * std::abs(want))
+      EXPECT_NEAR(many->epoch(epoch, params.learning_rate, {}), want,
+                  kGpuObjective * std::abs(want))
           << epoch;
       test::expect_same_bits(many->factors(), alone->factors());
     }

@@ -29,15 +29,14 @@
 namespace likewise {
 namespace {
 
+using test::AlsCase;
 using test::AlsStrategy;
 using test::Entry;
 using testing::AllOf;
 using testing::HasSubstr;
 
-constexpr Side kSides[] = {Side::kUsers, Side::kItems};
-
 /// The GPUs with ALS over ranks.
-[[nodiscard]] Device ranked_device(const test::GpuRanks& one, Offset memory = 0) {
+[[nodiscard]] Device ranked_gpus(const test::GpuRanks& one, Offset memory = 0) {
   const CudaPlugin& plugin = load_cuda_plugin();
   JobTable table;
   std::get<Offer<AlsJob>>(table).job =
@@ -56,12 +55,8 @@ constexpr Side kSides[] = {Side::kUsers, Side::kItems};
   return some;
 }
 
-struct Case {
-  std::string name;
-  AlsParams params;
-};
-[[nodiscard]] std::vector<Case> cases() {
-  std::vector<Case> all;
+[[nodiscard]] std::vector<AlsCase> ranked_cases() {
+  std::vector<AlsCase> all;
   for (const int factors : {7, 48, 100}) {
     all.push_back(
         {fmt::format("implicit {}", factors), test::small_als(Feedback::kImplicit, factors)});
@@ -83,7 +78,7 @@ struct Case {
 
 class AlsOnRanks : public test::GpuRanksTest {
  protected:
-  [[nodiscard]] static Device ranks(Offset memory = 0) { return ranked_device(GetParam(), memory); }
+  [[nodiscard]] static Device ranks(Offset memory = 0) { return ranked_gpus(GetParam(), memory); }
   [[nodiscard]] static std::unique_ptr<AlsSolver> make_solver(const CsrMatrix& m,
                                                               const AlsParams& params,
                                                               const Factors& start,
@@ -154,7 +149,7 @@ class AlsOnRanks : public test::GpuRanksTest {
   static void expect_half_steps(const CsrMatrix& m, const AlsParams& params,
                                 const std::vector<AlsStrategy>& some) {
     const Factors start = test::trained_factors(m.view(), params);
-    for (const Side side : kSides) {
+    for (const Side side : test::kSides) {
       const auto exact =
           job<AlsJob>(open_device("reference")).make_solver(m.view(), params, start.clone());
       (void)exact->solve(side, {});
@@ -170,7 +165,7 @@ class AlsOnRanks : public test::GpuRanksTest {
 TEST_P(AlsOnRanks, AHalfStepEqualsTheReference) {
   const std::vector<AlsStrategy> some =
       GetParam().shared ? strategies() : std::vector{strategies().front()};
-  for (const auto& [name, params] : cases()) {
+  for (const auto& [name, params] : ranked_cases()) {
     for (const auto& [what, m] : test::matrices_of_ranks(params.feedback == Feedback::kImplicit)) {
       SCOPED_TRACE(fmt::format("{}, {}", name, what));
       expect_half_steps(m, params, some);
@@ -201,9 +196,9 @@ TEST_P(AlsOnRanks, TrainsAsOneGpuDoes) {
     const auto one = job<AlsJob>(device()).make_solver(m, params, start.clone());
     const auto many = make_solver(data.by_user, params, start);
     for (int i = 0; i < 6; ++i) {
-      const double want = one->solve(kSides[i % 2], {});
+      const double want = one->solve(test::kSides[i % 2], {});
       // What one GPU's training may be from an exact one's.
-      EXPECT_NEAR(many->solve(kSides[i % 2], {}) / want, 1.0,
+      EXPECT_NEAR(many->solve(test::kSides[i % 2], {}) / want, 1.0,
                   test::als_strategies("cuda").front().tolerance.drift)
           << "half-step " << i;
     }
@@ -211,14 +206,14 @@ TEST_P(AlsOnRanks, TrainsAsOneGpuDoes) {
 }
 
 TEST_P(AlsOnRanks, RunsAreTheSameToTheBit) {
-  for (const auto& [name, params] : cases()) {
+  for (const auto& [name, params] : ranked_cases()) {
     SCOPED_TRACE(name);
     const CsrMatrix m = test::awkward_matrix(200, 90, params.feedback == Feedback::kImplicit, 9);
     const Factors start = test::trained_factors(m.view(), params);
     const auto first = make_solver(m, params, start);
     const auto second = make_solver(m, params, start);
     for (int i = 0; i < 4; ++i) {
-      EXPECT_EQ(first->solve(kSides[i % 2], {}), second->solve(kSides[i % 2], {}))
+      EXPECT_EQ(first->solve(test::kSides[i % 2], {}), second->solve(test::kSides[i % 2], {}))
           << "half-step " << i;
       (void)second->factors();
     }
@@ -228,7 +223,7 @@ TEST_P(AlsOnRanks, RunsAreTheSameToTheBit) {
   }
 }
 
-/// Copies within a GPU and NCCL move the same bytes.
+/// Copies within a GPU and between GPUs move the same bytes.
 TEST_P(AlsOnRanks, RanksThatShareAGpuGiveTheSameBits) {
   if (GetParam().shared) return;
   const Interactions data = generate(parse_shape("300kx900x2m"), 6);
@@ -238,10 +233,10 @@ TEST_P(AlsOnRanks, RanksThatShareAGpuGiveTheSameBits) {
     params.factors = 100;
     const Factors start = test::first_factors(data.by_user.view(), params);
     const auto apart = make_solver(data.by_user, params, start);
-    const auto shared = job<AlsJob>(ranked_device({GetParam().ranks, true}))
+    const auto shared = job<AlsJob>(ranked_gpus({GetParam().ranks, true}))
                             .make_solver(data.by_user.view(), params, start.clone());
     for (int i = 0; i < 6; ++i) {
-      EXPECT_EQ(apart->solve(kSides[i % 2], {}), shared->solve(kSides[i % 2], {})) << i;
+      EXPECT_EQ(apart->solve(test::kSides[i % 2], {}), shared->solve(test::kSides[i % 2], {})) << i;
     }
     EXPECT_TRUE(test::same_factors(apart->factors(), shared->factors()));
   }
@@ -269,7 +264,7 @@ TEST_P(AlsOnRanks, MatricesWithoutInteractions) {
       const auto exact =
           job<AlsJob>(open_device("reference")).make_solver(m.view(), params, start.clone());
       const auto solver = make_solver(m, params, start);
-      for (const Side side : kSides) {
+      for (const Side side : test::kSides) {
         EXPECT_FLOAT_EQ(solver->solve(side, {}), exact->solve(side, {}));
         test::expect_zero_where_empty(m.view(), solver->factors(), side);
       }
@@ -334,7 +329,7 @@ TEST_P(AlsOnRanks, CanBeCancelled) {
     EXPECT_EQ(test::error_of(ErrorKind::kCancelled,
                              [&] {
                                for (int i = 0; i < 1000; ++i) {
-                                 (void)solver->solve(kSides[i % 2], control);
+                                 (void)solver->solve(test::kSides[i % 2], control);
                                }
                              }),
               "interrupted");
@@ -372,7 +367,7 @@ TEST_P(AlsOnRanks, TellsHowTheGpusShareTheWork) {
   RunControl control;
   control.on_progress = [&](const ProgressUpdate& update) { remarks.emplace_back(update.stage); };
   const auto solver = make_solver(m, params, test::first_factors(m.view(), params));
-  for (const Side side : kSides) (void)solver->solve(side, control);
+  for (const Side side : test::kSides) (void)solver->solve(side, control);
   ASSERT_EQ(remarks.size(), 2U);
   EXPECT_THAT(remarks[0], HasSubstr(fmt::format("users: each of {} GPUs", GetParam().ranks)));
   EXPECT_THAT(remarks[1], HasSubstr(fmt::format("items: each of {} GPUs", GetParam().ranks)));

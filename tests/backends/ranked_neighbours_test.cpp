@@ -24,20 +24,20 @@ namespace {
 using test::Entry;
 using testing::HasSubstr;
 
-constexpr Similarity kAll[] = {
+constexpr Similarity kSimilarities[] = {
     Similarity::kCosine,        Similarity::kAdjustedCosine,  Similarity::kPearson,
     Similarity::kPearsonFull,   Similarity::kPearsonBaseline, Similarity::kMsd,
     Similarity::kJaccard,       Similarity::kTfidf,           Similarity::kBm25,
     Similarity::kLogLikelihood, Similarity::kConditional,     Similarity::kDot};
 
-[[nodiscard]] Device ranked_device(const RankDevices& ranks) {
+[[nodiscard]] Device neighbour_ranks(const RankDevices& ranks) {
   JobTable table;
   std::get<Offer<NeighbourJob>>(table).job = std::make_shared<RankedNeighbourJob>(ranks);
   return make_device(
       "ranks", [] { return std::string("threads as ranks"); }, std::move(table));
 }
 
-void expect_same(const Neighbours& a, const Neighbours& b) {
+void expect_same_neighbours(const Neighbours& a, const Neighbours& b) {
   ASSERT_EQ(a.size(), b.size());
   for (Index row = 0; row < a.size(); ++row) {
     ASSERT_TRUE(std::ranges::equal(a.rows_of(row), b.rows_of(row))) << "row " << row;
@@ -79,10 +79,10 @@ struct NamedMatrix {
 class RankedNeighbours : public test::DeviceTest<int> {};
 
 TEST_P(RankedNeighbours, AreThoseOfOneDevice) {
-  const Device many = ranked_device(test::ranks_on(device_name(), GetParam()));
+  const Device many = neighbour_ranks(test::ranks_on(device_name(), GetParam()));
   const Device one = make_cpu_device();
   for (const auto& [name, matrix] : matrices()) {
-    for (const Similarity similarity : kAll) {
+    for (const Similarity similarity : kSimilarities) {
       for (const Side side : {Side::kUsers, Side::kItems}) {
         for (const int k : {1, 6, 1000}) {
           if (on_gpu() && k != 6) continue;  // each GPU makes its tables anew
@@ -94,8 +94,8 @@ TEST_P(RankedNeighbours, AreThoseOfOneDevice) {
           params.side = side;
           params.neighbours = k;
           params.keep_negative = k == 6;
-          expect_same(train_neighbours(matrix.view(), params, many).neighbours,
-                      train_neighbours(matrix.view(), params, one).neighbours);
+          expect_same_neighbours(train_neighbours(matrix.view(), params, many).neighbours,
+                                 train_neighbours(matrix.view(), params, one).neighbours);
         }
       }
     }
@@ -116,10 +116,11 @@ TEST_P(RankedNeighbours, FromEstimatesToo) {
   params.side = Side::kUsers;
   params.similarity = Similarity::kCosine;
   params.neighbours = 20;
-  expect_same(train_neighbours(matrix.view(), params,
-                               ranked_device(test::ranks_on(device_name(), GetParam())))
-                  .neighbours,
-              train_neighbours(matrix.view(), params, make_cpu_device()).neighbours);
+  expect_same_neighbours(
+      train_neighbours(matrix.view(), params,
+                       neighbour_ranks(test::ranks_on(device_name(), GetParam())))
+          .neighbours,
+      train_neighbours(matrix.view(), params, make_cpu_device()).neighbours);
 }
 
 /// Estimates do not tell which of so many equal rows are the nearest, but do in the parts that
@@ -137,23 +138,24 @@ TEST_P(RankedNeighbours, WhereEstimatesAreNoHelpInSomeParts) {
   params.side = Side::kUsers;
   params.similarity = Similarity::kCosine;
   params.neighbours = 20;
-  expect_same(train_neighbours(matrix.view(), params,
-                               ranked_device(test::ranks_on(device_name(), GetParam())))
-                  .neighbours,
-              train_neighbours(matrix.view(), params, make_cpu_device()).neighbours);
+  expect_same_neighbours(
+      train_neighbours(matrix.view(), params,
+                       neighbour_ranks(test::ranks_on(device_name(), GetParam())))
+          .neighbours,
+      train_neighbours(matrix.view(), params, make_cpu_device()).neighbours);
 }
 
 /// A device that searches as a whole only still does a part: by its similarities.
 TEST_P(RankedNeighbours, OfDevicesWithoutPartsToo) {
   RankDevices ranks = test::cpu_ranks(GetParam());
   for (Device& device : ranks.devices) device = make_reference_device();
-  const Device many = ranked_device(ranks);
+  const Device many = neighbour_ranks(ranks);
   for (const auto& [name, matrix] : matrices()) {
     SCOPED_TRACE(name);
     NeighbourParams params = NeighbourParams::defaults(Feedback::kImplicit);
     params.neighbours = 7;
-    expect_same(train_neighbours(matrix.view(), params, many).neighbours,
-                train_neighbours(matrix.view(), params, make_cpu_device()).neighbours);
+    expect_same_neighbours(train_neighbours(matrix.view(), params, many).neighbours,
+                           train_neighbours(matrix.view(), params, make_cpu_device()).neighbours);
   }
 }
 
@@ -169,7 +171,9 @@ TEST_P(RankedNeighbours, CompareOutsideRows) {
       RankedNeighbourJob(test::ranks_on(device_name(), GetParam())).make_search(problem);
   std::vector<RowStats> stats;
   for (Index row = 0; row < outside.rows; ++row) {
-    stats.push_back(SimilarityProblem::stats_of(outside.view().row_values(row)));
+    const auto values = outside.view().row_values(row);
+    std::vector<float> weights(values.size());
+    stats.push_back(problem.weigh(0.0, outside.view().row_columns(row), values, weights));
   }
   for (const Index queries : {0, 1, 8}) {
     CsrView some = outside.view();
@@ -200,7 +204,7 @@ TEST_P(RankedNeighbours, ReportTheProgressOfAllRanks) {
     last = update.done;
   };
   (void)train_neighbours(matrix.view(), params,
-                         ranked_device(test::ranks_on(device_name(), GetParam())), control);
+                         neighbour_ranks(test::ranks_on(device_name(), GetParam())), control);
   EXPECT_EQ(last, 1500);
   EXPECT_EQ(remarks, 1);
 }
@@ -238,7 +242,7 @@ TEST_P(RankedNeighbours, ARankThatFailsEndsAll) {
         {test::Fault::kHangs, ErrorKind::kCancelled, "interrupted"}}) {
     JobTable jobs;
     std::get<Offer<NeighbourJob>>(jobs).job = std::make_shared<FailingNeighbours>(fault);
-    const Device many = ranked_device(test::with_failing(GetParam(), std::move(jobs)));
+    const Device many = neighbour_ranks(test::with_failing(GetParam(), std::move(jobs)));
     std::atomic<bool> cancel{false};
     RunControl control;
     control.cancel = &cancel;

@@ -13,18 +13,18 @@
 #include "backends/ranks/ranked_device.h"
 #include "likewise/recommender.h"
 #include "likewise/synthetic.h"
-#include "likewise/training.h"
 #include "tests/backends/device_test.h"
 #include "tests/backends/rank_devices.h"
 #include "tests/errors.h"
 #include "tests/support.h"
+#include "training/train.h"
 
 namespace likewise {
 namespace {
 
 using testing::HasSubstr;
 
-[[nodiscard]] Device ranked_device(const RankDevices& ranks) {
+[[nodiscard]] Device prediction_ranks(const RankDevices& ranks) {
   return make_ranked_device("ranks", [] { return std::string("threads as ranks"); }, ranks, {},
                             {{nullptr, "no", {}}, {nullptr, "no", {}}, "no"});
 }
@@ -65,7 +65,7 @@ using testing::HasSubstr;
 class RankedPredictions : public test::DeviceTest<int> {};
 
 TEST_P(RankedPredictions, AreThoseOfOneDevice) {
-  const Device many = ranked_device(test::ranks_on(device_name(), GetParam()));
+  const Device many = prediction_ranks(test::ranks_on(device_name(), GetParam()));
   std::mt19937 random(1);
   for (const TrainingParams& params : models()) {
     const auto model = trained(params);
@@ -124,7 +124,7 @@ TEST_P(RankedPredictions, ARankThatFailsEndsAll) {
     JobTable jobs = make_cpu_device().jobs().table;
     std::get<Offer<PredictionJob>>(jobs).job = std::make_shared<FailingPredictions>(fault);
     const RankDevices ranks = test::with_failing(GetParam(), std::move(jobs));
-    const Recommender recommender(model, ranked_device(ranks));
+    const Recommender recommender(model, prediction_ranks(ranks));
     std::atomic<bool> cancel{false};
     RunControl control;
     control.cancel = &cancel;
@@ -152,14 +152,14 @@ INSTANTIATE_TEST_SUITE_P(Cpu, RankedPredictions, testing::ValuesIn(test::kRankCo
 INSTANTIATE_TEST_SUITE_P(Cuda, RankedPredictions, testing::ValuesIn(test::kRankCounts));
 
 TEST(RankedDevice, SharesWhatAllOfItsDevicesDo) {
-  const Device all = ranked_device(test::cpu_ranks(2));
+  const Device all = prediction_ranks(test::cpu_ranks(2));
   for (const Job job : {Job::kTopK, Job::kNeighbours, Job::kPredictions}) {
     EXPECT_TRUE(all.status(job).available);
   }
   EXPECT_EQ(all.status(Job::kBpr).reason, "no");
   JobTable lists = make_cpu_device().jobs().table;
   std::get<Offer<TopKJob>>(lists) = {nullptr, "it has no lists", {}};
-  const Device some = ranked_device(test::with_failing(2, std::move(lists)));
+  const Device some = prediction_ranks(test::with_failing(2, std::move(lists)));
   EXPECT_FALSE(some.status(Job::kTopK).available);
   EXPECT_EQ(some.status(Job::kTopK).reason, "it has no lists");
   EXPECT_TRUE(some.status(Job::kNeighbours).available);

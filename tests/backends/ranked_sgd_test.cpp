@@ -32,11 +32,11 @@ using testing::HasSubstr;
 
 /// Of the objective over ranks, of itself, where rows are moved in turns: the losses of the same
 /// steps, added up by rank.
-constexpr double kObjective = 1e-12;
+constexpr double kSgdObjective = 1e-12;
 
-using RankedCase = std::tuple<int, SgdOrder>;
+using RankedSgdCase = std::tuple<int, SgdOrder>;
 
-class RankedSgdSolverTest : public testing::TestWithParam<RankedCase> {
+class RankedSgdSolverTest : public testing::TestWithParam<RankedSgdCase> {
  protected:
   [[nodiscard]] static int size() { return std::get<0>(GetParam()); }
   [[nodiscard]] static SgdOrder order() { return std::get<1>(GetParam()); }
@@ -59,7 +59,7 @@ TEST_P(RankedSgdSolverTest, GivesTheFactorsOfOneRank) {
         if (order() == SgdOrder::kBlocked) {
           EXPECT_EQ(got, want) << epoch;
         } else {
-          EXPECT_NEAR(got, want, kObjective * std::abs(want)) << epoch;
+          EXPECT_NEAR(got, want, kSgdObjective * std::abs(want)) << epoch;
         }
         test::expect_same_bits(many->factors(), one->factors());
       }

@@ -47,7 +47,7 @@ constexpr ItemPlacement kPlacements[] = {ItemPlacement::kWhole, ItemPlacement::k
   return m;
 }
 
-void expect_identical(const TopKResult& a, const TopKResult& b) {
+void expect_same_lists(const TopKResult& a, const TopKResult& b) {
   ASSERT_EQ(a.k, b.k);
   ASSERT_TRUE(std::ranges::equal(a.counts, b.counts));
   for (Offset q = 0; q < a.counts.size(); ++q) {
@@ -58,16 +58,17 @@ void expect_identical(const TopKResult& a, const TopKResult& b) {
   }
 }
 
-struct Shape {
+struct RankedShape {
   Index queries, items, factors, k;
 };
-constexpr Shape kShapes[] = {{0, 50, 7, 5},     {1, 1, 1, 1},        {1, 0, 7, 5},  {2, 3, 4, 2},
-                             {3, 50, 7, 0},     {3, 50, 7, 1000},    {4, 2, 5, 3},  {97, 65, 33, 4},
-                             {13, 700, 64, 10}, {200, 1500, 16, 25}, {5, 90, 0, 10}};
+constexpr RankedShape kShapes[] = {{0, 50, 7, 5},       {1, 1, 1, 1},    {1, 0, 7, 5},
+                                   {2, 3, 4, 2},        {3, 50, 7, 0},   {3, 50, 7, 1000},
+                                   {4, 2, 5, 3},        {97, 65, 33, 4}, {13, 700, 64, 10},
+                                   {200, 1500, 16, 25}, {5, 90, 0, 10}};
 
-using RankedCase = std::tuple<int, ItemPlacement>;
+using RankedTopKCase = std::tuple<int, ItemPlacement>;
 
-class RankedTopK : public test::DeviceTest<RankedCase> {
+class RankedTopK : public test::DeviceTest<RankedTopKCase> {
  protected:
   [[nodiscard]] static int size() { return std::get<0>(GetParam()); }
   [[nodiscard]] static ItemPlacement placement() { return std::get<1>(GetParam()); }
@@ -104,8 +105,8 @@ TEST_P(RankedTopK, GivesTheListsOfOneDeviceWithEveryFilter) {
         const auto many = ranked(table.view(), b, kind);
         for (const TopKFilter& filter : {TopKFilter{}, TopKFilter{seen.view(), {}},
                                          TopKFilter{{}, few}, TopKFilter{seen.view(), first}}) {
-          expect_identical(many->top_k(asked.view(), k, filter, {}),
-                           one->top_k(asked.view(), k, filter, {}));
+          expect_same_lists(many->top_k(asked.view(), k, filter, {}),
+                            one->top_k(asked.view(), k, filter, {}));
         }
       }
     }
@@ -259,15 +260,15 @@ TEST_P(RankedTopK, ARankThatFailsEndsAll) {
   }
 }
 
-std::string case_name(const testing::TestParamInfo<RankedCase>& test) {
+std::string ranked_top_k_name(const testing::TestParamInfo<RankedTopKCase>& test) {
   const bool whole = std::get<1>(test.param) == ItemPlacement::kWhole;
   return fmt::format("{}Of{}", whole ? "Whole" : "Parts", std::get<0>(test.param));
 }
 const auto kCases =
     testing::Combine(testing::ValuesIn(test::kRankCounts), testing::ValuesIn(kPlacements));
 
-INSTANTIATE_TEST_SUITE_P(Cpu, RankedTopK, kCases, case_name);
-INSTANTIATE_TEST_SUITE_P(Cuda, RankedTopK, kCases, case_name);
+INSTANTIATE_TEST_SUITE_P(Cpu, RankedTopK, kCases, ranked_top_k_name);
+INSTANTIATE_TEST_SUITE_P(Cuda, RankedTopK, kCases, ranked_top_k_name);
 
 /// A device with little memory.
 class SmallTopK final : public TopKJob {
@@ -306,8 +307,8 @@ TEST(RankedTopKPlacement, ItemsAreCutWhereADeviceDoesNotKeepThem) {
     const auto many = RankedTopKJob(ranks).make_scorer(table.view(), {}, ScoreKind::kDot);
     std::ranges::sort(made);
     EXPECT_EQ(made, parts);
-    expect_identical(many->top_k(asked.view(), 9, {}, {}),
-                     make_cpu_scorer(table.view(), {})->top_k(asked.view(), 9, {}, {}));
+    expect_same_lists(many->top_k(asked.view(), 9, {}, {}),
+                      make_cpu_scorer(table.view(), {})->top_k(asked.view(), 9, {}, {}));
   }
 }
 

@@ -85,14 +85,14 @@ void expect_exact(ScoreKind kind, const Matrix& items, const Matrix& queries, In
   }
 }
 
-struct Shape {
+struct SearchShape {
   Index queries, items, factors, k;
 };
 
-class ScorerShapes : public testing::TestWithParam<Shape> {};
+class ScorerShapes : public testing::TestWithParam<SearchShape> {};
 
 TEST_P(ScorerShapes, CpuEqualsReferenceWithEveryFilter) {
-  const Shape s = GetParam();
+  const SearchShape s = GetParam();
   const Matrix queries = long_tailed(s.queries, s.factors, 1);
   const Matrix items = long_tailed(s.items, s.factors, 2);
   const std::vector<float> bias = normal_vector(s.items, 3);
@@ -119,14 +119,15 @@ TEST_P(ScorerShapes, CpuEqualsReferenceWithEveryFilter) {
   }
 }
 
-INSTANTIATE_TEST_SUITE_P(Awkward, ScorerShapes,
-                         testing::Values(Shape{0, 50, 7, 5}, Shape{1, 1, 1, 1}, Shape{1, 0, 7, 5},
-                                         Shape{3, 50, 7, 0}, Shape{3, 50, 7, 1000},
-                                         Shape{5, 63, 0, 10}, Shape{2, 64, 1, 3},
-                                         Shape{97, 65, 33, 4}, Shape{13, 700, 64, 10},
-                                         Shape{100, 1000, 129, 17}, Shape{4, 400, 16, 60},
-                                         Shape{7, 3000, 8, 300}, Shape{2, 17000, 16, 2048},
-                                         Shape{3, 600, 4096, 20}, Shape{2, 2100, 4096, 2048}));
+INSTANTIATE_TEST_SUITE_P(
+    Awkward, ScorerShapes,
+    testing::Values(SearchShape{0, 50, 7, 5}, SearchShape{1, 1, 1, 1}, SearchShape{1, 0, 7, 5},
+                    SearchShape{3, 50, 7, 0}, SearchShape{3, 50, 7, 1000},
+                    SearchShape{5, 63, 0, 10}, SearchShape{2, 64, 1, 3}, SearchShape{97, 65, 33, 4},
+                    SearchShape{13, 700, 64, 10}, SearchShape{100, 1000, 129, 17},
+                    SearchShape{4, 400, 16, 60}, SearchShape{7, 3000, 8, 300},
+                    SearchShape{2, 17000, 16, 2048}, SearchShape{3, 600, 4096, 20},
+                    SearchShape{2, 2100, 4096, 2048}));
 
 TEST(Scorer, AllItemsExcludedGivesNothing) {
   const Matrix queries = long_tailed(2, 5, 1);

@@ -173,7 +173,7 @@ class SgdOrders : public test::DeviceTest<std::tuple<SgdOrder, SgdSchedule>> {
   }
 };
 
-std::string case_name(const testing::TestParamInfo<SgdOrders::ParamType>& info) {
+std::string sgd_case_name(const testing::TestParamInfo<SgdOrders::ParamType>& info) {
   const auto [order, schedule] = info.param;
   return fmt::format("{}_{}", kSgdOrderNames[static_cast<std::size_t>(order)],
                      kSgdScheduleNames[static_cast<std::size_t>(schedule)]);
@@ -254,13 +254,13 @@ INSTANTIATE_TEST_SUITE_P(
     testing::Combine(testing::Values(SgdOrder::kBlocked, SgdOrder::kAlternating, SgdOrder::kSerial),
                      testing::Values(SgdSchedule::kAdaptive, SgdSchedule::kConstant,
                                      SgdSchedule::kInverse, SgdSchedule::kBold)),
-    case_name);
+    sgd_case_name);
 INSTANTIATE_TEST_SUITE_P(
     Cuda, SgdOrders,
     testing::Combine(testing::Values(SgdOrder::kBlocked, SgdOrder::kAlternating),
                      testing::Values(SgdSchedule::kAdaptive, SgdSchedule::kConstant,
                                      SgdSchedule::kInverse, SgdSchedule::kBold)),
-    case_name);
+    sgd_case_name);
 
 /// The work of GPUs that share a training.
 std::vector<GpuSgdWork> works_of(const SgdGrid& grid, const SgdRowEntries& lines, bool by_block,
@@ -559,6 +559,31 @@ TEST(Sgd, RacingStaysNearTheOrderedCurve) {
                                 0.02);
 }
 #endif
+
+/// Of steps that go on with a model: whatever the rate and the spread, no step goes beyond its
+/// rating, and all devices shorten it alike.
+TEST_P(SgdOrders, BoundedStepsDoNotOvershoot) {
+  const auto [order, schedule] = GetParam();
+  const CsrMatrix m = planted();
+  SgdParams p = small(order, schedule);
+  p.precision = SgdPrecision::kFp32;
+  const SgdShape shape{m.rows, m.cols, m.nnz()};
+  const bool blocks_of_a_gpu = on_gpu() && order == SgdOrder::kBlocked;
+  const Index stripes = blocks_of_a_gpu ? gpu_sgd_stripes(shape) : sgd_stripes(shape, p);
+  SgdWhole whole;
+  whole.bounded = true;
+  for (const double spread : {1e-4, 1.0}) {
+    whole.spread = spread;
+    const Factors first = first_sgd_factors(m.view(), p);
+    const auto expected = make_reference_sgd_solver(m.view(), p, first.clone(), whole, stripes);
+    const auto found = job<SgdJob>(device()).make_solver(m.view(), p, first.clone(), whole);
+    for (int epoch = 1; epoch <= 3; ++epoch) {
+      const double want = expected->epoch(epoch, 2.0, {});
+      EXPECT_NEAR(found->epoch(epoch, 2.0, {}), want, 1e-3 * want);
+      EXPECT_LT(want, 3.0 * objective_of_first(m.view(), p, value_spread(m.view(), p)));
+    }
+  }
+}
 
 /// Values times c need no other rate: predictions are multiplied by c.
 TEST(Sgd, RatesAreRelativeToTheSpread) {

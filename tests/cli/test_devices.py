@@ -106,6 +106,7 @@ def test_only_training_takes_a_gpu_unasked(program, cinema):
 def test_what_a_device_by_name_lacks_is_an_error(program, cinema):
     ratings = cinema / "ratings.csv"
     program("train", ratings, "-o", "als", "--factors", 4)
+    program("train", ratings, "-o", "stars", "--factors", 4, "--feedback", "explicit")
     program("train", ratings, "-o", "knn", "--algorithm", "item-knn")
     lacks = "device cuda:1 cannot do the job top-k: "
 
@@ -122,8 +123,8 @@ def test_what_a_device_by_name_lacks_is_an_error(program, cinema):
         assert message.startswith("likewise: " + lacks) and message.count("\n") == 1, command
     # What needs no lists from factors is done.
     for command in [("recommend", "knn", "--user", 1), ("predict", "als", ratings),
-                    ("evaluate", "als", ratings, "--metrics", "rmse"),
-                    (*validated, "--validation-metric", "rmse")]:
+                    ("evaluate", "stars", ratings, "--metrics", "rmse"),
+                    (*validated, "--feedback", "explicit", "--validation-metric", "rmse")]:
         program(*command, "--device", "cuda", env=FAKE_PLUGIN)
 
 
@@ -302,7 +303,7 @@ def test_confidences_below_one_are_refused_by_name_on_a_gpu(program, tmp_path):
     command = ("train", "w.csv", "-o", "m", "--confidence", "given", "--factors", 2)
     for device in ("auto", "cuda"):
         why = program(*command, "--device", device, env=FAKE_PLUGIN, exit_code=1).stderr
-        assert "the value 0.25 of user row 0, item row 1 has confidence 0.25" in why
+        assert "w.csv:3: the value 0.25 of user 'a', item 'y' has confidence 0.25" in why
         assert "train on the cpu, or with alpha 4 or more" in why
     program(*command, "--device", "cpu", env=FAKE_PLUGIN)
     program(*command, "--alpha", 4, env=FAKE_PLUGIN)

@@ -72,6 +72,8 @@ def test_negatives_are_as_many_as_asked(program, likes):
     assert few["hit_rate@10"] == 1.0  # six items in a list of ten
     assert every["hit_rate@10"] < 1.0 and every["ndcg@10"] < few["ndcg@10"]
     assert few["users_evaluated"] == 60 and few["relevant_items"] == 180
+    beyond = evaluate(program, "--negatives", "2000000000", "--metrics", "hit_rate,ndcg", "-k", "10")
+    assert {**beyond, "seconds": 0} == {**every, "seconds": 0}
     again = evaluate(program, "--negatives", "5", "--metrics", "ndcg", "--seed", "42")
     other = evaluate(program, "--negatives", "5", "--metrics", "ndcg", "--seed", "43")
     assert again["ndcg@10"] == few["ndcg@10"] != other["ndcg@10"]
@@ -90,9 +92,9 @@ def test_per_user_values_are_means_of_the_users_lists(program, likes):
     (["--negatives", "0"], ["--negatives", "1 or more"]),
     (["--negatives", "-3"], ["--negatives", "-3"]),
     (["--seed", "3"], ["--seed", "--negatives"]),
-    (["--negatives", "5", "--metrics", "rmse"], ["--negatives", "ndcg"]),
-    (["--candidates", "absent", "--metrics", "rmse"], ["--candidates", "ndcg"]),
-    (["--negatives", "40"], ["negatives is 40", "from 1 to 39"]),
+    (["--negatives", "5", "--metrics", "rmse"], ["rmse", "ndcg"]),
+    (["--candidates", "absent", "--metrics", "rmse"], ["rmse", "ndcg"]),
+    (["--negatives", "4000000000"], ["--negatives", "4000000000", "from 0 to 2147483647"]),
 ])
 def test_wrong_options_are_refused(program, likes, options, words):
     told = program("evaluate", "m", "test.csv", *options, exit_code=2).stderr
@@ -156,6 +158,12 @@ def test_what_validation_cannot_measure_is_refused(program, likes, tmp_path):
     why = program("train", "train.csv", "-o", "v", "--algorithm", "popular", "--validation", "test.csv",
                   "--validation-metric", "rmse", exit_code=2).stderr
     assert "popular" in why
+    for verb in (["train", "train.csv", "-o", "v", "--validation", "test.csv", "--validation-metric", "rmse"],
+                 ["train", "train.csv", "-o", "v", "--validation", "test.csv", "--target", "mae=1"],
+                 ["train", "train.csv", "-o", "v", "--algorithm", "sgd", "--loss", "logistic",
+                  "--validation", "test.csv", "--validation-metric", "rmse"]):
+        why = program(*verb, exit_code=2).stderr
+        assert "compares predicted ratings" in why and "take a metric that ranks (precision" in why
     (tmp_path / "r.csv").write_text("user,item,rating\n1,1,3\n1,2,4\n2,1,5\n")
     why = program("train", "r.csv", "-o", "v", "--algorithm", "bias", "--baseline", "user-mean",
                   "--validation", "r.csv", "--validation-metric", "ndcg", exit_code=2).stderr

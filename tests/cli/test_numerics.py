@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """Numbers that are none, too large or all alike: a finite answer, or an error that says why."""
+import gzip
 import json
 import math
 import re
@@ -112,8 +113,68 @@ def test_huge_values_give_numbers_or_an_error_that_names_them(program, tmp_path,
     assert size < 1e38
     numbers_in(program("recommend", "m", "--all").stdout, ["score"])
     numbers_in(program("predict", "m", "r.csv").stdout, ["prediction"])
-    found = json.loads(program("evaluate", "m", "r.csv", "--json", "--metrics", "rmse,mae").stdout)
-    assert math.isfinite(found["rmse"])
+    if feedback == "explicit":
+        assert math.isfinite(json.loads(program("evaluate", "m", "r.csv", "--json").stdout)["rmse"])
+
+
+def refused(program, *arguments, stdin=None):
+    """What an error says behind the name of the program."""
+    return program(*arguments, exit_code=1, stdin=stdin).stderr.splitlines()[-1].removeprefix("likewise: ")
+
+
+RATED = "user,item,rating\n\nann,tea,4\nben,tea,2\nann,rum,{ann}\ncat,milk,3\nben,milk,{ben}\n"
+LARGE = [(how, "the value 1e+20 of user 'ann', item 'rum' is too large") for how in (
+    ["--feedback", "explicit", "--factors", 2], ["--algorithm", "sgd"], ["--algorithm", "bias"],
+    ["--algorithm", "user-knn"], ["--algorithm", "item-knn", "--feedback", "explicit"],
+    ["--factors", 2, "--alpha", 40])]
+
+
+@pytest.mark.parametrize("how, why", LARGE)
+def test_values_are_named_by_ids_and_line(program, tmp_path, how, why):
+    """However the file is packed and cut; users and items of the data are in the order of their ids."""
+    text = RATED.format(ann="1e20", ben="1")
+    forms = {"r.csv": text, "r.tsv": text.replace(",", "\t"), "r.csv.gz": gzip.compress(text.encode()),
+             "bad.csv": text.replace("\n\n", "\nbad\n")}
+    for name, content in forms.items():
+        (tmp_path / name).write_bytes(content if isinstance(content, bytes) else content.encode())
+        skip = ["--on-bad-row", "skip"] if name == "bad.csv" else []
+        assert refused(program, "train", name, "-o", "m", *how, *skip).startswith(f"{name}:5: {why}")
+    # What came through a pipe cannot be read again.
+    assert refused(program, "train", "-", "-o", "m", *how, stdin=text).startswith(why)
+    # An update has other rows, and the lines of the new file.
+    (tmp_path / "good.csv").write_text(RATED.format(ann=1, ben=3))
+    program("train", "good.csv", "-o", "m", *how)
+    (tmp_path / "new.csv").write_text("user,item,rating\naaron,tea,2\nann,gin,1\nann,rum,1e20\n")
+    assert refused(program, "update", "m", "new.csv", "-o", "n", "--duplicates", "last").startswith(
+        f"new.csv:4: {why}")
+
+
+def test_matrix_market_adjacency_and_counts_have_lines_too(program, tmp_path):
+    (tmp_path / "m.mtx").write_text("%%MatrixMarket matrix coordinate real symmetric\n% about\n"
+                                    "3 3 3\n2 1 4\n3 1 1e20\n3 3 2\n")
+    assert refused(program, "train", "m.mtx", "-o", "m", "--feedback", "explicit").startswith(
+        "m.mtx:5: the value 1e+20 of user '1', item '3' is too large")
+    for first, line in (("5 5 1e20", 1), ("5 5 3", 2)):
+        (tmp_path / "r.txt").write_text(f"{first}\n6 5 1e20\n5 6 2\n")
+        assert refused(program, "train", "r.txt", "-o", "m", "--feedback", "explicit", "--header",
+                       "no").startswith(f"r.txt:{line}: the value 1e+20 of user '{4 + line}', item '5'")
+
+
+def test_rows_without_a_solution_are_named(program, tmp_path):
+    """One rating, and more factors than it can tell apart, without regularization."""
+    (tmp_path / "r.csv").write_text(RATED.format(ann="1", ben="5"))
+    how = ["--feedback", "explicit", "--factors", 3, "--regularization", 0, "--solver", "cholesky",
+           "--biases", "off"]
+    for device in ("cpu", "reference"):
+        why = refused(program, "train", "r.csv", "-o", "m", *how, "--device", device)
+        assert re.match(r"ALS: the system of user '(ann|ben|cat)' \(\d interactions\) is not positive", why), why
+
+
+def test_similarities_that_are_too_large_name_both(program, tmp_path):
+    (tmp_path / "r.csv").write_text(RATED.format(ann="1e14", ben="1e14"))
+    why = refused(program, "train", "r.csv", "-o", "m", "--algorithm", "item-knn", "--similarity", "dot",
+                  "--amplification", 9)
+    assert re.match(r"the similarity of item '\w+' and item '\w+' is not a finite number", why), why
 
 
 @pytest.mark.parametrize("size", [-3.4e38, 3.4e38, 1e20])
@@ -176,3 +237,55 @@ def test_the_advice_is_regularization_only_where_that_helps(program, tmp_path):
                           ("--epsilon", 1e-300), ("--unobserved-weight", 1e300)):
         stderr = program("train", "r.csv", "-o", "m", option, value, exit_code=2).stderr
         assert option[2:].replace("-", "_") in stderr and "larger" not in stderr
+
+
+@pytest.mark.parametrize("values", [["3"] * 20 + ["3.0000002"], ["1e-40"], ["1e-45", "3e-45"],
+                                    ["1234.567", "1234.5671"]])
+@pytest.mark.parametrize("algorithm", ["als", "sgd", "bias", "item-knn", "user-knn"])
+def test_values_that_differ_by_rounding_are_equal(program, tmp_path, algorithm, values):
+    write_ratings(tmp_path / "r.csv", lambda u, i: values[(u * 9 + i) % len(values)])
+    (tmp_path / "new.csv").write_text(f"user,item,rating\nu0,i0,{values[0]}\nu99,i3,{values[0]}\n")
+    program("train", "r.csv", "-o", "m", "--algorithm", algorithm, "--feedback", "explicit")
+    program("update", "m", "new.csv", "-o", "n", *(["--by", "sgd"] if algorithm == "als" else []))
+    size = max(map(float, values))
+    for model in "mn":
+        found = numbers_in(program("predict", model, "r.csv").stdout, ["prediction"])
+        assert found == pytest.approx([size] * len(found), rel=0.2, abs=1e-9)
+
+
+def test_ratings_too_close_for_steps_are_named(program, tmp_path):
+    write_ratings(tmp_path / "r.csv", lambda u, i: f"{1 + (u * i) % 5}e-20")
+    stderr = program("train", "r.csv", "-o", "m", "--algorithm", "sgd", exit_code=1).stderr
+    assert "differ by 1" in stderr and "e-20" in stderr and "multiply all by the same number" in stderr
+
+
+@pytest.mark.parametrize("more", [
+    ["--algorithm", "sgd", "--learning-rate", 1, "--schedule", schedule, "--order", order]
+    for schedule in ("constant", "inverse", "bold", "adaptive") for order in ("blocked", "alternating")
+] + [["--algorithm", "bpr", "--learning-rate", 100], ["--algorithm", "bpr", "--regularization", 41]])
+@pytest.mark.parametrize("device", ["cpu", "reference"])
+def test_divergence_is_noticed_early(program, tmp_path, more, device):
+    """Long before numbers are infinite: no epoch ends far above what knowing nothing comes to."""
+    write_ratings(tmp_path / "r.csv", lambda u, i: 1 + (u * i) % 5)
+    training = program.start("train", "r.csv", "-o", "m", "--json", "--device", device, "--feedback",
+                             "explicit" if "sgd" in more else "implicit", *map(str, more),
+                             stdout=-1, stderr=-1, text=True)
+    out, stderr = training.communicate(timeout=60)
+    if training.returncode == 0:
+        ratings = len((tmp_path / "r.csv").read_text().splitlines()) - 1
+        for epoch in json.loads(out)["iterations"]:
+            assert epoch["objective"] < 10 * 2 * ratings
+        return
+    found = re.search(r"epoch (\d+) diverged with learning rate (\S+): its objective is (\S+), and", stderr)
+    assert found and float(found.group(3)) < 1e30 and "smaller learning_rate" in stderr
+
+
+def test_rounding_makes_no_neighbour(program, tmp_path):
+    """Users 0 and 1 say nothing about each other, exactly."""
+    rows = "0,0,4 0,1,5 0,2,5 0,3,3 1,0,4 1,1,5 1,2,3 1,3,4 1,4,3".split()
+    (tmp_path / "r.csv").write_text("user,item,value\n" + "\n".join(rows) + "\n")
+    (tmp_path / "p.csv").write_text("user,item\n0,4\n")
+    for similarity in ("pearson-full", "adjusted-cosine"):
+        program("train", "r.csv", "-o", "m", "--algorithm", "user-knn", "--feedback", "explicit",
+                "--similarity", similarity, "--prediction", "centred")
+        assert numbers_in(program("predict", "m", "p.csv").stdout, ["prediction"]) == [4.25]

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """Where outputs go: never over an input or each other, never half, and refused before the work."""
+import json
 import os
 import random
 import resource
@@ -102,6 +103,41 @@ def test_descriptors_and_redirections_are_seen_through(program, tmp_path):
                                   pass_fds=[held.fileno()], timeout=60)
             assert done.returncode == 2 and "PAIRS" in done.stderr and "-o" in done.stderr
     assert (tmp_path / "pairs.csv").read_text() == "user,item\n1,2\n"
+
+
+# Options that name tables; pages, models and plots may have any name.
+TABLES = [("generate", "-o"), ("evaluate", "--per-user"), ("predict", "-o"), ("recommend", "-o"),
+          ("similar", "-o"), ("autotune", "-o")]
+
+
+@pytest.mark.parametrize("verb, option", TABLES)
+def test_a_table_of_an_unknown_format_is_refused_before_any_work(program, tmp_path, verb, option):
+    last = ".mtx" if verb == "generate" else ".jsonl, .ndjson"
+    for name in ("out.parquet", "x.json", "x.xlsx", "out.CSV", "lists.csv.bz2", "x.txt", "x.json.gz"):
+        told = program(*command(verb, {option: name}), exit_code=2).stderr
+        assert f"{name}: '." in told and f"end the name in .csv, .tsv, {last}" in told, told
+    assert not any(tmp_path.iterdir())
+
+
+@pytest.mark.parametrize("end", [".csv", ".tsv", ".jsonl", ".csv.gz"])
+def test_ids_with_line_breaks_come_back_or_are_refused(program, tmp_path, end):
+    (tmp_path / "data.csv").write_text('user,item,value\n"two\nlines",1,4\nb,"x\r\ny",3\n"q""\n,",1,2\n',
+                                       newline="")
+    program("train", "data.csv", "-o", "m", "--algorithm", "popular")
+    program("recommend", "m", "--all", "--include-seen", "-o", f"lists{end}", exit_code=int(end == ".tsv"))
+    if end == ".tsv":
+        told = program("predict", "m", "data.csv", "-o", "p.tsv", exit_code=1).stderr
+        assert "line break" in told and "write .csv" in told
+        assert sorted(path.name for path in tmp_path.iterdir()) == ["data.csv", "m"]
+    elif end != ".jsonl":
+        program("train", f"lists{end}", "-o", "n", "--algorithm", "popular", "--columns", "user,item,score")
+        facts = [json.loads(program("info", name, "--json").stdout) for name in ("m", "n")]
+        assert facts[0]["users"] == facts[1]["users"] == 3 and facts[0]["items"] == facts[1]["items"] == 2
+        lists = program("recommend", "n", "--user", "two\nlines", "--include-seen").stdout
+        assert lists.count('"two\nlines"') == 2 and '"x\r\ny"' in lists.replace("\n", "\r\n").replace("\r\r", "\r")
+    else:
+        lines = [json.loads(line) for line in (tmp_path / "lists.jsonl").read_text().splitlines()]
+        assert {line["user"] for line in lines} == {"two\nlines", "b", 'q"\n,'}
 
 
 def test_standard_streams_are_used_once(program):

@@ -12,6 +12,8 @@ import time
 
 import pytest
 
+from conftest import BINARY
+
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 
 FEW = ["--budget", "8", "--algorithm", "als,item-knn"]
@@ -197,6 +199,58 @@ def test_resuming_needs_a_journal_of_the_same_search(program, cinema, tmp_path):
     (tmp_path / "m.journal").write_text("mine\n")
     stderr = program("tune", "absent.csv", "-o", "m", exit_code=2).stderr
     assert "no journal of a search" in stderr and (tmp_path / "m.journal").read_text() == "mine\n"
+
+
+def test_one_search_at_a_time_writes_a_journal(program, cinema, tmp_path):
+    words = ["tune", cinema / "parts/train.csv", "-o", "m"]
+    first = program.start(*words, "--budget", "1h", stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+    deadline = time.monotonic() + 30
+    journal = tmp_path / "m.journal"
+    while not (journal.exists() and journal.read_bytes().count(b"\n") > 3):
+        assert time.monotonic() < deadline
+        time.sleep(0.01)
+    stderr = program(*words, "--budget", "1h", "--resume", exit_code=1).stderr
+    assert "m.journal: another search is writing this journal; wait until it is over" in stderr
+    first.kill()
+    first.communicate()
+    program(*words, "--budget", "1s", "--resume")
+
+
+def test_what_refuses_the_data_is_told_and_the_search_goes_on(program, tmp_path):
+    draw = random.Random(3)
+    rows = {(draw.randrange(60), draw.randrange(30)): draw.randrange(1, 6) for _ in range(900)}
+    (tmp_path / "large.csv").write_text("user,item,value\n" + "".join(
+        f"{user},{item},{stars * 1e9:.0f}\n" for (user, item), stars in rows.items()))
+    words = ["tune", "large.csv", "-o", "m", "--feedback", "explicit", "--budget", "6"]
+    told = json.loads(program(*words, "--json", "--report", "page.html").stdout)
+    assert told["best"]["algorithm"] in ("item-knn", "user-knn")
+    without = {trial["algorithm"]: trial["failure"] for trial in told["trials"] if trial["value"] is None}
+    assert set(without) == {"als", "sgd"}
+    assert all("is too large: ratings are at most 1e+09" in why for why in without.values())
+    page = (tmp_path / "page.html").read_text()
+    assert "Without a value" in page and "sgd: large.csv:" in page
+    assert steady(json.loads(program(*words, "--json", "--resume").stdout)) == steady(told)
+    stdout = program(*words).stdout
+    assert "Without a value:\n  als: large.csv:" in stdout
+    words += ["--algorithm", "als,sgd"]
+    for _ in range(2):  # what it leaves is in nobody's way
+        stderr = program(*words, exit_code=1).stderr
+        assert "no algorithm has a value: als: large.csv:" in stderr and "; sgd: large.csv:" in stderr
+    assert json.loads(program("train", "large.csv", "-o", "n", "--feedback", "explicit", "--algorithm", "auto",
+                              "--json").stdout)["algorithm"] == "bias"
+
+
+def test_data_with_one_item_or_without_values_is_searched_or_refused_in_one_sentence(program, tmp_path):
+    (tmp_path / "one.csv").write_text("user,item,value\n" + "".join(f"{user},1,{user % 5}\n" for user in range(50)))
+    (tmp_path / "zeros.csv").write_text("user,item,value\n" + "".join(
+        f"{user},{(user * 7 + n) % 20},0\n" for user in range(50) for n in range(6)))
+    for data in ("one.csv", "zeros.csv"):
+        for feedback in ("implicit", "explicit"):
+            words = ["tune", data, "-o", "m", "--feedback", feedback, "--budget", "6"]
+            done = subprocess.run([BINARY, *words], cwd=tmp_path, capture_output=True, text=True, timeout=60)
+            assert done.returncode in (0, 1), done.stderr
+            again = subprocess.run([BINARY, *words], cwd=tmp_path, capture_output=True, text=True, timeout=60)
+            assert again.returncode == done.returncode, again.stderr  # the journal is in nobody's way
 
 
 def test_no_users_to_validate_on(program, cinema, tmp_path):

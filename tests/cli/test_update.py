@@ -140,7 +140,6 @@ def test_what_cannot_be_done_says_so(program, tmp_path, ratings):
             (["m", "new.csv", "--iterations", 0], 2, "[1, 10000]"),
             (["m", "new.csv", "--iterations", 10001], 2, "[1, 10000]"),
             (["stars", "new.csv", "--by", "sgd", "--learning-rate", 0], 2, "learning_rate"),
-            (["stars", "new.csv", "--by", "sgd", "--learning-rate", 1e9], 1, "smaller"),
             (["m", "old.csv", "--duplicates", "error"], 1, "have a value already")):
         stderr = program("update", *words, "-o", "n", exit_code=code).stderr
         assert part in stderr and stderr.count("\n") <= 6, (words, stderr)
@@ -189,3 +188,101 @@ def test_steps_of_sgd_bring_explicit_als_nearer(program, tmp_path):
         json.loads(program("evaluate", model, "test.csv", "--json").stdout)["rmse"]
         for model in ("m", "n", "solved"))
     assert after < before and solved < before
+
+
+def predictions(program, model, pairs):
+    lines = program("predict", model, pairs).stdout.splitlines()[1:]
+    return [float(line.split(",")[2]) for line in lines]
+
+
+def test_steps_go_no_further_than_the_rating(program, tmp_path):
+    """Factors that are large for the spread of the ratings: one step would take a prediction far beyond."""
+    write(tmp_path / "old.csv", [(u, i, 5) for u in range(300) for i in range(20)])
+    write(tmp_path / "new.csv", [(999, 3, 5)])
+    program("train", "old.csv", "-o", "m", "--feedback", "explicit", "--factors", 8, "--iterations", 5,
+            "--biases", "off", "--regularization", 10, "--regularization-exponent", 0)
+    for rate in (0.05, 3):
+        program("update", "m", "new.csv", "-o", "n", "--by", "sgd", "--learning-rate", rate)
+        assert -0.1 < predictions(program, "n", "new.csv")[0] < 5.1
+
+
+@pytest.mark.parametrize("schedule", ["adaptive", "constant", "inverse", "bold"])
+@pytest.mark.parametrize("order", ["blocked", "alternating", "racing", "serial"])
+def test_steps_are_relative_to_the_spread_that_training_had(program, tmp_path, schedule, order):
+    """Nearly equal ratings in all: those of training were not, or were equal to the last."""
+    write(tmp_path / "old.csv", [(u, i, 3) for u in range(8) for i in range(8)])
+    write(tmp_path / "new.csv", [(0, 0, 3.001), (9, 1, 3)])
+    write(tmp_path / "far.csv", [(0, 1, 5), (9, 1, 1)])
+    program("train", "old.csv", "-o", "m", "--algorithm", "sgd", "--schedule", schedule, "--order", order)
+    program("update", "m", "new.csv", "-o", "n")
+    assert predictions(program, "n", "new.csv") == pytest.approx([3, 3], abs=0.1)
+    program("update", "n", "far.csv", "-o", "o")
+    assert predictions(program, "o", "new.csv") == pytest.approx([3, 3], abs=2)
+    assert [header_of(tmp_path / model).get("trained_spread") for model in "mno"] == [None, "1", "1"]
+
+
+def header_of(path):
+    content = path.read_bytes()
+    return json.loads(content[8:8 + int.from_bytes(content[:8], "little")])["__metadata__"]
+
+
+def test_two_updates_of_a_model_come_one_after_the_other(program, tmp_path):
+    program("generate", "400x200x8000", "-o", "old.csv")
+    program("train", "old.csv", "-o", "m", *SMALL)
+    names = [f"new{n}" for n in range(4)]
+    for name in names:
+        write(tmp_path / f"{name}.csv", [(name, 1, 1), (name, 2, 1)])
+    # With a round of ALS that takes so long that they meet.
+    updates = [program.start("update", "m", f"{name}.csv", "-o", "m", "--iterations", 300,
+                             stderr=subprocess.PIPE, text=True) for name in names]
+    told = [update.communicate(timeout=90)[1] for update in updates]
+    assert [update.returncode for update in updates] == [0] * 4, told
+    assert any("another program has it in hand; waiting for its end" in text for text in told)
+    for name in names:
+        assert program("recommend", "m", "--user", name, "-n", 1).stdout.count("\n") == 2
+    assert {name for name in os.listdir(tmp_path) if name.startswith(".")} == set()
+
+
+def begun(program, *words):
+    """An update that has its model in hand and has read what is new."""
+    update = program.start("update", *words, stderr=subprocess.PIPE, text=True)
+    while not (line := update.stderr.readline()).startswith("old.csv"):
+        assert line
+    return update
+
+
+def test_an_update_does_not_write_over_a_model_that_came_meanwhile(program, tmp_path):
+    program("generate", "2000x1000x40000", "-o", "old.csv")
+    program("train", "old.csv", "-o", "m", *SMALL)
+    program("train", "old.csv", "-o", "other", "--algorithm", "popular")
+    update = begun(program, "m", "old.csv", "-o", "m", "--iterations", 10000)
+    waiting = program.start("update", "m", "old.csv", "-o", "m", stderr=subprocess.PIPE, text=True)
+    assert "another program has it in hand" in waiting.stderr.readline()
+    waiting.send_signal(signal.SIGINT)
+    assert "interrupted" in waiting.communicate(timeout=20)[1] and waiting.returncode == 1
+    update.kill()  # its lock goes with it
+    update.communicate()
+    update = begun(program, "m", "old.csv", "-o", "m", "--iterations", 200)
+    os.replace(tmp_path / "other", tmp_path / "m")
+    came = (tmp_path / "m").read_bytes()
+    _, stderr = update.communicate(timeout=90)
+    assert update.returncode == 1
+    assert "m: another program has written it meanwhile: nothing was written over that" in stderr
+    assert (tmp_path / "m").read_bytes() == came
+
+
+def test_one_training_at_a_time_writes_a_checkpoint(program, tmp_path):
+    program("generate", "300x80x6000", "-o", "old.csv")
+    words = ["train", "old.csv", "--factors", 4, "--checkpoint", "state"]
+    training = program.start(*words, "-o", "m", "--iterations", 999999, stderr=subprocess.DEVNULL)
+    deadline = time.monotonic() + 30
+    while not (tmp_path / "state").exists():
+        assert time.monotonic() < deadline
+        time.sleep(0.01)
+    for resume in ([], ["--resume", "state"]):
+        stderr = program(*words, *resume, "-o", "n", "--iterations", 1000000, exit_code=1).stderr
+        assert "state: another program has it in hand" in stderr
+    training.kill()
+    training.communicate()
+    assert not (tmp_path / "n").exists()
+    program(*words, "--resume", "state", "-o", "state-of-it", "--iterations", 1000000, "--tolerance", 0.1)

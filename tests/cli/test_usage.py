@@ -3,6 +3,7 @@
 import json
 import os
 import platform
+import re
 
 import pytest
 
@@ -77,6 +78,33 @@ def test_a_mistyped_option_gets_the_nearest(program):
 )
 def test_wrong_usage_is_exit_2_and_names_what_is_wrong(program, arguments, named):
     assert named in program(*arguments, exit_code=2).stderr
+
+
+def numbers_of(program, verb):
+    """The options of a verb that take a number, and lists of numbers."""
+    found = re.findall(r"^  (?:-\w,)?(--?[\w-]+) (N|X|SHARE|LIST)\b", program(verb, "--help").stdout, re.M)
+    return [(name, kind) for name, kind in found
+            if kind != "LIST" or name in ("-k", "--k")]
+
+
+@pytest.mark.parametrize("verb", [*VERBS, "tune", "update", "autotune", "report"])
+def test_numbers_that_do_not_fit_are_told_the_range(program, verb):
+    needed = {"split": ["x", "-o", "d"], "train": ["x", "-o", "m"], "generate": ["9x9x9", "-o", "x.csv"],
+              "tune": ["x", "-o", "m"], "update": ["m", "x", "-o", "n"], "recommend": ["m", "--all"],
+              "similar": ["m", "--all-items"], "evaluate": ["m", "x"], "predict": ["m", "x"],
+              "compare": ["x"], "report": ["m", "-o", "p"], "demo": ["-o", "d"]}.get(verb, [])
+    for name, kind in numbers_of(program, verb):
+        for value in ("1" + 25 * "0", "12x") if kind in ("N", "LIST") else ("1e400", "12x", "nan"):
+            told = program(verb, *needed, name, value, exit_code=2).stderr
+            assert name in told and value in told, told
+            assert re.search(r"from \S+ to \S+|must be in [\[(]|below 2\^64|or more, not '12x'", told), told
+            assert "convert" not in told
+    whole = {"split": ["--rows", "--folds", "--last"], "recommend": ["-n"], "evaluate": ["-k", "--negatives"],
+             "train": ["--threads", "--checkpoint-every", "--factors"], "update": ["--iterations"]}
+    for name in whole.get(verb, []):
+        told = program(verb, *needed, name, "1000000000000", exit_code=2).stderr
+        assert name.strip("-") in told and "1000000000000" in told, told
+        assert re.search(r"from \d+ to \d+|in \[\d+, \d+\]", told), told
 
 
 def test_info_describes_the_machine(program):

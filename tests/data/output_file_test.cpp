@@ -22,15 +22,9 @@
 namespace likewise {
 namespace {
 
+using test::content;
 namespace fs = std::filesystem;
 using testing::HasSubstr;
-
-std::string content(const std::string& path) {
-  std::ifstream file(path, std::ios::binary);
-  std::ostringstream text;
-  text << file.rdbuf();
-  return text.str();
-}
 
 std::size_t files_in(const std::string& folder) {
   return static_cast<std::size_t>(std::distance(fs::directory_iterator(folder), {}));

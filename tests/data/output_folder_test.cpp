@@ -27,7 +27,7 @@ namespace fs = std::filesystem;
 using testing::HasSubstr;
 
 /// Nothing where there is no such file.
-std::optional<std::string> content(const std::string& path) {
+std::optional<std::string> content_if_there(const std::string& path) {
   std::ifstream file(path, std::ios::binary);
   if (!file) return std::nullopt;
   std::ostringstream text;
@@ -73,9 +73,9 @@ TEST(OutputFolder, AFolderThatWasNotThereAppearsWhole) {
     put(folder, "all", "3");
     EXPECT_FALSE(fs::exists(place / name));
     folder.commit();
-    EXPECT_EQ(content(place / name + "/a/train"), "1");
-    EXPECT_EQ(content(place / name + "/a/test"), "2");
-    EXPECT_EQ(content(place / name + "/all"), "3");
+    EXPECT_EQ(content_if_there(place / name + "/a/train"), "1");
+    EXPECT_EQ(content_if_there(place / name + "/a/test"), "2");
+    EXPECT_EQ(content_if_there(place / name + "/all"), "3");
     EXPECT_EQ(entries_in(place / name), 2U);
   }
   EXPECT_EQ(entries_in(place / ""), 3U);
@@ -94,7 +94,7 @@ TEST(OutputFolder, WithoutCommitNothingIsThere) {
     put(folder, "train", "new");
     put(folder, "test", "new");
   }
-  EXPECT_EQ(content(place / "parts/train"), "old");
+  EXPECT_EQ(content_if_there(place / "parts/train"), "old");
   EXPECT_EQ(entries_in(place / "parts"), 2U);
 }
 
@@ -107,8 +107,8 @@ TEST(OutputFolder, OtherFilesStayAndReplacedOnesKeepTheirMode) {
   const auto folder_before = file_identity(place / "parts");
   put_pair(place / "parts", "new");
   EXPECT_EQ(file_identity(place / "parts"), folder_before);
-  EXPECT_EQ(content(place / "parts/train"), "new");
-  EXPECT_EQ(content(place / "parts/mine"), "mine");
+  EXPECT_EQ(content_if_there(place / "parts/train"), "new");
+  EXPECT_EQ(content_if_there(place / "parts/mine"), "mine");
   EXPECT_EQ(fs::status(place / "parts/test").permissions(), fs::perms{0600});
   EXPECT_EQ(entries_in(place / "parts"), 4U);
 }
@@ -124,8 +124,8 @@ TEST(OutputFolder, WhatCannotBePutInPlaceBringsTheOldFilesBack) {
       if (name != missing) put(folder, name, "new");
     }
     EXPECT_THAT(problem([&] { folder.commit(); }), HasSubstr("parts: cannot put files in place"));
-    EXPECT_EQ(content(place / "parts/a/train"), "old") << missing;
-    EXPECT_EQ(content(place / "parts/test"), "old") << missing;
+    EXPECT_EQ(content_if_there(place / "parts/a/train"), "old") << missing;
+    EXPECT_EQ(content_if_there(place / "parts/test"), "old") << missing;
     EXPECT_FALSE(fs::exists(place / "parts/a/new"));
   }
   EXPECT_EQ(entries_in(place / "parts"), 2U);
@@ -172,7 +172,7 @@ TEST(OutputFolder, WhatMustBeMissingIsLookedForAgainAtTheEnd) {
   put(other, "fold-2", "other");
   other.commit();
   EXPECT_THAT(problem([&] { folder.commit(); }), HasSubstr("fold-2: is there"));
-  EXPECT_EQ(content(place / "parts/fold-1"), "other");
+  EXPECT_EQ(content_if_there(place / "parts/fold-1"), "other");
 }
 
 TEST(OutputFolder, ALockedFolderIsAnErrorAndNotAWaitForEver) {
@@ -182,14 +182,14 @@ TEST(OutputFolder, ALockedFolderIsAnErrorAndNotAWaitForEver) {
   ASSERT_EQ(flock(held, LOCK_EX), 0);
   EXPECT_THAT(problem([&] { put_pair(place / "parts", "new"); }), HasSubstr("locked"));
   close(held);
-  EXPECT_EQ(content(place / "parts/train"), "old");
+  EXPECT_EQ(content_if_there(place / "parts/train"), "old");
 }
 
 /// While the first file is there, the second is the one beside it, whoever writes.
 void expect_no_mixture(const std::string& parts) {
-  const auto before = content(parts + "/train");
-  const auto beside = content(parts + "/test");
-  const bool stayed = before && before == content(parts + "/train");
+  const auto before = content_if_there(parts + "/train");
+  const auto beside = content_if_there(parts + "/test");
+  const bool stayed = before && before == content_if_there(parts + "/train");
   EXPECT_TRUE(!stayed || before == beside);
 }
 
@@ -208,7 +208,7 @@ TEST(OutputFolder, ReadersNeverSeeAMixtureWhileTwoWrite) {
   while (writing > 0) expect_no_mixture(parts);
   first.join();
   second.join();
-  EXPECT_EQ(content(parts + "/train"), content(parts + "/test"));
+  EXPECT_EQ(content_if_there(parts + "/train"), content_if_there(parts + "/test"));
   EXPECT_EQ(entries_in(parts), 2U);
 }
 
@@ -271,12 +271,13 @@ TEST(OutputFolder, ASignalWaitsUntilAllFilesAreInPlace) {
     int calls = 0;
     traced = at_every_system_call([&] { put_pair(parts, "new"); },
                                   [&](pid_t child) {
-                                    if (!content(parts + "/train") && ++calls == moment)
+                                    if (!content_if_there(parts + "/train") && ++calls == moment)
                                       kill(child, SIGTERM);
                                   });
     done = calls < moment;
-    ASSERT_TRUE(content(parts + "/train") && content(parts + "/test")) << "at call " << moment;
-    EXPECT_EQ(content(parts + "/train"), content(parts + "/test"));
+    ASSERT_TRUE(content_if_there(parts + "/train") && content_if_there(parts + "/test"))
+        << "at call " << moment;
+    EXPECT_EQ(content_if_there(parts + "/train"), content_if_there(parts + "/test"));
   }
   std::signal(SIGTERM, before);
   if (!traced) GTEST_SKIP() << "processes cannot be traced here";
@@ -288,8 +289,8 @@ TEST(OutputFolder, AtNoMomentIsThereAMixture) {
   const std::string parts = place / "parts";
   std::set<std::string> seen;
   const auto look = [&](pid_t) {
-    const auto train = content(parts + "/train");
-    const auto beside = content(parts + "/test");
+    const auto train = content_if_there(parts + "/train");
+    const auto beside = content_if_there(parts + "/test");
     EXPECT_TRUE(!train || train == beside) << *train << " beside " << beside.value_or("nothing");
     seen.insert(train.value_or("no train") + ", " + beside.value_or("no test"));
   };

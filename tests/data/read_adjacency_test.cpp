@@ -69,7 +69,7 @@ TEST(ReadAdjacency, OtherDelimitersAndBadLines) {
   const ReadOptions commas{.format = Format::kAdjacency, .delimiter = ","};
   EXPECT_EQ(read_text("ann,tea,\"milk, hot\"\n", commas).by_user.nnz(), 2);
   EXPECT_THAT(bad_data("ann,tea\nbob,,milk\n", commas),
-              AllOf(HasSubstr("file.csv:2: an item id is empty"), HasSubstr("--on-bad-row")));
+              AllOf(HasSubstr("file.csv:2: an item id is empty"), HasSubstr("on_bad_row")));
   EXPECT_THAT(bad_data("ann,tea\n,milk\n", commas), HasSubstr("file.csv:2: a user id is empty"));
   ReadSummary summary;
   const auto data = read_text(
@@ -99,6 +99,20 @@ TEST(ReadAdjacency, WhatItCannotHaveIsRefused) {
                 .by_user.nnz(),
             3);
   EXPECT_THAT(bad_data("", kLists), HasSubstr("is empty"));
+}
+
+TEST(ReadAdjacency, AUserMayHaveAnyNumberOfItems) {
+  std::string text = "1 7\n2";
+  for (int i = 0; i < 3000; ++i) text += fmt::format(" {}", i);
+  text += "\n3 8\n";
+  const ReadTuning tiny{.block_bytes = 64, .max_line_bytes = 256, .head_bytes = 512};
+  EXPECT_EQ(read_text(text, kLists, nullptr, tiny).by_user.nnz(), 3002);
+  EXPECT_EQ(read_text(text.substr(4), kLists, nullptr, tiny).by_user.nnz(), 3001);
+  // As many as the memory has room for.
+  ReadTuning poor = tiny;
+  poor.pages = [] { return std::uint64_t{16} * 1000; };
+  EXPECT_THAT(bad_data(text, kLists, poor),
+              HasSubstr("file.csv:2: the line is longer than 1000 bytes, more than fit into"));
 }
 
 Pairs pairs_of(const std::string& text, const ReadOptions& options = {},

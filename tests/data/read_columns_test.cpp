@@ -24,9 +24,9 @@ TEST(ReadValues, AColumnOfNumbersWithoutAKnownNameIsAskedAbout) {
   }
   EXPECT_THAT(
       bad_option("user,item,when,points,time\n1,2,x,5,9\n", {}),
-      AllOf(HasSubstr("--columns user,item,points,time, or say with --columns user,item,-,time")));
-  EXPECT_THAT(bad_option("points,user,item\n5,1,2\n", {}), HasSubstr("--columns user,item,points"));
-  EXPECT_THAT(bad_option("user,item,my points\n1,2,5\n", {}), HasSubstr("--columns user,item,3"));
+      AllOf(HasSubstr("columns user,item,points,time, or say with columns user,item,-,time")));
+  EXPECT_THAT(bad_option("points,user,item\n5,1,2\n", {}), HasSubstr("columns user,item,points"));
+  EXPECT_THAT(bad_option("user,item,my points\n1,2,5\n", {}), HasSubstr("columns user,item,3"));
   EXPECT_THAT(bad_option("user;item;note\n1;2;3,5\n", {}), HasSubstr("column 3 (note)"));
   // Some cells may hold something else.
   EXPECT_THAT(bad_option("user,item,points\n1,2,\n1,3,n/a\n2,3,4\n2,4,5\n", {}),
@@ -55,7 +55,7 @@ TEST(ReadValues, RatingsHaveToBeThere) {
   EXPECT_THAT(bad_option("1,2\n3,4\n", kRatings), AllOf(HasSubstr("file.csv: values are needed"),
                                                         HasSubstr("its rows have 2 columns")));
   EXPECT_THAT(bad_option("user,item,timestamp\n1,2,978300760\n", kRatings),
-              AllOf(HasSubstr("the columns are user, item, timestamp"), HasSubstr("--columns")));
+              AllOf(HasSubstr("the columns are user, item, timestamp"), HasSubstr("columns")));
   EXPECT_THAT(bad_option("user,item,event\n1,2,view\n", kRatings), HasSubstr("values are needed"));
   EXPECT_THAT(bad_option("user,item,rating\n1,2,5\n",
                          {.columns = {"user", "item"}, .values = Values::kRequired}),
@@ -74,9 +74,9 @@ TEST(ReadValues, TimesInThirdPlaceAreNotTakenForValues) {
        {"978300760", "978300760123", "978300760123456", "978300760123456789"}) {
     EXPECT_THAT(bad_option("1,10," + time + "\n2,10," + time + "\n", {}),
                 AllOf(HasSubstr("column 3 looks like times ('" + time),
-                      HasSubstr("--columns 1,2,-,3, or with --columns 1,2,3 if")));
+                      HasSubstr("columns 1,2,-,3, or with columns 1,2,3 if")));
     EXPECT_THAT(bad_option("1,10," + time + ",4\n2,10," + time + ",5\n", {}),
-                HasSubstr("--columns 1,2,4,3, or with --columns 1,2,3,4 if"));
+                HasSubstr("columns 1,2,4,3, or with columns 1,2,3,4 if"));
   }
   const auto data = read_text("who,what,when\n1,10,978300760\n", {.keep_times = true});
   EXPECT_EQ(times(data).at({"1", "10"}), 978300760);

@@ -105,7 +105,7 @@ TEST(ReadCounts, ThatDoNotAgreeAreRefused) {
       EXPECT_THAT(
           bad_data(line + "\n" + rows),
           AllOf(HasSubstr("file.csv:1: '" + (s == "\t" ? counts : line) + "' looks like counts"),
-                HasSubstr("40 users, 20 items, 800 rows follow"), HasSubstr("--header no")))
+                HasSubstr("40 users, 20 items, 800 rows follow"), HasSubstr("header no")))
           << line;
       EXPECT_EQ(read_text(line + "\n" + rows, {.header = Header::kNo}).by_user.nnz(),
                 std::string(counts).starts_with("40 20") ? 800 : 801);
@@ -123,6 +123,23 @@ TEST(ReadCounts, ThatMayBeARatingAreRefused) {
                                                 HasSubstr("3 users, 3 items, 5 rows follow")));
   EXPECT_EQ(cells(read_text("3 3 5\n" + rows, {.header = Header::kNo})).at({"3", "3"}), 2.0F);
   EXPECT_EQ(read_text("3 3 5\n" + rows, {.header = Header::kYes}).by_user.nnz(), 5);
+}
+
+TEST(ReadCounts, OfTinyFilesWhereTheRowsBearThemOut) {
+  // 21 is not ten times a rating, but exactly what follows, and above every rating.
+  const std::string rows = ratings(5, 5, 21, " ");
+  EXPECT_EQ(cells(read_text("5 5 21\n" + rows)), cells(read_text(rows)));
+  EXPECT_EQ(read_text("5 5 21\n" + rows, {.values = Values::kUnused}).by_user.nnz(), 21);
+  // A user more than follow: it may be a rating of 21.
+  EXPECT_THAT(bad_data("6 5 21\n" + rows), HasSubstr("'6 5 21' may be the counts"));
+}
+
+TEST(ReadCounts, AboveBadRowsSayWhatIsBad) {
+  const ReadOptions skip{.on_bad_row = BadRows::kSkip};
+  EXPECT_THAT(bad_data("40 20 800\n1 1 x\n1 2 y\n", skip),
+              HasSubstr("all 2 rows are bad; the first one: file.csv:2: the value 'x'"));
+  EXPECT_THAT(bad_data("40 20 800\n1 1 1\n2 2 1\n1 2 y\n", skip),
+              HasSubstr("2 users, 2 items, 3 rows follow, 1 of them bad"));
 }
 
 TEST(ReadCounts, RatingsAreNone) {

@@ -87,9 +87,44 @@ TEST(ReadText, ReadsQuotedFields) {
   EXPECT_EQ(cells(read_text("user,item,value\n\"a, b\",\"say \"\"hi\"\"\",2\nc,\"\"\"\",3\n")),
             (Cells{{{"a, b", "say \"hi\""}, 2.0F}, {{"c", "\""}, 3.0F}}));
   EXPECT_EQ(cells(read_text("\"1\";\"10\";\"3.5\"\n1;20;4\n2;10;1\n")), kSmall);
-  EXPECT_THAT(bad_data("a,b\nc,\"d\nd\"\n"), HasSubstr("file.csv:2: a quoted field does not end"));
+  EXPECT_THAT(bad_data("a,b\nc,\"d\ne,f\n"), HasSubstr("file.csv:2: a quoted field does not end"));
   EXPECT_THAT(bad_data("a,b\nc,\"d\"e\n"), HasSubstr("file.csv:2: text follows a quoted field"));
   EXPECT_THAT(bad_data("a,b\n\"\",x\n"), HasSubstr("file.csv:2: the user id, column 1, is empty"));
+}
+
+TEST(ReadText, ReadsLineBreaksInQuotedFields) {
+  const std::string text =
+      "\"user_id\",item,value,\"no\nte\"\n\"a\nb\",\"c\r\n\n\"\"d\"\"\",2,x\r\n7,\"c\",3,\"\n\"\n"
+      "\"\ne\",f,4,y";
+  const Cells wanted{{{"a\nb", "c\r\n\n\"d\""}, 2.0F}, {{"7", "c"}, 3.0F}, {{"\ne", "f"}, 4.0F}};
+  for (const std::size_t bytes : {1, 2, 3, 5, 8, 13, 1000}) {
+    ReadSummary summary;
+    EXPECT_EQ(cells(read_text(text, {}, &summary, tiny_blocks(bytes))), wanted) << bytes;
+    EXPECT_EQ(summary.rows, 3);
+  }
+  // The first line of a bad row is named, and the rows after it are read.
+  const std::string bad = "a,b,1\n\"c\nd\",e,x\nf,g,2\n";
+  EXPECT_THAT(bad_data(bad), HasSubstr("file.csv:2: the value 'x'"));
+  EXPECT_EQ(read_text(bad, {.on_bad_row = BadRows::kSkip}).by_user.nnz(), 2);
+}
+
+TEST(ReadText, AStrayQuoteIsABadLine) {
+  // The next quote closes nothing, or comes too late; in plain fields quotes are letters.
+  std::string text = "a,b,1\n\"c,d,2\ne,\"f\",3\n12\"g,h\",4\n\"i,j,5\n";
+  for (int i = 0; i < 20'000; ++i) text += "k,l,6\n";
+  text += "m\",n,7\n";
+  for (const std::size_t bytes : {7, 100, 4000, 1'000'000}) {
+    ReadSummary summary;
+    const auto data = read_text(text, {.on_bad_row = BadRows::kSkip}, &summary, tiny_blocks(bytes));
+    EXPECT_EQ(cells(data), (Cells{{{"a", "b"}, 1.0F},
+                                  {{"e", "f"}, 3.0F},
+                                  {{"12\"g", "h\""}, 4.0F},
+                                  {{"k", "l"}, 6.0F},
+                                  {{"m\"", "n"}, 7.0F}}))
+        << bytes;
+    EXPECT_EQ(summary.bad_rows, 2);
+    EXPECT_THAT(summary.first_bad_row, HasSubstr("file.csv:2: a quoted field does not end"));
+  }
 }
 
 TEST(ReadText, KeepsQuotesInsideTabSeparatedText) {
@@ -133,7 +168,7 @@ TEST(ReadText, NamesTheBadValue) {
                 HasSubstr("file.csv:3: the value '" + bad + "', column 3, is not a finite number"));
   }
   EXPECT_THAT(bad_data("user,item,plays\n1,2,x\n"), HasSubstr("column 3 (plays)"));
-  EXPECT_THAT(bad_data("user,item,plays\n1,2,x\n"), HasSubstr("--on-bad-row skip"));
+  EXPECT_THAT(bad_data("user,item,plays\n1,2,x\n"), HasSubstr("on_bad_row skip"));
   EXPECT_THAT(bad_data("1,2,3\n4,5\n"), HasSubstr("file.csv:2: '4,5' has 2 of the 3 columns"));
   EXPECT_EQ(cells(read_text("1,2,+1.5e1\n")), (Cells{{{"1", "2"}, 15.0F}}));
   EXPECT_EQ(cells(read_text("1,2,-2\n")), (Cells{{{"1", "2"}, -2.0F}}));

@@ -99,15 +99,23 @@ TEST(RoundTrip, InteractionsWithAnyIds) {
   for (int i = 0; i < 400; ++i) {
     const Interactions data = random_interactions(random, i % 4 == 0);
     const std::string path = folder / kNames[random() % 4];
-    write_interactions(data, path);
-    if (holds_line_feeds(data)) {
-      EXPECT_THROW((void)read_interactions(path), Error) << i;
+    if (holds_line_feeds(data) && path.find(".tsv") != std::string::npos) {
+      EXPECT_THAT(error_of(ErrorKind::kBadData, [&] { write_interactions(data, path); }),
+                  testing::HasSubstr("has a line break, which tab-separated text cannot hold"));
       continue;
     }
+    write_interactions(data, path);
     const Interactions back = read_interactions(path, {.keep_times = true});
     ASSERT_EQ(cells(back), cells(data)) << i << ' ' << path;
     ASSERT_EQ(moments(back), moments(data)) << i << ' ' << path;
   }
+}
+
+TEST(RoundTrip, AZeroByteIsRefused) {
+  std::string line;
+  EXPECT_THAT(
+      error_of(ErrorKind::kBadData, [&] { append_field(line, std::string_view("a\0b", 3), ','); }),
+      testing::HasSubstr("zero byte"));
 }
 
 TEST(RoundTrip, AnEmptyIdIsRefused) {
@@ -127,7 +135,9 @@ TEST(RoundTrip, AFieldIsTheTextThatWasAppended) {
   for (int i = 0; i < 20'000; ++i) {
     const char delimiter = random() % 2 == 0 ? ',' : '\t';
     std::vector<std::string> fields(1 + random() % 4);
-    for (std::string& field : fields) field = random() % 9 == 0 ? "" : random_id(random, true);
+    for (std::string& field : fields) {
+      field = random() % 9 == 0 ? "" : random_id(random, delimiter == ',');
+    }
     std::string line;
     for (std::size_t f = 0; f < fields.size(); ++f) {
       if (f > 0) line += delimiter;

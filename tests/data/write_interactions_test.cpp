@@ -1,10 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
+#include <array>
 #include <filesystem>
 #include <fstream>
 #include <limits>
 #include <map>
 #include <sstream>
 
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <zlib.h>
 #include <zstd.h>
@@ -14,20 +16,15 @@
 #include "likewise/synthetic.h"
 #include "likewise/write.h"
 #include "tests/csr_entries.h"
+#include "tests/errors.h"
 #include "tests/support.h"
 
 namespace likewise {
 namespace {
 
+using test::content;
 using test::Entry;
 using test::make_csr;
-
-std::string content(const std::string& path) {
-  std::ifstream file(path, std::ios::binary);
-  std::ostringstream text;
-  text << file.rdbuf();
-  return text.str();
-}
 
 /// Plain and gzip: zlib reads both.
 std::string unpacked(const std::string& path) {
@@ -127,7 +124,10 @@ TEST(WriteInteractions, AwkwardIdsComeBack) {
   const Interactions data = with_ids({"a,b", "say \"so\"", "two\nlines", "tab\tbed", "Zo\xC3\xAB"},
                                      {"", "\"", "plain name", ",", "\r\n"}, entries);
   expect_round_trip(data, folder / "a.csv", ',');
-  expect_round_trip(data, folder / "a.tsv", '\t');
+  // No line breaks between tabs.
+  expect_round_trip(with_ids({"a,b", "say \"so\"", "one\rline", "tab\tbed", "Zo\xC3\xAB"},
+                             {"", "\"", "plain name", ",", "\r"}, entries),
+                    folder / "a.tsv", '\t');
 }
 
 TEST(WriteInteractions, ValuesComeBackToTheBit) {
@@ -225,6 +225,20 @@ TEST(WriteInteractions, FailuresLeaveTheOldFile) {
   Interactions torn = generate(parse_shape("3x4x5"));
   torn.users = IdMap::range(2);
   EXPECT_THROW(write_interactions(torn, folder / "b.csv"), Error);
+}
+
+TEST(WriteInteractions, AnExtensionThatIsNotKnownIsRefused) {
+  const test::TemporaryFolder folder;
+  const std::array entries{test::Entry{0, 0, 1.0F}};
+  const Interactions data{IdMap::range(1), IdMap::range(1), test::make_csr(1, 1, entries), {}};
+  for (const char* name : {"a.parquet", "a.json", "a.xlsx", "a.jsonl", "a.CSV", "a.csv.bz2",
+                           "a.parquet.gz", "a.txt", "a."}) {
+    EXPECT_THAT(test::error_of(ErrorKind::kInvalidArgument,
+                               [&] { write_interactions(data, folder / name); }),
+                testing::HasSubstr("end the name in .csv, .tsv, .mtx"))
+        << name;
+    EXPECT_FALSE(std::filesystem::exists(folder / name));
+  }
 }
 
 }  // namespace

@@ -7,6 +7,9 @@
 #include <csignal>
 #include <netinet/in.h>
 #include <string>
+#include <string_view>
+#include <sys/prctl.h>
+#include <sys/resource.h>
 #include <sys/socket.h>
 #include <sys/wait.h>
 #include <thread>
@@ -120,6 +123,92 @@ TEST(SocketRanks, StrangersAreNotListenedTo) {
               HasSubstr("did not answer a rank of this job"));
   SocketRanks ranks(std::move(listeners[1]), jobs[1]);
   ranks.barrier();
+}
+
+/// A process with `count` connections of no rank: every third says nothing, every third begins as
+/// ranks do and waits, every third goes at once. Told when all are made.
+class Strangers {
+ public:
+  Strangers(int port, int count) {
+    int made[2];
+    EXPECT_EQ(pipe(made), 0);
+    child_ = fork();
+    if (child_ == 0) {
+      (void)prctl(PR_SET_PDEATHSIG, SIGKILL);  // however the test ends
+      std::vector<Socket> all;
+      for (int i = 0; i < count; ++i) {
+        all.push_back(stranger(port));
+        constexpr std::string_view kBegin = "LIKERANK";
+        if (i % 3 == 1) (void)send(all.back().get(), kBegin.data(), kBegin.size(), MSG_NOSIGNAL);
+        if (i % 3 == 2) all.pop_back();
+      }
+      (void)!write(made[1], "x", 1);
+      while (true) pause();
+    }
+    char byte = 0;
+    (void)close(made[1]);
+    EXPECT_EQ(read(made[0], &byte, 1), 1);
+    (void)close(made[0]);
+  }
+  ~Strangers() {
+    (void)kill(child_, SIGKILL);
+    (void)waitpid(child_, nullptr, 0);
+  }
+  Strangers(const Strangers&) = delete;
+  Strangers& operator=(const Strangers&) = delete;
+
+ private:
+  pid_t child_ = -1;
+};
+
+/// So many descriptors for this process, as long as this lives.
+class FewDescriptors {
+ public:
+  explicit FewDescriptors(rlim_t count) {
+    EXPECT_EQ(getrlimit(RLIMIT_NOFILE, &before_), 0);
+    const rlimit few{count, before_.rlim_max};
+    EXPECT_EQ(setrlimit(RLIMIT_NOFILE, &few), 0);
+  }
+  ~FewDescriptors() { (void)setrlimit(RLIMIT_NOFILE, &before_); }
+  FewDescriptors(const FewDescriptors&) = delete;
+  FewDescriptors& operator=(const FewDescriptors&) = delete;
+
+ private:
+  rlimit before_{};
+};
+
+/// Whether two ranks meet within some seconds although strangers came first.
+void meet_behind_strangers(std::vector<SocketListener> listeners) {
+  std::vector<SocketJob> jobs{job_of(0, listeners), job_of(1, listeners)};
+  for (SocketJob& job : jobs) job.connect_patience = milliseconds(8000);
+  std::jthread first([&] {
+    SocketRanks ranks(std::move(listeners[0]), jobs[0]);
+    ranks.barrier();
+  });
+  SocketRanks ranks(std::move(listeners[1]), jobs[1]);
+  ranks.barrier();
+}
+
+TEST(SocketRanks, ManyStrangersKeepNoRankOut) {
+  std::vector<SocketListener> listeners = listeners_of(2);
+  const Strangers strangers(listeners[0].port(), 300);
+  const FewDescriptors few(128);
+  meet_behind_strangers(std::move(listeners));
+}
+
+TEST(SocketRanks, StrangersGoWhereOthersHaveTheDescriptors) {
+  std::vector<SocketListener> listeners = listeners_of(2);
+  const Strangers strangers(listeners[0].port(), 60);
+  const FewDescriptors few(128);
+  // Six are left: the two ranks of this process need four.
+  std::vector<Socket> others;
+  while (true) {
+    Socket one(dup(listeners[0].descriptor()));
+    if (!one.open()) break;
+    others.push_back(std::move(one));
+  }
+  others.resize(others.size() - 6);
+  meet_behind_strangers(std::move(listeners));
 }
 
 TEST(SocketRanks, RanksOfAnotherJobSizeAreRefusedOnBothSides) {

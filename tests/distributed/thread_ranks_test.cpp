@@ -19,7 +19,7 @@ namespace {
 using std::chrono::milliseconds;
 using testing::HasSubstr;
 
-constexpr milliseconds kLong(20000);
+constexpr milliseconds kTimeLimit(20000);
 
 class ThreadRanks : public testing::TestWithParam<int> {};
 
@@ -43,7 +43,7 @@ class ThreadRanks : public testing::TestWithParam<int> {};
 }
 
 /// Until told to stop, as work does that never ends.
-void hang(const RunControl& control) {
+void hang_until_stopped(const RunControl& control) {
   while (true) {
     control.check();
     std::this_thread::sleep_for(milliseconds(1));
@@ -57,7 +57,7 @@ TEST(ThreadRanksEnd, MemoryIsKeptWhileOthersReadIt) {
     std::atomic<bool> cancel{false};
     RunControl control;
     control.cancel = &cancel;
-    const auto ends = ends_of(3, kLong, control, [&](Communicator& ranks, const RunControl&) {
+    const auto ends = ends_of(3, kTimeLimit, control, [&](Communicator& ranks, const RunControl&) {
       while (true) {
         const std::vector<double> own(20000, 1.0);
         std::vector<double> all(60000);
@@ -91,10 +91,11 @@ TEST_P(ThreadRanks, WorkTogetherAgainAndAgain) {
     RunControl control;
     control.cancel = run % 2 == 0 ? nullptr : &cancel;
     if (run % 3 == 1) {
-      EXPECT_EQ(test::error_of(ErrorKind::kNumerical, [&] { threads.run(kLong, control, work); }),
-                "no");
+      EXPECT_EQ(
+          test::error_of(ErrorKind::kNumerical, [&] { threads.run(kTimeLimit, control, work); }),
+          "no");
     } else {
-      threads.run(kLong, control, work);
+      threads.run(kTimeLimit, control, work);
       EXPECT_EQ(sum.front(), size * (size + 1) / 2.0) << run;
     }
     if (run == 0) first = ids;
@@ -109,9 +110,9 @@ TEST(ThreadRanksEnd, AWishToStopThatIsThereBeforehandIsHeard) {
   control.cancel = &cancel;
   bool begun = false;
   const auto work = [&](Communicator&, const RunControl&) { begun = true; };
-  EXPECT_EQ(
-      test::error_of(ErrorKind::kCancelled, [&] { run_thread_ranks(1, kLong, control, work); }),
-      "interrupted");
+  EXPECT_EQ(test::error_of(ErrorKind::kCancelled,
+                           [&] { run_thread_ranks(1, kTimeLimit, control, work); }),
+            "interrupted");
   EXPECT_FALSE(begun);
 }
 
@@ -123,12 +124,13 @@ TEST(ThreadRanksEnd, AWishToStopEndsOneRunOnly) {
     control.cancel = &cancel;
     const auto wait = [&](Communicator&, const RunControl& mine) {
       cancel = true;
-      hang(mine);
+      hang_until_stopped(mine);
     };
-    EXPECT_EQ(test::error_of(ErrorKind::kCancelled, [&] { threads.run(kLong, control, wait); }),
-              "interrupted");
+    EXPECT_EQ(
+        test::error_of(ErrorKind::kCancelled, [&] { threads.run(kTimeLimit, control, wait); }),
+        "interrupted");
     cancel = false;
-    threads.run(kLong, control, [](Communicator& ranks, const RunControl& mine) {
+    threads.run(kTimeLimit, control, [](Communicator& ranks, const RunControl& mine) {
       mine.check();
       ranks.barrier();
     });
@@ -136,10 +138,11 @@ TEST(ThreadRanksEnd, AWishToStopEndsOneRunOnly) {
 }
 
 TEST(ThreadRanksEnd, NoRankAtAllIsAnError) {
-  EXPECT_THAT(test::error_of(
-                  ErrorKind::kInvalidArgument,
-                  [] { run_thread_ranks(0, kLong, {}, [](Communicator&, const RunControl&) {}); }),
-              HasSubstr("not 0"));
+  EXPECT_THAT(
+      test::error_of(
+          ErrorKind::kInvalidArgument,
+          [] { run_thread_ranks(0, kTimeLimit, {}, [](Communicator&, const RunControl&) {}); }),
+      HasSubstr("not 0"));
 }
 
 INSTANTIATE_TEST_SUITE_P(Sizes, ThreadRanks, testing::Values(1, 2, 3, 5));

@@ -8,6 +8,7 @@
 #include <string>
 #include <vector>
 
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <nlohmann/json.hpp>
 
@@ -173,7 +174,7 @@ TEST_P(Evaluate, EqualsAFullSortOfEveryUser) {
 }
 
 TEST_P(Evaluate, SeenTakesThePlaceOfTheHistory) {
-  const auto model = make_model(40, 21, 3, Feedback::kImplicit, 5.0);
+  const auto model = make_model(40, 21, 3, Feedback::kExplicit, 5.0);
   const TestSet test = test_of(test::random_csr(40, 21, 3.0, 4));
   EvaluateOptions options;
   options.metrics = metric_names();
@@ -189,7 +190,7 @@ TEST_P(Evaluate, SeenTakesThePlaceOfTheHistory) {
 }
 
 TEST_P(Evaluate, DoesNotDependOnThreads) {
-  const auto model = make_model(300, 45, 6, Feedback::kImplicit, 8.0);
+  const auto model = make_model(300, 45, 6, Feedback::kExplicit, 8.0);
   const TestSet test = test_of(test::random_csr(300, 45, 5.0, 4));
   EvaluateOptions options;
   options.metrics = metric_names();
@@ -296,9 +297,12 @@ TEST_P(Evaluate, FaultsAreNamed) {
   EXPECT_EQ(nobody.kind(), ErrorKind::kBadData);
   EXPECT_NE(std::string(nobody.what()).find("below 6"), std::string::npos);
 
-  EvaluateOptions ratings;
-  ratings.metrics = {"rmse"};
-  EXPECT_EQ(run(ratings, test_of(make_csr(9, 7, {}))).kind(), ErrorKind::kBadData);
+  EXPECT_EQ(error_of([&] {
+              (void)evaluate(open(make_model(9, 7, 2, Feedback::kExplicit, 2.0)),
+                             test_of(make_csr(9, 7, {})), {});
+            }).kind(),
+            ErrorKind::kBadData)
+      << "nothing to predict";
 
   const std::atomic<bool> stop{true};
   const Error cancelled = error_of([&] { (void)evaluate(recommender, test, {}, {}, {&stop, {}}); });
@@ -319,22 +323,46 @@ TEST_P(Evaluate, AModelWithoutHistoryNeedsSeenForPopularity) {
   EXPECT_GT(evaluate(recommender, test, options, history.view()).metrics.at("popularity@10"), 0.0);
 }
 
-TEST_P(Evaluate, PopularityHasNoRatingsToCompare) {
-  auto model = make_model(6, 9, 2, Feedback::kImplicit, 2.0);
-  for (const Feedback feedback : {Feedback::kImplicit, Feedback::kExplicit}) {
-    model->params = PopularParams{feedback};
-    model->learned = train_popularity(model->history.view(), {feedback});
-    const Recommender recommender = open(model);
-    const TestSet test = test_of(test::random_csr(6, 9, 4.0, 4));
+/// Of scores that are no ratings there are no errors: not of counts and likes, not of sums over
+/// neighbours, not of log-odds.
+TEST_P(Evaluate, ModelsThatOnlyRankHaveNoRatingsToCompare) {
+  NeighbourParams sums = NeighbourParams::defaults(Feedback::kExplicit);
+  sums.prediction = Prediction::kSum;
+  sums.similarity = Similarity::kCosine;
+  for (const TrainingParams& params : std::vector<TrainingParams>{
+           AlsParams{.factors = 2}, SgdParams{.factors = 2, .loss = SgdLoss::kLogistic},
+           BprParams{.factors = 2}, NeighbourParams::defaults(Feedback::kImplicit), sums,
+           PopularParams{Feedback::kImplicit}, PopularParams{Feedback::kExplicit}}) {
+    Interactions data{IdMap::range(6), IdMap::range(9), test::random_csr(6, 9, 4.0, 3), {}};
+    data.by_user.values[0] = -1.0F;  // a dislike
+    const Device device = open_device(GetParam());
+    const Interactions held_out{
+        IdMap::range(6), IdMap::range(9), test::random_csr(6, 9, 4.0, 4), {}};
+    const auto model = std::make_shared<const Model>(train(data, params, device));
+    const Recommender recommender(model, device);
+    const TestSet test = make_test_set(*model, held_out);
     for (const char* metric : {"rmse", "mae"}) {
       EvaluateOptions options;
       options.metrics = {"ndcg", metric};
-      const Error refused = error_of([&] { (void)evaluate(recommender, test, options); });
-      EXPECT_EQ(refused.kind(), ErrorKind::kInvalidArgument);
-      EXPECT_NE(std::string(refused.what()).find(metric), std::string::npos) << refused.what();
-      EXPECT_NE(std::string(refused.what()).find("--algorithm bias"), std::string::npos);
+      SettledRun run;
+      run.validation = &held_out;
+      run.validation_metric = metric;
+      for (const std::string& why :
+           {test::error_of(ErrorKind::kInvalidArgument,
+                           [&] { (void)evaluate(recommender, test, options); }),
+            test::error_of(ErrorKind::kInvalidArgument,
+                           [&] { (void)train(data, params, device, run); })}) {
+        EXPECT_THAT(
+            why, testing::AllOf(testing::HasSubstr(metric), testing::HasSubstr(model->algorithm()),
+                                testing::HasSubstr("a metric that ranks (precision, "),
+                                testing::HasSubstr("predicts ratings: bias")));
+      }
     }
     EXPECT_EQ(evaluate(recommender, test, {}).metrics.count("ndcg@10"), 1U);
+    // Where nobody says by what, a model is validated by what fits.
+    SettledRun run;
+    run.validation = &held_out;
+    EXPECT_EQ(train(data, params, device, run).validation_metric, "ndcg@10");
   }
 }
 
@@ -363,7 +391,7 @@ TEST_P(Evaluate, BaselinesAreMeasuredByTheirErrors) {
 TEST(Validation, OfFactorsThatNoListCanBeMadeOfSaysThatTrainingDiverged) {
   const auto model = make_model(6, 9, 2, Feedback::kImplicit, 3.0);
   Interactions held_out{IdMap::range(6), IdMap::range(9), test::random_csr(6, 9, 4.0, 4), {}};
-  TrainingRun run;
+  SettledRun run;
   run.validation = &held_out;
   const Validation validation = make_validation(*model, open_device("cpu"), run);
   Factors factors = test::factors_of(*model).clone();

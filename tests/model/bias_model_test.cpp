@@ -27,17 +27,11 @@ Model bias_model(BaselineKind kind) {
   return model;
 }
 
-std::string saved(const Model& model) {
-  const test::TemporaryFolder folder;
-  save_model(model, folder / "m.safetensors");
-  return test::read_file(folder / "m.safetensors");
-}
-
 TEST(BiasModel, ComesBackAsItWas) {
   for (const BaselineKind kind : {BaselineKind::kBiases, BaselineKind::kGlobalMean,
                                   BaselineKind::kUserMean, BaselineKind::kItemMean}) {
     const Model model = bias_model(kind);
-    const Model back = test::model_from_string(saved(model));
+    const Model back = test::model_from_string(test::saved(model));
     EXPECT_EQ(back.algorithm(), "bias");
     const auto& params = std::get<BiasParams>(back.params);
     EXPECT_EQ(params.baseline, kind);
@@ -52,13 +46,13 @@ TEST(BiasModel, ComesBackAsItWas) {
     test::expect_same_bytes(found.items.span(), learned.items.span(), "items");
     EXPECT_EQ(found.mean, learned.mean);
     EXPECT_GT(found.mean, 1.0F);
-    EXPECT_EQ(saved(back), saved(model)) << "every parameter is in the file";
+    EXPECT_EQ(test::saved(back), test::saved(model)) << "every parameter is in the file";
   }
 }
 
 template <class Break>
 void expect_refused(BaselineKind kind, const std::string& part_of_message, const Break& change) {
-  test::ModelParts parts(saved(bias_model(kind)));
+  test::ModelParts parts(test::saved(bias_model(kind)));
   change(parts);
   EXPECT_THAT(
       test::error_of(ErrorKind::kBadData, [&] { (void)test::model_from_string(parts.sealed()); }),

@@ -216,4 +216,11 @@ struct ModelParts {
   }
 };
 
+/// The bytes of its file.
+inline std::string saved(const Model& model) {
+  const TemporaryFolder folder;
+  save_model(model, folder / "m.safetensors");
+  return read_file(folder / "m.safetensors");
+}
+
 }  // namespace likewise::test

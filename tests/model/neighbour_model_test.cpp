@@ -24,17 +24,11 @@ Model neighbour_model(Side side) {
   return model;
 }
 
-std::string saved(const Model& model) {
-  const test::TemporaryFolder folder;
-  save_model(model, folder / "m.safetensors");
-  return test::read_file(folder / "m.safetensors");
-}
-
 TEST(NeighbourModel, ComesBackAsItWas) {
   for (const Side side : {Side::kUsers, Side::kItems}) {
     const Model model = neighbour_model(side);
     ASSERT_FALSE(test::lists_of(model).rows.empty());
-    const Model back = test::model_from_string(saved(model));
+    const Model back = test::model_from_string(test::saved(model));
     EXPECT_EQ(back.algorithm(), model.algorithm());
     const auto& params = std::get<NeighbourParams>(back.params);
     test::expect_same_bytes(test::lists_of(back).offsets.span(),
@@ -56,13 +50,13 @@ TEST(NeighbourModel, ComesBackAsItWas) {
     EXPECT_EQ(params.similarity, Similarity::kPearsonBaseline);
     EXPECT_EQ(params.prediction, Prediction::kBaseline);
     EXPECT_EQ(back.feedback(), Feedback::kExplicit);
-    EXPECT_EQ(saved(back), saved(model)) << "every parameter is in the file";
+    EXPECT_EQ(test::saved(back), test::saved(model)) << "every parameter is in the file";
   }
 }
 
 template <class Break>
 void expect_refused(const std::string& part_of_message, const Break& change) {
-  test::ModelParts parts(saved(neighbour_model(Side::kItems)));
+  test::ModelParts parts(test::saved(neighbour_model(Side::kItems)));
   change(parts);
   try {
     (void)test::model_from_string(parts.sealed());

@@ -6,9 +6,9 @@
 #include <gtest/gtest.h>
 
 #include "likewise/synthetic.h"
-#include "likewise/training.h"
 #include "tests/errors.h"
 #include "tests/model/model_support.h"
+#include "training/train.h"
 
 namespace likewise {
 namespace {
@@ -25,12 +25,6 @@ SgdParams small(SgdSchedule schedule) {
   return params;
 }
 
-std::string saved(const Model& model) {
-  const test::TemporaryFolder folder;
-  save_model(model, folder / "m.safetensors");
-  return test::read_file(folder / "m.safetensors");
-}
-
 std::string refusal(test::ModelParts parts) {
   return test::error_of(ErrorKind::kBadData,
                         [&] { (void)test::model_from_string(parts.sealed()); });
@@ -43,9 +37,10 @@ TEST(SgdModel, GoesOnFromItsFile) {
     SgdParams params = small(schedule);
     const Model whole = train(data, params, open_device("cpu"));
     params.iterations = 2;
-    const Model part = test::model_from_string(saved(train(data, params, open_device("cpu"))));
+    const Model part =
+        test::model_from_string(test::saved(train(data, params, open_device("cpu"))));
     params.iterations = 4;
-    TrainingRun run;
+    SettledRun run;
     run.resume = &part;
     const Model resumed = train(data, params, open_device("cpu"), run);
     const auto& one = std::get<Factors>(resumed.learned);
@@ -58,10 +53,10 @@ TEST(SgdModel, GoesOnFromItsFile) {
 
 TEST(SgdModel, BrokenSquaresAreRefused) {
   const std::string good =
-      saved(train(ratings(), small(SgdSchedule::kAdaptive), open_device("cpu")));
+      test::saved(train(ratings(), small(SgdSchedule::kAdaptive), open_device("cpu")));
   test::ModelParts negative(good);
   negative.set<float>("item_squares", 3, -1.0F);
-  EXPECT_THAT(refusal(negative), HasSubstr("item_squares: the number of row 3 is negative"));
+  EXPECT_THAT(refusal(negative), HasSubstr("item_squares: the number of row 3 (id "));
   test::ModelParts infinite(good);
   infinite.set<float>("user_squares", 2, INFINITY);
   EXPECT_THAT(refusal(infinite), HasSubstr("user_squares"));

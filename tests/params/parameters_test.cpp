@@ -159,29 +159,29 @@ TEST(Parameters, SayWhatTheyWaitFor) {
                         const std::vector<std::pair<const char*, const char*>>& set) {
     TrainingParams params = default_params(algorithm, feedback);
     for (const auto& [other, text] : set) set_parameter(params, other, text);
-    return parameter_needs(params, name);
+    return spelled(parameter_needs(params, name));
   };
   constexpr auto kImplicit = Feedback::kImplicit;
   constexpr auto kExplicit = Feedback::kExplicit;
   EXPECT_EQ(needs("als", kImplicit, "alpha", {}), "");
   EXPECT_THAT(needs("als", kExplicit, "alpha", {}), HasSubstr("implicit"));
   EXPECT_THAT(needs("als", kImplicit, "alpha", {{"unobserved_weight", "0.1"}}),
-              HasSubstr("without --unobserved-weight"));
-  EXPECT_EQ(needs("als", kImplicit, "epsilon", {}), "--confidence log");
+              HasSubstr("without unobserved_weight"));
+  EXPECT_EQ(needs("als", kImplicit, "epsilon", {}), "confidence log");
   EXPECT_EQ(needs("als", kImplicit, "epsilon", {{"confidence", "log"}}), "");
-  EXPECT_EQ(needs("als", kImplicit, "cg_steps", {}), "--solver cg");
+  EXPECT_EQ(needs("als", kImplicit, "cg_steps", {}), "solver cg");
   EXPECT_EQ(needs("als", kExplicit, "biases", {}), "");
-  EXPECT_EQ(needs("item-knn", kImplicit, "bm25_b", {}), "--similarity bm25");
+  EXPECT_EQ(needs("item-knn", kImplicit, "bm25_b", {}), "similarity bm25");
   EXPECT_EQ(needs("item-knn", kImplicit, "bm25_b", {{"similarity", "bm25"}}), "");
   EXPECT_EQ(needs("user-knn", kExplicit, "baseline_user_regularization", {}), "");
   EXPECT_NE(needs("user-knn", kExplicit, "baseline_learning_rate", {}), "");
   EXPECT_NE(needs("user-knn", kImplicit, "clip", {}), "");
   EXPECT_EQ(needs("bias", kExplicit, "baseline_user_regularization", {}), "");
   EXPECT_EQ(needs("bias", kExplicit, "baseline_learning_rate", {}),
-            "--baseline biases with --baseline-method sgd");
+            "baseline biases with baseline_method sgd");
   EXPECT_EQ(needs("bias", kExplicit, "baseline_epochs", {{"baseline", "user-mean"}}),
-            "--baseline biases");
-  EXPECT_EQ(needs("bias", kExplicit, "clip", {{"baseline", "user-mean"}}), "--baseline biases");
+            "baseline biases");
+  EXPECT_EQ(needs("bias", kExplicit, "clip", {{"baseline", "user-mean"}}), "baseline biases");
   EXPECT_EQ(needs("bias", kExplicit, "clip", {}), "");
 }
 

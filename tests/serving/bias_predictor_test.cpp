@@ -9,10 +9,10 @@
 
 #include "likewise/error.h"
 #include "likewise/recommender.h"
-#include "likewise/training.h"
 #include "tests/csr_entries.h"
 #include "tests/errors.h"
 #include "tests/support.h"
+#include "training/train.h"
 
 namespace likewise {
 namespace {
@@ -197,19 +197,16 @@ TEST(BiasPredictor, WhatHasNoAnswerSaysWhatToUse) {
       return test::error_of(ErrorKind::kInvalidArgument, ask);
     };
     EXPECT_THAT(why([&] { (void)r.similar(Side::kItems, first, 2, SimilarityMetric::kCosine); }),
-                HasSubstr("bias) has none: train with --algorithm als"));
-    EXPECT_THAT(why([&] { (void)r.explain(row, 2); }), HasSubstr("--algorithm als"));
-    EXPECT_THAT(why([&] {
-                  (void)r.fold_in(Side::kUsers, {&row, 1});
-                }),
-                HasSubstr("--algorithm als"));
+                HasSubstr("bias) has none: train with algorithm als"));
+    EXPECT_THAT(why([&] { (void)r.explain(row, 2); }), HasSubstr("algorithm als"));
+    EXPECT_THAT(why([&] { (void)r.fold_in(Side::kUsers, {&row, 1}); }), HasSubstr("algorithm als"));
     EXPECT_THAT(why([&] { (void)r.similar_new({&row, 1}, 2); }), HasSubstr("user-knn"));
     const bool ranks = kind == BaselineKind::kBiases || kind == BaselineKind::kItemMean;
     EXPECT_EQ(r.model().ranks_items(), ranks);
     EXPECT_TRUE(r.model().predicts_ratings());
     if (ranks) continue;
-    EXPECT_THAT(why([&] { (void)r.recommend(first, {}); }), HasSubstr("--baseline biases"));
-    EXPECT_THAT(why([&] { (void)r.recommend_new({&row, 1}, {}); }), HasSubstr("--baseline biases"));
+    EXPECT_THAT(why([&] { (void)r.recommend(first, {}); }), HasSubstr("baseline biases"));
+    EXPECT_THAT(why([&] { (void)r.recommend_new({&row, 1}, {}); }), HasSubstr("baseline biases"));
   }
 }
 
@@ -224,7 +221,7 @@ TEST(PopularityPredictor, PredictsNoRatings) {
                                             (void)stars.predict_new({&row, 1}, first);
                                           },
                                           [&] { (void)stars.predict_missing([](auto&&...) {}); }}) {
-    EXPECT_THAT(test::error_of(ErrorKind::kInvalidArgument, ask), HasSubstr("--algorithm bias"));
+    EXPECT_THAT(test::error_of(ErrorKind::kInvalidArgument, ask), HasSubstr("algorithm bias"));
   }
   EXPECT_EQ(stars.recommend(first, {.n = 1}).items[0], 3) << "lists are what it is for";
   const Recommender plays = trained(few_ratings(), PopularParams{});

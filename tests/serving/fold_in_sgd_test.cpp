@@ -12,13 +12,13 @@
 
 #include "core/random.h"
 #include "likewise/synthetic.h"
-#include "likewise/training.h"
 #include "serving/least_squares_rows.h"
 #include "serving/logistic_problem.h"
 #include "serving/logistic_rows.h"
 #include "serving/ranked_rows.h"
 #include "tests/errors.h"
 #include "tests/support.h"
+#include "training/train.h"
 
 namespace likewise {
 namespace {
@@ -26,7 +26,7 @@ namespace {
 using test::error_of;
 using testing::HasSubstr;
 
-const FoldInRow kRow{{3, 17, 0, 9, 12}, {2.0F, 1.0F, -1.5F, 4.0F, 0.0F}};
+const FoldInRow kRatedRow{{3, 17, 0, 9, 12}, {2.0F, 1.0F, -1.5F, 4.0F, 0.0F}};
 
 Factors random_factors(bool user_biases, bool item_biases) {
   std::mt19937_64 random(11);
@@ -117,11 +117,11 @@ TEST(FoldInSgd, SolutionIsTheMinimumOfTheWrittenObjective) {
         params.regularization_exponent = nu;
         const Factors f = random_factors(biases, biases);
         for (const Side side : {Side::kUsers, Side::kItems}) {
-          const std::vector<double> s = solver_of(f, params, side)->solve(kRow);
+          const std::vector<double> s = solver_of(f, params, side)->solve(kRatedRow);
           ASSERT_EQ(s.size(), biases ? 7U : 6U);
           expect_minimum(
               [&](const std::vector<double>& at) {
-                return sgd_objective(f, params, side, kRow, at);
+                return sgd_objective(f, params, side, kRatedRow, at);
               },
               s, std::string(kSgdLossNames[static_cast<int>(loss)]));
         }
@@ -135,8 +135,8 @@ TEST(FoldInSgd, ExplanationsOfTheSquaredLossSumToTheScore) {
   params.bias_regularization = 0.1;
   const Factors f = random_factors(true, true);
   const LeastSquaresRows solver(f, row_weights(params), Side::kUsers);
-  const std::vector<double> s = solver.solve(kRow);
-  const Explanation why = solver.explain(kRow, 5);
+  const std::vector<double> s = solver.solve(kRatedRow);
+  const Explanation why = solver.explain(kRatedRow, 5);
   EXPECT_NEAR(
       why.score,
       double{f.global_mean} + double{f.item_bias[5]} + s.back() + dot(f, Side::kItems, 5, s),
@@ -146,7 +146,7 @@ TEST(FoldInSgd, ExplanationsOfTheSquaredLossSumToTheScore) {
   EXPECT_NEAR(sum, why.score, 1e-12);
   params.loss = SgdLoss::kLogistic;
   EXPECT_THAT(error_of(ErrorKind::kInvalidArgument,
-                       [&] { (void)solver_of(f, params, Side::kUsers)->explain(kRow, 5); }),
+                       [&] { (void)solver_of(f, params, Side::kUsers)->explain(kRatedRow, 5); }),
               HasSubstr("squared loss"));
 }
 
@@ -215,14 +215,14 @@ TEST(FoldInBpr, SolutionIsTheMinimumOfTheWrittenObjective) {
       const Factors f = random_factors(false, biases);
       const CsrMatrix history = test::random_csr(25, 18, 4.0);
       const RankedRows solver(f, params, history.view());
-      const std::vector<Index> likes{3, 9, 17};  // of kRow, what is above 0
+      const std::vector<Index> likes{3, 9, 17};  // of kRatedRow, what is above 0
       const std::vector<Index> negatives = solver.negatives(likes);
       ASSERT_EQ(negatives.size(), 3U * RankedRows::kNegatives);
       expect_minimum(
           [&](const std::vector<double>& x) {
             return bpr_objective(f, params, likes, negatives, x);
           },
-          solver.solve(kRow), "bpr");
+          solver.solve(kRatedRow), "bpr");
     }
   }
 }

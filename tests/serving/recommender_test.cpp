@@ -4,12 +4,14 @@
 #include <algorithm>
 #include <cmath>
 #include <numeric>
+#include <optional>
 #include <random>
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include "likewise/device.h"
+#include "likewise/training.h"
 #include "tests/errors.h"
 #include "tests/learned.h"
 #include "tests/support.h"
@@ -64,11 +66,14 @@ Model random_model(Index users, Index items, Index factors, Feedback feedback) {
   return model;
 }
 
+/// Of ratings as they come, whatever the scale of the history is.
 Recommender recommender_of(Model model) {
-  return {std::make_shared<const Model>(std::move(model)), open_device("cpu")};
+  const std::optional<bool> clip =
+      model.predicts_ratings() ? std::optional<bool>(false) : std::nullopt;
+  return {std::make_shared<const Model>(std::move(model)), open_device("cpu"), clip};
 }
 
-std::vector<Index> range(Index count) {
+std::vector<Index> ids_up_to(Index count) {
   std::vector<Index> result(static_cast<std::size_t>(count));
   std::iota(result.begin(), result.end(), 0);
   return result;
@@ -102,7 +107,7 @@ TEST(Recommender, RecommendsWhatPredictRanksFirst) {
          {RecommendOptions{4, false, {}, {}}, RecommendOptions{100, false, {}, {}},
           RecommendOptions{4, true, {}, {}}, RecommendOptions{4, false, allow, {}},
           RecommendOptions{4, false, {}, deny}, RecommendOptions{4, true, allow, deny}}) {
-      const std::vector<Index> users = range(30);
+      const std::vector<Index> users = ids_up_to(30);
       const TopKResult top = r.recommend(users, options);
       ASSERT_EQ(top.k, std::min(options.n, 40));
       for (const Index u : users) {
@@ -131,7 +136,7 @@ TEST(Recommender, ManyBatchesAreOneAnswer) {
   };
   const TopKResult many = r.recommend(users, {.n = 3}, control);
   EXPECT_EQ(last, 20000);
-  const TopKResult each = r.recommend(range(40), {.n = 3});
+  const TopKResult each = r.recommend(ids_up_to(40), {.n = 3});
   for (std::size_t u = 0; u < users.size(); ++u) {
     for (Offset e = 0; e < 3; ++e) {
       ASSERT_EQ(many.items[static_cast<Offset>(u) * 3 + e], each.items[users[u] * 3 + e]);
@@ -145,7 +150,7 @@ TEST(Recommender, SimilarRowsByCosineAndDot) {
   std::fill_n(test::factors_of(model).items.row(8), 6, 0.0F);
   std::copy_n(test::factors_of(model).items.row(3), 6, test::factors_of(model).items.row(4));
   const Recommender r = recommender_of(std::move(model));
-  const TopKResult cosine = r.similar(Side::kItems, range(35), 34, SimilarityMetric::kCosine);
+  const TopKResult cosine = r.similar(Side::kItems, ids_up_to(35), 34, SimilarityMetric::kCosine);
   EXPECT_EQ(cosine.items[3 * 34], 4);
   EXPECT_NEAR(cosine.scores[3 * 34], 1.0F, 1e-6);
   for (Index i = 0; i < 35; ++i) {
@@ -178,7 +183,7 @@ TEST(Recommender, SimilarRowsByDistance) {
   std::copy_n(test::factors_of(model).items.row(3), 6, test::factors_of(model).items.row(4));
   const Recommender r = recommender_of(std::move(model));
   const Matrix& items = test::factors_of(r.model()).items;
-  const TopKResult near = r.similar(Side::kItems, range(35), 34, SimilarityMetric::kEuclidean);
+  const TopKResult near = r.similar(Side::kItems, ids_up_to(35), 34, SimilarityMetric::kEuclidean);
   EXPECT_EQ(near.items[3 * 34], 4);
   EXPECT_EQ(near.scores[3 * 34], 0.0F);
   for (Index i = 0; i < 35; ++i) {
@@ -215,9 +220,9 @@ TEST(Recommender, HellingerIsOfFactorsWithoutNegativeNumbers) {
   const Recommender squares = recommender_of(std::move(model));
   const Recommender plain = recommender_of(std::move(roots));
   const TopKResult found =
-      squares.similar(Side::kItems, range(35), 10, SimilarityMetric::kHellinger);
+      squares.similar(Side::kItems, ids_up_to(35), 10, SimilarityMetric::kHellinger);
   const TopKResult wanted =
-      plain.similar(Side::kItems, range(35), 10, SimilarityMetric::kEuclidean);
+      plain.similar(Side::kItems, ids_up_to(35), 10, SimilarityMetric::kEuclidean);
   EXPECT_TRUE(std::equal(found.items.begin(), found.items.end(), wanted.items.begin()));
   for (Offset e = 0; e < found.scores.size(); ++e) {
     EXPECT_NEAR(found.scores[e], wanted.scores[e] * wanted.scores[e], 1e-5F);
@@ -248,6 +253,71 @@ TEST(Recommender, PredictFallsBackForUnknownSides) {
   r.score_all(List{2, 0}, all.data());
   EXPECT_NEAR(all[4], p[3], 1e-6);
   EXPECT_NEAR(all[6], r.predict(List{0}, List{0})[0], 1e-6);
+}
+
+TEST(Recommender, PredictedRatingsStayOnTheScaleOfTheTrainingValues) {
+  Model made = random_model(5, 6, 3, Feedback::kExplicit);
+  test::factors_of(made).global_mean = 4.5F;
+  for (float& value : made.history.values) value = value < 3.0F ? 2.0F : 4.0F;
+  const Device cpu = open_device("cpu");
+  const auto model = std::make_shared<const Model>(std::move(made));
+  const Recommender free(model, cpu, false);
+  const std::vector<Index> users{-1, 2, 0, 1, 2, 3, 4};
+  const std::vector<Index> items{-1, -1, 1, 5, 3, 2, 0};
+  std::vector<float> wanted = free.predict(users, items);
+  EXPECT_EQ(wanted[0], 4.5F);
+  for (float& one : wanted) one = std::clamp(one, 2.0F, 4.0F);
+  const FoldInRow stranger{{1, 4}, {4.0F, 4.0F}};
+  const std::vector<Index> asked{0, 2, 5};
+  std::vector<float> of_stranger = free.predict_new({&stranger, 1}, asked);
+  EXPECT_GT(*std::ranges::max_element(of_stranger), 4.0F);
+  for (float& one : of_stranger) one = std::clamp(one, 2.0F, 4.0F);
+  for (const std::optional<bool> clip : {std::optional<bool>(), std::optional<bool>(true)}) {
+    const Recommender r(model, cpu, clip);
+    EXPECT_EQ(r.predict(users, items), wanted);
+    EXPECT_EQ(r.predict_new({&stranger, 1}, asked), of_stranger);
+    // Lists say by how much the best is better.
+    EXPECT_TRUE(std::ranges::equal(r.recommend(List{0}, {.n = 6}).scores,
+                                   free.recommend(List{0}, {.n = 6}).scores));
+  }
+  Model without = random_model(5, 6, 3, Feedback::kExplicit);
+  without.history = CsrMatrix{};
+  const Recommender unknown(std::make_shared<const Model>(std::move(without)), cpu);
+  EXPECT_EQ(unknown.predict(List{-1}, List{-1})[0], 3.5F) << "a scale that nobody knows";
+  const auto ranks = std::make_shared<const Model>(random_model(5, 6, 3, Feedback::kImplicit));
+  EXPECT_THAT(
+      test::error_of(ErrorKind::kInvalidArgument, [&] { (void)Recommender(ranks, cpu, true); }),
+      HasSubstr("clip would do nothing"));
+}
+
+/// A model that was trained without may be asked with, and the other way round.
+TEST(Recommender, AllKindsOfModelsClipAlike) {
+  const Device cpu = open_device("cpu");
+  const Interactions data{IdMap::range(40), IdMap::range(30), test::random_csr(40, 30, 6.0, 3), {}};
+  std::vector<Index> users;
+  std::vector<Index> items;
+  for (Index u = 0; u < 40; ++u) {
+    for (Index i = 0; i < 30; ++i) users.push_back(u), items.push_back(i);
+  }
+  NeighbourParams knn = NeighbourParams::defaults(Feedback::kExplicit);
+  BiasParams bias{.baseline_user_regularization = 0.0, .baseline_item_regularization = 0.0};
+  for (const bool trained : {true, false}) {
+    knn.clip = bias.clip = trained;
+    for (const TrainingParams& params : std::vector<TrainingParams>{
+             knn, bias,
+             SgdParams{.factors = 4, .iterations = 3, .regularization = 0.0, .init_stddev = 3.0},
+             AlsParams{.feedback = Feedback::kExplicit, .factors = 4, .regularization = 0.01}}) {
+      const auto model = std::make_shared<const Model>(train(data, params, cpu));
+      const std::vector<float> free = Recommender(model, cpu, false).predict(users, items);
+      std::vector<float> wanted = free;
+      for (float& one : wanted) one = std::clamp(one, 1.0F, 5.0F);
+      EXPECT_NE(wanted, free) << model->algorithm();
+      EXPECT_EQ(Recommender(model, cpu, true).predict(users, items), wanted);
+      const bool without =
+          !trained && (model->neighbourhood() != nullptr || model->baselines() != nullptr);
+      EXPECT_EQ(Recommender(model, cpu).predict(users, items), without ? free : wanted);
+    }
+  }
 }
 
 TEST(Recommender, ModelWithoutFactorsSaysWhatItCannotDo) {

@@ -185,6 +185,20 @@ TEST(ChooseAlgorithm, CountsAreThoseOfTheMatrix) {
   EXPECT_THAT(of_few.reason, HasSubstr("a user has 1.33 interactions"));
 }
 
+TEST(ChooseAlgorithm, AnAlgorithmThatRefusesTheValuesIsNotChosen) {
+  Interactions data = generate(parse_shape("300x80x6000"), 1);
+  const auto choice = [&](Feedback feedback) {
+    return choose_algorithm(data.by_user.view(), feedback, open_device("cpu"));
+  };
+  EXPECT_EQ(choice(Feedback::kExplicit).algorithm, "sgd");
+  data.by_user.values[7] = 2e9F;
+  const AlgorithmChoice made = choice(Feedback::kExplicit);
+  EXPECT_EQ(made.algorithm, "bias");
+  EXPECT_THAT(made.reason, HasSubstr("sgd would suit, but the value 2"));
+  // The iALS form of implicit feedback does not look at sizes.
+  EXPECT_EQ(choice(Feedback::kImplicit).algorithm, "als");
+}
+
 TEST(ChooseAlgorithm, CommonParametersAreOfAll) {
   for (const ParameterInfo& one : common_parameters()) {
     for (const std::string_view algorithm : algorithm_names()) {

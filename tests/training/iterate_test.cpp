@@ -81,6 +81,35 @@ TEST(Iterate, AStopWaitsForAQuickIteration) {
   EXPECT_EQ(*result.factors.users.row(0), 3.0F);
 }
 
+TEST(Iterate, AStopBreaksOffAValidationAndTheIterationBeforeCounts) {
+  std::atomic<bool> stop = false;
+  CountingTrainer trainer([](int, const RunControl&) {});
+  IterationRun run;
+  run.stop = &stop;
+  run.validation.metric = "ndcg@10";
+  run.validation.evaluate = [&](const Factors& factors) {
+    const double number = *factors.users.row(0);
+    if (number < 4.0) return number == 2.0 ? 0.9 : 0.5;
+    stop = true;
+    throw Error(ErrorKind::kCancelled, "interrupted");
+  };
+  const IterationResult result = iterate(trainer, {10, 0.0, 0}, run);
+  EXPECT_EQ(result.stop_reason, "stopped");
+  EXPECT_EQ(result.iterations.size(), 3U);
+  EXPECT_EQ(result.best_iteration, 2);
+  EXPECT_EQ(*result.factors.users.row(0), 2.0F);
+  stop = false;
+  run.validation.evaluate = [&](const Factors&) -> double {
+    stop = true;
+    throw Error(ErrorKind::kCancelled, "interrupted");
+  };
+  EXPECT_EQ(test::error_of(ErrorKind::kCancelled,
+                           [&] {
+                             (void)iterate(trainer, {10, 0.0, 0}, run);
+                           }),
+            "interrupted");
+}
+
 TEST(Iterate, AStopInTheFirstIterationLeavesNoModel) {
   std::atomic<bool> stop = false;
   CountingTrainer trainer([&](int, const RunControl& control) {

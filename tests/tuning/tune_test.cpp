@@ -3,21 +3,26 @@
 
 #include <algorithm>
 #include <atomic>
+#include <chrono>
 #include <cmath>
 #include <fstream>
 #include <iterator>
 #include <map>
+#include <memory>
+#include <thread>
 
 #include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "backends/jobs/device_jobs.h"
 #include "likewise/error.h"
 #include "likewise/synthetic.h"
-#include "likewise/training.h"
 #include "tests/errors.h"
 #include "tests/support.h"
+#include "training/train.h"
 #include "tuning/search_space.h"
+#include "tuning/validation_sample.h"
 
 namespace likewise {
 namespace {
@@ -183,7 +188,7 @@ TEST(Tune, AValueIsThatOfATrainingWithoutBreaks) {
   const TuneResult result = search(data(), options);
   for (const TuneTrial& trial : result.trials) {
     SCOPED_TRACE(trial.number);
-    TrainingRun run;
+    SettledRun run;
     run.validation = &parts.test;
     const Model model = train(parts.train, trial.params, open_device("cpu"), run);
     EXPECT_EQ(model.best_validation(), trial.value);
@@ -221,7 +226,7 @@ TEST(Tune, ASearchEndsNoWorseThanTheDefaults) {
       const TuneTrial& trial = result.trials[i];
       SCOPED_TRACE(algorithm_name(trial.params));
       EXPECT_EQ(trial.origin, "defaults");
-      TrainingRun run;
+      SettledRun run;
       run.validation = &parts.test;
       const TrainingParams usual = suited_to(
           parts.train.by_user.view(), default_params(algorithm_name(trial.params), feedback));
@@ -511,26 +516,212 @@ TEST(Tune, AJournalOfAnotherSearchIsRefused) {
               HasSubstr("no journal to resume"));
 }
 
-TEST(Tune, ABrokenLineOfAJournalIsNamed) {
+TEST(Tune, WhatABrokenLineOfAJournalNotedIsTrainedAgain) {
   const test::TemporaryFolder folder;
   TuneRun run;
   run.journal = folder / "journal";
-  (void)search(data(), few(3), run);
+  const std::vector<std::string> first = told(search(data(), few(5), run));
   const std::string whole = text_of(run.journal);
+  const auto lines = std::ranges::count(whole, '\n');
+  run.resume = true;
+  const auto expect_same = [&](const std::string& text, std::size_t broken) {
+    std::ofstream(run.journal, std::ios::binary) << text;
+    const TuneResult again = search(data(), few(5), run);
+    EXPECT_EQ(told(again), first);
+    EXPECT_THAT(again.broken_lines, testing::ElementsAre(broken));
+    EXPECT_EQ(std::ranges::count(text_of(run.journal), '\n'), lines + 2);  // that, and the end
+  };
   std::string text = whole;
   const std::size_t third = text.find('\n', text.find('\n') + 1) + 1;
   text.replace(third, 12, "xxxxxxxxxxxx");
-  std::ofstream(run.journal, std::ios::binary) << text;
-  run.resume = true;
-  const auto refused = [&] {
-    return test::error_of(ErrorKind::kBadData, [&] { (void)search(data(), few(3), run); });
-  };
-  EXPECT_THAT(refused(), HasSubstr("line 3"));
+  expect_same(text, 3);
   text = whole;
   const std::string field = "\"best_iteration\":";
   text.replace(text.find(field), field.size() + 1, field + "-1");  // of the baseline
-  std::ofstream(run.journal, std::ios::binary) << text;
-  EXPECT_THAT(refused(), HasSubstr("line 2"));
+  expect_same(text, 2);
+}
+
+TEST(Tune, OneSearchAtATimeWritesAJournal) {
+  const test::TemporaryFolder folder;
+  TuneRun run;
+  run.journal = folder / "journal";
+  std::string refused;
+  run.on_trial = [&](const TuneProgress&) {
+    if (!refused.empty()) return;
+    TuneRun other;
+    other.journal = run.journal;
+    other.resume = true;
+    refused = test::error_of(ErrorKind::kIo, [&] { (void)search(data(), few(4), other); });
+    EXPECT_EQ(test::error_of(ErrorKind::kIo, [&] { check_journal(run.journal, true); }), refused);
+  };
+  EXPECT_TRUE(search(data(), few(4), run).model);
+  EXPECT_THAT(refused, HasSubstr("another search is writing this journal"));
+  run.on_trial = {};
+  run.resume = true;
+  EXPECT_TRUE(search(data(), few(4), run).model);  // when it is over another one may
+}
+
+/// Ratings that are too large for the algorithms by factors.
+Interactions large_ratings() {
+  Interactions made = generate(parse_shape("60x30x900"), 5);
+  for (float& value : made.by_user.values) value = 2e9F + 1e8F * value;
+  return made;
+}
+
+TuneOptions ratings(int trials, std::vector<std::string> algorithms) {
+  TuneOptions options = few(trials, std::move(algorithms));
+  options.feedback = Feedback::kExplicit;
+  return options;
+}
+
+TEST(Tune, ARefusalOfTheDataIsATrialWithoutAValue) {
+  const test::TemporaryFolder folder;
+  TuneRun run;
+  run.journal = folder / "journal";
+  const Interactions large = large_ratings();
+  const TuneOptions options = ratings(6, {"als", "item-knn", "sgd"});
+  const TuneResult result = search(large, options, run);
+  ASSERT_TRUE(result.model);
+  EXPECT_EQ(result.model->algorithm(), "item-knn");
+  ASSERT_EQ(result.trials.size(), 6U);
+  for (const TuneTrial& trial : result.trials) {
+    EXPECT_EQ(trial.value.has_value(), algorithm_name(trial.params) == "item-knn");
+    EXPECT_EQ(trial.failure.empty(), trial.value.has_value());
+  }
+  // The defaults tell: others of the algorithm are not tried.
+  EXPECT_THAT(result.failures(),
+              testing::ElementsAre(HasSubstr("als: the value 25"), HasSubstr("sgd: the value 25")));
+  run.resume = true;
+  run.on_trial = {};
+  EXPECT_EQ(told(search(large, options, run)), told(result));
+}
+
+TEST(Tune, WhereAllAlgorithmsRefuseOneErrorTellsAndTheJournalIsInNobodysWay) {
+  const test::TemporaryFolder folder;
+  TuneRun run;
+  run.journal = folder / "journal";
+  const auto refused = [&] {
+    return test::error_of(ErrorKind::kNumerical, [&] {
+      (void)search(large_ratings(), ratings(6, {"als", "sgd"}), run);
+    });
+  };
+  const std::string why = refused();
+  EXPECT_THAT(why, HasSubstr("no algorithm has a value: als: the value 25"));
+  EXPECT_THAT(why, HasSubstr("; sgd: the value 25"));
+  EXPECT_EQ(refused(), why);
+}
+
+/// Finds no end unless it is stopped; counts what it does after that.
+class EndlessSearch final : public NeighbourSearch {
+ public:
+  explicit EndlessSearch(std::atomic<int>& late) : late_(late) {}
+  Neighbours find_part(const SearchPart&, Index, const RunControl& control) const override {
+    const auto begin = std::chrono::steady_clock::now();
+    while (std::chrono::steady_clock::now() - begin < std::chrono::seconds(20)) {
+      control.check();
+      late_ += control.cancel->load() ? 1 : 0;
+      std::this_thread::sleep_for(std::chrono::milliseconds(1));
+    }
+    ADD_FAILURE() << "nobody stopped it";
+    return {};
+  }
+  void similarities(const WeightedRows&, float*) const override {}
+
+ private:
+  std::atomic<int>& late_;
+};
+class EndlessNeighbours final : public NeighbourJob {
+ public:
+  explicit EndlessNeighbours(std::atomic<int>& late) : late_(late) {}
+  std::unique_ptr<NeighbourSearch> make_search(const SimilarityProblem&) const override {
+    return std::make_unique<EndlessSearch>(late_);
+  }
+
+ private:
+  std::atomic<int>& late_;
+};
+Device endless(std::atomic<int>& late) {
+  JobTable table = open_device("cpu").jobs().table;
+  std::get<Offer<NeighbourJob>>(table).job = std::make_shared<EndlessNeighbours>(late);
+  return make_device(
+      "cpu", [] { return std::string(); }, std::move(table));
+}
+
+TEST(Tune, ATrainingThatIsTooLongForTheBudgetIsBrokenOff) {
+  std::atomic<int> late = 0;
+  TuneRun run;
+  run.open = [&](const TrainingParams&, std::span<const Job>) { return endless(late); };
+  TuneOptions options = few(1, {"item-knn", "als", "user-knn"});
+  options.budget = parse_budget("1.5s");
+  const TuneResult result = tune(data(), options, run);
+  ASSERT_TRUE(result.model);
+  EXPECT_EQ(result.model->algorithm(), "als");
+  EXPECT_EQ(algorithm_name(result.trials.front().params), "als");  // what auto would take
+  EXPECT_LE(late, 4);                                              // each looks once per block
+  const std::vector<std::string> reasons = result.failures();
+  ASSERT_EQ(reasons.size(), 2U);
+  for (const std::string& reason : reasons) {
+    EXPECT_THAT(reason, HasSubstr("-knn: nothing was measured in the time that the budget left"));
+  }
+  options.algorithms = {"item-knn"};
+  options.budget = parse_budget("0.3s");
+  EXPECT_THAT(test::error_of(ErrorKind::kNumerical, [&] { (void)tune(data(), options, run); }),
+              HasSubstr("no algorithm has a value: item-knn: nothing was measured"));
+}
+
+TEST(Tune, CancellingBreaksOffATrainingWithoutIterations) {
+  std::atomic<int> late = 0;
+  std::atomic<bool> stop = false;
+  TuneRun run;
+  run.open = [&](const TrainingParams&, std::span<const Job>) { return endless(late); };
+  run.control.cancel = &stop;
+  run.on_trial = [&](const TuneProgress&) {};
+  std::thread later([&] {
+    std::this_thread::sleep_for(std::chrono::milliseconds(200));
+    stop = true;
+  });
+  const TuneResult result = tune(data(), few(4, {"item-knn"}), run);
+  later.join();
+  EXPECT_EQ(result.stop_reason, "stopped");
+  EXPECT_LE(late, 1);
+}
+
+bool same_entries(const Interactions& a, const Interactions& b) {
+  return std::ranges::equal(a.by_user.offsets.span(), b.by_user.offsets.span()) &&
+         std::ranges::equal(a.by_user.columns.span(), b.by_user.columns.span());
+}
+
+TEST(Tune, ASampleOfUsersIsTheSameForTheSameSeed) {
+  const Interactions some = sample_users(data(), 50, 7);
+  EXPECT_EQ(users_with_entries(some.by_user.view()), 50);
+  EXPECT_EQ(some.by_user.rows, data().by_user.rows);
+  EXPECT_EQ(some.users.size(), data().users.size());
+  for (Index user = 0; user < some.by_user.rows; ++user) {
+    const auto whole = data().by_user.view().row_columns(user);
+    const auto kept = some.by_user.view().row_columns(user);
+    EXPECT_TRUE(kept.empty() || std::ranges::equal(kept, whole));
+  }
+  EXPECT_TRUE(same_entries(some, sample_users(data(), 50, 7)));
+  EXPECT_FALSE(same_entries(some, sample_users(data(), 50, 8)));
+  EXPECT_EQ(sample_users(data(), 1000, 7).by_user.nnz(), data().by_user.nnz());
+}
+
+TEST(Tune, UsersAreSampledWhereListsWouldTakeLongerThanTraining) {
+  const TrainingParams als = default_params("als", Feedback::kImplicit);  // 64 factors
+  EXPECT_EQ(users_to_validate(data().by_user.view(), 200, als), 200);
+  // 4 (20e6 64^2 + 165e3 64^3 / 6) / (27e3 64) = 206e3
+  const auto shape = [](Index users, Index items, Offset entries, std::vector<Offset>& offsets) {
+    offsets.assign(static_cast<std::size_t>(users) + 1, 0);
+    offsets.back() = entries;
+    return CsrView{users, items, offsets.data(), nullptr, nullptr};
+  };
+  std::vector<Offset> offsets;
+  EXPECT_EQ(users_to_validate(shape(138'000, 27'000, 20'000'000, offsets), 138'000, als), 138'000);
+  // 4 (17e6 64^2 + 520e3 64^3 / 6) / (160e3 64) = 36e3
+  EXPECT_NEAR(users_to_validate(shape(360'000, 160'000, 17'000'000, offsets), 360'000, als), 36'000,
+              1000);
+  EXPECT_EQ(users_to_validate(shape(50'000, 2'000'000, 100'000, offsets), 50'000, als),
+            kFewestSampled);
 }
 
 TEST(Tune, ABudgetOfTimeEnds) {

@@ -2,6 +2,7 @@
 #include "algorithms/bpr/likes.h"
 
 #include <algorithm>
+#include <cmath>
 #include <utility>
 
 #include "core/parallel.h"
@@ -44,6 +45,23 @@ std::vector<Offset> like_counts(const CsrView& by_user) {
     counts[static_cast<std::size_t>(by_user.columns[at])] += is_like(by_user.values[at]) ? 1 : 0;
   }
   return counts;
+}
+
+double losses_of_first(Offset likes, const Factors& factors) {
+  const auto longest = [](const Matrix& rows) {
+    double squares = 0.0;
+    for (Index row = 0; row < rows.rows(); ++row) {
+      double sum = 0.0;
+      for (const float x : rows.row_span(row)) sum += double{x} * double{x};
+      squares = std::max(squares, sum);
+    }
+    return std::sqrt(squares);
+  };
+  double bias = 0.0;
+  for (const float b : factors.item_bias) bias = std::max(bias, std::abs(double{b}));
+  // -ln sigma(m) <= ln 2 + |m|, |m| <= |x| (|y_i| + |y_j|) + |b_i| + |b_j|
+  const double margin = 2.0 * (longest(factors.users) * longest(factors.items) + bias);
+  return static_cast<double>(likes) * (std::log(2.0) + margin);
 }
 
 }  // namespace likewise

@@ -8,6 +8,7 @@
 #include <cmath>
 
 #include "core/host_device.h"
+#include "core/rounding.h"
 #include "likewise/types.h"
 
 namespace likewise {
@@ -27,6 +28,9 @@ struct PairSums {
 struct RowStats {
   double norm = 0.0;   ///< square root of the sum of squared weights
   double count = 0.0;  ///< entries
+  /// How far rounding has moved the weights, at most: the length of that over the whole row, or for
+  /// formulas over common entries the distance of one weight.
+  double noise = 0.0;
 };
 
 enum class PairForm {
@@ -50,6 +54,8 @@ struct PairNumbers {
   bool counted = false;           ///< min_support asks for common entries
   bool common_is_product = true;  ///< whose number is the sum of products, not n
   bool keep_negative = false;
+  bool cancels = false;   ///< products have both signs, so that a sum of them may be rounding only
+  bool estimates = true;  ///< a cosine is told by estimates of it: no row is mostly rounding
   double min_support = 1.0;
   double shrinkage = 0.0;
   double lost_degrees = 0.0;  ///< of freedom: 1 for Pearson about baselines
@@ -61,13 +67,23 @@ struct PairNumbers {
 /// n^2 times the variance; what is left of equal values by rounding counts as 0.
 [[nodiscard]] LIKEWISE_HOST_DEVICE double pair_variance(double n, double sum, double squares) {
   const double value = rounded_product(n, squares) - rounded_product(sum, sum);
-  return value > 1e-12 * n * squares ? value : 0.0;
+  return is_constant(value, n * squares) ? 0.0 : value;
 }
 
 /// n^2 times the covariance; what is left of independent values by rounding counts as 0.
 [[nodiscard]] LIKEWISE_HOST_DEVICE double pair_covariance(const PairSums& s) {
   const double value = rounded_product(s.n, s.xy) - rounded_product(s.x, s.y);
   return value * value > 1e-24 * (s.n * s.xx) * (s.n * s.yy) ? value : 0.0;
+}
+
+/// Whether rounding explains a sum x . y of two rows, which then counts as 0. Of weights that are
+/// off by no more than the noise, |dx| and |dy|, it is off by at most
+///   |dx| |y| + |x| |dy| + |dx| |dy|   (Cauchy and Schwarz)
+/// A row that is no longer than its own noise is similar to none.
+[[nodiscard]] LIKEWISE_HOST_DEVICE bool is_noise(double xy, double x_norm, double x_noise,
+                                                 double y_norm, double y_noise) {
+  const double of_one = rounded_product(x_noise, y_norm) + rounded_product(x_norm, y_noise);
+  return std::abs(xy) <= of_one + rounded_product(x_noise, y_noise);
 }
 
 /// 2 (sum of k log k over the cells - over the margins + N log N)
@@ -86,24 +102,41 @@ struct PairNumbers {
   return common * f.columns >= x_count * y_count ? ratio : -ratio;
 }
 
-/// `y` tells norm(), count() and damped_count() (count^damping) of its row when it is asked.
+/// `y` tells norm(), count(), damped_count() (count^damping) and noise() of its row when it is
+/// asked.
 template <class Row>
 [[nodiscard]] LIKEWISE_HOST_DEVICE double plain_similarity(const PairNumbers& f, const RowStats& x,
                                                            const Row& y, const PairSums& s) {
   switch (f.form) {
     case PairForm::kDot:
+      if (f.cancels && is_noise(s.xy, x.norm, x.noise, y.norm(), y.noise())) return 0.0;
       return s.xy;
     case PairForm::kCosine: {
+      if (f.cancels && is_noise(s.xy, x.norm, x.noise, y.norm(), y.noise())) return 0.0;
       const double norms = x.norm * y.norm();
       return norms > 0.0 ? s.xy / norms : 0.0;
     }
     case PairForm::kCommonCosine: {
+      const double root = std::sqrt(s.n);  // of n weights the noise is |(e, ..., e)|
+      if (f.cancels && is_noise(s.xy, std::sqrt(s.xx), rounded_product(root, x.noise),
+                                std::sqrt(s.yy), rounded_product(root, y.noise()))) {
+        return 0.0;
+      }
       const double norms = std::sqrt(s.xx * s.yy);
       return norms > 0.0 ? s.xy / norms : 0.0;
     }
     case PairForm::kPearson: {
-      const double spread = pair_variance(s.n, s.x, s.xx) * pair_variance(s.n, s.y, s.yy);
-      return spread > 0.0 ? pair_covariance(s) / std::sqrt(spread) : 0.0;
+      const double x_spread = pair_variance(s.n, s.x, s.xx);
+      const double y_spread = pair_variance(s.n, s.y, s.yy);
+      const double spread = x_spread * y_spread;
+      const double covariance = pair_covariance(s);
+      // All is n times what it is of the distances from the means.
+      if (!(spread > 0.0) ||
+          is_noise(covariance, std::sqrt(x_spread), rounded_product(s.n, x.noise),
+                   std::sqrt(y_spread), rounded_product(s.n, y.noise()))) {
+        return 0.0;
+      }
+      return covariance / std::sqrt(spread);
     }
     case PairForm::kMsd: {
       if (!(s.n > 0.0)) return 0.0;
@@ -129,10 +162,9 @@ template <class Row>
   const double common = f.common_is_product ? s.xy : s.n;
   if (f.counted && common < f.min_support) return 0.0F;
   double value = plain_similarity(f, x, y, s);
-  if (f.shrinkage > 0.0) {
-    const double free = common - f.lost_degrees;
-    value *= free / (free + f.shrinkage);
-  }
+  const double free = common - f.lost_degrees;
+  if (f.lost_degrees > 0.0 && !(free > 0.0)) return 0.0F;  // one common entry says nothing
+  if (f.shrinkage > 0.0) value *= free / (free + f.shrinkage);
   if (f.amplification != 1.0) {
     value = std::copysign(std::pow(std::abs(value), f.amplification), value);
   }

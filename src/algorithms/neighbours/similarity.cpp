@@ -101,6 +101,17 @@ void for_sums_of_rows(const CsrView& rows, const Term& term, const Take& take) {
   });
 }
 
+/// The rounding of a row's weights: each is off by at most its error.
+struct RowErrors {
+  double squares = 0.0;
+  double largest = 0.0;
+
+  void add(double error) {
+    squares += error * error;
+    largest = std::max(largest, error);
+  }
+};
+
 /// BM25's length of a row.
 [[nodiscard]] double length_of(std::span<const float> values) {
   double sum = 0.0;
@@ -112,16 +123,19 @@ void for_sums_of_rows(const CsrView& rows, const Term& term, const Take& take) {
 struct ColumnSums {
   std::vector<double> sum;
   std::vector<double> count;
+  std::vector<double> size;
   double sizes = 0.0;
 };
 [[nodiscard]] ColumnSums column_sums(const CsrView& rows) {
   const auto columns = static_cast<std::size_t>(rows.cols);
-  ColumnSums result{std::vector<double>(columns), std::vector<double>(columns)};
+  ColumnSums result{std::vector<double>(columns), std::vector<double>(columns),
+                    std::vector<double>(columns)};
   result.sizes = length_of({rows.values, static_cast<std::size_t>(rows.nnz())});
   for (Offset e = 0; e < rows.nnz(); ++e) {
     const auto column = static_cast<std::size_t>(rows.columns[e]);
     result.sum[column] += double{rows.values[e]};
     result.count[column] += 1.0;
+    result.size[column] += std::abs(double{rows.values[e]});
   }
   return result;
 }
@@ -130,6 +144,40 @@ struct ColumnSums {
 [[nodiscard]] bool takes_values(const NeighbourParams& params) {
   return params.similarity == Similarity::kCosine || params.similarity == Similarity::kPearson ||
          params.similarity == Similarity::kMsd || params.similarity == Similarity::kDot;
+}
+
+/// Similarities of weights from which something is taken, so that products have both signs.
+[[nodiscard]] bool centres(const NeighbourParams& params) {
+  return params.similarity == Similarity::kAdjustedCosine ||
+         params.similarity == Similarity::kPearson ||
+         params.similarity == Similarity::kPearsonFull ||
+         params.similarity == Similarity::kPearsonBaseline;
+}
+
+/// Half of what float32 and double tell apart at 1.
+constexpr double kFloatError = 0x1p-24;
+constexpr double kDoubleError = 0x1p-53;
+/// Of the smallest numbers, which have fewer digits.
+constexpr double kSmallestError = 0x1p-150;
+
+/// Whether float32 holds what was written: whole numbers, and halves, quarters and the like. Of
+/// 0.1 it holds something else, and nobody knows which values were like that.
+[[nodiscard]] bool is_exact(float value) {
+  const double size = std::abs(double{value});
+  return size == std::rint(size) ? size <= 0x1p24
+                                 : size < 0x1p12 && size * 256.0 == std::rint(size * 256.0);
+}
+/// How large a share of values float32 may have taken off.
+[[nodiscard]] double error_of_values(std::span<const float> values) {
+  return std::ranges::all_of(values, is_exact) ? 0.0 : kFloatError;
+}
+[[nodiscard]] bool some_negative(const CsrView& rows) {
+  return std::any_of(rows.values, rows.values + rows.nnz(), [](float r) { return r < 0.0F; });
+}
+
+/// Of a mean of `count` values whose sizes add up to `sizes`, each off by so large a share of it.
+[[nodiscard]] double error_of_mean(double sizes, double count, double value_error) {
+  return count > 0.0 ? (value_error + kDoubleError * (count + 2.0)) * sizes / count : 0.0;
 }
 
 /// f(|r|) with the sign of r: a dislike weighs as much as a like of the same size.
@@ -151,13 +199,25 @@ SimilarityProblem::SimilarityProblem(const CsrView& by_user, const NeighbourPara
   } else {
     weights_ = by_user;
   }
+  gather_errors(weights_);
   gather_statistics(weights_);
-  if (!takes_values(params)) weigh_all();
   stats_.resize(static_cast<std::size_t>(weights_.rows));
+  if (!takes_values(params)) {
+    weigh_all();
+  } else if (formula_.cancels) {
+    parallel_for(weights_.rows, 64, [&](Offset row) {
+      stats_[static_cast<std::size_t>(row)].noise =
+          noise_of_values(value_error_, weights_.row_values(static_cast<Index>(row)));
+    });
+  }
   const auto square = [](double w) { return w * w; };
   for_sums_of_rows(weights_, square, [&](Index row, double squares) {
-    stats_[static_cast<std::size_t>(row)] = {std::sqrt(squares),
-                                             static_cast<double>(weights_.row_size(row))};
+    RowStats& stats = stats_[static_cast<std::size_t>(row)];
+    stats = stats_of(squares, static_cast<double>(weights_.row_size(row)), stats.noise);
+  });
+  // Less than the error of any estimate, for two rows together (bound_of_estimates).
+  formula_.estimates = std::ranges::all_of(stats_, [](const RowStats& row) {
+    return row.norm == 0.0 || row.noise <= 0x1p-20 * row.norm;
   });
 }
 
@@ -167,9 +227,10 @@ void SimilarityProblem::weigh_all() {
   const Array<float>& bias = baselines_.bias(params_.side);
   const auto weigh_row = [&](Index row, double sum) {
     const auto values = weights_.row_values(row);
-    weigh_about(mean_of(sum, values.size()), bias.empty() ? 0.0 : double{bias[row]},
-                weights_.row_columns(row), values,
-                {owned_.values.data() + weights_.offsets[row], values.size()});
+    stats_[static_cast<std::size_t>(row)].noise =
+        weigh_about(mean_of(sum, values.size()), bias.empty() ? 0.0 : double{bias[row]},
+                    value_error_, weights_.row_columns(row), values,
+                    {owned_.values.data() + weights_.offsets[row], values.size()});
   };
   if (centres_rows()) {
     for_sums_of_rows(
@@ -192,12 +253,29 @@ void SimilarityProblem::gather_statistics(const CsrView& rows) {
     if (by_column) {
       column_weight_[c] = columns.count[c] > 0.0 ? columns.sum[c] / columns.count[c] : 0.0;
     } else {
-      // idf_c = log(rows) - log(1 + rows with c)
+      // idf_c = log(rows) - log(1 + rows with c), and no rounding of it where it is 0
+      const double all = std::max(1.0, static_cast<double>(rows.rows));
       column_weight_[c] =
-          std::log(std::max(1.0, static_cast<double>(rows.rows))) - std::log1p(columns.count[c]);
+          all == 1.0 + columns.count[c] ? 0.0 : std::log(all) - std::log1p(columns.count[c]);
+    }
+  }
+  if (by_column) {
+    column_error_.resize(column_weight_.size());
+    for (std::size_t c = 0; c < column_error_.size(); ++c) {
+      column_error_[c] = error_of_mean(columns.size[c], columns.count[c], value_error_);
     }
   }
   mean_length_ = rows.rows > 0 ? columns.sizes / rows.rows : 0.0;
+}
+
+void SimilarityProblem::gather_errors(const CsrView& rows) {
+  formula_.cancels = centres(params_) || (formula_.multiplies() && some_negative(rows));
+  if (!formula_.cancels) return;
+  value_error_ = error_of_values({rows.values, static_cast<std::size_t>(rows.nnz())});
+  if (params_.similarity != Similarity::kPearsonBaseline) return;
+  for (const float bias : baselines_.bias(other(params_.side))) {
+    column_error_.push_back(kFloatError * std::abs(double{bias}));
+  }
 }
 
 bool SimilarityProblem::centres_rows() const {
@@ -205,27 +283,65 @@ bool SimilarityProblem::centres_rows() const {
          (params_.similarity == Similarity::kAdjustedCosine && params_.centring == params_.side);
 }
 
-void SimilarityProblem::weigh(double bias, std::span<const Index> columns,
-                              std::span<const float> values, std::span<float> weights) const {
-  weigh_about(centres_rows() ? mean_of(values) : 0.0, bias, columns, values, weights);
+RowStats SimilarityProblem::weigh(double bias, std::span<const Index> columns,
+                                  std::span<const float> values, std::span<float> weights) const {
+  const double noise =
+      weigh_about(centres_rows() ? mean_of(values) : 0.0, bias,
+                  std::max(value_error_, error_of_values(values)), columns, values, weights);
+  double squares = 0.0;
+  for (const float w : weights) squares += double{w} * double{w};
+  return stats_of(squares, static_cast<double>(weights.size()), noise);
 }
 
-void SimilarityProblem::weigh_about(double mean, double bias, std::span<const Index> columns,
-                                    std::span<const float> values, std::span<float> weights) const {
+double SimilarityProblem::noise_of_values(double value_error, std::span<const float> values) const {
+  RowErrors errors;
+  for (const float r : values) errors.add(value_error * std::abs(double{r}) + kSmallestError);
+  return noise_of(errors.squares, errors.largest);
+}
+
+/// What the weights of a row take off for the row is off by at most this.
+double SimilarityProblem::row_error(double bias, double value_error,
+                                    std::span<const float> values) const {
+  if (centres_rows()) {
+    return error_of_mean(length_of(values), static_cast<double>(values.size()), value_error);
+  }
+  if (params_.similarity != Similarity::kPearsonBaseline) return 0.0;
+  return kFloatError * (std::abs(double{baselines_.mean}) + std::abs(bias));
+}
+
+double SimilarityProblem::weigh_about(double mean, double bias, double value_error,
+                                      std::span<const Index> columns, std::span<const float> values,
+                                      std::span<float> weights) const {
+  if (takes_values(params_)) {
+    std::ranges::copy(values, weights.begin());
+    return formula_.cancels ? noise_of_values(value_error, values) : 0.0;
+  }
   const auto column_weight = [&](std::size_t e) {
     return column_weight_[static_cast<std::size_t>(columns[e])];
   };
+  const double of_row = formula_.cancels ? row_error(bias, value_error, values) : 0.0;
+  const auto error_of = [&](std::size_t e, double r, double w) {
+    // A share of the value is as large a share of a weight from which nothing is taken.
+    const double value = centres(params_) ? std::abs(r) : std::abs(w);
+    const double of_column =
+        column_error_.empty() ? 0.0 : column_error_[static_cast<std::size_t>(columns[e])];
+    return kFloatError * std::abs(w) + value_error * value + kSmallestError + of_row + of_column;
+  };
   const auto fill = [&](const auto& weight) {
+    RowErrors errors;
     for (std::size_t e = 0; e < values.size(); ++e) {
-      weights[e] = static_cast<float>(weight(e, double{values[e]}));
+      const double r = values[e];  // weights may take its place
+      weights[e] = static_cast<float>(weight(e, r));
+      if (formula_.cancels) errors.add(error_of(e, r, weights[e]));
     }
+    return noise_of(errors.squares, errors.largest);
   };
   switch (params_.similarity) {
     case Similarity::kCosine:
     case Similarity::kPearson:
     case Similarity::kMsd:
     case Similarity::kDot:
-      return fill([](std::size_t, double r) { return r; });
+      break;  // the values
     case Similarity::kJaccard:
     case Similarity::kLogLikelihood:
     case Similarity::kConditional:
@@ -257,12 +373,19 @@ void SimilarityProblem::weigh_about(double mean, double bias, std::span<const In
       });
     }
   }
+  return 0.0;
 }
 
-RowStats SimilarityProblem::stats_of(std::span<const float> weights) {
-  double squares = 0.0;
-  for (const float w : weights) squares += double{w} * double{w};
-  return {std::sqrt(squares), static_cast<double>(weights.size())};
+double SimilarityProblem::noise_of(double squares, double largest) const {
+  return formula_.of_common() ? largest : std::sqrt(squares);
+}
+
+RowStats SimilarityProblem::stats_of(double squares, double count, double noise) const {
+  RowStats stats{std::sqrt(squares), count, 0.0};
+  if (!formula_.cancels) return stats;
+  stats.noise = noise + kDoubleError * count * stats.norm;  // and of the sums
+  if (!formula_.of_common() && stats.norm <= stats.noise) stats.norm = 0.0;
+  return stats;
 }
 
 }  // namespace likewise

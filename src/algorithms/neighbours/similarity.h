@@ -33,6 +33,14 @@ struct PairFormula : PairNumbers {
            form == PairForm::kConditional;
   }
   [[nodiscard]] bool symmetric() const { return form != PairForm::kConditional; }
+  /// Similarities are sums of products, over something that is positive.
+  [[nodiscard]] bool multiplies() const {
+    return form == PairForm::kDot || form == PairForm::kCosine || form == PairForm::kCommonCosine;
+  }
+  /// Sums run over the columns that two rows have in common, else over all.
+  [[nodiscard]] bool of_common() const {
+    return form == PairForm::kCommonCosine || form == PairForm::kPearson || form == PairForm::kMsd;
+  }
 
   /// How similar y is to x; 0 where they are no neighbours.
   [[nodiscard]] float similarity(const RowStats& x, const RowStats& y, const PairSums& s) const {
@@ -42,6 +50,7 @@ struct PairFormula : PairNumbers {
       [[nodiscard]] double norm() const { return stats.norm; }
       [[nodiscard]] double count() const { return stats.count; }
       [[nodiscard]] double damped_count() const { return std::pow(stats.count, damping); }
+      [[nodiscard]] double noise() const { return stats.noise; }
     };
     return pair_similarity(*this, x, Row{y, damping}, s);
   }
@@ -65,19 +74,27 @@ class SimilarityProblem {
   [[nodiscard]] const PairFormula& formula() const { return formula_; }
   [[nodiscard]] WeightedRows rows() const { return {weights_, stats_}; }
 
-  /// Weights of a row, of these or an outside one, from its values beside its columns. `bias` is
-  /// the row's own; means and lengths that a weight needs are taken from the values.
-  void weigh(double bias, std::span<const Index> columns, std::span<const float> values,
-             std::span<float> weights) const;
-  [[nodiscard]] static RowStats stats_of(std::span<const float> weights);
+  /// Weights of a row, of these or an outside one, from its values beside its columns, and their
+  /// statistics. `bias` is the row's own; means and lengths that a weight needs are taken from the
+  /// values.
+  RowStats weigh(double bias, std::span<const Index> columns, std::span<const float> values,
+                 std::span<float> weights) const;
 
  private:
   /// Means, idf and lengths: whatever the weights of this similarity need.
   void gather_statistics(const CsrView& rows);
   void weigh_all();
-  /// weigh() with the mean of the values.
-  void weigh_about(double mean, double bias, std::span<const Index> columns,
-                   std::span<const float> values, std::span<float> weights) const;
+  /// weigh() with the mean of the values, each of which is off by so large a share of it. Returns
+  /// how far rounding may have moved the weights.
+  double weigh_about(double mean, double bias, double value_error, std::span<const Index> columns,
+                     std::span<const float> values, std::span<float> weights) const;
+  /// What is needed to say how far that is.
+  void gather_errors(const CsrView& rows);
+  [[nodiscard]] double row_error(double bias, double value_error,
+                                 std::span<const float> values) const;
+  [[nodiscard]] double noise_of_values(double value_error, std::span<const float> values) const;
+  [[nodiscard]] double noise_of(double squares, double largest) const;
+  [[nodiscard]] RowStats stats_of(double squares, double count, double noise) const;
   /// Whether weights are distances from their row's mean.
   [[nodiscard]] bool centres_rows() const;
 
@@ -86,6 +103,8 @@ class SimilarityProblem {
   PairFormula formula_;
   std::vector<double> column_weight_;  ///< idf, or the mean of a column
   double mean_length_ = 0.0;           ///< BM25: mean sum of a row
+  double value_error_ = 0.0;           ///< of a value, as a share of it: what float32 took off
+  std::vector<double> column_error_;   ///< of what a weight takes off for its column
   CsrMatrix owned_;                    ///< the transpose, or the weights
   CsrView weights_;
   std::vector<RowStats> stats_;

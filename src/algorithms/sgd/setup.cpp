@@ -1,17 +1,24 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "algorithms/sgd/setup.h"
 
+#include <algorithm>
 #include <cmath>
 #include <numeric>
 
+#include <fmt/format.h>
+
 #include "core/parallel.h"
 #include "core/random.h"
+#include "core/rounding.h"
 #include "likewise/error.h"
 
 namespace likewise {
 namespace {
 
 constexpr Offset kBlock = Offset{1} << 16;
+/// Of values that are all alike: a spread that steps can be divided by, and the first factors
+/// small.
+constexpr double kSmallestScale = 1e-6;
 
 /// sum over i in [0, n) of term(i), the same for any number of threads.
 template <class Term>
@@ -68,7 +75,10 @@ ValueSpread value_spread(const CsrView& by_user, const SgdParams& params) {
                                      return off * off;
                                    }) /
                           count;
-  return {mean, variance > 0.0 ? std::sqrt(variance) : 1.0};
+  const double spread = std::sqrt(variance);
+  const double square = variance + mean * mean;
+  const bool alike = is_constant(variance, square) || spread < kSmallestSpread;
+  return {mean, alike ? std::clamp(std::sqrt(square), kSmallestScale, 1.0) : spread};
 }
 
 std::vector<Offset> entry_counts(const CsrView& by_user, Side side) {
@@ -101,6 +111,78 @@ Factors first_sgd_factors(const CsrView& by_user, const SgdParams& params) {
     if (is_adaptive(params)) first.squares(side) = Array<float>(rows);
   }
   return first;
+}
+
+double objective_of_first(const CsrView& by_user, const SgdParams& params,
+                          const ValueSpread& values) {
+  const auto n = static_cast<double>(by_user.nnz());
+  const double spread = values.spread;
+  // Of a row that is drawn |x|^2 is spread times this, on average.
+  const double drawn = params.init_stddev * params.init_stddev;
+  double objective = params.loss == SgdLoss::kLogistic
+                         ? 2.0 * n * (std::log(2.0) + drawn)
+                         : n * spread * spread * (1.0 + drawn * drawn / params.factors);
+  for (const Side side : {Side::kUsers, Side::kItems}) {
+    for (const Offset count : entry_counts(by_user, side)) {
+      objective += static_cast<double>(count) * drawn * spread *
+                   rating_decay(params.regularization, params.regularization_exponent, count);
+    }
+  }
+  return objective;
+}
+
+double objective_of(const CsrView& by_user, const SgdParams& params, const Factors& factors,
+                    const SgdWhole& whole) {
+  const auto dot = [](std::span<const float> x, std::span<const float> y) {
+    double sum = 0.0;
+    for (std::size_t j = 0; j < x.size(); ++j) sum += double{x[j]} * double{y[j]};
+    return sum;
+  };
+  const auto bias = [&](Side side, Index row) {
+    return params.biases ? double{factors.bias(side)[row]} : 0.0;
+  };
+  double objective = sum_over(by_user.rows, [&](Offset at) {
+    const auto user = static_cast<Index>(at);
+    double losses = 0.0;
+    for (Offset e = by_user.offsets[user]; e < by_user.offsets[user + 1]; ++e) {
+      const Index item = by_user.columns[e];
+      const double score = double{factors.global_mean} + bias(Side::kUsers, user) +
+                           bias(Side::kItems, item) +
+                           dot(factors.users.row_span(user), factors.items.row_span(item));
+      const double off = by_user.values[e] - score;
+      const double margin = by_user.values[e] > 0.0F ? score : -score;
+      losses += params.loss == SgdLoss::kLogistic
+                    ? 2.0 * (std::log1p(std::exp(-std::abs(margin))) + std::max(-margin, 0.0))
+                    : off * off;
+    }
+    return losses;
+  });
+  for (const Side side : {Side::kUsers, Side::kItems}) {
+    const std::span<const Offset> counts = whole.counts(side);
+    for (Index row = 0; row < factors.side(side).rows(); ++row) {
+      const Offset count = counts[static_cast<std::size_t>(row)];
+      const auto term = [&](double lambda, double square) {
+        return static_cast<double>(count) * square *
+               rating_decay(lambda, params.regularization_exponent, count);
+      };
+      const auto x = factors.side(side).row_span(row);
+      const double b = bias(side, row);
+      objective += term(params.regularization, dot(x, x)) + term(bias_lambda(params), b * b);
+    }
+  }
+  return objective;
+}
+
+void require_no_divergence(double objective, double of_nothing, std::string_view what,
+                           double rate) {
+  constexpr double kMuchWorse = 10.0;
+  if (objective <= kMuchWorse * of_nothing) return;
+  throw Error(
+      ErrorKind::kNumerical,
+      fmt::format("{} diverged with learning rate {:g}: its objective is {:.3g}, and that of "
+                  "factors that know nothing {:.3g}; take a smaller learning_rate, or "
+                  "another regularization",
+                  what, rate, objective, of_nothing));
 }
 
 double epoch_rate(const SgdParams& params, std::span<const Iteration> done) {

@@ -23,11 +23,11 @@ class CpuFactorPredictions final : public Predictions {
 
   void of_pairs(std::span<const Index> rows, std::span<const Index> columns, float* out,
                 const RunControl& control) const override {
-    parallel_blocks(std::ssize(rows), 1024, [&](Offset begin, Offset end, Offset) {
+    parallel_blocks(std::ssize(rows), kPairBlock, [&](Offset begin, Offset end, Offset) {
       control.check();
-      for (auto p = static_cast<std::size_t>(begin); p < static_cast<std::size_t>(end); ++p) {
-        out[p] = rating(rows[p], columns[p]);
-      }
+      const auto first = static_cast<std::size_t>(begin);
+      const auto count = static_cast<std::size_t>(end - begin);
+      rate_pairs(rows.subspan(first, count), columns.subspan(first, count), out + begin);
     });
   }
 
@@ -44,14 +44,21 @@ class CpuFactorPredictions final : public Predictions {
 
  private:
   static constexpr Index kItemBlock = 1024;
+  static constexpr Offset kPairBlock = 1024;
 
-  [[nodiscard]] float rating(Index user, Index item) const {
-    double sum = own_score(factors_, user);
-    if (!factors_.item_bias.empty()) sum += double{factors_.item_bias[item]};
-    const auto x = factors_.users.row_span(user);
-    const auto y = factors_.items.row_span(item);
-    for (std::size_t j = 0; j < x.size(); ++j) sum += double{x[j]} * double{y[j]};
-    return static_cast<float>(sum);
+  void rate_pairs(std::span<const Index> users, std::span<const Index> items, float* out) const {
+    std::vector<const float*> x(users.size());
+    std::vector<const float*> y(users.size());
+    std::vector<double> products(users.size());
+    for (std::size_t p = 0; p < users.size(); ++p) {
+      x[p] = factors_.users.row(users[p]);
+      y[p] = factors_.items.row(items[p]);
+    }
+    kernels::exact_dot_pairs(x.data(), y.data(), padded_stride(factors_.items.cols()),
+                             static_cast<Index>(users.size()), products.data());
+    for (std::size_t p = 0; p < users.size(); ++p) {
+      out[p] = factor_rating(factors_, own_score(factors_, users[p]), items[p], products[p]);
+    }
   }
 
   void score_items(Index user, Index begin, Index end, float* out) const {
@@ -61,8 +68,7 @@ class CpuFactorPredictions final : public Predictions {
                         padded_stride(items.cols), end - begin, scores);
     const double own = own_score(factors_, user);
     for (Index i = begin; i < end; ++i) {
-      const double bias = factors_.item_bias.empty() ? 0.0 : double{factors_.item_bias[i]};
-      out[i] = static_cast<float>(own + double{static_cast<float>(scores[i - begin] + bias)});
+      out[i] = factor_rating(factors_, own, i, scores[i - begin]);
     }
   }
 

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 /// The job `predictions`: ratings of pairs, and of whole rows. What every device is tested against:
-/// src/backends/reference/predictions.cpp. Ratings from neighbours are the same on every device, to
-/// the bit, and those of pairs from factors; src/algorithms/neighbours/rating_formula.h has the
-/// formula.
+/// src/backends/reference/predictions.cpp. A rating is the same on every device, to the bit, and
+/// whether it is asked for as a pair or as part of a row; of neighbours
+/// src/algorithms/neighbours/rating_formula.h has the formula.
 #pragma once
 
 #include <functional>
@@ -52,10 +52,9 @@ class PredictionJob {
   static constexpr Job kJob = Job::kPredictions;
 
   virtual ~PredictionJob() = default;
-  /// Rows are users and columns items. The rating of a pair is summed in double precision, from
-  /// the mean over the biases to the products in their order, and rounded once; that of a whole row
-  /// is the score of `top-k` with what is the user's own added to it, rounded once more. `factors`
-  /// must outlive the result. Errors: kOutOfMemory, kDevice.
+  /// Rows are users and columns items. A rating is the score of the job `top-k`, b_i + x . y,
+  /// rounded, with what is the user's own added to it, and rounded once more: what lists say.
+  /// `factors` must outlive the result. Errors: kOutOfMemory, kDevice.
   [[nodiscard]] virtual std::unique_ptr<Predictions> by_factors(const Factors& factors) const = 0;
   /// What `model` refers to must outlive the result. Errors: kOutOfMemory, kDevice.
   [[nodiscard]] virtual std::unique_ptr<Predictions> by_neighbours(
@@ -66,6 +65,13 @@ class PredictionJob {
 [[nodiscard]] inline double own_score(const Factors& factors, Index user) {
   const double mean{factors.global_mean};
   return factors.user_bias.empty() ? mean : mean + double{factors.user_bias[user]};
+}
+
+/// The rating of a user with own_score() `own`, and of an item: product is x . y.
+[[nodiscard]] inline float factor_rating(const Factors& factors, double own, Index item,
+                                         double product) {
+  const double bias = factors.item_bias.empty() ? 0.0 : double{factors.item_bias[item]};
+  return static_cast<float>(own + double{static_cast<float>(product + bias)});
 }
 
 }  // namespace likewise

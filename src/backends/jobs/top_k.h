@@ -33,9 +33,10 @@ enum class ScoreKind {
 /// Scores queries against a fixed table of items. Thread-safe after construction. Never holds more
 /// than a bounded block of scores.
 ///
-/// A squared distance is the same number on every device. The squares of the differences, each in
-/// double precision, are rounded before they are added to one of eight sums, that of column j to
-/// sum j mod 8; the result is ((s0 + s4) + (s2 + s6)) + ((s1 + s5) + (s3 + s7)).
+/// A score is the same number on every device. Products, which double precision holds as they are,
+/// and squares of differences, which are rounded, are added to one of eight sums, that of column j
+/// to sum j mod 8; the result is ((s0 + s4) + (s2 + s6)) + ((s1 + s5) + (s3 + s7)), and a bias
+/// comes last.
 class Scorer {
  public:
   virtual ~Scorer() = default;
@@ -46,6 +47,10 @@ class Scorer {
   [[nodiscard]] virtual TopKResult top_k(const MatrixView& queries, Index k,
                                          const TopKFilter& filter,
                                          const RunControl& control) const = 0;
+  /// The same with k = result.k, written over what the arrays of `result` hold: those of as many
+  /// answers as there are queries, of at most as many items as there are.
+  virtual void top_k_into(const MatrixView& queries, const TopKFilter& filter,
+                          const RunControl& control, TopKResult& result) const;
   /// All scores of a few queries: out is queries.rows x items, row-major without padding.
   virtual void score_all(const MatrixView& queries, float* out) const = 0;
 };

@@ -13,7 +13,7 @@ namespace likewise {
 namespace {
 
 /// Factors and bias of a row, in double precision.
-struct Row {
+struct BprRow {
   std::vector<double> x;
   double bias = 0.0;
 };
@@ -81,7 +81,7 @@ class ReferenceBprSolver final : public BprSolver {
     return losses;
   }
 
-  double step(Row& u, Row& i, Row& j, bool moves_negative) const {
+  double step(BprRow& u, BprRow& i, BprRow& j, bool moves_negative) const {
     double margin = i.bias - j.bias;
     for (std::size_t c = 0; c < u.x.size(); ++c) margin += u.x[c] * (i.x[c] - j.x[c]);
     const double wrong = 1.0 / (1.0 + std::exp(margin));
@@ -100,13 +100,13 @@ class ReferenceBprSolver final : public BprSolver {
     return std::log1p(std::exp(-margin));
   }
 
-  static void load(const Matrix& from, const SgdSide& order, std::vector<Row>& rows) {
+  static void load(const Matrix& from, const SgdSide& order, std::vector<BprRow>& rows) {
     for (const Index r : order.row) {
       const std::span<const float> x = from.row_span(r);
       rows.push_back({std::vector<double>(x.begin(), x.end()), 0.0});
     }
   }
-  static void store(const std::vector<Row>& rows, const SgdSide& order, Matrix& to) {
+  static void store(const std::vector<BprRow>& rows, const SgdSide& order, Matrix& to) {
     for (std::size_t at = 0; at < rows.size(); ++at) {
       const std::span<float> x = to.row_span(order.row[static_cast<Offset>(at)]);
       for (std::size_t c = 0; c < x.size(); ++c) x[c] = static_cast<float>(rows[at].x[c]);
@@ -119,8 +119,8 @@ class ReferenceBprSolver final : public BprSolver {
   std::vector<std::uint8_t> changes_;  ///< by new number; empty: all items do
   Factors factors_;
   std::vector<PopularItems> popular_;
-  std::vector<Row> users_;
-  std::vector<Row> items_;
+  std::vector<BprRow> users_;
+  std::vector<BprRow> items_;
 };
 
 }  // namespace

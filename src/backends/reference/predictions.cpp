@@ -3,6 +3,7 @@
 
 #include "algorithms/neighbours/neighbour_prediction.h"
 #include "backends/compare_rows.h"
+#include "backends/reference/eight_sums.h"
 #include "backends/reference/jobs.h"
 #include "core/seconds.h"
 
@@ -29,14 +30,11 @@ class ReferenceFactorPredictions final : public Predictions {
   }
 
  private:
-  /// mean + b_u + b_i + x_u . y_i
+  /// mean + b_u + (b_i + x_u . y_i)
   [[nodiscard]] float rating(Index user, Index item) const {
-    double sum = own_score(factors_, user);
-    if (!factors_.item_bias.empty()) sum += double{factors_.item_bias[item]};
-    for (Index j = 0; j < factors_.users.cols(); ++j) {
-      sum += double{factors_.users.row(user)[j]} * double{factors_.items.row(item)[j]};
-    }
-    return static_cast<float>(sum);
+    return factor_rating(
+        factors_, own_score(factors_, user), item,
+        dot(factors_.users.row(user), factors_.items.row(item), factors_.items.cols()));
   }
 
   const Factors& factors_;

@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <vector>
 
+#include "backends/reference/eight_sums.h"
 #include "backends/reference/jobs.h"
 #include "backends/top_k.h"
 
@@ -40,23 +41,20 @@ class ReferenceScorer final : public Scorer {
 
  private:
   [[nodiscard]] float score(const float* query, Index item) const {
-    return kind_ == ScoreKind::kDot ? dot(query, item) : negated_distance(query, item);
+    return kind_ == ScoreKind::kDot ? biased_dot(query, item) : negated_distance(query, item);
   }
 
   /// -|q - y_i|^2, added up as the contract says.
   [[nodiscard]] float negated_distance(const float* query, Index item) const {
-    double s[8] = {};
-    for (Index j = 0; j < items_.cols; ++j) {
+    return -static_cast<float>(in_eight_sums(items_.cols, [&](Index j) {
       const double difference = double{query[j]} - double{items_.row(item)[j]};
-      s[j % 8] += difference * difference;
-    }
-    return -static_cast<float>(((s[0] + s[4]) + (s[2] + s[6])) + ((s[1] + s[5]) + (s[3] + s[7])));
+      return difference * difference;
+    }));
   }
 
   /// q . y_i + bias_i
-  [[nodiscard]] float dot(const float* query, Index item) const {
-    double sum = 0.0;
-    for (Index j = 0; j < items_.cols; ++j) sum += double{query[j]} * double{items_.row(item)[j]};
+  [[nodiscard]] float biased_dot(const float* query, Index item) const {
+    double sum = dot(query, items_.row(item), items_.cols);
     if (!item_bias_.empty()) sum += double{item_bias_[static_cast<std::size_t>(item)]};
     return static_cast<float>(sum);
   }

@@ -13,7 +13,7 @@ namespace likewise {
 namespace {
 
 /// A row of a side, in double precision.
-struct Row {
+struct SgdRow {
   std::vector<double> x;
   double bias = 0.0;
   double squares = 0.0;
@@ -32,6 +32,7 @@ class ReferenceSgdSolver final : public SgdSolver {
                      const SgdWhole& whole, Index stripes)
       : params_(params),
         spread_(whole.spread ? *whole.spread : value_spread(by_user, params).spread),
+        bounded_(whole.bounded),
         grid_(make_sgd_grid(by_user, stripes, params.seed, whole)),
         factors_(std::move(start)) {
     load(Side::kUsers, grid_.users, users_);
@@ -67,7 +68,7 @@ class ReferenceSgdSolver final : public SgdSolver {
   [[nodiscard]] double regularization() const {
     double term = 0.0;
     for (const auto* rows : {&users_, &items_}) {
-      for (const Row& row : *rows) {
+      for (const SgdRow& row : *rows) {
         const double power =
             std::pow(static_cast<double>(row.count), params_.regularization_exponent);
         if (row.count == 0) continue;
@@ -78,19 +79,20 @@ class ReferenceSgdSolver final : public SgdSolver {
     return term;
   }
 
-  static Row& at(std::vector<Row>& rows, Index number) {
+  static SgdRow& at(std::vector<SgdRow>& rows, Index number) {
     return rows[static_cast<std::size_t>(number)];
   }
 
-  double move_rows(std::vector<Row>& moved, std::vector<Row>& fixed, const SgdRowEntries& entries) {
-    const std::vector<Row> start = moved;
+  double move_rows(std::vector<SgdRow>& moved, std::vector<SgdRow>& fixed,
+                   const SgdRowEntries& entries) {
+    const std::vector<SgdRow> start = moved;
     for (const Index row : entries.piece_of) moved.push_back(at(moved, row));
     double losses = 0.0;
     for (const SgdEntry& e : entries.entries) {
       losses += step(at(moved, e.user), at(fixed, e.item), e.value, false);
     }
     for (const SgdPieces& pieces : pieces_of(entries)) {
-      Row& row = at(moved, pieces.row);
+      SgdRow& row = at(moved, pieces.row);
       const auto weigh = [&](Index line) {
         return static_cast<double>(entries.size(line)) / static_cast<double>(pieces.entries);
       };
@@ -98,7 +100,7 @@ class ReferenceSgdSolver final : public SgdSolver {
       for (double& x : row.x) x *= own;
       row.bias *= own;
       for (Index line = pieces.first; line < pieces.last; ++line) {
-        const Row& piece = at(moved, line);
+        const SgdRow& piece = at(moved, line);
         for (std::size_t j = 0; j < row.x.size(); ++j) row.x[j] += weigh(line) * piece.x[j];
         row.bias += weigh(line) * piece.bias;
         row.squares += piece.squares - start[static_cast<std::size_t>(pieces.row)].squares;
@@ -109,7 +111,7 @@ class ReferenceSgdSolver final : public SgdSolver {
   }
 
   /// Half the derivative of the objective by each number, times the rate.
-  double step(Row& u, Row& i, double value, bool moves_items) {
+  double step(SgdRow& u, SgdRow& i, double value, bool moves_items) {
     const double score = double{factors_.global_mean} + u.bias + i.bias + dot(u.x, i.x);
     double error = value - score;
     double loss = error * error;
@@ -119,18 +121,33 @@ class ReferenceSgdSolver final : public SgdSolver {
       error = target - probability;
       loss = -2.0 * std::log(target > 0.0 ? probability : 1.0 - probability);
     }
-    const Row old_user = u;
-    move(u, i, error);
-    if (moves_items) move(i, old_user, error);
+    const SgdRow old_user = u;
+    const double beyond = reach(u, i) + (moves_items ? reach(i, u) : 0.0);
+    const double part = bounded_ && beyond > 1.0 ? 1.0 / beyond : 1.0;
+    const double item_step = part * step_of(i);
+    move(u, i, error, part * step_of(u));
+    if (moves_items) move(i, old_user, error, item_step);
     return loss;
   }
 
-  void move(Row& row, const Row& other, double error) const {
+  [[nodiscard]] double step_of(const SgdRow& row) const {
+    return is_adaptive(params_) ? rate_ / std::sqrt(1.0 + row.squares) : rate_;
+  }
+  [[nodiscard]] double decay_of(const SgdRow& row, double lambda) const {
+    return rating_decay(lambda, params_.regularization_exponent, row.count);
+  }
+
+  [[nodiscard]] double reach(const SgdRow& row, const SgdRow& other) const {
+    const double step = step_of(row);
+    return step_reach(step * step_scales(spread_, params_.factors).rate, dot(other.x, other.x),
+                      decay_of(row, params_.regularization), params_.biases ? step : 0.0,
+                      decay_of(row, bias_lambda(params_)));
+  }
+
+  void move(SgdRow& row, const SgdRow& other, double error, double step) const {
     const StepScales scales = step_scales(spread_, params_.factors);
-    const double nu = params_.regularization_exponent;
-    const double decay = rating_decay(params_.regularization, nu, row.count);
-    const double bias_decay = rating_decay(bias_lambda(params_), nu, row.count);
-    const double step = is_adaptive(params_) ? rate_ / std::sqrt(1.0 + row.squares) : rate_;
+    const double decay = decay_of(row, params_.regularization);
+    const double bias_decay = decay_of(row, bias_lambda(params_));
     double square = 0.0;
     for (std::size_t j = 0; j < row.x.size(); ++j) {
       const double gradient = error * other.x[j] - decay * row.x[j];
@@ -141,11 +158,11 @@ class ReferenceSgdSolver final : public SgdSolver {
     if (params_.biases) row.bias += step * (error - bias_decay * row.bias);
   }
 
-  void load(Side side, const SgdSide& order, std::vector<Row>& rows) const {
+  void load(Side side, const SgdSide& order, std::vector<SgdRow>& rows) const {
     for (Offset at = 0; at < order.row.size(); ++at) {
       const Index r = order.row[at];
       const std::span<const float> x = factors_.side(side).row_span(r);
-      Row row;
+      SgdRow row;
       row.x.assign(x.begin(), x.end());
       if (params_.biases) row.bias = factors_.bias(side)[r];
       if (is_adaptive(params_)) row.squares = factors_.squares(side)[r];
@@ -153,7 +170,7 @@ class ReferenceSgdSolver final : public SgdSolver {
       rows.push_back(std::move(row));
     }
   }
-  void store(Side side, const SgdSide& order, const std::vector<Row>& rows) {
+  void store(Side side, const SgdSide& order, const std::vector<SgdRow>& rows) {
     for (std::size_t at = 0; at < rows.size(); ++at) {
       const Index r = order.row[static_cast<Offset>(at)];
       const std::span<float> x = factors_.side(side).row_span(r);
@@ -165,10 +182,11 @@ class ReferenceSgdSolver final : public SgdSolver {
 
   SgdParams params_;
   double spread_;
+  bool bounded_;
   SgdGrid grid_;
   Factors factors_;
-  std::vector<Row> users_;
-  std::vector<Row> items_;
+  std::vector<SgdRow> users_;
+  std::vector<SgdRow> items_;
   double rate_ = 0.0;
 };
 

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "data/bytes/block_stream.h"
 
+#include <algorithm>
 #include <cstring>
 
 namespace likewise {
@@ -19,28 +20,27 @@ bool fill(ByteSource& source, std::string& buffer, std::size_t& size, std::size_
 
 }  // namespace
 
+std::size_t whole_lines(std::string_view text) {
+  return text.rfind('\n') + 1;  // npos + 1 is 0
+}
+
 bool BlockStream::next(TextBlock& block) {
   if (ended_) return false;
   if (block.buffer.size() < carry_.size()) block.buffer.resize(carry_.size());
   std::memcpy(block.buffer.data(), carry_.data(), carry_.size());
-  std::size_t searched = carry_.size();  // no line end in here
   block.size = carry_.size();
   carry_.clear();
   while (true) {
-    ended_ = !fill(source_, block.buffer, block.size, block.size + tuning_.block_bytes);
-    const void* last = block.size == searched
-                           ? nullptr
-                           : memrchr(block.buffer.data() + searched, '\n', block.size - searched);
+    // Twice as much each time, so that looking through a long row again costs little.
+    ended_ = !fill(source_, block.buffer, block.size,
+                   block.size + std::max(tuning_.block_bytes, block.size));
     if (ended_) break;
-    if (last != nullptr) {
-      const auto end =
-          static_cast<std::size_t>(static_cast<const char*>(last) - block.buffer.data()) + 1;
+    if (const std::size_t end = whole_rows_(block.text()); end > 0) {
       carry_.assign(block.buffer, end, block.size - end);
       block.size = end;
       break;
     }
-    searched = block.size;
-    if (searched > tuning_.max_line_bytes) {
+    if (block.size > tuning_.max_line_bytes) {
       ended_ = too_long_ = true;
       return false;
     }

@@ -1,10 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-/// Cuts a source into blocks that end at line ends, so that threads can parse them on their own.
+/// Cuts a source into blocks that end where rows do, so that threads can parse them on their own.
 #pragma once
 
+#include <functional>
 #include <memory>
 #include <string>
 #include <string_view>
+#include <utility>
 
 #include "core/memory_plan.h"
 #include "data/bytes/byte_source.h"
@@ -30,11 +32,17 @@ struct TextBlock {
   std::size_t size = 0;
 };
 
+/// The bytes of the whole rows that begin a text, to which more may come: up to its last line end.
+[[nodiscard]] std::size_t whole_lines(std::string_view text);
+
 class BlockStream {
  public:
-  BlockStream(ByteSource& source, const ReadTuning& tuning) : source_(source), tuning_(tuning) {}
+  using WholeRows = std::function<std::size_t(std::string_view)>;
 
-  /// Fills `block` with the next lines. False at the end, or when a line is too long: then
+  BlockStream(ByteSource& source, const ReadTuning& tuning, WholeRows whole_rows = whole_lines)
+      : source_(source), tuning_(tuning), whole_rows_(std::move(whole_rows)) {}
+
+  /// Fills `block` with the next rows. False at the end, or when a line is too long: then
   /// `too_long()` holds and the blocks so far end right before that line.
   bool next(TextBlock& block);
   [[nodiscard]] bool too_long() const { return too_long_; }
@@ -43,6 +51,7 @@ class BlockStream {
  private:
   ByteSource& source_;
   ReadTuning tuning_;
+  WholeRows whole_rows_;
   std::string carry_;  ///< the start of a line whose end lies in the next block
   Offset blocks_ = 0;
   bool ended_ = false;

@@ -17,7 +17,7 @@ namespace {
 
 constexpr const char* kName = "interactions in memory";
 
-[[noreturn]] void fail(const std::string& why) {
+[[noreturn]] void refuse(const std::string& why) {
   throw Error(ErrorKind::kInvalidArgument, fmt::format("{}: {}", kName, why));
 }
 
@@ -31,7 +31,7 @@ void refuse_options_of_files(const ReadOptions& options) {
                      : options.values == Values::kUnused ? "values = unused"
                                                          : nullptr;
   if (idle == nullptr) return;
-  fail(
+  refuse(
       fmt::format("{} is an option of files: leave it out, and values or times that are not wanted "
                   "as well",
                   idle));
@@ -46,12 +46,12 @@ void check_lengths(Offset rows, const ValueSpan& values, const TimeColumn& times
                    const char* others) {
   const auto check = [&](Offset size, const char* what) {
     if (size == 0 || size == rows) return;
-    fail(fmt::format("there are {} {} for {} {}", size, what, rows, others));
+    refuse(fmt::format("there are {} {} for {} {}", size, what, rows, others));
   };
   check(size_of(values), "values");
   check(std::ssize(times.numbers), "times");
   if (times.unit == TimeForm::kDate || times.unit == TimeForm::kDateTime) {
-    fail("times are numbers: their unit is seconds or a part of it");
+    refuse("times are numbers: their unit is seconds or a part of it");
   }
 }
 
@@ -91,7 +91,7 @@ Interactions make(const RowColumns& columns, const ReadOptions& options, ReadSum
   const bool timed = !columns.times.numbers.empty();
   if (columns.rows == 0) throw Error(ErrorKind::kBadData, fmt::format("{}: no rows", kName));
   if (options.values == Values::kRequired && !has_values) {
-    fail("values are needed (for explicit feedback, RMSE or MAE)");
+    refuse("values are needed (for explicit feedback, RMSE or MAE)");
   }
   ReadSummary met;
   met.format = "memory";
@@ -118,7 +118,7 @@ Interactions make_interactions(const IdColumn& users, const IdColumn& items,
   check_filters(options);
   const Offset rows = count_rows(users, "users");
   const Offset others = count_rows(items, "items");
-  if (rows != others) fail(fmt::format("there are {} users for {} items", rows, others));
+  if (rows != others) refuse(fmt::format("there are {} users for {} items", rows, others));
   check_lengths(rows, values, times, "users and items");
   return make({users, items, values, times, rows}, options, summary, control);
 }

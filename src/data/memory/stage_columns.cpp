@@ -313,9 +313,9 @@ class ColumnStager {
   [[nodiscard]] std::string describe(Offset position) const {
     std::vector<Fault> fault(1, Fault::kNone);
     find_faults(position, fault);
-    return fmt::format(
-        "{}: position {}: {}; correct the row, or skip bad rows with on_bad_row = skip", name_,
-        position, what_is_wrong(fault.front(), position));
+    return fmt::format("{}: position {}: {}; correct the row, or skip bad rows with {}", name_,
+                       position, what_is_wrong(fault.front(), position),
+                       mention("on_bad_row", "skip"));
   }
 
   [[nodiscard]] std::string what_is_wrong(Fault fault, Offset position) const {
@@ -332,7 +332,10 @@ class ColumnStager {
             },
             columns_.values);
       case Fault::kTime:
-        return fmt::format("the time {} is missing or out of range", columns_.times.numbers[at]);
+        return columns_.times.numbers[at] == std::numeric_limits<std::int64_t>::min()
+                   ? std::string("the time is missing or out of range")
+                   : fmt::format("the time {} is missing or out of range",
+                                 columns_.times.numbers[at]);
       case Fault::kNone:
         break;
     }

@@ -152,16 +152,16 @@ std::string column_argument(const FileFormat& format, int column) {
   return clear ? name : std::to_string(column + 1);
 }
 
-/// "--columns user,item,rating,time", with other columns for value and time; -1: none.
+/// columns user,item,rating,time by mention(), with other columns for value and time; -1: none.
 std::string columns_option(const FileFormat& format, int value, int time) {
   const auto text = [&](int column) {
     return column < 0 ? std::string("-") : column_argument(format, column);
   };
-  std::string option =
-      fmt::format("--columns {},{}", text(format.columns[kUser]), text(format.columns[kItem]));
-  if (value >= 0 || time >= 0) option += "," + text(value);
-  if (time >= 0) option += "," + text(time);
-  return option;
+  std::string columns =
+      fmt::format("{},{}", text(format.columns[kUser]), text(format.columns[kItem]));
+  if (value >= 0 || time >= 0) columns += "," + text(value);
+  if (time >= 0) columns += "," + text(time);
+  return mention("columns", columns);
 }
 
 /// "the columns are user, item, stars" or "its rows have 3 columns".
@@ -296,10 +296,13 @@ void check_values(const FileFormat& format, const ReadOptions& options) {
          "values are needed (for explicit feedback, RMSE or MAE), but a Matrix Market "
          "'pattern' has none");
   }
-  fail(format, fmt::format("values are needed (for explicit feedback, RMSE or MAE), but no column "
-                           "is known to hold them: {}; name one with --columns {},{},NAME",
-                           what_there_is(format), column_argument(format, format.columns[kUser]),
-                           column_argument(format, format.columns[kItem])));
+  fail(format,
+       fmt::format("values are needed (for explicit feedback, RMSE or MAE), but no column "
+                   "is known to hold them: {}; name one with {}",
+                   what_there_is(format),
+                   mention("columns",
+                           fmt::format("{},{},NAME", column_argument(format, format.columns[kUser]),
+                                       column_argument(format, format.columns[kItem])))));
 }
 
 }  // namespace likewise

@@ -19,18 +19,15 @@ Offset different(std::vector<IdTable> tables) {
   return merge_ids(std::move(tables)).map.size();
 }
 
-/// Whether no value that follows is so much as a tenth of the third number. Where values are not
-/// read, those of the first lines tell.
+/// The largest value that follows. Where values are not read, that of the first lines.
 template <class Row>
-bool stands_out(const FileFormat& format, const Staged<Row>& staged) {
-  const CountsLine& counts = *format.counts;
-  if (!counts.like_a_row) return true;
-  if (!format.has(kValue)) return counts.above_sample;
-  const double tenth = static_cast<double>(counts.rows) / 10;
-  return std::ranges::all_of(staged.blocks, [&](const auto& block) {
-    return std::all_of(block.rows.begin(), block.rows.end(),
-                       [&](const Row& row) { return double{row.value} < tenth; });
-  });
+double largest_value(const FileFormat& format, const Staged<Row>& staged) {
+  if (!format.has(kValue)) return format.counts->largest;
+  double largest = -std::numeric_limits<double>::infinity();
+  for (const auto& block : staged.blocks) {
+    for (const Row& row : block.rows) largest = std::max(largest, double{row.value});
+  }
+  return largest;
 }
 
 }  // namespace
@@ -60,30 +57,35 @@ std::optional<CountsLine> possible_counts(std::string_view line, Delimiter delim
 }
 
 template <class Row>
-bool is_counts(const FileFormat& format, const Staged<Row>& staged, Offset rows) {
+bool is_counts(const FileFormat& format, const Staged<Row>& staged, const ReadSummary& summary) {
+  const Offset rows = summary.rows;
   const CountsLine& counts = *format.counts;
-  const bool out = stands_out(format, staged);
+  const double largest = counts.like_a_row ? largest_value(format, staged) : 0.0;
+  const bool out = !counts.like_a_row || largest < static_cast<double>(counts.rows) / 10;
   if (rows < 2 || (!out && rows != counts.rows)) return false;
   const Offset users = different(staged.users.tables);
   const Offset items = different(staged.items.tables);
   const bool agrees = rows == counts.rows && users <= counts.users && items <= counts.items;
   if (agrees == out) return agrees;
+  const bool exactly = agrees && users == counts.users && items == counts.items;
+  if (exactly && largest < static_cast<double>(counts.rows)) return true;
   if (counts.rows < std::max(counts.users, counts.items)) return false;
   std::string shown = counts.text;
   std::ranges::replace(shown, '\t', ' ');
   throw Error(
       ErrorKind::kBadData,
       fmt::format(
-          "{}:{}: '{}' {} ({} users, {} items, {} rows follow): correct or delete the line, "
-          "or say with --header yes that it is to be passed over, with --header no that it "
-          "is an interaction (header in code)",
+          "{}:{}: '{}' {} ({} users, {} items, {} rows follow{}): correct or delete the line, "
+          "or say with {} that it is to be passed over, with {} that it is an interaction",
           format.file, format.lines_before, printable(shown),
           out ? "looks like counts of users, items and rows, but does not agree with the rest"
               : "may be the counts of users, items and rows, or an interaction",
-          users, items, rows));
+          users, items, rows,
+          summary.bad_rows > 0 ? fmt::format(", {} of them bad", summary.bad_rows) : "",
+          mention("header", "yes"), mention("header", "no")));
 }
 
-template bool is_counts(const FileFormat&, const Staged<PlainRow>&, Offset);
-template bool is_counts(const FileFormat&, const Staged<TimedRow>&, Offset);
+template bool is_counts(const FileFormat&, const Staged<PlainRow>&, const ReadSummary&);
+template bool is_counts(const FileFormat&, const Staged<TimedRow>&, const ReadSummary&);
 
 }  // namespace likewise

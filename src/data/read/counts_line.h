@@ -13,7 +13,10 @@
 ///     yes      no           may be either ("3 3 5" above five ratings): an error
 ///     no       yes          counts of something else, or a row that is out of scale: an error
 ///
-/// The latter two are a row where the third number is below one of the first two: data rarely have
+/// Where it may be either, but all three numbers are exactly those of what follows and the third is
+/// above every value ("5 5 21" above 21 ratings of 1 to 5), it is counts.
+///
+/// The two errors are a row where the third number is below one of the first two: data rarely have
 /// fewer rows than users or items.
 #pragma once
 
@@ -29,12 +32,14 @@ namespace likewise {
 /// between delimiters or blanks.
 [[nodiscard]] std::optional<CountsLine> possible_counts(std::string_view line, Delimiter delimiter);
 
-/// What was staged after format.counts, in `rows` rows: whether it is counts, and no row. Throws
-/// kBadData where that cannot be told. `users` and `items` of `staged` are the tables of threads.
+/// What was staged after format.counts, of which `summary` counts the rows: whether it is counts,
+/// and no row. Throws kBadData where that cannot be told. `users` and `items` of `staged` are the
+/// tables of threads.
 template <class Row>
-[[nodiscard]] bool is_counts(const FileFormat& format, const Staged<Row>& staged, Offset rows);
+[[nodiscard]] bool is_counts(const FileFormat& format, const Staged<Row>& staged,
+                             const ReadSummary& summary);
 
-extern template bool is_counts(const FileFormat&, const Staged<PlainRow>&, Offset);
-extern template bool is_counts(const FileFormat&, const Staged<TimedRow>&, Offset);
+extern template bool is_counts(const FileFormat&, const Staged<PlainRow>&, const ReadSummary&);
+extern template bool is_counts(const FileFormat&, const Staged<TimedRow>&, const ReadSummary&);
 
 }  // namespace likewise

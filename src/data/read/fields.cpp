@@ -1,10 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "data/read/fields.h"
 
+#include <algorithm>
 #include <cstring>
 
 #include <fmt/format.h>
 
+#include "likewise/error.h"
 #include "likewise/write.h"
 
 namespace likewise {
@@ -100,6 +102,62 @@ LineFault FieldCursor::next_quoted(std::string_view& field, std::string& unescap
   return LineFault::kNone;
 }
 
+namespace {
+
+/// The quote that closes the field which begins before `at`; npos: none within reach.
+std::size_t closing_quote(std::string_view text, std::size_t at) {
+  text = text.substr(0, std::min(text.size(), at + kMostQuotedBytes));
+  while ((at = text.find('"', at)) != std::string_view::npos) {
+    if (at + 1 == text.size() || text[at + 1] != '"') break;
+    at += 2;  // doubled
+  }
+  return at;
+}
+
+}  // namespace
+
+std::size_t row_end(std::string_view text, Delimiter delimiter, bool whole) {
+  constexpr std::size_t kNone = std::string_view::npos;
+  std::size_t line_end = text.find('\n');
+  if (!delimiter.strict_quotes()) return line_end;
+  std::size_t at = 0;
+  while ((at = text.substr(0, line_end).find('"', at)) != kNone) {
+    const bool begins_field = at == 0 || text[at - 1] == delimiter.byte;
+    if (!begins_field) {
+      ++at;
+      continue;
+    }
+    const std::size_t close = closing_quote(text, at + 1);
+    // What follows the quote, and whether more is to be seen, decide what it is.
+    const bool more = !whole && text.size() - at <= kMostQuotedBytes;
+    if (close == kNone) return more ? kNone : line_end;
+    const std::string_view after = text.substr(close + 1);
+    if (more && (after.empty() || after == "\r")) return kNone;
+    const bool closed = after.empty() || after[0] == delimiter.byte || after[0] == '\n' ||
+                        after.starts_with("\r\n");
+    if (close > line_end) {
+      if (!closed) return line_end;
+      line_end = text.find('\n', close + 1);
+    } else if (!closed) {
+      return line_end;
+    }
+    at = close + 1;
+  }
+  return line_end;
+}
+
+std::size_t whole_rows(std::string_view text, Delimiter delimiter) {
+  if (!delimiter.strict_quotes() || text.find('"') == std::string_view::npos) {
+    return text.rfind('\n') + 1;  // npos + 1 is 0
+  }
+  std::size_t rows = 0;
+  while (true) {
+    const std::size_t end = row_end(text.substr(rows), delimiter, false);
+    if (end == std::string_view::npos) return rows;
+    rows += end + 1;
+  }
+}
+
 LineFault split_line(std::string_view line, Delimiter delimiter, std::vector<std::string>& fields) {
   fields.clear();
   FieldCursor cursor(line, delimiter);
@@ -114,12 +172,23 @@ LineFault split_line(std::string_view line, Delimiter delimiter, std::vector<std
 }
 
 void append_field(std::string& out, std::string_view text, char delimiter) {
-  const bool plain = !text.empty() && !is_blank(text.front()) && !is_blank(text.back()) &&
-                     text.find_first_of("\"\r\n") == std::string_view::npos &&
-                     text.find(delimiter) == std::string_view::npos;
+  const bool plain =
+      !text.empty() && !is_blank(text.front()) && !is_blank(text.back()) &&
+      text.find_first_of(std::string_view("\"\r\n\0", 4)) == std::string_view::npos &&
+      text.find(delimiter) == std::string_view::npos;
   if (plain) {
     out += text;
     return;
+  }
+  if (text.find('\0') != std::string_view::npos) {
+    throw Error(ErrorKind::kBadData, fmt::format("'{}' has a zero byte, which text files cannot "
+                                                 "hold: give it another id",
+                                                 printable(text)));
+  }
+  if (delimiter == '\t' && text.find('\n') != std::string_view::npos) {
+    throw Error(ErrorKind::kBadData, fmt::format("'{}' has a line break, which tab-separated text "
+                                                 "cannot hold: write .csv",
+                                                 printable(text)));
   }
   out += '"';
   for (const char c : text) {

@@ -49,6 +49,18 @@ class FieldCursor {
   bool ended_ = false;
 };
 
+/// A quoted field that goes on over a line end does not have more bytes than this: a stray quote
+/// must not swallow the file.
+inline constexpr std::size_t kMostQuotedBytes = std::size_t{1} << 16;
+
+/// Where the row that begins `text` ends: at a line end (LF), or nowhere in it (npos). Where quotes
+/// are strict a quoted field may hold line ends; one that does not end, or that text follows, ends
+/// with its line, which is a bad row. `whole`: nothing comes after the text.
+[[nodiscard]] std::size_t row_end(std::string_view text, Delimiter delimiter, bool whole);
+
+/// The bytes of the whole rows that begin `text`, to which more may come.
+[[nodiscard]] std::size_t whole_rows(std::string_view text, Delimiter delimiter);
+
 /// All fields of a line, for looking at headers; the fault of the first broken field.
 [[nodiscard]] LineFault split_line(std::string_view line, Delimiter delimiter,
                                    std::vector<std::string>& fields);

@@ -3,6 +3,8 @@
 
 #include <algorithm>
 #include <cstring>
+#include <functional>
+#include <limits>
 #include <map>
 #include <utility>
 
@@ -38,11 +40,10 @@ void check_is_text(std::string_view text, const std::string& file) {
   }
 }
 
-/// The first lines that are not blank. A last line that may be cut off is left out, unless it is
-/// the only one.
-std::vector<std::string_view> sample_lines(const FileHead& head) {
+/// The first lines that `reader` of the head has and that are not blank. A last line that may be
+/// cut off is left out, unless it is the only one.
+std::vector<std::string_view> sample_lines(const FileHead& head, LineReader reader) {
   std::vector<std::string_view> lines;
-  LineReader reader(head.text);
   std::string_view line;
   while (lines.size() < kSampleLines && reader.next(line)) {
     if (!is_blank_line(line)) lines.push_back(line);
@@ -53,11 +54,20 @@ std::vector<std::string_view> sample_lines(const FileHead& head) {
   return lines;
 }
 
-/// How well a delimiter fits: the most common number of fields and how many lines have it.
+/// How well a delimiter fits: the most common number of fields and how many of all lines have it.
 struct Fit {
   std::size_t lines = 0;
   std::size_t fields = 0;
+  std::size_t all = 1;
 };
+
+/// Below, at or above 0: whether `a` has a smaller share of its lines than `b`, the same or a
+/// larger.
+int compare_shares(const Fit& a, const Fit& b) {
+  const std::size_t left = a.lines * b.all;
+  const std::size_t right = b.lines * a.all;
+  return left < right ? -1 : left > right ? 1 : 0;
+}
 
 Fit fit_of(Delimiter delimiter, const std::vector<std::string_view>& lines) {
   std::map<std::size_t, std::size_t> lines_with;
@@ -65,27 +75,30 @@ Fit fit_of(Delimiter delimiter, const std::vector<std::string_view>& lines) {
   for (const std::string_view line : lines) {
     if (split_line(line, delimiter, fields) == LineFault::kNone) ++lines_with[fields.size()];
   }
-  Fit best;
+  Fit best{.all = lines.size()};
   for (const auto& [count, times] : lines_with) {
-    if (count >= 2 && times >= best.lines) best = {times, count};
+    if (count >= 2 && times >= best.lines) best = {times, count, lines.size()};
   }
   return best;
 }
 
-/// The delimiter by which most lines have the same number of fields; of several, the one with the
-/// most fields; then the earlier one in this list. Spaces come into question only where nothing
-/// else fits as well: they are also parts of names.
-Delimiter detect_delimiter(const std::vector<std::string_view>& lines, const std::string& file,
-                           const char* expected) {
+/// The first rows by a delimiter: its quoted fields may hold line ends.
+using LinesBy = std::function<std::vector<std::string_view>(Delimiter)>;
+
+/// The delimiter by which the largest share of its lines have the same number of fields; of
+/// several, the one with the most fields; then the earlier one in this list. Spaces come into
+/// question only where nothing else fits as well: they are also parts of names.
+Delimiter detect_delimiter(const LinesBy& lines, const std::string& file, const char* expected) {
   constexpr Delimiter kCandidates[] = {{Delimiter::kByte, '\t'}, {Delimiter::kDoubleColon, ':'},
                                        {Delimiter::kByte, ','},  {Delimiter::kByte, ';'},
                                        {Delimiter::kByte, '|'},  {Delimiter::kSpaces, ' '}};
   Fit best;
   Delimiter chosen;
   for (const Delimiter candidate : kCandidates) {
-    const Fit fit = fit_of(candidate, lines);
+    const Fit fit = fit_of(candidate, lines(candidate));
     const bool more = candidate.kind != Delimiter::kSpaces && fit.fields > best.fields;
-    if (fit.lines > best.lines || (fit.lines == best.lines && more)) {
+    const int better = compare_shares(fit, best);
+    if (better > 0 || (better == 0 && more)) {
       best = fit;
       chosen = candidate;
     }
@@ -94,7 +107,7 @@ Delimiter detect_delimiter(const std::vector<std::string_view>& lines, const std
   fail(file, ErrorKind::kBadData,
        fmt::format("found no delimiter (tab, comma, ';', '|', '::' or space) in the first line "
                    "'{}': expected {}",
-                   printable(lines.front()), expected));
+                   printable(lines({}).front()), expected));
 }
 
 Delimiter parse_delimiter(const std::string& text, const std::string& file) {
@@ -185,7 +198,7 @@ bool has_header(const SampleRows& rows, const std::string& file, const ReadOptio
 
 /// Bytes and lines up to the end of the first line that is not blank: a header, or counts.
 void skip_first_line(FileFormat& format, std::string_view text) {
-  LineReader reader(text.substr(format.data_begin));
+  LineReader reader(text.substr(format.data_begin), format.delimiter);
   std::string_view line;
   while (reader.next(line) && is_blank_line(line)) {
   }
@@ -193,15 +206,17 @@ void skip_first_line(FileFormat& format, std::string_view text) {
   format.lines_before = reader.lines();
 }
 
-/// The caller's delimiter, or that of the lines. What may be counts has no say: they may lie
+/// The caller's delimiter, or that of the first lines. What may be counts has no say: they may lie
 /// between blanks whatever separates the rows.
-Delimiter delimiter_of(std::vector<std::string_view> lines, bool may_be_counts,
+Delimiter delimiter_of(const FileHead& head, std::string_view first, bool may_be_counts,
                        const std::string& wanted, const std::string& file) {
   if (!wanted.empty()) return parse_delimiter(wanted, file);
-  if (may_be_counts && lines.size() > 2 &&
-      possible_counts(lines.front(), {Delimiter::kSpaces, ' '})) {
-    lines.erase(lines.begin());
-  }
+  const bool counts = may_be_counts && possible_counts(first, {Delimiter::kSpaces, ' '});
+  const auto lines = [&](Delimiter delimiter) {
+    auto some = sample_lines(head, LineReader(head.text, delimiter));
+    if (counts && some.size() > 2) some.erase(some.begin());
+    return some;
+  };
   return detect_delimiter(lines, file,
                           "user, item[, value[, time]]; give the option delimiter if it is another "
                           "one");
@@ -216,11 +231,12 @@ void take_counts(FileFormat& format, CountsLine counts, const SampleRows& sample
   const bool other_value = counts.like_a_row && format.has(kValue) && columns[kValue] != 2;
   if (columns[kUser] + columns[kItem] != 1 || other_value) return;
   if (columns[kUser] == 1) std::swap(counts.users, counts.items);
-  const double tenth = static_cast<double>(counts.rows) / 10;
-  counts.above_sample = std::all_of(sample.begin(), sample.end(), [&](const auto& row) {
+  counts.largest = -std::numeric_limits<double>::infinity();
+  for (const auto& row : sample) {
     const auto value = row.size() == 3 ? parse_value(row[2]) : std::nullopt;
-    return value && double{*value} < tenth;
-  });
+    const double one = value ? double{*value} : std::numeric_limits<double>::infinity();
+    counts.largest = std::max(counts.largest, one);
+  }
   format.counts = std::move(counts);
   skip_first_line(format, text);
 }
@@ -249,17 +265,16 @@ FileFormat adjacency_format(const FileHead& head, const std::string& file,
     format.data_begin = kByteOrderMark.size();
     body.text.remove_prefix(kByteOrderMark.size());
   }
-  const auto lines = sample_lines(body);
-  if (lines.empty()) fail(file, ErrorKind::kBadData, "has only blank lines");
   format.delimiter = options.delimiter.empty() ? Delimiter{Delimiter::kSpaces, ' '}
                                                : parse_delimiter(options.delimiter, file);
+  const auto lines = sample_lines(body, LineReader(body.text, format.delimiter));
+  if (lines.empty()) fail(file, ErrorKind::kBadData, "has only blank lines");
   const SampleRows rows = sample_rows(lines, format.delimiter, file);
   if (options.header == Header::kAuto && looks_like_header(rows, has_known_names(rows.front()))) {
     fail(file + ":1", ErrorKind::kBadData,
          fmt::format("adjacency: '{}' looks like a header, which such a file does not have: delete "
-                     "the line, or say with --header no (header in code) that it is a user with "
-                     "items",
-                     printable(lines.front())));
+                     "the line, or say with {} that it is a user with items",
+                     printable(lines.front()), mention("header", "no")));
   }
   format.description = describe(format);
   return format;
@@ -281,18 +296,20 @@ std::string describe(const FileFormat& format, bool counts) {
 
 TableStart find_fields(const std::vector<std::string_view>& lines, const std::string& delimiter,
                        const std::string& file, const char* expected) {
-  const Delimiter chosen = delimiter.empty() ? detect_delimiter(lines, file, expected)
-                                             : parse_delimiter(delimiter, file);
+  const auto same = [&](Delimiter) { return lines; };
+  const Delimiter chosen =
+      delimiter.empty() ? detect_delimiter(same, file, expected) : parse_delimiter(delimiter, file);
   return {chosen, sample_rows(lines, chosen, file)};
 }
 
 bool LineReader::next(std::string_view& line) {
   if (rest_.empty()) return false;
-  const auto end = rest_.find('\n');
+  const auto end = quoted_ ? row_end(rest_, delimiter_, true) : rest_.find('\n');
   line = rest_.substr(0, end);
   rest_.remove_prefix(end == std::string_view::npos ? rest_.size() : end + 1);
+  first_line_ = ++lines_;
+  if (quoted_) lines_ += std::count(line.begin(), line.end(), '\n');
   if (line.ends_with('\r')) line.remove_suffix(1);
-  ++lines_;
   return true;
 }
 
@@ -304,12 +321,13 @@ FileFormat detect_format(const FileHead& head, const std::string& file,
                          const ReadOptions& options) {
   if (head.text.empty()) fail(file, ErrorKind::kBadData, "is empty");
   check_is_text(head.text, file);
-  if (!head.whole && head.text.find('\n') == std::string_view::npos) {
+  const bool adjacency = options.format == Format::kAdjacency;
+  if (!adjacency && !head.whole && head.text.find('\n') == std::string_view::npos) {
     fail(file + ":1", ErrorKind::kBadData,
          fmt::format("the line is longer than {} bytes: is this a file of interactions?",
                      head.text.size() - 1));
   }
-  if (options.format == Format::kAdjacency) return adjacency_format(head, file, options);
+  if (adjacency) return adjacency_format(head, file, options);
   if (is_matrix_market(head.text)) {
     if (!options.columns.empty()) {
       fail(file, ErrorKind::kInvalidArgument,
@@ -328,11 +346,12 @@ FileFormat detect_format(const FileHead& head, const std::string& file,
     format.data_begin = kByteOrderMark.size();
     body.text.remove_prefix(kByteOrderMark.size());
   }
-  const auto lines = sample_lines(body);
+  auto lines = sample_lines(body, LineReader(body.text));
   if (lines.empty()) fail(file, ErrorKind::kBadData, "has only blank lines");
   const bool may_be_counts =
       options.header == Header::kAuto && !names_a_column(options.columns) && lines.size() > 1;
-  format.delimiter = delimiter_of(lines, may_be_counts, options.delimiter, file);
+  format.delimiter = delimiter_of(body, lines.front(), may_be_counts, options.delimiter, file);
+  lines = sample_lines(body, LineReader(body.text, format.delimiter));
   SampleRows rows = sample_rows(lines, format.delimiter, file);
   const auto counts = may_be_counts && rows.size() > 1
                           ? possible_counts(lines.front(), format.delimiter)

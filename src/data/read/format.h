@@ -31,8 +31,8 @@ struct CountsLine {
   Offset users = 0;
   Offset items = 0;
   Offset rows = 0;
-  bool like_a_row = false;    ///< it has as many fields as the rows
-  bool above_sample = false;  ///< `rows` is more than ten times the third column of the first rows
+  bool like_a_row = false;  ///< it has as many fields as the rows
+  double largest = 0.0;     ///< in the third column of the first rows; infinite: not all numbers
   std::string text;
 };
 
@@ -110,19 +110,27 @@ void check_values(const FileFormat& format, const ReadOptions& options);
 /// The columns' names, for a message.
 [[nodiscard]] std::string listing(const std::vector<std::string>& names);
 
-/// Walks over the lines of a text; line ends (LF, CRLF) are not part of them.
+/// Walks over the lines of a text; line ends (LF, CRLF) are not part of them. With a delimiter over
+/// its rows, whose quoted fields may hold line ends.
 class LineReader {
  public:
   explicit LineReader(std::string_view text) : rest_(text) {}
+  LineReader(std::string_view text, Delimiter delimiter)
+      : rest_(text), delimiter_(delimiter), quoted_(text.find('"') != std::string_view::npos) {}
   bool next(std::string_view& line);
   [[nodiscard]] std::size_t position(std::string_view whole) const {
     return whole.size() - rest_.size();
   }
+  /// Lines so far, and the one on which the last row began.
   [[nodiscard]] Offset lines() const { return lines_; }
+  [[nodiscard]] Offset first_line() const { return first_line_; }
 
  private:
   std::string_view rest_;
+  Delimiter delimiter_;
+  bool quoted_ = false;
   Offset lines_ = 0;
+  Offset first_line_ = 0;
 };
 
 [[nodiscard]] bool is_blank_line(std::string_view line);

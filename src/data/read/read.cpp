@@ -1,6 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "likewise/read.h"
 
+#include <algorithm>
+#include <filesystem>
+#include <string_view>
+#include <system_error>
 #include <utility>
 
 #include <fmt/format.h>
@@ -11,6 +15,7 @@
 #include "data/read/counts_line.h"
 #include "data/read/filter.h"
 #include "data/read/format.h"
+#include "data/read/row_parser.h"
 #include "data/read/stage.h"
 #include "data/write/naming.h"
 #include "likewise/error.h"
@@ -82,8 +87,8 @@ Staged<Row> staged_rows(OpenFile& file, const ReadOptions& options, ReadSummary&
                         const RunControl& control, const ReadTuning& tuning) {
   FileFormat& format = file.format;
   Staged<Row> staged = stage_rows<Row>(*file.source, format, options, tuning, summary, control);
-  if (format.counts) {
-    if (is_counts(format, staged, summary.rows)) {
+  if (format.counts && staged.rows > 0) {  // else all are bad, which is what to say
+    if (is_counts(format, staged, summary)) {
       format.description = describe(format, true);
     } else {
       add_first_line(staged, format, options, tuning, summary);
@@ -98,6 +103,53 @@ Interactions read_rows(OpenFile& file, const ReadOptions& options, ReadSummary& 
                        const RunControl& control, const ReadTuning& tuning) {
   Staged<Row> staged = staged_rows<Row>(file, options, summary, control, tuning);
   return assemble<Row>(std::move(staged), summary.policy, file.format.file, summary, control);
+}
+
+/// The number of the first line of a text with a row of this user and item, from 1; 0: none.
+Offset line_of_row(std::string_view text, std::string_view user, std::string_view item,
+                   RowParser<PlainRow>& parser) {
+  const auto is_there = [&](std::string_view part) {
+    (void)parser.parse(part, false);
+    const Index user_code = parser.users().code(user);
+    const Index item_code = parser.items().code(item);
+    return std::ranges::any_of(parser.rows(), [&](const PlainRow& row) {
+      return row.user == user_code && row.item == item_code;
+    });
+  };
+  if (!is_there(text)) return 0;
+  LineReader lines(text);
+  std::string_view line;
+  while (lines.next(line)) {
+    if (is_there(line)) return lines.lines();
+  }
+  return 0;
+}
+
+/// "ratings.csv:17": the first line with this user and item. Nothing where there is none, or where
+/// the file cannot be read any more.
+std::string place_of_row(const std::string& path, const ReadOptions& options, std::string_view user,
+                         std::string_view item) try {
+  const ReadTuning tuning;
+  OpenFile file = open_text(open_file(path), path, options, tuning);
+  const FileFormat& format = file.format;
+  (void)read_up_to(*file.source, format.data_begin);
+  RowParser<PlainRow> parser(format, tuning.max_line_bytes);
+  const auto place = [&](Offset line) { return fmt::format("{}:{}", printable(path, 200), line); };
+  if (format.counts && line_of_row(format.counts->text, user, item, parser) > 0) {
+    return place(format.lines_before);
+  }
+  BlockStream stream(*file.source, tuning);
+  TextBlock block;
+  for (Offset before = format.lines_before; stream.next(block);) {
+    const std::string_view text = block.text();
+    if (const Offset line = line_of_row(text, user, item, parser); line > 0) {
+      return place(before + line);
+    }
+    before += std::ranges::count(text, '\n');
+  }
+  return {};
+} catch (const Error&) {
+  return {};
 }
 
 /// "csv, gzip, header userId,..."
@@ -175,7 +227,14 @@ Interactions read_interactions(const std::string& path, const ReadOptions& optio
   const std::string name = path == "-" ? "standard input" : path;
   return naming_the_file(name, [&] {
     ByteSourcePtr source = open_file(path == "-" ? "/dev/stdin" : path);
-    return read_source(std::move(source), name, options, summary, control);
+    Interactions data = read_source(std::move(source), name, options, summary, control);
+    std::error_code ignored;
+    if (path != "-" && std::filesystem::is_regular_file(path, ignored)) {
+      data.place_in_file = [path, options](std::string_view user, std::string_view item) {
+        return place_of_row(path, options, user, item);
+      };
+    }
+    return data;
   });
 }
 

@@ -12,6 +12,12 @@
 
 namespace likewise {
 
+std::string long_line_text(const FileFormat& format, std::size_t most) {
+  const std::string longer = fmt::format("the line is longer than {} bytes", most);
+  return format.adjacency ? longer + ", more than fit into the memory that is available"
+                          : longer + ": is this a file of interactions?";
+}
+
 template <class Row>
 RowParser<Row>::RowParser(const FileFormat& format, std::size_t max_line_bytes)
     : format_(format), max_line_bytes_(max_line_bytes) {
@@ -38,7 +44,7 @@ BlockReport RowParser<Row>::parse(std::string_view text, bool stop_at_bad) {
     report.fatal = true;
     return report;
   }
-  LineReader lines(text);
+  LineReader lines(text, format_.delimiter);
   std::string_view line;
   while (lines.next(line)) {
     if (is_blank_line(line)) continue;
@@ -49,12 +55,8 @@ BlockReport RowParser<Row>::parse(std::string_view text, bool stop_at_bad) {
     report.rows += format_.adjacency && good ? static_cast<Offset>(rows_.size() - before) : 1;
     if (good) continue;
     if (report.bad_rows++ == 0 || too_long) {
-      report.bad_line = lines.lines();
-      report.fault = too_long ? fmt::format(
-                                    "the line is longer than {} bytes: is this a file of "
-                                    "interactions?",
-                                    max_line_bytes_)
-                              : describe(fault, line);
+      report.bad_line = lines.first_line();
+      report.fault = too_long ? long_line_text(format_, max_line_bytes_) : describe(fault, line);
       report.fatal = too_long;
     }
     if (stop_at_bad || too_long) break;
@@ -197,9 +199,10 @@ std::string RowParser<Row>::describe(Fault fault, std::string_view line) const {
                          format_.fields);
     case Fault::kUnclosedQuote:
       return fmt::format(
-          "a quoted field does not end on its line (line breaks inside quotes are "
-          "not supported): '{}'",
-          printable(line));
+          "a quoted field does not end, or not within {} bytes (write a quote inside quotes "
+          "twice): "
+          "'{}'",
+          kMostQuotedBytes, printable(line));
     case Fault::kTextAfterQuote:
       return fmt::format("text follows a quoted field (write a quote inside quotes twice): '{}'",
                          printable(line));

@@ -25,6 +25,9 @@ struct BlockReport {
   bool fatal = false;   ///< not a matter of one row
 };
 
+/// What is wrong with a line that has more bytes than it may.
+[[nodiscard]] std::string long_line_text(const FileFormat& format, std::size_t most);
+
 /// One thread's parser. The tables collect the ids of all blocks that the thread was given.
 template <class Row>
 class RowParser {

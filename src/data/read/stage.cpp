@@ -25,9 +25,18 @@ std::string fault_message(const BlockReport& report, const std::string& file, Of
                           bool stop_at_bad) {
   std::string message = fmt::format("{}:{}: {}", file, line, report.fault);
   if (report.fatal) throw Error(ErrorKind::kBadData, message);
-  message += "; correct the row, or skip bad rows with --on-bad-row skip (on_bad_row in code)";
+  message += "; correct the row, or skip bad rows with " + mention("on_bad_row", "skip");
   if (stop_at_bad) throw Error(ErrorKind::kBadData, message);
   return message;
+}
+
+/// A user of an adjacency file may have any number of items, as long as the memory holds its line
+/// and the rows that come of it, which are up to 12 times as large.
+ReadTuning tuning_for(const FileFormat& format, ReadTuning tuning) {
+  if (!format.adjacency) return tuning;
+  const std::uint64_t memory = std::min(tuning.pages(), tuning.addresses()) / 16;
+  tuning.max_line_bytes = std::max<std::size_t>(tuning.max_line_bytes, memory);
+  return tuning;
 }
 
 template <class Row>
@@ -38,11 +47,12 @@ class Stager {
       : source_(source),
         format_(format),
         stop_at_bad_(options.on_bad_row == BadRows::kFail),
-        tuning_(tuning),
+        tuning_(tuning_for(format, tuning)),
         control_(control),
-        stream_(source, tuning),
-        workers_([&] {
-          return Worker{RowParser<Row>(format, tuning.max_line_bytes), next_table_++};
+        stream_(source, tuning_,
+                [this](std::string_view text) { return whole_rows(text, format_.delimiter); }),
+        workers_([this] {
+          return Worker{RowParser<Row>(format_, tuning_.max_line_bytes), next_table_++};
         }),
         next_plan_(tuning.plan_bytes) {}
 
@@ -135,9 +145,8 @@ class Stager {
     }
     if (stream_.too_long()) {
       throw Error(ErrorKind::kBadData,
-                  fmt::format("{}:{}: the line is longer than {} bytes: is this a file of "
-                              "interactions?",
-                              format_.file, lines + 1, tuning_.max_line_bytes));
+                  fmt::format("{}:{}: {}", format_.file, lines + 1,
+                              long_line_text(format_, tuning_.max_line_bytes)));
     }
   }
 

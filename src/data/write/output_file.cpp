@@ -9,6 +9,7 @@
 #include <utility>
 
 #include "data/write/compressor.h"
+#include "data/write/held_file.h"
 #include "data/write/output_target.h"
 #include "data/write/partial_files.h"
 #include "likewise/error.h"
@@ -22,7 +23,7 @@ constexpr std::size_t kBufferBytes = std::size_t{1} << 18;
 }  // namespace
 
 struct OutputFile::State {
-  explicit State(const std::string& path);
+  State(const std::string& path, HeldFile* held);
   ~State();
   State(const State&) = delete;
   State& operator=(const State&) = delete;
@@ -39,6 +40,7 @@ struct OutputFile::State {
   std::filesystem::path target;   ///< absolute: a later change of the working folder moves nothing
   std::filesystem::path partial;  ///< empty: written directly
   int descriptor = -1;
+  HeldFile* held;
   std::string buffer;
   bool committed = false;
   bool broken = false;  ///< a write failed: what is there has a gap
@@ -46,7 +48,7 @@ struct OutputFile::State {
   std::optional<PartialFileEntry> listed;
 };
 
-OutputFile::State::State(const std::string& path_) : path(path_) {
+OutputFile::State::State(const std::string& path_, HeldFile* held_) : path(path_), held(held_) {
   compressor = make_compressor(path);
   buffer.reserve(kBufferBytes);
   const OutputTarget found = find_output(path);
@@ -126,13 +128,16 @@ void OutputFile::State::rename_to_target() {
   const int locked = fcntl(descriptor, F_DUPFD_CLOEXEC, 0);
   close();
   descriptor = locked;
-  if (::rename(partial.c_str(), target.c_str()) != 0) {
+  const bool renamed =
+      held != nullptr ? held->state().replace_by(partial, locked) : take_place(partial, target);
+  if (!renamed) {
     throw_output_error(path, "cannot rename to", errno);
   }
   sync_folder(target.parent_path());  // the new name itself; the content is safe already
 }
 
-OutputFile::OutputFile(const std::string& path) : state_(std::make_unique<State>(path)) {}
+OutputFile::OutputFile(const std::string& path) : state_(std::make_unique<State>(path, nullptr)) {}
+OutputFile::OutputFile(HeldFile& file) : state_(std::make_unique<State>(file.path(), &file)) {}
 OutputFile::~OutputFile() = default;
 OutputFile::OutputFile(OutputFile&&) noexcept = default;
 

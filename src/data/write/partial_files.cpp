@@ -16,6 +16,7 @@
 
 #include <fmt/format.h>
 
+#include "data/write/file_lock.h"
 #include "likewise/write.h"
 
 namespace likewise {
@@ -54,14 +55,6 @@ int make_new(const fs::path& path, PartialKind kind) {
     errno = reason;
   }
   return descriptor;
-}
-
-/// Whether the name still is that of the open file.
-bool is_at(const fs::path& path, int descriptor) {
-  struct stat named {};
-  struct stat opened {};
-  return lstat(path.c_str(), &named) == 0 && fstat(descriptor, &opened) == 0 &&
-         named.st_dev == opened.st_dev && named.st_ino == opened.st_ino;
 }
 
 /// False where another process has the lock. File systems without locks have none to lose: nobody

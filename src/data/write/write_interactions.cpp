@@ -11,6 +11,7 @@
 
 #include "data/read/times.h"
 #include "likewise/error.h"
+#include "likewise/table_format.h"
 #include "likewise/write.h"
 
 namespace likewise {
@@ -21,17 +22,15 @@ constexpr Offset kEntriesPerBlock = Offset{1} << 16;
 constexpr std::size_t kMostNumberChars = 32;
 static_assert(kMostTimeChars + 2 <= kMostNumberChars);
 
-enum class Format { kDelimited, kMatrixMarket };
-
 struct Layout {
-  Format format;
+  TableFormat format;
   char delimiter;
 };
 
-Layout layout_of(std::string_view path) {
-  const std::string_view name = without_compression(path);
-  if (name.ends_with(".mtx")) return {Format::kMatrixMarket, ' '};
-  return {Format::kDelimited, name.ends_with(".tsv") ? '\t' : ','};
+Layout layout_of(const std::string& path) {
+  const TableFormat format = table_format(path, kInteractionFormats);
+  if (format == TableFormat::kMatrixMarket) return {format, ' '};
+  return {format, format == TableFormat::kTsv ? '\t' : ','};
 }
 
 template <class Number>
@@ -55,7 +54,7 @@ class IdText {
   IdText(const IdMap& ids, Layout layout) : ids_(ids), layout_(layout) {}
 
   [[nodiscard]] std::string operator()(Index index) const {
-    if (layout_.format == Format::kMatrixMarket) return std::to_string(Offset{index} + 1);
+    if (layout_.format == TableFormat::kMatrixMarket) return std::to_string(Offset{index} + 1);
     if (ids_.is_integer()) return ids_.name(index);
     std::string field;
     append_field(field, ids_.name(index), layout_.delimiter);
@@ -114,7 +113,7 @@ class Formatter {
 
   [[nodiscard]] std::string header() const {
     const CsrMatrix& m = data_.by_user;
-    if (layout_.format == Format::kMatrixMarket) {
+    if (layout_.format == TableFormat::kMatrixMarket) {
       return fmt::format("%%MatrixMarket matrix coordinate real general\n{} {} {}\n", m.rows,
                          m.cols, m.nnz());
     }
@@ -137,7 +136,7 @@ class Formatter {
 
  private:
   [[nodiscard]] bool has_times() const {
-    return layout_.format == Format::kDelimited && data_.has_times();
+    return layout_.format != TableFormat::kMatrixMarket && data_.has_times();
   }
 
   void put_row(const std::string& user, Offset begin, Offset end, TextBlock& block) const {
@@ -212,8 +211,9 @@ void check_sizes(const Interactions& data) {
 void write_interactions(const Interactions& data, const std::string& path,
                         const RunControl& control) {
   check_sizes(data);
+  const Layout layout = layout_of(path);
   OutputFile file(path);
-  const Formatter formatter(data, layout_of(path));
+  const Formatter formatter(data, layout);
   file.write(formatter.header());
   write_blocks(formatter, data.by_user.nnz(), file, control);
   file.commit();

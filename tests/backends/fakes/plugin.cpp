@@ -8,8 +8,9 @@
 /// "several slow": searches on them are expected to take long. FAKE_PLUGIN_USED names a file to
 /// which everything that is made for a job adds a line with the job and its GPUs.
 /// "twins": as "several", and the GPUs 1 and 4 are one.
-/// FAKE_PLUGIN_ALONE: GPUs cannot be connected. FAKE_PLUGIN_NCCL names the library that connects
-/// them. FAKE_PLUGIN_LOST=N: the last GPU of a training is lost in its half-step or epoch number N.
+/// FAKE_PLUGIN_ALONE: GPUs of processes cannot be connected. FAKE_PLUGIN_NCCL names the library
+/// that connects them. FAKE_PLUGIN_LOST=N: the last GPU of a training is lost in its half-step or
+/// epoch number N.
 #include "backends/gpu/plugin.h"
 
 #include <algorithm>

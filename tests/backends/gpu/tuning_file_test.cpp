@@ -43,11 +43,16 @@ void expect_equal(const Tunings& a, const Tunings& b) {
   }
 }
 
+void write(const std::string& path, const Tunings& tunings) {
+  HeldFile file = hold_tunings(path);
+  write_tunings(file, kOwner, tunings);
+}
+
 /// The text of a file with some_tunings().
 [[nodiscard]] std::string good_text() {
   const test::TemporaryFolder place;
   const std::string path = place / "kept.json";
-  write_tunings(path, kOwner, some_tunings());
+  write(path, some_tunings());
   std::ifstream file(path);
   return {std::istreambuf_iterator<char>(file), {}};
 }
@@ -66,9 +71,9 @@ void expect_equal(const Tunings& a, const Tunings& b) {
 TEST(TuningFile, ReadsBackWhatWasWritten) {
   const test::TemporaryFolder place;
   const std::string path = place / "made/for/it/kept.json";
-  write_tunings(path, kOwner, some_tunings());
+  write(path, some_tunings());
   expect_equal(read_tunings(path, kOwner), some_tunings());
-  write_tunings(path, kOwner, {{}, "later"});
+  write(path, {{}, "later"});
   EXPECT_TRUE(read_tunings(path, kOwner).winners.empty());
   EXPECT_EQ(std::distance(std::filesystem::directory_iterator(place / "made/for/it"), {}), 1);
 }
@@ -89,8 +94,8 @@ TEST(TuningFile, FilesThatCannotBeReadOrWrittenAreNamed) {
     EXPECT_THAT(error.what(), HasSubstr(folder));
   }
   std::ofstream(place / "file").flush();
-  EXPECT_THROW(write_tunings(place / "file/kept.json", kOwner, {}), Error);
-  EXPECT_THROW(write_tunings("", kOwner, {}), Error);
+  EXPECT_THROW(write(place / "file/kept.json", {}), Error);
+  EXPECT_THROW(write("", {}), Error);
 }
 
 TEST(TuningFile, AnotherGpuDriverOrBuildIsRefused) {

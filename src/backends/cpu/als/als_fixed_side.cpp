@@ -15,7 +15,7 @@
 namespace likewise {
 namespace {
 
-constexpr Index kBlock = 256;
+constexpr Index kRowsPerBlock = 256;
 
 /// out = the features of `count` rows: the factors, and a 1 for the other side's bias.
 void copy_features(const Matrix& from, Index first, Index count, float* out, Index stride) {
@@ -44,9 +44,9 @@ struct SideNorms {
 
 [[nodiscard]] SideNorms side_norms(const CsrView& matrix, const Matrix& y,
                                    std::span<const float> bias, const AlsParams& params) {
-  const Offset blocks = (matrix.rows + kBlock - 1) / kBlock;
+  const Offset blocks = (matrix.rows + kRowsPerBlock - 1) / kRowsPerBlock;
   std::vector<SideNorms> parts(static_cast<std::size_t>(blocks));
-  parallel_blocks(matrix.rows, kBlock, [&](Offset begin, Offset end, Offset b) {
+  parallel_blocks(matrix.rows, kRowsPerBlock, [&](Offset begin, Offset end, Offset b) {
     for (Offset r = begin; r < end; ++r) {
       const auto row = static_cast<Index>(r);
       double square = 0.0;
@@ -112,7 +112,7 @@ AlsFixedSums AlsFixedSide::take(const AlsFixedRows& rows, const AlsParams& param
     if (with_ones_.rows() != y.rows() || with_ones_.cols() != width) {
       with_ones_ = Matrix(y.rows(), width);
     }
-    parallel_blocks(y.rows(), kBlock, [&](Offset begin, Offset end, Offset) {
+    parallel_blocks(y.rows(), kRowsPerBlock, [&](Offset begin, Offset end, Offset) {
       copy_features(y, static_cast<Index>(begin), static_cast<Index>(end - begin),
                     with_ones_.row(static_cast<Index>(begin)), with_ones_.stride());
     });
@@ -153,7 +153,7 @@ void AlsFixedSide::rotate(Eigenbasis basis) {
   } else if (table_.rows() != rows || table_.cols() != features_.cols) {
     table_ = Matrix(rows, features_.cols);
   }
-  parallel_blocks(rows, kBlock, [&](Offset begin, Offset end, Offset) {
+  parallel_blocks(rows, kRowsPerBlock, [&](Offset begin, Offset end, Offset) {
     const auto first = static_cast<Index>(begin);
     const auto count = static_cast<Index>(end - begin);
     if (!sixteen_bits_) {

@@ -21,7 +21,7 @@ class Lockstep {
         control_(control),
         count_(static_cast<Index>(rows.size())),
         block_(static_cast<Index>(
-            std::max<Offset>(kernels::kTileRows, kCacheBytes / 2 / context.table.row_bytes()))),
+            std::max<Offset>(kernels::kPassRows, kCacheBytes / 2 / context.table.row_bytes()))),
         blocks_((Offset{matrix.cols} + block_ - 1) / block_),
         ends_(rows.size() * static_cast<std::size_t>(blocks_)),
         diagonal_(count_, z.cols()),
@@ -95,7 +95,7 @@ class Lockstep {
       constexpr Offset kStep = SegmentBuffer::kSampleStep;
       Offset count = 0;
       const Offset first = (kStep - tiles[i] % kStep) % kStep;
-      tiles[i] += s.padded / kernels::kTileRows;
+      tiles[i] += s.padded / kernels::kPassRows;
       curvatures[i] += kernels::curvature(buffer_.sample(s, first, count), x.p);
       sampled[i] += count;
     });

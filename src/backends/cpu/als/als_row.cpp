@@ -99,11 +99,11 @@ kernels::Segment SegmentBuffer::fill(const AlsRowContext& context, const Index* 
 kernels::Segment SegmentBuffer::sample(const kernels::Segment& all, Offset first, Offset& count) {
   Offset to = 0;
   count = 0;
-  for (Offset at = first * kernels::kTileRows; at < all.padded;
-       at += kSampleStep * kernels::kTileRows, to += kernels::kTileRows) {
-    std::copy_n(columns_.data() + at, kernels::kTileRows, columns_.data() + to);
-    std::copy_n(w_.data() + at, kernels::kTileRows, w_.data() + to);
-    count += std::min(kernels::kTileRows, count_ - at);
+  for (Offset at = first * kernels::kPassRows; at < all.padded;
+       at += kSampleStep * kernels::kPassRows, to += kernels::kPassRows) {
+    std::copy_n(columns_.data() + at, kernels::kPassRows, columns_.data() + to);
+    std::copy_n(w_.data() + at, kernels::kPassRows, w_.data() + to);
+    count += std::min(kernels::kPassRows, count_ - at);
   }
   return {all.rows, columns_.data(), w_.data(), nullptr, to};
 }

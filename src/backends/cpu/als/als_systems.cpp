@@ -12,7 +12,7 @@ namespace {
 
 /// Interactions that are summed in float32: their rows stay in cache.
 constexpr Index kBlock = 128;
-static_assert(kBlock % kernels::kTileRows == 0);
+static_assert(kBlock % kernels::kPassRows == 0);
 
 }  // namespace
 

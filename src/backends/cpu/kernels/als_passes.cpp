@@ -23,7 +23,7 @@ using Vec = hn::Vec<Tag>;
 
 HWY_INLINE Index lanes() { return static_cast<Index>(hn::Lanes(Tag())); }
 
-// ---- helpers: one tile of kTileRows rows ----
+// ---- helpers: one tile of kPassRows rows ----
 
 /// T: float, or std::uint16_t for the bits of float16.
 template <class T>
@@ -45,13 +45,13 @@ HWY_INLINE Vec load(const std::uint16_t* y) {
 
 template <class T>
 struct Tile {
-  const T* y[kTileRows];
+  const T* y[kPassRows];
 };
 
 template <class T>
 HWY_INLINE Tile<T> tile_at(const Segment& s, Offset first) {
   Tile<T> tile;
-  for (Offset r = 0; r < kTileRows; ++r) {
+  for (Offset r = 0; r < kPassRows; ++r) {
     tile.y[r] = stored<T>(s.rows) + static_cast<Offset>(s.columns[first + r]) * s.rows.stride;
   }
   return tile;
@@ -113,7 +113,7 @@ HWY_INLINE void store_sums(Vec a, Vec b, float* HWY_RESTRICT out) {
 /// that are not in the L1 cache are prefetched two tiles ahead, spread over the work.
 template <class T, int kWidth, bool kPrefetch>
 struct Walk {
-  static constexpr int kGroup = kTileRows;        ///< rows whose q are known together
+  static constexpr int kGroup = kPassRows;        ///< rows whose q are known together
   static constexpr Index kLine = 64 / sizeof(T);  ///< numbers of a cache line
   const Segment& s;
 
@@ -135,7 +135,7 @@ struct Walk {
       s6 = hn::MulAdd(load(t.y[6] + j), x, s6);
       s7 = hn::MulAdd(load(t.y[7] + j), x, s7);
       if (kPrefetch && (lanes() == kLine || j % kLine == 0)) {
-        for (Offset r = 0; r < kTileRows; ++r) hwy::Prefetch(soon.y[r] + j);
+        for (Offset r = 0; r < kPassRows; ++r) hwy::Prefetch(soon.y[r] + j);
       }
     }
     store_sums(s0, s1, s2, s3, q);
@@ -166,12 +166,12 @@ struct Walk {
   /// `sum`. Without a sum (null) the rest of the work is weigh()'s.
   template <bool kSum, class Weigh>
   HWY_INLINE void each_group(const float* p, float* sum, const Weigh& weigh) const {
-    constexpr Offset kAhead = 2 * kTileRows;
-    HWY_ALIGN float q[kTileRows];
+    constexpr Offset kAhead = 2 * kPassRows;
+    HWY_ALIGN float q[kPassRows];
     Tile<T> tile = tile_at<T>(s, 0);
-    Tile<T> next = tile_at<T>(s, std::min(kTileRows, s.padded - kTileRows));
-    for (Offset i = 0; i < s.padded; i += kTileRows) {
-      const Tile<T> soon = tile_at<T>(s, std::min(i + kAhead, s.padded - kTileRows));
+    Tile<T> next = tile_at<T>(s, std::min(kPassRows, s.padded - kPassRows));
+    for (Offset i = 0; i < s.padded; i += kPassRows) {
+      const Tile<T> soon = tile_at<T>(s, std::min(i + kAhead, s.padded - kPassRows));
       dots(tile, soon, p, q);
       weigh(i, q);
       if constexpr (kSum) add(tile, q, sum);
@@ -373,7 +373,7 @@ double Curvature(const Segment& s, const float* p) {
 
 template <class T>
 HWY_INLINE void add_stored(const Segment& s, const float* c, float* sum) {
-  for (Offset i = 0; i < s.padded; i += kTileRows) {
+  for (Offset i = 0; i < s.padded; i += kPassRows) {
     Walk<T, 0, false>{s}.add(tile_at<T>(s, i), c + i, sum);
   }
 }

@@ -12,10 +12,10 @@
 namespace likewise::kernels {
 
 /// Interactions that a pass takes at a time; what a segment is padded to.
-inline constexpr Offset kTileRows = 8;
+inline constexpr Offset kPassRows = 8;
 
 [[nodiscard]] constexpr Offset padded_tiles(Offset count) {
-  return (count + kTileRows - 1) / kTileRows * kTileRows;
+  return (count + kPassRows - 1) / kPassRows * kPassRows;
 }
 
 /// Rows of the fixed side as they are stored, `stride` numbers each: in float32 or in float16.
@@ -34,7 +34,7 @@ struct Segment {
   const Index* columns = nullptr;
   const float* w = nullptr;
   const float* v = nullptr;
-  Offset padded = 0;  ///< multiple of kTileRows
+  Offset padded = 0;  ///< multiple of kPassRows
 };
 
 /// Both sums that the start of CG needs besides the residual: z^T V^T W V z and v^T V z.

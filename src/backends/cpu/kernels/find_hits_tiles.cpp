@@ -154,9 +154,9 @@ LIKEWISE_AMX_INLINE std::uint64_t hits_of(const std::int32_t* sums, const float*
 }
 
 template <bool kBiased>
-LIKEWISE_AMX void all_tiles(const std::uint8_t* panel, const float* bias, Index groups,
-                            const ByteQuery* queries, const std::int32_t* thresholds, Index count,
-                            std::uint64_t* hits) {
+LIKEWISE_AMX void all_amx_tiles(const std::uint8_t* panel, const float* bias, Index groups,
+                                const ByteQuery* queries, const std::int32_t* thresholds,
+                                Index count, std::uint64_t* hits) {
   alignas(64) std::array<std::int32_t, std::size_t{kTileRows} * kPanelItems> sums;
   thread_local std::vector<ByteGroup> room;
   room.resize(std::max(room.size(), static_cast<std::size_t>(kTileRows * groups)));
@@ -198,7 +198,7 @@ bool has_byte_tiles() {
 void find_hits_tiles(const std::uint8_t* panel, const float* bias, Index groups,
                      const ByteQuery* queries, const std::int32_t* thresholds, Index count,
                      std::uint64_t* hits) {
-  const auto run = bias == nullptr ? all_tiles<false> : all_tiles<true>;
+  const auto run = bias == nullptr ? all_amx_tiles<false> : all_amx_tiles<true>;
   run(panel, bias, groups, queries, thresholds, count, hits);
 }
 

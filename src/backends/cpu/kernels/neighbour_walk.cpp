@@ -21,7 +21,7 @@ HWY_INLINE const WalkStart* start_of(const WalkRows& rows, Index row, Index bloc
 }  // namespace
 
 /// Compiled per target for its instructions that count bits.
-void walk(const WalkRows& rows, Index block, std::span<const NearRow> near, Offset open_columns,
+void walk(const WalkRows& rows, Index block, std::span<const WeightedRow> near, Offset open_columns,
           const WalkCells& cells) {
   for (std::size_t n = 0; n < near.size(); ++n) {
     if (n + 2 * kAhead < near.size())
@@ -64,7 +64,7 @@ namespace likewise::kernels {
 
 HWY_EXPORT(walk);
 
-void walk_block(const WalkRows& rows, Index block, std::span<const NearRow> near,
+void walk_block(const WalkRows& rows, Index block, std::span<const WeightedRow> near,
                 Offset open_columns, const WalkCells& cells) {
   HWY_DYNAMIC_DISPATCH(walk)(rows, block, near, open_columns, cells);
 }

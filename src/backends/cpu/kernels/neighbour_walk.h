@@ -29,7 +29,7 @@ struct WalkRows {
   const float* values;
 };
 
-struct NearRow {
+struct WeightedRow {
   Index row;
   float similarity;
 };
@@ -49,7 +49,7 @@ struct WalkCells {
 
 /// Walks `near` in its order over one block of columns, until all of its `open_columns` columns are
 /// closed. Products are exact, so the sums are the same on every instruction set.
-void walk_block(const WalkRows& rows, Index block, std::span<const NearRow> near,
+void walk_block(const WalkRows& rows, Index block, std::span<const WeightedRow> near,
                 Offset open_columns, const WalkCells& cells);
 
 }  // namespace likewise::kernels

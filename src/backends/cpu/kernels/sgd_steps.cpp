@@ -59,7 +59,7 @@ HWY_INLINE Slope slope_of(bool logistic, float value, float score) {
   return {static_cast<float>(sign * wrong), 2.0 * loss};
 }
 
-template <int kVectors, bool kAdaptive>
+template <int kVectors, bool kAdaptive, bool kBounded>
 double Steps(const SgdRun& run) {
   const Tag d;
   const std::span<const SgdEntry> entries = run.entries;
@@ -84,7 +84,7 @@ double Steps(const SgdRun& run) {
       x.for_each(run.stride, [&](const Vec& part, Index j) HWY_ATTR {
         const Vec other = hn::Load(d, y + j);
         dots = hn::MulAdd(part, other, dots);
-        if (kAdaptive) {
+        if (kAdaptive || kBounded) {
           xx = hn::MulAdd(part, part, xx);
           yy = hn::MulAdd(other, other, yy);
         }
@@ -94,16 +94,28 @@ double Steps(const SgdRun& run) {
       total += slope.loss;
       float user_step = 1.0F;
       float item_step = 1.0F;
+      const float x2 = kAdaptive || kBounded ? sum_of(xx) : 0.0F;
+      const float y2 = kAdaptive || kBounded ? sum_of(yy) : 0.0F;
       if (kAdaptive) {
         user_step = 1.0F / std::sqrt(1.0F + u.squares);
         item_step = 1.0F / std::sqrt(1.0F + i.squares);
         // |error y - decay x|^2 without another pass.
         const float square = slope.error * slope.error;
         const float cross = 2.0F * slope.error * dot;
-        const float x2 = sum_of(xx);
-        const float y2 = sum_of(yy);
         u.squares += run.square_scale * (square * y2 - u.decay * cross + u.decay * u.decay * x2);
         i.squares += run.square_scale * (square * x2 - i.decay * cross + i.decay * i.decay * y2);
+      }
+      if (kBounded) {
+        float reach =
+            step_reach(run.rate * user_step, y2, u.decay, run.bias_rate * user_step, u.bias_decay);
+        if (run.moves_items) {
+          reach += step_reach(run.rate * item_step, x2, i.decay, run.bias_rate * item_step,
+                              i.bias_decay);
+        }
+        if (reach > 1.0F) {
+          user_step /= reach;
+          item_step /= reach;
+        }
       }
       const float user_rate = run.rate * user_step;
       const float item_rate = run.rate * item_step;
@@ -135,7 +147,11 @@ double Steps(const SgdRun& run) {
 double TakeSgdSteps(const SgdRun& run) {
   return with_row_registers(run.stride, [&](auto vectors) HWY_ATTR {
     constexpr int kVectors = decltype(vectors)::value;
-    return run.users.squares != nullptr ? Steps<kVectors, true>(run) : Steps<kVectors, false>(run);
+    const bool adaptive = run.users.squares != nullptr;
+    if (run.bounded) {
+      return adaptive ? Steps<kVectors, true, true>(run) : Steps<kVectors, false, true>(run);
+    }
+    return adaptive ? Steps<kVectors, true, false>(run) : Steps<kVectors, false, false>(run);
   });
 }
 

@@ -15,7 +15,7 @@
 namespace likewise {
 namespace {
 
-constexpr Index kWidth = kernels::kPanelItems;
+using kernels::kPanelItems;
 constexpr float kLargest = 127.0F;
 // Item bytes are stored as y^ + 128, unsigned, as the instruction wants one of its two operands.
 constexpr int kShift = 128;
@@ -56,7 +56,7 @@ class ByteTable final : public EstimateTable {
       : panels_(panels),
         factors_(items.cols()),
         groups_((items.cols() + kernels::kGroupFactors - 1) / kernels::kGroupFactors),
-        panel_bytes_(Offset{groups_} * kernels::kGroupFactors * kWidth),
+        panel_bytes_(Offset{groups_} * kernels::kGroupFactors * kPanelItems),
         bytes_(Array<std::uint8_t>::uninitialized(panel_bytes_ * panels.panels())),
         scales_(static_cast<std::size_t>(panels.panels())) {
     parallel_for(panels.panels(), 16, [&](Offset p) { measure(static_cast<Index>(p), items); });
@@ -83,7 +83,7 @@ class ByteTable final : public EstimateTable {
     float largest = 0.0F;
     std::vector<float> room;
     for (Index i = 0; i < panels_.filled(p); ++i) {
-      const float* row = items.row(panels_.item(p * kWidth + i), room);
+      const float* row = items.row(panels_.item(p * kPanelItems + i), room);
       largest = std::max(largest, largest_size(row, factors_));
     }
     scales_[static_cast<std::size_t>(p)].scale = largest / kLargest;
@@ -107,9 +107,9 @@ class ByteTable final : public EstimateTable {
     PanelScale& scale = scales_[static_cast<std::size_t>(p)];
     std::vector<float> room;
     for (Index i = 0; i < panels_.filled(p); ++i) {
-      const float* row = items.row(panels_.item(p * kWidth + i), room);
+      const float* row = items.row(panels_.item(p * kPanelItems + i), room);
       for (Index j = 0; j < factors_; ++j) {
-        const Offset at = (Offset{j} / 4 * kWidth + i) * 4 + j % 4;
+        const Offset at = (Offset{j} / 4 * kPanelItems + i) * 4 + j % 4;
         to[at] = static_cast<std::uint8_t>(static_cast<int>(rounded(row[j], scale.scale)) + kShift);
       }
       scale.residual = std::max(scale.residual, residual_norm(row, factors_, scale.scale));

@@ -24,7 +24,7 @@ using kernels::kTileRows;
 constexpr Index kTileWidth = kernels::kTileColumns<float>;
 
 /// Columns of a part of a sum. They and a tile stay in the L1 cache.
-constexpr Index kDepth = 128;
+constexpr Index kGemmDepth = 128;
 /// Rows that share a task; with the estimates they make they stay in the L2 cache.
 constexpr Index kTaskRows = 64;
 /// Rows y that are compared with all others at once, in tiles, and their estimates.
@@ -142,11 +142,11 @@ class CosineSearch {
 
   /// Rows y of a panel over their norms, in tiles, a tile column by column.
   void pack(Index first, Index width) {
-    const Index depths = parts_of(cols_, kDepth);
+    const Index depths = parts_of(cols_, kGemmDepth);
     parallel_for(Offset{parts_of(width, kTileWidth)} * depths, 4, [&](Offset part) {
       const auto tile = static_cast<Index>(part / depths) * kTileWidth;
-      const auto begin = static_cast<Index>(part % depths) * kDepth;
-      const Index depth = std::min(kDepth, cols_ - begin);
+      const auto begin = static_cast<Index>(part % depths) * kGemmDepth;
+      const Index depth = std::min(kGemmDepth, cols_ - begin);
       float* const packed = panel_.data() + Offset{tile} * cols_ + Offset{begin} * kTileWidth;
       for (Index i = 0; i < kTileWidth; i += kPackedRows) {
         const float* from[kPackedRows];
@@ -182,12 +182,12 @@ class CosineSearch {
   void multiply(Index first, Index width, Index begin, Index end) {
     const float* at[kTaskRows];
     const Index rows = rounded_up(end - begin, kTileRows);
-    for (Index k = 0; k < cols_; k += kDepth) {
+    for (Index k = 0; k < cols_; k += kGemmDepth) {
       for (Index r = 0; r < rows; ++r) at[r] = rows_[first + std::min(begin + r, end - 1)] + k;
       for (Index y = 0; y < width; y += kTileWidth) {
         const float* const tile = panel_.data() + Offset{y} * cols_ + Offset{k} * kTileWidth;
         for (Index r = 0; r < rows; r += kTileRows) {
-          kernels::multiply_rows(at + r, tile, std::min(kDepth, cols_ - k),
+          kernels::multiply_rows(at + r, tile, std::min(kGemmDepth, cols_ - k),
                                  estimates_.data() + Offset{begin + r} * width_ + y, width_, k > 0);
         }
       }
@@ -237,7 +237,7 @@ class CosineSearch {
     }
     std::vector<double> sums(static_cast<std::size_t>(starts.back()));
     const auto columns = static_cast<Index>(
-        std::clamp<Offset>(kGroupNumbers / count_, kDepth, std::max(kDepth, cols_)));
+        std::clamp<Offset>(kGroupNumbers / count_, kGemmDepth, std::max(kGemmDepth, cols_)));
     for (Index k = 0; k < cols_; k += columns) {
       for (Index r = 0; r < end - begin; ++r) {
         const auto at = static_cast<std::size_t>(r);
@@ -317,7 +317,8 @@ class CosineSearch {
 
 bool can_estimate(const PairFormula& formula, std::span<const RowStats> stats) {
   return formula.form == PairForm::kCosine && formula.sums == SumsNeeded::kProducts &&
-         formula.amplification == 1.0 && std::ranges::all_of(stats, [](const RowStats& row) {
+         formula.amplification == 1.0 && formula.estimates &&
+         std::ranges::all_of(stats, [](const RowStats& row) {
            return row.norm == 0.0 || (row.norm > 0x1p-60 && row.norm < 0x1p100);
          });
 }
@@ -325,7 +326,7 @@ bool can_estimate(const PairFormula& formula, std::span<const RowStats> stats) {
 bool estimates_pay(Index rows, Index k) { return k <= rows / kPairsOfScore; }
 
 double bound_of_estimates(Index cols) {
-  const double m = kDepth + parts_of(cols, kDepth) + 6;
+  const double m = kGemmDepth + parts_of(cols, kGemmDepth) + 6;
   return m / (0x1p24 - m);
 }
 

@@ -8,15 +8,15 @@
 namespace likewise {
 namespace {
 
-constexpr Index kWidth = kernels::kPanelItems;
+using kernels::kPanelItems;
 
 class FloatTable final : public EstimateTable {
  public:
   FloatTable(const CentredRows& items, const ItemPanels& panels)
       : panels_(panels),
         factors_(items.cols()),
-        values_(Offset{panels.panels()} * items.cols() * kWidth),
-        no_bias_(kWidth) {
+        values_(Offset{panels.panels()} * items.cols() * kPanelItems),
+        no_bias_(kPanelItems) {
     parallel_for(panels.panels(), 16, [&](Offset p) { pack(static_cast<Index>(p), items); });
   }
 
@@ -25,7 +25,7 @@ class FloatTable final : public EstimateTable {
   [[nodiscard]] const ItemPanels& panels() const { return panels_; }
   [[nodiscard]] Index factors() const { return factors_; }
   [[nodiscard]] const float* values(Index p) const {
-    return values_.data() + Offset{p} * factors_ * kWidth;
+    return values_.data() + Offset{p} * factors_ * kPanelItems;
   }
   [[nodiscard]] const float* bias(Index p) const {
     return panels_.bias(p) != nullptr ? panels_.bias(p) : no_bias_.data();
@@ -33,11 +33,11 @@ class FloatTable final : public EstimateTable {
 
  private:
   void pack(Index p, const CentredRows& items) {
-    float* to = values_.data() + Offset{p} * factors_ * kWidth;
+    float* to = values_.data() + Offset{p} * factors_ * kPanelItems;
     std::vector<float> room;
     for (Index i = 0; i < panels_.filled(p); ++i) {
-      const float* row = items.row(panels_.item(p * kWidth + i), room);
-      for (Index j = 0; j < factors_; ++j) to[Offset{j} * kWidth + i] = row[j];
+      const float* row = items.row(panels_.item(p * kPanelItems + i), room);
+      for (Index j = 0; j < factors_; ++j) to[Offset{j} * kPanelItems + i] = row[j];
     }
   }
 

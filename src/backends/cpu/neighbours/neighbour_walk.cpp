@@ -13,9 +13,9 @@ namespace likewise {
 namespace {
 
 using kernels::kWordColumns;
-using kernels::NearRow;
 using kernels::WalkStart;
 using kernels::WalkSums;
+using kernels::WeightedRow;
 
 /// Words of a block: their sums stay in the first cache.
 constexpr Index kBlockWords = 16;
@@ -24,7 +24,7 @@ constexpr Index kBlockWords = 16;
 struct Scratch {
   std::vector<std::uint64_t> keys;
   std::vector<std::uint64_t> sorted;
-  std::vector<NearRow> near;
+  std::vector<WeightedRow> near;
   std::vector<WalkSums> sums;
   std::vector<std::uint32_t> left;
   std::vector<std::uint64_t> open;
@@ -68,7 +68,7 @@ void sort_rows(Index own, std::span<const float> similarities, Scratch& scratch)
   scratch.near.resize(scratch.keys.size());
   std::ranges::transform(scratch.keys, scratch.near.begin(), [&](std::uint64_t key) {
     const auto v = static_cast<std::uint32_t>(key);
-    return NearRow{static_cast<Index>(v), similarities[v]};
+    return WeightedRow{static_cast<Index>(v), similarities[v]};
   });
 }
 

@@ -47,7 +47,7 @@ SgdRanksPlan plan_sgd_ranks(const CsrView& by_user, const SgdParams& params, con
   const SgdShape shape{by_user.rows, by_user.cols, by_user.nnz()};
   SgdGrid grid = make_sgd_grid(by_user, sgd_stripes(shape, params), params.seed, whole);
   if (params.order != SgdOrder::kAlternating) {
-    return {cut_stripes(grid, ranks), params, spread, std::move(grid), {}};
+    return {cut_stripes(grid, ranks), params, spread, std::move(grid), {}, whole.bounded};
   }
   SgdRowEntries of_users = entries_by_row(grid, Side::kUsers);
   SgdRowEntries of_items = entries_by_row(grid, Side::kItems);
@@ -56,7 +56,8 @@ SgdRanksPlan plan_sgd_ranks(const CsrView& by_user, const SgdParams& params, con
           params,
           spread,
           std::move(grid),
-          {std::move(of_users), std::move(of_items)}};
+          {std::move(of_users), std::move(of_items)},
+          whole.bounded};
 }
 
 Offset received_in_epoch(const SgdRanksPlan& plan) {

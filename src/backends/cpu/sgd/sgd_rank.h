@@ -19,6 +19,7 @@ struct SgdRanksPlan : SgdParts {
   double spread = 1.0;  ///< of the values
   SgdGrid grid;
   SgdRowEntries rows[2];  ///< of users and of items, for kAlternating; the grid has no entries then
+  bool bounded = false;   ///< SgdWhole's
 };
 
 /// For `ranks` ranks, or fewer where not all would have a stripe. Throws Error(kInvalidArgument)

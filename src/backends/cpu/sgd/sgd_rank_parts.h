@@ -28,6 +28,7 @@ namespace likewise {
   run.stride = start.users.stride();
   run.mean = start.global_mean;
   run.square_scale = static_cast<float>(step_scales(plan.spread, plan.params.factors).square);
+  run.bounded = plan.bounded;
   run.logistic = plan.params.loss == SgdLoss::kLogistic;
   return run;
 }

@@ -12,7 +12,7 @@
 namespace likewise {
 namespace {
 
-constexpr Index kWidth = kernels::kPanelItems;
+using kernels::kPanelItems;
 
 ScoreBound larger(const ScoreBound& a, const ScoreBound& b) {
   return {std::max(a.norm, b.norm), std::max(a.bias, b.bias), std::max(a.abs_bias, b.abs_bias)};
@@ -24,7 +24,7 @@ ItemPanels::ItemPanels(const CentredRows& items, std::span<const float> item_bia
                        std::vector<Index> order)
     : order_(std::move(order)),
       position_(Array<Index>::uninitialized(items.rows())),
-      bias_(item_bias.empty() && score == ScoreKind::kDot ? 0 : Offset{panels()} * kWidth),
+      bias_(item_bias.empty() && score == ScoreKind::kDot ? 0 : Offset{panels()} * kPanelItems),
       panel_bounds_(static_cast<std::size_t>(panels())),
       norms_(panel_bounds_.size()) {
   std::fill(position_.begin(), position_.end(), -1);
@@ -49,7 +49,7 @@ ItemPanels::ItemPanels(const CentredRows& items, std::span<const float> item_bia
   }
 }
 
-Index ItemPanels::filled(Index p) const { return std::min(kWidth, size() - p * kWidth); }
+Index ItemPanels::filled(Index p) const { return std::min(kPanelItems, size() - p * kPanelItems); }
 
 Index ItemPanels::panel_at(double norm) const {
   const auto at = std::lower_bound(largest_up_to_.begin(), largest_up_to_.end(), norm);
@@ -60,7 +60,7 @@ void ItemPanels::measure(Index p, const CentredRows& items, ScoreKind score) {
   ScoreBound bound{0.0F, -INFINITY, 0.0F};
   NormRange range{INFINITY, 0.0};
   std::vector<float> room;
-  for (Index i = p * kWidth; i < p * kWidth + filled(p); ++i) {
+  for (Index i = p * kPanelItems; i < p * kPanelItems + filled(p); ++i) {
     const float* const row = items.row(item(i), room);
     const double norm = norm_of(row, items.cols());
     if (score == ScoreKind::kSquaredDistance) bias_[i] = static_cast<float>(-0.5 * norm * norm);

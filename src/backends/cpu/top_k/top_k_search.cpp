@@ -13,7 +13,7 @@
 namespace likewise {
 namespace {
 
-constexpr Index kWidth = kernels::kPanelItems;
+using kernels::kPanelItems;
 
 // Most hits fall into the first panels, where a word a panel tells what is excluded; 8192 places
 // cost a query 1 KiB. Hits further back look into the excluded row.
@@ -57,7 +57,7 @@ std::vector<std::uint64_t> open_places(const ItemPanels& panels,
   std::vector<std::uint64_t> open(static_cast<std::size_t>(panels.panels()));
   for (Index i = 0; i < panels.size(); ++i) {
     const bool may = allowed.empty() || allowed[static_cast<std::size_t>(panels.item(i))] != 0;
-    if (may) open[static_cast<std::size_t>(i / kWidth)] |= bit(i % kWidth);
+    if (may) open[static_cast<std::size_t>(i / kPanelItems)] |= bit(i % kPanelItems);
   }
   return open;
 }
@@ -126,7 +126,8 @@ void TopKSearch::mark_excluded(Index q) {
   std::uint64_t* marks = marks_.data() + Offset{q} * marked_panels_;
   for (const Index item : query(q).excluded) {
     const Index place = panels_.position(item);
-    if (place >= 0 && place < marked_panels_ * kWidth) marks[place / kWidth] |= bit(place % kWidth);
+    if (place >= 0 && place < marked_panels_ * kPanelItems)
+      marks[place / kPanelItems] |= bit(place % kPanelItems);
   }
 }
 
@@ -239,7 +240,7 @@ void TopKSearch::bring(Index panel, std::uint64_t places) const {
   const Index width = std::min(task_.table.items.cols, kMostLines * kLine);
   for (; places != 0; places &= places - 1) {
     const float* const row =
-        task_.table.items.row(panels_.item(panel * kWidth + std::countr_zero(places)));
+        task_.table.items.row(panels_.item(panel * kPanelItems + std::countr_zero(places)));
     for (Index j = 0; j < width; j += kLine) __builtin_prefetch(row + j);
   }
 }
@@ -252,7 +253,7 @@ std::uint64_t TopKSearch::excluded_places(Index q, Index panel) const {
 void TopKSearch::gather(Index q, Index panel, std::uint64_t hits) {
   const Query& one = query(q);
   for (; hits != 0; hits &= hits - 1) {
-    const Index item = panels_.item(panel * kWidth + std::countr_zero(hits));
+    const Index item = panels_.item(panel * kPanelItems + std::countr_zero(hits));
     if (panel >= marked_panels_ &&
         std::binary_search(one.excluded.begin(), one.excluded.end(), item)) {
       continue;

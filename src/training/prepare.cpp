@@ -1,0 +1,288 @@
+// SPDX-License-Identifier: Apache-2.0
+/// The one place where a training is decided: a request becomes a plan.
+#include <algorithm>
+#include <iterator>
+#include <utility>
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include "backends/jobs/device_jobs.h"
+#include "likewise/autotune.h"
+#include "likewise/choose.h"
+#include "likewise/error.h"
+#include "likewise/evaluation.h"
+#include "likewise/recommender.h"
+#include "training/choose_device.h"
+#include "training/train.h"
+#include "training/validation.h"
+
+namespace likewise {
+namespace {
+
+[[noreturn]] void refuse(const std::string& why) { throw Error(ErrorKind::kInvalidArgument, why); }
+
+[[nodiscard]] bool has_parameter(const std::vector<ParameterInfo>& all, std::string_view name) {
+  return std::ranges::find(all, name, &ParameterInfo::name) != all.end();
+}
+
+[[nodiscard]] std::vector<std::string_view> algorithms_with(std::string_view parameter) {
+  std::vector<std::string_view> names;
+  std::ranges::copy_if(algorithm_names(), std::back_inserter(names),
+                       [&](std::string_view algorithm) {
+                         return has_parameter(parameters_of(algorithm), parameter);
+                       });
+  return names;
+}
+
+[[nodiscard]] bool is_auto(const TrainingRequest& request) {
+  return request.algorithm == kAutoAlgorithm;
+}
+
+/// The algorithm that is named; als where none is.
+[[nodiscard]] std::string_view named_algorithm(const TrainingRequest& request) {
+  return request.algorithm.empty() ? std::string_view("als") : request.algorithm;
+}
+
+void set(TrainingParams& params, const AskedParameter& asked) {
+  if (!has_parameter(parameters_of(algorithm_name(params)), asked.name)) {
+    const std::vector<std::string_view> owners = algorithms_with(asked.name);
+    if (owners.empty()) refuse(fmt::format("there is no parameter {}", printable(asked.name)));
+    refuse(fmt::format("{} is for {}, not {}", mention(asked.name),
+                       mention("algorithm", fmt::format("{}", fmt::join(owners, " or "))),
+                       algorithm_name(params)));
+  }
+  set_parameter(params, asked.name, asked.text);
+}
+
+/// The parameters that are asked for, over `params`.
+[[nodiscard]] TrainingParams with_asked(TrainingParams params, const TrainingRequest& request) {
+  for (const AskedParameter& asked : request.parameters) set(params, asked);
+  validate(params);
+  for (const AskedParameter& asked : request.parameters) {
+    if (!asked.chosen) continue;
+    const std::string needs = parameter_needs(params, asked.name);
+    if (needs.empty()) continue;
+    refuse(fmt::format("{} would do nothing here: it needs {}", mention(asked.name), needs));
+  }
+  return params;
+}
+
+/// The defaults of an algorithm for the feedback that is asked for.
+[[nodiscard]] TrainingParams defaults_of(std::string_view algorithm,
+                                         const TrainingRequest& request) {
+  TrainingParams params = default_params(algorithm, Feedback::kImplicit);
+  for (const AskedParameter& asked : request.parameters) {
+    if (asked.name != "feedback") continue;
+    set(params, asked);
+    params = default_params(algorithm, feedback_of(params));
+  }
+  return params;
+}
+
+/// Of "auto": only what all algorithms have can be asked for.
+void require_common(const TrainingRequest& request) {
+  const std::vector<ParameterInfo> common = common_parameters();
+  for (const AskedParameter& asked : request.parameters) {
+    if (has_parameter(common, asked.name)) continue;
+    const std::vector<std::string_view> owners = algorithms_with(asked.name);
+    if (owners.empty()) refuse(fmt::format("there is no parameter {}", printable(asked.name)));
+    std::vector<std::string> names;
+    std::ranges::transform(common, std::back_inserter(names),
+                           [](const ParameterInfo& one) { return mention(one.name); });
+    refuse(fmt::format(
+        "{} is for {}: beside {}, which may choose another, only {} can be given; "
+        "name the algorithm, or leave {} out",
+        mention(asked.name), mention("algorithm", fmt::format("{}", fmt::join(owners, " or "))),
+        mention("algorithm", kAutoAlgorithm), fmt::join(names, ", "), mention(asked.name)));
+  }
+}
+
+/// What the device has to do beside the training.
+[[nodiscard]] std::vector<Job> jobs_beside(const TrainingRequest& request,
+                                           const TrainingParams& params) {
+  std::vector<Job> jobs;
+  if (request.validation) {
+    Model model;
+    model.params = params;
+    EvaluateOptions options;
+    if (!request.validation->metric.empty()) {
+      options.metrics = {parse_metric(request.validation->metric).name};
+    }
+    const CsrView some;
+    if (request.validation->has_candidates) options.candidates = &some;
+    options.negatives = request.validation->negatives;
+    jobs = evaluation_jobs(model, options);
+  }
+  const Job lists = lists_job(params);
+  if (request.has_lists && std::ranges::find(jobs, lists) == jobs.end()) jobs.push_back(lists);
+  return jobs;
+}
+
+[[nodiscard]] DeviceChoice open(const TrainingRequest& request, const TrainingParams& params) {
+  const std::vector<Job> also = jobs_beside(request, params);
+  if (!request.open_device) {
+    return open_device_to_train(request.device, params, request.device_options, also);
+  }
+  require_to_train(*request.open_device, params);
+  for (const Job job : also) request.open_device->require(job);
+  return {*request.open_device};
+}
+
+[[nodiscard]] std::vector<std::string> names_of(const TrainingRequest& request) {
+  std::vector<std::string> names;
+  std::ranges::transform(request.parameters, std::back_inserter(names), &AskedParameter::name);
+  return names;
+}
+
+[[nodiscard]] std::vector<ParameterOrigin> origins_of(const TrainingParams& params,
+                                                      const TrainingRequest& request) {
+  const std::string_view algorithm = algorithm_name(params);
+  const TrainingParams usual = default_params(algorithm, feedback_of(params));
+  std::vector<ParameterOrigin> origins;
+  for (const ParameterInfo& parameter : parameters_of(algorithm)) {
+    if (!parameter_needs(params, parameter.name).empty()) continue;
+    const auto asked = std::ranges::find(request.parameters, parameter.name, &AskedParameter::name);
+    const bool is_chosen = asked != request.parameters.end() && asked->chosen;
+    const bool is_usual =
+        parameter_text(params, parameter.name) == parameter_text(usual, parameter.name);
+    if (is_usual && !(is_chosen && parameter.name != "feedback")) continue;
+    const Origin origin = is_chosen                   ? Origin::kChosen
+                          : request.resume != nullptr ? Origin::kResumed
+                                                      : Origin::kData;
+    origins.push_back({std::string(parameter.name), origin});
+  }
+  return origins;
+}
+
+[[nodiscard]] MemoryPlan memory_of(const Device& device, const AlsParams& params,
+                                   const CsrView& by_user) {
+  return job<AlsJob>(device).plan({by_user.rows, by_user.cols, by_user.nnz()}, params);
+}
+[[nodiscard]] MemoryPlan memory_of(const Device& device, const SgdParams& params,
+                                   const CsrView& by_user) {
+  return job<SgdJob>(device).plan({by_user.rows, by_user.cols, by_user.nnz()}, params);
+}
+[[nodiscard]] MemoryPlan memory_of(const Device& device, const BprParams& params,
+                                   const CsrView& by_user) {
+  return job<BprJob>(device).plan({by_user.rows, by_user.cols, by_user.nnz()}, params);
+}
+/// Whoever counts or compares rows plans nothing.
+[[nodiscard]] MemoryPlan memory_of(const Device&, const auto&, const CsrView&) { return {}; }
+
+/// Of ALS; other algorithms have none.
+[[nodiscard]] std::string tuning_of(const Device& device, const TrainingParams& params,
+                                    const CsrView& by_user) {
+  const auto* const als = std::get_if<AlsParams>(&params);
+  if (als == nullptr) return {};
+  if (!has_tunings(device)) return "there is none on this device";
+  const ChosenTuning chosen =
+      chosen_tuning(device, *als, {by_user.rows, by_user.cols, by_user.nnz()});
+  return fmt::format("{} ({})", tuning_text(chosen.tuning), chosen.source);
+}
+
+[[nodiscard]] std::string device_line(const DeviceChoice& device) {
+  return fmt::format("{}{}{}", device_text(device.device), device.reason.empty() ? "" : "; ",
+                     device.reason);
+}
+
+}  // namespace
+
+TrainingRequest request_of(const TrainingParams& params) {
+  TrainingRequest request;
+  request.algorithm = algorithm_name(params);
+  const TrainingParams plain = default_params(request.algorithm, Feedback::kImplicit);
+  const TrainingParams usual = default_params(request.algorithm, feedback_of(params));
+  for (const ParameterInfo& one : parameters_of(request.algorithm)) {
+    std::string text = parameter_text(params, one.name);
+    const TrainingParams& beside = one.name == "feedback" ? plain : usual;
+    if (text == parameter_text(beside, one.name)) continue;
+    request.parameters.push_back({std::string(one.name), std::move(text)});
+  }
+  return request;
+}
+
+TrainingParams asked_params(const TrainingRequest& request) {
+  if (request.resume != nullptr) {
+    const std::string_view begun = request.resume->algorithm();
+    if (!request.algorithm.empty() && request.algorithm != begun) {
+      refuse(fmt::format("{}: the model to resume is of {}; leave the option out",
+                         mention("algorithm", request.algorithm), begun));
+    }
+    TrainingParams params = with_asked(request.resume->params, request);
+    require_resumable(*request.resume, params);
+    return params;
+  }
+  if (is_auto(request)) {
+    require_common(request);
+    return defaults_of("als", request);
+  }
+  return with_asked(defaults_of(named_algorithm(request), request), request);
+}
+
+TrainingOutline outline(const TrainingRequest& request) {
+  if (const auto& validation = request.validation; validation && validation->target) {
+    require_target_of_metric(*validation->target, validation->metric);
+  }
+  TrainingParams params = asked_params(request);
+  DeviceChoice device = open(request, params);
+  return {std::move(params), std::move(device)};
+}
+
+TrainingPlan prepare(const TrainingRequest& request, const Interactions& data) {
+  return prepare(request, outline(request), data);
+}
+
+TrainingPlan prepare(const TrainingRequest& request, TrainingOutline outline,
+                     const Interactions& data) {
+  const CsrView by_user = data.by_user.view();
+  TrainingPlan plan{std::move(outline.params), {}, std::move(outline.device)};
+  plan.resume = request.resume;
+  plan.validation = request.validation;
+  TrainingRequest asked = request;
+  if (is_auto(request) && request.resume == nullptr) {
+    AlgorithmChoice choice =
+        choose_algorithm(by_user, feedback_of(plan.params), plan.device.device);
+    plan.algorithm_reason = std::move(choice.reason);
+    asked.algorithm = choice.algorithm;
+    plan.params = asked_params(asked);
+    plan.device = open(asked, plan.params);
+  }
+  if (request.resume == nullptr) {
+    plan.params = suited_to(by_user, std::move(plan.params), names_of(request));
+  }
+  if (plan.validation && plan.validation->metric.empty()) {
+    Model model;
+    model.params = plan.params;
+    plan.validation->metric = default_metric(model);
+  }
+  plan.origins = origins_of(plan.params, request);
+  plan.tuning = tuning_of(plan.device.device, plan.params, by_user);
+  plan.memory = std::visit(
+      [&](const auto& some) { return memory_of(plan.device.device, some, by_user); }, plan.params);
+  return plan;
+}
+
+std::string describe(const TrainingPlan& plan) {
+  std::string text = fmt::format("algorithm: {}", algorithm_name(plan.params));
+  if (!plan.algorithm_reason.empty()) text += fmt::format("; {}", plan.algorithm_reason);
+  text += fmt::format("\ndevice: {}", device_line(plan.device));
+  text += "\nparameters:";
+  for (const ParameterInfo& parameter : parameters_of(algorithm_name(plan.params))) {
+    const std::string value = parameter_text(plan.params, parameter.name);
+    if (value == "none" || !parameter_needs(plan.params, parameter.name).empty()) continue;
+    const auto origin = std::ranges::find(plan.origins, parameter.name, &ParameterOrigin::name);
+    text += fmt::format("\n  {} {} ({})", parameter.name, value,
+                        origin == plan.origins.end()
+                            ? "default"
+                            : kOriginNames[static_cast<std::size_t>(origin->origin)]);
+  }
+  if (plan.validation) text += fmt::format("\nvalidation: {}", plan.validation->metric);
+  if (!plan.tuning.empty()) text += fmt::format("\ntuning: {}", plan.tuning);
+  if (!plan.memory.parts.empty()) {
+    text += fmt::format("\nmemory: {}\n{}", plan.memory.placement, describe(plan.memory));
+  }
+  return text;
+}
+
+}  // namespace likewise

@@ -1,0 +1,169 @@
+// SPDX-License-Identifier: Apache-2.0
+/// A request becomes a plan: what is decided, and where each value is from.
+#include <algorithm>
+#include <string>
+#include <vector>
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "likewise/synthetic.h"
+#include "tests/csr_entries.h"
+#include "tests/errors.h"
+#include "tests/support.h"
+#include "training/train.h"
+
+namespace likewise {
+namespace {
+
+using test::error_of;
+using testing::HasSubstr;
+using testing::Pair;
+using testing::UnorderedElementsAre;
+
+const Interactions& films() {
+  static const Interactions data = generate(parse_shape("300x80x6000"), 1);
+  return data;
+}
+
+/// Thousands of equally popular items, where the data ask for more factors.
+const Interactions& shops() {
+  static const Interactions data = [] {
+    constexpr Index kUsers = 4000;
+    constexpr Index kItems = 4000;
+    constexpr Index kEach = 5;
+    Interactions all;
+    all.users = IdMap::range(kUsers);
+    all.items = IdMap::range(kItems);
+    std::vector<test::Entry> entries;
+    for (Index user = 0; user < kUsers; ++user) {
+      for (Index k = 0; k < kEach; ++k) entries.push_back({user, (user + k * k) % kItems, 1.0F});
+    }
+    all.by_user = test::make_csr(kUsers, kItems, entries);
+    return all;
+  }();
+  return data;
+}
+
+[[nodiscard]] std::vector<std::pair<std::string, Origin>> origins_of(const TrainingPlan& plan) {
+  std::vector<std::pair<std::string, Origin>> all;
+  for (const ParameterOrigin& one : plan.origins) all.emplace_back(one.name, one.origin);
+  return all;
+}
+
+[[nodiscard]] const AlsParams& als_of(const TrainingPlan& plan) {
+  return std::get<AlsParams>(plan.params);
+}
+
+TEST(Prepare, TheDataDecideWhatNobodyAskedFor) {
+  const TrainingPlan plan = prepare({}, films());
+  EXPECT_EQ(plan.params,
+            suited_to(films().by_user.view(), default_params("als", Feedback::kImplicit)));
+  EXPECT_THAT(origins_of(plan), UnorderedElementsAre(Pair("regularization", Origin::kData),
+                                                     Pair("regularization_exponent", Origin::kData),
+                                                     Pair("unobserved_weight", Origin::kData)));
+  EXPECT_EQ(als_of(prepare({}, shops())).factors, 256);
+}
+
+TEST(Prepare, WhatIsAskedForStays) {
+  const TrainingPlan plan =
+      prepare({.parameters = {{"factors", "64"}, {"seed", "7"}}, .device = "cpu"}, shops());
+  EXPECT_EQ(als_of(plan).factors, 64);
+  EXPECT_THAT(origins_of(plan), testing::IsSupersetOf({Pair("factors", Origin::kChosen),
+                                                       Pair("seed", Origin::kChosen)}));
+  EXPECT_EQ(plan.device.device.name(), "cpu");
+  // A default of the front door's is nobody's choice, and may be idle.
+  const TrainingPlan idle = prepare({.parameters = {{"cg_steps", "3", false}}}, films());
+  EXPECT_EQ(idle.params, prepare({}, films()).params);
+}
+
+TEST(Prepare, ParametersOfAStructAreChosenWhereTheyAreNotTheDefaults) {
+  AlsParams params{.factors = 32};
+  params.alpha = 4.0;
+  const TrainingPlan plan = prepare(request_of(params), shops());
+  EXPECT_EQ(als_of(plan).factors, 32);
+  EXPECT_EQ(als_of(plan).alpha, 4.0);
+  EXPECT_FALSE(als_of(plan).unobserved_weight) << "alpha asks for Hu's form";
+  AlsParams ratings = AlsParams::defaults(Feedback::kExplicit);
+  EXPECT_EQ(prepare(request_of(ratings), films()).params, TrainingParams(ratings));
+}
+
+TEST(Prepare, AutoChoosesTheAlgorithmAndSaysWhy) {
+  const TrainingPlan plan = prepare({.algorithm = "auto"}, films());
+  EXPECT_EQ(plan.params, prepare({}, films()).params);
+  EXPECT_THAT(plan.algorithm_reason, HasSubstr("a user has 20 interactions"));
+  EXPECT_EQ(train(plan, films()).provenance.choice, plan.algorithm_reason);
+  const std::string why = error_of(ErrorKind::kInvalidArgument, [] {
+    (void)outline({.algorithm = "auto", .parameters = {{"factors", "8"}}});
+  });
+  EXPECT_THAT(why, HasSubstr("factors is for algorithm als or sgd or bpr: beside algorithm auto"));
+}
+
+TEST(Prepare, TheMetricOfTheValidationIsNamed) {
+  TrainingRequest request{.validation = ValidationRequest{}};
+  EXPECT_EQ(prepare(request, films()).validation->metric, "ndcg@10");
+  request.parameters = {{"feedback", "explicit"}};
+  EXPECT_EQ(prepare(request, films()).validation->metric, "rmse");
+  request.validation->target = 0.9;
+  EXPECT_THAT(error_of(ErrorKind::kInvalidArgument, [&] { (void)outline(request); }),
+              HasSubstr("target 0.9 needs a metric"));
+  const TrainingPlan plan = prepare({}, films());
+  TrainingRun run;
+  run.validation = &films();
+  EXPECT_THAT(error_of(ErrorKind::kInvalidArgument, [&] { (void)train(plan, films(), run); }),
+              HasSubstr("says nothing of validation data"));
+}
+
+TEST(Prepare, AResumedTrainingKeepsWhatItWasBegunWith) {
+  const Model model =
+      train(prepare({.parameters = {{"factors", "5"}, {"iterations", "2"}}}, films()), films());
+  TrainingRequest request{.parameters = {{"iterations", "4"}}, .resume = &model};
+  const TrainingPlan plan = prepare(request, films());
+  EXPECT_EQ(als_of(plan).factors, 5);
+  EXPECT_THAT(origins_of(plan), testing::IsSupersetOf({Pair("factors", Origin::kResumed),
+                                                       Pair("iterations", Origin::kChosen)}));
+  EXPECT_EQ(train(plan, films()).iterations.size(), 4U);
+  request.algorithm = "sgd";
+  EXPECT_THAT(error_of(ErrorKind::kInvalidArgument, [&] { (void)outline(request); }),
+              HasSubstr("the model to resume is of als"));
+}
+
+TEST(Prepare, WrongRequestsAreRefusedBeforeTheData) {
+  const auto refused = [](const TrainingRequest& request) {
+    return error_of(ErrorKind::kInvalidArgument, [&] { (void)outline(request); });
+  };
+  EXPECT_THAT(refused({.parameters = {{"factors", "none at all"}}}), HasSubstr("factors"));
+  EXPECT_THAT(refused({.parameters = {{"hops", "3"}}}), HasSubstr("there is no parameter hops"));
+  EXPECT_THAT(refused({.parameters = {{"neighbours", "3"}}}),
+              HasSubstr("neighbours is for algorithm item-knn or user-knn, not als"));
+  EXPECT_THAT(refused({.parameters = {{"cg_steps", "4"}}}),
+              HasSubstr("cg_steps would do nothing here: it needs solver cg"));
+  EXPECT_THAT(refused({.device = "abacus"}), HasSubstr("abacus"));
+}
+
+TEST(Prepare, TheOriginsAreSavedWithTheModel) {
+  const Model model =
+      train(prepare({.parameters = {{"factors", "3"}, {"iterations", "1"}}}, films()), films());
+  EXPECT_EQ(model.provenance.origins.front(), (ParameterOrigin{"factors", Origin::kChosen}));
+}
+
+TEST(Prepare, APlanCanBeRead) {
+  const std::string text = describe(prepare({.parameters = {{"factors", "8"}}}, films()));
+  for (const char* line : {"algorithm: als\n", "device: ", "  factors 8 (chosen)\n",
+                           "  iterations 15 (default)\n", "(from the data)", "memory: "}) {
+    EXPECT_THAT(text, HasSubstr(line));
+  }
+}
+
+TEST(Spelled, EachFrontDoorWritesParametersItsOwnWay) {
+  const Error error(ErrorKind::kInvalidArgument,
+                    "needs " + mentions("{solver cg} or {cg_steps}") + " {");
+  EXPECT_STREQ(error.what(), "needs solver cg or cg_steps {");
+  const auto dashed = [](std::string_view name, std::string_view value) {
+    return "<" + std::string(name) + "|" + std::string(value) + ">";
+  };
+  EXPECT_EQ(error.message(dashed), "needs <solver|cg> or <cg_steps|> {");
+}
+
+}  // namespace
+}  // namespace likewise
