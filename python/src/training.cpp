@@ -58,6 +58,8 @@ struct Measured {
       measured.negatives != 0 || measured.target) {
     request.validation = {measured.metric, measured.has_candidates, measured.negatives,
                           measured.target};
+    // That there are no data to measure a target on is said first.
+    if (!measured.has_data && measured.target) request.validation->metric.clear();
   }
   const WithoutGil without;
   return prepare(request, *data.interactions);

@@ -37,11 +37,11 @@ double BiasPredictor::level_of(const AskedUser& user) const {
 
 void BiasPredictor::require_order() const {
   if (model().ranks_items()) return;
-  throw Error(ErrorKind::kInvalidArgument,
-              fmt::format("baseline {} predicts the same for all items of a user, so there are "
-                          "no lists: train with {}",
-                          parameter_text(model().params, "baseline"),
-                          mention("baseline", "biases or item-mean")));
+  throw Error(
+      ErrorKind::kInvalidArgument,
+      fmt::format("baseline {} predicts the same for all items of a user, so there are "
+                  "no lists: train with {} or item-mean",
+                  parameter_text(model().params, "baseline"), mention("baseline", "biases")));
 }
 
 std::vector<float> BiasPredictor::ranking_scores(std::span<const Index> /*users*/,

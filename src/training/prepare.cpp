@@ -221,10 +221,11 @@ TrainingParams asked_params(const TrainingRequest& request) {
 }
 
 TrainingOutline outline(const TrainingRequest& request) {
-  if (const auto& validation = request.validation; validation && validation->target) {
+  TrainingParams params = asked_params(request);
+  const auto& validation = request.validation;
+  if (validation && validation->target && !validation->metric.empty()) {
     require_target_of_metric(*validation->target, validation->metric);
   }
-  TrainingParams params = asked_params(request);
   DeviceChoice device = open(request, params);
   return {std::move(params), std::move(device)};
 }
@@ -251,7 +252,8 @@ TrainingPlan prepare(const TrainingRequest& request, TrainingOutline outline,
   if (request.resume == nullptr) {
     plan.params = suited_to(by_user, std::move(plan.params), names_of(request));
   }
-  if (plan.validation && plan.validation->metric.empty()) {
+  // A target says itself what it is of.
+  if (plan.validation && plan.validation->metric.empty() && !plan.validation->target) {
     Model model;
     model.params = plan.params;
     plan.validation->metric = default_metric(model);

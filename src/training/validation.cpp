@@ -35,12 +35,12 @@ void check_validation(const SettledRun& run) {
         "ranked");
   }
   if (run.validation != nullptr) return;
-  if (!run.validation_metric.empty()) {
-    refuse(fmt::format("validation metric {} needs validation data", run.validation_metric));
-  }
   if (run.validation_candidates != nullptr) refuse("validation candidates need validation data");
   if (run.validation_negatives != 0) {
     refuse(fmt::format("{} validation negatives need validation data", run.validation_negatives));
+  }
+  if (!run.validation_metric.empty()) {
+    refuse(fmt::format("validation metric {} needs validation data", run.validation_metric));
   }
 }
 

@@ -71,7 +71,7 @@ TEST(Titles, WhatWouldBeAGuessIsAQuestion) {
   };
   EXPECT_THAT(asked("id,movieId,title\n1,2,A\n"),
               HasSubstr("t.csv: cannot tell which column holds the item ids: the columns are id, "
-                        "movieId, title; choose the columns with --titles-columns ID,TITLE"));
+                        "movieId, title; choose the columns with titles_columns ID,TITLE"));
   EXPECT_THAT(asked("a,b,title\n1,2,A\n"), HasSubstr("which column holds the item ids"));
   EXPECT_THAT(asked("movieId,a,b\n1,2,A\n"), HasSubstr("which column holds the titles"));
   EXPECT_THAT(refused("1,A\n", ErrorKind::kInvalidArgument, {{"1", "3"}}),

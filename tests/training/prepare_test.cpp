@@ -105,11 +105,12 @@ TEST(Prepare, TheMetricOfTheValidationIsNamed) {
   request.parameters = {{"feedback", "explicit"}};
   EXPECT_EQ(prepare(request, films()).validation->metric, "rmse");
   request.validation->target = 0.9;
-  EXPECT_THAT(error_of(ErrorKind::kInvalidArgument, [&] { (void)outline(request); }),
-              HasSubstr("target 0.9 needs a metric"));
-  const TrainingPlan plan = prepare({}, films());
   TrainingRun run;
   run.validation = &films();
+  EXPECT_THAT(error_of(ErrorKind::kInvalidArgument,
+                       [&] { (void)train(prepare(request, films()), films(), run); }),
+              HasSubstr("target 0.9 needs a metric"));
+  const TrainingPlan plan = prepare({}, films());
   EXPECT_THAT(error_of(ErrorKind::kInvalidArgument, [&] { (void)train(plan, films(), run); }),
               HasSubstr("says nothing of validation data"));
 }
