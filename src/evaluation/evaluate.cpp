@@ -62,11 +62,11 @@ std::vector<std::string> default_metrics(const Model& model, bool has_history) {
       ErrorKind::kInvalidArgument,
       fmt::format("metric {} compares predicted ratings, and this model ({}, feedback {}) predicts "
                   "none: take a metric that ranks ({}), or train with feedback explicit one that "
-                  "predicts ratings: bias, als, sgd with loss squared, item-knn or "
+                  "predicts ratings: {}, als, sgd with loss squared, item-knn or "
                   "user-knn with another prediction than sum",
                   plan.rmse ? "rmse" : "mae", model.algorithm(),
                   kFeedbackNames[static_cast<std::size_t>(model.feedback())],
-                  fmt::join(ranking, ", ")));
+                  fmt::join(ranking, ", "), mention("algorithm", "bias")));
 }
 
 EvaluationPlan plan_for(const Model& model, const EvaluateOptions& options, bool has_history) {
