@@ -14,7 +14,8 @@ from modelfile import difference
 
 QUICK = 5.0  # seconds from a signal to the end: one, on a machine that does nothing else
 STARTING = 1.0  # seconds: before the handlers are there, a signal ends any process
-CATCHABLE = [signal.SIGINT, signal.SIGTERM, signal.SIGHUP]
+# Not those that are ignored here, as SIGHUP under nohup: the program then ignores them, too.
+CATCHABLE = [which for which in [signal.SIGINT, signal.SIGTERM, signal.SIGHUP] if signal.getsignal(which) != signal.SIG_IGN]
 PARTS = ("parts/train.csv", "parts/test.csv")
 
 # What runs for some tenths of a second, and the files that it leaves.

@@ -74,6 +74,20 @@ class Lab:
                               capture_output=True).stdout
 
 
+def waiting_of(process: int) -> list[str]:
+    """What each thread of a process that does not end is at."""
+    lines = []
+    for task in pathlib.Path(f"/proc/{process}/task").glob("*"):
+        try:
+            status = (task / "status").read_text().splitlines()
+            at = (task / "wchan").read_text()
+        except OSError:
+            continue
+        told = [line.replace("\t", " ") for line in status if line.startswith(("State:", "Sig", "Shd"))]
+        lines.append(f"# thread {task.name}: {at}; {'; '.join(told)}")
+    return lines
+
+
 class Case:
     """One case: a folder, its own random numbers, and a record of what was run in it."""
 
@@ -121,6 +135,7 @@ class Case:
         try:
             out, err = process.communicate(timeout=seconds)
         except subprocess.TimeoutExpired:
+            self.record += waiting_of(process.pid)
             process.kill()
             process.communicate()
             raise Failure("hang", f"no end after {seconds:g} s") from None

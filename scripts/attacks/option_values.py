@@ -30,6 +30,10 @@ IDLE_BESIDE = {
     ("--iterations", "--tolerance"), ("--iterations", "--patience"),
     ("--iterations", "--target"), ("--tolerance", "--target"), ("--patience", "--target"),  # reached
     ("--checkpoint", "--tolerance"),  # what is resumed is over
+    ("--cg-steps", "--cg-tolerance"),  # one step was enough
+    ("--candidates", "--min-user-count"), ("--negatives", "--min-user-count"),  # nothing is left to tell apart
+    # A plan may be the same for other data, and holds no titles.
+    *((flag, "--plan") for flag in ("--titles", "--duplicates", "--min-value", "--min-user-count", "--min-item-count")),
 }
 ODD = ["-1", "18446744073709551616", "nan", "inf", "-inf", "", " 1", "1x", "1e999", "1 ", "0x1p3"]
 NEVER = {"nan", "inf", "-inf", "", "1x", "1e999"}  # of no number option; below: of no whole one

@@ -8,6 +8,7 @@ import csv
 import os
 import pathlib
 import shutil
+import stat
 import struct
 import subprocess
 import sys
@@ -41,6 +42,11 @@ def options(about: str) -> argparse.Namespace:
     return given
 
 
+def pipes(folder: str, names: list[str]) -> list[str]:
+    """Those that are named pipes, which nothing can copy."""
+    return [name for name in names if stat.S_ISFIFO(os.lstat(os.path.join(folder, name)).st_mode)]
+
+
 class Tally:
     """Cases and failures of one class."""
 
@@ -57,7 +63,7 @@ class Tally:
             return
         folder = self.given.keep / f"{self.name}-{case.number}"
         shutil.rmtree(folder, ignore_errors=True)
-        shutil.copytree(case.folder, folder, symlinks=True, ignore_dangling_symlinks=True)
+        shutil.copytree(case.folder, folder, symlinks=True, ignore_dangling_symlinks=True, ignore=pipes)
         again = f"scripts/attack --class {self.name} --seed {self.given.seed} --case {case.number}"
         told = [f"again: {again} --program {self.given.program}", f"kind: {failure.kind}",
                 f"expected: {failure}", "", *case.record]
