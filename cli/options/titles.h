@@ -29,9 +29,5 @@ void refuse_idle_titles(const CLI::App& app, const TitlesOption& titles);
 
 /// The title, or the id of an item that has none.
 [[nodiscard]] std::string title_or_id(const Titles& titles, const IdMap& items, Index item);
-/// The same for a column of titles; empty where there are none, and so no column.
-[[nodiscard]] inline std::string shown_title(const Titles& titles, const IdMap& items, Index item) {
-  return titles.empty() ? std::string() : title_or_id(titles, items, item);
-}
 
 }  // namespace likewise::cli

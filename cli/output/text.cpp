@@ -43,13 +43,6 @@ int terminal_width() {
   return known ? size.ws_col : 80;
 }
 
-std::string with_commas(Offset number) {
-  std::string digits = std::to_string(number);
-  const std::size_t first = number < 0 ? 1 : 0;
-  for (std::size_t at = digits.size(); at > first + 3;) digits.insert(at -= 3, ",");
-  return digits;
-}
-
 std::string short_number(double number) {
   constexpr std::array<std::pair<double, const char*>, 3> kUnits = {
       {{1e9, " G"}, {1e6, " M"}, {1e3, " k"}}};
@@ -92,10 +85,6 @@ std::string duration(double seconds) {
   if (whole < 60) return fmt::format("{:.1f} s", seconds);
   if (whole < 3600) return fmt::format("{} min {} s", whole / 60, whole % 60);
   return fmt::format("{} h {} min", whole / 3600, whole % 3600 / 60);
-}
-
-std::string counted(Offset count, std::string_view one) {
-  return fmt::format("{} {}{}", with_commas(count), one, count == 1 ? "" : "s");
 }
 
 int display_width(std::string_view text) {

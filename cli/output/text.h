@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "likewise/error.h"
+#include "likewise/text.h"
 #include "likewise/types.h"
 
 namespace likewise::cli {
@@ -34,16 +35,12 @@ class Style {
 /// Columns of the terminal behind standard error, 80 when it is none.
 [[nodiscard]] int terminal_width();
 
-/// 1234567 -> "1,234,567".
-[[nodiscard]] std::string with_commas(Offset number);
 /// 1234567 -> "1.23 M".
 [[nodiscard]] std::string short_number(double number);
 /// "2GiB", "500 MB", "1.5GiB", "1048576": bytes; nothing where it is no size.
 [[nodiscard]] std::optional<Offset> parse_size(std::string_view text);
 /// 0.0123 -> "12 ms", 83 -> "1 min 23 s".
 [[nodiscard]] std::string duration(double seconds);
-/// "1 user", "2 users".
-[[nodiscard]] std::string counted(Offset count, std::string_view one);
 
 /// Code points, which is what alignment needs for the scripts that ids and titles come in.
 [[nodiscard]] int display_width(std::string_view text);

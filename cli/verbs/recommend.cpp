@@ -1,46 +1,30 @@
 // SPDX-License-Identifier: Apache-2.0
-#include <algorithm>
 #include <memory>
 
 #include <fmt/format.h>
 
 #include "likewise/evaluation.h"
-#include "likewise/recommender.h"
+#include "likewise/query.h"
 #include "options/ids.h"
-#include "options/new_users.h"
 #include "options/options.h"
 #include "options/paths.h"
 #include "options/titles.h"
 #include "options/training_options.h"
+#include "options/visitors.h"
 #include "output/rows.h"
 #include "verb.h"
 
 namespace likewise::cli {
 namespace {
 
-/// Answers held at once: bounds the memory for any number of users and any n.
-constexpr Offset kAnswersPerBatch = 1 << 20;
-constexpr std::size_t kReasons = 3;
+constexpr int kReasons = 3;
 
-/// What a user of the model did, as the recommender's explanations want it.
-FoldInRow history_of(const Model& model, Index user) {
-  const CsrView history = model.history.view();
-  const auto columns = history.row_columns(user);
-  const auto values = history.row_values(user);
-  return {{columns.begin(), columns.end()}, {values.begin(), values.end()}};
-}
-
-/// The past items that speak most for the answer: "A (0.31); B (0.12)".
-std::string because(const Recommender& recommender, const Titles& titles, const FoldInRow& history,
-                    Index item) {
-  Progress::stop_control().check();  // each reason solves a system of its own
-  const Explanation why = recommender.explain(history, item);
+/// "A (0.31); B (0.12)"
+std::string text_of(const std::vector<Reason>& reasons) {
   std::string text;
-  for (std::size_t c = 0; c < std::min(kReasons, why.contributions.size()); ++c) {
-    const Contribution& part = why.contributions[c];
-    if (part.share <= 0) break;
+  for (const Reason& reason : reasons) {
     text += fmt::format("{}{} ({:.3g})", text.empty() ? "" : "; ",
-                        title_or_id(titles, recommender.model().items, part.item), part.share);
+                        reason.title.empty() ? reason.item : reason.title, reason.share);
   }
   return text;
 }
@@ -62,11 +46,7 @@ struct Recommend {
   Common common;
   const CLI::App* given = nullptr;
 
-  Titles titles;
-  std::vector<Index> allow;
-  std::vector<Index> deny;
-
-  void run() {
+  void run() const {
     refuse_idle_titles(*given, titles_option);
     check_paths({{"MODEL", model_path},
                  {"--users", users_path},
@@ -79,162 +59,87 @@ struct Recommend {
     progress.stage("load");
     const auto model = std::make_shared<const Model>(load_model(model_path));
     const Job lists[] = {lists_job(model->params)};
-    const Recommender recommender(model, announced_device(common, progress, lists));
-    read_lists(*model, progress);
-    titles = titles_for(*model, titles_option, progress);
-    RowWriter rows(output, columns());
+    const Device device = announced_device(common, progress, lists);
+    RecommendQuestion question{{}, n, include_seen, {}, {}, explain ? kReasons : 0};
+    read_lists(*model, question, progress);
+    const Queries queries(model, device, titles_for(*model, titles_option, progress));
+    RowWriter rows(output, columns(queries.titles()));
     progress.stage("recommend");
-    Offset asked = 1;
-    Offset short_users = 0;
-    if (!new_path.empty()) {
-      const NewUsers users = read_new_users(*model, new_path, progress);
-      progress.stage("recommend");
-      asked = std::ssize(users.names);
-      short_users = for_new_users(recommender, users, rows, progress);
-    } else if (liked.empty()) {
-      const std::vector<Index> users = chosen_users(*model);
-      asked = std::ssize(users);
-      short_users = for_users(recommender, users, rows, progress);
-    } else {
-      short_users = for_likes(recommender, rows);
-    }
+    question.users = asked(*model, progress);
+    progress.stage("recommend");
+    const QuerySummary found = queries.recommend(
+        question, [&](const AnswerList& list) { write(list, queries.titles(), rows); },
+        progress.control());
     rows.finish();
-    say_written(
-        output,
-        fmt::format("{} for {}", counted(rows.rows(), "recommendation"), counted(asked, "user")),
-        progress);
-    if (const std::string advice = advice_on_lists(recommender.model()); !advice.empty()) {
+    say_written(output,
+                fmt::format("{} for {}", counted(found.answers, "recommendation"),
+                            counted(found.asked, "user")),
+                progress);
+    if (const std::string advice = advice_on_lists(*model); !advice.empty()) {
       progress.say(spelled(advice, as_option));
     }
-    if (short_users > 0) {
+    if (found.short_lists > 0) {
       progress.say(fmt::format("{} got fewer than {} items: nothing else is left for them",
-                               counted(short_users, "user"), n));
+                               counted(found.short_lists, "user"), n));
     }
   }
 
-  [[nodiscard]] std::vector<std::string> columns() const {
+  [[nodiscard]] std::vector<std::string> columns(const Titles& titles) const {
     std::vector<std::string> names{"user", "item", "rank", "score"};
     if (!titles.empty()) names.emplace_back("title");
     if (explain) names.emplace_back("because");
     return names;
   }
 
-  [[nodiscard]] RecommendOptions options() const { return {n, include_seen, allow, deny}; }
-
-  void read_lists(const Model& model, Progress& progress) {
-    const auto read = [&](const std::string& path, std::vector<Index>& list) {
-      if (path.empty()) return;
-      KnownIds ids = read_known_ids(model.items, path);
-      if (ids.unknown > 0) {
-        progress.say(fmt::format("{}: {} not in the model", path, counted(ids.unknown, "id")));
+  void read_lists(const Model& model, RecommendQuestion& question, Progress& progress) const {
+    const auto read = [&](const std::string& path) {
+      FoundRows items = read_known_ids(model.items, path);
+      if (items.unknown > 0) {
+        progress.say(fmt::format("{}: {} not in the model", path, counted(items.unknown, "id")));
       }
-      list = std::move(ids.known);
+      return std::move(items.rows);
     };
-    read(allow_path, allow);
-    read(deny_path, deny);
-    if (!allow_path.empty() && allow.empty()) {
+    if (!allow_path.empty()) question.allow = read(allow_path);
+    if (!deny_path.empty()) question.deny = read(deny_path);
+    if (question.allow && question.allow->empty()) {
       throw Error(ErrorKind::kBadData,
                   fmt::format("{}: no item of it is in the model, so nothing may be recommended",
                               allow_path));
     }
   }
 
-  [[nodiscard]] std::vector<Index> chosen_users(const Model& model) const {
-    if (everyone) return all_indices(model.users.size());
+  [[nodiscard]] Asked asked(const Model& model, Progress& progress) const {
+    if (!new_path.empty()) return read_visitors(model, new_path, progress);
+    if (!liked.empty()) {
+      Visitors visitors;
+      visitors.add(model, "likes", liked_items(model));
+      return visitors;
+    }
+    if (everyone) return Everybody{};
     if (!users_path.empty()) return read_ids(model.users, users_path, "user");
-    return indices_of(model.users, user_ids, "user");
-  }
-
-  /// Returns how many users got fewer than n items.
-  Offset for_users(const Recommender& recommender, const std::vector<Index>& users, RowWriter& rows,
-                   Progress& progress) const {
-    const auto batch =
-        static_cast<std::size_t>(std::clamp<Offset>(kAnswersPerBatch / n, 1, 16'384));
-    Offset short_users = 0;
-    for (std::size_t at = 0; at < users.size(); at += batch) {
-      const auto part = std::span(users).subspan(at, std::min(batch, users.size() - at));
-      const TopKResult top = recommender.recommend(part, options(), Progress::stop_control());
-      for (std::size_t q = 0; q < part.size(); ++q) {
-        const auto query = static_cast<Index>(q);
-        const FoldInRow history = explain ? history_of(recommender.model(), part[q]) : FoldInRow{};
-        write(recommender, recommender.model().users.name(part[q]), top, query, history, rows);
-        if (top.counts[query] < n) ++short_users;
-      }
-      progress.control().report("recommend", static_cast<Offset>(at + part.size()),
-                                static_cast<Offset>(users.size()), "users");
-    }
-    return short_users;
-  }
-
-  Offset for_new_users(const Recommender& recommender, const NewUsers& users, RowWriter& rows,
-                       Progress& progress) const {
-    constexpr std::size_t kUsersPerBatch = 1024;
-    Offset short_users = 0;
-    for (std::size_t at = 0; at < users.rows.size(); at += kUsersPerBatch) {
-      const auto part =
-          std::span(users.rows).subspan(at, std::min(kUsersPerBatch, users.rows.size() - at));
-      const TopKResult top = naming_rows(
-          [&](Offset row) { return "user " + users.names[at + static_cast<std::size_t>(row)]; },
-          [&] { return recommender.recommend_new(part, options(), progress.control()); });
-      for (std::size_t q = 0; q < part.size(); ++q) {
-        const auto query = static_cast<Index>(q);
-        write(recommender, users.names[at + q], top, query, part[q], rows);
-        if (top.counts[query] < n) ++short_users;
-      }
-    }
-    return short_users;
-  }
-
-  /// Somebody who was not trained.
-  Offset for_likes(const Recommender& recommender, RowWriter& rows) const {
-    const Model& model = recommender.model();
-    FoldInRow likes{liked_items(model), {}};
-    likes.values.assign(likes.columns.size(), value_of_a_like(model));
-    const TopKResult top =
-        naming_rows([](Offset) { return std::string("--likes"); },
-                    [&] {
-                      return recommender.recommend_new(std::span(&likes, 1), options(),
-                                                       Progress::stop_control());
-                    });
-    write(recommender, "likes", top, 0, likes, rows);
-    return top.counts[0] < n ? 1 : 0;
-  }
-
-  /// For ratings the highest one: a 1 would say the opposite.
-  static float value_of_a_like(const Model& model) {
-    const Array<float>& values = model.history.values;
-    const bool counts = model.feedback() == Feedback::kImplicit || values.empty();
-    return counts ? 1.0F : *std::max_element(values.begin(), values.end());
+    return rows_of(model.users, user_ids, "user").rows;
   }
 
   /// Each --likes is one id, or several with commas between them.
-  [[nodiscard]] std::vector<Index> liked_items(const Model& model) const {
-    std::vector<Index> items;
+  [[nodiscard]] std::vector<Like> liked_items(const Model& model) const {
+    std::vector<Like> items;
     for (const std::string& text : liked) {
-      if (const auto whole = model.items.find(text)) {
-        items.push_back(*whole);
+      if (model.items.find(text)) {
+        items.push_back({text});
         continue;
       }
-      for (const std::string& id : CLI::detail::split(text, ',')) {
-        items.push_back(index_of(model.items, id, "item"));
-      }
+      for (std::string& id : CLI::detail::split(text, ',')) items.push_back({std::move(id)});
     }
-    std::sort(items.begin(), items.end());
-    items.erase(std::unique(items.begin(), items.end()), items.end());
     return items;
   }
 
-  void write(const Recommender& recommender, const std::string& user, const TopKResult& top,
-             Index query, const FoldInRow& history, RowWriter& rows) const {
-    for (Index r = 0; r < top.counts[query]; ++r) {
-      const Offset at = Offset{query} * top.k + r;
-      const IdMap& ids = recommender.model().items;
-      const std::string item = ids.name(top.items[at]);
-      std::vector<Cell> cells{user, item, std::int64_t{r} + 1, top.scores[at]};
-      const std::string title = shown_title(titles, ids, top.items[at]);
-      if (!titles.empty()) cells.emplace_back(title);
-      const std::string reasons =
-          explain ? because(recommender, titles, history, top.items[at]) : "";
+  void write(const AnswerList& list, const Titles& titles, RowWriter& rows) const {
+    for (std::size_t r = 0; r < list.answers.size(); ++r) {
+      const Answer& answer = list.answers[r];
+      std::vector<Cell> cells{list.asked, answer.id, static_cast<std::int64_t>(r) + 1,
+                              answer.score};
+      if (!titles.empty()) cells.emplace_back(answer.title);
+      const std::string reasons = text_of(answer.reasons);
       if (explain) cells.emplace_back(reasons);
       rows.row(cells);
     }

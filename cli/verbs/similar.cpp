@@ -1,28 +1,19 @@
 // SPDX-License-Identifier: Apache-2.0
-#include <algorithm>
 #include <memory>
+#include <optional>
 
 #include <fmt/format.h>
 
-#include "likewise/recommender.h"
-#include "options/ids.h"
-#include "options/new_users.h"
+#include "likewise/query.h"
 #include "options/options.h"
 #include "options/paths.h"
 #include "options/titles.h"
+#include "options/visitors.h"
 #include "output/rows.h"
 #include "verb.h"
 
 namespace likewise::cli {
 namespace {
-
-constexpr Offset kSimilarPerBatch = 1 << 20;
-
-/// What the rows of a side are called.
-struct Names {
-  const IdMap& ids;
-  const Titles& titles;
-};
 
 struct Similar {
   const CLI::App* given = nullptr;
@@ -52,67 +43,43 @@ struct Similar {
     refuse_idle(*given, "--metric", new_path.empty() && model->neighbourhood() == nullptr,
                 "a model with factors: this one keeps its neighbours by its own similarity");
     const Job lists[] = {lists_job(model->params)};
-    const Recommender recommender(model, announced_device(common, progress, lists));
-    if (!new_path.empty()) return write_new(recommender, progress);
-    const Side side = of_items ? Side::kItems : Side::kUsers;
-    const IdMap& ids = side == Side::kItems ? model->items : model->users;
-    const char* kind = side == Side::kItems ? "item" : "user";
-    const std::vector<Index> asked =
-        all_items || all_users ? all_indices(ids.size())
-                               : indices_of(ids, side == Side::kItems ? item_ids : user_ids, kind);
-    const Titles titles = of_items ? titles_for(*model, titles_option, progress) : Titles{};
+    const Device device = announced_device(common, progress, lists);
+    const Queries queries(model, device,
+                          of_items ? titles_for(*model, titles_option, progress) : Titles{});
+    const SimilarQuestion question{of_items ? Side::kItems : Side::kUsers,
+                                   asked(*model, of_items, progress), n, chosen_metric()};
+    const char* kind = of_items ? "item" : "user";
+    const bool titled = of_items && !queries.titles().empty();
     std::vector<std::string> columns{kind, fmt::format("similar_{}", kind), "rank", "score"};
-    if (!titles.empty()) columns.emplace_back("title");
+    if (titled) columns.emplace_back("title");
     RowWriter rows(output, columns);
     progress.stage("similar");
-    write_all(recommender, side, {ids, titles}, asked, rows, progress);
+    const QuerySummary found = queries.similar(
+        question, [&](const AnswerList& list) { write(list, titled, rows); }, progress.control());
     rows.finish();
     say_written(output,
-                fmt::format("{} for {}", counted(rows.rows(), fmt::format("similar {}", kind)),
-                            counted(std::ssize(asked), kind)),
+                fmt::format("{} for {}", counted(found.answers, fmt::format("similar {}", kind)),
+                            counted(found.asked, new_path.empty() ? kind : "new user")),
                 progress);
   }
 
-  /// The trained users nearest to new ones.
-  void write_new(const Recommender& recommender, Progress& progress) const {
-    const Model& model = recommender.model();
-    const NewUsers users = read_new_users(model, new_path, progress);
-    RowWriter rows(output, {"user", "similar_user", "rank", "score"});
-    progress.stage("similar");
-    const TopKResult top = recommender.similar_new(users.rows, n);
-    for (std::size_t q = 0; q < users.names.size(); ++q) {
-      write({model.users, {}}, users.names[q], top, static_cast<Index>(q), rows);
-    }
-    rows.finish();
-    say_written(output,
-                fmt::format("{} for {}", counted(rows.rows(), "similar user"),
-                            counted(std::ssize(users.names), "new user")),
-                progress);
+  [[nodiscard]] Asked asked(const Model& model, bool of_items, Progress& progress) const {
+    if (!new_path.empty()) return read_visitors(model, new_path, progress);
+    if (all_items || all_users) return Everybody{};
+    return of_items ? rows_of(model.items, item_ids, "item").rows
+                    : rows_of(model.users, user_ids, "user").rows;
   }
 
-  void write_all(const Recommender& recommender, Side side, const Names& names,
-                 const std::vector<Index>& asked, RowWriter& rows, Progress& progress) const {
-    const auto batch =
-        static_cast<std::size_t>(std::clamp<Offset>(kSimilarPerBatch / n, 1, 16'384));
-    for (std::size_t at = 0; at < asked.size(); at += batch) {
-      const auto part = std::span(asked).subspan(at, std::min(batch, asked.size() - at));
-      const TopKResult top = recommender.similar(side, part, n, metric, Progress::stop_control());
-      for (std::size_t q = 0; q < part.size(); ++q) {
-        write(names, names.ids.name(part[q]), top, static_cast<Index>(q), rows);
-      }
-      progress.control().report("similar", static_cast<Offset>(at + part.size()),
-                                static_cast<Offset>(asked.size()), side_name(side));
-    }
+  [[nodiscard]] std::optional<SimilarityMetric> chosen_metric() const {
+    return given->count("--metric") > 0 ? std::optional(metric) : std::nullopt;
   }
 
-  static void write(const Names& names, const std::string& name, const TopKResult& top, Index query,
-                    RowWriter& rows) {
-    for (Index r = 0; r < top.counts[query]; ++r) {
-      const Offset at = Offset{query} * top.k + r;
-      const std::string like = names.ids.name(top.items[at]);
-      std::vector<Cell> cells{name, like, std::int64_t{r} + 1, top.scores[at]};
-      const std::string title = shown_title(names.titles, names.ids, top.items[at]);
-      if (!names.titles.empty()) cells.emplace_back(title);
+  static void write(const AnswerList& list, bool titled, RowWriter& rows) {
+    for (std::size_t r = 0; r < list.answers.size(); ++r) {
+      const Answer& answer = list.answers[r];
+      std::vector<Cell> cells{list.asked, answer.id, static_cast<std::int64_t>(r) + 1,
+                              answer.score};
+      if (titled) cells.emplace_back(answer.title);
       rows.row(cells);
     }
   }

@@ -202,7 +202,8 @@ class Model:
     def recommend_new(self, histories: Sequence[History], n: int = 10, *, items: Any = None,
                       exclude: Any = None, include_seen: bool = False) -> Lists:
         """The n best items for users who were not trained, each given by what it likes: a sequence
-        of item ids, or a dict of values by id. The queries of the lists are their places."""
+        of item ids, or a dict of values by id. Ids alone count as 1 each, and as the highest rating
+        where the model learned from ratings. The queries of the lists are their places."""
         rows = self._rows(histories)
         found = call(
             self._answers().recommend_new, rows, count_of(n), include_seen=include_seen, allow=self._maybe_items(items, "items"),
@@ -453,7 +454,8 @@ class Model:
                                 "either: give series.to_dict() for values by item id, series.to_list() for item ids")
             indices = self.items.require(list(history) if isinstance(history, Mapping) else history)
             columns.append(indices)
-            weights = list(history.values()) if isinstance(history, Mapping) else np.ones(len(indices))
+            weights = (list(history.values()) if isinstance(history, Mapping)
+                       else np.full(len(indices), self._core.value_of_a_like))
             values.append(value_column(np.asarray(weights)).astype(np.float32))
             offsets.append(offsets[-1] + len(indices))
         none_i, none_v = np.empty(0, dtype=np.int32), np.empty(0, dtype=np.float32)

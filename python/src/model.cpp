@@ -16,6 +16,7 @@
 #include "background.h"
 #include "interactions.h"
 #include "likewise/error.h"
+#include "likewise/query.h"
 #include "likewise/read.h"
 #include "likewise/titles.h"
 #include "parameters.h"
@@ -265,6 +266,8 @@ void bind_model(nb::module_& module) {
       .def_prop_ro("global_mean", &global_mean)
       .def_prop_ro("neighbours", &neighbours_of)
       .def("history", [](nb::handle self) { return csr_of(model_of(self).history.view(), self); })
+      .def_prop_ro("value_of_a_like",
+                   [](const Trained& self) { return value_of_a_like(*self.model); })
       .def_prop_ro("iterations", &iterations_of)
       .def_prop_ro("best_iteration", [](const Trained& self) { return self.model->best_iteration; })
       .def_prop_ro("validation_metric",

@@ -9,6 +9,7 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include "backends/batches.h"
 #include "core/parallel.h"
 #include "evaluation/auc_evaluation.h"
 #include "evaluation/candidates.h"
@@ -18,7 +19,6 @@
 #include "likewise/error.h"
 #include "likewise/evaluation.h"
 #include "likewise/popularity.h"
-#include "search/batches.h"
 
 namespace likewise {
 namespace {

@@ -11,10 +11,10 @@
 
 #include <fmt/format.h>
 
+#include "core/strict_json.h"
 #include "likewise/error.h"
 #include "likewise/version.h"
 #include "model/bad_data.h"
-#include "model/strict_json.h"
 #include "params/json.h"
 
 namespace likewise {

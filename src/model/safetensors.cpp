@@ -11,9 +11,9 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include "core/strict_json.h"
 #include "likewise/error.h"
 #include "model/bad_data.h"
-#include "model/strict_json.h"
 
 static_assert(std::endian::native == std::endian::little, "model files are mapped, not converted");
 

@@ -4,7 +4,7 @@
 #include <algorithm>
 #include <numeric>
 
-#include "search/batches.h"
+#include "backends/batches.h"
 
 namespace likewise {
 namespace {

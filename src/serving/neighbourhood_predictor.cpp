@@ -8,9 +8,9 @@
 
 #include "algorithms/finite.h"
 #include "backends/compare_rows.h"
-#include "backends/cpu/top_k/top_list.h"
 #include "backends/jobs/device_jobs.h"
 #include "backends/nearest_rows.h"
+#include "backends/top_list.h"
 #include "core/parallel.h"
 #include "likewise/error.h"
 

@@ -12,9 +12,9 @@
 
 #include "algorithms/neighbours/neighbour_prediction.h"
 #include "algorithms/neighbours/similarity.h"
-#include "backends/cpu/neighbours/neighbour_walk.h"
 #include "backends/jobs/neighbours.h"
 #include "backends/jobs/predictions.h"
+#include "backends/neighbour_rows.h"
 #include "backends/top_k.h"
 #include "core/lazy.h"
 #include "serving/predictor.h"

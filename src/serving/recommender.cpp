@@ -11,10 +11,10 @@
 
 #include "algorithms/finite.h"
 #include "algorithms/rating_scale.h"
+#include "backends/batches.h"
 #include "core/lazy.h"
 #include "core/require.h"
 #include "likewise/error.h"
-#include "search/batches.h"
 #include "search/table_search.h"
 #include "serving/fold_in.h"
 #include "serving/predictor.h"

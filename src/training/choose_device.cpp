@@ -8,7 +8,6 @@
 
 #include <fmt/format.h>
 
-#include "backends/cpu/jobs.h"
 #include "backends/gpu/cuda_device.h"
 #include "backends/jobs/device_jobs.h"
 #include "likewise/error.h"
@@ -68,7 +67,7 @@ void require_params(const Device&, const BiasParams&) {}
 [[nodiscard]] DeviceChoice choose_to_train(const TrainingParams& params,
                                            const DeviceOptions& options,
                                            std::span<const Job> also) {
-  const Device cpu = make_cpu_device();
+  const Device cpu = open_device("cpu");
   const std::optional<Job> job = training_job(params);
   if (!job) return {cpu, {}};
   std::optional<Device> gpu;

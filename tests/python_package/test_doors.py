@@ -66,3 +66,16 @@ def test_a_plan_says_what_fit_does(folder):
     assert plan == likewise.Als(factors=8).plan(data, validates=True) != likewise.Als(factors=9).plan(data)
     assert "  factors 8 (chosen)" in str(plan) and "iterations 15 (default)" in plan._repr_html_()
     assert likewise.Auto().plan(data).algorithm_reason.startswith("popularity as of")
+
+
+@pytest.mark.parametrize("feedback", ["explicit", "implicit"])
+def test_a_visitor_is_answered_alike(folder, feedback):
+    """Who is only known to like something likes it with the highest rating: a 1 would say the opposite."""
+    model = likewise.Als(factors=8, feedback=feedback).fit(likewise.Interactions(str(folder / "train.csv"))).model_
+    likes = [int(item) for item in model.items.take([3, 5, 8])]
+    model.save(folder / "visited.safetensors")
+    done = subprocess.run([os.environ["LIKEWISE_CLI"], "recommend", "visited.safetensors", "-q", "-n", "4", "--likes",
+                           ",".join(map(str, likes))], cwd=folder, capture_output=True, text=True, check=True)
+    rows = [line.split(",") for line in done.stdout.splitlines()[1:]]
+    assert [(int(row[1]), float(row[3])) for row in rows] == [
+        (item, pytest.approx(score, rel=1e-6)) for item, score in model.recommend_new([likes], n=4)[0]]

@@ -8,7 +8,7 @@
 #include "backends/compare_rows.h"
 #include "backends/cpu/jobs.h"
 #include "backends/cpu/kernels/exact_dot.h"
-#include "backends/cpu/neighbours/neighbour_walk.h"
+#include "backends/neighbour_rows.h"
 #include "backends/pair_batches.h"
 #include "core/instruction_set.h"
 #include "core/parallel.h"

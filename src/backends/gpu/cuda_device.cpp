@@ -8,6 +8,7 @@
 #include <fmt/ranges.h>
 
 #include "algorithms/finite.h"
+#include "backends/batches.h"
 #include "backends/gpu/auto_training.h"
 #include "backends/gpu/cuda_tuner.h"
 #include "backends/gpu/load_plugin.h"
@@ -21,7 +22,6 @@
 #include "distributed/als_ranks.h"
 #include "distributed/rank_device.h"
 #include "likewise/error.h"
-#include "search/batches.h"
 
 namespace likewise {
 namespace {

@@ -15,10 +15,10 @@
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
+#include "core/strict_json.h"
 #include "likewise/error.h"
 #include "likewise/version.h"
 #include "likewise/write.h"
-#include "model/strict_json.h"
 
 namespace likewise {
 namespace {

@@ -6,7 +6,9 @@
 #include <numeric>
 
 #include "algorithms/neighbours/placed_rows.h"
+#include "backends/neighbour_rows.h"
 #include "core/instruction_set.h"
+#include "core/lazy.h"
 #include "core/parallel.h"
 
 namespace likewise {
@@ -175,11 +177,20 @@ void NeighbourWalk::predict(const RowLevel& x, Index own, const float* similarit
   }
 }
 
+struct NeighbourRows::Walk {
+  Lazy<NeighbourWalk> tables;
+};
+
+NeighbourRows::NeighbourRows(const NeighbourRatings& ratings)
+    : ratings_(ratings), walk_(std::make_unique<Walk>()) {}
+
+NeighbourRows::~NeighbourRows() = default;
+
 void NeighbourRows::predict(const RowLevel& x, Index own, const float* similarities,
                             std::span<const Index> columns, float* out) const {
   if (NeighbourWalk::pays(ratings_, columns)) {
     const NeighbourWalk& walk =
-        walk_.get([&] { return std::make_unique<NeighbourWalk>(ratings_); });
+        walk_->tables.get([&] { return std::make_unique<NeighbourWalk>(ratings_); });
     return walk.predict(x, own, similarities, columns, out);
   }
   for (std::size_t i = 0; i < columns.size(); ++i) {

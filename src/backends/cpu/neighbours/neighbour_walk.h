@@ -6,7 +6,6 @@
 
 #include "algorithms/neighbours/neighbour_prediction.h"
 #include "backends/cpu/kernels/neighbour_walk.h"
-#include "core/lazy.h"
 
 namespace likewise {
 
@@ -36,20 +35,6 @@ class NeighbourWalk {
   std::vector<std::uint32_t> words_;
   std::vector<std::uint64_t> masks_;
   Array<float> deviations_;
-};
-
-/// The same, by whatever takes less time; the tables of a walk are made when one first pays.
-class NeighbourRows {
- public:
-  /// `ratings` must outlive it.
-  explicit NeighbourRows(const NeighbourRatings& ratings) : ratings_(ratings) {}
-  /// As NeighbourWalk::predict().
-  void predict(const RowLevel& x, Index own, const float* similarities,
-               std::span<const Index> columns, float* out) const;
-
- private:
-  const NeighbourRatings& ratings_;
-  mutable Lazy<NeighbourWalk> walk_;
 };
 
 }  // namespace likewise

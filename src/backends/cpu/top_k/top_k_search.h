@@ -10,8 +10,8 @@
 
 #include "backends/cpu/neighbours/estimates.h"
 #include "backends/cpu/top_k/item_panels.h"
-#include "backends/cpu/top_k/top_list.h"
 #include "backends/jobs/top_k.h"
+#include "backends/top_list.h"
 
 namespace likewise {
 

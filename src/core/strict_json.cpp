@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "model/strict_json.h"
+#include "core/strict_json.h"
 
 #include <string>
 #include <utility>

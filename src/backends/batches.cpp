@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "search/batches.h"
+#include "backends/batches.h"
 
 #include "core/parallel.h"
 

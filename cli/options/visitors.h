@@ -1,0 +1,16 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <string>
+
+#include "likewise/query.h"
+#include "output/progress.h"
+
+namespace likewise::cli {
+
+/// Users who were not trained, from a file of interactions. Says how many of these are with items
+/// that the model does not know; they are left out.
+[[nodiscard]] Visitors read_visitors(const Model& model, const std::string& path,
+                                     Progress& progress);
+
+}  // namespace likewise::cli

@@ -1,0 +1,102 @@
+// SPDX-License-Identifier: Apache-2.0
+/// From ids to rows, and to rows that were not trained.
+#include <algorithm>
+#include <utility>
+
+#include <fmt/format.h>
+
+#include "likewise/error.h"
+#include "likewise/query.h"
+#include "likewise/text.h"
+
+namespace likewise {
+
+Index row_of(const IdMap& ids, std::string_view id, std::string_view kind, std::string_view where) {
+  if (const auto row = ids.find(id)) return *row;
+  const std::string example =
+      ids.size() == 0 ? "" : fmt::format(", such as '{}'", printable(ids.name(0)));
+  throw Error(ErrorKind::kNotFound,
+              fmt::format("{}{} '{}' is not in the model (it knows {}{})", where, kind,
+                          printable(id), counted(ids.size(), kind), example));
+}
+
+FoundRows rows_of(const IdMap& ids, std::span<const std::string> names, std::string_view kind,
+                  UnknownIds unknown) {
+  FoundRows found;
+  for (const std::string& name : names) {
+    if (const auto row = ids.find(name)) {
+      found.rows.push_back(*row);
+    } else if (unknown == UnknownIds::kLeaveOut) {
+      ++found.unknown;
+    } else {
+      found.rows.push_back(row_of(ids, name, kind));  // throws
+    }
+  }
+  return found;
+}
+
+std::vector<Index> translate(const IdMap& from, const IdMap& to) {
+  std::vector<Index> table(static_cast<std::size_t>(from.size()));
+  for (Index i = 0; i < from.size(); ++i) {
+    table[static_cast<std::size_t>(i)] = to.find(from.name(i)).value_or(-1);
+  }
+  return table;
+}
+
+float value_of_a_like(const Model& model) {
+  const Array<float>& values = model.history.values;
+  const bool counts = model.feedback() == Feedback::kImplicit || values.empty();
+  return counts ? 1.0F : *std::max_element(values.begin(), values.end());
+}
+
+void Visitors::add(const Model& model, std::string name, std::span<const Like> likes,
+                   UnknownIds unknown_ids) {
+  std::vector<std::pair<Index, float>> entries;
+  const float usual = value_of_a_like(model);
+  for (const Like& like : likes) {
+    const auto item = model.items.find(like.item);
+    if (!item && unknown_ids == UnknownIds::kLeaveOut) {
+      ++unknown;
+      continue;
+    }
+    entries.emplace_back(item ? *item : row_of(model.items, like.item, "item"),
+                         like.value.value_or(usual));
+  }
+  std::ranges::sort(entries);
+  entries.erase(std::unique(entries.begin(), entries.end()), entries.end());
+  FoldInRow row;
+  for (const auto& [item, value] : entries) {
+    if (!row.columns.empty() && row.columns.back() == item) {
+      throw Error(ErrorKind::kInvalidArgument,
+                  fmt::format("{} has item '{}' twice, with the values {} and {}", printable(name),
+                              printable(model.items.name(item)), row.values.back(), value));
+    }
+    row.columns.push_back(item);
+    row.values.push_back(value);
+  }
+  names.push_back(std::move(name));
+  rows.push_back(std::move(row));
+}
+
+Visitors visitors_of(const Model& model, const Interactions& data) {
+  const std::vector<Index> items = translate(data.items, model.items);
+  Visitors visitors;
+  const CsrView view = data.by_user.view();
+  for (Index u = 0; u < view.rows; ++u) {
+    FoldInRow row;
+    for (std::size_t e = 0; e < view.row_columns(u).size(); ++e) {
+      const Index item = items[static_cast<std::size_t>(view.row_columns(u)[e])];
+      if (item < 0) {
+        ++visitors.unknown;
+        continue;
+      }
+      row.columns.push_back(item);
+      row.values.push_back(view.row_values(u)[e]);
+    }
+    visitors.names.push_back(data.users.name(u));
+    visitors.rows.push_back(std::move(row));
+  }
+  return visitors;
+}
+
+}  // namespace likewise
