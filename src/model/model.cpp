@@ -9,6 +9,7 @@
 
 #include <fmt/format.h>
 
+#include "algorithms/algorithm.h"
 #include "core/parallel.h"
 #include "likewise/error.h"
 #include "model/bad_data.h"
@@ -232,14 +233,6 @@ struct LearnedCheck {
   }
 };
 
-/// Whether scores are predicted values: an algorithm that does not say so does not compile.
-bool predicts_by(const AlsParams& params) { return params.feedback == Feedback::kExplicit; }
-bool predicts_by(const BprParams&) { return false; }
-bool predicts_by(const SgdParams& params) { return params.loss == SgdLoss::kSquared; }
-bool predicts_by(const NeighbourParams& params) { return params.prediction != Prediction::kSum; }
-bool predicts_by(const PopularParams&) { return false; }
-bool predicts_by(const BiasParams&) { return true; }
-
 /// The first id in which the maps differ; -1 when they are the same.
 Index first_difference(const IdMap& a, const IdMap& b) {
   const Index common = std::min(a.size(), b.size());
@@ -299,19 +292,14 @@ void validate_parts(const Model& model, const Trained& trained) {
   model.titles.validate(model.items.size());
 }
 
-bool Model::predicts_ratings() const {
-  return std::visit([](const auto& some) { return predicts_by(some); }, params);
-}
+bool Model::predicts_ratings() const { return algorithm_of(params)->predicts_ratings(); }
 
 std::optional<double> Model::best_validation() const {
   const auto best = std::ranges::find(iterations, best_iteration, &Iteration::iteration);
   return best == iterations.end() ? validation : best->validation;
 }
 
-bool Model::ranks_items() const {
-  const auto* bias = std::get_if<BiasParams>(&params);
-  return bias == nullptr || bias->of_items();
-}
+bool Model::ranks_items() const { return algorithm_of(params)->ranks_items(); }
 
 void Model::validate() const { validate_parts(*this, trained_of(*this)); }
 

@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "likewise/popularity.h"
+#include "algorithms/popularity/popularity.h"
 
 #include <vector>
 
 #include <tbb/enumerable_thread_specific.h>
 
 #include "core/parallel.h"
+#include "likewise/popularity.h"
 
 namespace likewise {
 namespace {
@@ -40,6 +41,22 @@ Popularity train_popularity(const CsrView& by_user, const PopularParams& params)
         static_cast<double>(counts[static_cast<std::size_t>(item)]) / by_user.rows);
   }
   return result;
+}
+
+namespace {
+
+class Popular final : public AlgorithmOf<PopularParams> {
+ public:
+  using AlgorithmOf::AlgorithmOf;
+
+  [[nodiscard]] std::string_view name() const override { return kPopularRow.name; }
+  [[nodiscard]] bool predicts_ratings() const override { return false; }
+};
+
+}  // namespace
+
+std::unique_ptr<const Algorithm> make_algorithm(const PopularParams& params) {
+  return std::make_unique<Popular>(params);
 }
 
 }  // namespace likewise

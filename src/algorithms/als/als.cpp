@@ -1,18 +1,26 @@
 // SPDX-License-Identifier: Apache-2.0
+#include "algorithms/als/als.h"
+
 #include <utility>
 
 #include <fmt/format.h>
 
 #include "algorithms/als/first_factors.h"
+#include "algorithms/als/suited.h"
 #include "algorithms/finite.h"
 #include "backends/jobs/device_jobs.h"
 #include "likewise/als.h"
+#include "likewise/autotune.h"
 #include "params/als.h"
 #include "params/validate.h"
 #include "training/iterate.h"
 
 namespace likewise {
 namespace {
+
+[[nodiscard]] AlsShape shape_of(const CsrView& by_user) {
+  return {by_user.rows, by_user.cols, by_user.nnz()};
+}
 
 void check_start(const Factors& start, const CsrView& by_user, const AlsParams& params) {
   const bool fits = start.users.rows() == by_user.rows && start.items.rows() == by_user.cols &&
@@ -68,14 +76,61 @@ IterationResult train_als(const CsrView& by_user, const AlsParams& params, const
                           const IterationRun& run) {
   params.validate();
   check_values(by_user, params);
-  const MemoryPlan plan =
-      job<AlsJob>(device).plan({by_user.rows, by_user.cols, by_user.nnz()}, params);
+  const MemoryPlan plan = job<AlsJob>(device).plan(shape_of(by_user), params);
   if (run.on_plan) run.on_plan(plan);
   if (run.start != nullptr) check_start(*run.start, by_user, params);
   Factors start = run.start != nullptr ? run.start->clone() : first_factors(by_user, params);
   AlsTrainer trainer(
       job<AlsJob>(device).make_solver(by_user, params, std::move(start), run.completed_iterations));
   return iterate(trainer, {params.iterations, params.tolerance, params.patience}, run);
+}
+
+namespace {
+
+class Als final : public AlgorithmOf<AlsParams> {
+ public:
+  using AlgorithmOf::AlgorithmOf;
+
+  [[nodiscard]] std::string_view name() const override { return kAlsRow.name; }
+
+  [[nodiscard]] TrainingParams suited_params(const CsrView& by_user,
+                                             const GivenNames& given) const override {
+    return suited(
+        by_user, params(),
+        {given.has("factors"), given.has("regularization"), given.has("regularization_exponent"),
+         given.has("unobserved_weight"), given.has("alpha") || given.has("confidence")});
+  }
+  void check_values(const CsrView& by_user) const override {
+    likewise::check_values(by_user, params());
+  }
+
+  [[nodiscard]] std::optional<Job> training_job() const override { return Job::kAls; }
+  /// Makes a solver of an empty matrix.
+  void require_taken(const Device& device) const override {
+    const CsrMatrix nothing{0, 0, Array<Offset>(1), {}, {}};
+    Factors none{Matrix(0, params().factors), Matrix(0, params().factors), {}, {}, 0.0F};
+    (void)job<AlsJob>(device).make_solver(nothing.view(), params(), std::move(none));
+  }
+  [[nodiscard]] bool gains_by_gpus() const override { return true; }
+  [[nodiscard]] MemoryPlan memory(const Device& device, const CsrView& by_user) const override {
+    return job<AlsJob>(device).plan(shape_of(by_user), params());
+  }
+  [[nodiscard]] std::string tuning(const Device& device, const CsrView& by_user) const override {
+    if (!has_tunings(device)) return "there is none on this device";
+    const ChosenTuning chosen = chosen_tuning(device, params(), shape_of(by_user));
+    return fmt::format("{} ({})", tuning_text(chosen.tuning), chosen.source);
+  }
+  [[nodiscard]] std::optional<Job> predictions_job() const override { return Job::kPredictions; }
+
+  [[nodiscard]] bool predicts_ratings() const override {
+    return params().feedback == Feedback::kExplicit;
+  }
+};
+
+}  // namespace
+
+std::unique_ptr<const Algorithm> make_algorithm(const AlsParams& params) {
+  return std::make_unique<Als>(params);
 }
 
 }  // namespace likewise

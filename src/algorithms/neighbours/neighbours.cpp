@@ -1,9 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
+#include "algorithms/neighbours/neighbours.h"
+
 #include <fmt/format.h>
 
 #include "algorithms/finite.h"
 #include "algorithms/neighbours/baselines.h"
 #include "algorithms/neighbours/similarity.h"
+#include "algorithms/neighbours/suited.h"
 #include "backends/jobs/device_jobs.h"
 #include "likewise/error.h"
 #include "likewise/neighbourhood.h"
@@ -62,6 +65,51 @@ Neighbourhood train_neighbours(const CsrView& by_user, const NeighbourParams& pa
   Neighbours found = search->find(params.neighbours, control);
   check_similarities(found, params.side);
   return {std::move(found), std::move(baselines)};
+}
+
+namespace {
+
+class NearestNeighbours final : public AlgorithmOf<NeighbourParams> {
+ public:
+  using AlgorithmOf::AlgorithmOf;
+
+  [[nodiscard]] std::string_view name() const override {
+    return (params().side == Side::kItems ? kItemKnnRow : kUserKnnRow).name;
+  }
+
+  [[nodiscard]] TrainingParams suited_params(const CsrView& by_user,
+                                             const GivenNames& given) const override {
+    return suited(by_user, params(),
+                  {given.has("neighbours"), given.has("similarity"), given.has("shrinkage"),
+                   given.has("sum_lists"), given.has("sum_scale")});
+  }
+  void check_values(const CsrView& by_user) const override {
+    likewise::check_values(by_user, params());
+  }
+
+  [[nodiscard]] std::optional<Job> training_job() const override { return Job::kNeighbours; }
+  [[nodiscard]] Job lists_job() const override { return Job::kNeighbours; }
+  [[nodiscard]] std::optional<Job> predictions_job() const override {
+    if (!predicts_ratings()) return std::nullopt;
+    return Job::kPredictions;
+  }
+
+  [[nodiscard]] bool predicts_ratings() const override {
+    return params().prediction != Prediction::kSum;
+  }
+  [[nodiscard]] std::string advice_on_lists() const override {
+    if (!predicts_ratings()) return {};
+    return fmt::format(
+        "lists by predicted ratings put items first that few have rated highly; those of popular "
+        "are better. For lists train {} with {}, or with {}",
+        name(), mention("prediction", "sum"), mention("feedback", "implicit"));
+  }
+};
+
+}  // namespace
+
+std::unique_ptr<const Algorithm> make_algorithm(const NeighbourParams& params) {
+  return std::make_unique<NearestNeighbours>(params);
 }
 
 }  // namespace likewise

@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
+#include "algorithms/sgd/sgd.h"
+
 #include <cmath>
 #include <utility>
 
@@ -14,6 +16,10 @@
 
 namespace likewise {
 namespace {
+
+[[nodiscard]] SgdShape shape_of(const CsrView& by_user) {
+  return {by_user.rows, by_user.cols, by_user.nnz()};
+}
 
 /// An iteration is an epoch.
 class SgdTrainer final : public Trainer {
@@ -83,8 +89,7 @@ IterationResult train_sgd(const CsrView& by_user, const SgdParams& params, const
                           const IterationRun& run) {
   params.validate();
   check_values(by_user, params);
-  const MemoryPlan plan =
-      job<SgdJob>(device).plan({by_user.rows, by_user.cols, by_user.nnz()}, params);
+  const MemoryPlan plan = job<SgdJob>(device).plan(shape_of(by_user), params);
   if (run.on_plan) run.on_plan(plan);
   if (run.start != nullptr) check_start(*run.start, by_user, params);
   Factors start = run.start != nullptr ? run.start->clone() : first_sgd_factors(by_user, params);
@@ -94,6 +99,44 @@ IterationResult train_sgd(const CsrView& by_user, const SgdParams& params, const
   SgdTrainer trainer(job<SgdJob>(device).make_solver(by_user, params, std::move(start), whole),
                      params, run.history, objective_of_first(by_user, params, values));
   return iterate(trainer, {params.iterations, params.tolerance, params.patience}, run);
+}
+
+namespace {
+
+class Sgd final : public AlgorithmOf<SgdParams> {
+ public:
+  using AlgorithmOf::AlgorithmOf;
+
+  [[nodiscard]] std::string_view name() const override { return kSgdRow.name; }
+
+  void check_values(const CsrView& by_user) const override {
+    likewise::check_values(by_user, params());
+  }
+
+  [[nodiscard]] std::optional<Job> training_job() const override { return Job::kSgd; }
+  /// Makes a solver of an empty matrix.
+  void require_taken(const Device& device) const override {
+    const CsrMatrix nothing{0, 0, Array<Offset>(1), {}, {}};
+    (void)job<SgdJob>(device).make_solver(nothing.view(), params(),
+                                          first_sgd_factors(nothing.view(), params()));
+  }
+  [[nodiscard]] bool gains_by_gpus() const override {
+    return params().order == SgdOrder::kAlternating;
+  }
+  [[nodiscard]] MemoryPlan memory(const Device& device, const CsrView& by_user) const override {
+    return job<SgdJob>(device).plan(shape_of(by_user), params());
+  }
+  [[nodiscard]] std::optional<Job> predictions_job() const override { return Job::kPredictions; }
+
+  [[nodiscard]] bool predicts_ratings() const override {
+    return params().loss == SgdLoss::kSquared;
+  }
+};
+
+}  // namespace
+
+std::unique_ptr<const Algorithm> make_algorithm(const SgdParams& params) {
+  return std::make_unique<Sgd>(params);
 }
 
 }  // namespace likewise

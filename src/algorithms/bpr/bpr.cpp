@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
+#include "algorithms/bpr/bpr.h"
+
 #include <cmath>
 #include <utility>
 
@@ -100,6 +102,35 @@ IterationResult train_bpr(const CsrView& by_user, const BprParams& params, const
   BprTrainer trainer(job<BprJob>(device).make_solver(likes, params, std::move(start)), params,
                      run.completed_iterations, of_nothing);
   return iterate(trainer, {params.iterations, params.tolerance, params.patience}, run);
+}
+
+namespace {
+
+class Bpr final : public AlgorithmOf<BprParams> {
+ public:
+  using AlgorithmOf::AlgorithmOf;
+
+  [[nodiscard]] std::string_view name() const override { return kBprRow.name; }
+
+  [[nodiscard]] std::optional<Job> training_job() const override { return Job::kBpr; }
+  /// Makes a solver of an empty matrix.
+  void require_taken(const Device& device) const override {
+    const CsrMatrix nothing{0, 0, Array<Offset>(1), {}, {}};
+    Factors none{Matrix(0, params().factors), Matrix(0, params().factors), {}, {}, 0.0F};
+    (void)job<BprJob>(device).make_solver(nothing.view(), params(), std::move(none));
+  }
+  [[nodiscard]] MemoryPlan memory(const Device& device, const CsrView& by_user) const override {
+    return job<BprJob>(device).plan({by_user.rows, by_user.cols, by_user.nnz()}, params());
+  }
+  [[nodiscard]] std::optional<Job> predictions_job() const override { return Job::kPredictions; }
+
+  [[nodiscard]] bool predicts_ratings() const override { return false; }
+};
+
+}  // namespace
+
+std::unique_ptr<const Algorithm> make_algorithm(const BprParams& params) {
+  return std::make_unique<Bpr>(params);
 }
 
 }  // namespace likewise

@@ -1,0 +1,12 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "algorithms/algorithm.h"
+
+namespace likewise {
+
+inline constexpr AlgorithmRow kAlsRow = algorithm_row<AlsParams>("als", "matrix factorisation");
+
+[[nodiscard]] std::unique_ptr<const Algorithm> make_algorithm(const AlsParams& params);
+
+}  // namespace likewise

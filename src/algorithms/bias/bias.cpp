@@ -1,0 +1,27 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "algorithms/bias/bias.h"
+
+#include "algorithms/finite.h"
+
+namespace likewise {
+namespace {
+
+class Bias final : public AlgorithmOf<BiasParams> {
+ public:
+  using AlgorithmOf::AlgorithmOf;
+
+  [[nodiscard]] std::string_view name() const override { return kBiasRow.name; }
+  void check_values(const CsrView& by_user) const override {
+    likewise::check_values(by_user, params());
+  }
+  [[nodiscard]] bool predicts_ratings() const override { return true; }
+  [[nodiscard]] bool ranks_items() const override { return params().of_items(); }
+};
+
+}  // namespace
+
+std::unique_ptr<const Algorithm> make_algorithm(const BiasParams& params) {
+  return std::make_unique<Bias>(params);
+}
+
+}  // namespace likewise
