@@ -18,6 +18,8 @@
 
 namespace likewise {
 
+class Learning;
+
 /// The parameters that somebody gave, by their names.
 class GivenNames {
  public:
@@ -72,6 +74,11 @@ class Algorithm {
   [[nodiscard]] virtual Job lists_job() const { return Job::kTopK; }
   /// The job that predicts; nothing where counting or adding up lists will do.
   [[nodiscard]] virtual std::optional<Job> predictions_job() const { return std::nullopt; }
+
+  // ---- Training
+
+  /// By learning.at_once() or learning.by_iterations().
+  virtual void learn(const Learning& learning) const = 0;
 
   // ---- What its answers are
 

@@ -14,6 +14,7 @@
 #include "params/als.h"
 #include "params/validate.h"
 #include "training/iterate.h"
+#include "training/learning.h"
 
 namespace likewise {
 namespace {
@@ -82,7 +83,7 @@ IterationResult train_als(const CsrView& by_user, const AlsParams& params, const
   Factors start = run.start != nullptr ? run.start->clone() : first_factors(by_user, params);
   AlsTrainer trainer(
       job<AlsJob>(device).make_solver(by_user, params, std::move(start), run.completed_iterations));
-  return iterate(trainer, {params.iterations, params.tolerance, params.patience}, run);
+  return iterate(trainer, stopping_of(params), run);
 }
 
 namespace {
@@ -121,6 +122,12 @@ class Als final : public AlgorithmOf<AlsParams> {
     return fmt::format("{} ({})", tuning_text(chosen.tuning), chosen.source);
   }
   [[nodiscard]] std::optional<Job> predictions_job() const override { return Job::kPredictions; }
+
+  void learn(const Learning& learning) const override {
+    learning.by_iterations(stopping_of(params()), [&](const IterationRun& run) {
+      return train_als(learning.by_user(), params(), learning.device(), run);
+    });
+  }
 
   [[nodiscard]] bool predicts_ratings() const override {
     return params().feedback == Feedback::kExplicit;

@@ -2,6 +2,7 @@
 #include "algorithms/bias/bias.h"
 
 #include "algorithms/finite.h"
+#include "training/learning.h"
 
 namespace likewise {
 namespace {
@@ -14,6 +15,11 @@ class Bias final : public AlgorithmOf<BiasParams> {
   void check_values(const CsrView& by_user) const override {
     likewise::check_values(by_user, params());
   }
+  void learn(const Learning& learning) const override {
+    learning.at_once(
+        [&] { return train_baselines(learning.by_user(), params(), learning.control()); });
+  }
+
   [[nodiscard]] bool predicts_ratings() const override { return true; }
   [[nodiscard]] bool ranks_items() const override { return params().of_items(); }
 };

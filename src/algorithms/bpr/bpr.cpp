@@ -14,6 +14,7 @@
 #include "params/bpr.h"
 #include "params/validate.h"
 #include "training/iterate.h"
+#include "training/learning.h"
 
 namespace likewise {
 namespace {
@@ -101,7 +102,7 @@ IterationResult train_bpr(const CsrView& by_user, const BprParams& params, const
   const double of_nothing = losses_of_first(likes.nnz(), start);
   BprTrainer trainer(job<BprJob>(device).make_solver(likes, params, std::move(start)), params,
                      run.completed_iterations, of_nothing);
-  return iterate(trainer, {params.iterations, params.tolerance, params.patience}, run);
+  return iterate(trainer, stopping_of(params), run);
 }
 
 namespace {
@@ -123,6 +124,12 @@ class Bpr final : public AlgorithmOf<BprParams> {
     return job<BprJob>(device).plan({by_user.rows, by_user.cols, by_user.nnz()}, params());
   }
   [[nodiscard]] std::optional<Job> predictions_job() const override { return Job::kPredictions; }
+
+  void learn(const Learning& learning) const override {
+    learning.by_iterations(stopping_of(params()), [&](const IterationRun& run) {
+      return train_bpr(learning.by_user(), params(), learning.device(), run);
+    });
+  }
 
   [[nodiscard]] bool predicts_ratings() const override { return false; }
 };

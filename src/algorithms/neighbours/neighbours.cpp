@@ -12,6 +12,7 @@
 #include "likewise/neighbourhood.h"
 #include "params/neighbours.h"
 #include "params/validate.h"
+#include "training/learning.h"
 
 namespace likewise {
 
@@ -92,6 +93,12 @@ class NearestNeighbours final : public AlgorithmOf<NeighbourParams> {
   [[nodiscard]] std::optional<Job> predictions_job() const override {
     if (!predicts_ratings()) return std::nullopt;
     return Job::kPredictions;
+  }
+
+  void learn(const Learning& learning) const override {
+    learning.at_once([&] {
+      return train_neighbours(learning.by_user(), params(), learning.device(), learning.control());
+    });
   }
 
   [[nodiscard]] bool predicts_ratings() const override {

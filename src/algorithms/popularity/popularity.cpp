@@ -7,6 +7,7 @@
 
 #include "core/parallel.h"
 #include "likewise/popularity.h"
+#include "training/learning.h"
 
 namespace likewise {
 namespace {
@@ -50,6 +51,10 @@ class Popular final : public AlgorithmOf<PopularParams> {
   using AlgorithmOf::AlgorithmOf;
 
   [[nodiscard]] std::string_view name() const override { return kPopularRow.name; }
+  void learn(const Learning& learning) const override {
+    learning.at_once([&] { return train_popularity(learning.by_user(), params()); });
+  }
+
   [[nodiscard]] bool predicts_ratings() const override { return false; }
 };
 

@@ -13,6 +13,7 @@
 #include "params/sgd.h"
 #include "params/validate.h"
 #include "training/iterate.h"
+#include "training/learning.h"
 
 namespace likewise {
 namespace {
@@ -98,7 +99,7 @@ IterationResult train_sgd(const CsrView& by_user, const SgdParams& params, const
   whole.bounded = is_stiff(params, values.spread);
   SgdTrainer trainer(job<SgdJob>(device).make_solver(by_user, params, std::move(start), whole),
                      params, run.history, objective_of_first(by_user, params, values));
-  return iterate(trainer, {params.iterations, params.tolerance, params.patience}, run);
+  return iterate(trainer, stopping_of(params), run);
 }
 
 namespace {
@@ -127,6 +128,12 @@ class Sgd final : public AlgorithmOf<SgdParams> {
     return job<SgdJob>(device).plan(shape_of(by_user), params());
   }
   [[nodiscard]] std::optional<Job> predictions_job() const override { return Job::kPredictions; }
+
+  void learn(const Learning& learning) const override {
+    learning.by_iterations(stopping_of(params()), [&](const IterationRun& run) {
+      return train_sgd(learning.by_user(), params(), learning.device(), run);
+    });
+  }
 
   [[nodiscard]] bool predicts_ratings() const override {
     return params().loss == SgdLoss::kSquared;
