@@ -14,11 +14,14 @@
 #include "likewise/csr.h"
 #include "likewise/device.h"
 #include "likewise/memory_plan.h"
+#include "likewise/model.h"
 #include "likewise/parameters.h"
 
 namespace likewise {
 
+class LearnedCheck;
 class Learning;
+class SavedParts;
 
 /// The parameters that somebody gave, by their names.
 class GivenNames {
@@ -79,6 +82,13 @@ class Algorithm {
 
   /// By learning.at_once() or learning.by_iterations().
   virtual void learn(const Learning& learning) const = 0;
+
+  // ---- What was learned, which decides who answers (serving/predictor.h)
+
+  /// Says check.factors(), or what else it learns.
+  virtual void check_learned(const LearnedCheck& check) const = 0;
+  /// Takes saved.factors(), or what else it learns.
+  [[nodiscard]] virtual Learned load_learned(SavedParts& saved) const = 0;
 
   // ---- What its answers are
 

@@ -11,6 +11,7 @@
 #include "backends/jobs/device_jobs.h"
 #include "likewise/als.h"
 #include "likewise/autotune.h"
+#include "model/learned_parts.h"
 #include "params/als.h"
 #include "params/validate.h"
 #include "training/iterate.h"
@@ -128,6 +129,9 @@ class Als final : public AlgorithmOf<AlsParams> {
       return train_als(learning.by_user(), params(), learning.device(), run);
     });
   }
+
+  void check_learned(const LearnedCheck& check) const override { check.factors(params().factors); }
+  [[nodiscard]] Learned load_learned(SavedParts& saved) const override { return saved.factors(); }
 
   [[nodiscard]] bool predicts_ratings() const override {
     return params().feedback == Feedback::kExplicit;

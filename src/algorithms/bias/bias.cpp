@@ -2,6 +2,7 @@
 #include "algorithms/bias/bias.h"
 
 #include "algorithms/finite.h"
+#include "model/learned_parts.h"
 #include "training/learning.h"
 
 namespace likewise {
@@ -19,6 +20,12 @@ class Bias final : public AlgorithmOf<BiasParams> {
     learning.at_once(
         [&] { return train_baselines(learning.by_user(), params(), learning.control()); });
   }
+
+  void check_learned(const LearnedCheck& check) const override {
+    check.baselines("baseline " + parameter_text(params(), "baseline"), params().of_users(),
+                    params().of_items());
+  }
+  [[nodiscard]] Learned load_learned(SavedParts& saved) const override { return saved.baselines(); }
 
   [[nodiscard]] bool predicts_ratings() const override { return true; }
   [[nodiscard]] bool ranks_items() const override { return params().of_items(); }

@@ -11,6 +11,7 @@
 #include "backends/jobs/device_jobs.h"
 #include "core/random.h"
 #include "likewise/bpr.h"
+#include "model/learned_parts.h"
 #include "params/bpr.h"
 #include "params/validate.h"
 #include "training/iterate.h"
@@ -130,6 +131,9 @@ class Bpr final : public AlgorithmOf<BprParams> {
       return train_bpr(learning.by_user(), params(), learning.device(), run);
     });
   }
+
+  void check_learned(const LearnedCheck& check) const override { check.factors(params().factors); }
+  [[nodiscard]] Learned load_learned(SavedParts& saved) const override { return saved.factors(); }
 
   [[nodiscard]] bool predicts_ratings() const override { return false; }
 };

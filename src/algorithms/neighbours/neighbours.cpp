@@ -10,6 +10,7 @@
 #include "backends/jobs/device_jobs.h"
 #include "likewise/error.h"
 #include "likewise/neighbourhood.h"
+#include "model/learned_parts.h"
 #include "params/neighbours.h"
 #include "params/validate.h"
 #include "training/learning.h"
@@ -99,6 +100,13 @@ class NearestNeighbours final : public AlgorithmOf<NeighbourParams> {
     learning.at_once([&] {
       return train_neighbours(learning.by_user(), params(), learning.device(), learning.control());
     });
+  }
+
+  void check_learned(const LearnedCheck& check) const override {
+    check.neighbourhood(params().side, params().needs_baselines());
+  }
+  [[nodiscard]] Learned load_learned(SavedParts& saved) const override {
+    return saved.neighbourhood();
   }
 
   [[nodiscard]] bool predicts_ratings() const override {

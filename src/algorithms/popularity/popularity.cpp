@@ -7,6 +7,7 @@
 
 #include "core/parallel.h"
 #include "likewise/popularity.h"
+#include "model/learned_parts.h"
 #include "training/learning.h"
 
 namespace likewise {
@@ -53,6 +54,11 @@ class Popular final : public AlgorithmOf<PopularParams> {
   [[nodiscard]] std::string_view name() const override { return kPopularRow.name; }
   void learn(const Learning& learning) const override {
     learning.at_once([&] { return train_popularity(learning.by_user(), params()); });
+  }
+
+  void check_learned(const LearnedCheck& check) const override { check.popularity(); }
+  [[nodiscard]] Learned load_learned(SavedParts& saved) const override {
+    return saved.popularity();
   }
 
   [[nodiscard]] bool predicts_ratings() const override { return false; }

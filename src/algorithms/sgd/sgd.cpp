@@ -10,6 +10,7 @@
 #include "algorithms/sgd/setup.h"
 #include "backends/jobs/device_jobs.h"
 #include "likewise/sgd.h"
+#include "model/learned_parts.h"
 #include "params/sgd.h"
 #include "params/validate.h"
 #include "training/iterate.h"
@@ -134,6 +135,11 @@ class Sgd final : public AlgorithmOf<SgdParams> {
       return train_sgd(learning.by_user(), params(), learning.device(), run);
     });
   }
+
+  void check_learned(const LearnedCheck& check) const override {
+    check.factors(params().factors, is_adaptive(params()));
+  }
+  [[nodiscard]] Learned load_learned(SavedParts& saved) const override { return saved.factors(); }
 
   [[nodiscard]] bool predicts_ratings() const override {
     return params().loss == SgdLoss::kSquared;
