@@ -19,6 +19,7 @@
 
 namespace likewise {
 
+class FoldInSolver;
 class LearnedCheck;
 class Learning;
 class SavedParts;
@@ -89,6 +90,17 @@ class Algorithm {
   virtual void check_learned(const LearnedCheck& check) const = 0;
   /// Takes saved.factors(), or what else it learns.
   [[nodiscard]] virtual Learned load_learned(SavedParts& saved) const = 0;
+
+  /// Of those that learn a Neighbourhood: how its lists make scores. The usual answer adds up the
+  /// lists of a user's items, each times the value that the item has.
+  [[nodiscard]] virtual NeighbourParams scores_of_lists() const { return {}; }
+  /// Of those that learn Baselines: how outside users get a bias.
+  [[nodiscard]] virtual BiasParams scores_of_biases() const { return {}; }
+  /// Of those that learn Factors: single rows of `side` against the other one. Throws
+  /// Error(kInvalidArgument) where there is no such solver.
+  [[nodiscard]] virtual std::unique_ptr<FoldInSolver> fold_in_solver(const Model& model,
+                                                                     const Factors& factors,
+                                                                     Side side) const;
 
   // ---- What its answers are
 

@@ -14,6 +14,7 @@
 #include "model/learned_parts.h"
 #include "params/als.h"
 #include "params/validate.h"
+#include "serving/least_squares_rows.h"
 #include "training/iterate.h"
 #include "training/learning.h"
 
@@ -132,6 +133,12 @@ class Als final : public AlgorithmOf<AlsParams> {
 
   void check_learned(const LearnedCheck& check) const override { check.factors(params().factors); }
   [[nodiscard]] Learned load_learned(SavedParts& saved) const override { return saved.factors(); }
+
+  [[nodiscard]] std::unique_ptr<FoldInSolver> fold_in_solver(const Model& /*model*/,
+                                                             const Factors& factors,
+                                                             Side side) const override {
+    return std::make_unique<LeastSquaresRows>(factors, row_weights(params()), side);
+  }
 
   [[nodiscard]] bool predicts_ratings() const override {
     return params().feedback == Feedback::kExplicit;

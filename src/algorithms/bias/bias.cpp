@@ -27,6 +27,8 @@ class Bias final : public AlgorithmOf<BiasParams> {
   }
   [[nodiscard]] Learned load_learned(SavedParts& saved) const override { return saved.baselines(); }
 
+  [[nodiscard]] BiasParams scores_of_biases() const override { return params(); }
+
   [[nodiscard]] bool predicts_ratings() const override { return true; }
   [[nodiscard]] bool ranks_items() const override { return params().of_items(); }
 };

@@ -14,6 +14,7 @@
 #include "model/learned_parts.h"
 #include "params/bpr.h"
 #include "params/validate.h"
+#include "serving/ranked_rows.h"
 #include "training/iterate.h"
 #include "training/learning.h"
 
@@ -134,6 +135,18 @@ class Bpr final : public AlgorithmOf<BprParams> {
 
   void check_learned(const LearnedCheck& check) const override { check.factors(params().factors); }
   [[nodiscard]] Learned load_learned(SavedParts& saved) const override { return saved.factors(); }
+
+  [[nodiscard]] std::unique_ptr<FoldInSolver> fold_in_solver(const Model& model,
+                                                             const Factors& factors,
+                                                             Side side) const override {
+    if (side == Side::kItems) {
+      throw Error(
+          ErrorKind::kInvalidArgument,
+          "bpr learns an item by comparing it with others for the users who liked either: new "
+          "items need a new training");
+    }
+    return std::make_unique<RankedRows>(factors, params(), model.history.view());
+  }
 
   [[nodiscard]] bool predicts_ratings() const override { return false; }
 };

@@ -109,6 +109,8 @@ class NearestNeighbours final : public AlgorithmOf<NeighbourParams> {
     return saved.neighbourhood();
   }
 
+  [[nodiscard]] NeighbourParams scores_of_lists() const override { return params(); }
+
   [[nodiscard]] bool predicts_ratings() const override {
     return params().prediction != Prediction::kSum;
   }

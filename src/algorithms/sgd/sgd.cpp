@@ -13,6 +13,8 @@
 #include "model/learned_parts.h"
 #include "params/sgd.h"
 #include "params/validate.h"
+#include "serving/least_squares_rows.h"
+#include "serving/logistic_rows.h"
 #include "training/iterate.h"
 #include "training/learning.h"
 
@@ -140,6 +142,15 @@ class Sgd final : public AlgorithmOf<SgdParams> {
     check.factors(params().factors, is_adaptive(params()));
   }
   [[nodiscard]] Learned load_learned(SavedParts& saved) const override { return saved.factors(); }
+
+  [[nodiscard]] std::unique_ptr<FoldInSolver> fold_in_solver(const Model& /*model*/,
+                                                             const Factors& factors,
+                                                             Side side) const override {
+    if (params().loss == SgdLoss::kLogistic) {
+      return std::make_unique<LogisticRows>(factors, params(), side);
+    }
+    return std::make_unique<LeastSquaresRows>(factors, row_weights(params()), side);
+  }
 
   [[nodiscard]] bool predicts_ratings() const override {
     return params().loss == SgdLoss::kSquared;
