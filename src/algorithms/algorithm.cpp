@@ -15,4 +15,10 @@ std::unique_ptr<FoldInSolver> Algorithm::fold_in_solver(const Model& /*model*/,
               fmt::format("{} has no factors to fold new rows in with", name()));
 }
 
+void Algorithm::require_update_by(UpdateBy by) const {
+  throw Error(ErrorKind::kInvalidArgument,
+              fmt::format("by {} says how models of als are updated; this one is of {}",
+                          kUpdateByNames[static_cast<std::size_t>(by)], name()));
+}
+
 }  // namespace likewise

@@ -16,13 +16,16 @@
 #include "likewise/memory_plan.h"
 #include "likewise/model.h"
 #include "likewise/parameters.h"
+#include "likewise/update.h"
 
 namespace likewise {
 
 class FoldInSolver;
 class LearnedCheck;
 class Learning;
+struct Refined;
 class SavedParts;
+struct UpdateTask;
 
 /// The parameters that somebody gave, by their names.
 class GivenNames {
@@ -34,6 +37,12 @@ class GivenNames {
 
  private:
   std::span<const std::string> names_;
+};
+
+/// What an update does where nobody says.
+struct UsualUpdate {
+  int iterations = 0;  ///< 0: it has none
+  bool has_rate = false;
 };
 
 /// An algorithm with its parameters. Thread-safe.
@@ -101,6 +110,19 @@ class Algorithm {
   [[nodiscard]] virtual std::unique_ptr<FoldInSolver> fold_in_solver(const Model& model,
                                                                      const Factors& factors,
                                                                      Side side) const;
+
+  // ---- Models that grow (likewise/update.h)
+
+  /// `by`: as UpdateOptions.
+  [[nodiscard]] virtual UsualUpdate usual_update(std::optional<UpdateBy> /*by*/) const {
+    return {};
+  }
+  [[nodiscard]] virtual bool has_ways_to_update() const { return false; }
+  /// Throws Error(kInvalidArgument) where its models are not updated in this way.
+  virtual void require_update_by(UpdateBy by) const;
+  /// The parameters of steps of SGD that can refine its models, where they can.
+  [[nodiscard]] virtual std::optional<SgdParams> update_steps() const { return std::nullopt; }
+  [[nodiscard]] virtual Refined update(const UpdateTask& task) const = 0;
 
   // ---- What its answers are
 

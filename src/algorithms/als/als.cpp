@@ -8,6 +8,7 @@
 #include "algorithms/als/first_factors.h"
 #include "algorithms/als/suited.h"
 #include "algorithms/finite.h"
+#include "algorithms/sgd/sgd.h"
 #include "backends/jobs/device_jobs.h"
 #include "likewise/als.h"
 #include "likewise/autotune.h"
@@ -15,6 +16,7 @@
 #include "params/als.h"
 #include "params/validate.h"
 #include "serving/least_squares_rows.h"
+#include "training/growth.h"
 #include "training/iterate.h"
 #include "training/learning.h"
 
@@ -138,6 +140,25 @@ class Als final : public AlgorithmOf<AlsParams> {
                                                              const Factors& factors,
                                                              Side side) const override {
     return std::make_unique<LeastSquaresRows>(factors, row_weights(params()), side);
+  }
+
+  [[nodiscard]] UsualUpdate usual_update(std::optional<UpdateBy> by) const override {
+    return by == UpdateBy::kSgd ? UsualUpdate{3, true} : UsualUpdate{2, false};
+  }
+  [[nodiscard]] bool has_ways_to_update() const override { return true; }
+  void require_update_by(UpdateBy by) const override {
+    if (by != UpdateBy::kSgd || params().feedback == Feedback::kExplicit) return;
+    throw Error(
+        ErrorKind::kInvalidArgument,
+        "by sgd needs a model of explicit feedback: of implicit feedback als weighs all cells, "
+        "and steps over the new ones would leave the others out");
+  }
+  [[nodiscard]] std::optional<SgdParams> update_steps() const override {
+    if (params().feedback == Feedback::kImplicit) return std::nullopt;
+    return sgd_params_of(params());
+  }
+  [[nodiscard]] Refined update(const UpdateTask& task) const override {
+    return update_als(params(), task);
   }
 
   [[nodiscard]] bool predicts_ratings() const override {

@@ -9,4 +9,7 @@ inline constexpr AlgorithmRow kAlsRow = algorithm_row<AlsParams>("als", "matrix 
 
 [[nodiscard]] std::unique_ptr<const Algorithm> make_algorithm(const AlsParams& params);
 
+/// As Algorithm::update().
+[[nodiscard]] Refined update_als(const AlsParams& params, const UpdateTask& task);
+
 }  // namespace likewise

@@ -1,8 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "algorithms/bias/bias.h"
 
+#include <utility>
+
 #include "algorithms/finite.h"
 #include "model/learned_parts.h"
+#include "training/growth.h"
 #include "training/learning.h"
 
 namespace likewise {
@@ -28,6 +31,12 @@ class Bias final : public AlgorithmOf<BiasParams> {
   [[nodiscard]] Learned load_learned(SavedParts& saved) const override { return saved.baselines(); }
 
   [[nodiscard]] BiasParams scores_of_biases() const override { return params(); }
+
+  [[nodiscard]] Refined update(const UpdateTask& task) const override {
+    Baselines learned = train_baselines(task.growth.history.view(), params(), task.control);
+    return {std::move(learned), params().of_users() ? task.growth.users.ids.size() : 0,
+            params().of_items() ? task.growth.items.ids.size() : 0};
+  }
 
   [[nodiscard]] bool predicts_ratings() const override { return true; }
   [[nodiscard]] bool ranks_items() const override { return params().of_items(); }

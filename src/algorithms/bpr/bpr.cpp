@@ -15,6 +15,7 @@
 #include "params/bpr.h"
 #include "params/validate.h"
 #include "serving/ranked_rows.h"
+#include "training/growth.h"
 #include "training/iterate.h"
 #include "training/learning.h"
 
@@ -146,6 +147,13 @@ class Bpr final : public AlgorithmOf<BprParams> {
           "items need a new training");
     }
     return std::make_unique<RankedRows>(factors, params(), model.history.view());
+  }
+
+  [[nodiscard]] UsualUpdate usual_update(std::optional<UpdateBy> /*by*/) const override {
+    return {10, true};
+  }
+  [[nodiscard]] Refined update(const UpdateTask& task) const override {
+    return update_bpr(params(), task);
   }
 
   [[nodiscard]] bool predicts_ratings() const override { return false; }

@@ -10,4 +10,7 @@ inline constexpr AlgorithmRow kBprRow =
 
 [[nodiscard]] std::unique_ptr<const Algorithm> make_algorithm(const BprParams& params);
 
+/// As Algorithm::update().
+[[nodiscard]] Refined update_bpr(const BprParams& params, const UpdateTask& task);
+
 }  // namespace likewise

@@ -13,6 +13,7 @@
 #include "model/learned_parts.h"
 #include "params/neighbours.h"
 #include "params/validate.h"
+#include "training/growth.h"
 #include "training/learning.h"
 
 namespace likewise {
@@ -110,6 +111,10 @@ class NearestNeighbours final : public AlgorithmOf<NeighbourParams> {
   }
 
   [[nodiscard]] NeighbourParams scores_of_lists() const override { return params(); }
+
+  [[nodiscard]] Refined update(const UpdateTask& task) const override {
+    return update_neighbours(params(), task);
+  }
 
   [[nodiscard]] bool predicts_ratings() const override {
     return params().prediction != Prediction::kSum;

@@ -17,4 +17,7 @@ inline constexpr AlgorithmRow kUserKnnRow =
 
 [[nodiscard]] std::unique_ptr<const Algorithm> make_algorithm(const NeighbourParams& params);
 
+/// As Algorithm::update().
+[[nodiscard]] Refined update_neighbours(const NeighbourParams& params, const UpdateTask& task);
+
 }  // namespace likewise

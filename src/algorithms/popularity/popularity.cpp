@@ -8,6 +8,7 @@
 #include "core/parallel.h"
 #include "likewise/popularity.h"
 #include "model/learned_parts.h"
+#include "training/growth.h"
 #include "training/learning.h"
 
 namespace likewise {
@@ -59,6 +60,11 @@ class Popular final : public AlgorithmOf<PopularParams> {
   void check_learned(const LearnedCheck& check) const override { check.popularity(); }
   [[nodiscard]] Learned load_learned(SavedParts& saved) const override {
     return saved.popularity();
+  }
+
+  [[nodiscard]] Refined update(const UpdateTask& task) const override {
+    return {train_popularity(task.growth.history.view(), params()), 0,
+            task.growth.items.ids.size()};
   }
 
   [[nodiscard]] bool predicts_ratings() const override { return false; }

@@ -15,6 +15,7 @@
 #include "params/validate.h"
 #include "serving/least_squares_rows.h"
 #include "serving/logistic_rows.h"
+#include "training/growth.h"
 #include "training/iterate.h"
 #include "training/learning.h"
 
@@ -150,6 +151,14 @@ class Sgd final : public AlgorithmOf<SgdParams> {
       return std::make_unique<LogisticRows>(factors, params(), side);
     }
     return std::make_unique<LeastSquaresRows>(factors, row_weights(params()), side);
+  }
+
+  [[nodiscard]] UsualUpdate usual_update(std::optional<UpdateBy> /*by*/) const override {
+    return {3, true};
+  }
+  [[nodiscard]] std::optional<SgdParams> update_steps() const override { return params(); }
+  [[nodiscard]] Refined update(const UpdateTask& task) const override {
+    return update_sgd(params(), task);
   }
 
   [[nodiscard]] bool predicts_ratings() const override {
