@@ -226,14 +226,12 @@ TrainingPlan prepare(const TrainingRequest& request, TrainingOutline outline,
   if (request.resume == nullptr) {
     plan.params = suited_to(by_user, std::move(plan.params), names_of(request));
   }
+  const std::unique_ptr<const Algorithm> algorithm = algorithm_of(plan.params);
   // A target says itself what it is of.
   if (plan.validation && plan.validation->metric.empty() && !plan.validation->target) {
-    Model model;
-    model.params = plan.params;
-    plan.validation->metric = default_metric(model);
+    plan.validation->metric = default_metric(algorithm->predicts_ratings());
   }
   plan.origins = origins_of(plan.params, request);
-  const std::unique_ptr<const Algorithm> algorithm = algorithm_of(plan.params);
   plan.tuning = algorithm->tuning(plan.device.device, by_user);
   plan.memory = algorithm->memory(plan.device.device, by_user);
   return plan;

@@ -74,6 +74,7 @@ void require_no_iterations(const TrainingParams& params, const SettledRun& run) 
   refuse(run.target.has_value(), "a target");
   refuse(!run.checkpoint.path.empty(), "a checkpoint");
   refuse(run.resume != nullptr, "resuming");
+  refuse(run.start != nullptr, "a start from given factors");
 }
 
 /// What was measured by one metric cannot go on with another.
@@ -131,7 +132,9 @@ void Learning::by_iterations(
   loop.control.cancel = run_.control.cancel;
   loop.stop = run_.stop;
   loop.on_plan = run_.on_plan;
+  loop.start = run_.start;
   if (run_.resume != nullptr) {
+    require(run_.start == nullptr, "a training that is resumed starts from its model alone");
     require_resumable(*run_.resume, model_.params);
     require_same_ids(*run_.resume, data_);
     require_same_metric(*run_.resume, run_);
