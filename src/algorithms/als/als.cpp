@@ -6,6 +6,7 @@
 #include <fmt/format.h>
 
 #include "algorithms/als/first_factors.h"
+#include "algorithms/als/params.h"
 #include "algorithms/als/suited.h"
 #include "algorithms/finite.h"
 #include "algorithms/sgd/sgd.h"
@@ -13,7 +14,6 @@
 #include "likewise/als.h"
 #include "likewise/autotune.h"
 #include "model/learned_parts.h"
-#include "params/als.h"
 #include "params/validate.h"
 #include "serving/least_squares_rows.h"
 #include "training/growth.h"

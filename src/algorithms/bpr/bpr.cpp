@@ -7,12 +7,12 @@
 #include <fmt/format.h>
 
 #include "algorithms/bpr/likes.h"
+#include "algorithms/bpr/params.h"
 #include "algorithms/sgd/setup.h"
 #include "backends/jobs/device_jobs.h"
 #include "core/random.h"
 #include "likewise/bpr.h"
 #include "model/learned_parts.h"
-#include "params/bpr.h"
 #include "params/validate.h"
 #include "serving/ranked_rows.h"
 #include "training/growth.h"

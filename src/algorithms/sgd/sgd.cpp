@@ -7,11 +7,11 @@
 #include <fmt/format.h>
 
 #include "algorithms/finite.h"
+#include "algorithms/sgd/params.h"
 #include "algorithms/sgd/setup.h"
 #include "backends/jobs/device_jobs.h"
 #include "likewise/sgd.h"
 #include "model/learned_parts.h"
-#include "params/sgd.h"
 #include "params/validate.h"
 #include "serving/least_squares_rows.h"
 #include "serving/logistic_rows.h"
