@@ -157,6 +157,9 @@ struct TrainingRun {
   const Interactions* validation = nullptr;
   /// Validation ranks these alone (EvaluateOptions::candidates). For metrics that rank.
   const Interactions* validation_candidates = nullptr;
+  /// Of an algorithm that learns factors by iterations: where it starts in place of those that it
+  /// would draw; borrowed. Not with a model to resume.
+  const Factors* start = nullptr;
   Checkpointing checkpoint{};
   std::string source{};  ///< for Provenance
   /// Called after every iteration.

@@ -26,13 +26,13 @@
 namespace likewise::python {
 namespace {
 
-/// The device of a training, and why "auto" chose it.
-[[nodiscard]] DeviceChoice choose(const nb::object& device, const TrainingParams& params,
-                                  const std::vector<Job>& also) {
-  if (nb::isinstance<Device>(device)) return {nb::cast<Device>(device), {}};
-  const std::string name = device_name(device);
-  const WithoutGil without;
-  return open_device_to_train(name, params, {}, also);
+/// `device` as Python has it: open, or by its name.
+void ask_for(const nb::object& device, TrainingRequest& request) {
+  if (nb::isinstance<Device>(device)) {
+    request.open_device = nb::cast<Device>(device);
+  } else {
+    request.device = device_name(device);
+  }
 }
 
 /// How a training is validated.
@@ -48,11 +48,7 @@ struct Measured {
                                      const nb::object& device, const Measured& measured,
                                      const Trained* resume) {
   TrainingRequest request = request_of(given);
-  if (nb::isinstance<Device>(device)) {
-    request.open_device = nb::cast<Device>(device);
-  } else {
-    request.device = device_name(device);
-  }
+  ask_for(device, request);
   if (resume != nullptr) request.resume = resume->model.get();
   if (measured.has_data || !measured.metric.empty() || measured.has_candidates ||
       measured.negatives != 0 || measured.target) {
@@ -175,18 +171,47 @@ struct BorrowedCsr {
   return start;
 }
 
-/// ALS or BPR.
-[[nodiscard]] IterationResult train_some(const CsrView& matrix, const TrainingParams& params,
-                                         const Device& device, const IterationRun& run) {
-  if (const auto* als = std::get_if<AlsParams>(&params))
-    return train_als(matrix, *als, device, run);
-  if (const auto* bpr = std::get_if<BprParams>(&params))
-    return train_bpr(matrix, *bpr, device, run);
-  throw Error(ErrorKind::kInvalidArgument, "factors alone are trained by als and bpr");
-}
+/// A training on sparse rows of Python's, which are borrowed: decided without the data at once, and
+/// with them in the background.
+class BorrowedTraining {
+ public:
+  BorrowedTraining(const nb::object& offsets, const In<Index>& columns, const In<float>& values,
+                   Index cols, const nb::dict& given, const nb::object& device)
+      : matrix_(borrow(offsets, columns, values, cols)), request_(request_of(given)) {
+    ask_for(device, request_);
+    const WithoutGil without;
+    outline_.emplace(outline(request_));
+  }
 
-/// ALS or BPR on sparse rows of Python's, which are borrowed and not kept: a model of factors
-/// alone. With `hits` (of BPR) the listener gets (correct, skipped) in place of a validation.
+  [[nodiscard]] const CsrView& matrix() const { return matrix_.view; }
+  [[nodiscard]] const TrainingOutline& asked() const { return *outline_; }
+
+  /// The model keeps nothing that is borrowed. `what` names the matrix in messages.
+  [[nodiscard]] Model train(const TrainingRun& run, const char* what) const {
+    const CsrView& view = matrix_.view;
+    validate(view, what);
+    const Interactions data{IdMap::range(view.rows),
+                            IdMap::range(view.cols),
+                            {view.rows, view.cols, lent(view.offsets, Offset{view.rows} + 1),
+                             lent(view.columns, view.nnz()), lent(view.values, view.nnz())}};
+    Model model = likewise::train(prepare(request_, *outline_, data), data, run);
+    model.history = {};
+    return model;
+  }
+
+ private:
+  template <class T>
+  [[nodiscard]] static Array<T> lent(const T* values, Offset count) {
+    return Array<T>::over(nullptr, const_cast<T*>(values), count);
+  }
+
+  BorrowedCsr matrix_;
+  TrainingRequest request_;
+  std::optional<TrainingOutline> outline_;
+};
+
+/// Of an algorithm that learns factors by iterations. With `hits` (of BPR) the listener gets
+/// (correct, skipped) in place of a validation.
 [[nodiscard]] Trained train_factors(const nb::object& offsets, const In<Index>& columns,
                                     const In<float>& values, Index cols, const nb::dict& given,
                                     const nb::object& device, int threads,
@@ -194,38 +219,27 @@ struct BorrowedCsr {
                                     const std::optional<InMatrix<float>>& items,
                                     const std::optional<In<float>>& item_bias, bool hits,
                                     const nb::object& progress, const nb::object& on_iteration) {
-  const TrainingParams params = params_of(given);
-  const BorrowedCsr matrix = borrow(offsets, columns, values, cols);
-  const DeviceChoice chosen = choose(device, params, {});
+  const BorrowedTraining training(offsets, columns, values, cols, given, device);
   const Factors start = first_factors(users, items, item_bias);
   Background background(progress);
-  IterationRun run;
+  TrainingRun run;
   run.control = background.control();
-  if (!chosen.reason.empty()) run.control.remark(chosen.reason);
+  const std::string& reason = training.asked().device.reason;
+  if (!reason.empty()) run.control.remark(reason);
   if (users && items) run.start = &start;
   run.on_iteration = [&](const TrainingState& state) {
     const Iteration& done = state.iterations.back();
     if (!hits) return report(background, on_iteration, done);
-    const BprHits found =
-        sample_hits(matrix.view, state.factors(), std::get<BprParams>(params), done.iteration);
+    const BprHits found = sample_hits(training.matrix(), state.factors(),
+                                      std::get<BprParams>(training.asked().params), done.iteration);
     background.call([&] {
       on_iteration(done.iteration, done.seconds, done.objective,
                    nb::make_tuple(found.correct, found.skipped));
     });
   };
-  Model model;
-  background.run(threads, [&] {
-    validate(matrix.view, "user_items");
-    IterationResult result = train_some(matrix.view, params, chosen.device, run);
-    model.learned = std::move(result.factors);
-    model.iterations = std::move(result.iterations);
-    model.best_iteration = result.best_iteration;
-    model.stop_reason = std::move(result.stop_reason);
-  });
-  model.params = params;
-  model.users = IdMap::range(matrix.view.rows);
-  model.items = IdMap::range(cols);
-  return Trained(std::move(model));
+  std::optional<Model> model;
+  background.run(threads, [&] { model.emplace(training.train(run, "user_items")); });
+  return Trained(std::move(*model));
 }
 
 /// The nearest rows: (indptr, indices, similarities).
@@ -233,14 +247,13 @@ struct BorrowedCsr {
                                               const In<float>& values, Index cols,
                                               const nb::dict& given, const nb::object& device,
                                               int threads, const nb::object& progress) {
-  const TrainingParams params = params_of(given);
-  const BorrowedCsr matrix = borrow(offsets, columns, values, cols);
-  const DeviceChoice chosen = choose(device, params, {});
-  Neighbours found = in_background(true, threads, progress, [&](const RunControl& control) {
-                       validate(matrix.view, "matrix");
-                       return train_neighbours(matrix.view, std::get<NeighbourParams>(params),
-                                               chosen.device, control);
-                     }).neighbours;
+  const BorrowedTraining training(offsets, columns, values, cols, given, device);
+  Model model = in_background(true, threads, progress, [&](const RunControl& control) {
+    TrainingRun run;
+    run.control = control;
+    return training.train(run, "matrix");
+  });
+  Neighbours& found = std::get<Neighbourhood>(model.learned).neighbours;
   if (found.offsets.empty()) found.offsets = Array<Offset>(1);
   return nb::make_tuple(give(std::move(found.offsets)), give(std::move(found.rows)),
                         give(std::move(found.similarities)));
@@ -255,6 +268,14 @@ struct BorrowedCsr {
   return static_cast<UpdateBy>(found - std::begin(kUpdateByNames));
 }
 
+[[nodiscard]] DeviceChoice device_to_update(const nb::object& device,
+                                            const TrainingParams& params) {
+  if (nb::isinstance<Device>(device)) return {nb::cast<Device>(device), {}};
+  const std::string name = device_name(device);
+  const WithoutGil without;
+  return open_device_to_train(name, params);
+}
+
 [[nodiscard]] Trained update(const Trained& model, const Data& more,
                              const std::optional<std::string>& by, std::optional<int> iterations,
                              std::optional<double> learning_rate, const std::string& source,
@@ -266,7 +287,7 @@ struct BorrowedCsr {
   options.learning_rate = learning_rate;
   options.source = source;
   require_updatable(*model.model, options);
-  const DeviceChoice chosen = choose(device, params_of_update(*model.model, options), {});
+  const DeviceChoice chosen = device_to_update(device, params_of_update(*model.model, options));
   return Trained(in_background(true, threads, progress, [&](const RunControl& control) {
                    return update_model(*model.model, *more.interactions, options, chosen.device,
                                        control);

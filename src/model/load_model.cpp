@@ -9,11 +9,13 @@
 
 #include <fmt/format.h>
 
+#include "algorithms/algorithm.h"
 #include "core/parallel.h"
 #include "likewise/error.h"
 #include "likewise/model.h"
 #include "model/bad_data.h"
 #include "model/checksum.h"
+#include "model/learned_parts.h"
 #include "model/mapped_file.h"
 #include "model/model_file.h"
 #include "model/model_metadata.h"
@@ -157,33 +159,37 @@ void require_no_factors(const Factors& linear, const Model& model) {
   check("item_factors", linear.items, model.items);
 }
 
-/// What the algorithm of these parameters learned: an algorithm without one does not compile.
-Learned load_learned(const AlsParams&, const Loader&, const Model&, Factors linear) {
-  return linear;
-}
-Learned load_learned(const BprParams&, const Loader&, const Model&, Factors linear) {
-  return linear;
-}
-Learned load_learned(const SgdParams&, const Loader&, const Model&, Factors linear) {
-  return linear;
-}
-Learned load_learned(const NeighbourParams&, const Loader& load, const Model& model,
-                     Factors linear) {
-  require_no_factors(linear, model);
-  return Neighbourhood{
-      load_neighbours(load),
-      {std::move(linear.user_bias), std::move(linear.item_bias), linear.global_mean}};
-}
-Learned load_learned(const PopularParams&, const Loader&, const Model& model, Factors linear) {
-  require_no_factors(linear, model);
-  if (!linear.user_bias.empty()) bad_data("user_bias: a popularity model has none");
-  return Popularity{std::move(linear.item_bias)};
-}
+/// `linear`: what every file has.
+class LoadedParts final : public SavedParts {
+ public:
+  LoadedParts(const Loader& load, const Model& model, Factors linear)
+      : load_(load), model_(model), linear_(std::move(linear)) {}
 
-Learned load_learned(const BiasParams&, const Loader&, const Model& model, Factors linear) {
-  require_no_factors(linear, model);
-  return Baselines{std::move(linear.user_bias), std::move(linear.item_bias), linear.global_mean};
-}
+  Factors factors() override { return std::move(linear_); }
+  Neighbourhood neighbourhood() override {
+    require_no_factors(linear_, model_);
+    Neighbours lists = load_neighbours(load_);
+    return {std::move(lists), biases()};
+  }
+  Popularity popularity() override {
+    require_no_factors(linear_, model_);
+    if (!linear_.user_bias.empty()) bad_data("user_bias: a popularity model has none");
+    return {std::move(linear_.item_bias)};
+  }
+  Baselines baselines() override {
+    require_no_factors(linear_, model_);
+    return biases();
+  }
+
+ private:
+  Baselines biases() {
+    return {std::move(linear_.user_bias), std::move(linear_.item_bias), linear_.global_mean};
+  }
+
+  const Loader& load_;
+  const Model& model_;
+  Factors linear_;
+};
 
 Titles load_titles(const Loader& load) {
   const Document& document = load.document();
@@ -236,9 +242,8 @@ Model model_from_bytes(const std::shared_ptr<void>& owner, std::span<std::byte> 
   if (model.last) load_factors(load, "last.", *model.last);
   model.users = load_ids(load, "user", linear.users);
   model.items = load_ids(load, "item", linear.items);
-  model.learned = std::visit(
-      [&](const auto& params) { return load_learned(params, load, model, std::move(linear)); },
-      model.params);
+  LoadedParts parts(load, model, std::move(linear));
+  model.learned = algorithm_of(model.params)->load_learned(parts);
   model.history = load_history(load, model.users.size(), model.items.size());
   model.titles = load_titles(load);
   model.validate();

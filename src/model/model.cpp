@@ -9,9 +9,11 @@
 
 #include <fmt/format.h>
 
+#include "algorithms/algorithm.h"
 #include "core/parallel.h"
 #include "likewise/error.h"
 #include "model/bad_data.h"
+#include "model/learned_parts.h"
 #include "model/model_validation.h"
 
 namespace likewise {
@@ -172,74 +174,6 @@ void check_factors(const std::string& prefix, const Factors& factors, int width,
   check_mean(prefix + "global_mean", factors.global_mean);
 }
 
-/// Whether what was learned is what these parameters teach: an algorithm without such a check does
-/// not compile.
-struct LearnedCheck {
-  const Model& model;
-  const Trained& trained;
-
-  void operator()(const AlsParams& params) const { check_all_factors(params.factors, false); }
-  void operator()(const NeighbourParams& params) const {
-    const auto& [lists, baselines] = part<Neighbourhood>();
-    require_no_last();
-    check_bias("user_bias", baselines.users, model.users, params.needs_baselines());
-    check_bias("item_bias", baselines.items, model.items, params.needs_baselines());
-    check_mean("global_mean", baselines.mean);
-    check_neighbours(lists, params.side == Side::kUsers ? model.users.size() : model.items.size());
-  }
-  void operator()(const PopularParams&) const {
-    require_no_last();
-    check_bias("item_bias", part<Popularity>().shares, model.items, true);
-  }
-
-  void operator()(const SgdParams& params) const {
-    check_all_factors(params.factors, params.schedule == SgdSchedule::kAdaptive);
-  }
-  void operator()(const BprParams& params) const { check_all_factors(params.factors, false); }
-
-  void operator()(const BiasParams& params) const {
-    const auto& baselines = part<Baselines>();
-    require_no_last();
-    check_only_bias("user_bias", baselines.users, model.users, params.of_users());
-    check_only_bias("item_bias", baselines.items, model.items, params.of_items());
-    check_mean("global_mean", baselines.mean);
-  }
-
-  void check_all_factors(int width, bool adaptive) const {
-    check_factors("", part<Factors>(), width, adaptive, model);
-    if (trained.last != nullptr) check_factors("last.", *trained.last, width, adaptive, model);
-  }
-  /// There where it is needed, and else not there.
-  void check_only_bias(const std::string& name, const Array<float>& bias, const IdMap& ids,
-                       bool needed) const {
-    check_bias(name, bias, ids, needed);
-    if (!needed && !bias.empty()) {
-      bad_data(
-          fmt::format("{}: baseline {} has none", name, parameter_text(model.params, "baseline")));
-    }
-  }
-  void require_no_last() const {
-    if (trained.last == nullptr) return;
-    bad_data(fmt::format("last.user_factors: {} does not iterate", model.algorithm()));
-  }
-  template <class Kind>
-  [[nodiscard]] const Kind& part() const {
-    const auto* found = std::get_if<const Kind*>(&trained.learned);
-    if (found == nullptr) {
-      bad_data(fmt::format("what was learned is not what {} learns", model.algorithm()));
-    }
-    return **found;
-  }
-};
-
-/// Whether scores are predicted values: an algorithm that does not say so does not compile.
-bool predicts_by(const AlsParams& params) { return params.feedback == Feedback::kExplicit; }
-bool predicts_by(const BprParams&) { return false; }
-bool predicts_by(const SgdParams& params) { return params.loss == SgdLoss::kSquared; }
-bool predicts_by(const NeighbourParams& params) { return params.prediction != Prediction::kSum; }
-bool predicts_by(const PopularParams&) { return false; }
-bool predicts_by(const BiasParams&) { return true; }
-
 /// The first id in which the maps differ; -1 when they are the same.
 Index first_difference(const IdMap& a, const IdMap& b) {
   const Index common = std::min(a.size(), b.size());
@@ -291,27 +225,68 @@ LinearPart linear_part(const BorrowedLearned& learned) {
   return std::visit(Part(), learned);
 }
 
+template <class Kind>
+const Kind& LearnedCheck::part() const {
+  const auto* found = std::get_if<const Kind*>(&trained_.learned);
+  if (found == nullptr) {
+    bad_data(fmt::format("what was learned is not what {} learns", model_.algorithm()));
+  }
+  return **found;
+}
+
+void LearnedCheck::require_no_last() const {
+  if (trained_.last == nullptr) return;
+  bad_data(fmt::format("last.user_factors: {} does not iterate", model_.algorithm()));
+}
+
+void LearnedCheck::factors(int width, bool adaptive) const {
+  check_factors("", part<Factors>(), width, adaptive, model_);
+  if (trained_.last != nullptr) check_factors("last.", *trained_.last, width, adaptive, model_);
+}
+
+void LearnedCheck::neighbourhood(Side side, bool has_baselines) const {
+  const auto& [lists, baselines] = part<Neighbourhood>();
+  require_no_last();
+  check_bias("user_bias", baselines.users, model_.users, has_baselines);
+  check_bias("item_bias", baselines.items, model_.items, has_baselines);
+  check_mean("global_mean", baselines.mean);
+  check_neighbours(lists, side == Side::kUsers ? model_.users.size() : model_.items.size());
+}
+
+void LearnedCheck::popularity() const {
+  require_no_last();
+  check_bias("item_bias", part<Popularity>().shares, model_.items, true);
+}
+
+void LearnedCheck::baselines(const std::string& what, bool of_users, bool of_items) const {
+  const auto& baselines = part<Baselines>();
+  require_no_last();
+  const auto check = [&](const char* name, const Array<float>& bias, const IdMap& ids,
+                         bool needed) {
+    check_bias(name, bias, ids, needed);
+    if (!needed && !bias.empty()) bad_data(fmt::format("{}: {} has none", name, what));
+  };
+  check("user_bias", baselines.users, model_.users, of_users);
+  check("item_bias", baselines.items, model_.items, of_items);
+  check_mean("global_mean", baselines.mean);
+}
+
 void validate_parts(const Model& model, const Trained& trained) {
   check_params(model.params);
-  std::visit(LearnedCheck{model, trained}, model.params);
+  algorithm_of(model.params)->check_learned(LearnedCheck(model, trained));
   check_history(model);
   check_iterations(trained.iterations, trained.best_iteration);
   model.titles.validate(model.items.size());
 }
 
-bool Model::predicts_ratings() const {
-  return std::visit([](const auto& some) { return predicts_by(some); }, params);
-}
+bool Model::predicts_ratings() const { return algorithm_of(params)->predicts_ratings(); }
 
 std::optional<double> Model::best_validation() const {
   const auto best = std::ranges::find(iterations, best_iteration, &Iteration::iteration);
   return best == iterations.end() ? validation : best->validation;
 }
 
-bool Model::ranks_items() const {
-  const auto* bias = std::get_if<BiasParams>(&params);
-  return bias == nullptr || bias->of_items();
-}
+bool Model::ranks_items() const { return algorithm_of(params)->ranks_items(); }
 
 void Model::validate() const { validate_parts(*this, trained_of(*this)); }
 

@@ -2,10 +2,10 @@
 /// What every alternative of TrainingParams consists of.
 #pragma once
 
+#include "algorithms/als/params.h"
+#include "algorithms/bias/params.h"
+#include "algorithms/bpr/params.h"
+#include "algorithms/neighbours/params.h"
+#include "algorithms/popularity/params.h"
+#include "algorithms/sgd/params.h"
 #include "likewise/parameters.h"
-#include "params/als.h"
-#include "params/bias.h"
-#include "params/bpr.h"
-#include "params/neighbours.h"
-#include "params/popular.h"
-#include "params/sgd.h"

@@ -2,7 +2,6 @@
 #include "likewise/parameters.h"
 
 #include <algorithm>
-#include <array>
 #include <charconv>
 #include <optional>
 #include <utility>
@@ -10,8 +9,6 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
-#include "algorithms/als/suited.h"
-#include "algorithms/neighbours/suited.h"
 #include "likewise/error.h"
 #include "params/descriptions.h"
 
@@ -19,73 +16,6 @@ namespace likewise {
 namespace {
 
 [[noreturn]] void refuse(const std::string& why) { throw Error(ErrorKind::kInvalidArgument, why); }
-
-template <class Params>
-[[nodiscard]] TrainingParams defaults(Feedback feedback) {
-  if constexpr (requires { Params::defaults(feedback); }) {
-    return Params::defaults(feedback);
-  } else {
-    return Params{feedback};
-  }
-}
-template <Side kSide>
-[[nodiscard]] TrainingParams neighbour_defaults(Feedback feedback) {
-  return NeighbourParams::defaults(feedback, kSide);
-}
-
-struct Algorithm {
-  std::string_view name;
-  std::string_view help;
-  TrainingParams (*defaults)(Feedback);
-  std::size_t alternative;  ///< of TrainingParams
-};
-template <class Params>
-constexpr Algorithm algorithm(std::string_view name, std::string_view help,
-                              TrainingParams (*values)(Feedback) = defaults<Params>) {
-  return {name, help, values, TrainingParams(Params{}).index()};
-}
-constexpr Algorithm kAlgorithms[] = {
-    algorithm<AlsParams>("als", "matrix factorisation"),
-    algorithm<NeighbourParams>("item-knn", "nearest items", neighbour_defaults<Side::kItems>),
-    algorithm<NeighbourParams>("user-knn", "nearest users", neighbour_defaults<Side::kUsers>),
-    algorithm<PopularParams>("popular", "the popularity baseline"),
-    algorithm<BiasParams>("bias", "the baseline of ratings"),
-    algorithm<SgdParams>("sgd", "ratings, by stochastic gradient descent"),
-    algorithm<BprParams>("bpr", "rankings, by stochastic gradient descent")};
-
-constexpr bool all_have_rows() {
-  for (std::size_t one = 0; one < std::variant_size_v<TrainingParams>; ++one) {
-    if (std::ranges::find(kAlgorithms, one, &Algorithm::alternative) == std::end(kAlgorithms)) {
-      return false;
-    }
-  }
-  return true;
-}
-static_assert(all_have_rows(), "an alternative of TrainingParams is no row of kAlgorithms");
-
-constexpr auto kNames = [] {
-  std::array<std::string_view, std::size(kAlgorithms)> names;
-  std::ranges::transform(kAlgorithms, names.begin(), &Algorithm::name);
-  return names;
-}();
-
-[[nodiscard]] const Algorithm& row_of(std::string_view algorithm) {
-  const auto* found = std::ranges::find(kAlgorithms, algorithm, &Algorithm::name);
-  if (found == std::end(kAlgorithms)) {
-    refuse(fmt::format("there is no algorithm '{}'; there are {}", algorithm,
-                       fmt::join(kNames, ", ")));
-  }
-  return *found;
-}
-
-std::string_view name_of(const AlsParams&) { return "als"; }
-std::string_view name_of(const NeighbourParams& params) {
-  return params.side == Side::kItems ? "item-knn" : "user-knn";
-}
-std::string_view name_of(const PopularParams&) { return "popular"; }
-std::string_view name_of(const SgdParams&) { return "sgd"; }
-std::string_view name_of(const BprParams&) { return "bpr"; }
-std::string_view name_of(const BiasParams&) { return "bias"; }
 
 template <class Value>
 constexpr ParameterKind kind_of() {
@@ -122,11 +52,11 @@ template <class Described, class Value>
 /// "64", or "0.01 implicit, 0.1 explicit" where the two kinds of feedback differ; empty where there
 /// is none.
 template <class Params, class Described>
-[[nodiscard]] std::string usual_text(const Described& parameter,
-                                     TrainingParams (*defaults_at)(Feedback)) {
+[[nodiscard]] std::string usual_text(const Described& parameter, std::string_view algorithm) {
   if (!parameter.usual.empty()) return mentions(parameter.usual);
   const auto at = [&](Feedback feedback) {
-    return text_of(parameter, std::get<Params>(defaults_at(feedback)).*parameter.member);
+    return text_of(parameter,
+                   std::get<Params>(default_params(algorithm, feedback)).*parameter.member);
   };
   const std::string implicit = at(Feedback::kImplicit);
   const std::string explicit_one = at(Feedback::kExplicit);
@@ -196,18 +126,6 @@ void visit_named(Params& training, std::string_view name, const Visitor& visit) 
 
 }  // namespace
 
-std::string_view algorithm_name(const TrainingParams& params) {
-  return std::visit([](const auto& some) { return name_of(some); }, params);
-}
-
-std::span<const std::string_view> algorithm_names() { return kNames; }
-
-std::string_view algorithm_help(std::string_view algorithm) { return row_of(algorithm).help; }
-
-TrainingParams default_params(std::string_view algorithm, Feedback feedback) {
-  return row_of(algorithm).defaults(feedback);
-}
-
 Feedback feedback_of(const TrainingParams& params) {
   return std::visit([](const auto& some) { return some.feedback; }, params);
 }
@@ -234,8 +152,7 @@ std::vector<ParameterInfo> parameters_of(std::string_view algorithm) {
           if (parameter.hidden) return;
           all.push_back({parameter.name, option_of(parameter), mentions(parameter.help),
                          kind_of<typename Described::Value>(), choices_of(parameter),
-                         usual_text<Params>(parameter, row_of(algorithm).defaults),
-                         parameter.open});
+                         usual_text<Params>(parameter, algorithm), parameter.open});
         });
       },
       some);
@@ -292,24 +209,6 @@ std::string parameter_needs(const TrainingParams& params, std::string_view name)
     if (parameter.applies != nullptr && !parameter.applies(some)) needs = mentions(parameter.needs);
   });
   return needs;
-}
-
-TrainingParams suited_to(const CsrView& by_user, TrainingParams params,
-                         std::span<const std::string> given) {
-  const auto names = [&](std::string_view name) {
-    return std::ranges::find(given, name) != given.end();
-  };
-  if (auto* const als = std::get_if<AlsParams>(&params)) {
-    return suited(by_user, *als,
-                  {names("factors"), names("regularization"), names("regularization_exponent"),
-                   names("unobserved_weight"), names("alpha") || names("confidence")});
-  }
-  if (const auto* const neighbours = std::get_if<NeighbourParams>(&params)) {
-    return suited(by_user, *neighbours,
-                  {names("neighbours"), names("similarity"), names("shrinkage"), names("sum_lists"),
-                   names("sum_scale")});
-  }
-  return params;
 }
 
 bool fixed_by_resume(const TrainingParams& params, std::string_view name) {

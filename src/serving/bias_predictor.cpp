@@ -3,6 +3,7 @@
 
 #include <fmt/format.h>
 
+#include "algorithms/algorithm.h"
 #include "algorithms/bias/row_bias.h"
 #include "backends/jobs/device_jobs.h"
 #include "likewise/error.h"
@@ -20,7 +21,7 @@ BiasPredictor::BiasPredictor(const Model& model, const Baselines& learned, const
                              bool clip)
     : Predictor(model),
       learned_(learned),
-      params_(std::get<BiasParams>(model.params)),
+      params_(algorithm_of(model.params)->scores_of_biases()),
       device_(device),
       on_scale_(model.history.values.span(), clip) {}
 

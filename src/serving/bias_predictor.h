@@ -33,7 +33,7 @@ class BiasPredictor final : public Predictor {
   [[nodiscard]] double level_of(const AskedUser& user) const;
 
   const Baselines& learned_;
-  const BiasParams& params_;
+  const BiasParams params_;
   const Device& device_;
   RatingScale on_scale_;
   Matrix no_factors_{model().items.size(), 0};

@@ -3,14 +3,11 @@
 
 #include <algorithm>
 #include <cmath>
-#include <variant>
 
 #include <fmt/format.h>
 
+#include "algorithms/algorithm.h"
 #include "likewise/error.h"
-#include "serving/least_squares_rows.h"
-#include "serving/logistic_rows.h"
-#include "serving/ranked_rows.h"
 
 namespace likewise {
 namespace {
@@ -18,38 +15,6 @@ namespace {
 [[noreturn]] void refuse(const std::string& message) {
   throw Error(ErrorKind::kInvalidArgument, message);
 }
-
-/// Which solver goes with which parameters.
-struct SolverMaker {
-  const Model& model;
-  const Factors& factors;
-  Side side;
-
-  std::unique_ptr<FoldInSolver> operator()(const AlsParams& params) const {
-    return std::make_unique<LeastSquaresRows>(factors, row_weights(params), side);
-  }
-  std::unique_ptr<FoldInSolver> operator()(const SgdParams& params) const {
-    if (params.loss == SgdLoss::kLogistic) {
-      return std::make_unique<LogisticRows>(factors, params, side);
-    }
-    return std::make_unique<LeastSquaresRows>(factors, row_weights(params), side);
-  }
-  std::unique_ptr<FoldInSolver> operator()(const BprParams& params) const {
-    if (side == Side::kItems) {
-      refuse(
-          "bpr learns an item by comparing it with others for the users who liked either: new "
-          "items need a new training");
-    }
-    return std::make_unique<RankedRows>(factors, params, model.history.view());
-  }
-  std::unique_ptr<FoldInSolver> operator()(const NeighbourParams&) const { no_factors(); }
-  std::unique_ptr<FoldInSolver> operator()(const PopularParams&) const { no_factors(); }
-  std::unique_ptr<FoldInSolver> operator()(const BiasParams&) const { no_factors(); }
-
-  [[noreturn]] void no_factors() const {
-    refuse(fmt::format("{} has no factors to fold new rows in with", model.algorithm()));
-  }
-};
 
 }  // namespace
 
@@ -76,7 +41,7 @@ void check_fold_in_row(const FoldInRow& row, Index columns, const char* what) {
 
 std::unique_ptr<FoldInSolver> make_fold_in_solver(const Model& model, const Factors& factors,
                                                   Side side) {
-  return std::visit(SolverMaker{model, factors, side}, model.params);
+  return algorithm_of(model.params)->fold_in_solver(model, factors, side);
 }
 
 }  // namespace likewise

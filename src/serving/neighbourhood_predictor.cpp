@@ -6,6 +6,7 @@
 
 #include <fmt/format.h>
 
+#include "algorithms/algorithm.h"
 #include "algorithms/finite.h"
 #include "backends/compare_rows.h"
 #include "backends/jobs/device_jobs.h"
@@ -50,7 +51,7 @@ NeighbourhoodPredictor::NeighbourhoodPredictor(const Model& model, const Neighbo
                                                const Device& device, bool clip)
     : Predictor(model),
       learned_(learned),
-      params_(with_clip(std::get<NeighbourParams>(model.params), clip)),
+      params_(with_clip(algorithm_of(model.params)->scores_of_lists(), clip)),
       device_(device),
       history_(model.history.view()) {}
 

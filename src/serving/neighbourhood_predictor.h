@@ -109,7 +109,7 @@ class NeighbourhoodPredictor final : public Predictor {
   [[nodiscard]] std::vector<Candidate> sum_neighbours(const AskedUser& user) const;
 
   const Neighbourhood& learned_;
-  const NeighbourParams params_;  ///< the model's, but for `clip`
+  const NeighbourParams params_;  ///< how lists make scores
   const Device& device_;
   CsrView history_;
   mutable Lazy<Engine> engine_;

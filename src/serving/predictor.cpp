@@ -5,6 +5,7 @@
 
 #include <fmt/format.h>
 
+#include "algorithms/algorithm.h"
 #include "likewise/error.h"
 #include "serving/bias_predictor.h"
 #include "serving/factor_predictor.h"
@@ -33,24 +34,6 @@ struct PredictorMaker {
     return std::make_unique<BiasPredictor>(model, learned, device, clip);
   }
 };
-
-Job job_of(const AlsParams&) { return Job::kTopK; }
-Job job_of(const NeighbourParams&) { return Job::kNeighbours; }
-Job job_of(const PopularParams&) { return Job::kTopK; }
-Job job_of(const SgdParams&) { return Job::kTopK; }
-Job job_of(const BprParams&) { return Job::kTopK; }
-Job job_of(const BiasParams&) { return Job::kTopK; }
-
-/// What predictions ask of a device; nothing where counting or adding up lists will do.
-std::optional<Job> prediction_job_of(const AlsParams&) { return Job::kPredictions; }
-std::optional<Job> prediction_job_of(const NeighbourParams& params) {
-  if (params.prediction == Prediction::kSum) return std::nullopt;
-  return Job::kPredictions;
-}
-std::optional<Job> prediction_job_of(const PopularParams&) { return std::nullopt; }
-std::optional<Job> prediction_job_of(const SgdParams&) { return Job::kPredictions; }
-std::optional<Job> prediction_job_of(const BprParams&) { return Job::kPredictions; }
-std::optional<Job> prediction_job_of(const BiasParams&) { return std::nullopt; }
 
 }  // namespace
 
@@ -99,12 +82,10 @@ std::vector<AskedUser> trained_users(const Model& model, std::span<const Index> 
   return users;
 }
 
-Job lists_job(const TrainingParams& params) {
-  return std::visit([](const auto& some) { return job_of(some); }, params);
-}
+Job lists_job(const TrainingParams& params) { return algorithm_of(params)->lists_job(); }
 
 std::optional<Job> predictions_job(const TrainingParams& params) {
-  return std::visit([](const auto& some) { return prediction_job_of(some); }, params);
+  return algorithm_of(params)->predictions_job();
 }
 
 std::unique_ptr<Predictor> make_predictor(const Model& model, const Device& device, bool clip) {

@@ -46,16 +46,6 @@ struct Refined {
   Index users = 0;
   Index items = 0;
 };
-[[nodiscard]] Refined refine(const AlsParams& params, const UpdateTask& task);
-[[nodiscard]] Refined refine(const SgdParams& params, const UpdateTask& task);
-[[nodiscard]] Refined refine(const BprParams& params, const UpdateTask& task);
-[[nodiscard]] Refined refine(const NeighbourParams& params, const UpdateTask& task);
-[[nodiscard]] Refined refine(const PopularParams& params, const UpdateTask& task);
-[[nodiscard]] Refined refine(const BiasParams& params, const UpdateTask& task);
-
-/// Explicit models of ALS by steps of SGD.
-[[nodiscard]] SgdParams sgd_params_of(const AlsParams& params);
-[[nodiscard]] Refined refine_by_sgd(const AlsParams& params, const UpdateTask& task);
 
 /// Some rows of a matrix, or some of its columns. `rows` and `columns` rise.
 [[nodiscard]] CsrMatrix rows_of(const CsrView& matrix, std::span<const Index> rows);

@@ -28,6 +28,12 @@ struct Stopping {
   int patience = 0;        ///< so many iterations without a better validation; 0 = off
 };
 
+/// Of an algorithm whose parameters have these.
+template <class Params>
+[[nodiscard]] Stopping stopping_of(const Params& params) {
+  return {params.iterations, params.tolerance, params.patience};
+}
+
 /// Why a training that stands at the last of `iterations` is over ("target", "patience",
 /// "tolerance", "iterations"); empty where it goes on. A target that an earlier one reached counts.
 [[nodiscard]] std::string stop_reason(std::span<const Iteration> iterations,

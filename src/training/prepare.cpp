@@ -2,13 +2,13 @@
 /// The one place where a training is decided: a request becomes a plan.
 #include <algorithm>
 #include <iterator>
+#include <memory>
 #include <utility>
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
-#include "backends/jobs/device_jobs.h"
-#include "likewise/autotune.h"
+#include "algorithms/algorithm.h"
 #include "likewise/choose.h"
 #include "likewise/error.h"
 #include "likewise/evaluation.h"
@@ -155,32 +155,6 @@ void require_common(const TrainingRequest& request) {
   return origins;
 }
 
-[[nodiscard]] MemoryPlan memory_of(const Device& device, const AlsParams& params,
-                                   const CsrView& by_user) {
-  return job<AlsJob>(device).plan({by_user.rows, by_user.cols, by_user.nnz()}, params);
-}
-[[nodiscard]] MemoryPlan memory_of(const Device& device, const SgdParams& params,
-                                   const CsrView& by_user) {
-  return job<SgdJob>(device).plan({by_user.rows, by_user.cols, by_user.nnz()}, params);
-}
-[[nodiscard]] MemoryPlan memory_of(const Device& device, const BprParams& params,
-                                   const CsrView& by_user) {
-  return job<BprJob>(device).plan({by_user.rows, by_user.cols, by_user.nnz()}, params);
-}
-/// Whoever counts or compares rows plans nothing.
-[[nodiscard]] MemoryPlan memory_of(const Device&, const auto&, const CsrView&) { return {}; }
-
-/// Of ALS; other algorithms have none.
-[[nodiscard]] std::string tuning_of(const Device& device, const TrainingParams& params,
-                                    const CsrView& by_user) {
-  const auto* const als = std::get_if<AlsParams>(&params);
-  if (als == nullptr) return {};
-  if (!has_tunings(device)) return "there is none on this device";
-  const ChosenTuning chosen =
-      chosen_tuning(device, *als, {by_user.rows, by_user.cols, by_user.nnz()});
-  return fmt::format("{} ({})", tuning_text(chosen.tuning), chosen.source);
-}
-
 [[nodiscard]] std::string device_line(const DeviceChoice& device) {
   return fmt::format("{}{}{}", device_text(device.device), device.reason.empty() ? "" : "; ",
                      device.reason);
@@ -252,16 +226,14 @@ TrainingPlan prepare(const TrainingRequest& request, TrainingOutline outline,
   if (request.resume == nullptr) {
     plan.params = suited_to(by_user, std::move(plan.params), names_of(request));
   }
+  const std::unique_ptr<const Algorithm> algorithm = algorithm_of(plan.params);
   // A target says itself what it is of.
   if (plan.validation && plan.validation->metric.empty() && !plan.validation->target) {
-    Model model;
-    model.params = plan.params;
-    plan.validation->metric = default_metric(model);
+    plan.validation->metric = default_metric(algorithm->predicts_ratings());
   }
   plan.origins = origins_of(plan.params, request);
-  plan.tuning = tuning_of(plan.device.device, plan.params, by_user);
-  plan.memory = std::visit(
-      [&](const auto& some) { return memory_of(plan.device.device, some, by_user); }, plan.params);
+  plan.tuning = algorithm->tuning(plan.device.device, by_user);
+  plan.memory = algorithm->memory(plan.device.device, by_user);
   return plan;
 }
 

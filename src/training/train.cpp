@@ -7,18 +7,14 @@
 
 #include <fmt/format.h>
 
+#include "algorithms/algorithm.h"
 #include "core/placed_error.h"
 #include "core/require.h"
 #include "core/utc_now.h"
-#include "likewise/als.h"
-#include "likewise/bias.h"
-#include "likewise/bpr.h"
 #include "likewise/error.h"
 #include "likewise/held_file.h"
-#include "likewise/neighbourhood.h"
-#include "likewise/popularity.h"
-#include "likewise/sgd.h"
 #include "training/iterate.h"
+#include "training/learning.h"
 #include "training/merge_interactions.h"
 #include "training/validation.h"
 
@@ -78,6 +74,7 @@ void require_no_iterations(const TrainingParams& params, const SettledRun& run) 
   refuse(run.target.has_value(), "a target");
   refuse(!run.checkpoint.path.empty(), "a checkpoint");
   refuse(run.resume != nullptr, "resuming");
+  refuse(run.start != nullptr, "a start from given factors");
 }
 
 /// What was measured by one metric cannot go on with another.
@@ -89,20 +86,6 @@ void require_same_metric(const Model& earlier, const SettledRun& run) {
   const std::string before = named(earlier.validation_metric, earlier.validation_among);
   require(run.validation == nullptr || earlier.validation_metric.empty() || before == now,
           fmt::format("validation metric {}: what is resumed was measured by {}", now, before));
-}
-
-/// Of an algorithm without iterations, by its `train`: what is learned is measured once.
-template <class Train>
-void learn_at_once(const Device& device, const SettledRun& run, Model& model, const Train& train) {
-  check_not_stopped(run);
-  Measure measure;
-  if (run.validation != nullptr) {
-    measure = make_measure(model, device, run);
-    model.validation_metric = usual_metric(run, model).key;
-    model.validation_among = validated_among(run);
-  }
-  model.learned = train();
-  if (measure) model.validation = measure(model.learned);
 }
 
 /// Whether `earlier` had been trained to the end with these parameters; it is the answer then.
@@ -122,90 +105,64 @@ void learn_at_once(const Device& device, const SettledRun& run, Model& model, co
   return true;
 }
 
-/// By an algorithm that iterates, with its `train`: an IterationRun to an IterationResult.
-template <class Params, class Train>
-void learn_by_iterations(const Params& params, const Interactions& data, const Device& device,
-                         const SettledRun& run, Model& model, const Train& train) {
-  require(params.patience == 0 || run.validation != nullptr,
-          fmt::format("patience {} needs validation data to be patient about", params.patience));
-  check_target(run);
+}  // namespace
+
+void Learning::at_once(const std::function<Learned()>& train) const {
+  check_not_stopped(run_);
+  Measure measure;
+  if (run_.validation != nullptr) {
+    measure = make_measure(model_, device_, run_);
+    model_.validation_metric = usual_metric(run_, model_).key;
+    model_.validation_among = validated_among(run_);
+  }
+  model_.learned = train();
+  if (measure) model_.validation = measure(model_.learned);
+}
+
+void Learning::by_iterations(
+    const Stopping& stopping,
+    const std::function<IterationResult(const IterationRun&)>& train) const {
+  require(stopping.patience == 0 || run_.validation != nullptr,
+          fmt::format("patience {} needs validation data to be patient about", stopping.patience));
+  check_target(run_);
   require(
-      run.checkpoint.every >= 1,
-      fmt::format("a checkpoint every {} iterations: it must be 1 or more", run.checkpoint.every));
+      run_.checkpoint.every >= 1,
+      fmt::format("a checkpoint every {} iterations: it must be 1 or more", run_.checkpoint.every));
   IterationRun loop;
-  loop.control.cancel = run.control.cancel;
-  loop.stop = run.stop;
-  loop.on_plan = run.on_plan;
-  if (run.resume != nullptr) {
-    require_resumable(*run.resume, params);
-    require_same_ids(*run.resume, data);
-    require_same_metric(*run.resume, run);
-    resume_from(*run.resume, loop);
-    model.validation_metric = run.resume->validation_metric;
-    model.validation_among = run.resume->validation_among;
+  loop.control.cancel = run_.control.cancel;
+  loop.stop = run_.stop;
+  loop.on_plan = run_.on_plan;
+  loop.start = run_.start;
+  if (run_.resume != nullptr) {
+    require(run_.start == nullptr, "a training that is resumed starts from its model alone");
+    require_resumable(*run_.resume, model_.params);
+    require_same_ids(*run_.resume, data_);
+    require_same_metric(*run_.resume, run_);
+    resume_from(*run_.resume, loop);
+    model_.validation_metric = run_.resume->validation_metric;
+    model_.validation_among = run_.resume->validation_among;
   }
-  if (run.validation != nullptr) {
-    loop.validation = make_validation(model, device, run);
-    model.validation_metric = loop.validation.metric;
-    model.validation_among = validated_among(run);
+  if (run_.validation != nullptr) {
+    loop.validation = make_validation(model_, device_, run_);
+    model_.validation_metric = loop.validation.metric;
+    model_.validation_among = validated_among(run_);
   }
-  const Stopping stopping{params.iterations, params.tolerance, params.patience};
-  if (run.resume != nullptr && is_over(*run.resume, stopping, loop.validation, model)) return;
+  if (run_.resume != nullptr && is_over(*run_.resume, stopping, loop.validation, model_)) return;
   std::optional<HeldFile> checkpoint;
-  HeldFile* held = run.checkpoint.held;
-  if (held == nullptr && !run.checkpoint.path.empty())
-    held = &checkpoint.emplace(run.checkpoint.path);
+  HeldFile* held = run_.checkpoint.held;
+  if (held == nullptr && !run_.checkpoint.path.empty())
+    held = &checkpoint.emplace(run_.checkpoint.path);
   loop.on_iteration = [&](const TrainingState& state) {
-    if (run.on_iteration) run.on_iteration(state);
-    const bool due = state.iterations.back().iteration % run.checkpoint.every == 0;
-    if (held != nullptr && due) save_checkpoint(model, state, *held);
+    if (run_.on_iteration) run_.on_iteration(state);
+    const bool due = state.iterations.back().iteration % run_.checkpoint.every == 0;
+    if (held != nullptr && due) save_checkpoint(model_, state, *held);
   };
   IterationResult result = train(loop);
-  model.learned = std::move(result.factors);
-  model.iterations = std::move(result.iterations);
-  model.best_iteration = result.best_iteration;
-  model.stop_reason = std::move(result.stop_reason);
+  model_.learned = std::move(result.factors);
+  model_.iterations = std::move(result.iterations);
+  model_.best_iteration = result.best_iteration;
+  model_.stop_reason = std::move(result.stop_reason);
 }
-
-void learn(const AlsParams& params, const Interactions& data, const Device& device,
-           const SettledRun& run, Model& model) {
-  learn_by_iterations(params, data, device, run, model, [&](const IterationRun& loop) {
-    return train_als(data.by_user.view(), params, device, loop);
-  });
-}
-
-void learn(const NeighbourParams& params, const Interactions& data, const Device& device,
-           const SettledRun& run, Model& model) {
-  learn_at_once(device, run, model,
-                [&] { return train_neighbours(data.by_user.view(), params, device, run.control); });
-}
-
-void learn(const PopularParams& params, const Interactions& data, const Device& device,
-           const SettledRun& run, Model& model) {
-  learn_at_once(device, run, model, [&] { return train_popularity(data.by_user.view(), params); });
-}
-
-void learn(const SgdParams& params, const Interactions& data, const Device& device,
-           const SettledRun& run, Model& model) {
-  learn_by_iterations(params, data, device, run, model, [&](const IterationRun& loop) {
-    return train_sgd(data.by_user.view(), params, device, loop);
-  });
-}
-
-void learn(const BprParams& params, const Interactions& data, const Device& device,
-           const SettledRun& run, Model& model) {
-  learn_by_iterations(params, data, device, run, model, [&](const IterationRun& loop) {
-    return train_bpr(data.by_user.view(), params, device, loop);
-  });
-}
-
-void learn(const BiasParams& params, const Interactions& data, const Device& device,
-           const SettledRun& run, Model& model) {
-  learn_at_once(device, run, model,
-                [&] { return train_baselines(data.by_user.view(), params, run.control); });
-}
-
-}  // namespace
 
 void require_resumable(const Model& earlier, const TrainingParams& params) {
   require(iterates(earlier.params) && earlier.algorithm() == algorithm_name(params),
@@ -247,9 +204,8 @@ Model train(const Interactions& data, const TrainingParams& params, const Device
   if (run.resume != nullptr) ordered = in_order_of(run.resume->users, run.resume->items, data);
   const Interactions& used = ordered ? *ordered : data;
   Model model = start_model(used, params, device, run);
-  naming_ids(used.users, used.items, used, [&] {
-    std::visit([&](const auto& some) { learn(some, used, device, run, model); }, params);
-  });
+  naming_ids(used.users, used.items, used,
+             [&] { algorithm_of(model.params)->learn(Learning(used, device, run, model)); });
   return model;
 }
 

@@ -1,17 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "likewise/update.h"
 
+#include <memory>
+#include <optional>
 #include <utility>
 
 #include <fmt/format.h>
 
-#include "algorithms/finite.h"
+#include "algorithms/algorithm.h"
 #include "core/placed_error.h"
 #include "core/require.h"
 #include "core/utc_now.h"
-#include "likewise/bias.h"
 #include "likewise/error.h"
-#include "likewise/popularity.h"
 #include "training/growth.h"
 
 namespace likewise {
@@ -20,25 +20,6 @@ namespace {
 constexpr int kMostIterations = 10'000;
 
 [[nodiscard]] bool by_sgd(const UpdateOptions& options) { return options.by == UpdateBy::kSgd; }
-
-/// The usual number, and whether steps have a learning rate: an algorithm without these does not
-/// compile.
-struct Course {
-  int iterations = 0;
-  bool has_rate = false;
-};
-[[nodiscard]] Course course_of(const AlsParams&, const UpdateOptions& options) {
-  return by_sgd(options) ? Course{3, true} : Course{2, false};
-}
-[[nodiscard]] Course course_of(const SgdParams&, const UpdateOptions&) { return {3, true}; }
-[[nodiscard]] Course course_of(const BprParams&, const UpdateOptions&) { return {10, true}; }
-[[nodiscard]] Course course_of(const NeighbourParams&, const UpdateOptions&) { return {}; }
-[[nodiscard]] Course course_of(const PopularParams&, const UpdateOptions&) { return {}; }
-[[nodiscard]] Course course_of(const BiasParams&, const UpdateOptions&) { return {}; }
-
-[[nodiscard]] Course course_of(const Model& model, const UpdateOptions& options) {
-  return std::visit([&](const auto& params) { return course_of(params, options); }, model.params);
-}
 
 /// Titles of the items that had one, where these are now.
 [[nodiscard]] Titles titles_at(const Titles& titles, const std::vector<Index>& places,
@@ -71,13 +52,9 @@ struct Course {
 }
 
 /// The spread that later steps of SGD need to know, where there may be some.
-[[nodiscard]] double spread_kept(const UpdateTask& task) {
-  if (const auto* sgd = std::get_if<SgdParams>(&task.model.params)) {
-    return trained_spread(task, *sgd);
-  }
-  const auto* als = std::get_if<AlsParams>(&task.model.params);
-  const bool steps = als != nullptr && als->feedback == Feedback::kExplicit;
-  return steps ? trained_spread(task, sgd_params_of(*als)) : 0.0;
+[[nodiscard]] double spread_kept(const UpdateTask& task, const Algorithm& algorithm) {
+  const std::optional<SgdParams> steps = algorithm.update_steps();
+  return steps ? trained_spread(task, *steps) : 0.0;
 }
 
 }  // namespace
@@ -88,17 +65,11 @@ void require_updatable(const Model& model, const UpdateOptions& options) {
           "a checkpoint of a training under way cannot be updated: finish it first, by resuming");
   require(model.history.rows == model.users.size() && model.history.cols == model.items.size(),
           "the model was made without its interactions, which an update needs: train it anew");
-  const auto* als = std::get_if<AlsParams>(&model.params);
-  require(!options.by || als != nullptr,
-          fmt::format("by {} says how models of als are updated; this one is of {}",
-                      options.by ? kUpdateByNames[static_cast<std::size_t>(*options.by)] : "",
-                      model.algorithm()));
-  require(!by_sgd(options) || als->feedback == Feedback::kExplicit,
-          "by sgd needs a model of explicit feedback: of implicit feedback als weighs all cells, "
-          "and steps over the new ones would leave the others out");
-  const Course course = course_of(model, options);
+  const std::unique_ptr<const Algorithm> algorithm = algorithm_of(model.params);
+  if (options.by) algorithm->require_update_by(*options.by);
+  const UsualUpdate usual = algorithm->usual_update(options.by);
   if (options.iterations) {
-    require(course.iterations > 0,
+    require(usual.iterations > 0,
             fmt::format("iterations would do nothing: an update of {} is exact, without iterations",
                         model.algorithm()));
     require(
@@ -106,9 +77,9 @@ void require_updatable(const Model& model, const UpdateOptions& options) {
         fmt::format("iterations must be in [1, {}], not {}", kMostIterations, *options.iterations));
   }
   if (options.learning_rate) {
-    require(course.has_rate,
+    require(usual.has_rate,
             fmt::format("learning_rate would do nothing: it is for steps of sgd and bpr{}",
-                        als != nullptr ? ", as by sgd takes them" : ""));
+                        algorithm->has_ways_to_update() ? ", as by sgd takes them" : ""));
     require(
         *options.learning_rate >= 1e-15 && *options.learning_rate <= 1e15,
         fmt::format("learning_rate must be in [1e-15, 1e+15], not {:g}", *options.learning_rate));
@@ -116,22 +87,12 @@ void require_updatable(const Model& model, const UpdateOptions& options) {
 }
 
 int usual_update_iterations(const Model& model, const UpdateOptions& options) {
-  return course_of(model, options).iterations;
+  return algorithm_of(model.params)->usual_update(options.by).iterations;
 }
 
 TrainingParams params_of_update(const Model& model, const UpdateOptions& options) {
   if (!by_sgd(options)) return model.params;
-  return sgd_params_of(std::get<AlsParams>(model.params));
-}
-
-Refined refine(const PopularParams& params, const UpdateTask& task) {
-  return {train_popularity(task.growth.history.view(), params), 0, task.growth.items.ids.size()};
-}
-
-Refined refine(const BiasParams& params, const UpdateTask& task) {
-  Baselines learned = train_baselines(task.growth.history.view(), params, task.control);
-  return {std::move(learned), params.of_users() ? task.growth.users.ids.size() : 0,
-          params.of_items() ? task.growth.items.ids.size() : 0};
+  return algorithm_of(model.params)->update_steps().value();
 }
 
 UpdatedModel update_model(const Model& model, const Interactions& more,
@@ -149,15 +110,15 @@ UpdatedModel update_model(const Model& model, const Interactions& more,
                         device,
                         control,
                         options.iterations.value_or(usual_update_iterations(model, options))};
-  Refined refined = naming_ids(growth.users.ids, growth.items.ids, more, [&] {
-    return std::visit([&](const auto& params) { return refine(params, task); }, model.params);
-  });
+  const std::unique_ptr<const Algorithm> algorithm = algorithm_of(model.params);
+  Refined refined =
+      naming_ids(growth.users.ids, growth.items.ids, more, [&] { return algorithm->update(task); });
   UpdatedModel updated{{}, growth.repeated, refined.users, refined.items};
   Model& grown = updated.model;
   grown.provenance = model.provenance;
   grown.provenance.updates.push_back(note_of(task));
   grown.params = model.params;
-  grown.trained_spread = spread_kept(task);
+  grown.trained_spread = spread_kept(task, *algorithm);
   grown.titles = titles_at(model.titles, growth.items.first, growth.items.ids.size());
   grown.users = std::move(growth.users.ids);
   grown.items = std::move(growth.items.ids);

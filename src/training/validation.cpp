@@ -13,12 +13,10 @@
 
 namespace likewise {
 
-std::string default_metric(const Model& model) {
-  return model.predicts_ratings() ? "rmse" : "ndcg@10";
-}
+std::string default_metric(bool predicts_ratings) { return predicts_ratings ? "rmse" : "ndcg@10"; }
 
 NamedMetric usual_metric(const SettledRun& run, const Model& model) {
-  return parse_metric(run.validation_metric.empty() ? default_metric(model)
+  return parse_metric(run.validation_metric.empty() ? default_metric(model.predicts_ratings())
                                                     : run.validation_metric);
 }
 

@@ -10,9 +10,8 @@
 
 namespace likewise {
 
-/// What is measured of a model with these parameters where nobody says what: "ndcg@10", or "rmse"
-/// where it predicts ratings.
-[[nodiscard]] std::string default_metric(const Model& model);
+/// What is measured where nobody says what: "rmse" of predicted ratings, else "ndcg@10".
+[[nodiscard]] std::string default_metric(bool predicts_ratings);
 
 /// The metric that `run` asks for, or the default one.
 [[nodiscard]] NamedMetric usual_metric(const SettledRun& run, const Model& model);

@@ -87,8 +87,8 @@ void take_value(std::optional<double> value, TrainingOutcome& outcome) {
 }  // namespace
 
 NamedMetric metric_of(const TuneOptions& options) {
-  if (!options.metric.empty()) return parse_metric(options.metric);
-  return parse_metric(options.feedback == Feedback::kExplicit ? "rmse" : "ndcg@10");
+  const bool of_ratings = options.feedback == Feedback::kExplicit;
+  return parse_metric(options.metric.empty() ? default_metric(of_ratings) : options.metric);
 }
 
 bool is_of_ratings(const NamedMetric& metric) {

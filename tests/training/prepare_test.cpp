@@ -166,5 +166,35 @@ TEST(Spelled, EachFrontDoorWritesParametersItsOwnWay) {
   EXPECT_EQ(error.message(dashed), "needs <solver|cg> or <cg_steps|> {");
 }
 
+TEST(Train, StartsFromGivenFactors) {
+  TrainingRequest request;
+  request.parameters = {{"factors", "4"}, {"iterations", "2"}, {"alpha", "1"}};
+  request.device = "cpu";
+  const TrainingPlan plan = prepare(request, films());
+  TrainingPlan once = plan;
+  std::get<AlsParams>(once.params).iterations = 1;
+  const Model first = train(once, films());
+  IterationRun from;
+  from.start = first.factors();
+  const IterationResult direct =
+      train_als(films().by_user.view(), als_of(plan), plan.device.device, from);
+  TrainingRun run;
+  run.start = first.factors();
+  const Model started = train(plan, films(), run);
+  EXPECT_TRUE(
+      std::ranges::equal(started.factors()->users.row_span(7), direct.factors.users.row_span(7)));
+  const Model drawn = train(plan, films());
+  EXPECT_FALSE(
+      std::ranges::equal(started.factors()->users.row_span(7), drawn.factors()->users.row_span(7)));
+
+  const TrainingPlan counted = prepare({.algorithm = "popular"}, films());
+  EXPECT_THAT(error_of(ErrorKind::kInvalidArgument, [&] { (void)train(counted, films(), run); }),
+              HasSubstr("a start from given factors needs an algorithm that iterates"));
+  TrainingPlan resumed = plan;
+  resumed.resume = &first;
+  EXPECT_THAT(error_of(ErrorKind::kInvalidArgument, [&] { (void)train(resumed, films(), run); }),
+              HasSubstr("starts from its model alone"));
+}
+
 }  // namespace
 }  // namespace likewise

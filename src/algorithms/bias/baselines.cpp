@@ -5,12 +5,12 @@
 
 #include <fmt/format.h>
 
+#include "algorithms/bias/params.h"
 #include "algorithms/bias/row_bias.h"
 #include "algorithms/finite.h"
 #include "core/parallel.h"
 #include "likewise/bias.h"
 #include "likewise/error.h"
-#include "params/bias.h"
 #include "params/validate.h"
 
 namespace likewise {

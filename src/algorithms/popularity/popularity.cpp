@@ -1,11 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "likewise/popularity.h"
+#include "algorithms/popularity/popularity.h"
 
 #include <vector>
 
 #include <tbb/enumerable_thread_specific.h>
 
 #include "core/parallel.h"
+#include "likewise/popularity.h"
+#include "model/learned_parts.h"
+#include "training/growth.h"
+#include "training/learning.h"
 
 namespace likewise {
 namespace {
@@ -40,6 +44,36 @@ Popularity train_popularity(const CsrView& by_user, const PopularParams& params)
         static_cast<double>(counts[static_cast<std::size_t>(item)]) / by_user.rows);
   }
   return result;
+}
+
+namespace {
+
+class Popular final : public AlgorithmOf<PopularParams> {
+ public:
+  using AlgorithmOf::AlgorithmOf;
+
+  [[nodiscard]] std::string_view name() const override { return kPopularRow.name; }
+  void learn(const Learning& learning) const override {
+    learning.at_once([&] { return train_popularity(learning.by_user(), params()); });
+  }
+
+  void check_learned(const LearnedCheck& check) const override { check.popularity(); }
+  [[nodiscard]] Learned load_learned(SavedParts& saved) const override {
+    return saved.popularity();
+  }
+
+  [[nodiscard]] Refined update(const UpdateTask& task) const override {
+    return {train_popularity(task.growth.history.view(), params()), 0,
+            task.growth.items.ids.size()};
+  }
+
+  [[nodiscard]] bool predicts_ratings() const override { return false; }
+};
+
+}  // namespace
+
+std::unique_ptr<const Algorithm> make_algorithm(const PopularParams& params) {
+  return std::make_unique<Popular>(params);
 }
 
 }  // namespace likewise

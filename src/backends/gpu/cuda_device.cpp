@@ -374,16 +374,6 @@ void require_usable(std::string_view device, const std::vector<int>& wanted,
           several_gpus_rule(static_cast<int>(devices.size())), name_of(devices)};
 }
 
-/// Whether several GPUs may be worth their start.
-template <class Params>
-[[nodiscard]] bool gains_by_gpus(const Params&) {
-  return false;
-}
-[[nodiscard]] bool gains_by_gpus(const AlsParams&) { return true; }
-[[nodiscard]] bool gains_by_gpus(const SgdParams& params) {
-  return params.order == SgdOrder::kAlternating;
-}
-
 /// `on`: the job on some of them.
 template <class TrainingJob, class On>
 [[nodiscard]] Offer<TrainingJob> auto_training(const Machine& machine,
@@ -418,7 +408,7 @@ Device open_all_cuda(std::string_view device, const DeviceOptions& options) {
   return open_several(machine, machine.usable(), options);
 }
 
-Device open_cuda_to_train(const TrainingParams& params, const DeviceOptions& options) {
+Device open_cuda_to_train(bool gains, const DeviceOptions& options) {
   const Machine machine = find_machine("cuda");
   const int first = first_usable("cuda", machine);
   std::vector<int> alike = machine.usable();
@@ -430,7 +420,6 @@ Device open_cuda_to_train(const TrainingParams& params, const DeviceOptions& opt
   if (machine.plugin.neighbours != nullptr) {
     std::get<Offer<NeighbourJob>>(jobs.table) = auto_neighbours(machine, alike, options);
   }
-  const bool gains = std::visit([](const auto& some) { return gains_by_gpus(some); }, params);
   if (machine.plugin.als != nullptr && gains) {
     std::get<Offer<AlsJob>>(jobs.table) =
         auto_training<AlsJob>(machine, alike, [&](const std::vector<int>& some) {

@@ -22,9 +22,9 @@ namespace likewise {
 [[nodiscard]] Device open_all_cuda(std::string_view device, const DeviceOptions& options);
 
 /// The first GPU that can be used, for a training that may take several: a search for neighbours,
-/// and SGD by `alternating`, are shared with all GPUs of its kind where that is expected to be
-/// faster.
-[[nodiscard]] Device open_cuda_to_train(const TrainingParams& params, const DeviceOptions& options);
+/// and where `gains` says so ALS and SGD, are shared with all GPUs of its kind where that is
+/// expected to be faster.
+[[nodiscard]] Device open_cuda_to_train(bool gains, const DeviceOptions& options);
 
 /// The job `als` of these usable GPUs, of one kind, which train together. `plugin` and `found` are
 /// what was loaded and found; it has the job. `memory` as GpuUse::memory.

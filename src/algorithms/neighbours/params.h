@@ -2,8 +2,8 @@
 /// The parameters of neighbourhood methods; the fields of NeighbourParams say the same to C++.
 #pragma once
 
+#include "algorithms/bias/params.h"
 #include "likewise/neighbourhood.h"
-#include "params/bias.h"
 #include "params/parameter.h"
 
 namespace likewise {

@@ -5,8 +5,10 @@
 
 #include <fmt/format.h>
 
+#include "algorithms/als/als.h"
 #include "algorithms/als/first_factors.h"
 #include "algorithms/finite.h"
+#include "algorithms/sgd/sgd.h"
 #include "backends/jobs/device_jobs.h"
 #include "core/placed_error.h"
 #include "likewise/error.h"
@@ -61,9 +63,9 @@ class TouchedSide {
 
 }  // namespace
 
-Refined refine(const AlsParams& params, const UpdateTask& task) {
+Refined update_als(const AlsParams& params, const UpdateTask& task) {
   check_values(task.growth.history.view(), params);
-  if (task.options.by == UpdateBy::kSgd) return refine_by_sgd(params, task);
+  if (task.options.by == UpdateBy::kSgd) return update_als_by_sgd(params, task);
   Factors factors = placed_factors(task, has_biases(params), has_biases(params));
   const TouchedSide users(Side::kUsers, params, task);
   const TouchedSide items(Side::kItems, params, task);

@@ -1,19 +1,30 @@
 // SPDX-License-Identifier: Apache-2.0
+#include "algorithms/sgd/sgd.h"
+
 #include <cmath>
 #include <utility>
 
 #include <fmt/format.h>
 
 #include "algorithms/finite.h"
+#include "algorithms/sgd/params.h"
 #include "algorithms/sgd/setup.h"
 #include "backends/jobs/device_jobs.h"
 #include "likewise/sgd.h"
-#include "params/sgd.h"
+#include "model/learned_parts.h"
 #include "params/validate.h"
+#include "serving/least_squares_rows.h"
+#include "serving/logistic_rows.h"
+#include "training/growth.h"
 #include "training/iterate.h"
+#include "training/learning.h"
 
 namespace likewise {
 namespace {
+
+[[nodiscard]] SgdShape shape_of(const CsrView& by_user) {
+  return {by_user.rows, by_user.cols, by_user.nnz()};
+}
 
 /// An iteration is an epoch.
 class SgdTrainer final : public Trainer {
@@ -83,8 +94,7 @@ IterationResult train_sgd(const CsrView& by_user, const SgdParams& params, const
                           const IterationRun& run) {
   params.validate();
   check_values(by_user, params);
-  const MemoryPlan plan =
-      job<SgdJob>(device).plan({by_user.rows, by_user.cols, by_user.nnz()}, params);
+  const MemoryPlan plan = job<SgdJob>(device).plan(shape_of(by_user), params);
   if (run.on_plan) run.on_plan(plan);
   if (run.start != nullptr) check_start(*run.start, by_user, params);
   Factors start = run.start != nullptr ? run.start->clone() : first_sgd_factors(by_user, params);
@@ -93,7 +103,73 @@ IterationResult train_sgd(const CsrView& by_user, const SgdParams& params, const
   whole.bounded = is_stiff(params, values.spread);
   SgdTrainer trainer(job<SgdJob>(device).make_solver(by_user, params, std::move(start), whole),
                      params, run.history, objective_of_first(by_user, params, values));
-  return iterate(trainer, {params.iterations, params.tolerance, params.patience}, run);
+  return iterate(trainer, stopping_of(params), run);
+}
+
+namespace {
+
+class Sgd final : public AlgorithmOf<SgdParams> {
+ public:
+  using AlgorithmOf::AlgorithmOf;
+
+  [[nodiscard]] std::string_view name() const override { return kSgdRow.name; }
+
+  void check_values(const CsrView& by_user) const override {
+    likewise::check_values(by_user, params());
+  }
+
+  [[nodiscard]] std::optional<Job> training_job() const override { return Job::kSgd; }
+  /// Makes a solver of an empty matrix.
+  void require_taken(const Device& device) const override {
+    const CsrMatrix nothing{0, 0, Array<Offset>(1), {}, {}};
+    (void)job<SgdJob>(device).make_solver(nothing.view(), params(),
+                                          first_sgd_factors(nothing.view(), params()));
+  }
+  [[nodiscard]] bool gains_by_gpus() const override {
+    return params().order == SgdOrder::kAlternating;
+  }
+  [[nodiscard]] MemoryPlan memory(const Device& device, const CsrView& by_user) const override {
+    return job<SgdJob>(device).plan(shape_of(by_user), params());
+  }
+  [[nodiscard]] std::optional<Job> predictions_job() const override { return Job::kPredictions; }
+
+  void learn(const Learning& learning) const override {
+    learning.by_iterations(stopping_of(params()), [&](const IterationRun& run) {
+      return train_sgd(learning.by_user(), params(), learning.device(), run);
+    });
+  }
+
+  void check_learned(const LearnedCheck& check) const override {
+    check.factors(params().factors, is_adaptive(params()));
+  }
+  [[nodiscard]] Learned load_learned(SavedParts& saved) const override { return saved.factors(); }
+
+  [[nodiscard]] std::unique_ptr<FoldInSolver> fold_in_solver(const Model& /*model*/,
+                                                             const Factors& factors,
+                                                             Side side) const override {
+    if (params().loss == SgdLoss::kLogistic) {
+      return std::make_unique<LogisticRows>(factors, params(), side);
+    }
+    return std::make_unique<LeastSquaresRows>(factors, row_weights(params()), side);
+  }
+
+  [[nodiscard]] UsualUpdate usual_update(std::optional<UpdateBy> /*by*/) const override {
+    return {3, true};
+  }
+  [[nodiscard]] std::optional<SgdParams> update_steps() const override { return params(); }
+  [[nodiscard]] Refined update(const UpdateTask& task) const override {
+    return update_sgd(params(), task);
+  }
+
+  [[nodiscard]] bool predicts_ratings() const override {
+    return params().loss == SgdLoss::kSquared;
+  }
+};
+
+}  // namespace
+
+std::unique_ptr<const Algorithm> make_algorithm(const SgdParams& params) {
+  return std::make_unique<Sgd>(params);
 }
 
 }  // namespace likewise

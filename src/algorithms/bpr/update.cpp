@@ -7,6 +7,7 @@
 
 #include <fmt/format.h>
 
+#include "algorithms/bpr/bpr.h"
 #include "algorithms/bpr/likes.h"
 #include "algorithms/sgd/setup.h"
 #include "backends/jobs/device_jobs.h"
@@ -29,7 +30,7 @@ constexpr double kShareOfRate = 0.25;
 
 }  // namespace
 
-Refined refine(const BprParams& trained, const UpdateTask& task) {
+Refined update_bpr(const BprParams& trained, const UpdateTask& task) {
   BprParams params = trained;
   params.learning_rate = task.options.learning_rate.value_or(kShareOfRate * trained.learning_rate);
   const Growth& growth = task.growth;

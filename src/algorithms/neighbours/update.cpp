@@ -8,6 +8,7 @@
 
 #include "algorithms/finite.h"
 #include "algorithms/neighbours/baselines.h"
+#include "algorithms/neighbours/neighbours.h"
 #include "algorithms/neighbours/similarity.h"
 #include "backends/compare_rows.h"
 #include "backends/jobs/device_jobs.h"
@@ -152,7 +153,7 @@ class ListUpdate {
 
 }  // namespace
 
-Refined refine(const NeighbourParams& params, const UpdateTask& task) {
+Refined update_neighbours(const NeighbourParams& params, const UpdateTask& task) {
   const Growth& growth = task.growth;
   const bool of_users = params.side == Side::kUsers;
   const CsrView history = growth.history.view();

@@ -1,17 +1,23 @@
 // SPDX-License-Identifier: Apache-2.0
+#include "algorithms/bpr/bpr.h"
+
 #include <cmath>
 #include <utility>
 
 #include <fmt/format.h>
 
 #include "algorithms/bpr/likes.h"
+#include "algorithms/bpr/params.h"
 #include "algorithms/sgd/setup.h"
 #include "backends/jobs/device_jobs.h"
 #include "core/random.h"
 #include "likewise/bpr.h"
-#include "params/bpr.h"
+#include "model/learned_parts.h"
 #include "params/validate.h"
+#include "serving/ranked_rows.h"
+#include "training/growth.h"
 #include "training/iterate.h"
+#include "training/learning.h"
 
 namespace likewise {
 namespace {
@@ -99,7 +105,64 @@ IterationResult train_bpr(const CsrView& by_user, const BprParams& params, const
   const double of_nothing = losses_of_first(likes.nnz(), start);
   BprTrainer trainer(job<BprJob>(device).make_solver(likes, params, std::move(start)), params,
                      run.completed_iterations, of_nothing);
-  return iterate(trainer, {params.iterations, params.tolerance, params.patience}, run);
+  return iterate(trainer, stopping_of(params), run);
+}
+
+namespace {
+
+class Bpr final : public AlgorithmOf<BprParams> {
+ public:
+  using AlgorithmOf::AlgorithmOf;
+
+  [[nodiscard]] std::string_view name() const override { return kBprRow.name; }
+
+  [[nodiscard]] std::optional<Job> training_job() const override { return Job::kBpr; }
+  /// Makes a solver of an empty matrix.
+  void require_taken(const Device& device) const override {
+    const CsrMatrix nothing{0, 0, Array<Offset>(1), {}, {}};
+    Factors none{Matrix(0, params().factors), Matrix(0, params().factors), {}, {}, 0.0F};
+    (void)job<BprJob>(device).make_solver(nothing.view(), params(), std::move(none));
+  }
+  [[nodiscard]] MemoryPlan memory(const Device& device, const CsrView& by_user) const override {
+    return job<BprJob>(device).plan({by_user.rows, by_user.cols, by_user.nnz()}, params());
+  }
+  [[nodiscard]] std::optional<Job> predictions_job() const override { return Job::kPredictions; }
+
+  void learn(const Learning& learning) const override {
+    learning.by_iterations(stopping_of(params()), [&](const IterationRun& run) {
+      return train_bpr(learning.by_user(), params(), learning.device(), run);
+    });
+  }
+
+  void check_learned(const LearnedCheck& check) const override { check.factors(params().factors); }
+  [[nodiscard]] Learned load_learned(SavedParts& saved) const override { return saved.factors(); }
+
+  [[nodiscard]] std::unique_ptr<FoldInSolver> fold_in_solver(const Model& model,
+                                                             const Factors& factors,
+                                                             Side side) const override {
+    if (side == Side::kItems) {
+      throw Error(
+          ErrorKind::kInvalidArgument,
+          "bpr learns an item by comparing it with others for the users who liked either: new "
+          "items need a new training");
+    }
+    return std::make_unique<RankedRows>(factors, params(), model.history.view());
+  }
+
+  [[nodiscard]] UsualUpdate usual_update(std::optional<UpdateBy> /*by*/) const override {
+    return {10, true};
+  }
+  [[nodiscard]] Refined update(const UpdateTask& task) const override {
+    return update_bpr(params(), task);
+  }
+
+  [[nodiscard]] bool predicts_ratings() const override { return false; }
+};
+
+}  // namespace
+
+std::unique_ptr<const Algorithm> make_algorithm(const BprParams& params) {
+  return std::make_unique<Bpr>(params);
 }
 
 }  // namespace likewise

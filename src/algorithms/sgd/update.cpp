@@ -9,6 +9,7 @@
 #include "algorithms/als/first_factors.h"
 #include "algorithms/finite.h"
 #include "algorithms/sgd/setup.h"
+#include "algorithms/sgd/sgd.h"
 #include "backends/jobs/device_jobs.h"
 #include "core/parallel.h"
 #include "training/growth.h"
@@ -140,7 +141,7 @@ SgdParams sgd_params_of(const AlsParams& params) {
   return steps;
 }
 
-Refined refine(const SgdParams& params, const UpdateTask& task) {
+Refined update_sgd(const SgdParams& params, const UpdateTask& task) {
   check_values(task.growth.history.view(), params);
   const double spread = trained_spread(task, params);
   Factors factors = placed_factors(task, params.biases, params.biases);
@@ -155,7 +156,7 @@ Refined refine(const SgdParams& params, const UpdateTask& task) {
   return refined(task, std::move(factors));
 }
 
-Refined refine_by_sgd(const AlsParams& params, const UpdateTask& task) {
+Refined update_als_by_sgd(const AlsParams& params, const UpdateTask& task) {
   const SgdParams steps = sgd_params_of(params);
   check_values(task.growth.history.view(), steps);
   const double spread = trained_spread(task, steps);

@@ -1,0 +1,51 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "algorithms/bias/bias.h"
+
+#include <utility>
+
+#include "algorithms/finite.h"
+#include "model/learned_parts.h"
+#include "training/growth.h"
+#include "training/learning.h"
+
+namespace likewise {
+namespace {
+
+class Bias final : public AlgorithmOf<BiasParams> {
+ public:
+  using AlgorithmOf::AlgorithmOf;
+
+  [[nodiscard]] std::string_view name() const override { return kBiasRow.name; }
+  void check_values(const CsrView& by_user) const override {
+    likewise::check_values(by_user, params());
+  }
+  void learn(const Learning& learning) const override {
+    learning.at_once(
+        [&] { return train_baselines(learning.by_user(), params(), learning.control()); });
+  }
+
+  void check_learned(const LearnedCheck& check) const override {
+    check.baselines("baseline " + parameter_text(params(), "baseline"), params().of_users(),
+                    params().of_items());
+  }
+  [[nodiscard]] Learned load_learned(SavedParts& saved) const override { return saved.baselines(); }
+
+  [[nodiscard]] BiasParams scores_of_biases() const override { return params(); }
+
+  [[nodiscard]] Refined update(const UpdateTask& task) const override {
+    Baselines learned = train_baselines(task.growth.history.view(), params(), task.control);
+    return {std::move(learned), params().of_users() ? task.growth.users.ids.size() : 0,
+            params().of_items() ? task.growth.items.ids.size() : 0};
+  }
+
+  [[nodiscard]] bool predicts_ratings() const override { return true; }
+  [[nodiscard]] bool ranks_items() const override { return params().of_items(); }
+};
+
+}  // namespace
+
+std::unique_ptr<const Algorithm> make_algorithm(const BiasParams& params) {
+  return std::make_unique<Bias>(params);
+}
+
+}  // namespace likewise
