@@ -34,6 +34,7 @@
 /// with the figures, where the rows seen so far and those still expected cannot fit.
 #pragma once
 
+#include <array>
 #include <functional>
 #include <optional>
 #include <string>
@@ -85,6 +86,10 @@ struct ReadOptions {
   /// 9999 ("2001-02-03", "2001-02-03T04:05:06.7+01:00"). Kept to the nanosecond.
   bool keep_times = false;
 };
+
+/// Which of some columns hold users, items, values and times, by the well-known names that headers
+/// of files are read by; -1 where none does.
+[[nodiscard]] std::array<int, 4> known_columns(const std::vector<std::string>& names);
 
 /// What reading met, for people and for `info`.
 struct ReadSummary {

@@ -17,16 +17,17 @@ from likewise._core import DeviceError, NumericalError, __version__
 from likewise.answers import Lists
 from likewise.estimators import Als, Auto, Bias, Bpr, ItemKnn, Popular, Sgd, UserKnn
 from likewise.information import info
-from likewise.interactions import Interactions, split
+from likewise.interactions import Interactions, concat, split
 from likewise.lazy import loader
 from likewise.model import Evaluation, Explanation, Model, load_model
 from likewise.plan import TrainingPlan
 from likewise.search import Search, tune
+from likewise.splitter import Splitter
 
 __all__ = [
     "Als", "Auto", "Bias", "Bpr", "DeviceError", "Evaluation", "Explanation", "Interactions", "ItemKnn", "Lists", "Model",
-    "NumericalError", "Popular", "Search", "Sgd", "TrainingPlan", "UserKnn", "__version__", "info", "load_model", "metrics",
-    "split", "tune",
+    "NumericalError", "Popular", "Search", "Sgd", "Splitter", "TrainingPlan", "UserKnn", "__version__", "concat", "info",
+    "load_model", "metrics", "split", "tune",
 ]
 
 if TYPE_CHECKING:

@@ -2,45 +2,64 @@
 """`Lists`: the answers to a batch of queries, as arrays or as a frame of any kind."""
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, overload
 
 import numpy as np
 import numpy.typing as npt
 
+from likewise.arguments import shown
+from likewise.frames import Framed
 from likewise.ids import IdArray, Ids, IndexArray
 
 if TYPE_CHECKING:
     import pandas
-    import polars
-    import pyarrow
 
 
-class Lists:
+class Lists(Framed):
     """The best answers to each of some queries, best first.
 
     counts    int32, (queries,): how many answers each query has, k at most
     indices   int32, (queries, k): indices of the answers, -1 beyond counts
     scores    float32, (queries, k); what is beyond counts means nothing
+    unknown   how many ids were skipped that the model does not know
+
+    lists[0] is the answers to the first query, lists[:10] lists of the first ten, lists.of("ann")
+    the answers to the query "ann".
     """
 
     def __init__(self, query_name: str, queries: IdArray, answer_name: str, ids: Ids | KeptIds,
                  found: tuple[IndexArray, npt.NDArray[np.float32], npt.NDArray[np.int32]],
-                 titles: Any = None):
+                 titles: Any = None, unknown: int = 0):
         self.query_name = query_name
         self.answer_name = answer_name
         self.queries = queries
         self.indices, self.scores, self.counts = found
         self._ids = ids
         self._titles = titles
+        self.unknown = unknown
 
     def __len__(self) -> int:
         return len(self.counts)
 
-    def __getitem__(self, query: int) -> list[tuple[Any, float]]:
-        """The answers to one query, by its place: (id, score) pairs."""
+    @overload
+    def __getitem__(self, query: int) -> list[tuple[Any, float]]: ...
+    @overload
+    def __getitem__(self, query: slice | npt.NDArray[Any] | list[int]) -> Lists: ...
+
+    def __getitem__(self, query: Any) -> list[tuple[Any, float]] | Lists:
+        """The answers to one query, by its place: (id, score) pairs; Lists for a slice or an array of places."""
+        if isinstance(query, (slice, list, np.ndarray)):
+            return self._part(query)
         count = self.counts[query]
         ids = self._ids.take(self.indices[query, :count])
         return list(zip(ids.tolist(), self.scores[query, :count].tolist()))
+
+    def of(self, query: Any) -> list[tuple[Any, float]]:
+        """The answers to the query of this id: (id, score) pairs. KeyError where it was not asked about."""
+        places = np.flatnonzero(np.asarray(self.queries == query))
+        if not places.size:
+            raise KeyError(f"{shown(query)} is none of these {len(self)} {self.query_name}s")
+        return self[int(places[0])]
 
     @property
     def ids(self) -> IdArray:
@@ -67,21 +86,6 @@ class Lists:
             result["title"] = np.array(self._titles(indices), dtype=object)
         return result
 
-    def to_pandas(self) -> pandas.DataFrame:
-        import pandas
-        return pandas.DataFrame(self.columns())
-
-    def to_polars(self) -> polars.DataFrame:
-        import polars
-        return polars.DataFrame(self.columns())
-
-    def to_arrow(self) -> pyarrow.Table:
-        import pyarrow
-        return pyarrow.table(self.columns())
-
-    def __arrow_c_stream__(self, requested_schema: Any = None) -> Any:
-        return self.to_arrow().__arrow_c_stream__(requested_schema)
-
     def __getstate__(self) -> dict[str, Any]:
         """Ids and titles of the answers alone go along, not the whole model's."""
         used = np.unique(self.indices[self.indices >= 0])
@@ -100,13 +104,11 @@ class Lists:
         return "\n".join([head, *shown])
 
     def _repr_html_(self) -> str:
-        return self._head()._repr_html_()  # type: ignore[no-any-return]
+        return self[:5].to_pandas()._repr_html_()  # type: ignore[no-any-return]
 
-    def _head(self) -> pandas.DataFrame:
-        few = slice(0, 5)
-        return Lists(self.query_name, self.queries[few], self.answer_name, self._ids,
-                     (self.indices[few], self.scores[few], self.counts[few]),
-                     self._titles).to_pandas()
+    def _part(self, some: Any) -> Lists:
+        return Lists(self.query_name, self.queries[some], self.answer_name, self._ids,
+                     (self.indices[some], self.scores[some], self.counts[some]), self._titles)
 
 
 class KeptIds:

@@ -18,9 +18,8 @@ from likewise.arguments import call, shown
 from likewise.sparse import checked
 
 
-#: Names of columns that are taken where none is given.
-USUAL = {"user": ("user",), "item": ("item",), "value": ("value", "rating"),
-         "time": ("time", "timestamp")}
+#: What columns hold, in the order in which the extension tells it by their names.
+ROLES = ("user", "item", "value", "time")
 
 
 #: A time that is missing, or cannot be told in 64 bits: a bad row.
@@ -56,31 +55,42 @@ class Source:
         options = options | {"keep_times": self.time is not None}
         return call(_core.Interactions.from_file, path, options, threads, listener)
 
-    def pick(self, which: str, known: list[str], of: str) -> str | None:
-        """The column that holds users, items, values or times."""
-        given = getattr(self, which)
-        if given is None and which in ("value", "time"):
-            return None
-        if given is not None and given != "auto":
-            if given not in known:
-                raise ValueError(f"{of} has no column {given!r} for {which}; it has {names(known)}")
-            return given  # type: ignore[no-any-return]
-        for name in USUAL[which]:
-            if name in known:
-                return name
-        if which in ("value", "time"):
-            return None
-        raise ValueError(f"{of} has no column {which!r}: say {which}=NAME, one of {names(known)}")
-
     def picked(self, known: list[str], numeric: Callable[[str], bool], of: str) -> dict[str, str | None]:
-        chosen = {which: self.pick(which, known, of) for which in USUAL}
+        """The columns that hold users, items, values and times: those that are named, else by the names
+        that headers of files are read by."""
+        given = {which: self._given(which, known, of) for which in ROLES}
+        free = [name for name in known if name not in given.values()]
+        places = _core.known_columns([name.encode(errors="replace").decode() for name in free])
+        chosen = {which: free[place] if place >= 0 and self._is_open(which) else given[which]
+                  for which, place in zip(ROLES, places)}
+        for which in ROLES[:2]:
+            if chosen[which] is None:
+                raise ValueError(f"{of} has no column that is known to hold {which}s: say {which}=NAME, one of "
+                                 f"{names(known)}")
         if chosen["value"] is not None or self.value != "auto":
             return chosen
         others = [name for name in known if name not in chosen.values() and numeric(name)]
+        if others and known.index(others[0]) == 0 and others[0] in _ROW_NUMBERS:
+            del others[0]
         if others:
             raise ValueError(f"{of} has numbers in {names(others)}, and no column \"value\": say "
                              "value=NAME, or value=None to take each row as 1")
         return chosen
+
+    def _is_open(self, which: str) -> bool:
+        return getattr(self, which) == (None if which in ROLES[:2] else "auto")
+
+    def _given(self, which: str, known: list[str], of: str) -> str | None:
+        name = getattr(self, which)
+        if self._is_open(which) or name is None:
+            return None
+        if name not in known:
+            raise ValueError(f"{of} has no column {name!r} for {which}; it has {names(known)}")
+        return name  # type: ignore[no-any-return]
+
+
+#: What pandas and polars call a first column without a name: it numbers the rows.
+_ROW_NUMBERS = ("", "Unnamed: 0")
 
 
 def names(columns: list[str]) -> str:
@@ -90,6 +100,8 @@ def names(columns: list[str]) -> str:
 def source_of(data: Any, source: Source, options: dict[str, Any], threads: int,
               listener: Any) -> _core.Interactions:
     """Interactions of what is in memory."""
+    if type(data).__name__ == "LazyFrame" and hasattr(data, "collect"):
+        data = data.collect()
     if _is_sparse(data):
         return _from_sparse(data, source, options, threads, listener)
     if isinstance(data, tuple):
@@ -101,12 +113,24 @@ def source_of(data: Any, source: Source, options: dict[str, Any], threads: int,
     elif hasattr(data, "__arrow_c_stream__"):
         columns = _of_arrow(data, source)
     else:
+        loads = next((name for name in ("compute", "toPandas", "to_pandas") if hasattr(data, name)), None)
+        if loads is not None:
+            raise TypeError(f"{type(data).__name__} is not in this process's memory: give its .{loads}()")
         raise TypeError(f"likewise.Interactions cannot be made of {type(data).__name__}: give a path, a SciPy "
                         "sparse matrix, a pandas, polars or Arrow frame, a dict of arrays or a tuple "
                         "(users, items, values, times)")
     users, items, values, times, unit = columns
     return call(_core.Interactions.from_columns, users, items, values, times, unit, options, threads,
                 listener)
+
+
+def pairs_of(frame: Any) -> tuple[list[Any], list[Any]]:
+    """Users and items of the rows of a frame."""
+    known = [str(name) for name in getattr(frame, "column_names", frame.columns)]
+    chosen = Source(None, None, None, None, None).picked(known, lambda _: False, "the frame")
+    users, items = (frame[name] for name in (chosen["user"], chosen["item"]))
+    return tuple(column.to_pylist() if hasattr(column, "to_pylist") else column.to_list()  # type: ignore[return-value]
+                 for column in (users, items))
 
 
 def id_column(array: Any, side: str) -> _core.IdColumn:

@@ -2,34 +2,48 @@
 """What the estimators have in common, and how they get the parameters of their algorithms."""
 from __future__ import annotations
 
+import functools
 import inspect
 import textwrap
 from numbers import Real
-from typing import Any, Callable, ClassVar
+from typing import TYPE_CHECKING, Any, Callable, ClassVar, TypeVar
 
 from likewise import _core
 from likewise.arguments import call, check_callback, count_of, shown
+from likewise.display import table
 from likewise.interactions import Path, as_interactions, as_interactions_or_none
+from likewise.metrics import higher_is_better
 from likewise.model import Model
 from likewise.plan import TrainingPlan
 from likewise.progress import Progress, logger
 
 Callback = Callable[[int, float, float, "float | None"], None]
+_Own = TypeVar("_Own", bound="Estimator")
+
+# What a model answers its estimator answers too: type checkers see the methods, and so do help() and
+# the completion of names, by _answers_of().
+if TYPE_CHECKING:
+    _Answers = Model
+else:
+    _Answers = object
 
 
-class Estimator:
-    """What all algorithms have in common. `model_` is the Model, after fit().
+class Estimator(_Answers):
+    """What all algorithms have in common. `model_` is the Model, after fit(), and what it answers
+    (recommend, similar_items, predict, evaluate, save ...) the estimator answers too.
 
     Parameters are checked by fit(); one that is None has its default for the kind of feedback, or is
     chosen by the data: `model_.params` has the values.
     """
 
-    algorithm: ClassVar[str]
+    algorithm: ClassVar[str]  # type: ignore[misc]
     _names: ClassVar[tuple[str, ...]]
     model_: Model
 
     def __init__(self, **params: Any):
         known = {name: default.default for name, default in self._signature().items()}
+        if params.pop("algorithm", self.algorithm) != self.algorithm:
+            raise TypeError(f"{type(self).__name__} trains {self.algorithm}; these parameters are of another algorithm")
         for name in params:
             if name not in known:
                 raise TypeError(f"{type(self).__name__} has no parameter {name!r}; it has "
@@ -37,12 +51,12 @@ class Estimator:
         for name, default in known.items():
             setattr(self, name, params.get(name, default))
 
-    def fit(self, interactions: Any, y: None = None, *,
+    def fit(self: _Own, interactions: Any, y: None = None, *,
             validation: Any = None, metric: str | None = None,
             candidates: Any = None, negatives: int | None = None,
             target: float | None = None, checkpoint: Path | None = None, checkpoint_every: int = 1,
             resume: Model | Estimator | None = None, progress: bool = False,
-            callback: Callback | None = None) -> Estimator:
+            callback: Callback | None = None) -> _Own:
         """Trains on the interactions, and returns self. They, `validation` and `candidates` are
         Interactions, or what Interactions() takes.
 
@@ -103,7 +117,7 @@ class Estimator:
         """The parameters by name, as they were given."""
         return {name: getattr(self, name) for name in self._signature()}
 
-    def set_params(self, **params: Any) -> Estimator:
+    def set_params(self: _Own, **params: Any) -> _Own:
         known = self._signature()
         for name, value in params.items():
             if name not in known:
@@ -112,12 +126,37 @@ class Estimator:
             setattr(self, name, value)
         return self
 
-    def __getattr__(self, name: str) -> Any:
-        """What the model answers, after fit(): recommend, similar_items, predict, save ..."""
-        if name.startswith("_") or name == "model_" or not hasattr(Model, name):
-            raise AttributeError(f"{type(self).__name__} has no attribute {name!r}" if name != "model_"
-                                 else "there is no model yet: call fit() first")
-        return getattr(self.model_, name)
+    def score(self, interactions: Any, y: None = None, *, metric: str | None = None) -> float:
+        """A metric of evaluate() on held-out interactions, of which larger is better: of errors the negative.
+        Without a name ndcg@10, and rmse where ratings are predicted."""
+        if metric is None:
+            found = self.model_.evaluate(interactions)
+            metric = self.model_.validation_metric or ("rmse" if "rmse" in found else "ndcg@10")
+            if metric in found:
+                return found[metric] if higher_is_better(metric) else -found[metric]
+        name, _, length = metric.partition("@")
+        value = self.model_.evaluate(interactions, metrics=name, k=int(length) if length.isdigit() else 10)
+        key = metric if length else next(key for key in value if key.partition("@")[0] == name)
+        if key not in value:
+            raise ValueError(f"metric: \"{metric}\" is none; one is \"ndcg@10\"")
+        return value[key] if higher_is_better(name) else -value[key]
+
+    # What scikit-learn asks of an estimator. It is not needed for anything else.
+
+    def __sklearn_tags__(self) -> Any:
+        from sklearn.utils import Tags, TargetTags
+        return Tags(estimator_type=None, target_tags=TargetTags(required=False))
+
+    def __sklearn_is_fitted__(self) -> bool:
+        return "model_" in vars(self)
+
+    if not TYPE_CHECKING:
+        def __getattr__(self, name: str) -> Any:
+            if name == "model_" or (not name.startswith("_") and hasattr(type(self), name)):
+                raise AttributeError("there is no model yet: call fit() first")
+            if not name.startswith("_") and hasattr(Model, name):
+                return getattr(self.model_, name)
+            raise AttributeError(f"{type(self).__name__} has no attribute {name!r}")
 
     def __repr__(self) -> str:
         changed = [f"{name}={getattr(self, name)!r}" for name, known in self._signature().items()
@@ -125,9 +164,9 @@ class Estimator:
         return f"{type(self).__name__}({', '.join(changed)})"
 
     def _repr_html_(self) -> str:
-        import html
-        state = html.escape(repr(self.model_)) if "model_" in self.__dict__ else "not trained"
-        return f"<pre>{html.escape(repr(self))}\n{state}</pre>"
+        if self.__sklearn_is_fitted__():
+            return self.model_._repr_html_()
+        return table(repr(self), {"model": "not trained: call fit()"})
 
     @classmethod
     def _signature(cls) -> dict[str, inspect.Parameter]:
@@ -137,6 +176,31 @@ class Estimator:
         given = {name: value for name, value in self.get_params().items()
                  if name not in ("device", "threads")}
         return {"algorithm": self.algorithm, **given}
+
+
+def _asked(name: str, answer: Any) -> Any:
+    """A method or property of Model as that of an estimator."""
+    if isinstance(answer, property):
+        return property(lambda self: getattr(self.model_, name), doc=answer.__doc__)
+
+    @functools.wraps(answer)
+    def ask(self: Estimator, *args: Any, **kwargs: Any) -> Any:
+        return getattr(self.model_, name)(*args, **kwargs)
+
+    return ask
+
+
+def _answers_of(model: type[Model]) -> dict[str, Any]:
+    """Of a model, but for what an estimator is asked itself, or has as a parameter."""
+    own = {"algorithm", *vars(Estimator)}
+    for algorithm in ("auto", *_core.algorithms()):
+        own |= {parameter["name"] for parameter in _core.parameters(algorithm)}
+    return {name: _asked(name, answer) for name, answer in vars(model).items()
+            if not name.startswith("_") and name not in own and (inspect.isfunction(answer) or isinstance(answer, property))}
+
+
+for _name, _answer in _answers_of(Model).items():
+    setattr(Estimator, _name, _answer)
 
 
 def _core_of(resume: Any) -> _core.Model | None:

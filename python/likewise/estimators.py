@@ -6,7 +6,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from likewise.estimator import Estimator, described
+from likewise.estimator import Estimator, _Own, described
 
 __all__ = ["Als", "Auto", "Bias", "Bpr", "ItemKnn", "Popular", "Sgd", "UserKnn"]
 
@@ -26,7 +26,7 @@ class Auto(Estimator):
 
     algorithm = "auto"
 
-    def fit(self, interactions: Any, y: None = None, **options: Any) -> Estimator:
+    def fit(self: _Own, interactions: Any, y: None = None, **options: Any) -> _Own:  # type: ignore[override]
         for name in ("target", "checkpoint", "resume"):
             if options.get(name) is not None:
                 raise ValueError(f"{name} would do nothing here: it needs Als or another that iterates; Auto may "

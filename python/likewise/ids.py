@@ -2,8 +2,8 @@
 """Between the ids that users know and the indices that the extension takes."""
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
-from typing import Any
+from collections.abc import Iterable, Iterator, Sequence
+from typing import Any, Literal
 
 import numpy as np
 import numpy.typing as npt
@@ -13,6 +13,8 @@ from likewise.arguments import shown
 
 IndexArray = npt.NDArray[np.int32]
 IdArray = npt.NDArray[Any]
+#: What becomes of ids that a model does not know: KeyError, or they are left out and counted.
+Unknown = Literal["raise", "skip"]
 
 
 def is_one(ids: object) -> bool:
@@ -45,6 +47,24 @@ class Ids:
 
     def __len__(self) -> int:
         return len(self._core)
+
+    def __getitem__(self, place: Any) -> Any:
+        """The id of a place, from the end where it is negative; an array of ids for slices and arrays."""
+        if isinstance(place, (int, np.integer)) and not isinstance(place, bool):
+            if not -len(self) <= place < len(self):
+                raise IndexError(f"there are {len(self)} {self._what}s, not one at {place}")
+            return self.take(np.array([place % len(self)])).tolist()[0]
+        return self.take(np.arange(len(self), dtype=np.int32)[place])
+
+    def __iter__(self) -> Iterator[Any]:
+        return iter(np.asarray(self).tolist())
+
+    def index(self, one: Any) -> int:
+        """The place of an id; ValueError where there is none, as of a list."""
+        place = int(self.find([one])[0])
+        if place < 0:
+            raise ValueError(f"{shown(one)} is no {self._what} of these")
+        return place
 
     def __array__(self, dtype: Any = None, copy: bool | None = None) -> IdArray:
         return self.take(np.arange(len(self), dtype=np.int32))
@@ -91,6 +111,19 @@ class Ids:
             one = ids[int(np.argmax(indices < 0))]
             raise KeyError(f"there is no {self._what} {shown(getattr(one, 'item', lambda: one)())} in the model")
         return indices
+
+    def known(self, ids: Sequence[Any] | IdArray, unknown: Unknown) -> tuple[IndexArray, int]:
+        """The indices of ids, and how many were skipped: none unless unknown is "skip"."""
+        if unknown not in ("raise", "skip"):
+            raise ValueError(f"unknown must be \"raise\" or \"skip\", not {shown(unknown)}")
+        if unknown == "raise":
+            try:
+                return self.require(ids), 0
+            except KeyError as error:
+                raise KeyError(f"{error.args[0]}; unknown=\"skip\" leaves such ids out") from None
+        indices = self.find(listed(ids))
+        there = indices >= 0
+        return indices[there], int(len(there) - there.sum())
 
     def _integers(self, ids: Sequence[Any] | IdArray) -> npt.NDArray[np.int64]:
         array = np.asarray(ids)

@@ -4,14 +4,16 @@ from __future__ import annotations
 
 import os
 from collections.abc import Sequence
-from typing import Any, Literal, Union
+from typing import TYPE_CHECKING, Any, Literal, Union, overload
 
 import numpy as np
 import numpy.typing as npt
 
 from likewise import _core
-from likewise.arguments import call, count_of
+from likewise.arguments import call, count_of, shown
 from likewise.columns import Source, source_of
+from likewise.display import grid, table
+from likewise.frames import Framed
 from likewise.ids import Ids
 from likewise.progress import Progress
 
@@ -22,7 +24,7 @@ Header = Literal["auto", "yes", "no"]
 Path = Union[str, bytes, "os.PathLike[str]", "os.PathLike[bytes]"]
 
 
-class Interactions:
+class Interactions(Framed):
     """Users, items, a value for each pair that has one, and maybe times; ids of any kind.
 
     `data` is one of
@@ -32,9 +34,9 @@ class Interactions:
       names without). With format="adjacency" a line is a user and its items, between blanks.
     * a SciPy sparse matrix or array, users x items. Ids are row and column numbers; entries of COO
       that stand twice are summed, as SciPy does.
-    * a pandas, polars or Arrow frame, whatever has the Arrow C stream interface, or a dict of
-      arrays: `user`, `item`, `value`, `time` are names of its columns, "user", "item", "value" and
-      "time" where they are not given. value=None takes each row as 1, time=None leaves times out.
+    * a pandas, polars (lazy too) or Arrow frame, whatever has the Arrow C stream interface, or a dict of
+      arrays: `user`, `item`, `value`, `time` are names of its columns; those that are not given are told by
+      their well-known names, as in files. value=None takes each row as 1, time=None leaves times out.
     * a tuple (users, items), (users, items, values) or (users, items, values, times) of arrays.
 
     Ids are whole numbers (64 bits) or text; values are numbers, of Python, NumPy or Decimal, or bools.
@@ -52,6 +54,11 @@ class Interactions:
                     or "no"
     threads         0 takes all cores
     progress        shows a bar (tqdm)
+
+    Interactions are what was read, without duplicates: `len` rows, by user and item. A row is
+    (user, item, value, time), as far as there are values and times: data[0]; data[:100], data[mask] and
+    data[places] are Interactions of some rows that share all users and items. They are copied and pickled
+    like arrays, and become frames: to_pandas(), to_polars(), to_arrow().
 
     ValueError says which row or line is wrong, and what to do; also OSError and TypeError.
     """
@@ -84,10 +91,12 @@ class Interactions:
 
     @classmethod
     def _of(cls, core: _core.Interactions, of: Interactions) -> Interactions:
+        return cls._made(core, of.name, of.has_values)
+
+    @classmethod
+    def _made(cls, core: _core.Interactions, name: str, has_values: bool) -> Interactions:
         made = cls.__new__(cls)
-        made._core = core
-        made.name = of.name
-        made.has_values = of.has_values
+        made._core, made.name, made.has_values = core, name, has_values
         return made
 
     @property
@@ -130,6 +139,60 @@ class Interactions:
         matrix.has_canonical_format = True
         return matrix
 
+    def columns(self) -> dict[str, npt.NDArray[Any]]:
+        """A row per interaction, by user and item: user, item, value and time, as far as there are."""
+        indptr, indices, values = self._core.csr()
+        rows = np.repeat(np.arange(self.shape[0], dtype=np.int32), np.diff(indptr))
+        result: dict[str, npt.NDArray[Any]] = {"user": self.users.take(rows), "item": self.items.take(indices)}
+        if self.has_values or (values != 1).any():
+            result["value"] = values
+        times = self.times
+        if times is not None:
+            result["time"] = times
+        return result
+
+    def __getitem__(self, rows: Any) -> Any:
+        """One row, or Interactions of some, each once, which share users and items."""
+        if isinstance(rows, tuple) and len(rows) == 2 and rows[1] is Ellipsis:  # as scikit-learn asks
+            rows = rows[0]
+            if not isinstance(rows, (slice, Rows)):
+                raise TypeError("splitters of scikit-learn count the users of Interactions as rows: give "
+                                "cv=likewise.Splitter(...), or use likewise.split()")
+        if isinstance(rows, (int, np.integer)) and not isinstance(rows, bool):
+            return self._row(int(rows))
+        if not isinstance(rows, slice):
+            rows = np.asarray(rows)
+            if rows.ndim != 1 or rows.dtype.kind not in "iub" and rows.size:
+                raise TypeError(f"rows are whole numbers, a slice or a mask, not {shown(rows)}")
+            rows = rows.astype(np.int64) if not rows.size else rows
+        return self._some(np.unique(np.arange(len(self))[rows]))
+
+    def _row(self, row: int) -> tuple[Any, ...]:
+        if not -len(self) <= row < len(self):
+            raise IndexError(f"there are {len(self)} rows, not one at {row}")
+        one = self._some(np.array([row % len(self)])).columns()
+        return tuple(column.tolist()[0] if column.dtype.kind != "M" else column[0] for column in one.values())
+
+    def _some(self, rows: npt.NDArray[np.int64]) -> Interactions:
+        indptr, indices, values = self._core.csr()
+        seconds, nanoseconds, form = self._core.whole_times()
+        parts = [None if part is None else part[rows] for part in (indices, values, seconds, nanoseconds)]
+        return self._of(call(_core.Interactions.from_entries, self._core.users, self._core.items,
+                             np.searchsorted(rows, indptr).astype(np.int64), *parts, form,
+                             self.summary["policy"], self.summary["columns"]), self)
+
+    def __copy__(self) -> Interactions:
+        return self
+
+    def __deepcopy__(self, _: Any) -> Interactions:
+        return self
+
+    def __reduce__(self) -> Any:
+        ids = [known.take(np.arange(len(known))) for known in (self.users, self.items)]
+        users, items = (known.tolist() if known.dtype == object else known for known in ids)
+        return _restored, (self.name, self.has_values, users, items, *(np.array(part) for part in self._core.csr()),
+                           *self._core.whole_times(), self.summary["policy"], self.summary["columns"])
+
     def save(self, path: Path) -> None:
         """Writes user,item,value[,time] as CSV (.tsv: tabs, .mtx: Matrix Market; and .gz, .zst)."""
         call(self._core.write, path)
@@ -140,6 +203,54 @@ class Interactions:
     def __repr__(self) -> str:
         return (f"<likewise.Interactions: {self.shape[0]:,} users, {self.shape[1]:,} items, "
                 f"{self.nnz:,} interactions>")
+
+    def _repr_html_(self) -> str:
+        rows = {"users": f"{self.shape[0]:,}", "items": f"{self.shape[1]:,}", "interactions": f"{self.nnz:,}"}
+        values, times = self._core.csr()[2], self.times
+        if self.has_values and len(values):
+            rows["values"] = f"{values.min():g} to {values.max():g}"
+        if times is not None and len(times):
+            rows["times"] = f"{times.min().astype('datetime64[D]')} to {times.max().astype('datetime64[D]')}"
+        few = self[:5].columns()
+        return table(f"Interactions {self.name}".rstrip(), rows) + grid(
+            list(few), [[str(cell) for cell in row] for row in zip(*few.values())])
+
+
+class Rows(npt.NDArray[Any] if TYPE_CHECKING else np.ndarray):  # type: ignore[misc]
+    """Places of rows of Interactions, as Splitter gives them to scikit-learn."""
+
+
+def _restored(name: str, has_values: bool, *parts: Any) -> Interactions:
+    return Interactions._made(_core.Interactions.from_entries(*parts), name, has_values)
+
+
+def concat(parts: Sequence[Any], *, duplicates: Duplicates = "auto") -> Interactions:
+    """Interactions of the rows of several Interactions, or what Interactions() takes, one after the other.
+
+    duplicates  what becomes of a user and item that several have, as of Interactions: the values of the last
+                part that has them, or where nobody has values the sum
+    """
+    data = [as_interactions(part, f"parts[{place}]") for place, part in enumerate(parts)]
+    if not data:
+        raise ValueError("there is nothing to concatenate: parts is empty")
+    valued = [part.has_values for part in data]
+    for what, there in (("values", valued), ("times", [part.times is not None for part in data])):
+        if len(set(there)) > 1:
+            raise ValueError(f"parts[{there.index(False)}] has no {what}, parts[{there.index(True)}] has: all of them "
+                             "or none")
+    frames = [part.columns() for part in data]
+    for which in ("user", "item"):
+        kinds = [frame[which].dtype == object for frame in frames if len(frame[which])]
+        if len(set(kinds)) > 1:
+            raise TypeError(f"some parts have {which}s that are whole numbers, others text: make them alike")
+    values = [frame.get("value", np.ones(len(frame["user"]), dtype=np.float32)) for frame in frames]
+    times = [frame["time"] for frame in frames if "time" in frame]
+    coarse = "datetime64[us]" if len({column.dtype for column in times}) > 1 else None
+    columns = (np.concatenate([frame["user"] for frame in frames]), np.concatenate([frame["item"] for frame in frames]),
+               np.concatenate(values), np.concatenate([one.astype(coarse or one.dtype) for one in times]) if times else None)
+    made = Interactions(columns, duplicates="sum" if duplicates == "auto" and not any(valued) else duplicates)
+    made.has_values = any(valued)
+    return made
 
 
 def as_interactions(data: Any, name: str) -> Interactions:
@@ -156,6 +267,18 @@ def as_interactions(data: Any, name: str) -> Interactions:
 
 def as_interactions_or_none(data: Any, name: str) -> _core.Interactions | None:
     return None if data is None else as_interactions(data, name)._core
+
+
+Method = Literal["random", "per-user", "last", "time"]
+Parts = tuple[Interactions, Interactions]
+
+
+@overload
+def split(data: Any, method: Method = "random", *, test: float = 0.2, rows: int | None = None, last: int = 1,
+          folds: int = 5, seed: int = 42) -> Parts: ...
+@overload
+def split(data: Any, method: Literal["kfold"], *, test: float = 0.2, rows: int | None = None, last: int = 1,
+          folds: int = 5, seed: int = 42) -> list[Parts]: ...
 
 
 def split(data: Any,

@@ -16,7 +16,8 @@ from likewise import _core
 from likewise.answers import Lists
 from likewise.arguments import call, count_of, names_of, shown
 from likewise.columns import value_column
-from likewise.ids import IdArray, Ids, IndexArray, is_one
+from likewise.display import table
+from likewise.ids import IdArray, Ids, IndexArray, Unknown, is_one
 from likewise.interactions import Path, as_interactions, as_interactions_or_none
 from likewise.progress import Progress, logger
 from likewise.tensors import table_of
@@ -48,6 +49,11 @@ class Evaluation(dict[str, float]):
     unknown_users: int
     unknown_items: int
     per_user: dict[str, npt.NDArray[Any]]
+
+    def _repr_html_(self) -> str:
+        counts = {name.replace("_", " "): f"{count:,}" for name, count in vars(self).items()
+                  if isinstance(count, int) and count}
+        return table("Evaluation", {name: f"{value:.4f}" for name, value in self.items()} | counts)
 
 
 @dataclasses.dataclass(frozen=True)
@@ -111,7 +117,8 @@ class Model:
 
     @property
     def params(self) -> dict[str, Any]:
-        """Every parameter that it was trained with."""
+        """Every parameter that it was trained with; None for those that have no effect beside the others. An
+        estimator of the algorithm takes them: Als(**model.params)."""
         return self._core.params
 
     @property
@@ -184,32 +191,36 @@ class Model:
     # Answers.
 
     def recommend(self, users: Any = None, n: int = 10, *, items: Any = None, exclude: Any = None,
-                  include_seen: bool = False, progress: bool = False) -> Lists:
+                  include_seen: bool = False, unknown: Unknown = "raise", progress: bool = False) -> Lists:
         """The n best items of each user that it has not seen.
 
         users         one id, a sequence of ids, or None for all
         items         only these; exclude: never these
         include_seen  also items of the user's history
+        unknown       ids that the model does not know: KeyError, or "skip" leaves them out; lists.unknown
+                      counts the users
         """
-        indices = self._indices(users, self.users)
+        indices, skipped = self._indices(users, self.users, unknown)
         with Progress(progress) as listener:
             found = call(
-                self._answers().recommend, indices, count_of(n), include_seen=include_seen, allow=self._maybe_items(items, "items"),
-                deny=self._maybe_items(exclude, "exclude"), progress=listener)
+                self._answers().recommend, indices, count_of(n), include_seen=include_seen, allow=self._maybe_items(items, "items", unknown),
+                deny=self._maybe_items(exclude, "exclude", unknown), progress=listener)
         self._advise()
-        return self._lists("user", self.users.take(indices), "item", found)
+        return self._lists("user", self.users.take(indices), "item", found, unknown=skipped)
 
     def recommend_new(self, histories: Sequence[History], n: int = 10, *, items: Any = None,
-                      exclude: Any = None, include_seen: bool = False) -> Lists:
+                      exclude: Any = None, include_seen: bool = False,
+                      unknown: Unknown = "raise") -> Lists:
         """The n best items for users who were not trained, each given by what it likes: a sequence
         of item ids, or a dict of values by id. Ids alone count as 1 each, and as the highest rating
-        where the model learned from ratings. The queries of the lists are their places."""
-        rows = self._rows(histories)
+        where the model learned from ratings. The queries of the lists are their places. With
+        unknown="skip" items that the model does not know are left out; lists.unknown counts them."""
+        *rows, skipped = self._rows(histories, unknown)
         found = call(
-            self._answers().recommend_new, rows, count_of(n), include_seen=include_seen, allow=self._maybe_items(items, "items"),
-            deny=self._maybe_items(exclude, "exclude"))
+            self._answers().recommend_new, tuple(rows), count_of(n), include_seen=include_seen,
+            allow=self._maybe_items(items, "items", unknown), deny=self._maybe_items(exclude, "exclude", unknown))
         self._advise()
-        return self._lists("user", np.arange(len(histories)), "item", found)
+        return self._lists("user", np.arange(len(histories)), "item", found, unknown=skipped)
 
     def _advise(self) -> None:
         """Says once where lists of this model are known to be poor."""
@@ -218,26 +229,31 @@ class Model:
         if advice:
             logger.warning("%s", advice)
 
-    def similar_items(self, items: Any = None, n: int = 10, *,
-                      metric: Metric | None = None, progress: bool = False) -> Lists:
+    def similar_items(self, items: Any = None, n: int = 10, *, metric: Metric | None = None,
+                      unknown: Unknown = "raise", progress: bool = False) -> Lists:
         """The n items most similar to each of `items` (one id, several, None: all), without itself,
         best first. A neighbourhood model answers by its own similarity.
 
         metric  "cosine" (which it is without), "dot", "euclidean": sqrt(sum (x - y)^2), or "hellinger":
                 sum (sqrt x - sqrt y)^2 of factors without negative numbers. The scores of the last
                 two are distances: the smallest are the best.
+        unknown as of recommend()
         """
-        return self._similar("items", self.items, items, n, metric, progress)
+        return self._similar("items", self.items, items, n, metric, unknown, progress)
 
-    def similar_users(self, users: Any = None, n: int = 10, *,
-                      metric: Metric | None = None, progress: bool = False) -> Lists:
-        """The n users most similar to each of `users`, without itself; `metric` as for items."""
-        return self._similar("users", self.users, users, n, metric, progress)
+    def similar_users(self, users: Any = None, n: int = 10, *, metric: Metric | None = None,
+                      unknown: Unknown = "raise", progress: bool = False) -> Lists:
+        """The n users most similar to each of `users`, without itself; `metric` and `unknown`
+        as for items."""
+        return self._similar("users", self.users, users, n, metric, unknown, progress)
 
-    def similar_users_new(self, histories: Sequence[History], n: int = 10) -> Lists:
-        """The n trained users most similar to users who were not trained, by a user-knn model."""
-        found = call(self._answers().similar_new, self._rows(histories), count_of(n))
-        return self._lists("user", np.arange(len(histories)), "similar_user", found, self.users, False)
+    def similar_users_new(self, histories: Sequence[History], n: int = 10, *,
+                          unknown: Unknown = "raise") -> Lists:
+        """The n trained users most similar to users who were not trained, by a user-knn model; `unknown`
+        as of recommend_new()."""
+        *rows, skipped = self._rows(histories, unknown)
+        found = call(self._answers().similar_new, tuple(rows), count_of(n))
+        return self._lists("user", np.arange(len(histories)), "similar_user", found, self.users, False, skipped)
 
     def predict(self, users: Any, items: Any, *,
                 clip: bool | None = None) -> npt.NDArray[np.float32]:
@@ -255,16 +271,18 @@ class Model:
                              f"{pairs[1].shape}")
         return self._answers(clip).predict(self.users.find(pairs[0]), self.items.find(pairs[1]))
 
-    def predict_new(self, histories: Sequence[History], items: Any, *,
-                    clip: bool | None = None) -> npt.NDArray[np.float32]:
-        """float32, (histories, items): scores of users who were not trained; `clip` as of predict()."""
-        indices = self._indices(items, self.items)
-        scores = self._answers(clip).predict_new(self._rows(histories), indices)
+    def predict_new(self, histories: Sequence[History], items: Any, *, clip: bool | None = None,
+                    unknown: Unknown = "raise") -> npt.NDArray[np.float32]:
+        """float32, (histories, items): scores of users who were not trained; `clip` as of predict().
+        With unknown="skip" items of histories that the model does not know are left out."""
+        indices, _ = self._indices(items, self.items)
+        scores = self._answers(clip).predict_new(self._rows(histories, unknown)[:3], indices)
         return scores.reshape(len(histories), len(indices))
 
-    def fold_in(self, histories: Sequence[History]) -> npt.NDArray[np.float32]:
-        """float32, (histories, factors): factors of users who were not trained, solved exactly."""
-        return self._answers().fold_in("users", self._rows(histories))[0]  # type: ignore[no-any-return]
+    def fold_in(self, histories: Sequence[History], *, unknown: Unknown = "raise") -> npt.NDArray[np.float32]:
+        """float32, (histories, factors): factors of users who were not trained, solved exactly; `unknown`
+        as of predict_new()."""
+        return self._answers().fold_in("users", self._rows(histories, unknown)[:3])[0]  # type: ignore[no-any-return]
 
     def explain(self, user: Any, item: Any) -> Explanation:
         """Which of the user's past items speak for `item`. `user`: an id, or a History."""
@@ -274,7 +292,7 @@ class Model:
             row = slice(*indptr[index:index + 2])
             history = (np.array([0, row.stop - row.start]), indices[row].copy(), values[row].copy())
         else:
-            history = self._rows([user])
+            history = self._rows([user])[:3]
         score, baseline, parts = self._answers().explain(history, int(self.items.require([item])[0]))
         ids = self.items.take(np.array([part[0] for part in parts], dtype=np.int32)).tolist()
         return Explanation(score, baseline,
@@ -413,6 +431,16 @@ class Model:
         return (f"<likewise.Model: {self.algorithm}, {len(self.users):,} users, "
                 f"{len(self.items):,} items>")
 
+    def _repr_html_(self) -> str:
+        rows = {"users": f"{len(self.users):,}", "items": f"{len(self.items):,}"}
+        if self.iterations:
+            rows["iterations"] = f"{len(self.iterations)}, the best is {self.best_iteration}"
+        if self.validation is not None:
+            rows["validation"] = f"{self.validation_metric} {self.validation:.4f}"
+        rows |= {"data": self.provenance["source"] or "in memory", "trained": self.provenance["created"]}
+        used = {name: str(value) for name, value in self.params.items() if value is not None and name != "algorithm"}
+        return table(f"Model: {self.algorithm}", rows) + table("Parameters", used, folded=True)
+
     # Parts of the above.
 
     def _answers(self, clip: bool | None = None) -> _core.Recommender:
@@ -422,28 +450,29 @@ class Model:
                                             threads=self._threads, clip=clip)
         return self._recommenders[clip]
 
-    def _indices(self, ids: Any, known: Ids) -> IndexArray:
+    def _indices(self, ids: Any, known: Ids, unknown: Unknown = "raise") -> tuple[IndexArray, int]:
+        """The rows of ids, and how many ids were skipped."""
         if ids is None:
-            return np.arange(len(known), dtype=np.int32)
+            return np.arange(len(known), dtype=np.int32), 0
         if isinstance(ids, Ids):
             ids = np.asarray(ids)
-        return known.require([ids] if is_one(ids) else ids)
+        return known.known([ids] if is_one(ids) else ids, unknown)
 
-    def _maybe_items(self, ids: Any, what: str) -> IndexArray | None:
+    def _maybe_items(self, ids: Any, what: str, unknown: Unknown) -> IndexArray | None:
         if ids is None:
             return None
         if is_one(ids):
             raise TypeError(f"{what} must be a sequence of ids, not {shown(ids)}")
-        indices = self.items.require(ids)
+        indices, _ = self.items.known(ids, unknown)
         if what == "items" and len(indices) == 0:
             raise ValueError("items is empty: nothing could be recommended")
         return indices
 
-    def _rows(self, histories: Sequence[History]) -> tuple[Any, Any, Any]:
-        """Histories as sparse rows."""
+    def _rows(self, histories: Sequence[History], unknown: Unknown = "raise") -> tuple[Any, Any, Any, int]:
+        """Histories as sparse rows, and how many of their items were skipped."""
         if is_one(histories) or isinstance(histories, Mapping):
             raise TypeError("histories must be a sequence with one history for each user")
-        offsets, columns, values = [0], [], []
+        offsets, columns, values, skipped = [0], [], [], 0
         for history in histories:
             if is_one(history):
                 raise TypeError(f"a history is a sequence of item ids, or a dict of values by item "
@@ -452,7 +481,10 @@ class Model:
             if getattr(index, "name", None) is not None:
                 raise TypeError(f"a history that is a Series with an index of its own, {shown(index.name)}, may mean "  # type: ignore[union-attr]
                                 "either: give series.to_dict() for values by item id, series.to_list() for item ids")
-            indices = self.items.require(list(history) if isinstance(history, Mapping) else history)
+            if unknown == "skip":
+                history, left_out = self._those_known(history)
+                skipped += left_out
+            indices, _ = self.items.known(list(history) if isinstance(history, Mapping) else history, unknown)
             columns.append(indices)
             weights = (list(history.values()) if isinstance(history, Mapping)
                        else np.full(len(indices), self._core.value_of_a_like))
@@ -460,22 +492,30 @@ class Model:
             offsets.append(offsets[-1] + len(indices))
         none_i, none_v = np.empty(0, dtype=np.int32), np.empty(0, dtype=np.float32)
         return (np.array(offsets, dtype=np.int64), np.concatenate([none_i, *columns]),
-                np.concatenate([none_v, *values]))
+                np.concatenate([none_v, *values]), skipped)
+
+    def _those_known(self, history: History) -> tuple[History, int]:
+        """A history without the items that the model does not know, and how many they were."""
+        ids = list(history)
+        there = self.items.find(ids) >= 0
+        kept = [one for one, is_there in zip(ids, there) if is_there]
+        left_out = len(ids) - len(kept)
+        return {one: history[one] for one in kept} if isinstance(history, Mapping) else kept, left_out
 
     def _similar(self, side: str, known: Ids, ids: Any, n: int, metric: Metric | None,
-                 progress: bool) -> Lists:
-        indices = self._indices(ids, known)
+                 unknown: Unknown, progress: bool) -> Lists:
+        indices, skipped = self._indices(ids, known, unknown)
         with Progress(progress) as listener:
             found = call(self._answers().similar, side, indices, count_of(n), metric=metric,
                          progress=listener)
         what = side[:-1]
         return self._lists(what, known.take(indices), f"similar_{what}", found, known,
-                           side == "items")
+                           side == "items", skipped)
 
     def _lists(self, query: str, queries: IdArray, answer: str, found: Any,
-               ids: Ids | None = None, titled: bool = True) -> Lists:
+               ids: Ids | None = None, titled: bool = True, unknown: int = 0) -> Lists:
         titles = self._core.titles_at if titled and self._core.has_titles else None
-        return Lists(query, queries, answer, self.items if ids is None else ids, found, titles)
+        return Lists(query, queries, answer, self.items if ids is None else ids, found, titles, unknown)
 
 
 class Report:

@@ -4,13 +4,17 @@ from __future__ import annotations
 
 import dataclasses
 from collections.abc import Collection
-from typing import Any, Callable, Literal
+from typing import TYPE_CHECKING, Any, Callable, Literal
 
 from likewise import _core
 from likewise.arguments import call, check_callback, names_of
+from likewise.display import grid, table
 from likewise.interactions import Path, as_interactions
 from likewise.model import Model
 from likewise.progress import Progress, logger
+
+if TYPE_CHECKING:
+    from likewise.estimator import Estimator
 
 
 @dataclasses.dataclass(frozen=True)
@@ -24,7 +28,8 @@ class Search:
                     trial is a dict: trial (its number), algorithm, origin, value (None where the
                     algorithm refused the data, training failed or the time was over), final_value (None but for trials of the final round, of which the
                     winner's is the best), failure, iterations (done), best_iteration, seconds, finished
-                    (seconds of the search) and params, which an estimator of the algorithm takes
+                    (seconds of the search) and params, which an estimator of the algorithm takes:
+                    Als(**search.best["params"])
     final_parts     validation parts that final values are means over; 0 without a final round, as where
                     validation was given
     trials          all of them, in order
@@ -48,6 +53,28 @@ class Search:
     failures: list[str]
     validation_users: int
     measured_users: int
+
+    @property
+    def best_estimator(self) -> Estimator:
+        """An estimator with the winner's parameters, fitted: its model_ is `model`."""
+        from likewise import estimators
+        kinds = [kind for kind in vars(estimators).values() if getattr(kind, "algorithm", None) == self.model.algorithm]
+        made: Estimator = kinds[0](**self.best["params"])
+        made.model_ = self.model
+        return made
+
+    def _repr_html_(self) -> str:
+        rows = {"winner": f"{self.best['algorithm']}, {self.metric} {self.best['value']:.4f}",
+                "trials": f"{len(self.trials)} in {self.seconds:.0f} s"}
+        if self.baseline["value"] is not None:
+            rows["compared with"] = f"{self.baseline['algorithm']}, {self.baseline['value']:.4f}"
+        used = {name: str(value) for name, value in self.best["params"].items() if value is not None}
+        good = sorted((trial for trial in self.trials if trial["value"] is not None),
+                      key=lambda trial: float(trial["value"]), reverse=self.higher_is_better)[:5]
+        return table("Search", rows) + grid(
+            ["trial", "algorithm", self.metric, "iterations", "seconds"],
+            [[str(trial["trial"]), trial["algorithm"], f"{trial['value']:.4f}", str(trial["iterations"]),
+              f"{trial['seconds']:.1f}"] for trial in good]) + table("Parameters of the winner", used, folded=True)
 
     def to_pandas(self) -> Any:
         """A row for each trial, with a column for each parameter."""

@@ -2,6 +2,7 @@
 #include "interactions.h"
 
 #include <algorithm>
+#include <array>
 #include <limits>
 #include <nanobind/stl/optional.h>
 #include <nanobind/stl/pair.h>
@@ -22,7 +23,6 @@
 namespace likewise::python {
 namespace {
 
-constexpr std::string_view kDuplicates[] = {"auto", "sum", "last", "max", "error"};
 constexpr std::string_view kBadRows[] = {"fail", "skip"};
 constexpr std::string_view kFormats[] = {"auto", "adjacency"};
 constexpr std::string_view kHeaders[] = {"auto", "yes", "no"};
@@ -52,7 +52,7 @@ template <class T>
       return wanted<bool>(name, one, "True or False");
     };
     if (name == "duplicates") {
-      options.duplicates = named<Duplicates>(text(), kDuplicates, "duplicates");
+      options.duplicates = named<Duplicates>(text(), kDuplicateNames, "duplicates");
     } else if (name == "min_value") {
       options.min_value = wanted<double>(name, value, "a number");
     } else if (name == "min_user_count") {
@@ -132,7 +132,7 @@ template <class T>
   result["bad_rows"] = met.bad_rows;
   result["first_bad_row"] = spelled(met.first_bad_row, as_keyword);
   result["duplicates"] = met.duplicates;
-  result["policy"] = std::string(kDuplicates[static_cast<std::size_t>(met.policy)]);
+  result["policy"] = std::string(kDuplicateNames[static_cast<std::size_t>(met.policy)]);
   result["below_min_value"] = met.below_min_value;
   result["below_min_count"] = met.below_min_count;
   result["format"] = met.format;
@@ -265,6 +265,13 @@ nb::tuple csr_of(const CsrView& matrix, nb::handle owner) {
 
 void bind_interactions(nb::module_& module) {
   bind_names(module);
+  module.def(
+      "known_columns",
+      [](const std::vector<std::string>& names) {
+        const std::array<int, 4> known = known_columns(names);
+        return std::vector<int>(known.begin(), known.end());
+      },
+      "names"_a);
   nb::class_<Data>(module, "Interactions", "Who liked what, ready for training.")
       .def_static("from_file", &from_file, "path"_a, "options"_a, "threads"_a = 0,
                   "progress"_a = nb::none())
@@ -292,6 +299,10 @@ void bind_interactions(nb::module_& module) {
              return csr_of(nb::cast<const Data&>(self).interactions->by_user.view(), self);
            })
       .def("times", &times_array)
+      .def_static("from_entries", &from_entries, "users"_a, "items"_a, "indptr"_a.noconvert(),
+                  "indices"_a.noconvert(), "values"_a.noconvert(), "seconds"_a.noconvert().none(),
+                  "nanoseconds"_a.noconvert().none(), "time_form"_a, "policy"_a, "names"_a)
+      .def("whole_times", &whole_times)
       .def_prop_ro("summary", &summary_of)
       .def("split", &split_data, "method"_a, "test"_a, "last"_a, "folds"_a, "rows"_a, "seed"_a)
       .def(

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <memory>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -12,6 +13,8 @@
 
 namespace likewise::python {
 
+/// Of Duplicates, in its order.
+inline constexpr std::string_view kDuplicateNames[] = {"auto", "sum", "last", "max", "error"};
 /// Of SplitMethod, in its order.
 inline constexpr std::string_view kSplitNames[] = {"random", "last", "time", "kfold", "per-user"};
 
@@ -30,6 +33,16 @@ struct IdNames {
   std::shared_ptr<const void> owner;
   const IdMap* map = nullptr;
 };
+
+/// Interactions of entries as csr_of() has them. `users` and `items` are those of other
+/// interactions, or their ids; `names` are the columns that were read.
+[[nodiscard]] Data from_entries(nb::handle users, nb::handle items, const In<Offset>& offsets,
+                                const In<Index>& columns, const In<float>& values,
+                                const std::optional<In<std::int64_t>>& seconds,
+                                const std::optional<In<std::uint32_t>>& nanoseconds, int time_form,
+                                const std::string& policy, const std::vector<std::string>& names);
+/// (seconds, nanoseconds, form) of the times, to the nanosecond; arrays are None without times.
+[[nodiscard]] nb::tuple whole_times(const Data& data);
 
 [[nodiscard]] nb::tuple csr_of(const CsrView& matrix, nb::handle owner);
 

@@ -185,8 +185,9 @@ nb::dict dict_of(const TrainingParams& params) {
   const std::string algorithm(algorithm_name(params));
   result["algorithm"] = algorithm;
   for (const ParameterInfo& parameter : parameters_of(algorithm)) {
+    const bool has_effect = parameter_needs(params, parameter.name).empty();
     result[nb::str(parameter.name.data(), parameter.name.size())] =
-        value_of(parameter, parameter_text(params, parameter.name));
+        has_effect ? value_of(parameter, parameter_text(params, parameter.name)) : nb::none();
   }
   return result;
 }

@@ -14,7 +14,7 @@ namespace likewise::python {
 [[nodiscard]] TrainingRequest request_of(const nb::dict& given);
 /// asked_params() of that.
 [[nodiscard]] TrainingParams params_of(const nb::dict& given);
-/// The same back, all of them, absent ones as None.
+/// The same back, all of them; None for those that are absent, or have no effect beside the others.
 [[nodiscard]] nb::dict dict_of(const TrainingParams& params);
 
 /// A parameter of the library as Python writes it: cg_steps=3, solver="cg". A Spelling.

@@ -117,8 +117,7 @@ bool choose_known(FileFormat& format) {
                      "with the option columns (user,item[,value[,time]])",
                      user ? "item" : "user", listing(format.names)));
   }
-  format.columns = {*user, *item, find_known(kValue, format.names).value_or(-1),
-                    find_known(kTime, format.names).value_or(-1)};
+  format.columns = known_columns(format.names);
   return true;
 }
 
@@ -261,6 +260,14 @@ int find_column(const FileFormat& format, const std::string& wanted) {
   if (found) return *found;
   fail(format, fmt::format("there is no column '{}': the columns are {}", printable(wanted),
                            listing(format.names)));
+}
+
+std::array<int, kRoles> known_columns(const std::vector<std::string>& names) {
+  std::array<int, kRoles> columns{};
+  for (const Role role : {kUser, kItem, kValue, kTime}) {
+    columns[role] = find_known(role, names).value_or(-1);
+  }
+  return columns;
 }
 
 bool is_known_name(Role role, std::string_view name) {
