@@ -27,7 +27,9 @@ def main(folder):
         parameters = [(one["name"], type_of(one)) for one in _core.parameters(algorithm)]
         parameters += [("device", "str | Sequence[int]"), ("threads", "int")]
         lines += [f"class {name}(Estimator):", "    algorithm: ClassVar[str]"]
-        lines += [f"    {field}: {kind}" for field, kind in parameters]
+        # A number of rounds here; of the Model, whose answers an estimator has, what they did.
+        lines += [f"    {field}: {kind}" + ("  # type: ignore[assignment]" if field == "iterations" else "")
+                  for field, kind in parameters]
         lines += ["    def __init__(self, *,"]
         lines += [f"                 {field}: {kind} = ..." + (") -> None: ..." if last else ",")
                   for (field, kind), last in zip(parameters, [False] * (len(parameters) - 1) + [True])]

@@ -31,10 +31,12 @@ __all__ = [
 ]
 
 if TYPE_CHECKING:
-    from likewise import als, bpr, cpu, evaluation, gpu, nearest_neighbours, recommender_base, utils
+    from likewise import (als, ann, approximate_als, bpr, cpu, datasets, evaluation, gpu, lmf, nearest_neighbours, recommender_base,
+                          utils)
 else:
     #: The names of `implicit`: loaded by their first use.
-    _MODULES = ("als", "bpr", "cpu", "evaluation", "gpu", "nearest_neighbours", "recommender_base", "utils")
+    _MODULES = ("als", "ann", "approximate_als", "bpr", "cpu", "datasets", "evaluation", "gpu", "lmf", "nearest_neighbours",
+                "recommender_base", "utils")
 
     __getattr__ = loader("likewise", _MODULES)
 

@@ -204,3 +204,23 @@ class AlternatingLeastSquares(FactorRecommender):
             grown[:len(table)] = table
             grown[wanted] = factors
             self._keep(side, grown)
+
+
+def calculate_loss(Cui: Any, X: Any, Y: Any, regularization: float, num_threads: int = 0) -> float:
+    """The objective of AlternatingLeastSquares over the weights of all cells, as its callback gets it.
+
+    Cui   CSR matrix (users, items) of confidences, as fit() takes it; `alpha` is 1
+    X, Y  factors of users and items
+    """
+    matrix = canonical(check_csr(Cui), np.float64)
+    users, items = (np.asarray(table, dtype=np.float64) for table in (X, Y))
+    if (len(users), len(items)) != matrix.shape:
+        raise ValueError(f"{len(users)} users and {len(items)} items have factors; the matrix is of {matrix.shape}")
+    entries = matrix.tocoo()
+    scores = (users[entries.row] * items[entries.col]).sum(axis=1)
+    weights = np.abs(entries.data)
+    # All cells as if they were missing, then what is different of those that are stored.
+    objective = ((users.T @ users) * (items.T @ items)).sum()
+    objective += (weights * ((entries.data > 0) - scores) ** 2 - scores**2).sum()
+    objective += regularization * ((users**2).sum() + (items**2).sum())
+    return float(objective / (weights.sum() + len(users) * len(items) - entries.nnz))

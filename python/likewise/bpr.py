@@ -65,8 +65,9 @@ class BayesianPersonalizedRanking(FactorRecommender):
                     draw for each like, how many like scores more than the item drawn, and how many of those
                     are liked too
 
-        ModelFitError for values that are not finite, where no user has both likes and other items, and where
-        the factors leave all bounds; ValueError for other arguments out of range.
+        Where no user has both likes and other items, nothing is learned, and the logger says so. ModelFitError
+        for values that are not finite, and where the factors leave all bounds; ValueError for other arguments
+        out of range.
         """
         check_callback(callback)
         matrix = canonical(check_csr(user_items))
@@ -75,11 +76,14 @@ class BayesianPersonalizedRanking(FactorRecommender):
         except ValueError as error:
             raise ModelFitError(str(error)) from None
         likes = np.diff(matrix.indptr)
-        if not ((likes > 0) & (likes < matrix.shape[1])).any():
-            raise ModelFitError("no user has both items that it likes and items that it does not: there is "
-                                "nothing to rank")
         random = check_random_state(self.random_state)
         users, items = self._first_factors(matrix, random)
+        if not ((likes > 0) & (likes < matrix.shape[1])).any():
+            logger.warning("no user has both items that it likes and items that it does not: there is nothing to "
+                           "rank, and nothing was learned")
+            self._keep("user", users.astype(self.dtype, copy=False))
+            self._keep("item", items.astype(self.dtype, copy=False))
+            return
 
         def iterated(iteration: int, seconds: float, objective: float, hits: Any) -> None:
             bar.update(1)

@@ -78,7 +78,7 @@ class Source:
         return chosen
 
     def _is_open(self, which: str) -> bool:
-        return getattr(self, which) == (None if which in ROLES[:2] else "auto")
+        return bool(getattr(self, which) == (None if which in ROLES[:2] else "auto"))
 
     def _given(self, which: str, known: list[str], of: str) -> str | None:
         name = getattr(self, which)
@@ -129,8 +129,8 @@ def pairs_of(frame: Any) -> tuple[list[Any], list[Any]]:
     known = [str(name) for name in getattr(frame, "column_names", frame.columns)]
     chosen = Source(None, None, None, None, None).picked(known, lambda _: False, "the frame")
     users, items = (frame[name] for name in (chosen["user"], chosen["item"]))
-    return tuple(column.to_pylist() if hasattr(column, "to_pylist") else column.to_list()  # type: ignore[return-value]
-                 for column in (users, items))
+    lists = [column.to_pylist() if hasattr(column, "to_pylist") else column.to_list() for column in (users, items)]
+    return lists[0], lists[1]
 
 
 def id_column(array: Any, side: str) -> _core.IdColumn:

@@ -5,15 +5,16 @@ from __future__ import annotations
 import functools
 import inspect
 import textwrap
+from collections.abc import Sequence
 from numbers import Real
 from typing import TYPE_CHECKING, Any, Callable, ClassVar, TypeVar
 
 from likewise import _core
 from likewise.arguments import call, check_callback, count_of, shown
 from likewise.display import table
-from likewise.interactions import Path, as_interactions, as_interactions_or_none
+from likewise.interactions import Interactions, Path, as_interactions, as_interactions_or_none
 from likewise.metrics import higher_is_better
-from likewise.model import Model
+from likewise.model import Evaluation, Model
 from likewise.plan import TrainingPlan
 from likewise.progress import Progress, logger
 
@@ -36,9 +37,11 @@ class Estimator(_Answers):
     chosen by the data: `model_.params` has the values.
     """
 
-    algorithm: ClassVar[str]  # type: ignore[misc]
+    algorithm: ClassVar[str]
     _names: ClassVar[tuple[str, ...]]
     model_: Model
+    device: str | Sequence[int]
+    threads: int
 
     def __init__(self, **params: Any):
         known = {name: default.default for name, default in self._signature().items()}
@@ -128,23 +131,31 @@ class Estimator(_Answers):
 
     def score(self, interactions: Any, y: None = None, *, metric: str | None = None) -> float:
         """A metric of evaluate() on held-out interactions, of which larger is better: of errors the negative.
-        Without a name ndcg@10, and rmse where ratings are predicted."""
+        Without a name ndcg@10, and rmse where ratings are predicted. Of interactions that are all in the
+        training, as scikit-learn scores them too, lists do not leave out what was seen."""
+        data = as_interactions(interactions, "interactions")
         if metric is None:
-            found = self.model_.evaluate(interactions)
+            found = self._scored(data)
             metric = self.model_.validation_metric or ("rmse" if "rmse" in found else "ndcg@10")
             if metric in found:
                 return found[metric] if higher_is_better(metric) else -found[metric]
         name, _, length = metric.partition("@")
-        value = self.model_.evaluate(interactions, metrics=name, k=int(length) if length.isdigit() else 10)
-        key = metric if length else next(key for key in value if key.partition("@")[0] == name)
-        if key not in value:
-            raise ValueError(f"metric: \"{metric}\" is none; one is \"ndcg@10\"")
-        return value[key] if higher_is_better(name) else -value[key]
+        found = self._scored(data, metrics=name, k=int(length) if length.isdigit() else 10)
+        value = found[metric if length else next(key for key in found if key.partition("@")[0] == name)]
+        return value if higher_is_better(name) else -value
+
+    def _scored(self, data: Interactions, **options: Any) -> Evaluation:
+        try:
+            return self.model_.evaluate(data, **options)
+        except ValueError:
+            if not self.model_._learned_from(data):
+                raise
+            return self.model_.evaluate(data, seen=data[:0], **options)
 
     # What scikit-learn asks of an estimator. It is not needed for anything else.
 
     def __sklearn_tags__(self) -> Any:
-        from sklearn.utils import Tags, TargetTags
+        from sklearn.utils import Tags, TargetTags  # type: ignore[import-not-found,import-untyped,unused-ignore]
         return Tags(estimator_type=None, target_tags=TargetTags(required=False))
 
     def __sklearn_is_fitted__(self) -> bool:

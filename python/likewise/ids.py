@@ -45,6 +45,11 @@ class Ids:
         self._core = core
         self._what = what  # "user" or "item"
 
+    @property
+    def is_integer(self) -> bool:
+        """Whether the ids are whole numbers, not text."""
+        return self._core.is_integer
+
     def __len__(self) -> int:
         return len(self._core)
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any, Literal, Union, overload
+from typing import Any, Literal, Union, overload
 
 import numpy as np
 import numpy.typing as npt
@@ -155,9 +155,7 @@ class Interactions(Framed):
         """One row, or Interactions of some, each once, which share users and items."""
         if isinstance(rows, tuple) and len(rows) == 2 and rows[1] is Ellipsis:  # as scikit-learn asks
             rows = rows[0]
-            if not isinstance(rows, (slice, Rows)):
-                raise TypeError("splitters of scikit-learn count the users of Interactions as rows: give "
-                                "cv=likewise.Splitter(...), or use likewise.split()")
+            self._refuse_places_of_users(rows)
         if isinstance(rows, (int, np.integer)) and not isinstance(rows, bool):
             return self._row(int(rows))
         if not isinstance(rows, slice):
@@ -166,6 +164,15 @@ class Interactions(Framed):
                 raise TypeError(f"rows are whole numbers, a slice or a mask, not {shown(rows)}")
             rows = rows.astype(np.int64) if not rows.size else rows
         return self._some(np.unique(np.arange(len(self))[rows]))
+
+    def _refuse_places_of_users(self, rows: Any) -> None:
+        """scikit-learn's own splitters take shape[0], the users, for the number of rows, and so ask for some of
+        the first rows only: it is told apart from chance."""
+        users = self.shape[0]
+        if isinstance(rows, np.ndarray) and rows.dtype.kind == "i" and 0 < len(rows) <= users and \
+                rows.max() < users and (users / len(self)) ** len(rows) < 1e-6:
+            raise TypeError("splitters of scikit-learn count the users of Interactions as rows: give "
+                            "cv=likewise.Splitter(...), or use likewise.split()")
 
     def _row(self, row: int) -> tuple[Any, ...]:
         if not -len(self) <= row < len(self):
@@ -176,10 +183,10 @@ class Interactions(Framed):
     def _some(self, rows: npt.NDArray[np.int64]) -> Interactions:
         indptr, indices, values = self._core.csr()
         seconds, nanoseconds, form = self._core.whole_times()
-        parts = [None if part is None else part[rows] for part in (indices, values, seconds, nanoseconds)]
-        return self._of(call(_core.Interactions.from_entries, self._core.users, self._core.items,
-                             np.searchsorted(rows, indptr).astype(np.int64), *parts, form,
-                             self.summary["policy"], self.summary["columns"]), self)
+        times: list[Any] = [None if part is None else part[rows] for part in (seconds, nanoseconds)]
+        return self._of(_core.Interactions.from_entries(
+            self._core.users, self._core.items, np.searchsorted(rows, indptr).astype(np.int64), indices[rows],
+            values[rows], times[0], times[1], form, self.summary["policy"], self.summary["columns"]), self)
 
     def __copy__(self) -> Interactions:
         return self
@@ -188,7 +195,7 @@ class Interactions(Framed):
         return self
 
     def __reduce__(self) -> Any:
-        ids = [known.take(np.arange(len(known))) for known in (self.users, self.items)]
+        ids = [np.asarray(known) for known in (self.users, self.items)]
         users, items = (known.tolist() if known.dtype == object else known for known in ids)
         return _restored, (self.name, self.has_values, users, items, *(np.array(part) for part in self._core.csr()),
                            *self._core.whole_times(), self.summary["policy"], self.summary["columns"])
@@ -214,10 +221,6 @@ class Interactions(Framed):
         few = self[:5].columns()
         return table(f"Interactions {self.name}".rstrip(), rows) + grid(
             list(few), [[str(cell) for cell in row] for row in zip(*few.values())])
-
-
-class Rows(npt.NDArray[Any] if TYPE_CHECKING else np.ndarray):  # type: ignore[misc]
-    """Places of rows of Interactions, as Splitter gives them to scikit-learn."""
 
 
 def _restored(name: str, has_values: bool, *parts: Any) -> Interactions:

@@ -18,7 +18,7 @@ from likewise.arguments import call, count_of, names_of, shown
 from likewise.columns import value_column
 from likewise.display import table
 from likewise.ids import IdArray, Ids, IndexArray, Unknown, is_one
-from likewise.interactions import Path, as_interactions, as_interactions_or_none
+from likewise.interactions import Interactions, Path, as_interactions, as_interactions_or_none
 from likewise.progress import Progress, logger
 from likewise.tensors import table_of
 
@@ -511,6 +511,17 @@ class Model:
         what = side[:-1]
         return self._lists(what, known.take(indices), f"similar_{what}", found, known,
                            side == "items", skipped)
+
+    def _learned_from(self, data: Interactions) -> bool:
+        """Whether all these pairs are in the training."""
+        if self.users.is_integer != data.users.is_integer or self.items.is_integer != data.items.is_integer:
+            return False
+        indptr, items, _ = self._core.history()
+        known = np.repeat(np.arange(len(indptr) - 1), np.diff(indptr)) * len(self.items) + items
+        places = [mine.find(np.asarray(theirs)) for mine, theirs in ((self.users, data.users), (self.items, data.items))]
+        entries = data.to_csr().tocoo()
+        rows, cols = places[0][entries.row], places[1][entries.col]
+        return bool((rows >= 0).all() and np.isin(rows.astype(np.int64) * len(self.items) + cols, known).all())
 
     def _lists(self, query: str, queries: IdArray, answer: str, found: Any,
                ids: Ids | None = None, titled: bool = True, unknown: int = 0) -> Lists:

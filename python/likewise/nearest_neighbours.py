@@ -10,10 +10,14 @@ import scipy.sparse
 from likewise import _core
 from likewise.arguments import call, whole
 from likewise.ids import listed as listed_ids
+from likewise.lazy import absent
 from likewise.recommender_base import Answer, ModelFitError, RecommenderBase, check_filters
 from likewise.sparse import checked
 from likewise.utils import (NO_SCORE, Array, as_count, as_ids, as_rows, canonical, check_csr, check_finite,
                             file_of, fill, optional_ids, progress_bar, row_of_entry)
+
+__getattr__ = absent("likewise.nearest_neighbours", "recommend() of the classes of this module scores by their `similarity`",
+                     ("NearestNeighboursScorer",))
 
 #: Users are answered this many at a time, which bounds the memory of a call.
 BATCH = 4096

@@ -9,7 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from likewise.columns import pairs_of
-from likewise.interactions import Interactions, Method, Rows, as_interactions, split
+from likewise.interactions import Interactions, Method, as_interactions, split
 
 Places = npt.NDArray[np.int64]
 
@@ -37,7 +37,7 @@ class Splitter:
     def split(self, X: Any, y: Any = None, groups: Any = None) -> Iterator[tuple[Places, Places]]:
         """Places of the rows of each training and test part."""
         data = as_interactions(X, "X")
-        parts: Any = split(data, self.method, test=self.test, rows=self.rows, last=self.last, folds=self.folds,  # type: ignore[call-overload]
+        parts: Any = split(data, self.method, test=self.test, rows=self.rows, last=self.last, folds=self.folds,
                            seed=self.seed)
         rows = _keys(data) if isinstance(X, Interactions) else _keys_of_frame(X, data)
         for train, test in parts if self.method == "kfold" else [parts]:
@@ -60,4 +60,4 @@ def _keys_of_frame(frame: Any, data: Interactions) -> Places:
 
 
 def _places(rows: Places, part: Places) -> Places:
-    return np.flatnonzero(np.isin(rows, part)).view(Rows)
+    return np.flatnonzero(np.isin(rows, part))

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The installed package and a program that uses it, checked by mypy."""
+"""The installed package and a program that uses it, checked by mypy and by pyright."""
 import importlib.util
+import json
 import pathlib
 import re
 import subprocess
@@ -10,6 +11,7 @@ import pytest
 
 pytest.importorskip("likewise")
 pytest.importorskip("mypy")
+WRONG = pathlib.Path(__file__).with_name("wrong_program.py")
 PROGRAM = pathlib.Path(__file__).with_name("typed_program.py")
 
 
@@ -41,9 +43,20 @@ def test_a_program_of_a_user_has_the_types_that_are_written(tmp_path):
     assert plain == expected
 
 
-def test_wrong_use_is_an_error_of_types(tmp_path):
-    (tmp_path / "wrong.py").write_text("import likewise\nlikewise.Interactions('a').shape + 1\nlikewise.nothing\n"
-                                       "likewise.Als(factrs=8)\nlikewise.ItemKnn(similarity='cos')\n")
-    done = mypy(tmp_path, "wrong.py")
-    assert done.returncode == 1
-    assert all(f":{line}: error" in done.stdout for line in (2, 3, 4, 5)), done.stdout
+def wrong_lines():
+    lines = WRONG.read_text().splitlines()
+    return {number for number, line in enumerate(lines, 1) if line.endswith("# wrong")}
+
+
+def test_mypy_knows_wrong_lines_from_right_ones(tmp_path):
+    done = mypy(tmp_path, WRONG)
+    assert {int(line) for line in re.findall(r":(\d+): error", done.stdout)} == wrong_lines(), done.stdout
+
+
+def test_pyright_knows_wrong_lines_from_right_ones(tmp_path):
+    pytest.importorskip("basedpyright")
+    (tmp_path / "pyrightconfig.json").write_text('{"typeCheckingMode": "standard"}')
+    done = subprocess.run([sys.executable, "-m", "basedpyright", "--pythonpath", sys.executable, "-p", tmp_path / "pyrightconfig.json",
+                           "--outputjson", WRONG], cwd=tmp_path, capture_output=True, text=True, timeout=300)
+    found = json.loads(done.stdout)["generalDiagnostics"]
+    assert {one["range"]["start"]["line"] + 1 for one in found if one["severity"] == "error"} == wrong_lines(), done.stdout

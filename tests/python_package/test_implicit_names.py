@@ -263,11 +263,16 @@ def test_arguments_of_bpr_out_of_range(d, arguments, word):
         fit_bpr(p, d, **arguments)
 
 
-def test_bpr_refuses_what_it_cannot_rank(d):
+def test_bpr_of_nothing_is_its_first_factors(d, caplog):
     for matrix in (d.liked * 0, scipy.sparse.csr_matrix(np.ones((3, 4))), scipy.sparse.csr_matrix((3, 4))):
         matrix.eliminate_zeros()
-        with pytest.raises(p.recommender_base.ModelFitError, match="nothing to rank"):
-            fit_bpr(p, d, matrix)
+        model = fit_bpr(p, d, matrix)
+        assert model.user_factors.shape[0] == matrix.shape[0] and "nothing was learned" in caplog.text
+        assert matrix.nnz or not model.item_factors.any()
+        caplog.clear()
+
+
+def test_bpr_refuses_what_is_no_number(d):
     d.liked.data[0] = np.nan
     with pytest.raises(p.recommender_base.ModelFitError, match="row 0, column"):
         fit_bpr(p, d)
@@ -511,3 +516,33 @@ def test_progress_is_shown_on_request(d, capfd):
     assert "2/2" in capfd.readouterr().err
     fit_als(p, d)
     assert capfd.readouterr().err == ""
+
+
+def test_calculate_loss_is_the_loss_of_training(d):
+    losses = []
+    model = p.als.AlternatingLeastSquares(factors=4, regularization=2.0, iterations=1, calculate_training_loss=True,
+                                          random_state=1, use_gpu=False)
+    model.fit(d.liked, show_progress=False, callback=lambda epoch, seconds, loss: losses.append(loss))
+    from likewise.cpu.als import calculate_loss
+    assert calculate_loss(d.liked, model.user_factors, model.item_factors, 2.0, num_threads=1) == pytest.approx(losses[0])
+    with pytest.raises(ValueError, match="5 users"):
+        calculate_loss(d.liked, model.user_factors[:5], model.item_factors, 2.0)
+
+
+@pytest.mark.parametrize("line, words", [
+    ("from likewise.lmf import LogisticMatrixFactorization", "likewise.als"),
+    ("from likewise.approximate_als import AnnoyAlternatingLeastSquares", "exactly"),
+    ("from likewise.ann.faiss import FaissModel", "item_factors"),
+    ("from likewise.datasets.movielens import get_movielens", "likewise.Interactions"),
+    ("from likewise.nearest_neighbours import NearestNeighboursScorer", "recommend"),
+    ("import likewise; likewise.lmf.LogisticMatrixFactorization", "likewise.bpr")])
+def test_what_is_not_there_is_said(line, words):
+    with pytest.raises(ImportError, match=f"is not there: .*{words}"):
+        exec(line)
+    with pytest.raises(AttributeError):
+        p.nearest_neighbours.Nothing
+
+
+def test_the_base_class_has_its_path(d):
+    from likewise.cpu.matrix_factorization_base import MatrixFactorizationBase
+    assert isinstance(als(p, d), MatrixFactorizationBase) and isinstance(bpr(p, d), MatrixFactorizationBase)

@@ -147,8 +147,8 @@ def test_times(triples):
     (lambda u, i, v: ([1, 2], [3, 4], [1.0, float("nan")]), {}, ValueError, ["position 1", "nan"]),
     (lambda u, i, v: ([1, 2], [3, 4], ["x", "y"]), {}, TypeError, ["values"]),
     (lambda u, i, v: ([], []), {}, (ValueError, TypeError), []),
-    (lambda u, i, v: pd.DataFrame({"a": u, "b": i}), {}, ValueError, ["'user'", "'a', 'b'"]),
-    (lambda u, i, v: pd.DataFrame({"user": u, "item": i, "stars": v}), {}, ValueError, ["'stars'", "value="]),
+    (lambda u, i, v: pd.DataFrame({"a": u, "b": i}), {}, ValueError, ["users", "user=NAME", "'a', 'b'"]),
+    (lambda u, i, v: pd.DataFrame({"user": u, "item": i, "points": v}), {}, ValueError, ["'points'", "value="]),
     (lambda u, i, v: pd.DataFrame({"user": u, "item": i}), {"value": "stars"}, ValueError, ["'stars'"]),
     (lambda u, i, v: pl.DataFrame({"user": [1, None], "item": [1, 2]}), {}, ValueError, ["position 1", "missing"]),
     (lambda u, i, v: pd.DataFrame({"user": pd.array(["a", None], dtype="str"), "item": [1, 2]}), {},
@@ -401,10 +401,10 @@ def test_numbers_of_any_kind_are_values_of_one_name():
             ([pl.DataFrame] if name.startswith("polars") else []) + ([pa.table] if name.startswith("Arrow") else [])
         for kind in kinds:
             same(Interactions(kind(columns)), expected)
-            columns_named = {"user": [1, 2, 3], "item": [1, 2, 3], "stars": values}
-            with pytest.raises(ValueError, match="'stars'.*value="):
+            columns_named = {"user": [1, 2, 3], "item": [1, 2, 3], "points": values}
+            with pytest.raises(ValueError, match="'points'.*value="):
                 Interactions(kind(columns_named))
-            same(Interactions(kind(columns_named), value="stars"), expected)
+            same(Interactions(kind(columns_named), value="points"), expected)
 
 
 def test_decimals_and_halves_are_rounded_once():
@@ -442,3 +442,102 @@ def test_ids_of_any_bytes_are_found_again(tmp_path):
     same(Interactions((np.asarray(data.users), ["a", "a"])), data)
     with pytest.raises(ValueError, match="surrogates"):
         Interactions((["\ud800"], ["a"]))
+
+
+def test_well_known_names_are_those_of_files(triples, tmp_path):
+    users, items, values = triples
+    for names in (["userId", "movieId", "rating"], ["user_id", "Book-Id", "stars"], ["visitorid", "itemid", "plays"],
+                  ["uid", "title", "weight"]):
+        frame = pd.DataFrame(dict(zip(names, triples)))
+        frame.to_csv(tmp_path / "ratings.csv", index=False)
+        expected = Interactions(tmp_path / "ratings.csv")
+        polars = pl.DataFrame(frame)
+        for data in (frame, polars, polars.lazy(), pa.table(polars), frame.to_dict("list"), frame[names[::-1]]):
+            same(Interactions(data), expected)
+            assert Interactions(data).has_values
+        frame.to_csv(tmp_path / "numbered.csv")
+        same(Interactions(pd.read_csv(tmp_path / "numbered.csv")[["Unnamed: 0", *names[:2]]]),
+             Interactions(frame[names[:2]]))
+    frame = pd.DataFrame({"userId": users, "who": users + 1, "movieId": items})
+    assert Interactions(frame, user="who", value=None).users[0] == users.min() + 1
+    with pytest.raises(ValueError, match="hold items: say item=NAME, one of 'userId', 'thing'"):
+        Interactions({"userId": users, "thing": items})
+
+
+def test_what_is_not_in_memory_says_how_to_load_it():
+    class Task:
+        def compute(self): ...
+    with pytest.raises(TypeError, match=r"Task is not in this process's memory: give its .compute\(\)"):
+        Interactions(Task())
+
+
+@pytest.fixture(params=["integers", "text"])
+def timed(request, triples):
+    users, items, values = triples
+    names = (users, items) if request.param == "integers" else ([f"u{one}" for one in users], [f"i{one}" for one in items])
+    return Interactions((*names, values, np.arange(5000) + 1_600_000_000))
+
+
+def entries(data):
+    return list(zip(*(column.tolist() for column in data.columns().values())))
+
+
+def test_interactions_are_pickled_and_copied(timed, ratings):
+    import copy
+    import pickle
+    train, test = likewise.split(timed, "last")
+    for data in (timed, train, test, ratings, Interactions(([1, 1], [2, 3]))):
+        back = pickle.loads(pickle.dumps(data))
+        same(back, data)
+        assert entries(back) == entries(data) and back.has_values == data.has_values
+        assert (back.summary["policy"], back.summary["columns"]) == (data.summary["policy"], data.summary["columns"])
+        assert len(back.users) == len(data.users) and copy.deepcopy(data) is copy.copy(data) is data
+    fine = Interactions(([1], [2], [3.0], [datetime.datetime(2500, 1, 1)]))
+    assert pickle.loads(pickle.dumps(fine)).times[0] == fine.times[0]
+
+
+def test_interactions_become_frames(timed):
+    for frame in (timed.to_pandas(), timed.to_polars(), timed.to_arrow(), pl.DataFrame(timed)):
+        same(Interactions(frame), timed)
+        assert np.array_equal(Interactions(frame).times, timed.times) and len(frame) == len(timed) == 5000
+    assert list(Interactions(([1, 1], [2, 3])).to_pandas().columns) == ["user", "item"]
+
+
+def test_rows_of_interactions(timed):
+    rows = entries(timed)
+    user, item, value, time = timed[7]
+    assert (user, item, value) == rows[7][:3] and time == timed.times[7] and timed[-1][:3] == rows[-1][:3]
+    few = timed[10:20]
+    assert entries(few) == rows[10:20] and few.shape == timed.shape and few.has_values
+    assert entries(timed[[3, 1, 3]]) == [rows[1], rows[3]] and len(timed[[]]) == 0
+    mask = timed.columns()["value"] >= 4
+    assert entries(timed[mask]) == [row for row in rows if row[2] >= 4]
+    with pytest.raises(IndexError, match="5000 rows"):
+        timed[5000]
+    with pytest.raises(IndexError):
+        timed[mask[:7]]
+    with pytest.raises(TypeError, match="rows are whole numbers"):
+        timed["value"]
+
+
+def test_parts_are_put_together(timed, ratings):
+    train, test = likewise.split(timed, "random")
+    assert entries(likewise.concat([train, test])) == entries(timed)
+    later = Interactions(timed[0][:2] and ([timed[0][0]], [timed[0][1]], [9.0], [1_700_000_000]))
+    assert likewise.concat([timed, later])[0][2] == 9
+    likes = Interactions(([1, 1], [2, 3]))
+    assert likewise.concat([likes, likes]).to_csr().data.tolist() == [2, 2]
+    with pytest.raises(ValueError, match=r"parts\[1\] has no times"):
+        likewise.concat([timed, timed.to_pandas().drop(columns="time")])
+    with pytest.raises(TypeError, match="whole numbers, others text"):
+        likewise.concat([ratings, Interactions((["a"], ["b"], [1.0]))])
+
+
+def test_ids_are_a_sequence(timed):
+    users = np.asarray(timed.users).tolist()
+    assert list(timed.users) == users and timed.users[0] == users[0] and timed.users[-1] == users[-1]
+    assert timed.users[2:5].tolist() == users[2:5] and timed.users.index(users[4]) == 4
+    with pytest.raises(IndexError, match=f"there are {len(users)} users"):
+        timed.users[len(users)]
+    with pytest.raises(ValueError, match="is no user"):
+        timed.users.index(type(users[0])(123456))

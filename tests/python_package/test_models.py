@@ -5,6 +5,7 @@ import json
 import logging
 import pathlib
 import pickle
+import re
 import subprocess
 
 import numpy as np
@@ -626,8 +627,8 @@ def test_information():
 def test_modules_are_there_without_an_import_of_their_own():
     assert likewise.als.AlternatingLeastSquares and likewise.gpu.HAS_CUDA in (True, False)
     assert {"als", "bpr", "evaluation", "nearest_neighbours"} <= set(dir(likewise))
-    with pytest.raises(AttributeError, match="lmf"):
-        likewise.lmf
+    with pytest.raises(AttributeError, match="nothing"):
+        likewise.nothing
 
 
 def test_every_algorithm_has_an_estimator():
@@ -700,3 +701,73 @@ def test_several_gpus_are_a_list_of_numbers(ratings, monkeypatch):
     assert "reaches directly: cuda:1, cuda:4" in repr(likewise.info())
     with pytest.raises(likewise.DeviceError, match="several do als, sgd, neighbours, top-k"):
         Bpr(device=[1, 3]).fit(ratings)
+
+
+def test_some_lists_and_the_list_of_an_id(model):
+    lists = model.recommend([16, 10, 13], n=4)
+    assert lists[1:][0] == lists[1] == lists.of(10) and len(lists[[0, 2]]) == 2 and lists[::-1].of(16) == lists[0]
+    assert lists[:1].to_pandas()["user"].tolist() == [16] * 4
+    with pytest.raises(KeyError, match="11 is none of these 3 users"):
+        lists.of(11)
+
+
+def test_ids_that_the_model_does_not_know_are_skipped_on_request(model):
+    lists = model.recommend([10, 1, 13, 2], n=3, unknown="skip")
+    assert lists.queries.tolist() == [10, 13] and lists.unknown == 2 and lists.of(13) == model.recommend(13, n=3)[0]
+    assert model.similar_items([5, 6], unknown="skip").unknown == model.similar_users([10, 9], unknown="skip").unknown == 1
+    some = model.recommend_new([[5, 6, 7], {7: 2.0, 8: 1.0}], unknown="skip")
+    assert some.unknown == 2 and some[0] == model.recommend_new([[5, 7]])[0]
+    assert np.array_equal(model.fold_in([[5, 6]], unknown="skip"), model.fold_in([[5]]))
+    assert np.array_equal(model.predict_new([[5, 6]], [7], unknown="skip"), model.predict_new([[5]], [7]))
+    assert model.recommend(10, items=[5, 6], unknown="skip").indices.shape[1] >= 1
+    assert model.recommend(10).unknown == 0
+    with pytest.raises(KeyError, match='no user 1 in the model; unknown="skip"'):
+        model.recommend([10, 1])
+    with pytest.raises(ValueError, match="unknown must be"):
+        model.recommend([10], unknown="ignore")
+
+
+def test_an_estimator_shows_what_its_model_answers(ratings):
+    import pydoc
+    als = likewise.Als(factors=4, iterations=1)
+    answers = {name for name in dir(likewise.Model) if not name.startswith("_")} - {"from_factors", "from_bytes"}
+    assert answers <= set(dir(als)) | {"iterations"}
+    told = pydoc.plain(pydoc.render_doc(likewise.Als))
+    assert "recommend(self, users" in told and "The n best items of each user" in told and not re.search(r"--[a-z]", told)
+    with pytest.raises(AttributeError, match="call fit"):
+        als.users
+    with pytest.raises(AttributeError, match="call fit"):
+        als.recommend(10)
+    assert not hasattr(als, "recomend") and als.fit(ratings) is als and als.iterations == 1
+    assert als.recommend(10)[0] == als.model_.recommend(10)[0] and len(als.users) == len(als.model_.users)
+
+
+def test_parameters_of_a_model_are_those_that_were_used(ratings):
+    ials, hu = likewise.Als(factors=4, iterations=1), likewise.Als(factors=4, iterations=1, alpha=3.0)
+    used = ials.fit(ratings).model_.params
+    assert used["alpha"] is used["confidence"] is used["epsilon"] is None and used["unobserved_weight"] > 0
+    other = hu.fit(ratings).model_.params
+    assert other["alpha"] == 3 and other["confidence"] == "linear" and other["unobserved_weight"] is None
+    for params in (used, other):
+        assert likewise.Als(**params).fit(ratings).model_.params == params
+    with pytest.raises(TypeError, match="ItemKnn trains item-knn"):
+        likewise.ItemKnn(**used)
+
+
+def test_notebooks_show_tables(ratings, model):
+    train, test = likewise.split(ratings, "random")
+    search = likewise.tune(train, algorithms="item-knn", budget=2)
+    for shown, words in ((model, ["als", "users", "factors"]), (ratings, ["120", "5,000", "1 to 5"]),
+                         (likewise.Als(factors=4), ["Als(factors=4)", "call fit"]),
+                         (model.evaluate(test, seen=train), ["ndcg@10", "users evaluated"]),
+                         (search, ["item-knn", "ndcg@10", "Parameters of the winner"]), (likewise.ItemKnn().fit(train), ["item-knn"])):
+        page = shown._repr_html_()
+        assert all(word in page for word in words) and page.count("<table") == page.count("</table")
+    assert "&lt;b&gt;" in likewise.Interactions((["<b>"], ["x"]))._repr_html_()
+
+
+def test_the_estimator_of_a_search(ratings):
+    search = likewise.tune(ratings, algorithms="item-knn", budget=2)
+    best = search.best_estimator
+    assert type(best) is likewise.ItemKnn and best.model_ is search.model
+    assert best.get_params() == likewise.ItemKnn(**search.best["params"]).get_params()

@@ -5,6 +5,6 @@ from typing import TYPE_CHECKING
 from likewise.lazy import loader
 
 if TYPE_CHECKING:
-    from likewise.cpu import als, bpr
+    from likewise.cpu import als, bpr, matrix_factorization_base
 else:
-    __getattr__ = loader("likewise.cpu", ("als", "bpr"))
+    __getattr__ = loader("likewise.cpu", ("als", "bpr", "matrix_factorization_base"))

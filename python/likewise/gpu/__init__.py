@@ -10,6 +10,6 @@ HAS_CUDA: bool = any(device["name"].startswith("cuda") and device["available"]
                       for device in _core.devices())
 
 if TYPE_CHECKING:
-    from likewise.gpu import als, bpr
+    from likewise.gpu import als, bpr, matrix_factorization_base
 else:
-    __getattr__ = loader("likewise.gpu", ("als", "bpr"))
+    __getattr__ = loader("likewise.gpu", ("als", "bpr", "matrix_factorization_base"))
