@@ -14,7 +14,7 @@ class TrainingPlan:
     algorithm_reason: str  #: where the data chose the algorithm
     device: str
     device_reason: str  #: why "auto" took it, where that is not plain
-    parameters: dict[str, Any]  #: all of them
+    parameters: dict[str, Any]  #: all of them; None for those without an effect
     origins: dict[str, str]  #: "chosen", "from the data" or "from the model resumed"; the others are defaults
     validation_metric: str  #: empty: nothing is validated
     tuning: str  #: of a GPU, and where it is from
