@@ -352,7 +352,7 @@ template <class PerRow>
   });
 }
 
-/// The objective (docs/math.md) in float64.
+/// The objective (math.md) in float64.
 [[nodiscard]] double objective(const CsrView& by_user, const CsrView& by_item, const Factors& f,
                                const AlsParams& params) {
   const bool implicit = params.feedback == Feedback::kImplicit;

@@ -5,20 +5,20 @@
     bench/tune.py [--program likewise] [--budget 8m] [--seeds 1] [--cores 0,1 2,3 ...] [--data ml-1m,...]
                   [--methods tune,random] [--validation fifth] [--earlier 0,1,...]
 
-Test parts are those of docs/choosing.md and docs/quality.md: of lists (NDCG@10) a random fifth of ml-1m, a random
+Test parts are those of choosing.md and quality.md: of lists (NDCG@10) a random fifth of ml-1m, a random
 tenth of the 4 and 5 stars of goodbooks-10k, the last film of each user of ml-latest-small; of ratings (RMSE) a
 random tenth of ml-1m and of ml-latest-small, and the newest fifth of ml-latest-small. --earlier 0,1,2 repeats the
 searches of the last film with the second and the third last, the later ones taken away. Both searches see the
 training part only, and measure on the same part of it, cut in the same way (by the seed), or with --validation on a
 random fifth. Random search draws the algorithm, then its parameters, from the ranges of `tune`
-(docs/command-line.md), and trains each to its end: `train` with the longest training of `tune`, its patience and no
+(command-line.md), and trains each to its end: `train` with the longest training of `tune`, its patience and no
 halving; nothing starts at the defaults. A training that is under way when the budget is over does not count. The
 winner of each is trained on the whole training part and scored on the test part once.
 
 All searches run at the same time, each pinned to a pair of cores and with two threads: with fewer pairs than
 searches some share a pair, which is said. They end within the budget and a minute. Needs the program and
 LIKEWISE_DATA, the folder of the data; nothing but Python's own library. Prints one Markdown table, with the
-values of docs/choosing.md and those of defaults beside; progress goes to standard error.
+values of choosing.md and those of defaults beside; progress goes to standard error.
 """
 import argparse
 import concurrent.futures

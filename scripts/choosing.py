@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Measures factors, neighbours and popularity on the same real data; docs/choosing.md explains.
+"""Measures factors, neighbours and popularity on the same real data; docs/guide/choosing.md explains.
 
     scripts/choosing.py [ratings|lists] [--data ml-100k,...] [--algorithms als,...] [--threads N] [--earlier 0,1,...]
 

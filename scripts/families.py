@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
 """Measures every algorithm with its defaults on real data, on parts of it and on made-up data, and what
-`--algorithm auto` chooses there; docs/choosing.md explains.
+`--algorithm auto` chooses there; docs/guide/choosing.md explains.
 
     scripts/families.py [lists|ratings|tuned] [--only TEXT] [--files FILE ...] [--threads N] [--budget 40]
 

@@ -10,7 +10,7 @@
 ///     b_j^2)
 ///
 /// Rendle, Freudenthaler, Gantner, Schmidt-Thieme: BPR: Bayesian personalized ranking from implicit
-/// feedback, UAI 2009. docs/math.md has the order of the steps.
+/// feedback, UAI 2009. math.md has the order of the steps.
 #pragma once
 
 #include <string_view>

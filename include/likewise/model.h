@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 /// `Model`: everything that training produced and serving needs, saved whole in one safetensors
-/// file (docs/model-format.md) that Python, Rust and PyTorch open as is.
+/// file (model-format.md) that Python, Rust and PyTorch open as is.
 #pragma once
 
 #include <optional>

@@ -11,7 +11,7 @@
 ///     rank.factors();                              // of this rank's users and items
 ///
 /// All ranks make the same calls in the same order. One that fails, dies or hangs ends all others
-/// with one Error that names it. What ranks exchange, and why: docs/math.md, "Training over ranks".
+/// with one Error that names it. What ranks exchange, and why: math.md, "Training over ranks".
 #pragma once
 
 #include <chrono>

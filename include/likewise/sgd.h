@@ -7,7 +7,7 @@
 ///
 ///     sum over ratings of loss(r, score)  +  sum over rows of lambda count^nu (|x|^2 + b^2)
 ///
-/// Funk (2006); Koren, Bell, Volinsky (2009). docs/math.md has the steps and the schedules.
+/// Funk (2006); Koren, Bell, Volinsky (2009). math.md has the steps and the schedules.
 #pragma once
 
 #include <optional>

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /// The search for good parameters: of one or several algorithms, by a metric on held-out
 /// interactions. Which parameters are searched, and where, is said beside their descriptions
-/// (searched_parameters() in likewise/parameters.h). docs/math.md has the method:
+/// (searched_parameters() in likewise/parameters.h). math.md has the method:
 ///
 /// The defaults for the data first, then quasi-random starts; trials go on by successive halving
 /// (Jamieson and Talwalkar 2016) in several brackets, as in Hyperband (Li et al. 2018); later ones
@@ -96,7 +96,7 @@ struct ParameterImportance {
   std::string algorithm;
   std::string parameter;
   /// The corrected correlation ratio of the ranks of the trials' values, in groups of like values
-  /// of the parameter (docs/math.md); 0: nothing, 1: all.
+  /// of the parameter (math.md); 0: nothing, 1: all.
   double share = 0.0;
 };
 

@@ -2,7 +2,7 @@
 /// Models that grow: more interactions for a trained model, at the price of what they touch.
 ///
 /// New users and items join; rows with a new interaction are refined; all other rows keep their
-/// numbers to the bit. docs/math.md ("Models that grow") says what is minimised.
+/// numbers to the bit. math.md ("Models that grow") says what is minimised.
 #pragma once
 
 #include <functional>

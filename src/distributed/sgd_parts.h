@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/// `SgdParts`: who holds which rows of an SGD training over ranks (docs/math.md, "SGD over ranks").
+/// `SgdParts`: who holds which rows of an SGD training over ranks (math.md, "SGD over ranks").
 #pragma once
 
 #include "algorithms/sgd/grid.h"

@@ -10,7 +10,7 @@ import pytest
 
 from conftest import ROOT
 
-PAGES = ("python.md", "from-surprise.md")
+PAGES = ("guide/python.md", "guide/from-surprise.md")
 
 
 @pytest.mark.parametrize("name, folder, words, expected", [
@@ -47,4 +47,4 @@ def test_the_programs_of_a_page_run(real_data, page, tmp_path):
     done = subprocess.run([sys.executable, "-c", program], cwd=tmp_path, capture_output=True, text=True,
                           timeout=300, check=False, env={**os.environ, "PYTHONWARNINGS": "error"})
     assert done.returncode == 0, done.stderr
-    assert pathlib.Path(tmp_path / "movies.safetensors").exists() or page != "python.md"
+    assert pathlib.Path(tmp_path / "movies.safetensors").exists() or page != "guide/python.md"

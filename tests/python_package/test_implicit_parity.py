@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """The same programs with `implicit` and with likewise: shapes, types, results, warnings and errors.
 
-Differences that are meant are not among them; docs/from-implicit.md lists those, and
+Differences that are meant are not among them; docs/guide/from-implicit.md lists those, and
 test_implicit_names.py has a test for each. Without `implicit` everything here is skipped.
 """
 import gzip

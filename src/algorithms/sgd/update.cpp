@@ -17,7 +17,7 @@
 namespace likewise {
 namespace {
 
-/// Chosen, as the usual numbers of epochs, on parts of ml-1m (docs/growing.md).
+/// Chosen, as the usual numbers of epochs, on parts of ml-1m (growing.md).
 constexpr double kRateAfterAls = 0.05;
 
 /// The iterations that led to the model's factors.

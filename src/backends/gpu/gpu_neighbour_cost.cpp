@@ -7,7 +7,7 @@
 namespace likewise {
 namespace {
 
-// Clocks of one multiprocessor, from two searches on an H200 (docs/performance.md).
+// Clocks of one multiprocessor, from two searches on an H200 (performance.md).
 constexpr double kClocksOfVisit = 15.0;  // a warp finds the entries of one column in its tile
 constexpr double kClocksOfStep = 9.0;    // and adds 32 of them,
 constexpr double kClocksOfSum = 6.0;     // to each sum

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/// The job `als`: half an iteration of ALS at a time. The mathematics: docs/math.md; what every
+/// The job `als`: half an iteration of ALS at a time. The mathematics: math.md; what every
 /// device is tested against: src/backends/reference/als.cpp.
 #pragma once
 
