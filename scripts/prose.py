@@ -32,7 +32,6 @@ WORDS = {
     r"anew": "again",
     r"but for": "except for",
     r"learnt": "learned",
-    r"nobody": "no one, or say who does not",
 }
 
 
