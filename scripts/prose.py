@@ -15,12 +15,12 @@ import math
 import os
 import pathlib
 import re
-import subprocess
 import sys
 
 ROOT = pathlib.Path(__file__).resolve().parents[1]
 MOST_WORDS = 25  # of nine sentences of ten
 README_WORDS = 1200
+SOURCES = ("bench", "cli", "examples", "fuzz", "include", "lab", "python", "scripts", "src", "tests")
 GUIDE_WORDS = 20000
 
 # What the field says, for what it does not.
@@ -134,9 +134,8 @@ def spoken(text):
             for line in text.split("\n")]
 
 
-def tracked(*patterns):
-    told = subprocess.run(["git", "ls-files", "--", *patterns], cwd=ROOT, capture_output=True, text=True, check=False)
-    return [ROOT / name for name in told.stdout.split("\n") if name and (ROOT / name).exists()]
+def sources(*patterns):
+    return sorted(source for pattern in patterns for source in ROOT.glob(pattern))
 
 
 def percentile(counts):
@@ -178,11 +177,11 @@ def main():
         guide = sum(count for page, count in words.items() if page.parent == ROOT / "docs/guide")
         if guide > GUIDE_WORDS:
             problems.append(f"docs/guide: {guide} words, of {GUIDE_WORDS}")
-        for source in tracked("cli/*.cpp", "src/algorithms/*/params.h"):
+        for source in sources("cli/**/*.cpp", "src/algorithms/*/params.h"):
             lines = spoken(source.read_text(encoding="utf-8"))
             problems += [f"{source.relative_to(ROOT)}:{number}: {problem}" for number, problem in word_problems(lines)]
         known = {page.name for page in pages_of([])}
-        for source in tracked("*.h", "*.cpp", "*.cu", "*.cuh", "*.py"):
+        for source in sources(*(f"{folder}/**/*.{kind}" for folder in SOURCES for kind in ("h", "cpp", "cu", "cuh", "py"))):
             for name in set(re.findall(r"\b([a-z-]+\.md)\b", source.read_text(encoding="utf-8"))) - known:
                 problems.append(f"{source.relative_to(ROOT)}: there is no page {name}")
     print("\n".join(problems), file=sys.stderr, end="\n" if problems else "")
