@@ -22,7 +22,7 @@ using Json = nlohmann::ordered_json;
 constexpr std::size_t kShownInText = 5;
 constexpr std::size_t kShownOnPage = 20;
 
-/// The options but for "--algorithm NAME", which has a column of its own.
+/// The options except for "--algorithm NAME", which has a column of its own.
 [[nodiscard]] std::string parameters_text(const TrainingParams& params) {
   const std::string text = options_text(params);
   const std::size_t name = std::string("--algorithm ").size();

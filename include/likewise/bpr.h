@@ -62,7 +62,7 @@ struct BprParams {
   friend bool operator==(const BprParams&, const BprParams&) = default;
 };
 
-/// Trains on `by_user` (users x items). Deterministic in (matrix, params), but for kRacing. The
+/// Trains on `by_user` (users x items). Deterministic in (matrix, params), except for kRacing. The
 /// objective of an epoch adds up -ln sigma just before each step. Rows without likes keep factors
 /// of zero. Errors: kInvalidArgument (params, shapes of `start`), kBadData (no user has anything
 /// that it likes and anything that it does not), kNumerical (names epoch and learning rate),

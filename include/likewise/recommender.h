@@ -83,7 +83,8 @@ class RowError : public Error {
 using TakeMissing = std::function<void(Side side, Index row, std::span<const Index> others,
                                        std::span<const float> predictions)>;
 
-/// Seconds of the stages of Recommender::predict_missing(). `take` runs beside the other stages.
+/// Seconds of the stages of Recommender::predict_missing(). `take` runs at the same time as the
+/// other stages.
 struct PredictionTimes {
   double magnitudes = 0.0;    ///< means, norms and weights of the rows, and their way to a GPU
   double similarities = 0.0;  ///< of neighbourhood models that predict ratings

@@ -178,7 +178,7 @@ struct TuneRun {
 };
 
 /// Searches, and trains the winner on everything. Deterministic in (data, options) with a budget of
-/// trials, but for times; neither threads nor the order of rows matter. A budget of time has the
+/// trials, except for times; neither threads nor the order of rows matter. A budget of time has the
 /// final round in it, of trials it comes after them. A budget of time has the training of the
 /// winner in it, too, as long as its trial says that it will take; the search ends within a block
 /// of work. What an algorithm has against the data is told by its trial, and the search goes on.

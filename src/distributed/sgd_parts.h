@@ -11,7 +11,7 @@ namespace likewise {
 
 /// Rows by their new numbers.
 struct SgdParts {
-  Partition stripes;  ///< of the users and of the items, but for kAlternating; none is empty
+  Partition stripes;  ///< of the users and of the items, except for kAlternating; none is empty
   Partition users;
   Partition items;
 

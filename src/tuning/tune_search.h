@@ -30,7 +30,7 @@ namespace likewise {
 /// Whether it compares predicted ratings.
 [[nodiscard]] bool is_of_ratings(const NamedMetric& metric);
 
-/// The validation part behind `number - 1` others: drawn parts are drawn anew, of the newest
+/// The validation part behind `number - 1` others: drawn parts are drawn again, of the newest
 /// interactions those before the ones of `last` are taken. Throws Error(kInvalidArgument) where
 /// nothing is left to hold out.
 [[nodiscard]] Split next_part(const Interactions& whole, const Split* last, SplitOptions how,
@@ -57,7 +57,7 @@ class TuneSearch {
     std::size_t trial;             ///< its place in TuneResult::trials
     bool over = false;             ///< failed, or without a better validation for long
     bool cut = false;              ///< without a value: the time for it was over
-    std::optional<Model> model{};  ///< where it stands; none: trained anew when it goes on
+    std::optional<Model> model{};  ///< where it stands; none: trained again when it goes on
   };
 
   void choose_measured_users();

@@ -40,7 +40,7 @@ NeighbourParams rating_params(Side side, Prediction prediction) {
   return params;
 }
 
-/// A prediction by its definition in math.md, every number looked up anew.
+/// A prediction by its definition in math.md, every number looked up again.
 class Definition {
  public:
   explicit Definition(const Model& model)
