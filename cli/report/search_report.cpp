@@ -215,13 +215,17 @@ namespace {
 
 /// What the winner was trained on, and what the command leaves out of that.
 [[nodiscard]] std::string winner_text(const SearchReport& report) {
+  const TuneResult& result = report.result;
+  if (!result.on_everything || !result.shortened.empty()) {
+    return fmt::format("As {}. The best, trained on {} to its end:", result.shortened,
+                       report.validation.empty() ? "all interactions" : report.source);
+  }
   std::string text = "The model was trained on all interactions, those held out included.";
   if (!report.validation.empty()) {
     text = fmt::format("The model was trained on {} and {} together.", report.source,
                        report.validation);
   }
-  if (parameters_text(report.result.model->params) !=
-      parameters_text(report.result.best()->params)) {
+  if (parameters_text(result.model->params) != parameters_text(result.best()->params)) {
     text +=
         " What was searched about what suits the part that trials saw is now as far from what "
         "suits all.";

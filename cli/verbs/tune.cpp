@@ -101,7 +101,7 @@ struct Tune {
     progress.stage("save");
     save_model(*result.model, output);
     const SearchReport shown{result, base_name(ratings), base_name(validation), options.budget.text,
-                             command(result.winner().params)};
+                             command(result.for_everything)};
     if (!report.empty()) {
       progress.stage("report");
       write_page(shown.as_page(), report);

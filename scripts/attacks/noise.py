@@ -17,6 +17,9 @@ Ratings = dict[tuple[int, int], Fraction]  # by row and column
 # Similarities above this are well above the rounding of the values drawn here.
 CLEAR = 1e-2
 TOLERANCE = 1e-3
+# What values differ from their mean by, of their size, where only digits that were not written are
+# missing: thirds of seven digits. It counts as nothing; all else here is hundreds of times that.
+ROUNDING = Fraction(1, 10**6)
 
 
 class Noise(Attack):
@@ -93,6 +96,14 @@ def row_of(ratings: Ratings, row: int) -> dict[int, Fraction]:
 Exact = Callable[[Ratings, int, int], "tuple[Fraction, Fraction]"]
 
 
+def beyond_rounding(ratings: Ratings, product: Fraction, squares: list[Fraction]) -> tuple[Fraction, Fraction]:
+    """Where a row differs from its mean by the rounding of written values alone, any similarity will do."""
+    rounding = Fraction(1, 10**6) * max(abs(value) for value in ratings.values())
+    if any(0 < square < rounding * rounding for square in squares):
+        return Fraction(1, 10**6), Fraction(1)
+    return product, squares[0] * squares[1]
+
+
 def whole_rows(weight: Callable[[Ratings, int, int], Fraction]) -> Exact:
     """A cosine of whole rows: the product, and the product of the squared lengths."""
     def exact(ratings: Ratings, x: int, y: int) -> tuple[Fraction, Fraction]:
@@ -100,16 +111,20 @@ def whole_rows(weight: Callable[[Ratings, int, int], Fraction]) -> Exact:
                 for row in (x, y))
         product = sum((a[c] * b[c] for c in a.keys() & b.keys()), Fraction(0))
         lengths = [sum((w * w for w in weights.values()), Fraction(0)) for weights in (a, b)]
-        return product, lengths[0] * lengths[1]
+        return beyond_rounding(ratings, product, lengths)
     return exact
 
 
+def apart(value: Fraction, mean: Fraction) -> Fraction:
+    return value - mean if abs(value - mean) > ROUNDING * abs(mean) else Fraction(0)
+
+
 def about_row(ratings: Ratings, row: int, column: int) -> Fraction:
-    return ratings[row, column] - mean_of(list(row_of(ratings, row).values()))
+    return apart(ratings[row, column], mean_of(list(row_of(ratings, row).values())))
 
 
 def about_column(ratings: Ratings, row: int, column: int) -> Fraction:
-    return ratings[row, column] - mean_of([v for (_, c), v in ratings.items() if c == column])
+    return apart(ratings[row, column], mean_of([v for (_, c), v in ratings.items() if c == column]))
 
 
 def of_common(centred: bool) -> Exact:
@@ -119,11 +134,12 @@ def of_common(centred: bool) -> Exact:
         common = sorted(a.keys() & b.keys())
         if not common:
             return Fraction(0), Fraction(1)
-        of_x, of_y = ([row[c] - (mean_of([row[k] for k in common]) if centred else 0) for c in common]
+        of_x, of_y = ([apart(row[c], mean_of([row[k] for k in common]) if centred else Fraction(0))
+                       for c in common]
                       for row in (a, b))
         product = sum((p * q for p, q in zip(of_x, of_y)), Fraction(0))
         squares = [sum((w * w for w in weights), Fraction(0)) for weights in (of_x, of_y)]
-        return product, squares[0] * squares[1]
+        return beyond_rounding(ratings, product, squares)
     return exact
 
 

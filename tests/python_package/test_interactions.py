@@ -442,3 +442,15 @@ def test_ids_of_any_bytes_are_found_again(tmp_path):
     same(Interactions((np.asarray(data.users), ["a", "a"])), data)
     with pytest.raises(ValueError, match="surrogates"):
         Interactions((["\ud800"], ["a"]))
+
+
+def test_what_is_no_column_is_named():
+    for users, kind in (({1, 2}, "set"), ((one for one in (1, 2)), "generator"), (3, "int")):
+        with pytest.raises(TypeError, match=f"user: a list or an array is needed, .* of type {kind}"):
+            Interactions({"user": users, "item": [1, 2]})
+
+
+@pytest.mark.skipif(not hasattr(np.dtypes, "StringDType"), reason="NumPy 2 has it")
+def test_text_of_any_length_of_numpy():
+    names = np.array(["b", "a" * 40], dtype=np.dtypes.StringDType())
+    assert np.asarray(Interactions({"user": names, "item": [1, 2]}).users).tolist() == ["a" * 40, "b"]

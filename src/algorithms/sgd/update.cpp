@@ -36,6 +36,13 @@ constexpr double kRateAfterAls = 0.05;
   return counts;
 }
 
+/// Sums of squares that a model may hold: rows whose sum is the largest move no more.
+void bound_squares(Factors& factors) {
+  for (const Side side : {Side::kUsers, Side::kItems}) {
+    for (float& sum : factors.squares(side).span()) sum = std::min(sum, kLargestNumber);
+  }
+}
+
 /// Steps over the new ratings, for the touched rows of `factors`.
 void take_steps(const UpdateTask& task, const SgdParams& params, double rate, double spread,
                 Factors& factors) {
@@ -65,6 +72,7 @@ void take_steps(const UpdateTask& task, const SgdParams& params, double rate, do
   const Factors& moved = solver->factors();
   put_rows(moved, Side::kUsers, growth.touched_users, factors);
   put_rows(moved, Side::kItems, growth.touched_items, factors);
+  bound_squares(factors);
 }
 
 void draw_new_rows(const UpdateTask& task, const SgdParams& params, double spread,
