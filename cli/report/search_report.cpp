@@ -270,9 +270,11 @@ Json SearchReport::as_json() const {
               {"baseline", trial_json(result, result.baseline)},
               {"beats_baseline", result.beats_baseline()},
               {"best", trial_json(result, result.winner())},
-              {"trained_on",
-               validation.empty() ? Json::array({source}) : Json::array({source, validation})},
+              {"trained_on", validation.empty() || !result.on_everything
+                                 ? Json::array({source})
+                                 : Json::array({source, validation})},
               {"command", command}};
+  if (!result.shortened.empty()) out["shortened"] = result.shortened;
   out["importance"] = Json::array();
   for (const ParameterImportance& one : result.importance()) {
     out["importance"].push_back(
