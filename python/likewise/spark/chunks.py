@@ -15,8 +15,9 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
-#: Of rows of factors that leave a rank as one value.
-BLOCK_BYTES = 1 << 20
+#: Of rows of factors that leave a rank as one value: well below what the JVM keeps in regions of their own, which make its
+#: memory grow.
+BLOCK_BYTES = 1 << 17
 
 #: Spark's names of types, as Arrow has them.
 _KINDS = {"int": pa.int32(), "bigint": pa.int64(), "string": pa.utf8(), "float": pa.float32(),
