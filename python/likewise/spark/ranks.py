@@ -103,10 +103,8 @@ def run_rank(plan: Plan, values: Iterable[bytes]) -> Iterator[bytes]:
         kind = type(error).__name__
         yield _report(rank, {"error": kind, "message": str(error) or kind})
         return
-    while tables:  # no name keeps one that has left
-        yield from chunks.blocks_of(*tables.pop(0))
-    del member, values
-    chunks.release_memory()
+    for mark, ids, table in tables:
+        yield from chunks.blocks_of(mark, ids, table)
     yield _report(rank, report)
 
 
