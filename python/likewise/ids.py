@@ -78,7 +78,7 @@ class Ids:
         ids = listed(ids)
         if self._core.is_integer:
             return self._core.find_integers(self._integers(ids))
-        return self._core.find_texts([self._text(one) for one in ids])
+        return self._core.find_texts([self._text(one) for one in (ids.tolist() if isinstance(ids, np.ndarray) else ids)])
 
     def require(self, ids: Sequence[Any] | IdArray) -> IndexArray:
         """As find(), but KeyError names the first that is not known."""

@@ -96,14 +96,6 @@ def row_of(ratings: Ratings, row: int) -> dict[int, Fraction]:
 Exact = Callable[[Ratings, int, int], "tuple[Fraction, Fraction]"]
 
 
-def beyond_rounding(ratings: Ratings, product: Fraction, squares: list[Fraction]) -> tuple[Fraction, Fraction]:
-    """Where a row differs from its mean by the rounding of written values alone, any similarity will do."""
-    rounding = Fraction(1, 10**6) * max(abs(value) for value in ratings.values())
-    if any(0 < square < rounding * rounding for square in squares):
-        return Fraction(1, 10**6), Fraction(1)
-    return product, squares[0] * squares[1]
-
-
 def whole_rows(weight: Callable[[Ratings, int, int], Fraction]) -> Exact:
     """A cosine of whole rows: the product, and the product of the squared lengths."""
     def exact(ratings: Ratings, x: int, y: int) -> tuple[Fraction, Fraction]:
@@ -111,7 +103,7 @@ def whole_rows(weight: Callable[[Ratings, int, int], Fraction]) -> Exact:
                 for row in (x, y))
         product = sum((a[c] * b[c] for c in a.keys() & b.keys()), Fraction(0))
         lengths = [sum((w * w for w in weights.values()), Fraction(0)) for weights in (a, b)]
-        return beyond_rounding(ratings, product, lengths)
+        return product, lengths[0] * lengths[1]
     return exact
 
 
@@ -139,7 +131,7 @@ def of_common(centred: bool) -> Exact:
                       for row in (a, b))
         product = sum((p * q for p, q in zip(of_x, of_y)), Fraction(0))
         squares = [sum((w * w for w in weights), Fraction(0)) for weights in (of_x, of_y)]
-        return beyond_rounding(ratings, product, squares)
+        return product, squares[0] * squares[1]
     return exact
 
 

@@ -632,11 +632,11 @@ void TuneSearch::compare_finalists() {
     }
     finals_seconds_ = options_.budget.seconds - longest_model;
   }
+  if (places.size() < 2) return;  // nothing to compare
   std::map<std::size_t, double> sums;
   for (const std::size_t place : places) sums[place] = *result_.trials[place].value;
   std::optional<Split> part;
   double longest = 0.0;
-  if (places.size() < 2) return;  // nothing to compare
   const int most = most_final_parts(places.size());
   for (int number = 1; number <= most && places.size() > 1; ++number) {
     const double begin = spent();
