@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /// One row of an ALS half-step on one thread, by number of interactions and factors: the rate of
-/// one pass of conjugate gradients, and the time and rate of the exact solution, beside the rate of
-/// a large product (sgemm) measured in the same run.
+/// one pass of conjugate gradients, and the time and rate of the exact solution, compared to the
+/// rate of a large product (sgemm) measured in the same run.
 ///
 ///     bench_als [ROWS_OF_THE_FIXED_SIDE]        default 20000, the popular ones met more often
 #include <algorithm>

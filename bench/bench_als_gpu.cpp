@@ -2,10 +2,10 @@
 /// ALS on a GPU, as rows of Markdown tables; their heads come from the word alone.
 ///
 ///     bench_als_gpu speed DEVICE DATA FACTORS[,FACTORS...] [ITERATIONS]
-///         seconds of an iteration beside those of gathering alone, and of loading
+///         seconds of an iteration and those of gathering alone, and of loading
 ///     bench_als_gpu ranks GPU,GPU[,...] DATA FACTORS[,FACTORS...] [ITERATIONS [DEVICE_MEMORY]]
 ///         seconds of an iteration on the first of these GPUs, then on all of them together; what
-///         a GPU receives of the others, beside what one copies from another; what the GPUs had
+///         a GPU receives of the others, and what one copies from another; what the GPUs had
 ///         nothing to do beside
 ///     bench_als_gpu stages DEVICE[+DEVICE] DATA FACTORS [ITERATIONS [DEVICE_MEMORY]]
 ///         one training of a large matrix on each of these devices: what it takes of the memory,
@@ -165,7 +165,7 @@ int print_speeds(const std::string& name, const std::string& text, const std::st
 
 // ---------------------------------------------------------------------------------- ranks
 
-/// As training draws them, but for the mean, which does not change how long anything takes.
+/// As training draws them, except for the mean, which does not change how long anything takes.
 [[nodiscard]] Factors drawn_factors(const CsrView& m, const AlsParams& params) {
   Factors start{draw_factors(Side::kUsers, m.rows, params),
                 draw_factors(Side::kItems, m.cols, params),
@@ -352,7 +352,7 @@ template <class PerRow>
   });
 }
 
-/// The objective (docs/math.md) in float64.
+/// The objective (math.md) in float64.
 [[nodiscard]] double objective(const CsrView& by_user, const CsrView& by_item, const Factors& f,
                                const AlsParams& params) {
   const bool implicit = params.feedback == Feedback::kImplicit;

@@ -119,7 +119,7 @@ struct Trained {
   return evaluate(recommender, tested, options).metrics.at("rmse");
 }
 
-/// Seconds are those of iterations and epochs; what `update` does beside them is in `before`.
+/// Seconds are those of iterations and epochs; what `update` does besides them is in `before`.
 [[nodiscard]] Trained run_hybrid(const Interactions& data, const Interactions& test,
                                  const TrainingParams& params, const Device& device) {
   constexpr int kMostEpochs = 2;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /// Rows per second and peak memory of read_interactions, and of make_interactions for the same rows
 /// in memory (whose peak has the columns, and those measured before, in it).
-/// usage: bench_read [ROWS=20000000] [THREADS=0] [FILE]   (without FILE: a made-up ratings file,
+/// usage: bench_read [ROWS=20000000] [THREADS=0] [FILE]   (without FILE: a synthetic ratings file,
 /// whose users and items have MovieLens' long tails, written to the temporary folder and removed)
 #include <algorithm>
 #include <chrono>

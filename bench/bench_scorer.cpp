@@ -2,7 +2,7 @@
 /// Top-k for every user: seconds, the rate a full product would need for that, the share of pairs
 /// never looked at, and the rate of a plain sgemm measured in the same run.
 ///
-///     bench_scorer [USERS ITEMS FACTORS K THREADS]          made-up long-tailed factors
+///     bench_scorer [USERS ITEMS FACTORS K THREADS]          synthetic long-tailed factors
 ///     bench_scorer FILE_PREFIX K THREADS                    raw float32 factors (see load())
 #include <algorithm>
 #include <chrono>

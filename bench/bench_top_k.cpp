@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/// Lists of the k best rows for many queries: seconds with the lists on the host, beside what the
+/// Lists of the k best rows for many queries: seconds with the lists on the host, and what the
 /// products alone amount to.
 ///
 ///     bench_top_k DEVICE QUERIES ITEMS FACTORS[,FACTORS...] K[,K...] METRIC [SHAPE]

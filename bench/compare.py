@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Runs likewise beside the PyPI packages `implicit` and `irspack` and prints one Markdown table.
+"""Compares likewise to the PyPI packages `implicit` and `irspack` and prints one Markdown table.
 
     python3 -m venv /tmp/peer && /tmp/peer/bin/pip install implicit irspack==0.5.2 numpy scipy
     /tmp/peer/bin/python bench/compare.py build/release/bin/likewise [--rounds 3] [--work DIR] \

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""BPR beside implicit: seconds an epoch at equal draws, and NDCG@10, each with its own best parameters.
+"""BPR compared to implicit: seconds an epoch at equal draws, and NDCG@10, each with its own best parameters.
 
     bench/compare_bpr.py quality FILE|SHAPE [--factors 64] [--epochs 100] [--rates 0.002,0.005,0.01,0.02,0.05]
                          [--lambdas 0.002,0.01,0.05] [--seeds 3] [--threads 2]

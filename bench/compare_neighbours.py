@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Runs likewise's neighbourhood methods beside the PyPI packages `implicit` and `scikit-surprise`.
+"""Compares likewise's neighbourhood methods to the PyPI packages `implicit` and `scikit-surprise`.
 
     python3 -m venv /tmp/peers && /tmp/peers/bin/pip install 'numpy<2' implicit scikit-surprise
     /tmp/peers/bin/python bench/compare_neighbours.py build/release/bin/likewise [--rounds 3]

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""The Python package beside C++ and, where it is installed, beside implicit.
+"""The Python package compared to C++ and, where it is installed, to implicit.
 
     bench/compare_python.py [--shape ml-20m] [--factors 64] [--threads 2] [--rounds 3]
                             [--answers build/release/bin/bench_answers]

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""SGD beside LIBMF: seconds an epoch and test RMSE after equal epochs, on the same ratings.
+"""SGD compared to LIBMF: seconds an epoch and test RMSE after equal epochs, on the same ratings.
 
     bench/compare_sgd.py [--shape 69878x10677x10M:explicit] [--factors 64,128] [--epochs 20] [--threads 2] [--rounds 3]
 

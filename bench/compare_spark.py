@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""likewise.spark beside pyspark.ml's ALS: the same Parquet file, machine, session settings and parameters.
+"""likewise.spark and pyspark.ml's ALS: the same Parquet file, machine, session settings and parameters.
 
     bench/compare_spark.py [--shape ml-20m] [--rank 64] [--master local[2]] [--rounds 3] [--kinds implicit,explicit] \\
         [--engines likewise,mllib] [--mllib-iterations 1,1,3] [--memory 6g] [--set NAME=VALUE ...] [--folder F]
@@ -181,7 +181,7 @@ def measure_one(given):
     print(json.dumps(found))
 
 
-# Both beside each other.
+# Both next to each other.
 
 def table_of(path):
     """Factors by id, in float64."""

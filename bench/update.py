@@ -1,16 +1,16 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Models that grow: what an update keeps of what training anew would gain, and how long each takes.
+"""Models that grow: what an update keeps of what training again would gain, and how long each takes.
 
     bench/update.py [--data ratings_users_1_2999_with_time.dat.gz] [--parts 0.8,0.1,0.1] [--only als,bpr] \\
         [--set sgd:iterations=5,learning_rate=0.05] [--rounds 1] [--threads 0] [--times]
 
 Splits ratings by their times into an old, a new and a test part (--parts; less than all leaves the
 newest out, so that parameters can be chosen without the test: 0.7,0.1,0.1). Each model is trained on
-the old part, updated with the new part, and trained anew on both. All three are measured on the test
+the old part, updated with the new part, and trained again on both. All three are measured on the test
 rows of users whom old and new part together know: lists leave out what a user did in either; the old
 model answers users that it does not know with the most popular items of the old part, and their
-ratings with its mean and the item's bias. The share is that of the gain of training anew over the
+ratings with its mean and the item's bias. The share is that of the gain of training again over the
 old model which the update has. Prints a table in Markdown, with --times also the seconds (medians of
 --rounds; reading, writing and measuring are not in them).
 """
@@ -142,8 +142,8 @@ def main():
           f"test {len(judge.rows[0]):,} of {len(test[0]):,} ratings, of {len(np.unique(judge.rows[0])):,} users; "
           f"of these ratings {judge.fresh.mean():.0%} are of users whom the old part does not know\n\n"
           f"    {' '.join(sys.argv)}\n")
-    head = ["model", "metric", "old", "updated", "anew", "share of the gain"]
-    head += ["train, s", "update, s", "anew, s"] if given.times else []
+    head = ["model", "metric", "old", "updated", "again", "share of the gain"]
+    head += ["train, s", "update, s", "again, s"] if given.times else []
     print("|", " | ".join(head), "|")
     print("|---" * 2 + "|---:" * (len(head) - 2) + "|")
     for name in given.only.split(","):
@@ -157,18 +157,18 @@ def main():
             return kind(**params, device=given.device, threads=given.threads).fit(rows).model_
         old_data, new_data, all_data = data(old), data(new), data(joined(old, new))
         base_time, base = timed(lambda: train(old_data), given.rounds)
-        anew_time, anew = timed(lambda: train(all_data), given.rounds)
+        again_time, again = timed(lambda: train(all_data), given.rounds)
         for other, changes in [("", {})] + given.set:
             if other not in ("", name) or (other == "" and any(one == name for one, _ in given.set)):
                 continue
             asked = {**update, **changes}
             update_time, grown = timed(lambda: base.update(new_data, **asked), given.rounds)
             measure, metric = (judge.rmse, "RMSE") if explicit else (judge.ndcg, f"NDCG@{K}")
-            values = [measure(one) for one in (base, grown, anew)]
+            values = [measure(one) for one in (base, grown, again)]
             share = (values[1] - values[0]) / (values[2] - values[0])
             row = [shown + (f" {changes}" if changes else ""), metric, *(f"{value:.4f}" for value in values),
                    f"{share:.0%}"]
-            row += [f"{one:.4f}" for one in (base_time, update_time, anew_time)] if given.times else []
+            row += [f"{one:.4f}" for one in (base_time, update_time, again_time)] if given.times else []
             print("|", " | ".join(row), "|", flush=True)
 
 

@@ -34,7 +34,7 @@ struct Verb {
 };
 
 constexpr std::array<Verb, 14> kVerbs = {{
-    {"demo", "See everything at work on a made-up cinema, in seconds", add_demo},
+    {"demo", "See everything at work on a synthetic cinema, in seconds", add_demo},
     {"generate", "Make synthetic interactions of a known shape", add_generate},
     {"split", "Split interactions into a training and a test part", add_split},
     {"train", "Learn a model from interactions", add_train},

@@ -113,7 +113,7 @@ function(likewise_compile_cuda target)
   endif()
 endfunction()
 likewise_compile_cuda(likewise_cuda)
-# A program built anew must not find a plug-in of yesterday beside it, where it can use one.
+# A program built again must not find a plug-in of yesterday next to it, where it can use one.
 if(TARGET likewise_cli AND (LIKEWISE_GPUS OR LIKEWISE_CUDA STREQUAL ON))
   add_dependencies(likewise_cli likewise_cuda)
 endif()

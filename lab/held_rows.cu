@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-/// Rows held in registers (held_rows.cuh): whether they are right, and what they cost beside the
-/// rows that the program solves without a matrix today. See README.md.
+/// Rows held in registers (held_rows.cuh): whether they are right, and what they cost compared to
+/// the rows that the program solves without a matrix today. See README.md.
 #include <algorithm>
 #include <cmath>
 #include <cstdio>
@@ -275,7 +275,7 @@ void check(Kind kind, int shortest) {
       distance = std::max(distance, one.distance);
       wrong = std::max(wrong, std::fabs(told[r] - one.least - one.above) / one.constant);
     }
-    // The same again, to the bit.
+    // The same again, bit-identical.
     Lab again(rows);
     again.problem.limits = way.limits;
     again.problem.warm = way.warm;
@@ -313,7 +313,7 @@ float milliseconds(const Launch& run) {
   return times[times.size() / 2];
 }
 
-/// Of rows of this class beside today's kernel, from cold starts: warm ones need the last
+/// Of rows of this class compared to today's kernel, from cold starts: warm ones need the last
 /// iteration's factors.
 template <class Shape>
 void time(int shortest) {

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Reads model files by docs/model-format.md, without the program."""
+"""Reads model files by docs/reference/model-format.md, without the program."""
 from __future__ import annotations
 
 import json

@@ -89,26 +89,27 @@ std::string options_text(const TrainingParams& params) {
 
 void TrainingOptions::add(CLI::App& app) {
   Choices<std::string> algorithms;
-  std::vector<std::string_view> helps;
+  std::vector<std::string> helps;
   for (const std::string_view name : algorithm_names()) {
     algorithms.emplace_back(name, name);
-    helps.push_back(algorithm_help(name));
+    helps.push_back(fmt::format("{}: {}", name, algorithm_help(name)));
   }
   algorithms.emplace_back(kAutoAlgorithm, kAutoAlgorithm);
-  helps.emplace_back("what suits the data");
+  helps.push_back(fmt::format("{}: what suits the data", kAutoAlgorithm));
   const std::function<void(std::string)> choose = [this](std::string name) {
     algorithm_ = std::move(name);
   };
   add_choice<std::string>(app, "--algorithm", algorithms, choose,
-                          fmt::format("What it learns: {}", fmt::join(helps, ", ")))
+                          fmt::format("What it learns. {}", fmt::join(helps, "; ")))
       ->default_str(kDefault);
   for (const std::string_view algorithm : algorithm_names()) {
     for (const ParameterInfo& parameter : parameters_of(algorithm)) {
       const std::vector<std::string_view> all = owners(parameter.name);
       if (all.front() != algorithm) continue;  // declared with the first that has it
-      const bool usual = algorithm == kDefault;
       add(app, parameter,
-          usual ? "OPTIONS" : fmt::format("For --algorithm {}", fmt::join(all, ", ")));
+          all.size() == algorithm_names().size()
+              ? app.option_defaults()->get_group()
+              : fmt::format("For --algorithm {}", fmt::join(all, ", ")));
     }
   }
 }

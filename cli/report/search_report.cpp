@@ -22,7 +22,7 @@ using Json = nlohmann::ordered_json;
 constexpr std::size_t kShownInText = 5;
 constexpr std::size_t kShownOnPage = 20;
 
-/// The options but for "--algorithm NAME", which has a column of its own.
+/// The options except for "--algorithm NAME", which has a column of its own.
 [[nodiscard]] std::string parameters_text(const TrainingParams& params) {
   const std::string text = options_text(params);
   const std::size_t name = std::string("--algorithm ").size();
@@ -215,13 +215,17 @@ namespace {
 
 /// What the winner was trained on, and what the command leaves out of that.
 [[nodiscard]] std::string winner_text(const SearchReport& report) {
+  const TuneResult& result = report.result;
+  if (!result.on_everything || !result.shortened.empty()) {
+    return fmt::format("As {}. The best, trained on {} to its end:", result.shortened,
+                       report.validation.empty() ? "all interactions" : report.source);
+  }
   std::string text = "The model was trained on all interactions, those held out included.";
   if (!report.validation.empty()) {
     text = fmt::format("The model was trained on {} and {} together.", report.source,
                        report.validation);
   }
-  if (parameters_text(report.result.model->params) !=
-      parameters_text(report.result.best()->params)) {
+  if (parameters_text(result.model->params) != parameters_text(result.best()->params)) {
     text +=
         " What was searched about what suits the part that trials saw is now as far from what "
         "suits all.";
@@ -266,9 +270,11 @@ Json SearchReport::as_json() const {
               {"baseline", trial_json(result, result.baseline)},
               {"beats_baseline", result.beats_baseline()},
               {"best", trial_json(result, result.winner())},
-              {"trained_on",
-               validation.empty() ? Json::array({source}) : Json::array({source, validation})},
+              {"trained_on", validation.empty() || !result.on_everything
+                                 ? Json::array({source})
+                                 : Json::array({source, validation})},
               {"command", command}};
+  if (!result.shortened.empty()) out["shortened"] = result.shortened;
   out["importance"] = Json::array();
   for (const ParameterImportance& one : result.importance()) {
     out["importance"].push_back(

@@ -53,7 +53,7 @@ struct ParallelChart {
 struct Bar {
   std::string label;
   double value = 0;
-  std::string text;  ///< what stands beside the bar
+  std::string text;  ///< what stands next to the bar
 };
 /// Horizontal bars, one below the other.
 [[nodiscard]] std::string draw(const std::vector<Bar>& bars);

@@ -40,7 +40,7 @@ struct Demo {
     OutputFolder files(folder, {kVisits, kModel, kReport});
     // In a log the iterations would only stand between the results.
     Progress progress(common.quiet || !is_terminal(stderr));
-    say(style.bold("likewise demo") + ": a made-up cinema, from visits to recommendations\n");
+    say(style.bold("likewise demo") + ": a synthetic cinema, from visits to recommendations\n");
     const Catalogue cinema = make_data(progress);
     SplitOptions options;
     options.seed = seed;
@@ -151,7 +151,7 @@ struct Demo {
     });
     files.write(kModel, [&](const std::string& path) { save_model(*als, path); });
     Report report = describe_training(als, device, "likewise demo", progress.finish());
-    report.title = "A made-up cinema";
+    report.title = "A synthetic cinema";
     report.comparison = comparison;
     files.write(kReport, [&](const std::string& path) { write_report(report, path); });
     files.commit();

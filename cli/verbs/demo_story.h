@@ -13,7 +13,7 @@
 
 namespace likewise::cli {
 
-/// The cinema and what was learnt from it; borrowed.
+/// The cinema and what was learned from it; borrowed.
 struct Story {
   const Catalogue& cinema;
   const Recommender& recommender;
@@ -25,7 +25,7 @@ struct Story {
 /// "Title (genre, year)", the title shortened so that all of it fits into `width`.
 [[nodiscard]] std::string film_text(const Film& film, int width = 1000);
 
-/// "Data      2,400 viewers": a title in the margin and a line beside it.
+/// "Data      2,400 viewers": a title in the margin and a line next to it.
 [[nodiscard]] std::string heading(const Style& style, std::string_view title,
                                   std::string_view text);
 

@@ -141,7 +141,7 @@ Run add_predict(CLI::App& app) {
       "by\n"
       "item where item-knn predicts ratings, else user by user, and says how long each stage "
       "took.\n"
-      "A model of popular that learnt from ratings predicts none: train with --algorithm bias.\n\n"
+      "A model of popular that learned from ratings predicts none: train with --algorithm bias.\n\n"
       "Examples:\n"
       "  likewise predict model.safetensors parts/test.csv -o predictions.csv\n"
       "  likewise predict model.safetensors pairs.csv.gz > predictions.csv\n"

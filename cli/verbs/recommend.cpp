@@ -186,7 +186,7 @@ Run add_recommend(CLI::App& app) {
   add_row_options(app, verb->output, verb->common);
   app.footer(
       "Prints user,item,rank,score, best first; and title, where there are titles. A model of\n"
-      "popular or bias has one order of items for everybody, but for what each has seen.\n\n"
+      "popular or bias has one order of items for everybody, except for what each has seen.\n\n"
       "Examples:\n"
       "  likewise recommend model.safetensors --user 42 --user 43 -n 5\n"
       "  likewise recommend model.safetensors --all -o recommendations.csv.gz\n"

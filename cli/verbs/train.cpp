@@ -92,7 +92,7 @@ struct Train {
                                     "read candidates");
     }
     Titles called;
-    const IdMap& items = earlier ? earlier->items : data.items;  // an update may order them anew
+    const IdMap& items = earlier ? earlier->items : data.items;  // an update may order them again
     if (titles.given()) called = read_titles_with_report(titles, items, progress);
     progress.stage("train");
     TrainingRun how;
@@ -145,7 +145,7 @@ struct Train {
     if (target && !validation_metric.empty() &&
         parse_metric(validation_metric).key != target->metric.key) {
       throw Error(ErrorKind::kInvalidArgument,
-                  fmt::format("--target {}={} beside --validation-metric {}: the metric that is "
+                  fmt::format("--target {}={} with --validation-metric {}: the metric that is "
                               "measured has to be the target's; leave --validation-metric out",
                               target->metric.key, target->value, validation_metric));
     }

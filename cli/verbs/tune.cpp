@@ -101,7 +101,7 @@ struct Tune {
     progress.stage("save");
     save_model(*result.model, output);
     const SearchReport shown{result, base_name(ratings), base_name(validation), options.budget.text,
-                             command(result.winner().params)};
+                             command(result.for_everything)};
     if (!report.empty()) {
       progress.stage("report");
       write_page(shown.as_page(), report);
@@ -117,8 +117,8 @@ struct Tune {
                         is_directory(there);  // refused with the other paths
     if (output != "-" && !may_be) {
       throw Error(ErrorKind::kInvalidArgument,
-                  fmt::format("-o {} is no plain file beside which the journal could be: name one "
-                              "by --journal",
+                  fmt::format("-o {} is no plain file next to which the journal could be: name "
+                              "one by --journal",
                               printable(output)));
     }
     return output + ".journal";
@@ -219,7 +219,7 @@ struct Tune {
 
 void add_search_options(CLI::App& app, Tune& verb) {
   add_list(app, "--algorithm", verb.algorithms,
-           fmt::format("What to search among: all, or some of {} (implicit), {} (explicit)",
+           fmt::format("What to search among: all; or of implicit feedback {}; or of explicit {}",
                        fmt::join(tuned_algorithms(Feedback::kImplicit), ", "),
                        fmt::join(tuned_algorithms(Feedback::kExplicit), ", ")))
       ->type_name("LIST")

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A search by Optuna, for those who have it, beside likewise.tune(): the same parameters of ALS, the same
+"""A search by Optuna, for those who have it, compared to likewise.tune(): the same parameters of ALS, the same
 validation part, as many trials. Optuna's pruner ends trials that fall behind, by the callback of fit().
 
     pip install optuna

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Predicting ratings: neighbours beside factors on MovieLens 100K, on its own five folds.
+"""Predicting ratings: neighbours and factors on MovieLens 100K, on its own five folds.
 
     python ratings.py FOLDER       with u1.base, u1.test ... (or .gz), as ml-100k has them
 """

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 /// Alternating least squares, implicit (Hu, Koren, Volinsky 2008; Rendle et al. 2022) and explicit
-/// (Zhou et al. 2008, Koren et al. 2009). Formulas and letters: docs/math.md.
+/// (Zhou et al. 2008, Koren et al. 2009). Formulas and letters: math.md.
 #pragma once
 
 #include <optional>
@@ -22,12 +22,12 @@ enum class Confidence { kLinear, kLog, kGiven };
 inline constexpr std::string_view kConfidenceNames[] = {"linear", "log", "given"};
 
 /// kCholesky: exact. kCg: conjugate gradients, `cg_steps` at most. kAuto: the fastest whose
-/// objective is within 2e-3 of kCholesky's after as many iterations (docs/math.md, "What auto
+/// objective is within 2e-3 of kCholesky's after as many iterations (math.md, "What auto
 /// promises").
 enum class AlsSolverKind { kAuto, kCholesky, kCg };
 inline constexpr std::string_view kAlsSolverNames[] = {"auto", "cholesky", "cg"};
 
-/// What kCg divides residuals by: the diagonal of the row's expected matrix (docs/math.md), which
+/// What kCg divides residuals by: the diagonal of the row's expected matrix (math.md), which
 /// leaves less undone after as many steps; or nothing, as other programs do.
 enum class Preconditioner { kDiagonal, kNone };
 inline constexpr std::string_view kPreconditionerNames[] = {"diagonal", "none"};

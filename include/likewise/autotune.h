@@ -46,7 +46,7 @@ struct TunedAls {
 };
 
 /// Whether ALS has tunings on this device: it has on GPUs. What follows throws Error(kDevice)
-/// where it has none, but for tuning_warning().
+/// where it has none, except for tuning_warning().
 [[nodiscard]] bool has_tunings(const Device& device);
 
 /// The tuning that a training of this shape takes: with Precision::kAuto, few interactions are

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /// Baselines of ratings, r_ui ~ mean + b_u + b_i: what a rating would be if users and items were
 /// off the mean by themselves, and tastes did not exist. Any model of ratings has to beat them; of
-/// neighbourhood models they are a part. Formulas and their source: docs/math.md.
+/// neighbourhood models they are a part. Formulas and their source: math.md.
 #pragma once
 
 #include <optional>

@@ -10,7 +10,7 @@
 ///     b_j^2)
 ///
 /// Rendle, Freudenthaler, Gantner, Schmidt-Thieme: BPR: Bayesian personalized ranking from implicit
-/// feedback, UAI 2009. docs/math.md has the order of the steps.
+/// feedback, UAI 2009. math.md has the order of the steps.
 #pragma once
 
 #include <string_view>
@@ -62,7 +62,7 @@ struct BprParams {
   friend bool operator==(const BprParams&, const BprParams&) = default;
 };
 
-/// Trains on `by_user` (users x items). Deterministic in (matrix, params), but for kRacing. The
+/// Trains on `by_user` (users x items). Deterministic in (matrix, params), except for kRacing. The
 /// objective of an epoch adds up -ln sigma just before each step. Rows without likes keep factors
 /// of zero. Errors: kInvalidArgument (params, shapes of `start`), kBadData (no user has anything
 /// that it likes and anything that it does not), kNumerical (names epoch and learning rate),

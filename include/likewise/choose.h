@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 /// Which algorithm to train where nobody named one: a rule on counts and the device, in no time.
-/// docs/math.md ("The choice of auto") has the rule, docs/choosing.md how good it is. tune()
+/// math.md ("The choice of auto") has the rule, choosing.md how good it is. tune()
 /// searches among the algorithms instead, and takes its time.
 #pragma once
 

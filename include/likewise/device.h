@@ -83,7 +83,7 @@ struct DeviceStatus {
   bool available = false;
   std::string description;      ///< what it is, or why it cannot be used and what to do
   std::string tuning;           ///< where its tunings come from; empty where nothing can be tuned
-  std::vector<JobStatus> jobs;  ///< beside kJobs; empty where the device is not available
+  std::vector<JobStatus> jobs;  ///< one for each of kJobs; empty where the device is not available
   std::vector<std::string> peers;  ///< GPUs whose memory it reads and writes directly
 };
 [[nodiscard]] std::vector<DeviceStatus> device_statuses();

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/// Evaluation of a model on held-out interactions. One name, one written formula: docs/metrics.md.
+/// Evaluation of a model on held-out interactions. One name, one written formula: metrics.md.
 ///
 /// Ranking metrics look at one list per user: the best items that the user has not in `seen`. A
 /// user counts when at least one relevant test item is left, where a test item is relevant when its

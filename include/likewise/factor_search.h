@@ -31,7 +31,7 @@ class FactorSearch {
   /// 0 where one of the two is all zeros) or their distance, of which the smallest are the best:
   /// sqrt(sum (q - y)^2) (kEuclidean) or sum (sqrt q - sqrt y)^2 (kHellinger). Distances are
   /// ordered by their squares (kHellinger: by themselves, of roots in float32), which are summed in
-  /// double precision and rounded once to float32: docs/math.md, "Distances". `bias` is empty or
+  /// double precision and rounded once to float32: math.md, "Distances". `bias` is empty or
   /// one number per row.
   ///
   /// `table` and `bias` are the caller's: they must stay as they are for as long as the search

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 /// Makes interactions of rows that are in memory already: ids of any kind, row and column numbers,
-/// or sparse rows (CSR). The same rows in a file give the same Interactions to the bit: the same
+/// or sparse rows (CSR). The same rows in a file give bit-identical Interactions: the same
 /// order of ids, the same policies, the same summary. Nothing is kept of the memory passed in; all
 /// of it is borrowed for the time of the call. Parallel; the result does not depend on the number
 /// of threads. Memory: about 12 bytes a row (24 with times) on the way, and the result.
@@ -40,8 +40,8 @@ struct IndexColumn {
 
 /// Ids by number in a table of their own (a dictionary of Arrow, categories of pandas and polars):
 /// row i has the id keys[codes[i]]. A code outside of [0, keys) is a missing id, as an empty key
-/// is, and a bad row. It is as the column of the ids themselves, to the bit, and no row is hashed:
-/// keys may come in any order and more than once, and those that no row has are no ids.
+/// is, and a bad row. It is as the column of the ids themselves, bit-identical, and no row is
+/// hashed: keys may come in any order and more than once, and those that no row has are no ids.
 struct EncodedColumn {
   IntegerSpan codes;
   std::variant<std::span<const std::int64_t>, std::span<const std::string_view>, TextColumn> keys;

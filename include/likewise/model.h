@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 /// `Model`: everything that training produced and serving needs, saved whole in one safetensors
-/// file (docs/model-format.md) that Python, Rust and PyTorch open as is.
+/// file (model-format.md) that Python, Rust and PyTorch open as is.
 #pragma once
 
 #include <optional>
@@ -107,7 +107,7 @@ struct Model {
   void validate() const;
 };
 
-/// Writes beside `path` and renames, so a full disk or an interrupt leaves the old file or none.
+/// Writes next to `path` and renames, so a full disk or an interrupt leaves the old file or none.
 /// The factors are streamed: no second copy in memory. Errors: kBadData when the model is not
 /// valid, kInvalidArgument for a name ending in .gz or .zst (a model is mapped, so it is never
 /// compressed), kIo with the system's reason.
@@ -130,7 +130,7 @@ void check_model_path(const std::string& path);
 
 /// Saves training under way as a model file: everything of `model` but what `state` says. Its
 /// factors are those of the best iteration so far; where that is not the newest, the newest's are
-/// kept beside them, to go on from. Nothing is copied. Same errors as save_model.
+/// kept with them, to go on from. Nothing is copied. Same errors as save_model.
 void save_checkpoint(const Model& model, const TrainingState& state, const std::string& path);
 
 /// Lets `run` go on where `model` stands: from its newest factors (borrowed), with the reports of

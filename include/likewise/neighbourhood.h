@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 /// Neighbourhood methods: similarities between the users or between the items, the K nearest kept,
-/// ratings predicted and lists made from them. Formulas and their sources: docs/math.md.
+/// ratings predicted and lists made from them. Formulas and their sources: math.md.
 ///
 /// "Rows" are what is compared: users (`user-knn`) or items (`item-knn`). A row is never its own
 /// neighbour; a pair without a common entry, and a pair whose similarity is 0, are no neighbours.

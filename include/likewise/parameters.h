@@ -94,7 +94,7 @@ struct ParameterOrigin {
   friend bool operator==(const ParameterOrigin&, const ParameterOrigin&) = default;
 };
 
-/// `params` with what suits this matrix (docs/math.md, "Values that suit the data") for those that
+/// `params` with what suits this matrix (math.md, "Values that suit the data") for those that
 /// are left open and not named in `given`: ALS of implicit feedback takes the iALS form with
 /// weights from counts, or where `given` names alpha or confidence, Hu's; of neighbours for lists
 /// from implicit feedback counts say how many users have and how they are summed. Others come back

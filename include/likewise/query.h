@@ -63,7 +63,7 @@ struct Like {
 /// Users who were not trained, by what they did.
 struct Visitors {
   std::vector<std::string> names;
-  std::vector<FoldInRow> rows;  ///< beside the names, in the model's items
+  std::vector<FoldInRow> rows;  ///< one for each name, in the model's items
   Offset unknown = 0;           ///< likes of items that the model does not have: left out
 
   /// An item that comes twice counts once; Error(kInvalidArgument) where its values differ.
@@ -128,7 +128,7 @@ struct QuerySummary {
 
 /// Predictions of the pairs of a file.
 struct PairPredictions {
-  std::vector<float> values;  ///< beside the pairs
+  std::vector<float> values;  ///< one for each pair
   /// Pairs that name a user or an item that nothing is known of: predicted from the other side.
   Offset unknown = 0;
 };

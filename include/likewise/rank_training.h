@@ -11,7 +11,7 @@
 ///     rank.factors();                              // of this rank's users and items
 ///
 /// All ranks make the same calls in the same order. One that fails, dies or hangs ends all others
-/// with one Error that names it. What ranks exchange, and why: docs/math.md, "Training over ranks".
+/// with one Error that names it. What ranks exchange, and why: math.md, "Training over ranks".
 #pragma once
 
 #include <chrono>
@@ -51,7 +51,7 @@ class RankListener {
 enum class RepeatedCells { kSum, kMean, kMax, kError };
 inline constexpr std::string_view kRepeatedCellsNames[] = {"sum", "mean", "max", "error"};
 
-/// A training by ranks. The same on all of them but for `rank`.
+/// A training by ranks. The same on all of them except for `rank`.
 struct RankJob {
   int rank = 0;
   std::vector<std::string> addresses;  ///< of all ranks: "host:port", "[IPv6 address]:port"

@@ -83,7 +83,8 @@ class RowError : public Error {
 using TakeMissing = std::function<void(Side side, Index row, std::span<const Index> others,
                                        std::span<const float> predictions)>;
 
-/// Seconds of the stages of Recommender::predict_missing(). `take` runs beside the other stages.
+/// Seconds of the stages of Recommender::predict_missing(). `take` runs at the same time as the
+/// other stages.
 struct PredictionTimes {
   double magnitudes = 0.0;    ///< means, norms and weights of the rows, and their way to a GPU
   double similarities = 0.0;  ///< of neighbourhood models that predict ratings
@@ -172,7 +173,7 @@ class Recommender {
 
   /// Factors (and bias, empty when the model has none) of rows of `side` that were not trained:
   /// the minimum of the row's part of the training's objective, with the other side as it is
-  /// (docs/math.md). A row without entries gets zeros. Throws Error(kInvalidArgument) for a row
+  /// (math.md). A row without entries gets zeros. Throws Error(kInvalidArgument) for a row
   /// that does not fit the model (outside, twice, not finite; with bpr without likes, or without
   /// anything else), for items of bpr and for a model without factors, Error(kNumerical) naming
   /// count when there is no minimum (no regularization). Errors of one row are a RowError.

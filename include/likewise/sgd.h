@@ -7,7 +7,7 @@
 ///
 ///     sum over ratings of loss(r, score)  +  sum over rows of lambda count^nu (|x|^2 + b^2)
 ///
-/// Funk (2006); Koren, Bell, Volinsky (2009). docs/math.md has the steps and the schedules.
+/// Funk (2006); Koren, Bell, Volinsky (2009). math.md has the steps and the schedules.
 #pragma once
 
 #include <optional>
@@ -64,7 +64,7 @@ struct SgdParams {
   /// nu in lambda_row = lambda count^nu: 1 takes lambda for every rating, 0 once for a row. In
   /// [0, 1].
   double regularization_exponent = 0.5;
-  bool biases = true;  ///< learn a bias per user and item beside the mean
+  bool biases = true;  ///< learn a bias per user and item on top of the mean
   /// lambda of the biases; absent: `regularization`.
   std::optional<double> bias_regularization{};
   double init_stddev = 0.1;  ///< first factors are normal(0, init_stddev sqrt(spread / f))
@@ -87,7 +87,7 @@ struct SgdParams {
   friend bool operator==(const SgdParams&, const SgdParams&) = default;
 };
 
-/// Trains on `by_user` (users x items). Deterministic in (matrix, params), but for kRacing. The
+/// Trains on `by_user` (users x items). Deterministic in (matrix, params), except for kRacing. The
 /// objective of an epoch adds up each rating's loss just before its step. Rows without entries
 /// keep factors of zero. Errors: kInvalidArgument (params, shapes of `start`), kBadData (names a
 /// value that cannot be computed with), kNumerical (names epoch and learning rate), kCancelled,

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/// Made-up data: sets with the shapes of the known ones, and the demo's cinema catalogue.
+/// Synthetic data: sets with the shapes of the known ones, and the demo's cinema catalogue.
 #pragma once
 
 #include <string>
@@ -38,10 +38,10 @@ struct Film {
   int year = 0;
 };
 
-/// A made-up cinema: titled films of genres and decades, and viewers with tastes. Item ids are the
-/// titles, user ids are viewer names; values are how often a film was watched.
+/// A synthetic cinema: titled films of genres and decades, and viewers with tastes. Item ids are
+/// the titles, user ids are viewer names; values are how often a film was watched.
 struct Catalogue {
-  std::vector<Film> films;          ///< beside the item indices
+  std::vector<Film> films;          ///< one for each item index
   std::vector<std::string> tastes;  ///< beside the user indices: e.g. "westerns, 1960s"
   Interactions interactions;
 };

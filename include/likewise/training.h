@@ -118,8 +118,8 @@ struct TrainingPlan {
 /// The plan for people, a line each: algorithm, device, parameters, memory, with the reasons.
 [[nodiscard]] std::string describe(const TrainingPlan& plan);
 
-/// Decides all that `request` leaves open: the algorithm ("auto": docs/math.md, "The choice of
-/// auto"), the parameters that suit the data (docs/math.md, "Values that suit the data"), the
+/// Decides all that `request` leaves open: the algorithm ("auto": math.md, "The choice of
+/// auto"), the parameters that suit the data (math.md, "Values that suit the data"), the
 /// device, its tuning, what is validated. Throws as outline(), and Error(kOutOfMemory) with the
 /// figures where the training does not fit the device.
 [[nodiscard]] TrainingPlan prepare(const TrainingRequest& request, const Interactions& data);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /// The search for good parameters: of one or several algorithms, by a metric on held-out
 /// interactions. Which parameters are searched, and where, is said beside their descriptions
-/// (searched_parameters() in likewise/parameters.h). docs/math.md has the method:
+/// (searched_parameters() in likewise/parameters.h). math.md has the method:
 ///
 /// The defaults for the data first, then quasi-random starts; trials go on by successive halving
 /// (Jamieson and Talwalkar 2016) in several brackets, as in Hyperband (Li et al. 2018); later ones
@@ -96,7 +96,7 @@ struct ParameterImportance {
   std::string algorithm;
   std::string parameter;
   /// The corrected correlation ratio of the ranks of the trials' values, in groups of like values
-  /// of the parameter (docs/math.md); 0: nothing, 1: all.
+  /// of the parameter (math.md); 0: nothing, 1: all.
   double share = 0.0;
 };
 
@@ -117,14 +117,20 @@ struct TuneResult {
   std::vector<std::size_t> broken_lines{};
   double seconds = 0.0;     ///< those of earlier runs of a resumed search included
   std::string stop_reason;  ///< "budget", or "stopped"
-  /// Of the winner's parameters, trained on both parts; none where the search was stopped. What is
-  /// searched about what suits the part that trials are trained on, as the weights of implicit ALS,
-  /// is there as far from what suits both parts.
+  /// Of the best trial's parameters, for both parts. What is searched about what suits the part
+  /// that trials are trained on, as the weights of implicit ALS, is there as far from what suits
+  /// both parts.
+  TrainingParams for_everything{};
+  /// Trained on both parts by these; none where the search was stopped. Where the time of the
+  /// budget was over first: its iterations so far, or else the model of a trial.
   std::optional<Model> model{};
+  int model_trial = 0;        ///< the trial whose parameters the model has: of best(), or that one
+  bool on_everything = true;  ///< whether the model knows both parts
+  std::string shortened{};    ///< what the model lacks where the time was over first; else empty
 
   /// Null where no trial has a value. Of equal ones the earliest.
   [[nodiscard]] const TuneTrial* best() const;
-  /// The best, with the parameters of the model: needs both.
+  /// The trial of the model, with the model's parameters: needs one.
   [[nodiscard]] TuneTrial winner() const;
   /// All that have a value, the best first: those of the final round by their final values, then
   /// the others by their values.
@@ -134,7 +140,8 @@ struct TuneResult {
   [[nodiscard]] std::vector<SearchedParameter> searched(const TuneTrial& trial) const;
   /// Whether the best trial is better than the baseline.
   [[nodiscard]] bool beats_baseline() const;
-  /// What to say where it is not; empty where it is.
+  /// What to say where it is not, and where the time was over before the model was done; else
+  /// empty.
   [[nodiscard]] std::string warning() const;
   /// Why trials have no value: "als: the reason (3 trials)".
   [[nodiscard]] std::vector<std::string> failures() const;
@@ -178,10 +185,12 @@ struct TuneRun {
 };
 
 /// Searches, and trains the winner on everything. Deterministic in (data, options) with a budget of
-/// trials, but for times; neither threads nor the order of rows matter. A budget of time has the
+/// trials, except for times; neither threads nor the order of rows matter. A budget of time has the
 /// final round in it, of trials it comes after them. A budget of time has the training of the
-/// winner in it, too, as long as its trial says that it will take; the search ends within a block
-/// of work. What an algorithm has against the data is told by its trial, and the search goes on.
+/// winner in it, too, as long as its trial says that it will take; what is not over within a second
+/// of the budget is stopped within a block of work, and the result says what the model lacks. Where
+/// a journal held all trials, so that there is no model to fall back on, the winner is trained to
+/// its end. What an algorithm has against the data is told by its trial, and the search goes on.
 /// Errors: kInvalidArgument (options; a budget that was over before the first trial began; a metric
 /// that does not fit the feedback; a journal of another search, or of one that is not over without
 /// `resume`), kBadData (nothing to validate on, with the reason), kNumerical where no trial has a

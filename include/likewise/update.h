@@ -2,7 +2,7 @@
 /// Models that grow: more interactions for a trained model, at the price of what they touch.
 ///
 /// New users and items join; rows with a new interaction are refined; all other rows keep their
-/// numbers to the bit. docs/math.md ("Models that grow") says what is minimised.
+/// numbers, bit-identical. math.md ("Models that grow") says what is minimised.
 #pragma once
 
 #include <functional>
@@ -42,11 +42,11 @@ struct UpdateOptions {
 struct UpdatedModel {
   Model model;
   Offset repeated = 0;  ///< pairs of the new interactions that the model had already
-  Index users = 0;      ///< rows refined, those of new users included; 0 where a side is not learnt
+  Index users = 0;  ///< rows refined, those of new users included; 0 where a side is not learned
   Index items = 0;
 };
 
-/// `model` with `more`. Deterministic, whatever the number of threads, but for SGD and BPR that
+/// `model` with `more`. Deterministic, whatever the number of threads, except for SGD and BPR that
 /// race.
 ///
 /// als: rounds of all touched users solved against the items as they are, then of all touched items

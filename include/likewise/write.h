@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/// Output that is whole or not there: files are written beside their name and renamed at the end.
+/// Output that is whole or not there: files are written next to their name and renamed at the end.
 #pragma once
 
 #include <functional>
@@ -46,7 +46,7 @@ class OutputFile {
 /// Files of one folder that come to be together, in place of those that are there under the same
 /// names; what else is in the folder stays. They are written into a hidden folder first. A folder
 /// that was not there appears whole. In one that was, `commit()` takes all old files away before
-/// the first new one comes: at no moment an old one stands beside a new one. On an error the old
+/// the first new one comes: at no moment an old one stands next to a new one. On an error the old
 /// ones come back. Two at the same time come one after the other. One thread at a time.
 ///
 /// Throws Error(kIo) naming the folder or file and the system's reason.

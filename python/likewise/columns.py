@@ -334,6 +334,11 @@ def _array(data: Any, name: str) -> Any:
     array = np.asanyarray(data) if isinstance(data, np.ma.MaskedArray) else np.asarray(data)
     if array.dtype.kind == "U" and not isinstance(data, np.ndarray):
         array = np.asarray(data, dtype=object)  # a number among texts is to be seen
+    if array.dtype.kind == "T":  # NumPy's text of any length
+        array = array.astype(object)
+    if array.ndim == 0:
+        raise TypeError(f"{name}: a list or an array is needed, with an entry for each row, not {shown(data)} of "
+                        f"type {type(data).__name__}")
     if array.ndim != 1:
         raise ValueError(f"{name}: an array of one dimension is needed, not of shape {array.shape}")
     return array

@@ -2,6 +2,7 @@
 """Between the ids that users know and the indices that the extension takes."""
 from __future__ import annotations
 
+import numbers
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Any, Literal
 
@@ -38,7 +39,8 @@ def listed(ids: Any) -> Any:
 class Ids:
     """Ids of the users or of the items, in the order of their indices.
 
-    Integer ids are int64 arrays, text ids arrays of `str`.
+    Integer ids are int64 arrays, text ids arrays of `str`. A whole number finds the text id that it is spelled as,
+    so programs go on where the first text joined ids that were whole numbers.
     """
 
     def __init__(self, core: _core.IdMap, what: str):
@@ -101,12 +103,7 @@ class Ids:
         ids = listed(ids)
         if self._core.is_integer:
             return self._core.find_integers(self._integers(ids))
-        texts = ids.tolist() if isinstance(ids, np.ndarray) else list(ids)
-        for one in texts:
-            if not isinstance(one, str):
-                raise TypeError(f"ids of {self._what}s are text (str), not {shown(one)} of type "
-                                f"{type(one).__name__}")
-        return self._core.find_texts(texts)
+        return self._core.find_texts([self._text(one) for one in (ids.tolist() if isinstance(ids, np.ndarray) else ids)])
 
     def require(self, ids: Sequence[Any] | IdArray) -> IndexArray:
         """As find(), but KeyError names the first that is not known."""
@@ -129,6 +126,13 @@ class Ids:
         indices = self.find(listed(ids))
         there = indices >= 0
         return indices[there], int(len(there) - there.sum())
+
+    def _text(self, one: Any) -> str:
+        if isinstance(one, str):
+            return one
+        if isinstance(one, numbers.Integral) and not isinstance(one, bool):
+            return str(int(one))
+        raise TypeError(f"ids of {self._what}s are text (str), not {shown(one)} of type {type(one).__name__}")
 
     def _integers(self, ids: Sequence[Any] | IdArray) -> npt.NDArray[np.int64]:
         array = np.asarray(ids)

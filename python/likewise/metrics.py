@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The metrics of Model.evaluate(), by name. docs/metrics.md has the formula of each."""
+"""The metrics of Model.evaluate(), by name. metrics.md has the formula of each."""
 from __future__ import annotations
 
 from typing import Any, Callable

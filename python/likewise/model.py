@@ -303,7 +303,7 @@ class Model:
                  seen: Any = None, candidates: Any = None,
                  negatives: int | None = None, seed: int = 42, per_user: bool = False,
                  clip: bool | None = None, progress: bool = False) -> Evaluation:
-        """Metrics on held-out interactions; docs/metrics.md has their formulas. `test`, `seen` and
+        """Metrics on held-out interactions; metrics.md has their formulas. `test`, `seen` and
         `candidates` are Interactions, or what Interactions() takes.
 
         k                   list lengths
@@ -391,7 +391,7 @@ class Model:
     # Files.
 
     def save(self, path: Path) -> None:
-        """A safetensors file (docs/model-format.md), whole or not at all."""
+        """A safetensors file (model-format.md), whole or not at all."""
         call(self._core.save, path)
 
     def to_bytes(self) -> bytes:

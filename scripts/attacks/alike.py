@@ -44,11 +44,16 @@ class Alike(Attack):
         if ran.code and max(map(float, old + new)) - min(map(float, old + new)) < 1e-6:
             return case.check("multiply all by the same number" in ran.message, "an update is refused",
                               f"an error that says what to do, not: {ran.message}")
-        if ran.code and float(new[-1]) > 1.5 * float(old[0]):  # many spreads away
+        if ran.code and many_spreads_away(float(old[0]), float(new[-1])):
             return case.check("diverged" in ran.message, "an update is refused",
                               f"an error that says what diverged, not: {ran.message}")
         case.check(ran.code == 0, "an update is refused", f"exit 0, not: {ran.message}")
         return stay_near(case, "n", "new.csv", old + new, [*how, *more])
+
+
+def many_spreads_away(old: float, new: float) -> bool:
+    """Values that are alike count as spread by their size, by 1 at most."""
+    return new > 1.5 * old or new - old > 100
 
 
 def neighbour(value: float, steps: int) -> str:

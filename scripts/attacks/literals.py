@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What a number and a time are in a text of interactions, by docs/command-line.md."""
+"""What a number and a time are in a text of interactions, by docs/reference/command-line.md."""
 from __future__ import annotations
 
 import datetime

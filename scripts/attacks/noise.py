@@ -17,6 +17,9 @@ Ratings = dict[tuple[int, int], Fraction]  # by row and column
 # Similarities above this are well above the rounding of the values drawn here.
 CLEAR = 1e-2
 TOLERANCE = 1e-3
+# What values differ from their mean by, of their size, where only digits that were not written are
+# missing: thirds of seven digits. It counts as nothing; all else here is hundreds of times that.
+ROUNDING = Fraction(1, 10**6)
 
 
 class Noise(Attack):
@@ -104,12 +107,16 @@ def whole_rows(weight: Callable[[Ratings, int, int], Fraction]) -> Exact:
     return exact
 
 
+def apart(value: Fraction, mean: Fraction) -> Fraction:
+    return value - mean if abs(value - mean) > ROUNDING * abs(mean) else Fraction(0)
+
+
 def about_row(ratings: Ratings, row: int, column: int) -> Fraction:
-    return ratings[row, column] - mean_of(list(row_of(ratings, row).values()))
+    return apart(ratings[row, column], mean_of(list(row_of(ratings, row).values())))
 
 
 def about_column(ratings: Ratings, row: int, column: int) -> Fraction:
-    return ratings[row, column] - mean_of([v for (_, c), v in ratings.items() if c == column])
+    return apart(ratings[row, column], mean_of([v for (_, c), v in ratings.items() if c == column]))
 
 
 def of_common(centred: bool) -> Exact:
@@ -119,7 +126,8 @@ def of_common(centred: bool) -> Exact:
         common = sorted(a.keys() & b.keys())
         if not common:
             return Fraction(0), Fraction(1)
-        of_x, of_y = ([row[c] - (mean_of([row[k] for k in common]) if centred else 0) for c in common]
+        of_x, of_y = ([apart(row[c], mean_of([row[k] for k in common]) if centred else Fraction(0))
+                       for c in common]
                       for row in (a, b))
         product = sum((p * q for p, q in zip(of_x, of_y)), Fraction(0))
         squares = [sum((w * w for w in weights), Fraction(0)) for weights in (of_x, of_y)]

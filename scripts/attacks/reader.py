@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A second reader of interactions, written from docs/command-line.md and include/likewise/read.h:
+"""A second reader of interactions, written from docs/reference/command-line.md and include/likewise/read.h:
 plain, slow, and sharing nothing with the program. Where these do not say what a text means, it says
 so with Unclear."""
 from __future__ import annotations

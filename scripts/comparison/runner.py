@@ -49,7 +49,7 @@ class Build:
     device: str
 
     def environment(self) -> dict[str, str]:
-        """The plug-in beside the program, and built-in tunings."""
+        """The plug-in next to the program, and built-in tunings."""
         return {**{name: value for name, value in os.environ.items()
                    if name != "LIKEWISE_PLUGIN_PATH"},
                 "LC_ALL": "C", "XDG_CACHE_HOME": str(self.folder / "no-tunings")}

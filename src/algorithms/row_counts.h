@@ -71,7 +71,7 @@ struct SideCounts {
 }
 
 /// N (N - 1) / sum of c (c - 1): of so many rows with equally many entries two entries would be of
-/// the same row as often (Simpson's index; of items it is n_e in docs/math.md, "The choice of
+/// the same row as often (Simpson's index; of items it is n_e in math.md, "The choice of
 /// auto"). Infinite where no row has two entries.
 [[nodiscard]] inline double even_count(std::span<const Offset> counts) {
   double entries = 0.0;

@@ -52,7 +52,7 @@ void require_room_for_buffer() {
   munmap(room, kBuffer);
 }
 
-/// Packages that bring OpenBLAS have it beside the code; else it is the system's.
+/// Packages that bring OpenBLAS have it next to the code; else it is the system's.
 [[nodiscard]] std::string library_file() {
   const std::filesystem::path beside = own_folder() / kLibrary;
   std::error_code unreadable;

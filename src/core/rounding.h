@@ -8,8 +8,9 @@
 
 namespace likewise {
 
-/// Whether values of this variance and mean square are all the same but for rounding: they differ
-/// by a millionth of their size, which is 17 roundings. Both may be multiplied by the same number.
+/// Whether values of this variance and mean square are all the same except for rounding: they
+/// differ by a millionth of their size, which is 17 roundings. Both may be multiplied by the same
+/// number.
 [[nodiscard]] LIKEWISE_HOST_DEVICE bool is_constant(double variance, double square) {
   return !(variance > 1e-12 * square);
 }

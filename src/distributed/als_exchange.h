@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 /// What ranks exchange in a half-step of ALS, and which way is the cheapest. A pure function of
-/// counts, so that ranks which know the same counts choose the same. Formulas: docs/math.md,
+/// counts, so that ranks which know the same counts choose the same. Formulas: math.md,
 /// "Training over ranks".
 #pragma once
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/// `SgdParts`: who holds which rows of an SGD training over ranks (docs/math.md, "SGD over ranks").
+/// `SgdParts`: who holds which rows of an SGD training over ranks (math.md, "SGD over ranks").
 #pragma once
 
 #include "algorithms/sgd/grid.h"
@@ -11,7 +11,7 @@ namespace likewise {
 
 /// Rows by their new numbers.
 struct SgdParts {
-  Partition stripes;  ///< of the users and of the items, but for kAlternating; none is empty
+  Partition stripes;  ///< of the users and of the items, except for kAlternating; none is empty
   Partition users;
   Partition items;
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 /// Lists of few items: of candidates that the caller names, or of a relevant item and a sample of
-/// others (docs/metrics.md, "Lists of few items").
+/// others (metrics.md, "Lists of few items").
 #pragma once
 
 #include <span>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/// The formulas of docs/metrics.md, one function each. Everything is summed in double precision.
+/// The formulas of metrics.md, one function each. Everything is summed in double precision.
 #pragma once
 
 #include <span>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 /// The safetensors container: 8 bytes little-endian header length, a JSON header, then the tensors'
-/// bytes without holes. What likewise adds is in docs/model-format.md.
+/// bytes without holes. What likewise adds is in model-format.md.
 ///
 /// The reader checks every length against the bytes that are there.
 #pragma once

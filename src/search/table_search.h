@@ -34,9 +34,9 @@ class TableSearch {
   std::unique_ptr<Scorer> scorer_;
 };
 
-/// One byte per row: 1 for those of `allow` (all where it is empty) but for those of `deny`. Empty
-/// where all rows are allowed. Throws Error(kInvalidArgument) for what is none of `rows` rows;
-/// `what` names one.
+/// One byte per row: 1 for those of `allow` (all where it is empty) except for those of `deny`.
+/// Empty where all rows are allowed. Throws Error(kInvalidArgument) for what is none of `rows`
+/// rows; `what` names one.
 [[nodiscard]] std::vector<std::uint8_t> allowed_rows(std::span<const Index> allow,
                                                      std::span<const Index> deny, Index rows,
                                                      const char* what);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/// Which pairs of rows a summed score adds up, and what becomes of the sum (docs/math.md, "Summed
+/// Which pairs of rows a summed score adds up, and what becomes of the sum (math.md, "Summed
 /// scores").
 #pragma once
 

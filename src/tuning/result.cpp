@@ -109,7 +109,7 @@ const TuneTrial* TuneResult::best() const {
 }
 
 TuneTrial TuneResult::winner() const {
-  TuneTrial trial = *best();
+  TuneTrial trial = trials[static_cast<std::size_t>(model_trial) - 1];
   trial.params = model->params;
   return trial;
 }
@@ -126,11 +126,12 @@ bool TuneResult::beats_baseline() const {
 }
 
 std::string TuneResult::warning() const {
-  if (beats_baseline() || best() == nullptr) return {};
+  if (beats_baseline() || best() == nullptr) return shortened;
   return fmt::format(
       "nothing beats the baseline: {} {:.4f} is no better than {:.4f} of {}; look at the data, or "
-      "search longer",
-      metric.key, *best()->value, *baseline.value, algorithm_name(baseline.params));
+      "search longer{}{}",
+      metric.key, *best()->value, *baseline.value, algorithm_name(baseline.params),
+      shortened.empty() ? "" : "; ", shortened);
 }
 
 std::vector<std::string> TuneResult::failures() const {

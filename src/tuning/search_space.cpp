@@ -18,7 +18,7 @@ namespace {
 
 constexpr std::uint32_t kStarts = 0x74756e65;  // streams of random numbers
 constexpr std::uint32_t kNear = 0x6e656172;
-/// How often a choice is drawn anew near a point.
+/// How often a choice is drawn again near a point.
 constexpr double kRedrawn = 0.2;
 constexpr double kBelowOne = 1.0 - 0x1p-53;
 

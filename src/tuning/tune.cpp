@@ -97,7 +97,7 @@ void of_validation(const Work& work) {
                                   const TuneRun& run) {
   ModelSearch note;
   note.metric = result.metric.key;
-  note.value = *result.best()->value;
+  note.value = *result.winner().value;
   note.baseline = algorithm_name(result.baseline.params);
   note.baseline_value = *result.baseline.value;
   note.trials = static_cast<int>(result.trials.size());
@@ -228,17 +228,15 @@ TuneResult tune(const Interactions& data, const TuneOptions& options, const Tune
                 fmt::format("no algorithm has a value: {}", fmt::join(result.failures(), "; ")));
   }
   if (run.on_winner) run.on_winner(result);
-  SettledRun how;
-  how.control = run.control;
-  how.source = run.source;
   const Interactions both = parts ? Interactions{} : united(data, validation, run.duplicates);
   const Interactions& all = parts ? data : both;
-  const Device& device = search.device_of(algorithm_name(winner->params));
+  result.for_everything = for_all(*winner, result, options.feedback, all);
   try {
-    result.model = train(all, for_all(*winner, result, options.feedback, all), device, how);
+    search.train_winner(all, result);
   } catch (const Error& error) {
     if (error.kind() != ErrorKind::kCancelled) throw;
     result.stop_reason = "stopped";
+    result.model.reset();
     return result;
   }
   result.model->provenance.search = note_of(result, options, run);

@@ -47,6 +47,8 @@ constexpr int kMostFinalParts = 8;
 constexpr double kFinalShare = 0.2;
 /// What training the winner on everything takes, over what its trial says.
 constexpr double kMargin = 1.1;
+/// A training of the winner may last so much longer than the budget: it is nearly done then.
+constexpr double kGrace = 0.8;  // seconds
 /// Draws of parameters before some that were tried already are taken again.
 constexpr int kMostDraws = 50;
 
@@ -70,6 +72,23 @@ void take_value(std::optional<double> value, TrainingOutcome& outcome) {
   } else {
     outcome.failure = "the validation is not a number";
   }
+}
+
+/// A trial's model as if it had been trained for the iterations that were its best.
+[[nodiscard]] Model as_trained(Model model, const TuneTrial& trial, const std::string& metric,
+                               const std::string& source) {
+  model.params = trial.params;
+  model.provenance.source = source;
+  model.last.reset();
+  std::erase_if(model.iterations,
+                [&](const Iteration& one) { return one.iteration > trial.best_iteration; });
+  if (iterates(model.params)) {
+    model.stop_reason = "iterations";
+  } else {
+    model.validation = trial.value;
+    model.validation_metric = metric;
+  }
+  return model;
 }
 
 /// Of ids and values, so that a journal is not taken for another data set.
@@ -470,8 +489,52 @@ void TuneSearch::step(Runner& runner, std::size_t algorithm, int iterations, dou
   if (trial.value && (!best || is_better(trial.value, result_.trials[*best].value))) {
     best = runner.trial;
   }
+  keep_best_model(runner);
   keep_time_for_the_end();
   if (run_.on_trial) run_.on_trial({result_, trial, seconds_left()});
+}
+
+void TuneSearch::keep_best_model(Runner& runner) {
+  const std::shared_ptr<Model> learned = std::move(runner.learned);
+  const TuneTrial& trial = result_.trials[runner.trial];
+  if (!by_time() || learned == nullptr || !trial.value) return;
+  const auto kept = static_cast<std::size_t>(best_model_trial_);
+  const bool same = trial.number == best_model_trial_;
+  if (kept > 0 && !same && !is_better(trial.value, result_.trials[kept - 1].value)) return;
+  best_model_ = learned;
+  best_model_trial_ = trial.number;
+}
+
+void TuneSearch::train_winner(const Interactions& all, TuneResult& result) {
+  const TrainingParams& params = result.for_everything;
+  const bool limited = best_model_ != nullptr;
+  stop_at(limited ? options_.budget.seconds + kGrace : std::numeric_limits<double>::infinity());
+  SettledRun how;
+  how.control = run_.control;
+  how.control.cancel = iterates(params) ? nullptr : &watch_.flag();
+  how.stop = &watch_.flag();
+  how.source = run_.source;
+  const char* over = "the time of the budget was over while the best was trained on everything";
+  try {
+    result.model = train(all, params, device_of(algorithm_name(params)), how);
+    run_.control.check();
+    result.model_trial = result.best()->number;
+    if (result.model->stop_reason != "stopped") return;
+    result.shortened =
+        fmt::format("{}: the model has {} of {} iterations", over, result.model->best_iteration,
+                    parameter_text(params, "iterations"));
+  } catch (const Error& error) {
+    if (error.kind() != ErrorKind::kCancelled) throw;
+    run_.control.check();
+    const auto place = static_cast<std::size_t>(best_model_trial_) - 1;
+    result.model =
+        as_trained(std::move(*best_model_), result.trials[place], result.metric.key, run_.source);
+    result.model_trial = best_model_trial_;
+    result.on_everything = false;
+    result.shortened = fmt::format(
+        "{}: the model is that of trial {}, which has not seen the interactions held out", over,
+        best_model_trial_);
+  }
 }
 
 void TuneSearch::add_outcome(const TrainingOutcome& outcome, TuneTrial& trial) {
@@ -500,6 +563,7 @@ TrainingOutcome TuneSearch::outcome_of(const TrainingParams& params, Runner& run
     if (!known->is_cut() || spent() + known->seconds >= search_seconds_) {
       replayed_ += known->seconds;
       runner.model.reset();
+      runner.learned.reset();
       return *known;
     }
   }
@@ -568,11 +632,11 @@ void TuneSearch::compare_finalists() {
     }
     finals_seconds_ = options_.budget.seconds - longest_model;
   }
+  if (places.size() < 2) return;  // nothing to compare
   std::map<std::size_t, double> sums;
   for (const std::size_t place : places) sums[place] = *result_.trials[place].value;
   std::optional<Split> part;
   double longest = 0.0;
-  if (places.size() < 2) return;  // nothing to compare
   const int most = most_final_parts(places.size());
   for (int number = 1; number <= most && places.size() > 1; ++number) {
     const double begin = spent();
@@ -614,7 +678,7 @@ std::optional<double> TuneSearch::final_value(TuneTrial& trial, const Interactio
     const auto begin = Clock::now();
     stop_at(finals_seconds_);
     try {
-      train_once(trial.params, training, test, outcome);
+      (void)train_once(trial.params, training, test, outcome);
     } catch (const Error& error) {
       note_failure(error, outcome);
     }
@@ -658,7 +722,8 @@ TrainingOutcome TuneSearch::train_now(const TrainingParams& params, Runner& runn
     if (iterating) {
       train_on(params, runner, outcome);
     } else {
-      train_once(params, train_part_, *validation_, outcome);
+      runner.learned =
+          std::make_shared<Model>(train_once(params, train_part_, *validation_, outcome));
     }
     run_.control.check();
   } catch (const Error& error) {
@@ -669,8 +734,8 @@ TrainingOutcome TuneSearch::train_now(const TrainingParams& params, Runner& runn
   return outcome;
 }
 
-void TuneSearch::train_once(const TrainingParams& params, const Interactions& training,
-                            const Interactions& validation, TrainingOutcome& outcome) const {
+Model TuneSearch::train_once(const TrainingParams& params, const Interactions& training,
+                             const Interactions& validation, TrainingOutcome& outcome) const {
   const auto begin = Clock::now();
   const Device& device = device_of(algorithm_name(params));
   SettledRun how;
@@ -680,6 +745,7 @@ void TuneSearch::train_once(const TrainingParams& params, const Interactions& tr
   how.validation = &validation;
   how.validation_metric = result_.metric.key;
   take_value(make_measure(model, device, how)(model.learned), outcome);
+  return model;
 }
 
 void TuneSearch::train_on(const TrainingParams& params, Runner& runner,
@@ -704,8 +770,8 @@ void TuneSearch::train_on(const TrainingParams& params, Runner& runner,
   }
   const bool goes_on = newest || model.best_iteration == outcome.iterations;
   model.last = std::move(newest);
-  runner.model.reset();
-  if (goes_on) runner.model = std::move(model);
+  runner.learned = std::make_shared<Model>(std::move(model));
+  runner.model = goes_on ? runner.learned : nullptr;
 }
 
 bool TuneSearch::is_better(std::optional<double> a, std::optional<double> b) const {

@@ -30,7 +30,7 @@ namespace likewise {
 /// Whether it compares predicted ratings.
 [[nodiscard]] bool is_of_ratings(const NamedMetric& metric);
 
-/// The validation part behind `number - 1` others: drawn parts are drawn anew, of the newest
+/// The validation part behind `number - 1` others: drawn parts are drawn again, of the newest
 /// interactions those before the ones of `last` are taken. Throws Error(kInvalidArgument) where
 /// nothing is left to hold out.
 [[nodiscard]] Split next_part(const Interactions& whole, const Split* last, SplitOptions how,
@@ -48,16 +48,20 @@ class TuneSearch {
   [[nodiscard]] TuneResult run();
   [[nodiscard]] const Device& device_of(std::string_view algorithm) const;
   [[nodiscard]] Journal& journal() { return *journal_; }
+  /// Trains result.for_everything on `all`, or says what the model lacks. Throws Error(kCancelled)
+  /// where the caller asked to stop.
+  void train_winner(const Interactions& all, TuneResult& result);
 
  private:
   using Clock = std::chrono::steady_clock;
 
   /// A trial under way.
   struct Runner {
-    std::size_t trial;             ///< its place in TuneResult::trials
-    bool over = false;             ///< failed, or without a better validation for long
-    bool cut = false;              ///< without a value: the time for it was over
-    std::optional<Model> model{};  ///< where it stands; none: trained anew when it goes on
+    std::size_t trial;                 ///< its place in TuneResult::trials
+    bool over = false;                 ///< failed, or without a better validation for long
+    bool cut = false;                  ///< without a value: the time for it was over
+    std::shared_ptr<Model> model{};    ///< where it stands; none: trained again when it goes on
+    std::shared_ptr<Model> learned{};  ///< of its last training; none: of a journal
   };
 
   void choose_measured_users();
@@ -134,6 +138,8 @@ class TuneSearch {
             double until = std::numeric_limits<double>::infinity());
 
   void add_outcome(const TrainingOutcome& outcome, TuneTrial& trial);
+  /// With a budget of time: the model to fall back on, where the trial is the best so far.
+  void keep_best_model(Runner& runner);
 
   [[nodiscard]] TrainingOutcome outcome_of(const TrainingParams& params, Runner& runner,
                                            bool iterating);
@@ -160,8 +166,8 @@ class TuneSearch {
   [[nodiscard]] TrainingOutcome train_now(const TrainingParams& params, Runner& runner,
                                           bool iterating);
   /// Trains to the end, then measures.
-  void train_once(const TrainingParams& params, const Interactions& training,
-                  const Interactions& validation, TrainingOutcome& outcome) const;
+  Model train_once(const TrainingParams& params, const Interactions& training,
+                   const Interactions& validation, TrainingOutcome& outcome) const;
   /// Measures after each iteration.
   void train_on(const TrainingParams& params, Runner& runner, TrainingOutcome& outcome) const;
   /// Writes down why there is no value; throws on what ends a search.
@@ -198,6 +204,8 @@ class TuneSearch {
   std::vector<char> out_;                     ///< of each algorithm: it left the search
   std::vector<double> training_seconds_;      ///< of each trial, to its best iteration
   std::vector<std::optional<std::size_t>> best_of_;  ///< of each algorithm: a place in the trials
+  std::shared_ptr<Model> best_model_;                ///< to fall back on; null: none
+  int best_model_trial_ = 0;
   std::vector<Counts> counts_;
   std::set<std::string> tried_;  ///< algorithms with their searched parameters
   std::unique_ptr<Journal> journal_;

@@ -151,7 +151,7 @@ class AlsAuto : public test::DeviceTest<AutoShape> {
     worst_half_step = std::max(worst_half_step, off);
   }
 
-  /// In float32: what stored factors are rounded to is another matter (docs/precision.md).
+  /// In float32: what stored factors are rounded to is another matter (precision.md).
   [[nodiscard]] static AlsParams with(AlsParams params, AlsSolverKind solver) {
     params.solver = solver;
     params.precision = Precision::kFp32;

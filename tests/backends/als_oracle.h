@@ -18,7 +18,7 @@ namespace likewise::test {
 /// What the reference does in a half-step, in multiplications.
 [[nodiscard]] double reference_work(const CsrView& by_user, Side side, const AlsParams& params);
 
-/// The objective as docs/math.md writes it.
+/// The objective as math.md writes it.
 [[nodiscard]] double als_objective(const CsrView& by_user, const Factors& factors,
                                    const AlsParams& params);
 

@@ -68,7 +68,7 @@ TEST_P(AlsTraining, ValidationSeesTheFactorsOfItsIteration) {
   }
 }
 
-/// From a file written after an odd number of iterations, and to the bit.
+/// From a file written after an odd number of iterations, and bit-identical.
 TEST_P(AlsTraining, GoesOnFromACheckpointAsWithoutTheBreak) {
   const test::TemporaryFolder folder;
   for (const Feedback feedback : {Feedback::kImplicit, Feedback::kExplicit}) {

@@ -229,7 +229,7 @@ class BprOnGpu : public test::DeviceTest<int> {
   }
 };
 
-/// Each way to draw negatives, in either precision: the ranking is learnt, and the loss ends where
+/// Each way to draw negatives, in either precision: the ranking is learned, and the loss ends where
 /// that of the ordered training does.
 TEST_P(BprOnGpu, RanksWhatWasPlanted) {
   const CsrMatrix m = camps(3000, 600);

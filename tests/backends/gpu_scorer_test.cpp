@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/// Lists on a GPU are those of the CPU, to the bit.
+/// Lists on a GPU are those of the CPU, bit-identical.
 #include <algorithm>
 #include <cmath>
 #include <functional>

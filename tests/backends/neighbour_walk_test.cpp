@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/// Whole rows at once against one cell after the other, to the bit.
+/// Whole rows at once against one cell after the other, bit-identical.
 #include "backends/cpu/neighbours/neighbour_walk.h"
 
 #include <algorithm>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-/// Every device finds the lists of the reference, to the bit: sums are added up in the same order,
-/// or exactly.
+/// Every device finds the lists of the reference, bit-identical: sums are added up in the same
+/// order, or exactly.
 #include "likewise/neighbourhood.h"
 
 #include <cmath>
@@ -270,7 +270,7 @@ TEST_P(NeighboursOnDevice, AreSimilarExactlyWhereTheyAre) {
   EXPECT_GT(zeros, 100);
 }
 
-/// All values alike, but for rounding: nothing tells rows from each other.
+/// All values alike, except for rounding: nothing tells rows from each other.
 TEST_P(NeighboursOnDevice, ValuesThatAreAlikeMakeNoNeighbours) {
   if (GetParam() != Similarity::kPearson && GetParam() != Similarity::kPearsonFull &&
       GetParam() != Similarity::kAdjustedCosine && GetParam() != Similarity::kPearsonBaseline) {
@@ -482,8 +482,8 @@ TEST_P(DenseNeighboursOnDevice, EqualTheCpu) {
   check_dense(dense(700, 901, false, 13).view(), 400, Side::kUsers);
 }
 
-/// Products of rows of different periods cancel but for what rounding leaves, and so the order of
-/// additions decides who is in a list.
+/// Products of rows of different periods cancel except for what rounding leaves, and so the order
+/// of additions decides who is in a list.
 TEST_P(DenseNeighboursOnDevice, EqualTheCpuWhereProductsCancel) {
   std::vector<Entry> entries;
   for (Index r = 0; r < 200; ++r) {

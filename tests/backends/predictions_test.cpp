@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/// Every device predicts what the reference does, to the bit, and pairs what whole rows do.
+/// Every device predicts what the reference does, bit-identical, and pairs what whole rows do.
 #include "backends/jobs/predictions.h"
 
 #include <algorithm>

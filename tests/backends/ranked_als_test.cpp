@@ -394,7 +394,7 @@ INSTANTIATE_TEST_SUITE_P(Cpu, RankedAlsSolverTest,
                                std::get<0>(test.param));
                          });
 
-/// One rank does what a solver without ranks does, to the bit.
+/// One rank does what a solver without ranks does, bit-identical.
 TEST(RankedAls, OneRankIsTheSolverWithoutRanks) {
   for (const auto& [name, asked] : cases()) {
     const AlsParams& params = asked;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/// SGD on several GPUs gives the factors of one GPU, to the bit, whatever connects them.
+/// SGD on several GPUs gives the factors of one GPU, bit-identical, whatever connects them.
 #include <atomic>
 #include <chrono>
 #include <cmath>

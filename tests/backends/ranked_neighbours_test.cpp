@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-/// Neighbours over ranks are those of one device, to the bit, and every part costs about the same.
+/// Neighbours over ranks are those of one device, bit-identical, and every part costs about the
+/// same.
 #include "backends/ranks/ranked_neighbours.h"
 
 #include <algorithm>
@@ -85,7 +86,7 @@ TEST_P(RankedNeighbours, AreThoseOfOneDevice) {
     for (const Similarity similarity : kSimilarities) {
       for (const Side side : {Side::kUsers, Side::kItems}) {
         for (const int k : {1, 6, 1000}) {
-          if (on_gpu() && k != 6) continue;  // each GPU makes its tables anew
+          if (on_gpu() && k != 6) continue;  // each GPU makes its tables again
           SCOPED_TRACE(fmt::format("{}, similarity {}, {}, k {}", name,
                                    kSimilarityNames[static_cast<std::size_t>(similarity)],
                                    side_name(side), k));

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/// Predictions over ranks are those of one device, to the bit.
+/// Predictions over ranks are those of one device, bit-identical.
 #include "backends/ranks/ranked_predictions.h"
 
 #include <algorithm>

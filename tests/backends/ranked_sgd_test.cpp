@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/// SGD over ranks gives the factors of one rank, to the bit.
+/// SGD over ranks gives the factors of one rank, bit-identical.
 #include "backends/cpu/sgd/ranked_sgd.h"
 
 #include <atomic>
@@ -195,7 +195,8 @@ INSTANTIATE_TEST_SUITE_P(Cpu, RankedSgdSolverTest,
                                               std::get<0>(test.param));
                          });
 
-/// Every item passes by every rank: each gets the whole side once, but for what it holds all along.
+/// Every item passes by every rank: each gets the whole side once, except for what it holds all
+/// along.
 TEST(SgdRanksPlan, CountsTheBytesThatPass) {
   const CsrMatrix m = test::random_csr(300, 120, 20.0, 3);
   SgdParams params = test::sgd_cases(SgdOrder::kBlocked).front().params;

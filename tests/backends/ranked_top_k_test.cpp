@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-/// Lists over ranks are those of one device, to the bit: wherever the items are, for any number of
-/// ranks.
+/// Lists over ranks are those of one device, bit-identical: wherever the items are, for any number
+/// of ranks.
 #include "backends/ranks/ranked_top_k.h"
 
 #include <algorithm>

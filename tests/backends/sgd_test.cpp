@@ -231,7 +231,7 @@ TEST_P(SgdOrders, LearnWhatWasPlanted) {
   EXPECT_LT(std::sqrt(result.iterations.back().objective / n), 0.5 * spread);
 }
 
-/// As without the break, to the bit: rates and sums of squares come along.
+/// As without the break, bit-identical: rates and sums of squares come along.
 TEST_P(SgdOrders, GoOnWhereTheyWere) {
   const auto [order, schedule] = GetParam();
   const CsrMatrix m = planted();

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The baseline of ratings, beside Surprise's BaselineOnly on MovieLens 100K and from outside.
+"""The baseline of ratings, compared to Surprise's BaselineOnly on MovieLens 100K and from outside.
 
 scripts/golden/make_bias_golden.py made the golden file and says what is in it.
 """

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Predictions and lists from neighbours, beside those of outside packages on MovieLens 100K.
+"""Predictions and lists from neighbours, compared to those of outside packages on MovieLens 100K.
 
 scripts/golden/make_neighbour_golden.py made the golden files and says what is in them.
 """

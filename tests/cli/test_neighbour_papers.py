@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Ratings by the formulas of two publications (docs/math.md, "Predicted ratings"), every missing cell of
+"""Ratings by the formulas of two publications (docs/reference/math.md, "Predicted ratings"), every missing cell of
 MovieLens 100K against the definition in float64."""
 import csv
 

@@ -195,7 +195,7 @@ def test_a_model_of_huge_numbers_is_refused(program, cinema, tmp_path, table, si
 
 
 def with_checksum(model):
-    """docs/model-format.md"""
+    """docs/reference/model-format.md"""
     stated = re.search(rb'"checksum":\s*"([0-9a-f]{32})"', model).group(1)
     blank = model.replace(stated, b"0" * 32, 1)
     return model.replace(stated, xxhash.xxh3_128_hexdigest(blank).encode(), 1)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Does it learn? Bounds on real data, a little above what docs/quality.md says."""
+"""Does it learn? Bounds on real data, a little above what docs/experiments/quality.md says."""
 import json
 
 

@@ -9,7 +9,7 @@ from safetensors.numpy import load_file
 
 
 def expected(file):
-    """The rule of docs/math.md, "Values that suit the data", to three digits."""
+    """The rule of docs/reference/math.md, "Values that suit the data", to three digits."""
     pairs = [line.split(",")[:2] for line in file.read_text().splitlines()[1:]]
     of_users = Counter(user for user, _ in pairs)
     of_items = Counter(item for _, item in pairs)

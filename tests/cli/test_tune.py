@@ -116,9 +116,8 @@ def test_the_page_and_the_table(program, cinema, tmp_path):
 
 
 def test_the_random_search_of_the_benchmark_has_the_same_ranges(program, cinema):
-    spec = importlib.util.spec_from_file_location("bench_tune", ROOT / "bench/tune.py")
-    bench = sys.modules["bench_tune"] = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(bench)
+    sys.path.insert(0, str(ROOT / "scripts"))
+    bench = importlib.import_module("experiments.searches")
     told = search(program, cinema, budget=["--budget", "120"])
     suited = told["trials"][0]["parameters"]
     drawn = {}  # of each algorithm and option: all values

@@ -37,6 +37,17 @@ def test_training_help_shows_defaults(program):
         assert part in text
 
 
+def test_an_option_of_training_stands_under_its_algorithms(program):
+    found = dict(re.findall(r"^(\w[^\n]*):\n((?:  [^\n]*\n)+)", program("train", "--help").stdout, re.M))
+    assert len({heading.lower() for heading in found}) == len(found)
+    for heading, option in (("Options", "--feedback"), ("For --algorithm als, sgd, bpr", "--factors"),
+                            ("For --algorithm als", "--solver"), ("For --algorithm sgd", "--loss"),
+                            ("For --algorithm item-knn, user-knn", "--similarity")):
+        assert f"\n  {option} " in "\n" + found[heading], heading
+    text = " ".join(found["Options"].split())
+    assert "als: matrix factorisation; " in text and "sgd: ratings, by stochastic gradient descent; " in text
+
+
 def test_a_mistyped_verb_gets_the_nearest(program):
     assert "did you mean train?" in program("trian", exit_code=2).stderr
     assert "did you mean" not in program("zzzzzzzz", exit_code=2).stderr

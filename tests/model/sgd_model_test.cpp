@@ -30,7 +30,7 @@ std::string refusal(test::ModelParts parts) {
                         [&] { (void)test::model_from_string(parts.sealed()); });
 }
 
-/// Through a file, after two of four epochs: to the bit.
+/// Through a file, after two of four epochs: bit-identical.
 TEST(SgdModel, GoesOnFromItsFile) {
   const Interactions data = ratings();
   for (const SgdSchedule schedule : {SgdSchedule::kAdaptive, SgdSchedule::kBold}) {

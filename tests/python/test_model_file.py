@@ -69,7 +69,7 @@ def metadata_of(path):
 
 
 def ids(tensors, metadata, side):
-    """The reading recipe of docs/model-format.md."""
+    """The reading recipe of docs/reference/model-format.md."""
     kind = metadata[side + "_ids"]
     if kind == "range":
         return range(len(tensors[side + "_factors"]))
@@ -80,7 +80,7 @@ def ids(tensors, metadata, side):
 
 
 def titles(tensors):
-    """The reading recipe of docs/model-format.md."""
+    """The reading recipe of docs/reference/model-format.md."""
     if "item_titles.offsets" not in tensors:
         return {}
     chars, at = tensors["item_titles.chars"].tobytes(), tensors["item_titles.offsets"]

@@ -87,7 +87,7 @@ def test_ids_in_sets_and_series(model, ratings):
         model.recommend(np.ma.array(ids, mask=[False, True, False, False]))
 
 
-#: What no parameter takes, but for those that take all of its kind.
+#: What no parameter takes, except for those that take all of its kind.
 ODD = [1.5, -1, 10**30, "x", b"x", None, True, [], {}, {1}, object(), np.nan, (1, 2), ["a"], np.array(["a"])]
 #: Words of the extension's and of Python's own refusals.
 RAW = ["incompatible function arguments", "nanobind", "std::", "_core", "has no attribute", "cast", "not subscriptable",

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """The same programs with `implicit` and with likewise: shapes, types, results, warnings and errors.
 
-Differences that are meant are not among them; docs/from-implicit.md lists those, and
+Differences that are meant are not among them; docs/guide/from-implicit.md lists those, and
 test_implicit_names.py has a test for each. Without `implicit` everything here is skipped.
 """
 import gzip
@@ -201,7 +201,7 @@ def test_als_on_real_data(parts, arguments):
 
 @pytest.mark.parametrize("arguments", [{}, {"factors": 32, "learning_rate": 0.05, "regularization": 0.05}], ids=repr)
 def test_bpr_on_real_data(arguments):
-    """Equal arguments: NDCG@10 on ml-100k is equal but for the draws.
+    """Equal arguments: NDCG@10 on ml-100k is equal except for the draws.
 
     Both have a deviation of about 0.006 from seed to seed, so the means of three seeds one of 0.0035 each and
     their difference one of 0.005: three of these are allowed. Drawing again where implicit goes without a step

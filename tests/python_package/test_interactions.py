@@ -444,6 +444,18 @@ def test_ids_of_any_bytes_are_found_again(tmp_path):
         Interactions((["\ud800"], ["a"]))
 
 
+def test_what_is_no_column_is_named():
+    for users, kind in (({1, 2}, "set"), ((one for one in (1, 2)), "generator"), (3, "int")):
+        with pytest.raises(TypeError, match=f"user: a list or an array is needed, .* of type {kind}"):
+            Interactions({"user": users, "item": [1, 2]})
+
+
+@pytest.mark.skipif(not hasattr(np.dtypes, "StringDType"), reason="NumPy 2 has it")
+def test_text_of_any_length_of_numpy():
+    names = np.array(["b", "a" * 40], dtype=np.dtypes.StringDType())
+    assert np.asarray(Interactions({"user": names, "item": [1, 2]}).users).tolist() == ["a" * 40, "b"]
+
+
 def test_well_known_names_are_those_of_files(triples, tmp_path):
     users, items, values = triples
     for names in (["userId", "movieId", "rating"], ["user_id", "Book-Id", "stars"], ["visitorid", "itemid", "plays"],

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Training and all answers of a model, beside the command line and NumPy."""
+"""Training and all answers of a model, compared to the command line and NumPy."""
 import importlib
 import json
 import logging

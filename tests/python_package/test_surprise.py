@@ -2,7 +2,7 @@
 """The neighbourhood classes and BaselineOnly of Surprise in our words give its predictions, pair by pair.
 
 tests/cli/test_neighbour_golden.py and test_bias.py compare every similarity on every fold; here it is
-the package, and the table of docs/from-surprise.md.
+the package, and the table of docs/guide/from-surprise.md.
 """
 import json
 import sys

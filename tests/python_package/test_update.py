@@ -126,3 +126,18 @@ def test_ctrl_c_ends_it_and_threads_go_on(parts):
         done.set()
         other.join()
     assert len(ticks) > 10
+
+
+def test_whole_numbers_find_ids_that_became_text(parts):
+    model = likewise.Als(factors=4, iterations=2).fit(parts[0]).model_
+    user, item = int(np.asarray(model.users)[3]), int(np.asarray(model.items)[5])
+    before = model.recommend(user, n=3)
+    grown = model.update((["bob"], ["a film"]))
+    assert model.predict([user], [item]) == grown.predict([user], [item])
+    assert user in grown.users and np.int32(item) in grown.items and True not in grown.users
+    assert before.ids.astype(str).tolist() == grown.recommend(user, n=3).ids.tolist()
+    assert grown.users.find([user, "bob"]).tolist() == [model.users.find([user])[0], len(model.users)]
+    with pytest.raises(KeyError, match="no user -7 in the model"):
+        grown.recommend(-7)
+    with pytest.raises(TypeError, match=r"are text \(str\), not 1.0 of type float"):
+        grown.recommend(1.0)

@@ -40,7 +40,7 @@ NeighbourParams rating_params(Side side, Prediction prediction) {
   return params;
 }
 
-/// A prediction by its definition in docs/math.md, every number looked up anew.
+/// A prediction by its definition in math.md, every number looked up again.
 class Definition {
  public:
   explicit Definition(const Model& model)
@@ -531,7 +531,7 @@ double listed(const Neighbours& lists, Index x, Index y) {
   return double{lists.similarities_of(x)[static_cast<std::size_t>(found - near.begin())]};
 }
 
-/// A sum by its definition in docs/math.md; `known` is in the history, or is the user.
+/// A sum by its definition in math.md; `known` is in the history, or is the user.
 double pair_of(const Neighbours& lists, SumLists whose, Index known, Index target) {
   const double own = listed(lists, known, target);
   const double reverse = listed(lists, target, known);

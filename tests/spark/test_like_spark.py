@@ -25,7 +25,7 @@ import likewise
 from likewise.spark import ALS, ALSModel, ItemKnn, ItemKnnModel, Popular, UserKnn, checks, chunks, coded, prepare, tables
 
 MASTER = "local[2]"
-#: What Spark plans anew between stages is tested where executors are processes, and takes time.
+#: What Spark plans again between stages is tested where executors are processes, and takes time.
 SETTINGS = {"spark.sql.adaptive.enabled": "false"}
 BLOCKS = {"numUserBlocks": 2, "numItemBlocks": 2}
 CLASSES = (SparkALS, ALS)
@@ -268,7 +268,7 @@ def plain(ratings):
 
 
 def same(one, other):
-    """Whether two models are the same to the bit."""
+    """Whether two models are bit-identical."""
     for factors in ("userFactors", "itemFactors"):
         found, wanted = (table(getattr(model, factors)) for model in (one, other))
         if set(found) != set(wanted) or not all((found[name] == value).all() for name, value in wanted.items()):

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The program of docs/from-spark.md, as a process of its own."""
+"""The program of docs/guide/from-spark.md, as a process of its own."""
 import os
 import re
 import subprocess
@@ -18,7 +18,7 @@ def test_the_program_of_the_page_runs(tmp_path, cells):
     users, items, ratings = cells
     pq.write_table(pa.table({"user": users, "item": [f"song {one}" for one in items], "plays": ratings.astype(np.int32)}),
                    tmp_path / "plays.parquet")
-    text = (ROOT / "docs/from-spark.md").read_text(encoding="utf-8")
+    text = (ROOT / "docs/guide/from-spark.md").read_text(encoding="utf-8")
     program, = re.findall(r"^```python\n(.*?)^```", text, re.DOTALL | re.MULTILINE)
     environment = {**os.environ, "PYSPARK_PYTHON": sys.executable, "SPARK_LOCAL_IP": "127.0.0.1",
                    "PYTHONPATH": os.pathsep.join(filter(None, [PACKAGES, os.environ.get("PYTHONPATH", "")])),

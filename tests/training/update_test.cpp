@@ -443,6 +443,31 @@ TEST(Update, AStepOfSgdByHand) {
   }
 }
 
+/// A value that is a million spreads away moves what it touches, and leaves a model that can be
+/// kept.
+TEST(Update, StepsOfSgdFollowAValueFarAway) {
+  const Device cpu = open_device("cpu");
+  std::vector<Entry> all;
+  for (Index cell = 0; cell < 64; ++cell) all.push_back({cell / 8, cell % 8, 3.0F});
+  all.push_back({100, 7, 3e6F});
+  const Interactions far = part_of(all, 64, 65);
+  for (const SgdOrder order : {SgdOrder::kBlocked, SgdOrder::kAlternating}) {
+    SgdParams params{.factors = 3};
+    params.order = order;
+    const Model old = train(part_of(all, 0, 64), params, cpu);
+    const Model now = update_model(old, far, {}, cpu).model;
+    EXPECT_NO_THROW(now.validate());
+    const Factors& f = factors_of(now);
+    const auto prediction = [&](Index user, Index item) {
+      double score = f.global_mean + f.user_bias[user] + f.item_bias[item];
+      for (Index j = 0; j < 3; ++j) score += f.users.row(user)[j] * f.items.row(item)[j];
+      return score;
+    };
+    EXPECT_NEAR(prediction(*now.users.find("100"), *now.items.find("7")), 3e6, 3e5);
+    EXPECT_NEAR(prediction(0, 0), 3.0, 0.01);
+  }
+}
+
 /// What the model's own ratings of a row would have added in 40 epochs from these factors.
 double squares_by_hand(const Factors& f, Side side, Index row, const CsrView& rows, double decay,
                        double spread) {

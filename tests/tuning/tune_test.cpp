@@ -724,6 +724,41 @@ TEST(Tune, UsersAreSampledWhereListsWouldTakeLongerThanTraining) {
             kFewestSampled);
 }
 
+/// A search whose time is over just when the winner's training begins.
+TuneResult late_search(const std::string& algorithm) {
+  TuneOptions options = few(1, {algorithm});
+  options.budget = parse_budget("0.3s");
+  TuneRun run;
+  run.on_winner = [](const TuneResult&) {
+    std::this_thread::sleep_for(std::chrono::milliseconds(1500));
+  };
+  return search(data(), options, run);
+}
+
+TEST(Tune, AModelIsThereWhereTheTimeIsOverBeforeTheWinnerIsTrained) {
+  for (const char* algorithm : {"als", "item-knn"}) {
+    const TuneResult result = late_search(algorithm);
+    ASSERT_TRUE(result.model) << algorithm;
+    EXPECT_EQ(result.stop_reason, "budget");
+    EXPECT_FALSE(result.on_everything);
+    EXPECT_LT(result.model->history.nnz(), data().by_user.nnz());
+    EXPECT_THAT(result.warning(),
+                HasSubstr(fmt::format("over while the best was trained on everything: the model is "
+                                      "that of trial {}, which has not seen the",
+                                      result.model_trial)));
+    const TuneTrial trial = result.winner();
+    EXPECT_EQ(trial.value, result.model->best_validation());
+    result.model->validate();
+    const Interactions part = std::move(
+        split(data(), {.method = SplitMethod::kRandom, .test = 0.1, .seed = 3}).front().train);
+    const Model again = train(part, result.model->params, open_device("cpu"), {});
+    if (again.factors() != nullptr) {
+      EXPECT_TRUE(std::ranges::equal(again.factors()->users.row_span(5),
+                                     result.model->factors()->users.row_span(5)));
+    }
+  }
+}
+
 TEST(Tune, ABudgetOfTimeEnds) {
   TuneOptions options = few(1, {"item-knn"});
   options.budget = parse_budget("0.2s");

@@ -6,7 +6,7 @@
     model.recommendForAllUsers(10).write.parquet("lists")
 
 Spark holds and prepares the data, schedules, and restarts; training is one stage whose tasks are ranks
-(docs/from-spark.md). Needs PySpark 3.5 or newer: pip install "likewise[spark]", on all machines.
+(from-spark.md). Needs PySpark 3.5 or newer: pip install "likewise[spark]", on all machines.
 """
 try:
     import pyspark  # noqa: F401

@@ -6,8 +6,6 @@ one value: no Python worker wakes for it. Tasks and the driver read them where t
 """
 from __future__ import annotations
 
-import contextlib
-import ctypes
 from collections.abc import Iterable, Iterator
 from typing import Any
 
@@ -40,21 +38,6 @@ def rows_at_once(frame: Any) -> int:
     return max(0, int(frame.sparkSession.conf.get("spark.sql.execution.arrow.maxRecordsPerBatch", "10000")))
 
 
-@contextlib.contextmanager
-def workers_of_sql(context: Any) -> Iterator[None]:
-    """Tasks made here run in the Python workers that Spark SQL starts, not in others with a memory of their own: Spark tells
-    workers apart by their environment."""
-    name = "SPARK_SIMPLIFIED_TRACEBACK"
-    before = context.environment.get(name)
-    context.environment[name] = "1"
-    try:
-        yield
-    finally:
-        context.environment.pop(name)
-        if before is not None:
-            context.environment[name] = before
-
-
 def in_python(batches: Any, context: Any) -> Any:
     """A JavaRDD of bytes for Python's tasks, and for the driver."""
     from pyspark import RDD
@@ -68,9 +51,7 @@ def in_spark(blocks: Any, spark: Any) -> Any:
 
     blocks._bypass_serializer = True
     binary = spark.sparkContext._jvm.org.apache.spark.sql.Encoders.BINARY()
-    with workers_of_sql(spark.sparkContext):
-        values = blocks._jrdd.rdd()
-    return DataFrame(spark._jsparkSession.createDataset(values, binary).toDF(), spark)
+    return DataFrame(spark._jsparkSession.createDataset(blocks._jrdd.rdd(), binary).toDF(), spark)
 
 
 def read(values: Iterable[Any], schema: dict[str, str]) -> Iterator[pa.RecordBatch]:
@@ -79,14 +60,6 @@ def read(values: Iterable[Any], schema: dict[str, str]) -> Iterator[pa.RecordBat
                         for name, kind in schema.items()])
     for value in values:
         yield pa.ipc.read_record_batch(pa.py_buffer(value), fields)
-
-
-def release_memory() -> None:
-    """To the system: a Python worker lives on after its task."""
-    pa.default_memory_pool().release_unused()
-    trim = getattr(ctypes.CDLL(None), "malloc_trim", None)  # glibc's
-    if trim is not None:
-        trim(0)
 
 
 def column_of(numbers: npt.NDArray[Any]) -> pa.Array:

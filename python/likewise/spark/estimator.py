@@ -33,7 +33,7 @@ class ALS(Estimator, TrainingParams, DefaultParamsReadable, DefaultParamsWritabl
                      its place among the ranks of its host. One rank alone also trains on any other device
     precision        "auto", "fp32"; on a GPU "tf32", "bf16", "fp16" too
     unobservedWeight implicit: above 0 it is w0 of the iALS form, and alpha has no effect
-    regularizationCount  implicit: "likes" as in Spark, or "cells" (docs/math.md)
+    regularizationCount  implicit: "likes" as in Spark, or "cells" (math.md)
     duplicates       rows of one user and item: "sum", "mean", "max", "error"; "auto" is the sum of implicit values
                      and the mean of ratings
     checkpointPath   folder that all machines see; every checkpointInterval iterations each rank writes its factors

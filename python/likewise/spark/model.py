@@ -130,7 +130,7 @@ class ALSModel(Model, ModelParams, MLWritable, MLReadable):  # type: ignore[misc
         (writer.overwrite() if overwrite else writer).save(path)
 
     def saveAsLikewise(self, path: str | os.PathLike[str]) -> None:
-        """Writes a model file (docs/model-format.md), for likewise.load_model() and the program, on the driver: the
+        """Writes a model file (model-format.md), for likewise.load_model() and the program, on the driver: the
         factors go through its memory. No history is in it."""
         folders.save_model_file(self, os.fspath(path))
 

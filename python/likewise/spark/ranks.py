@@ -105,8 +105,6 @@ def run_rank(plan: Plan, values: Iterable[bytes]) -> Iterator[bytes]:
         return
     for mark, ids, table in tables:
         yield from chunks.blocks_of(mark, ids, table)
-    del member, tables, values
-    chunks.release_memory()
     yield _report(rank, report)
 
 

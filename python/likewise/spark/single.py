@@ -188,7 +188,7 @@ class SingleModel(Model, SingleParams, MLWritable, MLReadable):  # type: ignore[
         return SingleReader(cls)
 
     def saveAsLikewise(self, path: str | os.PathLike[str]) -> None:
-        """Writes the model file (docs/model-format.md) on the driver."""
+        """Writes the model file (model-format.md) on the driver."""
         with open(path, "wb") as file:
             for piece in self._pieces():
                 file.write(piece)

@@ -65,7 +65,7 @@ struct Description<AlsParams> {
           "implicit: values are counts or strengths, missing cells are weak negatives; explicit: "
           "values are ratings to predict"}
           .kept_by_resume(),
-      Parameter{"factors", &P::factors, "Numbers learnt per user and per item"}
+      Parameter{"factors", &P::factors, "Numbers learned per user and per item"}
           .between(1, 4096, "in [1, 4096]")
           .left_open("64, or 256 implicit from the data")
           .searched([](const P&, const P&) -> Searched { return log_range(16, 256); })

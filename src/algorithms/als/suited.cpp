@@ -15,7 +15,7 @@
 namespace likewise {
 namespace {
 
-/// The constants of docs/math.md, "Values that suit the data", as they stand there.
+/// The constants of math.md, "Values that suit the data", as they stand there.
 constexpr double kMissingShare = 8.0;
 constexpr double kShrinkage = 0.05;
 constexpr double kShortHistories = 6.0;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/// The parameters of ALS that nobody chose, from the data: docs/math.md, "Values that suit the
+/// The parameters of ALS that nobody chose, from the data: math.md, "Values that suit the
 /// data".
 #pragma once
 

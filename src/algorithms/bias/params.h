@@ -43,7 +43,7 @@ struct BaselineLearning {
   };
   static constexpr auto all(const Needs& needs) {
     return std::tuple{
-        Parameter{"baseline_method", &P::baseline_method, "How user and item biases are learnt"}
+        Parameter{"baseline_method", &P::baseline_method, "How user and item biases are learned"}
             .only_if(has_biases, needs.biases),
         Parameter{"baseline_epochs", &P::baseline_epochs, "Passes over the ratings"}
             .between(0, 1'000'000, "in [0, 1000000]")

@@ -30,7 +30,7 @@ struct Description<BprParams> {
 
   static constexpr auto kAll = std::tuple{
       Parameter{"feedback", &P::feedback, "implicit: values above 0 are likes"}.kept_by_resume(),
-      Parameter{"factors", &P::factors, "Numbers learnt per user and per item"}
+      Parameter{"factors", &P::factors, "Numbers learned per user and per item"}
           .between(1, 4096, "in [1, 4096]")
           .searched([](const P&, const P&) -> Searched { return log_range(16, 256); })
           .kept_by_resume(),

@@ -17,7 +17,7 @@ namespace likewise {
 namespace {
 
 /// New likes are taken without the old ones to hold against them: steps are shorter than those of
-/// training. Chosen, as the usual number of epochs, on parts of ml-1m (docs/growing.md).
+/// training. Chosen, as the usual number of epochs, on parts of ml-1m (growing.md).
 constexpr double kShareOfRate = 0.25;
 
 /// Epochs that earlier training and updates have numbered: what is drawn depends on the number.

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 /// From what two rows have in common to their similarity: the only text of the formulas
-/// (docs/math.md), for the processor and for GPUs, in double precision, rounded as
+/// (math.md), for the processor and for GPUs, in double precision, rounded as
 /// core/host_device.h says, and once more to float32 at the end. So all devices give the same bits,
 /// but for `amplification` other than 1: a power comes from a library.
 #pragma once

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/// From the sums over neighbours to a rating: the only text of the formulas (docs/math.md), for the
+/// From the sums over neighbours to a rating: the only text of the formulas (math.md), for the
 /// processor and for GPUs, rounded as core/host_device.h says. So all devices give the same bits.
 #pragma once
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 /// Rows as a similarity sees them, and how alike they are: the part that all devices share, so that
-/// they agree to the bit. docs/math.md holds the formulas, pair_formula.h their text.
+/// they agree to the bit. math.md holds the formulas, pair_formula.h their text.
 #pragma once
 
 #include <algorithm>

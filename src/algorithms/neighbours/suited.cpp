@@ -9,7 +9,7 @@
 namespace likewise {
 namespace {
 
-/// The constants of docs/math.md, "Values that suit the data", as they stand there.
+/// The constants of math.md, "Values that suit the data", as they stand there.
 constexpr double kNeighbourEntries = 2000.0;
 constexpr double kFewestNeighbours = 60.0;
 constexpr double kMostNeighbours = 200.0;

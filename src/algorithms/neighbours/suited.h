@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/// The parameters of neighbours that nobody chose, from the data: docs/math.md, "Values that suit
+/// The parameters of neighbours that nobody chose, from the data: math.md, "Values that suit
 /// the data".
 #pragma once
 

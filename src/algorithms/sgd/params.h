@@ -42,7 +42,7 @@ struct Description<SgdParams> {
   static constexpr auto kAll = std::tuple{
       Parameter{"feedback", &P::feedback, "explicit: values are ratings to predict"}
           .kept_by_resume(),
-      Parameter{"factors", &P::factors, "Numbers learnt per user and per item"}
+      Parameter{"factors", &P::factors, "Numbers learned per user and per item"}
           .between(1, 4096, "in [1, 4096]")
           .searched([](const P&, const P&) -> Searched { return log_range(8, 256); })
           .kept_by_resume(),
@@ -59,7 +59,7 @@ struct Description<SgdParams> {
                 "nu: 1 takes lambda for every rating, 0 once for a row"}
           .share()
           .searched([](const P&, const P&) -> Searched { return linear_range(0.0, 1.0); }),
-      Parameter{"biases", &P::biases, "Learn a bias per user and item beside the mean"}
+      Parameter{"biases", &P::biases, "Learn a bias per user and item on top of the mean"}
           .kept_by_resume(),
       Parameter{"bias_regularization", &P::bias_regularization, "lambda of the biases"}
           .not_negative()

@@ -17,7 +17,7 @@
 namespace likewise {
 namespace {
 
-/// Chosen, as the usual numbers of epochs, on parts of ml-1m (docs/growing.md).
+/// Chosen, as the usual numbers of epochs, on parts of ml-1m (growing.md).
 constexpr double kRateAfterAls = 0.05;
 
 /// The iterations that led to the model's factors.
@@ -34,6 +34,13 @@ constexpr double kRateAfterAls = 0.05;
     counts.push_back(all[static_cast<std::size_t>(row)]);
   }
   return counts;
+}
+
+/// Sums of squares that a model may hold: rows whose sum is the largest move no more.
+void bound_squares(Factors& factors) {
+  for (const Side side : {Side::kUsers, Side::kItems}) {
+    for (float& sum : factors.squares(side).span()) sum = std::min(sum, kLargestNumber);
+  }
 }
 
 /// Steps over the new ratings, for the touched rows of `factors`.
@@ -65,6 +72,7 @@ void take_steps(const UpdateTask& task, const SgdParams& params, double rate, do
   const Factors& moved = solver->factors();
   put_rows(moved, Side::kUsers, growth.touched_users, factors);
   put_rows(moved, Side::kItems, growth.touched_items, factors);
+  bound_squares(factors);
 }
 
 void draw_new_rows(const UpdateTask& task, const SgdParams& params, double spread,

@@ -7,7 +7,7 @@
 namespace likewise {
 namespace {
 
-// Clocks of one multiprocessor, from two searches on an H200 (docs/performance.md).
+// Clocks of one multiprocessor, from two searches on an H200 (performance.md).
 constexpr double kClocksOfVisit = 15.0;  // a warp finds the entries of one column in its tile
 constexpr double kClocksOfStep = 9.0;    // and adds 32 of them,
 constexpr double kClocksOfSum = 6.0;     // to each sum
@@ -20,10 +20,10 @@ constexpr double kClocksOfColumn = 12.0;     // one addition after the other
 constexpr double kStart = 50e-6;         // launches, and waiting for the last of them
 constexpr double kListsBandwidth = 7e9;  // to the host, and packed there: measured
 
-/// Rows that are computed anew beside the k in a list.
+/// Rows that are computed again beside the k in a list.
 constexpr double kSpareCandidates = 16.0;
 /// Up to so many rows all products are at hand at once: half of them, and of those that are
-/// computed anew, come by symmetry.
+/// computed again, come by symmetry.
 constexpr Index kMirrored = 8192;
 
 }  // namespace

@@ -43,7 +43,7 @@ struct GpuAlsPlan {
 /// possible. Throws Error(kOutOfMemory) with the figures where none fits.
 [[nodiscard]] GpuAlsPlan plan_gpu_als(const GpuAlsNeeds& needs, Offset available);
 
-/// Rows of a block are a multiple of this many, but for the last one.
+/// Rows of a block are a multiple of this many, except for the last one.
 inline constexpr Index kLeastBlockRows = 4096;
 
 }  // namespace likewise

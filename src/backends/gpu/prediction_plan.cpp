@@ -61,7 +61,7 @@ GpuRatingPlan plan_gpu_neighbour_predictions(const GpuRatingShape& shape, Offset
   GpuRatingPlan plan;
   plan.strips = std::max<Index>(1, (shape.columns + kStripColumns - 1) / kStripColumns);
   const auto cells = [&] { return (plan.strips + plan.strips_of_cell - 1) / plan.strips_of_cell; };
-  // No more cells than entries, but for a few.
+  // No more cells than entries, except for a few.
   while (cells() > 1 && Offset{shape.rows} * cells() > shape.entries) plan.strips_of_cell *= 2;
   plan.cells = cells();
   plan.keys = power_of_two(Offset{shape.rows} + 1);

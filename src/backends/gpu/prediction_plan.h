@@ -43,7 +43,8 @@ struct GpuRatingShape {
 
 struct GpuRatingPlan {
   Index strips = 0;
-  /// Strips that share a cell of the table where rows begin: 1 but for matrices that hold little.
+  /// Strips that share a cell of the table where rows begin: 1 except for matrices that hold
+  /// little.
   Index strips_of_cell = 1;
   Index cells = 0;
   Offset keys = 0;      ///< a power of two: room to sort the rows that one may ask

@@ -21,13 +21,13 @@ constexpr double kSecondsToStart = 0.3;
 /// To load a training on several GPUs takes so much longer than on one, once all are started.
 constexpr double kSecondsToConnect = 0.1;
 
-// Of `alternating` on an H200, 89.2 M ratings (docs/performance.md): 7.51 ms an epoch with rows of
+// Of `alternating` on an H200, 89.2 M ratings (performance.md): 7.51 ms an epoch with rows of
 // 64 numbers of float16, 10.29 ms with 128.
 constexpr double kSecondsOfRating = 0.0530e-9;
 constexpr double kSecondsOfNumber = 0.000488e-9;  ///< of its rows of float16, more for a rating
 constexpr double kClocks = 132 * 1.98e9;          ///< of all multiprocessors, a second
 
-// Fitted to two H100 (docs/performance.md, "The model").
+// Fitted to two H100 (performance.md, "The model").
 constexpr double kSecondsOfAlsWaits = 0.35e-3;  ///< of an iteration, for the other GPUs
 constexpr double kSecondsOfSgdWaits = 0.25e-3;
 constexpr double kLinkBytes = 240e9;  ///< a second, by copies over NVLink

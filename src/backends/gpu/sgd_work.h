@@ -67,7 +67,7 @@ struct GpuSgdPlan {
   MemoryPlan memory;
 };
 
-/// What a GPU holds. Of several each has all rows of both sides, but for the users of `blocked`.
+/// What a GPU holds. Of several each has all rows of both sides, except for the users of `blocked`.
 struct GpuSgdShare {
   Index users = 0;
   Index items = 0;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/// The job `als`: half an iteration of ALS at a time. The mathematics: docs/math.md; what every
+/// The job `als`: half an iteration of ALS at a time. The mathematics: math.md; what every
 /// device is tested against: src/backends/reference/als.cpp.
 #pragma once
 
@@ -78,7 +78,7 @@ class AlsJob {
   [[nodiscard]] virtual MemoryPlan plan(const AlsShape& shape, const AlsParams& params) const = 0;
   /// `by_user` (users x items) must outlive the solver; `start` (of the same users and items,
   /// params.factors columns, biases where the parameters have them) is moved in. `params` are valid
-  /// (validate() passed). `completed_iterations` of `start`: 0 when it was drawn and has learnt
+  /// (validate() passed). `completed_iterations` of `start`: 0 when it was drawn and has learned
   /// nothing yet. A matrix of 0 x 0 takes nothing of the device. Throws Error(kInvalidArgument) for
   /// parameters that the device cannot do, whatever the matrix is; kOutOfMemory, kDevice.
   [[nodiscard]] virtual std::unique_ptr<AlsSolver> make_solver(

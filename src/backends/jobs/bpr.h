@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 /// The job `bpr`: an epoch of Bayesian personalised ranking at a time. The mathematics:
-/// docs/math.md; what every device is tested against: src/backends/reference/bpr.cpp.
+/// math.md; what every device is tested against: src/backends/reference/bpr.cpp.
 #pragma once
 
 #include <cstdint>

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /// The job `neighbours`: which rows are similar, and how much. The problem and its formulas:
 /// src/algorithms/neighbours/similarity.h; what every device is tested against:
-/// src/backends/reference/neighbourhood.cpp. All devices give the same similarities to the bit.
+/// src/backends/reference/neighbourhood.cpp. All devices give bit-identical similarities.
 #pragma once
 
 #include <memory>

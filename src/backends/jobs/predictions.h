@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 /// The job `predictions`: ratings of pairs, and of whole rows. What every device is tested against:
-/// src/backends/reference/predictions.cpp. A rating is the same on every device, to the bit, and
+/// src/backends/reference/predictions.cpp. A rating is the same on every device, bit-identical, and
 /// whether it is asked for as a pair or as part of a row; of neighbours
 /// src/algorithms/neighbours/rating_formula.h has the formula.
 #pragma once

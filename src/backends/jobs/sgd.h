@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/// The job `sgd`: an epoch of SGD at a time. The mathematics: docs/math.md; what every device is
+/// The job `sgd`: an epoch of SGD at a time. The mathematics: math.md; what every device is
 /// tested against: src/backends/reference/sgd.cpp.
 #pragma once
 

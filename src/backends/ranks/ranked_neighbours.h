@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/// Neighbours over several devices: the lists of one device, to the bit.
+/// Neighbours over several devices: the lists of one device, bit-identical.
 #pragma once
 
 #include <functional>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/// Predictions over several devices: the numbers of one device, to the bit.
+/// Predictions over several devices: the numbers of one device, bit-identical.
 #pragma once
 
 #include <memory>

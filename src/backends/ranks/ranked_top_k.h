@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/// Top-k over several devices: the lists of one device, to the bit.
+/// Top-k over several devices: the lists of one device, bit-identical.
 #pragma once
 
 #include <memory>
@@ -10,7 +10,7 @@
 
 namespace likewise {
 
-/// Where the items are. docs/math.md, "Top-k over ranks", says what each moves.
+/// Where the items are. math.md, "Top-k over ranks", says what each moves.
 enum class ItemPlacement {
   kWhole,  ///< all on every device: each answers its part of the queries
   kParts,  ///< a part on each device: all queries pass by all of them, around a ring

@@ -67,7 +67,7 @@ bool same_but_case(std::string_view a, std::string_view b) {
   });
 }
 
-/// The column called `wanted`, letter by letter, else but for upper and lower case.
+/// The column called `wanted`, letter by letter, else except for upper and lower case.
 std::optional<int> find_name(const std::string& wanted, const std::vector<std::string>& names) {
   const auto same = std::find(names.begin(), names.end(), wanted);
   if (same != names.end()) return static_cast<int>(same - names.begin());

@@ -11,7 +11,7 @@ namespace likewise {
 
 struct OutputTarget {
   enum class Kind {
-    kFile,        ///< made beside its name and renamed
+    kFile,        ///< made next to its name and renamed
     kDevice,      ///< also a pipe: opened and written directly
     kDescriptor,  ///< standard output, or a /dev/fd/N of this process: written directly
   };

@@ -19,7 +19,7 @@ struct Partial {
   int descriptor = -1;  ///< -1: nothing was made, and errno says why
 };
 
-/// Makes an empty file or folder beside `target`, which is absolute, in the folder `target` is in.
+/// Makes an empty file or folder next to `target`, which is absolute, in the folder `target` is in.
 [[nodiscard]] Partial make_partial(const std::filesystem::path& target, PartialKind kind);
 
 /// Deletes the partial files and folders in `folder` that this user's processes left when they were

@@ -57,7 +57,7 @@ TEST(Weights, UnobservedWeightAddsToObservedCells) {
   }
 }
 
-/// The CPU's kernel is a text of its own: it has the bits of the formulas in float, but for its
+/// The CPU's kernel is a text of its own: it has the bits of the formulas in float, except for its
 /// logarithm.
 TEST(Weights, TheKernelsTextAgreesWithTheFormulas) {
   std::vector<float> values{0.0F, -0.0F, 1.0F, -1.0F, 1e-30F, -1e-30F, 3.0e-39F};

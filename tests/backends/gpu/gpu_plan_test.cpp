@@ -112,7 +112,7 @@ TEST(GpuPlan, EveryPlacementHasItsBoundary) {
   }
 }
 
-/// What is streamed is held by the machine, but for the factors, which are there anyway.
+/// What is streamed is held by the machine, except for the factors, which are there anyway.
 TEST(GpuPlan, StreamedInteractionsAreCountedOnTheMachine) {
   const GpuAlsNeeds wanted = needs(kHugewiki, 112);
   const GpuAlsPlan streamed = plan_gpu_als(wanted, 60 * kGibibyte);
@@ -122,7 +122,7 @@ TEST(GpuPlan, StreamedInteractionsAreCountedOnTheMachine) {
   EXPECT_EQ(streamed.transpose_entries, 0);
 }
 
-/// One of two GPUs has half of everything, but for the fixed side, which it has whole, and the
+/// One of two GPUs has half of everything, except for the fixed side, which it has whole, and the
 /// interactions that it exchanges; the machine holds nothing besides, the factors are in place.
 TEST(GpuPlan, OneOfSeveralGpusHasItsPart) {
   const AlsShape part{kHugewiki.users / 2, kHugewiki.items / 2, kHugewiki.interactions / 2};

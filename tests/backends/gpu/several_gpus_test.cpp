@@ -45,7 +45,7 @@ TEST(SeveralGpusPay, SgdSavesWhatRatingsTakeLessWhatIsExchanged) {
   EXPECT_EQ(train_together_rule(2), "shared out where that is expected to save more than 0.4 s");
 }
 
-/// Milliseconds of an epoch on one H100 and on two (docs/performance.md). Where two are slower they
+/// Milliseconds of an epoch on one H100 and on two (performance.md). Where two are slower they
 /// save nothing, so that `auto` never takes them there.
 TEST(SeveralGpusPay, SgdTakesWhatWasMeasuredOnTwo) {
   const GpuSpecs specs{132, 1.98e9, 3.35e12, 50 << 20, 228 << 10, 227 << 10};
@@ -84,7 +84,7 @@ TEST(SeveralGpusPay, AlsSavesWhatTheOthersSolve) {
   params.precision = Precision::kFp16;
   const AlsTuning tuning{128, 80, 80, 4096};
   const double alone = estimated_seconds(gpu, als_work(params), tuning, netflix.interactions);
-  EXPECT_NEAR(alone, 0.020, 0.004);  // docs/performance.md
+  EXPECT_NEAR(alone, 0.020, 0.004);  // performance.md
   const double saved = seconds_saved(netflix, params, tuning, gpu, 2, true);
   EXPECT_GT(saved, 200 * 0.45 * alone);
   EXPECT_LT(saved, 200 * 0.50 * alone);

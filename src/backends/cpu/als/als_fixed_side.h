@@ -3,7 +3,7 @@
 /// Gram matrix is diagonal.
 ///
 /// Every row's matrix is then diagonal + sum w y y^T with a known diagonal, which is both cheap to
-/// multiply with and the preconditioner (docs/math.md, "How the rows are solved"). Nothing f x f
+/// multiply with and the preconditioner (math.md, "How the rows are solved"). Nothing f x f
 /// exists per row, and a regularisation that differs by row costs nothing.
 #pragma once
 

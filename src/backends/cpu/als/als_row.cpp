@@ -154,7 +154,7 @@ double AlsRowSolver::solve_exactly(const Cells& row, float* z, Index& pivot) {
   const bool dual =
       row.least_confidence >= 1.0F && row.count < context_.table.cols && diagonal_[0] > 0.0F;
   dual ? solve_dual(s, row.count, z, pivot) : solve_gram(s, z, pivot);
-  // constant + z^T A z - 2 b^T z, with A z computed anew: its error is of second order in z's.
+  // constant + z^T A z - 2 b^T z, with A z computed again: its error is of second order in z's.
   const double zdz = kernels::scale_square(diagonal_.data(), z, product_.data(), s.rows.stride);
   const kernels::StartSums sums = kernels::add_residual(s, z, r_.data());
   const double objective = row.constant + zdz + sums.wqq - 2.0 * sums.vq;

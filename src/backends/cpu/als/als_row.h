@@ -34,7 +34,7 @@ struct AlsRowContext {
   [[nodiscard]] float least_confidence(std::span<const float> values) const;
   [[nodiscard]] CgLimits cg_limits(float least_confidence) const;
   /// Whether the curvature of a row's last step is taken from a part of its interactions
-  /// (docs/math.md, "How the rows are solved").
+  /// (math.md, "How the rows are solved").
   [[nodiscard]] bool samples_curvature(Offset count) const;
 
   /// The row's diagonal and the inverse of its preconditioner.

@@ -5,7 +5,7 @@
 /// In the basis that all share, a row's system is (D + M) z = b with M = sum w y y^T and
 /// b = sum v y over its interactions, and its objective is constant + z^T (D + M) z - 2 b^T z. Sums
 /// of parts are sums of M, b and the constant. Steps of conjugate gradients on it are those of
-/// conjugate_gradients.h, but for rounding.
+/// conjugate_gradients.h, except for rounding.
 #pragma once
 
 #include <span>

@@ -21,7 +21,7 @@ struct RankedAls {
 };
 
 /// `by_user` must outlive the solver. The same number of ranks gives the same bits, whatever the
-/// number of threads; another number of ranks another rounding (docs/math.md, "Training over
+/// number of threads; another number of ranks another rounding (math.md, "Training over
 /// ranks"). The first solve() remarks how the ranks share the work.
 [[nodiscard]] std::unique_ptr<AlsSolver> make_ranked_als_solver(const CsrView& by_user,
                                                                 const AlsParams& params,

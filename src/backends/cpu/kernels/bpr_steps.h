@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/// Steps of BPR over the likes of a block (docs/math.md, "BPR"). One text for every instruction set
+/// Steps of BPR over the likes of a block (math.md, "BPR"). One text for every instruction set
 /// (Highway).
 #pragma once
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/// Steps of SGD over a run of ratings (docs/math.md, "SGD"). One text for every instruction set
+/// Steps of SGD over a run of ratings (math.md, "SGD"). One text for every instruction set
 /// (Highway).
 #pragma once
 

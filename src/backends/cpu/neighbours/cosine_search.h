@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /// The nearest rows by cosine from estimates: all products of rows in float32, with a proven bound
 /// of their error, then in double precision only the pairs that may be among the K best. The lists
-/// are those of double precision sums over rising columns, to the bit.
+/// are those of double precision sums over rising columns, bit-identical.
 ///
 /// Estimates. Rows y are divided by their norms; a sum over n columns is made of parts of kDepth
 /// columns that begin at 0. Each of its terms is rounded at most kDepth times within its part, once

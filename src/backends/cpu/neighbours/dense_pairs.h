@@ -5,7 +5,7 @@
 ///     n = M M^T   x = A M^T   y = M A^T   xx = S M^T   yy = M S^T   xy = A A^T
 ///
 /// One addition follows the other in the order of the columns, as where common entries are met one
-/// by one: the sums are the same to the bit.
+/// by one: the sums are bit-identical.
 #pragma once
 
 #include <span>

@@ -64,7 +64,7 @@ class EstimateLists {
     Candidate* const last =
         std::partition(first, end, [&](const Candidate& one) { return one.score >= threshold; });
     counts_[row] = static_cast<Index>(last - first);
-    // To shorten again and again for little room would take longer than to start anew.
+    // To shorten again and again for little room would take longer than to start again.
     if (counts_[row] <= room_ - kSpareRoom / 4) return;
     threshold = std::numeric_limits<float>::infinity();
     counts_[row] = kTooMany;

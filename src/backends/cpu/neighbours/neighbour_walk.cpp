@@ -89,7 +89,7 @@ NeighbourWalk::NeighbourWalk(const NeighbourRatings& ratings) : ratings_(ratings
 
 void NeighbourWalk::cut_into_words(const CsrView& rows) {
   const Index words = (rows.cols + kWordColumns - 1) / kWordColumns;
-  // No more starts than entries, but for a few.
+  // No more starts than entries, except for a few.
   block_words_ = kBlockWords;
   const auto blocks = [&] { return (words + block_words_ - 1) / block_words_; };
   while (Offset{rows.rows} * blocks() > rows.nnz() && block_words_ < words) block_words_ *= 2;

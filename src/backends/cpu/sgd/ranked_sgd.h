@@ -16,7 +16,7 @@ struct RankedSgd {
 };
 
 /// `by_user` must outlive the solver. Any number of ranks and of threads gives the same factors, to
-/// the bit (docs/math.md, "SGD over ranks"). The first epoch() remarks how the ranks share the
+/// the bit (math.md, "SGD over ranks"). The first epoch() remarks how the ranks share the
 /// work. Throws Error(kInvalidArgument) for an order that two ranks or more cannot share: racing,
 /// serial.
 [[nodiscard]] std::unique_ptr<SgdSolver> make_ranked_sgd_solver(const CsrView& by_user,

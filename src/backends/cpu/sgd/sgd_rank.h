@@ -44,8 +44,8 @@ class CpuSgdRank {
   virtual void store(Factors& to) const = 0;
 };
 
-/// `plan` must outlive the rank, but for the entries in it, which the rank copies. `start` are the
-/// factors of all rows.
+/// `plan` must outlive the rank, except for the entries in it, which the rank copies. `start` are
+/// the factors of all rows.
 [[nodiscard]] std::unique_ptr<CpuSgdRank> make_sgd_rank(const SgdRanksPlan& plan, int rank,
                                                         const Factors& start);
 /// The only rank takes the entries out of the plan.

@@ -26,7 +26,7 @@ struct NormRange {
 
 /// Which item stands where, and what it can score at most. The factors are elsewhere (estimates.h).
 /// For distances all of it, and the estimates, are of dot products between centred rows with the
-/// bias -|y|^2 / 2: docs/math.md, "Distances".
+/// bias -|y|^2 / 2: math.md, "Distances".
 class ItemPanels {
  public:
   /// `order` lists the items in the order to pack them.

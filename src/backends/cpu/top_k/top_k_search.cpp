@@ -35,7 +35,7 @@ float largest_score(float norm, const ScoreBound& bound) {
 constexpr double kCentring = 0x1p-23;
 
 /// What an item within `reach` of a query has at least as q . y - |y|^2 / 2, rounded down;
-/// `longest` is the largest |y|. docs/math.md, "Distances".
+/// `longest` is the largest |y|. math.md, "Distances".
 float least_estimate(double length, double reach, double longest) {
   const double widened = reach + kCentring * (length + longest);
   const double own = length * length;

@@ -223,7 +223,7 @@ class RankedCudaAlsSolver final : public AlsSolver {
   std::future<std::unique_ptr<ConnectedGpus>> connecting_;  ///< while the host counts
   std::vector<Offset> item_offsets_;
   AlsTotals totals_;
-  AlsSetup setup_;  ///< but for the plan of memory, of which each rank has its own
+  AlsSetup setup_;  ///< except for the plan of memory, of which each rank has its own
   AlsRanksPlan plan_;
   std::unique_ptr<ConnectedGpus> gpus_;
   std::vector<AlsSetup> setups_;  ///< by rank

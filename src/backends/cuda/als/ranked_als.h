@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/// ALS on several GPUs, one rank each (docs/math.md, "Training over ranks"). Each
+/// ALS on several GPUs, one rank each (math.md, "Training over ranks"). Each
 /// GPU holds a part of the rows of both sides; before a half-step all of them get the whole fixed
 /// side, as the row kernels read it.
 #pragma once

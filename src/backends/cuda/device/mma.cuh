@@ -33,8 +33,8 @@ __device__ __forceinline__ void mma_tf32(float (&c)[4], const std::uint32_t (&a)
       : "r"(a[0]), "r"(a[1]), "r"(a[2]), "r"(a[3]), "r"(b0), "r"(b1));
 }
 
-/// The sum over the warp in every lane, by two products where shuffles take five: float32 but for
-/// its last three bits.
+/// The sum over the warp in every lane, by two products where shuffles take five: float32 except
+/// for its last three bits.
 __device__ __forceinline__ float tensor_sum(float x) {
   constexpr std::uint32_t kOne = 0x3F800000U;
   constexpr std::uint32_t kHigh = 0xFFFFE000U;  // what tensor cores look at

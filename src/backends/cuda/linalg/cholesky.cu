@@ -99,7 +99,7 @@ __device__ __forceinline__ void scale_column(const Tiles& tiles, int count, int 
   }
 }
 
-/// The rest of the panel after tile column j, but for R_ij.
+/// The rest of the panel after tile column j, except for R_ij.
 template <bool kInverse>
 __device__ __forceinline__ void eliminate(const Tiles& tiles, int count, int j, int warp,
                                           int lane) {

@@ -3,9 +3,9 @@
 ///
 /// Rows whose cosine is beyond e from 0 (above e, where negatives are dropped) certainly have a
 /// similarity. Whoever is among the k nearest has a computed cosine of at least the k-th largest
-/// of theirs less 2 e: all of these are candidates, whose products are computed anew in float64,
-/// added up in the order of the reference. So the lists are the reference's to the bit. Two rows
-/// that are candidates of each other are computed once.
+/// of theirs less 2 e: all of these are candidates, whose products are computed again in float64,
+/// added up in the order of the reference. So the lists are bit-identical to the reference's. Two
+/// rows that are candidates of each other are computed once.
 #pragma once
 
 #include "backends/cuda/neighbours/neighbour_search.h"

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-/// Ratings from neighbours on the GPU, to the bit those of the CPU: sums run from the most to the
-/// least similar row, ties to the smaller one.
+/// Ratings from neighbours on the GPU; bit-identical to those of the CPU: sums run from the most to
+/// the least similar row, ties to the smaller one.
 #pragma once
 
 #include <cstdint>

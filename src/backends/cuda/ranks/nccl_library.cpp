@@ -28,7 +28,7 @@ constexpr int kCudaMajor = CUDART_VERSION / 1000;
                   file, reason == nullptr ? "no reason given" : reason, kCudaMajor, kCudaMajor));
 }
 
-/// Packages that bring NCCL have it beside the plug-in; else it is the system's.
+/// Packages that bring NCCL have it next to the plug-in; else it is the system's.
 [[nodiscard]] std::string library_file() {
   const std::filesystem::path beside = own_folder() / kLibrary;
   std::error_code unreadable;

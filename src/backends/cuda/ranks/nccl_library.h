@@ -47,7 +47,7 @@ struct NcclLibrary {
 /// missing and what to install.
 [[nodiscard]] NcclLibrary load_nccl(const char* file);
 
-/// That of this process: beside the plug-in, else the system's libnccl.so.2. Loaded once.
+/// That of this process: next to the plug-in, else the system's libnccl.so.2. Loaded once.
 [[nodiscard]] const NcclLibrary& nccl();
 
 /// Why nccl() throws; empty where it does not.

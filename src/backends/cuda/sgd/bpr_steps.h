@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/// Steps of BPR on the GPU (docs/math.md, "Bayesian personalised ranking"). Teams race: rows of
+/// Steps of BPR on the GPU (math.md, "Bayesian personalised ranking"). Teams race: rows of
 /// items are read while others write them.
 #pragma once
 

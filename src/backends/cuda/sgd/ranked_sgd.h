@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/// SGD on several GPUs of one machine, one rank each (docs/math.md, "SGD over ranks").
+/// SGD on several GPUs of one machine, one rank each (math.md, "SGD over ranks").
 #pragma once
 
 #include "backends/gpu/plugin.h"

@@ -27,7 +27,7 @@ struct CudaSgdPlan : SgdParts {
   double spread = 1.0;  ///< of the values
   SgdUnits units;
   SgdGrid grid;            ///< with entries only for `blocked`
-  SgdRowEntries lines[2];  ///< of the users, but for `blocked`; of the items, for `alternating`
+  SgdRowEntries lines[2];  ///< of the users, except for `blocked`; of the items, for `alternating`
   bool bounded = false;    ///< SgdWhole's
 
   [[nodiscard]] const SgdSide& side(Side which) const {
@@ -50,9 +50,9 @@ struct CudaSgdPlan : SgdParts {
 
 class CudaSgdRank {
  public:
-  /// By the rank's thread. `plan` must outlive the rank, but for the entries in it; the only rank
-  /// takes them. `gpus` connects the ranks; null where there is but one. `start` are the factors of
-  /// all rows.
+  /// By the rank's thread. `plan` must outlive the rank, except for the entries in it; the only
+  /// rank takes them. `gpus` connects the ranks; null where there is but one. `start` are the
+  /// factors of all rows.
   CudaSgdRank(int device, CudaSgdPlan& plan, int rank, const GpuSgdPlan& memory,
               const Factors& start, std::unique_ptr<DeviceCommunicator> gpus);
   ~CudaSgdRank();

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/// Steps of SGD on the GPU (docs/math.md, "Stochastic gradient descent"). Everything is in units
+/// Steps of SGD on the GPU (math.md, "Stochastic gradient descent"). Everything is in units
 /// near the values' spread s: values, biases and the mean are divided by a unit, factors by its
 /// root, so that float16 has room for them; lambda of factors is divided by it, too.
 #pragma once

@@ -111,7 +111,7 @@ struct Team {
     return stored;
   }
 
-  /// The same sum in every lane of the team, to the bit.
+  /// The same sum in every lane of the team, bit-identical.
   [[nodiscard]] __device__ __forceinline__ float sum(float x) const {
 #pragma unroll
     for (int distance = kLanes / 2; distance > 0; distance /= 2) {

@@ -4,7 +4,7 @@
 ///
 /// An estimate e of a score s is off by at most E, which is less for short items: |e - S s| <= E.
 /// S times the k-th best score is at least the k-th largest e - E of any items, so whoever is among
-/// the k best has an e + E of at least that (docs/math.md, "Lists on a GPU"). A block walks over
+/// the k best has an e + E of at least that (math.md, "Lists on a GPU"). A block walks over
 /// the items with 128 queries. It keeps what reaches a query's threshold, which begins with a
 /// sample of the items; now and then it finds the k-th largest e - E of what it has kept, raises
 /// the threshold to that and drops what is below. Blocks that have the same queries and a share of

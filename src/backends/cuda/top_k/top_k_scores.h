@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/// Exact scores on the GPU, to the bit those of the CPU: sums in float64 in the same order
+/// Exact scores on the GPU; bit-identical to those of the CPU: sums in float64 in the same order
 /// (src/backends/cpu/kernels/exact_dot.cpp), rounded once.
 #pragma once
 

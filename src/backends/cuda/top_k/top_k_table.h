@@ -59,7 +59,7 @@ struct QueryNumbers {
   float norm = 0.0F;   ///< |q| 2^c after rounding, rounded up
   float scale = 0.0F;  ///< S
   /// An estimate of a tile may be  slope RestBound::norm + error  from S times the score
-  /// (docs/math.md, "Lists on a GPU").
+  /// (math.md, "Lists on a GPU").
   float slope = 0.0F;
   float error = 0.0F;
 };

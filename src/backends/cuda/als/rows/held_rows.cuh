@@ -281,7 +281,7 @@ struct HeldSolver {
   }
 
   // ---- vectors
-  /// `from` in shared memory. Read anew at every call: registers are short.
+  /// `from` in shared memory. Read again at every call: registers are short.
   __device__ __forceinline__ void load(Lane& to, const float* from) const {
 #pragma unroll
     for (int s = 0; s < kSets; ++s) {

@@ -58,7 +58,7 @@ struct WideBatch {
 struct WidePlan {
   DeviceArray<RowTask> matrix_free;  ///< whole rows, the longest first
   int matrix_free_count = 0;
-  DeviceArray<RowTask> pieces;  ///< to sum; slots start anew with every batch
+  DeviceArray<RowTask> pieces;  ///< to sum; slots start again with every batch
   DeviceArray<RowTask> rows;    ///< to solve from their pieces
   std::vector<WideBatch> batches;
   DeviceArray<TileJob> jobs;

@@ -1,9 +1,5 @@
-#!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""similar_books.py NEIGHBOURS BOOKS: of the books whose author has another one in the catalogue,
-prints the share with a book of the same author among their neighbours; a few neighbourhoods with
-titles go to standard error. NEIGHBOURS is what `likewise similar --all-items` writes, BOOKS is
-goodbooks-10k's books.csv.gz."""
+"""How many books have one of the same author among their neighbours."""
 import collections
 import csv
 import gzip
@@ -13,7 +9,9 @@ import sys
 SHOWN = ["17", "18", "52", "894", "1105"]
 
 
-def main(neighbours, catalogue):
+def share(neighbours, catalogue):
+    """Of the books whose author has another one in the catalogue, as text. `neighbours` is what
+    `likewise similar --all-items` writes, `catalogue` goodbooks-10k's books.csv.gz; a few neighbourhoods with titles go to standard error."""
     with gzip.open(catalogue, "rt", encoding="utf-8") as file:
         books = {book["book_id"]: book for book in csv.DictReader(file)}
     author = {key: book["authors"].split(",")[0] for key, book in books.items()}
@@ -28,8 +26,4 @@ def main(neighbours, catalogue):
         print(books[book]["title"], file=sys.stderr)
         for other in similar[book][:5]:
             print(f"    {books[other]['title']}, {author[other]}", file=sys.stderr)
-    print(f"{len(found) / len(asked):.4f}")
-
-
-if __name__ == "__main__":
-    main(*sys.argv[1:])
+    return f"{len(found) / len(asked):.4f}"

@@ -1,39 +1,35 @@
-#!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""`likewise tune` beside random search: the test value of what each finds in the same time.
+"""`likewise tune` compared to random search: the test value of what each finds in the same time.
 
-    bench/tune.py [--program likewise] [--budget 8m] [--seeds 1] [--cores 0,1 2,3 ...] [--data ml-1m,...]
-                  [--methods tune,random] [--validation fifth] [--earlier 0,1,...]
+    scripts/experiment searches [--budget 8m] [--seeds 1] [--cores 0,1 2,3 ...] [--data ml-1m,...]
+                                [--methods tune,random] [--validation fifth] [--earlier 0,1,...]
 
-Test parts are those of docs/choosing.md and docs/quality.md: of lists (NDCG@10) a random fifth of ml-1m, a random
+Test parts are those of choosing.md and quality.md: of lists (NDCG@10) a random fifth of ml-1m, a random
 tenth of the 4 and 5 stars of goodbooks-10k, the last film of each user of ml-latest-small; of ratings (RMSE) a
 random tenth of ml-1m and of ml-latest-small, and the newest fifth of ml-latest-small. --earlier 0,1,2 repeats the
 searches of the last film with the second and the third last, the later ones taken away. Both searches see the
 training part only, and measure on the same part of it, cut in the same way (by the seed), or with --validation on a
 random fifth. Random search draws the algorithm, then its parameters, from the ranges of `tune`
-(docs/command-line.md), and trains each to its end: `train` with the longest training of `tune`, its patience and no
+(command-line.md), and trains each to its end: `train` with the longest training of `tune`, its patience and no
 halving; nothing starts at the defaults. A training that is under way when the budget is over does not count. The
 winner of each is trained on the whole training part and scored on the test part once.
 
 All searches run at the same time, each pinned to a pair of cores and with two threads: with fewer pairs than
-searches some share a pair, which is said. They end within the budget and a minute. Needs the program and
-LIKEWISE_DATA, the folder of the data; nothing but Python's own library. Prints one Markdown table, with the
-values of docs/choosing.md and those of defaults beside; progress goes to standard error.
+searches some share a pair, which is said. They end within the budget and a minute. The table has the values of
+choosing.md and those of defaults too.
 """
-import argparse
 import concurrent.futures
 import dataclasses
-import json
 import math
 import os
 import pathlib
 import random
-import subprocess
 import sys
 import tempfile
 import time
 
-SPLIT_SEED = 2026  # of the test parts
+from .study import FILES, LAST, LIKED_BOOKS, Failed, Study, parser, require_data, row, table
+
 AFTER = 60  # seconds that training and scoring the winners may take
 
 FACTORS = ("--factors", "log", 16, 256)
@@ -43,7 +39,7 @@ UNITS = {"s": 1, "m": 60, "h": 3600}
 
 @dataclasses.dataclass
 class Data:
-    file: str
+    file: pathlib.Path
     test: str  # in words
     reading: list[str]  # options of the first split
     cut: list[str]  # how the test part is cut
@@ -58,25 +54,23 @@ class Data:
         return a > b if self.feedback == "implicit" else a < b
 
 
-LAST = ["--method", "last"]
 DATA = {
-    "ml-1m": Data("ml-1m/ratings_notime.dat.gz", "random fifth", [], ["--test", "0.2"],
+    "ml-1m": Data(FILES["ml-1m"], "random fifth", [], ["--test", "0.2"],
                   [("popular", 0.2038), ("als, best of its grid", 0.4050),
                    ("item-knn, best of its grid", 0.3884), ("user-knn, best of its grid", 0.3895)]),
-    "goodbooks-10k": Data("goodbooks-10k/ratings.csv.gz", "random tenth of 4 and 5 stars",
-                          ["--min-value", "4", "--columns", "user_id,book_id,rating"],
-                          ["--test", "0.1"],
+    "goodbooks-10k": Data(FILES["goodbooks-10k"], "random tenth of 4 and 5 stars",
+                          LIKED_BOOKS, ["--test", "0.1"],
                           [("popular", 0.0005), ("als, best of its grid", 0.1643),
                            ("item-knn, best of its grid", 0.2242), ("user-knn, best of its grid", 0.2001)]),
-    "ml-latest-small": Data("ml-latest-small/ratings.csv.gz", "last of each user", [],
+    "ml-latest-small": Data(FILES["ml-latest-small"], "last of each user", [],
                             LAST,
                             [("popular", 0.0209), ("als, best of its grid", 0.0423),
                              ("item-knn, best of its grid", 0.0385), ("user-knn, best of its grid", 0.0330)]),
-    "ml-1m-ratings": Data("ml-1m/ratings_notime.dat.gz", "ratings, random tenth", [], ["--test", "0.1"],
+    "ml-1m-ratings": Data(FILES["ml-1m"], "ratings, random tenth", [], ["--test", "0.1"],
                           [("bias", 0.9066), ("als, best of its grid", 0.8394)], "explicit"),
-    "ml-latest-small-ratings": Data("ml-latest-small/ratings.csv.gz", "ratings, random tenth", [], ["--test", "0.1"],
+    "ml-latest-small-ratings": Data(FILES["ml-latest-small"], "ratings, random tenth", [], ["--test", "0.1"],
                                     [("bias", 0.8967), ("als, best of its grid", 0.8669)], "explicit"),
-    "ml-latest-small-newest": Data("ml-latest-small/ratings.csv.gz", "ratings, newest fifth", [],
+    "ml-latest-small-newest": Data(FILES["ml-latest-small"], "ratings, newest fifth", [],
                                    ["--test", "0.2", "--method", "time"],
                                    [("bias", 1.0242), ("als, best of its grid", 1.0152)], "explicit"),
 }
@@ -144,39 +138,24 @@ def longest(algorithm):
     return ["--iterations", str(most), "--patience", str(most // 9)] if most else []
 
 
-class Failed(Exception):
-    pass
-
-
-class Job:
+class Job(Study):
     """A search of one data set, in a folder of its own."""
 
     def __init__(self, args, name, parts, folder, seed):
+        super().__init__(folder, args.threads)
         self.args = args
         self.data = DATA[name]
         self.name = name
-        self.train, self.test = parts / "train.csv", parts / "test.csv"
-        self.folder = folder
+        self.training, self.test = parts
         self.seed = seed
         self.begin = time.monotonic()
         self.most = args.seconds + AFTER  # seconds from the beginning
 
-    def run(self, *words, limit=math.inf):
+    def ask(self, *words, limit=math.inf):
         """What it printed, as JSON; None where it did not end within so many seconds of the search."""
-        left = min(limit, self.most) - (time.monotonic() - self.begin)
-        command = [self.args.program, *map(str, words), "--quiet"]
-        try:
-            done = subprocess.run(command, capture_output=True, text=True, cwd=self.folder, check=False,
-                                  timeout=None if left == math.inf else max(0.01, left))
-        except subprocess.TimeoutExpired:
-            return None
-        if done.returncode != 0:
-            raise Failed(f"{' '.join(command)}: {done.stderr.strip()}")
-        return json.loads(done.stdout) if done.stdout.startswith("{") else {}
-
-    def cut(self, file, folder, seed, cut, *reading):
-        drawn_by = [] if "--method" in cut else ["--seed", seed]  # by time, nothing is drawn
-        self.run("split", file, "-o", folder, *reading, *cut, *drawn_by)
+        most = min(limit, self.most)
+        ran = self.run(*words, until=None if most == math.inf else self.begin + most)
+        return ran and ran.told
 
     def validation(self, share, method):
         """The cut of the validation part, in options of these names."""
@@ -186,22 +165,21 @@ class Job:
     def score(self):
         """Test value of the model."""
         metric = self.data.metric
-        told = self.run("evaluate", "model", self.test, "--metrics", metric.split("@")[0], "--json", *THREADS)
+        told = self.ask("evaluate", "model", self.test, "--metrics", metric.split("@")[0], "--json")
         if told is None:
             raise Failed("the winner was not trained and scored in time")
         return told[metric]
 
     def defaults(self, algorithm):
-        told = self.run("train", self.train, "-o", "model", "--algorithm", algorithm, "--feedback", self.data.feedback,
-                        "--json", "--device", "cpu", *THREADS)
+        told = self.ask("train", self.training, "-o", "model", "--algorithm", algorithm, "--feedback", self.data.feedback,
+                        "--json", "--device", "cpu")
         return {"chosen by": "`--algorithm auto`" if algorithm == "auto" else "defaults", "winner": told["algorithm"],
                 "test": self.score()}
 
     def tune(self):
-        told = self.run("tune", self.train, "-o", "model", "--budget", self.args.budget, "--seed", self.seed,
+        told = self.ask("tune", self.training, "-o", "model", "--budget", self.args.budget, "--seed", self.seed,
                         "--metric", self.data.metric, "--feedback", self.data.feedback,
-                        *self.validation("--validation-share", "--validation-method"), "--device", "cpu", "--json",
-                        *THREADS)
+                        *self.validation("--validation-share", "--validation-method"), "--device", "cpu", "--json")
         if told is None:
             raise Failed("the search did not end in time")
         words = told["command"].split()
@@ -214,22 +192,22 @@ class Job:
         draw = random.Random(f"{self.name} {self.seed}")
         if self.data.feedback == "explicit":
             return lambda: drawn_of_ratings(draw)
-        told = self.run(*train, "--iterations", 0)
+        told = self.ask(*train, "--iterations", 0)
         if told is None:
             raise Failed("the budget was over before the first training")
         suited = told["parameters"]["unobserved_weight"], told["parameters"]["regularization"]
         return lambda: drawn(draw, suited)
 
     def random_search(self):
-        self.cut(self.train, self.folder / "parts", self.seed, self.validation("--test", "--method"))
-        common = ["--feedback", self.data.feedback, "--device", "cpu", *THREADS]
+        self.split(self.training, "parts", self.validation("--test", "--method"), seed=self.seed)
+        common = ["--feedback", self.data.feedback, "--device", "cpu"]
         train = ["train", "parts/train.csv", "-o", "trial", "--json", *common]
         draw = self.draw_from(train)
         trials, best, winner = 0, None, None
         while time.monotonic() - self.begin < self.args.seconds:
             options = draw()
             try:
-                told = self.run(*train, *options, *longest(options[1]), "--validation", "parts/test.csv",
+                told = self.ask(*train, *options, *longest(options[1]), "--validation", "parts/test.csv",
                                 "--validation-metric", self.data.metric, limit=self.args.seconds)
             except Failed:  # steps too long for these data
                 trials += 1
@@ -245,12 +223,11 @@ class Job:
         if winner is None:
             raise Failed("no training ended within the budget")
         seconds = time.monotonic() - self.begin
-        self.run("train", self.train, "-o", "model", *winner, *common)
+        self.ask("train", self.training, "-o", "model", *winner, *common)
         return {"chosen by": NAMES[Job.random_search], "trials": trials, "seconds": seconds,
                 "winner": " ".join(winner[1:]), "validation": best, "test": self.score()}
 
 
-THREADS = ["--threads", "2"]
 NAMES = {Job.tune: "`tune`", Job.random_search: "random search"}
 METHODS = {"tune": Job.tune, "random": Job.random_search}
 
@@ -269,80 +246,69 @@ def place_of(name, earlier):
     return f"{name}, {DATA[name].test}" + (f", {earlier} earlier" if earlier else "")
 
 
-def row(name, earlier, found):
-    cells = [place_of(name, earlier), found.get("chosen by", ""), found.get("seed", ""), found.get("trials", "")]
-    cells.append(f"{found['seconds']:.0f}" if "seconds" in found else "")
-    cells.append(f"`{found['winner']}`" if "winner" in found else found.get("failed", ""))
-    cells += [f"{found[key]:.4f}" if key in found else "" for key in ("validation", "test")]
-    return "| " + " | ".join(map(str, cells)) + " |"
+def cells_of(name, earlier, found):
+    return [place_of(name, earlier), found.get("chosen by", ""), found.get("seed", ""), found.get("trials", ""),
+            f"{found['seconds']:.0f}" if "seconds" in found else "",
+            f"`{found['winner']}`" if "winner" in found else found.get("failed", ""),
+            *(f"{found[key]:.4f}" if key in found else "" for key in ("validation", "test"))]
 
 
-def parsed():
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--program", default=os.environ.get("LIKEWISE_CLI", "build/release/bin/likewise"))
-    parser.add_argument("--budget", default="8m", help="of each search: 30s, 8m, 1h")
-    parser.add_argument("--seeds", default="1", help="a search by each method and data set for each: 1,2,3")
-    parser.add_argument("--data", default="ml-1m,goodbooks-10k,ml-latest-small", help=f"some of {', '.join(DATA)}")
-    parser.add_argument("--methods", default="tune,random", help="one of them or both")
-    parser.add_argument("--earlier", default="0", help="films of each user to take away first: 0,1,2; a search for each")
-    parser.add_argument("--validation", choices=["as-test", "fifth"], default="as-test",
-                        help="the validation part: cut as the test part, or a random fifth")
-    parser.add_argument("--cores", nargs="+", help="a pair for each search: 0,1 2,3 ... [all that there are]")
-    args = parser.parse_args()
-    args.program = str(pathlib.Path(args.program).resolve())
+def parsed(words, prog):
+    given = parser(__doc__, prog)
+    given.add_argument("--budget", default="8m", help="of each search: 30s, 8m, 1h [8m]")
+    given.add_argument("--seeds", default="1", help="a search by each method and data set for each: 1,2,3 [1]")
+    given.add_argument("--data", default="ml-1m,goodbooks-10k,ml-latest-small", help=f"some of {', '.join(DATA)}")
+    given.add_argument("--methods", default="tune,random", help="one of them or both")
+    given.add_argument("--earlier", default="0", help="films of each user to take away first: 0,1,2; a search for each")
+    given.add_argument("--validation", choices=["as-test", "fifth"], default="as-test",
+                       help="the validation part: cut as the test part, or a random fifth")
+    given.add_argument("--cores", nargs="+", help="a pair for each search: 0,1 2,3 ... [all that there are]")
+    args = given.parse_args(words)
     try:
         args.seconds = float(args.budget[:-1]) * UNITS[args.budget[-1]]
     except (ValueError, KeyError, IndexError):
-        parser.error(f"--budget {args.budget}: give a time, as 30s, 8m or 1h")
-    for option, given, all_ in (("--data", args.data, DATA), ("--methods", args.methods, METHODS)):
-        unknown = set(given.split(",")) - set(all_)
+        given.error(f"--budget {args.budget}: give a time, as 30s, 8m or 1h")
+    for option, some, all_ in (("--data", args.data, DATA), ("--methods", args.methods, METHODS)):
+        unknown = set(some.split(",")) - set(all_)
         if unknown:
-            parser.error(f"{option}: there is no {', '.join(sorted(unknown))}; there are {', '.join(all_)}")
+            given.error(f"{option}: there is no {', '.join(sorted(unknown))}; there are {', '.join(all_)}")
     own = sorted(os.sched_getaffinity(0))
     args.pairs = [own[i:i + 2] for i in range(0, len(own) - len(own) % 2 or 1, 2)]
     if args.cores:
         args.pairs = [[int(core) for core in pair.split(",")] for pair in args.cores]
-    return parser, args
+    args.tests = [(name, int(earlier)) for name in args.data.split(",") for earlier in args.earlier.split(",")
+                  if earlier == "0" or DATA[name].cut == LAST]
+    if {name for name, _ in args.tests} != set(args.data.split(",")):
+        given.error("--earlier: of data other than ml-latest-small there is only 0, the test part itself")
+    return args
 
 
-def main():
-    parser, args = parsed()
-    if "LIKEWISE_DATA" not in os.environ:
-        parser.error("LIKEWISE_DATA has to name the folder with ml-1m, goodbooks-10k and ml-latest-small")
-    source = pathlib.Path(os.environ["LIKEWISE_DATA"]).resolve()
-    names = args.data.split(",")
+def main(words, prog):
+    args = parsed(words, prog)
+    require_data()
     seeds = [int(seed) for seed in args.seeds.split(",")]
     methods = [METHODS[name] for name in args.methods.split(",")]
-    tests = [(name, int(earlier)) for name in names for earlier in args.earlier.split(",")
-             if earlier == "0" or DATA[name].cut == LAST]
-    if {name for name, _ in tests} != set(names):
-        parser.error("--earlier: of data but ml-latest-small there is only 0, the test part itself")
-    searches = len(tests) * len(seeds) * len(methods)
+    searches = len(args.tests) * len(seeds) * len(methods)
     if len(args.pairs) < searches:
         print(f"{searches} searches share {len(args.pairs)} pairs of cores: they have less than two each",
               file=sys.stderr)
     with tempfile.TemporaryDirectory() as temporary:
         place = pathlib.Path(temporary)
 
-        def folder(*words):
-            made = place / "-".join(map(str, words))
+        def folder(*parts):
+            made = place / "-".join(map(str, parts))
             made.mkdir()
             return made
 
         rows = {(name, earlier): [] if earlier else
                 [{"chosen by": f"docs: {line}", "test": value} for line, value in DATA[name].grids]
-                for name, earlier in tests}
+                for name, earlier in args.tests}
         jobs = []
-        for name, earlier in tests:
-            parts = folder(name, earlier)
-            first = Job(args, name, parts, parts, 0)
+        for name, earlier in args.tests:
+            data, study = DATA[name], Study(folder(name, earlier), args.threads)
+            parts = study.earlier(data.file, "part", data.cut, [earlier], data.reading)[0]
+            first = Job(args, name, parts, study.folder, 0)
             first.most = math.inf  # it is no search
-            data = DATA[name]
-            rest = source / data.file
-            for number in range(earlier):
-                first.cut(rest, f"rest{number}", SPLIT_SEED, data.cut)
-                rest = parts / f"rest{number}/train.csv"
-            first.cut(rest, ".", SPLIT_SEED, data.cut, *data.reading)
             rows[name, earlier] += [first.defaults("als"), first.defaults("auto")]
             for seed in seeds:
                 for method in methods:
@@ -353,20 +319,14 @@ def main():
             job = Job(args, name, parts, folder(name, earlier, method.__name__, seed), seed)
             found = {**pinned(args.pairs[at % len(args.pairs)], lambda: method(job)), "seed": seed}
             found.setdefault("chosen by", NAMES[method])
-            print(row(name, earlier, found), file=sys.stderr, flush=True)
+            print(cells_of(name, earlier, found), file=sys.stderr, flush=True)
             return found
 
         with concurrent.futures.ThreadPoolExecutor(len(jobs)) as pool:
             for (name, earlier, *_), found in zip(jobs, pool.map(search, range(len(jobs)))):
                 rows[name, earlier].append(found)
-    print("| data, test part | chosen by | seed | trials | seconds | winner | validation | test |")
-    print("|---|---|---:|---:|---:|---|---:|---:|")
+    table(["data, test part", "chosen by", "seed", "trials", "seconds", "winner", "validation", "test"], {2, 3, 4, 6, 7})
     for test, some in rows.items():
         for found in some:
-            print(row(*test, found))
-    if any("failed" in found for some in rows.values() for found in some):
-        sys.exit(1)
-
-
-if __name__ == "__main__":
-    main()
+            row(cells_of(*test, found))
+    return 1 if any("failed" in found for some in rows.values() for found in some) else 0
