@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Training on a real GPU, from outside. Skipped where there is none."""
 import json
+import random
 import signal
 import subprocess
 import time
@@ -192,6 +193,27 @@ def test_lists_equal_the_processors(program, liked, gpu, command):
     lists = [program(verb, liked, *options, "--device", device).stdout for device in (gpu, "cpu")]
     assert lists[0].count("\n") > 1
     assert lists[0] == lists[1]
+
+
+@pytest.mark.parametrize("algorithm, default", [("als", ("factors", 256)), ("item-knn", ("similarity", "bm25"))])
+def test_lists_by_defaults_of_many_items_equal_the_processors(program, gpu, tmp_path, algorithm, default):
+    """Where most of thousands of items are equally popular."""
+    draw = random.Random(1)
+    rows = {(draw.randrange(3000), draw.randrange(4000)) for _ in range(60_000)}
+    ratings = tmp_path / "ratings.csv"
+    ratings.write_text("user,item\n" + "".join(f"{user},{item}\n" for user, item in sorted(rows)))
+    program("train", ratings, "-o", "m", "--algorithm", algorithm, "--device", gpu)
+    assert json.loads(program("info", "m", "--json").stdout)[default[0]] == default[1]
+    commands = [("recommend", "--all", "-n", 10)]
+    if algorithm == "item-knn":
+        program("train", ratings, "-o", "of-cpu", "--algorithm", algorithm, "--device", "cpu")
+        assert factors_of(tmp_path / "m") == factors_of(tmp_path / "of-cpu")
+    else:
+        commands += [("similar", "--all-items", "-n", 10), ("similar", "--all-users", "-n", 10, "--metric", "dot")]
+    for verb, *options in commands:
+        lists = [program(verb, "m", *options, "--device", device).stdout for device in (gpu, "cpu")]
+        assert lists[0].count("\n") > 10_000
+        assert lists[0] == lists[1]
 
 
 @pytest.mark.parametrize("command", [
