@@ -355,8 +355,7 @@ TEST_P(AlsOnRanks, TheRowThatHasNoSolutionIsNamed) {
   }
   const auto solver = make_solver(m, params, start);
   EXPECT_THAT(test::error_of(ErrorKind::kNumerical, [&] { (void)solver->solve(Side::kUsers, {}); }),
-              AllOf(HasSubstr("row 7 of the users"), HasSubstr("(2 interactions)"),
-                    HasSubstr("larger regularization")));
+              AllOf(HasSubstr("user row 7 (2 interactions)"), HasSubstr("larger regularization")));
 }
 
 TEST_P(AlsOnRanks, TellsHowTheGpusShareTheWork) {

@@ -172,7 +172,6 @@ void write_blocks(const Formatter& formatter, Offset nnz, OutputFile& file,
   };
   Offset next = 0;
   const auto start = [&](tbb::flow_control& flow) {
-    control.check();
     if (next == blocks) flow.stop();
     return next++;
   };
@@ -182,6 +181,7 @@ void write_blocks(const Formatter& formatter, Offset nnz, OutputFile& file,
     return block;
   };
   const auto write = [&](Offset block) {
+    control.check();
     file.write(slot(block).text());
     control.report("write", std::min(nnz, (block + 1) * kEntriesPerBlock), nnz, "interactions");
   };
