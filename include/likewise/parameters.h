@@ -106,6 +106,8 @@ struct ParameterOrigin {
 /// What a parameter waits for where its value has no effect beside the others in `params`, by
 /// mention(): confidence log; empty where it has one.
 [[nodiscard]] std::string parameter_needs(const TrainingParams& params, std::string_view name);
+/// Whether parameter_needs() knows it only of parameters that suited_to() has been at.
+[[nodiscard]] bool needs_data(const TrainingParams& params, std::string_view name);
 /// Whether a training that goes on from a model keeps what that model has.
 [[nodiscard]] bool fixed_by_resume(const TrainingParams& params, std::string_view name);
 

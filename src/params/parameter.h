@@ -75,6 +75,8 @@ struct Parameter {
   /// Whether the value has an effect beside the others, and what it needs if not.
   bool (*applies)(const Params&) = nullptr;
   std::string_view needs{};
+  /// The effect depends on values that suited_to() may choose.
+  bool applies_by_data = false;
   /// What a search for good parameters tries beside the values of the others: a range of numbers,
   /// which may lie about the defaults for the data, the second argument; or some of the choices.
   /// Where there is none, or an empty one, it leaves the parameter alone.
@@ -122,6 +124,13 @@ struct Parameter {
     Parameter changed = *this;
     changed.applies = has_effect;
     changed.needs = words;
+    return changed;
+  }
+  /// As only_if(), where values that the data decide have a say.
+  [[nodiscard]] constexpr Parameter only_if_by_data(bool (*has_effect)(const Params&),
+                                                    std::string_view words) const {
+    Parameter changed = only_if(has_effect, words);
+    changed.applies_by_data = true;
     return changed;
   }
   [[nodiscard]] constexpr Parameter searched(

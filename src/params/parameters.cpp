@@ -211,6 +211,13 @@ std::string parameter_needs(const TrainingParams& params, std::string_view name)
   return needs;
 }
 
+bool needs_data(const TrainingParams& params, std::string_view name) {
+  bool needs = false;
+  visit_named(params, name,
+              [&](const auto&, const auto& parameter) { needs = parameter.applies_by_data; });
+  return needs;
+}
+
 bool fixed_by_resume(const TrainingParams& params, std::string_view name) {
   bool fixed = false;
   visit_named(params, name, [&](const auto&, const auto& parameter) { fixed = parameter.fixed; });

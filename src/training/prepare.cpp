@@ -55,16 +55,22 @@ void set(TrainingParams& params, const AskedParameter& asked) {
   set_parameter(params, asked.name, asked.text);
 }
 
-/// The parameters that are asked for, over `params`.
-[[nodiscard]] TrainingParams with_asked(TrainingParams params, const TrainingRequest& request) {
-  for (const AskedParameter& asked : request.parameters) set(params, asked);
-  validate(params);
+/// What is chosen and would do nothing beside the others; of those that the data have a say in only
+/// once they had it.
+void refuse_idle(const TrainingParams& params, const TrainingRequest& request, bool by_data) {
   for (const AskedParameter& asked : request.parameters) {
-    if (!asked.chosen) continue;
+    if (!asked.chosen || (!by_data && needs_data(params, asked.name))) continue;
     const std::string needs = parameter_needs(params, asked.name);
     if (needs.empty()) continue;
     refuse(fmt::format("{} would do nothing here: it needs {}", mention(asked.name), needs));
   }
+}
+
+/// The parameters that are asked for, over `params`.
+[[nodiscard]] TrainingParams with_asked(TrainingParams params, const TrainingRequest& request) {
+  for (const AskedParameter& asked : request.parameters) set(params, asked);
+  validate(params);
+  refuse_idle(params, request, false);
   return params;
 }
 
@@ -226,6 +232,7 @@ TrainingPlan prepare(const TrainingRequest& request, TrainingOutline outline,
   if (request.resume == nullptr) {
     plan.params = suited_to(by_user, std::move(plan.params), names_of(request));
   }
+  refuse_idle(plan.params, request, true);
   const std::unique_ptr<const Algorithm> algorithm = algorithm_of(plan.params);
   // A target says itself what it is of.
   if (plan.validation && plan.validation->metric.empty() && !plan.validation->target) {

@@ -91,6 +91,18 @@ def test_parameters_of_als_need_als(program, option):
     program("train", "absent.csv", "-o", "m", *beside, option, value, exit_code=1)
 
 
+@pytest.mark.parametrize("beside, has_effect", [
+    (["--confidence", "log"], False), (["--alpha", "2"], False), (["--regularization-exponent", "0"], False),
+    (["--alpha", "2", "--regularization-exponent", "0.5"], True), ([], True), (EXPLICIT, False)])
+def test_counts_of_regularization_need_an_exponent(program, cinema, beside, has_effect):
+    """Which the data's defaults decide: 1 in the iALS form, 0 in Hu's."""
+    stderr = program("train", cinema / "ratings.csv", "-o", "m", *beside, "--regularization-count", "likes", "--iterations", "1",
+                     exit_code=0 if has_effect else 2).stderr
+    if not has_effect:
+        assert ("--regularization-count would do nothing here: it needs --feedback implicit and "
+                "--regularization-exponent above 0") in stderr
+
+
 @pytest.mark.parametrize("option", OF_SGD)
 def test_parameters_of_sgd_need_sgd(program, option):
     value, beside = OF_SGD[option]

@@ -34,6 +34,9 @@ struct Description<AlsParams> {
 
   static constexpr bool is_implicit(const P& p) { return p.feedback == Feedback::kImplicit; }
   static constexpr bool is_explicit(const P& p) { return !is_implicit(p); }
+  static constexpr bool is_counted(const P& p) {
+    return is_implicit(p) && p.regularization_exponent > 0.0;
+  }
   static constexpr bool is_hu(const P& p) { return is_implicit(p) && !p.unobserved_weight; }
   static constexpr bool is_log(const P& p) { return is_hu(p) && p.confidence == Confidence::kLog; }
   static constexpr bool is_cg(const P& p) { return p.solver == AlsSolverKind::kCg; }
@@ -85,7 +88,7 @@ struct Description<AlsParams> {
       Parameter{"regularization_count", &P::regularization_count,
                 "Implicit: what nu is an exponent of: the weight of all the row's cells, or the "
                 "number of its likes, as in Spark"}
-          .only_if(is_implicit, "{feedback implicit}"),
+          .only_if_by_data(is_counted, "{feedback implicit} and {regularization_exponent} above 0"),
       Parameter{"alpha", &P::alpha,
                 "Implicit: confidence per unit of value; it or {confidence} turns on Hu's form"}
           .positive()
