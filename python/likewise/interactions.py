@@ -75,6 +75,9 @@ class Interactions(Framed):
                                    "min_item_count": min_item_count, "on_bad_row": on_bad_row}
         if min_value is not None:
             options["min_value"] = min_value
+        for name, number in options.items():
+            if isinstance(number, bool):
+                raise TypeError(f"{name} must be a number, not {number}")
         source = Source(user=user, item=item, value=value, time=time, time_unit=time_unit)
         with Progress(progress) as listener:
             if isinstance(data, (str, bytes, os.PathLike)):
