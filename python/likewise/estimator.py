@@ -214,6 +214,16 @@ for _name, _answer in _own_answers().items():
     setattr(Estimator, _name, _answer)
 
 
+def estimator_of(algorithm: str) -> type[Estimator]:
+    """The class of an algorithm: "als" is Als. ValueError names those there are."""
+    from likewise import estimators
+    kinds = {kind.algorithm: kind for kind in vars(estimators).values()
+             if isinstance(kind, type) and issubclass(kind, Estimator) and kind is not Estimator}
+    if algorithm not in kinds:
+        raise ValueError(f"algorithm {algorithm!r} is none of {', '.join(kinds)}")
+    return kinds[algorithm]
+
+
 def _core_of(resume: Any) -> _core.Model | None:
     if resume is None:
         return None

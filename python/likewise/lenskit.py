@@ -15,7 +15,7 @@ from lenskit.pipeline import Component  # type: ignore[import-not-found,import-u
 from lenskit.training import Trainable, TrainingOptions  # type: ignore[import-not-found,import-untyped,unused-ignore]
 from pydantic import BaseModel  # type: ignore[import-not-found,unused-ignore]
 
-from likewise import estimators
+from likewise.estimator import estimator_of
 from likewise.interactions import Interactions
 from likewise.model import Model
 
@@ -41,10 +41,7 @@ class LikewiseScorer(Component[ItemList], Trainable):  # type: ignore[misc,unuse
     def train(self, data: Dataset, options: TrainingOptions = TrainingOptions()) -> None:
         if hasattr(self, "model_") and not options.retrain:
             return
-        kinds = {kind.algorithm: kind for kind in map(vars(estimators).get, estimators.__all__) if kind is not None}
-        if self.config.algorithm not in kinds:
-            raise ValueError(f"algorithm {self.config.algorithm!r} is none of {', '.join(kinds)}")
-        estimator = kinds[self.config.algorithm](**self.config.params)
+        estimator = estimator_of(self.config.algorithm)(**self.config.params)
         frame = data.interaction_table(format="pandas", original_ids=True)
         names = {"rating": "value", "timestamp": "time"}
         kept = {names.get(name, name.removesuffix("_id")): frame[name].to_numpy()

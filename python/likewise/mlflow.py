@@ -47,7 +47,7 @@ def save_model(model: Model | Estimator, path: str, *, mlflow_model: Any = None,
     model.save(folder / _FILE)
     requirements = pip_requirements or get_default_pip_requirements()
     described = _Description() if mlflow_model is None else mlflow_model
-    described.signature = signature or described.signature
+    described.signature = signature or described.signature or _signature()
     described.metadata = metadata or described.metadata
     (folder / "requirements.txt").write_text("\n".join(requirements) + "\n", encoding="utf-8")
     environment = {"conda": "conda.yaml", "virtualenv": "python_env.yaml"}
@@ -84,13 +84,20 @@ def log_params(estimator: Model | Estimator) -> None:
     _mlflow.log_params({name: value for name, value in given.items() if value is not None})
 
 
+def _signature() -> Any:
+    """What predict() of a served model takes beside its frame."""
+    from mlflow.models.signature import ModelSignature  # type: ignore[import-not-found,import-untyped,unused-ignore]
+    from mlflow.types import ParamSchema, ParamSpec  # type: ignore[import-not-found,import-untyped,unused-ignore]
+    return ModelSignature(params=ParamSchema([ParamSpec("n", "long", 10), ParamSpec("include_seen", "boolean", False)]))
+
+
 def _load_pyfunc(path: str) -> _Served:
     return _Served(_load(path))
 
 
 class _Served:
     """What MLflow serves: predict() of a frame with a column "user" gives the lists of these users, with "user" and
-    "item" the scores of the pairs; of a column "item" alone what is similar."""
+    "item" the scores of the pairs; of a column "item" alone what is similar. Ids that are not known are left out."""
 
     def __init__(self, model: Model):
         self.model = model
@@ -99,9 +106,10 @@ class _Served:
         columns = [str(name) for name in getattr(model_input, "columns", ())]
         if not {"user", "item"} & set(columns):
             raise ValueError(f"a frame with a column \"user\", \"item\" or both is needed, not {columns or shown(model_input)}")
-        options = {"n": 10, "unknown": "skip", **(params or {})}
+        options = {"n": 10, **(params or {})}
         ids = {name: model_input[name].to_list() for name in ("user", "item") if name in columns}
         if len(ids) == 2:
             return self.model.predict(ids["user"], ids["item"])
-        ask = self.model.recommend if "user" in ids else self.model.similar_items
-        return ask(*ids.values(), **options).to_pandas()
+        if "user" in ids:
+            return self.model.recommend(ids["user"], unknown="skip", **options).to_pandas()
+        return self.model.similar_items(ids["item"], options["n"], unknown="skip").to_pandas()

@@ -17,7 +17,7 @@ from rectools.models.base import ModelBase, ModelConfig  # type: ignore[import-n
 from likewise.als import AlternatingLeastSquares
 from likewise.answers import Lists
 from likewise.arguments import shown
-from likewise.estimator import Estimator
+from likewise.estimator import Estimator, estimator_of
 from likewise.interactions import Interactions
 from likewise.model import Model
 
@@ -38,10 +38,12 @@ class ImplicitALSWrapperModel(_rectools.ImplicitALSWrapperModel):  # type: ignor
         names = ("factors", "regularization", "alpha", "dtype", "use_native", "use_cg", "use_gpu", "iterations",
                  "calculate_training_loss", "num_threads", "random_state")
         # Not validated: that would refuse a class that is none of implicit's.
-        return cls.config_class.model_construct(
-            cls=cls, verbose=verbose, fit_features_together=fit_features_together, recommend_n_threads=recommend_n_threads,
+        config = cls.config_class.model_construct(
+            verbose=verbose, fit_features_together=fit_features_together, recommend_n_threads=recommend_n_threads,
             recommend_use_gpu_ranking=recommend_use_gpu_ranking,
             model={"cls": AlternatingLeastSquares, **{name: getattr(model, name) for name in names}})
+        config.cls = cls
+        return config
 
 
 class EstimatorConfig(ModelConfig):  # type: ignore[misc,unused-ignore]
@@ -70,9 +72,7 @@ class EstimatorModel(ModelBase):  # type: ignore[misc,unused-ignore]
 
     @classmethod
     def _from_config(cls, config: EstimatorConfig) -> EstimatorModel:
-        from likewise import estimators
-        kinds = {kind.algorithm: kind for kind in map(vars(estimators).get, estimators.__all__) if kind is not None}
-        return cls(kinds[config.algorithm](**config.params), verbose=config.verbose)
+        return cls(estimator_of(config.algorithm)(**config.params), verbose=config.verbose)
 
     def _fit(self, dataset: Any) -> None:
         frame = dataset.interactions.df

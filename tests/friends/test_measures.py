@@ -21,9 +21,9 @@ def test_ranx(lists, least):
     ranx = needed("ranx")
     model, found, test = lists
     qrels, run = ranx.Qrels(test.to_qrels(least)), ranx.Run(found.to_run())
-    got = ranx.evaluate(qrels, run, ["ndcg@10", "recall@10", "precision@10", "mrr@10", "map@10", "hit_rate@10"], make_comparable=True)
+    got = ranx.evaluate(qrels, run, ["ndcg@10", "recall@10"], make_comparable=True)
     expected = model.evaluate(test, min_relevant_value=least)
-    for name in ("ndcg@10", "recall@10", "precision@10", "mrr@10", "hit_rate@10"):
+    for name in ("ndcg@10", "recall@10"):  # ranx compiles each that it measures, for seconds
         assert got[name] == pytest.approx(expected[name], abs=1e-6), name
 
 
