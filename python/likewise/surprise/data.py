@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import collections
+import functools
 import itertools
 import os
 import pathlib
@@ -135,7 +136,7 @@ class Trainset:
                 for rated in [{item for item, _ in self.ur[user]}]
                 for item, raw in enumerate(self._raw_items) if item not in rated]
 
-    @property
+    @functools.cached_property
     def global_mean(self) -> float:
         return float(np.mean([rating for _, _, rating in self.all_ratings()]))
 

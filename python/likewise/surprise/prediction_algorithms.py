@@ -47,6 +47,7 @@ class AlgoBase:
     def fit(self, trainset: Trainset) -> Any:
         self.trainset = trainset
         self._baselines: tuple[Table, Table] | None = None
+        vars(self).pop("_sim", None)
         self._mean = trainset.global_mean
         return self
 
@@ -156,7 +157,6 @@ class _Trained(AlgoBase):
 
     def fit(self, trainset: Trainset) -> Any:
         super().fit(trainset)
-        vars(self).pop("_sim", None)
         self.model_: Model = self._estimator().fit(trainset.interactions()).model_
         return self
 
@@ -202,6 +202,9 @@ def _baseline(options: dict[str, Any]) -> dict[str, Any]:
 
 def _neighbours(algo: AlgoBase, k: int, *, prediction: str = "mean", **more: Any) -> Estimator:
     options = algo.sim_options
+    unknown = sorted({*options} - {"name", "user_based", "min_support", "shrinkage"})
+    if unknown:
+        raise ValueError(f"sim_options has {unknown[0]!r}; it may have name, user_based, min_support and shrinkage")
     similarity = _SIMILARITIES[algo._similarity_name()]
     shrinkage = float(options.get("shrinkage", 100)) if similarity == "pearson-baseline" else 0.0
     if prediction == "baseline" or similarity == "pearson-baseline":
