@@ -233,6 +233,7 @@ class _Neighbourhood(_Trained):
         rated = self.trainset.ir if ub else self.trainset.ur
         raters = {y: np.array([x for x, _ in rated[y]]) for y in set((items if ub else users).tolist()) if y >= 0}
         similar = self.sim > 0
+        np.fill_diagonal(similar, False)  # nobody is its own neighbour
         found: list[str | dict[str, Any]] = []
         for x, y in zip(*((users, items) if ub else (items, users))):
             if x < 0 or y < 0:
