@@ -104,7 +104,7 @@ def test_searches_have_the_same_results(datas):
         elif name.startswith("param"):
             assert list(ours.cv_results[name]) == list(value), name
     assert ours.best_score["rmse"] == pytest.approx(theirs.best_score["rmse"], abs=1e-4)
-    pair = datas[0].raw_ratings[0][:2]
+    pair = datas[0].build_full_trainset().build_anti_testset()[0][:2]
     assert ours.predict(*pair).est == pytest.approx(theirs.predict(*pair).est, abs=1e-3)
 
 
