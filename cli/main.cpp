@@ -5,6 +5,7 @@
 #include <array>
 #include <cstdio>
 #include <cstdlib>
+#include <memory>
 #include <new>
 #include <string>
 #include <string_view>
@@ -16,7 +17,9 @@
 #include "likewise/error.h"
 #include "likewise/version.h"
 #include "options/help.h"
+#include "options/options.h"
 #include "options/training_options.h"
+#include "output/completion.h"
 #include "output/interrupt.h"
 #include "output/messages.h"
 #include "output/nearest.h"
@@ -33,7 +36,9 @@ struct Verb {
   Run (*add)(CLI::App&);
 };
 
-constexpr std::array<Verb, 14> kVerbs = {{
+Run add_completion(CLI::App& app);
+
+constexpr std::array<Verb, 15> kVerbs = {{
     {"demo", "See everything at work on a synthetic cinema, in seconds", add_demo},
     {"generate", "Make synthetic interactions of a known shape", add_generate},
     {"split", "Split interactions into a training and a test part", add_split},
@@ -49,7 +54,54 @@ constexpr std::array<Verb, 14> kVerbs = {{
      add_compare},
     {"autotune", "Find the fastest kernels for training on this machine's GPU", add_autotune},
     {"info", "Devices and threads, or what a model or data file holds", add_info},
+    {"completion", "Print what lets bash, zsh or fish complete these words", add_completion},
 }};
+
+/// The words of an option; those of a choice are its type's name, "a|b".
+OptionWords words_of(const CLI::Option& option) {
+  OptionWords words;
+  for (const std::string& name : option.get_lnames()) words.names.push_back("--" + name);
+  for (const std::string& name : option.get_snames()) words.names.push_back("-" + name);
+  words.help = option.get_description();
+  words.takes_value = option.get_items_expected_max() > 0;
+  const std::string type = option.get_type_name();
+  if (type.find('|') != std::string::npos) words.choices = CLI::detail::split(type, '|');
+  return words;
+}
+
+VerbWords words_of(const Verb& verb) {
+  CLI::App app;
+  app.set_help_flag("-h,--help", "Print this help");
+  (void)verb.add(app);
+  VerbWords words{verb.name, verb.summary, {}, {}};
+  for (const CLI::Option* option : app.get_options()) {
+    OptionWords found = words_of(*option);
+    if (!option->get_positional()) {
+      words.options.push_back(std::move(found));
+    } else if (!found.choices.empty()) {
+      words.choices = std::move(found.choices);
+    }
+  }
+  return words;
+}
+
+/// `likewise completion SHELL`
+Run add_completion(CLI::App& app) {
+  auto shell = std::make_shared<std::string>();
+  add_choice<std::string>(app, "SHELL", {{"bash", "bash"}, {"zsh", "zsh"}, {"fish", "fish"}},
+                          *shell, "For which shell")
+      ->required();
+  app.footer(
+      "Examples:\n"
+      "  likewise completion bash > ~/.local/share/bash-completion/completions/likewise\n"
+      "  likewise completion zsh > ~/.zfunc/_likewise        # a folder of $fpath\n"
+      "  likewise completion fish > ~/.config/fish/completions/likewise.fish");
+  return [shell] {
+    std::vector<VerbWords> verbs;
+    for (const Verb& verb : kVerbs) verbs.push_back(words_of(verb));
+    print_result(completion_script(*shell, verbs));
+  };
+}
 
 constexpr int kFailed = 1;
 constexpr int kUsage = 2;

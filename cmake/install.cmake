@@ -8,6 +8,21 @@ set(LIKEWISE_CMAKE_FOLDER ${CMAKE_INSTALL_LIBDIR}/cmake/likewise)
 if(TARGET likewise_cli)
   install(TARGETS likewise_cli RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR} COMPONENT program)
   install(FILES docs/likewise.1 DESTINATION ${CMAKE_INSTALL_MANDIR}/man1 COMPONENT program)
+  # What the program itself prints; a program for another processor cannot.
+  if(NOT CMAKE_CROSSCOMPILING)
+    set(completions ${CMAKE_CURRENT_BINARY_DIR}/completions)
+    foreach(shell bash zsh fish)
+      add_custom_command(TARGET likewise_cli POST_BUILD
+        COMMAND ${CMAKE_COMMAND} -E make_directory ${completions}
+        COMMAND $<TARGET_FILE:likewise_cli> completion ${shell} > ${completions}/${shell})
+    endforeach()
+    install(FILES ${completions}/bash DESTINATION ${CMAKE_INSTALL_DATADIR}/bash-completion/completions
+      RENAME likewise COMPONENT program)
+    install(FILES ${completions}/zsh DESTINATION ${CMAKE_INSTALL_DATADIR}/zsh/vendor-completions
+      RENAME _likewise COMPONENT program)
+    install(FILES ${completions}/fish DESTINATION ${CMAKE_INSTALL_DATADIR}/fish/vendor_completions.d
+      RENAME likewise.fish COMPONENT program)
+  endif()
 endif()
 if(TARGET likewise_cuda)
   # ../lib/likewise of the program, see src/backends/gpu/load_plugin.cpp.

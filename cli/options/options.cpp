@@ -110,10 +110,19 @@ void add_device_memory_option(CLI::App& app, Common& common) {
       ->type_name("SIZE");
 }
 
-void add_row_options(CLI::App& app, std::string& output, Common& common) {
-  add_output_option(app, output, "Where to write: .csv, .tsv or .jsonl, and .gz or .zst")
+void add_row_options(CLI::App& app, RowOutput& output, Common& common) {
+  add_output_option(app, output.path, "Where to write: .csv, .tsv or .jsonl, and .gz or .zst")
       ->capture_default_str();
+  app.add_flag("--json", output.json, "Print JSON lines: an object for each row");
   add_device_options(app, common);
+}
+
+void check_json(const RowOutput& output) {
+  if (!output.json || output.path == "-") return;
+  throw Error(ErrorKind::kInvalidArgument,
+              fmt::format("--json prints to standard output; the extension says what {} is written "
+                          "as: -o FILE.jsonl for JSON lines",
+                          output.path));
 }
 
 void add_format_options(CLI::App& app, ReadOptions& options) {

@@ -96,8 +96,15 @@ void add_common_options(CLI::App& app, Common& common);
 void add_device_options(CLI::App& app, Common& common);
 /// --device-memory: for verbs that train.
 void add_device_memory_option(CLI::App& app, Common& common);
-/// --output for a RowWriter, --device and the common ones: for verbs that print rows.
-void add_row_options(CLI::App& app, std::string& output, Common& common);
+/// Where rows go: a RowWriter's path, and whether --json was given.
+struct RowOutput {
+  std::string path = "-";
+  bool json = false;
+};
+/// --output and --json, --device and the common ones: for verbs that print rows.
+void add_row_options(CLI::App& app, RowOutput& output, Common& common);
+/// Throws Error(kInvalidArgument) for --json where the file's extension says the form.
+void check_json(const RowOutput& output);
 /// --format, --columns, --delimiter, --header, --on-bad-row: for every verb that reads rows.
 void add_format_options(CLI::App& app, ReadOptions& options);
 /// These, and --duplicates and --min-*: for every verb that reads interactions.

@@ -65,7 +65,12 @@ void append_text(std::string& out, const Cell& cell, char separator) {
 }  // namespace
 
 RowWriter::RowWriter(const std::string& path, std::vector<std::string> columns)
-    : format_(table_format(path, kRowFormats)), file_(path), columns_(std::move(columns)) {
+    : RowWriter(path, std::move(columns), false) {}
+
+RowWriter::RowWriter(const std::string& path, std::vector<std::string> columns, bool as_json)
+    : format_(as_json ? TableFormat::kJsonLines : table_format(path, kRowFormats)),
+      file_(path),
+      columns_(std::move(columns)) {
   if (format_ == TableFormat::kJsonLines) return;
   const char separator = format_ == TableFormat::kTsv ? '\t' : ',';
   for (std::size_t c = 0; c < columns_.size(); ++c) {

@@ -18,6 +18,8 @@ using Cell = std::variant<std::string_view, std::int64_t, float, double>;
 class RowWriter {
  public:
   RowWriter(const std::string& path, std::vector<std::string> columns);
+  /// In JSON lines where `as_json`, whatever the path is called.
+  RowWriter(const std::string& path, std::vector<std::string> columns, bool as_json);
 
   /// One cell per column. Text and numbers are written so that they read back the same
   /// (append_field); a NaN is an empty cell (null in JSON). Throws Error(kBadData) for text in JSON

@@ -32,7 +32,7 @@ struct Predict {
   std::string new_path;
   bool all_missing = false;
   std::optional<bool> clip;
-  std::string output = "-";
+  RowOutput output;
   ReadOptions reading;
   Common common;
 
@@ -41,7 +41,8 @@ struct Predict {
     check_paths({{"MODEL", model_path},
                  {"PAIRS", pairs_path},
                  {"--new", new_path},
-                 {"-o", output, PathUse::kRows}});
+                 {"-o", output.path, PathUse::kRows}});
+    check_json(output);
     Progress progress(common.quiet);
     progress.stage("load");
     const auto model = std::make_shared<const Model>(load_model(model_path));
@@ -66,7 +67,7 @@ struct Predict {
                        Progress& progress) const {
     const Model& model = recommender.model();
     progress.stage("predict");
-    RowWriter rows(output, {"user", "item", "prediction"});
+    RowWriter rows(output.path, {"user", "item", "prediction"}, output.json);
     const auto take = [&](Side side, Index row, std::span<const Index> others,
                           std::span<const float> values) {
       const IdMap& names = side == Side::kUsers ? model.users : model.items;
@@ -81,7 +82,7 @@ struct Predict {
     const PredictionTimes times = recommender.predict_missing(take, progress.control());
     rows.finish();
     const double loading = progress.finish().front().seconds;
-    say_written(output, counted(rows.rows(), "prediction"), progress);
+    say_written(output.path, counted(rows.rows(), "prediction"), progress);
     progress.say(fmt::format("time: load {}, magnitudes {}, similarities {}, predict {}, write {}",
                              duration(loading), duration(times.magnitudes),
                              duration(times.similarities), duration(times.predictions),
@@ -94,7 +95,7 @@ struct Predict {
   void predict_all(const Queries& queries, const Pairs& pairs, const Visitors& visitors,
                    Progress& progress) const {
     const PairPredictions predicted = queries.predict(pairs, visitors, progress.control());
-    RowWriter rows(output, {"user", "item", "prediction"});
+    RowWriter rows(output.path, {"user", "item", "prediction"}, output.json);
     const RunControl control = progress.control();
     for (Offset p = 0; p < pairs.user_of.size(); ++p) {
       if (p % kBatch == 0) control.check();
@@ -102,7 +103,7 @@ struct Predict {
                 predicted.values[static_cast<std::size_t>(p)]});
     }
     rows.finish();
-    say_written(output, counted(rows.rows(), "prediction"), progress);
+    say_written(output.path, counted(rows.rows(), "prediction"), progress);
     if (predicted.unknown > 0) {
       progress.say(
           fmt::format("{} name a user or item that is not in the model: predicted from what "

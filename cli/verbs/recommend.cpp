@@ -42,7 +42,7 @@ struct Recommend {
   std::string deny_path;
   bool explain = false;
   TitlesOption titles_option;
-  std::string output = "-";
+  RowOutput output;
   Common common;
   const CLI::App* given = nullptr;
 
@@ -54,7 +54,8 @@ struct Recommend {
                  {"--allow", allow_path},
                  {"--deny", deny_path},
                  {"--titles", titles_option.path},
-                 {"-o", output, PathUse::kRows}});
+                 {"-o", output.path, PathUse::kRows}});
+    check_json(output);
     Progress progress(common.quiet);
     progress.stage("load");
     const auto model = std::make_shared<const Model>(load_model(model_path));
@@ -63,7 +64,7 @@ struct Recommend {
     RecommendQuestion question{{}, n, include_seen, {}, {}, explain ? kReasons : 0};
     read_lists(*model, question, progress);
     const Queries queries(model, device, titles_for(*model, titles_option, progress));
-    RowWriter rows(output, columns(queries.titles()));
+    RowWriter rows(output.path, columns(queries.titles()), output.json);
     progress.stage("recommend");
     question.users = asked(*model, progress);
     progress.stage("recommend");
@@ -71,7 +72,7 @@ struct Recommend {
         question, [&](const AnswerList& list) { write(list, queries.titles(), rows); },
         progress.control());
     rows.finish();
-    say_written(output,
+    say_written(output.path,
                 fmt::format("{} for {}", counted(found.answers, "recommendation"),
                             counted(found.asked, "user")),
                 progress);
@@ -191,7 +192,8 @@ Run add_recommend(CLI::App& app) {
       "  likewise recommend model.safetensors --user 42 --user 43 -n 5\n"
       "  likewise recommend model.safetensors --all -o recommendations.csv.gz\n"
       "  likewise recommend model.safetensors --likes \"17,256\" --explain\n"
-      "  likewise recommend model.safetensors --user 42 --titles movies.csv");
+      "  likewise recommend model.safetensors --user 42 --titles movies.csv\n"
+      "  likewise recommend model.safetensors --user 42 --json | jq .item");
   return on_threads(verb);
 }
 

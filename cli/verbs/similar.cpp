@@ -26,7 +26,7 @@ struct Similar {
   Index n = 10;
   SimilarityMetric metric = SimilarityMetric::kCosine;
   TitlesOption titles_option;
-  std::string output = "-";
+  RowOutput output;
   Common common;
 
   void run() const {
@@ -36,7 +36,8 @@ struct Similar {
     check_paths({{"MODEL", model_path},
                  {"--new", new_path},
                  {"--titles", titles_option.path},
-                 {"-o", output, PathUse::kRows}});
+                 {"-o", output.path, PathUse::kRows}});
+    check_json(output);
     Progress progress(common.quiet);
     progress.stage("load");
     const auto model = std::make_shared<const Model>(load_model(model_path));
@@ -52,12 +53,12 @@ struct Similar {
     const bool titled = of_items && !queries.titles().empty();
     std::vector<std::string> columns{kind, fmt::format("similar_{}", kind), "rank", "score"};
     if (titled) columns.emplace_back("title");
-    RowWriter rows(output, columns);
+    RowWriter rows(output.path, columns, output.json);
     progress.stage("similar");
     const QuerySummary found = queries.similar(
         question, [&](const AnswerList& list) { write(list, titled, rows); }, progress.control());
     rows.finish();
-    say_written(output,
+    say_written(output.path,
                 fmt::format("{} for {}", counted(found.answers, fmt::format("similar {}", kind)),
                             counted(found.asked, new_path.empty() ? kind : "new user")),
                 progress);

@@ -16,6 +16,7 @@ from likewise import metrics
 from likewise._core import DeviceError, NumericalError, __version__
 from likewise.answers import Lists
 from likewise.estimators import Als, Auto, Bias, Bpr, ItemKnn, Popular, Sgd, UserKnn
+from likewise.index import IndexVectors, index_vectors
 from likewise.information import info
 from likewise.interactions import Interactions, concat, split
 from likewise.lazy import loader
@@ -25,9 +26,9 @@ from likewise.search import Search, tune
 from likewise.splitter import Splitter
 
 __all__ = [
-    "Als", "Auto", "Bias", "Bpr", "DeviceError", "Evaluation", "Explanation", "Interactions", "ItemKnn", "Lists", "Model",
-    "NumericalError", "Popular", "Search", "Sgd", "Splitter", "TrainingPlan", "UserKnn", "__version__", "concat", "info",
-    "load_model", "metrics", "split", "tune",
+    "Als", "Auto", "Bias", "Bpr", "DeviceError", "Evaluation", "Explanation", "IndexVectors", "Interactions",
+    "ItemKnn", "Lists", "Model", "NumericalError", "Popular", "Search", "Sgd", "Splitter", "TrainingPlan", "UserKnn",
+    "__version__", "concat", "index_vectors", "info", "load_model", "metrics", "split", "tune",
 ]
 
 if TYPE_CHECKING:

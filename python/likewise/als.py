@@ -157,6 +157,17 @@ class AlternatingLeastSquares(FactorRecommender):
         """(factors, factors): user_factors' user_factors."""
         return self._table("user").T @ self._table("user")
 
+    @property
+    def solver(self) -> Callable[..., None]:
+        """solver(Cui, X, Y, regularization, num_threads): the exact rows of X, in place, where Y is fixed and Cui
+        are confidences, rows of X x rows of Y."""
+        def solve(Cui: Any, X: Any, Y: Any, regularization: float, num_threads: int = 0) -> None:
+            rows = AlternatingLeastSquares(Y.shape[1], regularization, num_threads=num_threads)
+            rows.item_factors = Y
+            X[:] = rows.recalculate_user(np.arange(len(X)), Cui)
+
+        return solve
+
     def _params(self) -> dict[str, Any]:
         return {"algorithm": "als", "feedback": "implicit", "confidence": "given", "factors": self.factors,
                 "iterations": self.iterations, "regularization": self.regularization, "alpha": self.alpha,

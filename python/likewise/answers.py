@@ -86,6 +86,17 @@ class Lists(Framed):
             result["title"] = np.array(self._titles(indices), dtype=object)
         return result
 
+    def to_run(self) -> dict[str, dict[str, float]]:
+        """{query: {answer: score}}, ids as text: what ranx and ir_measures measure. Of distances, whose smallest
+        are the best, the negative."""
+        ids, scores = self.ids, self.scores * (-1 if self._ascending() else 1)
+        return {str(query): {str(one): float(score) for one, score in zip(ids[row, :count], scores[row, :count])}
+                for row, (query, count) in enumerate(zip(self.queries.tolist(), self.counts.tolist()))}
+
+    def _ascending(self) -> bool:
+        """Whether the first answers have the smallest scores."""
+        return any(count > 1 and row[0] < row[count - 1] for row, count in zip(self.scores, self.counts.tolist()))
+
     def __getstate__(self) -> dict[str, Any]:
         """Ids and titles of the answers alone go along, not the whole model's."""
         used = np.unique(self.indices[self.indices >= 0])

@@ -2,6 +2,7 @@
 """What is wrong with an argument, in words. What the extension says of types names those of C++."""
 from __future__ import annotations
 
+import functools
 import numbers
 import operator
 from collections.abc import Iterable, Mapping, Sequence
@@ -19,6 +20,7 @@ _REFUSAL = "incompatible function arguments"
 def call(function: Callable[P, R], *args: P.args, **kwargs: P.kwargs) -> R:
     """function(...); TypeError that names an argument of another type, ValueError for a number beyond
     the range of its type."""
+    _refuse_bools(function, args, kwargs)
     try:
         return function(*args, **kwargs)
     except TypeError as error:
@@ -45,10 +47,11 @@ def count_of(n: Any, name: str = "n") -> int:
 def whole(number: Any, name: str) -> int:
     """A whole number of any type that has __index__."""
     try:
-        return operator.index(number)
+        if not isinstance(number, bool):
+            return operator.index(number)
     except TypeError:
-        raise TypeError(f"{name} must be a whole number, not {shown(number)} of type "
-                        f"{type(number).__name__}") from None
+        pass
+    raise TypeError(f"{name} must be a whole number, not {shown(number)} of type {type(number).__name__}")
 
 
 def names_of(given: Any, name: str) -> list[str]:
@@ -65,6 +68,21 @@ def check_callback(callback: Any) -> None:
         raise TypeError(f"callback must be a function, not {shown(callback)} of type {type(callback).__name__}")
 
 
+def _refuse_bools(function: Any, args: Sequence[Any], kwargs: dict[str, Any]) -> None:
+    """The extension takes True for 1 where a number is needed."""
+    if any(isinstance(value, bool) for value in (*args, *kwargs.values())):
+        types = dict(_parameters(function))
+        for name, value in {**dict(zip(types, args)), **kwargs}.items():
+            if isinstance(value, bool) and types.get(name, "").partition(" | ")[0] in ("int", "float"):
+                raise TypeError(f"{name} must be {_WORDS[types[name].partition(' | ')[0]][0]}, not {value}")
+
+
+@functools.cache
+def _parameters(function: Any) -> list[tuple[str, str]]:
+    """(name, type) of the parameters of a function of the extension."""
+    return [pair for overload in getattr(function, "__nb_signature__", ()) for pair in _signature("1. " + overload[0])]
+
+
 def _in_words(signature: list[tuple[str, str]], args: Sequence[Any], kwargs: dict[str, Any]) -> Exception:
     given = dict(zip((name for name, _ in signature), args)) | kwargs
     types = dict(signature)
@@ -73,6 +91,9 @@ def _in_words(signature: list[tuple[str, str]], args: Sequence[Any], kwargs: dic
         if not any(fits(value) for _, fits in words):
             wanted = " or ".join(word for word, _ in words if word != "None")
             return TypeError(f"{name} must be {wanted}, not {shown(value)} of type {type(value).__name__}")
+        if value is None and types.get(name) == "object":
+            wanted = "a str, bytes or os.PathLike" if name == "path" else "given"
+            return TypeError(f"{name} must be {wanted}, not None")
     for name, value in given.items():
         if "int" in types.get(name, "") and _beyond(value):
             return ValueError(f"{name}: {shown(value)} is out of range")

@@ -234,9 +234,10 @@ _EPOCH_UTC = _EPOCH.replace(tzinfo=datetime.timezone.utc)
 
 
 def _moments(array: npt.NDArray[Any]) -> tuple[npt.NDArray[np.int64], str | None]:
-    """Objects, all datetimes and dates or all whole numbers."""
+    """Objects, all datetimes and dates or all whole numbers, all of them with a zone or none."""
     times: list[int | None] = []
     kinds = set()
+    zoned: dict[bool, int] = {}  # the first row with a zone, and without
     for row, one in enumerate(array):
         if is_missing(one):
             times.append(None)
@@ -246,6 +247,10 @@ def _moments(array: npt.NDArray[Any]) -> tuple[npt.NDArray[np.int64], str | None
         if len(kinds) > 1:
             raise TypeError(f"times: row {row} has {shown(one)} of type {type(one).__name__}; they are all "
                             "datetimes or all whole numbers")
+        zoned.setdefault(getattr(one, "tzinfo", None) is not None, row)
+        if len(zoned) > 1:
+            raise ValueError(f"times: row {zoned[True]} has a time zone, {array[zoned[True]]}, and row {zoned[False]} "
+                             f"has none, {array[zoned[False]]}: give all of them a zone, or none (then they are UTC)")
     if kinds != {False}:
         return _as_int64(times), None
     fine = all(one is None or abs(one) < 2**63 for one in times)

@@ -14,7 +14,7 @@ from likewise.arguments import call, check_callback, count_of, shown
 from likewise.display import table
 from likewise.interactions import Interactions, Path, as_interactions, as_interactions_or_none
 from likewise.metrics import higher_is_better
-from likewise.model import Evaluation, Model
+from likewise.model import Answers, Evaluation, Model
 from likewise.plan import TrainingPlan
 from likewise.progress import Progress, logger
 
@@ -22,14 +22,14 @@ Callback = Callable[[int, float, float, "float | None"], None]
 _Own = TypeVar("_Own", bound="Estimator")
 
 # What a model answers its estimator answers too: type checkers see the methods, and so do help() and
-# the completion of names, by _answers_of().
+# the completion of names, by _own_answers().
 if TYPE_CHECKING:
-    _Answers = Model
+    _Answering = Answers
 else:
-    _Answers = object
+    _Answering = object
 
 
-class Estimator(_Answers):
+class Estimator(_Answering):
     """What all algorithms have in common. `model_` is the Model, after fit(), and what it answers
     (recommend, similar_items, predict, evaluate, save ...) the estimator answers too.
 
@@ -165,7 +165,7 @@ class Estimator(_Answers):
         def __getattr__(self, name: str) -> Any:
             if name == "model_" or (not name.startswith("_") and hasattr(type(self), name)):
                 raise AttributeError("there is no model yet: call fit() first")
-            if not name.startswith("_") and hasattr(Model, name):
+            if not name.startswith("_") and hasattr(Answers, name):
                 return getattr(self.model_, name)
             raise AttributeError(f"{type(self).__name__} has no attribute {name!r}")
 
@@ -201,17 +201,27 @@ def _asked(name: str, answer: Any) -> Any:
     return ask
 
 
-def _answers_of(model: type[Model]) -> dict[str, Any]:
-    """Of a model, but for what an estimator is asked itself, or has as a parameter."""
+def _own_answers() -> dict[str, Any]:
+    """Those of a model, but for what an estimator is asked itself, or has as a parameter."""
     own = {"algorithm", *vars(Estimator)}
     for algorithm in ("auto", *_core.algorithms()):
         own |= {parameter["name"] for parameter in _core.parameters(algorithm)}
-    return {name: _asked(name, answer) for name, answer in vars(model).items()
+    return {name: _asked(name, answer) for name, answer in vars(Answers).items()
             if not name.startswith("_") and name not in own and (inspect.isfunction(answer) or isinstance(answer, property))}
 
 
-for _name, _answer in _answers_of(Model).items():
+for _name, _answer in _own_answers().items():
     setattr(Estimator, _name, _answer)
+
+
+def estimator_of(algorithm: str) -> type[Estimator]:
+    """The class of an algorithm: "als" is Als. ValueError names those there are."""
+    from likewise import estimators
+    kinds = {kind.algorithm: kind for kind in vars(estimators).values()
+             if isinstance(kind, type) and issubclass(kind, Estimator) and kind is not Estimator}
+    if algorithm not in kinds:
+        raise ValueError(f"algorithm {algorithm!r} is none of {', '.join(kinds)}")
+    return kinds[algorithm]
 
 
 def _core_of(resume: Any) -> _core.Model | None:

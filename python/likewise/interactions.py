@@ -75,6 +75,9 @@ class Interactions(Framed):
                                    "min_item_count": min_item_count, "on_bad_row": on_bad_row}
         if min_value is not None:
             options["min_value"] = min_value
+        for name, number in options.items():
+            if isinstance(number, bool):
+                raise TypeError(f"{name} must be a number, not {number}")
         source = Source(user=user, item=item, value=value, time=time, time_unit=time_unit)
         with Progress(progress) as listener:
             if isinstance(data, (str, bytes, os.PathLike)):
@@ -150,6 +153,15 @@ class Interactions(Framed):
         if times is not None:
             result["time"] = times
         return result
+
+    def to_qrels(self, min_relevant_value: float = 0.0) -> dict[str, dict[str, int]]:
+        """{user: {item: 1}}, ids as text, of values of at least min_relevant_value and above 0: what evaluate()
+        counts as relevant, as ranx and ir_measures take it."""
+        indptr, indices, values = self._core.csr()
+        users, items = (list(map(str, ids)) for ids in (self.users, self.items))
+        relevant = (values > 0) & (values >= min_relevant_value)
+        return {user: {items[column]: 1 for column in indices[start:end][relevant[start:end]].tolist()}
+                for user, start, end in zip(users, indptr[:-1].tolist(), indptr[1:].tolist()) if relevant[start:end].any()}
 
     def __getitem__(self, rows: Any) -> Any:
         """One row, or Interactions of some, each once, which share users and items."""

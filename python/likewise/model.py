@@ -14,7 +14,7 @@ import numpy.typing as npt
 
 from likewise import _core
 from likewise.answers import Lists
-from likewise.arguments import call, count_of, names_of, shown
+from likewise.arguments import call, count_of, names_of, shown, whole
 from likewise.columns import value_column
 from likewise.display import table
 from likewise.ids import IdArray, Ids, IndexArray, Unknown, is_one
@@ -69,45 +69,15 @@ class Explanation:
     contributions: list[tuple[Any, float, float]]
 
 
-class Model:
-    """A trained model: lists, similar rows, predictions, reasons, evaluation.
-
-    Made by the estimators' fit() and by load_model(). Users and items are named by their own ids;
-    KeyError where the model does not know one. All methods may be called from several threads.
-    """
+class Answers:
+    """All that a model answers, and a fitted estimator by its model."""
 
     def __init__(self, core: _core.Model, device: Device = "auto", threads: int = 0):
         self._core = core
         self._advised = False
         self._device = device
-        self._threads = threads
+        self._threads = whole(threads, "threads")
         self._recommenders: dict[bool | None, _core.Recommender] = {}  # by `clip`
-
-    @classmethod
-    def from_factors(cls, interactions: Any, user_factors: Any, item_factors: Any, *,
-                     params: Mapping[str, Any] | None = None, device: Device = "auto",
-                     threads: int = 0) -> Model:
-        """A model of factors that were learned elsewhere: the score of a pair is their dot product.
-
-        interactions    Interactions, or what Interactions() takes: its ids name the rows, in the order of
-                        its users and items; its history is what lists leave out
-        user_factors    (users, factors), item_factors (items, factors): arrays, or tensors of another
-                        library (by DLPack, from a GPU too); copied, as float32
-        params          parameters of Als, by which new users are solved; what it leaves out is Hu's form
-                        with alpha 1 and regularization 0.01
-        """
-        users = _finite(table_of(user_factors, "user_factors", np.float32), "user_factors")
-        items = _finite(table_of(item_factors, "item_factors", np.float32), "item_factors")
-        if not isinstance(params, (Mapping, type(None))) or not all(isinstance(name, str) for name in params or ()):
-            raise TypeError(f"params must be a dict of parameters by name, not {shown(params)}")
-        given = {"algorithm": "als", **(params or {})}
-        if not isinstance(given["algorithm"], str):
-            raise TypeError(f"algorithm must be text (str), not {shown(given['algorithm'])}")
-        if given.setdefault("factors", users.shape[1]) != users.shape[1]:
-            raise ValueError(f"params name {given['factors']} factors, user_factors have "
-                             f"{users.shape[1]}")
-        known = as_interactions(interactions, "interactions")
-        return cls(call(_core.Model.from_factors, users, items, given, known._core), device, threads)
 
     # What it is.
 
@@ -401,16 +371,6 @@ class Model:
             self.save(path)
             return path.read_bytes()
 
-    @classmethod
-    def from_bytes(cls, data: bytes, *, device: Device = "auto", threads: int = 0) -> Model:
-        with tempfile.TemporaryDirectory() as folder:
-            path = pathlib.Path(folder) / "model.safetensors"
-            try:
-                path.write_bytes(data)
-            except TypeError:
-                raise TypeError(f"data must be bytes, as to_bytes() gives them, not {shown(data)}") from None
-            return load_model(path, device=device, threads=threads)  # mapped: the file may go
-
     def report(self) -> Report:
         """A page about the model: shown in a notebook, saved by .save(path)."""
         with tempfile.TemporaryDirectory() as folder:
@@ -527,6 +487,50 @@ class Model:
                ids: Ids | None = None, titled: bool = True, unknown: int = 0) -> Lists:
         titles = self._core.titles_at if titled and self._core.has_titles else None
         return Lists(query, queries, answer, self.items if ids is None else ids, found, titles, unknown)
+
+
+class Model(Answers):
+    """A trained model: lists, similar rows, predictions, reasons, evaluation.
+
+    Made by the estimators' fit() and by load_model(). Users and items are named by their own ids;
+    KeyError where the model does not know one. All methods may be called from several threads.
+    """
+
+    @classmethod
+    def from_factors(cls, interactions: Any, user_factors: Any, item_factors: Any, *,
+                     params: Mapping[str, Any] | None = None, device: Device = "auto",
+                     threads: int = 0) -> Model:
+        """A model of factors that were learned elsewhere: the score of a pair is their dot product.
+
+        interactions    Interactions, or what Interactions() takes: its ids name the rows, in the order of
+                        its users and items; its history is what lists leave out
+        user_factors    (users, factors), item_factors (items, factors): arrays, or tensors of another
+                        library (by DLPack, from a GPU too); copied, as float32
+        params          parameters of Als, by which new users are solved; what it leaves out is Hu's form
+                        with alpha 1 and regularization 0.01
+        """
+        users = _finite(table_of(user_factors, "user_factors", np.float32), "user_factors")
+        items = _finite(table_of(item_factors, "item_factors", np.float32), "item_factors")
+        if not isinstance(params, (Mapping, type(None))) or not all(isinstance(name, str) for name in params or ()):
+            raise TypeError(f"params must be a dict of parameters by name, not {shown(params)}")
+        given = {"algorithm": "als", **(params or {})}
+        if not isinstance(given["algorithm"], str):
+            raise TypeError(f"algorithm must be text (str), not {shown(given['algorithm'])}")
+        if given.setdefault("factors", users.shape[1]) != users.shape[1]:
+            raise ValueError(f"params name {given['factors']} factors, user_factors have "
+                             f"{users.shape[1]}")
+        known = as_interactions(interactions, "interactions")
+        return cls(call(_core.Model.from_factors, users, items, given, known._core), device, threads)
+
+    @classmethod
+    def from_bytes(cls, data: bytes, *, device: Device = "auto", threads: int = 0) -> Model:
+        with tempfile.TemporaryDirectory() as folder:
+            path = pathlib.Path(folder) / "model.safetensors"
+            try:
+                path.write_bytes(data)
+            except TypeError:
+                raise TypeError(f"data must be bytes, as to_bytes() gives them, not {shown(data)}") from None
+            return load_model(path, device=device, threads=threads)  # mapped: the file may go
 
 
 class Report:

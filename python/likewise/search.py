@@ -57,9 +57,8 @@ class Search:
     @property
     def best_estimator(self) -> Estimator:
         """An estimator with the winner's parameters, fitted: its model_ is `model`."""
-        from likewise import estimators
-        kinds = [kind for kind in vars(estimators).values() if getattr(kind, "algorithm", None) == self.model.algorithm]
-        made: Estimator = kinds[0](**self.best["params"])
+        from likewise.estimator import estimator_of
+        made = estimator_of(self.model.algorithm)(**self.best["params"])
         made.model_ = self.model
         return made
 

@@ -1,5 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Where outputs go: never over an input or each other, never half, and refused before the work."""
+import csv
+import io
 import json
 import os
 import random
@@ -399,3 +401,14 @@ def test_what_a_killed_run_left_is_cleared_by_the_next_in_that_folder(program, c
              "recommend": ["recommend", cinema / "model.safetensors", "--user", 1, "-o", "r.csv"]}
     program(*words[verb])
     assert not abandoned.exists() and (tmp_path / ".lists.csv.partial").exists()
+
+
+def test_rows_are_json_lines_on_standard_output(program, cinema):
+    model, pairs = cinema / "model.safetensors", cinema / "parts/test.csv"
+    for verb in (["recommend", model, "--user", 1, "--user", 2], ["similar", model, "--item", 3], ["predict", model, pairs]):
+        lines = [json.loads(line) for line in program(*verb, "--json", "-q").stdout.splitlines()]
+        rows = list(csv.DictReader(io.StringIO(program(*verb, "-q").stdout)))
+        assert [{name: str(value) for name, value in line.items()} for line in lines] == rows
+        assert isinstance(lines[0].get("score", lines[0].get("prediction")), float)
+        stderr = program(*verb, "--json", "-o", "rows.csv", exit_code=2).stderr
+        assert "--json prints to standard output" in stderr and "-o FILE.jsonl" in stderr

@@ -4,11 +4,13 @@ import json
 import os
 import platform
 import re
+import shutil
+import subprocess
 
 import pytest
 
 VERBS = ["demo", "generate", "split", "train", "evaluate", "predict", "recommend", "similar", "compare",
-         "info"]
+         "info", "completion"]
 
 
 def test_general_help_lists_every_verb(program):
@@ -155,3 +157,39 @@ def test_training_tells_what_it_takes_of_the_memory_when_asked(program, cinema):
     names = [line.split("  ")[1] for line in lines[at + 1:at + 7]]
     assert names[0] == "interactions by item" and names[-2:] == ["total", "available"]
     assert all(line.split()[-1] in ("KiB", "MiB", "GiB") for line in lines[at + 1:at + 7])
+
+
+def completed(script, *words):
+    """What bash offers for the last of these words."""
+    asked = 'source "$0"; COMP_WORDS=("$@"); COMP_CWORD=$(($# - 1)); _likewise; printf "%s\\n" "${COMPREPLY[@]}"'
+    done = subprocess.run(["bash", "-c", asked, script, *words], capture_output=True, text=True, check=True)
+    assert done.stderr == ""
+    return done.stdout.split()
+
+
+def test_bash_completes_verbs_options_and_choices(program, tmp_path):
+    script = tmp_path / "likewise.bash"
+    script.write_text(program("completion", "bash").stdout)
+    told = program("--help").stdout.split("Verbs:\n")[1].split("\n\n")[0]
+    verbs = [line.split()[0] for line in told.splitlines()]
+    assert completed(script, "likewise", "")[:len(verbs)] == verbs
+    assert completed(script, "likewise", "re") == ["recommend", "report"]
+    assert completed(script, "likewise", "help", "tr") == ["train"]
+    assert completed(script, "likewise", "train", "x.csv", "--feedback", "") == ["implicit", "explicit"]
+    assert completed(script, "likewise", "completion", "z") == ["zsh"]
+    assert completed(script, "likewise", "train", "-o", "") == []  # files, by bash itself
+    for verb in verbs:
+        listed = set(re.findall(r"^  (?:-\w, )?(--[\w-]+)", program(verb, "--help").stdout, re.M)) - {"--help"}
+        assert listed <= set(completed(script, "likewise", verb, "-")), verb
+
+
+def test_the_other_shells_get_the_same_words(program):
+    zsh, fish = (program("completion", shell).stdout for shell in ("zsh", "fish"))
+    assert zsh.startswith("#compdef likewise\n") and "'*--feedback[" in zsh and ":value:(implicit explicit)'" in zsh
+    assert "GPU'\\''s" not in zsh and "machine'\\''s GPU" in zsh
+    assert "-n '__fish_seen_subcommand_from train' -l feedback -r -f -a 'implicit explicit'" in fish
+    assert "-a 'bash zsh fish'" in fish and "machine\\'s GPU" in fish
+    for text, shell in ((zsh, "zsh"), (fish, "fish")):
+        if shutil.which(shell):
+            subprocess.run([shell, "-n"], input=text, text=True, check=True)
+    assert "'tcsh' is not one of bash|zsh|fish" in program("completion", "tcsh", exit_code=2).stderr

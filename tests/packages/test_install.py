@@ -129,6 +129,9 @@ def test_the_package_of_the_program_runs_from_where_it_is_unpacked(packages, tmp
     assert version() in run(tmp_path / "usr/bin/likewise", "--version")
     run(tmp_path / "usr/bin/likewise", "demo", "-o", tmp_path / "cinema", "--quiet")
     assert (tmp_path / "usr/share/man/man1/likewise.1").exists()
+    for shell, place in (("bash", "bash-completion/completions/likewise"), ("zsh", "zsh/vendor-completions/_likewise"),
+                         ("fish", "fish/vendor_completions.d/likewise.fish")):
+        assert (tmp_path / "usr/share" / place).read_text() == run(tmp_path / "usr/bin/likewise", "completion", shell)
     assert not (tmp_path / "usr/include").exists()
 
 

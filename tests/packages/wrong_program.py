@@ -5,6 +5,9 @@ import likewise
 als = likewise.Als(factors=8)
 als.recommend([1], n=3, unknown="skip")
 als.recomend([1])  # wrong
+likewise.Model.from_factors("ratings.csv", [[1.0]], [[1.0]]).recommend()
+likewise.Als.from_factors("ratings.csv", [[1.0]], [[1.0]])  # wrong
+likewise.Als.from_bytes(b"")  # wrong
 als.fit("ratings.csv", validation="test.csv").similar_items(1)[0:3].to_pandas()
 als.fit("ratings.csv", validaton="test.csv")  # wrong
 als.model_.evaluate("test.csv", k=5)

@@ -34,5 +34,11 @@ def ratings(triples):
 
 
 @pytest.fixture(scope="session")
-def model(ratings):
-    return likewise.Als(factors=12, iterations=4).fit(ratings).model_
+def trained(ratings):
+    return likewise.Als(factors=12, iterations=4).fit(ratings).model_.to_bytes()
+
+
+@pytest.fixture
+def model(trained):
+    """One of its own for each test: titles that one sets are in no other's frames."""
+    return likewise.Model.from_bytes(trained)

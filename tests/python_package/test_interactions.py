@@ -339,6 +339,16 @@ def test_times_beyond_nanoseconds_of_any_column(tmp_path):
     assert Interactions(tmp_path / "far.csv").times.astype("datetime64[D]").astype(str).tolist() == FAR
 
 
+@pytest.mark.parametrize("other", [datetime.datetime(2024, 1, 2), datetime.date(2024, 1, 2), np.datetime64("2024-01-02")])
+def test_times_with_a_zone_and_without_are_not_mixed(other):
+    here = datetime.timezone(datetime.timedelta(hours=2))
+    with_zone = datetime.datetime(2024, 1, 1, tzinfo=here)
+    with pytest.raises(ValueError, match=r"times: row 0 has a time zone, 2024-01-01 00:00:00\+02:00, and row 2 has none, 2024"):
+        Interactions(([1, 2, 3], [1, 2, 3], None, [with_zone, with_zone, other]))
+    two_zones = Interactions(([1, 2], [1, 2], None, [with_zone, with_zone.replace(tzinfo=datetime.timezone.utc)]))
+    assert two_zones.times.astype("datetime64[h]").astype(str).tolist() == ["2023-12-31T22", "2024-01-01T00"]
+
+
 def test_what_is_masked_is_missing():
     mask = [False, True, False]
     ints, texts = np.ma.array([7, 8, 9], mask=mask), np.ma.array(["a", "b", "c"], mask=mask)

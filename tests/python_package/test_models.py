@@ -732,6 +732,7 @@ def test_an_estimator_shows_what_its_model_answers(ratings):
     als = likewise.Als(factors=4, iterations=1)
     answers = {name for name in dir(likewise.Model) if not name.startswith("_")} - {"from_factors", "from_bytes"}
     assert answers <= set(dir(als)) | {"iterations"}
+    assert not {"from_factors", "from_bytes"} & {*dir(als), *dir(likewise.Als)}  # nor do type checkers see them
     told = pydoc.plain(pydoc.render_doc(likewise.Als))
     assert "recommend(self, users" in told and "The n best items of each user" in told and not re.search(r"--[a-z]", told)
     with pytest.raises(AttributeError, match="call fit"):

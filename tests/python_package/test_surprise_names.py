@@ -1,0 +1,179 @@
+# SPDX-License-Identifier: Apache-2.0
+"""likewise.surprise without Surprise: programs as its guide has them. tests/friends/test_surprise.py compares results."""
+import pickle
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from likewise import surprise
+from likewise.surprise import (NMF, SVD, AlgoBase, BaselineOnly, CoClustering, Dataset, KNNBaseline, KNNBasic, NormalPredictor,
+                               PredictionImpossible, Reader, SlopeOne, SVDpp, accuracy, dump)
+from likewise.surprise.model_selection import (GridSearchCV, KFold, PredefinedKFold, RandomizedSearchCV, cross_validate,
+                                               train_test_split)
+
+
+@pytest.fixture(scope="module")
+def data(triples):
+    users, items, values = (column[:2000] for column in triples)
+    frame = pd.DataFrame({"user": [f"u{user}" for user in users], "item": items, "value": values})
+    return Dataset.load_from_df(frame, Reader(rating_scale=(1, 5)))
+
+
+@pytest.fixture(scope="module")
+def folds(data):
+    return train_test_split(data, random_state=1)
+
+
+@pytest.fixture
+def file(tmp_path):
+    path = tmp_path / "u.data"
+    path.write_text("1\t10\t4\t881250949\n1\t11\t2\t881250950\n2\t10\t5\t881250951\n3\t12\t1\t881250952\n2\t12\t3\t88125095\n")
+    return path
+
+
+def test_files_are_read_by_a_reader(file, tmp_path, monkeypatch):
+    for reader in (Reader("ml-100k"), Reader(line_format="user item rating timestamp", sep="\t")):
+        assert Dataset.load_from_file(str(file), reader).raw_ratings[0] == ("1", "10", 4.0, "881250949")
+    skipping = Reader(line_format="item user rating timestamp", skip_lines=3)
+    assert Dataset.load_from_file(file, skipping).raw_ratings == [("12", "3", 1.0, "881250952"), ("12", "2", 3.0, "88125095")]
+    with pytest.raises(ValueError, match="has 1 fields, line_format needs 3: check line_format and sep"):
+        Dataset.load_from_file(file, Reader(sep=";"))
+    with pytest.raises(ValueError, match="name user, item and rating"):
+        Reader(line_format="user item stars")
+    with pytest.raises(ValueError, match="'ml-2m' is no data set.*: ml-100k, ml-1m, jester"):
+        Reader("ml-2m")
+    monkeypatch.setenv("SURPRISE_DATA_FOLDER", str(tmp_path))
+    with pytest.raises(FileNotFoundError, match="likewise downloads nothing: unpack https://files.grouplens.org"):
+        Dataset.load_builtin("ml-100k")
+    (tmp_path / "ml-100k/ml-100k").mkdir(parents=True)
+    file.rename(tmp_path / "ml-100k/ml-100k/u.data")
+    assert len(Dataset.load_builtin("ml-100k").raw_ratings) == 5 and surprise.get_dataset_dir().startswith(str(tmp_path))
+
+
+def test_folds_that_are_files(file):
+    data = Dataset.load_from_folds([(file, file), (file, file)], Reader("ml-100k"))
+    cv = PredefinedKFold()
+    for train, test in cv.split(data):
+        assert train.n_ratings == len(test) == 5
+    assert len(cross_validate(BaselineOnly(verbose=False), data, cv=cv)["test_rmse"]) == 2
+    with pytest.raises(ValueError, match="there is no file nowhere"):
+        Dataset.load_from_folds([("nowhere", file)], Reader("ml-100k"))
+
+
+def test_a_trainset_counts_ids_in_the_order_of_the_data(data):
+    train = data.build_full_trainset()
+    user, item, rating, _ = data.raw_ratings[0]
+    assert (train.to_inner_uid(user), train.to_inner_iid(item)) == (0, 0) and train.ur[0][0] == (0, rating)
+    assert train.to_raw_uid(0) == user and train.n_ratings == 2000 == len(train.build_testset())
+    assert len(train.build_anti_testset()) == train.n_users * train.n_items - 2000
+    assert train.build_anti_testset(fill=0)[0][2] == 0 and train.knows_user(0) and not train.knows_item("UKN__9")
+    for call, words in ((lambda: train.to_inner_uid("nobody"), "user nobody is not part"), (lambda: train.to_raw_iid(10**6), "no inner id")):
+        with pytest.raises(ValueError, match=words):
+            call()
+
+
+def test_what_was_impossible_is_said(folds):
+    train, test = folds
+    algo = KNNBasic(min_k=3, verbose=False).fit(train)
+    known = algo.predict(*test[0])
+    assert known.details == {"actual_k": known.details["actual_k"], "was_impossible": False} and 1 <= known.est <= 5
+    nobody = algo.predict("nobody", test[0][1], r_ui=4, verbose=True)
+    assert nobody.details == {"was_impossible": True, "reason": "User and/or item is unknown."}
+    assert nobody.est == train.global_mean and "r_ui = 4.00" in str(nobody)
+    few = [one for one in KNNBasic(min_k=30, verbose=False).fit(train).test(test) if one.details["was_impossible"]]
+    assert few and {one.details["reason"] for one in few} <= {"Not enough neighbors.", "User and/or item is unknown."}
+    assert not BaselineOnly(verbose=False).fit(train).predict("nobody", "nothing").details["was_impossible"]
+
+
+def test_an_algorithm_of_ones_own(folds, data):
+    class Mine(AlgoBase):
+        def fit(self, trainset):
+            AlgoBase.fit(self, trainset)
+            self.bu, self.bi = self.compute_baselines()
+            self.sim = self.compute_similarities()
+            return self
+
+        def estimate(self, u, i):
+            if not (self.trainset.knows_user(u) and self.trainset.knows_item(i)):
+                raise PredictionImpossible("unknown")
+            near = max((self.sim[u, v], r) for v, r in self.trainset.ir[i])
+            return self.trainset.global_mean + self.bu[u] + self.bi[i], {"near": near[1]}
+
+    algo = Mine(sim_options={"name": "cosine"})
+    predictions = algo.fit(folds[0]).test([*folds[1], ("nobody", 5, 3.0)])
+    assert predictions[-1].details == {"was_impossible": True, "reason": "unknown"} and "near" in predictions[0].details
+    biases = BaselineOnly(verbose=False).fit(folds[0]).test(folds[1])
+    assert accuracy.rmse(predictions[:-1], verbose=False) == pytest.approx(accuracy.rmse(biases, verbose=False), rel=0.05)
+    assert set(cross_validate(algo, data, cv=2)) == {"test_rmse", "test_mae", "fit_time", "test_time"}
+
+
+def test_measures_and_printed_tables(data, capsys):
+    found = cross_validate(SVD(n_factors=4, n_epochs=3), data, measures=["RMSE", "fcp"], cv=KFold(3, random_state=1),
+                           return_train_measures=True, verbose=True)
+    assert found["test_rmse"].shape == (3,) and found["train_fcp"].shape == (3,) and isinstance(found["fit_time"], tuple)
+    told = capsys.readouterr().out
+    assert told.startswith("Evaluating RMSE, FCP of algorithm SVD on 3 split(s).") and "RMSE (testset)" in told and "Std" in told
+    rows = [("a", 1, 4.0, 3.5, {}), ("a", 2, 2.0, 3.0, {}), ("b", 1, 5.0, 5.0, {}), ("b", 2, 3.0, 5.0, {})]
+    assert accuracy.rmse(rows) == pytest.approx(np.sqrt((0.25 + 1 + 0 + 4) / 4)) and accuracy.fcp(rows) == 0.5
+    assert capsys.readouterr().out == "RMSE: 1.1456\nFCP:  0.5000\n"
+    with pytest.raises(ValueError, match="empty"):
+        accuracy.mae([])
+    with pytest.raises(ValueError, match="no measure 'ndcg'"):
+        cross_validate(SVD(), data, measures=["ndcg"])
+
+
+def test_searches(data):
+    grid = GridSearchCV(KNNBasic, {"k": [3, 30], "sim_options": {"name": ["msd", "cosine"], "user_based": [False]}, "verbose": [False]},
+                        measures=["rmse"], cv=2, refit=True)
+    grid.fit(data)
+    frame = pd.DataFrame.from_dict(grid.cv_results)
+    assert len(frame) == 4 and frame["rank_test_rmse"].tolist().count(1) == 1
+    assert grid.best_params["rmse"] == frame.loc[grid.best_index["rmse"], "params"]
+    assert 1 <= grid.predict("nobody", "nothing").est <= 5
+    some = RandomizedSearchCV(BaselineOnly, {"bsl_options": {"method": ["als"], "reg_u": [5, 15, 50]}, "verbose": [False]}, n_iter=2,
+                              random_state=3, cv=2)
+    some.fit(data)
+    assert len(some.cv_results["params"]) == 2
+    with pytest.raises(ValueError, match="refit is False: predict"):
+        some.predict("u1", 5)
+
+
+def test_algorithms_are_kept_in_files(folds, tmp_path):
+    algo = KNNBaseline(sim_options={"user_based": False}, verbose=False).fit(folds[0])
+    predictions = algo.test(folds[1])
+    dump.dump(tmp_path / "kept", predictions, algo)
+    told, again = dump.load(tmp_path / "kept")
+    assert again.test(folds[1]) == predictions == told and len(again.get_neighbors(0, 4)) == 4
+    assert pickle.loads(pickle.dumps(SVD(n_factors=2, n_epochs=2, random_state=1).fit(folds[0]))).qi.shape[1] == 2
+
+
+def test_a_seed_and_numpys_state_decide(folds):
+    def estimates(algo):
+        np.random.seed(5)
+        return [one.est for one in algo.fit(folds[0]).test(folds[1])]
+
+    for make in (lambda: SVD(n_epochs=2, n_factors=3, random_state=4), lambda: SVD(n_epochs=2, n_factors=3), NormalPredictor):
+        assert estimates(make()) == estimates(make())
+
+
+@pytest.mark.parametrize("make, error, words", [
+    (SVDpp, NotImplementedError, "no SVDpp: SVD learns"), (lambda: NMF(random_state=1), NotImplementedError, "no NMF: SVD"),
+    (SlopeOne, NotImplementedError, "no SlopeOne: BaselineOnly"), (CoClustering, NotImplementedError, "no CoClustering: "),
+    (lambda: SVD(biased=False), ValueError, "biased=False: factors of likewise are learned about the mean"),
+    (lambda: SVD(lr_bu=0.1), ValueError, "learning rates differ.*likewise has one, lr_all"),
+    (lambda: SVD(reg_pu=0.1), ValueError, "reg_pu and reg_qi differ, 0.1 and 0.02"),
+    (lambda: SVD(init_mean=0.1), ValueError, "init_mean is 0.1")])
+def test_what_is_not_there_is_refused_by_a_sentence(make, error, words):
+    with pytest.raises(error, match=words):
+        make()
+
+
+@pytest.mark.parametrize("options, error, words", [
+    ({"sim_options": {"name": "tanimoto"}}, NameError, "no similarity 'tanimoto'; there are cosine, msd"),
+    ({"sim_options": {"name": "pearson_baseline"}, "bsl_options": {"method": "lbfgs"}}, ValueError, "no method 'lbfgs'"),
+    ({"sim_options": {"name": "pearson_baseline"}, "bsl_options": {"reg_x": 1}}, ValueError, "has 'reg_x'; it may have method, n_epochs"),
+    ({"sim_options": {"user_base": False}}, ValueError, "sim_options has 'user_base'")])
+def test_options_that_are_not_known(folds, options, error, words):
+    with pytest.raises(error, match=words):
+        KNNBasic(verbose=False, **options).fit(folds[0])
