@@ -2,6 +2,7 @@
 """How long work is followed: a bar where one is asked for, remarks through `logging`; and when it is called off."""
 from __future__ import annotations
 
+import functools
 import html
 import logging
 import sys
@@ -132,18 +133,15 @@ def _awaited() -> Callable[[], None] | None:
     while frame.f_back is not None:
         frame = frame.f_back
         item = frame.f_locals.get("self") if frame.f_code.co_name == "run" else None
-        if type(item).__module__ == "concurrent.futures.thread":
-            return _poll_of(getattr(item, "future", None))
+        if type(item).__module__ == "concurrent.futures.thread" and hasattr(item, "future"):
+            return functools.partial(_poll, item.future)
     return None
 
 
-def _poll_of(future: Any) -> Callable[[], None] | None:
-    waiting = [cell.cell_contents for callback in getattr(future, "_done_callbacks", ())
-               for cell in getattr(callback, "__closure__", None) or ()]
-    awaited = [one for one in waiting if one is not future and hasattr(one, "cancelled") and hasattr(one, "get_loop")]
-
-    def poll() -> None:
-        if any(one.cancelled() for one in awaited):
-            raise CancelledError("nobody waits for this any more: its future was cancelled")
-
-    return poll if awaited else None
+def _poll(future: Any) -> None:
+    """asyncio adds its callback when the thread may be at work already."""
+    for callback in list(getattr(future, "_done_callbacks", ())):
+        for cell in getattr(callback, "__closure__", None) or ():
+            awaited = cell.cell_contents
+            if awaited is not future and hasattr(awaited, "get_loop") and hasattr(awaited, "cancelled") and awaited.cancelled():
+                raise CancelledError("nobody waits for this any more: its future was cancelled")
