@@ -71,7 +71,7 @@ class Estimator(_Answering):
         target            a value of `metric`: training ends after the first iteration that is as good
         checkpoint        a file to go on from, written every `checkpoint_every` iterations
         resume            a model, fitted estimator, or checkpoint loaded by load_model(), to go on from
-        progress          shows a bar (tqdm)
+        progress          shows a bar
         callback          called after each iteration: (iteration, seconds, objective, validation)
 
         Ctrl-C, and an exception of the callback, end training within about a second; `model_` is

@@ -53,7 +53,7 @@ class Interactions(Framed):
     format, delimiter, header  of files: "adjacency"; one character, "tab", "space" or "::"; "yes"
                     or "no"
     threads         0 takes all cores
-    progress        shows a bar (tqdm)
+    progress        shows a bar
 
     Interactions are what was read, without duplicates: `len` rows, by user and item. A row is
     (user, item, value, time), as far as there are values and times: data[0]; data[:100], data[mask] and

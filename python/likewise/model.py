@@ -322,7 +322,7 @@ class Answers:
         iterations        rounds of als (2), epochs of SGD (3) and BPR (10)
         learning_rate     of steps of SGD and BPR; without: that of training, a quarter of it for bpr,
                           and 0.05 for als
-        progress          shows a bar (tqdm)
+        progress          shows a bar
 
         What a pair of both becomes, the interactions' `duplicates` say. Ctrl-C ends it within about a
         second, without a model.

@@ -110,7 +110,7 @@ def tune(interactions: Any, *, algorithms: str | Collection[str] | None = None,
     validation_share   its share of the rows [0.1]
     journal            a file that notes each training as it ends; one search at a time writes it
     resume             goes on with the journal of a search that was ended
-    progress           shows a bar (tqdm)
+    progress           shows a bar
     callback           called after each training with its trial
 
     Keep test data out of `interactions`: what the search has seen cannot say how good a model is.

@@ -14,7 +14,7 @@ import scipy.sparse
 from likewise import _core
 from likewise.arguments import whole
 from likewise.ids import listed
-from likewise.progress import tqdm
+from likewise.progress import bar_class
 from likewise.sparse import checked
 
 #: The score of a place of a list that holds no answer.
@@ -200,10 +200,5 @@ class NoBar:
 
 
 def progress_bar(total: int, shown: bool) -> Any:
-    """tqdm's bar; none where it is not wanted, or tqdm is not installed."""
-    if not shown:
-        return NoBar()
-    try:
-        return tqdm()(total=total)
-    except ImportError:
-        return NoBar()
+    """A bar; none where it is not wanted."""
+    return bar_class()(total=total) if shown else NoBar()

@@ -54,6 +54,7 @@ void Background::make_calls(const std::vector<Update>& updates, const std::funct
   try {
     if (PyErr_CheckSignals() != 0) throw nb::python_error();
     if (cancelled_) return;
+    if (!poll_.is_none()) poll_();
     for (const Update& u : updates) progress_(u.stage, u.done, u.total, u.unit);
     if (call != nullptr) (*call)();
   } catch (nb::python_error& error) {

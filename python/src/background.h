@@ -20,12 +20,15 @@
 namespace likewise::python {
 
 /// What the package hears of work under way: progress(stage, done, total, unit), where unit is ""
-/// for remarks; None to hear nothing.
+/// for remarks; None to hear nothing. Its attribute `poll`, unless None, is called at every look
+/// for signals, and ends the work by an exception.
 class Background {
  public:
   /// `also` is set as cancelled() is.
   explicit Background(nb::object progress, std::atomic<bool>* also = nullptr)
-      : progress_(std::move(progress)), also_(also) {}
+      : progress_(std::move(progress)),
+        poll_(nb::getattr(progress_, "poll", nb::none())),
+        also_(also) {}
 
   /// Runs `work` on a thread of its own, with `threads` threads (0: all), and returns when it has
   /// ended. To be called with the GIL. What work or a callback throws comes out here; a signal that
@@ -56,6 +59,7 @@ class Background {
   void cancel();
 
   nb::object progress_;
+  nb::object poll_;
   std::atomic<bool>* also_;
   std::mutex mutex_;
   std::condition_variable posted_;    ///< something for the waiting thread

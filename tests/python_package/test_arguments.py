@@ -232,19 +232,6 @@ def test_paths_of_any_kind(model, ratings, tmp_path):
         likewise.load_model(tmp_path / b"\xff\xfd".decode("utf-8", "surrogateescape"))
 
 
-def test_a_bar_without_tqdm_is_refused_before_any_work(ratings, model, monkeypatch):
-    monkeypatch.setitem(sys.modules, "tqdm", None)
-    monkeypatch.setitem(sys.modules, "tqdm.auto", None)
-    seen = []
-    with pytest.raises(ImportError, match="pip install tqdm"):
-        Als(factors=2).fit(ratings, progress=True, callback=lambda *given: seen.append(given))
-    for call in (lambda: Interactions(([1], [2]), progress=True), lambda: model.recommend([10], progress=True),
-                 lambda: model.similar_items([5], progress=True)):
-        with pytest.raises(ImportError, match="pip install tqdm"):
-            call()
-    assert not seen
-
-
 def test_widths_end_at_the_catalogue(model, ratings):
     items = len(model.items)
     for found in (model.recommend(n=10**9), model.recommend_new([[5]], n=10**9), model.similar_items(n=10**9),

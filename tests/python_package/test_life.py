@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """Beside the rest of a program: Ctrl-C, threads, forks, other libraries' threads."""
+import asyncio
 import concurrent.futures
 import os
 import pathlib
@@ -9,6 +10,7 @@ import sys
 import textwrap
 import threading
 import time
+import types
 
 import numpy as np
 import pytest
@@ -180,6 +182,64 @@ def test_a_bar_follows(ratings, capsys):
     pytest.importorskip("tqdm")
     Als(factors=8, iterations=5).fit(ratings, progress=True)
     assert "5/5" in capsys.readouterr().err
+
+
+@pytest.fixture
+def without_tqdm(monkeypatch):
+    for name in ("tqdm", "tqdm.auto"):
+        monkeypatch.setitem(sys.modules, name, None)
+
+
+def test_a_terminal_has_a_bar_without_tqdm(ratings, capsys, monkeypatch, without_tqdm):
+    Als(factors=8, iterations=5).fit(ratings, progress=True)
+    assert capsys.readouterr().err == ""  # a file would be full of it
+    monkeypatch.setattr(sys.stderr, "isatty", lambda: True)
+    Als(factors=8, iterations=5).fit(ratings, progress=True)
+    assert "train: 5 of 5 iterations, 0 s\n" in capsys.readouterr().err
+
+
+def test_a_notebook_has_a_bar_without_tqdm(ratings, monkeypatch, without_tqdm):
+    drawn = []
+    place = types.SimpleNamespace(update=lambda bar: drawn.append(bar._repr_html_()))
+    shell = types.ModuleType("IPython")
+    shell.get_ipython = lambda: types.SimpleNamespace(kernel=None)
+    shell.display = types.ModuleType("IPython.display")
+    shell.display.display = lambda *_, display_id: place
+    monkeypatch.setitem(sys.modules, "IPython", shell)
+    monkeypatch.setitem(sys.modules, "IPython.display", shell.display)
+    Als(factors=8, iterations=5).fit(ratings, progress=True)
+    assert drawn[-1] == "<progress max=\"5\" value=\"5\"></progress> train: 5 of 5 iterations, 0 s"
+
+
+@pytest.mark.parametrize("start", ["to_thread", "run_in_executor"])
+def test_a_training_that_nobody_awaits_any_more_is_stopped(ratings, start):
+    als = Als(factors=64, iterations=3_000)
+    ended = threading.Event()
+    told = []
+
+    def fit():
+        try:
+            als.fit(ratings)
+        except BaseException as error:
+            told.append(error)
+        finally:
+            ended.set()
+
+    async def main():
+        work = asyncio.to_thread(fit) if start == "to_thread" else asyncio.get_running_loop().run_in_executor(None, fit)
+        with pytest.raises(asyncio.TimeoutError):
+            await asyncio.wait_for(work, 0.3)
+        return await asyncio.to_thread(ended.wait, 20)
+
+    assert asyncio.run(main()) and "its future was cancelled" in str(told[0])
+    assert als.model_.stop_reason == "stopped" and len(als.model_.iterations) > 0
+
+
+def test_work_that_is_awaited_goes_on(ratings):
+    async def main():
+        return await asyncio.to_thread(Als(factors=4, iterations=3).fit, ratings)
+
+    assert len(asyncio.run(main()).model_.iterations) == 3
 
 
 def test_a_closed_interpreter_is_left_in_peace():
