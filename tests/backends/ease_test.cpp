@@ -17,7 +17,7 @@
 #include "tests/csr_entries.h"
 #include "tests/support.h"
 
-namespace likewise {
+namespace likewise::ease_test {
 namespace {
 
 using test::Entry;
@@ -305,4 +305,4 @@ TEST(Ease, CandidatesAreChecked) {
 }
 
 }  // namespace
-}  // namespace likewise
+}  // namespace likewise::ease_test

@@ -15,7 +15,7 @@
 #include "tests/csr_entries.h"
 #include "tests/support.h"
 
-namespace likewise {
+namespace likewise::spectral_test {
 namespace {
 
 using test::Entry;
@@ -125,7 +125,7 @@ TEST(Spectral, CpuFindsTheLargest) {
         of_found += found.singular[f] * found.singular[f];
       }
       // The spectrum of random matrices is flat: the slowest to be found.
-      EXPECT_GT(of_found, 0.95 * of_expected) << factors;
+      EXPECT_GT(of_found, 0.97 * of_expected) << factors;
     }
   }
 }
@@ -152,4 +152,4 @@ TEST(Spectral, ThreadsDoNotChangeABitAndTheSeedDecides) {
 }
 
 }  // namespace
-}  // namespace likewise
+}  // namespace likewise::spectral_test

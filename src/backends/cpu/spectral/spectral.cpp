@@ -24,7 +24,7 @@ constexpr Index kRows = 512;
 /// Parts whose sums are added up in their order.
 constexpr Offset kParts = 16;
 /// The basis is this many times as wide as what is asked for.
-constexpr Index kWidening = 2;
+constexpr Index kWidening = 3;
 /// Blocks are a fourth as wide: narrower ones find more for as many products, and each walks
 /// through the entries again.
 constexpr Index kBlocksOfFactors = 4;
