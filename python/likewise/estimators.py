@@ -36,7 +36,7 @@ class Auto(Estimator):
 
 @described
 class ItemKnn(Estimator):
-    """The nearest items of every item, by any of twelve similarities."""
+    """The nearest items of every item, by any of thirteen similarities."""
 
     algorithm = "item-knn"
 

@@ -14,7 +14,7 @@ TRAIN, TEST = "parts/train.csv", "parts/test.csv"
 FEW, USERS = "parts/few.csv", "parts/users.txt"  # see few_of()
 FEW_ROWS = 1500
 SIMILARITIES = ("cosine", "adjusted-cosine", "pearson", "pearson-full", "pearson-baseline", "msd",
-                "jaccard", "tfidf", "bm25", "log-likelihood", "conditional", "dot")
+                "jaccard", "tfidf", "bm25", "log-likelihood", "conditional", "dot", "rp3")
 PREDICTIONS = ("mean", "centred", "z-score", "baseline", "sum")
 
 # Options of trainings beside the defaults, by algorithm and feedback, on small data.

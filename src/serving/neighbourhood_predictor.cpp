@@ -177,9 +177,10 @@ std::vector<Candidate> NeighbourhoodPredictor::sum_neighbours(const AskedUser& u
     throw Error(
         ErrorKind::kInvalidArgument,
         fmt::format("sum_lists {} knows whose neighbour a user is of trained users only: the "
-                    "two directions of similarity conditional differ. Train with sum_lists "
-                    "own to answer new users",
-                    kSumListsNames[static_cast<std::size_t>(params_.sum_lists)]));
+                    "two directions of similarity {} differ. Train with sum_lists own to answer "
+                    "new users",
+                    kSumListsNames[static_cast<std::size_t>(params_.sum_lists)],
+                    kSimilarityNames[static_cast<std::size_t>(params_.similarity)]));
   }
   // A row would have the user among its K if it were trained, as the last row.
   const Neighbours& lists = learned_.neighbours;

@@ -46,6 +46,7 @@ OF_NEIGHBOURS = {
     "--baseline-learning-rate": ("0.1", [*EXPLICIT, "--baseline-method", "sgd"]),
     "--bm25-k1": ("2", ["--similarity", "bm25"]), "--bm25-b": ("0.5", ["--similarity", "bm25"]),
     "--popularity-damping": ("0.3", ["--similarity", "conditional"]),
+    "--user-exponent": ("0.7", ["--similarity", "rp3"]), "--item-exponent": ("0.3", ["--similarity", "rp3"]),
 }
 
 OF_BIAS = {
