@@ -34,6 +34,9 @@ struct EaseScales {
 
 [[nodiscard]] EaseScales make_ease_scales(const CsrView& by_user, const EaseSystem& system);
 
+/// Numbers of the systems that form local makes and solves together: 1 GiB.
+inline constexpr Offset kEaseBatchNumbers = Offset{1} << 28;
+
 /// A pivot of a row is rounding where it is no more than this share of the row's diagonal.
 inline constexpr double kLeastPivot = 0x1p-20;
 

@@ -137,12 +137,14 @@ struct Description<NeighbourParams> {
           .searched([](const P& p, const P&) { return of_counts(p, linear_range(0.0, 1.0)); })
           .only_if(compares_by<Similarity::kConditional>, "{similarity conditional}"),
       Parameter{"user_exponent", &P::user_exponent,
-                "Exponent of the probabilities of steps, one over the size of a row or column"}
+                "How little users with many entries count: of {similarity rp3} the exponent of the "
+                "probability of a step, of ease that of a user's entries"}
           .between(0.0, 2.0, "in [0, 2]")
           .searched([](const P& p, const P&) { return of_counts(p, linear_range(0.0, 1.5)); })
           .only_if(compares_by<Similarity::kRp3>, "{similarity rp3}"),
       Parameter{"item_exponent", &P::item_exponent,
-                "How much {similarity rp3} damps popular neighbours"}
+                "How much popular items are damped: {similarity rp3} divides by a neighbour's "
+                "entries to this power; ease and spectral: math.md"}
           .between(0.0, 2.0, "in [0, 2]")
           .searched([](const P& p, const P&) { return of_counts(p, linear_range(0.0, 1.0)); })
           .only_if(compares_by<Similarity::kRp3>, "{similarity rp3}")};

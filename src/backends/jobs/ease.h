@@ -7,7 +7,9 @@
 
 #include "likewise/control.h"
 #include "likewise/csr.h"
+#include "likewise/device.h"
 #include "likewise/matrix.h"
+#include "likewise/memory_plan.h"
 #include "likewise/neighbourhood.h"
 
 namespace likewise {
@@ -23,10 +25,23 @@ struct EaseSystem {
   double dropout = 0.0;                   ///< p, in [0, 1)
 };
 
+/// How large a training is; without candidates it is of dense weights.
+struct EaseShape {
+  Index users = 0;
+  Index items = 0;
+  Offset interactions = 0;
+  Index candidates = 0;
+};
+
 /// Makes item-item weights. Thread-safe; the same bits for any number of threads.
 class EaseJob {
  public:
+  static constexpr Job kJob = Job::kEase;
   virtual ~EaseJob() = default;
+
+  /// What it will take beside the interactions. Throws Error(kOutOfMemory) with the figures where
+  /// that is not there.
+  [[nodiscard]] virtual MemoryPlan plan(const EaseShape& shape) const = 0;
 
   /// B (items x items), its diagonal 0: a history x scores x B. Items without entries have rows and
   /// columns of zeros. Holds one items x items matrix, which becomes B.

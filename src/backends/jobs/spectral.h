@@ -9,7 +9,9 @@
 
 #include "likewise/control.h"
 #include "likewise/csr.h"
+#include "likewise/device.h"
 #include "likewise/matrix.h"
+#include "likewise/memory_plan.h"
 
 namespace likewise {
 
@@ -22,10 +24,23 @@ struct SpectralFactors {
   Matrix items;
 };
 
+/// How large a training is.
+struct SpectralShape {
+  Index users = 0;
+  Index items = 0;
+  Offset interactions = 0;
+  int factors = 0;
+};
+
 /// Decomposes. Thread-safe; the same bits for any number of threads.
 class SpectralJob {
  public:
+  static constexpr Job kJob = Job::kSpectral;
   virtual ~SpectralJob() = default;
+
+  /// What it will take beside the interactions. Throws Error(kOutOfMemory) with the figures where
+  /// that is not there.
+  [[nodiscard]] virtual MemoryPlan plan(const SpectralShape& shape) const = 0;
 
   /// `factors` >= 1 may exceed the rank. Errors: kOutOfMemory, kCancelled, and as eigenbasis()
   /// (core/dense.h).

@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "algorithms/ease/ease_scales.h"
+#include "backends/host_plan.h"
 #include "backends/neighbour_lists.h"
 #include "backends/reference/jobs.h"
 #include "backends/top_k.h"
@@ -69,6 +70,9 @@ namespace {
 
 class ReferenceEase final : public EaseJob {
  public:
+  [[nodiscard]] MemoryPlan plan(const EaseShape& shape) const override {
+    return ease_plan(shape, 3 * sizeof(double));
+  }
   [[nodiscard]] Matrix dense_weights(const CsrView& by_user, const EaseSystem& system,
                                      const RunControl& control) const override {
     const EaseScales scales = make_ease_scales(by_user, system);

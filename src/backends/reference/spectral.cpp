@@ -3,6 +3,7 @@
 #include <vector>
 
 #include "algorithms/spectral/normalised.h"
+#include "backends/host_plan.h"
 #include "backends/reference/jobs.h"
 #include "core/lapack.h"
 
@@ -12,6 +13,9 @@ namespace {
 /// All eigenvectors of A'A in double precision.
 class ReferenceSpectral final : public SpectralJob {
  public:
+  [[nodiscard]] MemoryPlan plan(const SpectralShape& shape) const override {
+    return spectral_plan(shape, shape.items);
+  }
   [[nodiscard]] SpectralFactors decompose(const CsrView& by_user, int factors,
                                           std::uint64_t /*seed*/,
                                           const RunControl& /*control*/) const override {

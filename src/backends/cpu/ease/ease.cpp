@@ -8,6 +8,7 @@
 #include "backends/cpu/ease/local_ease.h"
 #include "backends/cpu/jobs.h"
 #include "backends/cpu/pool.h"
+#include "backends/host_plan.h"
 #include "core/dense_inverse.h"
 #include "core/parallel.h"
 
@@ -76,6 +77,9 @@ void make_weights(const EaseScales& scales, Matrix& q) {
 
 class CpuEase final : public EaseJob {
  public:
+  [[nodiscard]] MemoryPlan plan(const EaseShape& shape) const override {
+    return ease_plan(shape, sizeof(float));
+  }
   [[nodiscard]] Matrix dense_weights(const CsrView& by_user, const EaseSystem& system,
                                      const RunControl& control) const override {
     const EaseScales scales = make_ease_scales(by_user, system);

@@ -20,9 +20,6 @@
 namespace likewise {
 namespace {
 
-/// Numbers of the systems of a batch: 1 GiB.
-constexpr Offset kBatchNumbers = Offset{1} << 28;
-
 /// One item's: (S_CC + L_CC) q = S_Cj for its candidates C, rising.
 struct System {
   Index item = 0;
@@ -85,7 +82,7 @@ class Batch {
     Offset numbers = 0;
     for (Index item = first; item < rows_; ++item) {
       System system{item, candidates_of(candidates, item), numbers};
-      if (item > first && numbers + system.numbers() > kBatchNumbers) break;
+      if (item > first && numbers + system.numbers() > kEaseBatchNumbers) break;
       numbers += system.numbers();
       systems_.push_back(std::move(system));
     }

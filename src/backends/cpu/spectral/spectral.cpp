@@ -11,6 +11,7 @@
 
 #include "algorithms/spectral/normalised.h"
 #include "backends/cpu/jobs.h"
+#include "backends/host_plan.h"
 #include "core/dense.h"
 #include "core/dense_kernels.h"
 #include "core/parallel.h"
@@ -115,15 +116,26 @@ void add_product(const Matrix& x, const Matrix& c, Matrix& y) {
   return longest;
 }
 
+constexpr Index kLeastBlock = 16;
+
+/// Columns of a block.
+[[nodiscard]] Index block_width(Index items, int factors) {
+  return std::min(items, std::max(kLeastBlock, std::min(items, factors) / kBlocksOfFactors));
+}
+
+/// Columns of the basis.
+[[nodiscard]] Index krylov_width(Index items, int factors) {
+  const Offset wanted = std::min<Offset>(items, factors);
+  const Offset most = std::max<Offset>(kWidening * wanted + kLeastBlock,
+                                       Offset{kLeastBlocks} * block_width(items, factors));
+  return static_cast<Index>(std::min<Offset>(items, most));
+}
+
 class Krylov {
  public:
   Krylov(const CsrView& a, int factors, std::uint64_t seed) : a_(a), by_item_(transpose(a)) {
-    const Offset wanted = std::min<Offset>(a.cols, factors);
-    const auto width = static_cast<Index>(
-        std::min<Offset>(a.cols, std::max<Offset>(kLeastBlock, wanted / kBlocksOfFactors)));
-    const Offset most = std::max<Offset>(kWidening * wanted + kLeastBlock, kLeastBlocks * width);
-    most_ = static_cast<Index>(std::min<Offset>(a.cols, most));
-    start_ = {width, seed};
+    most_ = krylov_width(a.cols, factors);
+    start_ = {block_width(a.cols, factors), seed};
   }
 
   /// Widens the basis until it is as wide as it shall be. Where A'A does not lead out of it, as of
@@ -175,7 +187,6 @@ class Krylov {
   [[nodiscard]] bool empty() const { return width_ == 0; }
 
  private:
-  static constexpr Index kLeastBlock = 16;
   static constexpr std::uint32_t kStream = 0x53504543;  // of the first block
 
   struct Start {
@@ -271,6 +282,9 @@ class Krylov {
 
 class CpuSpectral final : public SpectralJob {
  public:
+  [[nodiscard]] MemoryPlan plan(const SpectralShape& shape) const override {
+    return spectral_plan(shape, krylov_width(shape.items, shape.factors));
+  }
   [[nodiscard]] SpectralFactors decompose(const CsrView& by_user, int factors, std::uint64_t seed,
                                           const RunControl& control) const override {
     SpectralFactors none{std::vector<double>(static_cast<std::size_t>(factors)),
