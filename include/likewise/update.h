@@ -51,7 +51,7 @@ struct UpdatedModel {
 ///
 /// als: rounds of all touched users solved against the items as they are, then of all touched items
 /// against the users, each over its whole history. sgd, bpr: epochs over the new interactions
-/// alone. item-knn, user-knn, popular, bias: exactly the model that training on all would have
+/// alone. All others: exactly the model that training on all would have
 /// given; of the neighbourhoods only rows whose entries changed, and rows that lost a neighbour by
 /// that, are compared with all others, where a similarity depends on its two rows alone (tfidf,
 /// bm25, pearson-baseline, conditional and rp3, and log-likelihood when there are new columns,

@@ -68,12 +68,12 @@ TEST(ClosedFormModel, RefusesWeightsThatAreNotThereOrOfAnotherShape) {
     p.header["elsewhere"] = p.header.at("item_weights");
     p.header.erase("item_weights");
   });
-  expect_refused(EaseForm::kDense, "it must be 9 x 9 (ids x items)",
-                 [](ModelParts& p) { p.header.at("item_weights")["shape"] = {27, 3}; });
+  expect_refused(EaseForm::kDense, "it must be 9 x 9 (ids x items)", [](ModelParts& p) {
+    p.header.at("item_weights")["shape"] = {27, 3};
+  });
   const auto with_form = [](const char* form) {
     return [form](ModelParts& p) {
-      auto parameters =
-          nlohmann::json::parse(p.metadata()["parameters"].get<std::string>());
+      auto parameters = nlohmann::json::parse(p.metadata()["parameters"].get<std::string>());
       parameters["form"] = form;
       p.metadata()["parameters"] = parameters.dump();
     };

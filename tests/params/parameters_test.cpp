@@ -50,8 +50,9 @@ TEST(Parameters, DefaultsAreValidAndKnowTheirAlgorithm) {
       EXPECT_EQ(algorithm_name(params), algorithm);
       const bool only_ratings = algorithm == "bias" || algorithm == "sgd";
       const bool only_likes = algorithm == "bpr" || algorithm == "ease" || algorithm == "spectral";
-      EXPECT_EQ(feedback_of(params), only_ratings         ? Feedback::kExplicit
-                                     : only_likes ? Feedback::kImplicit : feedback);
+      EXPECT_EQ(feedback_of(params), only_ratings ? Feedback::kExplicit
+                                     : only_likes ? Feedback::kImplicit
+                                                  : feedback);
       EXPECT_NO_THROW(validate(params));
     }
     EXPECT_FALSE(algorithm_help(algorithm).empty());

@@ -12,8 +12,9 @@ namespace likewise {
 /// A = D_U^(-1/2) X D_I^(-1/2) with the columns of `by_user`, in float32.
 [[nodiscard]] CsrMatrix normalised(const CsrView& by_user);
 
-/// Singular values that are no more than this share of the largest are rounding.
-inline constexpr double kLeastSingular = 1e-4;
+/// Singular values that are no more than this share of the largest are rounding: they are roots of
+/// sums in float32.
+inline constexpr double kLeastSingular = 2e-3;
 
 /// S of eigenvalues of A'A, falling: their roots, or 0 where they are rounding.
 [[nodiscard]] std::vector<double> singular_values(std::vector<double> eigenvalues);
