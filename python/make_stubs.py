@@ -8,7 +8,7 @@ import pathlib
 import sys
 
 CLASSES = {"Als": "als", "Auto": "auto", "ItemKnn": "item-knn", "UserKnn": "user-knn", "Popular": "popular",
-           "Bias": "bias", "Sgd": "sgd", "Bpr": "bpr"}
+           "Bias": "bias", "Sgd": "sgd", "Bpr": "bpr", "Ease": "ease", "Spectral": "spectral"}
 
 
 def type_of(parameter):

@@ -168,7 +168,7 @@ Run add_update(CLI::App& app) {
   add_reading_options(app, verb->reading);
   app.footer(
       "New users and items join, rows with a new interaction are refined, all others keep their\n"
-      "numbers. Neighbourhoods, popular and bias come out as if trained on all.\n\n"
+      "numbers. Neighbourhoods, ease, spectral, popular and bias come out as if trained on all.\n\n"
       "Examples:\n"
       "  likewise update model.safetensors today.csv -o model.safetensors\n"
       "  likewise update stars.safetensors tonight.csv -o stars.safetensors --by sgd");

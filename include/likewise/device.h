@@ -23,11 +23,13 @@ enum class Job {
   kSgd,          ///< trains by SGD
   kBpr,          ///< trains by BPR
   kPredictions,  ///< predicts ratings of pairs and of whole rows
+  kEase,         ///< trains EASE, and makes its lists
+  kSpectral,     ///< trains spectral factors
 };
-inline constexpr std::string_view kJobNames[] = {"als", "neighbours", "top-k",
-                                                 "sgd", "bpr",        "predictions"};
-inline constexpr std::array kJobs{Job::kAls, Job::kNeighbours, Job::kTopK,
-                                  Job::kSgd, Job::kBpr,        Job::kPredictions};
+inline constexpr std::string_view kJobNames[] = {"als", "neighbours",  "top-k", "sgd",
+                                                 "bpr", "predictions", "ease",  "spectral"};
+inline constexpr std::array kJobs{Job::kAls, Job::kNeighbours,  Job::kTopK, Job::kSgd,
+                                  Job::kBpr, Job::kPredictions, Job::kEase, Job::kSpectral};
 
 /// One job of a device.
 struct JobStatus {

@@ -12,6 +12,7 @@
 
 #include "likewise/bias.h"
 #include "likewise/csr.h"
+#include "likewise/ease.h"
 #include "likewise/factors.h"
 #include "likewise/id_map.h"
 #include "likewise/interactions.h"
@@ -61,7 +62,7 @@ struct Provenance {
 
 /// What training learns: one alternative for each kind of model. Which one it is follows from the
 /// parameters.
-using Learned = std::variant<Factors, Neighbourhood, Popularity, Baselines>;
+using Learned = std::variant<Factors, Neighbourhood, Popularity, Baselines, ItemWeights>;
 
 struct Model {
   TrainingParams params;  ///< the algorithm, and what it was told

@@ -22,7 +22,7 @@ namespace likewise {
 /// Over common entries: kPearson, kPearsonBaseline, kMsd, and kCosine of explicit ratings, whose
 /// missing cells are unknown. Over whole rows, a missing cell counting as 0: kAdjustedCosine,
 /// kPearsonFull, kTfidf, kBm25, kDot, and kCosine of implicit feedback. Of counts alone: kJaccard,
-/// kLogLikelihood, kConditional.
+/// kLogLikelihood, kConditional, kRp3.
 enum class Similarity {
   kCosine,
   kAdjustedCosine,   ///< cosine of centred values
@@ -36,12 +36,14 @@ enum class Similarity {
   kLogLikelihood,  ///< log-likelihood ratio of a 2 x 2 table, negative where rarer than by chance
   kConditional,    ///< P(other | row), damped by the popularity of the other: not symmetric
   kDot,            ///< product of the values as they are: for weights of the caller's own
+  kRp3,            ///< random walk over a column, damped by popularity: not symmetric
 };
 
 /// Their names everywhere, in the order above.
 inline constexpr std::string_view kSimilarityNames[] = {
     "cosine",  "adjusted-cosine", "pearson", "pearson-full",   "pearson-baseline", "msd",
-    "jaccard", "tfidf",           "bm25",    "log-likelihood", "conditional",      "dot"};
+    "jaccard", "tfidf",           "bm25",    "log-likelihood", "conditional",      "dot",
+    "rp3"};
 
 /// How neighbours make a prediction. kSum is for lists of implicit feedback: it adds up, and what
 /// comes out is no rating.
@@ -96,6 +98,8 @@ struct NeighbourParams {
   double bm25_k1 = 1.2;                        ///< how soon a large value saturates, >= 0
   double bm25_b = 0.75;                        ///< how much long rows are held back, in [0, 1]
   double popularity_damping = 0.5;             ///< exponent of kConditional, in [0, 1]
+  double user_exponent = 1.0;  ///< kRp3: alpha, of the probabilities of steps, in [0, 2]
+  double item_exponent = 0.5;  ///< kRp3: beta, damps popular neighbours, in [0, 2]
 
   /// Whether similarity or prediction look at baselines.
   [[nodiscard]] constexpr bool needs_baselines() const {

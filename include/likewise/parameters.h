@@ -12,16 +12,18 @@
 #include "likewise/als.h"
 #include "likewise/bias.h"
 #include "likewise/bpr.h"
+#include "likewise/ease.h"
 #include "likewise/neighbourhood.h"
 #include "likewise/popularity.h"
 #include "likewise/sgd.h"
+#include "likewise/spectral.h"
 
 namespace likewise {
 
 /// What to train, and how. The alternative is the algorithm; NeighbourParams::side tells item-knn
 /// from user-knn.
-using TrainingParams =
-    std::variant<AlsParams, NeighbourParams, PopularParams, BiasParams, SgdParams, BprParams>;
+using TrainingParams = std::variant<AlsParams, NeighbourParams, PopularParams, BiasParams,
+                                    SgdParams, BprParams, EaseParams, SpectralParams>;
 
 /// "als", "item-knn": its name in model files and on the command line.
 [[nodiscard]] std::string_view algorithm_name(const TrainingParams& params);

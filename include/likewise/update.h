@@ -51,11 +51,11 @@ struct UpdatedModel {
 ///
 /// als: rounds of all touched users solved against the items as they are, then of all touched items
 /// against the users, each over its whole history. sgd, bpr: epochs over the new interactions
-/// alone. item-knn, user-knn, popular, bias: exactly the model that training on all would have
+/// alone. All others: exactly the model that training on all would have
 /// given; of the neighbourhoods only rows whose entries changed, and rows that lost a neighbour by
 /// that, are compared with all others, where a similarity depends on its two rows alone (tfidf,
-/// bm25, pearson-baseline and conditional, and log-likelihood when there are new columns, start
-/// afresh).
+/// bm25, pearson-baseline, conditional and rp3, and log-likelihood when there are new columns,
+/// start afresh).
 ///
 /// Errors: kInvalidArgument for options outside their range or that the model has no use for,
 /// kAuto, and a checkpoint of a training under way; kBadData for no interactions at all, values

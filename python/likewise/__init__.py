@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING
 from likewise import metrics
 from likewise._core import DeviceError, NumericalError, __version__
 from likewise.answers import Lists
-from likewise.estimators import Als, Auto, Bias, Bpr, ItemKnn, Popular, Sgd, UserKnn
+from likewise.estimators import Als, Auto, Bias, Bpr, Ease, ItemKnn, Popular, Sgd, Spectral, UserKnn
 from likewise.index import IndexVectors, index_vectors
 from likewise.information import info
 from likewise.interactions import Interactions, concat, split
@@ -26,9 +26,9 @@ from likewise.search import Search, tune
 from likewise.splitter import Splitter
 
 __all__ = [
-    "Als", "Auto", "Bias", "Bpr", "DeviceError", "Evaluation", "Explanation", "IndexVectors", "Interactions",
-    "ItemKnn", "Lists", "Model", "NumericalError", "Popular", "Search", "Sgd", "Splitter", "TrainingPlan", "UserKnn",
-    "__version__", "concat", "index_vectors", "info", "load_model", "metrics", "split", "tune",
+    "Als", "Auto", "Bias", "Bpr", "DeviceError", "Ease", "Evaluation", "Explanation", "IndexVectors", "Interactions",
+    "ItemKnn", "Lists", "Model", "NumericalError", "Popular", "Search", "Sgd", "Spectral", "Splitter", "TrainingPlan",
+    "UserKnn", "__version__", "concat", "index_vectors", "info", "load_model", "metrics", "split", "tune",
 ]
 
 if TYPE_CHECKING:

@@ -8,7 +8,7 @@ from typing import Any
 
 from likewise.estimator import Estimator, _Own, described
 
-__all__ = ["Als", "Auto", "Bias", "Bpr", "ItemKnn", "Popular", "Sgd", "UserKnn"]
+__all__ = ["Als", "Auto", "Bias", "Bpr", "Ease", "ItemKnn", "Popular", "Sgd", "Spectral", "UserKnn"]
 
 
 @described
@@ -36,7 +36,7 @@ class Auto(Estimator):
 
 @described
 class ItemKnn(Estimator):
-    """The nearest items of every item, by any of twelve similarities."""
+    """The nearest items of every item, by any of thirteen similarities."""
 
     algorithm = "item-knn"
 
@@ -75,3 +75,19 @@ class Bpr(Estimator):
     """Factors that rank what a user liked above what it did not take (Rendle et al. 2009)."""
 
     algorithm = "bpr"
+
+
+@described
+class Ease(Estimator):
+    """Weights between items by ridge regression (EASE, Steck 2019; EDLAE, Steck 2020), with weights of users
+    and items; of all pairs of items, or of each item and its most similar ones."""
+
+    algorithm = "ease"
+
+
+@described
+class Spectral(Estimator):
+    """Factors of the largest singular values of the normalised interactions: a low-pass filter of the graph
+    of users and items."""
+
+    algorithm = "spectral"

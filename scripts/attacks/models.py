@@ -18,7 +18,9 @@ KINDS = {
     "knn.model": ["--algorithm", "item-knn"], "popular.model": ["--algorithm", "popular"],
     "sgd.model": ["--algorithm", "sgd"], "bpr.model": ["--algorithm", "bpr"],
     "user.model": ["--algorithm", "user-knn", "--feedback", "explicit"],
-    "bias.model": ["--algorithm", "bias"],
+    "bias.model": ["--algorithm", "bias"], "ease.model": ["--algorithm", "ease"],
+    "local.model": ["--algorithm", "ease", "--form", "local", "--candidates", "5"],
+    "spectral.model": ["--algorithm", "spectral", "--factors", "3"],
 }
 ASK = [["info", "m", "--json"], ["recommend", "m", "--all"], ["predict", "m", "data.csv"],
        ["evaluate", "m", "test.csv"], ["similar", "m", "--all-items"],

@@ -15,7 +15,7 @@ from .lab import Attack, Case, Ran
 VALUES = ["0", "1", "3", "3", "5", "-1", "1e-30", "-1e-30", "1e-45", "1e30", "-1e30", "3.4e38",
           "-3.4e38", "1e19", "0.5", "16777217"]
 SIMILARITIES = ["cosine", "adjusted-cosine", "pearson", "pearson-full", "pearson-baseline", "msd",
-                "jaccard", "tfidf", "bm25", "log-likelihood", "conditional", "dot"]
+                "jaccard", "tfidf", "bm25", "log-likelihood", "conditional", "dot", "rp3"]
 PREDICTIONS = ["mean", "centred", "z-score", "baseline", "sum"]
 # By how much more of the objective than the exact solver's `auto` may leave, after the same
 # iterations.

@@ -57,7 +57,9 @@ VALUES = {
     "--min-neighbours": "9", "--clip": "off", "--baseline-method": "sgd", "--baseline-epochs": "3",
     "--baseline-user-regularization": "1", "--baseline-item-regularization": "1",
     "--baseline-regularization": "0.5", "--baseline-learning-rate": "0.05", "--bm25-k1": "9",
-    "--bm25-b": "0.1", "--popularity-damping": "0.9", "--validation": "test.csv",
+    "--bm25-b": "0.1", "--popularity-damping": "0.9", "--user-exponent": "0.6", "--item-exponent": "0.3",
+    "--scale-items": "off", "--dropout": "0.3", "--form": "local", "train --candidates": "7",
+    "--spectrum-exponent": "0.3", "--validation": "test.csv",
     "--validation-metric": "auc", "--target": "ndcg@10=0.05", "--checkpoint": "state", "--checkpoint-every": "2",
     "--resume": "short.model", "--by": "sgd", "--report": "report.html",
     "--columns": "2,1,3", "--delimiter": ";", "--header": "no", "--duplicates": "sum",
@@ -77,6 +79,8 @@ KNN = ["--algorithm", "item-knn"]
 SGD = ["--algorithm", "sgd", "--feedback", "explicit"]  # it has no other
 BPR = ["--algorithm", "bpr", "--feedback", "implicit"]
 BIAS = ["--algorithm", "bias", "--feedback", "explicit"]  # it has no other
+EASE = ["--algorithm", "ease", "--feedback", "implicit"]  # they have no other
+SPECTRAL = ["--algorithm", "spectral", "--feedback", "implicit"]
 BASES: dict[str, list[list[str]]] = {
     "demo": [[]],
     "generate": [["20x10x90", "-o", "made.csv"]],
@@ -87,11 +91,12 @@ BASES: dict[str, list[list[str]]] = {
         ["--unobserved-weight", "0.3"], ["--validation", "test.csv", "--iterations", "12"],
         ["--checkpoint", "state"], ["--resume", "short.model", "--iterations", "12"],
         ["--resume", "stars.model", "--iterations", "12"], ["--algorithm", "popular"], KNN,
-        BPR, SGD, [*SGD, "--schedule", "inverse"], [*SGD, "--schedule", "constant", "--biases", "off"],
+        BPR, EASE, [*EASE, "--form", "local"], SPECTRAL, SGD, [*SGD, "--schedule", "inverse"], [*SGD, "--schedule", "constant", "--biases", "off"],
         [*KNN, "--feedback", "explicit"],
         [*KNN, "--feedback", "explicit", "--baseline-method", "sgd"],
         [*KNN, "--feedback", "explicit", "--prediction", "z-score", "--similarity", "pearson"],
         [*KNN, "--similarity", "bm25"], [*KNN, "--similarity", "conditional"],
+        [*KNN, "--similarity", "rp3"],
         [*KNN, "--similarity", "adjusted-cosine"], ["--algorithm", "user-knn"],
         ["--algorithm", "user-knn", "--feedback", "explicit"],
         # Biases so large that some predictions are off the scale.

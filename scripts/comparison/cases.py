@@ -14,7 +14,7 @@ TRAIN, TEST = "parts/train.csv", "parts/test.csv"
 FEW, USERS = "parts/few.csv", "parts/users.txt"  # see few_of()
 FEW_ROWS = 1500
 SIMILARITIES = ("cosine", "adjusted-cosine", "pearson", "pearson-full", "pearson-baseline", "msd",
-                "jaccard", "tfidf", "bm25", "log-likelihood", "conditional", "dot")
+                "jaccard", "tfidf", "bm25", "log-likelihood", "conditional", "dot", "rp3")
 PREDICTIONS = ("mean", "centred", "z-score", "baseline", "sum")
 
 # Options of trainings beside the defaults, by algorithm and feedback, on small data.
@@ -54,8 +54,12 @@ BIAS = {"explicit": ["--baseline-method sgd", "--baseline global-mean", "--basel
                      "--baseline item-mean", "--clip off"]}
 BPR = {"implicit": ["--negatives popular", "--negatives popular --liked-draws skip", "--biases off", "--factors 1", "--factors 200",
                     "--learning-rate 0.2", f"--validation {TEST} --patience 5 --iterations 60"]}
-ONLY = {"bias": "explicit", "sgd": "explicit", "bpr": "implicit"}
-VARIED = {"als": ALS, "bias": BIAS, "bpr": BPR, "sgd": SGD, "item-knn": ITEMS, "user-knn": NEIGHBOURS}
+EASE = {"implicit": ["--user-exponent 0 --scale-items off --regularization 100", "--item-exponent 0.6 --dropout 0.3",
+                     "--form local --candidates 20"]}
+SPECTRAL = {"implicit": ["--factors 1", "--factors 20", "--item-exponent 0.2", "--spectrum-exponent 0"]}
+ONLY = {"bias": "explicit", "sgd": "explicit", "bpr": "implicit", "ease": "implicit", "spectral": "implicit"}
+VARIED = {"als": ALS, "bias": BIAS, "bpr": BPR, "sgd": SGD, "item-knn": ITEMS, "user-knn": NEIGHBOURS,
+          "ease": EASE, "spectral": SPECTRAL}
 OF_A_GPU = [f"--precision {name}" for name in ("fp32", "tf32", "bf16", "fp16")]
 
 

@@ -33,7 +33,7 @@ from .study import FILES, LAST, LIKED_BOOKS, Failed, Study, parser, require_data
 AFTER = 60  # seconds that training and scoring the winners may take
 
 FACTORS = ("--factors", "log", 16, 256)
-SIMILARITIES = ("cosine", "tfidf", "bm25", "jaccard", "log-likelihood", "conditional")
+SIMILARITIES = ("cosine", "tfidf", "bm25", "jaccard", "log-likelihood", "conditional", "rp3")
 UNITS = {"s": 1, "m": 60, "h": 3600}
 
 
@@ -125,6 +125,8 @@ def drawn(draw, suited):
         options += ["--bm25-k1", number(draw, "log", 0.1, 100), "--bm25-b", number(draw, "linear", 0, 1)]
     if similarity == "conditional":
         options += ["--popularity-damping", number(draw, "linear", 0, 1)]
+    if similarity == "rp3":
+        options += ["--user-exponent", number(draw, "linear", 0, 1.5), "--item-exponent", number(draw, "linear", 0, 1)]
     lists = draw.choice(("own", "reverse", "both"))
     options += ["--sum-lists", lists]
     if algorithm == "item-knn":

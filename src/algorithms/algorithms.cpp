@@ -10,17 +10,19 @@
 #include "algorithms/als/als.h"
 #include "algorithms/bias/bias.h"
 #include "algorithms/bpr/bpr.h"
+#include "algorithms/ease/ease.h"
 #include "algorithms/neighbours/neighbours.h"
 #include "algorithms/popularity/popularity.h"
 #include "algorithms/sgd/sgd.h"
+#include "algorithms/spectral/spectral.h"
 #include "likewise/error.h"
 
 namespace likewise {
 namespace {
 
 /// A new one goes to the end: a search for parameters draws its random numbers by this order.
-constexpr AlgorithmRow kAlgorithms[] = {kAlsRow,  kItemKnnRow, kUserKnnRow, kPopularRow,
-                                        kBiasRow, kSgdRow,     kBprRow};
+constexpr AlgorithmRow kAlgorithms[] = {kAlsRow, kItemKnnRow, kUserKnnRow, kPopularRow, kBiasRow,
+                                        kSgdRow, kBprRow,     kEaseRow,    kSpectralRow};
 
 constexpr bool all_have_rows() {
   for (std::size_t one = 0; one < std::variant_size_v<TrainingParams>; ++one) {

@@ -8,6 +8,7 @@
 #include <fmt/format.h>
 
 #include "algorithms/als/weights.h"
+#include "algorithms/ease/ease_scales.h"
 #include "algorithms/sgd/grid.h"
 #include "core/memory_plan.h"
 #include "likewise/error.h"
@@ -63,6 +64,40 @@ MemoryPlan bpr_plan(const SgdShape& shape, const BprParams& params, Offset numbe
        {"items to draw from", popular ? Offset{shape.items} * Offset{8} : 0},
        {"factors", rows * row * Offset{sizeof(float)}},
        {"factors in the order of the likes", rows * row * number_bytes}});
+}
+
+MemoryPlan ease_plan(const EaseShape& shape, Offset number_bytes) {
+  const AlsShape whole{shape.users, shape.items, shape.interactions};
+  const Offset entry = sizeof(Index) + sizeof(float);
+  MemoryPlan::Part by_item{"interactions by item", shape.interactions * entry};
+  const Offset items = shape.items;
+  if (shape.candidates == 0) {
+    return checked_plan(whole, {std::move(by_item),
+                                {"weights of all pairs of items (form dense)",
+                                 items * padded_stride(shape.items) * number_bytes}});
+  }
+  const Offset most = std::min<Offset>(shape.candidates, items);
+  constexpr Offset kCopies = 4;  // candidates, their lists while they grow, weights, and packed
+  return checked_plan(
+      whole,
+      {std::move(by_item),
+       {"lists of candidates and of weights", kCopies * items * most * entry},
+       {"systems at a time",
+        std::min(kEaseBatchNumbers, items * (most + 1) * padded_stride(static_cast<Index>(most))) *
+            Offset{sizeof(float)}}});
+}
+
+MemoryPlan spectral_plan(const SpectralShape& shape, Offset basis) {
+  constexpr Offset kFloat = sizeof(float);
+  const Offset rows = Offset{shape.users} + shape.items;
+  const Offset block = std::min<Offset>(shape.items, std::max(16, shape.factors / 4));
+  return checked_plan({shape.users, shape.items, shape.interactions},
+                      {{"interactions, normalised, by user and by item",
+                        2 * shape.interactions * Offset{sizeof(Index) + sizeof(float)}},
+                       {"factors", rows * padded_stride(shape.factors) * kFloat},
+                       {"basis", shape.items * basis * kFloat},
+                       {"blocks of users and items", (rows + shape.items) * block * kFloat},
+                       {"its eigenvectors", 3 * basis * basis * Offset{sizeof(double)}}});
 }
 
 MemoryPlan checked_plan(const AlsShape& shape, std::vector<MemoryPlan::Part> parts) {

@@ -6,6 +6,8 @@
 #include <vector>
 
 #include "algorithms/sgd/setup.h"
+#include "backends/jobs/ease.h"
+#include "backends/jobs/spectral.h"
 #include "likewise/als.h"
 #include "likewise/bpr.h"
 #include "likewise/memory_plan.h"
@@ -27,6 +29,12 @@ void require_fp32(SgdPrecision precision, std::string_view device);
 /// What BPR takes beside the interactions.
 [[nodiscard]] MemoryPlan bpr_plan(const SgdShape& shape, const BprParams& params,
                                   Offset number_bytes);
+
+/// What EASE takes beside the interactions, with numbers of this size in the dense form.
+[[nodiscard]] MemoryPlan ease_plan(const EaseShape& shape, Offset number_bytes);
+
+/// What spectral factors take beside the interactions, with a basis of so many columns.
+[[nodiscard]] MemoryPlan spectral_plan(const SpectralShape& shape, Offset basis);
 
 /// Adds the parts up. Throws Error(kOutOfMemory) where they do not fit.
 [[nodiscard]] MemoryPlan checked_plan(const AlsShape& shape, std::vector<MemoryPlan::Part> parts);

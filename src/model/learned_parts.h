@@ -24,6 +24,7 @@ class LearnedCheck {
   void popularity() const;
   /// `what` has biases of these sides, and of no others.
   void baselines(const std::string& what, bool of_users, bool of_items) const;
+  void item_weights() const;
 
  private:
   void require_no_last() const;
@@ -43,6 +44,7 @@ class SavedParts {
   [[nodiscard]] virtual Neighbourhood neighbourhood() = 0;
   [[nodiscard]] virtual Popularity popularity() = 0;
   [[nodiscard]] virtual Baselines baselines() = 0;
+  [[nodiscard]] virtual ItemWeights item_weights() = 0;
 };
 
 }  // namespace likewise

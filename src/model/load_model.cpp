@@ -180,6 +180,10 @@ class LoadedParts final : public SavedParts {
     require_no_factors(linear_, model_);
     return biases();
   }
+  ItemWeights item_weights() override {
+    require_no_factors(linear_, model_);
+    return {load_.matrix("item_weights")};
+  }
 
  private:
   Baselines biases() {

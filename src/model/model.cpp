@@ -50,10 +50,12 @@ Index first_bad_row(const MatrixView& m) {
   return first.load() == m.rows ? -1 : first.load();
 }
 
-void check_matrix(const std::string& name, const Matrix& m, const IdMap& ids, Index factors) {
-  if (m.rows() != ids.size() || m.cols() != factors) {
-    bad_data(fmt::format("{} is {} x {}, it must be {} x {} (ids x factors)", name, m.rows(),
-                         m.cols(), ids.size(), factors));
+/// `what`: what its columns are.
+void check_matrix(const std::string& name, const Matrix& m, const IdMap& ids, Index columns,
+                  const char* what = "factors") {
+  if (m.rows() != ids.size() || m.cols() != columns) {
+    bad_data(fmt::format("{} is {} x {}, it must be {} x {} (ids x {})", name, m.rows(), m.cols(),
+                         ids.size(), columns, what));
   }
   const Index bad = first_bad_row(m.view());
   if (bad >= 0) {
@@ -221,6 +223,7 @@ LinearPart linear_part(const BorrowedLearned& learned) {
     LinearPart operator()(const Baselines* b) const {
       return {{}, {}, b->users.span(), b->items.span(), b->mean};
     }
+    LinearPart operator()(const ItemWeights*) const { return {}; }
   };
   return std::visit(Part(), learned);
 }
@@ -269,6 +272,12 @@ void LearnedCheck::baselines(const std::string& what, bool of_users, bool of_ite
   check("user_bias", baselines.users, model_.users, of_users);
   check("item_bias", baselines.items, model_.items, of_items);
   check_mean("global_mean", baselines.mean);
+}
+
+void LearnedCheck::item_weights() const {
+  const Matrix& weights = part<ItemWeights>().weights;
+  require_no_last();
+  check_matrix("item_weights", weights, model_.items, model_.items.size(), "items");
 }
 
 void validate_parts(const Model& model, const Trained& trained) {

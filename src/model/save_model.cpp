@@ -96,6 +96,9 @@ void add_learned(const Neighbourhood& learned, std::vector<Source>& tensors) {
 }
 void add_learned(const Popularity&, std::vector<Source>&) {}
 void add_learned(const Baselines&, std::vector<Source>&) {}
+void add_learned(const ItemWeights& learned, std::vector<Source>& tensors) {
+  tensors.push_back(matrix("item_weights", learned.weights.view()));
+}
 
 std::vector<Source> list_tensors(const Model& model, const Trained& trained, Metadata& metadata) {
   std::vector<Source> tensors;

@@ -11,7 +11,6 @@
 #include "backends/compare_rows.h"
 #include "backends/jobs/device_jobs.h"
 #include "backends/nearest_rows.h"
-#include "backends/top_list.h"
 #include "core/parallel.h"
 #include "likewise/error.h"
 
@@ -177,9 +176,10 @@ std::vector<Candidate> NeighbourhoodPredictor::sum_neighbours(const AskedUser& u
     throw Error(
         ErrorKind::kInvalidArgument,
         fmt::format("sum_lists {} knows whose neighbour a user is of trained users only: the "
-                    "two directions of similarity conditional differ. Train with sum_lists "
-                    "own to answer new users",
-                    kSumListsNames[static_cast<std::size_t>(params_.sum_lists)]));
+                    "two directions of similarity {} differ. Train with sum_lists own to answer "
+                    "new users",
+                    kSumListsNames[static_cast<std::size_t>(params_.sum_lists)],
+                    kSimilarityNames[static_cast<std::size_t>(params_.similarity)]));
   }
   // A row would have the user among its K if it were trained, as the last row.
   const Neighbours& lists = learned_.neighbours;
@@ -408,28 +408,8 @@ void NeighbourhoodPredictor::score_all(std::span<const AskedUser> users, float* 
 TopKResult NeighbourhoodPredictor::top_k(std::span<const AskedUser> users, Index n,
                                          const TopKFilter& filter,
                                          const RunControl& control) const {
-  const CsrView& seen = filter.excluded;
-  const std::span<const std::uint8_t> allowed = filter.allowed;
-  TopKResult result = make_top_k_result(static_cast<Index>(users.size()), n, history_.cols);
-  std::vector<TopList> lists(users.size());
-  for (TopList& list : lists) list.reset(static_cast<std::size_t>(result.k));
-  score(users, control, [&](std::size_t u, Index first, std::span<const float> scores) {
-    std::span<const Index> taken;
-    if (seen.rows > 0) taken = seen.row_columns(static_cast<Index>(u));
-    auto next = std::ranges::lower_bound(taken, first);
-    for (std::size_t i = 0; i < scores.size(); ++i) {
-      const Index item = first + static_cast<Index>(i);
-      if (next != taken.end() && *next == item) {
-        ++next;
-      } else if (allowed.empty() || allowed[static_cast<std::size_t>(item)] != 0) {
-        lists[u].offer({scores[i], item});
-      }
-    }
-  });
-  for (std::size_t u = 0; u < users.size(); ++u) {
-    write_answer(lists[u].finish(), static_cast<Index>(u), result);
-  }
-  return result;
+  return lists_of_scores(users.size(), history_.cols, n, filter,
+                         [&](const TakeScores& take) { score(users, control, take); });
 }
 
 TopKResult NeighbourhoodPredictor::similar_new(std::span<const AskedUser> users, Index n) const {

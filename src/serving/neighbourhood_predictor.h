@@ -5,7 +5,6 @@
 /// needed, a bounded block at a time.
 #pragma once
 
-#include <functional>
 #include <memory>
 #include <span>
 #include <vector>
@@ -18,13 +17,10 @@
 #include "backends/top_k.h"
 #include "core/lazy.h"
 #include "serving/predictor.h"
+#include "serving/score_lists.h"
 #include "serving/sum_pairs.h"
 
 namespace likewise {
-
-/// scores[i] is what the user `position` (in the order asked) would give item first + i.
-using TakeScores =
-    std::function<void(std::size_t position, Index first, std::span<const float> scores)>;
 
 class NeighbourhoodPredictor final : public Predictor {
  public:

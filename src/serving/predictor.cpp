@@ -9,6 +9,7 @@
 #include "likewise/error.h"
 #include "serving/bias_predictor.h"
 #include "serving/factor_predictor.h"
+#include "serving/item_weights_predictor.h"
 #include "serving/missing_cells.h"
 #include "serving/neighbourhood_predictor.h"
 #include "serving/popularity_predictor.h"
@@ -32,6 +33,9 @@ struct PredictorMaker {
   }
   std::unique_ptr<Predictor> operator()(const Baselines& learned) const {
     return std::make_unique<BiasPredictor>(model, learned, device, clip);
+  }
+  std::unique_ptr<Predictor> operator()(const ItemWeights& learned) const {
+    return std::make_unique<ItemWeightsPredictor>(model, learned);
   }
 };
 

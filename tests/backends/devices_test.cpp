@@ -369,7 +369,8 @@ TEST(Devices, SayWhatTheyCanDo) {
   EXPECT_THAT(doers(open_device("cpu")), Each("cpu"));
   EXPECT_THAT(doers(open_device("auto")), Each("cpu"));
   EXPECT_THAT(doers(open_device("reference")), Each("reference"));
-  EXPECT_THAT(doers(open_device("cuda")), ElementsAre("cuda:1", "cuda:1", "-", "-", "-", "cuda:1"));
+  EXPECT_THAT(doers(open_device("cuda")),
+              ElementsAre("cuda:1", "cuda:1", "-", "-", "-", "cuda:1", "-", "-"));
   for (const DeviceStatus& line : device_statuses()) {
     EXPECT_EQ(line.jobs.size(), line.available ? kJobs.size() : 0U) << line.name;
   }

@@ -80,7 +80,7 @@ TEST_F(CudaFormulas, SimilaritiesHaveTheBitsOfTheHost) {
   std::vector<double> x_log_x(kColumns + 1);
   for (int k = 1; k <= kColumns; ++k) x_log_x[static_cast<std::size_t>(k)] = k * std::log(k);
   const auto table = to_gpu(x_log_x);
-  for (int form = 0; form <= static_cast<int>(PairForm::kConditional); ++form) {
+  for (int form = 0; form <= static_cast<int>(PairForm::kRp3); ++form) {
     SCOPED_TRACE(form);
     PairNumbers formula;
     formula.form = static_cast<PairForm>(form);

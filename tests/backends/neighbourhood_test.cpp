@@ -21,11 +21,19 @@ namespace {
 using test::Entry;
 using test::make_csr;
 
-constexpr Similarity kAll[] = {
-    Similarity::kCosine,        Similarity::kAdjustedCosine,  Similarity::kPearson,
-    Similarity::kPearsonFull,   Similarity::kPearsonBaseline, Similarity::kMsd,
-    Similarity::kJaccard,       Similarity::kTfidf,           Similarity::kBm25,
-    Similarity::kLogLikelihood, Similarity::kConditional,     Similarity::kDot};
+constexpr Similarity kAll[] = {Similarity::kCosine,
+                               Similarity::kAdjustedCosine,
+                               Similarity::kPearson,
+                               Similarity::kPearsonFull,
+                               Similarity::kPearsonBaseline,
+                               Similarity::kMsd,
+                               Similarity::kJaccard,
+                               Similarity::kTfidf,
+                               Similarity::kBm25,
+                               Similarity::kLogLikelihood,
+                               Similarity::kConditional,
+                               Similarity::kDot,
+                               Similarity::kRp3};
 
 void expect_same(const Neighbours& a, const Neighbours& b) {
   ASSERT_EQ(a.size(), b.size());
@@ -418,6 +426,9 @@ TEST(NeighbourSearch, SimilaritiesByHand) {
   const auto one = [](NeighbourParams& p) { p.shrinkage = 1.0; };
   EXPECT_NEAR(of(Similarity::kDot, Feedback::kImplicit, one)[1], 21.0 * 2.0 / 3.0, 1e-5);
   EXPECT_NEAR(implicit(Similarity::kConditional)[1], 2.0 / (3.0 * std::sqrt(3.0)), 1e-7);
+  // a walk from row 0 over its items 0 and 3, which 3 and 2 rows have, to the 3 items of row 1
+  EXPECT_NEAR(implicit(Similarity::kRp3)[1], (1.0 / 3.0 + 1.0 / 2.0) / (3.0 * std::sqrt(3.0)),
+              1e-7);
   // k11 = 2, k12 = 1, k21 = 1, k22 = 0 of 4 items: rarer together than by chance
   const auto h = [](double k) { return k * std::log(k); };
   EXPECT_NEAR(implicit(Similarity::kLogLikelihood)[1], -2.0 * (h(2.0) + h(4.0) - 2.0 * h(3.0)),
@@ -435,6 +446,65 @@ TEST(NeighbourSearch, SimilaritiesByHand) {
   EXPECT_NEAR(of(Similarity::kMsd, Feedback::kExplicit, shrunk)[1], std::pow(0.4 / 1.5, 2.0), 1e-7);
   const auto three = [](NeighbourParams& p) { p.min_support = 3; };
   EXPECT_EQ(of(Similarity::kMsd, Feedback::kExplicit, three)[1], 0.0);
+}
+
+/// n_x^-alpha (sum over common columns of n_c^-alpha) n_y^-beta of every pair of items.
+[[nodiscard]] std::vector<std::vector<double>> walks(const CsrMatrix& by_user, double alpha,
+                                                     double beta) {
+  const auto items = static_cast<std::size_t>(by_user.cols);
+  std::vector<double> count(items);
+  for (const Index item : by_user.columns) count[static_cast<std::size_t>(item)] += 1.0;
+  std::vector<std::vector<double>> s(items, std::vector<double>(items));
+  for (Index user = 0; user < by_user.rows; ++user) {
+    const auto liked = by_user.view().row_columns(user);
+    for (const Index x : liked) {
+      for (const Index y : liked) {
+        s[static_cast<std::size_t>(x)][static_cast<std::size_t>(y)] +=
+            std::pow(static_cast<double>(liked.size()), -alpha);
+      }
+    }
+  }
+  for (std::size_t x = 0; x < items; ++x) {
+    for (std::size_t y = 0; y < items; ++y) {
+      if (s[x][y] > 0.0) s[x][y] *= std::pow(count[x], -alpha) * std::pow(count[y], -beta);
+    }
+  }
+  return s;
+}
+
+TEST(Neighbourhood, Rp3IsTheWalkOfThreeSteps) {
+  const auto cpu = open_device("cpu");
+  std::vector<CsrMatrix> matrices;
+  matrices.push_back(make_csr(0, 0, {}));
+  matrices.push_back(make_csr(4, 0, {}));
+  matrices.push_back(make_csr(0, 5, {}));
+  matrices.push_back(make_csr(3, 1, std::vector<Entry>{{0, 0, 1}, {2, 0, 1}}));
+  matrices.push_back(make_csr(  // items 0 and 1 are equal
+      3, 4, std::vector<Entry>{{0, 0, 2}, {0, 1, 1}, {1, 0, 5}, {1, 1, 1}, {1, 3, 1}, {2, 3, 1}}));
+  matrices.push_back(awkward(60, 83, 9.0, false, 3));
+  for (const CsrMatrix& m : matrices) {
+    for (const auto& [alpha, beta] : {std::pair{1.0, 0.0}, {0.0, 0.0}, {0.7, 0.4}, {1.3, 2.0}}) {
+      SCOPED_TRACE(testing::Message() << m.cols << " items, " << alpha << ", " << beta);
+      const NeighbourParams params{.neighbours = 1000,
+                                   .similarity = Similarity::kRp3,
+                                   .user_exponent = alpha,
+                                   .item_exponent = beta};
+      const Neighbours found = train_neighbours(m.view(), params, cpu).neighbours;
+      const auto expected = walks(m, alpha, beta);
+      ASSERT_EQ(found.size(), m.cols);
+      for (Index x = 0; x < m.cols; ++x) {
+        const auto& row = expected[static_cast<std::size_t>(x)];
+        const auto met = std::ranges::count_if(row, [](double s) { return s > 0.0; });
+        const auto ys = found.rows_of(x);
+        EXPECT_EQ(std::ssize(ys), std::max<Offset>(0, met - 1)) << x;
+        for (std::size_t e = 0; e < ys.size(); ++e) {
+          const double s = row[static_cast<std::size_t>(ys[e])];
+          // Two weights and the result are float32.
+          EXPECT_NEAR(double{found.similarities_of(x)[e]}, s, 2.5e-7 * s) << x << ", " << ys[e];
+        }
+      }
+    }
+  }
 }
 
 class DenseNeighboursOnDevice : public NeighboursOnDevice {

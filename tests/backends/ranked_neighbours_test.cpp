@@ -25,11 +25,19 @@ namespace {
 using test::Entry;
 using testing::HasSubstr;
 
-constexpr Similarity kSimilarities[] = {
-    Similarity::kCosine,        Similarity::kAdjustedCosine,  Similarity::kPearson,
-    Similarity::kPearsonFull,   Similarity::kPearsonBaseline, Similarity::kMsd,
-    Similarity::kJaccard,       Similarity::kTfidf,           Similarity::kBm25,
-    Similarity::kLogLikelihood, Similarity::kConditional,     Similarity::kDot};
+constexpr Similarity kSimilarities[] = {Similarity::kCosine,
+                                        Similarity::kAdjustedCosine,
+                                        Similarity::kPearson,
+                                        Similarity::kPearsonFull,
+                                        Similarity::kPearsonBaseline,
+                                        Similarity::kMsd,
+                                        Similarity::kJaccard,
+                                        Similarity::kTfidf,
+                                        Similarity::kBm25,
+                                        Similarity::kLogLikelihood,
+                                        Similarity::kConditional,
+                                        Similarity::kDot,
+                                        Similarity::kRp3};
 
 [[nodiscard]] Device neighbour_ranks(const RankDevices& ranks) {
   JobTable table;

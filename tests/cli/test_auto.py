@@ -59,7 +59,7 @@ def test_what_goes_with_it(program, cinema, tmp_path):
 
 
 @pytest.mark.parametrize("options, why", [
-    ("--factors 8", "--factors is for --algorithm als or sgd or bpr: beside --algorithm auto"),
+    ("--factors 8", "--factors is for --algorithm als or sgd or bpr or spectral: beside --algorithm auto"),
     ("--similarity bm25", "only --feedback can be given"),
     ("--feedback explicit --seed 3", "name the algorithm, or leave --seed out"),
     ("--validation absent2.csv --target ndcg@10=0.3", "auto may choose one that does not"),

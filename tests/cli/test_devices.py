@@ -172,7 +172,7 @@ def test_auto_says_what_the_processor_does_beside_a_gpu(program, cinema):
 def test_info_says_what_a_device_lacks(program):
     lines = cuda_lines(program, FAKE_PLUGIN)
     assert lines["cuda:1"]["jobs"] == ["als", "neighbours", "predictions"]
-    assert list(lines["cuda:1"]["lacks"]) == ["top-k", "sgd", "bpr"]
+    assert list(lines["cuda:1"]["lacks"]) == ["top-k", "sgd", "bpr", "ease", "spectral"]
     assert "no top-k" in program("info", env=FAKE_PLUGIN).stdout
 
 

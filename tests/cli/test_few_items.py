@@ -112,7 +112,7 @@ def test_candidates_without_a_relevant_item_are_refused(program, likes, tmp_path
                                        exit_code=1).stderr
 
 
-@pytest.mark.parametrize("algorithm", ["als", "bpr", "item-knn", "user-knn", "popular"])
+@pytest.mark.parametrize("algorithm", ["als", "bpr", "ease", "item-knn", "spectral", "user-knn", "popular"])
 def test_validation_measures_what_evaluate_does(program, likes, algorithm):
     (program.folder / "few.csv").write_text(
         "user,item\n" + "".join(f"{u},{i}\n" for u in range(60) for i in range(0, 40, 3)))

@@ -46,6 +46,16 @@ OF_NEIGHBOURS = {
     "--baseline-learning-rate": ("0.1", [*EXPLICIT, "--baseline-method", "sgd"]),
     "--bm25-k1": ("2", ["--similarity", "bm25"]), "--bm25-b": ("0.5", ["--similarity", "bm25"]),
     "--popularity-damping": ("0.3", ["--similarity", "conditional"]),
+    "--user-exponent": ("0.7", ["--similarity", "rp3"]), "--item-exponent": ("0.3", ["--similarity", "rp3"]),
+}
+
+OF_EASE = {
+    "--user-exponent": ("0.7", []), "--scale-items": ("off", []), "--item-exponent": ("0.3", []),
+    "--regularization": ("2", []), "--dropout": ("0.2", []), "--form": ("local", []),
+    "--candidates": ("9", ["--form", "local"]),
+}
+OF_SPECTRAL = {
+    "--factors": ("5", []), "--item-exponent": ("0.3", []), "--spectrum-exponent": ("0.3", []), "--seed": ("7", []),
 }
 
 OF_BIAS = {
@@ -75,7 +85,8 @@ def test_every_training_option_is_in_the_tables(program):
               "--columns", "--delimiter", "--header",
               "--duplicates", "--min-value", "--min-user-count", "--min-item-count",
               "--on-bad-row"}
-    assert named - others == set(OF_ALS) | set(OF_NEIGHBOURS) | set(OF_SGD) | set(OF_BPR) | set(OF_BIAS)
+    assert named - others == set(OF_ALS) | set(OF_NEIGHBOURS) | set(OF_SGD) | set(OF_BPR) | set(OF_BIAS) | \
+        set(OF_EASE) | set(OF_SPECTRAL)
 
 
 @pytest.mark.parametrize("option", OF_ALS)
@@ -101,6 +112,17 @@ def test_counts_of_regularization_need_an_exponent(program, cinema, beside, has_
     if not has_effect:
         assert ("--regularization-count would do nothing here: it needs --feedback implicit and "
                 "--regularization-exponent above 0") in stderr
+
+
+@pytest.mark.parametrize("algorithm, options", [("ease", OF_EASE), ("spectral", OF_SPECTRAL)])
+def test_parameters_of_closed_forms_need_them(program, algorithm, options):
+    for option, (value, beside) in options.items():
+        why = refused(program, "train", "absent.csv", "-o", "m", *POPULAR, option, value)
+        assert option in why and algorithm in why
+        if beside:
+            why = refused(program, "train", "absent.csv", "-o", "m", "--algorithm", algorithm, option, value)
+            assert option in why and beside[0] in why
+        program("train", "absent.csv", "-o", "m", "--algorithm", algorithm, *beside, option, value, exit_code=1)
 
 
 @pytest.mark.parametrize("option", OF_SGD)

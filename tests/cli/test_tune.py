@@ -57,7 +57,7 @@ def the_command_gives_the_same_model(program, told, folder):
     assert (folder / "m.csv").read_bytes() == (folder / "again.csv").read_bytes()
 
 
-@pytest.mark.parametrize("algorithm", ["als", "bpr", "item-knn", "user-knn"])
+@pytest.mark.parametrize("algorithm", ["als", "bpr", "ease", "item-knn", "spectral", "user-knn"])
 @pytest.mark.parametrize("budget", [1, 12])
 def test_the_command_of_every_algorithm_gives_the_same_model(program, cinema, tmp_path, algorithm, budget):
     """Of its defaults too, where a search has no time for more."""

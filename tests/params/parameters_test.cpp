@@ -49,16 +49,17 @@ TEST(Parameters, DefaultsAreValidAndKnowTheirAlgorithm) {
       const TrainingParams params = default_params(algorithm, feedback);
       EXPECT_EQ(algorithm_name(params), algorithm);
       const bool only_ratings = algorithm == "bias" || algorithm == "sgd";
-      EXPECT_EQ(feedback_of(params), only_ratings         ? Feedback::kExplicit
-                                     : algorithm == "bpr" ? Feedback::kImplicit
-                                                          : feedback);
+      const bool only_likes = algorithm == "bpr" || algorithm == "ease" || algorithm == "spectral";
+      EXPECT_EQ(feedback_of(params), only_ratings ? Feedback::kExplicit
+                                     : only_likes ? Feedback::kImplicit
+                                                  : feedback);
       EXPECT_NO_THROW(validate(params));
     }
     EXPECT_FALSE(algorithm_help(algorithm).empty());
   }
   EXPECT_THAT(test::error_of(ErrorKind::kInvalidArgument,
                              [] { (void)default_params("magic", Feedback::kImplicit); }),
-              HasSubstr("als, item-knn, user-knn, popular, bias, sgd, bpr"));
+              HasSubstr("als, item-knn, user-knn, popular, bias, sgd, bpr, ease, spectral"));
 }
 
 struct Described {

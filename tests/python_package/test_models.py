@@ -13,7 +13,7 @@ import pandas as pd
 import pytest
 
 import likewise
-from likewise import Als, Bias, Bpr, Interactions, ItemKnn, Popular, Sgd, UserKnn, program
+from likewise import Als, Bias, Bpr, Ease, Interactions, ItemKnn, Popular, Sgd, Spectral, UserKnn, program
 
 
 def run(*words):
@@ -35,6 +35,13 @@ def run(*words):
     (Popular(), ["--algorithm", "popular"]),
     (Sgd(factors=5, iterations=3), ["--algorithm", "sgd", "--factors", "5", "--iterations", "3"]),
     (Bpr(factors=5, iterations=3), ["--algorithm", "bpr", "--factors", "5", "--iterations", "3"]),
+    (ItemKnn(similarity="rp3", user_exponent=0.8, item_exponent=0.3), ["--algorithm", "item-knn", "--similarity", "rp3",
+                                                                       "--user-exponent", "0.8", "--item-exponent", "0.3"]),
+    (Ease(), ["--algorithm", "ease"]),
+    (Ease(form="local", candidates=9, dropout=0.2), ["--algorithm", "ease", "--form", "local", "--candidates", "9",
+                                                     "--dropout", "0.2"]),
+    (Spectral(factors=9, spectrum_exponent=0.5), ["--algorithm", "spectral", "--factors", "9",
+                                                  "--spectrum-exponent", "0.5"]),
     (Bias(), ["--algorithm", "bias"]),
     (Bias(baseline_method="sgd", clip=False), ["--algorithm", "bias", "--baseline-method", "sgd",
                                                "--clip", "off"]),

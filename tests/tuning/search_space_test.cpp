@@ -42,8 +42,9 @@ double number(const TrainingParams& params, std::string_view name) {
 }
 
 TEST(SearchSpace, HoldsTheAlgorithmsThatHaveSomethingToSearch) {
-  EXPECT_THAT(tuned_algorithms(Feedback::kImplicit),
-              testing::UnorderedElementsAre("als", "bpr", "item-knn", "user-knn"));
+  EXPECT_THAT(
+      tuned_algorithms(Feedback::kImplicit),
+      testing::UnorderedElementsAre("als", "bpr", "ease", "item-knn", "spectral", "user-knn"));
   EXPECT_THAT(tuned_algorithms(Feedback::kExplicit),
               testing::UnorderedElementsAre("als", "sgd", "item-knn", "user-knn"));
   EXPECT_THAT(test::error_of(ErrorKind::kInvalidArgument,

@@ -31,6 +31,7 @@ struct RowStats {
   /// How far rounding has moved the weights, at most: the length of that over the whole row, or for
   /// formulas over common entries the distance of one weight.
   double noise = 0.0;
+  double damped_count = 1.0;  ///< count^damping
 };
 
 enum class PairForm {
@@ -42,6 +43,7 @@ enum class PairForm {
   kJaccard,
   kLogLikelihood,
   kConditional,
+  kRp3,
 };
 
 /// What is left of independent rows by rounding is this share of N log N, at most: nine numbers
@@ -102,8 +104,7 @@ struct PairNumbers {
   return common * f.columns >= x_count * y_count ? ratio : -ratio;
 }
 
-/// `y` tells norm(), count(), damped_count() (count^damping) and noise() of its row when it is
-/// asked.
+/// `y` tells norm(), count(), damped_count() and noise() of its row when it is asked.
 template <class Row>
 [[nodiscard]] LIKEWISE_HOST_DEVICE double plain_similarity(const PairNumbers& f, const RowStats& x,
                                                            const Row& y, const PairSums& s) {
@@ -151,6 +152,10 @@ template <class Row>
       return s.xy > 0.0 ? pair_log_likelihood(f, s.xy, x.count, y.count()) : 0.0;
     case PairForm::kConditional:
       return s.xy > 0.0 ? s.xy / (x.count * y.damped_count()) : 0.0;
+    // a = n_x^-alpha n_c^(-alpha/2), damping beta - alpha:
+    //   n_x^-alpha (sum of n_c^-alpha) n_y^-beta
+    case PairForm::kRp3:
+      return s.xy / y.damped_count();
   }
   return 0.0;
 }

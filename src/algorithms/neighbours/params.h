@@ -43,9 +43,9 @@ struct Description<NeighbourParams> {
     return p.similarity == kSimilarity;
   }
   using Searched = std::optional<SearchRange>;
-  static constexpr Similarity kOfCounts[] = {Similarity::kCosine,        Similarity::kTfidf,
-                                             Similarity::kBm25,          Similarity::kJaccard,
-                                             Similarity::kLogLikelihood, Similarity::kConditional};
+  static constexpr Similarity kOfCounts[] = {
+      Similarity::kCosine,        Similarity::kTfidf,       Similarity::kBm25, Similarity::kJaccard,
+      Similarity::kLogLikelihood, Similarity::kConditional, Similarity::kRp3};
   static constexpr Similarity kOfRatings[] = {Similarity::kMsd, Similarity::kPearson,
                                               Similarity::kPearsonBaseline};
   static constexpr Prediction kOfRating[] = {Prediction::kCentred, Prediction::kBaseline};
@@ -89,7 +89,7 @@ struct Description<NeighbourParams> {
           .between(1, std::numeric_limits<int>::max(), "1 or more"),
       Parameter{"shrinkage", &P::shrinkage, "Shrinks similarities from few common entries"}
           .not_negative()
-          .left_open("20 item-knn implicit but of dot, 100 for pearson-baseline, else 0")
+          .left_open("20 item-knn implicit but of dot and rp3, 100 for pearson-baseline, else 0")
           .searched([](const P&, const P&) -> Searched { return log_range(1, 300); }),
       Parameter{"amplification", &P::amplification, "Exponent of the similarity"}.positive(),
       Parameter{"keep_negative", &P::keep_negative, "Whether negative similarities make neighbours"}
@@ -135,7 +135,19 @@ struct Description<NeighbourParams> {
                 "How much {similarity conditional} damps popular rows"}
           .share()
           .searched([](const P& p, const P&) { return of_counts(p, linear_range(0.0, 1.0)); })
-          .only_if(compares_by<Similarity::kConditional>, "{similarity conditional}")};
+          .only_if(compares_by<Similarity::kConditional>, "{similarity conditional}"),
+      Parameter{"user_exponent", &P::user_exponent,
+                "How little users with many entries count: of {similarity rp3} the exponent of the "
+                "probability of a step, of ease that of a user's entries"}
+          .between(0.0, 2.0, "in [0, 2]")
+          .searched([](const P& p, const P&) { return of_counts(p, linear_range(0.0, 1.5)); })
+          .only_if(compares_by<Similarity::kRp3>, "{similarity rp3}"),
+      Parameter{"item_exponent", &P::item_exponent,
+                "How much popular items are damped: {similarity rp3} divides by a neighbour's "
+                "entries to this power; ease and spectral: math.md"}
+          .between(0.0, 2.0, "in [0, 2]")
+          .searched([](const P& p, const P&) { return of_counts(p, linear_range(0.0, 1.0)); })
+          .only_if(compares_by<Similarity::kRp3>, "{similarity rp3}")};
 
   static constexpr auto kAll =
       std::tuple_cat(kBefore,

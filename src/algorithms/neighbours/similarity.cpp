@@ -24,6 +24,8 @@ namespace {
       return PairForm::kLogLikelihood;
     case Similarity::kConditional:
       return PairForm::kConditional;
+    case Similarity::kRp3:
+      return PairForm::kRp3;
     case Similarity::kBm25:
     case Similarity::kDot:
       return PairForm::kDot;
@@ -35,6 +37,13 @@ namespace {
   return PairForm::kCosine;
 }
 
+/// Exponent of a row's count in the formula.
+[[nodiscard]] double damping_of(const NeighbourParams& params) {
+  if (params.similarity == Similarity::kConditional) return params.popularity_damping;
+  if (params.similarity != Similarity::kRp3) return 0.0;
+  return params.item_exponent - params.user_exponent;  // the weights of y bring n_y^-alpha
+}
+
 [[nodiscard]] PairFormula make_formula(const NeighbourParams& params, Index columns) {
   const bool about_baselines = params.similarity == Similarity::kPearsonBaseline;
   PairFormula formula;
@@ -43,7 +52,7 @@ namespace {
   formula.shrinkage = params.shrinkage.value_or(about_baselines ? 100.0 : 0.0);
   formula.lost_degrees = about_baselines ? 1.0 : 0.0;
   formula.amplification = params.amplification;
-  formula.damping = params.popularity_damping;
+  formula.damping = damping_of(params);
   formula.keep_negative = params.keep_negative;
   formula.columns = columns;
   const bool counted = params.min_support > 1 || formula.shrinkage > 0.0;
@@ -244,14 +253,19 @@ void SimilarityProblem::weigh_all() {
 void SimilarityProblem::gather_statistics(const CsrView& rows) {
   const bool weighted =
       params_.similarity == Similarity::kTfidf || params_.similarity == Similarity::kBm25;
+  const bool walks = params_.similarity == Similarity::kRp3;
   const bool by_column =
       params_.similarity == Similarity::kAdjustedCosine && params_.centring != params_.side;
-  if (!weighted && !by_column) return;
+  if (!weighted && !walks && !by_column) return;
   const ColumnSums columns = column_sums(rows);
   column_weight_.resize(columns.sum.size());
   for (std::size_t c = 0; c < column_weight_.size(); ++c) {
     if (by_column) {
       column_weight_[c] = columns.count[c] > 0.0 ? columns.sum[c] / columns.count[c] : 0.0;
+    } else if (walks) {
+      // n_c^(-alpha/2), in both rows of a pair
+      column_weight_[c] =
+          columns.count[c] > 0.0 ? std::pow(columns.count[c], -0.5 * params_.user_exponent) : 0.0;
     } else {
       // idf_c = log(rows) - log(1 + rows with c), and no rounding of it where it is 0
       const double all = std::max(1.0, static_cast<double>(rows.rows));
@@ -363,6 +377,10 @@ double SimilarityProblem::weigh_about(double mean, double bias, double value_err
       return fill([&](std::size_t e, double r) {
         return signed_weight(r, [](double size) { return std::sqrt(size); }) * column_weight(e);
       });
+    case Similarity::kRp3: {
+      const double of_steps = std::pow(static_cast<double>(values.size()), -params_.user_exponent);
+      return fill([&](std::size_t e, double) { return of_steps * column_weight(e); });
+    }
     case Similarity::kBm25: {
       const double k1 = params_.bm25_k1;
       const double length = mean_length_ > 0.0 ? length_of(values) / mean_length_ : 1.0;
@@ -381,7 +399,8 @@ double SimilarityProblem::noise_of(double squares, double largest) const {
 }
 
 RowStats SimilarityProblem::stats_of(double squares, double count, double noise) const {
-  RowStats stats{std::sqrt(squares), count, 0.0};
+  RowStats stats{std::sqrt(squares), count, 0.0, 1.0};
+  if (formula_.damping != 0.0) stats.damped_count = std::pow(count, formula_.damping);
   if (!formula_.cancels) return stats;
   stats.noise = noise + kDoubleError * count * stats.norm;  // and of the sums
   if (!formula_.of_common() && stats.norm <= stats.noise) stats.norm = 0.0;

@@ -20,7 +20,7 @@ enum class SumsNeeded { kProducts, kSquares, kAll };
 /// A formula with the table that it may need, which is why it moves and is not copied.
 struct PairFormula : PairNumbers {
   SumsNeeded sums = SumsNeeded::kProducts;
-  double damping = 0.0;            ///< for kConditional
+  double damping = 0.0;            ///< for kConditional and kRp3
   std::vector<double> logarithms;  ///< what x_log_x points to
 
   PairFormula() = default;
@@ -32,7 +32,9 @@ struct PairFormula : PairNumbers {
     return form == PairForm::kJaccard || form == PairForm::kLogLikelihood ||
            form == PairForm::kConditional;
   }
-  [[nodiscard]] bool symmetric() const { return form != PairForm::kConditional; }
+  [[nodiscard]] bool symmetric() const {
+    return form != PairForm::kConditional && form != PairForm::kRp3;
+  }
   /// Similarities are sums of products, over something that is positive.
   [[nodiscard]] bool multiplies() const {
     return form == PairForm::kDot || form == PairForm::kCosine || form == PairForm::kCommonCosine;
@@ -46,13 +48,12 @@ struct PairFormula : PairNumbers {
   [[nodiscard]] float similarity(const RowStats& x, const RowStats& y, const PairSums& s) const {
     struct Row {
       const RowStats& stats;
-      double damping;
       [[nodiscard]] double norm() const { return stats.norm; }
       [[nodiscard]] double count() const { return stats.count; }
-      [[nodiscard]] double damped_count() const { return std::pow(stats.count, damping); }
+      [[nodiscard]] double damped_count() const { return stats.damped_count; }
       [[nodiscard]] double noise() const { return stats.noise; }
     };
-    return pair_similarity(*this, x, Row{y, damping}, s);
+    return pair_similarity(*this, x, Row{y}, s);
   }
 };
 
@@ -101,7 +102,7 @@ class SimilarityProblem {
   NeighbourParams params_;
   const Baselines& baselines_;
   PairFormula formula_;
-  std::vector<double> column_weight_;  ///< idf, or the mean of a column
+  std::vector<double> column_weight_;  ///< idf, the mean of a column, or that of kRp3
   double mean_length_ = 0.0;           ///< BM25: mean sum of a row
   double value_error_ = 0.0;           ///< of a value, as a share of it: what float32 took off
   std::vector<double> column_error_;   ///< of what a weight takes off for its column

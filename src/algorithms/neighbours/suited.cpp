@@ -56,14 +56,18 @@ NeighbourParams suited(const CsrView& by_user, NeighbourParams params,
   const Shape shape = shape_of(by_user);
   if (!given.similarity) params.similarity = suited_similarity(shape, params.side);
   // Of similarities whose two directions differ the other one is far worse.
-  const bool chooses_lists = !given.sum_lists && params.similarity != Similarity::kConditional;
+  const bool one_way =
+      params.similarity == Similarity::kConditional || params.similarity == Similarity::kRp3;
+  const bool chooses_lists = !given.sum_lists && !one_way;
   if (params.side == Side::kUsers) {
     if (!given.neighbours) params.neighbours = suited_neighbours(shape);
     if (chooses_lists) params.sum_lists = SumLists::kBoth;
     return params;
   }
-  // Products are of values that are weights already.
-  if (!given.shrinkage && params.similarity != Similarity::kDot) params.shrinkage = kShrinkage;
+  // Products are of values that are weights already, or of probabilities.
+  const bool weighted =
+      params.similarity == Similarity::kDot || params.similarity == Similarity::kRp3;
+  if (!given.shrinkage && !weighted) params.shrinkage = kShrinkage;
   const bool own = !given.sum_lists || params.sum_lists == SumLists::kOwn;
   if (!given.sum_scale && own && means_suit(shape)) params.sum_scale = SumScale::kMean;
   if (chooses_lists && params.sum_scale != SumScale::kMean) params.sum_lists = SumLists::kReverse;

@@ -30,6 +30,7 @@ constexpr Offset kBlockNumbers = Offset{1} << 24;
     case Similarity::kBm25:
     case Similarity::kPearsonBaseline:
     case Similarity::kConditional:  // its two directions differ
+    case Similarity::kRp3:
       return false;
     case Similarity::kLogLikelihood:
       return !new_columns;

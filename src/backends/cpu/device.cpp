@@ -123,7 +123,9 @@ Device make_cpu_device() {
                       {std::make_shared<CpuTopK>()},
                       {std::make_shared<CpuSgd>()},
                       {std::make_shared<CpuBpr>()},
-                      {std::make_shared<CpuPredictions>()}});
+                      {std::make_shared<CpuPredictions>()},
+                      {make_cpu_ease()},
+                      {make_cpu_spectral()}});
 }
 
 }  // namespace likewise

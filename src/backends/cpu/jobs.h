@@ -6,6 +6,8 @@
 #include <span>
 
 #include "backends/jobs/device_jobs.h"
+#include "backends/jobs/ease.h"
+#include "backends/jobs/spectral.h"
 
 namespace likewise {
 
@@ -45,6 +47,9 @@ struct CpuScorerOptions {
 /// Sorts the entries by column once. `problem` must outlive the search.
 [[nodiscard]] std::unique_ptr<NeighbourSearch> make_cpu_neighbour_search(
     const SimilarityProblem& problem);
+
+[[nodiscard]] std::unique_ptr<EaseJob> make_cpu_ease();
+[[nodiscard]] std::unique_ptr<SpectralJob> make_cpu_spectral();
 
 /// As PredictionJob.
 [[nodiscard]] std::unique_ptr<Predictions> make_cpu_predictions(const Factors& factors);

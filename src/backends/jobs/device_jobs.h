@@ -12,9 +12,11 @@
 
 #include "backends/jobs/als.h"
 #include "backends/jobs/bpr.h"
+#include "backends/jobs/ease.h"
 #include "backends/jobs/neighbours.h"
 #include "backends/jobs/predictions.h"
 #include "backends/jobs/sgd.h"
+#include "backends/jobs/spectral.h"
 #include "backends/jobs/top_k.h"
 #include "likewise/device.h"
 
@@ -36,7 +38,9 @@ using JobTable = std::tuple<  //
     Offer<TopKJob>,           //
     Offer<SgdJob>,            //
     Offer<BprJob>,            //
-    Offer<PredictionJob>>;
+    Offer<PredictionJob>,     //
+    Offer<EaseJob>,           //
+    Offer<SpectralJob>>;
 
 struct Device::Jobs {
   std::string name;

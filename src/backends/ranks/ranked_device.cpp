@@ -33,7 +33,9 @@ Device make_ranked_device(std::string name, std::function<std::string()> descrip
                       share<TopKJob, RankedTopKJob>(ranks),
                       training.sgd,
                       {nullptr, training.one_alone, {}},
-                      share<PredictionJob, RankedPredictionJob>(ranks)});
+                      share<PredictionJob, RankedPredictionJob>(ranks),
+                      {nullptr, "this version does it on the CPU only", {}},
+                      {nullptr, "this version does it on the CPU only", {}}});
 }
 
 }  // namespace likewise

@@ -92,7 +92,9 @@ Device make_reference_device() {
                       {std::make_shared<ReferenceTopK>()},
                       {std::make_shared<ReferenceSgd>()},
                       {std::make_shared<ReferenceBpr>()},
-                      {std::make_shared<ReferencePredictions>()}});
+                      {std::make_shared<ReferencePredictions>()},
+                      {make_reference_ease()},
+                      {make_reference_spectral()}});
 }
 
 }  // namespace likewise

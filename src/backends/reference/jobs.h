@@ -6,6 +6,8 @@
 #include <span>
 
 #include "backends/jobs/device_jobs.h"
+#include "backends/jobs/ease.h"
+#include "backends/jobs/spectral.h"
 
 namespace likewise {
 
@@ -37,6 +39,9 @@ namespace likewise {
                                                                    const BprParams& params,
                                                                    Factors start,
                                                                    const BprWhole& whole);
+
+[[nodiscard]] std::unique_ptr<EaseJob> make_reference_ease();
+[[nodiscard]] std::unique_ptr<SpectralJob> make_reference_spectral();
 
 /// As PredictionJob.
 [[nodiscard]] std::unique_ptr<Predictions> make_reference_predictions(const Factors& factors);

@@ -15,7 +15,7 @@ namespace likewise::cuda {
 struct GpuRowStats {
   const double* norm = nullptr;
   const double* count = nullptr;
-  const double* damped_count = nullptr;  ///< count^damping, for kConditional
+  const double* damped_count = nullptr;  ///< count^damping
   const double* noise = nullptr;
   const Index* row = nullptr;  ///< the row's own number
 };

@@ -37,8 +37,8 @@ struct RowStatsOnGpu {
 
 /// `row_at(i)` says whose statistics are the i-th.
 template <class RowAt>
-[[nodiscard]] RowStatsOnGpu upload_stats(std::span<const RowStats> stats, double damping,
-                                         const RowAt& row_at, cudaStream_t stream) {
+[[nodiscard]] RowStatsOnGpu upload_stats(std::span<const RowStats> stats, const RowAt& row_at,
+                                         cudaStream_t stream) {
   std::vector<double> norm(stats.size());
   std::vector<double> count(stats.size());
   std::vector<double> damped(stats.size());
@@ -47,7 +47,7 @@ template <class RowAt>
     const RowStats& row = stats[static_cast<std::size_t>(row_at(i))];
     norm[i] = row.norm;
     count[i] = row.count;
-    damped[i] = damping == 0.0 ? 1.0 : std::pow(row.count, damping);
+    damped[i] = row.damped_count;
     noise[i] = row.noise;
   }
   return {to_device(norm, stream), to_device(count, stream), to_device(damped, stream),
@@ -77,9 +77,8 @@ class CudaNeighbourSearch final : public GpuSearch {
     if (rows_.weights.nnz() == 0) return;
     const Stream stream;
     gpu_rows_ = upload(rows_.weights, stream);
-    const double damping = formula_.form == PairForm::kConditional ? formula_.damping : 0.0;
     stats_ = upload_stats(
-        rows_.stats, damping, [&](std::size_t rank) { return order_[rank]; }, stream);
+        rows_.stats, [&](std::size_t rank) { return order_[rank]; }, stream);
     x_log_x_ = to_device(formula_.logarithms, stream);
     ranks_.resize(order_.size());
     for (std::size_t rank = 0; rank < order_.size(); ++rank) {
@@ -125,7 +124,7 @@ class CudaNeighbourSearch final : public GpuSearch {
     const Stream stream;
     const GpuRows asked = upload(queries.weights, stream);
     const RowStatsOnGpu stats = upload_stats(
-        queries.stats, 0.0, [](std::size_t i) { return i; }, stream);
+        queries.stats, [](std::size_t i) { return i; }, stream);
     // An outside row's weights may not be multiples of what the others are.
     SearchTask task = task_over(segments(8));
     task.offsets = asked.offsets.data();
@@ -149,7 +148,7 @@ class CudaNeighbourSearch final : public GpuSearch {
     std::ranges::transform(rows, asked.begin(),
                            [&](Index row) { return rows_.stats[static_cast<std::size_t>(row)]; });
     const RowStatsOnGpu stats = upload_stats(
-        std::span<const RowStats>(asked), 0.0, [](std::size_t i) { return i; }, stream);
+        std::span<const RowStats>(asked), [](std::size_t i) { return i; }, stream);
     SearchTask task = task_over(segments(in_float_ ? 4 : 8));
     task.offsets = gpu_rows_.offsets.data();
     task.columns = gpu_rows_.columns.data();

@@ -1,0 +1,59 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "algorithms/ease/ease_scales.h"
+
+#include <algorithm>
+#include <cmath>
+
+#include <fmt/format.h>
+
+#include "algorithms/row_counts.h"
+#include "likewise/error.h"
+
+namespace likewise {
+namespace {
+
+[[nodiscard]] double power(double count, double exponent) {
+  return count > 0.0 ? std::pow(count, exponent) : 0.0;
+}
+
+}  // namespace
+
+EaseScales make_ease_scales(const CsrView& by_user, const EaseSystem& system) {
+  EaseScales scales;
+  for (Index user = 0; user < by_user.rows; ++user) {
+    const auto entries = static_cast<double>(by_user.row_size(user));
+    scales.user.push_back(power(entries, -system.user_exponent));
+  }
+  const bool scaled = system.item_exponent.has_value();
+  for (const auto count : column_counts(by_user)) {
+    const auto n = static_cast<double>(count);
+    scales.item.push_back(power(n, scaled ? -0.5 : 0.0));
+    scales.row.push_back(power(n, scaled ? *system.item_exponent - 0.5 : 0.0));
+  }
+  scales.diagonal = 1.0 + system.dropout / (1.0 - system.dropout);
+  scales.regularization = system.regularization;
+  return scales;
+}
+
+void refuse_singular_ease(Index item, const EaseSystem& system) {
+  throw Error(ErrorKind::kNumerical,
+              fmt::format("the weights of item number {} cannot be told from those of other items "
+                          "with regularization {}: use a larger regularization",
+                          item, system.regularization));
+}
+
+void check_candidates(const CsrView& by_user, const Neighbours& candidates) {
+  if (candidates.size() != by_user.cols) {
+    throw Error(ErrorKind::kInvalidArgument,
+                fmt::format("candidates: {} lists for {} items", candidates.size(), by_user.cols));
+  }
+  const auto all =
+      std::span(candidates.rows.data(), static_cast<std::size_t>(candidates.rows.size()));
+  const auto bad =
+      std::ranges::find_if(all, [&](Index item) { return item < 0 || item >= by_user.cols; });
+  if (bad == all.end()) return;
+  throw Error(ErrorKind::kInvalidArgument,
+              fmt::format("candidates: item number {} of {} items", *bad, by_user.cols));
+}
+
+}  // namespace likewise

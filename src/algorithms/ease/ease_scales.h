@@ -1,0 +1,49 @@
+// SPDX-License-Identifier: Apache-2.0
+/// What makes G of EASE symmetric, for all devices, in the letters of docs/reference/math.md.
+///
+/// With D = D_I, M = X' D_U^(-b) X and s = 1/2 - a:
+///   G = D^(-s) S D^s,  S = D^(-1/2) M D^(-1/2),  diag(G) = diag(S)
+///   P = D^(-s) Q D^s,  Q = (S + L)^-1,           diag(P) = diag(Q)
+///   B_ij = -n_i^(-s) Q_ij n_j^s / Q_jj
+/// so Cholesky will do. Without a, S is M and s is 0.
+#pragma once
+
+#include <span>
+#include <string>
+#include <vector>
+
+#include "backends/jobs/ease.h"
+#include "likewise/csr.h"
+
+namespace likewise {
+
+struct EaseScales {
+  std::vector<double> user;  ///< d_u^-b
+  std::vector<double> item;  ///< n_i^(-1/2); 0 for items without entries
+  std::vector<double> row;   ///< n_i^(-s); 0 for items without entries
+  double diagonal = 1.0;     ///< 1 + p / (1 - p)
+  double regularization = 0.0;
+
+  /// The diagonal of S + L.
+  [[nodiscard]] double damped(double s) const { return diagonal * s + regularization; }
+  /// n_j^s / q
+  [[nodiscard]] double of_column(std::size_t j, double q) const {
+    return row[j] > 0.0 ? 1.0 / (row[j] * q) : 0.0;
+  }
+};
+
+[[nodiscard]] EaseScales make_ease_scales(const CsrView& by_user, const EaseSystem& system);
+
+/// Numbers of the systems that form local makes and solves together: 1 GiB.
+inline constexpr Offset kEaseBatchNumbers = Offset{1} << 28;
+
+/// A pivot of a row is rounding where it is no more than this share of the row's diagonal.
+inline constexpr double kLeastPivot = 0x1p-20;
+
+/// Throws Error(kNumerical).
+[[noreturn]] void refuse_singular_ease(Index item, const EaseSystem& system);
+
+/// Throws Error(kInvalidArgument) unless there is a list of candidates for each item, of items.
+void check_candidates(const CsrView& by_user, const Neighbours& candidates);
+
+}  // namespace likewise

@@ -1,0 +1,26 @@
+// SPDX-License-Identifier: Apache-2.0
+/// What all devices share of spectral factors, in the letters of docs/reference/math.md.
+#pragma once
+
+#include <vector>
+
+#include "backends/jobs/spectral.h"
+#include "likewise/csr.h"
+
+namespace likewise {
+
+/// A = D_U^(-1/2) X D_I^(-1/2) with the columns of `by_user`, in float32.
+[[nodiscard]] CsrMatrix normalised(const CsrView& by_user);
+
+/// Singular values that are no more than this share of the largest are rounding: they are roots of
+/// sums in float32.
+inline constexpr double kLeastSingular = 2e-3;
+
+/// S of eigenvalues of A'A, falling: their roots, or 0 where they are rounding.
+[[nodiscard]] std::vector<double> singular_values(std::vector<double> eigenvalues);
+
+/// Turns the columns so that their largest components are positive; those whose singular value is 0
+/// become zeros.
+void settle_columns(SpectralFactors& factors);
+
+}  // namespace likewise

@@ -1,0 +1,105 @@
+// SPDX-License-Identifier: Apache-2.0
+/// EASE on the CPU: S row by row, its inverse in place, and B in the same place.
+#include <memory>
+#include <vector>
+
+#include "algorithms/ease/ease_scales.h"
+#include "backends/cpu/ease/ease_gram.h"
+#include "backends/cpu/ease/local_ease.h"
+#include "backends/cpu/jobs.h"
+#include "backends/cpu/pool.h"
+#include "backends/host_plan.h"
+#include "core/dense_inverse.h"
+#include "core/parallel.h"
+
+namespace likewise {
+namespace {
+
+/// The upper triangle of S + L.
+void fill_system(const CsrView& by_user, const EaseScales& scales, const RunControl& control,
+                 Matrix& s) {
+  const CsrMatrix by_item = transpose(by_user);
+  const CsrView items = by_item.view();
+  const EaseGram gram(by_user, items, scales);
+  Pool<Array<double>> pool;
+  parallel_blocks(by_user.cols, 8, [&](Offset begin, Offset end, Offset) {
+    control.check();
+    auto sums = pool.take([&] { return Array<double>(by_user.cols); });
+    for (auto i = static_cast<Index>(begin); i < end; ++i) {
+      float* const row = s.row(i);
+      double diagonal = 0.0;
+      gram.row(i, *sums, [&](Index j, double value) {
+        if (j == i) diagonal = value;
+        row[j] = static_cast<float>(value);
+      });
+      row[i] = static_cast<float>(scales.damped(diagonal));
+    }
+    pool.give_back(std::move(sums));
+  });
+}
+
+[[nodiscard]] std::vector<float> least_pivots(const Matrix& s) {
+  std::vector<float> least(static_cast<std::size_t>(s.rows()));
+  for (Index i = 0; i < s.rows(); ++i) {
+    least[static_cast<std::size_t>(i)] = static_cast<float>(kLeastPivot) * s.row(i)[i];
+  }
+  return least;
+}
+
+/// B_ij = n_i^(-s) (-Q_ij) n_j^s / Q_jj from the upper triangle of -Q, in its place.
+void make_weights(const EaseScales& scales, Matrix& q) {
+  constexpr Index kBlock = 64;
+  const Index n = q.rows();
+  std::vector<float> of_row(static_cast<std::size_t>(n));
+  std::vector<float> of_column(of_row.size());
+  for (Index i = 0; i < n; ++i) {
+    const auto at = static_cast<std::size_t>(i);
+    of_row[at] = static_cast<float>(scales.row[at]);
+    of_column[at] = static_cast<float>(scales.of_column(at, -double{q.row(i)[i]}));
+  }
+  // Block (I, J) above the diagonal, and the one below, belong to the task of I.
+  parallel_blocks(n, kBlock, [&](Offset begin, Offset end, Offset) {
+    for (auto first = static_cast<Index>(begin); first < n; first += kBlock) {
+      const Index last = std::min(n, first + kBlock);
+      for (auto i = static_cast<Index>(begin); i < end; ++i) {
+        const auto r = static_cast<std::size_t>(i);
+        if (first == begin) q.row(i)[i] = 0.0F;
+        for (Index j = std::max(first, i + 1); j < last; ++j) {
+          const auto c = static_cast<std::size_t>(j);
+          const float value = q.row(i)[j];
+          q.row(i)[j] = of_row[r] * value * of_column[c];
+          q.row(j)[i] = of_row[c] * value * of_column[r];
+        }
+      }
+    }
+  });
+}
+
+class CpuEase final : public EaseJob {
+ public:
+  [[nodiscard]] MemoryPlan plan(const EaseShape& shape) const override {
+    return ease_plan(shape, sizeof(float));
+  }
+  [[nodiscard]] Matrix dense_weights(const CsrView& by_user, const EaseSystem& system,
+                                     const RunControl& control) const override {
+    const EaseScales scales = make_ease_scales(by_user, system);
+    Matrix b(by_user.cols, by_user.cols);
+    fill_system(by_user, scales, control, b);
+    const Index bad = negative_inverse(b, least_pivots(b), "ease", control);
+    if (bad >= 0) refuse_singular_ease(bad, system);
+    make_weights(scales, b);
+    return b;
+  }
+
+  [[nodiscard]] Neighbours local_weights(const CsrView& by_user, const EaseSystem& system,
+                                         const Neighbours& candidates,
+                                         const RunControl& control) const override {
+    return local_ease(by_user, system, candidates, control);
+  }
+};
+
+}  // namespace
+
+std::unique_ptr<EaseJob> make_cpu_ease() { return std::make_unique<CpuEase>(); }
+
+}  // namespace likewise

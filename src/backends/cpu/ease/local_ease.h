@@ -1,0 +1,12 @@
+// SPDX-License-Identifier: Apache-2.0
+/// EASE of an item's candidates alone, a system for each item, as EaseJob::local_weights().
+#pragma once
+
+#include "backends/jobs/ease.h"
+
+namespace likewise {
+
+[[nodiscard]] Neighbours local_ease(const CsrView& by_user, const EaseSystem& system,
+                                    const Neighbours& candidates, const RunControl& control);
+
+}  // namespace likewise

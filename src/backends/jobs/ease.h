@@ -1,0 +1,63 @@
+// SPDX-License-Identifier: Apache-2.0
+/// The job `ease`: item-item weights by ridge regression (docs/reference/math.md, "Weights by ridge
+/// regression"). What every device is tested against: src/backends/reference/ease.cpp.
+#pragma once
+
+#include <optional>
+
+#include "likewise/control.h"
+#include "likewise/csr.h"
+#include "likewise/device.h"
+#include "likewise/matrix.h"
+#include "likewise/memory_plan.h"
+#include "likewise/neighbourhood.h"
+
+namespace likewise {
+
+/// Which weights.
+///   G = D_I^(a-1) X' D_U^(-b) X D_I^(-a),  L = lambda I + p / (1 - p) diag(G)
+///   P = (G + L)^-1,  B = I - P diag(1 / diag(P))
+/// D_U and D_I are the numbers of entries of users and items.
+struct EaseSystem {
+  double user_exponent = 0.0;             ///< b
+  std::optional<double> item_exponent{};  ///< a; absent: G = X' D_U^(-b) X
+  double regularization = 0.0;            ///< lambda, >= 0
+  double dropout = 0.0;                   ///< p, in [0, 1)
+};
+
+/// How large a training is; without candidates it is of dense weights.
+struct EaseShape {
+  Index users = 0;
+  Index items = 0;
+  Offset interactions = 0;
+  Index candidates = 0;
+};
+
+/// Makes item-item weights. Thread-safe; the same bits for any number of threads.
+class EaseJob {
+ public:
+  static constexpr Job kJob = Job::kEase;
+  virtual ~EaseJob() = default;
+
+  /// What it will take beside the interactions. Throws Error(kOutOfMemory) with the figures where
+  /// that is not there.
+  [[nodiscard]] virtual MemoryPlan plan(const EaseShape& shape) const = 0;
+
+  /// B (items x items), its diagonal 0: a history x scores x B. Items without entries have rows and
+  /// columns of zeros. Holds one items x items matrix, which becomes B.
+  /// Errors: kNumerical naming an item where G + L is singular to float32, kOutOfMemory,
+  /// kCancelled.
+  [[nodiscard]] virtual Matrix dense_weights(const CsrView& by_user, const EaseSystem& system,
+                                             const RunControl& control) const = 0;
+
+  /// Column j of B from the candidates of item j alone (j itself is none, others count once): what
+  /// dense_weights() would give if there were no other items,
+  ///   B_Cj = D_C^(-s) (S_CC + L_CC)^-1 S_Cj n_j^s    (the symmetric S: algorithms/ease)
+  /// The list of an item j holds (i, B_ij), the largest first, of equal ones the smaller item, and
+  /// no zeros. Errors as above, where the matrix of the candidates of an item is singular.
+  [[nodiscard]] virtual Neighbours local_weights(const CsrView& by_user, const EaseSystem& system,
+                                                 const Neighbours& candidates,
+                                                 const RunControl& control) const = 0;
+};
+
+}  // namespace likewise

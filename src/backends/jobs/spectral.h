@@ -1,0 +1,52 @@
+// SPDX-License-Identifier: Apache-2.0
+/// The job `spectral`: the largest singular values of the normalised interactions and their item
+/// vectors (docs/reference/math.md, "Spectral factors"). What every device is tested against:
+/// src/backends/reference/spectral.cpp.
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "likewise/control.h"
+#include "likewise/csr.h"
+#include "likewise/device.h"
+#include "likewise/matrix.h"
+#include "likewise/memory_plan.h"
+
+namespace likewise {
+
+/// U S V' is the truncated singular value decomposition of A = D_U^(-1/2) X D_I^(-1/2), with D_U
+/// and D_I the numbers of entries of users and items.
+struct SpectralFactors {
+  std::vector<double> singular;  ///< S, falling; 0 beyond the rank of A
+  /// V, items x factors: the largest component of a column is positive, of equally large ones the
+  /// first. Columns of singular values that are 0 are zeros.
+  Matrix items;
+};
+
+/// How large a training is.
+struct SpectralShape {
+  Index users = 0;
+  Index items = 0;
+  Offset interactions = 0;
+  int factors = 0;
+};
+
+/// Decomposes. Thread-safe; the same bits for any number of threads.
+class SpectralJob {
+ public:
+  static constexpr Job kJob = Job::kSpectral;
+  virtual ~SpectralJob() = default;
+
+  /// What it will take beside the interactions. Throws Error(kOutOfMemory) with the figures where
+  /// that is not there.
+  [[nodiscard]] virtual MemoryPlan plan(const SpectralShape& shape) const = 0;
+
+  /// `factors` >= 1 may exceed the rank. Errors: kOutOfMemory, kCancelled, and as eigenbasis()
+  /// (core/dense.h).
+  [[nodiscard]] virtual SpectralFactors decompose(const CsrView& by_user, int factors,
+                                                  std::uint64_t seed,
+                                                  const RunControl& control) const = 0;
+};
+
+}  // namespace likewise

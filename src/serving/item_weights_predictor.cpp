@@ -1,0 +1,121 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "serving/item_weights_predictor.h"
+
+#include <algorithm>
+
+#include <fmt/format.h>
+
+#include "algorithms/finite.h"
+#include "core/parallel.h"
+#include "likewise/error.h"
+
+namespace likewise {
+namespace {
+
+/// Users whose rows of weights meet in a cache, and columns of which they do.
+constexpr Offset kUsers = 64;
+constexpr Index kColumns = 1024;
+/// Columns of weights that are looked through together: a cache line.
+constexpr Offset kAsked = 16;
+
+}  // namespace
+
+void ItemWeightsPredictor::score(std::span<const AskedUser> users, const RunControl& control,
+                                 const TakeScores& take) const {
+  const Index items = weights_.cols();
+  parallel_blocks(std::ssize(users), kUsers, [&](Offset begin, Offset end, Offset) {
+    std::vector<double> sums(kColumns);
+    std::vector<float> scores(kColumns);
+    for (Index first = 0; first < items; first += kColumns) {
+      control.check();
+      const auto count = static_cast<std::size_t>(std::min(kColumns, items - first));
+      for (auto u = static_cast<std::size_t>(begin); u < static_cast<std::size_t>(end); ++u) {
+        std::fill_n(sums.begin(), count, 0.0);
+        for (std::size_t e = 0; e < users[u].items.size(); ++e) {
+          const double value = users[u].values[e];
+          const float* const row = weights_.row(users[u].items[e]) + first;
+          for (std::size_t j = 0; j < count; ++j) sums[j] += value * double{row[j]};
+        }
+        std::transform(sums.begin(), sums.begin() + static_cast<std::ptrdiff_t>(count),
+                       scores.begin(), [](double sum) { return static_cast<float>(sum); });
+        const std::span<const float> told(scores.data(), count);
+        check_scores(model(), users[u].number, first, told);
+        take(u, first, told);
+      }
+    }
+  });
+}
+
+double ItemWeightsPredictor::score(const AskedUser& user, Index item) const {
+  double sum = 0.0;
+  for (std::size_t e = 0; e < user.items.size(); ++e) {
+    sum += double{user.values[e]} * double{weights_.row(user.items[e])[item]};
+  }
+  return sum;
+}
+
+TopKResult ItemWeightsPredictor::top_k(std::span<const AskedUser> users, Index n,
+                                       const TopKFilter& filter, const RunControl& control) const {
+  return lists_of_scores(users.size(), weights_.cols(), n, filter,
+                         [&](const TakeScores& take) { score(users, control, take); });
+}
+
+void ItemWeightsPredictor::score_all(std::span<const AskedUser> users, float* out) const {
+  score(users, {}, [&](std::size_t u, Index first, std::span<const float> scores) {
+    std::ranges::copy(scores, out + static_cast<Offset>(u) * weights_.cols() + first);
+  });
+}
+
+std::vector<float> ItemWeightsPredictor::predict(std::span<const Index> users,
+                                                 std::span<const Index> items,
+                                                 const RunControl& control) const {
+  std::vector<float> scores(users.size());
+  parallel_for(std::ssize(scores), 256, [&](Offset p) {
+    control.check();
+    const auto pair = static_cast<std::size_t>(p);
+    if (users[pair] < 0 || items[pair] < 0) return;
+    scores[pair] = static_cast<float>(score(trained_user(model(), users[pair]), items[pair]));
+  });
+  return scores;
+}
+
+TopKResult ItemWeightsPredictor::similar(Side side, std::span<const Index> rows, Index n,
+                                         SimilarityMetric /*metric*/,
+                                         const RunControl& control) const {
+  if (side == Side::kUsers) {
+    throw Error(
+        ErrorKind::kInvalidArgument,
+        fmt::format("{} compares items, it knows nothing of similar users", model().algorithm()));
+  }
+  TopKResult result = make_top_k_result(static_cast<Index>(rows.size()), n, weights_.rows());
+  parallel_blocks(std::ssize(rows), kAsked, [&](Offset begin, Offset end, Offset) {
+    control.check();
+    std::vector<TopList> lists(static_cast<std::size_t>(end - begin));
+    for (TopList& list : lists) list.reset(static_cast<std::size_t>(result.k));
+    for (Index i = 0; i < weights_.rows(); ++i) {
+      for (Offset q = begin; q < end; ++q) {
+        const float weight = weights_.row(i)[rows[static_cast<std::size_t>(q)]];
+        if (weight != 0.0F) lists[static_cast<std::size_t>(q - begin)].offer({weight, i});
+      }
+    }
+    for (Offset q = begin; q < end; ++q) {
+      write_answer(lists[static_cast<std::size_t>(q - begin)].finish(), static_cast<Index>(q),
+                   result);
+    }
+  });
+  return result;
+}
+
+Explanation ItemWeightsPredictor::explain(const AskedUser& user, Index item) const {
+  Explanation result;
+  for (std::size_t e = 0; e < user.items.size(); ++e) {
+    const double share = double{user.values[e]} * double{weights_.row(user.items[e])[item]};
+    if (share == 0.0) continue;
+    result.contributions.push_back({user.items[e], user.values[e], share});
+    result.score += share;
+  }
+  std::ranges::stable_sort(result.contributions, std::ranges::greater{}, &Contribution::share);
+  return result;
+}
+
+}  // namespace likewise
