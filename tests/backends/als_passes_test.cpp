@@ -20,8 +20,7 @@ namespace {
 template <class Body>
 void on_every_target(const Body& body) {
   int targets = 0;
-  for (const std::int64_t target : {HWY_SSE4, HWY_AVX2, HWY_AVX3, HWY_NEON}) {
-    if ((hwy::SupportedTargets() & target) == 0) continue;
+  for (const std::int64_t target : test::all_targets()) {
     const test::OnlyTargets only(target);
     SCOPED_TRACE(hwy::TargetName(target));
     body();

@@ -31,8 +31,8 @@ using Result = NcclLibrary::Result;
 using Handle = NcclLibrary::Communicator;
 
 constexpr Result kFailed = 3;
-constexpr milliseconds kShort(300);
-constexpr milliseconds kLong(20000);
+constexpr milliseconds kSoon(300);
+constexpr milliseconds kPatient(20000);
 
 /// What the calls of all ranks did, and what they are to do.
 struct Played {
@@ -122,7 +122,7 @@ class NcclProcesses : public testing::Test {
 };
 
 TEST_F(NcclProcesses, ConnectByTheIdOfRankZero) {
-  run(3, kLong, [](NcclProcess& nccl, Communicator& host, const RunControl&) {
+  run(3, kPatient, [](NcclProcess& nccl, Communicator& host, const RunControl&) {
     EXPECT_EQ(nccl.handle()->rank, host.rank());
     nccl.check();
   });
@@ -135,13 +135,13 @@ TEST_F(NcclProcesses, ConnectByTheIdOfRankZero) {
 }
 
 TEST_F(NcclProcesses, OneAloneConnects) {
-  run(1, kLong);
+  run(1, kPatient);
   EXPECT_EQ(what.destroyed, 1);
 }
 
 TEST_F(NcclProcesses, NoIdIsTheErrorOfAll) {
   what.id_result = kFailed;
-  EXPECT_NE(likewise::test::error_of(ErrorKind::kDevice, [&] { run(2, kLong); })
+  EXPECT_NE(likewise::test::error_of(ErrorKind::kDevice, [&] { run(2, kPatient); })
                 .find("NCCL: ncclGetUniqueId failed: out of luck"),
             std::string::npos);
   EXPECT_EQ(what.made, 0);
@@ -149,7 +149,7 @@ TEST_F(NcclProcesses, NoIdIsTheErrorOfAll) {
 
 TEST_F(NcclProcesses, WhatNcclSaysIsTold) {
   what.result = kFailed;
-  EXPECT_NE(likewise::test::error_of(ErrorKind::kDevice, [&] { run(2, kLong); })
+  EXPECT_NE(likewise::test::error_of(ErrorKind::kDevice, [&] { run(2, kPatient); })
                 .find("NCCL: ncclCommInitRankConfig failed: out of luck"),
             std::string::npos);
   EXPECT_EQ(what.aborted, what.made);
@@ -159,7 +159,7 @@ TEST_F(NcclProcesses, WhatNcclSaysIsTold) {
 TEST_F(NcclProcesses, TheRankThatDoesNotConnectIsNamed) {
   what.looks = -1;
   const std::string message = likewise::test::error_of(ErrorKind::kDevice, [&] {
-    run(3, kShort, {}, [&](Communicator& host, const RunControl& own) {
+    run(3, kSoon, {}, [&](Communicator& host, const RunControl& own) {
       if (host.rank() != 1) return;
       // It has the id, and hangs before it goes on with it.
       NcclLibrary::Id id{};
@@ -176,7 +176,7 @@ TEST_F(NcclProcesses, TheRankThatDoesNotConnectIsNamed) {
 
 TEST_F(NcclProcesses, ANetworkThatNeverConnectsIsNotWaitedForForEver) {
   what.looks = -1;
-  const std::string message = likewise::test::error_of(ErrorKind::kDevice, [&] { run(2, kShort); });
+  const std::string message = likewise::test::error_of(ErrorKind::kDevice, [&] { run(2, kSoon); });
   EXPECT_NE(message.find("is not through within 0.3 s of rank"), std::string::npos) << message;
   EXPECT_NE(message.find("all 2 ranks answer"), std::string::npos) << message;
   EXPECT_EQ(what.aborted, 2);
@@ -192,18 +192,18 @@ TEST_F(NcclProcesses, TheCallerEndsTheWait) {
     cancel = true;
   });
   EXPECT_EQ(
-      likewise::test::error_of(ErrorKind::kCancelled, [&] { run(2, kLong, {}, {}, control); }),
+      likewise::test::error_of(ErrorKind::kCancelled, [&] { run(2, kPatient, {}, {}, control); }),
       "interrupted");
   EXPECT_EQ(what.aborted, 2);
 }
 
 TEST_F(NcclProcesses, TheFailureOfOneEndsTheCallsOfAll) {
   const std::string message = likewise::test::error_of(ErrorKind::kNumerical, [&] {
-    run(3, kLong, [&](NcclProcess& nccl, Communicator& host, const RunControl& own) {
+    run(3, kPatient, [&](NcclProcess& nccl, Communicator& host, const RunControl& own) {
       if (host.rank() == 2) throw Error(ErrorKind::kNumerical, "a pivot fell over");
       nccl.handle()->looks = -1;
       try {
-        nccl.settle(NcclLibrary::kInProgress, "ncclGroupEnd", host, own, kLong);
+        nccl.settle(NcclLibrary::kInProgress, "ncclGroupEnd", host, own, kPatient);
       } catch (...) {
         nccl.give_up();
         throw;
@@ -215,7 +215,7 @@ TEST_F(NcclProcesses, TheFailureOfOneEndsTheCallsOfAll) {
 }
 
 TEST_F(NcclProcesses, WhoGaveUpCallsNoMore) {
-  run(1, kLong, [](NcclProcess& nccl, Communicator&, const RunControl&) {
+  run(1, kPatient, [](NcclProcess& nccl, Communicator&, const RunControl&) {
     nccl.give_up();
     nccl.give_up();
     EXPECT_EQ(likewise::test::error_of(ErrorKind::kDevice, [&] { nccl.check(); }),

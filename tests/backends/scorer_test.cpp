@@ -366,8 +366,7 @@ TEST(Scorer, AnswersAreTheSameBitsOnEveryInstructionSet) {
     for (const Index k : {10, 500}) wanted.push_back(answer(k, kind));
   }
   int compared = 0;
-  for (const std::int64_t target : {HWY_SSE4, HWY_AVX2, HWY_AVX3, HWY_NEON}) {
-    if ((hwy::SupportedTargets() & target) == 0) continue;
+  for (const std::int64_t target : test::all_targets()) {
     const test::OnlyTargets only(target);
     auto next = wanted.begin();
     for (const ScoreKind kind : kKinds) {
@@ -394,8 +393,7 @@ TEST(Scorer, DistancesAreAddedUpInTheStatedOrder) {
   const Matrix queries = long_tailed(20, 37, 1);
   const Matrix items = long_tailed(300, 37, 2);
   std::vector<float> all(20 * 300);
-  for (const std::int64_t target : {HWY_SSE4, HWY_AVX2, HWY_AVX3, HWY_NEON}) {
-    if ((hwy::SupportedTargets() & target) == 0) continue;
+  for (const std::int64_t target : test::all_targets()) {
     const test::OnlyTargets only(target);
     make_cpu_scorer(items.view(), {}, ScoreKind::kSquaredDistance)
         ->score_all(queries.view(), all.data());
