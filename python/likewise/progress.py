@@ -132,7 +132,7 @@ def _awaited() -> Callable[[], None] | None:
     frame = sys._getframe()
     while frame.f_back is not None:
         frame = frame.f_back
-        item = frame.f_locals.get("self") if frame.f_code.co_name == "run" else None
+        item: Any = frame.f_locals.get("self") if frame.f_code.co_name == "run" else None
         if type(item).__module__ == "concurrent.futures.thread" and hasattr(item, "future"):
             return functools.partial(_poll, item.future)
     return None
