@@ -41,8 +41,8 @@ struct Similar {
     Progress progress(common.quiet);
     progress.stage("load");
     const auto model = std::make_shared<const Model>(load_model(model_path));
-    refuse_idle(*given, "--metric", new_path.empty() && model->neighbourhood() == nullptr,
-                "a model with factors: this one keeps its neighbours by its own similarity");
+    refuse_idle(*given, "--metric", new_path.empty() && model->factors() != nullptr,
+                "a model with factors: what is similar in this one it learned itself");
     const Job lists[] = {lists_job(model->params)};
     const Device device = announced_device(common, progress, lists);
     const Queries queries(model, device,

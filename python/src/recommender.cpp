@@ -175,10 +175,10 @@ constexpr std::string_view kSideNames[] = {"users", "items"};
                                 const nb::object& progress) {
   const Side of = side_of(side);
   const SimilarityMetric by = metric ? metric_named(*metric) : SimilarityMetric::kCosine;
-  if (metric && self.recommender.model().neighbourhood() != nullptr) {
+  if (metric && self.recommender.model().factors() == nullptr) {
     throw Error(ErrorKind::kInvalidArgument,
-                "metric would do nothing here: it needs a model with factors; this one keeps its "
-                "neighbours by its own similarity");
+                "metric would do nothing here: it needs a model with factors; what is "
+                "similar in this one it learned itself");
   }
   const std::span<const Index> asked = span_of(rows);
   return tuple_of(in_background(asked.size() > kFewQueries, self.threads, progress,

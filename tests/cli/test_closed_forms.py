@@ -152,6 +152,8 @@ def test_every_verb_knows_them(program, cinema, tmp_path, options):
     assert len(lists) == 4 and all(float(row["score"]) > 0 and "(" in row["because"] for row in lists)
     near = rows(program("similar", "m", "--item", 3, "-n", 6).stdout)
     assert len(near) == 6 and all(row["similar_item"] != "3" for row in near)
+    if options[1] != "spectral":
+        assert "--metric" in program("similar", "m", "--item", 3, "--metric", "dot", exit_code=2).stderr
     found = json.loads(program("evaluate", "m", test, "--train", train, "--json").stdout)
     program("train", train, "-o", "popular", "--algorithm", "popular")
     least = json.loads(program("evaluate", "popular", test, "--train", train, "--json").stdout)

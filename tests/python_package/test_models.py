@@ -639,7 +639,7 @@ def test_modules_are_there_without_an_import_of_their_own():
 
 
 def test_every_algorithm_has_an_estimator():
-    estimators = (Als, Bias, Bpr, ItemKnn, UserKnn, Popular, Sgd)
+    estimators = (Als, Bias, Bpr, Ease, ItemKnn, UserKnn, Popular, Sgd, Spectral)
     assert {one.algorithm for one in estimators} == set(likewise._core.algorithms())
     assert {one.__name__ for one in estimators} <= set(likewise.__all__)
 

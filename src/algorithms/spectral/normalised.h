@@ -4,10 +4,19 @@
 
 #include <vector>
 
-#include "backends/jobs/spectral.h"
 #include "likewise/csr.h"
+#include "likewise/matrix.h"
 
 namespace likewise {
+
+/// U S V' is the truncated singular value decomposition of A = D_U^(-1/2) X D_I^(-1/2), with D_U
+/// and D_I the numbers of entries of users and items.
+struct SpectralFactors {
+  std::vector<double> singular;  ///< S, falling; 0 beyond the rank of A
+  /// V, items x factors: the largest component of a column is positive, of equally large ones the
+  /// first. Columns of singular values that are 0 are zeros.
+  Matrix items;
+};
 
 /// A = D_U^(-1/2) X D_I^(-1/2) with the columns of `by_user`, in float32.
 [[nodiscard]] CsrMatrix normalised(const CsrView& by_user);

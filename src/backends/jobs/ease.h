@@ -3,8 +3,7 @@
 /// regression"). What every device is tested against: src/backends/reference/ease.cpp.
 #pragma once
 
-#include <optional>
-
+#include "algorithms/ease/ease_scales.h"
 #include "likewise/control.h"
 #include "likewise/csr.h"
 #include "likewise/device.h"
@@ -13,17 +12,6 @@
 #include "likewise/neighbourhood.h"
 
 namespace likewise {
-
-/// Which weights.
-///   G = D_I^(a-1) X' D_U^(-b) X D_I^(-a),  L = lambda I + p / (1 - p) diag(G)
-///   P = (G + L)^-1,  B = I - P diag(1 / diag(P))
-/// D_U and D_I are the numbers of entries of users and items.
-struct EaseSystem {
-  double user_exponent = 0.0;             ///< b
-  std::optional<double> item_exponent{};  ///< a; absent: G = X' D_U^(-b) X
-  double regularization = 0.0;            ///< lambda, >= 0
-  double dropout = 0.0;                   ///< p, in [0, 1)
-};
 
 /// How large a training is; without candidates it is of dense weights.
 struct EaseShape {

@@ -5,8 +5,8 @@
 #pragma once
 
 #include <cstdint>
-#include <vector>
 
+#include "algorithms/spectral/normalised.h"
 #include "likewise/control.h"
 #include "likewise/csr.h"
 #include "likewise/device.h"
@@ -14,15 +14,6 @@
 #include "likewise/memory_plan.h"
 
 namespace likewise {
-
-/// U S V' is the truncated singular value decomposition of A = D_U^(-1/2) X D_I^(-1/2), with D_U
-/// and D_I the numbers of entries of users and items.
-struct SpectralFactors {
-  std::vector<double> singular;  ///< S, falling; 0 beyond the rank of A
-  /// V, items x factors: the largest component of a column is positive, of equally large ones the
-  /// first. Columns of singular values that are 0 are zeros.
-  Matrix items;
-};
 
 /// How large a training is.
 struct SpectralShape {

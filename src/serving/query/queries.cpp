@@ -175,10 +175,10 @@ QuerySummary Queries::recommend(const RecommendQuestion& question, const TakeLis
 QuerySummary Queries::similar(const SimilarQuestion& question, const TakeList& take,
                               const RunControl& control) const {
   const bool of_visitors = std::holds_alternative<Visitors>(question.rows);
-  if (question.metric && (of_visitors || model().neighbourhood() != nullptr)) {
+  if (question.metric && (of_visitors || model().factors() == nullptr)) {
     throw Error(ErrorKind::kInvalidArgument,
-                "metric would do nothing here: it needs a model with factors; this one keeps its "
-                "neighbours by its own similarity");
+                "metric would do nothing here: it needs a model with factors; what is "
+                "similar in this one it learned itself");
   }
   const Side side = of_visitors ? Side::kUsers : question.side;
   const Askers askers(question.rows, side == Side::kUsers ? model().users : model().items);
