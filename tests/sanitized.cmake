@@ -13,13 +13,13 @@ set(left_out
   *OnFullMatrices/adjusted_cosine *OnFullMatrices/pearson_full *OnFullMatrices/msd *OnFullMatrices/log_likelihood
   *OnFullMatrices/dot *OnFullMatrices/jaccard *OnFullMatrices/tfidf *OnFullMatrices/bm25
   # that no answer is lost to rounding, over many rows
-  Scorer.*LoseNoAnswer
+  Scorer.*LoseNoAnswer CosineSearch.TellsEqualRows*
   # what a search finds; that it stops, resumes and keeps a journal stays
   Tune.TheBestOf* Tune.FinalistsAreNotAlike Tune.LaterTrials* Tune.TheBestAre* Tune.TheWinnersWeights* Tune.ASearchEndsNoWorse*
   Tune.TheSameSeed* Tune.TheWinnerIsTrained*)
 if(LIKEWISE_SANITIZE STREQUAL thread)
-  # Also: the same loops over longer or wider rows; forks that start threads, which this sanitizer does not follow.
-  list(APPEND left_out *LongRows* *WideRows* *AlsOnDevice.*/*widths SocketRanks.AProcess*)
+  # Also: the same loops over longer or wider rows, over real data and over texts; forks that start threads, which this sanitizer does not follow.
+  list(APPEND left_out *LongRows* *WideRows* *AlsOnDevice.*/*widths RealData.* MakeInteractions.TextIs* SocketRanks.AProcess*)
   # Where the system spreads addresses widely it leaves no room for the thread sanitizer's shadow memory.
   execute_process(COMMAND setarch -R true RESULT_VARIABLE refused OUTPUT_QUIET ERROR_QUIET)
   if(refused EQUAL 0)
