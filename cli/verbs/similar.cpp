@@ -42,7 +42,7 @@ struct Similar {
     progress.stage("load");
     const auto model = std::make_shared<const Model>(load_model(model_path));
     refuse_idle(*given, "--metric", new_path.empty() && model->factors() != nullptr,
-                "a model with factors: what is similar in this one it learned itself");
+                "a model with factors: this one has its own similarity");
     const Job lists[] = {lists_job(model->params)};
     const Device device = announced_device(common, progress, lists);
     const Queries queries(model, device,

@@ -177,8 +177,8 @@ constexpr std::string_view kSideNames[] = {"users", "items"};
   const SimilarityMetric by = metric ? metric_named(*metric) : SimilarityMetric::kCosine;
   if (metric && self.recommender.model().factors() == nullptr) {
     throw Error(ErrorKind::kInvalidArgument,
-                "metric would do nothing here: it needs a model with factors; what is "
-                "similar in this one it learned itself");
+                "metric would do nothing here: it needs a model with factors; this one has "
+                "its own similarity");
   }
   const std::span<const Index> asked = span_of(rows);
   return tuple_of(in_background(asked.size() > kFewQueries, self.threads, progress,

@@ -105,7 +105,7 @@ def drawn_of_ratings(draw):
 
 def drawn(draw, suited):
     """Options of `train`, drawn from the ranges of `tune`; suited: (w0, lambda) of the data."""
-    algorithm = draw.choice(("als", "bpr", "item-knn", "user-knn"))
+    algorithm = draw.choice(("als", "bpr", "ease", "item-knn", "spectral", "user-knn"))
     options = ["--algorithm", algorithm]
     if algorithm == "als":
         w0, lambda_ = suited
@@ -118,6 +118,12 @@ def drawn(draw, suited):
         return options + count(draw, *FACTORS) + [
             "--regularization", number(draw, "log", 3e-4, 0.1), "--learning-rate", number(draw, "log", 0.01, 0.3),
             "--negatives", draw.choice(("uniform", "popular"))]
+    if algorithm == "ease":
+        return options + ["--user-exponent", number(draw, "linear", 0, 1), "--item-exponent", number(draw, "linear", 0, 1),
+                          "--regularization", number(draw, "log", 0.1, 90), "--dropout", number(draw, "linear", 0, 0.9)]
+    if algorithm == "spectral":
+        return options + count(draw, "--factors", "log", 16, 1024) + [
+            "--item-exponent", number(draw, "linear", 0, 1), "--spectrum-exponent", number(draw, "linear", 0, 2)]
     similarity = draw.choice(SIMILARITIES)
     options += [*count(draw, "--neighbours", "log", 5, 500), "--similarity", similarity,
                 "--shrinkage", number(draw, "log", 1, 300)]

@@ -407,7 +407,8 @@ TEST(Devices, AutoSaysWhatElseTheCpuDoes) {
   const DeviceChoice choice = open_device_to_train("auto", small_params(), {}, lists);
   EXPECT_EQ(choice.device.name(), "cuda:1");
   EXPECT_EQ(choice.reason, "top-k on cpu: this version does it on the CPU only");
-  EXPECT_THAT(doers(choice.device), ElementsAre("cuda:1", "cuda:1", "cpu", "cpu", "cpu", "cuda:1"));
+  EXPECT_THAT(doers(choice.device),
+              ElementsAre("cuda:1", "cuda:1", "cpu", "cpu", "cpu", "cuda:1", "cpu", "cpu"));
   const Job search[] = {Job::kNeighbours};
   EXPECT_EQ(open_device_to_train("auto", NeighbourParams(), {}, search).reason, "");
 }

@@ -166,7 +166,7 @@ REFUSED = {
     "--metric popularity": "does not say how good lists are",
     "--budget 0": "nothing can be searched",
     "--budget 0m": "nothing can be searched",
-    "--budget 3": "less than one for each of 4 algorithms",
+    "--budget 3": "less than one for each of 6 algorithms",
     "--budget 5x": "no such unit",
     "--budget soon": "no number",
     "--validation-share 1": "the validation part: test",

@@ -177,8 +177,8 @@ QuerySummary Queries::similar(const SimilarQuestion& question, const TakeList& t
   const bool of_visitors = std::holds_alternative<Visitors>(question.rows);
   if (question.metric && (of_visitors || model().factors() == nullptr)) {
     throw Error(ErrorKind::kInvalidArgument,
-                "metric would do nothing here: it needs a model with factors; what is "
-                "similar in this one it learned itself");
+                "metric would do nothing here: it needs a model with factors; this one has "
+                "its own similarity");
   }
   const Side side = of_visitors ? Side::kUsers : question.side;
   const Askers askers(question.rows, side == Side::kUsers ? model().users : model().items);
