@@ -141,8 +141,7 @@ class Batch {
     const auto given = candidates.rows_of(item);
     std::vector<Index> rising(given.begin(), given.end());
     std::ranges::sort(rising);
-    const auto twice = std::ranges::unique(rising);
-    rising.erase(twice.begin(), twice.end());
+    rising.erase(std::unique(rising.begin(), rising.end()), rising.end());
     std::erase(rising, item);
     return rising;
   }
