@@ -26,14 +26,15 @@ IDLE_BESIDE = {
     ("--new", "--columns"),  # other users
     ("--clip", "--duplicates"),  # sums stretch the scale
     ("--clip", "--min-item-count"), ("--clip", "--min-user-count"),  # averages of a few: in range
+    ("--clip", "--min-neighbours"),  # means where these are too few
     ("--tolerance", "--iterations"), ("--patience", "--iterations"),
     ("--iterations", "--tolerance"), ("--iterations", "--patience"),
     ("--iterations", "--target"), ("--tolerance", "--target"), ("--patience", "--target"),  # reached
     ("--checkpoint", "--tolerance"),  # what is resumed is over
     ("--cg-steps", "--cg-tolerance"),  # one step was enough
     ("--candidates", "--min-user-count"), ("--negatives", "--min-user-count"),  # nothing is left to tell apart
-    # A plan may be the same for other data, and holds no titles.
-    *((flag, "--plan") for flag in ("--titles", "--duplicates", "--min-value", "--min-user-count", "--min-item-count")),
+    # A plan may be the same for other data, and holds no titles and no report.
+    *((flag, "--plan") for flag in ("--titles", "--report", "--duplicates", "--min-value", "--min-user-count", "--min-item-count")),
 }
 ODD = ["-1", "18446744073709551616", "nan", "inf", "-inf", "", " 1", "1x", "1e999", "1 ", "0x1p3"]
 NEVER = {"nan", "inf", "-inf", "", "1x", "1e999"}  # of no number option; below: of no whole one
@@ -123,6 +124,7 @@ BASES: dict[str, list[list[str]]] = {
     "report": [["als.model", "-o", "page"], ["popular.model", "-o", "page"]],
     "compare": [["run.json"], ["run.json", "wide=wide.model", "--json"]],
     "autotune": [[]],
+    "completion": [["bash"], ["zsh"], ["fish"]],
     "info": [["data.csv"], ["data.csv", "--json"], ["als.model"], []],
 }
 INPUTS = ["data.csv", "test.csv", "other.csv", "new.csv", "ids.txt", "titles.csv", "als.model",
