@@ -104,6 +104,8 @@ class Options(Attack):
             rest = [other for other in options if other != option]
             if any((option.flag, other.flag) in IDLE_BESIDE for other in rest):
                 continue
+            if "--resume" in base and any(other.flag == "--tolerance" for other in rest):
+                continue  # what is resumed is over
             without = self.results(case, verb, base, rest)
             beside = " ".join(word for other in rest for word in given(verb, other))
             case.check(both != without, f"{verb} {option.flag} does nothing",
