@@ -96,7 +96,9 @@ TEST(Prepare, AutoChoosesTheAlgorithmAndSaysWhy) {
   const std::string why = error_of(ErrorKind::kInvalidArgument, [] {
     (void)outline({.algorithm = "auto", .parameters = {{"factors", "8"}}});
   });
-  EXPECT_THAT(why, HasSubstr("factors is for algorithm als or sgd or bpr: beside algorithm auto"));
+  EXPECT_THAT(
+      why,
+      HasSubstr("factors is for algorithm als or sgd or bpr or spectral: beside algorithm auto"));
 }
 
 TEST(Prepare, TheMetricOfTheValidationIsNamed) {
