@@ -19,7 +19,8 @@ using Floats = HWY_CAPPED(float, 16);
 constexpr Index kTileQueries = 6;
 constexpr Index kTileVectors = hn::MaxLanes(Floats()) == 16 ? 4 : 2;
 
-/// Hits of `kQueries` queries among kTileVectors vectors of items starting at `panel`.
+/// Hits of `kQueries` queries among kTileVectors vectors of items from number `shift` of the panel
+/// on, whose biases begin at `bias`. Without factors there is no panel.
 template <Index kQueries>
 HWY_INLINE void tile(const float* HWY_RESTRICT panel, const float* HWY_RESTRICT bias, Index factors,
                      const float* const* queries, const float* thresholds, Index shift,
@@ -36,7 +37,7 @@ HWY_INLINE void tile(const float* HWY_RESTRICT panel, const float* HWY_RESTRICT 
     hn::Vec<Floats> item[kTileVectors];
     HWY_UNROLL(4)
     for (Index v = 0; v < kTileVectors; ++v) {
-      item[v] = hn::Load(d, panel + Offset{j} * kPanelItems + v * kLanes);
+      item[v] = hn::Load(d, panel + Offset{j} * kPanelItems + shift + v * kLanes);
     }
     HWY_UNROLL(8)
     for (Index q = 0; q < kQueries; ++q) {
@@ -69,7 +70,7 @@ HWY_INLINE void whole_panel(const float* panel, const float* bias, Index factors
   constexpr Index kTileItems = kTileVectors * static_cast<Index>(hn::MaxLanes(Floats()));
   for (Index q = 0; q < kQueries; ++q) hits[q] = 0;
   for (Index first = 0; first < kPanelItems; first += kTileItems) {
-    tile<kQueries>(panel + first, bias + first, factors, queries, thresholds, first, hits);
+    tile<kQueries>(panel, bias + first, factors, queries, thresholds, first, hits);
   }
 }
 
