@@ -163,7 +163,7 @@ def test_a_search_leaves_the_name_of_a_stream_alone(cinema, tmp_path, option, st
     # As /dev/stdout is, but none of the system's is at stake.
     (tmp_path / "out").symlink_to("/proc/self/fd/1")
     (tmp_path / "log").write_text("before\n")
-    words = ["tune", cinema / "parts/train.csv", "--budget", "4", option, "out"]
+    words = ["tune", cinema / "parts/train.csv", "--budget", "6", option, "out"]
     words += [] if option == "-o" else ["-o", "m"]
     with open(tmp_path / "log", "ab") as log:
         where = {"closed": subprocess.DEVNULL, "pipe": subprocess.PIPE, "file": log,
@@ -185,11 +185,11 @@ def test_a_search_leaves_the_name_of_a_stream_alone(cinema, tmp_path, option, st
 
 
 def test_a_search_writes_into_pipes(program, cinema, tmp_path):
-    tune = ["tune", cinema / "parts/train.csv", "--budget", 4]
+    tune = ["tune", cinema / "parts/train.csv", "--budget", 6]
     os.mkfifo(tmp_path / "pipe")
     for option in ("-o", "--report"):
         told = []
-        reader = threading.Thread(target=lambda: told.append((tmp_path / "pipe").read_bytes()))
+        reader = threading.Thread(target=lambda: told.append((tmp_path / "pipe").read_bytes()), daemon=True)
         reader.start()
         program(*tune, option, "pipe", *([] if option == "-o" else ["-o", "m"]), "--journal", f"journal{option}")
         reader.join(60)
@@ -204,7 +204,7 @@ def test_a_search_writes_into_pipes(program, cinema, tmp_path):
 
 def test_a_journal_by_a_link_is_the_file_that_it_leads_to(program, cinema, tmp_path):
     (tmp_path / "notes").symlink_to("kept")
-    program("tune", cinema / "parts/train.csv", "-o", "m", "--budget", 4, "--journal", "notes")
+    program("tune", cinema / "parts/train.csv", "-o", "m", "--budget", 6, "--journal", "notes")
     assert os.readlink(tmp_path / "notes") == "kept" and (tmp_path / "kept").read_text().startswith("{")
 
 
