@@ -308,11 +308,11 @@ def other_name(container: str, held: dict[str, Any], column: Column, how: str) -
     """Numbers under another name are not passed over."""
     if all(one is None for one in column.meant):
         return ""
-    renamed = {"stars" if name == "value" else name: one for name, one in held.items() if name != "time"}
+    renamed = {"warmth" if name == "value" else name: one for name, one in held.items() if name != "time"}
     try:
         likewise.Interactions(container_of(container, renamed))
     except ValueError as error:
-        return "" if "'stars'" in str(error) else f"another refusal\n{how}: {error}"
+        return "" if "'warmth'" in str(error) else f"another refusal\n{how}: {error}"
     return f"numbers passed over\n{how}"
 
 

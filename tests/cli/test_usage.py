@@ -42,7 +42,7 @@ def test_training_help_shows_defaults(program):
 def test_an_option_of_training_stands_under_its_algorithms(program):
     found = dict(re.findall(r"^(\w[^\n]*):\n((?:  [^\n]*\n)+)", program("train", "--help").stdout, re.M))
     assert len({heading.lower() for heading in found}) == len(found)
-    for heading, option in (("Options", "--feedback"), ("For --algorithm als, sgd, bpr", "--factors"),
+    for heading, option in (("Options", "--feedback"), ("For --algorithm als, sgd, bpr, spectral", "--factors"),
                             ("For --algorithm als", "--solver"), ("For --algorithm sgd", "--loss"),
                             ("For --algorithm item-knn, user-knn", "--similarity")):
         assert f"\n  {option} " in "\n" + found[heading], heading
