@@ -153,7 +153,7 @@ class _Trained(AlgoBase):
 
     def _refusals(self, users: Table, items: Table) -> list[str | dict[str, Any]]:
         """Of pairs of inner ids, -1 where one is unknown: why there is no estimate, or the details of one."""
-        raise NotImplementedError
+        return [{} for _ in users]
 
     def fit(self, trainset: Trainset) -> Any:
         super().fit(trainset)
@@ -290,9 +290,6 @@ class BaselineOnly(_Trained):
         self.bu, self.bi = self._baselines = self._by_inner_id(self.model_)
         return self
 
-    def _refusals(self, users: Any, items: Any) -> list[str | dict[str, Any]]:
-        return [{} for _ in users]
-
 
 class SVD(_Trained):
     """Factors and biases by stochastic gradient descent, as Surprise's: the same objective, steps and spread of the
@@ -339,9 +336,6 @@ class SVD(_Trained):
             (self.model_.user_factors, self.model_.users, trainset.n_users),
             (self.model_.item_factors, self.model_.items, trainset.n_items)))
         return self
-
-    def _refusals(self, users: Any, items: Any) -> list[str | dict[str, Any]]:
-        return [{} for _ in users]
 
 
 class NormalPredictor(AlgoBase):
