@@ -37,7 +37,7 @@ class Page {
     this.#picks = new Picks(model, page);
     this.#picks.listen(() => this.#state);
     new Search(choice.isTaken, choice.take);
-    addEventListener("popstate", () => this.#open(readAddress()));
+    addEventListener("popstate", () => this.#back());
     document.addEventListener("click", (event) => this.#click(event));
     this.#open(this.#state);
   }
@@ -46,6 +46,12 @@ class Page {
   go(state, walks = false) {
     history[walks ? "pushState" : "replaceState"](null, "", addressOf(state));
     this.#open(state);
+  }
+
+  /** The browser walked back or on; or to a place within what is shown, as the skip link does. */
+  #back() {
+    const state = readAddress();
+    if (addressOf(state) !== addressOf(this.#state)) this.#open(state);
   }
 
   #follow(address) {

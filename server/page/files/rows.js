@@ -21,21 +21,22 @@ export function takeButton(item, { isTaken, take, drop }, word = "") {
   }, element("span", { "aria-hidden": "true" }, `${taken ? "✓" : "+"} ${word && taken ? "Taken" : word}`.trim()));
 }
 
-/** What a past title adds: points of a predicted rating, else its part of the score. */
-function weightText(share, score, rated) {
-  if (rated) return `+${share.toFixed(2)}`;
-  return score > 0 ? percent(share / score) : null;
+/** What a past title adds: points of a predicted rating, else its part of `whole`. */
+function weightText(share, whole, rated) {
+  return rated ? `+${share.toFixed(2)}` : percent(share / whole);
 }
 
-function reasonText(reason, score, rated) {
-  const weight = weightText(reason.share, score, rated);
-  return element("li", {}, titleOf(reason.item), weight ? element("span", { class: "weight" }, ` ${weight}`) : null);
+function reasonText(reason, whole, rated) {
+  const weight = weightText(reason.share, whole, rated);
+  return element("li", {}, titleOf(reason.item), element("span", { class: "weight" }, ` ${weight}`));
 }
 
 function reasonList(entry, rated) {
   if (!entry.reasons?.length) return null;
+  // Where other titles speak against it, the reasons add up to more than the score.
+  const whole = Math.max(entry.score, entry.reasons.reduce((sum, { share }) => sum + share, 0));
   return element("div", { class: "reasons" }, element("span", { class: "because" }, "because of "),
-    element("ul", {}, entry.reasons.map((reason) => reasonText(reason, entry.score, rated))));
+    element("ul", {}, entry.reasons.map((reason) => reasonText(reason, whole, rated))));
 }
 
 /**
