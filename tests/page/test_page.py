@@ -64,7 +64,7 @@ def test_a_visitor_takes_three_films_and_walks(cinema, open_page, picture):
     reasons = page.locator(".reasons li").all_inner_texts()
     assert reasons
     for reason in reasons:
-        title, share = re.fullmatch(r"(.*) (\d+) %", reason).groups()
+        title, share = re.fullmatch(r"(.*)\s<?(\d+) %", reason).groups()
         assert title in taken and 0 < int(share) <= 100
     picture(page, "lists")
 

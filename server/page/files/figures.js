@@ -57,7 +57,7 @@ export class Figures {
     const model = this.#model;
     const filled = model.interactions / (model.users * model.items);
     root.replaceChildren(element("h1", {}, "The model"),
-      element("p", { class: "lead" }, `${model.algorithm}, learned from ${model.feedback === "explicit" ? "ratings" : "what people did"}.`),
+      element("p", { class: "lead" }, `Trained by ${model.algorithm} on ${model.feedback} feedback.`),
       element("dl", { class: "figures" }, keyFigure(count(model.users), "users"), keyFigure(count(model.items), "items"),
         keyFigure(count(model.interactions), "interactions"), keyFigure(`${figure(100 * filled)} %`, "of all pairs known")),
       element("div", { class: "cards" }, table("Served models", shares(model.models)), table("Parameters", parameters(model)),

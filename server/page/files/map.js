@@ -4,7 +4,7 @@ import { titleOf } from "./api.js";
 import { svg } from "./dom.js";
 
 const kDot = 16;
-const kLabel = 20; // characters of a title
+const kLabel = 22; // characters of a title
 
 /** Wide with titles, or square with numbers alone. `inner` and `outer` are the radii of the nearest and the farthest. */
 const kWide = { css: "wide", width: 760, height: 450, inner: [196, 112], outer: [312, 184], labels: true };
@@ -48,8 +48,11 @@ function pointsOf(items, order, { width, height, inner, outer }) {
   return points;
 }
 
+/** Cut after a word where one ends late enough. */
 function short(title) {
-  return title.length > kLabel ? `${title.slice(0, kLabel - 1).trimEnd()}…` : title;
+  if (title.length <= kLabel) return title;
+  const words = title.slice(0, kLabel).lastIndexOf(" ");
+  return `${title.slice(0, words > kLabel / 2 ? words : kLabel - 1)}…`;
 }
 
 function dot({ item }, at, { x, y }, walk) {

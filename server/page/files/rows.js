@@ -28,15 +28,16 @@ function weightText(share, whole, rated) {
 
 function reasonText(reason, whole, rated) {
   const weight = weightText(reason.share, whole, rated);
-  return element("li", {}, titleOf(reason.item), element("span", { class: "weight" }, ` ${weight}`));
+  const title = titleOf(reason.item);
+  return element("li", {}, element("span", { class: "cut", title }, title), " ", element("span", { class: "weight" }, weight));
 }
 
 function reasonList(entry, rated) {
   if (!entry.reasons?.length) return null;
   // Where other titles speak against it, the reasons add up to more than the score.
   const whole = Math.max(entry.score, entry.reasons.reduce((sum, { share }) => sum + share, 0));
-  return element("div", { class: "reasons" }, element("span", { class: "because" }, "because of "),
-    element("ul", {}, entry.reasons.map((reason) => reasonText(reason, whole, rated))));
+  return element("div", { class: "reasons" }, element("span", {}, "because of"), element("ul", {},
+     entry.reasons.map((reason) => reasonText(reason, whole, rated))));
 }
 
 /**
