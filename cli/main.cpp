@@ -3,6 +3,7 @@
 /// 0 done, 1 failed, 2 wrong usage.
 #include <algorithm>
 #include <array>
+#include <cctype>
 #include <cstdio>
 #include <cstdlib>
 #include <memory>
@@ -15,6 +16,9 @@
 #include <fmt/format.h>
 
 #include "likewise/error.h"
+#include "likewise/evaluation.h"
+#include "likewise/neighbourhood.h"
+#include "likewise/tune.h"
 #include "likewise/version.h"
 #include "options/help.h"
 #include "options/options.h"
@@ -57,7 +61,29 @@ constexpr std::array<Verb, 15> kVerbs = {{
     {"completion", "Print what lets bash, zsh or fish complete these words", add_completion},
 }};
 
-/// The words of an option; those of a choice are its type's name, "a|b".
+/// What `tune` searches among.
+std::vector<std::string> searched_names() {
+  std::vector<std::string> names{"all"};
+  for (const Feedback feedback : {Feedback::kImplicit, Feedback::kExplicit}) {
+    for (const std::string_view name : tuned_algorithms(feedback)) {
+      if (std::ranges::find(names, name) == names.end()) names.emplace_back(name);
+    }
+  }
+  return names;
+}
+
+/// Names that a value may have where the type of an option does not list them; of lists the first.
+std::vector<std::string> known_values(const std::string& option) {
+  if (option == "--similarity") return {std::begin(kSimilarityNames), std::end(kSimilarityNames)};
+  if (option == "--device") return {"auto", "cpu", "cuda", "reference"};
+  if (option == "--algorithm") return searched_names();
+  const bool metric =
+      option == "--metric" || option == "--metrics" || option == "--validation-metric";
+  return metric ? metric_names() : std::vector<std::string>{};
+}
+
+/// The words of an option; those of a choice are its type's name, "a|b"; what is to be filled in is
+/// in capitals.
 OptionWords words_of(const CLI::Option& option) {
   OptionWords words;
   for (const std::string& name : option.get_lnames()) words.names.push_back("--" + name);
@@ -65,7 +91,9 @@ OptionWords words_of(const CLI::Option& option) {
   words.help = option.get_description();
   words.takes_value = option.get_items_expected_max() > 0;
   const std::string type = option.get_type_name();
-  if (type.find('|') != std::string::npos) words.choices = CLI::detail::split(type, '|');
+  const bool listed = type.find('|') != std::string::npos && std::islower(type.front()) != 0;
+  if (listed) words.choices = CLI::detail::split(type, '|');
+  if (!listed && !words.names.empty()) words.choices = known_values(words.names.front());
   return words;
 }
 

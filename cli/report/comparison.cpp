@@ -157,11 +157,14 @@ std::string Comparison::as_json() const {
 
 std::string Comparison::as_page() const {
   const std::vector<std::vector<std::string>> rows = table();
-  std::string body = "<table class='compare'>" + table_row(rows[0], "th");
-  for (std::size_t r = 1; r < rows.size(); ++r) body += table_row(rows[r], "td");
+  PageTable listed;
+  for (std::size_t c = 0; c < rows[0].size(); ++c) {
+    listed.columns.push_back({rows[0][c], c < 3 ? Column::Kind::kText : Column::Kind::kNumber});
+  }
+  listed.rows.assign(rows.begin() + 1, rows.end());
   std::string cards = section(
       "Runs", "Seconds are those of training alone: without reading, validation and checkpoints.",
-      body + "</table>\n", "wide");
+      draw(listed), "wide");
   std::vector<Course> courses;
   for (std::size_t r = 0; r < runs.size(); ++r) {
     courses.push_back({runs[r].name, runs[r].iterations, r + 1});

@@ -1,21 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
-/// The training report: one self-contained HTML page (inline styles and SVG, no scripts, no
-/// network) for light and dark screens of any width.
+/// The training report, a page (report/page.h).
 #pragma once
 
 #include <memory>
 #include <string>
-#include <utility>
 #include <vector>
 
 #include "likewise/device.h"
 #include "likewise/model.h"
 #include "output/progress.h"
-#include "report/svg.h"
+#include "report/page.h"
 
 namespace likewise::cli {
-
-using Facts = std::vector<std::pair<std::string, std::string>>;
 
 /// What somebody had and what the model would give them.
 struct ReportSample {

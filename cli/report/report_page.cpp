@@ -7,6 +7,7 @@
 #include "report/course.h"
 #include "report/page.h"
 #include "report/report.h"
+#include "report/svg.h"
 
 namespace likewise::cli {
 namespace {
@@ -36,7 +37,7 @@ std::string distribution_section(const Report& report) {
 
 std::string list(const char* tag, const std::vector<std::string>& entries) {
   std::string out = fmt::format("<{}>", tag);
-  for (const std::string& entry : entries) out += fmt::format("<li>{}</li>", escape_html(entry));
+  for (const std::string& entry : entries) out += fmt::format("<li>{}</li>", cut(entry));
   return out + fmt::format("</{}>\n", tag);
 }
 
@@ -52,28 +53,17 @@ std::string samples_section(const Report& report) {
 }
 
 std::string comparison_section(const Report& report) {
-  std::string body = "<table class='compare'>" + table_row(report.comparison.front(), "th");
-  for (std::size_t r = 1; r < report.comparison.size(); ++r) {
-    body += table_row(report.comparison[r], "td");
-  }
-  return section("Against the baseline", "On held-out interactions; more is better.",
-                 body + "</table>\n", "wide");
+  PageTable table;
+  for (const std::string& name : report.comparison.front()) table.columns.push_back({name});
+  table.columns.front().kind = Column::Kind::kText;
+  table.rows.assign(report.comparison.begin() + 1, report.comparison.end());
+  return section("Against the baseline", "On held-out interactions; more is better.", draw(table),
+                 "wide");
 }
 
 std::string parameters_section(const Report& report) {
-  std::string body = "<table>";
-  for (const auto& [name, value] : report.parameters) body += table_row({name, value}, "td");
   return section("Parameters", "The same parameters, seed and data give the same model.",
-                 body + "</table>\n");
-}
-
-std::string figures(const Report& report) {
-  std::string out = "<div class='figures'>";
-  for (const auto& [name, value] : report.numbers) {
-    out +=
-        fmt::format("<div><b>{}</b><span>{}</span></div>", escape_html(value), escape_html(name));
-  }
-  return out + "</div>\n";
+                 facts_list(report.parameters), "wide");
 }
 
 std::string cards(const Report& report) {
@@ -91,15 +81,17 @@ std::string cards(const Report& report) {
   out += distribution_section(report);
   out += section("Most taken", "The items with the most users.", draw(report.top_items));
   if (!report.samples.empty()) out += samples_section(report);
-  out += section("Time", "Wall time of each stage.", draw(report.stages));
+  if (!report.stages.empty())
+    out += section("Time", "Wall time of each stage.", draw(report.stages), "wide");
   return out + parameters_section(report);
 }
 
 }  // namespace
 
 std::string render(const Report& report) {
-  return page(report.title, report.subtitle,
-              fmt::format("{}<div class='cards'>\n{}</div>\n", figures(report), cards(report)));
+  return page(
+      report.title, report.subtitle,
+      fmt::format("{}<div class='cards'>\n{}</div>\n", figures(report.numbers), cards(report)));
 }
 
 void write_report(const Report& report, const std::string& path) {

@@ -21,6 +21,8 @@ struct SearchReport {
   [[nodiscard]] std::string as_text() const;
   [[nodiscard]] nlohmann::ordered_json as_json() const;
   [[nodiscard]] std::string as_page() const;
+  /// What the winner was trained on, and what `command` leaves out of that.
+  [[nodiscard]] std::string winner_text() const;
 };
 
 /// "ndcg@10 0.3121 by als".

@@ -13,8 +13,8 @@ namespace likewise::cli {
 namespace {
 
 // The drawing is narrow, so that a phone shows its letters almost at their own size.
-constexpr double kWidth = 440;
-constexpr double kHeight = 250;
+constexpr double kWidth = 360;
+constexpr double kHeight = 220;
 constexpr double kLeft = 54;
 constexpr double kRight = 14;
 constexpr double kTop = 30;
@@ -152,7 +152,7 @@ std::string line_of(const Series& series, const std::string& colour, const Axis&
   return out;
 }
 
-constexpr int kLongestName = 50;
+constexpr int kLongestName = 38;
 constexpr double kLegendRow = 16;
 
 /// Where the name of each series stands: in as many rows as they need.
@@ -182,7 +182,9 @@ std::string draw(const Legend& legend, const LineChart& chart) {
     const auto [x, y] = legend.places[s];
     out += fmt::format("<line class='l {0}' x1='{1:.0f}' x2='{2:.0f}' y1='{3}' y2='{3}'/>\n",
                        colour_of(chart, s), x, x + 16, y);
-    out += svg_text(x + 21, y + 4, "start", shortened(chart.series[s].name, kLongestName));
+    out += fmt::format(
+        "<g><title>{}</title>{}</g>\n", escape_html(chart.series[s].name),
+        svg_text(x + 21, y + 4, "start", shortened(chart.series[s].name, kLongestName)));
   }
   return out;
 }
@@ -242,74 +244,6 @@ std::string draw(const LineChart& chart) {
   out += draw(legend, chart);
   out += svg_text((x.from + x.to) / 2, height - 6, "middle", chart.x_label, "t label");
   if (chart.series.size() < 2) out += svg_text(4, 16, "start", chart.y_label, "t label");
-  return out + "</svg>\n";
-}
-
-std::string draw(const ParallelChart& chart) {
-  constexpr double kWide = 960;
-  constexpr double kHigh = 300;
-  constexpr double kSide = 60;
-  constexpr double kUpper = 34;
-  constexpr double kLower = kHigh - 24;
-  const double step =
-      chart.axes.size() < 2 ? 0 : (kWide - 2 * kSide) / static_cast<double>(chart.axes.size() - 1);
-  const auto x_of = [&](std::size_t axis) { return kSide + step * static_cast<double>(axis); };
-  std::string body;
-  const auto add = [&](const ParallelChart::Line& line) {
-    std::string points;
-    for (std::size_t a = 0; a < line.places.size(); ++a) {
-      if (line.places[a] < 0) continue;
-      const double y = kLower - line.places[a] * (kLower - kUpper);
-      points += fmt::format("{}{:.1f},{:.1f}", points.empty() ? "" : " ", x_of(a), y);
-    }
-    body +=
-        fmt::format("<polyline class='l s{}' stroke-opacity='{:.2f}' points='{}'/>\n",
-                    line.marked ? 2 : 1, line.marked ? 1.0 : 0.08 + 0.6 * line.strength, points);
-  };
-  for (const ParallelChart::Line& line : chart.lines) {
-    if (!line.marked) add(line);
-  }
-  for (const ParallelChart::Line& line : chart.lines) {
-    if (line.marked) add(line);
-  }
-  for (std::size_t a = 0; a < chart.axes.size(); ++a) {
-    const auto text = [&](double y, const std::string& what) {
-      body += fmt::format("<text class='t' x='{:.1f}' y='{:.1f}' text-anchor='middle'>{}</text>\n",
-                          x_of(a), y, escape_html(what));
-    };
-    body += fmt::format("<line class='g' x1='{0:.1f}' x2='{0:.1f}' y1='{1}' y2='{2}'/>\n", x_of(a),
-                        kUpper, kLower);
-    text(12, chart.axes[a].name);
-    text(kUpper - 8, chart.axes[a].high);
-    text(kHigh - 8, chart.axes[a].low);
-  }
-  return fmt::format("<svg viewBox='0 0 {} {}' role='img'>\n{}</svg>\n", kWide, kHigh, body);
-}
-
-std::string draw(const std::vector<Bar>& bars) {
-  constexpr double kRow = 26;
-  constexpr double kTexts = 62;
-  constexpr int kLongestLabel = 25;
-  double largest = 0;
-  int letters = 0;
-  for (const Bar& bar : bars) {
-    largest = std::max(largest, bar.value);
-    letters = std::max(letters, display_width(bar.label));
-  }
-  const double labels = 12 + 7.0 * std::clamp(letters, 4, kLongestLabel);
-  const double height = kRow * static_cast<double>(bars.size()) + 6;
-  std::string out = fmt::format("<svg viewBox='0 0 {} {}' role='img'>\n", kWidth, height);
-  for (std::size_t b = 0; b < bars.size(); ++b) {
-    const double y = kRow * static_cast<double>(b) + 4;
-    const double share = largest > 0 ? bars[b].value / largest : 0;
-    const double width = std::max(1.5, share * (kWidth - labels - kTexts));
-    out += svg_text(labels - 8, y + 14, "end", shortened(bars[b].label, kLongestLabel));
-    out += fmt::format(
-        "<rect class='b' x='{}' y='{:.1f}' width='{:.1f}' height='18' "
-        "rx='3'><title>{}</title></rect>\n",
-        labels, y, width, escape_html(bars[b].label));
-    out += svg_text(labels + width + 6, y + 14, "start", bars[b].text);
-  }
   return out + "</svg>\n";
 }
 

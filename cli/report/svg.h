@@ -33,29 +33,4 @@ struct LineChart {
 };
 [[nodiscard]] std::string draw(const LineChart& chart);
 
-/// A vertical axis for each parameter, and a line through all of them for each set of values.
-struct ParallelChart {
-  struct Axis {
-    std::string name;
-    std::string low;  ///< what stands at the bottom
-    std::string high;
-  };
-  struct Line {
-    std::vector<double> places;  ///< on each axis from 0 to 1; below 0: the line leaves it out
-    double strength = 0.0;       ///< from 0, faint, to 1
-    bool marked = false;         ///< in another colour, over the others
-  };
-  std::vector<Axis> axes;
-  std::vector<Line> lines;
-};
-[[nodiscard]] std::string draw(const ParallelChart& chart);
-
-struct Bar {
-  std::string label;
-  double value = 0;
-  std::string text;  ///< what stands next to the bar
-};
-/// Horizontal bars, one below the other.
-[[nodiscard]] std::string draw(const std::vector<Bar>& bars);
-
 }  // namespace likewise::cli

@@ -126,8 +126,8 @@ void TuningReport::write_rows(const std::string& path) const {
 }
 
 void TuningReport::write_plot(const std::string& path, const std::string& title) const {
-  constexpr int kWidth = 440;
-  constexpr int kHeight = 250;
+  constexpr int kWidth = 360;
+  constexpr int kHeight = 220;
   constexpr int kHead = 34;
   std::map<std::string, std::vector<const TunedWork*>> kinds;
   for (const TunedWork& work : works) kinds[kind_of(work.params)].push_back(&work);

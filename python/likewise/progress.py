@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import functools
 import html
+import importlib.util
 import logging
 import sys
 import time
@@ -49,7 +50,10 @@ class Progress:
 
 
 def bar_class() -> Callable[..., Any]:
-    """tqdm's bar for where the program runs; without tqdm one of our own."""
+    """tqdm's bar for where the program runs; without tqdm one of our own, as in a notebook without the widgets that tqdm
+    draws with."""
+    if _in_notebook() and importlib.util.find_spec("ipywidgets") is None:
+        return Bar
     try:
         from tqdm.auto import tqdm as bar
     except ImportError:
@@ -112,14 +116,19 @@ class Bar:
             sys.stderr.flush()
 
 
+def _in_notebook() -> bool:
+    if "IPython" not in sys.modules:
+        return False
+    from IPython import get_ipython  # type: ignore[import-not-found,import-untyped,unused-ignore]
+    return hasattr(get_ipython(), "kernel")
+
+
 def _notebook_display() -> Any:
     """A place in the output of the notebook's cell; None where there is no notebook."""
-    if "IPython" not in sys.modules:
+    if not _in_notebook():
         return None
-    from IPython import get_ipython  # type: ignore[import-not-found,import-untyped,unused-ignore]
     from IPython.display import display  # type: ignore[import-not-found,import-untyped,unused-ignore]
-    shell = get_ipython()
-    return display("", display_id=True) if shell is not None and hasattr(shell, "kernel") else None
+    return display("", display_id=True)
 
 
 def _awaited() -> Callable[[], None] | None:

@@ -1,0 +1,63 @@
+// SPDX-License-Identifier: Apache-2.0
+// All that the page shows stands in its address, so that it can be shared and walked back.
+//
+//   like=ID ...       titles taken; with value=V ... in the same order where they are rated
+//   user=ID           a known user in their place; empty: nobody is named yet
+//   item=ID           the neighbourhood of an item; via=ID ... the walk there
+//   show=model        the model's figures
+//   by=NAME           one of several models; absent: all of them side by side
+//   n=N               length of a list
+
+export const kFirst = 10;
+export const kMost = 50;
+
+const kNothing = { likes: [], user: null, item: null, via: [], show: "lists", by: null, n: kFirst };
+
+function likesOf(query) {
+  const values = query.getAll("value");
+  return query.getAll("like").map((item, place) => {
+    const value = Number(values[place]);
+    return values[place] !== undefined && Number.isFinite(value) ? { item, value } : { item };
+  });
+}
+
+function lengthOf(text) {
+  const n = Number(text ?? kFirst);
+  return Number.isInteger(n) && n >= 1 && n <= kMost ? n : kFirst;
+}
+
+export function readAddress(search = location.search) {
+  const query = new URLSearchParams(search);
+  return {
+    ...kNothing,
+    likes: likesOf(query),
+    user: query.get("user"),
+    item: query.get("item"),
+    via: query.getAll("via"),
+    show: query.get("show") === "model" ? "model" : query.has("item") ? "near" : "lists",
+    by: query.get("by"),
+    n: lengthOf(query.get("n")),
+  };
+}
+
+export function addressOf(state) {
+  const query = new URLSearchParams();
+  for (const { item } of state.likes) query.append("like", item);
+  for (const { value } of state.likes) if (value !== undefined) query.append("value", value);
+  if (state.user !== null) query.set("user", state.user);
+  if (state.show === "near") {
+    query.set("item", state.item);
+    for (const item of state.via) query.append("via", item);
+  }
+  if (state.show === "model") query.set("show", "model");
+  if (state.by !== null) query.set("by", state.by);
+  if (state.n !== kFirst) query.set("n", state.n);
+  const text = query.toString();
+  return text ? `?${text}` : "./";
+}
+
+/** The address of the neighbourhood of `item`, walked to from what `state` shows. */
+export function towards(state, item) {
+  const via = state.show === "near" ? [...state.via, state.item] : [];
+  return addressOf({ ...state, show: "near", item, via });
+}

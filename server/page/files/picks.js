@@ -1,0 +1,101 @@
+// SPDX-License-Identifier: Apache-2.0
+// The side of the page that says who is asking: titles taken, or a known user and the history.
+import { fetchTitles, get, isOutdated, Latest, learnTitles, titleOf } from "./api.js";
+import { towards } from "./address.js";
+import { byId, element, showRows } from "./dom.js";
+import { titleLink } from "./rows.js";
+import { starRow, starsOf } from "./stars.js";
+import { count, figure } from "./text.js";
+
+export class Picks {
+  #model;
+  #page;
+  #titles = new Latest();
+  #history = new Latest();
+  #historyOf = null;
+  #past = [];
+
+  /** `page`: {choice, rate(item, value), go(state)}. */
+  constructor(model, page) {
+    this.#model = model;
+    this.#page = page;
+  }
+
+  listen(state) {
+    byId("clear").addEventListener("click", () => {
+      this.#page.go({ ...state(), likes: [] });
+      byId("query").focus();
+    });
+    for (const radio of document.getElementsByName("asking")) {
+      radio.addEventListener("change", () => this.#page.go({ ...state(), user: radio.value === "user" ? "" : null }, true));
+    }
+    byId("user-form").addEventListener("submit", (event) => {
+      event.preventDefault();
+      const user = byId("user").value.trim();
+      if (user) this.#page.go({ ...state(), user, show: "lists" }, true);
+    });
+  }
+
+  async show(state) {
+    const known = state.user !== null;
+    byId("visitor").hidden = known;
+    byId("known").hidden = !known;
+    document.querySelector(`[name=asking][value=${known ? "user" : "visitor"}]`).checked = true;
+    if (known) return this.#showUser(state);
+    this.#showTaken(state);
+    try {
+      await fetchTitles(state.likes.map(({ item }) => item), this.#titles.next());
+      this.#showTaken(state);
+    } catch (error) {
+      // The ids stand in place of titles that nobody could tell; the lists say what failed.
+    }
+  }
+
+  #href(state, item) {
+    return this.#model.can.includes("similar_items") ? towards(state, item) : null;
+  }
+
+  #showTaken(state) {
+    byId("taken-count").textContent = state.likes.length > 0 ? count(state.likes.length) : "";
+    byId("none-taken").hidden = state.likes.length > 0;
+    byId("clear").hidden = state.likes.length === 0;
+    showRows(byId("taken"), state.likes.map((like) => this.#takenRow(state, like)), byId("query"));
+  }
+
+  #takenRow(state, { item, value }) {
+    const title = titleOf(item);
+    const stars = starsOf(this.#model);
+    return element("li", { "data-key": item }, titleLink(item, this.#href(state, item)),
+      element("button", {
+        type: "button", class: "drop", "aria-label": `Put back: ${title}`, title: "Put it back", "data-part": "drop",
+        click: () => this.#page.choice.drop(item),
+      }, element("span", { "aria-hidden": "true" }, "×")),
+      stars.length === 0 ? null
+        : starRow(stars, { name: `stars of ${item}`, title, value }, (given) => this.#page.rate(item, given)));
+  }
+
+  async #showUser(state) {
+    if (byId("user") !== document.activeElement) byId("user").value = state.user;
+    if (state.user === "") byId("user").focus();
+    if (state.user === this.#historyOf) return this.#showHistory(state);
+    this.#historyOf = state.user;
+    this.#past = [];
+    this.#showHistory(state);
+    if (state.user === "") return;
+    try {
+      this.#past = (await get(`v1/users/${encodeURIComponent(state.user)}`, {}, this.#history.next())).history;
+      learnTitles(this.#past);
+      this.#showHistory(state);
+    } catch (error) {
+      // The list next to it says what is wrong with a user.
+      if (!isOutdated(error)) this.#historyOf = null;
+    }
+  }
+
+  #showHistory(state) {
+    byId("history-part").hidden = this.#past.length === 0;
+    byId("history-count").textContent = count(this.#past.length);
+    byId("history").replaceChildren(...this.#past.map(({ item, value }) => element("li", {},
+      titleLink(item, this.#href(state, item)), element("span", { class: "value" }, figure(value)))));
+  }
+}
