@@ -11,10 +11,11 @@
 namespace likewise {
 
 void throw_singular_row(Offset count, Index pivot) {
-  throw Error(ErrorKind::kNumerical,
-              fmt::format("the system of a row with {} entries is singular (pivot {}): train with more "
-                          "regularization",
-                          count, pivot));
+  throw Error(
+      ErrorKind::kNumerical,
+      fmt::format("the system of a row with {} entries is singular (pivot {}): train with more "
+                  "regularization",
+                  count, pivot));
 }
 
 RowSystem::RowSystem(std::vector<double> matrix, Index width, Offset count)

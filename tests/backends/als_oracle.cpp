@@ -82,8 +82,8 @@ void add(Row& to, double weight, const Row& from) {
   return {1.0, value - f.global_mean - bias_of(f, fixed, column), 0.0};
 }
 
-/// Half the gradient of one row, over the sum of the lengths of its terms. Of a nonnegative factor that is 0
-/// what would have it fall does not count.
+/// Half the gradient of one row, over the sum of the lengths of its terms. Of a nonnegative factor
+/// that is 0 what would have it fall does not count.
 [[nodiscard]] double row_gradient(const CsrView& rows, const Factors& f, Side side, Index row,
                                   const AlsParams& params) {
   const Row x = unknowns(f, side, row, false);

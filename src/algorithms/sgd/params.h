@@ -66,8 +66,7 @@ struct Description<SgdParams> {
           .not_negative()
           .by_default("as {regularization}")
           .only_if(is_biased, "{biases on}"),
-      Parameter{"nonnegative", &P::nonnegative,
-                "Factors of 0 and more: a step below 0 ends there"}
+      Parameter{"nonnegative", &P::nonnegative, "Factors of 0 and more: a step below 0 ends there"}
           .only_if(is_squared, "{loss squared}")
           .kept_by_resume(),
       Parameter{"init_stddev", &P::init_stddev, "Spread of the first factors"}

@@ -133,8 +133,8 @@ class ReferenceAlsSolver final : public AlsSolver {
     cholesky_solve(a.data(), d, x.data());
   }
 
-  /// Solves A x = b for x >= 0, biases free, one unknown after the other; x holds b. Returns -1, or the
-  /// column that holds nothing.
+  /// Solves A x = b for x >= 0, biases free, one unknown after the other; x holds b. Returns -1, or
+  /// the column that holds nothing.
   [[nodiscard]] Index descend(const std::vector<double>& a, Row& x) const {
     const std::size_t d = x.size();
     const Row b = std::exchange(x, Row(d, 0.0));

@@ -70,7 +70,8 @@ struct SideNorms {
 /// The factors' own.
 [[nodiscard]] AlsBasis own_basis(std::vector<double> gram, const AlsParams& params) {
   const Index d = als_width(params);
-  AlsBasis basis{{std::vector<double>(static_cast<std::size_t>(d)), Matrix(d, d), Matrix(d, d)}, {}};
+  AlsBasis basis{{std::vector<double>(static_cast<std::size_t>(d)), Matrix(d, d), Matrix(d, d)},
+                 {}};
   for (Index j = 0; j < d; ++j) basis.vectors.row(j)[j] = basis.transposed.row(j)[j] = 1.0F;
   if (params.feedback == Feedback::kImplicit) basis.gram = std::move(gram);
   return basis;

@@ -41,8 +41,9 @@ struct AlsBasis : Eigenbasis {
 };
 
 /// The basis that those sums over all rows give. Its values, never negative, are the eigenvalues of
-/// w0 Y^T Y (implicit) or of the ratings' mean y y^T (explicit). Signs are known in the basis of the
-/// factors alone, so that nonnegative ones stay in it: its values are 0 then, and `gram` is theirs.
+/// w0 Y^T Y (implicit) or of the ratings' mean y y^T (explicit). Signs are known in the basis of
+/// the factors alone, so that nonnegative ones stay in it: its values are 0 then, and `gram` is
+/// theirs.
 [[nodiscard]] AlsBasis fixed_basis(std::vector<double> gram, const AlsParams& params);
 
 /// The parameters with the precision that Precision::kAuto is on a CPU: float16 for implicit

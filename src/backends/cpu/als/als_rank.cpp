@@ -27,7 +27,8 @@ template <class T>
 [[nodiscard]] AlsBasis shared_basis(Communicator& ranks, std::vector<double> gram,
                                     const AlsParams& params) {
   const Index d = als_width(params);
-  AlsBasis basis{{std::vector<double>(static_cast<std::size_t>(d)), Matrix(d, d), Matrix(d, d)}, {}};
+  AlsBasis basis{{std::vector<double>(static_cast<std::size_t>(d)), Matrix(d, d), Matrix(d, d)},
+                 {}};
   if (params.nonnegative && params.feedback == Feedback::kImplicit) basis.gram.resize(gram.size());
   if (ranks.rank() == 0) basis = fixed_basis(std::move(gram), params);
   const auto from_first = [&]<class T>(std::span<T> numbers) {

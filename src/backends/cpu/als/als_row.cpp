@@ -89,6 +89,15 @@ NonnegativeRow::NonnegativeRow(const AlsRowContext& context)
       b_(width_),
       x_(width_) {}
 
+double NonnegativeRow::missing(const AlsRowContext& context, const float* z) const {
+  const std::vector<double>& gram = context.basis.gram;
+  double sum = 0.0;
+  for (std::size_t at = 0; at < gram.size(); ++at) {
+    sum += gram[at] * double{z[at / width_]} * double{z[at % width_]};
+  }
+  return sum;
+}
+
 double NonnegativeRow::solve(float* z, Index& pivot) {
   pivot = solver_.solve(a_, b_, x_);
   if (pivot >= 0) return 0.0;
@@ -172,7 +181,12 @@ double AlsRowSolver::solve_exactly(const Cells& row, float* z, Index& pivot) {
   const bool dual =
       row.least_confidence >= 1.0F && row.count < context_.table.cols && diagonal_[0] > 0.0F;
   dual ? solve_dual(s, row.count, z, pivot) : solve_gram(s, z, pivot);
-  // constant + z^T A z - 2 b^T z, with A z computed again: its error is of second order in z's.
+  return objective_of(row, z, pivot);
+}
+
+/// constant + z^T A z - 2 b^T z, with A z computed again: its error is of second order in z's.
+double AlsRowSolver::objective_of(const Cells& row, const float* z, Index& pivot) {
+  const kernels::Segment& s = row.segment;
   const double zdz = kernels::scale_square(diagonal_.data(), z, product_.data(), s.rows.stride);
   const kernels::StartSums sums = kernels::add_residual(s, z, r_.data());
   const double objective = row.constant + zdz + sums.wqq - 2.0 * sums.vq;
@@ -181,13 +195,13 @@ double AlsRowSolver::solve_exactly(const Cells& row, float* z, Index& pivot) {
 }
 
 double AlsRowSolver::solve_nonnegative(const Cells& row, float* z, Index& pivot) {
-  sum_gram(row.segment, p_.data());
-  return row.constant + bounded_.solve(
-                            context_, diagonal_.data(),
-                            [&](std::size_t j, std::size_t i) {
-                              return double{gram_.row(static_cast<Index>(j))[i]};
-                            },
-                            [&](std::size_t j) { return double{p_.data()[j]}; }, z, pivot);
+  const kernels::Segment& s = row.segment;
+  sum_gram(s, p_.data());
+  (void)bounded_.solve(
+      context_, diagonal_.data(),
+      [&](std::size_t j, std::size_t i) { return double{gram_.row(static_cast<Index>(j))[i]}; },
+      [&](std::size_t j) { return double{p_.data()[j]}; }, z, pivot);
+  return objective_of(row, z, pivot) + bounded_.missing(context_, z);
 }
 
 double AlsRowSolver::solve_cg(const Cells& row, float* z, Index& pivot) {

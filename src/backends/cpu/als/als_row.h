@@ -58,7 +58,8 @@ class NonnegativeRow {
                              const B& b, float* z, Index& pivot) {
     for (std::size_t j = 0; j < width_; ++j) {
       for (std::size_t i = j; i < width_; ++i) {
-        a_[j * width_ + i] = m(j, i) + (context.basis.gram.empty() ? 0.0 : context.basis.gram[j * width_ + i]);
+        a_[j * width_ + i] =
+            m(j, i) + (context.basis.gram.empty() ? 0.0 : context.basis.gram[j * width_ + i]);
       }
       a_[j * width_ + j] += diagonal[j];
       b_[j] = b(j);
@@ -66,6 +67,8 @@ class NonnegativeRow {
     }
     return solve(z, pivot);
   }
+  /// z^T G z.
+  [[nodiscard]] double missing(const AlsRowContext& context, const float* z) const;
 
  private:
   [[nodiscard]] double solve(float* z, Index& pivot);
@@ -117,6 +120,7 @@ class AlsRowSolver {
   [[nodiscard]] double solve_cg(const Cells& row, float* z, Index& pivot);
   [[nodiscard]] double last_curvature(const Cells& row);
   [[nodiscard]] double solve_exactly(const Cells& row, float* z, Index& pivot);
+  [[nodiscard]] double objective_of(const Cells& row, const float* z, Index& pivot);
   [[nodiscard]] double solve_nonnegative(const Cells& row, float* z, Index& pivot);
   /// gram_ = sum w y y^T, its upper triangle, and z = sum v y.
   void sum_gram(const kernels::Segment& s, float* z);

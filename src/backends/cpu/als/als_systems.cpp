@@ -81,11 +81,10 @@ double AlsSystemSolver::solve(std::span<const double> system, std::span<const fl
   unpack(system);
   context_.set_diagonals(lambda, count, diagonal_.data(), inverse_.data());
   if (context_.params.nonnegative) {
-    return system.back() +
-           bounded_.solve(
-               context_, diagonal_.data(),
-               [&](std::size_t j, std::size_t i) { return m_[j * width_ + i]; },
-               [&](std::size_t j) { return b_[j]; }, z, pivot);
+    return system.back() + bounded_.solve(
+                               context_, diagonal_.data(),
+                               [&](std::size_t j, std::size_t i) { return m_[j * width_ + i]; },
+                               [&](std::size_t j) { return b_[j]; }, z, pivot);
   }
   if (context_.exact || context_.is_flat(count, lambda)) {
     const double objective = solve_exactly(system.back(), z, pivot);

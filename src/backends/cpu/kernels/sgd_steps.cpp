@@ -66,7 +66,8 @@ double Steps(const SgdRun& run) {
   const Tag d;
   const std::span<const SgdEntry> entries = run.entries;
   const Vec least = hn::Set(d, run.nonnegative ? 0.0F : std::numeric_limits<float>::lowest());
-  const auto guarded = [&](const Vec& moved) HWY_ATTR { return kGuarded ? hn::Max(moved, least) : moved; };
+  const auto guarded = [&](const Vec& moved)
+                           HWY_ATTR { return kGuarded ? hn::Max(moved, least) : moved; };
   double total = 0.0;
   std::size_t at = 0;
   while (at < entries.size()) {
