@@ -3,8 +3,10 @@
 /// updates promises.
 #include "likewise/sgd.h"
 
+#include <algorithm>
 #include <cmath>
 #include <functional>
+#include <limits>
 #include <numeric>
 
 #include <fmt/format.h>
@@ -205,7 +207,9 @@ TEST_P(SgdOrders, EqualTheReference) {
     const IterationResult expected = expected_of(m, p);
     const IterationResult found = train_sgd(m.view(), p, device());
     expect_near(found.factors, expected.factors, on_gpu() ? 1e-4 : 2e-5);
-    if (p.nonnegative) EXPECT_EQ(smallest(found.factors), 0.0F);
+    if (p.nonnegative) {
+      EXPECT_EQ(smallest(found.factors), 0.0F);
+    }
     for (std::size_t t = 0; t < found.iterations.size(); ++t) {
       const double want = expected.iterations[t].objective;
       EXPECT_NEAR(found.iterations[t].objective, want, 1e-5 * want);
