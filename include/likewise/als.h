@@ -59,7 +59,10 @@ struct AlsParams {
   /// w0 of Rendle's iALS, > 0: every missing cell weighs w0, every observed one 1 + w0, values and
   /// alpha only tell likes from dislikes. Absent: Hu's form, missing cells weigh 1.
   std::optional<double> unobserved_weight{};
-  bool biases = true;        ///< explicit only: learn global mean, user and item biases
+  bool biases = true;  ///< explicit only: learn global mean, user and item biases
+  /// Factors are 0 or more, the first ones too; biases may have either sign. Rows are solved
+  /// exactly, under this bound (math.md, "Nonnegative factors"). A GPU does not do it.
+  bool nonnegative = false;
   double init_stddev = 0.1;  ///< first factors are normal(0, init_stddev / sqrt(f))
   AlsSolverKind solver = AlsSolverKind::kAuto;
   int cg_steps = 3;  ///< steps per row and half-step of kCg, 1 to 1000

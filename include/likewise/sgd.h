@@ -67,6 +67,9 @@ struct SgdParams {
   bool biases = true;  ///< learn a bias per user and item on top of the mean
   /// lambda of the biases; absent: `regularization`.
   std::optional<double> bias_regularization{};
+  /// Factors are 0 or more, the first ones too: a step that would take one below 0 ends there.
+  /// Biases may have either sign. With the squared loss; a GPU does not do it.
+  bool nonnegative = false;
   double init_stddev = 0.1;  ///< first factors are normal(0, init_stddev sqrt(spread / f))
   SgdOrder order = SgdOrder::kBlocked;
   SgdSchedule schedule = SgdSchedule::kAdaptive;

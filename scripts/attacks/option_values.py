@@ -46,7 +46,7 @@ VALUES = {
     "--factors": "3", "--iterations": "25", "--regularization": "0.5",
     "--baseline": "user-mean", "--regularization-exponent": "0.7", "--regularization-count": "likes", "--alpha": "7", "--confidence": "log",
     "--epsilon": "0.3",
-    "--unobserved-weight": "0.2", "--biases": "off", "--init-stddev": "0.7", "--solver": "cg",
+    "--unobserved-weight": "0.2", "--biases": "off", "--nonnegative": "on", "--init-stddev": "0.7", "--solver": "cg",
     "--cg-steps": "1", "--cg-tolerance": "0.3", "--cg-preconditioner": "none", "--precision": "fp32",
     "--tolerance": "0.1", "--loss": "logistic", "--bias-regularization": "3", "--order": "serial",
     "--negatives": "popular", "evaluate --negatives": "4", "--liked-draws": "skip",

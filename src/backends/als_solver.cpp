@@ -72,6 +72,7 @@ double AlsRowCost::summed_row() const {
 }
 
 bool solves_exactly(const AlsParams& params, const AlsShape& shape) {
+  if (params.nonnegative) return true;
   if (params.solver != AlsSolverKind::kAuto) return params.solver == AlsSolverKind::kCholesky;
   return exact_operations(params, shape) <= kFewOperations || is_nearly_complete(params, shape);
 }

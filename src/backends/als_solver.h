@@ -5,9 +5,9 @@
 
 namespace likewise {
 
-/// Whether a training solves all rows exactly: with kCholesky, and with kAuto where that costs
-/// nothing, or where an error that the objective does not show would grow (math.md, "How the
-/// rows are solved").
+/// Whether a training solves all rows exactly: with kCholesky, where factors are nonnegative, and
+/// with kAuto where that costs nothing, or where an error that the objective does not show would
+/// grow (math.md, "How the rows are solved").
 [[nodiscard]] bool solves_exactly(const AlsParams& params, const AlsShape& shape);
 
 /// The same for a GPU, as a solver: kCholesky, or what `params` say. Other than the processor, a

@@ -8,6 +8,7 @@
 
 #include "algorithms/als/gram.h"
 #include "algorithms/sgd/setup.h"
+#include "core/nonnegative.h"
 
 namespace likewise {
 namespace {
@@ -22,7 +23,7 @@ RowWeights row_weights(const AlsParams& params) {
   const auto lambda = [params](Offset count, Index other_side_rows) {
     return row_regularization(params, count, other_side_rows);
   };
-  RowWeights weights{0.0, lambda, lambda, rating_weights, {}};
+  RowWeights weights{0.0, lambda, lambda, rating_weights, {}, params.nonnegative};
   if (params.feedback == Feedback::kImplicit) {
     weights.missing = missing_weight(params);
     if (counts_likes(params)) {
@@ -44,7 +45,8 @@ RowWeights row_weights(const SgdParams& params) {
           times_count(params.regularization),
           times_count(bias_lambda(params)),
           rating_weights,
-          {}};
+          {},
+          params.nonnegative};
 }
 
 LeastSquaresRows::LeastSquaresRows(const Factors& factors, RowWeights weights, Side side)
@@ -73,7 +75,8 @@ CellWeights LeastSquaresRows::weights(const FoldInRow& row, std::size_t entry) c
   return weights_.cell(r, baseline(row.columns[entry]));
 }
 
-RowSystem LeastSquaresRows::system(const FoldInRow& row) const {
+/// A, of which the upper triangle counts.
+std::vector<double> LeastSquaresRows::matrix(const FoldInRow& row) const {
   const auto width = static_cast<std::size_t>(width_);
   const auto factors = static_cast<std::size_t>(other_.cols());
   const auto count = static_cast<Offset>(row.columns.size());
@@ -88,19 +91,45 @@ RowSystem LeastSquaresRows::system(const FoldInRow& row) const {
   for (std::size_t e = 0; e < row.columns.size(); ++e) {
     add_outer_product(a, features(row.columns[e]), weights(row, e).w);
   }
-  return {std::move(a), width_, count};
+  return a;
+}
+
+std::vector<double> LeastSquaresRows::right_side(const FoldInRow& row) const {
+  std::vector<double> b(static_cast<std::size_t>(width_), 0.0);
+  for (std::size_t e = 0; e < row.columns.size(); ++e) {
+    const std::vector<double> y = features(row.columns[e]);
+    const double v = weights(row, e).v;
+    for (std::size_t j = 0; j < b.size(); ++j) b[j] += v * y[j];
+  }
+  return b;
 }
 
 std::vector<double> LeastSquaresRows::solve(const FoldInRow& row) const {
   std::vector<double> x(static_cast<std::size_t>(width_), 0.0);
   if (row.columns.empty()) return x;
-  for (std::size_t e = 0; e < row.columns.size(); ++e) {
-    const std::vector<double> y = features(row.columns[e]);
-    const double v = weights(row, e).v;
-    for (std::size_t j = 0; j < x.size(); ++j) x[j] += v * y[j];
+  const auto count = static_cast<Offset>(row.columns.size());
+  if (!weights_.nonnegative) {
+    x = right_side(row);
+    RowSystem(matrix(row), width_, count).solve(x);
+    return x;
   }
-  system(row).solve(x);
+  const std::vector<double> a = matrix(row);
+  std::ranges::fill(x, 1.0);
+  const Index pivot = NonnegativeSolver(width_, other_.cols()).solve(a, right_side(row), x);
+  if (pivot >= 0) throw_singular_row(count, pivot);
   return x;
+}
+
+void LeastSquaresRows::leave_out_bounded(const FoldInRow& row, std::vector<double>& matrix,
+                                         std::vector<double>& features) const {
+  const std::vector<double> x = solve(row);
+  const auto width = static_cast<std::size_t>(width_);
+  for (std::size_t j = 0; j < static_cast<std::size_t>(other_.cols()); ++j) {
+    if (x[j] > 0.0) continue;
+    features[j] = 0.0;
+    for (std::size_t i = 0; i < width; ++i) matrix[i * width + j] = matrix[j * width + i] = 0.0;
+    matrix[j * width + j] = 1.0;
+  }
 }
 
 Explanation LeastSquaresRows::explain(const FoldInRow& row, Index item) const {
@@ -108,8 +137,11 @@ Explanation LeastSquaresRows::explain(const FoldInRow& row, Index item) const {
   result.baseline = baseline(item);
   result.score = result.baseline;
   if (row.columns.empty()) return result;
+  std::vector<double> a = matrix(row);
   std::vector<double> z = features(item);
-  system(row).solve(z);  // z = A^-1 y~_item
+  if (weights_.nonnegative) leave_out_bounded(row, a, z);
+  RowSystem(std::move(a), width_, static_cast<Offset>(row.columns.size()))
+      .solve(z);  // z = A^-1 y~_item
   for (std::size_t e = 0; e < row.columns.size(); ++e) {
     const std::vector<double> y = features(row.columns[e]);
     // share_j = (y~_item^T A^-1 y~_j) v_j

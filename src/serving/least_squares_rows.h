@@ -25,6 +25,7 @@ struct RowWeights {
   std::function<CellWeights(double value, double baseline)> cell;
   /// What of a row with these values `count` is. None: its entries.
   std::function<Offset(std::span<const float> values)> counted{};
+  bool nonnegative = false;  ///< factors are 0 or more
 };
 [[nodiscard]] RowWeights row_weights(const AlsParams& params);
 [[nodiscard]] RowWeights row_weights(const SgdParams& params);
@@ -33,7 +34,8 @@ struct RowWeights {
 ///
 ///     A = w0 G + diag(lambda_row) + sum w y~ y~^T      b = sum v y~
 ///
-/// with v = r - mean - other bias for ratings.
+/// with v = r - mean - other bias for ratings. Nonnegative factors minimise x^T A x - 2 b^T x for
+/// x >= 0, so that those above 0 solve their part of the equations, and the rest are 0.
 class LeastSquaresRows final : public FoldInSolver {
  public:
   /// Sums G once where w0 is not 0: O(rows f^2). `factors` must outlive it.
@@ -45,7 +47,12 @@ class LeastSquaresRows final : public FoldInSolver {
   [[nodiscard]] Explanation explain(const FoldInRow& row, Index item) const override;
 
  private:
-  [[nodiscard]] RowSystem system(const FoldInRow& row) const;
+  [[nodiscard]] std::vector<double> matrix(const FoldInRow& row) const;
+  [[nodiscard]] std::vector<double> right_side(const FoldInRow& row) const;
+  /// Factors that are 0 because they may not be less have no part in `features`: sets those to 0,
+  /// and the system to what the others solve.
+  void leave_out_bounded(const FoldInRow& row, std::vector<double>& matrix,
+                         std::vector<double>& features) const;
   [[nodiscard]] std::vector<double> features(Index other_row) const;
   [[nodiscard]] double baseline(Index other_row) const;
   [[nodiscard]] CellWeights weights(const FoldInRow& row, std::size_t entry) const;

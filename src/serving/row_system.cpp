@@ -10,14 +10,18 @@
 
 namespace likewise {
 
+void throw_singular_row(Offset count, Index pivot) {
+  throw Error(
+      ErrorKind::kNumerical,
+      fmt::format("the system of a row with {} entries is singular (pivot {}): train with more "
+                  "regularization",
+                  count, pivot));
+}
+
 RowSystem::RowSystem(std::vector<double> matrix, Index width, Offset count)
     : upper_(std::move(matrix)), width_(width) {
-  const Index k = cholesky_factor(upper_.data(), width);
-  if (k < 0) return;
-  throw Error(ErrorKind::kNumerical,
-              fmt::format("the system of a row with {} entries is singular (pivot {} is {}): "
-                          "train with more regularization",
-                          count, k, upper_[static_cast<std::size_t>(Offset{k} * (width + 1))]));
+  const Index pivot = cholesky_factor(upper_.data(), width);
+  if (pivot >= 0) throw_singular_row(count, pivot);
 }
 
 void RowSystem::solve(std::vector<double>& b) const {

@@ -7,6 +7,9 @@
 
 namespace likewise {
 
+/// Throws Error(kNumerical) for a row with so many entries whose system has no such pivot.
+[[noreturn]] void throw_singular_row(Offset count, Index pivot);
+
 /// The system of one row, factored: A = U^T U in double precision.
 class RowSystem {
  public:

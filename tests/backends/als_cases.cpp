@@ -113,6 +113,28 @@ AlsCases given_cases(bool below_one) {
   return all;
 }
 
+AlsCases nonnegative_cases() {
+  AlsCases all{"nonnegative", {}};
+  const auto add = [&](AlsCase one) {
+    one.params.nonnegative = true;
+    all.cases.push_back(std::move(one));
+  };
+  const auto nothing = [](AlsParams&) {};
+  add(changed("implicit", kImplicit, nothing));
+  add(changed("unobserved weight", kImplicit, [](AlsParams& p) {
+    p.unobserved_weight = 0.1;
+    p.regularization_exponent = 1.0;
+    p.regularization = 0.01;
+  }));
+  add(changed("explicit", kExplicit, nothing));
+  add(changed("no biases", kExplicit, [](AlsParams& p) { p.biases = false; }));
+  for (const int f : {1, 33}) {
+    add({fmt::format("{} factors", f), small_als(kImplicit, f)});
+    add({fmt::format("{} factors and biases", f), small_als(kExplicit, f)});
+  }
+  return all;
+}
+
 AlsCases likes_cases() {
   AlsCases all{"likes", {}};
   for (const double nu : {0.5, 1.0}) {

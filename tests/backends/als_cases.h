@@ -35,6 +35,8 @@ void PrintTo(const AlsCases& cases, std::ostream* to);
 /// values of 0 it is 0 in all cases. Devices without weights below 0 train on the first two without
 /// such.
 [[nodiscard]] AlsCases given_cases(bool below_one);
+/// Factors that are 0 and more; no GPU learns such.
+[[nodiscard]] AlsCases nonnegative_cases();
 /// Likes counted in place of cells. Devices without weights below 0 do not train on them.
 [[nodiscard]] AlsCases likes_cases();
 /// What reaches every kernel of a GPU for rows.

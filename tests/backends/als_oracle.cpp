@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 #include <vector>
 
 #include <gtest/gtest.h>
@@ -81,7 +82,8 @@ void add(Row& to, double weight, const Row& from) {
   return {1.0, value - f.global_mean - bias_of(f, fixed, column), 0.0};
 }
 
-/// Half the gradient of one row, over the sum of the lengths of its terms.
+/// Half the gradient of one row, over the sum of the lengths of its terms. Of a nonnegative factor
+/// that is 0 what would have it fall does not count.
 [[nodiscard]] double row_gradient(const CsrView& rows, const Factors& f, Side side, Index row,
                                   const AlsParams& params) {
   const Row x = unknowns(f, side, row, false);
@@ -101,6 +103,10 @@ void add(Row& to, double weight, const Row& from) {
   add(gradient, 1.0, missing);
   add(gradient, lambda, x);
   add(gradient, -1.0, linear);
+  for (std::size_t j = 0; params.nonnegative && j < static_cast<std::size_t>(params.factors); ++j) {
+    if (x[j] < 0.0) return std::numeric_limits<double>::infinity();
+    if (x[j] == 0.0) gradient[j] = std::min(gradient[j], 0.0);
+  }
   const double size = length(quadratic) + length(linear) + length(missing) + lambda * length(x);
   return size == 0.0 ? 0.0 : length(gradient) / size;
 }

@@ -51,8 +51,7 @@ TEST(AlsPasses, Float16IsTheNearest) {
     for (Index i = 0; i < 512; ++i) {
       const double wanted = 4.0 * from.data()[i];
       const double ulp = std::ldexp(1.0, std::max(std::ilogb(wanted), -14) - 10);
-      EXPECT_LE(std::abs(value_of(bits[i]) - wanted), 0.5 * ulp)
-          << wanted;
+      EXPECT_LE(std::abs(value_of(bits[i]) - wanted), 0.5 * ulp) << wanted;
     }
   });
 }

@@ -23,7 +23,7 @@ TEST(AlsRow, ASampleHasEveryFourthTile) {
     values.push_back(static_cast<float>(i + 1));
     for (Index j = 0; j < kWidth; ++j) table.row(i)[j] = 0.1F * static_cast<float>(i % 7 - j % 5);
   }
-  const Eigenbasis basis;
+  const AlsBasis basis;
   const AlsRowContext context{
       stored_rows(table), 1.0F, basis, params, kernels::Weighing::of(params), kCount};
   Matrix p(1, kWidth);
@@ -53,7 +53,7 @@ TEST(AlsRow, ASampleHasEveryFourthTile) {
 TEST(AlsRow, OnlyAutoSamplesCurvatureAndOnlyOfLongRows) {
   AlsParams params;
   Matrix table(1, 16);
-  const Eigenbasis basis;
+  const AlsBasis basis;
   const auto samples = [&](Offset count) {
     const AlsRowContext context{
         stored_rows(table), 1.0F, basis, params, kernels::Weighing::of(params), 1};

@@ -88,7 +88,10 @@ TEST_P(ReferenceAls, GradientVanishesAfterAHalfStep) {
       EXPECT_LT(test::worst_gradient(m.view(), found, side, params), 1e-6);
       test::expect_zero_where_empty(m.view(), found, side);
       for (Index row = 0; row < found.side(side).rows(); row += 3) {
-        for (Index j = 0; j < params.factors; j += 2) move_aside(m, params, found, side, row, j);
+        for (Index j = 0; j < params.factors; j += 2) {
+          const bool at_bound = params.nonnegative && found.side(side).row(row)[j] == 0.0F;
+          if (!at_bound) move_aside(m, params, found, side, row, j);
+        }
       }
     }
   }
@@ -97,6 +100,7 @@ TEST_P(ReferenceAls, GradientVanishesAfterAHalfStep) {
 [[nodiscard]] std::vector<AlsCases> with_given(std::vector<AlsCases> cases, bool below_one) {
   cases.push_back(test::given_cases(below_one));
   if (below_one) cases.push_back(test::likes_cases());
+  if (below_one) cases.push_back(test::nonnegative_cases());
   return cases;
 }
 
@@ -133,10 +137,13 @@ class AlsOnDevice : public test::DeviceTest<AlsCases> {
   /// go on.
   template <class Test>
   static void for_each_strategy(const Test& test) {
-    const bool given = GetParam().cases.front().params.confidence == Confidence::kGiven;
+    const AlsParams& first = GetParam().cases.front().params;
+    const bool given = first.confidence == Confidence::kGiven;
     for (const AlsStrategy& strategy : test::als_strategies(device_name())) {
       SCOPED_TRACE(strategy.name);
-      if (given && !on_gpu() && strategy.precision == Precision::kFp16) continue;  // refused
+      const bool halves = strategy.precision == Precision::kFp16;
+      if (given && !on_gpu() && halves) continue;  // refused, as what follows
+      if (first.nonnegative && (halves || strategy.solver == AlsSolverKind::kCg)) continue;
       try {
         test(strategy);
       } catch (const Error& error) {

@@ -82,6 +82,7 @@ constexpr double kFactorsOfSteps = 2e-3;
   std::vector<test::AlsCases> groups = test::als_cases(7);
   groups.push_back(test::given_cases(true));
   groups.push_back(test::likes_cases());
+  groups.push_back(test::nonnegative_cases());
   std::vector<test::AlsCase> all;
   for (const test::AlsCases& group : groups) {
     for (test::AlsCase one : group.cases) {
@@ -90,6 +91,7 @@ constexpr double kFactorsOfSteps = 2e-3;
       const std::string name = fmt::format("{}: {}", group.name, one.name);
       one.params.solver = AlsSolverKind::kCholesky;
       all.push_back({name + ", cholesky", one.params});
+      if (one.params.nonnegative) continue;
       one.params.solver = AlsSolverKind::kCg;
       all.push_back({name + ", cg", one.params});
     }

@@ -3,8 +3,10 @@
 /// updates promises.
 #include "likewise/sgd.h"
 
+#include <algorithm>
 #include <cmath>
 #include <functional>
+#include <limits>
 #include <numeric>
 
 #include <fmt/format.h>
@@ -173,6 +175,16 @@ class SgdOrders : public test::DeviceTest<std::tuple<SgdOrder, SgdSchedule>> {
   }
 };
 
+[[nodiscard]] float smallest(const Factors& factors) {
+  float least = std::numeric_limits<float>::max();
+  for (const Matrix* side : {&factors.users, &factors.items}) {
+    for (Index r = 0; r < side->rows(); ++r) {
+      least = std::min(least, *std::ranges::min_element(side->row_span(r)));
+    }
+  }
+  return least;
+}
+
 std::string sgd_case_name(const testing::TestParamInfo<SgdOrders::ParamType>& info) {
   const auto [order, schedule] = info.param;
   return fmt::format("{}_{}", kSgdOrderNames[static_cast<std::size_t>(order)],
@@ -191,9 +203,13 @@ TEST_P(SgdOrders, EqualTheReference) {
     p.biases = factors != 16;
     p.regularization_exponent = factors == 40 ? 0.5 : 1.0;
     p.precision = SgdPrecision::kFp32;
+    p.nonnegative = !on_gpu() && (factors == 12 || factors == 90 || factors == 150);
     const IterationResult expected = expected_of(m, p);
     const IterationResult found = train_sgd(m.view(), p, device());
     expect_near(found.factors, expected.factors, on_gpu() ? 1e-4 : 2e-5);
+    if (p.nonnegative) {
+      EXPECT_EQ(smallest(found.factors), 0.0F);
+    }
     for (std::size_t t = 0; t < found.iterations.size(); ++t) {
       const double want = expected.iterations[t].objective;
       EXPECT_NEAR(found.iterations[t].objective, want, 1e-5 * want);
@@ -506,6 +522,11 @@ TEST_P(SgdOnGpu, RefusesWhatItCannot) {
   EXPECT_THAT(
       test::error_of(ErrorKind::kInvalidArgument, [&] { (void)train_sgd(m.view(), p, device()); }),
       HasSubstr("up to 1024"));
+  p = small();
+  p.nonnegative = true;
+  EXPECT_THAT(
+      test::error_of(ErrorKind::kInvalidArgument, [&] { (void)train_sgd(m.view(), p, device()); }),
+      HasSubstr("nonnegative"));
 }
 
 INSTANTIATE_TEST_SUITE_P(Cuda, SgdOnGpu, testing::Values(12, 128));

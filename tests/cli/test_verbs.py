@@ -348,6 +348,15 @@ def test_hellinger_is_not_of_signed_factors(program, cinema):
     assert f"column {column}: the number -" in done.stderr and "compare by euclidean" in done.stderr
 
 
+@pytest.mark.parametrize("options", [[], ["--feedback", "explicit"], ["--algorithm", "sgd", "--feedback", "explicit"]])
+def test_hellinger_is_of_nonnegative_factors(program, cinema, tmp_path, options):
+    model = tmp_path / "model.safetensors"
+    program("train", cinema / "ratings.csv", "-o", model, "--factors", "8", "--nonnegative", "on", *options)
+    lists = program("similar", model, "--all-items", "--metric", "hellinger", "-n", "3").stdout.splitlines()
+    assert len(lists) > 30 and all(0 <= float(line.split(",")[3]) for line in lists[1:])
+
+
+
 @pytest.mark.parametrize("algorithm", ["als", "item-knn", "popular", "bias"])
 def test_report_is_of_any_model(program, cinema, tmp_path, algorithm):
     model = tmp_path / "m"

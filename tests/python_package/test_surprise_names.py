@@ -157,10 +157,39 @@ def test_a_seed_and_numpys_state_decide(folds):
         assert estimates(make()) == estimates(make())
 
 
+def test_nonnegative_factors(folds):
+    train, test = folds
+    algo = NMF(n_factors=4, n_epochs=20, random_state=1).fit(train)
+    assert algo.pu.shape == (train.n_users, 4) and algo.pu.min() == 0 and algo.qi.min() >= 0
+    u, i = train.to_inner_uid(test[0][0]), next(iter(train.all_items()))
+    assert algo.predict(test[0][0], train.to_raw_iid(i), clip=False).est == pytest.approx(algo.pu[u] @ algo.qi[i], rel=1e-4)
+    assert algo.predict("nobody", 5).details == {"was_impossible": True, "reason": "User and item are unknown."}
+    at_random = accuracy.rmse(NormalPredictor().fit(train).test(test), verbose=False)
+    assert accuracy.rmse(algo.test(test), verbose=False) < at_random
+
+
+def test_slope_one_by_its_definition(folds):
+    train, test = folds
+    algo = SlopeOne().fit(train)
+    uid, iid, _ = next(one for one in test if one[0] in train._users and one[1] in train._items)
+    u, i = train.to_inner_uid(uid), train.to_inner_iid(iid)
+    deviations = []
+    for j, _ in train.ur[u]:
+        both = [(of_i, of_j) for v, of_i in train.ir[i] for w, of_j in train.ir[j] if v == w]
+        if both:
+            deviations.append(np.mean([of_i - of_j for of_i, of_j in both]))
+    mean = np.mean([rating for _, rating in train.ur[u]])
+    wanted = mean + (np.mean(deviations) if deviations else 0)
+    assert algo.predict(uid, iid, clip=False).est == pytest.approx(wanted)
+    assert algo.predict("nobody", iid).details["was_impossible"]
+
+
 @pytest.mark.parametrize("make, error, words", [
-    (SVDpp, NotImplementedError, "no SVDpp: SVD learns"), (lambda: NMF(random_state=1), NotImplementedError, "no NMF: SVD"),
-    (SlopeOne, NotImplementedError, "no SlopeOne: BaselineOnly"), (CoClustering, NotImplementedError, "no CoClustering: "),
+    (SVDpp, NotImplementedError, "no SVDpp: SVD learns"), (CoClustering, NotImplementedError, "no CoClustering: "),
     (lambda: SVD(biased=False), ValueError, "biased=False: factors of likewise are learned about the mean"),
+    (lambda: NMF(init_high=2), ValueError, "init_low and init_high are 0 and 2"),
+    (lambda: NMF(lr_bu=0.1), ValueError, "least squares has no learning rates"),
+    (lambda: NMF(reg_pu=0.1), ValueError, "weights differ, .*likewise has one for all"),
     (lambda: SVD(lr_bu=0.1), ValueError, "learning rates differ.*likewise has one, lr_all"),
     (lambda: SVD(reg_pu=0.1), ValueError, "reg_pu and reg_qi differ, 0.1 and 0.02"),
     (lambda: SVD(init_mean=0.1), ValueError, "init_mean is 0.1")])

@@ -97,6 +97,10 @@ std::vector<std::pair<Case, bool>> cases() {
       {{"explicit biases",
         [](AlsParams& p) { p.feedback = Feedback::kExplicit, p.regularization_exponent = 1.0; }},
        true},
+      {{"nonnegative", [](AlsParams& p) { p.nonnegative = true; }}, false},
+      {{"nonnegative, biases",
+        [](AlsParams& p) { p.nonnegative = true, p.feedback = Feedback::kExplicit; }},
+       true},
   };
 }
 
@@ -121,7 +125,13 @@ TEST(FoldIn, SolutionIsTheMinimumOfTheWrittenObjective) {
         s[j] = at - 0.5;
         const double down = objective(f, params, side, kRow, s);
         s[j] = at;
-        EXPECT_NEAR(up - down, 0.0, 1e-9 * best) << one.name << " " << j;
+        const bool bounded = params.nonnegative && j < 6;
+        EXPECT_TRUE(!bounded || at >= 0.0) << one.name << " " << j;
+        if (bounded && at == 0.0) {
+          EXPECT_GE(up - down, -1e-9 * best) << one.name << " " << j;
+        } else {
+          EXPECT_NEAR(up - down, 0.0, 1e-9 * best) << one.name << " " << j;
+        }
         EXPECT_GT(up + down, 2.0 * best) << one.name << " " << j;
       }
     }

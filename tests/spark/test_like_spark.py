@@ -507,6 +507,14 @@ def test_model_files(ratings, tmp_path, kind):
     assert all((found[name] == value).all() for name, value in table(model.itemFactors).items())
 
 
+def test_nonnegative_factors(ratings, implicit):
+    theirs, ours = (fit(of, ratings, implicitPrefs=implicit, alpha=2.0, nonnegative=True) for of in CLASSES)
+    for factors in (ours.userFactors, ours.itemFactors):
+        assert min(min(vector) for vector in table(factors).values()) == 0
+    objectives = [objective_of(model, ratings, implicit, 0.1, 2.0) for model in (theirs, ours)]
+    assert objectives[1] < 1.02 * objectives[0]  # of other first factors, on small data
+
+
 def test_repeated_rows(spark, ratings):
     twice = ratings.unionAll(ratings.where("user < 100").withColumn("rating", F.col("rating") + 1))
     extra = ratings.where("user < 100").count()
@@ -520,7 +528,6 @@ def test_repeated_rows(spark, ratings):
 
 
 @pytest.mark.parametrize(("params", "message"), [
-    ({"nonnegative": True}, "nonnegative=True is not there"),
     ({"rank": 0}, "factors must be in"),
     ({"regParam": -1.0}, "regularization must be in"),
     ({"userCol": "nobody"}, "userCol 'nobody' is not a column; there are user, item, rating"),

@@ -54,7 +54,7 @@ class TrainingParams(ModelParams, HasMaxIter, HasRegParam, HasCheckpointInterval
                            TypeConverters.toBoolean)
     alpha = _param("alpha", "implicit: confidence per unit of value", TypeConverters.toFloat)
     ratingCol = _param("ratingCol", "column of the values; '' makes each row count 1", TypeConverters.toString)
-    nonnegative = _param("nonnegative", "must be false: factors of either sign are learnt",
+    nonnegative = _param("nonnegative", "factors of 0 and more, by nonnegative least squares; on a CPU",
                          TypeConverters.toBoolean)
     intermediateStorageLevel = _param("intermediateStorageLevel", "storage level of the ratings while they are made ready",
                                       TypeConverters.toString)
@@ -144,8 +144,6 @@ class TrainingParams(ModelParams, HasMaxIter, HasRegParam, HasCheckpointInterval
 
     def native_params(self) -> dict[str, Any]:
         """The parameters of likewise's ALS. ValueError for what it does not do."""
-        if self.getNonnegative():
-            raise ValueError("nonnegative=True is not there: factors of either sign are learnt; leave it out")
         for name, value, least in (("maxIter", self.getMaxIter(), 0), ("rankTimeout", self.getRankTimeout(), 0.001),
                                    ("numWorkers", self.getNumWorkers(), 0), ("numThreads", self.getNumThreads(), 0)):
             if value < least:
@@ -155,7 +153,7 @@ class TrainingParams(ModelParams, HasMaxIter, HasRegParam, HasCheckpointInterval
         params: dict[str, Any] = {
             "algorithm": "als", "factors": self.getRank(), "regularization": float(self.getRegParam()),
             "regularization_exponent": 1.0, "init_stddev": 1.0, "solver": self.getSolver(), "precision": self.getPrecision(),
-            "seed": self.native_seed()}
+            "nonnegative": self.getNonnegative(), "seed": self.native_seed()}
         if not self.getImplicitPrefs():
             params |= {"feedback": "explicit", "biases": False}
         else:

@@ -75,6 +75,10 @@ void AlsParams::validate() const {
                 fmt::format("unobserved_weight must be left out with explicit feedback, not {}",
                             *unobserved_weight));
   }
+  if (nonnegative && solver == AlsSolverKind::kCg) {
+    throw Error(ErrorKind::kInvalidArgument,
+                "nonnegative needs solver auto or cholesky: conjugate gradients know no bounds");
+  }
 }
 
 IterationResult train_als(const CsrView& by_user, const AlsParams& params, const Device& device,

@@ -54,7 +54,8 @@ Matrix draw_factor_rows(Side side, Index first, Index count, const AlsParams& pa
   parallel_for(count, 256, [&](Offset r) {
     CounterRandom random(params.seed, stream, static_cast<std::uint64_t>(first + r));
     for (float& x : drawn.row_span(static_cast<Index>(r))) {
-      x = static_cast<float>(scale * random.normal());
+      const double drawn = scale * random.normal();
+      x = static_cast<float>(params.nonnegative ? std::abs(drawn) : drawn);
     }
   });
   return drawn;

@@ -108,6 +108,9 @@ struct Description<AlsParams> {
       Parameter{"biases", &P::biases, "Explicit: learn the mean and a bias per user and item"}
           .only_if(is_explicit, "{feedback explicit}")
           .kept_by_resume(),
+      Parameter{"nonnegative", &P::nonnegative,
+                "Factors of 0 and more, by nonnegative least squares"}
+          .kept_by_resume(),
       Parameter{"init_stddev", &P::init_stddev, "Spread of the first factors"}
           .positive()
           .kept_by_resume(),

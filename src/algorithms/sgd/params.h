@@ -30,6 +30,7 @@ struct Description<SgdParams> {
   using P = SgdParams;
 
   static constexpr bool is_inverse(const P& p) { return p.schedule == SgdSchedule::kInverse; }
+  static constexpr bool is_squared(const P& p) { return p.loss == SgdLoss::kSquared; }
   static constexpr bool is_biased(const P& p) { return p.biases; }
 
   using Searched = std::optional<SearchRange>;
@@ -65,6 +66,9 @@ struct Description<SgdParams> {
           .not_negative()
           .by_default("as {regularization}")
           .only_if(is_biased, "{biases on}"),
+      Parameter{"nonnegative", &P::nonnegative, "Factors of 0 and more: a step below 0 ends there"}
+          .only_if(is_squared, "{loss squared}")
+          .kept_by_resume(),
       Parameter{"init_stddev", &P::init_stddev, "Spread of the first factors"}
           .positive()
           .kept_by_resume(),

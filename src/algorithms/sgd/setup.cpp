@@ -40,6 +40,10 @@ void draw_row(std::span<float> row, double stddev, std::uint64_t seed, RandomStr
   for (float& x : row) x = static_cast<float>(stddev * random.normal());
 }
 
+void take_sizes(std::span<float> numbers) {
+  for (float& x : numbers) x = std::abs(x);
+}
+
 Matrix draw_rows(std::span<const Offset> counts, int factors, double stddev, std::uint64_t seed,
                  RandomStream stream) {
   const auto rows = static_cast<Index>(counts.size());
@@ -107,6 +111,9 @@ Factors first_sgd_factors(const CsrView& by_user, const SgdParams& params) {
   first.global_mean = static_cast<float>(values.mean);
   for (const Side side : {Side::kUsers, Side::kItems}) {
     const Index rows = first.side(side).rows();
+    if (params.nonnegative) {
+      for (Index row = 0; row < rows; ++row) take_sizes(first.side(side).row_span(row));
+    }
     if (params.biases) first.bias(side) = Array<float>(rows);
     if (is_adaptive(params)) first.squares(side) = Array<float>(rows);
   }

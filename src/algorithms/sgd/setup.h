@@ -54,6 +54,8 @@ struct ValueSpread {
 /// A row of normal(0, stddev) numbers: row `number` of the stream.
 void draw_row(std::span<float> row, double stddev, std::uint64_t seed, RandomStream stream,
               Index number);
+/// Their absolute values.
+void take_sizes(std::span<float> numbers);
 
 /// Rows of normal(0, stddev) numbers, row r from the stream's row r; those without entries are
 /// zero.

@@ -84,6 +84,9 @@ void check_start(const Factors& start, const CsrView& by_user, const SgdParams& 
 
 void SgdParams::validate() const {
   check_ranges(*this);
+  if (nonnegative && loss != SgdLoss::kSquared) {
+    throw Error(ErrorKind::kInvalidArgument, "nonnegative needs loss squared");
+  }
   if (feedback == Feedback::kExplicit) return;
   throw Error(ErrorKind::kInvalidArgument,
               "feedback must be explicit with sgd, which learns from ratings alone; of implicit "

@@ -82,6 +82,7 @@ void draw_new_rows(const UpdateTask& task, const SgdParams& params, double sprea
     const auto stream = side == Side::kUsers ? kStreamUserFactors : kStreamItemFactors;
     for (const Index row : new_rows(task, side)) {
       draw_row(factors.side(side).row_span(row), stddev, params.seed, stream, row);
+      if (params.nonnegative) take_sizes(factors.side(side).row_span(row));
     }
   }
 }
@@ -143,6 +144,7 @@ SgdParams sgd_params_of(const AlsParams& params) {
   steps.regularization = params.regularization;
   steps.regularization_exponent = params.regularization_exponent;
   steps.biases = params.biases;
+  steps.nonnegative = params.nonnegative;
   steps.init_stddev = params.init_stddev;
   steps.learning_rate = kRateAfterAls;
   steps.seed = params.seed;

@@ -3,7 +3,9 @@
 /// fast on purpose.
 #include "likewise/als.h"
 
+#include <algorithm>
 #include <cmath>
+#include <utility>
 #include <vector>
 
 #include "algorithms/als/weights.h"
@@ -119,10 +121,38 @@ class ReferenceAlsSolver final : public AlsSolver {
       add_outer(a, phi, weight.w);
       for (std::size_t j = 0; j < phi.size(); ++j) x[j] += weight.v * phi[j];
     }
+    if (params_.nonnegative) {
+      if (const Index column = descend(a, x); column >= 0) {
+        throw_singular(side, row, static_cast<Offset>(columns.size()), column);
+      }
+      return;
+    }
     if (const Index column = cholesky_factor(a.data(), d); column >= 0) {
       throw_singular(side, row, static_cast<Offset>(columns.size()), column);
     }
     cholesky_solve(a.data(), d, x.data());
+  }
+
+  /// Solves A x = b for x >= 0, biases free, one unknown after the other; x holds b. Returns -1, or
+  /// the column that holds nothing.
+  [[nodiscard]] Index descend(const std::vector<double>& a, Row& x) const {
+    const std::size_t d = x.size();
+    const Row b = std::exchange(x, Row(d, 0.0));
+    const auto bounded = static_cast<std::size_t>(params_.factors);
+    double moved = 1.0;
+    for (int sweep = 0; moved > 0.0 && sweep < 100'000; ++sweep) {
+      moved = 0.0;
+      for (std::size_t j = 0; j < d; ++j) {
+        if (!(a[j * d + j] > 0.0)) return static_cast<Index>(j);
+        double gradient = -b[j];
+        for (std::size_t i = 0; i < d; ++i) gradient += a[j * d + i] * x[i];
+        const double to = x[j] - gradient / a[j * d + j];
+        const double next = j < bounded ? std::max(to, 0.0) : to;
+        if (std::abs(next - x[j]) > 1e-15 * std::abs(x[j])) moved = std::abs(next - x[j]);
+        x[j] = next;
+      }
+    }
+    return -1;
   }
 
   /// Explicit ratings: the target is what mean and the fixed side's bias leave over.

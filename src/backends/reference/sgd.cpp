@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /// SGD by the definitions, in double precision: the oracle for every other backend. Nothing here is
 /// fast on purpose; what is done at the same time elsewhere comes one after the other.
+#include <algorithm>
 #include <cmath>
 #include <utility>
 #include <vector>
@@ -153,6 +154,7 @@ class ReferenceSgdSolver final : public SgdSolver {
       const double gradient = error * other.x[j] - decay * row.x[j];
       square += gradient * gradient;
       row.x[j] += step * scales.rate * gradient;
+      if (params_.nonnegative) row.x[j] = std::max(row.x[j], 0.0);
     }
     if (is_adaptive(params_)) row.squares += scales.square * square;
     if (params_.biases) row.bias += step * (error - bias_decay * row.bias);

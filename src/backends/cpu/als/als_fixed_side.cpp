@@ -67,14 +67,25 @@ struct SideNorms {
   return all;
 }
 
+/// The factors' own.
+[[nodiscard]] AlsBasis own_basis(std::vector<double> gram, const AlsParams& params) {
+  const Index d = als_width(params);
+  AlsBasis basis{{std::vector<double>(static_cast<std::size_t>(d)), Matrix(d, d), Matrix(d, d)},
+                 {}};
+  for (Index j = 0; j < d; ++j) basis.vectors.row(j)[j] = basis.transposed.row(j)[j] = 1.0F;
+  if (params.feedback == Feedback::kImplicit) basis.gram = std::move(gram);
+  return basis;
+}
+
 }  // namespace
 
-Eigenbasis fixed_basis(std::vector<double> gram, const AlsParams& params) {
+AlsBasis fixed_basis(std::vector<double> gram, const AlsParams& params) {
   // Implicit: w0 Y^T Y = Q S Q^T.  Explicit: the mean of y y^T over the ratings = Q S Q^T.
   if (params.feedback == Feedback::kImplicit) {
     for (double& g : gram) g *= missing_weight(params);
   }
-  Eigenbasis basis = eigenbasis(std::move(gram), als_width(params));
+  if (params.nonnegative) return own_basis(std::move(gram), params);
+  AlsBasis basis{eigenbasis(std::move(gram), als_width(params)), {}};
   for (double& value : basis.values) value = std::max(value, 0.0);
   return basis;
 }
@@ -90,6 +101,10 @@ AlsParams settle_cpu_precision(AlsParams params, const AlsShape& shape) {
   if (params.precision != Precision::kFp32 && params.precision != Precision::kFp16) {
     throw Error(ErrorKind::kInvalidArgument,
                 "precision: the cpu backend trains in fp32 or fp16; use auto, fp32 or fp16");
+  }
+  if (params.precision == Precision::kFp16 && params.nonnegative) {
+    throw Error(ErrorKind::kInvalidArgument,
+                "precision: the cpu backend trains nonnegative factors in fp32; use auto or fp32");
   }
   // What a confidence below 1 takes away from a row's matrix, fp16 does not hold exactly enough.
   if (params.precision == Precision::kFp16 && cell_form(params) == CellForm::kGiven) {
@@ -142,7 +157,7 @@ float AlsFixedSide::scale_of_rows() const {
   return std::ldexp(1.0F, std::clamp(exponent, -kMost, kMost));
 }
 
-void AlsFixedSide::rotate(Eigenbasis basis) {
+void AlsFixedSide::rotate(AlsBasis basis) {
   basis_ = std::move(basis);
   scale_ = scale_of_rows();
   const Index rows = features_.rows;

@@ -34,9 +34,17 @@ struct AlsFixedSums {
   double regularization = 0.0;  ///< sum_r lambda_r |y_r|^2
 };
 
+/// What rows are solved in.
+struct AlsBasis : Eigenbasis {
+  /// w0 Y^T Y, d x d: of implicit feedback where factors are nonnegative, else empty.
+  std::vector<double> gram;
+};
+
 /// The basis that those sums over all rows give. Its values, never negative, are the eigenvalues of
-/// w0 Y^T Y (implicit) or of the ratings' mean y y^T (explicit).
-[[nodiscard]] Eigenbasis fixed_basis(std::vector<double> gram, const AlsParams& params);
+/// w0 Y^T Y (implicit) or of the ratings' mean y y^T (explicit). Signs are known in the basis of
+/// the factors alone, so that nonnegative ones stay in it: its values are 0 then, and `gram` is
+/// theirs.
+[[nodiscard]] AlsBasis fixed_basis(std::vector<double> gram, const AlsParams& params);
 
 /// The parameters with the precision that Precision::kAuto is on a CPU: float16 for implicit
 /// feedback of more than 262,144 interactions without given confidences, where rows are solved by
@@ -57,14 +65,14 @@ class AlsFixedSide {
   /// Sums over the rows' features. `params` have a precision that is not Precision::kAuto.
   [[nodiscard]] AlsFixedSums take(const AlsFixedRows& rows, const AlsParams& params);
   /// Stores scale() y Q. Throws Error(kNumerical) where 16 bits hold no such numbers.
-  void rotate(Eigenbasis basis);
+  void rotate(AlsBasis basis);
 
   /// In float32, rows x width. Empty where they are stored in 16 bits.
   [[nodiscard]] const Matrix& table() const { return table_; }
   [[nodiscard]] kernels::StoredRows rows() const;
   /// A power of two: float16 is used where it is as fine as it gets. 1 in float32.
   [[nodiscard]] float scale() const { return scale_; }
-  [[nodiscard]] const Eigenbasis& basis() const { return basis_; }
+  [[nodiscard]] const AlsBasis& basis() const { return basis_; }
 
  private:
   [[nodiscard]] float scale_of_rows() const;
@@ -76,7 +84,7 @@ class AlsFixedSide {
   Array<std::uint16_t> halves_;
   bool sixteen_bits_ = false;
   float scale_ = 1.0F;
-  Eigenbasis basis_;
+  AlsBasis basis_;
 };
 
 }  // namespace likewise

@@ -56,7 +56,7 @@ AlsRules::AlsRules(const AlsParams& asked, const AlsShape& whole)
     : params(asked), shape(whole), exact(solves_exactly(asked, whole)) {}
 
 AlsRowContext AlsRules::context(Side fixed, const kernels::StoredRows& table, float scale,
-                                const Eigenbasis& basis, const float* bias, float mean,
+                                const AlsBasis& basis, const float* bias, float mean,
                                 Offset half_step) const {
   kernels::Weighing weighing = kernels::Weighing::of(params);
   weighing.mean = mean;

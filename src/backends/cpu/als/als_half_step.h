@@ -26,7 +26,7 @@ struct AlsRules {
   /// `table` and `bias` have the rows of `fixed` that columns number; this is the training's
   /// `half_step`th, from 1. All but the copies of numbers must outlive the context.
   [[nodiscard]] AlsRowContext context(Side fixed, const kernels::StoredRows& table, float scale,
-                                      const Eigenbasis& basis, const float* bias, float mean,
+                                      const AlsBasis& basis, const float* bias, float mean,
                                       Offset half_step) const;
 };
 

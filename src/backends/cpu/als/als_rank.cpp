@@ -24,10 +24,12 @@ template <class T>
 
 /// What rank 0 makes of the sums over all ranks. One rank makes it, so that the bits are the same
 /// on all, whatever processors they have.
-[[nodiscard]] Eigenbasis shared_basis(Communicator& ranks, std::vector<double> gram,
-                                      const AlsParams& params) {
+[[nodiscard]] AlsBasis shared_basis(Communicator& ranks, std::vector<double> gram,
+                                    const AlsParams& params) {
   const Index d = als_width(params);
-  Eigenbasis basis{std::vector<double>(static_cast<std::size_t>(d)), Matrix(d, d), Matrix(d, d)};
+  AlsBasis basis{{std::vector<double>(static_cast<std::size_t>(d)), Matrix(d, d), Matrix(d, d)},
+                 {}};
+  if (params.nonnegative && params.feedback == Feedback::kImplicit) basis.gram.resize(gram.size());
   if (ranks.rank() == 0) basis = fixed_basis(std::move(gram), params);
   const auto from_first = [&]<class T>(std::span<T> numbers) {
     std::vector<Offset> counts(static_cast<std::size_t>(ranks.size()), 0);
@@ -37,6 +39,7 @@ template <class T>
   };
   from_first(std::span<double>(basis.values));
   from_first(numbers_of(basis.vectors));
+  if (!basis.gram.empty()) from_first(std::span<double>(basis.gram));
   for (Index i = 0; i < d; ++i) {
     for (Index j = 0; j < d; ++j) basis.transposed.row(j)[i] = basis.vectors.row(i)[j];
   }

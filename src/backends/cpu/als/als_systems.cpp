@@ -66,7 +66,8 @@ AlsSystemSolver::AlsSystemSolver(const AlsRowContext& context)
       inverse_(context.stride()),
       r_(context.stride()),
       p_(context.stride()),
-      product_(context.stride()) {}
+      product_(context.stride()),
+      bounded_(context) {}
 
 double AlsSystemSolver::solve(std::span<const double> system, std::span<const float> values,
                               float* z, Index& pivot) {
@@ -79,6 +80,12 @@ double AlsSystemSolver::solve(std::span<const double> system, std::span<const fl
   const double lambda = context_.regularization(values);
   unpack(system);
   context_.set_diagonals(lambda, count, diagonal_.data(), inverse_.data());
+  if (context_.params.nonnegative) {
+    return system.back() + bounded_.solve(
+                               context_, diagonal_.data(),
+                               [&](std::size_t j, std::size_t i) { return m_[j * width_ + i]; },
+                               [&](std::size_t j) { return b_[j]; }, z, pivot);
+  }
   if (context_.exact || context_.is_flat(count, lambda)) {
     const double objective = solve_exactly(system.back(), z, pivot);
     if (pivot < 0 || context_.params.solver == AlsSolverKind::kCholesky) return objective;

@@ -63,6 +63,7 @@ class AlsSystemSolver {
   Array<float> r_;
   Array<float> p_;
   Array<float> product_;
+  NonnegativeRow bounded_;
 };
 
 }  // namespace likewise

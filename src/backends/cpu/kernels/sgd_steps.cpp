@@ -2,6 +2,7 @@
 #include "backends/cpu/kernels/sgd_steps.h"
 
 #include <cmath>
+#include <limits>
 
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "backends/cpu/kernels/sgd_steps.cpp"
@@ -59,10 +60,14 @@ HWY_INLINE Slope slope_of(bool logistic, float value, float score) {
   return {static_cast<float>(sign * wrong), 2.0 * loss};
 }
 
-template <int kVectors, bool kAdaptive, bool kBounded>
+/// kGuarded: steps may be shortened, and factors end at 0 where they must.
+template <int kVectors, bool kAdaptive, bool kGuarded>
 double Steps(const SgdRun& run) {
   const Tag d;
   const std::span<const SgdEntry> entries = run.entries;
+  const Vec least = hn::Set(d, run.nonnegative ? 0.0F : std::numeric_limits<float>::lowest());
+  const auto guarded = [&](const Vec& moved)
+                           HWY_ATTR { return kGuarded ? hn::Max(moved, least) : moved; };
   double total = 0.0;
   std::size_t at = 0;
   while (at < entries.size()) {
@@ -84,7 +89,7 @@ double Steps(const SgdRun& run) {
       x.for_each(run.stride, [&](const Vec& part, Index j) HWY_ATTR {
         const Vec other = hn::Load(d, y + j);
         dots = hn::MulAdd(part, other, dots);
-        if (kAdaptive || kBounded) {
+        if (kAdaptive || kGuarded) {
           xx = hn::MulAdd(part, part, xx);
           yy = hn::MulAdd(other, other, yy);
         }
@@ -94,8 +99,8 @@ double Steps(const SgdRun& run) {
       total += slope.loss;
       float user_step = 1.0F;
       float item_step = 1.0F;
-      const float x2 = kAdaptive || kBounded ? sum_of(xx) : 0.0F;
-      const float y2 = kAdaptive || kBounded ? sum_of(yy) : 0.0F;
+      const float x2 = kAdaptive || kGuarded ? sum_of(xx) : 0.0F;
+      const float y2 = kAdaptive || kGuarded ? sum_of(yy) : 0.0F;
       if (kAdaptive) {
         user_step = 1.0F / std::sqrt(1.0F + u.squares);
         item_step = 1.0F / std::sqrt(1.0F + i.squares);
@@ -105,7 +110,7 @@ double Steps(const SgdRun& run) {
         u.squares += run.square_scale * (square * y2 - u.decay * cross + u.decay * u.decay * x2);
         i.squares += run.square_scale * (square * x2 - i.decay * cross + i.decay * i.decay * y2);
       }
-      if (kBounded) {
+      if (kGuarded && run.bounded) {
         float reach =
             step_reach(run.rate * user_step, y2, u.decay, run.bias_rate * user_step, u.bias_decay);
         if (run.moves_items) {
@@ -127,14 +132,14 @@ double Steps(const SgdRun& run) {
       if (run.moves_items) {
         x.for_each(run.stride, [&](Vec& part, Index j) HWY_ATTR {
           const Vec other = hn::Load(d, y + j);
-          hn::Store(hn::MulAdd(part, item_take, hn::Mul(other, item_keep)), d, y + j);
-          part = hn::MulAdd(other, user_take, hn::Mul(part, user_keep));
+          hn::Store(guarded(hn::MulAdd(part, item_take, hn::Mul(other, item_keep))), d, y + j);
+          part = guarded(hn::MulAdd(other, user_take, hn::Mul(part, user_keep)));
         });
         i.bias += run.bias_rate * item_step * (slope.error - i.bias_decay * i.bias);
         i.put(run.items, entry.item);
       } else {
         x.for_each(run.stride, [&](Vec& part, Index j) HWY_ATTR {
-          part = hn::MulAdd(hn::Load(d, y + j), user_take, hn::Mul(part, user_keep));
+          part = guarded(hn::MulAdd(hn::Load(d, y + j), user_take, hn::Mul(part, user_keep)));
         });
       }
     }
@@ -148,7 +153,7 @@ double TakeSgdSteps(const SgdRun& run) {
   return with_row_registers(run.stride, [&](auto vectors) HWY_ATTR {
     constexpr int kVectors = decltype(vectors)::value;
     const bool adaptive = run.users.squares != nullptr;
-    if (run.bounded) {
+    if (run.bounded || run.nonnegative) {
       return adaptive ? Steps<kVectors, true, true>(run) : Steps<kVectors, false, true>(run);
     }
     return adaptive ? Steps<kVectors, true, false>(run) : Steps<kVectors, false, false>(run);

@@ -29,8 +29,9 @@ struct SgdRun {
   float bias_rate = 0.0F;     ///< of biases
   float square_scale = 0.0F;  ///< of a gradient's square, when it is added to `squares`
   bool logistic = false;
-  bool moves_items = true;  ///< else only the users' side changes
-  bool bounded = false;     ///< steps that reach too far are shortened (step_reach)
+  bool moves_items = true;   ///< else only the users' side changes
+  bool bounded = false;      ///< steps that reach too far are shortened (step_reach)
+  bool nonnegative = false;  ///< steps of factors end at 0
 };
 
 /// One step for each entry, in their order. Returns the sum of the losses just before each.

@@ -29,6 +29,7 @@ namespace likewise {
   run.mean = start.global_mean;
   run.square_scale = static_cast<float>(step_scales(plan.spread, plan.params.factors).square);
   run.bounded = plan.bounded;
+  run.nonnegative = plan.params.nonnegative;
   run.logistic = plan.params.loss == SgdLoss::kLogistic;
   return run;
 }
