@@ -29,9 +29,12 @@ def take(page, words):
 def settle(page):
     """Until all requests are answered, those that follow an answer too, and nothing moves."""
     quiet = 0
-    while quiet < 3:
+    for _ in range(1000):
         page.wait_for_timeout(10)
         quiet = 0 if page.pending else quiet + 1
+        if quiet == 3:
+            break
+    assert quiet == 3, f"not answered: {[sent.url for sent in page.pending]}"
     page.evaluate("Promise.allSettled(document.getAnimations().map((one) => one.finished))")
 
 
