@@ -26,6 +26,7 @@ Workers::~Workers() {
   {
     const std::lock_guard lock(mutex_);
     ending_ = true;
+    waiting_.clear();
   }
   changed_.notify_all();
 }

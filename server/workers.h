@@ -29,7 +29,7 @@ class Workers {
   using Deliver = std::function<void(std::shared_ptr<void> asker, Reply reply)>;
 
   Workers(const Front& front, int threads, Deliver deliver);
-  /// Finishes what waits.
+  /// Finishes what has begun; nobody waits for the rest any more.
   ~Workers();
   Workers(const Workers&) = delete;
   Workers& operator=(const Workers&) = delete;
