@@ -23,6 +23,7 @@ struct HttpRequest {
   std::string_view authorization;
   std::string_view content_type;
   std::string_view body;
+  std::string_view if_none_match{};
 };
 
 struct Reply {

@@ -41,8 +41,7 @@ template <class Ask>
   const std::vector<FoldInRow> visitor{some_history(model)};
   const RecommendOptions one{.n = 1};
   const auto similar = [&](Side side) {
-    return answers(
-        [&] { (void)recommender.similar(side, first, 1, SimilarityMetric::kCosine); });
+    return answers([&] { (void)recommender.similar(side, first, 1, SimilarityMetric::kCosine); });
   };
   can.recommend = answers([&] { (void)recommender.recommend(first, one); });
   can.visitors = answers([&] { (void)recommender.recommend_new(visitor, one); });
@@ -51,6 +50,13 @@ template <class Ask>
   can.predict = answers([&] { (void)recommender.predict(first, first); });
   can.explain = answers([&] { (void)recommender.explain(visitor[0], 0); });
   return can;
+}
+
+[[nodiscard]] std::optional<RatingRange> ratings_of(const Model& model) {
+  const auto values = model.history.values.span();
+  if (model.feedback() != Feedback::kExplicit || values.empty()) return {};
+  const auto [lowest, highest] = std::ranges::minmax_element(values);
+  return RatingRange{*lowest, *highest};
 }
 
 }  // namespace
@@ -75,6 +81,7 @@ ServedModel::ServedModel(std::shared_ptr<const Model> model, Device device, Titl
       titles_(queries_.titles(), queries_.model().items,
               users_of_items(queries_.model().history.view())),
       abilities_(abilities_of(queries_)),
+      ratings_(ratings_of(queries_.model())),
       file_(std::move(file)),
       loaded_(utc_now()) {}
 

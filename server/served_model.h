@@ -4,6 +4,7 @@
 #pragma once
 
 #include <memory>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -26,6 +27,12 @@ struct Abilities {
   [[nodiscard]] std::vector<std::string> names() const;
 };
 
+/// The ratings that a model was trained on, from the smallest to the largest.
+struct RatingRange {
+  float lowest = 0.0F;
+  float highest = 0.0F;
+};
+
 /// The file that a model is from.
 struct ModelFile {
   std::string name{};                  ///< without its folder
@@ -43,6 +50,8 @@ class ServedModel {
   [[nodiscard]] const Model& model() const { return queries_.model(); }
   [[nodiscard]] const Abilities& abilities() const { return abilities_; }
   [[nodiscard]] const TitleSearch& titles() const { return titles_; }
+  /// Nothing where the feedback is implicit, or the model keeps no ratings.
+  [[nodiscard]] const std::optional<RatingRange>& ratings() const { return ratings_; }
   [[nodiscard]] const std::string& fingerprint() const { return file_.fingerprint; }
   [[nodiscard]] const std::string& file() const { return file_.name; }
   [[nodiscard]] const std::string& loaded() const { return loaded_; }  ///< UTC, ISO 8601
@@ -51,6 +60,7 @@ class ServedModel {
   Queries queries_;
   TitleSearch titles_;
   Abilities abilities_;
+  std::optional<RatingRange> ratings_;
   ModelFile file_;
   std::string loaded_;
 };
@@ -58,7 +68,7 @@ class ServedModel {
 /// Where a model comes from, each time it is loaded.
 struct ModelSource {
   std::string path;
-  std::string titles_path{};     ///< empty: the model's own
+  std::string titles_path{};  ///< empty: the model's own
   TitleOptions titles_how{};
   Device device;
 };

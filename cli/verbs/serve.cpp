@@ -15,6 +15,7 @@
 #include "server/http/http_server.h"
 #include "server/model_watch.h"
 #include "verb.h"
+#include "verbs/serving.h"
 
 namespace likewise::cli {
 namespace {
@@ -28,7 +29,7 @@ using std::chrono::milliseconds;
 struct Serve {
   const CLI::App* given = nullptr;
   std::string model_path;
-  std::string listen = "127.0.0.1:8080";
+  std::string listen = kUsualListen;
   std::string tokens_path;
   bool anonymous = false;
   std::vector<std::string> hosts;
@@ -46,9 +47,8 @@ struct Serve {
   void run() {
     refuse_idle_titles(*given, titles_option);
     refuse_idle(*given, "--log-personal", !log_path.empty(), "--access-log");
-    check_paths({{"MODEL", model_path},
-                 {"--tokens", tokens_path},
-                 {"--titles", titles_option.path}});
+    check_paths(
+        {{"MODEL", model_path}, {"--tokens", tokens_path}, {"--titles", titles_option.path}});
     const server::Address address = server::read_address(listen);
     refuse_open_door(address);
     Progress progress(common.quiet);
@@ -76,9 +76,9 @@ struct Serve {
     server::AccessLog log(log_path, log_personal, service.metrics());
     const Device device = announced_device(common, progress);
     const auto say = [&](const std::string& line) { progress.warn(line); };
-    server::ModelWatch watching(
-        service, {model_path, titles_option.path, titles_option.how, device},
-        milliseconds_of(watch), say);
+    server::ModelWatch watching(service,
+                                {model_path, titles_option.path, titles_option.how, device},
+                                milliseconds_of(watch), say);
     server::HttpServer http(front, service, log, address, thread_count());
     http.on_hangup([&] {
       log.reopen();
@@ -111,8 +111,7 @@ void add_door_options(CLI::App& app, Serve& verb) {
            "Bearer tokens: lines of `read TOKEN` and `write TOKEN`; read again at SIGHUP")
       ->type_name("FILE")
       ->group(kGroup);
-  app.add_flag("--allow-anonymous", verb.anonymous,
-               "Let other machines ask without a token")
+  app.add_flag("--allow-anonymous", verb.anonymous, "Let other machines ask without a token")
       ->group(kGroup);
   add_list(app, "--host", verb.hosts,
            "On loopback: names beside localhost that requests may call this server by, as behind "
@@ -159,6 +158,25 @@ void add_limit_options(CLI::App& app, Serve& verb) {
 }
 
 }  // namespace
+
+void check_loopback(const std::string& listen) {
+  if (server::read_address(listen).is_loopback()) return;
+  throw Error(ErrorKind::kInvalidArgument,
+              fmt::format("--listen {} lets other machines ask: `likewise serve` does that, with "
+                          "--tokens FILE",
+                          listen));
+}
+
+void serve_on_loopback(const std::string& model, const std::string& listen, const Common& common) {
+  check_loopback(listen);
+  Serve verb;
+  verb.model_path = model;
+  verb.listen = listen;
+  verb.common = common;
+  Progress progress(common.quiet);
+  progress.stage("load");
+  verb.serve(server::read_address(listen), progress);
+}
 
 Run add_serve(CLI::App& app) {
   auto verb = std::make_shared<Serve>();

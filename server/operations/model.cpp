@@ -16,6 +16,12 @@ void write_parameters(JsonText& text, const TrainingParams& params) {
   text.end_object();
 }
 
+void write_ratings(JsonText& text, const std::optional<RatingRange>& ratings) {
+  if (!ratings) return;
+  text.key("scale").begin_object().key("lowest").value(ratings->lowest);
+  text.key("highest").value(ratings->highest).end_object();
+}
+
 [[nodiscard]] std::string describe_model(const Service& service, const Json&) {
   const auto served = service.model();
   const Model& model = served->model();
@@ -23,6 +29,7 @@ void write_parameters(JsonText& text, const TrainingParams& params) {
   text.begin_object().key("model").value(served->fingerprint());
   text.key("algorithm").value(model.algorithm());
   text.key("feedback").value(kFeedbackNames[static_cast<std::size_t>(model.feedback())]);
+  write_ratings(text, served->ratings());
   text.key("users").value(model.users.size()).key("items").value(model.items.size());
   text.key("interactions").value(model.history.view().nnz());
   text.key("has_titles").value(!served->queries().titles().empty());
@@ -60,6 +67,10 @@ Operation model_operation() {
               "", {fingerprint_member(),
                    {"algorithm", text_schema(""), true},
                    {"feedback", text_schema("implicit or explicit"), true},
+                   {"scale", object_schema("Of the ratings that it was trained on; only where "
+                                           "feedback is explicit",
+                                           {{"lowest", number_schema(""), true},
+                                            {"highest", number_schema(""), true}})},
                    {"users", count_schema(""), true},
                    {"items", count_schema(""), true},
                    {"interactions", count_schema(""), true},
@@ -102,17 +113,16 @@ Operation ready_operation() {
 }
 
 Operation metrics_operation() {
-  return {.name = "metrics",
-          .summary = "Counters, as Prometheus reads them",
-          .methods = {Method::kGet},
-          .path = "/metrics",
-          .cost = Cost::kAtOnce,
-          .parameters = nothing(),
-          .answer = text_schema(""),
-          .content_type = "text/plain; version=0.0.4; charset=utf-8",
-          .run = [](const Service& service, const Json&) {
-            return service.metrics().text(service);
-          }};
+  return {
+      .name = "metrics",
+      .summary = "Counters, as Prometheus reads them",
+      .methods = {Method::kGet},
+      .path = "/metrics",
+      .cost = Cost::kAtOnce,
+      .parameters = nothing(),
+      .answer = text_schema(""),
+      .content_type = "text/plain; version=0.0.4; charset=utf-8",
+      .run = [](const Service& service, const Json&) { return service.metrics().text(service); }};
 }
 
 Operation openapi_operation() {

@@ -10,6 +10,7 @@ struct PageFile {
   std::string_view path;  ///< "/", "/main.js"
   std::string_view type;  ///< "text/html; charset=utf-8"
   std::string_view content;
+  std::string_view tag;  ///< of the content, in quotes, as an ETag
 };
 
 /// Null where the page has no such file.

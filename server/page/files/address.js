@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// All that the page shows stands in its address, so that it can be shared and walked back.
+// All that the page shows stands in its address, so that it can be shared and walked back. It is the
+// part after #, which browsers do not send: what a visitor likes is in no log of addresses.
 //
 //   like=ID ...       titles taken; with value=V ... in the same order where they are rated
 //   user=ID           a known user in their place; empty: nobody is named yet
@@ -26,8 +27,8 @@ function lengthOf(text) {
   return Number.isInteger(n) && n >= 1 && n <= kMost ? n : kFirst;
 }
 
-export function readAddress(search = location.search) {
-  const query = new URLSearchParams(search);
+export function readAddress(hash = location.hash) {
+  const query = new URLSearchParams(hash.slice(1));
   return {
     ...kNothing,
     likes: likesOf(query),
@@ -53,7 +54,7 @@ export function addressOf(state) {
   if (state.by !== null) query.set("by", state.by);
   if (state.n !== kFirst) query.set("n", state.n);
   const text = query.toString();
-  return text ? `?${text}` : "./";
+  return text ? `#${text}` : location.pathname;
 }
 
 /** The address of the neighbourhood of `item`, walked to from what `state` shows. */
