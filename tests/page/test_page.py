@@ -78,7 +78,7 @@ def test_a_visitor_takes_three_films_and_walks(cinema, open_page, picture):
         assert title in taken and 0 < int(share) <= 100
     picture(page, "lists")
 
-    page.locator("#content .take").nth(1).click()
+    page.get_by_role("button", name=f"Take: {listed[1]}").click()
     page.locator("#taken li", has_text=listed[1]).wait_for()
     assert listed[1] not in titles(page)
     assert page.locator("#taken-count").inner_text() == "4"
@@ -223,7 +223,7 @@ def test_only_the_last_of_several_answers_counts(cinema, open_page):
     page.route("**/v1/recommend", lambda route: route.continue_() if held else held.append(route))
     drop = page.locator("#taken .drop")
     drop.nth(1).click()
-    page.wait_for_function("document.querySelectorAll('#taken li').length === 1")
+    page.locator("#taken li").nth(1).wait_for(state="detached")
     page.evaluate("address => history.pushState(null, '', address)", likes(films[1]))
     page.evaluate("dispatchEvent(new PopStateEvent('popstate'))")
     assert titles(page) == expected
