@@ -47,8 +47,10 @@ struct Serve {
   void run() {
     refuse_idle_titles(*given, titles_option);
     refuse_idle(*given, "--log-personal", !log_path.empty(), "--access-log");
-    check_paths(
-        {{"MODEL", model_path}, {"--tokens", tokens_path}, {"--titles", titles_option.path}});
+    check_paths({{"MODEL", model_path},
+                 {"--tokens", tokens_path},
+                 {"--titles", titles_option.path},
+                 {"--access-log", log_path, PathUse::kOutput}});
     const server::Address address = server::read_address(listen);
     refuse_open_door(address);
     Progress progress(common.quiet);

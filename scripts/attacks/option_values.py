@@ -36,7 +36,7 @@ IDLE_BESIDE = {
     # A plan may be the same for other data, and holds no titles and no report.
     *((flag, "--plan") for flag in ("--titles", "--report", "--duplicates", "--min-value", "--min-user-count", "--min-item-count")),
 }
-# Verbs and options that run until a signal: no case compares what they leave.
+# Verbs and options that run until a signal: tests/cli/test_serve.py and tests/page have them.
 ENDLESS = {"serve", "demo --serve"}
 ODD = ["-1", "18446744073709551616", "nan", "inf", "-inf", "", " 1", "1x", "1e999", "1 ", "0x1p3"]
 NEVER = {"nan", "inf", "-inf", "", "1x", "1e999"}  # of no number option; below: of no whole one

@@ -57,7 +57,9 @@ struct Refused {
 TEST(Operations, AnswerAsTheQueriesBelowThem) {
   const Json body = checked(als(), "recommend", R"({"users": ["u107", "u103"], "n": 3})");
   const auto model = als().model();
-  RecommendQuestion question{std::vector<Index>{7, 3}, 3};
+  RecommendQuestion question;
+  question.users = std::vector<Index>{7, 3};
+  question.n = 3;
   std::size_t list = 0;
   model->queries().recommend(question, [&](const AnswerList& expected) {
     const Json& found = body["lists"][list++];
