@@ -11,6 +11,7 @@
 
 export const kFirst = 10;
 export const kMost = 50;
+const kLongestWalk = 8; // steps that the address keeps; the browser keeps all
 
 const kNothing = { likes: [], user: null, item: null, via: [], show: "lists", by: null, n: kFirst };
 
@@ -59,6 +60,6 @@ export function addressOf(state) {
 
 /** The address of the neighbourhood of `item`, walked to from what `state` shows. */
 export function towards(state, item) {
-  const via = state.show === "near" ? [...state.via, state.item] : [];
+  const via = state.show === "near" ? [...state.via, state.item].slice(-kLongestWalk) : [];
   return addressOf({ ...state, show: "near", item, via });
 }
