@@ -14,6 +14,7 @@
 #include "report/report.h"
 #include "verb.h"
 #include "verbs/demo_story.h"
+#include "verbs/serving.h"
 #include "verbs/training.h"
 
 namespace likewise::cli {
@@ -28,10 +29,15 @@ using Rows = std::vector<std::vector<std::string>>;
 struct Demo {
   std::string folder = "likewise-demo";
   std::uint64_t seed = 42;
+  bool serves = false;
+  std::string listen = kUsualListen;
+  const CLI::App* given = nullptr;
   Common common;
   Style style{stdout};
 
   void run() const {
+    refuse_idle(*given, "--listen", serves, "--serve");
+    check_loopback(listen);
     check_paths({{"-o", in_folder(kVisits), PathUse::kInFolder},
                  {"-o", in_folder(kModel), PathUse::kInFolder},
                  {"-o", in_folder(kReport), PathUse::kInFolder}});
@@ -60,6 +66,7 @@ struct Demo {
     if (!viewers.empty()) say(tell_explanation(story, viewers.front()));
     write_files(cinema, als, device, comparison, files, progress);
     tell_next(*als, viewers, films);
+    if (serves) serve_on_loopback(in_folder(kModel), listen, common);
   }
 
   static void say(std::string_view text) { print_result(text); }
@@ -170,6 +177,7 @@ struct Demo {
       text += fmt::format("    likewise recommend {} --likes \"{}\" -n 5\n", model, title);
       text += fmt::format("    likewise similar {} --item \"{}\"\n", model, title);
     }
+    if (!serves) text += fmt::format("    likewise serve {}\n", model);
     text += "    likewise train YOUR-RATINGS.csv -o model.safetensors --report report.html\n";
     say(text);
   }
@@ -183,10 +191,18 @@ Run add_demo(CLI::App& app) {
       ->type_name("DIR")
       ->capture_default_str();
   add_number(app, "--seed", verb->seed, "Another seed, another cinema")->capture_default_str();
+  app.add_flag("--serve", verb->serves,
+               "Then serve the cinema, with a page for your browser, until Ctrl-C");
+  app.add_option("--listen", verb->listen,
+                 "Address and port of --serve, of this machine alone; port 0: one that is free")
+      ->type_name("ADDRESS:PORT")
+      ->capture_default_str();
   add_device_options(app, verb->common);
+  verb->given = &app;
   app.footer(
       "Examples:\n"
       "  likewise demo\n"
+      "  likewise demo --serve\n"
       "  likewise demo -o /tmp/cinema --seed 7");
   return on_threads(verb);
 }

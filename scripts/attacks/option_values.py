@@ -36,6 +36,8 @@ IDLE_BESIDE = {
     # A plan may be the same for other data, and holds no titles and no report.
     *((flag, "--plan") for flag in ("--titles", "--report", "--duplicates", "--min-value", "--min-user-count", "--min-item-count")),
 }
+# Verbs and options that run until a signal: tests/cli/test_serve.py and tests/page have them.
+ENDLESS = {"serve", "demo --serve"}
 ODD = ["-1", "18446744073709551616", "nan", "inf", "-inf", "", " 1", "1x", "1e999", "1 ", "0x1p3"]
 NEVER = {"nan", "inf", "-inf", "", "1x", "1e999"}  # of no number option; below: of no whole one
 NEVER_WHOLE = NEVER | {"-1", "18446744073709551616", "0x1p3"}
@@ -74,7 +76,7 @@ VALUES = {
     "--folds": "3", "--shape": "20x10x50", "--plot": "plot.svg", "--feedback": "explicit",
     "--budget": "7", "tune --metric": "recall@5", "--validation-method": "per-user",
     "--validation-share": "0.3", "--journal": "notes",
-    "--algorithm": "user-knn", "--titles": "titles.csv", "--titles-columns": "1,2",
+    "--algorithm": "user-knn", "--listen": "127.0.0.1:0", "--titles": "titles.csv", "--titles-columns": "1,2",
 }
 KNN = ["--algorithm", "item-knn"]
 SGD = ["--algorithm", "sgd", "--feedback", "explicit"]  # it has no other

@@ -11,7 +11,7 @@ from typing import Any
 from .helptext import Option, options_of, verbs_of
 from .lab import Attack, Case, Lab
 from modelfile import ModelFile
-from .option_values import (BASES, HARMLESS, IDLE_BESIDE, INPUTS, KNN, NEVER, NEVER_WHOLE, ODD,
+from .option_values import (BASES, ENDLESS, HARMLESS, IDLE_BESIDE, INPUTS, KNN, NEVER, NEVER_WHOLE, ODD,
                             VALUES)
 
 
@@ -67,7 +67,8 @@ class Options(Attack):
         make_inputs(lab)
         self.seen: dict[tuple[str, ...], Any] = {}
         order = random.Random(lab.seed)
-        options = {verb: options_of(lab, verb) for verb in verbs_of(lab)}
+        options = {verb: [option for option in options_of(lab, verb) if f"{verb} {option.flag}" not in ENDLESS]
+                   for verb in verbs_of(lab) if verb not in ENDLESS}
         numbers = [(verb, option, odd) for verb in options for option in options[verb]
                    if option.kind in ("N", "X", "SHARE") for odd in ODD]
         alone = [(verb, base, [option]) for verb in options for base in BASES[verb]

@@ -1,21 +1,26 @@
 // SPDX-License-Identifier: Apache-2.0
-/// The page at `/`: its files, which are part of the program. The build makes them from the folder
-/// `files`; there is nothing else to install.
+/// The page at `/`: the files of server/page/files, inside the program.
 #pragma once
 
-#include <span>
 #include <string_view>
 
 namespace likewise::server {
 
 struct PageFile {
-  std::string_view path;  ///< of the request: "/" is index.html, "/page.css" the rest by name
-  std::string_view content_type;
-  std::string_view etag;  ///< in quotes, by the hash of the bytes
-  std::string_view bytes;
+  std::string_view path;  ///< "/", "/main.js"
+  std::string_view type;  ///< "text/html; charset=utf-8"
+  std::string_view content;
+  std::string_view tag;  ///< of the content, in quotes, as an ETag
 };
 
-/// All of them.
-[[nodiscard]] std::span<const PageFile> page_files();
+/// Null where the page has no such file.
+[[nodiscard]] const PageFile* page_file(std::string_view path);
+
+/// What a browser may do with them: only what comes from here.
+inline constexpr std::string_view kPageHeaders =
+    "Content-Security-Policy: default-src 'none'; script-src 'self'; style-src 'self'; "
+    "img-src 'self' data:; connect-src 'self'; base-uri 'none'; form-action 'none'; "
+    "frame-ancestors 'none'\r\n"
+    "Cache-Control: no-cache\r\n";
 
 }  // namespace likewise::server

@@ -1,11 +1,14 @@
 # SPDX-License-Identifier: Apache-2.0
 """A headless Chromium and servers of real models. LIKEWISE_SCREENSHOTS names a folder for pictures of what was tested."""
 import contextlib
+import http.server
+import json
 import os
 import pathlib
 import shutil
 import socket
 import subprocess
+import threading
 import time
 import urllib.error
 import urllib.request
@@ -29,6 +32,7 @@ def models(tmp_path_factory):
     run(folder, "demo", "-o", ".")
     run(folder, "train", "visits.csv", "-o", "knn.safetensors", "--algorithm", "item-knn")
     run(folder, "train", "visits.csv", "-o", "popular.safetensors", "--algorithm", "popular")
+    run(folder, "train", "visits.csv", "-o", "means.safetensors", "--algorithm", "bias", "--baseline", "user-mean")
     rated = [f"user{u},film{i},{1 + (u * i + u // 3) % 5}" for u in range(60) for i in range(1 + u % 4, 40, 2)]
     (folder / "rated.csv").write_text("user,item,rating\n" + "\n".join(rated) + "\n")
     long = " and ".join(["The Unabridged Adventures of a Projectionist"] * 6)
@@ -76,10 +80,42 @@ def cinema(models):
         yield address
 
 
+class TwoModels(http.server.BaseHTTPRequestHandler):
+    """Two servers as one that serves two models by name, as /v1/model and `served_by` of the interface have it."""
+    protocol_version = "HTTP/1.1"
+    behind: dict[str, str] = {}  # addresses by name
+
+    def log_message(self, *_):
+        pass
+
+    def do_GET(self):
+        self.forward(next(iter(self.behind)), None)
+
+    def do_POST(self):
+        asked = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
+        self.forward(asked.pop("served_by", next(iter(self.behind))), json.dumps(asked).encode())
+
+    def forward(self, name, body):
+        sent = urllib.request.Request(self.behind[name] + self.path, body, {"Content-Type": "application/json"})
+        with urllib.request.urlopen(sent) as answer:
+            content, kind = answer.read(), answer.headers["Content-Type"]
+        if self.path == "/v1/model":
+            content = json.dumps({**json.loads(content), "models": [{"name": name, "share": 0.5} for name in self.behind]}).encode()
+        self.send_response(200)
+        self.send_header("Content-Type", kind)
+        self.send_header("Content-Length", str(len(content)))
+        self.end_headers()
+        self.wfile.write(content)
+
+
 @pytest.fixture(scope="session")
-def two_models(models):
-    with serving(models, "--models", "als=model.safetensors,knn=knn.safetensors") as address:
-        yield address
+def two_models(models, cinema):
+    with serving(models, "knn.safetensors") as knn:
+        TwoModels.behind = {"als": cinema, "knn": knn}
+        both = http.server.ThreadingHTTPServer(("127.0.0.1", 0), TwoModels)
+        threading.Thread(target=both.serve_forever, daemon=True).start()
+        yield f"http://127.0.0.1:{both.server_port}"
+        both.shutdown()
 
 
 @pytest.fixture(scope="session")
@@ -121,7 +157,7 @@ def open_page(browser):
         page.on("requestfailed", lambda sent: page.pending.discard(sent))
         page.on("pageerror", lambda error: page.wrong.append(str(error)))
         page.on("console", lambda said: said.type in ("error", "warning") and page.wrong.append(said.text))
-        page.on("request", lambda sent: sent.url.startswith(address.split("/?")[0]) or page.wrong.append(sent.url))
+        page.on("request", lambda sent: sent.url.startswith(address.split("/#")[0]) or page.wrong.append(sent.url))
         page.goto(address)
         if not failures:
             pages.append(page)

@@ -3,13 +3,15 @@
 import json
 import pathlib
 import re
+import signal
+import subprocess
 import urllib.error
 import urllib.parse
 import urllib.request
 
 import pytest
 
-from conftest import free_port, serving
+from conftest import PROGRAM, free_port, serving
 
 CONTRASTS = (pathlib.Path(__file__).parent / "checks.js").read_text()
 FILMS = ["eclipse", "dockside", "paradox"]
@@ -29,9 +31,12 @@ def take(page, words):
 def settle(page):
     """Until all requests are answered, those that follow an answer too, and nothing moves."""
     quiet = 0
-    while quiet < 3:
+    for _ in range(1000):
         page.wait_for_timeout(10)
         quiet = 0 if page.pending else quiet + 1
+        if quiet == 3:
+            break
+    assert quiet == 3, f"not answered: {[sent.url for sent in page.pending]}"
     page.evaluate("Promise.allSettled(document.getAnimations().map((one) => one.finished))")
 
 
@@ -41,12 +46,17 @@ def titles(page, within="#content .answers"):
 
 
 def likes(*films):
-    return "/?" + "&".join(f"like={urllib.parse.quote(film)}" for film in films)
+    return "/#" + "&".join(f"like={urllib.parse.quote(film)}" for film in films)
 
 
 def some_films(address, n):
     with urllib.request.urlopen(f"{address}/v1/items?n={n}") as answer:
         return [entry["item"] for entry in json.load(answer)["items"]]
+
+
+def paths(address):
+    with urllib.request.urlopen(f"{address}/openapi.json") as answer:
+        return json.load(answer)["paths"]
 
 
 def test_a_visitor_takes_three_films_and_walks(cinema, open_page, picture):
@@ -68,7 +78,7 @@ def test_a_visitor_takes_three_films_and_walks(cinema, open_page, picture):
         assert title in taken and 0 < int(share) <= 100
     picture(page, "lists")
 
-    page.locator("#content .take").nth(1).click()
+    page.get_by_role("button", name=f"Take: {listed[1]}").click()
     page.locator("#taken li", has_text=listed[1]).wait_for()
     assert listed[1] not in titles(page)
     assert page.locator("#taken-count").inner_text() == "4"
@@ -153,7 +163,9 @@ def test_a_known_user(cinema, open_page, picture):
     page.get_by_role("heading", name="For user Ada Abara").wait_for()
     listed = titles(page)
     history = page.locator("#history .title").all_inner_texts()
-    assert len(listed) == 10 and history and not set(listed) & set(history)
+    assert len(listed) == 10 and not set(listed) & set(history)
+    if "/v1/users/{user}" in paths(cinema):
+        assert len(history) == 18
     picture(page, "user")
     page.locator("#user").fill("Nobody at all")
     page.keyboard.press("Enter")
@@ -211,7 +223,7 @@ def test_only_the_last_of_several_answers_counts(cinema, open_page):
     page.route("**/v1/recommend", lambda route: route.continue_() if held else held.append(route))
     drop = page.locator("#taken .drop")
     drop.nth(1).click()
-    page.wait_for_function("document.querySelectorAll('#taken li').length === 1")
+    page.locator("#taken li").nth(1).wait_for(state="detached")
     page.evaluate("address => history.pushState(null, '', address)", likes(films[1]))
     page.evaluate("dispatchEvent(new PopStateEvent('popstate'))")
     assert titles(page) == expected
@@ -232,7 +244,7 @@ def test_a_server_that_goes_and_comes(models, open_page):
 
 def addresses(server):
     films = some_films(server, 4)
-    return {"start": "/", "lists": likes(*films[:3]), "model": "/?show=model",
+    return {"start": "/", "lists": likes(*films[:3]), "model": "/#show=model",
             "near": f"{likes(films[0])}&item={urllib.parse.quote(films[3])}&via={urllib.parse.quote(films[1])}"}
 
 
@@ -257,6 +269,52 @@ def test_every_view_is_readable_at_every_width(server, views, dark, request, ope
             assert found.violations_count == 0, f"{name}: {found.generate_report()}"
 
 
+def test_what_a_model_cannot_do_is_not_offered(models, open_page):
+    with serving(models, "popular.safetensors") as address:
+        page = open_page(address + likes(*some_films(address, 2)))
+        page.locator(".answer").first.wait_for()
+        settle(page)
+        assert "This kind of model gives no reasons." in page.locator(".lead").inner_text()
+        assert page.locator(".reasons, a.title").count() == 0
+    with serving(models, "means.safetensors") as address:
+        page = open_page(address)
+        page.get_by_role("heading", name="No recommendations").wait_for()
+
+
+def test_a_server_with_tokens_asks_for_one(models, open_page, picture):
+    (models / "tokens.txt").write_text("read secret-of-readers-0123456789\n")
+    with serving(models, "model.safetensors", "--tokens", "tokens.txt") as address:
+        page = open_page(address, failures=True)
+        page.get_by_label("Token of this server").fill("wrong")
+        page.keyboard.press("Enter")
+        settle(page)
+        picture(page, "token")
+        page.get_by_label("Token of this server").fill("secret-of-readers-0123456789")
+        page.keyboard.press("Enter")
+        page.locator(".starters button").first.wait_for()
+
+
+def test_the_demo_serves_its_cinema(tmp_path):
+    demo = subprocess.Popen([PROGRAM, "demo", "-o", ".", "--serve", "--listen", "127.0.0.1:0"], cwd=tmp_path,
+                            stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+    said = ""
+    while not (address := re.search(r"http://\S+", said)):
+        line = demo.stderr.readline()
+        assert line, said
+        said += line
+    with urllib.request.urlopen(address[0] + "/v1/model") as answer:
+        assert json.load(answer)["items"] > 100
+    demo.send_signal(signal.SIGINT)
+    out, _ = demo.communicate(timeout=20)
+    assert demo.returncode == 0 and "report.html" in out
+
+
+@pytest.mark.parametrize("listen, wrong", [("0.0.0.0:0", "lets other machines ask"), ("nowhere", "nowhere")])
+def test_the_demo_listens_on_this_machine_alone(tmp_path, listen, wrong):
+    done = subprocess.run([PROGRAM, "demo", "-o", "d", "--serve", "--listen", listen], cwd=tmp_path, capture_output=True, text=True)
+    assert done.returncode == 2 and wrong in done.stderr and not (tmp_path / "d").exists()
+
+
 def test_on_paper(cinema, open_page, picture):
     page = open_page(cinema + likes(*some_films(cinema, 3)), dark=True)
     page.locator(".answer").first.wait_for()
@@ -272,8 +330,11 @@ def test_files_come_with_a_strict_policy_and_a_tag(cinema):
     with urllib.request.urlopen(cinema) as answer:
         policy = answer.headers["Content-Security-Policy"]
         tag = answer.headers["ETag"]
+        kind = answer.headers["Content-Type"]
         html = answer.read().decode()
-    assert "default-src 'self'" in policy and "unsafe" not in policy
+    allowed = {word for rule in policy.split(";") for word in rule.split()[1:]}
+    assert kind == "text/html; charset=utf-8"
+    assert policy.startswith("default-src 'none'") and allowed <= {"'none'", "'self'", "data:"}
     assert not re.search(r"<style|\sstyle=|\son[a-z]+=|<script(?![^>]*\ssrc=)", html)
     again = urllib.request.Request(cinema, headers={"If-None-Match": tag})
     with pytest.raises(urllib.error.HTTPError) as unchanged:

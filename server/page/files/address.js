@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// All that the page shows stands in its address, so that it can be shared and walked back.
+// All that the page shows stands in its address, so that it can be shared and walked back. It is the
+// part after #, which browsers do not send: what a visitor likes is in no log of addresses.
 //
 //   like=ID ...       titles taken; with value=V ... in the same order where they are rated
 //   user=ID           a known user in their place; empty: nobody is named yet
@@ -10,6 +11,7 @@
 
 export const kFirst = 10;
 export const kMost = 50;
+const kLongestWalk = 8; // steps that the address keeps; the browser keeps all
 
 const kNothing = { likes: [], user: null, item: null, via: [], show: "lists", by: null, n: kFirst };
 
@@ -26,8 +28,8 @@ function lengthOf(text) {
   return Number.isInteger(n) && n >= 1 && n <= kMost ? n : kFirst;
 }
 
-export function readAddress(search = location.search) {
-  const query = new URLSearchParams(search);
+export function readAddress(hash = location.hash) {
+  const query = new URLSearchParams(hash.slice(1));
   return {
     ...kNothing,
     likes: likesOf(query),
@@ -53,11 +55,11 @@ export function addressOf(state) {
   if (state.by !== null) query.set("by", state.by);
   if (state.n !== kFirst) query.set("n", state.n);
   const text = query.toString();
-  return text ? `?${text}` : "./";
+  return text ? `#${text}` : location.pathname;
 }
 
 /** The address of the neighbourhood of `item`, walked to from what `state` shows. */
 export function towards(state, item) {
-  const via = state.show === "near" ? [...state.via, state.item] : [];
+  const via = state.show === "near" ? [...state.via, state.item].slice(-kLongestWalk) : [];
   return addressOf({ ...state, show: "near", item, via });
 }

@@ -60,7 +60,7 @@ export class Figures {
       element("p", { class: "lead" }, `Trained by ${model.algorithm} on ${model.feedback} feedback.`),
       element("dl", { class: "figures" }, keyFigure(count(model.users), "users"), keyFigure(count(model.items), "items"),
         keyFigure(count(model.interactions), "interactions"), keyFigure(`${figure(100 * filled)} %`, "of all pairs known")),
-      element("div", { class: "cards" }, table("Served models", shares(model.models)), table("Parameters", parameters(model)),
-        table("Where it is from", origin(model))));
+      element("div", { class: "cards" }, table("Served models", shares(model.models)), table("Where it is from", origin(model)),
+        table("Parameters", parameters(model))));
   }
 }

@@ -44,6 +44,7 @@ export class Lists {
   async show(root, state) {
     const signal = this.#latest.next();
     try {
+      if (!this.#answers(state)) return this.#refuse(root);
       if (state.user === "") return this.#askForUser(root);
       if (state.user === null && state.likes.length === 0) await this.#showStarters(root, state, signal);
       else await this.#showLists(root, state, signal);
@@ -57,6 +58,16 @@ export class Lists {
   leave() {
     this.#latest.next();
     this.#root = null;
+  }
+
+  #answers(state) {
+    return this.#model.can.includes(state.user === null ? "visitors" : "recommend");
+  }
+
+  #refuse(root) {
+    this.#root = null;
+    root.replaceChildren(element("h1", {}, "No recommendations"),
+      element("p", { class: "lead" }, `This model, ${this.#model.algorithm}, has no answer to this question.`));
   }
 
   #askForUser(root) {

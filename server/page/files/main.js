@@ -37,7 +37,7 @@ class Page {
     this.#picks = new Picks(model, page);
     this.#picks.listen(() => this.#state);
     new Search(choice.isTaken, choice.take);
-    addEventListener("popstate", () => this.#back());
+    addEventListener("popstate", () => this.#open(readAddress()));
     document.addEventListener("click", (event) => this.#click(event));
     this.#open(this.#state);
   }
@@ -48,15 +48,9 @@ class Page {
     this.#open(state);
   }
 
-  /** The browser walked back or on; or to a place within what is shown, as the skip link does. */
-  #back() {
-    const state = readAddress();
-    if (addressOf(state) !== addressOf(this.#state)) this.#open(state);
-  }
-
   #follow(address) {
     const shown = this.#state.show;
-    this.go(readAddress(new URL(address, location.href).search), true);
+    this.go(readAddress(new URL(address, location.href).hash), true);
     scrollTo({ top: 0 });
     if (this.#state.show !== shown || shown === "near") byId("content").focus({ preventScroll: true });
   }
@@ -65,9 +59,10 @@ class Page {
   #click(event) {
     const link = event.target.closest("a");
     const plain = !event.defaultPrevented && event.button === 0 && !event.ctrlKey && !event.metaKey && !event.shiftKey && !event.altKey;
-    if (!link || !plain || link.hash || link.origin !== location.origin || link.pathname !== location.pathname) return;
+    if (!link || !plain || link.origin !== location.origin || link.pathname !== location.pathname) return;
     event.preventDefault();
-    this.#follow(link.href);
+    if (link.className === "skip") byId("content").focus();
+    else this.#follow(link.href);
   }
 
   #take(item) {

@@ -70,7 +70,7 @@ export class Near {
     }, titleOf(item))));
     return element("nav", { class: "trail", "aria-label": "Walk" }, element("ol", {},
       element("li", {}, element("a", { href: addressOf({ ...state, show: "lists" }) }, "Recommendations")), ...walked,
-      element("li", { "aria-current": "page", title: titleOf(state.item) }, titleOf(state.item))));
+      element("li", { "aria-current": "page", title: titleOf(state.item) }, element("span", {}, titleOf(state.item)))));
   }
 
   #build(root, item, { popularity }) {

@@ -74,6 +74,7 @@ export class Picks {
         : starRow(stars, { name: `stars of ${item}`, title, value }, (given) => this.#page.rate(item, given)));
   }
 
+  /** What the model has learned of the user, after what came since. */
   async #showUser(state) {
     if (byId("user") !== document.activeElement) byId("user").value = state.user;
     if (state.user === "") byId("user").focus();
@@ -83,8 +84,11 @@ export class Picks {
     this.#showHistory(state);
     if (state.user === "") return;
     try {
-      this.#past = (await get(`v1/users/${encodeURIComponent(state.user)}`, {}, this.#history.next())).history;
-      learnTitles(this.#past);
+      const signal = this.#history.next();
+      const { history, events } = await get(`v1/users/${encodeURIComponent(state.user)}`, {}, signal);
+      learnTitles(history);
+      await fetchTitles(events.map(({ item }) => item), signal);
+      this.#past = [...events.map((event) => ({ ...event, tag: "new" })), ...history];
       this.#showHistory(state);
     } catch (error) {
       // The list next to it says what is wrong with a user.
@@ -95,7 +99,8 @@ export class Picks {
   #showHistory(state) {
     byId("history-part").hidden = this.#past.length === 0;
     byId("history-count").textContent = count(this.#past.length);
-    byId("history").replaceChildren(...this.#past.map(({ item, value }) => element("li", {},
-      titleLink(item, this.#href(state, item)), element("span", { class: "value" }, figure(value)))));
+    byId("history").replaceChildren(...this.#past.map(({ item, value, tag }) => element("li", {},
+      titleLink(item, this.#href(state, item)), element("span", { class: "value" },
+        tag ? element("span", { class: "tag" }, tag) : null, value === undefined ? null : ` ${figure(value)}`))));
   }
 }

@@ -49,6 +49,13 @@ float value_of_a_like(const Model& model) {
   return counts ? 1.0F : *std::max_element(values.begin(), values.end());
 }
 
+FoldInRow history_of(const Model& model, Index user) {
+  const CsrView history = model.history.view();
+  const auto columns = history.row_columns(user);
+  const auto values = history.row_values(user);
+  return {{columns.begin(), columns.end()}, {values.begin(), values.end()}};
+}
+
 void Visitors::add(const Model& model, std::string name, std::span<const Like> likes,
                    UnknownIds unknown_ids) {
   std::vector<std::pair<Index, float>> entries;
