@@ -162,6 +162,7 @@ std::string Comparison::as_page() const {
     listed.columns.push_back({rows[0][c], c < 3 ? Column::Kind::kText : Column::Kind::kNumber});
   }
   listed.rows.assign(rows.begin() + 1, rows.end());
+  for (std::size_t r = 0; r < runs.size(); ++r) listed.rows[r][0] = runs[r].name;  // whole
   std::string cards = section(
       "Runs", "Seconds are those of training alone: without reading, validation and checkpoints.",
       draw(listed), "wide");

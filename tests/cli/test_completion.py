@@ -29,6 +29,7 @@ zpty -d shell
 """
 ZSH_SETUP = r"""
 PROMPT= RPROMPT=
+setopt extended_glob
 autoload -U compinit
 compinit -u -d $HOME/dump
 source {script}
@@ -44,9 +45,8 @@ compadd() {{
   print -rl -- "" "="${{^found}}
   builtin compadd "$@"
 }}
-setopt extended_glob
-end() {{ print -r -- "<end>" }}
-comppostfuncs=(end)
+all_told() {{ print -r -- "<end>" }}
+comppostfuncs=(all_told)
 print -r -- "<rea""dy>"
 """
 
@@ -69,7 +69,7 @@ def by_bash(script, folder, line):
 def by_zsh(script, folder, line):
     setup = script.with_name("setup.zsh")
     setup.write_text(ZSH_SETUP.format(script=script, folder=folder))
-    told = lines([needed("zsh"), "-f", "-c", ZSH, "zsh", setup, line], folder.parent)
+    told = lines([needed("zsh"), "-f", "-c", ZSH, "zsh", setup, line], folder.parent.parent)  # all share what compinit found
     return [word[1:] for word in told if word.startswith("=")]
 
 

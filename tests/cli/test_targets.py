@@ -132,7 +132,7 @@ def test_the_report_has_charts_against_seconds(program, cinema, tmp_path):
     assert "Objective against seconds" in other and "Validation against seconds" not in other
     # The axis of seconds begins at 0.
     chart = re.search(r"objective by seconds of training'>(.*?)</svg>", page, re.S)[1]
-    assert re.search(r"<text class='t' x='54.0' y='224.0' text-anchor='middle'>0</text>", chart)
+    assert re.search(r"<text class='t' x='54.0' y='194.0' text-anchor='middle'>0</text>", chart)
     # Of the same model the same points, whichever verb writes the page.
     program("report", "m", "-o", "again.html")
     again = (tmp_path / "again.html").read_text()

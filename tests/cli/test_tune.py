@@ -109,7 +109,7 @@ def test_the_page_and_the_table(program, cinema, tmp_path):
     assert "popular" in done.stdout and "baseline" in done.stdout and "likewise train" in done.stdout
     assert "best of 20 trials" in done.stderr and "model: m" in done.stderr
     page = (tmp_path / "page.html").read_text()
-    for part in ("The best trials", "The winner again", "Found when", "Importance", "Trials of als",
+    for part in ("All trials", "The best again", "Found when", "Importance", "Trials of als",
                  "Trials of user-knn", "likewise train", "neighbours", "unobserved_weight"):
         assert part in page, part
     assert "http" not in page.replace("http-equiv", "")
