@@ -116,8 +116,8 @@ void add_door_options(CLI::App& app, Serve& verb) {
   app.add_flag("--allow-anonymous", verb.anonymous, "Let other machines ask without a token")
       ->group(kGroup);
   add_list(app, "--host", verb.hosts,
-           "On loopback: names beside localhost that requests may call this server by, as behind "
-           "a proxy")
+           "On loopback: further names that requests may call this server by, as behind a proxy; "
+           "localhost and addresses always do")
       ->type_name("NAMES")
       ->group(kGroup);
   add_number(app, "--rate", verb.limits.rate, "Requests a second of one address; 0: any number")
