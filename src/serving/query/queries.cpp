@@ -18,13 +18,6 @@ constexpr Offset kAnswersPerBatch = 1 << 20;
 constexpr Offset kRowsPerBatch = 16'384;
 constexpr Offset kVisitorsPerBatch = 1024;
 
-[[nodiscard]] FoldInRow history_of(const Model& model, Index user) {
-  const CsrView history = model.history.view();
-  const auto columns = history.row_columns(user);
-  const auto values = history.row_values(user);
-  return {{columns.begin(), columns.end()}, {values.begin(), values.end()}};
-}
-
 [[nodiscard]] Offset batch_of(Index n, Offset most) {
   return std::clamp<Offset>(kAnswersPerBatch / std::max<Index>(n, 1), 1, most);
 }
