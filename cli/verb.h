@@ -25,5 +25,6 @@ Run add_report(CLI::App& app);
 Run add_compare(CLI::App& app);
 Run add_autotune(CLI::App& app);
 Run add_info(CLI::App& app);
+Run add_serve(CLI::App& app);
 
 }  // namespace likewise::cli

@@ -28,7 +28,7 @@ reasons for them: alternating least squares and nearest neighbours.")
 set(CPACK_DEBIAN_DEVELOPMENT_PACKAGE_NAME liblikewise-dev)
 set(CPACK_DEBIAN_DEVELOPMENT_PACKAGE_SECTION libdevel)
 set(CPACK_DEBIAN_DEVELOPMENT_PACKAGE_DEPENDS "libtbb-dev, libhwy-dev, libfmt-dev, zlib1g-dev, \
-libzstd-dev, libxxhash-dev, libopenblas0, pkg-config")
+libzstd-dev, libxxhash-dev, libutf8proc-dev, libopenblas0, pkg-config")
 set(CPACK_COMPONENT_DEVELOPMENT_DESCRIPTION
   "Static library, headers and CMake package: find_package(likewise).")
 

@@ -60,6 +60,9 @@ struct Like {
 /// from ratings, since a 1 would say the opposite.
 [[nodiscard]] float value_of_a_like(const Model& model);
 
+/// What a user of the model did.
+[[nodiscard]] FoldInRow history_of(const Model& model, Index user);
+
 /// `row` and what came after it, the latest last: what a user of the model and its new likes are
 /// together. `duplicates` says what two values of an item become, as for update_model(): kSum,
 /// kLast or kMax. Likes of items that the model does not have are left out, and counted in
@@ -121,6 +124,15 @@ struct Answer {
   std::vector<Reason> reasons;  ///< those that speak for it, largest share first
 };
 
+/// An item's score for one who asks, and all past items that it is made of.
+struct Why {
+  std::string item;
+  std::string title;  ///< as that of an answer
+  double score = 0.0;
+  double baseline = 0.0;        ///< the part that no past item causes
+  std::vector<Reason> reasons;  ///< largest share first, those that speak against it last
+};
+
 /// The answers to one who asked, best first.
 struct AnswerList {
   std::string asked;  ///< id, or a visitor's name
@@ -164,6 +176,8 @@ class Queries {
                                         const RunControl& control = {}) const;
   /// Why `item` for a user of the model.
   [[nodiscard]] Explanation explain(Index user, Index item) const;
+  /// The same in ids and titles, for anybody with this history.
+  [[nodiscard]] Why why(const FoldInRow& history, Index item) const;
 
  private:
   class Lists;

@@ -39,6 +39,13 @@ template <class T>
   return options;
 }
 
+/// What people read of an item; empty without titles.
+[[nodiscard]] std::string title_of(const Titles& titles, const IdMap& items, Index item) {
+  if (titles.empty()) return {};
+  const std::string_view title = titles.of(item);
+  return title.empty() ? items.name(item) : std::string(title);
+}
+
 /// Those who ask: rows of the model, or visitors.
 class Askers {
  public:
@@ -112,9 +119,7 @@ class Queries::Lists {
 
  private:
   [[nodiscard]] std::string title(Index row) const {
-    if (titles_ == nullptr) return {};
-    const std::string_view title = titles_->of(row);
-    return title.empty() ? ids_.name(row) : std::string(title);
+    return titles_ == nullptr ? std::string() : title_of(*titles_, ids_, row);
   }
 
   [[nodiscard]] std::vector<Reason> reasons(const FoldInRow& history, Index item) const {
@@ -197,6 +202,17 @@ PairPredictions Queries::predict(const Pairs& pairs, const Visitors& visitors,
 
 Explanation Queries::explain(Index user, Index item) const {
   return recommender_.explain(history_of(model(), user), item);
+}
+
+Why Queries::why(const FoldInRow& history, Index item) const {
+  const IdMap& items = model().items;
+  const Explanation found = recommender_.explain(history, item);
+  Why why{items.name(item), title_of(titles_, items, item), found.score, found.baseline, {}};
+  for (const Contribution& past : found.contributions) {
+    why.reasons.push_back(
+        {items.name(past.item), title_of(titles_, items, past.item), past.value, past.share});
+  }
+  return why;
 }
 
 }  // namespace likewise

@@ -1,0 +1,20 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "server/clock.h"
+
+#include <ctime>
+
+#include <fmt/format.h>
+
+namespace likewise::server {
+
+std::string utc_now() {
+  timespec now = {};
+  clock_gettime(CLOCK_REALTIME, &now);
+  std::tm date = {};
+  gmtime_r(&now.tv_sec, &date);
+  return fmt::format("{:04}-{:02}-{:02}T{:02}:{:02}:{:02}.{:03}Z", date.tm_year + 1900,
+                     date.tm_mon + 1, date.tm_mday, date.tm_hour, date.tm_min, date.tm_sec,
+                     now.tv_nsec / 1'000'000);
+}
+
+}  // namespace likewise::server

@@ -1,0 +1,234 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "server/front.h"
+
+#include <algorithm>
+#include <optional>
+#include <utility>
+
+#include <fmt/format.h>
+
+#include "likewise/text.h"
+#include "server/openapi.h"
+#include "server/page/page_files.h"
+#include "server/query_string.h"
+#include "server/strict_json.h"
+
+namespace likewise::server {
+namespace {
+
+[[nodiscard]] std::optional<Method> method_of(std::string_view name) {
+  if (name == "GET" || name == "HEAD") return Method::kGet;
+  if (name == "POST") return Method::kPost;
+  if (name == "DELETE") return Method::kDelete;
+  return {};
+}
+
+/// The parameter in a path: "/v1/users/{user}" with "/v1/users/7".
+struct PathMatch {
+  std::string name;
+  std::string value;
+};
+
+/// Nothing where `path` is another one.
+[[nodiscard]] std::optional<PathMatch> match(std::string_view pattern, std::string_view path) {
+  const std::size_t brace = pattern.find('{');
+  if (brace == std::string_view::npos) {
+    return pattern == path ? std::optional<PathMatch>(PathMatch{}) : std::nullopt;
+  }
+  if (!path.starts_with(pattern.substr(0, brace)) || path.size() == brace) return {};
+  return PathMatch{std::string(pattern.substr(brace + 1, pattern.size() - brace - 2)),
+                   std::string(path.substr(brace))};
+}
+
+[[nodiscard]] std::string methods_text(const std::vector<Method>& methods) {
+  std::string text;
+  for (const Method method : methods) {
+    text += fmt::format("{}{}", text.empty() ? "" : ", ", name_of(method));
+  }
+  return text;
+}
+
+/// The member that a name of a query string stands for; null where there is none.
+[[nodiscard]] const Json* member_of(const Json& properties, const std::string& name,
+                                    std::string& member) {
+  for (const auto& [candidate, schema] : properties.items()) {
+    if (query_name(candidate, schema) != name) continue;
+    member = candidate;
+    return &schema;
+  }
+  return nullptr;
+}
+
+[[nodiscard]] bool is_list(const Json& schema) {
+  return schema.contains("type") && schema["type"] == "array";
+}
+
+void add_parameter(Json& request, const Operation& operation, const std::string& name,
+                   const std::string& text) {
+  std::string member;
+  const Json* schema = member_of(operation.parameters["properties"], name, member);
+  if (schema == nullptr) {
+    throw Fault(FaultKind::kInvalidArgument,
+                fmt::format("there is no parameter '{}' here", printable(name)), name);
+  }
+  if (is_list(*schema)) {
+    request[member].push_back(value_of((*schema)["items"], text));
+    return;
+  }
+  if (request.contains(member)) {
+    throw Fault(FaultKind::kInvalidArgument, fmt::format("{} is given twice", name), name);
+  }
+  request[member] = value_of(*schema, text);
+}
+
+[[nodiscard]] bool is_json(std::string_view content_type) {
+  constexpr std::string_view kJson = "application/json";
+  const std::string_view type = content_type.substr(0, content_type.find(';'));
+  return type.size() >= kJson.size() &&
+         std::ranges::equal(type.substr(0, kJson.size()), kJson,
+                            [](char a, char b) { return (a >= 'A' && a <= 'Z' ? a + 32 : a) == b; }) &&
+         type.find_first_not_of(" \t", kJson.size()) == std::string_view::npos;
+}
+
+[[nodiscard]] Json body_in(const HttpRequest& http) {
+  if (!is_json(http.content_type)) {
+    throw Fault(FaultKind::kUnsupportedMediaType,
+                "a body must be JSON, with Content-Type: application/json");
+  }
+  return read_json(http.body);
+}
+
+[[nodiscard]] Json request_in(const Operation& operation, Method method, const HttpRequest& http,
+                              const Target& target, const PathMatch& from_path) {
+  Json request = method == Method::kPost ? body_in(http) : Json::object();
+  if (method == Method::kPost && !target.query.empty()) {
+    throw Fault(FaultKind::kInvalidArgument, "POST takes its parameters from the body",
+                target.query.front().first);
+  }
+  if (method != Method::kPost && !http.body.empty()) {
+    throw Fault(FaultKind::kInvalidArgument,
+                fmt::format("{} takes its parameters from the address, not from a body",
+                            name_of(method)));
+  }
+  for (const auto& [name, text] : target.query) add_parameter(request, operation, name, text);
+  if (!from_path.name.empty()) request[from_path.name] = from_path.value;
+  check(operation.parameters, request);
+  return request;
+}
+
+[[nodiscard]] std::string_view host_name(std::string_view host) {
+  if (host.starts_with('[')) return host.substr(0, host.find(']') + 1);
+  return host.substr(0, host.find(':'));
+}
+
+[[nodiscard]] bool is_address(std::string_view name) {
+  return name.starts_with('[') ||
+         name.find_first_not_of("0123456789.") == std::string_view::npos;
+}
+
+}  // namespace
+
+void Front::use_tokens(Tokens tokens) {
+  auto shared = std::make_shared<const Tokens>(std::move(tokens));
+  const std::lock_guard lock(mutex_);
+  tokens_ = std::move(shared);
+}
+
+std::shared_ptr<const Tokens> Front::tokens() const {
+  const std::lock_guard lock(mutex_);
+  return tokens_;
+}
+
+void Front::check_host(std::string_view host) const {
+  const std::string_view name = host_name(host);
+  const bool known = door_.any_host || is_address(name) || name == "localhost" ||
+                     std::ranges::find(door_.hosts, name) != door_.hosts.end();
+  if (known) return;
+  throw Fault(FaultKind::kForbidden,
+              fmt::format("this server does not go by the name '{}'", printable(name)), "Host");
+}
+
+std::variant<Task, Reply> Front::find_task(const HttpRequest& http) const {
+  check_host(http.host);
+  const Target target = read_target(http.target);
+  const auto method = method_of(http.method);
+  const std::vector<Operation>& all = service_.operations();
+  std::vector<Method> others;
+  for (std::size_t o = 0; o < all.size(); ++o) {
+    const auto found = match(all[o].path, target.path);
+    if (!found) continue;
+    if (!method || std::ranges::find(all[o].methods, *method) == all[o].methods.end()) {
+      std::ranges::copy(all[o].methods, std::back_inserter(others));
+      continue;
+    }
+    tokens()->require(all[o].access, http.authorization);
+    return Task{o, request_in(all[o], *method, http, target, *found)};
+  }
+  if (const PageFile* file = page_file(target.path)) {
+    if (method == Method::kGet) {
+      return Reply{200, std::string(file->type), std::string(file->content), all.size(),
+                   std::string(kPageHeaders)};
+    }
+    others.push_back(Method::kGet);
+  }
+  if (!others.empty()) {
+    Reply reply = refusal({FaultKind::kMethodNotAllowed,
+                           fmt::format("{} takes {}, not {}", printable(target.path),
+                                       methods_text(others), printable(http.method))});
+    reply.headers += fmt::format("Allow: {}\r\n", methods_text(others));
+    return reply;
+  }
+  throw Fault(FaultKind::kNotFound,
+              fmt::format("there is nothing at '{}'; /openapi.json says what there is",
+                          printable(target.path)));
+}
+
+std::variant<Task, Reply> Front::take(const HttpRequest& request) const {
+  try {
+    return find_task(request);
+  } catch (...) {
+    return refusal(current_fault());
+  }
+}
+
+Reply Front::reply_to(std::size_t operation, Outcome outcome) const {
+  const Operation& asked = service_.operations()[operation];
+  if (const auto* fault = std::get_if<Fault>(&outcome)) {
+    Reply reply = refusal(*fault);
+    reply.operation = operation;
+    return reply;
+  }
+  return {asked.status, asked.content_type, std::get<std::string>(std::move(outcome)), operation};
+}
+
+Reply Front::refusal(const Fault& fault) const {
+  Reply reply{status_of(fault.kind()), "application/json", body_of(fault),
+              service_.operations().size()};
+  if (fault.kind() == FaultKind::kUnauthorized) reply.headers += "WWW-Authenticate: Bearer\r\n";
+  if (fault.kind() == FaultKind::kUnavailable || fault.kind() == FaultKind::kTooManyRequests) {
+    reply.headers += "Retry-After: 1\r\n";
+  }
+  return reply;
+}
+
+std::string bytes_of(const Reply& reply, bool alive, bool head) {
+  constexpr std::string_view kAlways =
+      "X-Content-Type-Options: nosniff\r\n"
+      "Referrer-Policy: no-referrer\r\n"
+      "Cross-Origin-Resource-Policy: same-origin\r\n";
+  constexpr std::string_view kNoPage =
+      "Content-Security-Policy: default-src 'none'; frame-ancestors 'none'\r\n"
+      "Cache-Control: no-store\r\n";
+  std::string bytes = fmt::format("HTTP/1.1 {} {}\r\nContent-Type: {}\r\nContent-Length: {}\r\n",
+                                  reply.status, reason_of(reply.status), reply.content_type,
+                                  reply.body.size());
+  bytes += kAlways;
+  const bool own_policy = reply.headers.find("Content-Security-Policy") != std::string::npos;
+  if (!own_policy) bytes += kNoPage;
+  bytes += reply.headers;
+  bytes += alive ? "\r\n" : "Connection: close\r\n\r\n";
+  if (!head) bytes += reply.body;
+  return bytes;
+}
+
+}  // namespace likewise::server

@@ -1,0 +1,80 @@
+// SPDX-License-Identifier: Apache-2.0
+/// `Front`: HTTP without a socket. A request becomes a task (an operation, and what it is asked) or
+/// an answer at once; an outcome becomes a reply.
+#pragma once
+
+#include <memory>
+#include <mutex>
+#include <string>
+#include <string_view>
+#include <variant>
+#include <vector>
+
+#include "server/service.h"
+#include "server/tokens.h"
+
+namespace likewise::server {
+
+/// A request as it came, read but not understood.
+struct HttpRequest {
+  std::string_view method;
+  std::string_view target;  ///< "/v1/recommend?user=1"
+  std::string_view host;
+  std::string_view authorization;
+  std::string_view content_type;
+  std::string_view body;
+};
+
+struct Reply {
+  int status = 200;
+  std::string content_type;
+  std::string body;
+  std::size_t operation = 0;  ///< its place in the table; the table's size where it is none
+  std::string headers{};      ///< more of them, each with its line end
+};
+
+/// A request that was checked.
+struct Task {
+  std::size_t operation = 0;
+  Json request;
+};
+
+/// What is common to all requests, whoever sends them.
+struct Door {
+  /// Names that a request may call this server by; empty: any. Beside localhost and addresses.
+  /// Without it a page of another site could reach a server on loopback by a name of its own.
+  bool any_host = false;
+  std::vector<std::string> hosts{};
+};
+
+/// Thread-safe.
+class Front {
+ public:
+  Front(const Service& service, Door door) : service_(service), door_(std::move(door)) {}
+
+  /// For requests from here on.
+  void use_tokens(Tokens tokens);
+
+  /// Never throws.
+  [[nodiscard]] std::variant<Task, Reply> take(const HttpRequest& request) const;
+  [[nodiscard]] Reply reply_to(std::size_t operation, Outcome outcome) const;
+  /// For what is wrong with a request that was not even read.
+  [[nodiscard]] Reply refusal(const Fault& fault) const;
+
+  [[nodiscard]] const Service& service() const { return service_; }
+
+ private:
+  [[nodiscard]] std::variant<Task, Reply> find_task(const HttpRequest& request) const;
+  void check_host(std::string_view host) const;
+  [[nodiscard]] std::shared_ptr<const Tokens> tokens() const;
+
+  const Service& service_;
+  Door door_;
+  mutable std::mutex mutex_;
+  std::shared_ptr<const Tokens> tokens_ = std::make_shared<const Tokens>();
+};
+
+/// Reply, as bytes. `alive`: whether the connection stays open. `head`: without its body.
+[[nodiscard]] std::string bytes_of(const Reply& reply, bool alive, bool head);
+
+}  // namespace likewise::server

@@ -1,0 +1,104 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "server/http/request_reader.h"
+
+#include <fmt/format.h>
+
+#include <boost/asio/buffer.hpp>
+#include <boost/beast/http/error.hpp>
+#include <boost/beast/http/parser.hpp>
+#include <boost/beast/http/string_body.hpp>
+
+#include "likewise/text.h"
+
+namespace likewise::server {
+namespace {
+
+namespace http = boost::beast::http;
+
+[[nodiscard]] std::string_view view(boost::beast::string_view text) {
+  return {text.data(), text.size()};
+}
+
+/// What is wrong, in a sentence.
+[[nodiscard]] Fault fault_of(const boost::system::error_code& error, const Limits& limits,
+                             bool line_done) {
+  if (error == http::error::header_limit && !line_done) {
+    return {FaultKind::kUriTooLong,
+            fmt::format("the address is longer than {} bytes", with_commas(static_cast<Offset>(limits.target)))};
+  }
+  if (error == http::error::header_limit) {
+    return {FaultKind::kHeaderTooLarge,
+            fmt::format("the header is larger than {} bytes",
+                        with_commas(static_cast<Offset>(limits.header)))};
+  }
+  if (error == http::error::body_limit) {
+    return {FaultKind::kTooLarge, fmt::format("the body is larger than {} bytes",
+                                              with_commas(static_cast<Offset>(limits.body)))};
+  }
+  return {FaultKind::kInvalidArgument,
+          fmt::format("this is no request of HTTP/1.1: {}", error.message())};
+}
+
+}  // namespace
+
+struct RequestReader::Parser {
+  http::request_parser<http::string_body> in;
+};
+
+RequestReader::RequestReader(const Limits& limits)
+    : parser_(std::make_unique<Parser>()), limits_(limits) {
+  parser_->in.header_limit(static_cast<std::uint32_t>(limits.header));
+  parser_->in.body_limit(limits.body);
+  parser_->in.eager(true);
+}
+
+RequestReader::~RequestReader() = default;
+RequestReader::RequestReader(RequestReader&&) noexcept = default;
+RequestReader& RequestReader::operator=(RequestReader&&) noexcept = default;
+
+std::size_t RequestReader::put(std::string_view bytes) {
+  if (bytes.empty()) return 0;
+  begun_ = true;
+  line_done_ = line_done_ || bytes.find('\n') != std::string_view::npos;
+  boost::system::error_code error;
+  const std::size_t taken =
+      parser_->in.put(boost::asio::const_buffer(bytes.data(), bytes.size()), error);
+  if (error && error != http::error::need_more) throw fault_of(error, limits_, line_done_);
+  if (header_done() && parser_->in.get().target().size() > limits_.target) {
+    throw Fault(FaultKind::kUriTooLong, fmt::format("the address is longer than {} bytes",
+                                                    with_commas(static_cast<Offset>(
+                                                        limits_.target))));
+  }
+  return taken;
+}
+
+bool RequestReader::header_done() const { return parser_->in.is_header_done(); }
+bool RequestReader::done() const { return parser_->in.is_done(); }
+
+std::size_t RequestReader::body_bytes() const {
+  if (parser_->in.chunked()) return limits_.body;
+  const auto length = parser_->in.content_length();
+  return length ? static_cast<std::size_t>(*length) : 0;
+}
+
+bool RequestReader::expects_word() const {
+  return !parser_->in.is_done() &&
+         boost::beast::iequals(parser_->in.get()[http::field::expect], "100-continue");
+}
+
+HttpRequest RequestReader::request() const {
+  const auto& message = parser_->in.get();
+  return {view(message.method_string()),
+          view(message.target()),
+          view(message[http::field::host]),
+          view(message[http::field::authorization]),
+          view(message[http::field::content_type]),
+          message.body()};
+}
+
+bool RequestReader::keeps_alive() const {
+  const auto& message = parser_->in.get();
+  return message.version() == 11 && message.keep_alive();
+}
+
+}  // namespace likewise::server

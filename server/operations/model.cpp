@@ -1,0 +1,131 @@
+// SPDX-License-Identifier: Apache-2.0
+/// What the server says of itself: GET /v1/model, /healthz, /readyz, /metrics, /openapi.json.
+#include "likewise/parameters.h"
+#include "server/openapi.h"
+#include "server/operations/operations.h"
+#include "server/service.h"
+
+namespace likewise::server {
+namespace {
+
+void write_parameters(JsonText& text, const TrainingParams& params) {
+  text.key("parameters").begin_object();
+  for (const ParameterInfo& parameter : parameters_of(algorithm_name(params))) {
+    text.key(parameter.name).value(parameter_text(params, parameter.name));
+  }
+  text.end_object();
+}
+
+[[nodiscard]] std::string describe_model(const Service& service, const Json&) {
+  const auto served = service.model();
+  const Model& model = served->model();
+  JsonText text;
+  text.begin_object().key("model").value(served->fingerprint());
+  text.key("algorithm").value(model.algorithm());
+  text.key("feedback").value(kFeedbackNames[static_cast<std::size_t>(model.feedback())]);
+  text.key("users").value(model.users.size()).key("items").value(model.items.size());
+  text.key("interactions").value(model.history.view().nnz());
+  text.key("has_titles").value(!served->queries().titles().empty());
+  text.key("can").begin_array();
+  for (const std::string& name : served->abilities().names()) text.value(name);
+  text.end_array();
+  write_parameters(text, model.params);
+  text.key("trained").value(model.provenance.created);
+  text.key("source").value(model.provenance.source);
+  text.key("file").value(served->file());
+  text.key("loaded").value(served->loaded());
+  text.end_object();
+  return text.take();
+}
+
+[[nodiscard]] Json nothing() { return object_schema("", {}); }
+[[nodiscard]] Json status_schema() {
+  return object_schema("", {{"status", text_schema("ok"), true}});
+}
+constexpr const char* kOk = R"({"status":"ok"})";
+
+}  // namespace
+
+Operation model_operation() {
+  Json parameters = object_schema("The parameters that it was trained with", {});
+  parameters.erase("properties");
+  parameters["additionalProperties"] = {{"type", "string"}};
+  return {.name = "model",
+          .summary = "Describe the model that answers",
+          .methods = {Method::kGet},
+          .path = "/v1/model",
+          .cost = Cost::kAtOnce,
+          .parameters = nothing(),
+          .answer = object_schema(
+              "", {fingerprint_member(),
+                   {"algorithm", text_schema(""), true},
+                   {"feedback", text_schema("implicit or explicit"), true},
+                   {"users", count_schema(""), true},
+                   {"items", count_schema(""), true},
+                   {"interactions", count_schema(""), true},
+                   {"has_titles", {{"type", "boolean"}}, true},
+                   {"can", list_schema("What it has answers to", text_schema("")), true},
+                   {"parameters", std::move(parameters), true},
+                   {"trained", text_schema("UTC, or empty where unknown"), true},
+                   {"source", text_schema("The file that it was trained on"), true},
+                   {"file", text_schema("The model file, without its folder"), true},
+                   {"loaded", text_schema("UTC"), true}}),
+          .run = describe_model};
+}
+
+Operation health_operation() {
+  return {.name = "health",
+          .summary = "Whether the process lives",
+          .methods = {Method::kGet},
+          .path = "/healthz",
+          .access = Access::kAnyone,
+          .cost = Cost::kAtOnce,
+          .parameters = nothing(),
+          .answer = status_schema(),
+          .run = [](const Service&, const Json&) { return std::string(kOk); }};
+}
+
+Operation ready_operation() {
+  return {.name = "ready",
+          .summary = "Whether requests are answered",
+          .methods = {Method::kGet},
+          .path = "/readyz",
+          .access = Access::kAnyone,
+          .cost = Cost::kAtOnce,
+          .parameters = nothing(),
+          .answer = status_schema(),
+          .run = [](const Service& service, const Json&) {
+            (void)service.model();
+            if (service.ending()) throw Fault(FaultKind::kUnavailable, "the server is ending");
+            return std::string(kOk);
+          }};
+}
+
+Operation metrics_operation() {
+  return {.name = "metrics",
+          .summary = "Counters, as Prometheus reads them",
+          .methods = {Method::kGet},
+          .path = "/metrics",
+          .cost = Cost::kAtOnce,
+          .parameters = nothing(),
+          .answer = text_schema(""),
+          .content_type = "text/plain; version=0.0.4; charset=utf-8",
+          .run = [](const Service& service, const Json&) {
+            return service.metrics().text(service);
+          }};
+}
+
+Operation openapi_operation() {
+  return {.name = "openapi",
+          .summary = "This interface, as OpenAPI 3.1",
+          .methods = {Method::kGet},
+          .path = "/openapi.json",
+          .cost = Cost::kAtOnce,
+          .parameters = nothing(),
+          .answer = {{"type", "object"}},
+          .run = [](const Service& service, const Json&) {
+            return openapi(service.operations()).dump();
+          }};
+}
+
+}  // namespace likewise::server

@@ -1,0 +1,281 @@
+// SPDX-License-Identifier: Apache-2.0
+/// POST /v1/recommend. Questions that differ in nothing but who asks are answered together.
+#include <algorithm>
+#include <iterator>
+#include <utility>
+
+#include <fmt/format.h>
+
+#include "server/operations/operations.h"
+#include "server/service.h"
+
+namespace likewise::server {
+namespace {
+
+constexpr Index kUsualN = 10;
+
+/// A request in rows of the model.
+struct Question {
+  RecommendQuestion question;
+  LeftOut left_out;
+
+  [[nodiscard]] bool of_visitors() const {
+    return std::holds_alternative<Visitors>(question.users);
+  }
+  [[nodiscard]] std::size_t lists() const {
+    if (const auto* visitors = std::get_if<Visitors>(&question.users)) return visitors->rows.size();
+    return std::get<std::vector<Index>>(question.users).size();
+  }
+};
+
+[[nodiscard]] std::string visitor_name(const Json& visitor, std::size_t at) {
+  return visitor.contains("name") ? id_of(visitor["name"]) : fmt::format("visitor {}", at + 1);
+}
+
+[[nodiscard]] Visitors visitors_in(const Json& request, const Model& model, LeftOut& left_out) {
+  const UnknownIds unknown = unknown_of(request);
+  Visitors visitors;
+  if (request.contains("likes")) {
+    add_visitor(visitors, model, "visitor", request["likes"], unknown, left_out.items);
+    return visitors;
+  }
+  const Json& all = request["visitors"];
+  for (std::size_t v = 0; v < all.size(); ++v) {
+    add_visitor(visitors, model, visitor_name(all[v], v), all[v]["likes"], unknown,
+                left_out.items);
+  }
+  return visitors;
+}
+
+[[nodiscard]] Asked asked_in(const Json& request, const Model& model, LeftOut& left_out) {
+  if (!request.contains("users")) return visitors_in(request, model, left_out);
+  return known_rows(model.users, ids_of(request["users"]), "user", "users", unknown_of(request),
+                    left_out.users);
+}
+
+[[nodiscard]] std::vector<Index> items_in(const Json& request, const char* parameter,
+                                          const Model& model, LeftOut& left_out) {
+  return known_rows(model.items, ids_of(request[parameter]), "item", parameter,
+                    unknown_of(request), left_out.items);
+}
+
+void read_filters(const Json& request, const Model& model, Question& read) {
+  if (request.contains("allow")) {
+    read.question.allow = items_in(request, "allow", model, read.left_out);
+    if (read.question.allow->empty()) {
+      throw Fault(FaultKind::kInvalidArgument,
+                  "allow has no item that the model knows, so nothing may be recommended",
+                  "allow");
+    }
+  }
+  if (request.contains("deny")) {
+    read.question.deny = items_in(request, "deny", model, read.left_out);
+  }
+}
+
+[[nodiscard]] Question read_question(const Json& request, const Model& model,
+                                     const Limits& limits) {
+  Question read;
+  read.question.n = request.value("n", kUsualN);
+  read.question.include_seen = request.value("include_seen", false);
+  read.question.reasons = request.value("reasons", 0);
+  read.question.users = asked_in(request, model, read.left_out);
+  read_filters(request, model, read);
+  const auto lists = static_cast<Offset>(read.lists());
+  check_answers(lists, read.question.n, limits.answers);
+  if (read.question.reasons > 0) check_answers(lists, read.question.n, limits.explained);
+  return read;
+}
+
+void write_list(JsonText& text, const AnswerList& list, bool reasons) {
+  text.begin_object().key("user").value(list.asked).key("items").begin_array();
+  for (const Answer& answer : list.answers) {
+    text.begin_object();
+    write_item(text, answer.id, answer.title);
+    text.key("score").value(answer.score);
+    if (reasons) write_reasons(text, answer.reasons);
+    text.end_object();
+  }
+  text.end_array().end_object();
+}
+
+/// The body of an answer, list by list.
+class Body {
+ public:
+  Body(const ServedModel& model, const Question& asked) : asked_(asked) {
+    text_.begin_object().key("model").value(model.fingerprint());
+    text_.key("lists").begin_array();
+  }
+  void add(const AnswerList& list) { write_list(text_, list, asked_.question.reasons > 0); }
+  [[nodiscard]] std::string finish() {
+    text_.end_array();
+    write_left_out(text_, asked_.left_out);
+    text_.end_object();
+    return text_.take();
+  }
+
+ private:
+  const Question& asked_;
+  JsonText text_;
+};
+
+[[nodiscard]] std::string answer_one(const ServedModel& model, const Question& asked) {
+  Body body(model, asked);
+  model.queries().recommend(asked.question, [&](const AnswerList& list) { body.add(list); });
+  return body.finish();
+}
+
+[[nodiscard]] std::string recommend(const Service& service, const Json& request) {
+  const auto model = service.model();
+  return answer_one(*model, read_question(request, model->model(), service.limits()));
+}
+
+/// Whether one call can answer both.
+[[nodiscard]] bool go_together(const Question& a, const Question& b) {
+  const auto free = [](const Question& q) { return !q.question.allow && q.question.deny.empty(); };
+  return free(a) && free(b) && a.of_visitors() == b.of_visitors() &&
+         a.question.n == b.question.n && a.question.include_seen == b.question.include_seen &&
+         a.question.reasons == b.question.reasons;
+}
+
+void append(Asked& to, const Asked& from) {
+  if (auto* rows = std::get_if<std::vector<Index>>(&to)) {
+    std::ranges::copy(std::get<std::vector<Index>>(from), std::back_inserter(*rows));
+    return;
+  }
+  auto& visitors = std::get<Visitors>(to);
+  const auto& more = std::get<Visitors>(from);
+  std::ranges::copy(more.names, std::back_inserter(visitors.names));
+  std::ranges::copy(more.rows, std::back_inserter(visitors.rows));
+}
+
+/// Questions of several requests on their way to outcomes.
+class Together {
+ public:
+  Together(const Service& service, std::span<const Json* const> requests)
+      : model_(service.model()), outcomes_(requests.size(), std::string()) {
+    for (std::size_t r = 0; r < requests.size(); ++r) read(r, *requests[r], service.limits());
+  }
+
+  [[nodiscard]] std::vector<Outcome> take() {
+    while (!open_.empty()) {
+      std::vector<std::size_t> group;
+      std::vector<std::size_t> rest;
+      for (const std::size_t r : open_) {
+        (go_together(questions_[open_.front()], questions_[r]) || r == open_.front() ? group : rest)
+            .push_back(r);
+      }
+      answer_group(group);
+      open_ = std::move(rest);
+    }
+    return std::move(outcomes_);
+  }
+
+ private:
+  void read(std::size_t r, const Json& request, const Limits& limits) {
+    questions_.emplace_back();
+    try {
+      questions_.back() = read_question(request, model_->model(), limits);
+      open_.push_back(r);
+    } catch (...) {
+      outcomes_[r] = current_fault();
+    }
+  }
+
+  void answer_alone(std::size_t r) {
+    try {
+      outcomes_[r] = answer_one(*model_, questions_[r]);
+    } catch (...) {
+      outcomes_[r] = current_fault();
+    }
+  }
+
+  void answer_group(const std::vector<std::size_t>& group) {
+    if (group.size() > 1 && answered_at_once(group)) return;
+    for (const std::size_t r : group) answer_alone(r);
+  }
+
+  /// False where one of them has no answer, which may not be the fault of the others.
+  [[nodiscard]] bool answered_at_once(const std::vector<std::size_t>& group) {
+    RecommendQuestion all = questions_[group.front()].question;
+    for (std::size_t g = 1; g < group.size(); ++g) {
+      append(all.users, questions_[group[g]].question.users);
+    }
+    std::vector<AnswerList> lists;
+    try {
+      model_->queries().recommend(all, [&](const AnswerList& list) { lists.push_back(list); });
+    } catch (const Error&) {
+      return false;
+    }
+    auto next = lists.begin();
+    for (const std::size_t r : group) {
+      Body body(*model_, questions_[r]);
+      for (std::size_t l = 0; l < questions_[r].lists(); ++l) body.add(*next++);
+      outcomes_[r] = body.finish();
+    }
+    return true;
+  }
+
+  std::shared_ptr<const ServedModel> model_;
+  std::vector<Question> questions_;
+  std::vector<std::size_t> open_;  ///< requests without an outcome
+  std::vector<Outcome> outcomes_;
+};
+
+[[nodiscard]] std::vector<Outcome> recommend_together(const Service& service,
+                                                      std::span<const Json* const> requests) {
+  try {
+    return Together(service, requests).take();
+  } catch (...) {
+    return std::vector<Outcome>(requests.size(), current_fault());
+  }
+}
+
+[[nodiscard]] Json parameters(const Limits& limits) {
+  const Json visitor = object_schema(
+      "", {{"name", id_schema("What the answer calls it")}, {"likes", likes_schema(limits), true}});
+  Json reasons = whole_schema("Past items that speak for each answer, so many at most", 0,
+                              limits.reasons);
+  reasons["default"] = 0;
+  return with_one_of(
+      object_schema(
+          "", {{"users", list_schema("Users of the model", id_schema(""), limits.batch)},
+               {"likes", likes_schema(limits)},
+               {"visitors", list_schema("Several who are not in the model", visitor, limits.batch)},
+               n_member(limits, kUsualN),
+               {"include_seen", switch_schema("Also items of the user's history", false)},
+               {"allow", list_schema("Only these items", id_schema(""), limits.likes)},
+               {"deny", list_schema("None of these items", id_schema(""), limits.likes)},
+               {"reasons", std::move(reasons)},
+               unknown_member()}),
+      {"users", "likes", "visitors"});
+}
+
+[[nodiscard]] Json answers() {
+  const Json item = object_schema("", {{"item", text_schema(""), true},
+                                       {"title", text_schema("")},
+                                       {"score", number_schema(""), true},
+                                       {"reasons", reasons_schema()}});
+  const Json list =
+      object_schema("", {{"user", text_schema("The user's id, or the visitor's name"), true},
+                         {"items", list_schema("Best first", item), true}});
+  return object_schema("", {fingerprint_member(),
+                            {"lists", list_schema("In the order of the request", list), true},
+                            left_out_member()});
+}
+
+}  // namespace
+
+Operation recommend_operation(const Limits& limits) {
+  return {.name = "recommend",
+          .summary = "Recommend items to users of the model, or to visitors by what they like",
+          .methods = {Method::kGet, Method::kPost},
+          .path = "/v1/recommend",
+          .parameters = parameters(limits),
+          .answer = answers(),
+          .faults = question_faults(),
+          .run = recommend,
+          .run_together = recommend_together};
+}
+
+}  // namespace likewise::server

@@ -1,0 +1,153 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <fmt/format.h>
+
+#include "likewise/text.h"
+#include "server/operations/operations.h"
+
+namespace likewise::server {
+namespace {
+
+[[noreturn]] void refuse_id(std::string_view kind, const std::string& id,
+                            const std::string& parameter) {
+  throw Fault(FaultKind::kNotFound,
+              fmt::format("{} '{}' is not in the model", kind, printable(id)), parameter);
+}
+
+[[nodiscard]] Like like_of(const Json& json) {
+  if (!json.is_object()) return {id_of(json)};
+  Like like{id_of(json["item"])};
+  const auto value = json.find("value");
+  if (value != json.end()) like.value = value->get<float>();
+  return like;
+}
+
+}  // namespace
+
+std::string id_of(const Json& value) {
+  return value.is_string() ? value.get<std::string>() : value.dump();
+}
+
+std::vector<std::string> ids_of(const Json& list) {
+  std::vector<std::string> ids;
+  ids.reserve(list.size());
+  for (const Json& one : list) ids.push_back(id_of(one));
+  return ids;
+}
+
+std::vector<Index> known_rows(const IdMap& ids, std::span<const std::string> names,
+                              std::string_view kind, const std::string& parameter,
+                              UnknownIds unknown, Offset& left_out) {
+  std::vector<Index> rows;
+  rows.reserve(names.size());
+  for (const std::string& name : names) {
+    if (const auto row = ids.find(name)) {
+      rows.push_back(*row);
+    } else if (unknown == UnknownIds::kLeaveOut) {
+      ++left_out;
+    } else {
+      refuse_id(kind, name, parameter);
+    }
+  }
+  return rows;
+}
+
+Index known_row(const IdMap& ids, const std::string& id, std::string_view kind,
+                const std::string& parameter) {
+  const auto row = ids.find(id);
+  if (!row) refuse_id(kind, id, parameter);
+  return *row;
+}
+
+void add_visitor(Visitors& visitors, const Model& model, const std::string& name,
+                 const Json& likes, UnknownIds unknown, Offset& left_out) {
+  std::vector<Like> known;
+  for (const Json& one : likes) {
+    Like like = like_of(one);
+    if (model.items.find(like.item)) {
+      known.push_back(std::move(like));
+    } else if (unknown == UnknownIds::kLeaveOut) {
+      ++left_out;
+    } else {
+      refuse_id("item", like.item, "likes");
+    }
+  }
+  visitors.add(model, name, known);
+}
+
+UnknownIds unknown_of(const Json& request) {
+  return request.value("unknown", "refuse") == "refuse" ? UnknownIds::kRefuse
+                                                        : UnknownIds::kLeaveOut;
+}
+
+void check_answers(Offset lists, Index n, Offset most) {
+  if (lists * n <= most) return;
+  throw Fault(FaultKind::kTooLarge,
+              fmt::format("{} of {} are more than {} answers; ask in parts",
+                          counted(lists, "list"), with_commas(n), with_commas(most)),
+              "n");
+}
+
+Member fingerprint_member() {
+  return {"model", text_schema("The fingerprint of the model that answered"), true};
+}
+
+Member left_out_member() {
+  return {"left_out",
+          object_schema("How many ids the model does not know",
+                        {{"users", count_schema(""), true}, {"items", count_schema(""), true}}),
+          true};
+}
+
+Member unknown_member() {
+  Json schema = choice_schema("What to do with ids that the model does not know",
+                              {"refuse", "leave_out"});
+  schema["default"] = "refuse";
+  return {"unknown", std::move(schema)};
+}
+
+Member n_member(const Limits& limits, Index usual) {
+  Json schema = whole_schema("Answers per list", 1, limits.n);
+  schema["default"] = usual;
+  return {"n", std::move(schema)};
+}
+
+Json likes_schema(const Limits& limits) {
+  const Json with_value =
+      object_schema("", {{"item", id_schema(""), true},
+                         {"value", number_schema("As in training: a rating, or a count")}});
+  return list_schema("Items that somebody likes: ids, or ids with values",
+                     {{"anyOf", {id_schema(""), with_value}}}, limits.likes);
+}
+
+Json reasons_schema() {
+  return list_schema(
+      "Past items, and their parts of the score",
+      object_schema("", {{"item", text_schema(""), true},
+                         {"title", text_schema("")},
+                         {"value", number_schema("The user's own value for it"), true},
+                         {"share", number_schema("Its part of the score"), true}}));
+}
+
+std::vector<FaultKind> question_faults() { return {FaultKind::kNotFound}; }
+
+void write_left_out(JsonText& text, const LeftOut& left_out) {
+  text.key("left_out").begin_object();
+  text.key("users").value(left_out.users).key("items").value(left_out.items).end_object();
+}
+
+void write_item(JsonText& text, std::string_view id, std::string_view title) {
+  text.key("item").value(id);
+  if (!title.empty()) text.key("title").value(title);
+}
+
+void write_reasons(JsonText& text, const std::vector<Reason>& reasons) {
+  text.key("reasons").begin_array();
+  for (const Reason& reason : reasons) {
+    text.begin_object();
+    write_item(text, reason.item, reason.title);
+    text.key("value").value(reason.value).key("share").value(reason.share).end_object();
+  }
+  text.end_array();
+}
+
+}  // namespace likewise::server

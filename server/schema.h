@@ -1,0 +1,49 @@
+// SPDX-License-Identifier: Apache-2.0
+/// Schemas: what a request may hold and what an answer does hold, in the words of JSON Schema.
+/// What checks a request is what /openapi.json shows.
+#pragma once
+
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include <nlohmann/json.hpp>
+
+#include "likewise/types.h"
+
+namespace likewise::server {
+
+using Json = nlohmann::json;
+
+/// A member of an object. Optional unless `required`.
+struct Member {
+  std::string name;
+  Json schema;
+  bool required = false;
+};
+
+/// A text or a whole number: ids are text, and integers are taken too.
+[[nodiscard]] Json id_schema(std::string description);
+[[nodiscard]] Json text_schema(std::string description, Offset longest = 0);
+[[nodiscard]] Json whole_schema(std::string description, Offset low, Offset high);
+/// Any whole number, as answers have it.
+[[nodiscard]] Json count_schema(std::string description);
+[[nodiscard]] Json number_schema(std::string description);
+[[nodiscard]] Json switch_schema(std::string description, bool usual);
+[[nodiscard]] Json choice_schema(std::string description, std::vector<std::string> names);
+[[nodiscard]] Json list_schema(std::string description, Json of, Offset most = 0);
+/// Of these members and no others.
+[[nodiscard]] Json object_schema(std::string description, std::vector<Member> members);
+/// An object with exactly one of these among its members.
+[[nodiscard]] Json with_one_of(Json object, const std::vector<std::string>& names);
+
+/// Throws Fault(kInvalidArgument) naming the first thing in `value` that does not fit,
+/// kTooLarge for a list or a text that is too long. `name`: what the value is called.
+void check(const Json& schema, const Json& value, const std::string& name = {});
+
+/// What the text of a query string is, where `schema` says what it should be: 10 for "10" of a
+/// whole number. Text that is none of it stays text, for check() to refuse.
+[[nodiscard]] Json value_of(const Json& schema, std::string_view text);
+
+}  // namespace likewise::server

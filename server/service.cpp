@@ -1,0 +1,27 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "server/service.h"
+
+#include <utility>
+
+namespace likewise::server {
+
+Service::Service(const Limits& limits)
+    : limits_(limits), operations_(make_operations(limits)), metrics_(operations_.size()) {}
+
+std::shared_ptr<const ServedModel> Service::model() const {
+  const std::lock_guard lock(mutex_);
+  if (model_ == nullptr) throw Fault(FaultKind::kUnavailable, "no model is loaded yet");
+  return model_;
+}
+
+void Service::serve(std::shared_ptr<const ServedModel> model) {
+  {
+    const std::lock_guard lock(mutex_);
+    std::swap(model_, model);  // the one before may end here: outside of the lock
+  }
+  metrics_.count_model_loaded();
+}
+
+void Service::refuse_model(const std::string& reason) { metrics_.count_model_refused(reason); }
+
+}  // namespace likewise::server
