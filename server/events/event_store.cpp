@@ -29,6 +29,14 @@ namespace {
 
 }  // namespace
 
+bool has_postgres() {
+#ifdef LIKEWISE_POSTGRES
+  return true;
+#else
+  return false;
+#endif
+}
+
 Offset Appended::stored() const {
   return std::ranges::count_if(events, [](const StoredEvent& one) { return one.position > 0; });
 }

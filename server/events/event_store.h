@@ -82,6 +82,9 @@ class EventStore {
 /// opened. A database that is away is waited for.
 [[nodiscard]] std::unique_ptr<EventStore> open_event_store(const std::string& where);
 
+/// Whether this program was built with PostgreSQL.
+[[nodiscard]] bool has_postgres();
+
 /// Of a store that open_event_store() would open in a database: without its password.
 [[nodiscard]] std::string shown_place(const std::string& where);
 

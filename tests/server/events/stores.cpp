@@ -7,10 +7,6 @@
 
 #include <fmt/format.h>
 
-#ifdef LIKEWISE_POSTGRES
-#include "server/events/postgres.h"
-#endif
-
 namespace likewise::server::test {
 namespace {
 
@@ -30,9 +26,7 @@ namespace {
 }  // namespace
 
 std::unique_ptr<PostgresServer> PostgresServer::start() {
-#ifndef LIKEWISE_POSTGRES
-  return nullptr;
-#endif
+  if (!has_postgres()) return nullptr;
   const std::string programs = postgres_programs();
   if (programs.empty()) return nullptr;
   return std::unique_ptr<PostgresServer>(new PostgresServer(programs, geteuid() == 0));
@@ -68,19 +62,11 @@ void PostgresServer::start_again() {
   }
 }
 
-std::string PostgresServer::url(const std::string& database) const {
-  return fmt::format("postgresql:///{}?host={}&user=likewise", database, folder_ / "");
-}
-
 std::string PostgresServer::fresh_database() const {
-#ifdef LIKEWISE_POSTGRES
   static int number = 0;
   const std::string name = fmt::format("test{}", ++number);
-  PostgresConnection(url("postgres")).run("CREATE DATABASE " + name);
-  return url(name);
-#else
-  return {};
-#endif
+  if (!run("createdb", "-h {0} -U likewise " + name)) throw std::runtime_error("createdb failed");
+  return fmt::format("postgresql:///{}?host={}&user=likewise", name, folder_ / "");
 }
 
 }  // namespace likewise::server::test

@@ -21,7 +21,7 @@ inline Event event(std::string user, std::string item, std::optional<float> valu
 /// root, whom PostgreSQL refuses.
 class PostgresServer {
  public:
-  /// Null where PostgreSQL is not installed.
+  /// Null where PostgreSQL is not installed, or this program knows none.
   static std::unique_ptr<PostgresServer> start();
   ~PostgresServer();
   PostgresServer(const PostgresServer&) = delete;
@@ -29,7 +29,6 @@ class PostgresServer {
 
   void stop();
   void start_again();
-  [[nodiscard]] std::string url(const std::string& database) const;
   /// The URL of one that is empty.
   [[nodiscard]] std::string fresh_database() const;
 
@@ -42,7 +41,8 @@ class PostgresServer {
   std::string prefix_;    ///< of commands
 };
 
-#define LIKEWISE_NEEDS_POSTGRES(server) \
-  if ((server) == nullptr) GTEST_SKIP() << "no PostgreSQL: scripts/setup installs it"
+#define LIKEWISE_NEEDS_POSTGRES(server)                                                    \
+  if ((server) == nullptr) GTEST_SKIP() << "no PostgreSQL: scripts/setup installs it and " \
+                                           "libpq-dev"
 
 }  // namespace likewise::server::test
