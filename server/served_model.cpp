@@ -76,6 +76,7 @@ ServedModel::ServedModel(std::shared_ptr<const Model> model, Device device, Titl
               users_of_items(queries_.model().history.view())),
       abilities_(abilities_of(queries_)),
       file_(std::move(file)),
+      mark_(mark_of(queries_.model())),
       loaded_(utc_now()) {}
 
 LoadedModel load_served(const ModelSource& source) {

@@ -10,6 +10,7 @@
 
 #include "likewise/query.h"
 #include "likewise/title_search.h"
+#include "server/events/live.h"
 #include "server/file_stamp.h"
 
 namespace likewise::server {
@@ -45,6 +46,7 @@ class ServedModel {
   [[nodiscard]] const TitleSearch& titles() const { return titles_; }
   [[nodiscard]] const std::string& fingerprint() const { return file_.fingerprint; }
   [[nodiscard]] const std::string& file() const { return file_.name; }
+  [[nodiscard]] const ModelMark& mark() const { return mark_; }
   [[nodiscard]] const std::string& loaded() const { return loaded_; }  ///< UTC, ISO 8601
 
  private:
@@ -52,6 +54,7 @@ class ServedModel {
   TitleSearch titles_;
   Abilities abilities_;
   ModelFile file_;
+  ModelMark mark_;  ///< what it has learned of events
   std::string loaded_;
 };
 

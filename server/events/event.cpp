@@ -46,6 +46,10 @@ Microseconds now() {
       .count();
 }
 
+Microseconds microseconds_of(double seconds) {
+  return static_cast<Microseconds>(std::clamp(std::floor(seconds * 1e6), -1.0, 9e18));
+}
+
 void check_event(const Event& event, Microseconds at) {
   check_id(event.user, "user");
   check_id(event.item, "item");

@@ -42,6 +42,8 @@ inline constexpr float kLargestEventValue = 1e6F;  ///< in size
 inline constexpr Microseconds kPerSecond = 1'000'000;
 
 [[nodiscard]] Microseconds now();
+/// Of any number; those before 1970 stay before it, those that are too large stay too large.
+[[nodiscard]] Microseconds microseconds_of(double seconds);
 
 /// Throws Error(kInvalidArgument) that says what is wrong: an id (or key) that is empty, longer
 /// than kLongestId, no UTF-8 or with a control character, a value that is not finite or too large,
