@@ -40,8 +40,9 @@ class HttpServer {
   /// time. A second signal ends at once.
   void run();
 
- private:
   class Impl;
+
+ private:
   std::unique_ptr<Impl> impl_;
 };
 

@@ -36,7 +36,7 @@ namespace {
   return text.take();
 }
 
-[[nodiscard]] Json parameters(const Limits& limits) {
+[[nodiscard]] Json explain_parameters(const Limits& limits) {
   return with_one_of(object_schema("", {{"user", id_schema("A user of the model")},
                                         {"likes", likes_schema(limits)},
                                         {"item", id_schema("The item to explain"), true}}),
@@ -50,7 +50,7 @@ Operation explain_operation(const Limits& limits) {
           .summary = "Say which past items an item's score comes from",
           .methods = {Method::kGet, Method::kPost},
           .path = "/v1/explain",
-          .parameters = parameters(limits),
+          .parameters = explain_parameters(limits),
           .answer = object_schema(
               "", {fingerprint_member(),
                    {"item", text_schema(""), true},

@@ -6,14 +6,14 @@
 namespace likewise::server {
 namespace {
 
-constexpr Index kUsualN = 20;
+constexpr Index kUsualFound = 20;
 constexpr Offset kLongestQuery = 200;
 
 [[nodiscard]] std::vector<Index> found(const ServedModel& model, const Json& request) {
   if (request.contains("item")) {
     return {known_row(model.model().items, id_of(request["item"]), "item", "item")};
   }
-  return model.titles().find(request.value("query", std::string()), request.value("n", kUsualN));
+  return model.titles().find(request.value("query", std::string()), request.value("n", kUsualFound));
 }
 
 [[nodiscard]] std::string items(const Service& service, const Json& request) {
@@ -49,7 +49,7 @@ Operation items_operation(const Limits& limits) {
                                          "and accents do not matter",
                                          kLongestQuery)},
                    {"item", id_schema("In place of a query: this item alone")},
-                   n_member(limits, kUsualN)}),
+                   n_member(limits, kUsualFound)}),
           .answer = object_schema(
               "", {fingerprint_member(), {"items", list_schema("Best first", entry), true}}),
           .faults = question_faults(),

@@ -25,6 +25,9 @@ namespace likewise::server {
 [[nodiscard]] Operation metrics_operation();
 [[nodiscard]] Operation openapi_operation();
 
+/// Answers per list.
+inline constexpr Index kUsualN = 10;
+
 /// A text or an integer, as text.
 [[nodiscard]] std::string id_of(const Json& value);
 [[nodiscard]] std::vector<std::string> ids_of(const Json& list);

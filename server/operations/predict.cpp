@@ -74,7 +74,7 @@ struct Pairs {
   return text.take();
 }
 
-[[nodiscard]] Json parameters(const Limits& limits) {
+[[nodiscard]] Json predict_parameters(const Limits& limits) {
   Json pair = list_schema("A user and an item", id_schema(""), 2);
   pair["minItems"] = 2;
   return object_schema(
@@ -92,7 +92,7 @@ Operation predict_operation(const Limits& limits) {
           .summary = "Predict the value of pairs of a user and an item",
           .methods = {Method::kPost},
           .path = "/v1/predict",
-          .parameters = parameters(limits),
+          .parameters = predict_parameters(limits),
           .answer = object_schema(
               "", {fingerprint_member(),
                    {"values", list_schema("One for each pair", number_schema("")), true},

@@ -12,8 +12,6 @@
 namespace likewise::server {
 namespace {
 
-constexpr Index kUsualN = 10;
-
 /// A request in rows of the model.
 struct Question {
   RecommendQuestion question;
@@ -292,7 +290,7 @@ class Together {
   }
 }
 
-[[nodiscard]] Json parameters(const Limits& limits) {
+[[nodiscard]] Json recommend_parameters(const Limits& limits) {
   const Json visitor = object_schema(
       "", {{"name", id_schema("What the answer calls it")}, {"likes", likes_schema(limits), true}});
   Json reasons = whole_schema("Past items that speak for each answer, so many at most", 0,
@@ -312,7 +310,7 @@ class Together {
       {"users", "likes", "visitors"});
 }
 
-[[nodiscard]] Json answers() {
+[[nodiscard]] Json recommend_answers() {
   const Json item = object_schema("", {{"item", text_schema(""), true},
                                        {"title", text_schema("")},
                                        {"score", number_schema(""), true},
@@ -332,8 +330,8 @@ Operation recommend_operation(const Limits& limits) {
           .summary = "Recommend items to users of the model, or to visitors by what they like",
           .methods = {Method::kGet, Method::kPost},
           .path = "/v1/recommend",
-          .parameters = parameters(limits),
-          .answer = answers(),
+          .parameters = recommend_parameters(limits),
+          .answer = recommend_answers(),
           .faults = question_faults(),
           .run = recommend,
           .run_together = recommend_together};

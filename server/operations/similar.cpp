@@ -10,8 +10,6 @@
 namespace likewise::server {
 namespace {
 
-constexpr Index kUsualN = 10;
-
 [[nodiscard]] std::optional<SimilarityMetric> metric_of(const Json& request) {
   if (!request.contains("metric")) return {};
   const auto* const found = std::ranges::find(kSimilarityMetricNames,
@@ -19,7 +17,7 @@ constexpr Index kUsualN = 10;
   return static_cast<SimilarityMetric>(found - std::begin(kSimilarityMetricNames));
 }
 
-void write_list(JsonText& text, const AnswerList& list, bool of_items) {
+void write_alike(JsonText& text, const AnswerList& list, bool of_items) {
   text.begin_object().key(of_items ? "item" : "user").value(list.asked);
   text.key(of_items ? "items" : "users").begin_array();
   for (const Answer& answer : list.answers) {
@@ -46,14 +44,14 @@ void write_list(JsonText& text, const AnswerList& list, bool of_items) {
   JsonText text;
   text.begin_object().key("model").value(model->fingerprint()).key("lists").begin_array();
   model->queries().similar(question,
-                           [&](const AnswerList& list) { write_list(text, list, of_items); });
+                           [&](const AnswerList& list) { write_alike(text, list, of_items); });
   text.end_array();
   write_left_out(text, left_out);
   text.end_object();
   return text.take();
 }
 
-[[nodiscard]] Json parameters(const Limits& limits) {
+[[nodiscard]] Json similar_parameters(const Limits& limits) {
   std::vector<std::string> metrics(std::begin(kSimilarityMetricNames),
                                    std::end(kSimilarityMetricNames));
   return with_one_of(
@@ -68,7 +66,7 @@ void write_list(JsonText& text, const AnswerList& list, bool of_items) {
       {"items", "users"});
 }
 
-[[nodiscard]] Json answers() {
+[[nodiscard]] Json similar_answers() {
   const Json entry = object_schema("", {{"item", text_schema("")},
                                         {"user", text_schema("")},
                                         {"title", text_schema("")},
@@ -89,8 +87,8 @@ Operation similar_operation(const Limits& limits) {
           .summary = "List items or users that are alike",
           .methods = {Method::kGet, Method::kPost},
           .path = "/v1/similar",
-          .parameters = parameters(limits),
-          .answer = answers(),
+          .parameters = similar_parameters(limits),
+          .answer = similar_answers(),
           .faults = question_faults(),
           .run = similar};
 }
