@@ -137,7 +137,7 @@ namespace {
                               kLongestId)}};
 }
 
-[[nodiscard]] Json parameters(const Limits& limits) {
+[[nodiscard]] Json events_parameters(const Limits& limits) {
   std::vector<Member> members = members_of_an_event(false);
   members.push_back({"events", list_schema("Several", object_schema("", members_of_an_event(true)),
                                            limits.events)});
@@ -173,7 +173,7 @@ Operation events_operation(const Limits& limits) {
           .path = "/v1/events",
           .access = Access::kWrite,
           .cost = Cost::kStored,
-          .parameters = parameters(limits),
+          .parameters = events_parameters(limits),
           .answer = object_schema(
               "", {{"accepted", count_schema("Events that are stored"), true},
                    {"repeated", count_schema("Of these, whose key was there already"), true}}),

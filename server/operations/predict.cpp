@@ -16,8 +16,8 @@ namespace {
   return row.value_or(-1);
 }
 
-/// Pairs in rows of the model; and those of users who did something since, by user.
-struct Pairs {
+/// AskedPairs in rows of the model; and those of users who did something since, by user.
+struct AskedPairs {
   std::vector<Index> users;
   std::vector<Index> items;
   struct Live {
@@ -27,9 +27,9 @@ struct Pairs {
   std::vector<Live> live;
 };
 
-[[nodiscard]] Pairs pairs_in(const Json& request, const Service& service,
+[[nodiscard]] AskedPairs pairs_in(const Json& request, const Service& service,
                              const ServedModel& model, LeftOut& left_out) {
-  Pairs pairs;
+  AskedPairs pairs;
   std::map<std::string, Who> users;
   std::map<std::string, std::size_t> live;
   for (const Json& pair : request["pairs"]) {
@@ -49,9 +49,9 @@ struct Pairs {
   return pairs;
 }
 
-[[nodiscard]] std::vector<float> predicted(const Recommender& recommender, const Pairs& pairs) {
+[[nodiscard]] std::vector<float> predicted(const Recommender& recommender, const AskedPairs& pairs) {
   std::vector<float> values = recommender.predict(pairs.users, pairs.items);
-  for (const Pairs::Live& user : pairs.live) {
+  for (const AskedPairs::Live& user : pairs.live) {
     std::vector<Index> items;
     for (const std::size_t pair : user.pairs) items.push_back(pairs.items[pair]);
     const std::vector<float> own = recommender.predict_new(std::span(&user.row, 1), items);
@@ -63,7 +63,7 @@ struct Pairs {
 [[nodiscard]] std::string predict(const Service& service, const Json& request) {
   const auto model = service.model();
   LeftOut left_out;
-  const Pairs pairs = pairs_in(request, service, *model, left_out);
+  const AskedPairs pairs = pairs_in(request, service, *model, left_out);
   const std::vector<float> values = predicted(model->queries().recommender(), pairs);
   JsonText text;
   text.begin_object().key("model").value(model->fingerprint()).key("values").begin_array();
