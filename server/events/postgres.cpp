@@ -63,6 +63,8 @@ PostgresConnection::PostgresConnection(const std::string& url) : place_(shown_pl
                                nullptr};
   const char* const values[] = {url.c_str(), "3", "UTF8", "likewise", nullptr};
   handle_.reset(PQconnectdbParams(names, values, 1));
+  PQsetNoticeProcessor(
+      handle_.get(), [](void*, const char*) {}, nullptr);  // it would print
   if (PQstatus(handle_.get()) != CONNECTION_OK) refuse(PQerrorMessage(handle_.get()));
 }
 

@@ -89,14 +89,13 @@ namespace {
   const auto served = service.model();
   const Model& model = served->model();
   const std::string user = id_of(request["user"]);
-  const bool erased =
-      service.has_events() && service.events().since(user, served->mark()).erased;
+  const bool erased = service.has_events() && service.events().since(user, served->mark()).erased;
   const auto row = erased ? std::nullopt : model.users.find(user);
   const std::vector<StoredEvent> events =
       service.has_events() ? service.events().history(user) : std::vector<StoredEvent>();
   if (!row && events.empty()) {
-    throw Fault(FaultKind::kNotFound,
-                fmt::format("nothing is known of user '{}'", printable(user)), "user");
+    throw Fault(FaultKind::kNotFound, fmt::format("nothing is known of user '{}'", printable(user)),
+                "user");
   }
   JsonText text;
   text.begin_object().key("model").value(served->fingerprint()).key("user").value(user);
@@ -133,8 +132,8 @@ namespace {
            required},
           {"value", number_schema("As in training: a rating, or a count. Absent: a like")},
           {"time", number_schema("Seconds since 1970. Absent: now")},
-          {"key", text_schema("Of events with one key the first is kept: for sending again",
-                              kLongestId)}};
+          {"key",
+           text_schema("Of events with one key the first is kept: for sending again", kLongestId)}};
 }
 
 [[nodiscard]] Json events_parameters(const Limits& limits) {
@@ -149,15 +148,13 @@ namespace {
 }
 
 [[nodiscard]] Json told_user() {
-  const Json of_model =
-      object_schema("", {{"item", text_schema(""), true},
-                         {"title", text_schema("")},
-                         {"value", number_schema(""), true}});
-  const Json of_store =
-      object_schema("", {{"item", text_schema(""), true},
-                         {"value", number_schema("")},
-                         {"time", number_schema("Seconds since 1970"), true},
-                         {"key", text_schema("")}});
+  const Json of_model = object_schema("", {{"item", text_schema(""), true},
+                                           {"title", text_schema("")},
+                                           {"value", number_schema(""), true}});
+  const Json of_store = object_schema("", {{"item", text_schema(""), true},
+                                           {"value", number_schema("")},
+                                           {"time", number_schema("Seconds since 1970"), true},
+                                           {"key", text_schema("")}});
   return object_schema("", {fingerprint_member(),
                             {"user", text_schema(""), true},
                             {"history", list_schema("What the model learned", of_model), true},
@@ -197,8 +194,9 @@ Operation user_operation() {
 
 Operation erase_operation() {
   return {.name = "erase",
-          .summary = "Erase a user: stored events are deleted, and what a model of before has "
-                     "learned of the user is not used",
+          .summary =
+              "Erase a user: stored events are deleted, and what a model of before has "
+              "learned of the user is not used",
           .methods = {Method::kDelete},
           .path = "/v1/users/{user}",
           .access = Access::kWrite,

@@ -62,7 +62,7 @@ TEST(Overlay, AnErasedUserHasWhatCameAfterHoweverMuchIsLearned) {
 
 /// However many users there are, memory is bounded and nobody's events are lost.
 TEST(Overlay, WhatDoesNotFitIsReadFromTheStore) {
-  constexpr Offset kMost = 64 * 6;
+  constexpr Offset kMost = 64 * 14;  // two users of six events on each lock
   std::map<std::string, std::vector<StoredEvent>> store;
   int reads = 0;
   Overlay overlay(kMost, [&](const std::string& user) {

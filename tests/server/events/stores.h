@@ -41,8 +41,9 @@ class PostgresServer {
   std::string prefix_;    ///< of commands
 };
 
-#define LIKEWISE_NEEDS_POSTGRES(server)                                                    \
-  if ((server) == nullptr) GTEST_SKIP() << "no PostgreSQL: scripts/setup installs it and " \
-                                           "libpq-dev"
+#define LIKEWISE_NEEDS_POSTGRES(server)                           \
+  if ((server) == nullptr)                                        \
+  GTEST_SKIP() << "no PostgreSQL: scripts/setup installs it and " \
+                  "libpq-dev"
 
 }  // namespace likewise::server::test
