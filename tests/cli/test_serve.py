@@ -1,0 +1,373 @@
+# SPDX-License-Identifier: Apache-2.0
+"""`likewise serve` over real sockets: limits, slow clients, swaps of the model, ends."""
+import concurrent.futures
+import contextlib
+import http.client
+import json
+import os
+import re
+import resource
+import shutil
+import signal
+import socket
+import subprocess
+import threading
+import time
+
+import pytest
+
+JSON = {"Content-Type": "application/json"}
+TOKEN = "a-token-for-reading"
+
+
+class Server:
+    def __init__(self, program, model, *options, **how):
+        self.process = program.start("serve", model, "--listen", "127.0.0.1:0", "--threads", 2, *options,
+                                     stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE,
+                                     text=True, **how)
+        self.lines = []
+        self.said = threading.Condition()
+        threading.Thread(target=self._listen, daemon=True).start()
+        self.port = int(re.search(r":(\d+)$", self.wait_for("serves .* at http://"))[1])
+
+    def _listen(self):
+        for line in self.process.stderr:
+            with self.said:
+                self.lines.append(line.rstrip())
+                self.said.notify_all()
+
+    def wait_for(self, pattern):
+        """The first line that the program says like that."""
+        found = []
+
+        def said():
+            found[:] = [line for line in self.lines if re.search(pattern, line)]
+            return found
+        with self.said:
+            assert self.said.wait_for(said, timeout=30), f"{pattern} was not said: {self.lines}"
+        return found[0]
+
+    def connect(self):
+        return http.client.HTTPConnection("127.0.0.1", self.port, timeout=30)
+
+    def ask(self, method, target, body=None, headers=(), connection=None):
+        """(status, JSON or text, headers)"""
+        with contextlib.closing(connection or self.connect()) if connection is None else contextlib.nullcontext(
+                connection) as door:
+            door.request(method, target, None if body is None else json.dumps(body),
+                         {**(JSON if body is not None else {}), **dict(headers)})
+            answer = door.getresponse()
+            text = answer.read().decode()
+            return answer.status, json.loads(text) if "json" in answer.headers["Content-Type"] else text, answer.headers
+
+    def get(self, target, **how):
+        return self.ask("GET", target, **how)
+
+    def raw(self):
+        return socket.create_connection(("127.0.0.1", self.port), timeout=30)
+
+    def metric(self, name):
+        text = self.get("/metrics")[1]
+        return float(re.search(rf"^{re.escape(name)} (\S+)$", text, re.M)[1])
+
+    def end(self, number=signal.SIGTERM):
+        self.process.send_signal(number)
+        return self.process.wait(30)
+
+
+@pytest.fixture
+def serve(program, cinema):
+    started = []
+
+    def start(*options, model=None, **how):
+        started.append(Server(program, model or cinema / "model.safetensors", *options, **how))
+        return started[-1]
+    yield start
+    for server in started:
+        if server.process.poll() is None:
+            assert server.end() == 0
+
+
+def everything(stream):
+    """All bytes until the other side ends."""
+    parts = []
+    while part := stream.recv(65536):
+        parts.append(part)
+    return b"".join(parts)
+
+
+def statuses(text):
+    return [int(found) for found in re.findall(rb"HTTP/1\.1 (\d+) ", text)]
+
+
+def test_answers_as_recommend_does(serve, program, cinema):
+    server = serve()
+    shown = program("recommend", cinema / "model.safetensors", "--user", 5, "--user", 9, "-n", 4).stdout
+    expected = [line.split(",")[:2] for line in shown.splitlines()[1:]]
+    status, body, headers = server.get("/v1/recommend?user=5&user=9&n=4")
+    assert status == 200
+    assert [[one["user"], item["item"]] for one in body["lists"] for item in one["items"]] == expected
+    assert headers["Content-Security-Policy"].startswith("default-src 'none'")
+    assert server.ask("POST", "/v1/recommend", {"users": [5, 9], "n": 4})[1] == body
+    similar = server.get("/v1/similar?item=7&n=3")[1]["lists"][0]
+    assert len(similar["items"]) == 3
+    assert server.get("/readyz")[0] == 200
+
+
+def test_every_status_that_a_request_may_have(serve):
+    server = serve("--max-body", 2048)
+    assert server.get("/v1/recommend?user=nobody")[0] == 404
+    assert server.get("/v1/recommend?user=5&x=1")[1]["error"]["message"] == "there is no parameter 'x' here"
+    assert server.get("/v1/predict")[0] == 405
+    assert server.get("/v1/model", headers={"Host": "evil.example"})[0] == 403
+    assert server.ask("POST", "/v1/recommend", {"likes": list(range(2000))})[0] == 413
+    assert server.get("/v1/items?query=" + "a" * 9000)[0] == 414
+    assert server.get("/v1/model", headers={"X-Long": "a" * 20_000})[0] == 431
+    with server.raw() as stream:
+        stream.sendall(b"POST /v1/recommend HTTP/1.1\r\nHost: localhost\r\nContent-Length: 2\r\n\r\n{}")
+        stream.shutdown(socket.SHUT_WR)
+        assert statuses(everything(stream)) == [415]
+
+
+def test_requests_in_a_row_on_one_connection(serve):
+    server = serve()
+    with contextlib.closing(server.connect()) as door:
+        for _ in range(3):
+            assert server.ask("POST", "/v1/recommend", {"users": [5]}, connection=door)[0] == 200
+        assert server.metric("likewise_connections") == 2
+    one = b"GET /v1/recommend?user=5&n=1 HTTP/1.1\r\nHost: localhost\r\n\r\n"
+    with server.raw() as stream:
+        stream.sendall(one * 20 + b"HEAD /v1/model HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n")
+        text = everything(stream)
+    assert statuses(text) == [200] * 21
+    assert text.endswith(b"\r\n\r\n"), "HEAD has no body"
+
+
+def test_bytes_one_by_one(serve):
+    server = serve()
+    body = b'{"users": [5], "n": 2}'
+    request = (b"POST /v1/recommend HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\n"
+               b"Expect: 100-continue\r\nConnection: close\r\nContent-Length: %d\r\n\r\n" % len(body))
+    with server.raw() as stream:
+        stream.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+        for at in range(len(request)):
+            stream.send(request[at:at + 1])
+        assert stream.recv(100) == b"HTTP/1.1 100 Continue\r\n\r\n"
+        for at in range(len(body)):
+            stream.send(body[at:at + 1])
+        assert statuses(everything(stream)) == [200]
+
+
+def test_slow_clients_are_let_go_and_hold_nobody_up(serve):
+    server = serve("--header-time", 0.4, "--body-time", 0.4, "--idle-time", 0.4)
+    head = b"POST /v1/recommend HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\n"
+    with server.raw() as idle, server.raw() as slow_head, server.raw() as slow_body:
+        slow_head.sendall(head)
+        slow_body.sendall(head + b"Content-Length: 100\r\n\r\n{")
+        assert server.get("/v1/recommend?user=5")[0] == 200
+        assert everything(idle) == b""
+        assert statuses(everything(slow_head)) == [408]
+        assert statuses(everything(slow_body)) == [408]
+
+
+def test_tokens(serve, tmp_path):
+    (tmp_path / "tokens").write_text(f"read {TOKEN}\n")
+    server = serve("--tokens", "tokens")
+    assert server.get("/healthz")[0] == 200
+    assert server.get("/v1/model")[0] == 401
+    assert server.get("/v1/model", headers={"Authorization": f"Bearer {TOKEN}"})[0] == 200
+    (tmp_path / "tokens").write_text("read another-token-for-reading\n")
+    server.process.send_signal(signal.SIGHUP)
+    server.wait_for("serves the model")
+    assert server.get("/v1/model", headers={"Authorization": f"Bearer {TOKEN}"})[0] == 401
+
+
+def test_other_machines_need_tokens_or_a_word(serve, program, cinema):
+    model = cinema / "model.safetensors"
+    for address in ("0.0.0.0:0", "[::]:0"):
+        stderr = program("serve", model, "--listen", address, exit_code=2).stderr
+        assert "--tokens FILE" in stderr and "--allow-anonymous" in stderr
+    assert "no address" in program("serve", model, "--listen", "8080", exit_code=2).stderr
+    with socket.create_server(("127.0.0.1", 0)) as taken:
+        stderr = program("serve", model, "--listen", f"127.0.0.1:{taken.getsockname()[1]}", exit_code=1).stderr
+        assert "in use" in stderr
+    open_to_all = serve("--allow-anonymous")
+    assert open_to_all.get("/v1/model")[0] == 200
+
+
+def test_rate_of_a_client(serve):
+    server = serve("--rate", 3)
+    found = [server.get("/v1/model") for _ in range(6)]
+    assert [status for status, _, _ in found][:3] == [200] * 3
+    assert found[5][0] == 429 and found[5][2]["Retry-After"] == "1"
+
+
+def test_more_connections_than_there_may_be(serve):
+    server = serve("--max-connections", 3)
+    with contextlib.ExitStack() as open_streams:
+        idle = [open_streams.enter_context(server.raw()) for _ in range(3)]
+        assert server.get("/v1/model")[0] == 200
+        assert everything(idle[0]) == b"", "the longest idle made room"
+        busy = [open_streams.enter_context(server.raw()) for _ in range(3)]
+        for stream in busy:
+            stream.sendall(b"POST /v1/recommend HTTP/1.1\r\nHost: localhost\r\nExpect: 100-continue\r\n"
+                           b"Content-Length: 2\r\n\r\n")
+            assert b"100 Continue" in stream.recv(100)
+        status, body, _ = server.get("/v1/model")
+        assert status == 503 and "connections" in body["error"]["message"]
+
+
+def test_fewer_descriptors_than_clients(serve):
+    server = serve(preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_NOFILE, (150, 150)))
+    with contextlib.ExitStack() as open_streams:
+        for _ in range(300):
+            open_streams.enter_context(server.raw())
+        assert server.get("/v1/recommend?user=5")[0] == 200
+    assert server.get("/v1/recommend?user=5")[0] == 200
+
+
+def test_a_thousand_idle_connections_hold_nobody_up(serve):
+    server = serve()
+    with contextlib.ExitStack() as open_streams:
+        for _ in range(1000):
+            open_streams.enter_context(server.raw())
+        for user in range(1, 20):
+            assert server.get(f"/v1/recommend?user={user}")[0] in (200, 404)
+        assert server.metric("likewise_connections") >= 1000
+
+
+def test_model_is_swapped_without_a_failed_request(serve, program, cinema, tmp_path):
+    shutil.copy(cinema / "model.safetensors", tmp_path / "served")
+    server = serve("--watch", 0.05, model="served")
+    first = server.get("/v1/model")[1]["model"]
+    ended = threading.Event()
+
+    def ask_on():
+        seen = []
+        with contextlib.closing(server.connect()) as door:
+            while not ended.is_set():
+                status, body, _ = server.get("/v1/recommend?user=5&n=3", connection=door)
+                seen.append((status, body.get("model")))
+        return seen
+    with concurrent.futures.ThreadPoolExecutor(3) as pool:
+        asking = [pool.submit(ask_on) for _ in range(3)]
+        for swap in range(6):
+            source = "explicit.safetensors" if swap % 2 == 0 else "model.safetensors"
+            shutil.copy(cinema / source, tmp_path / "next")
+            os.replace(tmp_path / "next", tmp_path / "served")
+            while server.metric("likewise_models_loaded_total") < swap + 2:
+                time.sleep(0.02)
+        ended.set()
+        seen = [one for found in asking for one in found.result()]
+    assert {status for status, _ in seen} == {200}
+    assert len({model for _, model in seen}) == 2
+    assert server.get("/v1/model")[1]["model"] == first
+
+
+def test_a_broken_model_is_refused(serve, cinema, tmp_path):
+    whole = (cinema / "model.safetensors").read_bytes()
+    (tmp_path / "served").write_bytes(whole)
+    server = serve("--watch", 0.05, model="served")
+    first = server.get("/v1/model")[1]["model"]
+    (tmp_path / "next").write_bytes(whole[:-1] + b"x")
+    os.replace(tmp_path / "next", tmp_path / "served")
+    server.wait_for("the new model is refused, the one before stays: .*checksum")
+    assert server.metric("likewise_model_refused") == 1
+    assert server.get("/v1/model")[1]["model"] == first
+    time.sleep(0.3)
+    assert server.metric("likewise_models_refused_total") == 1, "it is not tried again and again"
+    server.process.send_signal(signal.SIGHUP)
+    while server.metric("likewise_models_refused_total") < 2:
+        time.sleep(0.02)
+    shutil.copy(cinema / "explicit.safetensors", tmp_path / "next")
+    os.replace(tmp_path / "next", tmp_path / "served")
+    server.wait_for("serves the model")
+    assert server.metric("likewise_model_refused") == 0
+    assert server.get("/v1/model")[1]["model"] != first
+
+
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
+def test_ends_once_requests_are_answered(serve, number):
+    server = serve()
+    with server.raw() as idle, server.raw() as begun:
+        begun.sendall(b"POST /v1/recommend HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\n"
+                      b"Content-Length: 14\r\n\r\n")
+        assert server.get("/v1/model")[0] == 200  # the server has seen both
+        server.process.send_signal(number)
+        assert everything(idle) == b""
+        begun.sendall(b'{"users": [5]}')
+        text = everything(begun)
+        assert statuses(text) == [200] and b"Connection: close" in text
+    assert server.process.wait(30) == 0
+    with pytest.raises(OSError):
+        server.raw()
+
+
+def test_does_not_wait_for_ever_to_end(serve):
+    server = serve("--shutdown-time", 0.2)
+    with server.raw() as begun:
+        begun.sendall(b"GET /v1/model HTTP/1.1\r\n")
+        assert server.get("/v1/model")[0] == 200
+        assert server.end() == 0
+
+
+def test_log_has_no_ids_unless_asked(serve, tmp_path):
+    for personal in (False, True):
+        path = tmp_path / f"log-{personal}"
+        server = serve("--access-log", path, *(["--log-personal"] if personal else []))
+        server.get("/v1/recommend?user=5")
+        server.get("/v1/recommend?user=nobody")
+        assert server.end() == 0
+        lines = [json.loads(line) for line in path.read_text().splitlines()]
+        assert [(line["operation"], line["status"]) for line in lines] == [("recommend", 200), ("recommend", 404)]
+        assert ("nobody" in path.read_text()) is personal
+        assert ("127.0.0.1" in path.read_text()) is personal
+
+
+def test_concurrent_clients_get_their_own_answers(serve):
+    server = serve()
+    alone = {user: server.get(f"/v1/recommend?user={user}")[1] for user in range(1, 41)}
+
+    def ask(user):
+        with contextlib.closing(server.connect()) as door:
+            return all(server.get(f"/v1/recommend?user={user}", connection=door)[1] == alone[user] for _ in range(10))
+    with concurrent.futures.ThreadPoolExecutor(16) as pool:
+        assert all(pool.map(ask, alone))
+
+
+def fits(schema, value):
+    """Whether a value is as a schema says, in the part of JSON Schema that the document uses."""
+    if "anyOf" in schema:
+        return any(fits(one, value) for one in schema["anyOf"])
+    types = {"string": str, "integer": int, "number": (int, float), "boolean": bool, "array": list, "object": dict}
+    wanted = schema["type"] if isinstance(schema["type"], list) else [schema["type"]]
+    if not any(isinstance(value, types[one]) for one in wanted):
+        return False
+    if isinstance(value, list):
+        return all(fits(schema["items"], one) for one in value)
+    if isinstance(value, dict) and "properties" in schema:
+        return value.keys() <= schema["properties"].keys() and set(schema["required"]) <= value.keys() and all(
+            fits(schema["properties"][name], one) for name, one in value.items())
+    return True
+
+
+def test_the_document_says_what_is_answered(serve):
+    server = serve()
+    document = server.get("/openapi.json")[1]
+    asked = [("get", "/v1/recommend", "?user=5", None), ("post", "/v1/recommend", "", {"likes": [3], "reasons": 2}),
+             ("get", "/v1/similar", "?item=5", None), ("post", "/v1/similar", "", {"users": [5]}),
+             ("post", "/v1/predict", "", {"pairs": [[5, 7]]}), ("get", "/v1/explain", "?user=5&item=7", None),
+             ("get", "/v1/items", "?query=1", None), ("get", "/v1/model", "", None), ("get", "/healthz", "", None),
+             ("get", "/readyz", "", None), ("get", "/metrics", "", None), ("get", "/openapi.json", "", None),
+             ("post", "/v1/explain", "", {"likes": [3], "item": 7})]
+    assert {(method, path) for method, path, _, _ in asked} >= {
+        (method, path) for path, methods in document["paths"].items() for method in methods} - {
+        ("post", "/v1/explain")}
+    for method, path, query, body in asked:
+        status, found, headers = server.ask(method.upper(), path + query, body)
+        answers = document["paths"][path][method]["responses"]
+        content = answers[str(status)]["content"]
+        assert list(content) == [headers["Content-Type"]]
+        assert fits(content[headers["Content-Type"]]["schema"], found), (path, found)
+    fault = document["components"]["schemas"]["fault"]
+    assert fits(fault, server.get("/v1/recommend")[1])

@@ -1,0 +1,202 @@
+// SPDX-License-Identifier: Apache-2.0
+/// HTTP without a socket: routes, query strings, tokens, headers, and the document about them.
+#include "server/front.h"
+
+#include <fstream>
+#include <string>
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "server/json_text.h"
+#include "server/openapi.h"
+#include "server/strict_json.h"
+#include "tests/errors.h"
+#include "tests/server/small_service.h"
+
+namespace likewise::test {
+namespace {
+
+using server::Front;
+using server::HttpRequest;
+using server::Json;
+using server::Reply;
+using testing::HasSubstr;
+
+struct FrontTest : testing::Test {
+  FrontTest() { service.serve(served()); }
+
+  server::Service service;
+  Front front{service, {}};
+
+  /// The reply to a request that is answered here and now.
+  [[nodiscard]] Reply reply(const HttpRequest& request) const {
+    auto taken = front.take(request);
+    if (auto* done = std::get_if<Reply>(&taken)) return *done;
+    const auto& task = std::get<server::Task>(taken);
+    return front.reply_to(task.operation,
+                          server::answer(service, service.operations()[task.operation], task.request));
+  }
+  [[nodiscard]] Reply get(std::string_view target) const {
+    return reply({.method = "GET", .target = target, .host = "localhost:8080"});
+  }
+  [[nodiscard]] Reply post(std::string_view target, std::string_view body,
+                           std::string_view type = "application/json") const {
+    return reply({.method = "POST", .target = target, .host = "localhost", .content_type = type,
+                  .body = body});
+  }
+};
+
+TEST_F(FrontTest, TakesTheSameFromAddressAndBody) {
+  const Reply by_address =
+      get("/v1/recommend?user=u101&user=u102&n=3&include_seen=true&deny=i101&unknown=leave_out");
+  const Reply by_body = post(
+      "/v1/recommend",
+      R"({"users": ["u101", "u102"], "n": 3, "include_seen": true, "deny": ["i101"], "unknown": "leave_out"})");
+  EXPECT_EQ(by_address.status, 200) << by_address.body;
+  EXPECT_EQ(by_address.body, by_body.body);
+}
+
+TEST_F(FrontTest, DecodesAddresses) {
+  EXPECT_THAT(get("/v1/items?query=am%C3%A9lie+destin").body, HasSubstr("i119"));
+  EXPECT_THAT(get("/v1/items?query=film%2").body, HasSubstr("hexadecimal"));
+  EXPECT_EQ(get("/v1/items?query=film%2").status, 400);
+  EXPECT_EQ(get("/v1/items?&&n=1&").status, 200);
+}
+
+TEST_F(FrontTest, HasAStatusForEachFault) {
+  EXPECT_EQ(get("/nowhere").status, 404);
+  EXPECT_EQ(get("/v1/recommend?user=nobody").status, 404);
+  EXPECT_EQ(get("/v1/recommend?user=u101&m=1").status, 400);
+  EXPECT_EQ(get("/v1/recommend?user=u101&n=ten").status, 400);
+  EXPECT_EQ(get("/v1/recommend?user=u101&n=1&n=2").status, 400);
+  EXPECT_EQ(get("/v1/predict").status, 405);
+  EXPECT_THAT(get("/v1/predict").headers, HasSubstr("Allow: POST\r\n"));
+  EXPECT_EQ(reply({.method = "BREW", .target = "/v1/model"}).status, 405);
+  EXPECT_EQ(post("/v1/recommend", "{}", "text/plain").status, 415);
+  EXPECT_EQ(post("/v1/recommend", "{", "application/json; charset=utf-8").status, 400);
+  EXPECT_EQ(post("/v1/recommend?n=1", R"({"users": ["u101"]})").status, 400);
+  EXPECT_EQ(reply({.method = "GET", .target = "/v1/model", .body = "x"}).status, 400);
+  const Json body = Json::parse(get("/v1/recommend?user=nobody").body);
+  EXPECT_EQ(body["error"]["kind"], "not_found");
+  EXPECT_EQ(body["error"]["parameter"], "users");
+}
+
+TEST_F(FrontTest, OnlyAnswersToItsOwnNames) {
+  const auto status = [&](std::string_view host) {
+    return reply({.method = "GET", .target = "/healthz", .host = host}).status;
+  };
+  for (const char* host : {"localhost", "localhost:80", "127.0.0.1:8080", "[::1]:8080", ""}) {
+    EXPECT_EQ(status(host), 200) << host;
+  }
+  EXPECT_EQ(status("evil.example"), 403);
+  EXPECT_EQ(status("127.0.0.1.evil.example"), 403);
+  const Front named(service, {false, {"films.example"}});
+  EXPECT_EQ(std::get<server::Task>(named.take({.method = "GET", .target = "/healthz",
+                                               .host = "films.example:443"}))
+                .request,
+            Json::object());
+}
+
+TEST_F(FrontTest, TokensOpenWhatTheyMay) {
+  const TemporaryFolder folder;
+  const std::string path = folder / "tokens";
+  std::ofstream(path) << "# who may ask\nread aaaaaaaaaaaaaaaa\n\nwrite bbbbbbbbbbbbbbbbbbbb\n";
+  front.use_tokens(server::Tokens::read(path));
+  const auto status = [&](std::string_view target, std::string_view authorization) {
+    return reply({.method = "GET", .target = target, .authorization = authorization}).status;
+  };
+  EXPECT_EQ(status("/healthz", ""), 200);
+  EXPECT_EQ(status("/v1/model", ""), 401);
+  EXPECT_EQ(status("/v1/model", "Bearer aaaaaaaaaaaaaaab"), 401);
+  EXPECT_EQ(status("/v1/model", "Bearer aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa"), 401);
+  EXPECT_EQ(status("/v1/model", "Basic aaaaaaaaaaaaaaaa"), 401);
+  EXPECT_EQ(status("/v1/model", "bearer aaaaaaaaaaaaaaaa"), 200);
+  EXPECT_EQ(status("/v1/model", "Bearer bbbbbbbbbbbbbbbbbbbb"), 200);
+  EXPECT_THAT(reply({.method = "GET", .target = "/v1/model"}).headers,
+              HasSubstr("WWW-Authenticate: Bearer"));
+  const server::Tokens tokens = server::Tokens::read(path);
+  EXPECT_THROW(tokens.require(server::Access::kWrite, "Bearer aaaaaaaaaaaaaaaa"), server::Fault);
+  tokens.require(server::Access::kWrite, "Bearer bbbbbbbbbbbbbbbbbbbb");
+}
+
+TEST(Tokens, RefuseBadFiles) {
+  const TemporaryFolder folder;
+  const std::string path = folder / "tokens";
+  const auto error = [&](const char* text) {
+    std::ofstream(path) << text;
+    return error_of(ErrorKind::kBadData, [&] { (void)server::Tokens::read(path); });
+  };
+  EXPECT_THAT(error("read short\n"), HasSubstr(":1: a token has 16"));
+  EXPECT_THAT(error("\nadmin aaaaaaaaaaaaaaaa\n"), HasSubstr(":2: a line must be"));
+  EXPECT_THAT(error("read aaaaaaaaaaaaaaaa x\n"), HasSubstr("a line must be"));
+  EXPECT_THAT(error("read aaaaaaaaaaaaaaaa\nwrite aaaaaaaaaaaaaaaa\n"), HasSubstr("twice"));
+  EXPECT_THAT(error("# none\n"), HasSubstr("no token"));
+  EXPECT_THAT(error_of(ErrorKind::kNotFound, [&] { (void)server::Tokens::read(folder / "x"); }),
+              HasSubstr("cannot be read"));
+}
+
+TEST_F(FrontTest, EveryReplyHasTheHeadersOfSafety) {
+  for (const Reply& one : {get("/v1/model"), get("/nowhere"), get("/metrics")}) {
+    const std::string bytes = server::bytes_of(one, true, false);
+    EXPECT_THAT(bytes, HasSubstr("Content-Security-Policy: default-src 'none'"));
+    EXPECT_THAT(bytes, HasSubstr("X-Content-Type-Options: nosniff\r\n"));
+    EXPECT_THAT(bytes, testing::EndsWith("\r\n\r\n" + one.body));
+    EXPECT_THAT(server::bytes_of(one, false, true), testing::EndsWith("Connection: close\r\n\r\n"));
+  }
+}
+
+TEST_F(FrontTest, TheDocumentHasEveryOperation) {
+  const Json document = Json::parse(get("/openapi.json").body);
+  std::size_t found = 0;
+  for (const auto& [path, methods] : document["paths"].items()) found += methods.size();
+  std::size_t expected = 0;
+  for (const server::Operation& operation : service.operations()) {
+    expected += operation.methods.size();
+  }
+  EXPECT_EQ(found, expected);
+  const Json& parameters = document["paths"]["/v1/recommend"]["get"]["parameters"];
+  std::vector<std::string> names;
+  for (const Json& parameter : parameters) names.push_back(parameter["name"]);
+  EXPECT_THAT(names, testing::UnorderedElementsAre("allow", "deny", "include_seen", "like", "n",
+                                                   "reasons", "unknown", "user"));
+}
+
+TEST(StrictJson, RefusesWhatOthersGuessAt) {
+  const auto kind = [](const std::string& text) {
+    try {
+      (void)server::read_json(text, {.depth = 4, .values = 10});
+    } catch (const server::Fault& fault) {
+      return server::status_of(fault.kind());
+    }
+    return 200;
+  };
+  EXPECT_EQ(kind(R"({"a": [1, 2.5, true, null, "x", {"b": -3}]})"), 200);
+  EXPECT_EQ(kind(R"({"a": 1, "a": 2})"), 400);
+  EXPECT_EQ(kind(""), 400);
+  EXPECT_EQ(kind("{} x"), 400);
+  EXPECT_EQ(kind("[1e999]"), 400);
+  EXPECT_EQ(kind("\"\xFF\""), 400);
+  EXPECT_EQ(kind("[NaN]"), 400);
+  EXPECT_EQ(kind("[[[[1]]]]"), 200);
+  EXPECT_EQ(kind("[[[[[1]]]]]"), 413);
+  EXPECT_EQ(kind("[1,1,1,1,1,1,1,1,1]"), 200);
+  EXPECT_EQ(kind("[1,1,1,1,1,1,1,1,1,1]"), 413);
+  EXPECT_EQ(kind(std::string(100'000, '[')), 413);
+}
+
+TEST(JsonText, IsReadAsItWasMeant) {
+  const std::string text = "a\"b\\c\n\x01 \xC3\xA9 \xF0\x9F\x8E\xAC";
+  server::JsonText json;
+  json.begin_object().key(text).value(text).key("list").begin_array();
+  json.value(1).value(0.1F).value(true).begin_object().end_object().begin_array().end_array();
+  json.end_array().key("bad").value("\xFF\xC3(\xED\xA0\x80").end_object();
+  const Json read = Json::parse(json.take());
+  EXPECT_EQ(read[text], text);
+  EXPECT_EQ(read["list"].size(), 5U);
+  EXPECT_EQ(read["list"][1].get<float>(), 0.1F);
+  EXPECT_THAT(read["bad"].get<std::string>(), HasSubstr("\xEF\xBF\xBD("));
+}
+
+}  // namespace
+}  // namespace likewise::test
