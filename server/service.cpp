@@ -30,6 +30,10 @@ Who Service::who(const ServedModel& model, const std::string& user) const {
   return who_is(learned, user, since, duplicates_.value_or(usual_duplicates(learned)));
 }
 
+bool Service::is_erased(const ServedModel& model, const std::string& user) const {
+  return live_ != nullptr && live_->since(user, model.mark()).erased;
+}
+
 void Service::serve(std::shared_ptr<const ServedModel> model) {
   if (live_ != nullptr) live_->serve({model->mark()});
   {

@@ -41,6 +41,8 @@ class Service {
   [[nodiscard]] const Updater* updater() const { return updater_; }
   /// Who a user is to the model now, with all that it did since.
   [[nodiscard]] Who who(const ServedModel& model, const std::string& user) const;
+  /// Whether the model must not use what it knows of the user.
+  [[nodiscard]] bool is_erased(const ServedModel& model, const std::string& user) const;
   /// What was offered to users of models, and followed.
   [[nodiscard]] Follows& follows() const { return follows_; }
 
