@@ -89,8 +89,7 @@ namespace {
   const auto served = service.model();
   const Model& model = served->model();
   const std::string user = id_of(request["user"]);
-  const bool erased = service.has_events() && service.events().since(user, served->mark()).erased;
-  const auto row = erased ? std::nullopt : model.users.find(user);
+  const auto row = service.is_erased(*served, user) ? std::nullopt : model.users.find(user);
   const std::vector<StoredEvent> events =
       service.has_events() ? service.events().history(user) : std::vector<StoredEvent>();
   if (!row && events.empty()) {
