@@ -13,9 +13,10 @@ namespace {
 
 constexpr int kBusyMilliseconds = 5000;
 
-[[nodiscard]] bool is_full(int code, int system) {
-  return code == SQLITE_FULL || code == SQLITE_IOERR_SHMSIZE ||
-         (code % 256 == SQLITE_IOERR && (system == ENOSPC || system == EDQUOT || system == EFBIG));
+/// A quota or a limit of files is SQLITE_IOERR_WRITE, without the system's number; so is a disk
+/// that cannot be written, which keeps as little.
+[[nodiscard]] bool is_full(int code) {
+  return code == SQLITE_FULL || code == SQLITE_IOERR_WRITE || code == SQLITE_IOERR_SHMSIZE;
 }
 
 }  // namespace
@@ -40,7 +41,7 @@ void SqliteConnection::check(int code) const {
     throw Error(ErrorKind::kBadData,
                 fmt::format("{} is no SQLite file, so no events are in it", printable(path_)));
   }
-  const bool full = is_full(code, handle_ ? sqlite3_system_errno(handle_.get()) : 0);
+  const bool full = is_full(code);
   const char* reason = handle_ ? sqlite3_errmsg(handle_.get()) : sqlite3_errstr(code);
   throw StoreError(full ? StoreError::Reason::kFull : StoreError::Reason::kUnavailable,
                    fmt::format("{}: events cannot be {}: {}", printable(path_),
