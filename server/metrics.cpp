@@ -53,8 +53,8 @@ std::string Metrics::text(const Service& service) const {
       const std::int64_t count = operations_[o]->by_status[s];
       if (count == 0) continue;
       text += fmt::format("likewise_requests_total{{operation=\"{}\",status=\"{}\"}} {}\n",
-                          name_at(service, o), kStatuses[s] == 0 ? "other" : fmt::to_string(kStatuses[s]),
-                          count);
+                          name_at(service, o),
+                          kStatuses[s] == 0 ? "other" : fmt::to_string(kStatuses[s]), count);
     }
   }
   const std::string_view seconds = "likewise_request_seconds";
@@ -77,19 +77,20 @@ std::string Metrics::text(const Service& service) const {
   }
   single_metric(text, "likewise_connections", "gauge", "Connections that are open.", connections);
   single_metric(text, "likewise_connections_refused_total", "counter",
-         "Connections refused at the limit or without descriptors.", connections_refused);
+                "Connections refused at the limit or without descriptors.", connections_refused);
   single_metric(text, "likewise_connections_evicted_total", "counter",
-         "Idle connections closed to make room.", connections_evicted);
-  single_metric(text, "likewise_requests_waiting", "gauge", "Requests that wait for a worker.", waiting);
+                "Idle connections closed to make room.", connections_evicted);
+  single_metric(text, "likewise_requests_waiting", "gauge", "Requests that wait for a worker.",
+                waiting);
   single_metric(text, "likewise_log_lines_dropped_total", "counter",
-         "Lines of the access log that nobody took in time.", log_lines_dropped);
+                "Lines of the access log that nobody took in time.", log_lines_dropped);
   single_metric(text, "likewise_models_loaded_total", "counter", "Models taken since the start.",
-         models_loaded_);
-  single_metric(text, "likewise_models_refused_total", "counter", "Model files that could not be taken.",
-         models_refused_);
+                models_loaded_);
+  single_metric(text, "likewise_models_refused_total", "counter",
+                "Model files that could not be taken.", models_refused_);
   single_metric(text, "likewise_model_refused", "gauge",
-         "1 where the newest model file was refused and an older one serves.",
-         last_refused_ ? 1 : 0);
+                "1 where the newest model file was refused and an older one serves.",
+                last_refused_ ? 1 : 0);
   if (service.has_events()) write_event_metrics(text, service);
   try {
     const auto model = service.model();

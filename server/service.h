@@ -10,8 +10,8 @@
 #include <string>
 #include <vector>
 
+#include "server/events/follows.h"
 #include "server/events/live.h"
-#include "server/events/split.h"
 #include "server/events/updater.h"
 #include "server/metrics.h"
 #include "server/operation.h"

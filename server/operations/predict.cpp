@@ -28,7 +28,7 @@ struct AskedPairs {
 };
 
 [[nodiscard]] AskedPairs pairs_in(const Json& request, const Service& service,
-                             const ServedModel& model, LeftOut& left_out) {
+                                  const ServedModel& model, LeftOut& left_out) {
   AskedPairs pairs;
   std::map<std::string, Who> users;
   std::map<std::string, std::size_t> live;
@@ -49,7 +49,8 @@ struct AskedPairs {
   return pairs;
 }
 
-[[nodiscard]] std::vector<float> predicted(const Recommender& recommender, const AskedPairs& pairs) {
+[[nodiscard]] std::vector<float> predicted(const Recommender& recommender,
+                                           const AskedPairs& pairs) {
   std::vector<float> values = recommender.predict(pairs.users, pairs.items);
   for (const AskedPairs::Live& user : pairs.live) {
     std::vector<Index> items;

@@ -120,7 +120,8 @@ TEST(EventOperations, RefuseWhatIsNoEvent) {
               HasSubstr("not milliseconds"));
   EXPECT_THAT(refused(R"({"events": [{"user": "a", "item": "b"}, {"user": "", "item": "b"}]})"),
               HasSubstr("events[1]: user is empty"));
-  EXPECT_THAT(refused(R"({"events": [{"user": "a", "item": "b"}], "item": "b"})"), HasSubstr("nothing"));
+  EXPECT_THAT(refused(R"({"events": [{"user": "a", "item": "b"}], "item": "b"})"),
+              HasSubstr("nothing"));
   EXPECT_EQ(live.store().count(), 0);
 }
 

@@ -1,13 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "server/events/split.h"
+#include "server/events/follows.h"
 
 #include <algorithm>
-#include <cmath>
-#include <numeric>
-
-#include <fmt/format.h>
-
-#include "likewise/error.h"
 
 namespace likewise::server {
 namespace {
@@ -31,28 +25,6 @@ constexpr std::uint32_t kDaySeconds = 24 * 3600;
 [[nodiscard]] std::uint32_t second_now() { return static_cast<std::uint32_t>(now() / kPerSecond); }
 
 }  // namespace
-
-Split::Split(const std::vector<double>& weights) {
-  for (const double weight : weights) {
-    if (!(weight > 0 && std::isfinite(weight))) {
-      throw Error(ErrorKind::kInvalidArgument,
-                  fmt::format("a share must be above 0, not {}", weight));
-    }
-  }
-  const double total = std::accumulate(weights.begin(), weights.end(), 0.0);
-  double end = 0;
-  for (const double weight : weights) ends_.push_back((end += weight) / total);
-}
-
-std::size_t Split::model_of(std::string_view user) const {
-  const double place = std::ldexp(static_cast<double>(hash_of(user) >> 11), -53);
-  const auto at = std::ranges::upper_bound(ends_, place);
-  return std::min(static_cast<std::size_t>(at - ends_.begin()), ends_.size() - 1);
-}
-
-double Split::share(std::size_t model) const {
-  return ends_[model] - (model == 0 ? 0.0 : ends_[model - 1]);
-}
 
 Follows::Follows(std::size_t models) : places_(kPlaces), counters_(models) {}
 

@@ -1,5 +1,4 @@
 // SPDX-License-Identifier: Apache-2.0
-/// Several models side by side: who gets which, and whether people took what they were offered.
 #pragma once
 
 #include <array>
@@ -14,19 +13,6 @@
 #include "server/events/event.h"
 
 namespace likewise::server {
-
-/// Shares of all users, by a hash of their ids: the same in every program and at all times. A user
-/// changes sides only where shares do.
-class Split {
- public:
-  /// Weights above 0, one for each model. Throws Error(kInvalidArgument) for others.
-  explicit Split(const std::vector<double>& weights);
-  [[nodiscard]] std::size_t model_of(std::string_view user) const;
-  [[nodiscard]] double share(std::size_t model) const;
-
- private:
-  std::vector<double> ends_;  ///< of each model's part of [0, 1)
-};
 
 /// What models offered, and which of it was followed by an event of the same user and item within
 /// a day. Remembers the last million offers or so, in 16 MB. Thread-safe.
