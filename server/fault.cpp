@@ -5,6 +5,7 @@
 #include <array>
 #include <new>
 
+#include "server/events/event_store.h"
 #include "server/json_text.h"
 
 namespace likewise::server {
@@ -104,6 +105,10 @@ Fault current_fault() {
     throw;
   } catch (const Fault& fault) {
     return fault;
+  } catch (const StoreError& error) {
+    return {error.reason() == StoreError::Reason::kFull ? FaultKind::kStorageFull
+                                                        : FaultKind::kUnavailable,
+            error.what()};
   } catch (const Error& error) {
     return fault_of(error);
   } catch (const std::bad_alloc&) {

@@ -51,7 +51,8 @@ class Fault : public std::runtime_error {
 
 /// What the library could not do with a request.
 [[nodiscard]] Fault fault_of(const Error& error);
-/// The exception in flight as a fault: a Fault as it is, an Error by fault_of(), lack of memory as
+/// The exception in flight as a fault: a Fault as it is, a
+/// StoreError by its reason, any other Error by fault_of(), lack of memory as
 /// unavailable, anything else as internal.
 [[nodiscard]] Fault current_fault();
 

@@ -18,6 +18,7 @@ struct Limits {
   Offset answers = 100'000;  ///< lists x n
   Offset explained = 1000;   ///< lists x n, where reasons are asked for
   Index reasons = 20;        ///< of an answer
+  Offset events = 10'000;    ///< of a request
 
   // Of HTTP.
   std::size_t body = 1 << 20;              ///< bytes

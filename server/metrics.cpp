@@ -5,21 +5,12 @@
 
 #include <fmt/format.h>
 
+#include "server/events/event_metrics.h"
+#include "server/metric_text.h"
 #include "server/service.h"
 
 namespace likewise::server {
 namespace {
-
-void describe(std::string& text, std::string_view name, std::string_view type,
-              std::string_view help) {
-  text += fmt::format("# HELP {} {}\n# TYPE {} {}\n", name, help, name, type);
-}
-
-void single(std::string& text, std::string_view name, std::string_view type, std::string_view help,
-            std::int64_t value) {
-  describe(text, name, type, help);
-  text += fmt::format("{} {}\n", name, value);
-}
 
 [[nodiscard]] std::string name_at(const Service& service, std::size_t operation) {
   const auto& all = service.operations();
@@ -56,7 +47,7 @@ void Metrics::count_model_refused(const std::string& reason) {
 
 std::string Metrics::text(const Service& service) const {
   std::string text;
-  describe(text, "likewise_requests_total", "counter", "Requests by operation and status.");
+  describe_metric(text, "likewise_requests_total", "counter", "Requests by operation and status.");
   for (std::size_t o = 0; o < operations_.size(); ++o) {
     for (std::size_t s = 0; s < kStatuses.size(); ++s) {
       const std::int64_t count = operations_[o]->by_status[s];
@@ -67,7 +58,7 @@ std::string Metrics::text(const Service& service) const {
     }
   }
   const std::string_view seconds = "likewise_request_seconds";
-  describe(text, seconds, "histogram", "From a whole request to its answer.");
+  describe_metric(text, seconds, "histogram", "From a whole request to its answer.");
   for (std::size_t o = 0; o < operations_.size(); ++o) {
     const Counts& counts = *operations_[o];
     std::int64_t sum = 0;
@@ -84,24 +75,26 @@ std::string Metrics::text(const Service& service) const {
                         static_cast<double>(counts.nanoseconds) * 1e-9);
     text += fmt::format("{}_count{{operation=\"{}\"}} {}\n", seconds, name_at(service, o), sum);
   }
-  single(text, "likewise_connections", "gauge", "Connections that are open.", connections);
-  single(text, "likewise_connections_refused_total", "counter",
-         "Connections refused at the limit or without descriptors.", connections_refused);
-  single(text, "likewise_connections_evicted_total", "counter",
-         "Idle connections closed to make room.", connections_evicted);
-  single(text, "likewise_requests_waiting", "gauge", "Requests that wait for a worker.", waiting);
-  single(text, "likewise_log_lines_dropped_total", "counter",
-         "Lines of the access log that nobody took in time.", log_lines_dropped);
-  single(text, "likewise_models_loaded_total", "counter", "Models taken since the start.",
-         models_loaded_);
-  single(text, "likewise_models_refused_total", "counter", "Model files that could not be taken.",
-         models_refused_);
-  single(text, "likewise_model_refused", "gauge",
-         "1 where the newest model file was refused and an older one serves.",
-         last_refused_ ? 1 : 0);
+  single_metric(text, "likewise_connections", "gauge", "Connections that are open.", connections);
+  single_metric(text, "likewise_connections_refused_total", "counter",
+                "Connections refused at the limit or without descriptors.", connections_refused);
+  single_metric(text, "likewise_connections_evicted_total", "counter",
+                "Idle connections closed to make room.", connections_evicted);
+  single_metric(text, "likewise_requests_waiting", "gauge", "Requests that wait for a worker.",
+                waiting);
+  single_metric(text, "likewise_log_lines_dropped_total", "counter",
+                "Lines of the access log that nobody took in time.", log_lines_dropped);
+  single_metric(text, "likewise_models_loaded_total", "counter", "Models taken since the start.",
+                models_loaded_);
+  single_metric(text, "likewise_models_refused_total", "counter",
+                "Model files that could not be taken.", models_refused_);
+  single_metric(text, "likewise_model_refused", "gauge",
+                "1 where the newest model file was refused and an older one serves.",
+                last_refused_ ? 1 : 0);
+  if (service.has_events()) write_event_metrics(text, service);
   try {
     const auto model = service.model();
-    describe(text, "likewise_model_info", "gauge", "The model that answers.");
+    describe_metric(text, "likewise_model_info", "gauge", "The model that answers.");
     text += fmt::format("likewise_model_info{{fingerprint=\"{}\",algorithm=\"{}\"}} 1\n",
                         model->fingerprint(), model->model().algorithm());
   } catch (const Fault&) {  // none yet

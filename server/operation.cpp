@@ -23,9 +23,18 @@ std::string_view name_of(Method method) {
 }
 
 std::vector<Operation> make_operations(const Limits& limits) {
-  return {recommend_operation(limits), similar_operation(limits), predict_operation(limits),
-          explain_operation(limits),   items_operation(limits),   model_operation(),
-          health_operation(),          ready_operation(),         metrics_operation(),
+  return {recommend_operation(limits),
+          similar_operation(limits),
+          predict_operation(limits),
+          explain_operation(limits),
+          items_operation(limits),
+          events_operation(limits),
+          user_operation(),
+          erase_operation(),
+          model_operation(),
+          health_operation(),
+          ready_operation(),
+          metrics_operation(),
           openapi_operation()};
 }
 

@@ -34,6 +34,7 @@ enum class Access {
 enum class Cost {
   kAtOnce,    ///< microseconds: by the thread that reads requests
   kComputed,  ///< by a worker
+  kStored,    ///< by a worker of those that wait for a disk or a database
 };
 
 /// The body of an answer, or why there is none.

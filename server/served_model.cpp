@@ -83,6 +83,7 @@ ServedModel::ServedModel(std::shared_ptr<const Model> model, Device device, Titl
       abilities_(abilities_of(queries_)),
       ratings_(ratings_of(queries_.model())),
       file_(std::move(file)),
+      mark_(mark_of(queries_.model())),
       loaded_(utc_now()) {}
 
 LoadedModel load_served(const ModelSource& source) {

@@ -11,6 +11,7 @@
 
 #include "likewise/query.h"
 #include "likewise/title_search.h"
+#include "server/events/live.h"
 #include "server/file_stamp.h"
 
 namespace likewise::server {
@@ -54,6 +55,7 @@ class ServedModel {
   [[nodiscard]] const std::optional<RatingRange>& ratings() const { return ratings_; }
   [[nodiscard]] const std::string& fingerprint() const { return file_.fingerprint; }
   [[nodiscard]] const std::string& file() const { return file_.name; }
+  [[nodiscard]] const ModelMark& mark() const { return mark_; }
   [[nodiscard]] const std::string& loaded() const { return loaded_; }  ///< UTC, ISO 8601
 
  private:
@@ -62,6 +64,7 @@ class ServedModel {
   Abilities abilities_;
   std::optional<RatingRange> ratings_;
   ModelFile file_;
+  ModelMark mark_;  ///< what it has learned of events
   std::string loaded_;
 };
 

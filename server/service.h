@@ -6,9 +6,13 @@
 #include <atomic>
 #include <memory>
 #include <mutex>
+#include <optional>
 #include <string>
 #include <vector>
 
+#include "server/events/follows.h"
+#include "server/events/live.h"
+#include "server/events/updater.h"
 #include "server/metrics.h"
 #include "server/operation.h"
 #include "server/served_model.h"
@@ -27,6 +31,21 @@ class Service {
   /// A model that could not be loaded: counted, and told by /metrics.
   void refuse_model(const std::string& reason);
 
+  /// Events that count beside the model; both outlive the service, and come before its first model.
+  /// Without them the server keeps none.
+  void use_events(Live& live, std::optional<Duplicates> duplicates = {});
+  void use_updates(const Updater& updater) { updater_ = &updater; }
+  /// Throws Fault(kUnavailable) where the server keeps none.
+  [[nodiscard]] Live& events() const;
+  [[nodiscard]] bool has_events() const { return live_ != nullptr; }
+  [[nodiscard]] const Updater* updater() const { return updater_; }
+  /// Who a user is to the model now, with all that it did since.
+  [[nodiscard]] Who who(const ServedModel& model, const std::string& user) const;
+  /// Whether the model must not use what it knows of the user.
+  [[nodiscard]] bool is_erased(const ServedModel& model, const std::string& user) const;
+  /// What was offered to users of models, and followed.
+  [[nodiscard]] Follows& follows() const { return follows_; }
+
   [[nodiscard]] const Limits& limits() const { return limits_; }
   [[nodiscard]] const std::vector<Operation>& operations() const { return operations_; }
   [[nodiscard]] Metrics& metrics() const { return metrics_; }
@@ -42,6 +61,10 @@ class Service {
   mutable std::mutex mutex_;
   std::shared_ptr<const ServedModel> model_;
   std::atomic<bool> ending_{false};
+  Live* live_ = nullptr;
+  std::optional<Duplicates> duplicates_;
+  std::atomic<const Updater*> updater_{nullptr};
+  mutable Follows follows_{1};
 };
 
 }  // namespace likewise::server

@@ -36,7 +36,7 @@ bool Workers::add(Waiting& waiting) {
     const std::lock_guard lock(mutex_);
     if (waiting_.size() >= front_.service().limits().waiting) return false;
     waiting_.push_back(std::move(waiting));
-    front_.service().metrics().waiting = std::ssize(waiting_);
+    ++front_.service().metrics().waiting;
   }
   changed_.notify_one();
   return true;
@@ -54,7 +54,7 @@ std::vector<Waiting> Workers::next() {
     waiting_.pop_front();
   } while (together && !waiting_.empty() && group.size() < kTogether &&
            waiting_.front().task.operation == operation);
-  front_.service().metrics().waiting = std::ssize(waiting_);
+  front_.service().metrics().waiting -= std::ssize(group);
   return group;
 }
 

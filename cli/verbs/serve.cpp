@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <chrono>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -8,10 +9,16 @@
 
 #include "likewise/control.h"
 #include "likewise/error.h"
+#include "likewise/model.h"
 #include "likewise/recommender.h"
+#include "likewise/text.h"
+#include "likewise/tune.h"
+#include "likewise/update.h"
 #include "options/options.h"
 #include "options/paths.h"
 #include "options/titles.h"
+#include "server/events/live.h"
+#include "server/events/updater.h"
 #include "server/http/http_server.h"
 #include "server/model_watch.h"
 #include "verb.h"
@@ -21,6 +28,8 @@ namespace likewise::cli {
 namespace {
 
 using std::chrono::milliseconds;
+
+constexpr const char* kOff = "off";  ///< in place of a store of events
 
 [[nodiscard]] milliseconds milliseconds_of(double seconds) {
   return milliseconds(static_cast<std::int64_t>(seconds * 1000));
@@ -36,6 +45,10 @@ struct Serve {
   std::string log_path;
   bool log_personal = false;
   double watch = 1.0;
+  std::string events;  ///< empty: beside the model
+  std::optional<Duplicates> duplicates;
+  double update_every = 0.0;  ///< seconds; 0: never
+  bool compact = false;
   double idle = 75.0;
   double header_time = 10.0;
   double body_time = 30.0;
@@ -47,6 +60,9 @@ struct Serve {
   void run() {
     refuse_idle_titles(*given, titles_option);
     refuse_idle(*given, "--log-personal", !log_path.empty(), "--access-log");
+    refuse_idle(*given, "--duplicates", events != kOff, "events");
+    refuse_idle(*given, "--update-every", events != kOff, "events");
+    refuse_idle(*given, "--compact", update_every > 0, "--update-every");
     check_paths({{"MODEL", model_path},
                  {"--tokens", tokens_path},
                  {"--titles", titles_option.path},
@@ -72,7 +88,9 @@ struct Serve {
     limits.header_time = milliseconds_of(header_time);
     limits.body_time = milliseconds_of(body_time);
     limits.shutdown = milliseconds_of(shutdown);
+    const std::unique_ptr<server::Live> live = open_events();
     server::Service service(limits);
+    if (live != nullptr) service.use_events(*live, duplicates);
     server::Front front(service, {!address.is_loopback(), hosts});
     read_tokens(front);
     server::AccessLog log(log_path, log_personal, service.metrics());
@@ -81,6 +99,8 @@ struct Serve {
     server::ModelWatch watching(service,
                                 {model_path, titles_option.path, titles_option.how, device},
                                 milliseconds_of(watch), say);
+    const std::unique_ptr<server::Updater> updater = start_updates(live.get(), watching, say);
+    if (updater != nullptr) service.use_updates(*updater);
     server::HttpServer http(front, service, log, address, thread_count());
     http.on_hangup([&] {
       log.reopen();
@@ -95,6 +115,35 @@ struct Serve {
     progress.say(fmt::format("serves {} at http://{}", model_path, http.address().text()));
     http.run();
     progress.say("ended");
+  }
+
+  /// Null where none are kept.
+  [[nodiscard]] std::unique_ptr<server::Live> open_events() const {
+    if (events == kOff) return nullptr;
+    return std::make_unique<server::Live>(
+        server::open_event_store(events.empty() ? model_path + ".events" : events));
+  }
+
+  /// Null where there are none.
+  [[nodiscard]] std::unique_ptr<server::Updater> start_updates(
+      server::Live* live, server::ModelWatch& watching, const server::ModelWatch::Say& say) const {
+    if (update_every == 0) return nullptr;
+    require_updatable(load_model(model_path), {});
+    return std::make_unique<server::Updater>(
+        live->store(),
+        server::Updater::Plan{{model_path},
+                              milliseconds_of(update_every),
+                              {.duplicates = duplicates, .device = common.device},
+                              compact},
+        [&watching, say](std::size_t, const server::FoldReport& report) {
+          say(fmt::format("the model has learned {}: {} and {} are new",
+                          counted(report.events, "event"), counted(report.new_users, "user"),
+                          counted(report.new_items, "item")));
+          watching.look_now();
+        },
+        [say](std::size_t, const std::string& reason) {
+          say(fmt::format("the model was not updated, the one before stays: {}", reason));
+        });
   }
 
   void read_tokens(server::Front& front) const {
@@ -123,6 +172,44 @@ void add_door_options(CLI::App& app, Serve& verb) {
   add_number(app, "--rate", verb.limits.rate, "Requests a second of one address; 0: any number")
       ->check(CLI::Range(0.0, 1e6).description(""))
       ->capture_default_str()
+      ->group(kGroup);
+}
+
+void add_event_options(CLI::App& app, Serve& verb) {
+  constexpr const char* kGroup = "Events";
+  add_path(app, "--events", verb.events,
+           "Where events are kept: a SQLite file, postgresql://..., which several servers share, "
+           "or off")
+      ->type_name("FILE|URL|off")
+      ->default_str("MODEL.events")
+      ->group(kGroup);
+  const std::function<void(Duplicates)> choose = [raw = &verb](Duplicates how) {
+    raw->duplicates = how;
+  };
+  add_choice<Duplicates>(
+      app, "--duplicates",
+      {{"sum", Duplicates::kSum}, {"last", Duplicates::kLast}, {"max", Duplicates::kMax}}, choose,
+      "What a user's values of one item become [implicit sum, explicit last]")
+      ->group(kGroup);
+  const auto every = [raw = &verb](const std::string& text) {
+    try {
+      raw->update_every = parse_budget(text).seconds;
+    } catch (const Error&) {
+      raw->update_every = 0;
+    }
+    if (raw->update_every <= 0) {
+      throw CLI::ValidationError("--update-every", "needs a time, such as 30s, 10m or 1h");
+    }
+  };
+  app.add_option_function<std::string>(
+         "--update-every", every,
+         "Write what events say into the model file, as `likewise update` does, on one processor "
+         "at the lowest priority")
+      ->type_name("TIME")
+      ->group(kGroup);
+  app.add_flag("--compact", verb.compact,
+               "After an update, delete events that the model has learned and that are older than "
+               "a day. A model trained without them does not have them then")
       ->group(kGroup);
 }
 
@@ -196,6 +283,7 @@ Run add_serve(CLI::App& app) {
       ->type_name("FILE");
   app.add_flag("--log-personal", verb->log_personal,
                "Also addresses of clients, and whole addresses of requests with their ids");
+  add_event_options(app, *verb);
   add_door_options(app, *verb);
   add_limit_options(app, *verb);
   add_device_options(app, verb->common);

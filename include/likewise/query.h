@@ -63,6 +63,14 @@ struct Like {
 /// What a user of the model did.
 [[nodiscard]] FoldInRow history_of(const Model& model, Index user);
 
+/// `row` and what came after it, the latest last: what a user of the model and its new likes are
+/// together. `duplicates` says what two values of an item become, as for update_model(): kSum,
+/// kLast or kMax. Likes of items that the model does not have are left out, and counted in
+/// `unknown` where it is not null.
+[[nodiscard]] FoldInRow with_likes(const Model& model, const FoldInRow& row,
+                                   std::span<const Like> later, Duplicates duplicates,
+                                   Offset* unknown = nullptr);
+
 /// Users who were not trained, by what they did.
 struct Visitors {
   std::vector<std::string> names;
@@ -72,6 +80,8 @@ struct Visitors {
   /// An item that comes twice counts once; Error(kInvalidArgument) where its values differ.
   void add(const Model& model, std::string name, std::span<const Like> likes,
            UnknownIds unknown_ids = UnknownIds::kRefuse);
+  /// One whose row is there already, as with_likes() makes it.
+  void add(std::string name, FoldInRow row);
 };
 /// Every user of `data`.
 [[nodiscard]] Visitors visitors_of(const Model& model, const Interactions& data);

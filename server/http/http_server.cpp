@@ -42,6 +42,8 @@ constexpr std::chrono::milliseconds kSweep{100};
 constexpr std::chrono::milliseconds kLinger{1000};
 /// Descriptors that are not connections.
 constexpr std::size_t kOwnDescriptors = 64;
+/// Threads that wait for a disk: one while the other makes the next commit ready.
+constexpr int kStoringThreads = 2;
 
 /// One for all requests of an address; of IPv6 the network, which is what a client has.
 [[nodiscard]] std::string client_key(const asio::ip::address& address) {
@@ -88,6 +90,7 @@ class HttpServer::Impl {
   Address address_;
   std::function<void()> hangup_;
   std::unique_ptr<Workers> workers_;
+  std::unique_ptr<Workers> storing_;  ///< for what waits for a disk
 
  private:
   struct Delivery {
@@ -161,7 +164,7 @@ class Connection : public std::enable_shared_from_this<Connection> {
   [[nodiscard]] bool make_room_for_body();
   void say_continue();
   void answer();
-  void compute(Task task);
+  void compute(Task task, Cost cost);
   void refuse(const Fault& fault);
   void write_on();
   void on_written();
@@ -280,17 +283,18 @@ void Connection::answer() {
   if (auto* reply = std::get_if<Reply>(&taken)) return finish(std::move(*reply));
   auto& task = std::get<Task>(taken);
   const Operation& operation = server_.service_.operations()[task.operation];
-  if (operation.cost == Cost::kComputed) return compute(std::move(task));
+  if (operation.cost != Cost::kAtOnce) return compute(std::move(task), operation.cost);
   const Json* requests[] = {&task.request};
   finish(server_.front_.reply_to(
       task.operation, std::move(answer_checked(server_.service_, operation, requests).front())));
 }
 
-void Connection::compute(Task task) {
+void Connection::compute(Task task, Cost cost) {
   state_ = State::kAnswer;
   const std::size_t operation = task.operation;
   Waiting waiting{shared_from_this(), std::move(task), arrived_};
-  if (server_.workers_->add(waiting)) return;
+  Workers& workers = cost == Cost::kStored ? *server_.storing_ : *server_.workers_;
+  if (workers.add(waiting)) return;
   finish(server_.front_.reply_to(
       operation, Fault(FaultKind::kUnavailable, "the server is busy: too many requests wait")));
 }
@@ -398,10 +402,11 @@ HttpServer::Impl::Impl(Front& front, Service& service, AccessLog& log, const Add
                descriptors > 2 * kOwnDescriptors ? descriptors - kOwnDescriptors : kOwnDescriptors);
   spare_descriptor_ = open("/dev/null", O_RDONLY | O_CLOEXEC);
   listen(address);
-  workers_ =
-      std::make_unique<Workers>(front, threads, [this](std::shared_ptr<void> asker, Reply reply) {
-        deliver(std::move(asker), std::move(reply));
-      });
+  const Workers::Deliver reply_to = [this](std::shared_ptr<void> asker, Reply reply) {
+    deliver(std::move(asker), std::move(reply));
+  };
+  workers_ = std::make_unique<Workers>(front, threads, reply_to);
+  storing_ = std::make_unique<Workers>(front, kStoringThreads, reply_to);
 }
 
 void HttpServer::Impl::listen(const Address& address) {
@@ -433,6 +438,7 @@ void HttpServer::Impl::run() {
   accept_next();
   io_.run();
   workers_.reset();
+  storing_.reset();
 }
 
 void HttpServer::Impl::accept_next() {

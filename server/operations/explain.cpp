@@ -6,9 +6,16 @@
 namespace likewise::server {
 namespace {
 
-[[nodiscard]] FoldInRow history_in(const Json& request, const Model& model) {
+/// With what the user did since the model was made.
+[[nodiscard]] FoldInRow history_in(const Json& request, const Service& service,
+                                   const ServedModel& served) {
+  const Model& model = served.model();
   if (request.contains("user")) {
-    return history_of(model, known_row(model.users, id_of(request["user"]), "user", "user"));
+    const std::string user = id_of(request["user"]);
+    Who who = service.who(served, user);
+    if (auto* row = std::get_if<FoldInRow>(&who)) return std::move(*row);
+    if (const Index* known = std::get_if<Index>(&who)) return history_of(model, *known);
+    refuse_id("user", user, "user");
   }
   Visitors visitors;
   Offset left_out = 0;
@@ -19,7 +26,7 @@ namespace {
 [[nodiscard]] std::string explain(const Service& service, const Json& request) {
   const auto model = service.model();
   const Index item = known_row(model->model().items, id_of(request["item"]), "item", "item");
-  const Why why = model->queries().why(history_in(request, model->model()), item);
+  const Why why = model->queries().why(history_in(request, service, *model), item);
   JsonText text;
   text.begin_object().key("model").value(model->fingerprint());
   write_item(text, why.item, why.title);

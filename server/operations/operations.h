@@ -16,6 +16,9 @@ namespace likewise::server {
 [[nodiscard]] Operation predict_operation(const Limits& limits);
 [[nodiscard]] Operation explain_operation(const Limits& limits);
 [[nodiscard]] Operation items_operation(const Limits& limits);
+[[nodiscard]] Operation events_operation(const Limits& limits);
+[[nodiscard]] Operation user_operation();
+[[nodiscard]] Operation erase_operation();
 [[nodiscard]] Operation model_operation();
 [[nodiscard]] Operation health_operation();
 [[nodiscard]] Operation ready_operation();
@@ -35,6 +38,12 @@ struct LeftOut {
   Offset items = 0;
 };
 
+/// A Fault(kNotFound) that names `parameter`.
+[[noreturn]] void refuse_id(std::string_view kind, const std::string& id,
+                            const std::string& parameter);
+/// One that is unknown: a Fault(kNotFound) that names `parameter`, or counted.
+void refuse_or_count(const std::string& id, std::string_view kind, const std::string& parameter,
+                     UnknownIds unknown, Offset& left_out);
 /// Rows of ids. An unknown one is a Fault(kNotFound) that names `parameter`, or counted.
 [[nodiscard]] std::vector<Index> known_rows(const IdMap& ids, std::span<const std::string> names,
                                             std::string_view kind, const std::string& parameter,

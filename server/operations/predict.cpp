@@ -1,5 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 /// POST /v1/predict.
+#include <map>
+#include <span>
+
 #include "server/operations/operations.h"
 #include "server/service.h"
 
@@ -13,16 +16,56 @@ namespace {
   return row.value_or(-1);
 }
 
+/// AskedPairs in rows of the model; and those of users who did something since, by user.
+struct AskedPairs {
+  std::vector<Index> users;
+  std::vector<Index> items;
+  struct Live {
+    FoldInRow row;
+    std::vector<std::size_t> pairs;  ///< with an item that is known
+  };
+  std::vector<Live> live;
+};
+
+[[nodiscard]] AskedPairs pairs_in(const Json& request, const Service& service,
+                                  const ServedModel& model, LeftOut& left_out) {
+  AskedPairs pairs;
+  std::map<std::string, Who> users;
+  std::map<std::string, std::size_t> live;
+  for (const Json& pair : request["pairs"]) {
+    const std::string user = id_of(pair[0]);
+    const auto [at, fresh] = users.try_emplace(user);
+    if (fresh) at->second = service.who(model, user);
+    const Who& who = at->second;
+    const Index* row = std::get_if<Index>(&who);
+    left_out.users += std::holds_alternative<std::monostate>(who) ? 1 : 0;
+    pairs.users.push_back(row == nullptr ? -1 : *row);
+    pairs.items.push_back(row_or_none(model.model().items, pair[1], left_out.items));
+    if (!std::holds_alternative<FoldInRow>(who) || pairs.items.back() < 0) continue;
+    const auto [place, first] = live.emplace(user, pairs.live.size());
+    if (first) pairs.live.push_back({std::get<FoldInRow>(who), {}});
+    pairs.live[place->second].pairs.push_back(pairs.items.size() - 1);
+  }
+  return pairs;
+}
+
+[[nodiscard]] std::vector<float> predicted(const Recommender& recommender,
+                                           const AskedPairs& pairs) {
+  std::vector<float> values = recommender.predict(pairs.users, pairs.items);
+  for (const AskedPairs::Live& user : pairs.live) {
+    std::vector<Index> items;
+    for (const std::size_t pair : user.pairs) items.push_back(pairs.items[pair]);
+    const std::vector<float> own = recommender.predict_new(std::span(&user.row, 1), items);
+    for (std::size_t p = 0; p < own.size(); ++p) values[user.pairs[p]] = own[p];
+  }
+  return values;
+}
+
 [[nodiscard]] std::string predict(const Service& service, const Json& request) {
   const auto model = service.model();
   LeftOut left_out;
-  std::vector<Index> users;
-  std::vector<Index> items;
-  for (const Json& pair : request["pairs"]) {
-    users.push_back(row_or_none(model->model().users, pair[0], left_out.users));
-    items.push_back(row_or_none(model->model().items, pair[1], left_out.items));
-  }
-  const std::vector<float> values = model->queries().recommender().predict(users, items);
+  const AskedPairs pairs = pairs_in(request, service, *model, left_out);
+  const std::vector<float> values = predicted(model->queries().recommender(), pairs);
   JsonText text;
   text.begin_object().key("model").value(model->fingerprint()).key("values").begin_array();
   for (const float value : values) text.value(value);

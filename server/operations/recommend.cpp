@@ -16,14 +16,21 @@ namespace {
 struct Question {
   RecommendQuestion question;
   LeftOut left_out;
+  bool of_users = false;  ///< and not of visitors: their events may follow
+  /// Users who did something since the model was made, beside `question.users`, which are then the
+  /// rows of all others.
+  Visitors live{};
+  std::vector<bool> is_live{};  ///< of each user in turn, where there are live ones
 
   [[nodiscard]] bool of_visitors() const {
     return std::holds_alternative<Visitors>(question.users);
   }
   [[nodiscard]] std::size_t lists() const {
     if (const auto* visitors = std::get_if<Visitors>(&question.users)) return visitors->rows.size();
-    return std::get<std::vector<Index>>(question.users).size();
+    return std::get<std::vector<Index>>(question.users).size() + live.rows.size();
   }
+  /// Users of the model, in part: an answer of two calls.
+  [[nodiscard]] bool is_mixed() const { return !live.rows.empty(); }
 };
 
 [[nodiscard]] std::string visitor_name(const Json& visitor, std::size_t at) {
@@ -44,10 +51,30 @@ struct Question {
   return visitors;
 }
 
-[[nodiscard]] Asked asked_in(const Json& request, const Model& model, LeftOut& left_out) {
-  if (!request.contains("users")) return visitors_in(request, model, left_out);
-  return known_rows(model.users, ids_of(request["users"]), "user", "users", unknown_of(request),
-                    left_out.users);
+/// Users as they are now. Where all of them did something new, they are visitors.
+void read_users(const Json& request, const Service& service, const ServedModel& model,
+                Question& read) {
+  const UnknownIds unknown = unknown_of(request);
+  read.of_users = true;
+  std::vector<Index> rows;
+  for (std::string& user : ids_of(request["users"])) {
+    Who who = service.who(model, user);
+    if (std::holds_alternative<std::monostate>(who)) {
+      refuse_or_count(user, "user", "users", unknown, read.left_out.users);
+      continue;
+    }
+    read.is_live.push_back(std::holds_alternative<FoldInRow>(who));
+    if (read.is_live.back()) {
+      read.live.add(std::move(user), std::get<FoldInRow>(std::move(who)));
+    } else {
+      rows.push_back(std::get<Index>(who));
+    }
+  }
+  if (rows.empty() && read.is_mixed()) {
+    read.question.users = std::exchange(read.live, {});
+  } else {
+    read.question.users = std::move(rows);
+  }
 }
 
 [[nodiscard]] std::vector<Index> items_in(const Json& request, const char* parameter,
@@ -69,13 +96,19 @@ void read_filters(const Json& request, const Model& model, Question& read) {
   }
 }
 
-[[nodiscard]] Question read_question(const Json& request, const Model& model,
-                                     const Limits& limits) {
+[[nodiscard]] Question read_question(const Json& request, const Service& service,
+                                     const ServedModel& served) {
+  const Model& model = served.model();
+  const Limits& limits = service.limits();
   Question read;
   read.question.n = request.value("n", kUsualN);
   read.question.include_seen = request.value("include_seen", false);
   read.question.reasons = request.value("reasons", 0);
-  read.question.users = asked_in(request, model, read.left_out);
+  if (request.contains("users")) {
+    read_users(request, service, served, read);
+  } else {
+    read.question.users = visitors_in(request, model, read.left_out);
+  }
   read_filters(request, model, read);
   const auto lists = static_cast<Offset>(read.lists());
   check_answers(lists, read.question.n, limits.answers);
@@ -95,14 +128,32 @@ void write_list(JsonText& text, const AnswerList& list, bool reasons) {
   text.end_array().end_object();
 }
 
+/// Lists in the order of the users, whether they did something new or not.
+void recommend_mixed(const Queries& queries, const Question& asked, const TakeList& take) {
+  std::vector<AnswerList> known;
+  std::vector<AnswerList> live;
+  RecommendQuestion question = asked.question;
+  queries.recommend(question, [&](const AnswerList& list) { known.push_back(list); });
+  question.users = asked.live;
+  queries.recommend(question, [&](const AnswerList& list) { live.push_back(list); });
+  auto next_known = known.begin();
+  auto next_live = live.begin();
+  for (const bool is_live : asked.is_live) take(is_live ? *next_live++ : *next_known++);
+}
+
 /// The body of an answer, list by list.
 class Body {
  public:
-  Body(const ServedModel& model, const Question& asked) : asked_(asked) {
+  Body(const Service& service, const ServedModel& model, const Question& asked)
+      : service_(service), asked_(asked) {
     text_.begin_object().key("model").value(model.fingerprint());
     text_.key("lists").begin_array();
   }
-  void add(const AnswerList& list) { write_list(text_, list, asked_.question.reasons > 0); }
+  void add(const AnswerList& list) {
+    write_list(text_, list, asked_.question.reasons > 0);
+    if (!asked_.of_users || !service_.has_events()) return;
+    for (const Answer& one : list.answers) service_.follows().offer(0, list.asked, one.id);
+  }
   [[nodiscard]] std::string finish() {
     text_.end_array();
     write_left_out(text_, asked_.left_out);
@@ -111,25 +162,33 @@ class Body {
   }
 
  private:
+  const Service& service_;
   const Question& asked_;
   JsonText text_;
 };
 
-[[nodiscard]] std::string answer_one(const ServedModel& model, const Question& asked) {
-  Body body(model, asked);
-  model.queries().recommend(asked.question, [&](const AnswerList& list) { body.add(list); });
+[[nodiscard]] std::string answer_one(const Service& service, const ServedModel& model,
+                                     const Question& asked) {
+  Body body(service, model, asked);
+  const TakeList add = [&](const AnswerList& list) { body.add(list); };
+  if (asked.is_mixed()) {
+    recommend_mixed(model.queries(), asked, add);
+  } else {
+    model.queries().recommend(asked.question, add);
+  }
   return body.finish();
 }
 
 [[nodiscard]] std::string recommend(const Service& service, const Json& request) {
   const auto model = service.model();
-  return answer_one(*model, read_question(request, model->model(), service.limits()));
+  return answer_one(service, *model, read_question(request, service, *model));
 }
 
 /// Whether one call can answer both.
 [[nodiscard]] bool go_together(const Question& a, const Question& b) {
   const auto free = [](const Question& q) { return !q.question.allow && q.question.deny.empty(); };
-  return free(a) && free(b) && a.of_visitors() == b.of_visitors() && a.question.n == b.question.n &&
+  return free(a) && free(b) && !a.is_mixed() && !b.is_mixed() &&
+         a.of_visitors() == b.of_visitors() && a.question.n == b.question.n &&
          a.question.include_seen == b.question.include_seen &&
          a.question.reasons == b.question.reasons;
 }
@@ -149,8 +208,8 @@ void append(Asked& to, const Asked& from) {
 class Together {
  public:
   Together(const Service& service, std::span<const Json* const> requests)
-      : model_(service.model()), outcomes_(requests.size(), std::string()) {
-    for (std::size_t r = 0; r < requests.size(); ++r) read(r, *requests[r], service.limits());
+      : service_(service), model_(service.model()), outcomes_(requests.size(), std::string()) {
+    for (std::size_t r = 0; r < requests.size(); ++r) read(r, *requests[r]);
   }
 
   [[nodiscard]] std::vector<Outcome> take() {
@@ -168,10 +227,10 @@ class Together {
   }
 
  private:
-  void read(std::size_t r, const Json& request, const Limits& limits) {
+  void read(std::size_t r, const Json& request) {
     questions_.emplace_back();
     try {
-      questions_.back() = read_question(request, model_->model(), limits);
+      questions_.back() = read_question(request, service_, *model_);
       open_.push_back(r);
     } catch (...) {
       outcomes_[r] = current_fault();
@@ -180,7 +239,7 @@ class Together {
 
   void answer_alone(std::size_t r) {
     try {
-      outcomes_[r] = answer_one(*model_, questions_[r]);
+      outcomes_[r] = answer_one(service_, *model_, questions_[r]);
     } catch (...) {
       outcomes_[r] = current_fault();
     }
@@ -205,13 +264,14 @@ class Together {
     }
     auto next = lists.begin();
     for (const std::size_t r : group) {
-      Body body(*model_, questions_[r]);
+      Body body(service_, *model_, questions_[r]);
       for (std::size_t l = 0; l < questions_[r].lists(); ++l) body.add(*next++);
       outcomes_[r] = body.finish();
     }
     return true;
   }
 
+  const Service& service_;
   std::shared_ptr<const ServedModel> model_;
   std::vector<Question> questions_;
   std::vector<std::size_t> open_;  ///< requests without an outcome

@@ -7,12 +7,6 @@
 namespace likewise::server {
 namespace {
 
-[[noreturn]] void refuse_id(std::string_view kind, const std::string& id,
-                            const std::string& parameter) {
-  throw Fault(FaultKind::kNotFound, fmt::format("{} '{}' is not in the model", kind, printable(id)),
-              parameter);
-}
-
 [[nodiscard]] Like like_of(const Json& json) {
   if (!json.is_object()) return {id_of(json)};
   Like like{id_of(json["item"])};
@@ -22,6 +16,11 @@ namespace {
 }
 
 }  // namespace
+
+void refuse_id(std::string_view kind, const std::string& id, const std::string& parameter) {
+  throw Fault(FaultKind::kNotFound, fmt::format("{} '{}' is not in the model", kind, printable(id)),
+              parameter);
+}
 
 std::string id_of(const Json& value) {
   return value.is_string() ? value.get<std::string>() : value.dump();
@@ -34,6 +33,12 @@ std::vector<std::string> ids_of(const Json& list) {
   return ids;
 }
 
+void refuse_or_count(const std::string& id, std::string_view kind, const std::string& parameter,
+                     UnknownIds unknown, Offset& left_out) {
+  if (unknown == UnknownIds::kRefuse) refuse_id(kind, id, parameter);
+  ++left_out;
+}
+
 std::vector<Index> known_rows(const IdMap& ids, std::span<const std::string> names,
                               std::string_view kind, const std::string& parameter,
                               UnknownIds unknown, Offset& left_out) {
@@ -42,10 +47,8 @@ std::vector<Index> known_rows(const IdMap& ids, std::span<const std::string> nam
   for (const std::string& name : names) {
     if (const auto row = ids.find(name)) {
       rows.push_back(*row);
-    } else if (unknown == UnknownIds::kLeaveOut) {
-      ++left_out;
     } else {
-      refuse_id(kind, name, parameter);
+      refuse_or_count(name, kind, parameter, unknown, left_out);
     }
   }
   return rows;
@@ -65,10 +68,8 @@ void add_visitor(Visitors& visitors, const Model& model, const std::string& name
     Like like = like_of(one);
     if (model.items.find(like.item)) {
       known.push_back(std::move(like));
-    } else if (unknown == UnknownIds::kLeaveOut) {
-      ++left_out;
     } else {
-      refuse_id("item", like.item, "likes");
+      refuse_or_count(like.item, "item", "likes", unknown, left_out);
     }
   }
   visitors.add(model, name, known);

@@ -17,6 +17,26 @@ namespace {
   return static_cast<SimilarityMetric>(found - std::begin(kSimilarityMetricNames));
 }
 
+/// Users who were erased are neither asked about nor told.
+[[nodiscard]] std::vector<Index> users_in(const Json& request, const Service& service,
+                                          const ServedModel& model, Offset& left_out) {
+  const UnknownIds unknown = unknown_of(request);
+  std::vector<std::string> users = ids_of(request["users"]);
+  std::erase_if(users, [&](const std::string& user) {
+    const bool erased = service.is_erased(model, user);
+    if (erased) refuse_or_count(user, "user", "users", unknown, left_out);
+    return erased;
+  });
+  return known_rows(model.model().users, users, "user", "users", unknown, left_out);
+}
+
+[[nodiscard]] AnswerList without_erased(const Service& service, const ServedModel& model,
+                                        AnswerList list) {
+  std::erase_if(list.answers,
+                [&](const Answer& answer) { return service.is_erased(model, answer.id); });
+  return list;
+}
+
 void write_alike(JsonText& text, const AnswerList& list, bool of_items) {
   text.begin_object().key(of_items ? "item" : "user").value(list.asked);
   text.key(of_items ? "items" : "users").begin_array();
@@ -31,20 +51,21 @@ void write_alike(JsonText& text, const AnswerList& list, bool of_items) {
 [[nodiscard]] std::string similar(const Service& service, const Json& request) {
   const auto model = service.model();
   const bool of_items = request.contains("items");
-  const char* parameter = of_items ? "items" : "users";
   LeftOut left_out;
   SimilarQuestion question;
   question.side = of_items ? Side::kItems : Side::kUsers;
   question.n = request.value("n", kUsualN);
   question.metric = metric_of(request);
-  question.rows = known_rows(of_items ? model->model().items : model->model().users,
-                             ids_of(request[parameter]), of_items ? "item" : "user", parameter,
-                             unknown_of(request), of_items ? left_out.items : left_out.users);
-  check_answers(std::ssize(request[parameter]), question.n, service.limits().answers);
+  question.rows = of_items ? known_rows(model->model().items, ids_of(request["items"]), "item",
+                                        "items", unknown_of(request), left_out.items)
+                           : users_in(request, service, *model, left_out.users);
+  check_answers(std::ssize(request[of_items ? "items" : "users"]), question.n,
+                service.limits().answers);
   JsonText text;
   text.begin_object().key("model").value(model->fingerprint()).key("lists").begin_array();
-  model->queries().similar(question,
-                           [&](const AnswerList& list) { write_alike(text, list, of_items); });
+  model->queries().similar(question, [&](const AnswerList& list) {
+    write_alike(text, of_items ? list : without_erased(service, *model, list), of_items);
+  });
   text.end_array();
   write_left_out(text, left_out);
   text.end_object();

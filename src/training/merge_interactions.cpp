@@ -9,6 +9,7 @@
 
 #include <fmt/format.h>
 
+#include "core/merged_value.h"
 #include "core/parallel.h"
 #include "likewise/error.h"
 
@@ -68,13 +69,6 @@ constexpr Offset kRowsPerBlock = 256;
   return places;
 }
 
-[[nodiscard]] float one_value(float earlier, float later, Duplicates duplicates) {
-  if (duplicates == Duplicates::kSum) {
-    return static_cast<float>(double{earlier} + double{later});
-  }
-  return duplicates == Duplicates::kMax ? std::max(earlier, later) : later;
-}
-
 struct Cell {
   Index column = 0;
   float value = 0.0F;
@@ -125,7 +119,7 @@ void merge_cells(const std::vector<Cell>& first, const std::vector<Cell>& second
       continue;
     }
     if (both++ == 0) first_of_both = cell.column;
-    cells[kept - 1].value = one_value(cells[kept - 1].value, cell.value, duplicates);
+    cells[kept - 1].value = merged_value(cells[kept - 1].value, cell.value, duplicates);
   }
   cells.resize(kept);
 }

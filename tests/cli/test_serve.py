@@ -351,20 +351,22 @@ def fits(schema, value):
     return True
 
 
-def test_the_document_says_what_is_answered(serve):
-    server = serve()
+def test_the_document_says_what_is_answered(serve, tmp_path):
+    server = serve("--events", tmp_path / "events")
     document = server.get("/openapi.json")[1]
     asked = [("get", "/v1/recommend", "?user=5", None), ("post", "/v1/recommend", "", {"likes": [3], "reasons": 2}),
              ("get", "/v1/similar", "?item=5", None), ("post", "/v1/similar", "", {"users": [5]}),
              ("post", "/v1/predict", "", {"pairs": [[5, 7]]}), ("get", "/v1/explain", "?user=5&item=7", None),
              ("get", "/v1/items", "?query=1", None), ("get", "/v1/model", "", None), ("get", "/healthz", "", None),
              ("get", "/readyz", "", None), ("get", "/metrics", "", None), ("get", "/openapi.json", "", None),
-             ("post", "/v1/explain", "", {"likes": [3], "item": 7})]
+             ("post", "/v1/explain", "", {"likes": [3], "item": 7}),
+             ("post", "/v1/events", "", {"user": 5, "item": 7, "value": 2}), ("get", "/v1/users/{user}", "", None),
+             ("delete", "/v1/users/{user}", "", None)]
     assert {(method, path) for method, path, _, _ in asked} >= {
         (method, path) for path, methods in document["paths"].items() for method in methods} - {
         ("post", "/v1/explain")}
     for method, path, query, body in asked:
-        status, found, headers = server.ask(method.upper(), path + query, body)
+        status, found, headers = server.ask(method.upper(), path.replace("{user}", "5") + query, body)
         answers = document["paths"][path][method]["responses"]
         content = answers[str(status)]["content"]
         assert list(content) == [headers["Content-Type"]]

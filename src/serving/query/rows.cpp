@@ -1,15 +1,36 @@
 // SPDX-License-Identifier: Apache-2.0
 /// From ids to rows, and to rows that were not trained.
 #include <algorithm>
+#include <map>
 #include <utility>
 
 #include <fmt/format.h>
 
+#include "core/merged_value.h"
+#include "core/require.h"
 #include "likewise/error.h"
 #include "likewise/query.h"
 #include "likewise/text.h"
 
 namespace likewise {
+namespace {
+
+/// value_of_a_like(), looked up once, and only where a like has no value: it may read all ratings.
+class UsualValue {
+ public:
+  explicit UsualValue(const Model& model) : model_(model) {}
+  [[nodiscard]] float of(const Like& like) const {
+    if (like.value) return *like.value;
+    if (!known_) known_ = value_of_a_like(model_);
+    return *known_;
+  }
+
+ private:
+  const Model& model_;
+  mutable std::optional<float> known_;
+};
+
+}  // namespace
 
 Index row_of(const IdMap& ids, std::string_view id, std::string_view kind, std::string_view where) {
   if (const auto row = ids.find(id)) return *row;
@@ -51,23 +72,55 @@ float value_of_a_like(const Model& model) {
 
 FoldInRow history_of(const Model& model, Index user) {
   const CsrView history = model.history.view();
+  if (history.rows == 0) return {};
   const auto columns = history.row_columns(user);
   const auto values = history.row_values(user);
   return {{columns.begin(), columns.end()}, {values.begin(), values.end()}};
 }
 
+FoldInRow with_likes(const Model& model, const FoldInRow& row, std::span<const Like> later,
+                     Duplicates duplicates, Offset* unknown) {
+  require(duplicates != Duplicates::kAuto && duplicates != Duplicates::kError,
+          "what two values of an item become must be said: sum, last or max");
+  std::map<Index, float> cells;
+  for (std::size_t e = 0; e < row.columns.size(); ++e) {
+    cells.emplace(row.columns[e], row.values.empty() ? 1.0F : row.values[e]);
+  }
+  const UsualValue usual(model);
+  for (const Like& like : later) {
+    const auto item = model.items.find(like.item);
+    if (!item) {
+      if (unknown != nullptr) ++*unknown;
+      continue;
+    }
+    const float value = usual.of(like);
+    const auto [cell, fresh] = cells.emplace(*item, value);
+    if (!fresh) cell->second = merged_value(cell->second, value, duplicates);
+  }
+  FoldInRow merged;
+  for (const auto& [item, value] : cells) {
+    merged.columns.push_back(item);
+    merged.values.push_back(value);
+  }
+  return merged;
+}
+
+void Visitors::add(std::string name, FoldInRow row) {
+  names.push_back(std::move(name));
+  rows.push_back(std::move(row));
+}
+
 void Visitors::add(const Model& model, std::string name, std::span<const Like> likes,
                    UnknownIds unknown_ids) {
   std::vector<std::pair<Index, float>> entries;
-  const float usual = value_of_a_like(model);
+  const UsualValue usual(model);
   for (const Like& like : likes) {
     const auto item = model.items.find(like.item);
     if (!item && unknown_ids == UnknownIds::kLeaveOut) {
       ++unknown;
       continue;
     }
-    entries.emplace_back(item ? *item : row_of(model.items, like.item, "item"),
-                         like.value.value_or(usual));
+    entries.emplace_back(item ? *item : row_of(model.items, like.item, "item"), usual.of(like));
   }
   std::ranges::sort(entries);
   entries.erase(std::unique(entries.begin(), entries.end()), entries.end());

@@ -1,0 +1,71 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "server/events/follows.h"
+
+#include <algorithm>
+
+namespace likewise::server {
+namespace {
+
+constexpr std::uint32_t kDaySeconds = 24 * 3600;
+
+/// FNV-1a (Fowler, Noll, Vo), then the last step of SplitMix64 (Steele et al. 2014), which spreads
+/// it over all bits.
+[[nodiscard]] std::uint64_t hash_of(std::string_view text, std::uint64_t seed = 0) {
+  std::uint64_t hash = 0xCBF29CE484222325U ^ seed;
+  for (const char c : text) hash = (hash ^ static_cast<unsigned char>(c)) * 0x100000001B3U;
+  hash = (hash ^ (hash >> 30)) * 0xBF58476D1CE4E5B9U;
+  hash = (hash ^ (hash >> 27)) * 0x94D049BB133111EBU;
+  return hash ^ (hash >> 31);
+}
+
+[[nodiscard]] std::uint64_t pair_of(std::string_view user, std::string_view item) {
+  return hash_of(item, hash_of(user));
+}
+
+[[nodiscard]] std::uint32_t second_now() { return static_cast<std::uint32_t>(now() / kPerSecond); }
+
+}  // namespace
+
+Follows::Follows(std::size_t models) : places_(kPlaces), counters_(models) {}
+
+std::mutex& Follows::lock_of(std::uint64_t pair) { return locks_[(pair >> 32) % kLocks]; }
+
+Follows::Offered* Follows::places_of(std::uint64_t pair) {
+  // Pairs of one lock share no places with those of another: the lock is part of the place.
+  const std::uint64_t group = (pair >> 32) % (kPlaces / kWays);
+  return &places_[group * kWays];
+}
+
+void Follows::offer(std::size_t model, std::string_view user, std::string_view item) {
+  counters_[model].offered.fetch_add(1, std::memory_order_relaxed);
+  const std::uint64_t pair = pair_of(user, item);
+  const std::lock_guard lock(lock_of(pair));
+  Offered* const places = places_of(pair);
+  Offered* place = std::find_if(
+      places, places + kWays, [&](const Offered& one) { return one.time > 0 && one.pair == pair; });
+  if (place == places + kWays) {
+    place = std::min_element(places, places + kWays,
+                             [](const Offered& a, const Offered& b) { return a.time < b.time; });
+  }
+  *place = {pair, second_now(), static_cast<std::uint32_t>(model)};
+}
+
+void Follows::event(std::string_view user, std::string_view item) {
+  const std::uint64_t pair = pair_of(user, item);
+  const std::uint32_t second = second_now();
+  const std::lock_guard lock(lock_of(pair));
+  Offered* const places = places_of(pair);
+  for (Offered* place = places; place != places + kWays; ++place) {
+    if (place->time == 0 || place->pair != pair) continue;
+    if (second - place->time <= kDaySeconds) {
+      counters_[place->model].followed.fetch_add(1, std::memory_order_relaxed);
+    }
+    *place = {};
+  }
+}
+
+Follows::Count Follows::count(std::size_t model) const {
+  return {counters_[model].offered.load(), counters_[model].followed.load()};
+}
+
+}  // namespace likewise::server

@@ -1,0 +1,90 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "server/events/group_commit.h"
+
+#include <algorithm>
+#include <iterator>
+#include <utility>
+
+namespace likewise::server {
+namespace {
+
+/// Events of a transaction: enough that a sync is cheap, few enough that nobody waits long.
+constexpr std::size_t kMostInGroup = 20'000;
+/// Events that wait: beyond, the store is too slow for what comes.
+constexpr std::size_t kMostWaiting = 1'000'000;
+
+}  // namespace
+
+GroupCommit::GroupCommit(Commit commit) : commit_(std::move(commit)), thread_([this] { run(); }) {}
+
+GroupCommit::~GroupCommit() {
+  {
+    const std::lock_guard lock(mutex_);
+    stopping_ = true;
+  }
+  work_.notify_one();
+  thread_.join();
+}
+
+void GroupCommit::submit(std::vector<Event> events, WhenAppended done) {
+  {
+    const std::lock_guard lock(mutex_);
+    if (waiting_ + events.size() > kMostWaiting) {
+      throw StoreError(StoreError::Reason::kUnavailable,
+                       "too many events wait to be stored: send them again later");
+    }
+    waiting_ += events.size();
+    queue_.push_back({std::move(events), std::move(done)});
+  }
+  work_.notify_one();
+}
+
+void GroupCommit::run() {
+  while (true) {
+    std::vector<Batch> group = next_group();
+    if (group.empty()) return;
+    commit_group(std::move(group));
+  }
+}
+
+std::vector<GroupCommit::Batch> GroupCommit::next_group() {
+  std::unique_lock lock(mutex_);
+  work_.wait(lock, [&] { return stopping_ || !queue_.empty(); });
+  std::vector<Batch> group;
+  std::size_t events = 0;
+  while (!queue_.empty() &&
+         (group.empty() || events + queue_.front().events.size() <= kMostInGroup)) {
+    events += queue_.front().events.size();
+    group.push_back(std::move(queue_.front()));
+    queue_.pop_front();
+  }
+  waiting_ -= events;
+  return group;
+}
+
+void GroupCommit::commit_group(std::vector<Batch> group) {
+  std::vector<Event> events;
+  std::vector<std::size_t> sizes;
+  for (Batch& batch : group) {
+    sizes.push_back(batch.events.size());
+    std::ranges::move(batch.events, std::back_inserter(events));
+  }
+  std::vector<Position> positions;
+  std::exception_ptr error;
+  try {
+    positions = commit_(events);
+  } catch (...) {
+    error = std::current_exception();
+  }
+  std::size_t first = 0;
+  for (std::size_t b = 0; b < group.size(); ++b) {
+    Appended appended{{}, error};
+    for (std::size_t e = first; !error && e < first + sizes[b]; ++e) {
+      appended.events.push_back({positions[e], std::move(events[e])});
+    }
+    first += sizes[b];
+    group[b].done(std::move(appended));
+  }
+}
+
+}  // namespace likewise::server

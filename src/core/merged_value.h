@@ -1,0 +1,18 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <algorithm>
+
+#include "likewise/read.h"
+
+namespace likewise {
+
+/// What an entry becomes that has two values. Neither kAuto nor kError is for here.
+[[nodiscard]] inline float merged_value(float earlier, float later, Duplicates duplicates) {
+  if (duplicates == Duplicates::kSum) {
+    return static_cast<float>(double{earlier} + double{later});
+  }
+  return duplicates == Duplicates::kMax ? std::max(earlier, later) : later;
+}
+
+}  // namespace likewise

@@ -1,0 +1,156 @@
+// SPDX-License-Identifier: Apache-2.0
+/// Events as a server takes them, without a socket.
+#include <algorithm>
+#include <string>
+#include <vector>
+
+#include <fmt/format.h>
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "tests/server/events/stores.h"
+#include "tests/server/small_service.h"
+
+namespace likewise::server {
+namespace {
+
+using likewise::test::answer_of;
+using likewise::test::ask;
+using likewise::test::fault_of;
+using testing::Contains;
+using testing::HasSubstr;
+using testing::Not;
+using Ids = std::vector<std::string>;
+
+class EventsOfAnyModel : public testing::TestWithParam<const char*> {
+ protected:
+  EventsOfAnyModel() : live_(open_event_store(folder_ / "events")) {
+    service_.use_events(live_);
+    service_.serve(likewise::test::served(GetParam()));
+  }
+
+  [[nodiscard]] Json answer(const char* operation, const std::string& request) const {
+    return answer_of(ask(service_, operation, request));
+  }
+  [[nodiscard]] Fault fault(const char* operation, const std::string& request) const {
+    return likewise::test::fault_of(ask(service_, operation, request));
+  }
+  [[nodiscard]] Ids recommended(const std::string& user) const {
+    Ids items;
+    const Json lists =
+        answer("recommend", fmt::format(R"({{"users": ["{}"], "n": 20}})", user))["lists"];
+    for (const Json& item : lists[0]["items"]) items.push_back(item["item"]);
+    return items;
+  }
+
+  likewise::test::TemporaryFolder folder_;
+  Live live_;
+  Service service_;
+};
+
+INSTANTIATE_TEST_SUITE_P(, EventsOfAnyModel,
+                         testing::Values("als", "bpr", "item-knn", "user-knn", "ease", "spectral",
+                                         "popular"),
+                         [](const auto& one) {
+                           std::string name = one.param;
+                           std::ranges::replace(name, '-', '_');
+                           return name;
+                         });
+
+TEST_P(EventsOfAnyModel, WhatAUserTookIsNotOfferedAgain) {
+  const Ids before = recommended("u105");
+  ASSERT_GT(before.size(), 2U);
+  EXPECT_EQ(
+      answer("events", fmt::format(R"({{"user": "u105", "item": "{}"}})", before[0]))["accepted"],
+      1);
+  const Ids now = recommended("u105");
+  EXPECT_EQ(now.size(), before.size() - 1);
+  EXPECT_THAT(now, Not(Contains(before[0])));
+  EXPECT_EQ(service_.follows().count(0).followed, 1);
+}
+
+TEST_P(EventsOfAnyModel, SomebodyNewIsKnownByEvents) {
+  EXPECT_EQ(fault("recommend", R"({"users": ["new"]})").kind(), FaultKind::kNotFound);
+  static_cast<void>(answer("events", R"({"events": [{"user": "new", "item": "i103", "value": 2},
+                               {"user": "new", "item": "i104"}, {"user": "new", "item": "never"}]})"));
+  const Ids items = recommended("new");
+  EXPECT_FALSE(items.empty());
+  EXPECT_THAT(items, Not(Contains("i103")));
+  EXPECT_THAT(items, Not(Contains("i104")));
+}
+
+TEST_P(EventsOfAnyModel, UsersWithAndWithoutEventsStandInTheOrderOfTheRequest) {
+  static_cast<void>(answer("events", R"({"user": "u103", "item": "i101"})"));
+  const Json lists = answer("recommend", R"({"users": ["u104", "u103", "u105"], "n": 5})")["lists"];
+  Ids users;
+  for (const Json& list : lists) users.push_back(list["user"]);
+  EXPECT_THAT(users, testing::ElementsAre("u104", "u103", "u105"));
+  // Those without events get what the model says, whoever asks beside them.
+  EXPECT_EQ(lists[0], answer("recommend", R"({"users": ["u104"], "n": 5})")["lists"][0]);
+  EXPECT_EQ(lists[1], answer("recommend", R"({"users": ["u103"], "n": 5})")["lists"][0]);
+}
+
+TEST_P(EventsOfAnyModel, AUserIsToldAndErased) {
+  static_cast<void>(
+      answer("events",
+             R"({"user": "u105", "item": "i101", "value": 3, "time": 1700000000.5, "key": "k"})"));
+  const Json told = answer("user", R"({"user": "u105"})");
+  EXPECT_FALSE(told["history"].empty());
+  EXPECT_EQ(told["events"],
+            Json::parse(R"([{"item": "i101", "value": 3.0, "time": 1700000000.5, "key": "k"}])"));
+  EXPECT_EQ(answer("erase", R"({"user": "u105"})")["erased"], 1);
+  EXPECT_EQ(fault("user", R"({"user": "u105"})").kind(), FaultKind::kNotFound);
+  EXPECT_EQ(fault("recommend", R"({"users": ["u105"]})").kind(), FaultKind::kNotFound);
+}
+
+TEST(EventOperations, RefuseWhatIsNoEvent) {
+  const likewise::test::TemporaryFolder folder;
+  Live live(open_event_store(folder / "events"));
+  Service service;
+  service.use_events(live);
+  service.serve(likewise::test::served());
+  const auto refused = [&](const std::string& request) {
+    const Fault fault = fault_of(ask(service, "events", request));
+    EXPECT_EQ(fault.kind(), FaultKind::kInvalidArgument) << fault.what();
+    return fault.parameter() + ": " + fault.what();
+  };
+  EXPECT_EQ(refused(R"({"user": "a"})"), "item: an event needs an item");
+  EXPECT_THAT(refused(R"({"user": "a", "item": "b", "value": 1e9})"), HasSubstr("at most"));
+  EXPECT_THAT(refused(R"({"user": "a", "item": "b", "time": 1700000000000})"),
+              HasSubstr("not milliseconds"));
+  EXPECT_THAT(refused(R"({"events": [{"user": "a", "item": "b"}, {"user": "", "item": "b"}]})"),
+              HasSubstr("events[1]: user is empty"));
+  EXPECT_THAT(refused(R"({"events": [{"user": "a", "item": "b"}], "item": "b"})"),
+              HasSubstr("nothing"));
+  EXPECT_EQ(live.store().count(), 0);
+}
+
+TEST(EventOperations, SeveralRequestsAreStoredTogetherAndAnsweredAlone) {
+  const likewise::test::TemporaryFolder folder;
+  Live live(open_event_store(folder / "events"));
+  Service service;
+  service.use_events(live);
+  const Json requests[] = {Json::parse(R"({"user": "a", "item": "b", "key": "k"})"),
+                           Json::parse(R"({"user": "a"})"),
+                           Json::parse(R"({"user": "a", "item": "b", "key": "k"})")};
+  const Json* all[] = {&requests[0], &requests[1], &requests[2]};
+  for (const Operation& operation : service.operations()) {
+    if (operation.name != "events") continue;
+    const std::vector<Outcome> outcomes = answer_checked(service, operation, all);
+    EXPECT_EQ(answer_of(outcomes[0])["repeated"], 0);
+    EXPECT_EQ(fault_of(outcomes[1]).kind(), FaultKind::kInvalidArgument);
+    EXPECT_EQ(answer_of(outcomes[2])["repeated"], 1);
+  }
+}
+
+TEST(EventOperations, AServerWithoutEventsSaysSo) {
+  Service service;
+  service.serve(likewise::test::served());
+  const Fault fault = fault_of(ask(service, "events", R"({"user": "a", "item": "b"})"));
+  EXPECT_EQ(fault.kind(), FaultKind::kUnavailable);
+  EXPECT_STREQ(fault.what(), "this server keeps no events");
+  EXPECT_FALSE(answer_of(ask(service, "user", R"({"user": "u105"})"))["history"].empty());
+}
+
+}  // namespace
+}  // namespace likewise::server

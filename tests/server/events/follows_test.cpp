@@ -1,0 +1,37 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "server/events/follows.h"
+
+#include <string>
+
+#include <gtest/gtest.h>
+
+namespace likewise::server {
+namespace {
+
+TEST(Follows, CountOnceWhatWasOfferedToTheUser) {
+  Follows follows(2);
+  follows.offer(0, "ann", "a");
+  follows.offer(0, "ann", "b");
+  follows.offer(1, "bob", "a");
+  follows.offer(1, "bob", "a");
+  follows.event("ann", "a");
+  follows.event("ann", "a");
+  follows.event("ann", "c");
+  follows.event("cy", "a");
+  follows.event("bob", "a");
+  EXPECT_EQ(follows.count(0).offered, 2);
+  EXPECT_EQ(follows.count(0).followed, 1);
+  EXPECT_EQ(follows.count(1).offered, 2);
+  EXPECT_EQ(follows.count(1).followed, 1);
+}
+
+TEST(Follows, RemembersTheLastHundredsOfThousands) {
+  Follows follows(1);
+  constexpr int kOffers = 200'000;
+  for (int i = 0; i < kOffers; ++i) follows.offer(0, std::to_string(i % 1000), std::to_string(i));
+  for (int i = 0; i < kOffers; ++i) follows.event(std::to_string(i % 1000), std::to_string(i));
+  EXPECT_GT(follows.count(0).followed, kOffers * 99 / 100);
+}
+
+}  // namespace
+}  // namespace likewise::server
