@@ -21,8 +21,9 @@ enum class SplitMethod {
   /// Which of the interactions at the very time of the cut go where is drawn.
   kTime,
   kKFold,  ///< every interaction is in the test part of one fold; sizes differ by 1 at most
-  /// Of every user a share of the interactions, or `rows` of them, drawn. A share is rounded and
-  /// leaves at least one in training; a user with no more than `rows` stays whole in training.
+  /// Of every user a share of the interactions, or `rows` of them, drawn. A share is rounded, takes
+  /// at least one and leaves at least one in training; a user with no more than `rows` stays whole
+  /// in training.
   kPerUser,
 };
 
