@@ -16,6 +16,7 @@
 #include <gtest/gtest.h>
 
 #include "backends/jobs/device_jobs.h"
+#include "data/sample_users.h"
 #include "likewise/error.h"
 #include "likewise/synthetic.h"
 #include "tests/errors.h"

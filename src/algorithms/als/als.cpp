@@ -8,7 +8,9 @@
 #include "algorithms/als/first_factors.h"
 #include "algorithms/als/params.h"
 #include "algorithms/als/suited.h"
+#include "algorithms/cost.h"
 #include "algorithms/finite.h"
+#include "algorithms/row_counts.h"
 #include "algorithms/sgd/sgd.h"
 #include "backends/jobs/device_jobs.h"
 #include "likewise/als.h"
@@ -109,6 +111,10 @@ class Als final : public AlgorithmOf<AlsParams> {
     likewise::check_values(by_user, params());
   }
 
+  [[nodiscard]] double core_seconds(const CsrView& by_user) const override {
+    return params().iterations * (als_seconds(row_counts(by_user), params().factors) +
+                                  als_seconds(column_counts(by_user), params().factors));
+  }
   [[nodiscard]] std::optional<Job> training_job() const override { return Job::kAls; }
   /// Makes a solver of an empty matrix.
   void require_taken(const Device& device) const override {
