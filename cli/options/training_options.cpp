@@ -52,7 +52,8 @@ constexpr std::size_t kShownChoices = 6;
     const auto told = std::ranges::find(others, own, [](const auto& one) { return one.first; });
     (told != others.end() ? *told : others.emplace_back(own, 0)).second.push_back(owner);
   }
-  for (const auto& [own, names] : others) text += fmt::format("; {}: {}", fmt::join(names, ", "), own);
+  for (const auto& [own, names] : others)
+    text += fmt::format("; {}: {}", fmt::join(names, ", "), own);
   return spelled(text, as_option);
 }
 

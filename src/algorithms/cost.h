@@ -1,31 +1,25 @@
 // SPDX-License-Identifier: Apache-2.0
 /// About how long trainings take, from counts alone: for decisions that must be the same on every
-/// machine. The rates are those of one core with AVX-512 (defaults.md, "What trainings cost").
+/// machine. The rates are those of a core of the machine of docs/experiments/defaults.md, "Number
+/// of factors"; that of dense products is an estimate.
 #pragma once
-
-#include <algorithm>
-#include <span>
-
-#include "likewise/csr.h"
 
 namespace likewise {
 
-/// Multiplications and additions a second: of products of dense matrices, of the rows of ALS, and
-/// of single entries, which wait for memory.
+/// Multiplications and additions a second: of products of dense matrices, and of single entries,
+/// which wait for memory.
 inline constexpr double kDenseRate = 4e10;
-inline constexpr double kRowRate = 1e10;
 inline constexpr double kEntryRate = 5e8;
+/// Of ALS: in the part of a row that all rows share, and in that of its entries.
+inline constexpr double kSharedRate = 6.5e9;
+inline constexpr double kRowRate = 1.8e9;
+/// Seconds that a search for neighbours takes for a row, whatever it has.
+inline constexpr double kSecondsOfRow = 2.5e-4;
 
-/// Seconds of a core for an iteration of ALS with f factors: a row of c entries adds up
-/// c f min(c, f) numbers, since rows with fewer entries than factors are solved in the space of
-/// these.
-[[nodiscard]] inline double als_seconds(std::span<const Offset> of_rows, double factors) {
-  double additions = factors * factors * factors;
-  for (const Offset count : of_rows) {
-    const auto c = static_cast<double>(count);
-    additions += c * factors * std::min(c, factors);
-  }
-  return additions / kRowRate;
+/// Of an iteration of ALS with f factors by its usual solver: f^2 additions for each user and item,
+/// and f for each entry, from both sides.
+[[nodiscard]] inline double als_seconds(double rows, double entries, double factors) {
+  return rows * factors * factors / kSharedRate + 2.0 * entries * factors / kRowRate;
 }
 
 }  // namespace likewise

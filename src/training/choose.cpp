@@ -21,8 +21,8 @@ constexpr double kFewLikes = 3.0;
 constexpr double kFewEvenLikes = 3.5;
 /// Nearly all items are equally popular where that many are as a share of them.
 constexpr double kAllEven = 0.85;
-/// Where so few items are equally popular, factors do not see taste in fewer likes of a user than
-/// these.
+/// Where so few items are equally popular, or nearly all are, factors do not see taste in fewer
+/// likes of a user than these.
 constexpr double kFewItems = 200.0;
 constexpr double kLikesOfFewItems = 10.0;
 /// Few users have most entries where they are as those of less than this share of the users, all
@@ -131,17 +131,19 @@ struct Shape {
   const std::string told =
       fmt::format("{}; a user has {:.3g} interactions", told_of(shape.spread), shape.of_user);
   if (shape.spread.is_of_many()) return choose_of_even_likes(shape, told, device);
-  if (shape.spread.even_items > kAllEven * shape.spread.items && shape.of_user < kLongHistory) {
-    return choose_neighbours(true, shape, told + "; nearly all items are as popular", device);
-  }
   const bool few_items = shape.spread.even_items <= kFewItems;
-  if (!few_items && shape.of_user < kFewLikes) {
+  const bool all_even = shape.spread.even_items > kAllEven * shape.spread.items;
+  if (shape.of_user >= kLikesOfFewItems) return {"als", told};
+  if (few_items || all_even) {
+    const std::string more = fmt::format(
+        "{} (less than {:g}, of {})", told, kLikesOfFewItems,
+        few_items ? fmt::format("at most {:g} such items", kFewItems) : "items of even popularity");
+    return choose_neighbours(true, shape, more, device);
+  }
+  if (shape.of_user < kFewLikes) {
     return {"popular", fmt::format("{}, less than {:g}", told, kFewLikes)};
   }
-  if (!few_items || shape.of_user >= kLikesOfFewItems) return {"als", told};
-  const std::string more = fmt::format("{} (less than {:g}, of at most {:g} such items)", told,
-                                       kLikesOfFewItems, kFewItems);
-  return choose_neighbours(true, shape, more, device);
+  return {"als", told};
 }
 
 /// ALS where the device does not train by gradient descent.

@@ -120,7 +120,8 @@ class Measurement {
 
 /// Whether another is so much better that luck can hardly have made it so.
 [[nodiscard]] bool is_clearly_better(const NamedMetric& metric, double value, double than) {
-  const double margin = higher_is_better(metric.name) ? 1.0 + kMarginOfLists : 1.0 - kMarginOfRatings;
+  const double margin =
+      higher_is_better(metric.name) ? 1.0 + kMarginOfLists : 1.0 - kMarginOfRatings;
   return is_better(metric, value, than * margin);
 }
 
@@ -158,8 +159,7 @@ AlgorithmChoice choose_measured(const Interactions& data, Feedback feedback, con
   const std::optional<Measured> usual = measurement.of(baseline);
   if (usual && is_better(measurement.metric(), usual->value, best.value)) best = *usual;
   if (best.algorithm == choice.algorithm) return choice;
-  return {best.algorithm,
-          told_of(best, *chosen, measurement.metric().key, choice.reason)};
+  return {best.algorithm, told_of(best, *chosen, measurement.metric().key, choice.reason)};
 }
 
 }  // namespace likewise

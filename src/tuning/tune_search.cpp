@@ -194,8 +194,8 @@ std::optional<TrainingParams> TuneSearch::affordable(const std::string& name,
   };
   if (seconds(usual) <= share) return usual;
   const std::string why = fmt::format(
-      "{}: a training on {} items would take about {:.0f} s, more than a fair share of the budget, "
-      "{:.0f} s",
+      "{}: a training on {} items would take about {:.2g} s, more than a fair share of the "
+      "budget, {:.2g} s",
       name, by_user.cols, seconds(usual), share);
   if (seconds(*cheaper) <= share) {
     result_.notes.push_back(why + "; its form that costs less is searched");

@@ -61,8 +61,7 @@ TEST(ChooseAlgorithm, ClosedFormsWhereItIsOfMany) {
   EXPECT_EQ(chosen(with_rare(even(10'000, 1900, 19), 4'000)), "ease");
   // 30,000 items, whose dense weights take too long.
   const RowCounts many = with_rare(even(50'000, 10'000, 10), 20'000);
-  const AlgorithmChoice choice =
-      choose_by_counts(many, Feedback::kImplicit, open_device("cpu"));
+  const AlgorithmChoice choice = choose_by_counts(many, Feedback::kImplicit, open_device("cpu"));
   EXPECT_EQ(choice.algorithm, "spectral");
   EXPECT_THAT(choice.reason, HasSubstr("3e+04 items, too many for ease"));
   EXPECT_EQ(
@@ -107,7 +106,8 @@ TEST(ChooseAlgorithm, NeighboursOfItemsWhereFewUsersHaveMostEntries) {
 TEST(ChooseAlgorithm, NeighboursOfItemsWhereFewArePopularAndHistoriesAreShort) {
   EXPECT_EQ(chosen(even(10'000, 150, 9)), "item-knn");
   EXPECT_EQ(chosen(even(10'000, 150, 10)), "als");
-  EXPECT_EQ(chosen(even(10'000, 250, 9)), "als");
+  EXPECT_EQ(chosen(even(10'000, 250, 9)), "item-knn");  // all as popular
+  EXPECT_EQ(chosen(with_rare(even(10'000, 250, 9), 100)), "als");
   EXPECT_EQ(chosen(even(10'000, 150, 2)), "item-knn");
   const AlgorithmChoice choice =
       choose_by_counts(even(10'000, 150, 9), Feedback::kImplicit, open_device("cpu"));
@@ -117,8 +117,9 @@ TEST(ChooseAlgorithm, NeighboursOfItemsWhereFewArePopularAndHistoriesAreShort) {
 }
 
 TEST(ChooseAlgorithm, ShortHistories) {
-  EXPECT_EQ(chosen(even(10'000, 1000, 2)), "als");
-  EXPECT_EQ(chosen(even(10'000, 1000, 3)), "als");
+  EXPECT_EQ(chosen(even(10'000, 1000, 2)), "item-knn");
+  EXPECT_EQ(chosen(with_rare(even(10'000, 1000, 2), 400)), "popular");
+  EXPECT_EQ(chosen(with_rare(even(10'000, 1000, 3), 400)), "als");
   EXPECT_EQ(chosen(even(50'000, 10'000, 4)), "item-knn");
   EXPECT_EQ(chosen(even(50'000, 10'000, 3)), "als");
 }

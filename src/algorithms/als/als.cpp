@@ -10,7 +10,6 @@
 #include "algorithms/als/suited.h"
 #include "algorithms/cost.h"
 #include "algorithms/finite.h"
-#include "algorithms/row_counts.h"
 #include "algorithms/sgd/sgd.h"
 #include "backends/jobs/device_jobs.h"
 #include "likewise/als.h"
@@ -112,8 +111,9 @@ class Als final : public AlgorithmOf<AlsParams> {
   }
 
   [[nodiscard]] double core_seconds(const CsrView& by_user) const override {
-    return params().iterations * (als_seconds(row_counts(by_user), params().factors) +
-                                  als_seconds(column_counts(by_user), params().factors));
+    const double rows = static_cast<double>(by_user.rows) + by_user.cols;
+    const auto entries = static_cast<double>(by_user.nnz());
+    return params().iterations * als_seconds(rows, entries, params().factors);
   }
   [[nodiscard]] std::optional<Job> training_job() const override { return Job::kAls; }
   /// Makes a solver of an empty matrix.

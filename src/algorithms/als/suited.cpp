@@ -51,12 +51,12 @@ constexpr double kMostOfRatings = 1e15;
 /// would take too long.
 [[nodiscard]] int suited_factors(const SideCounts& users, const SideCounts& items,
                                  const PopularitySpread& spread, int iterations) {
-  const double wanted = spread.is_of_many() ? kMostFactors : users.mean * users.rows / kEntriesOfFactor;
+  const double entries = users.mean * users.rows;
+  const double wanted = spread.is_of_many() ? kMostFactors : entries / kEntriesOfFactor;
   int factors = kMostFactors;
   const auto is_too_many = [&] {
-    return factors > wanted || iterations * (als_seconds(users.counts, factors) +
-                                             als_seconds(items.counts, factors)) >
-                                   kMostSeconds;
+    const double seconds = iterations * als_seconds(users.rows + items.rows, entries, factors);
+    return factors > wanted || seconds > kMostSeconds;
   };
   while (factors > kLeastFactors && is_too_many()) factors /= 2;
   return factors;
@@ -95,8 +95,8 @@ constexpr double kMostOfRatings = 1e15;
   const auto sum = [&](double power) {
     return sum_of_powers(users.counts, 0.0, power) + sum_of_powers(items.counts, 0.0, power);
   };
-  double lambda = spread_of_values(by_user) *
-                  (1.0 + kShortHistories / users.mean + kShortItems / items.mean);
+  double lambda =
+      spread_of_values(by_user) * (1.0 + kShortHistories / users.mean + kShortItems / items.mean);
   if (params.regularization_exponent != kExponentOfRatings && by_user.nnz() > 0) {
     lambda *= sum(kExponentOfRatings) / sum(params.regularization_exponent);
   }

@@ -120,7 +120,7 @@ class Bpr final : public AlgorithmOf<BprParams> {
   [[nodiscard]] double core_seconds(const CsrView& by_user) const override {
     // An update reads and writes two or three rows.
     return params().iterations * 3.0 * static_cast<double>(by_user.nnz()) * params().factors /
-           kRowRate;
+           kSharedRate;
   }
   [[nodiscard]] std::optional<Job> training_job() const override { return Job::kBpr; }
   /// Makes a solver of an empty matrix.

@@ -93,8 +93,10 @@ class NearestNeighbours final : public AlgorithmOf<NeighbourParams> {
   }
 
   [[nodiscard]] double core_seconds(const CsrView& by_user) const override {
-    return pairs_of(params().side == Side::kItems ? row_counts(by_user) : column_counts(by_user)) /
-           kEntryRate;
+    const bool of_items = params().side == Side::kItems;
+    const Index rows = of_items ? by_user.cols : by_user.rows;
+    return pairs_of(of_items ? row_counts(by_user) : column_counts(by_user)) / kEntryRate +
+           rows * kSecondsOfRow;
   }
   [[nodiscard]] std::optional<Job> training_job() const override { return Job::kNeighbours; }
   [[nodiscard]] Job lists_job() const override { return Job::kNeighbours; }

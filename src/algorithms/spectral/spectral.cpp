@@ -91,7 +91,7 @@ class Spectral final : public AlgorithmOf<SpectralParams> {
     // The basis is three times as wide as the factors; it is multiplied by the matrix twice, and
     // made orthogonal to itself.
     const double width = 3.0 * params().factors;
-    return (2.0 * static_cast<double>(by_user.nnz()) * width) / kRowRate +
+    return (2.0 * static_cast<double>(by_user.nnz()) * width) / kSharedRate +
            (static_cast<double>(by_user.rows) + 2.0 * by_user.cols) * width * width / kDenseRate +
            10.0 * width * width * width / kDenseRate;
   }
