@@ -30,7 +30,7 @@ MAY_INCLUDE = {
     "search": HOST,
     "serving": HOST | {"search"},
     "evaluation": {"core", "data", "likewise", "backends", "algorithms"},
-    "training": HOST | {"distributed", "params", "model"},
+    "training": HOST | {"data", "distributed", "params", "model"},
     "tuning": {"core", "data", "evaluation", "likewise", "model", "params", "training"},
     "server": {"likewise"},
     "cli": {"likewise", "server"},

@@ -2,6 +2,8 @@
 #include "options/training_options.h"
 
 #include <algorithm>
+#include <cstdint>
+#include <functional>
 #include <iterator>
 
 #include <fmt/format.h>
@@ -36,6 +38,22 @@ constexpr std::size_t kShownChoices = 6;
     const std::string& own = std::ranges::find(all, parameter.name, &ParameterInfo::name)->usual;
     if (own != parameter.usual) text += fmt::format("; {}: {}", owner, own);
   }
+  return spelled(text, as_option);
+}
+
+/// What it is, and where algorithms have other words for it, those too: "..., or with ease: ...".
+[[nodiscard]] std::string help_of(const ParameterInfo& parameter) {
+  std::string text = parameter.help;
+  std::vector<std::pair<std::string, std::vector<std::string_view>>> others;
+  for (const std::string_view owner : owners(parameter.name)) {
+    const std::vector<ParameterInfo> all = parameters_of(owner);
+    const std::string& own = std::ranges::find(all, parameter.name, &ParameterInfo::name)->help;
+    if (own == parameter.help) continue;
+    const auto told = std::ranges::find(others, own, [](const auto& one) { return one.first; });
+    (told != others.end() ? *told : others.emplace_back(own, 0)).second.push_back(owner);
+  }
+  for (const auto& [own, names] : others)
+    text += fmt::format("; {}: {}", fmt::join(names, ", "), own);
   return spelled(text, as_option);
 }
 
@@ -112,6 +130,15 @@ void TrainingOptions::add(CLI::App& app) {
               : fmt::format("For --algorithm {}", fmt::join(all, ", ")));
     }
   }
+  const std::function<void(std::int64_t)> take_few = [this](std::int64_t) {
+    asked_.push_back({"factors", "64"});
+  };
+  CLI::Option* factors = app.get_option("--factors");
+  app.add_flag_function("--fast", take_few,
+                        "As --factors 64: a training of little time and memory where the data "
+                        "suggest more factors")
+      ->excludes(factors)
+      ->group(factors->get_group());
 }
 
 void TrainingOptions::add(CLI::App& app, const ParameterInfo& parameter, const std::string& group) {
@@ -119,7 +146,7 @@ void TrainingOptions::add(CLI::App& app, const ParameterInfo& parameter, const s
     check_text(parameter, text);
     asked_.push_back({std::string(parameter.name), text});
   };
-  std::string help = spelled(parameter.help, as_option);
+  std::string help = help_of(parameter);
   CLI::Option* option = nullptr;
   if (parameter.choices.empty()) {
     option = app.add_option_function<std::string>(parameter.option, keep, help)

@@ -96,6 +96,7 @@ struct Tune {
                                counted(std::ssize(result.trials), "trial"), best_so_far(result)));
     };
     TuneResult result = tune(data, options, how);
+    for (const std::string& note : result.notes) progress.say(note);
     if (!result.model) say_stopped(result, journal_path);
     if (titles.given()) result.model->titles = std::move(called);
     progress.stage("save");

@@ -21,8 +21,9 @@ enum class SplitMethod {
   /// Which of the interactions at the very time of the cut go where is drawn.
   kTime,
   kKFold,  ///< every interaction is in the test part of one fold; sizes differ by 1 at most
-  /// Of every user a share of the interactions, or `rows` of them, drawn. A share is rounded and
-  /// leaves at least one in training; a user with no more than `rows` stays whole in training.
+  /// Of every user a share of the interactions, or `rows` of them, drawn. A share is rounded, takes
+  /// at least one and leaves at least one in training; a user with no more than `rows` stays whole
+  /// in training.
   kPerUser,
 };
 
@@ -37,6 +38,12 @@ struct SplitOptions {
   /// Throws Error(kInvalidArgument) naming the field, its value and its range.
   void validate() const;
 };
+
+/// How a validation part is cut where nobody says: a fifth of each user's interactions, so that
+/// users with few count as much as they do where the model is used.
+[[nodiscard]] inline SplitOptions validation_split() {
+  return {.method = SplitMethod::kPerUser, .test = 0.2};
+}
 
 struct Split {
   Interactions train;  ///< both parts keep all users and items: indices agree

@@ -3,7 +3,8 @@
 /// interactions. Which parameters are searched, and where, is said beside their descriptions
 /// (searched_parameters() in likewise/parameters.h). math.md has the method:
 ///
-/// The defaults for the data first, then quasi-random starts; trials go on by successive halving
+/// The defaults for the data first, those of auto's choice before the others, then quasi-random
+/// starts; trials go on by successive halving
 /// (Jamieson and Talwalkar 2016) in several brackets, as in Hyperband (Li et al. 2018); later ones
 /// are drawn near the best so far; algorithms that stay behind leave the search. In the end the
 /// best trials are measured on further validation parts: one part makes the luckiest of many win.
@@ -65,7 +66,7 @@ struct TuneOptions {
   TuneBudget budget = parse_budget("10m");
   /// How the validation part is cut from the data, where no other is given. Not by folds; its seed
   /// is `seed`.
-  SplitOptions split{.method = SplitMethod::kRandom, .test = 0.1};
+  SplitOptions split = validation_split();
   std::uint64_t seed = 42;  ///< of the points and of the split; models have their own default
 
   /// Throws Error(kInvalidArgument) naming what was given and what it may be.
@@ -115,6 +116,9 @@ struct TuneResult {
   Index measured_users = 0;
   /// Lines of the journal to resume that are broken: what they noted was trained again.
   std::vector<std::size_t> broken_lines{};
+  /// Of algorithms that a budget of time is too short for: what is searched instead, or that they
+  /// are left out, with the reason.
+  std::vector<std::string> notes{};
   double seconds = 0.0;     ///< those of earlier runs of a resumed search included
   std::string stop_reason;  ///< "budget", or "stopped"
   /// Of the best trial's parameters, for both parts. What is searched about what suits the part

@@ -106,8 +106,8 @@ def tune(interactions: Any, *, algorithms: str | Collection[str] | None = None,
     seed               of the search and of the validation parts
     validation         held-out interactions to measure on; the winner is trained on them too. Without
                        them the best trials are in the end measured on further parts
-    validation_method  without them: which part to hold out, as split() takes it [random]
-    validation_share   its share of the rows [0.1]
+    validation_method  without them: which part to hold out, as split() takes it [per-user]
+    validation_share   its share of the rows [0.2]
     journal            a file that notes each training as it ends; one search at a time writes it
     resume             goes on with the journal of a search that was ended
     progress           shows a bar
@@ -145,8 +145,8 @@ def tune(interactions: Any, *, algorithms: str | Collection[str] | None = None,
         model, found, interruption = call(
             _core.tune, data._core, names, feedback, "" if metric is None else metric, str(budget), seed,
             None if held_out is None else held_out._core, "" if held_out is None else held_out.name,
-            "random" if validation_method is None else validation_method,
-            0.1 if validation_share is None else validation_share,
+            "per-user" if validation_method is None else validation_method,
+            0.2 if validation_share is None else validation_share,
             journal, resume, device, threads, data.name, listener, on_trial)
     if interruption is not None:
         raise interruption
@@ -154,6 +154,8 @@ def tune(interactions: Any, *, algorithms: str | Collection[str] | None = None,
         logger.warning("%s: line %d was broken; what it noted was trained again", journal, line)
     for why in found.pop("left_out"):
         logger.info("not searched: %s", why)
+    for note in found.pop("notes"):
+        logger.info("%s", note)
     warning = found.pop("warning")
     if warning:
         logger.warning("%s", warning)

@@ -40,6 +40,7 @@ namespace {
   told["higher_is_better"] = higher_is_better(result.metric.name);
   told["beats_baseline"] = result.beats_baseline();
   told["warning"] = result.warning();
+  told["notes"] = result.notes;
   told["final_parts"] = result.final_parts;
   told["validation_users"] = result.validation_users;
   told["measured_users"] = result.measured_users;

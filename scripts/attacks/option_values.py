@@ -15,6 +15,7 @@ HARMLESS = {
     "--on-bad-row": "all rows can be read",
     "tune --resume": "a search that goes on has the same winner as one without a break",
     "--resume": "a training that goes on is the same as one without a break",
+    "--fast": "small data have 64 factors without it",
     "predict --clip": "predictions may all be on the scale", "evaluate --clip": "the same",
     "predict --duplicates": "a pair is predicted once", "evaluate --duplicates": "a like is a like",
 }
@@ -74,7 +75,7 @@ VALUES = {
     "--users": "ids.txt", "--likes": "3,5", "--allow": "ids.txt", "--deny": "ids.txt",
     "--item": "4", "--metric": "euclidean", "--method": "time", "--test": "0.4", "--last": "3",
     "--folds": "3", "--shape": "20x10x50", "--plot": "plot.svg", "--feedback": "explicit",
-    "--budget": "7", "tune --metric": "recall@5", "--validation-method": "per-user",
+    "--budget": "7", "tune --metric": "recall@5", "--validation-method": "random",
     "--validation-share": "0.3", "--journal": "notes",
     "--algorithm": "user-knn", "--listen": "127.0.0.1:0", "--titles": "titles.csv", "--titles-columns": "1,2",
 }

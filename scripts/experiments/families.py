@@ -140,6 +140,9 @@ RATINGS = {
 class Families(Study):
     def cut(self, task, source, make):
         """Training and test part."""
+        return self.cut_by(source, make, ["--test", "0.1"] if task == "ratings" else ["--test", "0.2"])
+
+    def cut_by(self, source, make, how):
         everything = self.folder / "all.csv"
         if pathlib.Path(source).is_file():
             everything = pathlib.Path(source).resolve()
@@ -149,7 +152,7 @@ class Families(Study):
             with open(everything, "w") as file:
                 file.write("user,item,value\n")
                 file.writelines(f"{user},{item},{value}\n" for user, item, value in make(real(source)))
-        return self.split(everything, "parts", ["--test", "0.1" if task == "ratings" else "0.2"])
+        return self.split(everything, "parts", how)
 
     def compared(self, task, train, test):
         """Cells of the table of all algorithms."""

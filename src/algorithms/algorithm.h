@@ -93,6 +93,13 @@ class Algorithm {
   /// By learning.at_once() or learning.by_iterations().
   virtual void learn(const Learning& learning) const = 0;
 
+  /// About how many seconds of a core a training on these data takes (algorithms/cost.h).
+  [[nodiscard]] virtual double core_seconds(const CsrView& by_user) const = 0;
+
+  /// The same by a form that costs less, of those that have one: for searches that are short of
+  /// time.
+  [[nodiscard]] virtual std::optional<TrainingParams> cheaper_form() const { return std::nullopt; }
+
   // ---- What was learned, which decides who answers (serving/predictor.h)
 
   /// Says check.factors(), or what else it learns.

@@ -105,7 +105,7 @@ Split split_per_user(const Interactions& all, const SplitOptions& options) {
   }
   const auto count = [&](Offset n) {
     const auto share = static_cast<Offset>(std::llround(options.test * static_cast<double>(n)));
-    return std::min(share, n - 1);
+    return std::min(std::max(Offset{1}, share), n - 1);
   };
   return divide_by(
       all, first_of_users(all.by_user, count, before),

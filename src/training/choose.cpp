@@ -7,6 +7,7 @@
 
 #include <fmt/format.h>
 
+#include "algorithms/cost.h"
 #include "algorithms/row_counts.h"
 #include "training/choose_by_counts.h"
 #include "training/refusal.h"
@@ -16,10 +17,12 @@ namespace {
 
 /// In fewer likes of a user taste can hardly be seen.
 constexpr double kFewLikes = 3.0;
-/// The same where items are equally popular, and popularity says nothing.
+/// The same for neighbours where items are equally popular, and popularity says nothing.
 constexpr double kFewEvenLikes = 3.5;
-/// Where so few items are equally popular, factors do not see taste in fewer likes of a user than
-/// these.
+/// Nearly all items are equally popular where that many are as a share of them.
+constexpr double kAllEven = 0.85;
+/// Where so few items are equally popular, or nearly all are, factors do not see taste in fewer
+/// likes of a user than these.
 constexpr double kFewItems = 200.0;
 constexpr double kLikesOfFewItems = 10.0;
 /// Few users have most entries where they are as those of less than this share of the users, all
@@ -27,14 +30,18 @@ constexpr double kLikesOfFewItems = 10.0;
 constexpr double kFewUsers = 0.3;
 /// Items with fewer entries are not compared for that.
 constexpr double kComparableItems = 5.0;
-/// In fewer ratings of a user taste can hardly be seen.
-constexpr double kShortHistory = 6.0;
+/// With fewer ratings of a user, or of an item, gradient descent learns less than least squares,
+/// which shrink short histories more.
+constexpr double kShortHistory = 36.0;
 /// Nothing but a bias is learnt of items with fewer ratings.
 constexpr double kFewRatings = 3.0;
 /// Additions of a search for neighbours, each pair from both sides, that take about ten minutes on
 /// two cores, and on a GPU.
 constexpr double kMostAdditions = 2e12;
 constexpr double kMostAdditionsOnGpu = 1e14;
+
+/// A dense inverse that takes five minutes on two cores.
+constexpr double kMostSecondsOfEase = 600.0;
 
 /// What the rule looks at.
 struct Shape {
@@ -82,7 +89,21 @@ struct Shape {
   return {algorithm, told};
 }
 
-/// Users are compared; items where popularity is flat or few users have most entries.
+/// Where so many items are neither equally popular nor of few users: weights of all pairs of items
+/// where they are learned in time, else spectral factors; users are compared where the device does
+/// neither.
+[[nodiscard]] AlgorithmChoice choose_closed_form(const Shape& shape, const std::string& told,
+                                                 const Device& device) {
+  const double items = shape.spread.items;
+  const double seconds = items * items * items / kDenseRate;
+  if (device.status(Job::kEase).available && seconds <= kMostSecondsOfEase) return {"ease", told};
+  if (device.status(Job::kSpectral).available) {
+    return {"spectral", fmt::format("{}; {:.3g} items, too many for ease", told, items)};
+  }
+  return choose_neighbours(false, shape, told, device);
+}
+
+/// Items are compared where popularity is flat or few users have most entries.
 [[nodiscard]] AlgorithmChoice choose_of_even_likes(const Shape& shape, const std::string& told,
                                                    const Device& device) {
   if (shape.of_user < kFewEvenLikes) {
@@ -96,7 +117,8 @@ struct Shape {
   std::string more = fmt::format("{}, an item {:.3g}", told, shape.of_item);
   if (shape.spread.is_flat()) more += "; popularity is flat";
   if (is_of_few) more += "; few users have most";
-  return choose_neighbours(shape.spread.is_flat() || is_of_few, shape, more, device);
+  if (shape.spread.is_flat() || is_of_few) return choose_neighbours(true, shape, more, device);
+  return choose_closed_form(shape, more, device);
 }
 
 [[nodiscard]] std::string told_of(const PopularitySpread& spread) {
@@ -109,14 +131,19 @@ struct Shape {
   const std::string told =
       fmt::format("{}; a user has {:.3g} interactions", told_of(shape.spread), shape.of_user);
   if (shape.spread.is_of_many()) return choose_of_even_likes(shape, told, device);
+  const bool few_items = shape.spread.even_items <= kFewItems;
+  const bool all_even = shape.spread.even_items > kAllEven * shape.spread.items;
+  if (shape.of_user >= kLikesOfFewItems) return {"als", told};
+  if (few_items || all_even) {
+    const std::string more = fmt::format(
+        "{} (less than {:g}, of {})", told, kLikesOfFewItems,
+        few_items ? fmt::format("at most {:g} such items", kFewItems) : "items of even popularity");
+    return choose_neighbours(true, shape, more, device);
+  }
   if (shape.of_user < kFewLikes) {
     return {"popular", fmt::format("{}, less than {:g}", told, kFewLikes)};
   }
-  const bool few_items = shape.spread.even_items <= kFewItems;
-  if (!few_items || shape.of_user >= kLikesOfFewItems) return {"als", told};
-  const std::string more = fmt::format("{} (less than {:g}, of at most {:g} such items)", told,
-                                       kLikesOfFewItems, kFewItems);
-  return choose_neighbours(true, shape, more, device);
+  return {"als", told};
 }
 
 /// ALS where the device does not train by gradient descent.
@@ -134,9 +161,7 @@ struct Shape {
   const bool is_short = shape.of_user < kShortHistory;
   const std::string told = fmt::format("a user has {:.3g} ratings ({} {:g})", shape.of_user,
                                        is_short ? "less than" : "at least", kShortHistory);
-  if (!is_short) return choose_sgd(told, device);
-  const std::string more = fmt::format("{}; {}", told, told_of(shape.spread));
-  return shape.spread.is_of_many() ? choose_sgd(more, device) : AlgorithmChoice{"bias", more};
+  return is_short ? AlgorithmChoice{"als", told} : choose_sgd(told, device);
 }
 
 /// What takes all values that anything takes.

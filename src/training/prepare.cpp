@@ -14,6 +14,7 @@
 #include "likewise/evaluation.h"
 #include "likewise/recommender.h"
 #include "training/choose_device.h"
+#include "training/choose_measured.h"
 #include "training/train.h"
 #include "training/validation.h"
 
@@ -222,8 +223,7 @@ TrainingPlan prepare(const TrainingRequest& request, TrainingOutline outline,
   plan.validation = request.validation;
   TrainingRequest asked = request;
   if (is_auto(request) && request.resume == nullptr) {
-    AlgorithmChoice choice =
-        choose_algorithm(by_user, feedback_of(plan.params), plan.device.device);
+    AlgorithmChoice choice = choose_measured(data, feedback_of(plan.params), plan.device.device);
     plan.algorithm_reason = std::move(choice.reason);
     asked.algorithm = choice.algorithm;
     plan.params = asked_params(asked);

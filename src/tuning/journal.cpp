@@ -183,7 +183,13 @@ void require_free(const std::string& path, int descriptor) {
 
 void require_same_search(const std::string& path, const json& earlier, const ordered_json& now) {
   for (const auto& [field, value] : now.items()) {
-    const json before = earlier.contains(field) ? earlier.at(field) : json(nullptr);
+    if (!earlier.contains(field)) {
+      fail(ErrorKind::kInvalidArgument,
+           fmt::format("{}: the journal is of an earlier version, which did not note its {} ({} "
+                       "now); begin without resume and with another journal",
+                       path, field, value.dump()));
+    }
+    const json& before = earlier.at(field);
     if (before == json(value)) continue;
     fail(ErrorKind::kInvalidArgument,
          fmt::format("{}: the journal is of another search: its {} is {}, not {}; search the same "

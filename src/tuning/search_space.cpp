@@ -136,7 +136,8 @@ TrainingParams moved(const TrainingParams& params, const TrainingParams& usual,
     for (const SearchedParameter& one : from) {
       const std::vector<SearchedParameter> all = searched_parameters(result, other);
       const auto to = std::ranges::find(all, one.name, &SearchedParameter::name);
-      if (!one.choices.empty() || (to->low == one.low && to->high == one.high)) continue;
+      const bool is_about_data = one.choices.empty() && !one.whole;
+      if (!is_about_data || (to->low == one.low && to->high == one.high)) continue;
       const double unit = unit_of(one, parameter_text(params, one.name));
       set_parameter(result, one.name, text_at(*to, unit));
     }

@@ -58,23 +58,6 @@ void check_metric(const NamedMetric& metric, Feedback feedback) {
   return all;
 }
 
-[[nodiscard]] std::string split_text(const SplitOptions& split) {
-  switch (split.method) {
-    case SplitMethod::kRandom:
-      return fmt::format("random {}", split.test);
-    case SplitMethod::kTime:
-      return fmt::format("time {}", split.test);
-    case SplitMethod::kLast:
-      return fmt::format("last {}", split.last);
-    case SplitMethod::kPerUser:
-      return split.rows > 0 ? fmt::format("per-user {} rows", split.rows)
-                            : fmt::format("per-user {}", split.test);
-    case SplitMethod::kKFold:
-      break;
-  }
-  return {};
-}
-
 /// Errors of a split say which one it is.
 template <class Work>
 void of_validation(const Work& work) {
@@ -103,7 +86,7 @@ void of_validation(const Work& work) {
   note.trials = static_cast<int>(result.trials.size());
   note.seconds = result.seconds;
   note.budget = options.budget.text;
-  note.validation = run.validation != nullptr ? run.validation_source : split_text(options.split);
+  note.validation = run.validation != nullptr ? run.validation_source : told_of(options.split);
   if (const std::string sample = result.sample_text(); !sample.empty()) {
     note.validation += ", " + sample;
   }

@@ -9,11 +9,13 @@
 
 #include <fmt/format.h>
 
+#include "data/sample_users.h"
 #include "evaluation/metric_table.h"
 #include "likewise/choose.h"
 #include "likewise/error.h"
 #include "likewise/version.h"
 #include "model/checksum.h"
+#include "training/cost.h"
 #include "training/train.h"
 #include "training/validation.h"
 #include "tuning/halving.h"
@@ -31,6 +33,8 @@ constexpr double kLeastSpread = 0.02;
 constexpr int kExploresOneIn = 3;
 /// Trials end after this share of the longest training without a better validation.
 constexpr int kPatienceShare = 9;
+/// A fair share of a budget of time lets each algorithm have so many trials.
+constexpr std::size_t kFairTrials = 5;
 constexpr const char* kDefaults = "defaults";  // origins
 constexpr const char* kSmallest = "smallest";
 /// Values within so many standard errors of the best are close to it.
@@ -120,6 +124,23 @@ std::vector<std::string> algorithms_of(const TuneOptions& options) {
   return {all.begin(), all.end()};
 }
 
+std::string told_of(const SplitOptions& split) {
+  switch (split.method) {
+    case SplitMethod::kRandom:
+      return fmt::format("random {}", split.test);
+    case SplitMethod::kTime:
+      return fmt::format("time {}", split.test);
+    case SplitMethod::kLast:
+      return fmt::format("last {}", split.last);
+    case SplitMethod::kPerUser:
+      return split.rows > 0 ? fmt::format("per-user {} rows", split.rows)
+                            : fmt::format("per-user {}", split.test);
+    case SplitMethod::kKFold:
+      break;
+  }
+  return {};
+}
+
 Split next_part(const Interactions& whole, const Split* last, SplitOptions how, std::uint64_t seed,
                 int number) {
   how.seed = seed + static_cast<std::uint64_t>(number);
@@ -139,9 +160,11 @@ TuneSearch::TuneSearch(const Interactions& train_part, const Interactions& valid
       begin_(Clock::now()),
       watch_(run.control.cancel) {
   result_.metric = metric_of(options);
-  for (const std::string& name : algorithms_of(options)) {
-    result_.usual.push_back(
-        suited_to(train_part.by_user.view(), default_params(name, options.feedback)));
+  const std::vector<std::string> names = algorithms_of(options);
+  for (const std::string& name : names) {
+    std::optional<TrainingParams> usual = affordable(name, names.size());
+    if (!usual) continue;
+    result_.usual.push_back(std::move(*usual));
     spaces_.emplace_back(result_.usual.back(), options.seed);
     devices_.emplace(name, device_for(result_.usual.back()));
   }
@@ -157,6 +180,30 @@ TuneSearch::TuneSearch(const Interactions& train_part, const Interactions& valid
   out_.resize(spaces_.size());
   journal_ = std::make_unique<Journal>(run.journal, run.resume, description());
   result_.broken_lines = journal_->broken_lines();
+}
+
+std::optional<TrainingParams> TuneSearch::affordable(const std::string& name,
+                                                     std::size_t algorithms) {
+  const CsrView by_user = train_part_.by_user.view();
+  TrainingParams usual = suited_to(by_user, default_params(name, options_.feedback));
+  const std::optional<TrainingParams> cheaper = cheaper_form(usual);
+  if (!by_time() || !cheaper) return usual;
+  const double share = options_.budget.seconds / static_cast<double>(algorithms * kFairTrials);
+  const auto seconds = [&](const TrainingParams& params) {
+    return core_seconds(by_user, params) / thread_count();
+  };
+  if (seconds(usual) <= share) return usual;
+  const std::string why = fmt::format(
+      "{}: a training on {} items would take about {:.2g} s, more than a fair share of the "
+      "budget, {:.2g} s",
+      name, by_user.cols, seconds(usual), share);
+  if (seconds(*cheaper) <= share) {
+    result_.notes.push_back(why + "; its form that costs less is searched");
+    return cheaper;
+  }
+  if (algorithms == 1) return usual;
+  result_.notes.push_back(why + "; not searched");
+  return std::nullopt;
 }
 
 void TuneSearch::choose_measured_users() {
@@ -214,6 +261,7 @@ nlohmann::ordered_json TuneSearch::description() const {
           {"metric", result_.metric.key},
           {"algorithms", names},
           {"seed", options_.seed},
+          {"validation", whole_ != nullptr ? told_of(options_.split) : "given"},
           {"training_part", digits_of(train_part_)},
           {"measured_users", result_.measured_users},
           {"validation_part", digits_of(*validation_)}};
@@ -290,6 +338,11 @@ void TuneSearch::measure_baseline() {
 }
 
 void TuneSearch::search() {
+  if (spaces_.size() > 1) {
+    choice_ = choose_algorithm(train_part_.by_user.view(), options_.feedback,
+                               device_of(spaces_.front().algorithm()))
+                  .algorithm;
+  }
   try_defaults();
   std::vector<std::size_t> active(spaces_.size());
   for (std::size_t a = 0; a < active.size(); ++a) active[a] = a;
@@ -306,7 +359,8 @@ void TuneSearch::search() {
 
 void TuneSearch::try_defaults() {
   if (by_time()) return try_defaults_in_time();
-  for (std::size_t a = 0; a < spaces_.size() && !is_over(); ++a) {
+  for (const std::size_t a : by_choice()) {
+    if (is_over()) return;
     try_default(a, spaces_[a].usual_iterations(), std::numeric_limits<double>::infinity());
   }
 }
@@ -328,13 +382,16 @@ void TuneSearch::try_defaults_in_time() {
 }
 
 std::vector<std::size_t> TuneSearch::by_choice() const {
-  std::vector<std::size_t> order(spaces_.size());
-  for (std::size_t a = 0; a < order.size(); ++a) order[a] = a;
-  if (!by_time() || order.size() < 2) return order;
-  const AlgorithmChoice choice = choose_algorithm(train_part_.by_user.view(), options_.feedback,
-                                                  device_of(spaces_.front().algorithm()));
+  const CsrView by_user = train_part_.by_user.view();
+  std::vector<std::pair<double, std::size_t>> costs;
+  for (std::size_t a = 0; a < spaces_.size(); ++a) {
+    costs.emplace_back(core_seconds(by_user, spaces_[a].usual()), a);
+  }
+  std::ranges::sort(costs);
+  std::vector<std::size_t> order;
+  for (const auto& [seconds, a] : costs) order.push_back(a);
   std::stable_partition(order.begin(), order.end(),
-                        [&](std::size_t a) { return spaces_[a].algorithm() == choice.algorithm; });
+                        [&](std::size_t a) { return spaces_[a].algorithm() == choice_; });
   return order;
 }
 
@@ -594,7 +651,8 @@ std::vector<std::size_t> TuneSearch::finalists() const {
   std::set<std::string_view> algorithms;
   const std::vector<const TuneTrial*> ranked = result_.ranked();
   for (const TuneTrial* trial : ranked) {
-    const bool first_default = !defaults && trial->origin == kDefaults;
+    const bool of_choice = algorithm_name(trial->params) == choice_;
+    const bool first_default = trial->origin == kDefaults && (!defaults || of_choice);
     const bool close_algorithm = algorithms.insert(algorithm_name(trial->params)).second &&
                                  is_close(trial->value, ranked.front()->value);
     const bool one_of_the_best = places.size() < kFinalists && !is_like_one_of(*trial, places);

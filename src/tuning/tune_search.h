@@ -36,6 +36,9 @@ namespace likewise {
 [[nodiscard]] Split next_part(const Interactions& whole, const Split* last, SplitOptions how,
                               std::uint64_t seed, int number);
 
+/// As in "per-user 0.2".
+[[nodiscard]] std::string told_of(const SplitOptions& split);
+
 class TuneSearch {
  public:
   /// `whole` and its cut; null where the validation part was given.
@@ -66,6 +69,11 @@ class TuneSearch {
 
   void choose_measured_users();
   [[nodiscard]] Device device_for(const TrainingParams& params) const;
+  /// The defaults for the data, where a training by them takes no more than a fair share of a
+  /// budget of time; else by a form that does, or nothing where there is none; result_.notes says
+  /// so.
+  [[nodiscard]] std::optional<TrainingParams> affordable(const std::string& name,
+                                                         std::size_t algorithms);
 
   /// What has to be the same for a journal to go on.
   [[nodiscard]] nlohmann::ordered_json description() const;
@@ -96,13 +104,13 @@ class TuneSearch {
 
   void search();
 
-  /// Of every algorithm first, with as many iterations as they say: a search does not end with
-  /// less.
+  /// Of every algorithm first, with as many iterations as they say, that of auto before the others:
+  /// a search does not end with less.
   void try_defaults();
   /// With a budget of time: what auto would take, then the others with few iterations, then these
   /// to their end.
   void try_defaults_in_time();
-  /// The algorithms, that of auto first.
+  /// The algorithms, that of auto first, then those whose defaults cost least.
   [[nodiscard]] std::vector<std::size_t> by_choice() const;
   [[nodiscard]] int fewest_iterations(std::size_t algorithm) const;
   /// The defaults; where they get no value in time, the parameters that are trained fastest.
@@ -200,6 +208,7 @@ class TuneSearch {
   TuneResult result_;
   std::vector<SearchSpace> spaces_;
   std::map<std::string, Device, std::less<>> devices_;
+  std::string choice_;                        ///< of auto; empty: not asked
   std::vector<std::optional<Runner>> first_;  ///< of each algorithm the trial by its defaults
   std::vector<char> out_;                     ///< of each algorithm: it left the search
   std::vector<double> training_seconds_;      ///< of each trial, to its best iteration

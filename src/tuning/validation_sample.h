@@ -3,10 +3,7 @@
 /// longer than what they are to be compared by, the training of ALS.
 #pragma once
 
-#include <cstdint>
-
 #include "likewise/csr.h"
-#include "likewise/interactions.h"
 #include "likewise/parameters.h"
 
 namespace likewise {
@@ -19,11 +16,5 @@ inline constexpr Index kFewestSampled = 10'000;
 /// takes kEvaluationShare times the additions of an iteration of ALS with these parameters.
 [[nodiscard]] Index users_to_validate(const CsrView& training, Index users,
                                       const TrainingParams& als);
-
-/// Rows with entries.
-[[nodiscard]] Index users_with_entries(const CsrView& by_user);
-
-/// The entries of so many of the users that have some, drawn by the seed; the same shape and ids.
-[[nodiscard]] Interactions sample_users(const Interactions& part, Index users, std::uint64_t seed);
 
 }  // namespace likewise

@@ -63,7 +63,7 @@ TEST(Suited, ManyItemsThatAreEquallyPopularNeedLessShrinkage) {
   const CsrMatrix matrix = matrix_of(20'000, 10'000, 10'000, 2'000);
   for (const bool given : {false, true}) {
     const AlsParams params = suited(matrix.view(), {}, {.factors = given});
-    EXPECT_EQ(params.factors, given ? 64 : 256);
+    EXPECT_EQ(params.factors, given ? 64 : 512);
     EXPECT_DOUBLE_EQ(*params.unobserved_weight, 0.004);
     // 0.05 (1 / sqrt(5) + 1 / sqrt(10)) / 2
     EXPECT_DOUBLE_EQ(params.regularization, 0.0191);
@@ -82,6 +82,49 @@ CsrMatrix with_rare(const CsrMatrix& matrix, Index rare) {
             matrix.cols);
   std::ranges::fill(more.values, 2.0F);
   return more;
+}
+
+TEST(Suited, FactorsFollowTheEntriesAndTheCost) {
+  // 100 entries of a user, n_e = 1000: a factor for each 800 entries, as a power of 2.
+  const auto factors = [](Index users) {
+    return suited(matrix_of(users, 1'000, 1'000, 10).view(), {}, {}).factors;
+  };
+  EXPECT_EQ(factors(1'000), 64);   // 100,000 entries
+  EXPECT_EQ(factors(1'030), 128);  // 103,000
+  EXPECT_EQ(factors(4'000), 256);  // 400,000
+  EXPECT_EQ(factors(4'100), 512);  // 410,000
+  // 10,000 iterations of more than 128 factors would take more than 20 minutes of a core.
+  const CsrMatrix matrix = matrix_of(4'100, 1'000, 1'000, 10);
+  EXPECT_EQ(suited(matrix.view(), {.iterations = 10'000}, {}).factors, 128);
+  EXPECT_EQ(suited(matrix.view(), {.iterations = 1'000'000}, {}).factors, 64);
+  EXPECT_EQ(suited(matrix.view(), {}, {.factors = true}).factors, 64);
+}
+
+TEST(Suited, RatingsAreShrunkByTheirSpreadAndShortHistories) {
+  AlsParams ratings = AlsParams::defaults(Feedback::kExplicit);
+  // 5 of a user, and of an item 10 values 0 or 4: lambda = 2 (1 + 6 / 5 + 3 / 10).
+  CsrMatrix matrix = matrix_of(100, 50, 50, 10);
+  for (Offset e = 0; e < matrix.nnz(); ++e) matrix.values[e] = e % 2 == 0 ? 0.0F : 4.0F;
+  const AlsParams params = suited(matrix.view(), ratings, {});
+  EXPECT_DOUBLE_EQ(params.regularization, 5.0);
+  EXPECT_DOUBLE_EQ(params.regularization_exponent, 0.5);
+  EXPECT_EQ(params.factors, 64);
+  // Ten times the values, ten times as much.
+  for (Offset e = 0; e < matrix.nnz(); ++e) matrix.values[e] *= 10.0F;
+  EXPECT_DOUBLE_EQ(suited(matrix.view(), ratings, {}).regularization, 50.0);
+  // Of another exponent as much in sum: 50 (100 sqrt(5) + 50 sqrt(10)) / (100 5 + 50 10).
+  const AlsParams weighted = suited(matrix.view(), ratings, {.regularization_exponent = true});
+  EXPECT_DOUBLE_EQ(weighted.regularization_exponent, 1.0);
+  EXPECT_DOUBLE_EQ(weighted.regularization, 19.1);
+  // What is given stays what it was.
+  ratings.regularization = 0.07;
+  const AlsParams given = suited(matrix.view(), ratings, {.regularization = true});
+  EXPECT_DOUBLE_EQ(given.regularization, 0.07);
+  EXPECT_DOUBLE_EQ(given.regularization_exponent, 1.0);
+  // Values that are all alike.
+  std::ranges::fill(matrix.values, 3.0F);
+  EXPECT_DOUBLE_EQ(
+      suited(matrix.view(), AlsParams::defaults(Feedback::kExplicit), {}).regularization, 2.5);
 }
 
 TEST(Suited, MoreFactorsAreShrunkLessWherePopularityIsNotFlat) {
@@ -135,7 +178,7 @@ TEST(Suited, WhatWasGivenStays) {
   const AlsParams ratings = AlsParams::defaults(Feedback::kExplicit);
   params = suited(matrix.view(), ratings, {});
   EXPECT_FALSE(params.unobserved_weight.has_value());
-  EXPECT_EQ(params.regularization, ratings.regularization);
+  EXPECT_EQ(params.factors, ratings.factors);
 }
 
 TEST(Suited, AnotherExponentPenalisesAsMuchInSum) {

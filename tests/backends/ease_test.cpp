@@ -288,7 +288,7 @@ TEST(Ease, SingularSystemsAreRefusedByASentence) {
                 std::string::npos);
       EXPECT_NE(says([&] {
                   (void)job->local_weights(twins.view(), system, some_candidates(4, 3, 1), {});
-                }).find(regularization > 0.0 ? "item number 2 cannot" : "item number "),
+                }).find(regularization > 0.0 ? "item row 2 cannot" : "item row "),
                 std::string::npos)
           << regularization;
     }

@@ -81,7 +81,7 @@ def test_every_training_option_is_in_the_tables(program):
     others = {"--output", "--algorithm", "--feedback", "--device", "--threads", "--device-memory",
               "--validation", "--validation-metric", "--validation-candidates",
               "--validation-negatives", "--target", "--format", "--checkpoint", "--checkpoint-every",
-              "--resume", "--report", "--titles", "--titles-columns", "--plan", "--json",
+              "--resume", "--report", "--titles", "--titles-columns", "--plan", "--json", "--fast",
               "--columns", "--delimiter", "--header",
               "--duplicates", "--min-value", "--min-user-count", "--min-item-count",
               "--on-bad-row"}

@@ -23,7 +23,7 @@ def test_it_says_what_a_training_would_do(program, cinema, tmp_path):
 def test_it_gives_the_reason_of_auto_and_the_metric(program, cinema):
     text = program("train", cinema / "parts/train.csv", "--plan", "--algorithm", "auto",
                    "--validation", cinema / "parts/test.csv").stdout
-    assert "algorithm: als; popularity as of " in text and "\nvalidation: ndcg@10\n" in text
+    assert "algorithm: spectral; popularity as of " in text and "\nvalidation: ndcg@10\n" in text
 
 
 @pytest.mark.parametrize("options, why", [

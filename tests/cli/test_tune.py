@@ -42,7 +42,7 @@ def test_the_winner_is_trained_on_everything_and_its_search_is_kept(program, cin
     assert info["interactions"] == whole["interactions"]
     kept = info["search"]
     assert kept["value"] == told["best"]["value"] and kept["trials"] == 8 and kept["budget"] == "8"
-    assert kept["validation"] == "random 0.1" and kept["seed"] == 42
+    assert kept["validation"] == "per-user 0.2" and kept["seed"] == 42
     assert kept["baseline"] == "popular" and kept["baseline_value"] == told["baseline"]["value"]
     assert "search" in program("info", "m").stdout
     the_command_gives_the_same_model(program, told, tmp_path)
@@ -82,7 +82,7 @@ def test_a_validation_file_is_measured_and_then_trained_on(program, cinema):
     assert "train.csv and test.csv together" in shown
 
 
-@pytest.mark.parametrize("how", [["--validation-method", "per-user", "--validation-share", "0.3"],
+@pytest.mark.parametrize("how", [["--validation-method", "random", "--validation-share", "0.3"],
                                  ["--validation-method", "last"], ["--validation-method", "time"],
                                  ["--metric", "recall@5"], ["--validation-share", "0.3"]])
 def test_what_is_measured_on_matters(program, tmp_path, how):

@@ -79,7 +79,7 @@ TEST(Split, PerUserTakesAShareOfEveryUser) {
     ASSERT_EQ(parts.size(), 1U);
     expect_partition(all, parts[0]);
     for (Index user = 0; user < 60; ++user) {
-      const auto own = static_cast<Index>(std::llround(share * (user + 1)));
+      const auto own = std::max<Index>(1, std::llround(share * (user + 1)));
       EXPECT_EQ(parts[0].test.by_user.view().row_size(user), std::min(own, user));
     }
   }
@@ -117,8 +117,9 @@ TEST(Split, PerUserDraws) {
 TEST(Split, PerUserNamesWhatCannotBe) {
   const Interactions all = example();
   EXPECT_THAT(error_from(all, {.method = SplitMethod::kPerUser, .test = 1.0}), HasSubstr("(0, 1)"));
-  EXPECT_THAT(error_from(all, {.method = SplitMethod::kPerUser, .test = 0.001}),
-              HasSubstr("test = 0.001: no user has enough"));
+  const Interactions ones = read_text("a,x\nb,y\nc,x\n");
+  EXPECT_THAT(error_from(ones, {.method = SplitMethod::kPerUser, .test = 0.2}),
+              HasSubstr("test = 0.2: no user has enough"));
   EXPECT_THAT(error_from(all, {.method = SplitMethod::kPerUser, .rows = -1}),
               HasSubstr("rows = -1"));
   EXPECT_THAT(error_from(all, {.method = SplitMethod::kPerUser, .rows = 60}),

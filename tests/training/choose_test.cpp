@@ -57,9 +57,16 @@ RowCounts with_rare(RowCounts counts, std::size_t rare) {
   return counts;
 }
 
-TEST(ChooseAlgorithm, NeighboursOfUsersWhereItIsOfMany) {
-  EXPECT_EQ(chosen(with_rare(even(10'000, 1900, 19), 4'000)), "user-knn");
-  EXPECT_EQ(chosen(with_rare(even(50'000, 10'000, 10), 20'000)), "user-knn");
+TEST(ChooseAlgorithm, ClosedFormsWhereItIsOfMany) {
+  EXPECT_EQ(chosen(with_rare(even(10'000, 1900, 19), 4'000)), "ease");
+  // 30,000 items, whose dense weights take too long.
+  const RowCounts many = with_rare(even(50'000, 10'000, 10), 20'000);
+  const AlgorithmChoice choice = choose_by_counts(many, Feedback::kImplicit, open_device("cpu"));
+  EXPECT_EQ(choice.algorithm, "spectral");
+  EXPECT_THAT(choice.reason, HasSubstr("3e+04 items, too many for ease"));
+  EXPECT_EQ(
+      choose_by_counts(many, Feedback::kImplicit, device_without<SpectralJob>("none")).algorithm,
+      "user-knn");
 }
 
 TEST(ChooseAlgorithm, NeighboursOfItemsWherePopularityIsFlat) {
@@ -79,7 +86,7 @@ TEST(ChooseAlgorithm, NeighboursOfItemsWhereFewUsersHaveMostEntries) {
   counts.of_users.assign(20'000, 24);
   counts.of_items.assign(10'000, 40);
   counts.of_items.insert(counts.of_items.end(), 20'000, 4);
-  EXPECT_EQ(chosen(counts), "user-knn");
+  EXPECT_EQ(chosen(counts), "spectral");
   // 200 of 20,200 have 1000 each: as many as 1132 equal ones would meet as often.
   counts.of_users.assign(20'000, 14);
   counts.of_users.insert(counts.of_users.end(), 200, 1'000);
@@ -91,16 +98,17 @@ TEST(ChooseAlgorithm, NeighboursOfItemsWhereFewUsersHaveMostEntries) {
   // Not where users have less than items, nor where items have less than 5.
   RowCounts more = counts;
   more.of_users.insert(more.of_users.end(), 20'000, 1);
-  EXPECT_EQ(chosen(more), "user-knn");
+  EXPECT_EQ(chosen(more), "spectral");
   counts.of_items.insert(counts.of_items.end(), 70'000, 1);
-  EXPECT_EQ(chosen(counts), "user-knn");
+  EXPECT_EQ(chosen(counts), "spectral");
 }
 
 TEST(ChooseAlgorithm, NeighboursOfItemsWhereFewArePopularAndHistoriesAreShort) {
   EXPECT_EQ(chosen(even(10'000, 150, 9)), "item-knn");
   EXPECT_EQ(chosen(even(10'000, 150, 10)), "als");
-  EXPECT_EQ(chosen(even(10'000, 250, 9)), "als");
-  EXPECT_EQ(chosen(even(10'000, 150, 2)), "popular");
+  EXPECT_EQ(chosen(even(10'000, 250, 9)), "item-knn");  // all as popular
+  EXPECT_EQ(chosen(with_rare(even(10'000, 250, 9), 100)), "als");
+  EXPECT_EQ(chosen(even(10'000, 150, 2)), "item-knn");
   const AlgorithmChoice choice =
       choose_by_counts(even(10'000, 150, 9), Feedback::kImplicit, open_device("cpu"));
   EXPECT_EQ(choice.reason,
@@ -109,8 +117,9 @@ TEST(ChooseAlgorithm, NeighboursOfItemsWhereFewArePopularAndHistoriesAreShort) {
 }
 
 TEST(ChooseAlgorithm, ShortHistories) {
-  EXPECT_EQ(chosen(even(10'000, 1000, 2)), "popular");
-  EXPECT_EQ(chosen(even(10'000, 1000, 3)), "als");
+  EXPECT_EQ(chosen(even(10'000, 1000, 2)), "item-knn");
+  EXPECT_EQ(chosen(with_rare(even(10'000, 1000, 2), 400)), "popular");
+  EXPECT_EQ(chosen(with_rare(even(10'000, 1000, 3), 400)), "als");
   EXPECT_EQ(chosen(even(50'000, 10'000, 4)), "item-knn");
   EXPECT_EQ(chosen(even(50'000, 10'000, 3)), "als");
 }
@@ -135,10 +144,10 @@ TEST(ChooseAlgorithm, NothingInCommon) {
 }
 
 TEST(ChooseAlgorithm, Ratings) {
-  EXPECT_EQ(chosen(even(1000, 800, 6), Feedback::kExplicit), "sgd");
-  EXPECT_EQ(chosen(even(1000, 800, 5), Feedback::kExplicit), "bias");
-  EXPECT_EQ(chosen(even(50'000, 10'000, 5), Feedback::kExplicit), "sgd");
-  EXPECT_EQ(chosen(even(1000, 5000, 15), Feedback::kExplicit), "sgd");
+  EXPECT_EQ(chosen(even(1000, 800, 36), Feedback::kExplicit), "sgd");
+  EXPECT_EQ(chosen(even(1000, 800, 35), Feedback::kExplicit), "als");
+  EXPECT_EQ(chosen(even(1000, 800, 5), Feedback::kExplicit), "als");
+  EXPECT_EQ(chosen(even(1000, 5000, 15), Feedback::kExplicit), "als");
   EXPECT_EQ(chosen(even(1000, 5000, 10), Feedback::kExplicit), "bias");  // 2 of an item
 }
 
@@ -162,12 +171,11 @@ TEST(ChooseAlgorithm, NeighboursNeedADeviceThatFindsThemInTime) {
 
 TEST(ChooseAlgorithm, GradientDescentNeedsADeviceThatDoesIt) {
   const Device without = device_without<SgdJob>("it takes no steps");
-  for (const RowCounts& counts : {even(1000, 800, 6), even(50'000, 10'000, 5)}) {
+  for (const RowCounts& counts : {even(1000, 800, 40), even(50'000, 10'000, 90)}) {
     const AlgorithmChoice choice = choose_by_counts(counts, Feedback::kExplicit, without);
     EXPECT_EQ(choice.algorithm, "als");
     EXPECT_THAT(choice.reason, HasSubstr("sgd would suit, but cpu: it takes no steps"));
   }
-  EXPECT_EQ(choose_by_counts(even(1000, 800, 5), Feedback::kExplicit, without).algorithm, "bias");
 }
 
 TEST(ChooseAlgorithm, CountsAreThoseOfTheMatrix) {
@@ -190,11 +198,11 @@ TEST(ChooseAlgorithm, AnAlgorithmThatRefusesTheValuesIsNotChosen) {
   const auto choice = [&](Feedback feedback) {
     return choose_algorithm(data.by_user.view(), feedback, open_device("cpu"));
   };
-  EXPECT_EQ(choice(Feedback::kExplicit).algorithm, "sgd");
+  EXPECT_EQ(choice(Feedback::kExplicit).algorithm, "als");
   data.by_user.values[7] = 2e9F;
   const AlgorithmChoice made = choice(Feedback::kExplicit);
   EXPECT_EQ(made.algorithm, "bias");
-  EXPECT_THAT(made.reason, HasSubstr("sgd would suit, but the value 2"));
+  EXPECT_THAT(made.reason, HasSubstr("als would suit, but the value 2"));
   // The iALS form of implicit feedback does not look at sizes.
   EXPECT_EQ(choice(Feedback::kImplicit).algorithm, "als");
 }

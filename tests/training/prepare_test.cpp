@@ -62,7 +62,7 @@ TEST(Prepare, TheDataDecideWhatNobodyAskedFor) {
   EXPECT_THAT(origins_of(plan), UnorderedElementsAre(Pair("regularization", Origin::kData),
                                                      Pair("regularization_exponent", Origin::kData),
                                                      Pair("unobserved_weight", Origin::kData)));
-  EXPECT_EQ(als_of(prepare({}, shops())).factors, 256);
+  EXPECT_EQ(als_of(prepare({}, shops())).factors, 512);
 }
 
 TEST(Prepare, WhatIsAskedForStays) {

@@ -8,6 +8,7 @@
 #include "algorithms/als/first_factors.h"
 #include "algorithms/als/params.h"
 #include "algorithms/als/suited.h"
+#include "algorithms/cost.h"
 #include "algorithms/finite.h"
 #include "algorithms/sgd/sgd.h"
 #include "backends/jobs/device_jobs.h"
@@ -113,6 +114,11 @@ class Als final : public AlgorithmOf<AlsParams> {
     likewise::check_values(by_user, params());
   }
 
+  [[nodiscard]] double core_seconds(const CsrView& by_user) const override {
+    const double rows = static_cast<double>(by_user.rows) + by_user.cols;
+    const auto entries = static_cast<double>(by_user.nnz());
+    return params().iterations * als_seconds(rows, entries, params().factors);
+  }
   [[nodiscard]] std::optional<Job> training_job() const override { return Job::kAls; }
   /// Makes a solver of an empty matrix.
   void require_taken(const Device& device) const override {

@@ -41,12 +41,13 @@ struct Description<AlsParams> {
   static constexpr bool is_log(const P& p) { return is_hu(p) && p.confidence == Confidence::kLog; }
   static constexpr bool is_cg(const P& p) { return p.solver == AlsSolverKind::kCg; }
   using Searched = std::optional<SearchRange>;
-  /// Implicit: about what suits the data, and less where w0 is more, as suited_to() has it. Of
-  /// ratings such that each nu pulls a row of 100 as much.
+  /// About what suits the data, as suited_to() has it: implicit less where w0 is more, of ratings
+  /// such that each nu pulls a row of 100 as much.
   static Searched lambdas(const P& p, const P& usual) {
     if (is_explicit(p)) {
-      const double weight = power_of_100(1.0 - p.regularization_exponent);
-      return log_range(0.01 * weight, weight);
+      const double suited = usual.regularization *
+                            power_of_100(usual.regularization_exponent - p.regularization_exponent);
+      return log_range(suited / 10.0, suited * 10.0);
     }
     const double w0 = p.unobserved_weight.value_or(1.0);
     const double suited =
@@ -70,8 +71,10 @@ struct Description<AlsParams> {
           .kept_by_resume(),
       Parameter{"factors", &P::factors, "Numbers learned per user and per item"}
           .between(1, 4096, "in [1, 4096]")
-          .left_open("64, or 256 implicit from the data")
-          .searched([](const P&, const P&) -> Searched { return log_range(16, 256); })
+          .left_open("implicit from the data, 64 to 512; 64 explicit")
+          .searched([](const P&, const P& usual) -> Searched {
+            return log_range(16, usual.factors >= 512 ? 1024 : 512);
+          })
           .kept_by_resume(),
       Parameter{"iterations", &P::iterations, "Passes over both sides"}
           .between(0, 1'000'000, "in [0, 1000000]")
@@ -79,12 +82,12 @@ struct Description<AlsParams> {
       Parameter{"regularization", &P::regularization, "lambda: pulls factors to 0"}
           .not_negative()
           .searched(lambdas)
-          .left_open("from the data implicit, 0.01 with {alpha}, 0.1 explicit"),
+          .left_open("from the data, 0.01 with {alpha}"),
       Parameter{"regularization_exponent", &P::regularization_exponent,
                 "nu: 0 is plain lambda, 1 multiplies it by the row's count"}
           .share()
           .searched(nus)
-          .left_open("1, 0 with {alpha}"),
+          .left_open("1, 0 with {alpha}, 0.5 explicit without {regularization}"),
       Parameter{"regularization_count", &P::regularization_count,
                 "Implicit: what nu is an exponent of: the weight of all the row's cells, or the "
                 "number of its likes, as in Spark"}

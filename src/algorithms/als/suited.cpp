@@ -10,6 +10,7 @@
 #include <fmt/format.h>
 
 #include "algorithms/als/weights.h"
+#include "algorithms/cost.h"
 #include "algorithms/row_counts.h"
 
 namespace likewise {
@@ -21,9 +22,18 @@ constexpr double kShrinkage = 0.05;
 constexpr double kShortHistories = 6.0;
 constexpr double kEvenItems = 5000.0;
 constexpr double kFewItems = 400.0;
-constexpr int kEvenFactors = 256;
+constexpr int kMostFactors = 512;
+constexpr int kLeastFactors = 64;
+constexpr double kEntriesOfFactor = 800.0;
+/// Ten minutes on two cores.
+constexpr double kMostSeconds = 1'200.0;
 constexpr double kFullShrinkageFactors = 64.0;
 constexpr double kLeastOfEven = 0.5;
+constexpr double kShortItems = 3.0;
+constexpr double kExponentOfRatings = 0.5;
+/// What a regularization may be (params.h).
+constexpr double kLeastOfRatings = 1e-12;
+constexpr double kMostOfRatings = 1e15;
 
 /// s of the rule: 1 where so many items are popular as of films, 0 where all are or next to none.
 [[nodiscard]] double share_of_films(double even) {
@@ -37,6 +47,21 @@ constexpr double kLeastOfEven = 0.5;
   return std::clamp(std::sqrt(kFullShrinkageFactors / factors), kLeastOfEven, 1.0);
 }
 
+/// 512 where many items are equally popular, else 64 to 512 by the entries; fewer where a training
+/// would take too long.
+[[nodiscard]] int suited_factors(const SideCounts& users, const SideCounts& items,
+                                 const PopularitySpread& spread, int iterations) {
+  const double entries = users.mean * users.rows;
+  const double wanted = spread.is_of_many() ? kMostFactors : entries / kEntriesOfFactor;
+  int factors = kMostFactors;
+  const auto is_too_many = [&] {
+    const double seconds = iterations * als_seconds(users.rows + items.rows, entries, factors);
+    return factors > wanted || seconds > kMostSeconds;
+  };
+  while (factors > kLeastFactors && is_too_many()) factors /= 2;
+  return factors;
+}
+
 /// So many digits that a user can give the same again.
 [[nodiscard]] double rounded(double value) { return std::stod(fmt::format("{:.3g}", value)); }
 
@@ -47,15 +72,48 @@ constexpr double kLeastOfEven = 0.5;
   return sum;
 }
 
+/// sqrt(mean of (r - mu)^2) of the values; 1 where they are all alike.
+[[nodiscard]] double spread_of_values(const CsrView& by_user) {
+  double sum = 0.0;
+  double squares = 0.0;
+  for (Offset e = 0; e < by_user.nnz(); ++e) {
+    sum += by_user.values[e];
+    squares += double{by_user.values[e]} * by_user.values[e];
+  }
+  const auto entries = static_cast<double>(std::max<Offset>(1, by_user.nnz()));
+  const double variance = squares / entries - (sum / entries) * (sum / entries);
+  return variance > 0.0 ? std::sqrt(variance) : 1.0;
+}
+
+/// nu = 1/2 and lambda = s (1 + 6 / c_u + 3 / c_i), of another nu as much in sum.
+[[nodiscard]] AlsParams suited_to_ratings(const CsrView& by_user, AlsParams params,
+                                          const AlsGiven& given) {
+  if (given.regularization) return params;
+  if (!given.regularization_exponent) params.regularization_exponent = kExponentOfRatings;
+  const SideCounts users = of_side(row_counts(by_user), by_user.nnz());
+  const SideCounts items = of_side(column_counts(by_user), by_user.nnz());
+  const auto sum = [&](double power) {
+    return sum_of_powers(users.counts, 0.0, power) + sum_of_powers(items.counts, 0.0, power);
+  };
+  double lambda =
+      spread_of_values(by_user) * (1.0 + kShortHistories / users.mean + kShortItems / items.mean);
+  if (params.regularization_exponent != kExponentOfRatings && by_user.nnz() > 0) {
+    lambda *= sum(kExponentOfRatings) / sum(params.regularization_exponent);
+  }
+  params.regularization = rounded(std::clamp(lambda, kLeastOfRatings, kMostOfRatings));
+  return params;
+}
+
 }  // namespace
 
 AlsParams suited(const CsrView& by_user, AlsParams params, const AlsGiven& given) {
-  if (params.feedback == Feedback::kExplicit || given.hu) return params;
+  if (params.feedback == Feedback::kExplicit) return suited_to_ratings(by_user, params, given);
+  if (given.hu) return params;
   const SideCounts users = of_side(row_counts(by_user), by_user.nnz());
   const SideCounts items = of_side(column_counts(by_user), by_user.nnz());
   const PopularitySpread spread = spread_of(items.counts);
 
-  if (!given.factors && spread.is_of_many()) params.factors = kEvenFactors;
+  if (!given.factors) params.factors = suited_factors(users, items, spread, params.iterations);
   // w0 = 8 d  with  d = entries / (m n)
   const double missing_share = kMissingShare * users.mean / items.rows;
   if (!given.unobserved_weight) params.unobserved_weight = rounded(missing_share);

@@ -3,6 +3,7 @@
 
 #include <utility>
 
+#include "algorithms/cost.h"
 #include "algorithms/finite.h"
 #include "model/learned_parts.h"
 #include "training/growth.h"
@@ -18,6 +19,9 @@ class Bias final : public AlgorithmOf<BiasParams> {
   [[nodiscard]] std::string_view name() const override { return kBiasRow.name; }
   void check_values(const CsrView& by_user) const override {
     likewise::check_values(by_user, params());
+  }
+  [[nodiscard]] double core_seconds(const CsrView& by_user) const override {
+    return static_cast<double>(by_user.nnz()) / kEntryRate;
   }
   void learn(const Learning& learning) const override {
     learning.at_once(

@@ -8,6 +8,7 @@
 
 #include "algorithms/bpr/likes.h"
 #include "algorithms/bpr/params.h"
+#include "algorithms/cost.h"
 #include "algorithms/sgd/setup.h"
 #include "backends/jobs/device_jobs.h"
 #include "core/random.h"
@@ -116,6 +117,11 @@ class Bpr final : public AlgorithmOf<BprParams> {
 
   [[nodiscard]] std::string_view name() const override { return kBprRow.name; }
 
+  [[nodiscard]] double core_seconds(const CsrView& by_user) const override {
+    // An update reads and writes two or three rows.
+    return params().iterations * 3.0 * static_cast<double>(by_user.nnz()) * params().factors /
+           kSharedRate;
+  }
   [[nodiscard]] std::optional<Job> training_job() const override { return Job::kBpr; }
   /// Makes a solver of an empty matrix.
   void require_taken(const Device& device) const override {

@@ -3,8 +3,10 @@
 
 #include <utility>
 
+#include "algorithms/cost.h"
 #include "algorithms/ease/params.h"
 #include "algorithms/finite.h"
+#include "algorithms/row_counts.h"
 #include "backends/jobs/device_jobs.h"
 #include "likewise/error.h"
 #include "likewise/memory.h"
@@ -89,6 +91,19 @@ class Ease final : public AlgorithmOf<EaseParams> {
   }
   void check_values(const CsrView& by_user) const override { check_ease_values(by_user); }
 
+  [[nodiscard]] double core_seconds(const CsrView& by_user) const override {
+    const double items = by_user.cols;
+    const double pairs = pairs_of(row_counts(by_user)) / kEntryRate;
+    if (is_dense()) return pairs + items * items * items / kDenseRate;
+    const double candidates = std::min(items, static_cast<double>(params().candidates));
+    return 2.0 * pairs + items * candidates * candidates * candidates / kDenseRate;
+  }
+  [[nodiscard]] std::optional<TrainingParams> cheaper_form() const override {
+    if (!is_dense()) return std::nullopt;
+    EaseParams local = params();
+    local.form = EaseForm::kLocal;
+    return local;
+  }
   [[nodiscard]] std::optional<Job> training_job() const override { return Job::kEase; }
   [[nodiscard]] MemoryPlan memory(const Device& device, const CsrView& by_user) const override {
     return job<EaseJob>(device).plan(shape_of(by_user, params()));

@@ -3,10 +3,13 @@
 
 #include <algorithm>
 #include <cmath>
+#include <span>
+#include <string>
 
 #include <fmt/format.h>
 
 #include "algorithms/row_counts.h"
+#include "core/placed_error.h"
 #include "likewise/error.h"
 
 namespace likewise {
@@ -36,10 +39,14 @@ EaseScales make_ease_scales(const CsrView& by_user, const EaseSystem& system) {
 }
 
 void refuse_singular_ease(Index item, const EaseSystem& system) {
-  throw Error(ErrorKind::kNumerical,
-              fmt::format("the weights of item number {} cannot be told from those of other items "
-                          "with regularization {}: use a larger regularization",
-                          item, system.regularization));
+  const double lambda = system.regularization;
+  throw PlacedError(ErrorKind::kNumerical, {{Side::kItems, item}},
+                    [lambda](std::span<const std::string> names) {
+                      return fmt::format(
+                          "the weights of {} cannot be told from those of other items with "
+                          "regularization {}: use a larger regularization",
+                          names[0], lambda);
+                    });
 }
 
 void check_candidates(const CsrView& by_user, const Neighbours& candidates) {

@@ -52,7 +52,7 @@ inline constexpr Offset kEaseBatchNumbers = Offset{1} << 28;
 /// A pivot of a row is rounding where it is no more than this share of the row's diagonal.
 inline constexpr double kLeastPivot = 0x1p-20;
 
-/// Throws Error(kNumerical).
+/// Throws PlacedError(kNumerical).
 [[noreturn]] void refuse_singular_ease(Index item, const EaseSystem& system);
 
 /// Throws Error(kInvalidArgument) unless there is a list of candidates for each item, of items.

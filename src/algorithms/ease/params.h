@@ -22,7 +22,8 @@ struct Description<EaseParams> {
 
   static constexpr auto kAll = std::tuple{
       Parameter{"feedback", &P::feedback, "implicit: values are how much a user liked an item"},
-      Parameter{"user_exponent", &P::user_exponent, "How little users with many entries count"}
+      Parameter{"user_exponent", &P::user_exponent,
+                "How little users with many entries count: the exponent of a user's entries"}
           .between(0.0, 2.0, "in [0, 2]")
           .searched([](const P&, const P&) -> Searched { return linear_range(0.0, 1.0); }),
       Parameter{"scale_items", &P::scale_items,

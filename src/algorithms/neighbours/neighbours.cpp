@@ -3,11 +3,13 @@
 
 #include <fmt/format.h>
 
+#include "algorithms/cost.h"
 #include "algorithms/finite.h"
 #include "algorithms/neighbours/baselines.h"
 #include "algorithms/neighbours/params.h"
 #include "algorithms/neighbours/similarity.h"
 #include "algorithms/neighbours/suited.h"
+#include "algorithms/row_counts.h"
 #include "backends/jobs/device_jobs.h"
 #include "likewise/error.h"
 #include "likewise/neighbourhood.h"
@@ -90,6 +92,12 @@ class NearestNeighbours final : public AlgorithmOf<NeighbourParams> {
     likewise::check_values(by_user, params());
   }
 
+  [[nodiscard]] double core_seconds(const CsrView& by_user) const override {
+    const bool of_items = params().side == Side::kItems;
+    const Index rows = of_items ? by_user.cols : by_user.rows;
+    return pairs_of(of_items ? row_counts(by_user) : column_counts(by_user)) / kEntryRate +
+           rows * kSecondsOfRow;
+  }
   [[nodiscard]] std::optional<Job> training_job() const override { return Job::kNeighbours; }
   [[nodiscard]] Job lists_job() const override { return Job::kNeighbours; }
   [[nodiscard]] std::optional<Job> predictions_job() const override {

@@ -138,13 +138,13 @@ struct Description<NeighbourParams> {
           .only_if(compares_by<Similarity::kConditional>, "{similarity conditional}"),
       Parameter{"user_exponent", &P::user_exponent,
                 "How little users with many entries count: of {similarity rp3} the exponent of the "
-                "probability of a step, of ease that of a user's entries"}
+                "probability of a step"}
           .between(0.0, 2.0, "in [0, 2]")
           .searched([](const P& p, const P&) { return of_counts(p, linear_range(0.0, 1.5)); })
           .only_if(compares_by<Similarity::kRp3>, "{similarity rp3}"),
       Parameter{"item_exponent", &P::item_exponent,
                 "How much popular items are damped: {similarity rp3} divides by a neighbour's "
-                "entries to this power; ease and spectral: math.md"}
+                "entries to this power"}
           .between(0.0, 2.0, "in [0, 2]")
           .searched([](const P& p, const P&) { return of_counts(p, linear_range(0.0, 1.0)); })
           .only_if(compares_by<Similarity::kRp3>, "{similarity rp3}")};

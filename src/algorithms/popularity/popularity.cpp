@@ -5,6 +5,7 @@
 
 #include <tbb/enumerable_thread_specific.h>
 
+#include "algorithms/cost.h"
 #include "core/parallel.h"
 #include "likewise/popularity.h"
 #include "model/learned_parts.h"
@@ -53,6 +54,9 @@ class Popular final : public AlgorithmOf<PopularParams> {
   using AlgorithmOf::AlgorithmOf;
 
   [[nodiscard]] std::string_view name() const override { return kPopularRow.name; }
+  [[nodiscard]] double core_seconds(const CsrView& by_user) const override {
+    return static_cast<double>(by_user.nnz()) / kEntryRate;
+  }
   void learn(const Learning& learning) const override {
     learning.at_once([&] { return train_popularity(learning.by_user(), params()); });
   }

@@ -6,6 +6,7 @@
 
 #include <fmt/format.h>
 
+#include "algorithms/cost.h"
 #include "algorithms/finite.h"
 #include "algorithms/sgd/params.h"
 #include "algorithms/sgd/setup.h"
@@ -121,6 +122,11 @@ class Sgd final : public AlgorithmOf<SgdParams> {
     likewise::check_values(by_user, params());
   }
 
+  [[nodiscard]] double core_seconds(const CsrView& by_user) const override {
+    // An update reads and writes two or three rows.
+    return params().iterations * 3.0 * static_cast<double>(by_user.nnz()) * params().factors /
+           kSharedRate;
+  }
   [[nodiscard]] std::optional<Job> training_job() const override { return Job::kSgd; }
   /// Makes a solver of an empty matrix.
   void require_taken(const Device& device) const override {

@@ -5,6 +5,7 @@
 #include <utility>
 #include <vector>
 
+#include "algorithms/cost.h"
 #include "algorithms/finite.h"
 #include "algorithms/row_counts.h"
 #include "algorithms/spectral/params.h"
@@ -86,6 +87,14 @@ class Spectral final : public AlgorithmOf<SpectralParams> {
   [[nodiscard]] std::string_view name() const override { return kSpectralRow.name; }
   void check_values(const CsrView& by_user) const override { check_spectral_values(by_user); }
 
+  [[nodiscard]] double core_seconds(const CsrView& by_user) const override {
+    // The basis is three times as wide as the factors; it is multiplied by the matrix twice, and
+    // made orthogonal to itself.
+    const double width = 3.0 * params().factors;
+    return (2.0 * static_cast<double>(by_user.nnz()) * width) / kSharedRate +
+           (static_cast<double>(by_user.rows) + 2.0 * by_user.cols) * width * width / kDenseRate +
+           10.0 * width * width * width / kDenseRate;
+  }
   [[nodiscard]] std::optional<Job> training_job() const override { return Job::kSpectral; }
   [[nodiscard]] MemoryPlan memory(const Device& device, const CsrView& by_user) const override {
     return job<SpectralJob>(device).plan(shape_of(by_user, params()));

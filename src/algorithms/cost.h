@@ -1,0 +1,25 @@
+// SPDX-License-Identifier: Apache-2.0
+/// About how long trainings take, from counts alone: for decisions that must be the same on every
+/// machine. The rates are those of a core of the machine of docs/experiments/defaults.md, "Number
+/// of factors"; that of dense products is an estimate.
+#pragma once
+
+namespace likewise {
+
+/// Multiplications and additions a second: of products of dense matrices, and of single entries,
+/// which wait for memory.
+inline constexpr double kDenseRate = 4e10;
+inline constexpr double kEntryRate = 5e8;
+/// Of ALS: in the part of a row that all rows share, and in that of its entries.
+inline constexpr double kSharedRate = 6.5e9;
+inline constexpr double kRowRate = 1.8e9;
+/// Seconds that a search for neighbours takes for a row, whatever it has.
+inline constexpr double kSecondsOfRow = 2.5e-4;
+
+/// Of an iteration of ALS with f factors by its usual solver: f^2 additions for each user and item,
+/// and f for each entry, from both sides.
+[[nodiscard]] inline double als_seconds(double rows, double entries, double factors) {
+  return rows * factors * factors / kSharedRate + 2.0 * entries * factors / kRowRate;
+}
+
+}  // namespace likewise
