@@ -3,7 +3,7 @@
 ///
 /// Ranking metrics look at one list per user: the best items that the user has not in `seen`. A
 /// user counts when at least one relevant test item is left, where a test item is relevant when its
-/// value reaches `min_relevant_value` and it is not in the user's `seen` row (a list could never
+/// value is above 0 and reaches `min_relevant_value` (below 0: reaches it) and it is not in the user's `seen` row (a list could never
 /// hold it). Users that the model knows but that have no history count too; the report says how
 /// many.
 ///
@@ -108,7 +108,8 @@ struct MetricNeeds {
 /// popularity baseline: ratings predicted from neighbours. Else empty.
 [[nodiscard]] std::string advice_on_lists(const Model& model);
 
-/// Held-out interactions in a model's index space. Rows that name users or items unknown to the
+/// Held-out interactions in a model's index space. Error(kBadData) where users and items are
+/// exchanged: no user is known but all are items of the model, and no item but some are users. Rows that name users or items unknown to the
 /// model cannot be ranked; rating metrics see them with index -1 and the model's fallback.
 struct TestSet {
   CsrMatrix by_user;                  ///< known users x known items
