@@ -180,20 +180,12 @@ def _is_text(array: Any) -> bool:
     return bool(array.dtype.kind == "U")
 
 
-def _decoded(array: Encoded) -> Any:
-    """Categories of numbers as numbers."""
-    if not len(array.keys):
-        return np.full(len(array), math.nan)
-    keys = np.asarray(array.keys).astype(np.float64)
-    return np.where(array.codes < 0, math.nan, keys[array.codes])
-
-
 def value_column(array: Any) -> Any:
     """A column of numbers, NaN where one is missing, or of words."""
     if _is_text(array):
         return id_column(array, "values")  # words, which the options give numbers
     if isinstance(array, Encoded):
-        return value_column(_decoded(array))
+        raise TypeError("values are numbers, not categories of numbers")
     if isinstance(array, Streamed):
         return np.asarray(array.table.values(0))
     kind = array.dtype.kind

@@ -174,6 +174,7 @@ def test_other_things_are_refused_by_name(refused, text, told):
 def test_the_remedies_work(cells):
     assert cells("q1 0 d1 1\nq1 0 d2 0\n", "--columns", "1,3,4") == {("q1", "d1"): 1, ("q1", "d2"): 0}
     assert cells("who,what\n1,2\n3,4\n", "--columns", "who,what") == {("1", "2"): 1, ("3", "4"): 1}
+    assert len(cells("user 1,a 1 b\nuser 2,a 2 b\n")) == 2  # names with spaces
     assert cells("ann jam\nbob tea\n", "--delimiter", "space") == {("ann", "jam"): 1, ("bob", "tea"): 1}
     assert len(cells("1,22,25,pv,1511544070\n1,23,25,buy,1511561733\n", "--columns", "1,2,4,5", "--values",
                      "pv=1,buy=4")) == 2

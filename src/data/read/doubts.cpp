@@ -63,7 +63,8 @@ std::vector<std::string_view> column_of(const SampleRows& sample, int column) {
   return cells;
 }
 
-/// Whether every id has as many parts as the first, and one of them is a number in all.
+/// Whether every id has as many parts as the first, and one of them is a number in all; between
+/// spaces, which are parts of names ("user 7"), all are.
 bool holds_rows(const std::vector<std::string_view>& ids, std::string_view delimiter) {
   if (ids.empty()) return false;
   std::vector<bool> numbers(parts_of(ids.front(), delimiter).size(), true);
@@ -75,7 +76,8 @@ bool holds_rows(const std::vector<std::string_view>& ids, std::string_view delim
       numbers[p] = numbers[p] && parse_double(parts[p]).has_value();
     }
   }
-  return std::find(numbers.begin(), numbers.end(), true) != numbers.end();
+  const auto count = std::count(numbers.begin(), numbers.end(), true);
+  return delimiter == " " ? count == std::ssize(numbers) : count > 0;
 }
 
 struct Candidate {

@@ -300,6 +300,8 @@ Interactions read_rows(const Texts& texts, OpenFile first, ReadSummary& summary,
     append(all, staged_rows<Row>(next, options, met, control, texts.tuning()));
     append(summary, met);
   }
+  describe(first, summary);
+  if (texts.size() > 1) summary.format += fmt::format(", {} files", texts.size());
   weigh_rows<Row>(all, options, first.format.file, summary);
   return assemble<Row>(std::move(all), summary.policy, first.format.file, summary, control);
 }
@@ -310,8 +312,6 @@ Interactions read_texts(const Texts& texts, ReadSummary* summary, const RunContr
   OpenFile first = texts.open(0);
   const FileFormat format = first.format;
   met.policy = policy(options, format);
-  describe(first, met);
-  if (texts.size() > 1) met.format += fmt::format(", {} files", texts.size());
   Interactions data = times_matter(options, met.policy, format)
                           ? read_rows<TimedRow>(texts, std::move(first), met, control)
                           : read_rows<PlainRow>(texts, std::move(first), met, control);
