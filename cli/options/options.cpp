@@ -191,10 +191,8 @@ void add_values_option(CLI::App& app, ReadOptions& options) {
 void add_reading_options(CLI::App& app, ReadOptions& options) {
   add_format_options(app, options);
   add_values_option(app, options);
-  add_moment(app, "--since", options.since, "Only rows from this time on")
-      ->group(kReadingGroup);
-  add_moment(app, "--until", options.until, "Only rows before this time")
-      ->group(kReadingGroup);
+  add_moment(app, "--since", options.since, "Only rows from this time on")->group(kReadingGroup);
+  add_moment(app, "--until", options.until, "Only rows before this time")->group(kReadingGroup);
   add_choice<Duplicates>(app, "--duplicates", choices_of<Duplicates>(kDuplicateNames),
                          options.duplicates,
                          "Rows with the same user and item; auto sums events and keeps the newest "
@@ -294,7 +292,8 @@ Interactions read_with_report(const std::vector<std::string>& paths, const ReadO
   ReadSummary met;
   Interactions data = read_interactions(paths, options, &met, progress.control());
   progress.finish();
-  say_read(base_name(paths), data.users, data.items, counted(data.by_user.nnz(), "interaction"), met, progress);
+  say_read(base_name(paths), data.users, data.items, counted(data.by_user.nnz(), "interaction"),
+           met, progress);
   if (summary != nullptr) *summary = std::move(met);
   return data;
 }
@@ -305,7 +304,8 @@ Pairs read_pairs_with_report(const std::string& path, const ReadOptions& options
   ReadSummary met;
   Pairs pairs = read_pairs(path, options, &met, progress.control());
   progress.finish();
-  say_read(base_name(path), pairs.users, pairs.items, counted(pairs.user_of.size(), "pair"), met, progress);
+  say_read(base_name(path), pairs.users, pairs.items, counted(pairs.user_of.size(), "pair"), met,
+           progress);
   return pairs;
 }
 

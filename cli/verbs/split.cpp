@@ -66,8 +66,7 @@ struct SplitVerb {
     }
     refuse_idle(*given, "--test", !rows, "--method per-user without --rows");
     const bool time = method == SplitMethod::kTime;
-    refuse_idle(*given, "--test", random || per_user || time,
-                "--method random, per-user or time");
+    refuse_idle(*given, "--test", random || per_user || time, "--method random, per-user or time");
     for (const char* option : {"--at", "--rolling"}) {
       refuse_idle(*given, option, time, "--method time");
     }

@@ -182,8 +182,8 @@ struct Tune {
 
   /// The command that trains with these parameters on RATINGS.
   [[nodiscard]] std::string command(const TrainingParams& params) const {
-    std::string text = fmt::format("likewise train {} -o {} {}", quoted_all(ratings), quoted(output),
-                                   options_text(params));
+    std::string text = fmt::format("likewise train {} -o {} {}", quoted_all(ratings),
+                                   quoted(output), options_text(params));
     for (const CLI::Option* option : given->get_options()) {
       if (option->get_group() != kReadingGroup || option->count() == 0) continue;
       text += fmt::format(" {} {}", option->get_name(),

@@ -100,8 +100,7 @@ struct Update {
                              with_commas(now.items.size())));
     if (updated.repeated > 0) {
       progress.say(fmt::format("{} that the model has already: {}",
-                               counted(updated.repeated, "pair"),
-                               what_counts(policy)));
+                               counted(updated.repeated, "pair"), what_counts(policy)));
     }
   }
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /// Reads interaction files: CSV, TSV, text separated by ; | :: or spaces, JSON lines and Matrix
-/// Market; plain, gzip or zstd (told by content, not by name). Parsing is parallel; the result does not depend on
-/// the number of threads.
+/// Market; plain, gzip or zstd (told by content, not by name). Parsing is parallel; the result does
+/// not depend on the number of threads.
 ///
 /// Text: one row per line (LF or CRLF), UTF-8 or any other encoding that contains ASCII; a byte
 /// order mark and blank lines are passed over. Fields may be quoted as in RFC 4180, with line
@@ -41,8 +41,9 @@
 ///
 /// A time column is checked whether times are kept or not, so that all readers of a file agree.
 ///
-/// Memory: about 12 bytes a row (24 where times are kept or decide) while reading, and the result. Reading stops early,
-/// with the figures, where the rows seen so far and those still expected cannot fit.
+/// Memory: about 12 bytes a row (24 where times are kept or decide) while reading, and the result.
+/// Reading stops early, with the figures, where the rows seen so far and those still expected
+/// cannot fit.
 #pragma once
 
 #include <array>

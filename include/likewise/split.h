@@ -48,8 +48,8 @@ struct Split {
   Interactions test;
 };
 
-/// One Split, or `folds` or `rolling` of them (each a copy of all the data: see split_fold). Errors:
-/// kInvalidArgument (names the field; kLast and kTime need times; a part would be empty).
+/// One Split, or `folds` or `rolling` of them (each a copy of all the data: see split_fold).
+/// Errors: kInvalidArgument (names the field; kLast and kTime need times; a part would be empty).
 [[nodiscard]] std::vector<Split> split(const Interactions& all, const SplitOptions& options);
 
 /// Fold `fold` of kKFold, in [0, folds): the same as split(all, options)[fold].

@@ -217,8 +217,14 @@ template <class T>
                                                             Index last, int folds, Index rows,
                                                             const std::optional<std::string>& at,
                                                             int rolling, std::uint64_t seed) {
-  SplitOptions options{
-      named<SplitMethod>(method, kSplitNames, "method"), test, last, folds, rows, {}, rolling, seed};
+  SplitOptions options{named<SplitMethod>(method, kSplitNames, "method"),
+                       test,
+                       last,
+                       folds,
+                       rows,
+                       {},
+                       rolling,
+                       seed};
   if (at) options.at = moment("at", *at);
   std::vector<Split> parts = in_background(
       true, 0, nb::none(), [&](const RunControl&) { return split(*data.interactions, options); });

@@ -145,13 +145,14 @@ std::vector<Time> rolling_cuts(const Interactions& all, const SplitOptions& opti
   std::vector<Time> sorted(all.times.begin(), all.times.end());
   std::sort(sorted.begin(), sorted.end());
   const auto nnz = static_cast<Offset>(sorted.size());
-  const Offset first = options.at ? std::lower_bound(sorted.begin(), sorted.end(), *options.at) -
-                                        sorted.begin()
-                                  : nnz - test_count(all, options.test);
+  const Offset first =
+      options.at ? std::lower_bound(sorted.begin(), sorted.end(), *options.at) - sorted.begin()
+                 : nnz - test_count(all, options.test);
   std::vector<Time> cuts;
   for (int part = 0; part < options.rolling; ++part) {
     const Offset begin = first + (nnz - first) * part / options.rolling;
-    const bool rises = begin < nnz && (cuts.empty() || sorted[static_cast<std::size_t>(begin)] > cuts.back());
+    const bool rises =
+        begin < nnz && (cuts.empty() || sorted[static_cast<std::size_t>(begin)] > cuts.back());
     if (!rises || sorted[static_cast<std::size_t>(begin)] == sorted.front()) {
       fail(fmt::format("rolling = {}: there are not enough different times for so many parts",
                        options.rolling));
@@ -166,7 +167,8 @@ std::vector<Split> split_rolling(const Interactions& all, const SplitOptions& op
   std::vector<Split> parts;
   for (std::size_t part = 0; part < cuts.size(); ++part) {
     const bool last = part + 1 == cuts.size();
-    parts.push_back(divide_at(all, cuts[part], last ? std::nullopt : std::optional(cuts[part + 1])));
+    parts.push_back(
+        divide_at(all, cuts[part], last ? std::nullopt : std::optional(cuts[part + 1])));
   }
   return parts;
 }

@@ -40,7 +40,8 @@ std::vector<std::string> notes_on(const Interactions& data, Feedback feedback) {
   if (feedback == Feedback::kImplicit) return notes_on_likes(data);
   const auto [low, high] = std::minmax_element(values.begin(), values.end());
   if (values.size() < 2 || *low != *high) return {};
-  return {fmt::format("all ratings are {}: there is nothing to tell apart, and rmse will be 0", *low)};
+  return {
+      fmt::format("all ratings are {}: there is nothing to tell apart, and rmse will be 0", *low)};
 }
 
 }  // namespace likewise

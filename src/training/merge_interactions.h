@@ -22,7 +22,8 @@ struct UnionOfIds {
 
 /// Both matrices in the indices of the merged ids. What a cell of both becomes is as if one file
 /// had the rows of the first and then those of the second, all newer. Throws
-/// Error(kInvalidArgument) for Duplicates::kAuto and kMean, Error(kBadData) naming the first cell of both for kError.
+/// Error(kInvalidArgument) for Duplicates::kAuto and kMean, Error(kBadData) naming the first cell
+/// of both for kError.
 struct MergedMatrix {
   CsrMatrix matrix;
   Offset in_both = 0;  ///< cells

@@ -187,9 +187,9 @@ WrittenTimes times_of_text(const IdColumn& texts, const std::string& time_format
   WrittenTimes written{{}, fine ? TimeForm::kNanoseconds : TimeForm::kMicroseconds};
   const std::int64_t per_second = fine ? 1'000'000'000 : 1'000'000;
   for (const auto& time : times) {
-    written.numbers.push_back(
-        time ? time->seconds() * per_second + time->nanoseconds() / (1'000'000'000 / per_second)
-             : kMissing);
+    written.numbers.push_back(time ? time->seconds() * per_second +
+                                         time->nanoseconds() / (1'000'000'000 / per_second)
+                                   : kMissing);
   }
   return written;
 }

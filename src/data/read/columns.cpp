@@ -48,9 +48,9 @@ const std::vector<std::string_view>& known_names(Role role) {
 
 /// What kinds of events are called; where their cells are words they stand for values.
 constexpr std::string_view kEventNames[] = {
-    "event",     "eventtype",     "eventname", "action",       "actiontype",
-    "behavior",  "behaviortype",  "behaviour", "behaviourtype", "feedback",
-    "feedbacktype", "interaction", "interactiontype", "reaction", "vote"};
+    "event",        "eventtype",    "eventname",       "action",        "actiontype",
+    "behavior",     "behaviortype", "behaviour",       "behaviourtype", "feedback",
+    "feedbacktype", "interaction",  "interactiontype", "reaction",      "vote"};
 
 std::optional<int> find_known(Role role, const std::vector<std::string>& names) {
   for (const std::string_view known : known_names(role)) {
@@ -275,9 +275,10 @@ void refuse_times_as_ids(const FileFormat& format, const SampleRows& sample) {
   for (const Role role : {kUser, kItem}) {
     const auto cells = cells_of(sample, format.columns[role]);
     if (cells.empty() || !std::all_of(cells.begin(), cells.end(), looks_like_date)) continue;
-    fail(format, fmt::format("{} should hold {}s but holds times ('{}'): choose the columns with {}",
-                             format.column_name(role), kRoleNames[role], printable(cells.front()),
-                             mention("columns", "USER,ITEM,VALUE,TIME")));
+    fail(format,
+         fmt::format("{} should hold {}s but holds times ('{}'): choose the columns with {}",
+                     format.column_name(role), kRoleNames[role], printable(cells.front()),
+                     mention("columns", "USER,ITEM,VALUE,TIME")));
   }
 }
 

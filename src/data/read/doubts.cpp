@@ -134,8 +134,7 @@ void refuse_trec(const FileFormat& format, const SampleRows& sample, const ReadO
   const auto second = column_of(sample, 1);
   if (sample.size() < 2 || !std::all_of(second.begin(), second.end(), is_iteration)) return;
   const auto grades = column_of(sample, 3);
-  const bool judged =
-      format.fields == 4 && std::all_of(grades.begin(), grades.end(), is_grade);
+  const bool judged = format.fields == 4 && std::all_of(grades.begin(), grades.end(), is_grade);
   const bool run = format.fields == 6 && second.front() == "Q0";
   if (!judged && !run) return;
   refuse(format.file,
@@ -156,9 +155,9 @@ void refuse_other_texts(std::string_view text, const std::string& file) {
   const std::size_t begin = text.find_first_not_of(" \t\r\n");
   if (begin == std::string_view::npos) return;
   const std::string_view rest = text.substr(begin);
-  const bool tag = rest.size() > 1 && rest[0] == '<' &&
-                   (std::isalpha(static_cast<unsigned char>(rest[1])) != 0 || rest[1] == '!' ||
-                    rest[1] == '?');
+  const bool tag =
+      rest.size() > 1 && rest[0] == '<' &&
+      (std::isalpha(static_cast<unsigned char>(rest[1])) != 0 || rest[1] == '!' || rest[1] == '?');
   if (tag) {
     refuse(file,
            fmt::format("is HTML or XML ('{}'), as a server sends in place of a file: download it "

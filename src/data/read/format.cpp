@@ -288,7 +288,7 @@ void check_decimal(FileFormat& format, const ReadOptions& options) {
 
 /// Options of tables that lists of items and matrices have no use for.
 void refuse_table_options(const std::string& file, const ReadOptions& options, const char* kind) {
-  const char* idle = options.decimal != "."       ? "decimal"
+  const char* idle = options.decimal != "."         ? "decimal"
                      : !options.time_format.empty() ? "time_format"
                      : options.word_values.empty() || options.values == Values::kUnused ? nullptr
                                                                                         : "values";
@@ -354,8 +354,8 @@ std::string describe(const FileFormat& format, bool counts) {
 TableStart find_fields(const std::vector<std::string_view>& lines, const std::string& delimiter,
                        const std::string& file, const char* expected) {
   const auto same = [&](Delimiter) { return lines; };
-  const Delimiter chosen =
-      delimiter.empty() ? detect_delimiter(same, file, expected, false) : parse_delimiter(delimiter, file);
+  const Delimiter chosen = delimiter.empty() ? detect_delimiter(same, file, expected, false)
+                                             : parse_delimiter(delimiter, file);
   return {chosen, sample_rows(lines, chosen, file)};
 }
 
@@ -409,8 +409,8 @@ FileFormat detect_format(const FileHead& head, const std::string& file,
   refuse_other_lines(lines, file, options);
   const bool may_be_counts =
       options.header == Header::kAuto && !names_a_column(options.columns) && lines.size() > 1;
-  format.delimiter = delimiter_of(body, lines.front(), may_be_counts, delimiter, file,
-                                  format.decimal_comma);
+  format.delimiter =
+      delimiter_of(body, lines.front(), may_be_counts, delimiter, file, format.decimal_comma);
   lines = sample_lines(body, LineReader(body.text, format.delimiter));
   SampleRows rows = sample_rows(lines, format.delimiter, file);
   const auto counts = may_be_counts && rows.size() > 1

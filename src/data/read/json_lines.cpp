@@ -107,8 +107,9 @@ class Objects {
                             options.columns.end());
     }
     if (keys_.size() < 2) {
-      refuse(file_, "JSON lines need an object with a user and an item on each line, as "
-                    "{\"user\": 1, \"item\": 2}");
+      refuse(file_,
+             "JSON lines need an object with a user and an item on each line, as "
+             "{\"user\": 1, \"item\": 2}");
     }
   }
 
@@ -140,8 +141,8 @@ class Objects {
     if (place == keys_.size() || !fields_[place].empty() || text.empty()) return;
     if (!is_text) {
       fields_[place] = text;
-    } else if (wanted_[place] || (text.size() <= kMostSpareBytes &&
-                                  text.find('\0') == std::string_view::npos)) {
+    } else if (wanted_[place] ||
+               (text.size() <= kMostSpareBytes && text.find('\0') == std::string_view::npos)) {
       append_field(fields_[place], text, ',');
     }
   }
@@ -179,19 +180,21 @@ bool is_json_lines(std::string_view head, const std::string& file) {
   const std::size_t last = line.find_last_not_of(" \t\r");
   if (line[last] == '}' && last > 0) return true;
   if (rest.find('\n') == std::string_view::npos) return true;  // a long line, or a cut one
-  refuse(file, "is JSON, but its objects go over several lines: write each on one line, as "
-               "`jq -c . FILE` does");
+  refuse(file,
+         "is JSON, but its objects go over several lines: write each on one line, as "
+         "`jq -c . FILE` does");
 }
 
 ByteSourcePtr json_as_csv(ByteSourcePtr raw, std::string_view head, const ReadOptions& options,
                           std::size_t max_line_bytes, const std::string& file) {
-  const char* idle = !options.delimiter.empty()         ? "delimiter"
+  const char* idle = !options.delimiter.empty()        ? "delimiter"
                      : options.header != Header::kAuto ? "header"
-                     : options.decimal != "."           ? "decimal"
-                                                        : nullptr;
+                     : options.decimal != "."          ? "decimal"
+                                                       : nullptr;
   if (idle != nullptr) {
-    throw Error(ErrorKind::kInvalidArgument,
-                fmt::format("{}: {} would do nothing: the file is JSON lines", file, mention(idle)));
+    throw Error(
+        ErrorKind::kInvalidArgument,
+        fmt::format("{}: {} would do nothing: the file is JSON lines", file, mention(idle)));
   }
   auto objects = std::make_shared<Objects>(file, options.on_bad_row == BadRows::kSkip);
   objects->find_keys(head, options);

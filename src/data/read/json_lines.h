@@ -15,9 +15,9 @@ namespace likewise {
 /// object over several lines.
 [[nodiscard]] bool is_json_lines(std::string_view head, const std::string& file);
 
-/// The objects of `raw` as rows of CSV under a header of the keys that `head`, its first lines, has.
-/// A line that is no object is kBadData, or with `skip` a row without ids. `columns` are those that
-/// the caller names.
+/// The objects of `raw` as rows of CSV under a header of the keys that `head`, its first lines,
+/// has. A line that is no object is kBadData, or with `skip` a row without ids. `columns` are those
+/// that the caller names.
 [[nodiscard]] ByteSourcePtr json_as_csv(ByteSourcePtr raw, std::string_view head,
                                         const ReadOptions& options, std::size_t max_line_bytes,
                                         const std::string& file);

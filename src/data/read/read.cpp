@@ -66,7 +66,8 @@ void check_rows(const FileFormat& format, const ReadSummary& summary) {
 
 /// The policy of these options, checked.
 Duplicates policy(const ReadOptions& options, const FileFormat& format) {
-  const Duplicates chosen = chosen_policy(options.duplicates, format.has(kValue), format.has(kTime));
+  const Duplicates chosen =
+      chosen_policy(options.duplicates, format.has(kValue), format.has(kTime));
   check_weighing(options, chosen, format.has(kTime), format.file);
   return chosen;
 }
@@ -99,7 +100,7 @@ struct OpenFile {
 /// Text of another form as the CSV that stands for it.
 struct Converted {
   ByteSourcePtr source;
-  ReadOptions options;      ///< of the CSV
+  ReadOptions options;         ///< of the CSV
   const char* form = nullptr;  ///< nothing: it was a table before
 };
 
@@ -124,8 +125,7 @@ Converted converted(ByteSourcePtr text, const std::string& file, const ReadOptio
   if (options.format != Format::kAuto || !is_json_lines(head, file)) {
     return {std::move(source), options};
   }
-  ByteSourcePtr rows =
-      json_as_csv(std::move(source), head, options, tuning.max_line_bytes, file);
+  ByteSourcePtr rows = json_as_csv(std::move(source), head, options, tuning.max_line_bytes, file);
   ReadOptions of_rows = options;
   of_rows.delimiter = ",";
   of_rows.header = Header::kYes;
@@ -244,7 +244,8 @@ class Texts {
 
   [[nodiscard]] std::size_t size() const { return names_.size(); }
   [[nodiscard]] OpenFile open(std::size_t i) const {
-    return naming_the_file(names_[i], [&] { return open_text(open_(i), names_[i], options_, tuning_); });
+    return naming_the_file(names_[i],
+                           [&] { return open_text(open_(i), names_[i], options_, tuning_); });
   }
   [[nodiscard]] const ReadOptions& options() const { return options_; }
   [[nodiscard]] const ReadTuning& tuning() const { return tuning_; }
@@ -336,8 +337,8 @@ std::vector<std::string> files_in(const std::string& folder) {
   }
   std::ranges::sort(files);
   if (files.empty()) {
-    throw Error(ErrorKind::kBadData, fmt::format("{}: the folder holds no file with rows",
-                                                 printable(folder, 200)));
+    throw Error(ErrorKind::kBadData,
+                fmt::format("{}: the folder holds no file with rows", printable(folder, 200)));
   }
   return files;
 }
@@ -374,7 +375,8 @@ auto place_in(const std::vector<std::string>& files, const ReadOptions& options)
 Interactions read_source(ByteSourcePtr raw, const std::string& file, const ReadOptions& options,
                          ReadSummary* summary, const RunControl& control,
                          const ReadTuning& tuning) {
-  const Texts texts({file}, [&](std::size_t) { return std::move(raw); }, options, tuning);
+  const Texts texts(
+      {file}, [&](std::size_t) { return std::move(raw); }, options, tuning);
   return read_texts(texts, summary, control);
 }
 
@@ -434,8 +436,7 @@ Interactions read_interactions(const std::vector<std::string>& paths, const Read
     std::ranges::transform(files, std::back_inserter(names), name_of);
     const ReadTuning tuning;
     const Texts texts(
-        names,
-        [&](std::size_t i) { return open_file(files[i] == "-" ? "/dev/stdin" : files[i]); },
+        names, [&](std::size_t i) { return open_file(files[i] == "-" ? "/dev/stdin" : files[i]); },
         options, tuning);
     Interactions data = read_texts(texts, summary, control);
     std::error_code ignored;

@@ -24,7 +24,8 @@ namespace {
 std::string decimal_remedy(std::string_view cell, const FileFormat& format) {
   if (format.decimal_comma) return value_of(cell, {}) ? " with a decimal comma" : "";
   const bool comma = cell.find(',') != std::string_view::npos && value_of(cell, {}, true);
-  return comma ? fmt::format("; with a decimal comma read it with {}", mention("decimal", ",")) : "";
+  return comma ? fmt::format("; with a decimal comma read it with {}", mention("decimal", ","))
+               : "";
 }
 
 }  // namespace
@@ -238,8 +239,7 @@ std::string RowParser<Row>::describe(Fault fault, std::string_view line) const {
     case Fault::kNotATime:
       if (!format_.time_format.empty()) {
         return fmt::format("the time '{}', {}, is not as {} says", printable(fields_[kTime]),
-                           format_.column_name(kTime),
-                           mention("time_format", format_.time_format));
+                           format_.column_name(kTime), mention("time_format", format_.time_format));
       }
       return fmt::format(
           "the time '{}', {}, is neither a number of seconds nor an ISO 8601 date; say how it is "

@@ -283,7 +283,8 @@ std::optional<ParsedTime> parse_time(std::string_view text, const std::string& t
   if (end == nullptr || *end != '\0' || copy.empty()) return std::nullopt;
   const std::tm asked = parts;
   const std::int64_t seconds = timegm(&parts);
-  const bool real = parts.tm_mday == asked.tm_mday && parts.tm_mon == asked.tm_mon;  // no 30 February
+  const bool real =
+      parts.tm_mday == asked.tm_mday && parts.tm_mon == asked.tm_mon;  // no 30 February
   if (!real || seconds < kFirstSecond || seconds >= kEndOfSeconds) return std::nullopt;
   const bool at_midnight = seconds % kDay == 0;
   return ParsedTime{Time(seconds), at_midnight ? TimeForm::kDate : TimeForm::kDateTime};
@@ -296,8 +297,7 @@ std::optional<Time> parse_moment(std::string_view text) {
 
 std::optional<double> parse_duration(std::string_view text) {
   constexpr std::pair<std::string_view, double> kDurations[] = {
-      {"s", 1},     {"min", 60},        {"h", 3600},
-      {"d", kDay}, {"w", 7.0 * kDay}, {"y", 365.25 * kDay}};
+      {"s", 1}, {"min", 60}, {"h", 3600}, {"d", kDay}, {"w", 7.0 * kDay}, {"y", 365.25 * kDay}};
   const std::size_t letters = text.find_first_not_of("0123456789.");
   if (letters == std::string_view::npos) return std::nullopt;
   const auto number = parse_double(text.substr(0, letters));

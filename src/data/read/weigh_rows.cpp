@@ -46,8 +46,8 @@ void keep_rows(Staged<Row>& staged, const Keep& keep) {
   for (const auto& block : staged.blocks) staged.rows += block.rows.size();
 }
 
-void drop_other_times(Staged<TimedRow>& staged, const ReadOptions& options,
-                      const std::string& file, ReadSummary& summary) {
+void drop_other_times(Staged<TimedRow>& staged, const ReadOptions& options, const std::string& file,
+                      ReadSummary& summary) {
   if (!options.since && !options.until) return;
   const Offset all = staged.rows;
   keep_rows(staged, [&](const TimedRow& row) {
@@ -102,8 +102,8 @@ bool needs_times(const ReadOptions& options) {
 void check_weighing(const ReadOptions& options, Duplicates policy, bool has_times,
                     const std::string& file) {
   if (options.now && !options.half_life) {
-    refuse(file, fmt::format("{} would do nothing: it needs {}", mention("now"),
-                             mention("half_life")));
+    refuse(file,
+           fmt::format("{} would do nothing: it needs {}", mention("now"), mention("half_life")));
   }
   if (options.half_life && !(*options.half_life > 0 && std::isfinite(*options.half_life))) {
     refuse(file, fmt::format("the half-life must be above 0 seconds, not {}", *options.half_life));
@@ -118,9 +118,9 @@ void check_weighing(const ReadOptions& options, Duplicates policy, bool has_time
                              mention("until", written(*options.until))));
   }
   if (has_times) return;
-  const std::string needing = options.since       ? mention("since")
-                              : options.until     ? mention("until")
-                              : options.half_life ? mention("half_life")
+  const std::string needing = options.since                   ? mention("since")
+                              : options.until                 ? mention("until")
+                              : options.half_life             ? mention("half_life")
                               : policy == Duplicates::kNewest ? mention("duplicates", "newest")
                                                               : "";
   if (needing.empty()) return;

@@ -15,9 +15,7 @@
 namespace likewise {
 namespace {
 
-[[noreturn]] void refuse(const std::string& why) {
-  throw Error(ErrorKind::kInvalidArgument, why);
-}
+[[noreturn]] void refuse(const std::string& why) { throw Error(ErrorKind::kInvalidArgument, why); }
 
 std::optional<float> truth_of(std::string_view cell) {
   if (cell == "true" || cell == "True" || cell == "TRUE") return 1.0F;
@@ -82,7 +80,8 @@ bool is_word(std::string_view cell) {
   if (cell.empty() || value_of(cell, {})) return false;
   const auto first = static_cast<unsigned char>(cell.front());
   if (std::isalpha(first) == 0 && first < 0x80) return false;
-  constexpr std::array<std::string_view, 6> kNothing{"nan", "null", "na", "none", "inf", "infinity"};
+  constexpr std::array<std::string_view, 6> kNothing{"nan",  "null", "na",
+                                                     "none", "inf",  "infinity"};
   std::string lower(cell);
   std::transform(lower.begin(), lower.end(), lower.begin(),
                  [](unsigned char letter) { return static_cast<char>(std::tolower(letter)); });
