@@ -11,6 +11,7 @@
 
 #include <gtest/gtest.h>
 
+#include "likewise/array.h"
 #include "likewise/matrix.h"
 #include "tests/backends/only_targets.h"
 
@@ -45,12 +46,12 @@ TEST(AlsPasses, Float16IsTheNearest) {
   for (Index i = 0; i < 512; ++i) from.data()[i] = normal(random) * std::ldexp(1.0F, i % 20 - 10);
   from.data()[3] = 0.0F;
   on_every_target([&] {
-    std::vector<std::uint16_t> bits(512);
+    Array<std::uint16_t> bits(512);
     kernels::store_float16(from.data(), 4.0F, 512, bits.data());
     for (Index i = 0; i < 512; ++i) {
       const double wanted = 4.0 * from.data()[i];
       const double ulp = std::ldexp(1.0, std::max(std::ilogb(wanted), -14) - 10);
-      EXPECT_LE(std::abs(value_of(bits[static_cast<std::size_t>(i)]) - wanted), 0.5 * ulp)
+      EXPECT_LE(std::abs(value_of(bits[i]) - wanted), 0.5 * ulp)
           << wanted;
     }
   });

@@ -259,7 +259,8 @@ TEST_P(BprOnGpu, KnowsTheWhole) {
   const CsrMatrix all = camps(300, 40);
   std::vector<test::Entry> kept;
   for (Index u = 0; u < all.rows; ++u) {
-    for (const Index i : all.view().row_columns(u)) {
+    const auto items = all.view().row_columns(u);
+    for (const Index i : items) {
       if (i < 20) kept.push_back({u, i, 1.0F});
     }
   }

@@ -77,7 +77,9 @@ TEST(AlsVariants, FitTheSharedMemory) {
     const std::vector<AlsTuning> all = als_variants(work, kSmall, false);
     ASSERT_FALSE(all.empty());
     for (const AlsTuning& one : all) {
-      if (!one.wide) EXPECT_LE(row_bytes(work.precision, work.exact, one.columns), kSmall);
+      if (!one.wide) {
+        EXPECT_LE(row_bytes(work.precision, work.exact, one.columns), kSmall);
+      }
       if (one.short_rows > 0) {
         EXPECT_LE(short_row_bytes(work.precision, one.columns, one.short_rows), kSmall);
       }

@@ -54,7 +54,8 @@ void add_rows(const Segment& s, const float* c, float* sum);
 /// out = the rows that interactions [first, first + count) meet, in float32, `stride` numbers each.
 void copy_rows(const Segment& s, Offset first, Offset count, float* out);
 
-/// to = the bits of `scale` from[i] in float16, rounded to the nearest. `count`: a multiple of 16.
+/// to = the bits of `scale` from[i] in float16, rounded to the nearest. `count`: a multiple of 16. Both are
+/// aligned, as Array.
 void store_float16(const float* from, float scale, Offset count, std::uint16_t* to);
 /// Whether this processor's instructions convert float16; else it takes several for each.
 [[nodiscard]] bool converts_float16();
