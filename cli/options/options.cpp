@@ -19,6 +19,7 @@ std::string reading_notes(const ReadSummary& summary) {
       notes += fmt::format("{}{} {}", notes.empty() ? "" : ", ", counted(count, one), what);
   };
   note(summary.duplicates, "repeated row", "merged");
+  note(summary.outside_times, "row", "before --since or from --until on dropped");
   note(summary.below_min_value, "row", "below --min-value dropped");
   note(summary.below_min_count, "row", "of rare users or items dropped");
   note(summary.bad_rows, "bad row", "skipped");
@@ -26,9 +27,9 @@ std::string reading_notes(const ReadSummary& summary) {
 }
 
 /// What a file held; `rows` counts them.
-void say_read(const std::string& path, const IdMap& users, const IdMap& items,
+void say_read(const std::string& name, const IdMap& users, const IdMap& items,
               const std::string& rows, const ReadSummary& summary, Progress& progress) {
-  progress.say(fmt::format("{}: {}, {}, {} ({})", base_name(path), counted(users.size(), "user"),
+  progress.say(fmt::format("{}: {}, {}, {} ({})", name, counted(users.size(), "user"),
                            counted(items.size(), "item"), rows, summary.format));
   const std::string notes = reading_notes(summary);
   if (!notes.empty()) progress.say("  " + notes);
@@ -126,9 +127,9 @@ void check_json(const RowOutput& output) {
 }
 
 void add_format_options(CLI::App& app, ReadOptions& options) {
-  add_choice<Format>(
-      app, "--format", {{"auto", Format::kAuto}, {"adjacency", Format::kAdjacency}}, options.format,
-      "auto finds tables and Matrix Market; adjacency: a line is a user and its items")
+  add_choice<Format>(app, "--format", choices_of<Format>(kFormatNames), options.format,
+                     "auto finds tables, JSON lines and Matrix Market; adjacency: a line is a user "
+                     "and its items; netflix: blocks of ITEM: above user,rating,date")
       ->group(kReadingGroup);
   add_list(app, "--columns", options.columns,
            "Which columns are user,item,value,time: names or numbers from 1, - for none")
@@ -136,6 +137,13 @@ void add_format_options(CLI::App& app, ReadOptions& options) {
       ->group(kReadingGroup);
   app.add_option("--delimiter", options.delimiter,
                  "Text between columns (detected: , tab ; | :: or spaces)")
+      ->type_name("TEXT")
+      ->group(kReadingGroup);
+  add_choice<std::string>(app, "--decimal", {{".", "."}, {",", ","}}, options.decimal,
+                          "What stands before the fraction of a value")
+      ->group(kReadingGroup);
+  app.add_option("--time-format", options.time_format,
+                 "How times are written, as strptime has it: %m/%d/%Y [numbers and ISO 8601]")
       ->type_name("TEXT")
       ->group(kReadingGroup);
   add_choice<Header>(app, "--header",
@@ -147,17 +155,48 @@ void add_format_options(CLI::App& app, ReadOptions& options) {
       ->group(kReadingGroup);
 }
 
+CLI::Option* add_moment(CLI::App& app, const char* flag, std::optional<Time>& target,
+                        const char* help) {
+  const auto parse = [flag, &target](const std::string& given) {
+    target = parse_moment(given);
+    if (!target) {
+      throw CLI::ValidationError(flag, "'" + given +
+                                           "' is not a time such as 2026-01-31, "
+                                           "2026-01-31T12:00:00Z or seconds since 1970");
+    }
+  };
+  return app.add_option_function<std::string>(flag, parse, help)->type_name("TIME");
+}
+
+namespace {
+
+void add_values_option(CLI::App& app, ReadOptions& options) {
+  const auto parse = [&options](const std::string& given) {
+    try {
+      options.word_values = parse_word_values(given);
+    } catch (const Error& error) {
+      throw CLI::ValidationError(error.message(as_option));
+    }
+  };
+  app.add_option_function<std::string>(
+         "--values", parse,
+         "What the words of the value column count, as view=1,cart=3,purchase=5 [numbers, true and "
+         "false]")
+      ->type_name("LIST")
+      ->group(kReadingGroup);
+}
+
+}  // namespace
+
 void add_reading_options(CLI::App& app, ReadOptions& options) {
   add_format_options(app, options);
-  add_choice<Duplicates>(app, "--duplicates",
-                         {{"auto", Duplicates::kAuto},
-                          {"sum", Duplicates::kSum},
-                          {"last", Duplicates::kLast},
-                          {"max", Duplicates::kMax},
-                          {"error", Duplicates::kError}},
+  add_values_option(app, options);
+  add_moment(app, "--since", options.since, "Only rows from this time on")->group(kReadingGroup);
+  add_moment(app, "--until", options.until, "Only rows before this time")->group(kReadingGroup);
+  add_choice<Duplicates>(app, "--duplicates", choices_of<Duplicates>(kDuplicateNames),
                          options.duplicates,
-                         "Rows with the same user and item; auto sums events and keeps the last "
-                         "rating")
+                         "Rows with the same user and item; auto sums events and keeps the newest "
+                         "rating, or the last where there are no times")
       ->group(kReadingGroup);
   add_number(app, "--min-value", options.min_value, "Drop rows with a value below this")
       ->group(kReadingGroup);
@@ -167,12 +206,39 @@ void add_reading_options(CLI::App& app, ReadOptions& options) {
       ->group(kReadingGroup);
 }
 
+void add_weighing_options(CLI::App& app, ReadOptions& options) {
+  const auto parse = [&options](const std::string& given) {
+    options.half_life = parse_duration(given);
+    if (!options.half_life) {
+      throw CLI::ValidationError("--half-life", "'" + given +
+                                                    "' is not a time such as 90d, 12h, 4w or 1y "
+                                                    "(s, min, h, d, w, y)");
+    }
+  };
+  app.add_option_function<std::string>("--half-life", parse,
+                                       "Implicit feedback: values halve with this age, as 90d")
+      ->type_name("AGE")
+      ->group(kReadingGroup);
+  add_moment(app, "--now", options.now, "The time that ages count to [the newest row]")
+      ->group(kReadingGroup);
+}
+
 CLI::Option* add_path(CLI::App& app, const std::string& flag, std::string& path,
                       const std::string& description) {
   const auto refuse_empty = [](const std::string& given) {
     return given.empty() ? std::string("the name is empty") : std::string();
   };
   return app.add_option(flag, path, description)->check(CLI::Validator(refuse_empty, ""));
+}
+
+CLI::Option* add_inputs(CLI::App& app, const std::string& name, std::vector<std::string>& paths,
+                        const std::string& description) {
+  const auto refuse_empty = [](const std::string& given) {
+    return given.empty() ? std::string("the name is empty") : std::string();
+  };
+  return app.add_option(name, paths, description + "; several files or folders are read as one")
+      ->check(CLI::Validator(refuse_empty, ""))
+      ->required();
 }
 
 CLI::Option* add_output_option(CLI::App& app, std::string& path, const std::string& description) {
@@ -203,16 +269,31 @@ ReadOptions reading_of_pairs(ReadOptions options) {
   options.duplicates = Duplicates::kAuto;
   options.min_value.reset();
   options.min_user_count = options.min_item_count = 0;
+  options.word_values.clear();
+  options.since.reset();
+  options.until.reset();
+  return held_out(std::move(options));
+}
+
+ReadOptions held_out(ReadOptions options) {
+  options.half_life.reset();
+  options.now.reset();
   return options;
 }
 
 Interactions read_with_report(const std::string& path, const ReadOptions& options,
                               Progress& progress, const char* stage, ReadSummary* summary) {
+  return read_with_report(std::vector{path}, options, progress, stage, summary);
+}
+
+Interactions read_with_report(const std::vector<std::string>& paths, const ReadOptions& options,
+                              Progress& progress, const char* stage, ReadSummary* summary) {
   progress.stage(stage);
   ReadSummary met;
-  Interactions data = read_interactions(path, options, &met, progress.control());
+  Interactions data = read_interactions(paths, options, &met, progress.control());
   progress.finish();
-  say_read(path, data.users, data.items, counted(data.by_user.nnz(), "interaction"), met, progress);
+  say_read(base_name(paths), data.users, data.items, counted(data.by_user.nnz(), "interaction"),
+           met, progress);
   if (summary != nullptr) *summary = std::move(met);
   return data;
 }
@@ -223,7 +304,8 @@ Pairs read_pairs_with_report(const std::string& path, const ReadOptions& options
   ReadSummary met;
   Pairs pairs = read_pairs(path, options, &met, progress.control());
   progress.finish();
-  say_read(path, pairs.users, pairs.items, counted(pairs.user_of.size(), "pair"), met, progress);
+  say_read(base_name(path), pairs.users, pairs.items, counted(pairs.user_of.size(), "pair"), met,
+           progress);
   return pairs;
 }
 
@@ -240,7 +322,13 @@ void say_device_memory(const Device& device, const Recommender& recommender, Pro
 }
 
 std::string base_name(const std::string& path) {
-  return std::filesystem::path(path).filename().string();
+  const std::filesystem::path given(path);
+  return (given.has_filename() ? given : given.parent_path()).filename().string();
+}
+
+std::string base_name(const std::vector<std::string>& paths) {
+  const std::string first = base_name(paths.front());
+  return paths.size() == 1 ? first : fmt::format("{} and {} more", first, paths.size() - 1);
 }
 
 }  // namespace likewise::cli

@@ -107,13 +107,22 @@ void add_row_options(CLI::App& app, RowOutput& output, Common& common);
 void check_json(const RowOutput& output);
 /// --format, --columns, --delimiter, --header, --on-bad-row: for every verb that reads rows.
 void add_format_options(CLI::App& app, ReadOptions& options);
-/// These, and --duplicates and --min-*: for every verb that reads interactions.
+/// These, and --values, --since, --until, --duplicates and --min-*: for every verb that reads
+/// interactions.
 void add_reading_options(CLI::App& app, ReadOptions& options);
+/// --half-life and --now: for verbs whose interactions are to be learned from.
+void add_weighing_options(CLI::App& app, ReadOptions& options);
 /// An option or argument that names a file or folder; an empty name is a usage error.
 CLI::Option* add_path(CLI::App& app, const std::string& flag, std::string& path,
                       const std::string& description);
+/// An argument that names files or folders whose rows are read as one.
+CLI::Option* add_inputs(CLI::App& app, const std::string& name, std::vector<std::string>& paths,
+                        const std::string& description);
 /// --clip of verbs that predict ratings; absent: as the model says.
 CLI::Option* add_clip_option(CLI::App& app, std::optional<bool>& clip);
+/// `--flag TIME`: a date, a moment or seconds since 1970; else a usage error.
+CLI::Option* add_moment(CLI::App& app, const char* flag, std::optional<Time>& target,
+                        const char* help);
 /// -o, --output.
 CLI::Option* add_output_option(CLI::App& app, std::string& path, const std::string& description);
 
@@ -143,10 +152,17 @@ template <class Verb>
 /// `options` for pairs alone, as candidates are: of the same form, without values and filters.
 [[nodiscard]] ReadOptions reading_of_pairs(ReadOptions options);
 
+/// `options` for what a model is measured on, whose values are as they are.
+[[nodiscard]] ReadOptions held_out(ReadOptions options);
+
 /// Reads interactions in a stage of their own and says what was met (sizes, merged and dropped
 /// rows).
 [[nodiscard]] Interactions read_with_report(const std::string& path, const ReadOptions& options,
                                             Progress& progress, const char* stage = "read",
+                                            ReadSummary* summary = nullptr);
+[[nodiscard]] Interactions read_with_report(const std::vector<std::string>& paths,
+                                            const ReadOptions& options, Progress& progress,
+                                            const char* stage = "read",
                                             ReadSummary* summary = nullptr);
 
 /// The same for the pairs of a file, in its order.
@@ -160,7 +176,8 @@ void say_written(const std::string& path, const std::string& what, Progress& pro
 /// Says what predictions took of a GPU's memory; nothing where they took none.
 void say_device_memory(const Device& device, const Recommender& recommender, Progress& progress);
 
-/// The last part of a path.
+/// The last part of a path; of several "a.csv and 3 more".
 [[nodiscard]] std::string base_name(const std::string& path);
+[[nodiscard]] std::string base_name(const std::vector<std::string>& paths);
 
 }  // namespace likewise::cli

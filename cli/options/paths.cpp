@@ -88,6 +88,12 @@ void check_paths(const std::vector<NamedPath>& paths) {
 
 /// A safetensors file begins with the length of its header (8 bytes, little endian), then "{".
 /// Text never has that: one of the first eight bytes of a sane length is zero.
+void check_paths(const std::string& argument, const std::vector<std::string>& inputs,
+                 std::vector<NamedPath> others) {
+  for (const std::string& path : inputs) others.insert(others.begin(), {argument, path});
+  check_paths(others);
+}
+
 bool looks_like_model(const std::string& path) {
   std::error_code unknown;
   if (!std::filesystem::is_regular_file(path, unknown)) return false;

@@ -28,6 +28,10 @@ struct NamedPath {
 /// where it is to, or when a table's extension is not known.
 void check_paths(const std::vector<NamedPath>& paths);
 
+/// The same with several inputs that are one argument.
+void check_paths(const std::string& argument, const std::vector<std::string>& inputs,
+                 std::vector<NamedPath> others);
+
 /// Whether the file begins as a model does. What is no regular file is not looked at: a pipe gives
 /// every byte once, and the reader needs them all.
 [[nodiscard]] bool looks_like_model(const std::string& path);

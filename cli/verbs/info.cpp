@@ -212,6 +212,7 @@ Run add_info(CLI::App& app) {
   app.add_flag("--json", verb->json, "Print one object");
   add_common_options(app, verb->common);
   add_reading_options(app, verb->reading);
+  add_weighing_options(app, verb->reading);
   app.footer(
       "Without a file: version, instruction set, threads, and which devices can be used or why "
       "not.\n\n"

@@ -19,7 +19,7 @@ constexpr const char* kTest = "test.csv";
 
 struct SplitVerb {
   const CLI::App* given = nullptr;
-  std::string ratings;
+  std::vector<std::string> ratings;
   std::string output;
   SplitOptions options;
   ReadOptions reading;
@@ -27,11 +27,11 @@ struct SplitVerb {
 
   void run() const {
     check_options();
-    check_paths(paths());
+    check_paths("RATINGS", ratings, paths());
     const std::vector<std::string> files = names();
     OutputFolder folder(output, files);
-    if (options.method == SplitMethod::kKFold) {
-      folder.require_missing(fold_name(options.folds));  // of an earlier split into more folds
+    if (folds() > 0) {
+      folder.require_missing(fold_name(folds()));  // of an earlier split into more folds
     }
     Progress progress(common.quiet);
     const Interactions all = read_with_report(ratings, reading, progress);
@@ -65,8 +65,15 @@ struct SplitVerb {
                   fmt::format("--rows must be at least 1, not {}", options.rows));
     }
     refuse_idle(*given, "--test", !rows, "--method per-user without --rows");
-    refuse_idle(*given, "--test", random || per_user || method == SplitMethod::kTime,
-                "--method random, per-user or time");
+    const bool time = method == SplitMethod::kTime;
+    refuse_idle(*given, "--test", random || per_user || time, "--method random, per-user or time");
+    for (const char* option : {"--at", "--rolling"}) {
+      refuse_idle(*given, option, time, "--method time");
+    }
+    if (given->count("--rolling") > 0 && options.rolling == 0) {
+      throw Error(ErrorKind::kInvalidArgument, "--rolling must be at least 2, not 0");
+    }
+    refuse_idle(*given, "--test", !options.at, "no --at, which says where the test begins");
     refuse_idle(*given, "--last", method == SplitMethod::kLast, "--method last");
     refuse_idle(*given, "--folds", method == SplitMethod::kKFold, "--method kfold");
     refuse_idle(*given, "--seed", random || per_user || method == SplitMethod::kKFold,
@@ -74,13 +81,18 @@ struct SplitVerb {
     options.validate();
   }
 
+  /// How many splits; 0: one, without a folder of its own.
+  [[nodiscard]] int folds() const {
+    return options.method == SplitMethod::kKFold ? options.folds : options.rolling;
+  }
+
   [[nodiscard]] static std::string fold_name(int f) { return fmt::format("fold-{}", f + 1); }
 
   /// Training and test part of each split, one after the other.
   [[nodiscard]] std::vector<std::string> names() const {
-    if (options.method != SplitMethod::kKFold) return {kTrain, kTest};
+    if (folds() == 0) return {kTrain, kTest};
     std::vector<std::string> files;
-    for (int f = 0; f < options.folds; ++f) {
+    for (int f = 0; f < folds(); ++f) {
       files.push_back(fold_name(f) + "/" + kTrain);
       files.push_back(fold_name(f) + "/" + kTest);
     }
@@ -88,7 +100,7 @@ struct SplitVerb {
   }
 
   [[nodiscard]] std::vector<NamedPath> paths() const {
-    std::vector<NamedPath> all{{"RATINGS", ratings}};
+    std::vector<NamedPath> all;
     for (const std::string& name : names()) {
       all.push_back({"-o", in_folder(name), PathUse::kInFolder});
     }
@@ -104,13 +116,12 @@ struct SplitVerb {
 
 Run add_split(CLI::App& app) {
   auto verb = std::make_shared<SplitVerb>();
-  add_path(app, "RATINGS", verb->ratings, "Interactions: user, item [, value] [, time]")
-      ->required();
+  add_inputs(app, "RATINGS", verb->ratings, "Interactions: user, item [, value] [, time]");
   add_path(app, "-o,--output", verb->output,
-           "Folder for train.csv and test.csv (kfold: fold-1/train.csv, ...)")
+           "Folder for train.csv and test.csv (kfold and --rolling: fold-1/train.csv, ...)")
       ->type_name("DIR")
       ->required();
-  add_choice<SplitMethod>(
+  CLI::Option* method = add_choice<SplitMethod>(
       app, "--method",
       {{"random", SplitMethod::kRandom},
        {"per-user", SplitMethod::kPerUser},
@@ -128,16 +139,28 @@ Run add_split(CLI::App& app) {
              "per-user: how many random rows per user, in place of a share");
   add_number(app, "--last", verb->options.last, "last: how many newest rows per user")
       ->capture_default_str();
+  add_moment(app, "--at", verb->options.at,
+             "time: the test begins here, as 2026-01-01; without --method it is time");
+  add_number(app, "--rolling", verb->options.rolling,
+             "time: so many tests one after the other, each with all that is older to train on; "
+             "without --method it is time");
+  app.parse_complete_callback([raw = verb.get(), method] {
+    const bool by_time = raw->options.at || raw->options.rolling > 0;
+    if (by_time && method->empty()) raw->options.method = SplitMethod::kTime;
+  });
   add_number(app, "--folds", verb->options.folds, "kfold: how many folds")->capture_default_str();
   add_number(app, "--seed", verb->options.seed, "Same seed, same split")->capture_default_str();
   add_common_options(app, verb->common);
   add_reading_options(app, verb->reading);
+  add_weighing_options(app, verb->reading);
   app.footer(
       "Examples:\n"
       "  likewise split ratings.csv -o parts --test 0.1\n"
       "  likewise split ratings.csv.gz -o parts --method last --last 2\n"
       "  likewise split ratings.csv -o parts --method per-user --test 0.2\n"
-      "  likewise split ratings.csv -o folds --method kfold --folds 5");
+      "  likewise split ratings.csv -o folds --method kfold --folds 5\n"
+      "  likewise split ratings.csv -o parts --at 2026-01-01\n"
+      "  likewise split ratings.csv -o weeks --rolling 4");
   verb->reading.keep_times = true;
   verb->given = &app;
   return on_threads(verb);

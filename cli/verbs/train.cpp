@@ -25,7 +25,7 @@ namespace {
 
 struct Train {
   const CLI::App* given = nullptr;
-  std::string ratings;
+  std::vector<std::string> ratings;
   std::string output;
   std::string validation;
   std::string validation_metric;
@@ -45,8 +45,8 @@ struct Train {
 
   void run() const {
     check_options();
-    check_paths({{"RATINGS", ratings},
-                 {"--validation", validation},
+    check_paths("RATINGS", ratings,
+                {{"--validation", validation},
                  {"--validation-candidates", validation_candidates},
                  {"--resume", resume, PathUse::kEarlierModel},
                  {"--titles", titles.path},
@@ -78,13 +78,14 @@ struct Train {
           fmt::format("algorithm: {}; {}", algorithm_name(plan.params), plan.algorithm_reason));
       progress.say(device_line(plan.device));
     }
+    for (const std::string& note : plan.notes) progress.say("note: " + spelled(note, as_option));
     if (verbose) {
       progress.say(fmt::format("parameters: {}", effective_text(plan.params)));
       if (!plan.tuning.empty()) progress.say(fmt::format("tuning: {}", plan.tuning));
     }
-    std::optional<Interactions> held_out;
+    std::optional<Interactions> measured;
     if (!validation.empty()) {
-      held_out = read_with_report(validation, rows, progress, "read validation");
+      measured = read_with_report(validation, held_out(rows), progress, "read validation");
     }
     std::optional<Interactions> candidates;
     if (!validation_candidates.empty()) {
@@ -96,7 +97,7 @@ struct Train {
     if (titles.given()) called = read_titles_with_report(titles, items, progress);
     progress.stage("train");
     TrainingRun how;
-    how.validation = held_out ? &*held_out : nullptr;
+    how.validation = measured ? &*measured : nullptr;
     how.validation_candidates = candidates ? &*candidates : nullptr;
     how.checkpoint = checkpointing;
     how.checkpoint.held = held_checkpoint ? &*held_checkpoint : nullptr;
@@ -295,8 +296,7 @@ void add_keeping_options(CLI::App& app, Train& verb) {
 
 Run add_train(CLI::App& app) {
   auto verb = std::make_shared<Train>();
-  add_path(app, "RATINGS", verb->ratings, "Interactions: user, item [, value] [, time]")
-      ->required();
+  add_inputs(app, "RATINGS", verb->ratings, "Interactions: user, item [, value] [, time]");
   CLI::Option* output =
       add_path(app, "-o,--output", verb->output, "The model file to write")->type_name("MODEL");
   app.parse_complete_callback([verb = verb.get(), output] {
@@ -311,6 +311,7 @@ Run add_train(CLI::App& app) {
                      "Keep titles with the model, from a file of item ids and titles: lists and "
                      "the report show them");
   add_reading_options(app, verb->reading);
+  add_weighing_options(app, verb->reading);
   app.footer(
       "Examples:\n"
       "  likewise train plays.csv -o model.safetensors --factors 128\n"

@@ -38,9 +38,15 @@ constexpr const char* kAll = "all";
   return text + "'";
 }
 
+[[nodiscard]] std::string quoted_all(const std::vector<std::string>& words) {
+  std::string text;
+  for (const std::string& word : words) text += (text.empty() ? "" : " ") + quoted(word);
+  return text;
+}
+
 struct Tune {
   const CLI::App* given = nullptr;
-  std::string ratings;
+  std::vector<std::string> ratings;
   std::string output;
   std::vector<std::string> algorithms{kAll};
   TuneOptions options;
@@ -56,8 +62,8 @@ struct Tune {
   void run() {
     check_options();
     const std::string journal_path = journal.empty() ? journal_beside_model() : journal;
-    check_paths({{"RATINGS", ratings},
-                 {"--validation", validation},
+    check_paths("RATINGS", ratings,
+                {{"--validation", validation},
                  {"--titles", titles.path},
                  {"-o", output, PathUse::kModel},
                  {"--journal", journal_path, PathUse::kOutput},
@@ -71,16 +77,16 @@ struct Tune {
     rows.keep_times = method == SplitMethod::kLast || method == SplitMethod::kTime;
     ReadSummary summary;
     const Interactions data = read_with_report(ratings, rows, progress, "read", &summary);
-    std::optional<Interactions> held_out;
+    std::optional<Interactions> measured;
     if (!validation.empty()) {
-      held_out = read_with_report(validation, rows, progress, "read validation");
+      measured = read_with_report(validation, held_out(rows), progress, "read validation");
     }
     Titles called;
     if (titles.given()) called = read_titles_with_report(titles, data.items, progress);
     progress.stage("search");
     TuneRun how;
     how.control = Progress::stop_control();
-    how.validation = held_out ? &*held_out : nullptr;
+    how.validation = measured ? &*measured : nullptr;
     how.validation_source = base_name(validation);
     how.duplicates = summary.policy;
     how.source = base_name(ratings);
@@ -177,8 +183,8 @@ struct Tune {
 
   /// The command that trains with these parameters on RATINGS.
   [[nodiscard]] std::string command(const TrainingParams& params) const {
-    std::string text = fmt::format("likewise train {} -o {} {}", quoted(ratings), quoted(output),
-                                   options_text(params));
+    std::string text = fmt::format("likewise train {} -o {} {}", quoted_all(ratings),
+                                   quoted(output), options_text(params));
     for (const CLI::Option* option : given->get_options()) {
       if (option->get_group() != kReadingGroup || option->count() == 0) continue;
       text += fmt::format(" {} {}", option->get_name(),
@@ -275,8 +281,7 @@ void add_search_options(CLI::App& app, Tune& verb) {
 
 Run add_tune(CLI::App& app) {
   auto verb = std::make_shared<Tune>();
-  add_path(app, "RATINGS", verb->ratings, "Interactions: user, item [, value] [, time]")
-      ->required();
+  add_inputs(app, "RATINGS", verb->ratings, "Interactions: user, item [, value] [, time]");
   add_path(app, "-o,--output", verb->output, "The model file to write")
       ->type_name("MODEL")
       ->required();
@@ -287,6 +292,7 @@ Run add_tune(CLI::App& app) {
                      "Keep titles with the model, from a file of item ids and "
                      "titles");
   add_reading_options(app, verb->reading);
+  add_weighing_options(app, verb->reading);
   app.footer(
       "Tries parameters on a part of the data, measures them on the rest, and trains the best on\n"
       "all of it, within the budget where that is a time. Keep a test part out of RATINGS: what "

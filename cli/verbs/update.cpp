@@ -24,7 +24,7 @@ namespace {
 struct Update {
   const CLI::App* given = nullptr;
   std::string model;
-  std::string more;
+  std::vector<std::string> more;
   std::string output;
   std::optional<UpdateBy> by;
   int iterations = 0;
@@ -37,8 +37,8 @@ struct Update {
 
   void run() const {
     refuse_idle_titles(*given, titles);
-    check_paths({{"MODEL", model, PathUse::kEarlierModel},
-                 {"NEW", more},
+    check_paths("NEW", more,
+                {{"MODEL", model, PathUse::kEarlierModel},
                  {"--titles", titles.path},
                  {"-o", output, PathUse::kModel},
                  {"--json on standard output", json ? "-" : "", PathUse::kOutput}});
@@ -100,11 +100,16 @@ struct Update {
                              with_commas(now.items.size())));
     if (updated.repeated > 0) {
       progress.say(fmt::format("{} that the model has already: {}",
-                               counted(updated.repeated, "pair"),
-                               policy == Duplicates::kSum    ? "the values are added up"
-                               : policy == Duplicates::kLast ? "the newer value counts"
-                                                             : "the larger value counts"));
+                               counted(updated.repeated, "pair"), what_counts(policy)));
     }
+  }
+
+  [[nodiscard]] static const char* what_counts(Duplicates policy) {
+    if (policy == Duplicates::kSum || policy == Duplicates::kCount) {
+      return "the values are added up";
+    }
+    if (policy == Duplicates::kFirst) return "the earlier value counts";
+    return policy == Duplicates::kMax ? "the larger value counts" : "the newer value counts";
   }
 
   void finish(const Model& earlier, const UpdatedModel& updated, Progress& progress) const {
@@ -144,7 +149,7 @@ Run add_update(CLI::App& app) {
   auto verb = std::make_shared<Update>();
   verb->given = &app;
   add_path(app, "MODEL", verb->model, "A model file")->required();
-  add_path(app, "NEW", verb->more, "New interactions: user, item [, value] [, time]")->required();
+  add_inputs(app, "NEW", verb->more, "New interactions: user, item [, value] [, time]");
   add_path(app, "-o,--output", verb->output, "The model file to write; may be MODEL")
       ->type_name("MODEL")
       ->required();
@@ -166,6 +171,7 @@ Run add_update(CLI::App& app) {
                      "Keep titles with the model, from a file of item ids and titles; without it "
                      "those of MODEL stay");
   add_reading_options(app, verb->reading);
+  add_weighing_options(app, verb->reading);
   app.footer(
       "New users and items join, rows with a new interaction are refined, all others keep their\n"
       "numbers. Neighbourhoods, ease, spectral, popular and bias come out as if trained on all.\n\n"

@@ -3,9 +3,9 @@
 ///
 /// Ranking metrics look at one list per user: the best items that the user has not in `seen`. A
 /// user counts when at least one relevant test item is left, where a test item is relevant when its
-/// value reaches `min_relevant_value` and it is not in the user's `seen` row (a list could never
-/// hold it). Users that the model knows but that have no history count too; the report says how
-/// many.
+/// value is above 0 and reaches `min_relevant_value` (below 0: reaches it) and it is not in the
+/// user's `seen` row (a list could never hold it). Users that the model knows but that have no
+/// history count too; the report says how many.
 ///
 /// Lists may be of few items instead: of candidates that the caller names, or, for each relevant
 /// item, of it and a sample of other items (He et al., Neural collaborative filtering, WWW 2017).
@@ -108,8 +108,10 @@ struct MetricNeeds {
 /// popularity baseline: ratings predicted from neighbours. Else empty.
 [[nodiscard]] std::string advice_on_lists(const Model& model);
 
-/// Held-out interactions in a model's index space. Rows that name users or items unknown to the
-/// model cannot be ranked; rating metrics see them with index -1 and the model's fallback.
+/// Held-out interactions in a model's index space. Error(kBadData) where users and items are
+/// exchanged: no user is known but all are items of the model, and no item but some are users. Rows
+/// that name users or items unknown to the model cannot be ranked; rating metrics see them with
+/// index -1 and the model's fallback.
 struct TestSet {
   CsrMatrix by_user;                  ///< known users x known items
   std::vector<Index> fallback_users;  ///< pairs with an unknown side: -1 where unknown

@@ -9,8 +9,10 @@
 #include <cstdint>
 #include <optional>
 #include <span>
+#include <string>
 #include <string_view>
 #include <variant>
+#include <vector>
 
 #include "likewise/control.h"
 #include "likewise/interactions.h"
@@ -69,12 +71,27 @@ struct TimeColumn {
   std::optional<TimeForm> unit{};
 };
 
+/// Values of a column of words or of numbers as text, by `word_values` of the options, as in files;
+/// NaN, a bad row, where one is missing or means nothing. Throws kInvalidArgument for a column of
+/// words that the options do not explain, and lists them. `name` is the column's, for messages.
+[[nodiscard]] std::vector<float> values_of_words(const IdColumn& words, const ReadOptions& options,
+                                                 std::string_view name);
+/// Times of a column of text, as files write them (see ReadOptions::keep_times and time_format), in
+/// nanoseconds where all of them fit, else in microseconds; the least number, a bad row, where one
+/// is missing or no time.
+struct WrittenTimes {
+  std::vector<std::int64_t> numbers;
+  TimeForm unit = TimeForm::kNanoseconds;
+};
+[[nodiscard]] WrittenTimes times_of_text(const IdColumn& texts, const std::string& time_format);
+
 /// `values`: empty: all 1. `times`: kept where they are given. Otherwise as long as users and
 /// items, or kInvalidArgument. A bad row (a missing id, a number out of its range, a value that is
 /// not finite, a time outside of the years that files can write) is counted from 0 in messages.
 ///
 /// Of `options` the policies and filters hold, and Values::kRequired; what is about the text of
-/// files (columns, delimiter, header, keep_times, Values::kUnused) is kInvalidArgument. `summary`
+/// files (columns, delimiter, header, keep_times, Values::kUnused, word_values, decimal,
+/// time_format) is kInvalidArgument. `summary`
 /// has the format "memory", and names the columns that were given.
 ///
 /// Errors: kInvalidArgument, kBadData (position, value, remedy; nothing but bad rows; no rows at

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-/// Reads interaction files: CSV, TSV, text separated by ; | :: or spaces, and Matrix Market; plain,
-/// gzip or zstd (told by content, not by name). Parsing is parallel; the result does not depend on
-/// the number of threads.
+/// Reads interaction files: CSV, TSV, text separated by ; | :: or spaces, JSON lines and Matrix
+/// Market; plain, gzip or zstd (told by content, not by name). Parsing is parallel; the result does
+/// not depend on the number of threads.
 ///
 /// Text: one row per line (LF or CRLF), UTF-8 or any other encoding that contains ASCII; a byte
 /// order mark and blank lines are passed over. Fields may be quoted as in RFC 4180, with line
@@ -21,6 +21,15 @@
 /// with the numbers where only some of this holds, and else a row; src/data/read/counts_line.h says
 /// when. `header` decides: kYes passes over the line, kNo takes it for a row.
 ///
+/// Before the first row lines are passed over that begin with "# ", "% " or two of these signs, as
+/// is a first line "sep=;", which says the delimiter.
+///
+/// JSON lines: an object on each line; its keys are the columns, objects within it have keys as
+/// "user.id". Keys that the first 100 lines do not have are not seen, and a key that a line lacks
+/// is an empty field.
+///
+/// Netflix (Format::kNetflix): "ITEM:" above rows of user,rating,date, as in the Netflix Prize.
+///
 /// Adjacency (Format::kAdjacency): a line is a user and its items between blanks, as in the data of
 /// LightGCN and NGCF; there is no header, and there are neither values nor times. A user without
 /// items is not in the result; one on several lines has the items of all, and an item that comes
@@ -30,8 +39,11 @@
 /// entry off the diagonal then counts in both directions). Users are the rows and items the columns
 /// that have entries; their ids are the numbers in the file, from 1.
 ///
-/// Memory: about 12 bytes a row (24 with times) while reading, and the result. Reading stops early,
-/// with the figures, where the rows seen so far and those still expected cannot fit.
+/// A time column is checked whether times are kept or not, so that all readers of a file agree.
+///
+/// Memory: about 12 bytes a row (24 where times are kept or decide) while reading, and the result.
+/// Reading stops early, with the figures, where the rows seen so far and those still expected
+/// cannot fit.
 #pragma once
 
 #include <array>
@@ -39,21 +51,28 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "likewise/control.h"
 #include "likewise/interactions.h"
+#include "likewise/time.h"
 
 namespace likewise {
 
-/// kAuto: a table of rows, or Matrix Market.
-enum class Format { kAuto, kAdjacency };
+/// kAuto: a table of rows, JSON lines, or Matrix Market.
+enum class Format { kAuto, kAdjacency, kNetflix };
+inline constexpr std::string_view kFormatNames[] = {"auto", "adjacency", "netflix"};
 enum class Header { kAuto, kYes, kNo };
-/// What several rows with the same user and item become: their sum, the last in the file, the one
-/// with the largest value, or an error. kAuto: the sum where the file has no value column (each row
-/// is one event), else the last (a changed rating). A kept time is the last row's for kLast, else
-/// the latest.
-enum class Duplicates { kAuto, kSum, kLast, kMax, kError };
+/// What several rows with the same user and item become: the newest by time (of equal times the
+/// last in the file), their sum or mean, the one with the largest value, the first or last in the
+/// file, how many they are (each by its weight where there is a half-life), or an error. kAuto: the
+/// sum where the file has no value column (each row is one event), else the newest where there are
+/// times and the last where there are none (a changed rating). A kept time is that row's for
+/// kNewest, kFirst and kLast, else the latest.
+enum class Duplicates { kAuto, kSum, kLast, kMax, kError, kNewest, kMean, kFirst, kCount };
+inline constexpr std::string_view kDuplicateNames[] = {"auto",   "sum",  "last",  "max",  "error",
+                                                       "newest", "mean", "first", "count"};
 enum class BadRows { kFail, kSkip };
 /// What a reader wants of the values. kOptional: the value column if there is one, else each row
 /// counts 1. kRequired: a file without a value column is an error (ratings for explicit feedback).
@@ -70,8 +89,26 @@ struct ReadOptions {
   /// One character, "tab", "space" (runs of spaces and tabs) or "::". Empty: detected among
   /// , tab ; | :: and spaces; spaces for kAdjacency.
   std::string delimiter{};
+  /// "." or ",": what stands before the fraction of a value. With "," no comma separates columns.
+  std::string decimal{"."};
+  /// How times are written, as strptime() of POSIX has it ("%m/%d/%Y", "%d.%m.%Y %H:%M:%S"), in
+  /// UTC. Empty: numbers and ISO 8601, see keep_times.
+  std::string time_format{};
   Header header = Header::kAuto;
   Values values = Values::kOptional;
+  /// Numbers for the words of the value column, as {"view", 1}, {"purchase", 5}; any other cell is
+  /// a bad row. Without them a value is a number, or "true" (1) or "false" (0), and a column of
+  /// other words is an error that lists them. With them a column named as events are ("event",
+  /// "action", "behavior", "feedback", ...) holds the values where no other one does.
+  std::vector<std::pair<std::string, double>> word_values{};
+  /// Only rows from `since` on and before `until`; others are as if the file did not have them.
+  std::optional<Time> since{};
+  std::optional<Time> until{};
+  /// In seconds: a row's value counts half for each half-life that lies between its time and `now`,
+  /// which is the time of the newest row where it is absent. Before duplicates are merged. An error
+  /// for Values::kRequired (an old rating is not a lower one), and for rows after `now`.
+  std::optional<double> half_life{};
+  std::optional<Time> now{};
   Duplicates duplicates = Duplicates::kAuto;
   /// Drop interactions (after duplicates are merged) below this value.
   std::optional<double> min_value{};
@@ -90,6 +127,11 @@ struct ReadOptions {
 /// Which of some columns hold users, items, values and times, by the well-known names that headers
 /// of files are read by; -1 where none does.
 [[nodiscard]] std::array<int, 4> known_columns(const std::vector<std::string>& names);
+/// The column that is named as kinds of events are, and does not hold the items; -1: none.
+[[nodiscard]] int event_column(const std::vector<std::string>& names);
+
+/// "view=1,cart=3" as ReadOptions::word_values has it. Throws kInvalidArgument.
+[[nodiscard]] std::vector<std::pair<std::string, double>> parse_word_values(std::string_view text);
 
 /// What reading met, for people and for `info`.
 struct ReadSummary {
@@ -98,6 +140,7 @@ struct ReadSummary {
   std::string first_bad_row;              ///< the message it would have failed with, by mention()
   Offset duplicates = 0;                  ///< rows merged into another one
   Duplicates policy = Duplicates::kAuto;  ///< how; never kAuto once something was read
+  Offset outside_times = 0;               ///< rows dropped for since, until
   Offset below_min_value = 0;             ///< interactions dropped for min_value
   Offset below_min_count = 0;        ///< interactions dropped for min_user_count, min_item_count
   std::string format;                ///< e.g. "csv, gzip, header userId,movieId,rating,timestamp"
@@ -106,8 +149,15 @@ struct ReadSummary {
 
 /// Errors: kNotFound, kIo, kBadData (file, line, value, remedy), kInvalidArgument (an option that
 /// does not fit the file), kOutOfMemory, kCancelled. Reports progress as stage "read" in bytes of
-/// the file. "-" reads standard input.
+/// the file. "-" reads standard input. A folder is all its files in the order of their names, but
+/// those that begin with "_" or ".", as Spark writes them; files without a byte are passed over.
 [[nodiscard]] Interactions read_interactions(const std::string& path,
+                                             const ReadOptions& options = {},
+                                             ReadSummary* summary = nullptr,
+                                             const RunControl& control = {});
+/// The rows of several files or folders, one after the other. All have the same columns, or
+/// kBadData. Errors name the file.
+[[nodiscard]] Interactions read_interactions(const std::vector<std::string>& paths,
                                              const ReadOptions& options = {},
                                              ReadSummary* summary = nullptr,
                                              const RunControl& control = {});

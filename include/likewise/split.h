@@ -6,6 +6,7 @@
 /// nothing in one part; both parts keep all of them, so indices agree.
 #pragma once
 
+#include <optional>
 #include <vector>
 
 #include "likewise/interactions.h"
@@ -18,7 +19,9 @@ enum class SplitMethod {
   /// training: there would be nothing to learn from. Of equal times the larger item index is newer.
   kLast,
   /// The newest share of all interactions: nothing in training is newer than anything in the test.
-  /// Which of the interactions at the very time of the cut go where is drawn.
+  /// Which of the interactions at the very time of the cut go where is drawn. Or all from `at` on.
+  /// With `rolling` what would be the test is cut into as many parts by time, of equal size as far
+  /// as times allow: each is the test of a split that trains on all that is older than it.
   kTime,
   kKFold,  ///< every interaction is in the test part of one fold; sizes differ by 1 at most
   /// Of every user a share of the interactions, or `rows` of them, drawn. A share is rounded, takes
@@ -33,6 +36,8 @@ struct SplitOptions {
   Index last = 1;     ///< last: how many newest interactions per user, >= 1
   int folds = 5;      ///< kfold: 2 to 1000
   Index rows = 0;     ///< per-user: how many interactions per user, in place of a share; 0: a share
+  std::optional<Time> at{};  ///< time: the test begins here, in place of a share
+  int rolling = 0;           ///< time: how many splits, 2 to 1000; 0: one
   std::uint64_t seed = 42;
 
   /// Throws Error(kInvalidArgument) naming the field, its value and its range.
@@ -50,8 +55,8 @@ struct Split {
   Interactions test;
 };
 
-/// One Split, or `folds` of them (each a copy of all the data: see split_fold). Errors:
-/// kInvalidArgument (names the field; kLast and kTime need times; a part would be empty).
+/// One Split, or `folds` or `rolling` of them (each a copy of all the data: see split_fold).
+/// Errors: kInvalidArgument (names the field; kLast and kTime need times; a part would be empty).
 [[nodiscard]] std::vector<Split> split(const Interactions& all, const SplitOptions& options);
 
 /// Fold `fold` of kKFold, in [0, folds): the same as split(all, options)[fold].

@@ -4,6 +4,8 @@
 
 #include <compare>
 #include <cstdint>
+#include <optional>
+#include <string_view>
 
 namespace likewise {
 
@@ -45,5 +47,11 @@ enum class TimeForm : std::uint8_t {
   kDate,
   kDateTime
 };
+
+/// A moment as files write it: see ReadOptions::keep_times. Nothing where the text is none.
+[[nodiscard]] std::optional<Time> parse_moment(std::string_view text);
+/// The seconds of "90d": a number above 0 and s, min, h, d, w (7 d) or y (365.25 d). Nothing where
+/// the text is none.
+[[nodiscard]] std::optional<double> parse_duration(std::string_view text);
 
 }  // namespace likewise

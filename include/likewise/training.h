@@ -113,6 +113,9 @@ struct TrainingPlan {
 
   /// Of the parameters that have an effect those that are not the algorithm's defaults.
   std::vector<ParameterOrigin> origins{};
+
+  /// Sentences on what is odd about the values: zeros, dislikes, ratings that are all alike.
+  std::vector<std::string> notes{};
 };
 
 /// The plan for people, a line each: algorithm, device, parameters, memory, with the reasons.
@@ -120,8 +123,9 @@ struct TrainingPlan {
 
 /// Decides all that `request` leaves open: the algorithm ("auto": math.md, "The choice of
 /// auto"), the parameters that suit the data (math.md, "Values that suit the data"), the
-/// device, its tuning, what is validated. Throws as outline(), and Error(kOutOfMemory) with the
-/// figures where the training does not fit the device.
+/// device, its tuning, what is validated. Throws as outline(), Error(kOutOfMemory) with the
+/// figures where the training does not fit the device, and Error(kBadData) for implicit feedback
+/// whose values are all 0.
 [[nodiscard]] TrainingPlan prepare(const TrainingRequest& request, const Interactions& data);
 /// The same with the outline of this request, whose device is taken.
 [[nodiscard]] TrainingPlan prepare(const TrainingRequest& request, TrainingOutline outline,

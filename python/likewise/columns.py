@@ -7,7 +7,7 @@ import datetime
 import decimal
 import math
 import numbers
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, Callable
 
 import numpy as np
@@ -35,11 +35,12 @@ class Source:
     value: str | int | None
     time: str | int | None
     time_unit: str | None
+    time_format: str = ""
 
     def named(self) -> bool:
         return (self.user, self.item, self.value, self.time) != (None, None, "auto", "auto")
 
-    def read_file(self, path: Any, options: dict[str, Any], threads: int,
+    def read_files(self, paths: Sequence[Any], options: dict[str, Any], threads: int,
                   listener: Any) -> _core.Interactions:
         if self.time_unit is not None:
             raise ValueError("time_unit is not for files: the size of a number tells its unit")
@@ -53,11 +54,11 @@ class Source:
             columns += ["" if value is None else str(value), "" if time is None else str(time)]
             options = options | {"columns": columns}
         options = options | {"keep_times": self.time is not None}
-        return call(_core.Interactions.from_file, path, options, threads, listener)
+        return call(_core.Interactions.from_files, list(paths), options, threads, listener)
 
     def picked(self, known: list[str], numeric: Callable[[str], bool], of: str) -> dict[str, str | None]:
         """The columns that hold users, items, values and times: those that are named, else by the names
-        that headers of files are read by."""
+        that headers of files are read by. Where no other column has values, words for kinds of events are."""
         given = {which: self._given(which, known, of) for which in ROLES}
         free = [name for name in known if name not in given.values()]
         places = _core.known_columns([name.encode(errors="replace").decode() for name in free])
@@ -69,6 +70,9 @@ class Source:
                                  f"{names(known)}")
         if chosen["value"] is not None or self.value != "auto":
             return chosen
+        place = _core.event_column([name.encode(errors="replace").decode() for name in known])
+        if place >= 0 and known[place] not in chosen.values() and not numeric(known[place]):
+            return chosen | {"value": known[place]}
         others = [name for name in known if name not in chosen.values() and numeric(name)]
         if others and known.index(others[0]) == 0 and others[0] in _ROW_NUMBERS:
             del others[0]
@@ -158,13 +162,30 @@ def id_column(array: Any, side: str) -> _core.IdColumn:
         row = int(np.argmax(np.isnan(array)))
         raise ValueError(f"{side}: row {row} has no id (NaN), and that makes the column one of "
                          f"{array.dtype}; drop such rows and give whole numbers or text")
+    if kind == "f":
+        raise TypeError(f"{side}: ids are whole numbers or text, not {array.dtype}: make them whole numbers with "
+                        "astype(\"int64\"), or text with astype(\"int64\").astype(str)")
     raise TypeError(f"{side}: ids are whole numbers or text, not {array.dtype}")
 
 
-def value_column(array: Any) -> npt.NDArray[Any]:
-    """A column of numbers, NaN where one is missing."""
+def _is_text(array: Any) -> bool:
+    """Whether a column holds text, each of its cells that is there."""
     if isinstance(array, Encoded):
-        raise TypeError("values are numbers, not categories")
+        return _is_text(array.keys)
+    if isinstance(array, Streamed):
+        return array.table.is_text(0)  # type: ignore[no-any-return]
+    if array.dtype.kind == "O":
+        cells = [one for one in np.ma.getdata(array) if not is_missing(one)]
+        return bool(cells) and all(isinstance(one, str) for one in cells)
+    return bool(array.dtype.kind == "U")
+
+
+def value_column(array: Any) -> Any:
+    """A column of numbers, NaN where one is missing, or of words."""
+    if _is_text(array):
+        return id_column(array, "values")  # words, which the options give numbers
+    if isinstance(array, Encoded):
+        raise TypeError("values are numbers, not categories of numbers")
     if isinstance(array, Streamed):
         return np.asarray(array.table.values(0))
     kind = array.dtype.kind
@@ -183,8 +204,14 @@ def value_column(array: Any) -> npt.NDArray[Any]:
     return values
 
 
-def time_column(array: Any, unit: str | None) -> tuple[npt.NDArray[np.int64], str | None]:
-    """Numbers and their unit, NO_TIME where one is missing. Datetimes say their unit."""
+def time_column(array: Any, unit: str | None, time_format: str = "") -> tuple[npt.NDArray[np.int64], str | None]:
+    """Numbers and their unit, NO_TIME where one is missing. Datetimes say their unit, texts are read as in files."""
+    if _is_text(array):
+        if unit is not None:
+            raise ValueError(f"time_unit={unit!r} would do nothing: the times are text")
+        return _core.times_of_texts(id_column(array, "times"), time_format)  # type: ignore[no-any-return]
+    if time_format:
+        raise ValueError("time_format would do nothing: the times are not text")
     if isinstance(array, Encoded):
         raise TypeError("times are datetimes or whole numbers since 1970, not categories")
     if isinstance(array, Streamed):
@@ -319,13 +346,16 @@ def is_numeric(array: Any) -> bool:
 Columns = tuple[_core.IdColumn, _core.IdColumn, Any, Any, "str | None"]
 
 
-def _columns(users: Any, items: Any, values: Any, times: Any, unit: str | None) -> Columns:
+def _columns(users: Any, items: Any, values: Any, times: Any, source: Source) -> Columns:
+    unit = source.time_unit
     for name, array in (("users", users), ("items", items), ("values", values), ("times", times)):
         if array is not None and (array.ndim != 1 or len(array) != len(users)):
             raise ValueError(f"{name} have the shape {array.shape}; it must be ({len(users)},), one "
                              "for each row")
     if times is not None:
-        times, unit = time_column(times, unit)
+        times, unit = time_column(times, unit, source.time_format)
+    elif source.time_format:
+        raise ValueError("time_format would do nothing: there are no times")
     elif unit is not None:
         raise ValueError(f"time_unit={unit!r} would do nothing: there are no times")
     return (id_column(users, "users"), id_column(items, "items"),
@@ -360,7 +390,7 @@ def _of_tuple(data: tuple[Any, ...], source: Source) -> Columns:
     users, items, values, times = arrays + [None] * (4 - len(arrays))
     if users is None or items is None:
         raise ValueError("a tuple begins with users and items, and both have to be there")
-    return _columns(users, items, values, times, source.time_unit)
+    return _columns(users, items, values, times, source)
 
 
 def _of_arrays(named: dict[str, Any], array_of: Callable[[Any, str], Any], source: Source, of: str) -> Columns:
@@ -368,7 +398,7 @@ def _of_arrays(named: dict[str, Any], array_of: Callable[[Any, str], Any], sourc
     chosen = source.picked(list(named), lambda name: is_numeric(array_of(named[name], name)), of)
     users, items, values, times = (None if name is None else array_of(named[name], name)
                                    for name in chosen.values())
-    return _columns(users, items, values, times, source.time_unit)
+    return _columns(users, items, values, times, source)
 
 
 def _is_of_pandas(data: Any) -> bool:
@@ -437,8 +467,15 @@ def _of_arrow(frame: Any, source: Source) -> Columns:
         raise ValueError(f"the frame has columns of one name: {names(known)}")
     chosen = source.picked(known, dict(table.columns).__getitem__, "the frame")
     at = {which: known.index(name) for which, name in chosen.items() if name is not None}
-    values = table.values(at["value"]) if "value" in at else None
-    times, unit = table.times(at["time"]) if "time" in at else (None, source.time_unit)
+    values = None
+    if "value" in at:
+        values = table.ids(at["value"], "values") if table.is_text(at["value"]) else table.values(at["value"])
+    if "time" in at and table.is_text(at["time"]):
+        times, unit = _core.times_of_texts(table.ids(at["time"], "times"), source.time_format)
+    elif source.time_format:
+        raise ValueError("time_format would do nothing: there are no times that are text")
+    else:
+        times, unit = table.times(at["time"]) if "time" in at else (None, source.time_unit)
     if source.time_unit is not None and (times is None or unit is not None):
         raise ValueError(f"time_unit={source.time_unit!r} would do nothing: "
                          + ("there are no times" if times is None else f"the times are in {unit}"))

@@ -36,11 +36,15 @@ def listed(ids: Any) -> Any:
     return ids.to_numpy() if hasattr(ids, "to_numpy") else list(ids)
 
 
+def _are_texts(ids: Any) -> bool:
+    return len(ids) > 0 and all(isinstance(one, str) for one in ids)
+
+
 class Ids:
     """Ids of the users or of the items, in the order of their indices.
 
     Integer ids are int64 arrays, text ids arrays of `str`. A whole number finds the text id that it is spelled as,
-    so programs go on where the first text joined ids that were whole numbers.
+    and text the whole number that it spells, so programs go on where the first text joined ids that were whole numbers.
     """
 
     def __init__(self, core: _core.IdMap, what: str):
@@ -101,7 +105,7 @@ class Ids:
     def find(self, ids: Sequence[Any] | IdArray) -> IndexArray:
         """The indices of ids, -1 for those that are not known. TypeError for ids of another kind."""
         ids = listed(ids)
-        if self._core.is_integer:
+        if self._core.is_integer and not _are_texts(ids):
             return self._core.find_integers(self._integers(ids))
         return self._core.find_texts([self._text(one) for one in (ids.tolist() if isinstance(ids, np.ndarray) else ids)])
 

@@ -2,8 +2,9 @@
 """`Interactions`: who liked what, from files, matrices, arrays and frames."""
 from __future__ import annotations
 
+import datetime
 import os
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any, Literal, Union, overload
 
 import numpy as np
@@ -17,8 +18,10 @@ from likewise.frames import Framed
 from likewise.ids import Ids
 from likewise.progress import Progress
 
-Duplicates = Literal["auto", "sum", "last", "max", "error"]
-Format = Literal["auto", "adjacency"]
+Duplicates = Literal["auto", "newest", "sum", "mean", "max", "first", "last", "count", "error"]
+Format = Literal["auto", "adjacency", "netflix"]
+#: A time: a datetime or date of any kind, text as files have it, or seconds since 1970.
+Moment = Union[str, int, float, datetime.date, np.datetime64]
 Header = Literal["auto", "yes", "no"]
 #: What names a file, as open() takes it.
 Path = Union[str, bytes, "os.PathLike[str]", "os.PathLike[bytes]"]
@@ -29,8 +32,8 @@ class Interactions(Framed):
 
     `data` is one of
 
-    * a path of a file (str, bytes or os.PathLike): CSV, TSV, text separated by ; | :: or spaces, or Matrix Market; plain, gzip
-      or zstd. `user`, `item`, `value`, `time` name its columns (all or none of them; by well-known
+    * a path of a file or folder (str, bytes or os.PathLike), or a list of them: CSV, TSV, text separated by ; | :: or
+      spaces, JSON lines or Matrix Market; plain, gzip or zstd. Parquet and Arrow files too, where pyarrow is. `user`, `item`, `value`, `time` name its columns (all or none of them; by well-known
       names without). With format="adjacency" a line is a user and its items, between blanks.
     * a SciPy sparse matrix or array, users x items. Ids are row and column numbers; entries of COO
       that stand twice are summed, as SciPy does.
@@ -44,13 +47,21 @@ class Interactions(Framed):
     time after the year 9999 are bad rows. Times are datetimes and dates of any unit, or numbers since
     1970 in `time_unit` ("s", "ms", "us" or "ns"; without it their size tells).
 
-    duplicates      what several rows with one user and item become: "sum", "last", "max" or
-                    "error"; "auto" is "sum" without values, else "last"
+    values          what the words of the value column count, {"view": 1, "buy": 5}; without it they are
+                    numbers, "true" and "false"
+    since, until    only rows from one time on, and before another: datetimes, dates or ISO text
+    half_life       of implicit feedback: a value counts half for each, as "90d" or a timedelta, that lies
+                    between its time and `now`, which is the time of the newest row
+    duplicates      what several rows with one user and item become: "newest" (by time), "sum", "mean", "max",
+                    "first", "last", "count" or "error"; "auto" is "sum" without values, else "newest", or
+                    "last" where there are no times
     min_value       then drops interactions below this value
     min_user_count  then drops users with fewer interactions, and
     min_item_count  items with fewer, until nothing changes
     on_bad_row      "fail", or "skip": `summary` counts them
-    format, delimiter, header  of files: "adjacency"; one character, "tab", "space" or "::"; "yes"
+    decimal         "," where values are text or from files and have decimal commas
+    time_format     of times that are text, as strptime has it: "%m/%d/%Y"; without it ISO 8601
+    format, delimiter, header  of files: "adjacency", "netflix"; one character, "tab", "space" or "::"; "yes"
                     or "no"
     threads         0 takes all cores
     progress        shows a bar
@@ -68,6 +79,9 @@ class Interactions(Framed):
                  time_unit: Literal["s", "ms", "us", "ns"] | None = None,
                  duplicates: Duplicates = "auto", min_value: float | None = None,
                  min_user_count: int = 0, min_item_count: int = 0,
+                 values: Mapping[str, float] | None = None, since: Moment | None = None,
+                 until: Moment | None = None, half_life: str | datetime.timedelta | None = None,
+                 now: Moment | None = None, decimal: Literal[".", ","] = ".", time_format: str = "",
                  on_bad_row: Literal["fail", "skip"] = "fail", format: Format = "auto",
                  delimiter: str = "", header: Header = "auto", threads: int = 0,
                  progress: bool = False):
@@ -78,12 +92,24 @@ class Interactions(Framed):
         for name, number in options.items():
             if isinstance(number, bool):
                 raise TypeError(f"{name} must be a number, not {number}")
-        source = Source(user=user, item=item, value=value, time=time, time_unit=time_unit)
+        options |= _times_and_words(values, since, until, half_life, now)
+        if decimal != ".":
+            options["decimal"] = decimal
+        source = Source(user=user, item=item, value=value, time=time, time_unit=time_unit, time_format=time_format)
+        if isinstance(data, list) and data and all(isinstance(one, (str, bytes, os.PathLike)) for one in data):
+            paths = data
+        else:
+            paths = [data] if isinstance(data, (str, bytes, os.PathLike)) else []
         with Progress(progress) as listener:
-            if isinstance(data, (str, bytes, os.PathLike)):
-                options |= {"format": format, "delimiter": delimiter, "header": header}
-                self._core = source.read_file(data, options, threads, listener)
-                self.name = os.path.basename(os.fsdecode(data))
+            if paths and _is_columnar(paths[0]):
+                if len(paths) > 1 or delimiter or header != "auto" or format != "auto":
+                    raise ValueError("Parquet and Arrow files are read one by one, without format, delimiter and header")
+                self._core = source_of(_columnar(paths[0]), source, options, threads, listener)
+                self.name = os.path.basename(os.fsdecode(paths[0]))
+            elif paths:
+                options |= {"format": format, "delimiter": delimiter, "header": header, "time_format": time_format}
+                self._core = source.read_files(paths, options, threads, listener)
+                self.name = os.path.basename(os.fsdecode(paths[0]))
             else:
                 if delimiter or header != "auto" or format != "auto":
                     raise ValueError("format, delimiter and header are of files, not of "
@@ -235,6 +261,58 @@ class Interactions(Framed):
             list(few), [[str(cell) for cell in row] for row in zip(*few.values())])
 
 
+def _times_and_words(values: Mapping[str, float] | None, since: Moment | None, until: Moment | None,
+                     half_life: str | datetime.timedelta | None, now: Moment | None) -> dict[str, Any]:
+    """The options that are given, as the extension takes them."""
+    options: dict[str, Any] = {}
+    if values is not None:
+        if not isinstance(values, Mapping) or not values:
+            raise TypeError(f"values must be a dict of numbers by word, as {{'view': 1, 'buy': 5}}, not {shown(values)}")
+        options["values"] = [(str(word), float(number)) for word, number in values.items()]
+    for name, moment in (("since", since), ("until", until), ("now", now)):
+        if moment is not None:
+            options[name] = written(moment, name)
+    if half_life is not None:
+        options["half_life"] = f"{half_life.total_seconds():.6f}s" if isinstance(half_life, datetime.timedelta) \
+            else half_life
+    return options
+
+
+def written(moment: Moment, name: str) -> str:
+    """A moment as text, which files have."""
+    if isinstance(moment, (bool, np.bool_)) or not isinstance(
+            moment, (str, int, float, np.integer, np.floating, datetime.date, np.datetime64)):
+        raise TypeError(f"{name} must be a datetime or a time such as \"2026-01-31\", not {shown(moment)}")
+    if isinstance(moment, (datetime.date, np.datetime64)):
+        return str(np.datetime64(moment)) if isinstance(moment, np.datetime64) else moment.isoformat()
+    return str(moment)
+
+
+#: How files of Parquet and Arrow begin.
+_COLUMNAR = {b"PAR1": "parquet", b"ARRO": "feather"}
+
+
+def _is_columnar(path: Path) -> bool:
+    if not os.path.isfile(path):
+        return False
+    with open(path, "rb") as file:
+        return file.read(4) in _COLUMNAR
+
+
+def _columnar(path: Path) -> Any:
+    """A file of Parquet or Arrow as a table of pyarrow, which is needed."""
+    with open(path, "rb") as file:
+        kind = _COLUMNAR[file.read(4)]
+    try:
+        import pyarrow.feather
+        import pyarrow.parquet
+    except ImportError as error:
+        raise ImportError(f"{os.fsdecode(path)} is a file of {kind.title()}, which pyarrow reads: pip install "
+                          "pyarrow") from error
+    name = os.fsdecode(path)
+    return pyarrow.parquet.read_table(name) if kind == "parquet" else pyarrow.feather.read_table(name)
+
+
 def _restored(name: str, has_values: bool, *parts: Any) -> Interactions:
     return Interactions._made(_core.Interactions.from_entries(*parts), name, has_values)
 
@@ -290,29 +368,31 @@ Parts = tuple[Interactions, Interactions]
 
 @overload
 def split(data: Any, method: Method = "random", *, test: float = 0.2, rows: int | None = None, last: int = 1,
-          folds: int = 5, seed: int = 42) -> Parts: ...
+          folds: int = 5, at: Moment | None = None, rolling: Literal[0] = 0, seed: int = 42) -> Parts: ...
 @overload
 def split(data: Any, method: Literal["kfold"], *, test: float = 0.2, rows: int | None = None, last: int = 1,
-          folds: int = 5, seed: int = 42) -> list[Parts]: ...
+          folds: int = 5, at: Moment | None = None, rolling: int = 0, seed: int = 42) -> list[Parts]: ...
 
 
 def split(data: Any,
           method: Literal["random", "per-user", "last", "time", "kfold"] = "random", *,
           test: float = 0.2, rows: int | None = None, last: int = 1, folds: int = 5,
-          seed: int = 42) -> Any:
+          at: Moment | None = None, rolling: int = 0, seed: int = 42) -> Any:
     """Splits Interactions, or what Interactions() takes, into a training and a test part that share
     users and items.
 
     method  "random": a share `test` of all interactions; "per-user": a share `test` of every user's,
             rounded, at least one of them in training, or `rows` of every user with more; "last": the
-            `last` newest of every user with more; "time": the newest share `test`; "kfold": `folds`
-            pairs, each interaction in one test part
-    Returns (train, test), or a list of `folds` such pairs. The same for the same seed, whatever the
+            `last` newest of every user with more; "time": the newest share `test`, or all from `at` on;
+            "kfold": `folds` pairs, each interaction in one test part
+    rolling of "time": so many test parts one after the other, each with all that is older to train on
+    Returns (train, test), or a list of `folds` or `rolling` such pairs. The same for the same seed, whatever the
     order of rows. ValueError for values outside of their range, for "last" and "time" without
     times, and where a part would be empty.
     """
     data = as_interactions(data, "data")
     count = 0 if rows is None else count_of(rows, "rows")
     parts = [(Interactions._of(train, data), Interactions._of(held_out, data))
-             for train, held_out in call(data._core.split, method, test, last, folds, count, seed)]
-    return parts if method == "kfold" else parts[0]
+             for train, held_out in call(data._core.split, method, test, last, folds, count,
+                                    None if at is None else written(at, "at"), rolling, seed)]
+    return parts if method == "kfold" or rolling else parts[0]

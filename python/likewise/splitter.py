@@ -9,7 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from likewise.columns import pairs_of
-from likewise.interactions import Interactions, Method, as_interactions, split
+from likewise.interactions import Interactions, Method, Moment, as_interactions, split
 
 Places = npt.NDArray[np.int64]
 
@@ -19,28 +19,30 @@ class Splitter:
     HalvingRandomSearchCV and whatever else has a `cv`. Data are Interactions, or a pandas, polars or Arrow
     frame with columns of well-known names.
 
-    "kfold" gives `folds` parts, the others one. Arguments: split().
+    "kfold" gives `folds` parts, `rolling` as many, the others one. Arguments: split().
     """
 
     def __init__(self, method: Method | Literal["kfold"] = "kfold", *, test: float = 0.2, rows: int | None = None,
-                 last: int = 1, folds: int = 5, seed: int = 42):
+                 last: int = 1, folds: int = 5, at: Moment | None = None, rolling: int = 0, seed: int = 42):
         self.method = method
         self.test = test
         self.rows = rows
         self.last = last
         self.folds = folds
+        self.at = at
+        self.rolling = rolling
         self.seed = seed
 
     def get_n_splits(self, X: Any = None, y: Any = None, groups: Any = None) -> int:
-        return self.folds if self.method == "kfold" else 1
+        return self.folds if self.method == "kfold" else max(1, self.rolling)
 
     def split(self, X: Any, y: Any = None, groups: Any = None) -> Iterator[tuple[Places, Places]]:
         """Places of the rows of each training and test part."""
         data = as_interactions(X, "X")
         parts: Any = split(data, self.method, test=self.test, rows=self.rows, last=self.last, folds=self.folds,
-                           seed=self.seed)
+                           at=self.at, rolling=self.rolling, seed=self.seed)
         rows = _keys(data) if isinstance(X, Interactions) else _keys_of_frame(X, data)
-        for train, test in parts if self.method == "kfold" else [parts]:
+        for train, test in parts if isinstance(parts, list) else [parts]:
             yield _places(rows, _keys(train)), _places(rows, _keys(test))
 
     def __repr__(self) -> str:

@@ -345,6 +345,12 @@ class ArrowTable {
     return nb::make_tuple(give(std::move(result)), unit);
   }
 
+  /// Whether a column, or its dictionary, is text.
+  [[nodiscard]] bool is_text_column(std::int64_t column) const {
+    const ArrowSchema& type = *schema_.it.children[column];
+    return is_text(type.dictionary != nullptr ? type.dictionary->format : type.format);
+  }
+
  private:
   static constexpr std::int64_t kNoTime = std::numeric_limits<std::int64_t>::min();
 
@@ -543,6 +549,7 @@ void bind_arrow(nb::module_& module) {
             return nb::cast<const ArrowTable&>(self).values(self, column);
           },
           "column"_a)
+      .def("is_text", &ArrowTable::is_text_column, "column"_a)
       .def("times", &ArrowTable::times, "column"_a);
 }
 

@@ -24,7 +24,6 @@ namespace likewise::python {
 namespace {
 
 constexpr std::string_view kBadRows[] = {"fail", "skip"};
-constexpr std::string_view kFormats[] = {"auto", "adjacency"};
 constexpr std::string_view kHeaders[] = {"auto", "yes", "no"};
 constexpr std::string_view kTimeUnits[] = {"s", "ms", "us", "ns"};
 
@@ -35,6 +34,13 @@ template <class T>
   if (nb::try_cast<T>(value, result)) return result;
   const std::string given = printable(nb::cast<std::string>(nb::repr(value)));
   throw nb::type_error((name + " must be " + what + ", not " + given).c_str());
+}
+
+[[nodiscard]] Time moment(const std::string& name, const std::string& given) {
+  if (const auto time = parse_moment(given)) return *time;
+  throw nb::value_error((name + " must be a datetime or a time such as \"2026-01-31\", not \"" +
+                         printable(given) + "\"")
+                            .c_str());
 }
 
 /// The policies, by name; what is absent keeps its default.
@@ -68,7 +74,27 @@ template <class T>
     } else if (name == "header") {
       options.header = named<Header>(text(), kHeaders, "header");
     } else if (name == "format") {
-      options.format = named<Format>(text(), kFormats, "format");
+      options.format = named<Format>(text(), kFormatNames, "format");
+    } else if (name == "values") {
+      using Values = std::vector<std::pair<std::string, double>>;
+      options.word_values = wanted<Values>(name, value, "numbers by word");
+    } else if (name == "since") {
+      options.since = moment(name, text());
+    } else if (name == "until") {
+      options.until = moment(name, text());
+    } else if (name == "now") {
+      options.now = moment(name, text());
+    } else if (name == "half_life") {
+      options.half_life = parse_duration(text());
+      if (!options.half_life) {
+        throw nb::value_error(
+            "half_life must be a timedelta, or a time such as \"90d\", \"12h\" or \"1y\" (s, min, "
+            "h, d, w, y)");
+      }
+    } else if (name == "decimal") {
+      options.decimal = text();
+    } else if (name == "time_format") {
+      options.time_format = text();
     } else if (name == "keep_times") {
       options.keep_times = truth();
     } else {
@@ -78,13 +104,14 @@ template <class T>
   return options;
 }
 
-[[nodiscard]] Data from_file(nb::handle file, const nb::dict& given, int threads,
-                             const nb::object& progress) {
-  const std::string path = file_path(file);
+[[nodiscard]] Data from_files(const nb::list& files, const nb::dict& given, int threads,
+                              const nb::object& progress) {
+  std::vector<std::string> paths;
+  for (const nb::handle file : files) paths.push_back(file_path(file));
   const ReadOptions options = options_of(given);
   ReadSummary summary;
   Interactions data = in_background(true, threads, progress, [&](const RunControl& control) {
-    return read_interactions(path, options, &summary, control);
+    return read_interactions(paths, options, &summary, control);
   });
   return {std::move(data), std::move(summary)};
 }
@@ -97,12 +124,36 @@ template <class T>
   return column;
 }
 
+/// Values of numbers, or of a column of text, which go to `words`: then the options are used up.
+[[nodiscard]] ValueSpan values_of(const nb::object& values, ReadOptions& options,
+                                  std::vector<float>& words) {
+  if (!nb::isinstance<Ids>(values)) {
+    if (!options.word_values.empty()) {
+      throw nb::value_error("values would do nothing: the column of values holds no words");
+    }
+    return value_span(values);
+  }
+  words = values_of_words(nb::cast<const Ids&>(values).column, options, "value");
+  options.word_values.clear();
+  options.decimal = ".";
+  return std::span<const float>(words);
+}
+
+/// Times of a column of text: numbers and their unit.
+[[nodiscard]] nb::tuple times_of_texts(const Ids& texts, const std::string& time_format) {
+  WrittenTimes times = times_of_text(texts.column, time_format);
+  auto numbers = Array<std::int64_t>::copy_of(times.numbers);
+  return nb::make_tuple(give(std::move(numbers)),
+                        times.unit == TimeForm::kNanoseconds ? "ns" : "us");
+}
+
 [[nodiscard]] Data from_columns(const Ids& users, const Ids& items, const nb::object& values,
                                 const std::optional<In<std::int64_t>>& times,
                                 const std::optional<std::string>& unit, const nb::dict& given,
                                 int threads, const nb::object& progress) {
-  const ReadOptions options = options_of(given);
-  const ValueSpan numbers = value_span(values);
+  ReadOptions options = options_of(given);
+  std::vector<float> words;
+  const ValueSpan numbers = values_of(values, options, words);
   const TimeColumn column = times_of(times, unit);
   ReadSummary summary;
   Interactions data = in_background(true, threads, progress, [&](const RunControl& control) {
@@ -133,6 +184,7 @@ template <class T>
   result["first_bad_row"] = spelled(met.first_bad_row, as_keyword);
   result["duplicates"] = met.duplicates;
   result["policy"] = std::string(kDuplicateNames[static_cast<std::size_t>(met.policy)]);
+  result["outside_times"] = met.outside_times;
   result["below_min_value"] = met.below_min_value;
   result["below_min_count"] = met.below_min_count;
   result["format"] = met.format;
@@ -163,9 +215,17 @@ template <class T>
 [[nodiscard]] std::vector<std::pair<Data, Data>> split_data(const Data& data,
                                                             const std::string& method, double test,
                                                             Index last, int folds, Index rows,
-                                                            std::uint64_t seed) {
-  const SplitOptions options{
-      named<SplitMethod>(method, kSplitNames, "method"), test, last, folds, rows, seed};
+                                                            const std::optional<std::string>& at,
+                                                            int rolling, std::uint64_t seed) {
+  SplitOptions options{named<SplitMethod>(method, kSplitNames, "method"),
+                       test,
+                       last,
+                       folds,
+                       rows,
+                       {},
+                       rolling,
+                       seed};
+  if (at) options.at = moment("at", *at);
   std::vector<Split> parts = in_background(
       true, 0, nb::none(), [&](const RunControl&) { return split(*data.interactions, options); });
   std::vector<std::pair<Data, Data>> result;
@@ -265,6 +325,8 @@ nb::tuple csr_of(const CsrView& matrix, nb::handle owner) {
 
 void bind_interactions(nb::module_& module) {
   bind_names(module);
+  module.def("times_of_texts", &times_of_texts, "texts"_a, "time_format"_a);
+  module.def("event_column", &event_column, "names"_a);
   module.def(
       "known_columns",
       [](const std::vector<std::string>& names) {
@@ -273,7 +335,7 @@ void bind_interactions(nb::module_& module) {
       },
       "names"_a);
   nb::class_<Data>(module, "Interactions", "Who liked what, ready for training.")
-      .def_static("from_file", &from_file, "path"_a, "options"_a, "threads"_a = 0,
+      .def_static("from_files", &from_files, "paths"_a, "options"_a, "threads"_a = 0,
                   "progress"_a = nb::none())
       .def_static("from_columns", &from_columns, "users"_a, "items"_a, "values"_a.none(),
                   "times"_a.noconvert().none(), "time_unit"_a.none(), "options"_a, "threads"_a = 0,
@@ -304,7 +366,8 @@ void bind_interactions(nb::module_& module) {
                   "nanoseconds"_a.noconvert().none(), "time_form"_a, "policy"_a, "names"_a)
       .def("whole_times", &whole_times)
       .def_prop_ro("summary", &summary_of)
-      .def("split", &split_data, "method"_a, "test"_a, "last"_a, "folds"_a, "rows"_a, "seed"_a)
+      .def("split", &split_data, "method"_a, "test"_a, "last"_a, "folds"_a, "rows"_a, "at"_a.none(),
+           "rolling"_a, "seed"_a)
       .def(
           "write",
           [](const Data& self, nb::handle file) {

@@ -13,8 +13,6 @@
 
 namespace likewise::python {
 
-/// Of Duplicates, in its order.
-inline constexpr std::string_view kDuplicateNames[] = {"auto", "sum", "last", "max", "error"};
 /// Of SplitMethod, in its order.
 inline constexpr std::string_view kSplitNames[] = {"random", "last", "time", "kfold", "per-user"};
 

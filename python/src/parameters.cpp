@@ -114,10 +114,25 @@ namespace {
   return text;
 }
 
+/// values={"view": 1, "cart": 2}
+[[nodiscard]] std::string values_as_dict(std::string_view words) {
+  std::string text;
+  while (!words.empty()) {
+    const std::string_view one = words.substr(0, words.find(','));
+    const std::size_t equals = one.rfind('=');
+    text += text.empty() ? "values={\"" : ", \"";
+    (text += one.substr(0, equals)) += "\": ";
+    text += one.substr(std::min(equals + 1, one.size()));
+    words.remove_prefix(std::min(one.size() + 1, words.size()));
+  }
+  return text + "}";
+}
+
 }  // namespace
 
 std::string as_keyword(std::string_view parameter, std::string_view value) {
   if (parameter == "columns" && !value.empty()) return columns_as_keywords(value);
+  if (parameter == "values" && !value.empty()) return values_as_dict(value);
   std::string text(parameter);
   if (value.empty()) return text;
   const bool is_number = value.find_first_not_of("0123456789.-+e") == std::string_view::npos;

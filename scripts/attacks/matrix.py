@@ -64,7 +64,7 @@ def read_matrix(text: bytes, options: Options) -> Reading:
         pairs.append(fields)
         if symmetry == b"symmetric" and len(fields) == width and fields[0] != fields[1]:
             pairs.append([fields[1], fields[0], *fields[2:]])
-    reading = merged(pairs, [0, 1, 2 if width == 3 else -1, -1], width, True, options, False)
+    reading = merged(pairs, [0, 1, 2 if width == 3 else -1, -1], width, True, options)
     reading.rows = count
     return reading
 

@@ -176,8 +176,10 @@ def chosen(names: list[bytes] | None, rows: list[list[bytes]], fields: int,
         if any(len(row) > 1 for row in rows):
             raise Unclear("a first row of a single column")
         raise Refused("a single column")
-    if names and fields > 2:
-        raise Unclear("no name is known")
+    if names and fields > 2 and set(roles) != {None}:
+        raise Unclear("users and items have no name")
+    if (names and set(roles) == {None}) or fields > 6:
+        raise Refused("no name is known")
     return [c if c < fields else -1 for c in range(len(ROLES))]
 
 
@@ -207,8 +209,7 @@ def looks_like_counts(rows: list[list[bytes]]) -> bool:
     return len(first) == len(whole) == 3 and whole[2] == len(rows) - 1
 
 
-def row_of(fields: list[bytes], columns: list[int], width: int, named: bool,
-           times: bool) -> tuple[bytes, bytes, float, Fraction | None]:
+def row_of(fields: list[bytes], columns: list[int], width: int, named: bool) -> tuple[bytes, bytes, float, Fraction | None]:
     if len(fields) > width:
         if named and fields[-1]:
             raise Refused("more fields than the header has")
@@ -221,10 +222,10 @@ def row_of(fields: list[bytes], columns: list[int], width: int, named: bool,
     if not user or not item:
         raise Refused("an empty id")
     value = number(fields[columns[2]]) if columns[2] >= 0 else 1.0
-    return user, item, value, instant(fields[columns[3]]) if times and columns[3] >= 0 else None
+    return user, item, value, instant(fields[columns[3]]) if columns[3] >= 0 else None
 
 
-def read(text: bytes, options: Options, times: bool = True) -> Reading:
+def read(text: bytes, options: Options) -> Reading:
     """The whole text, or Refused, or Unclear."""
     text = text.removeprefix(b"\xef\xbb\xbf")
     if not text or b"\0" in text or text[:2] in (b"\xff\xfe", b"\xfe\xff"):
@@ -252,20 +253,23 @@ def read(text: bytes, options: Options, times: bool = True) -> Reading:
         raise Unclear("a first line of counts")
     body = rows[1:] if named else rows
     return merged(body, chosen(rows[0] if named else None, body, len(rows[0]), options),
-                  len(rows[0]), named, options, times)
+                  len(rows[0]), named, options)
 
 
-def merged(rows: list[list[bytes]], columns: list[int], width: int, named: bool, options: Options,
-           times: bool) -> Reading:
+def merged(rows: list[list[bytes]], columns: list[int], width: int, named: bool,
+           options: Options) -> Reading:
     pairs: dict[tuple[bytes, bytes], tuple[float, Fraction | None]] = {}
     sums: dict[tuple[bytes, bytes], float] = {}
+    counts: dict[tuple[bytes, bytes], int] = {}
     bad = duplicates = 0
     rule = options.duplicates
+    if rule == "newest" and columns[3] < 0:
+        raise Refused("no times")
     if rule == "auto":
-        rule = "last" if columns[2] >= 0 else "sum"
+        rule = ("newest" if columns[3] >= 0 else "last") if columns[2] >= 0 else "sum"
     for fields in rows:
         try:
-            user, item, value, time = row_of(fields, columns, width, named, times)
+            user, item, value, time = row_of(fields, columns, width, named)
         except Refused:
             if not options.skip_bad:
                 raise
@@ -276,12 +280,18 @@ def merged(rows: list[list[bytes]], columns: list[int], width: int, named: bool,
             duplicates += 1
             if rule == "error":
                 raise Refused("a repeated pair")
-            if rule != "last" and time is not None:
-                time = max(time, pairs[key][1] or Fraction(0))
+            earlier, then = pairs[key]
             sums[key] += value
-            value = {"last": value, "max": max(value, pairs[key][0]), "sum": sums[key]}[rule]
+            counts[key] += 1
+            if rule == "first" or (rule == "newest" and time is not None and then is not None and time < then):
+                value, time = earlier, then
+            elif rule not in ("last", "newest") and time is not None:
+                time = max(time, then or Fraction(0))
+            value = {"max": max(value, earlier), "sum": sums[key], "mean": sums[key] / counts[key],
+                     "count": float(counts[key])}.get(rule, value)
         else:
-            sums[key] = value
+            sums[key], counts[key] = value, 1
+            value = 1.0 if rule == "count" else value
         pairs[key] = (value, time)
     if not pairs:
         raise Refused("no rows")

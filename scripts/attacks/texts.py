@@ -63,19 +63,17 @@ class Texts(Attack):
                    f"of a pipe what is told of the file: {told.out!r}, not {piped.out!r}")
 
 
-def read(content: bytes, options: reader.Options, times: bool = True) -> reader.Reading:
+def read(content: bytes, options: reader.Options) -> reader.Reading:
     if content.lower().startswith(b"%%matrixmarket"):
         return read_matrix(content, options)
-    return reader.read(content, options, times)
+    return reader.read(content, options)
 
 
 def check_reading(case: Case, content: bytes, options: reader.Options, told: Ran) -> None:
     wanted = read(content, options)
     case.check(told.code == 0, "refused", f"exit 0, {len(wanted.pairs)} pairs: {told.message}")
     check_facts(case, wanted, told.json)
-    # Training has no use for times, and none for what is wrong with them.
-    untimed = read(content, options, times=False)
-    check_model(case, untimed.pairs, "in.txt", options)
+    check_model(case, wanted.pairs, "in.txt", options)
     rated = case.run("train", "in.txt", "-o", "rated", "--feedback", "explicit", "--algorithm",
                      case.random.choice(["popular", "als"]), *options.arguments())
     case.check(wanted.valued or rated.code != 0, "ratings without values",
@@ -102,6 +100,10 @@ def check_facts(case: Case, wanted: reader.Reading, facts: dict) -> None:
 
 def check_model(case: Case, pairs: dict, path: str, options: reader.Options) -> None:
     """Ids, pairs and values as a model has them."""
+    if not any(row[0] for row in pairs.values()):
+        told = case.run("train", path, "-o", "model", "--algorithm", "popular", *options.arguments())
+        case.check(told.code == 1, "no likes", "a refusal of values that are all 0")
+        return
     case.done("train", path, "-o", "model", "--algorithm", "popular", *options.arguments())
     history = ModelFile(case.read("model")).history()
     wanted = {key: row[0] for key, row in pairs.items()}
@@ -154,7 +156,7 @@ def make_options(draw: random.Random) -> reader.Options:
     options = reader.Options()
     if draw.random() < 0.5:
         return options
-    options.duplicates = draw.choice(["auto", "auto", "sum", "last", "max", "error"])
+    options.duplicates = draw.choice(["auto", "auto", "newest", "sum", "mean", "max", "first", "last", "count", "error"])
     options.skip_bad = draw.random() < 0.4
     options.delimiter = draw.choice(["", "", "", ",", "tab", "::"])
     options.header = draw.choice(["auto", "auto", "auto", "yes", "no"])

@@ -17,16 +17,21 @@ namespace {
 
 [[noreturn]] void fail(const std::string& why) { throw Error(ErrorKind::kInvalidArgument, why); }
 
-/// Both parts, given what is in the test: `in_test(user, position)`.
-template <class InTest>
-Split divide(const Interactions& all, const InTest& in_test) {
-  Split parts{select(all, [&](Index user, Offset at) { return !in_test(user, at); }),
-              select(all, in_test)};
+/// Both parts have all users and items.
+void share_ids(const Interactions& all, Split& parts) {
   for (Interactions* part : {&parts.train, &parts.test}) {
     part->users = all.users.share();
     part->items = all.items.share();
     part->place_in_file = all.place_in_file;
   }
+}
+
+/// Both parts, given what is in the test: `in_test(user, position)`.
+template <class InTest>
+Split divide(const Interactions& all, const InTest& in_test) {
+  Split parts{select(all, [&](Index user, Offset at) { return !in_test(user, at); }),
+              select(all, in_test)};
+  share_ids(all, parts);
   return parts;
 }
 
@@ -114,8 +119,62 @@ Split split_per_user(const Interactions& all, const SplitOptions& options) {
                   options.test));
 }
 
+/// Training is older than `from`, the test from there on and before `to`.
+Split divide_at(const Interactions& all, Time from, std::optional<Time> to) {
+  const auto in_test = [&](Offset at) {
+    return all.times[at] >= from && (!to || all.times[at] < *to);
+  };
+  Split parts{select(all, [&](Index, Offset at) { return all.times[at] < from; }),
+              select(all, [&](Index, Offset at) { return in_test(at); })};
+  share_ids(all, parts);
+  return parts;
+}
+
+Split split_at(const Interactions& all, Time at) {
+  Split parts = divide_at(all, at, std::nullopt);
+  const bool no_train = parts.train.by_user.nnz() == 0;
+  if (no_train || parts.test.by_user.nnz() == 0) {
+    fail(fmt::format("no interaction lies {} this time: the {} part would be empty",
+                     no_train ? "before" : "at or after", no_train ? "training" : "test"));
+  }
+  return parts;
+}
+
+/// The times at which the tests of rolling splits begin. They rise.
+std::vector<Time> rolling_cuts(const Interactions& all, const SplitOptions& options) {
+  std::vector<Time> sorted(all.times.begin(), all.times.end());
+  std::sort(sorted.begin(), sorted.end());
+  const auto nnz = static_cast<Offset>(sorted.size());
+  const Offset first =
+      options.at ? std::lower_bound(sorted.begin(), sorted.end(), *options.at) - sorted.begin()
+                 : nnz - test_count(all, options.test);
+  std::vector<Time> cuts;
+  for (int part = 0; part < options.rolling; ++part) {
+    const Offset begin = first + (nnz - first) * part / options.rolling;
+    const bool rises =
+        begin < nnz && (cuts.empty() || sorted[static_cast<std::size_t>(begin)] > cuts.back());
+    if (!rises || sorted[static_cast<std::size_t>(begin)] == sorted.front()) {
+      fail(fmt::format("rolling = {}: there are not enough different times for so many parts",
+                       options.rolling));
+    }
+    cuts.push_back(sorted[static_cast<std::size_t>(begin)]);
+  }
+  return cuts;
+}
+
+std::vector<Split> split_rolling(const Interactions& all, const SplitOptions& options) {
+  const std::vector<Time> cuts = rolling_cuts(all, options);
+  std::vector<Split> parts;
+  for (std::size_t part = 0; part < cuts.size(); ++part) {
+    const bool last = part + 1 == cuts.size();
+    parts.push_back(
+        divide_at(all, cuts[part], last ? std::nullopt : std::optional(cuts[part + 1])));
+  }
+  return parts;
+}
+
 Split split_time(const Interactions& all, const SplitOptions& options) {
-  need_times(all, "time");
+  if (options.at) return split_at(all, *options.at);
   const Offset nnz = all.by_user.nnz();
   const Offset train = nnz - test_count(all, options.test);
   std::vector<Time> sorted(all.times.begin(), all.times.end());
@@ -142,7 +201,12 @@ Split split_time(const Interactions& all, const SplitOptions& options) {
 }  // namespace
 
 void SplitOptions::validate() const {
-  const bool share = method == SplitMethod::kRandom || method == SplitMethod::kTime ||
+  const bool time = method == SplitMethod::kTime;
+  if (!time && (at || rolling != 0)) fail("at and rolling are of the method time");
+  if (time && rolling != 0 && (rolling < 2 || rolling > 1000)) {
+    fail(fmt::format("rolling must be in [2, 1000], or 0 for one split, not {}", rolling));
+  }
+  const bool share = method == SplitMethod::kRandom || (time && !at) ||
                      (method == SplitMethod::kPerUser && rows == 0);
   if (share && !(test > 0.0 && test < 1.0))
     fail(fmt::format("test must be in (0, 1), not {}", test));
@@ -192,6 +256,8 @@ std::vector<Split> split(const Interactions& all, const SplitOptions& options) {
       parts.push_back(split_last(all, options));
       break;
     case SplitMethod::kTime:
+      need_times(all, "time");
+      if (options.rolling > 0) return split_rolling(all, options);
       parts.push_back(split_time(all, options));
       break;
     case SplitMethod::kPerUser:

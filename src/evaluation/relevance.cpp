@@ -13,7 +13,8 @@ Relevance find_relevant(const CsrView& test, const CsrView& seen, float min_valu
     const auto values = test.row_values(user);
     const auto seen_items = row_or_nothing(seen, user);
     for (std::size_t i = 0; i < items.size(); ++i) {
-      if (values[i] < min_value) {
+      // As in training 0 is no like; a threshold below it says otherwise.
+      if (values[i] < min_value || (min_value == 0.0F && values[i] == 0.0F)) {
         ++relevance.below_threshold;
       } else if (std::binary_search(seen_items.begin(), seen_items.end(), items[i])) {
         ++relevance.seen;

@@ -3,6 +3,7 @@
 #include <utility>
 #include <vector>
 
+#include "core/exchanged.h"
 #include "core/parallel.h"
 #include "likewise/evaluation.h"
 
@@ -75,6 +76,7 @@ void write_row(const CsrView& test, Index row, const std::vector<Index>& items, 
 }  // namespace
 
 TestSet make_test_set(const Model& model, const Interactions& test) {
+  refuse_exchanged(model.users, model.items, test);
   const CsrView from = test.by_user.view();
   const std::vector<Index> users = find_all(model.users, test.users);
   const std::vector<Index> items = find_all(model.items, test.items);

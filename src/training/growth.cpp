@@ -9,6 +9,7 @@
 #include <fmt/format.h>
 
 #include "algorithms/sgd/setup.h"
+#include "core/exchanged.h"
 #include "core/parallel.h"
 #include "core/row_copies.h"
 #include "likewise/error.h"
@@ -66,6 +67,7 @@ void put(const Array<float>& from, std::span<const Index> rows, Array<float>& to
 }  // namespace
 
 Growth grow(const Model& model, const Interactions& more, Duplicates duplicates) {
+  refuse_exchanged(model.users, model.items, more);
   Growth growth{
       unite_ids(model.users, more.users), unite_ids(model.items, more.items), {}, 0, {}, {}};
   auto [history, repeated] = merge_matrices(model.history.view(), more.by_user.view(), growth.users,

@@ -145,7 +145,14 @@ MergedMatrix merge_matrices(const CsrView& first, const CsrView& second, const U
                             const UnionOfIds& columns, Duplicates duplicates) {
   if (duplicates == Duplicates::kAuto) {
     throw Error(ErrorKind::kInvalidArgument,
-                "what a pair of both becomes must be said: sum, last, max or error");
+                "what a pair of both becomes must be said: newest, sum, max, first, last, count or "
+                "error");
+  }
+  if (duplicates == Duplicates::kMean) {
+    throw Error(ErrorKind::kInvalidArgument,
+                "a mean cannot be gone on with: how many rows made the earlier one is not kept; "
+                "train on all rows, or choose " +
+                    mention("duplicates", "newest"));
   }
   const Index count = rows.ids.size();
   const Part old(first, rows.first, columns.first, count);

@@ -21,8 +21,9 @@ struct UnionOfIds {
 [[nodiscard]] std::vector<Index> origins_of(const std::vector<Index>& places, Index united);
 
 /// Both matrices in the indices of the merged ids. What a cell of both becomes is as if one file
-/// had the rows of the first and then those of the second. Throws Error(kInvalidArgument) for
-/// Duplicates::kAuto, Error(kBadData) naming the first cell of both for kError.
+/// had the rows of the first and then those of the second, all newer. Throws
+/// Error(kInvalidArgument) for Duplicates::kAuto and kMean, Error(kBadData) naming the first cell
+/// of both for kError.
 struct MergedMatrix {
   CsrMatrix matrix;
   Offset in_both = 0;  ///< cells

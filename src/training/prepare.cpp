@@ -15,6 +15,7 @@
 #include "likewise/recommender.h"
 #include "training/choose_device.h"
 #include "training/choose_measured.h"
+#include "training/data_notes.h"
 #include "training/train.h"
 #include "training/validation.h"
 
@@ -239,6 +240,7 @@ TrainingPlan prepare(const TrainingRequest& request, TrainingOutline outline,
     plan.validation->metric = default_metric(algorithm->predicts_ratings());
   }
   plan.origins = origins_of(plan.params, request);
+  plan.notes = notes_on(data, feedback_of(plan.params));
   plan.tuning = algorithm->tuning(plan.device.device, by_user);
   plan.memory = algorithm->memory(plan.device.device, by_user);
   return plan;
@@ -258,6 +260,7 @@ std::string describe(const TrainingPlan& plan) {
                             ? "default"
                             : kOriginNames[static_cast<std::size_t>(origin->origin)]);
   }
+  for (const std::string& note : plan.notes) text += fmt::format("\nnote: {}", note);
   if (plan.validation) text += fmt::format("\nvalidation: {}", plan.validation->metric);
   if (!plan.tuning.empty()) text += fmt::format("\ntuning: {}", plan.tuning);
   if (!plan.memory.parts.empty()) {

@@ -82,7 +82,8 @@ def test_every_training_option_is_in_the_tables(program):
               "--validation", "--validation-metric", "--validation-candidates",
               "--validation-negatives", "--target", "--format", "--checkpoint", "--checkpoint-every",
               "--resume", "--report", "--titles", "--titles-columns", "--plan", "--json", "--fast",
-              "--columns", "--delimiter", "--header",
+              "--columns", "--delimiter", "--header", "--decimal", "--time-format", "--values",
+              "--since", "--until", "--half-life", "--now",
               "--duplicates", "--min-value", "--min-user-count", "--min-item-count",
               "--on-bad-row"}
     assert named - others == set(OF_ALS) | set(OF_NEIGHBOURS) | set(OF_SGD) | set(OF_BPR) | set(OF_BIAS) | \

@@ -130,7 +130,7 @@ def test_what_cannot_be_done_says_so(program, tmp_path, ratings):
     program("train", "old.csv", "-o", "stars", *KINDS["als-explicit"])
     (tmp_path / "none.csv").write_text("user,item,value\n")
     (tmp_path / "pairs.csv").write_text("user,item\nu1,i2\n")
-    (tmp_path / "bad.csv").write_text("user,item,value\nu1,i2,much\n")
+    (tmp_path / "bad.csv").write_text("user,item,value\nu1,i2,?\n")
     for words, code, part in (
             (["m", "none.csv"], 1, "no "), (["stars", "pairs.csv"], 2, "--columns"),
             (["m", "bad.csv"], 1, "bad.csv:2"), (["absent", "new.csv"], 1, "absent"),

@@ -24,7 +24,11 @@ TEST(ReadDuplicates, FollowThePolicy) {
   EXPECT_EQ(merged(Duplicates::kSum), 10.0F);
   EXPECT_EQ(merged(Duplicates::kLast), 3.0F);
   EXPECT_EQ(merged(Duplicates::kMax), 5.0F);
-  EXPECT_EQ(merged(Duplicates::kAuto), 3.0F);  // there is a value column
+  EXPECT_EQ(merged(Duplicates::kAuto), 5.0F);  // there are values and times
+  EXPECT_EQ(merged(Duplicates::kNewest), 5.0F);
+  EXPECT_EQ(merged(Duplicates::kMean), static_cast<float>(10.0 / 3));
+  EXPECT_EQ(merged(Duplicates::kFirst), 2.0F);
+  EXPECT_EQ(merged(Duplicates::kCount), 3.0F);
   EXPECT_THAT(bad_data(kTwice, {.duplicates = Duplicates::kError}),
               HasSubstr("file.csv: several rows hold user '1' and item 'a'"));
 }
@@ -36,6 +40,8 @@ TEST(ReadDuplicates, KeepTheTimeThatBelongsToTheValue) {
   EXPECT_EQ(time(Duplicates::kLast), 60);
   EXPECT_EQ(time(Duplicates::kSum), 90);
   EXPECT_EQ(time(Duplicates::kMax), 90);
+  EXPECT_EQ(time(Duplicates::kNewest), 90);
+  EXPECT_EQ(time(Duplicates::kFirst), 50);
 }
 
 TEST(ReadDuplicates, AreCountedWithoutValues) {

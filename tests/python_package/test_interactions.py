@@ -145,7 +145,7 @@ def test_times(triples):
     (lambda u, i, v: (np.array(["a", 3], dtype=object), [1, 2]), {}, TypeError, ["row 1", "3", "int"]),
     (lambda u, i, v: ([2**63], [1]), {}, ValueError, ["users", str(2**63)]),
     (lambda u, i, v: ([1, 2], [3, 4], [1.0, float("nan")]), {}, ValueError, ["position 1", "nan"]),
-    (lambda u, i, v: ([1, 2], [3, 4], ["x", "y"]), {}, TypeError, ["values"]),
+    (lambda u, i, v: ([1, 2], [3, 4], ["x", "y"]), {}, ValueError, ["'x', 'y'", 'values={"x": 1, "y": 2}']),
     (lambda u, i, v: ([], []), {}, (ValueError, TypeError), []),
     (lambda u, i, v: pd.DataFrame({"a": u, "b": i}), {}, ValueError, ["users", "user=NAME", "'a', 'b'"]),
     (lambda u, i, v: pd.DataFrame({"user": u, "item": i, "points": v}), {}, ValueError, ["'points'", "value="]),
@@ -155,14 +155,14 @@ def test_times(triples):
      ValueError, ["position 1", "user"]),
     (lambda u, i, v: pd.DataFrame({"user": ["a", 1], "item": [1, 2]}, dtype=object), {}, TypeError,
      ["row 1", "int", "text"]),
-    (lambda u, i, v: pd.DataFrame({"user": [1, 2], "item": [1, 2], "value": ["a", "b"]}), {}, TypeError,
-     ["values are numbers", "text"]),
+    (lambda u, i, v: pd.DataFrame({"user": [1, 2], "item": [1, 2], "value": ["a", "b"]}), {}, ValueError,
+     ["holds words", "'a', 'b'"]),
     (lambda u, i, v: pl.DataFrame({"user": [[1]], "item": [1]}), {}, TypeError, ["users"]),
     (lambda u, i, v: 5, {}, TypeError, ["int", "pandas"]),
     (lambda u, i, v: "no-such-file.csv", {}, FileNotFoundError, ["no-such-file.csv"]),
     (lambda u, i, v: (u, i, v), {"user": "u"}, ValueError, ["tuple"]),
     (lambda u, i, v: (u, i, v), {"time_unit": "s"}, ValueError, ["time_unit", "no times"]),
-    (lambda u, i, v: (u, i, v), {"duplicates": "mean"}, ValueError, ["mean", "sum"]),
+    (lambda u, i, v: (u, i, v), {"duplicates": "median"}, ValueError, ["median", "sum"]),
     (lambda u, i, v: (u, i, v), {"delimiter": ";"}, ValueError, ["delimiter"]),
     (lambda u, i, v: (u, i, v), {"min_user_count": 100_000}, ValueError, []),
     (lambda u, i, v: sp.csr_matrix((v, (u, i))), {"user": "u"}, ValueError, ["matrix"]),
@@ -430,7 +430,7 @@ def test_decimals_and_halves_are_rounded_once():
 
 
 @pytest.mark.parametrize("values, words", [
-    (["x", "y", "z"], "text|'x' of type str"), (pl.Series([[1], [2], [3]]), "lists"),
+    (pl.Series([[1], [2], [3]]), "lists"),
     (pd.Categorical([1, 2, 1]), "categories"), (pa.array([1, 2, 1]).dictionary_encode(), "categories"),
     (np.array([1, 2, 3], dtype="m8[s]"), "timedelta|durations"), (np.array([1j, 2, 3]), "complex"),
     ([1, "a", 3], "'a'|text"), (pl.Series([datetime.time(1), None, None]), "times of day|time"),
@@ -563,3 +563,69 @@ def test_ids_are_a_sequence(timed):
         timed.users[len(users)]
     with pytest.raises(ValueError, match="is no user"):
         timed.users.index(type(users[0])(123456))
+
+
+WORDS = {"user": [1, 1, 2], "item": ["a", "b", "a"], "event": ["view", "buy", "view"]}
+
+
+@pytest.mark.parametrize("frame", [
+    WORDS, pd.DataFrame(WORDS), pd.DataFrame(WORDS).astype({"event": "category"}), pl.DataFrame(WORDS), pa.table(WORDS),
+    pl.DataFrame(WORDS).with_columns(pl.col("event").cast(pl.Categorical)),
+    pd.DataFrame(WORDS).astype({"event": "string[pyarrow]"}), {**WORDS, "event": np.array(WORDS["event"])}])
+def test_words_are_values_where_they_are_explained(frame):
+    assert Interactions(frame, values={"view": 1, "buy": 5}).to_csr().toarray().tolist() == [[1, 5], [1, 0]]
+    with pytest.raises(ValueError, match='holds words without a number, \'view\', \'buy\'.*values={"view": 1, "buy": 2}'):
+        Interactions(frame)
+    with pytest.raises(ValueError, match="'buy'"):
+        Interactions(frame, values={"view": 1})
+
+
+def test_bools_and_numbers_as_text_are_values():
+    data = {"user": [1, 1, 2], "item": [1, 2, 1], "rating": [True, False, True]}
+    for rating in ([True, False, True], ["true", "False", "TRUE"], ["1", "0", "1.0"]):
+        assert Interactions(pd.DataFrame(data | {"rating": rating})).to_csr().toarray().tolist() == [[1, 0], [1, 0]]
+    assert Interactions(data | {"rating": ["1,5", "0", "2"]}, decimal=",").to_csr()[0, 0] == 1.5
+    with pytest.raises(ValueError, match="values would do nothing"):
+        Interactions(data, values={"view": 1})
+
+
+def test_times_as_text_and_what_they_decide():
+    data = {"user": [1, 1, 2, 2], "item": [1, 1, 1, 2], "value": [4.0, 8.0, 4.0, 2.0],
+            "time": ["2026-01-21", "2026-01-01", "2026-01-11T00:00:00Z", "2026-01-21"]}
+    for frame in (data, pd.DataFrame(data), pl.DataFrame(data), pa.table(data)):
+        read = Interactions(frame)
+        assert read.times.astype("datetime64[D]").astype(str).tolist() == ["2026-01-21", "2026-01-11", "2026-01-21"]
+        assert read.to_csr()[0, 0] == 4 and read.summary["policy"] == "newest"
+    for age in ("10d", datetime.timedelta(days=10)):
+        assert Interactions(data, half_life=age, duplicates="sum").to_csr().toarray().tolist() == [[6, 0], [2, 2]]
+    for since in ("2026-01-12", datetime.date(2026, 1, 12), np.datetime64("2026-01-12"), pd.Timestamp("2026-01-12", tz="UTC")):
+        assert len(Interactions(data, since=since)) == 2 and len(Interactions(data, until=since)) == 2
+    dates = data | {"time": ["01/21/2026", "01/01/2026", "01/11/2026", "01/21/2026"]}
+    assert np.array_equal(Interactions(dates, time_format="%m/%d/%Y").times, Interactions(data).times)
+    with pytest.raises(ValueError, match="time is missing or out of range"):
+        Interactions(dates)
+    train, test = likewise.split(data, "time", at="2026-01-15")
+    assert (len(train), len(test)) == (1, 2)
+    with pytest.raises(TypeError, match='float64: make them whole numbers with astype'):
+        Interactions({"user": [1.0, 2.0], "item": [1, 2]})
+
+
+def test_text_finds_whole_numbers():
+    data = Interactions({"user": ["10", "11"], "item": [1, 2]})
+    assert data.users.find(["11", "x", "010"]).tolist() == [1, -1, -1]
+    assert data.users.find([10]).tolist() == [0] and "10" in data.users and data.users.index("11") == 1
+
+
+def test_several_files_and_files_of_columns(tmp_path):
+    for part in (1, 2):
+        pd.DataFrame({"user": [part, 9], "item": [1, 2], "rating": [part, part]}).to_csv(tmp_path / f"{part}.csv", index=False)
+    both = Interactions([tmp_path / "1.csv", str(tmp_path / "2.csv")])
+    assert both.to_csr().toarray().tolist() == [[1, 0], [2, 0], [0, 2]]
+    assert np.array_equal(Interactions(tmp_path).to_csr().toarray(), both.to_csr().toarray())
+    frame = pd.read_csv(tmp_path / "1.csv")
+    frame.to_parquet(tmp_path / "rows.parquet")
+    frame.to_feather(tmp_path / "rows.feather")
+    for name in ("rows.parquet", "rows.feather"):
+        assert np.array_equal(Interactions(tmp_path / name).to_csr().toarray(), Interactions(frame).to_csr().toarray())
+    with pytest.raises(ValueError, match="one by one"):
+        Interactions([tmp_path / "rows.parquet", tmp_path / "1.csv"])

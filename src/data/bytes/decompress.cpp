@@ -173,12 +173,25 @@ void refuse_foreign(std::string_view head, const std::string& name) {
     std::string_view magic;
     const char* what;
   };
-  constexpr std::array<Foreign, 7> kForeign{{
-      {"PK\x03\x04", "a zip archive: unpack it first"},
-      {"BZh91AY", "bzip2 data: unpack it first"},
-      {"\xfd\x37zXZ", "xz data: unpack it first"},
-      {"7z\xbc\xaf", "a 7z archive: unpack it first"},
-      {"PAR1\x15", "a Parquet file: export it as CSV first"},
+  constexpr std::array<Foreign, 11> kForeign{{
+      {"PK\x03\x04", "a zip archive: unpack it with `unzip FILE`"},
+      {"BZh", "bzip2 data: unpack it with `bunzip2 -k FILE`, or read `bzcat FILE |` from -"},
+      {"\xfd\x37zXZ", "xz data: unpack it with `unxz -k FILE`, or read `xzcat FILE |` from -"},
+      {"\x04\x22\x4d\x18",
+       "lz4 data: unpack it with `lz4 -d FILE`, or read `lz4 -dc FILE |` from -"},
+      {"7z\xbc\xaf", "a 7z archive: unpack it with `7z x FILE`"},
+      {"PAR1",
+       "a Parquet file: read it in Python, likewise.Interactions(\"FILE\"), or write it "
+       "as CSV with `python -c 'import pandas; pandas.read_parquet(\"FILE\").to_csv("
+       "\"FILE.csv\", index=False)'`"},
+      {"ARROW1",
+       "an Arrow file: read it in Python, likewise.Interactions(\"FILE\"), or write it "
+       "as CSV with `python -c 'import pandas; pandas.read_feather(\"FILE\").to_csv("
+       "\"FILE.csv\", index=False)'`"},
+      {"Obj\x01", "an Avro file: write it as CSV or JSON lines first"},
+      {"SQLite f",
+       "a SQLite database: write the table with `sqlite3 -csv -header FILE 'select * "
+       "from TABLE'`"},
       {"\x89HDF", "an HDF5 file: export it as CSV first"},
       {"\x93NUMPY", "a NumPy file: export it as CSV or Matrix Market first"},
   }};

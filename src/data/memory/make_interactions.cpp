@@ -1,14 +1,24 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "likewise/make_interactions.h"
 
+#include <cstdlib>
+#include <limits>
+#include <optional>
+#include <string>
 #include <utility>
+#include <vector>
 
 #include <fmt/format.h>
 
 #include "core/memory_plan.h"
+#include "data/memory/key_table.h"
 #include "data/memory/stage_columns.h"
 #include "data/read/assemble.h"
 #include "data/read/filter.h"
+#include "data/read/merge_rows.h"
+#include "data/read/times.h"
+#include "data/read/weigh_rows.h"
+#include "data/read/words.h"
 #include "data/write/naming.h"
 #include "likewise/error.h"
 
@@ -28,6 +38,9 @@ void refuse_options_of_files(const ReadOptions& options) {
                      : !options.delimiter.empty()        ? "delimiter"
                      : options.header != Header::kAuto   ? "header"
                      : options.keep_times                ? "keep_times"
+                     : !options.word_values.empty()      ? "word_values"
+                     : options.decimal != "."            ? "decimal"
+                     : !options.time_format.empty()      ? "time_format"
                      : options.values == Values::kUnused ? "values = unused"
                                                          : nullptr;
   if (idle == nullptr) return;
@@ -81,6 +94,7 @@ Interactions make_rows(const RowColumns& columns, const ReadOptions& options, Re
       static_cast<double>(columns.rows) * kBytes + static_cast<double>(ids) * kBytesOfAnId);
   Staged<Row> staged = stage_columns<Row>(columns, options.on_bad_row, kName, summary, control);
   check_rows(summary);
+  weigh_rows<Row>(staged, options, kName, summary);
   return assemble<Row>(std::move(staged), summary.policy, kName, summary, control);
 }
 
@@ -96,9 +110,8 @@ Interactions make(const RowColumns& columns, const ReadOptions& options, ReadSum
   ReadSummary met;
   met.format = "memory";
   met.columns = {"users", "items", has_values ? "values" : "", timed ? "times" : ""};
-  met.policy = options.duplicates;
-  if (met.policy == Duplicates::kAuto)
-    met.policy = has_values ? Duplicates::kLast : Duplicates::kSum;
+  met.policy = chosen_policy(options.duplicates, has_values, timed);
+  check_weighing(options, met.policy, timed, kName);
   return naming_the_file(kName, [&] {
     Interactions data = timed ? make_rows<TimedRow>(columns, options, met, control)
                               : make_rows<PlainRow>(columns, options, met, control);
@@ -108,7 +121,78 @@ Interactions make(const RowColumns& columns, const ReadOptions& options, ReadSum
   });
 }
 
+/// The key of a row; nothing where it is missing, or a number.
+std::string_view encoded_text(const EncodedColumn& column, Offset row) {
+  const auto code = std::visit(
+      [&](auto codes) { return static_cast<Offset>(codes[static_cast<std::size_t>(row)]); },
+      column.codes);
+  if (code < 0 || code >= count_keys(column)) return {};
+  if (const auto* text = std::get_if<TextColumn>(&column.keys)) return text_of(*text, code);
+  const auto* views = std::get_if<std::span<const std::string_view>>(&column.keys);
+  return views == nullptr ? std::string_view() : (*views)[static_cast<std::size_t>(code)];
+}
+
+/// Calls visit(row, text) for a column of text; nothing where one is missing.
+template <class Visit>
+void for_each_text(const IdColumn& column, const Visit& visit) {
+  const Offset rows = count_rows(column, "text");
+  const auto* views = std::get_if<std::span<const std::string_view>>(&column);
+  const auto* text = std::get_if<TextColumn>(&column);
+  const auto* encoded = std::get_if<EncodedColumn>(&column);
+  for (Offset row = 0; row < rows; ++row) {
+    if (views != nullptr) {
+      visit(row, (*views)[static_cast<std::size_t>(row)]);
+    } else if (text != nullptr) {
+      visit(row, text_of(*text, row));
+    } else if (encoded != nullptr) {
+      visit(row, encoded_text(*encoded, row));
+    } else {
+      refuse("a column of text is needed");
+    }
+  }
+}
+
 }  // namespace
+
+std::vector<float> values_of_words(const IdColumn& words, const ReadOptions& options,
+                                   std::string_view name) {
+  constexpr std::size_t kMostCells = 1000;
+  const Words known = checked_words(options);
+  std::vector<float> values;
+  std::vector<std::string> unknown;
+  Offset explained = 0;
+  for_each_text(words, [&](Offset, std::string_view cell) {
+    const auto value = value_of(cell, known, options.decimal == ",");
+    explained += value ? 1 : 0;
+    if (!value && is_word(cell) && unknown.size() < kMostCells) unknown.emplace_back(cell);
+    values.push_back(value.value_or(std::numeric_limits<float>::quiet_NaN()));
+  });
+  if (!unknown.empty() && (options.on_bad_row == BadRows::kFail || explained == 0)) {
+    refuse(fmt::format("column {} holds words without a number, {}", printable(name),
+                       words_to_explain(unknown)));
+  }
+  return values;
+}
+
+WrittenTimes times_of_text(const IdColumn& texts, const std::string& time_format) {
+  constexpr std::int64_t kMissing = std::numeric_limits<std::int64_t>::min();
+  constexpr std::int64_t kMostSeconds = 9'000'000'000;  // of the years that 64 bits of ns hold
+  std::vector<std::optional<Time>> times;
+  bool fine = true;
+  for_each_text(texts, [&](Offset, std::string_view text) {
+    const auto parsed = parse_time(text, time_format);
+    times.push_back(parsed ? std::optional(parsed->time) : std::nullopt);
+    fine = fine && (!parsed || std::abs(parsed->time.seconds()) < kMostSeconds);
+  });
+  WrittenTimes written{{}, fine ? TimeForm::kNanoseconds : TimeForm::kMicroseconds};
+  const std::int64_t per_second = fine ? 1'000'000'000 : 1'000'000;
+  for (const auto& time : times) {
+    written.numbers.push_back(time ? time->seconds() * per_second +
+                                         time->nanoseconds() / (1'000'000'000 / per_second)
+                                   : kMissing);
+  }
+  return written;
+}
 
 Interactions make_interactions(const IdColumn& users, const IdColumn& items,
                                const ValueSpan& values, const TimeColumn& times,

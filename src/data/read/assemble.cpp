@@ -152,7 +152,7 @@ class Assembler {
       throw Error(ErrorKind::kBadData,
                   merged.fault.duplicate
                       ? fmt::format("{}: several rows hold {}; remove all but one, or choose "
-                                    "duplicates = sum, last or max",
+                                    "duplicates = newest, sum, mean, max, first, last or count",
                                     file_, pair)
                       : fmt::format("{}: the sum of the values of {} is too large for a 32-bit "
                                     "float",

@@ -10,6 +10,8 @@
 #include "data/read/format.h"
 #include "data/read/numbers.h"
 #include "data/read/times.h"
+#include "data/read/weigh_rows.h"
+#include "data/read/words.h"
 #include "likewise/error.h"
 
 namespace likewise {
@@ -43,6 +45,12 @@ const std::vector<std::string_view>& known_names(Role role) {
   };
   return kNames[role];
 }
+
+/// What kinds of events are called; where their cells are words they stand for values.
+constexpr std::string_view kEventNames[] = {
+    "event",        "eventtype",    "eventname",       "action",        "actiontype",
+    "behavior",     "behaviortype", "behaviour",       "behaviourtype", "feedback",
+    "feedbacktype", "interaction",  "interactiontype", "reaction",      "vote"};
 
 std::optional<int> find_known(Role role, const std::vector<std::string>& names) {
   for (const std::string_view known : known_names(role)) {
@@ -169,10 +177,10 @@ std::string what_there_is(const FileFormat& format) {
   return fmt::format("the columns are {}", listing(format.names));
 }
 
-/// "4", "-3.5" and "3,5": a value that is written somewhere as it is.
+/// "4", "-3.5", "3,5" and "true": a value that is written somewhere as it is.
 bool could_be_value(std::string cell) {
   std::replace(cell.begin(), cell.end(), ',', '.');
-  return parse_value(cell).has_value();
+  return value_of(cell, {}).has_value();
 }
 
 /// The cells of a column that are not empty.
@@ -228,7 +236,93 @@ void refuse_times_as_values(const FileFormat& format, const SampleRows& sample) 
                    columns_option(format, column, format.columns[kTime])));
 }
 
+/// Where neither a name nor the number of columns says what they hold, the order does not either.
+void refuse_unknown_columns(const FileFormat& format) {
+  constexpr std::size_t kMostInOrder = 6;
+  const auto known = known_columns(format.names);
+  const bool none = std::all_of(known.begin(), known.end(), [](int column) { return column < 0; });
+  if (!none || (format.names.empty() && format.fields <= kMostInOrder)) return;
+  fail(format,
+       fmt::format("cannot tell which columns hold users and items: {}; choose them with {}, as "
+                   "names or numbers from 1",
+                   what_there_is(format), mention("columns", "USER,ITEM,VALUE,TIME")));
+}
+
+/// The fourth column is the time by its place alone; where it is full of something else, it is
+/// none.
+void refuse_other_than_times(const FileFormat& format, const SampleRows& sample) {
+  const int column = format.columns[kTime];
+  if (column < 0 || find_known(kTime, format.names)) return;
+  const auto cells = cells_of(sample, column);
+  const auto is_time = [&](const std::string& cell) {
+    return parse_time(cell, format.time_format).has_value();
+  };
+  if (cells.empty() || std::any_of(cells.begin(), cells.end(), is_time)) return;
+  fail(format,
+       fmt::format("{} does not look like times ('{}'), as the fourth column should: leave it out "
+                   "with {}, or choose the columns of values and times: {}",
+                   format.column_name(kTime), printable(cells.front()),
+                   columns_option(format, format.columns[kValue], -1), what_there_is(format)));
+}
+
+bool looks_like_date(const std::string& cell) {
+  const auto time = parse_time(cell);
+  return time && (time->form == TimeForm::kDate || time->form == TimeForm::kDateTime);
+}
+
+/// Nobody is called 2010-10-19T23:55:27Z.
+void refuse_times_as_ids(const FileFormat& format, const SampleRows& sample) {
+  for (const Role role : {kUser, kItem}) {
+    const auto cells = cells_of(sample, format.columns[role]);
+    if (cells.empty() || !std::all_of(cells.begin(), cells.end(), looks_like_date)) continue;
+    fail(format,
+         fmt::format("{} should hold {}s but holds times ('{}'): choose the columns with {}",
+                     format.column_name(role), kRoleNames[role], printable(cells.front()),
+                     mention("columns", "USER,ITEM,VALUE,TIME")));
+  }
+}
+
+/// A column that is called as events are holds the values where the options explain its words, or
+/// have to.
+void choose_events(FileFormat& format, const ReadOptions& options, const SampleRows& sample) {
+  const int column = event_column(format.names);
+  if (format.has(kValue) || column < 0 || column == format.columns[kUser] ||
+      column == format.columns[kTime]) {
+    return;
+  }
+  if (!options.word_values.empty() || are_words(cells_of(sample, column))) {
+    format.columns[kValue] = column;
+  }
+}
+
+/// Words without numbers, and numbers for words that no column holds.
+void check_words(FileFormat& format, const ReadOptions& options, const SampleRows& sample) {
+  format.words = checked_words(options);
+  if (!format.has(kValue)) {
+    if (format.words.empty()) return;
+    fail(format, fmt::format("{} would do nothing: no column is known to hold the words: {}; name "
+                             "it with {}",
+                             mention("values"), what_there_is(format),
+                             mention("columns", "USER,ITEM,WORDS")));
+  }
+  const auto cells = cells_of(sample, format.columns[kValue]);
+  if (!format.words.empty() || !are_words(cells)) return;
+  fail(format, fmt::format("{} holds words, {}, or leave the column out with {}",
+                           format.column_name(kValue), words_to_explain(cells),
+                           columns_option(format, -1, format.columns[kTime])));
+}
+
 }  // namespace
+
+int event_column(const std::vector<std::string>& names) {
+  const int item = find_known(kItem, names).value_or(-1);
+  for (const std::string_view known : kEventNames) {
+    for (std::size_t i = 0; i < names.size(); ++i) {
+      if (static_cast<int>(i) != item && normalised(names[i]) == known) return static_cast<int>(i);
+    }
+  }
+  return -1;
+}
 
 std::string normalised(std::string_view name) {
   std::string result;
@@ -282,17 +376,24 @@ std::string FileFormat::column_name(Role role) const {
 }
 
 void choose_columns(FileFormat& format, const ReadOptions& options, const SampleRows& sample) {
+  const bool values_matter = options.values != Values::kUnused || options.min_value;
   if (!options.columns.empty()) {
     choose_given(format, options.columns);
+    if (values_matter) check_words(format, options, sample);
     return check_values(format, options);
   }
+  refuse_unknown_columns(format);
   if (!choose_known(format)) choose_in_order(format);
-  const bool values_matter = options.values != Values::kUnused || options.min_value;
+  if (values_matter) choose_events(format, options, sample);
   if (values_matter && !format.has(kValue)) refuse_unnamed_values(format, options.values, sample);
   if (values_matter && format.has(kValue) && !find_known(kValue, format.names)) {
     refuse_times_as_values(format, sample);
   }
   if (!values_matter) format.columns[kValue] = -1;
+  if (values_matter) check_words(format, options, sample);
+  refuse_other_than_times(format, sample);
+  if (!values_matter && !options.keep_times && !needs_times(options)) format.columns[kTime] = -1;
+  refuse_times_as_ids(format, sample);
   check_values(format, options);
 }
 

@@ -127,7 +127,10 @@ void check_filters(const ReadOptions& options) {
 Interactions filter(Interactions data, const ReadOptions& options, const std::string& file,
                     ReadSummary& summary) {
   // Also a least count of 1 drops something: rows from memory may be empty.
-  if (!options.min_value && options.min_user_count == 0 && options.min_item_count == 0) return data;
+  if (!options.min_value && options.min_user_count == 0 && options.min_item_count == 0 &&
+      !options.since && !options.until) {
+    return data;
+  }
   const Offset all = data.by_user.nnz();
   if (options.min_value) {
     Interactions strong = select(data, [&](Index, Offset at) {

@@ -12,6 +12,7 @@
 #include <fmt/ranges.h>
 
 #include "data/read/counts_line.h"
+#include "data/read/doubts.h"
 #include "data/read/numbers.h"
 #include "likewise/error.h"
 
@@ -88,13 +89,15 @@ using LinesBy = std::function<std::vector<std::string_view>(Delimiter)>;
 /// The delimiter by which the largest share of its lines have the same number of fields; of
 /// several, the one with the most fields; then the earlier one in this list. Spaces come into
 /// question only where nothing else fits as well: they are also parts of names.
-Delimiter detect_delimiter(const LinesBy& lines, const std::string& file, const char* expected) {
+Delimiter detect_delimiter(const LinesBy& lines, const std::string& file, const char* expected,
+                           bool decimal_comma) {
   constexpr Delimiter kCandidates[] = {{Delimiter::kByte, '\t'}, {Delimiter::kDoubleColon, ':'},
                                        {Delimiter::kByte, ','},  {Delimiter::kByte, ';'},
                                        {Delimiter::kByte, '|'},  {Delimiter::kSpaces, ' '}};
   Fit best;
   Delimiter chosen;
   for (const Delimiter candidate : kCandidates) {
+    if (decimal_comma && candidate.byte == ',') continue;
     const Fit fit = fit_of(candidate, lines(candidate));
     const bool more = candidate.kind != Delimiter::kSpaces && fit.fields > best.fields;
     const int better = compare_shares(fit, best);
@@ -196,6 +199,34 @@ bool has_header(const SampleRows& rows, const std::string& file, const ReadOptio
   return named || looks_like_header(rows, has_known_names(rows.front()));
 }
 
+/// "# made by ...", "%% bip weighted", "#": no row, and no header.
+bool is_comment(std::string_view line) {
+  if (line.empty() || (line[0] != '#' && line[0] != '%')) return false;
+  return line.size() == 1 || line[1] == ' ' || line[1] == '\t' || line[1] == line[0];
+}
+
+/// "sep=;", as Excel has it: the delimiter.
+std::optional<std::string> stated_delimiter(std::string_view line) {
+  if (line.size() == 7 && line.front() == '"' && line.back() == '"') line = line.substr(1, 5);
+  if (line.size() != 5 || (line.substr(0, 4) != "sep=" && line.substr(0, 4) != "SEP=")) return {};
+  return line[4] == '\t' ? "tab" : std::string(line.substr(4));
+}
+
+/// What stands before the table: a byte order mark, comments, the delimiter. Returns the rest.
+FileHead skip_preamble(FileFormat& format, const FileHead& head, std::string& delimiter) {
+  if (head.text.starts_with(kByteOrderMark)) format.data_begin = kByteOrderMark.size();
+  LineReader lines(head.text.substr(format.data_begin));
+  std::string_view line;
+  while (lines.next(line)) {
+    const auto stated = stated_delimiter(line);
+    if (!stated && !is_comment(line)) break;
+    if (stated && delimiter.empty()) delimiter = *stated;
+    format.data_begin = lines.position(head.text);
+    format.lines_before = lines.lines();
+  }
+  return {head.text.substr(format.data_begin), head.whole};
+}
+
 /// Bytes and lines up to the end of the first line that is not blank: a header, or counts.
 void skip_first_line(FileFormat& format, std::string_view text) {
   LineReader reader(text.substr(format.data_begin), format.delimiter);
@@ -203,13 +234,13 @@ void skip_first_line(FileFormat& format, std::string_view text) {
   while (reader.next(line) && is_blank_line(line)) {
   }
   format.data_begin = reader.position(text);
-  format.lines_before = reader.lines();
+  format.lines_before += reader.lines();
 }
 
 /// The caller's delimiter, or that of the first lines. What may be counts has no say: they may lie
 /// between blanks whatever separates the rows.
 Delimiter delimiter_of(const FileHead& head, std::string_view first, bool may_be_counts,
-                       const std::string& wanted, const std::string& file) {
+                       const std::string& wanted, const std::string& file, bool decimal_comma) {
   if (!wanted.empty()) return parse_delimiter(wanted, file);
   const bool counts = may_be_counts && possible_counts(first, {Delimiter::kSpaces, ' '});
   const auto lines = [&](Delimiter delimiter) {
@@ -219,7 +250,8 @@ Delimiter delimiter_of(const FileHead& head, std::string_view first, bool may_be
   };
   return detect_delimiter(lines, file,
                           "user, item[, value[, time]]; give the option delimiter if it is another "
-                          "one");
+                          "one",
+                          decimal_comma);
 }
 
 /// Leaves the first line out of the data, to be looked at once the rest is known, unless the
@@ -241,6 +273,30 @@ void take_counts(FileFormat& format, CountsLine counts, const SampleRows& sample
   skip_first_line(format, text);
 }
 
+/// Throws for a decimal sign that cannot be.
+void check_decimal(FileFormat& format, const ReadOptions& options) {
+  if (options.decimal != "." && options.decimal != ",") {
+    fail(format.file, ErrorKind::kInvalidArgument,
+         fmt::format("decimal must be '.' or ',', not '{}'", printable(options.decimal)));
+  }
+  format.decimal_comma = options.decimal == ",";
+  if (!format.decimal_comma || options.delimiter != ",") return;
+  fail(format.file, ErrorKind::kInvalidArgument,
+       fmt::format("{} separates columns by what {} has in numbers", mention("delimiter", ","),
+                   mention("decimal", ",")));
+}
+
+/// Options of tables that lists of items and matrices have no use for.
+void refuse_table_options(const std::string& file, const ReadOptions& options, const char* kind) {
+  const char* idle = options.decimal != "."         ? "decimal"
+                     : !options.time_format.empty() ? "time_format"
+                     : options.word_values.empty() || options.values == Values::kUnused ? nullptr
+                                                                                        : "values";
+  if (idle == nullptr) return;
+  fail(file, ErrorKind::kInvalidArgument,
+       fmt::format("{} would do nothing: the file is {}", mention(idle), kind));
+}
+
 /// A user and its items on each line.
 FileFormat adjacency_format(const FileHead& head, const std::string& file,
                             const ReadOptions& options) {
@@ -256,6 +312,7 @@ FileFormat adjacency_format(const FileHead& head, const std::string& file,
   if (options.values == Values::kRequired) {
     refuse("values are needed (for explicit feedback, RMSE or MAE), but lists of items have none");
   }
+  refuse_table_options(file, options, "lists of items");
   FileFormat format;
   format.file = file;
   format.adjacency = true;
@@ -297,8 +354,8 @@ std::string describe(const FileFormat& format, bool counts) {
 TableStart find_fields(const std::vector<std::string_view>& lines, const std::string& delimiter,
                        const std::string& file, const char* expected) {
   const auto same = [&](Delimiter) { return lines; };
-  const Delimiter chosen =
-      delimiter.empty() ? detect_delimiter(same, file, expected) : parse_delimiter(delimiter, file);
+  const Delimiter chosen = delimiter.empty() ? detect_delimiter(same, file, expected, false)
+                                             : parse_delimiter(delimiter, file);
   return {chosen, sample_rows(lines, chosen, file)};
 }
 
@@ -320,6 +377,7 @@ bool is_blank_line(std::string_view line) {
 FileFormat detect_format(const FileHead& head, const std::string& file,
                          const ReadOptions& options) {
   if (head.text.empty()) fail(file, ErrorKind::kBadData, "is empty");
+  refuse_other_texts(head.text, file);
   check_is_text(head.text, file);
   const bool adjacency = options.format == Format::kAdjacency;
   if (!adjacency && !head.whole && head.text.find('\n') == std::string_view::npos) {
@@ -334,6 +392,7 @@ FileFormat detect_format(const FileHead& head, const std::string& file,
            "is Matrix Market, where rows are users and columns are items: leave out the option "
            "columns");
     }
+    refuse_table_options(file, options, "Matrix Market");
     FileFormat format = read_matrix_market_head(head, file);
     check_values(format, options);
     return format;
@@ -341,16 +400,17 @@ FileFormat detect_format(const FileHead& head, const std::string& file,
 
   FileFormat format;
   format.file = file;
-  FileHead body = head;
-  if (body.text.starts_with(kByteOrderMark)) {
-    format.data_begin = kByteOrderMark.size();
-    body.text.remove_prefix(kByteOrderMark.size());
-  }
+  check_decimal(format, options);
+  format.time_format = options.time_format;
+  std::string delimiter = options.delimiter;
+  const FileHead body = skip_preamble(format, head, delimiter);
   auto lines = sample_lines(body, LineReader(body.text));
-  if (lines.empty()) fail(file, ErrorKind::kBadData, "has only blank lines");
+  if (lines.empty()) fail(file, ErrorKind::kBadData, "has only blank lines and comments");
+  refuse_other_lines(lines, file, options);
   const bool may_be_counts =
       options.header == Header::kAuto && !names_a_column(options.columns) && lines.size() > 1;
-  format.delimiter = delimiter_of(body, lines.front(), may_be_counts, options.delimiter, file);
+  format.delimiter =
+      delimiter_of(body, lines.front(), may_be_counts, delimiter, file, format.decimal_comma);
   lines = sample_lines(body, LineReader(body.text, format.delimiter));
   SampleRows rows = sample_rows(lines, format.delimiter, file);
   const auto counts = may_be_counts && rows.size() > 1
@@ -365,7 +425,9 @@ FileFormat detect_format(const FileHead& head, const std::string& file,
     if (counts) rows.erase(rows.begin());
     format.fields = usual_fields(rows);
   }
+  refuse_trec(format, rows, options);
   choose_columns(format, options, rows);
+  refuse_doubtful_table(format, rows, options);
   if (counts) take_counts(format, *counts, rows, head.text);
   format.description = describe(format);
   return format;

@@ -6,6 +6,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "data/read/fields.h"
@@ -44,6 +45,10 @@ struct FileFormat {
   std::size_t fields = 0;  ///< of the header, or of most of the first lines; no row may have more
   std::optional<CountsLine> counts;  ///< the line before the data, where it may hold counts
   bool adjacency = false;            ///< a line is a user and its items
+  std::vector<std::pair<std::string, float>> words;  ///< what cells of the value column stand for
+  bool decimal_comma = false;                        ///< in values
+  std::string time_format;                           ///< of strptime(); empty: numbers and ISO 8601
+  bool first_rows_bad = false;                       ///< not one of the first rows can be read
   MatrixMarket matrix;
   std::size_t data_begin = 0;  ///< bytes before the first line of data
   Offset lines_before = 0;     ///< lines before it

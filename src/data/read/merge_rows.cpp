@@ -38,11 +38,28 @@ void order_by_item(std::span<Row> rows, std::vector<std::uint64_t>& keys, std::v
   for (std::size_t i = 0; i < rows.size(); ++i) rows[i] = copy[keys[i] & 0xffffffff];
 }
 
-/// One row for rows of the same user and item.
+/// The row whose value counts, where it is one of them.
+template <class Row>
+const Row& chosen(std::span<const Row> same, Duplicates duplicates) {
+  if (duplicates == Duplicates::kFirst) return same.front();
+  if (duplicates == Duplicates::kLast) return same.back();
+  const Row* newest = &same.front();
+  for (const Row& row : same) {
+    if (row.time() >= newest->time()) newest = &row;
+  }
+  return *newest;
+}
+
+bool is_one_of_them(Duplicates duplicates) {
+  return duplicates == Duplicates::kLast || duplicates == Duplicates::kFirst ||
+         duplicates == Duplicates::kNewest;
+}
+
+/// One row for rows of the same user and item. For kCount their values are their weights.
 template <class Row>
 Row merge(std::span<const Row> same, Duplicates duplicates) {
+  if (is_one_of_them(duplicates)) return chosen(same, duplicates);
   Row result = same.back();
-  if (duplicates == Duplicates::kLast) return result;
   double sum = 0.0;
   float most = same.front().value;
   Time latest = same.front().time();
@@ -51,12 +68,19 @@ Row merge(std::span<const Row> same, Duplicates duplicates) {
     most = std::max(most, row.value);
     latest = std::max(latest, row.time());
   }
+  if (duplicates == Duplicates::kMean) sum /= static_cast<double>(same.size());
   result.value = duplicates == Duplicates::kMax ? most : static_cast<float>(sum);
   result.set_time(latest);
   return result;
 }
 
 }  // namespace
+
+Duplicates chosen_policy(Duplicates wanted, bool has_values, bool has_times) {
+  if (wanted != Duplicates::kAuto) return wanted;
+  if (!has_values) return Duplicates::kSum;
+  return has_times ? Duplicates::kNewest : Duplicates::kLast;
+}
 
 template <class Row>
 MergeResult sort_and_merge(std::span<Row> rows, Index first_user, Index last_user,

@@ -9,6 +9,9 @@
 
 namespace likewise {
 
+/// What kAuto stands for.
+[[nodiscard]] Duplicates chosen_policy(Duplicates wanted, bool has_values, bool has_times);
+
 /// A (user, item) that cannot be merged, or no one.
 struct MergeFault {
   bool duplicate = false;  ///< kError met a second row
@@ -25,8 +28,8 @@ struct MergeResult {
 
 /// `rows` are in file order, users in [first_user, last_user). Writes to counts[user - first_user]
 /// how many rows a user has after merging.
-/// kSum adds in file order, in double precision; kLast is the last in file order. A time is the
-/// last row's for kLast, else the latest.
+/// kSum and kMean add in file order, in double precision; kCount adds the values, which are the
+/// weights of rows then. kNewest needs TimedRow.
 template <class Row>
 MergeResult sort_and_merge(std::span<Row> rows, Index first_user, Index last_user,
                            Duplicates duplicates, Offset* counts);

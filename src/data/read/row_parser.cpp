@@ -6,8 +6,8 @@
 
 #include <fmt/format.h>
 
-#include "data/read/numbers.h"
 #include "data/read/times.h"
+#include "data/read/words.h"
 #include "likewise/error.h"
 
 namespace likewise {
@@ -18,18 +18,29 @@ std::string long_line_text(const FileFormat& format, std::size_t most) {
                           : longer + ": is this a file of interactions?";
 }
 
+namespace {
+
+/// What to say of "3,5", and of "3.5" where a comma was asked for.
+std::string decimal_remedy(std::string_view cell, const FileFormat& format) {
+  if (format.decimal_comma) return value_of(cell, {}) ? " with a decimal comma" : "";
+  const bool comma = cell.find(',') != std::string_view::npos && value_of(cell, {}, true);
+  return comma ? fmt::format("; with a decimal comma read it with {}", mention("decimal", ","))
+               : "";
+}
+
+}  // namespace
+
 template <class Row>
 RowParser<Row>::RowParser(const FileFormat& format, std::size_t max_line_bytes)
     : format_(format), max_line_bytes_(max_line_bytes) {
   int last = 0;
   for (int role = 0; role < kRoles; ++role) {
-    if (role == kTime && !Row::kTimed) continue;
     last = std::max(last, format.columns[static_cast<std::size_t>(role)]);
   }
   role_of_.assign(static_cast<std::size_t>(last) + 1, -1);
   for (int role = 0; role < kRoles; ++role) {
     const int column = format.columns[static_cast<std::size_t>(role)];
-    if (column < 0 || column > last || (role == kTime && !Row::kTimed)) continue;
+    if (column < 0) continue;
     role_of_[static_cast<std::size_t>(column)] = static_cast<signed char>(role);
   }
 }
@@ -101,16 +112,15 @@ template <class Row>
 auto RowParser<Row>::parse_value_and_time(Row& row) -> Fault {
   row.value = 1.0F;
   if (format_.has(kValue)) {
-    const auto value = parse_value(fields_[kValue]);
+    const auto value = value_of(fields_[kValue], format_.words, format_.decimal_comma);
     if (!value) return Fault::kNotANumber;
     row.value = *value;
   }
-  if constexpr (Row::kTimed) {
-    const auto time = parse_time(fields_[kTime]);
-    if (!time) return Fault::kNotATime;
-    row.set_time(time->time);
-    time_forms_ |= bit_of(time->form);
-  }
+  if (!format_.has(kTime)) return Fault::kNone;
+  const auto time = parse_time(fields_[kTime], format_.time_format);
+  if (!time) return Fault::kNotATime;
+  row.set_time(time->time);
+  time_forms_ |= bit_of(time->form);
   return Fault::kNone;
 }
 
@@ -204,6 +214,12 @@ std::string RowParser<Row>::describe(Fault fault, std::string_view line) const {
           "'{}'",
           kMostQuotedBytes, printable(line));
     case Fault::kTextAfterQuote:
+      if (line.find("\\\"") != std::string_view::npos) {
+        return fmt::format(
+            "quotes inside quotes are written \\\", as by MySQL and Spark: write them twice, as in "
+            "RFC 4180 (in Spark option(\"escape\", \"\\\"\")): '{}'",
+            printable(line));
+      }
       return fmt::format("text follows a quoted field (write a quote inside quotes twice): '{}'",
                          printable(line));
     case Fault::kNoId:
@@ -214,11 +230,22 @@ std::string RowParser<Row>::describe(Fault fault, std::string_view line) const {
       return fmt::format("the {} id, {}, is empty", bad_role_ == kUser ? "user" : "item",
                          format_.column_name(bad_role_));
     case Fault::kNotANumber:
-      return fmt::format("the value '{}', {}, is not a finite number", printable(fields_[kValue]),
-                         format_.column_name(kValue));
+      if (!format_.words.empty()) {
+        return fmt::format("the value '{}', {}, has no number in {}", printable(fields_[kValue]),
+                           format_.column_name(kValue), mention("values"));
+      }
+      return fmt::format("the value '{}', {}, is not a finite number{}", printable(fields_[kValue]),
+                         format_.column_name(kValue), decimal_remedy(fields_[kValue], format_));
     case Fault::kNotATime:
-      return fmt::format("the time '{}', {}, is neither a number of seconds nor an ISO 8601 date",
-                         printable(fields_[kTime]), format_.column_name(kTime));
+      if (!format_.time_format.empty()) {
+        return fmt::format("the time '{}', {}, is not as {} says", printable(fields_[kTime]),
+                           format_.column_name(kTime), mention("time_format", format_.time_format));
+      }
+      return fmt::format(
+          "the time '{}', {}, is neither a number of seconds nor an ISO 8601 date; say how it is "
+          "written, as {}",
+          printable(fields_[kTime]), format_.column_name(kTime),
+          mention("time_format", "%m/%d/%Y"));
     case Fault::kNotInMatrix:
       return fmt::format("{} '{}' is not a number from 1 to {}",
                          bad_role_ == kUser ? "row" : "column", printable(fields_[bad_role_]),

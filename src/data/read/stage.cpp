@@ -20,14 +20,16 @@ namespace {
 
 using BlockPtr = std::unique_ptr<TextBlock>;
 
-/// What is wrong with a line; throws it where that ends the reading.
-std::string fault_message(const BlockReport& report, const std::string& file, Offset line,
+/// What is wrong with a line; throws it where that ends the reading. Skipping is advice only where
+/// it would leave rows, and was not taken yet.
+std::string fault_message(const BlockReport& report, const FileFormat& format, Offset line,
                           bool stop_at_bad) {
-  std::string message = fmt::format("{}:{}: {}", file, line, report.fault);
-  if (report.fatal) throw Error(ErrorKind::kBadData, message);
-  message += "; correct the row, or skip bad rows with " + mention("on_bad_row", "skip");
-  if (stop_at_bad) throw Error(ErrorKind::kBadData, message);
-  return message;
+  std::string message = fmt::format("{}:{}: {}", format.file, line, report.fault);
+  if (!report.fatal && !stop_at_bad) return message;
+  if (!report.fatal && !format.first_rows_bad) {
+    message += "; correct the row, or skip bad rows with " + mention("on_bad_row", "skip");
+  }
+  throw Error(ErrorKind::kBadData, message);
 }
 
 /// A user of an adjacency file may have any number of items, as long as the memory holds its line
@@ -151,7 +153,7 @@ class Stager {
   }
 
   void handle_fault(const BlockReport& report, Offset line, ReadSummary& summary) const {
-    std::string message = fault_message(report, format_.file, line, stop_at_bad_);
+    std::string message = fault_message(report, format_, line, stop_at_bad_);
     if (summary.first_bad_row.empty()) summary.first_bad_row = std::move(message);
   }
 
@@ -210,7 +212,7 @@ void add_first_line(Staged<Row>& staged, const FileFormat& format, const ReadOpt
   ++summary.rows;
   summary.bad_rows += report.bad_rows;
   if (!report.fault.empty()) {
-    summary.first_bad_row = fault_message(report, format.file, format.lines_before, stop_at_bad);
+    summary.first_bad_row = fault_message(report, format, format.lines_before, stop_at_bad);
   }
   const auto table = static_cast<int>(staged.users.tables.size());
   StagedBlock<Row> block{-1, table,

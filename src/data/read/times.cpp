@@ -6,7 +6,9 @@
 #include <charconv>
 #include <chrono>
 #include <cmath>
+#include <ctime>
 #include <limits>
+#include <utility>
 
 #include <fmt/format.h>
 
@@ -270,6 +272,39 @@ char* put_iso(char* to, Time time, TimeForm form) {
 std::optional<ParsedTime> parse_time(std::string_view text) {
   if (const auto number = parse_number(text)) return number;
   return parse_iso(text);
+}
+
+std::optional<ParsedTime> parse_time(std::string_view text, const std::string& time_format) {
+  if (time_format.empty()) return parse_time(text);
+  std::tm parts{};
+  parts.tm_mday = 1;  // of a month without a day
+  const std::string copy(text);
+  const char* const end = strptime(copy.c_str(), time_format.c_str(), &parts);
+  if (end == nullptr || *end != '\0' || copy.empty()) return std::nullopt;
+  const std::tm asked = parts;
+  const std::int64_t seconds = timegm(&parts);
+  const bool real =
+      parts.tm_mday == asked.tm_mday && parts.tm_mon == asked.tm_mon;  // no 30 February
+  if (!real || seconds < kFirstSecond || seconds >= kEndOfSeconds) return std::nullopt;
+  const bool at_midnight = seconds % kDay == 0;
+  return ParsedTime{Time(seconds), at_midnight ? TimeForm::kDate : TimeForm::kDateTime};
+}
+
+std::optional<Time> parse_moment(std::string_view text) {
+  const auto parsed = parse_time(text);
+  return parsed ? std::optional(parsed->time) : std::nullopt;
+}
+
+std::optional<double> parse_duration(std::string_view text) {
+  constexpr std::pair<std::string_view, double> kDurations[] = {
+      {"s", 1}, {"min", 60}, {"h", 3600}, {"d", kDay}, {"w", 7.0 * kDay}, {"y", 365.25 * kDay}};
+  const std::size_t letters = text.find_first_not_of("0123456789.");
+  if (letters == std::string_view::npos) return std::nullopt;
+  const auto number = parse_double(text.substr(0, letters));
+  for (const auto& [unit, seconds] : kDurations) {
+    if (text.substr(letters) == unit && number && *number > 0) return *number * seconds;
+  }
+  return std::nullopt;
 }
 
 std::optional<ParsedTime> time_of(std::int64_t number, std::optional<TimeForm> unit) {

@@ -4,6 +4,7 @@
 
 #include <cstddef>
 #include <optional>
+#include <string>
 #include <string_view>
 
 #include "likewise/time.h"
@@ -22,6 +23,11 @@ struct ParsedTime {
 /// A number is in seconds, but from 1e11 on in milliseconds, from 1e14 in microseconds and from
 /// 1e17 in nanoseconds (below zero likewise): as seconds, these would lie beyond the year 5138.
 [[nodiscard]] std::optional<ParsedTime> parse_time(std::string_view text);
+
+/// The same where `time_format` is empty, else a moment as strptime() reads it by this format, UTC,
+/// the whole of the text.
+[[nodiscard]] std::optional<ParsedTime> parse_time(std::string_view text,
+                                                   const std::string& time_format);
 
 /// A number of `unit`, or where there is none of the unit that its size tells. Nothing for kDate
 /// and kDateTime, for a time that no file can write (before the second -1e11 or after the year

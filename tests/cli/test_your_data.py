@@ -1,0 +1,327 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Data as people have it: what becomes a row with which weight, what is refused, and what the refusal says."""
+import bz2
+import csv
+import json
+import lzma
+import tarfile
+
+import pytest
+
+EVENTS = "user,item,event,time\n1,a,view,100\n1,a,buy,200\n1,b,view,300\n2,a,cart,400\n2,b,view,500\n"
+RATINGS = "user,item,rating,time\n1,a,5,300\n1,a,2,100\n1,b,3,200\n2,a,4,400\n2,a,1,400\n"
+
+
+@pytest.fixture
+def cells(program):
+    """What a text becomes: {(user, item): value}."""
+    def read(text, *options, name="data.csv"):
+        path = program.folder / name
+        path.write_text(text) if isinstance(text, str) else path.write_bytes(text)
+        return of_files([name], *options)
+
+    def of_files(names, *options):
+        program("split", *names, "-o", "parts", "--test", "0.5", *options)
+        found = {}
+        for part in ("train", "test"):
+            with open(program.folder / "parts" / f"{part}.csv", newline="") as file:
+                found |= {(row["user"], row["item"]): float(row.get("value", 1)) for row in csv.DictReader(file)}
+        return found
+    read.of_files = of_files
+    return read
+
+
+@pytest.fixture
+def refused(program):
+    """The message with which every verb that reads rows refuses a text: one verdict."""
+    def read(text, *options, name="data.csv"):
+        path = program.folder / name
+        path.write_text(text) if isinstance(text, str) else path.write_bytes(text)
+        told = []
+        for verb in (["info", name], ["train", name, "-o", "m"], ["split", name, "-o", "parts"]):
+            for code in (1, 2):
+                try:
+                    told.append(program(*verb, *options, exit_code=code).stderr)
+                except AssertionError:
+                    continue
+        assert len(told) == 3, "some verb takes it"
+        messages = {[line for line in one.splitlines() if line.startswith("likewise: ")][-1] for one in told}
+        assert len(messages) == 1, messages
+        return messages.pop()
+    return read
+
+
+# Events and weights.
+
+def test_words_are_numbers_where_they_are_explained(cells):
+    weights = ["--values", "view=1,cart=3,buy=5"]
+    assert cells(EVENTS, *weights, "--duplicates", "sum") == {
+        ("1", "a"): 6, ("1", "b"): 1, ("2", "a"): 3, ("2", "b"): 1}
+    assert cells(EVENTS, *weights)[("1", "a")] == 5  # the newest
+    assert cells("user,item,feedback\n1,a,like\n1,b,dislike\n", "--values", "like=1,dislike=-1") == {
+        ("1", "a"): 1, ("1", "b"): -1}
+    assert cells("user,item,rating\n1,a,true\n1,b,False\n2,a,1\n") == {("1", "a"): 1, ("1", "b"): 0, ("2", "a"): 1}
+    assert cells("1,a,view\n2,b,buy\n", "--values", "view=1,buy=2.5") == {("1", "a"): 1, ("2", "b"): 2.5}
+
+
+def test_words_that_nobody_explained_are_listed(refused):
+    for header in ("event", "action", "rating", "feedback", "behaviour", "Event Type"):
+        told = refused(EVENTS.replace("event", header))
+        assert "--values view=1,buy=2,cart=3" in told and "holds words, 'view', 'buy', 'cart'" in told
+    assert "the value 'cart', column 3 (event), has no number in --values" in \
+        refused(EVENTS, "--values", "view=1,buy=2")
+    assert "--values would do nothing" in refused("user,item\n1,a\n2,b\n", "--values", "view=1")
+
+
+@pytest.mark.parametrize("given, told", [
+    ("view", "'view' is not a word and its number"), ("view=x", "not a word and its number"),
+    ("=1", "not a word and its number"), ("a=1,a=2", "'a' comes twice"), ("a=1e39", "must be a finite 32-bit number")])
+def test_values_that_cannot_be(program, given, told):
+    (program.folder / "data.csv").write_text(EVENTS)
+    assert told in program("info", "data.csv", "--values", given, exit_code=2).stderr
+
+
+@pytest.mark.parametrize("policy, value", [
+    ("auto", 5), ("newest", 5), ("sum", 7), ("mean", 3.5), ("max", 5), ("first", 5), ("last", 2), ("count", 2)])
+def test_duplicates(cells, policy, value):
+    found = cells(RATINGS, "--duplicates", policy)
+    assert found[("1", "a")] == value
+    of_equal_times = {"auto": 1, "newest": 1, "sum": 5, "mean": 2.5, "max": 4, "first": 4, "last": 1, "count": 2}
+    assert found[("2", "a")] == of_equal_times[policy]
+
+
+def test_duplicates_without_times(cells, refused):
+    text = "user,item,rating\n1,a,5\n1,a,2\n1,b,3\n"
+    assert cells(text)[("1", "a")] == 2
+    assert "--duplicates newest needs times" in refused(text, "--duplicates", "newest")
+
+
+def test_weights_halve_with_age(cells, refused):
+    text = "user,item,plays,time\n1,a,8,2026-01-01\n1,b,8,2026-01-11\n2,a,8,2026-01-21\n2,a,4,2026-01-11\n"
+    assert cells(text, "--half-life", "10d", "--duplicates", "sum") == {("1", "a"): 2, ("1", "b"): 4, ("2", "a"): 10}
+    assert cells(text, "--half-life", "240h", "--now", "2026-01-31")[("1", "a")] == 1
+    assert cells(text, "--half-life", "10d", "--duplicates", "count")[("2", "a")] == 1.5
+    assert "after --now 2026-01-15" in refused(text, "--half-life", "1w", "--now", "2026-01-15")
+    assert "--half-life needs times" in refused("1,a\n2,b\n", "--half-life", "1d")
+    assert "--now would do nothing" in refused(text, "--now", "2026-01-31")
+
+
+def test_ratings_do_not_fade(program):
+    (program.folder / "data.csv").write_text(RATINGS)
+    told = program("train", "data.csv", "-o", "m", "--feedback", "explicit", "--half-life", "9d", exit_code=2).stderr
+    assert "an old rating is not a lower one" in told
+
+
+def test_times_from_and_until(cells, refused, program):
+    assert cells(RATINGS, "--since", "200", "--until", "400") == {("1", "a"): 5, ("1", "b"): 3}
+    assert cells(RATINGS, "--until", "300") == {("1", "a"): 2, ("1", "b"): 3}  # as it was then
+    facts = json.loads(program("info", "data.csv", "--since", "200", "--until", "400", "--json").stdout)
+    assert (facts["users"], facts["items"]) == (1, 2)
+    assert "no row lies from" in refused(RATINGS, "--since", "2026-01-01")
+    assert "must lie before" in refused(RATINGS, "--since", "300", "--until", "200")
+    for option in ("--since", "--until", "--now"):
+        assert "is not a time such as" in program("info", "data.csv", option, "soon", exit_code=2).stderr
+    for age in ("90", "d", "0d", "-1d", "1m", "1e3d"):
+        assert "is not a time such as" in program("info", "data.csv", "--half-life", age, exit_code=2).stderr
+
+
+def test_split_at_a_time(program):
+    (program.folder / "data.csv").write_text("".join(f"{u},{i},1,{100 * i + u}\n" for u in range(5) for i in range(9)))
+    program("split", "data.csv", "-o", "parts", "--at", "500")
+    times = {part: [int(row["time"]) for row in csv.DictReader(open(program.folder / "parts" / f"{part}.csv"))]
+             for part in ("train", "test")}
+    assert max(times["train"]) < 500 <= min(times["test"])
+    assert len(times["train"]) == 25 and len(times["test"]) == 20
+    program("split", "data.csv", "-o", "folds", "--rolling", "4", "--test", "0.4")
+    newest = -1
+    seen = 27
+    for fold in range(1, 5):
+        train, test = ([int(row["time"]) for row in csv.DictReader(open(program.folder / "folds" / f"fold-{fold}" / name))]
+                       for name in ("train.csv", "test.csv"))
+        assert newest <= max(train) < min(test) and len(train) == seen
+        newest, seen = max(test), seen + len(test)
+    assert seen == 45
+    for wrong, told in ((["--at", "10000"], "no interaction lies at or after"), (["--at", "0"], "no interaction lies before"),
+                        (["--rolling", "1"], "rolling must be in [2, 1000]"), (["--rolling", "40"], "different times"),
+                        (["--at", "500", "--method", "random"], "--at would do nothing"),
+                        (["--at", "500", "--test", "0.3"], "--test would do nothing")):
+        assert told in program("split", "data.csv", "-o", "parts", *wrong, exit_code=2).stderr
+
+
+# Nothing taken for something else.
+
+@pytest.mark.parametrize("text, told", [
+    ("1 10 5\t97\n1 20 3\t98\n2 10 4\t99\n", "every user holds another delimiter, as in '1 10 5'"),
+    ("0\t2010-10-19T23:55:27Z\t30.23\t-97.79\t22847\n0\t2010-10-18T22:17:43Z\t30.26\t-97.76\t420315\n",
+     "column 2 should hold items but holds times"),
+    (",".join(["1"] * 100) + "\n" + ",".join(["2"] * 100) + "\n", "cannot tell which columns hold users and items"),
+    ("version https://git-lfs.github.com/spec/v1\noid sha256:4d7a\nsize 12345\n", "`git lfs pull`"),
+    ("Access denied\n", "words between spaces"),
+    ("<!DOCTYPE html>\n<html><body>Sign in</body></html>\n", "is HTML or XML"),
+    ("<Error><Code>NoSuchKey</Code></Error>\n", "is HTML or XML"),
+    ("q1 0 d1 1\nq1 0 d2 0\nq2 0 d1 2\n", "--columns 1,3,4"),
+    ("q1 Q0 d1 1 9.5 run\nq1 Q0 d2 2 9.1 run\n", "--columns 1,3,5"),
+    ("who,what\n1,2\n3,4\n", "cannot tell which columns hold users and items: the columns are who, what"),
+    ("1,2268318,2520377,pv,1511544070\n1,2333346,2520771,buy,1511561733\n", "column 4 does not look like times ('pv')"),
+    ("1 3:1 7:0.5\n-1 2:1\n", "is libsvm or libffm"), ("0 1:3:1 2:5:1\n1 1:4:1\n", "is libsvm or libffm"),
+    ("1:\n30878,4,2005-12-26\n", "--format netflix"),
+    ('[{"user": 1, "item": 2}]', "is a JSON array"), ('{\n "user": 1,\n "item": 2\n}\n', "go over several lines"),
+])
+def test_other_things_are_refused_by_name(refused, text, told):
+    assert told in refused(text)
+
+
+def test_the_remedies_work(cells):
+    assert cells("q1 0 d1 1\nq1 0 d2 0\n", "--columns", "1,3,4") == {("q1", "d1"): 1, ("q1", "d2"): 0}
+    assert cells("who,what\n1,2\n3,4\n", "--columns", "who,what") == {("1", "2"): 1, ("3", "4"): 1}
+    assert len(cells("user 1,a 1 b\nuser 2,a 2 b\n")) == 2  # names with spaces
+    assert cells("ann jam\nbob tea\n", "--delimiter", "space") == {("ann", "jam"): 1, ("bob", "tea"): 1}
+    assert len(cells("1,22,25,pv,1511544070\n1,23,25,buy,1511561733\n", "--columns", "1,2,4,5", "--values",
+                     "pv=1,buy=4")) == 2
+
+
+def test_users_and_items_exchanged(program, cinema):
+    rows = list(csv.DictReader(open(cinema / "ratings.csv")))[:400]
+    for name, order in (("right.csv", ("user", "item")), ("wrong.csv", ("item", "user"))):
+        with open(program.folder / name, "w") as file:
+            file.write("user,item\n" + "".join(f"{'u' if order[0] == 'user' else 'i'}{row[order[0]]},"
+                                                f"{'u' if order[1] == 'user' else 'i'}{row[order[1]]}\n" for row in rows))
+    program("train", "right.csv", "-o", "m", "--algorithm", "popular")
+    for verb in (["update", "m", "wrong.csv", "-o", "n"], ["evaluate", "m", "wrong.csv"]):
+        assert "users and items are exchanged" in program(*verb, exit_code=1).stderr
+    program("update", "m", "wrong.csv", "-o", "n", "--columns", "item,user")
+
+
+def test_a_value_of_0_is_no_like(program):
+    rows = [(u, i, (u + i) % 3) for u in range(12) for i in range(12) if (u * i) % 2 == 0]
+    text = "user,item,value\n" + "".join(f"{u},{i},{v}\n" for u, i, v in rows)
+    (program.folder / "data.csv").write_text(text)
+    zeros = sum(v == 0 for _, _, v in rows)
+    assert f"note: {zeros} of {len(rows)} values are 0, which is no like" in \
+        program("train", "data.csv", "-o", "m").stderr
+    (program.folder / "zeros.csv").write_text("user,item,value\n1,2,0\n2,3,0\n")
+    assert "all 2 values are 0, which is no like" in program("train", "zeros.csv", "-o", "m", exit_code=1).stderr
+    program("train", "zeros.csv", "-o", "m", "--feedback", "explicit", "--algorithm", "bias")
+    (program.folder / "other.csv").write_text("user,item,value\n1,2,0\n1,4,1\n2,3,0\n")
+    (program.folder / "likes.csv").write_text("user,item\n1,7\n2,7\n5,4\n5,3\n5,2\n")
+    program("train", "likes.csv", "-o", "p", "--algorithm", "popular")
+    told = json.loads(program("evaluate", "p", "other.csv", "--json").stdout)
+    assert (told["users_evaluated"], told["relevant_items"]) == (1, 1)
+
+
+def test_ratings_that_are_all_alike_have_a_note(program):
+    (program.folder / "data.csv").write_text("".join(f"{u},{i},4\n" for u in range(5) for i in range(5)))
+    told = program("train", "data.csv", "-o", "m", "--feedback", "explicit", "--algorithm", "bias").stderr
+    assert "note: all ratings are 4" in told
+    assert "note:" not in program("train", "data.csv", "-o", "m", "--algorithm", "popular").stderr
+
+
+def test_skipping_is_advice_only_where_it_would_help(program):
+    (program.folder / "bad.csv").write_text("user,item,rating\n" + "1,2,?\n" * 5)
+    assert "--on-bad-row" not in program("info", "bad.csv", exit_code=1).stderr
+    (program.folder / "some.csv").write_text("user,item,rating\n1,2,3\n1,3,?\n")
+    assert "skip bad rows with --on-bad-row skip" in program("info", "some.csv", exit_code=1).stderr
+    assert "--on-bad-row" not in program("train", "some.csv", "-o", "m", "--on-bad-row", "skip", "--algorithm",
+                                         "popular").stderr
+    assert "--on-bad-row" not in program("info", "bad.csv", "--on-bad-row", "skip", exit_code=1).stderr
+
+
+# Files.
+
+def test_json_lines(cells, program):
+    lines = [{"userId": "ann", "movieId": 7, "rating": 4.5, "title": 'The "Best", of\nall', "tags": ["x", {"user": 9}]},
+             {"movieId": 12345678901234567890123, "userId": "bob", "rating": 3, "more": None},
+             {"userId": "ünï, c", "movieId": 7, "rating": 1}]
+    text = "\n".join(map(json.dumps, lines)) + "\n"
+    assert cells(text) == {("ann", "7"): 4.5, ("bob", "12345678901234567890123"): 3, ("ünï, c", "7"): 1}
+    nested = '{"user": {"id": 1}, "item": "a", "event": "view"}\n{"user": {"id": 2}, "item": "b", "event": "buy"}\n'
+    assert cells(nested, "--columns", "user.id,item,event", "--values", "view=1,buy=2") == {("1", "a"): 1, ("2", "b"): 2}
+    assert "JSON lines" in json.loads(program("info", "data.csv", "--json", "--columns", "user.id,item", ).stdout)["format"]
+
+
+def test_json_lines_that_are_none(refused, cells):
+    bad = '{"user": 1, "item": 2, "rating": 3}\n{"user": 1, "item":\n{"user": 2, "item": 2, "rating": 4}\n'
+    assert "data.csv:2: '{\"user\": 1, \"item\":' is not an object of JSON" in refused(bad)
+    assert cells(bad, "--on-bad-row", "skip") == {("1", "2"): 3, ("2", "2"): 4}
+    assert "data.csv:2: the value" in refused('{"user": 1, "item": 2, "rating": 3}\n{"user": 1, "item": 2, "rating": "x"}\n')
+    assert "--delimiter would do nothing" in refused('{"user": 1, "item": 2}\n', "--delimiter", ",")
+    assert "holds words" in refused('{"user": 1, "item": 2, "event": "view"}\n')
+
+
+def test_several_files_and_folders(cells, program, refused):
+    folder = program.folder / "part"
+    folder.mkdir()
+    (folder / "part-0.csv").write_text("user,item,rating\n1,a,1\n2,b,2\n")
+    (folder / "part-1.csv").write_text("user,item,rating\n1,a,3\n3,c,4\n")
+    (folder / "_SUCCESS").write_text("")
+    (folder / ".part-0.csv.crc").write_bytes(b"\0\1")
+    (folder / "part-2.csv").write_text("")
+    all_rows = {("1", "a"): 3, ("2", "b"): 2, ("3", "c"): 4}
+    assert cells.of_files(["part"]) == all_rows
+    assert cells.of_files(["part/part-0.csv", "part/part-1.csv"]) == all_rows
+    assert "2 files" in program("train", "part", "-o", "m", "--algorithm", "popular").stderr
+    (program.folder / "other.csv").write_text("item,user,rating\na,1,3\n")
+    told = program("train", "part/part-0.csv", "other.csv", "-o", "m", exit_code=1).stderr
+    assert "files that are read together need the same columns" in told
+    (folder / "part-1.csv").write_text("user,item,rating\n1,a,x\n3,c,4\n")
+    assert "part-1.csv:2: the value 'x'" in program("info", "part", exit_code=1).stderr
+    (folder / "day=1").mkdir()
+    assert "holds the folder 'day=1'" in program("info", "part", exit_code=1).stderr
+
+
+@pytest.mark.parametrize("pack, command", [(bz2.compress, "bunzip2 -k"), (lzma.compress, "unxz -k"),
+                                           (lambda text: b"\x04\x22\x4d\x18" + text, "lz4 -d"),
+                                           (lambda text: b"PAR1" + text, "likewise.Interactions"),
+                                           (lambda text: b"ARROW1\0\0" + text, "likewise.Interactions"),
+                                           (lambda text: b"PK\x03\x04" + text, "unzip")])
+def test_other_packing_is_refused_with_its_command(refused, pack, command):
+    assert command in refused(pack(RATINGS.encode()))
+
+
+def test_tar_is_refused_by_name(refused, program):
+    (program.folder / "inside.csv").write_text(RATINGS)
+    for mode in ("w", "w:gz"):
+        with tarfile.open(program.folder / "data.tar", mode) as archive:
+            archive.add(program.folder / "inside.csv", "inside.csv")
+        assert "is a tar archive: unpack it with `tar xf FILE`" in refused((program.folder / "data.tar").read_bytes())
+
+
+def test_lines_before_the_rows(cells, refused):
+    rows = {("1", "2"): 3, ("2", "3"): 4}
+    for before in ("# made by us\n#\n", "% bip weighted\n%% 2 2 2\n", "\ufeff# a, b\n"):
+        assert cells(before + "1 2 3\n2 3 4\n") == rows
+    assert cells("# films\nuser,item,rating\n1,2,3\n2,3,4\n") == rows
+    assert cells("sep=;\nuser;item;rating\n1;2;3\n2;3;4\n") == rows
+    assert cells('"sep=|"\n1|2|3\n2|3|4\n') == rows
+    assert "data.csv:4: the value 'x'" in refused("# films\nuser,item,rating\n1,2,3\n2,3,x\n")
+
+
+def test_decimal_commas(cells, refused):
+    text = "user;item;rating\n1;2;3,5\n2;3;4\n"
+    assert cells(text, "--decimal", ",") == {("1", "2"): 3.5, ("2", "3"): 4}
+    assert "with a decimal comma read it with --decimal ," in refused(text)
+    assert "with a decimal comma" in refused("user;item;rating\n1;2;3.5\n2;3;4\n", "--decimal", ",")
+    assert "what --decimal , has in numbers" in refused(text, "--decimal", ",", "--delimiter", ",")
+
+
+def test_escaped_quotes_are_explained(refused):
+    assert 'quotes inside quotes are written \\"' in refused('user,item,rating\n1,"a \\"b\\" c",3\n2,d,4\n')
+
+
+def test_times_of_any_form(program, refused):
+    (program.folder / "data.csv").write_text("user,item,rating,date\n1,2,3,12/31/2025\n1,3,4,01/02/2026\n")
+    program("split", "data.csv", "-o", "parts", "--at", "2026-01-01", "--time-format", "%m/%d/%Y")
+    assert "1,3,4,2026-01-02" in (program.folder / "parts/test.csv").read_text()
+    text = (program.folder / "data.csv").read_text()
+    assert "say how it is written, as --time-format %m/%d/%Y" in refused(text)
+    assert "is not as --time-format %d.%m.%Y says" in refused(text, "--time-format", "%d.%m.%Y")
+    assert "'02/30/2026'" in refused("user,item,rating,date\n1,2,3,02/30/2026\n", "--time-format", "%m/%d/%Y")
+
+
+def test_netflix_blocks(cells, program, refused):
+    text = "7:\n30878,4,2005-12-26\n5,3,2004-05-03\n12:\n5,1,2005-01-02\n"
+    assert cells(text, "--format", "netflix") == {("30878", "7"): 4, ("5", "7"): 3, ("5", "12"): 1}
+    facts = json.loads(program("info", "data.csv", "--format", "netflix", "--json").stdout)
+    assert facts["times"] is True and facts["format"].startswith("netflix")
+    assert "data.csv:3: the value 'x'" in refused(text.replace("5,3,", "5,x,"), "--format", "netflix")
+    assert "neither 'ITEM:' nor user,rating,date" in refused("5,3,2004-05-03\n", "--format", "netflix")
