@@ -90,16 +90,12 @@ struct Shape {
 }
 
 /// Where so many items are neither equally popular nor of few users: weights of all pairs of items
-/// where they are learned in time, else spectral factors; users are compared where the device does
-/// neither.
-[[nodiscard]] AlgorithmChoice choose_closed_form(const Shape& shape, const std::string& told,
-                                                 const Device& device) {
+/// where they are learned in time, else users are compared.
+[[nodiscard]] AlgorithmChoice choose_ease(const Shape& shape, const std::string& told,
+                                          const Device& device) {
   const double items = shape.spread.items;
   const double seconds = items * items * items / kDenseRate;
   if (device.status(Job::kEase).available && seconds <= kMostSecondsOfEase) return {"ease", told};
-  if (device.status(Job::kSpectral).available) {
-    return {"spectral", fmt::format("{}; {:.3g} items, too many for ease", told, items)};
-  }
   return choose_neighbours(false, shape, told, device);
 }
 
@@ -118,7 +114,7 @@ struct Shape {
   if (shape.spread.is_flat()) more += "; popularity is flat";
   if (is_of_few) more += "; few users have most";
   if (shape.spread.is_flat() || is_of_few) return choose_neighbours(true, shape, more, device);
-  return choose_closed_form(shape, more, device);
+  return choose_ease(shape, more, device);
 }
 
 [[nodiscard]] std::string told_of(const PopularitySpread& spread) {

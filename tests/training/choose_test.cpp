@@ -57,16 +57,13 @@ RowCounts with_rare(RowCounts counts, std::size_t rare) {
   return counts;
 }
 
-TEST(ChooseAlgorithm, ClosedFormsWhereItIsOfMany) {
-  EXPECT_EQ(chosen(with_rare(even(10'000, 1900, 19), 4'000)), "ease");
+TEST(ChooseAlgorithm, EaseOrNeighboursOfUsersWhereItIsOfMany) {
+  const RowCounts some = with_rare(even(10'000, 1900, 19), 4'000);
+  EXPECT_EQ(chosen(some), "ease");
+  EXPECT_EQ(choose_by_counts(some, Feedback::kImplicit, device_without<EaseJob>("none")).algorithm,
+            "user-knn");
   // 30,000 items, whose dense weights take too long.
-  const RowCounts many = with_rare(even(50'000, 10'000, 10), 20'000);
-  const AlgorithmChoice choice = choose_by_counts(many, Feedback::kImplicit, open_device("cpu"));
-  EXPECT_EQ(choice.algorithm, "spectral");
-  EXPECT_THAT(choice.reason, HasSubstr("3e+04 items, too many for ease"));
-  EXPECT_EQ(
-      choose_by_counts(many, Feedback::kImplicit, device_without<SpectralJob>("none")).algorithm,
-      "user-knn");
+  EXPECT_EQ(chosen(with_rare(even(50'000, 10'000, 10), 20'000)), "user-knn");
 }
 
 TEST(ChooseAlgorithm, NeighboursOfItemsWherePopularityIsFlat) {
@@ -86,7 +83,7 @@ TEST(ChooseAlgorithm, NeighboursOfItemsWhereFewUsersHaveMostEntries) {
   counts.of_users.assign(20'000, 24);
   counts.of_items.assign(10'000, 40);
   counts.of_items.insert(counts.of_items.end(), 20'000, 4);
-  EXPECT_EQ(chosen(counts), "spectral");
+  EXPECT_EQ(chosen(counts), "user-knn");
   // 200 of 20,200 have 1000 each: as many as 1132 equal ones would meet as often.
   counts.of_users.assign(20'000, 14);
   counts.of_users.insert(counts.of_users.end(), 200, 1'000);
@@ -98,9 +95,9 @@ TEST(ChooseAlgorithm, NeighboursOfItemsWhereFewUsersHaveMostEntries) {
   // Not where users have less than items, nor where items have less than 5.
   RowCounts more = counts;
   more.of_users.insert(more.of_users.end(), 20'000, 1);
-  EXPECT_EQ(chosen(more), "spectral");
+  EXPECT_EQ(chosen(more), "user-knn");
   counts.of_items.insert(counts.of_items.end(), 70'000, 1);
-  EXPECT_EQ(chosen(counts), "spectral");
+  EXPECT_EQ(chosen(counts), "user-knn");
 }
 
 TEST(ChooseAlgorithm, NeighboursOfItemsWhereFewArePopularAndHistoriesAreShort) {
