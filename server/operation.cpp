@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "server/operation.h"
 
+#include "server/mcp/http.h"
 #include "server/operations/operations.h"
 
 namespace likewise::server {
@@ -26,7 +27,7 @@ std::vector<Operation> make_operations(const Limits& limits) {
   return {recommend_operation(limits), similar_operation(limits), predict_operation(limits),
           explain_operation(limits),   items_operation(limits),   model_operation(),
           health_operation(),          ready_operation(),         metrics_operation(),
-          openapi_operation()};
+          openapi_operation(),         mcp::mcp_operation()};
 }
 
 Outcome answer(const Service& service, const Operation& operation, const Json& request) {

@@ -93,7 +93,9 @@ HttpRequest RequestReader::request() const {
           view(message[http::field::host]),
           view(message[http::field::authorization]),
           view(message[http::field::content_type]),
-          message.body()};
+          message.body(),
+          view(message[http::field::origin]),
+          view(message["MCP-Protocol-Version"])};
 }
 
 bool RequestReader::keeps_alive() const {
