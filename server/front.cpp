@@ -85,8 +85,9 @@ void add_parameter(Json& request, const Operation& operation, const std::string&
   constexpr std::string_view kJson = "application/json";
   const std::string_view type = content_type.substr(0, content_type.find(';'));
   return type.size() >= kJson.size() &&
-         std::ranges::equal(type.substr(0, kJson.size()), kJson,
-                            [](char a, char b) { return (a >= 'A' && a <= 'Z' ? a + 32 : a) == b; }) &&
+         std::ranges::equal(
+             type.substr(0, kJson.size()), kJson,
+             [](char a, char b) { return (a >= 'A' && a <= 'Z' ? a + 32 : a) == b; }) &&
          type.find_first_not_of(" \t", kJson.size()) == std::string_view::npos;
 }
 
@@ -97,9 +98,9 @@ void add_parameter(Json& request, const Operation& operation, const std::string&
                 target.query.front().first);
   }
   if (method != Method::kPost && !http.body.empty()) {
-    throw Fault(FaultKind::kInvalidArgument,
-                fmt::format("{} takes its parameters from the address, not from a body",
-                            name_of(method)));
+    throw Fault(
+        FaultKind::kInvalidArgument,
+        fmt::format("{} takes its parameters from the address, not from a body", name_of(method)));
   }
   if (operation.read) return operation.read(http);
   Json request = method == Method::kPost ? json_body_of(http) : Json::object();
@@ -115,8 +116,7 @@ void add_parameter(Json& request, const Operation& operation, const std::string&
 }
 
 [[nodiscard]] bool is_address(std::string_view name) {
-  return name.starts_with('[') ||
-         name.find_first_not_of("0123456789.") == std::string_view::npos;
+  return name.starts_with('[') || name.find_first_not_of("0123456789.") == std::string_view::npos;
 }
 
 }  // namespace
@@ -173,9 +173,9 @@ std::variant<Task, Reply> Front::find_task(const HttpRequest& http) const {
     others.push_back(Method::kGet);
   }
   if (!others.empty()) {
-    Reply reply = refusal({FaultKind::kMethodNotAllowed,
-                           fmt::format("{} takes {}, not {}", printable(target.path),
-                                       methods_text(others), printable(http.method))});
+    Reply reply = refusal(
+        {FaultKind::kMethodNotAllowed, fmt::format("{} takes {}, not {}", printable(target.path),
+                                                   methods_text(others), printable(http.method))});
     reply.headers += fmt::format("Allow: {}\r\n", methods_text(others));
     return reply;
   }
@@ -222,9 +222,9 @@ std::string bytes_of(const Reply& reply, bool alive, bool head) {
   constexpr std::string_view kNoPage =
       "Content-Security-Policy: default-src 'none'; frame-ancestors 'none'\r\n"
       "Cache-Control: no-store\r\n";
-  std::string bytes = fmt::format("HTTP/1.1 {} {}\r\nContent-Type: {}\r\nContent-Length: {}\r\n",
-                                  reply.status, reason_of(reply.status), reply.content_type,
-                                  reply.body.size());
+  std::string bytes =
+      fmt::format("HTTP/1.1 {} {}\r\nContent-Type: {}\r\nContent-Length: {}\r\n", reply.status,
+                  reason_of(reply.status), reply.content_type, reply.body.size());
   bytes += kAlways;
   const bool own_policy = reply.headers.find("Content-Security-Policy") != std::string::npos;
   if (!own_policy) bytes += kNoPage;

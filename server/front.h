@@ -17,12 +17,12 @@ namespace likewise::server {
 
 /// A request as it came, read but not understood.
 struct HttpRequest {
-  std::string_view method;
-  std::string_view target;  ///< "/v1/recommend?user=1"
-  std::string_view host;
-  std::string_view authorization;
-  std::string_view content_type;
-  std::string_view body;
+  std::string_view method{};
+  std::string_view target{};  ///< "/v1/recommend?user=1"
+  std::string_view host{};
+  std::string_view authorization{};
+  std::string_view content_type{};
+  std::string_view body{};
   std::string_view origin{};
   std::string_view mcp_version{};  ///< MCP-Protocol-Version
 };

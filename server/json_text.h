@@ -25,8 +25,7 @@ class JsonText {
   JsonText& value(bool flag) { return raw(flag ? "true" : "false"); }
   /// Finite numbers, with as many digits as tell them apart.
   template <class Number>
-    requires(std::integral<Number> || std::floating_point<Number>)
-  JsonText& value(Number number) {
+  requires(std::integral<Number> || std::floating_point<Number>) JsonText& value(Number number) {
     std::array<char, 32> digits{};
     const auto done = std::to_chars(digits.data(), digits.data() + digits.size(), number);
     return raw({digits.data(), done.ptr});

@@ -62,8 +62,8 @@ std::string Metrics::text(const Service& service) const {
       const std::int64_t count = operations_[o]->by_status[s];
       if (count == 0) continue;
       text += fmt::format("likewise_requests_total{{operation=\"{}\",status=\"{}\"}} {}\n",
-                          name_at(service, o), kStatuses[s] == 0 ? "other" : fmt::to_string(kStatuses[s]),
-                          count);
+                          name_at(service, o),
+                          kStatuses[s] == 0 ? "other" : fmt::to_string(kStatuses[s]), count);
     }
   }
   const std::string_view seconds = "likewise_request_seconds";

@@ -16,10 +16,10 @@ namespace {
   for (int k = 0; k <= static_cast<int>(FaultKind::kStorageFull); ++k) {
     kinds.push_back(name_of(static_cast<FaultKind>(k)));
   }
-  const Json error = object_schema(
-      "", {{"kind", {{"type", "string"}, {"enum", std::move(kinds)}}, true},
-           {"message", text_schema("One sentence"), true},
-           {"parameter", text_schema("What is to blame")}});
+  const Json error =
+      object_schema("", {{"kind", {{"type", "string"}, {"enum", std::move(kinds)}}, true},
+                         {"message", text_schema("One sentence"), true},
+                         {"parameter", text_schema("What is to blame")}});
   return object_schema("", {{"error", error, true}});
 }
 
@@ -42,7 +42,8 @@ namespace {
 [[nodiscard]] Json responses(const Operation& operation, Method method) {
   Json all = Json::object();
   all[std::to_string(operation.status)] = {
-      {"description", "The answer"}, {"content", content(operation.content_type, operation.answer)}};
+      {"description", "The answer"},
+      {"content", content(operation.content_type, operation.answer)}};
   for (const int status : fault_statuses(operation, method)) {
     all[std::to_string(status)] = reference("#/components/responses/fault");
   }
@@ -111,8 +112,9 @@ Json openapi(const std::vector<Operation>& operations) {
     }
   }
   const Json bearer{{"type", "http"}, {"scheme", "bearer"}};
-  const Json fault{{"description", "Why there is no answer"},
-                   {"content", content("application/json", reference("#/components/schemas/fault"))}};
+  const Json fault{
+      {"description", "Why there is no answer"},
+      {"content", content("application/json", reference("#/components/schemas/fault"))}};
   return {{"openapi", "3.1.0"},
           {"info", {{"title", "likewise serve"}, {"version", kVersion}}},
           {"paths", std::move(paths)},

@@ -41,16 +41,16 @@ enum class Cost {
 using Outcome = std::variant<std::string, Fault>;
 
 struct Operation {
-  std::string name;         ///< "recommend"
-  std::string summary;      ///< a sentence
+  std::string name;     ///< "recommend"
+  std::string summary;  ///< a sentence
   std::vector<Method> methods;
-  std::string path;         ///< "/v1/recommend"; a last part in braces is a parameter
+  std::string path;  ///< "/v1/recommend"; a last part in braces is a parameter
   Access access = Access::kRead;
   Cost cost = Cost::kComputed;
-  Json parameters;          ///< schema of an object
-  Json answer;              ///< schema of the body; a text where it is not JSON
+  Json parameters;  ///< schema of an object
+  Json answer;      ///< schema of the body; a text where it is not JSON
   std::string content_type = "application/json";
-  int status = 200;         ///< of an answer
+  int status = 200;                 ///< of an answer
   std::vector<FaultKind> faults{};  ///< beside those that any operation may have
   /// Throws Fault or Error.
   std::function<std::string(const Service&, const Json& request)> run;

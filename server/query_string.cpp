@@ -25,7 +25,8 @@ namespace {
     const int high = i + 2 < text.size() ? digit_of(text[i + 1]) : -1;
     const int low = high >= 0 ? digit_of(text[i + 2]) : -1;
     if (low < 0) {
-      throw Fault(FaultKind::kInvalidArgument, "the address has a % without two hexadecimal digits");
+      throw Fault(FaultKind::kInvalidArgument,
+                  "the address has a % without two hexadecimal digits");
     }
     result += static_cast<char>(high * 16 + low);
     i += 2;

@@ -41,8 +41,7 @@ template <class Ask>
   const std::vector<FoldInRow> visitor{some_history(model)};
   const RecommendOptions one{.n = 1};
   const auto similar = [&](Side side) {
-    return answers(
-        [&] { (void)recommender.similar(side, first, 1, SimilarityMetric::kCosine); });
+    return answers([&] { (void)recommender.similar(side, first, 1, SimilarityMetric::kCosine); });
   };
   can.recommend = answers([&] { (void)recommender.recommend(first, one); });
   can.visitors = answers([&] { (void)recommender.recommend_new(visitor, one); });

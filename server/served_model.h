@@ -58,7 +58,7 @@ class ServedModel {
 /// Where a model comes from, each time it is loaded.
 struct ModelSource {
   std::string path;
-  std::string titles_path{};     ///< empty: the model's own
+  std::string titles_path{};  ///< empty: the model's own
   TitleOptions titles_how{};
   Device device;
 };

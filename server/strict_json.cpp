@@ -56,9 +56,9 @@ class Builder : public nlohmann::json_sax<Json> {
  private:
   Json* place(Json&& value) {
     if (++values_ > limits_.values) {
-      throw Fault(FaultKind::kTooLarge, fmt::format("the body has more than {} values",
-                                                    with_commas(static_cast<Offset>(
-                                                        limits_.values))));
+      throw Fault(FaultKind::kTooLarge,
+                  fmt::format("the body has more than {} values",
+                              with_commas(static_cast<Offset>(limits_.values))));
     }
     if (open_.empty()) return &(root_ = std::move(value));
     Json& in = *open_.back();

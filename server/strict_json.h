@@ -10,7 +10,7 @@
 namespace likewise::server {
 
 struct JsonLimits {
-  std::size_t depth = 16;         ///< arrays and objects in each other
+  std::size_t depth = 16;          ///< arrays and objects in each other
   std::size_t values = 1'000'000;  ///< of all kinds together
 };
 

@@ -19,8 +19,8 @@ constexpr std::size_t kLongest = 512;
 [[nodiscard]] bool equal_in_constant_time(std::string_view kept, std::string_view given) {
   unsigned difference = kept.size() == given.size() ? 0 : 1;
   for (std::size_t i = 0; i < given.size(); ++i) {
-    difference |= static_cast<unsigned char>(given[i]) ^
-                  static_cast<unsigned char>(kept[i % kept.size()]);
+    difference |=
+        static_cast<unsigned char>(given[i]) ^ static_cast<unsigned char>(kept[i % kept.size()]);
   }
   return difference == 0;
 }
@@ -59,8 +59,8 @@ Tokens Tokens::read(const std::string& path) {
     if (token.size() < kShortest || token.size() > kLongest) {
       bad_line(path, line, fmt::format("a token has {} to {} characters", kShortest, kLongest));
     }
-    const bool twice = std::ranges::any_of(
-        tokens.tokens_, [&](const Token& other) { return other.text == token; });
+    const bool twice = std::ranges::any_of(tokens.tokens_,
+                                           [&](const Token& other) { return other.text == token; });
     if (twice) bad_line(path, line, "the token comes twice");
     tokens.tokens_.push_back({token, access == "read" ? Access::kRead : Access::kWrite});
   }

@@ -48,8 +48,7 @@ std::vector<Waiting> Workers::next() {
   std::vector<Waiting> group;
   if (waiting_.empty()) return group;
   const std::size_t operation = waiting_.front().task.operation;
-  const bool together =
-      static_cast<bool>(front_.service().operations()[operation].run_together);
+  const bool together = static_cast<bool>(front_.service().operations()[operation].run_together);
   do {
     group.push_back(std::move(waiting_.front()));
     waiting_.pop_front();
@@ -77,9 +76,10 @@ void Workers::answer_all(std::vector<Waiting>& group) {
   std::vector<const Json*> requests;
   for (Waiting& one : group) {
     if (late(one)) {
-      deliver_(std::move(one.asker),
-               front_.reply_to(operation, Fault(FaultKind::kUnavailable,
-                                                "the server is busy: the request waited too long")));
+      deliver_(
+          std::move(one.asker),
+          front_.reply_to(operation, Fault(FaultKind::kUnavailable,
+                                           "the server is busy: the request waited too long")));
       continue;
     }
     asked.push_back(&one);

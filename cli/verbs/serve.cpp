@@ -48,7 +48,8 @@ struct Serve {
     refuse_idle(*given, "--log-personal", !log_path.empty(), "--access-log");
     check_paths({{"MODEL", model_path},
                  {"--tokens", tokens_path},
-                 {"--titles", titles_option.path}});
+                 {"--titles", titles_option.path},
+                 {"--access-log", log_path, PathUse::kOutput}});
     const server::Address address = server::read_address(listen);
     refuse_open_door(address);
     Progress progress(common.quiet);
@@ -76,9 +77,9 @@ struct Serve {
     server::AccessLog log(log_path, log_personal, service.metrics());
     const Device device = announced_device(common, progress);
     const auto say = [&](const std::string& line) { progress.warn(line); };
-    server::ModelWatch watching(
-        service, {model_path, titles_option.path, titles_option.how, device},
-        milliseconds_of(watch), say);
+    server::ModelWatch watching(service,
+                                {model_path, titles_option.path, titles_option.how, device},
+                                milliseconds_of(watch), say);
     server::HttpServer http(front, service, log, address, thread_count());
     http.on_hangup([&] {
       log.reopen();
@@ -111,12 +112,11 @@ void add_door_options(CLI::App& app, Serve& verb) {
            "Bearer tokens: lines of `read TOKEN` and `write TOKEN`; read again at SIGHUP")
       ->type_name("FILE")
       ->group(kGroup);
-  app.add_flag("--allow-anonymous", verb.anonymous,
-               "Let other machines ask without a token")
+  app.add_flag("--allow-anonymous", verb.anonymous, "Let other machines ask without a token")
       ->group(kGroup);
   add_list(app, "--host", verb.hosts,
-           "On loopback: names beside localhost that requests may call this server by, as behind "
-           "a proxy")
+           "On loopback: further names that requests may call this server by, as behind a proxy; "
+           "localhost and addresses always do")
       ->type_name("NAMES")
       ->group(kGroup);
   add_number(app, "--rate", verb.limits.rate, "Requests a second of one address; 0: any number")

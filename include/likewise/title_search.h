@@ -29,15 +29,13 @@ class TitleSearch {
   /// with its first word, then others; the heavier first, then the smaller index. A query without
   /// words finds all items.
   [[nodiscard]] std::vector<Index> find(std::string_view query, Index n) const;
-  [[nodiscard]] Offset weight(Index item) const {
-    return weights_[static_cast<std::size_t>(item)];
-  }
+  [[nodiscard]] Offset weight(Index item) const { return weights_[static_cast<std::size_t>(item)]; }
 
  private:
   [[nodiscard]] std::string_view text(Index item) const;
 
-  std::string chars_;             ///< of each item its title and its id, a line end between them
-  std::vector<Offset> offsets_;   ///< item i: chars_[offsets_[i], offsets_[i + 1])
+  std::string chars_;            ///< of each item its title and its id, a line end between them
+  std::vector<Offset> offsets_;  ///< item i: chars_[offsets_[i], offsets_[i + 1])
   std::vector<Offset> weights_;
 };
 

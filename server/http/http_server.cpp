@@ -2,6 +2,11 @@
 #include "server/http/http_server.h"
 
 #include <algorithm>
+#include <boost/asio/io_context.hpp>
+#include <boost/asio/ip/tcp.hpp>
+#include <boost/asio/post.hpp>
+#include <boost/asio/signal_set.hpp>
+#include <boost/asio/steady_timer.hpp>
 #include <csignal>
 #include <fcntl.h>
 #include <list>
@@ -12,11 +17,6 @@
 #include <utility>
 #include <vector>
 
-#include <boost/asio/io_context.hpp>
-#include <boost/asio/ip/tcp.hpp>
-#include <boost/asio/post.hpp>
-#include <boost/asio/signal_set.hpp>
-#include <boost/asio/steady_timer.hpp>
 #include <fmt/format.h>
 
 #include "likewise/error.h"
@@ -181,7 +181,7 @@ class Connection : public std::enable_shared_from_this<Connection> {
   std::string out_;
   std::size_t written_ = 0;
   std::size_t body_room_ = 0;
-  bool alive_ = true;   ///< whether another request may follow
+  bool alive_ = true;  ///< whether another request may follow
   bool head_ = false;
   bool said_continue_ = false;
 };
@@ -283,8 +283,7 @@ void Connection::answer() {
   if (operation.cost == Cost::kComputed) return compute(std::move(task));
   const Json* requests[] = {&task.request};
   finish(server_.front_.reply_to(
-      task.operation,
-      std::move(answer_checked(server_.service_, operation, requests).front())));
+      task.operation, std::move(answer_checked(server_.service_, operation, requests).front())));
 }
 
 void Connection::compute(Task task) {
@@ -328,8 +327,8 @@ void Connection::log(const Reply& reply) {
 void Connection::write_on() {
   while (written_ < out_.size()) {
     Code code;
-    written_ += socket_.write_some(
-        asio::buffer(out_.data() + written_, out_.size() - written_), code);
+    written_ +=
+        socket_.write_some(asio::buffer(out_.data() + written_, out_.size() - written_), code);
     if (code == asio::error::would_block) {
       socket_.async_wait(tcp::socket::wait_write, [self = shared_from_this()](const Code& error) {
         if (self->state_ == State::kClosed) return;
@@ -394,13 +393,13 @@ HttpServer::Impl::Impl(Front& front, Service& service, AccessLog& log, const Add
                        int threads)
     : front_(front), service_(service), log_(log), rates_(service.limits().rate) {
   const std::size_t descriptors = raise_descriptors();
-  most_connections_ = std::min(
-      service.limits().connections,
-      descriptors > 2 * kOwnDescriptors ? descriptors - kOwnDescriptors : kOwnDescriptors);
+  most_connections_ =
+      std::min(service.limits().connections,
+               descriptors > 2 * kOwnDescriptors ? descriptors - kOwnDescriptors : kOwnDescriptors);
   spare_descriptor_ = open("/dev/null", O_RDONLY | O_CLOEXEC);
   listen(address);
-  workers_ = std::make_unique<Workers>(
-      front, threads, [this](std::shared_ptr<void> asker, Reply reply) {
+  workers_ =
+      std::make_unique<Workers>(front, threads, [this](std::shared_ptr<void> asker, Reply reply) {
         deliver(std::move(asker), std::move(reply));
       });
 }

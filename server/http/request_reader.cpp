@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "server/http/request_reader.h"
 
-#include <fmt/format.h>
-
 #include <boost/asio/buffer.hpp>
 #include <boost/beast/http/error.hpp>
 #include <boost/beast/http/parser.hpp>
 #include <boost/beast/http/string_body.hpp>
+
+#include <fmt/format.h>
 
 #include "likewise/text.h"
 
@@ -23,8 +23,8 @@ namespace http = boost::beast::http;
 [[nodiscard]] Fault fault_of(const boost::system::error_code& error, const Limits& limits,
                              bool line_done) {
   if (error == http::error::header_limit && !line_done) {
-    return {FaultKind::kUriTooLong,
-            fmt::format("the address is longer than {} bytes", with_commas(static_cast<Offset>(limits.target)))};
+    return {FaultKind::kUriTooLong, fmt::format("the address is longer than {} bytes",
+                                                with_commas(static_cast<Offset>(limits.target)))};
   }
   if (error == http::error::header_limit) {
     return {FaultKind::kHeaderTooLarge,
@@ -65,9 +65,9 @@ std::size_t RequestReader::put(std::string_view bytes) {
       parser_->in.put(boost::asio::const_buffer(bytes.data(), bytes.size()), error);
   if (error && error != http::error::need_more) throw fault_of(error, limits_, line_done_);
   if (header_done() && parser_->in.get().target().size() > limits_.target) {
-    throw Fault(FaultKind::kUriTooLong, fmt::format("the address is longer than {} bytes",
-                                                    with_commas(static_cast<Offset>(
-                                                        limits_.target))));
+    throw Fault(FaultKind::kUriTooLong,
+                fmt::format("the address is longer than {} bytes",
+                            with_commas(static_cast<Offset>(limits_.target))));
   }
   return taken;
 }

@@ -13,7 +13,8 @@ constexpr Offset kLongestQuery = 200;
   if (request.contains("item")) {
     return {known_row(model.model().items, id_of(request["item"]), "item", "item")};
   }
-  return model.titles().find(request.value("query", std::string()), request.value("n", kUsualFound));
+  return model.titles().find(request.value("query", std::string()),
+                             request.value("n", kUsualFound));
 }
 
 [[nodiscard]] std::string items(const Service& service, const Json& request) {

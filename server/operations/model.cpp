@@ -103,17 +103,16 @@ Operation ready_operation() {
 }
 
 Operation metrics_operation() {
-  return {.name = "metrics",
-          .summary = "Counters, as Prometheus reads them",
-          .methods = {Method::kGet},
-          .path = "/metrics",
-          .cost = Cost::kAtOnce,
-          .parameters = nothing(),
-          .answer = text_schema(""),
-          .content_type = "text/plain; version=0.0.4; charset=utf-8",
-          .run = [](const Service& service, const Json&) {
-            return service.metrics().text(service);
-          }};
+  return {
+      .name = "metrics",
+      .summary = "Counters, as Prometheus reads them",
+      .methods = {Method::kGet},
+      .path = "/metrics",
+      .cost = Cost::kAtOnce,
+      .parameters = nothing(),
+      .answer = text_schema(""),
+      .content_type = "text/plain; version=0.0.4; charset=utf-8",
+      .run = [](const Service& service, const Json&) { return service.metrics().text(service); }};
 }
 
 Operation openapi_operation() {

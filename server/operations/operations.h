@@ -44,8 +44,8 @@ struct LeftOut {
                               const std::string& parameter);
 
 /// What a visitor likes. An unknown item is a Fault(kNotFound), or counted.
-void add_visitor(Visitors& visitors, const Model& model, const std::string& name,
-                 const Json& likes, UnknownIds unknown, Offset& left_out);
+void add_visitor(Visitors& visitors, const Model& model, const std::string& name, const Json& likes,
+                 UnknownIds unknown, Offset& left_out);
 
 /// The parameter `unknown`.
 [[nodiscard]] UnknownIds unknown_of(const Json& request);

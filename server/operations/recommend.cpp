@@ -39,8 +39,7 @@ struct Question {
   }
   const Json& all = request["visitors"];
   for (std::size_t v = 0; v < all.size(); ++v) {
-    add_visitor(visitors, model, visitor_name(all[v], v), all[v]["likes"], unknown,
-                left_out.items);
+    add_visitor(visitors, model, visitor_name(all[v], v), all[v]["likes"], unknown, left_out.items);
   }
   return visitors;
 }
@@ -53,8 +52,8 @@ struct Question {
 
 [[nodiscard]] std::vector<Index> items_in(const Json& request, const char* parameter,
                                           const Model& model, LeftOut& left_out) {
-  return known_rows(model.items, ids_of(request[parameter]), "item", parameter,
-                    unknown_of(request), left_out.items);
+  return known_rows(model.items, ids_of(request[parameter]), "item", parameter, unknown_of(request),
+                    left_out.items);
 }
 
 void read_filters(const Json& request, const Model& model, Question& read) {
@@ -62,8 +61,7 @@ void read_filters(const Json& request, const Model& model, Question& read) {
     read.question.allow = items_in(request, "allow", model, read.left_out);
     if (read.question.allow->empty()) {
       throw Fault(FaultKind::kInvalidArgument,
-                  "allow has no item that the model knows, so nothing may be recommended",
-                  "allow");
+                  "allow has no item that the model knows, so nothing may be recommended", "allow");
     }
   }
   if (request.contains("deny")) {
@@ -131,8 +129,8 @@ class Body {
 /// Whether one call can answer both.
 [[nodiscard]] bool go_together(const Question& a, const Question& b) {
   const auto free = [](const Question& q) { return !q.question.allow && q.question.deny.empty(); };
-  return free(a) && free(b) && a.of_visitors() == b.of_visitors() &&
-         a.question.n == b.question.n && a.question.include_seen == b.question.include_seen &&
+  return free(a) && free(b) && a.of_visitors() == b.of_visitors() && a.question.n == b.question.n &&
+         a.question.include_seen == b.question.include_seen &&
          a.question.reasons == b.question.reasons;
 }
 
@@ -232,8 +230,8 @@ class Together {
 [[nodiscard]] Json recommend_parameters(const Limits& limits) {
   const Json visitor = object_schema(
       "", {{"name", id_schema("What the answer calls it")}, {"likes", likes_schema(limits), true}});
-  Json reasons = whole_schema("Past items that speak for each answer, so many at most", 0,
-                              limits.reasons);
+  Json reasons =
+      whole_schema("Past items that speak for each answer, so many at most", 0, limits.reasons);
   reasons["default"] = 0;
   return with_one_of(
       object_schema(

@@ -9,8 +9,8 @@ namespace {
 
 [[noreturn]] void refuse_id(std::string_view kind, const std::string& id,
                             const std::string& parameter) {
-  throw Fault(FaultKind::kNotFound,
-              fmt::format("{} '{}' is not in the model", kind, printable(id)), parameter);
+  throw Fault(FaultKind::kNotFound, fmt::format("{} '{}' is not in the model", kind, printable(id)),
+              parameter);
 }
 
 [[nodiscard]] Like like_of(const Json& json) {
@@ -58,8 +58,8 @@ Index known_row(const IdMap& ids, const std::string& id, std::string_view kind,
   return *row;
 }
 
-void add_visitor(Visitors& visitors, const Model& model, const std::string& name,
-                 const Json& likes, UnknownIds unknown, Offset& left_out) {
+void add_visitor(Visitors& visitors, const Model& model, const std::string& name, const Json& likes,
+                 UnknownIds unknown, Offset& left_out) {
   std::vector<Like> known;
   for (const Json& one : likes) {
     Like like = like_of(one);
@@ -82,8 +82,8 @@ UnknownIds unknown_of(const Json& request) {
 void check_answers(Offset lists, Index n, Offset most) {
   if (lists * n <= most) return;
   throw Fault(FaultKind::kTooLarge,
-              fmt::format("{} of {} are more than {} answers; ask in parts",
-                          counted(lists, "list"), with_commas(n), with_commas(most)),
+              fmt::format("{} of {} are more than {} answers; ask in parts", counted(lists, "list"),
+                          with_commas(n), with_commas(most)),
               "n");
 }
 
@@ -99,8 +99,8 @@ Member left_out_member() {
 }
 
 Member unknown_member() {
-  Json schema = choice_schema("What to do with ids that the model does not know",
-                              {"refuse", "leave_out"});
+  Json schema =
+      choice_schema("What to do with ids that the model does not know", {"refuse", "leave_out"});
   schema["default"] = "refuse";
   return {"unknown", std::move(schema)};
 }

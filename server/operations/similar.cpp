@@ -12,8 +12,8 @@ namespace {
 
 [[nodiscard]] std::optional<SimilarityMetric> metric_of(const Json& request) {
   if (!request.contains("metric")) return {};
-  const auto* const found = std::ranges::find(kSimilarityMetricNames,
-                                              request["metric"].get_ref<const std::string&>());
+  const auto* const found =
+      std::ranges::find(kSimilarityMetricNames, request["metric"].get_ref<const std::string&>());
   return static_cast<SimilarityMetric>(found - std::begin(kSimilarityMetricNames));
 }
 

@@ -30,6 +30,7 @@ TABLE = {
     "similar --new": ([], ["MODEL", "--new"], ["-o"]),
     "report": ([], ["MODEL", "--titles"], ["-o"]),
     "compare": ([], ["RUN"], ["-o"]),
+    "serve": ([], ["MODEL", "--tokens", "--titles"], ["--access-log"]),
     "autotune": ([], [], ["-o", "--plot"]),
 }
 # A model that is read whole may be replaced by what grows out of it.

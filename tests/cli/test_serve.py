@@ -210,7 +210,9 @@ def test_more_connections_than_there_may_be(serve):
         assert everything(idle[0]) == b"", "the longest idle made room"
         busy = [open_streams.enter_context(server.raw()) for _ in range(3)]
         for stream in busy:
-            stream.sendall(b"GET /v1/model HTTP/1.1\r\n")
+            stream.sendall(b"POST /v1/recommend HTTP/1.1\r\nHost: localhost\r\nExpect: 100-continue\r\n"
+                           b"Content-Length: 2\r\n\r\n")
+            assert b"100 Continue" in stream.recv(100)
         status, body, _ = server.get("/v1/model")
         assert status == 503 and "connections" in body["error"]["message"]
 

@@ -34,15 +34,19 @@ struct FrontTest : testing::Test {
     auto taken = front.take(request);
     if (auto* done = std::get_if<Reply>(&taken)) return *done;
     const auto& task = std::get<server::Task>(taken);
-    return front.reply_to(task.operation,
-                          server::answer(service, service.operations()[task.operation], task.request));
+    return front.reply_to(
+        task.operation,
+        server::answer(service, service.operations()[task.operation], task.request));
   }
   [[nodiscard]] Reply get(std::string_view target) const {
     return reply({.method = "GET", .target = target, .host = "localhost:8080"});
   }
   [[nodiscard]] Reply post(std::string_view target, std::string_view body,
                            std::string_view type = "application/json") const {
-    return reply({.method = "POST", .target = target, .host = "localhost", .content_type = type,
+    return reply({.method = "POST",
+                  .target = target,
+                  .host = "localhost",
+                  .content_type = type,
                   .body = body});
   }
 };
@@ -92,8 +96,8 @@ TEST_F(FrontTest, OnlyAnswersToItsOwnNames) {
   EXPECT_EQ(status("evil.example"), 403);
   EXPECT_EQ(status("127.0.0.1.evil.example"), 403);
   const Front named(service, {false, {"films.example"}});
-  EXPECT_EQ(std::get<server::Task>(named.take({.method = "GET", .target = "/healthz",
-                                               .host = "films.example:443"}))
+  EXPECT_EQ(std::get<server::Task>(
+                named.take({.method = "GET", .target = "/healthz", .host = "films.example:443"}))
                 .request,
             Json::object());
 }

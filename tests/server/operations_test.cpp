@@ -1,7 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
 /// Operations as functions of a model and a request.
-#include "server/operation.h"
-
 #include <algorithm>
 #include <map>
 #include <string>
@@ -11,6 +9,7 @@
 #include <gtest/gtest.h>
 
 #include "likewise/query.h"
+#include "server/operation.h"
 #include "tests/server/small_service.h"
 
 namespace likewise::test {
@@ -57,7 +56,9 @@ struct Refused {
 TEST(Operations, AnswerAsTheQueriesBelowThem) {
   const Json body = checked(als(), "recommend", R"({"users": ["u107", "u103"], "n": 3})");
   const auto model = als().model();
-  RecommendQuestion question{std::vector<Index>{7, 3}, 3};
+  RecommendQuestion question;
+  question.users = std::vector<Index>{7, 3};
+  question.n = 3;
   std::size_t list = 0;
   model->queries().recommend(question, [&](const AnswerList& expected) {
     const Json& found = body["lists"][list++];
@@ -73,31 +74,35 @@ TEST(Operations, AnswerAsTheQueriesBelowThem) {
 }
 
 TEST(Operations, FiltersAndReasonsAreThoseOfTheRequest) {
-  const Json allowed = checked(
-      als(), "recommend", R"({"users": ["u101"], "allow": ["i103", "i104"], "include_seen": true})");
+  const Json allowed =
+      checked(als(), "recommend",
+              R"({"users": ["u101"], "allow": ["i103", "i104"], "include_seen": true})");
   ASSERT_THAT(allowed["lists"][0]["items"], SizeIs(2));
-  const Json denied = checked(als(), "recommend",
-                              R"({"users": ["u101"], "deny": ["i103"], "n": 20, "include_seen": true})");
+  const Json denied =
+      checked(als(), "recommend",
+              R"({"users": ["u101"], "deny": ["i103"], "n": 20, "include_seen": true})");
   EXPECT_THAT(denied["lists"][0]["items"], SizeIs(19));
-  const Json explained =
-      checked(als(), "recommend", R"({"likes": ["i101", {"item": "i105", "value": 3}], "reasons": 1})");
+  const Json explained = checked(
+      als(), "recommend", R"({"likes": ["i101", {"item": "i105", "value": 3}], "reasons": 1})");
   EXPECT_EQ(explained["lists"][0]["user"], "visitor");
   EXPECT_THAT(explained["lists"][0]["items"][0]["reasons"], SizeIs(1));
-  EXPECT_EQ(explained["lists"][0]["items"][0]["reasons"][0]["title"].get<std::string>().substr(0, 8),
-            "The film");
+  EXPECT_EQ(
+      explained["lists"][0]["items"][0]["reasons"][0]["title"].get<std::string>().substr(0, 8),
+      "The film");
 }
 
 TEST(Operations, VisitorsHaveTheirNames) {
-  const Json body = checked(
-      als(), "recommend",
-      R"({"visitors": [{"name": "ann", "likes": ["i101"]}, {"likes": ["i102", "i103"]}]})");
+  const Json body =
+      checked(als(), "recommend",
+              R"({"visitors": [{"name": "ann", "likes": ["i101"]}, {"likes": ["i102", "i103"]}]})");
   EXPECT_EQ(body["lists"][0]["user"], "ann");
   EXPECT_EQ(body["lists"][1]["user"], "visitor 2");
 }
 
 TEST(Operations, UnknownIdsAreLeftOutWhereAsked) {
-  const Json body = checked(als(), "recommend",
-                            R"({"users": ["u101", "nobody"], "deny": ["none"], "unknown": "leave_out"})");
+  const Json body =
+      checked(als(), "recommend",
+              R"({"users": ["u101", "nobody"], "deny": ["none"], "unknown": "leave_out"})");
   EXPECT_THAT(body["lists"], SizeIs(1));
   EXPECT_EQ(body["left_out"], (Json{{"users", 1}, {"items", 1}}));
   const Json pairs = checked(als(), "predict", R"({"pairs": [["u101", "i101"], ["x", "i101"]]})");
@@ -108,7 +113,8 @@ TEST(Operations, UnknownIdsAreLeftOutWhereAsked) {
 TEST(Operations, ItemsAreFoundByWordsOfTheirTitles) {
   const auto found = [](const char* request) {
     std::vector<std::string> ids;
-    for (const Json& item : checked(als(), "items", request)["items"]) ids.push_back(item["item"]);
+    const Json body = checked(als(), "items", request);
+    for (const Json& item : body["items"]) ids.push_back(item["item"]);
     return ids;
   };
   EXPECT_THAT(found(R"({"query": "amelie DESTIN"})"), ElementsAre("i119"));
@@ -140,7 +146,8 @@ TEST(Operations, RefuseWithASentence) {
        "exactly one"},
       {"recommend", R"({"users": []})", FaultKind::kInvalidArgument, "users", "is empty"},
       {"recommend", R"({"users": "u101"})", FaultKind::kInvalidArgument, "users", "must be a list"},
-      {"recommend", R"({"users": [1.5]})", FaultKind::kInvalidArgument, "users", "a text or a whole"},
+      {"recommend", R"({"users": [1.5]})", FaultKind::kInvalidArgument, "users",
+       "a text or a whole"},
       {"recommend", R"({"users": ["u101"], "n": 0})", FaultKind::kInvalidArgument, "n",
        "between 1 and 1000, not 0"},
       {"recommend", R"({"users": ["u101"], "n": 1e9})", FaultKind::kInvalidArgument, "n", "whole"},
@@ -163,7 +170,8 @@ TEST(Operations, RefuseWithASentence) {
       {"predict", R"({"pairs": [["u101"]]})", FaultKind::kInvalidArgument, "pairs", "2 entries"},
       {"predict", R"({"pairs": [["u101", "i101", "i102"]]})", FaultKind::kTooLarge, "pairs", "3"},
       {"explain", R"({"user": "u101"})", FaultKind::kInvalidArgument, "item", "missing"},
-      {"items", R"({"item": "i101", "query": "x"})", FaultKind::kInvalidArgument, "item", "nothing"},
+      {"items", R"({"item": "i101", "query": "x"})", FaultKind::kInvalidArgument, "item",
+       "nothing"},
   };
   for (const Refused& one : cases) {
     const server::Fault fault = fault_of(ask(als(), one.operation, one.request));
@@ -196,8 +204,7 @@ TEST(Operations, WithoutAModelSayThatThereIsNone) {
                                                       {"similar", R"({"items": [1]})"},
                                                       {"predict", R"({"pairs": [[1, 2]]})"}};
     const auto request = requests.find(name);
-    const Outcome outcome =
-        ask(service, name, request == requests.end() ? "{}" : request->second);
+    const Outcome outcome = ask(service, name, request == requests.end() ? "{}" : request->second);
     EXPECT_EQ(fault_of(outcome).kind(), FaultKind::kUnavailable) << name;
   }
   EXPECT_EQ(answer_of(ask(service, "health", "{}"))["status"], "ok");

@@ -64,8 +64,9 @@ TEST(RequestReader, HasAStatusForEachLimit) {
   EXPECT_EQ(status_of_bytes("GET / HTTP/1.1\r\nX: " + std::string(2000, 'a') + "\r\n\r\n", limits),
             431);
   EXPECT_EQ(status_of_bytes("POST / HTTP/1.1\r\nContent-Length: 11\r\n\r\n", limits), 413);
-  EXPECT_EQ(status_of_bytes("POST / HTTP/1.1\r\nContent-Length: 99999999999999999999\r\n\r\n", limits),
-            400);
+  EXPECT_EQ(
+      status_of_bytes("POST / HTTP/1.1\r\nContent-Length: 99999999999999999999\r\n\r\n", limits),
+      400);
   EXPECT_EQ(status_of_bytes("POST / HTTP/1.1\r\nTransfer-Encoding: chunked\r\n\r\n"
                             "6\r\nhello \r\n6\r\nworld!\r\n0\r\n\r\n",
                             limits),
@@ -76,13 +77,16 @@ TEST(RequestReader, RefusesWhatCouldBeReadInTwoWays) {
   const std::string chunks = "5\r\nhello\r\n0\r\n\r\n";
   EXPECT_EQ(status_of_bytes("POST / HTTP/1.1\r\nTransfer-Encoding: chunked\r\n\r\n" + chunks), 200);
   EXPECT_EQ(status_of_bytes("POST / HTTP/1.1\r\nContent-Length: 5\r\nTransfer-Encoding: "
-                            "chunked\r\n\r\n" + chunks),
+                            "chunked\r\n\r\n" +
+                            chunks),
             400);
   EXPECT_EQ(status_of_bytes("POST / HTTP/1.1\r\nTransfer-Encoding: chunked\r\nContent-Length: "
-                            "5\r\n\r\n" + chunks),
+                            "5\r\n\r\n" +
+                            chunks),
             400);
-  EXPECT_EQ(status_of_bytes("POST / HTTP/1.1\r\nContent-Length: 5\r\nContent-Length: 6\r\n\r\nhello!"),
-            400);
+  EXPECT_EQ(
+      status_of_bytes("POST / HTTP/1.1\r\nContent-Length: 5\r\nContent-Length: 6\r\n\r\nhello!"),
+      400);
   EXPECT_EQ(status_of_bytes("POST / HTTP/1.1\r\nContent-Length: -1\r\n\r\n"), 400);
   EXPECT_EQ(status_of_bytes("GET / HTTP/3.0\r\n\r\n"), 400);
   EXPECT_EQ(status_of_bytes("GET /a b HTTP/1.1\r\n\r\n"), 400);

@@ -20,7 +20,8 @@ namespace likewise::test {
   std::vector<Entry> entries;
   for (Index user = 1; user < drawn.rows; ++user) {
     for (std::size_t e = 0; e < drawn.view().row_columns(user).size(); ++e) {
-      entries.push_back({user, drawn.view().row_columns(user)[e], drawn.view().row_values(user)[e]});
+      entries.push_back(
+          {user, drawn.view().row_columns(user)[e], drawn.view().row_values(user)[e]});
     }
   }
   const auto ids = [](char letter, Index count) {

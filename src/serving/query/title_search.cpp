@@ -5,9 +5,8 @@
 #include <cstdlib>
 #include <numeric>
 #include <tuple>
-#include <utility>
-
 #include <utf8proc.h>
+#include <utility>
 
 #include "core/require.h"
 
@@ -79,8 +78,8 @@ struct Found {
 
 std::string folded(std::string_view text) {
   utf8proc_uint8_t* made = nullptr;
-  const auto options = static_cast<utf8proc_option_t>(
-      UTF8PROC_DECOMPOSE | UTF8PROC_COMPAT | UTF8PROC_CASEFOLD | UTF8PROC_STRIPMARK);
+  const auto options = static_cast<utf8proc_option_t>(UTF8PROC_DECOMPOSE | UTF8PROC_COMPAT |
+                                                      UTF8PROC_CASEFOLD | UTF8PROC_STRIPMARK);
   const utf8proc_ssize_t size =
       utf8proc_map(reinterpret_cast<const utf8proc_uint8_t*>(text.data()),
                    static_cast<utf8proc_ssize_t>(text.size()), &made, options);
