@@ -53,10 +53,10 @@ Run add_mcp(CLI::App& app) {
       "Speaks the Model Context Protocol: a program that runs agents starts it and writes a line\n"
       "of JSON for each request. Ends with its input, at SIGTERM and at SIGINT. A running\n"
       "`likewise serve` has the same tools at /mcp.\n\n"
-      "Examples:\n"
-      "  likewise mcp model.safetensors\n"
-      "  {\"mcpServers\": {\"films\": {\"command\": \"likewise\",          # a configuration of agents\n"
-      "                             \"args\": [\"mcp\", \"/data/model.safetensors\"]}}}");
+      "In the configuration of such a program:\n"
+      "  {\"mcpServers\": {\"films\": {\"command\": \"likewise\",\n"
+      "                             \"args\": [\"mcp\", \"/data/model.safetensors\"]}}}\n\n"
+      "Example: likewise mcp model.safetensors --titles movies.csv");
   return on_threads(verb);
 }
 

@@ -67,8 +67,8 @@ class Options(Attack):
         make_inputs(lab)
         self.seen: dict[tuple[str, ...], Any] = {}
         order = random.Random(lab.seed)
-        # A server does not end; tests/cli/test_serve.py has its options.
-        options = {verb: options_of(lab, verb) for verb in verbs_of(lab) if verb != "serve"}
+        # They answer what others ask; tests/cli/test_serve.py and test_mcp.py have their options.
+        options = {verb: options_of(lab, verb) for verb in verbs_of(lab) if verb not in ("serve", "mcp")}
         numbers = [(verb, option, odd) for verb in options for option in options[verb]
                    if option.kind in ("N", "X", "SHARE") for odd in ODD]
         alone = [(verb, base, [option]) for verb in options for base in BASES[verb]

@@ -4,7 +4,6 @@
 #include <algorithm>
 #include <array>
 #include <cerrno>
-#include <climits>
 #include <csignal>
 #include <cstring>
 #include <fcntl.h>
@@ -12,6 +11,7 @@
 #include <poll.h>
 #include <unistd.h>
 
+#include <climits>
 #include <fmt/format.h>
 
 #include "likewise/error.h"

@@ -95,8 +95,9 @@ void check_envelope(const Json& message) {
                                                       const Json& batch) {
   if (batch.empty()) return error_text({}, kInvalidRequest, "a list of messages must not be empty");
   if (batch.size() > kMostTogether) {
-    return error_text({}, kInvalidRequest,
-                      fmt::format("a list may have {} messages, not {}", kMostTogether, batch.size()));
+    return error_text(
+        {}, kInvalidRequest,
+        fmt::format("a list may have {} messages, not {}", kMostTogether, batch.size()));
   }
   std::string all;
   for (const Json& message : batch) {

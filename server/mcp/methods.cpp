@@ -105,7 +105,8 @@ void refuse_cursor(const Json& params) {
 /// The answer of a tool, or its sentence of refusal, which whoever called can act on.
 [[nodiscard]] std::string tool_result(const Outcome& outcome, bool structured) {
   const auto* fault = std::get_if<Fault>(&outcome);
-  const std::string body = fault ? printable_message(fault->what()) : std::get<std::string>(outcome);
+  const std::string body =
+      fault ? printable_message(fault->what()) : std::get<std::string>(outcome);
   JsonText text;
   text.begin_object().key("content").begin_array().begin_object();
   text.key("type").value("text").key("text").value(body).end_object().end_array();
@@ -116,9 +117,8 @@ void refuse_cursor(const Json& params) {
 
 [[nodiscard]] std::string call_tool(const Call& call) {
   const Operation& tool = tool_called(call.service, text_of(call.params, "name"));
-  return tool_result(
-      answer(call.service, tool, call.params.value("arguments", Json::object())),
-      call.session.structured());
+  return tool_result(answer(call.service, tool, call.params.value("arguments", Json::object())),
+                     call.session.structured());
 }
 
 [[nodiscard]] std::string list_resources(const Call& call) {
@@ -154,11 +154,11 @@ struct MethodRow {
 };
 
 constexpr std::array<MethodRow, 6> kMethods = {{{"initialize", initialize, true},
-                                             {"ping", ping, true},
-                                             {"tools/list", list_tools},
-                                             {"tools/call", call_tool},
-                                             {"resources/list", list_resources},
-                                             {"resources/read", read_resource}}};
+                                                {"ping", ping, true},
+                                                {"tools/list", list_tools},
+                                                {"tools/call", call_tool},
+                                                {"resources/list", list_resources},
+                                                {"resources/read", read_resource}}};
 
 }  // namespace
 

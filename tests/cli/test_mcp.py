@@ -112,6 +112,19 @@ def test_ends_with_its_input_and_says_nothing_else(program, cinema):
     assert program("mcp", "no.safetensors", exit_code=1).stdout == ""
 
 
+def test_items_have_the_titles_of_a_file(program, cinema, tmp_path):
+    (tmp_path / "titles.csv").write_text("id,title\n7,The Seventh\n")
+    asked = [{**PING, "method": "initialize", "params": {"protocolVersion": "2025-06-18"}},
+             {**PING, "method": "tools/call", "params": {"name": "items", "arguments": {"query": "seventh"}}}]
+    done = program("mcp", cinema / "model.safetensors", "--titles", "titles.csv", "--quiet",
+                   stdin="".join(json.dumps(one) + "\n" for one in asked))
+    found = json.loads(done.stdout.splitlines()[1])["result"]["structuredContent"]["items"]
+    assert [(one["item"], one["title"]) for one in found] == [("7", "The Seventh")]
+    assert done.stderr == ""
+    assert "--titles-columns" in program("mcp", cinema / "model.safetensors", "--titles-columns", "2,1",
+                                         exit_code=2).stderr
+
+
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
 def test_ends_at_a_signal(program, cinema, number):
     running = program.start("mcp", cinema / "model.safetensors", stdin=subprocess.PIPE, stdout=subprocess.PIPE,

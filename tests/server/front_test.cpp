@@ -169,8 +169,12 @@ TEST_F(FrontTest, TheDocumentHasEveryOperation) {
 TEST_F(FrontTest, AnswersAgents) {
   const auto say = [&](std::string_view body, std::string_view version = "2025-06-18",
                        std::string_view origin = "") {
-    return reply({.method = "POST", .target = "/mcp", .host = "localhost:8080",
-                  .content_type = "application/json", .body = body, .origin = origin,
+    return reply({.method = "POST",
+                  .target = "/mcp",
+                  .host = "localhost:8080",
+                  .content_type = "application/json",
+                  .body = body,
+                  .origin = origin,
                   .mcp_version = version});
   };
   constexpr const char* kPing = R"({"jsonrpc": "2.0", "id": 1, "method": "ping"})";

@@ -220,8 +220,8 @@ TEST_F(McpTest, OneVersionTakesLists) {
 
 TEST_F(McpTest, ALineIsAMessage) {
   const std::string ping = R"({"jsonrpc":"2.0","id":1,"method":"ping"})";
-  const auto answers = over_pipes(
-      service, {ping.substr(0, 9), ping.substr(9) + "\r\n" + ping + "\n\n \n{\n", ping});
+  const auto answers =
+      over_pipes(service, {ping.substr(0, 9), ping.substr(9) + "\r\n" + ping + "\n\n \n{\n", ping});
   ASSERT_EQ(answers.size(), 4U);
   EXPECT_EQ(answers[1]["result"], Json::object());
   EXPECT_EQ(answers[2]["error"]["code"], -32700);
@@ -232,7 +232,8 @@ TEST_F(McpTest, ALineThatIsTooLongIsPassedOver) {
   server::Limits limits;
   limits.body = 100;
   server::Service small(limits);
-  const std::string ping = R"({"jsonrpc":"2.0","id":1,"method":"ping"})" "\n";
+  const std::string ping = R"({"jsonrpc":"2.0","id":1,"method":"ping"})"
+                           "\n";
   const auto answers = over_pipes(small, {std::string(101, ' ') + ping, std::string(300'000, 'x'),
                                           "y\n" + ping + std::string(200, 'z')});
   ASSERT_EQ(answers.size(), 4U);
