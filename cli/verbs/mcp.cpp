@@ -56,7 +56,9 @@ Run add_mcp(CLI::App& app) {
       "In the configuration of such a program:\n"
       "  {\"mcpServers\": {\"films\": {\"command\": \"likewise\",\n"
       "                             \"args\": [\"mcp\", \"/data/model.safetensors\"]}}}\n\n"
-      "Example: likewise mcp model.safetensors --titles movies.csv");
+      "Examples:\n"
+      "  likewise mcp model.safetensors\n"
+      "  likewise mcp model.safetensors --titles movies.csv");
   return on_threads(verb);
 }
 
