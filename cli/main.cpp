@@ -42,7 +42,7 @@ struct Verb {
 
 Run add_completion(CLI::App& app);
 
-constexpr std::array<Verb, 16> kVerbs = {{
+constexpr std::array<Verb, 17> kVerbs = {{
     {"demo", "See everything at work on a synthetic cinema, in seconds", add_demo},
     {"generate", "Make synthetic interactions of a known shape", add_generate},
     {"split", "Split interactions into a training and a test part", add_split},
@@ -54,6 +54,7 @@ constexpr std::array<Verb, 16> kVerbs = {{
     {"recommend", "Recommend items to users", add_recommend},
     {"similar", "List items or users that are alike", add_similar},
     {"serve", "Answer over HTTP: recommendations, similar items, reasons", add_serve},
+    {"mcp", "Answer to agents, by the Model Context Protocol", add_mcp},
     {"report", "Write a page about a model: charts and sample recommendations", add_report},
     {"compare", "Trainings side by side: metrics against seconds, as a table and a page",
      add_compare},

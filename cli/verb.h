@@ -26,5 +26,6 @@ Run add_compare(CLI::App& app);
 Run add_autotune(CLI::App& app);
 Run add_info(CLI::App& app);
 Run add_serve(CLI::App& app);
+Run add_mcp(CLI::App& app);
 
 }  // namespace likewise::cli

@@ -91,17 +91,8 @@ void add_parameter(Json& request, const Operation& operation, const std::string&
          type.find_first_not_of(" \t", kJson.size()) == std::string_view::npos;
 }
 
-[[nodiscard]] Json body_in(const HttpRequest& http) {
-  if (!is_json(http.content_type)) {
-    throw Fault(FaultKind::kUnsupportedMediaType,
-                "a body must be JSON, with Content-Type: application/json");
-  }
-  return read_json(http.body);
-}
-
 [[nodiscard]] Json request_in(const Operation& operation, Method method, const HttpRequest& http,
                               const Target& target, const PathMatch& from_path) {
-  Json request = method == Method::kPost ? body_in(http) : Json::object();
   if (method == Method::kPost && !target.query.empty()) {
     throw Fault(FaultKind::kInvalidArgument, "POST takes its parameters from the body",
                 target.query.front().first);
@@ -111,6 +102,8 @@ void add_parameter(Json& request, const Operation& operation, const std::string&
         FaultKind::kInvalidArgument,
         fmt::format("{} takes its parameters from the address, not from a body", name_of(method)));
   }
+  if (operation.read) return operation.read(http);
+  Json request = method == Method::kPost ? json_body_of(http) : Json::object();
   for (const auto& [name, text] : target.query) add_parameter(request, operation, name, text);
   if (!from_path.name.empty()) request[from_path.name] = from_path.value;
   check(operation.parameters, request);
@@ -136,6 +129,14 @@ void add_parameter(Json& request, const Operation& operation, const std::string&
 }
 
 }  // namespace
+
+Json json_body_of(const HttpRequest& http) {
+  if (!is_json(http.content_type)) {
+    throw Fault(FaultKind::kUnsupportedMediaType,
+                "a body must be JSON, with Content-Type: application/json");
+  }
+  return read_json(http.body);
+}
 
 void Front::use_tokens(Tokens tokens) {
   auto shared = std::make_shared<const Tokens>(std::move(tokens));
@@ -208,7 +209,9 @@ Reply Front::reply_to(std::size_t operation, Outcome outcome) const {
     reply.operation = operation;
     return reply;
   }
-  return {asked.status, asked.content_type, std::get<std::string>(std::move(outcome)), operation};
+  auto& body = std::get<std::string>(outcome);
+  const int status = body.empty() && asked.status == 200 ? 202 : asked.status;
+  return {status, asked.content_type, std::move(body), operation};
 }
 
 Reply Front::refusal(const Fault& fault) const {

@@ -24,6 +24,8 @@ struct HttpRequest {
   std::string_view content_type{};
   std::string_view body{};
   std::string_view if_none_match{};
+  std::string_view origin{};
+  std::string_view mcp_version{};  ///< MCP-Protocol-Version
 };
 
 struct Reply {
@@ -47,6 +49,9 @@ struct Door {
   bool any_host = false;
   std::vector<std::string> hosts{};
 };
+
+/// The body, which must be JSON and say so. Throws Fault.
+[[nodiscard]] Json json_body_of(const HttpRequest& request);
 
 /// Thread-safe.
 class Front {

@@ -106,6 +106,7 @@ std::string query_name(const std::string& member, const Json& schema) {
 Json openapi(const std::vector<Operation>& operations) {
   Json paths = Json::object();
   for (const Operation& operation : operations) {
+    if (operation.read) continue;  // another protocol, with a description of its own
     for (const Method method : operation.methods) {
       paths[operation.path][key_of(method)] = entry(operation, method);
     }

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "server/operation.h"
 
+#include "server/mcp/http.h"
 #include "server/operations/operations.h"
 
 namespace likewise::server {
@@ -35,7 +36,8 @@ std::vector<Operation> make_operations(const Limits& limits) {
           health_operation(),
           ready_operation(),
           metrics_operation(),
-          openapi_operation()};
+          openapi_operation(),
+          mcp::mcp_operation()};
 }
 
 Outcome answer(const Service& service, const Operation& operation, const Json& request) {

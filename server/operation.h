@@ -18,6 +18,7 @@
 
 namespace likewise::server {
 
+struct HttpRequest;
 class Service;
 
 enum class Method { kGet, kPost, kDelete };
@@ -56,6 +57,9 @@ struct Operation {
   std::function<std::string(const Service&, const Json& request)> run;
   /// Several requests at once, where that is cheaper; the same outcomes as of run(), one by one.
   std::function<std::vector<Outcome>(const Service&, std::span<const Json* const>)> run_together{};
+  bool tool = false;  ///< whether agents have it
+  /// Where HTTP does not say it by parameters: reads and checks what run() gets. Throws Fault.
+  std::function<Json(const HttpRequest&)> read{};
 };
 
 /// All of them.

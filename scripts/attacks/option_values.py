@@ -38,7 +38,7 @@ IDLE_BESIDE = {
     *((flag, "--plan") for flag in ("--titles", "--report", "--duplicates", "--min-value", "--min-user-count", "--min-item-count")),
 }
 # Verbs and options that run until a signal: tests/cli/test_serve.py and tests/page have them.
-ENDLESS = {"serve", "demo --serve"}
+ENDLESS = {"serve", "mcp", "demo --serve"}
 ODD = ["-1", "18446744073709551616", "nan", "inf", "-inf", "", " 1", "1x", "1e999", "1 ", "0x1p3"]
 NEVER = {"nan", "inf", "-inf", "", "1x", "1e999"}  # of no number option; below: of no whole one
 NEVER_WHOLE = NEVER | {"-1", "18446744073709551616", "0x1p3"}

@@ -94,7 +94,9 @@ HttpRequest RequestReader::request() const {
           view(message[http::field::authorization]),
           view(message[http::field::content_type]),
           message.body(),
-          view(message[http::field::if_none_match])};
+          view(message[http::field::if_none_match]),
+          view(message[http::field::origin]),
+          view(message["MCP-Protocol-Version"])};
 }
 
 bool RequestReader::keeps_alive() const {

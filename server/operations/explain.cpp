@@ -59,7 +59,8 @@ Operation explain_operation(const Limits& limits) {
                    {"baseline", number_schema("The part that no past item causes"), true},
                    {"reasons", reasons_schema(), true}}),
           .faults = question_faults(),
-          .run = explain};
+          .run = explain,
+          .tool = true};
 }
 
 }  // namespace likewise::server

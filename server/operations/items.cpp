@@ -54,7 +54,8 @@ Operation items_operation(const Limits& limits) {
           .answer = object_schema(
               "", {fingerprint_member(), {"items", list_schema("Best first", entry), true}}),
           .faults = question_faults(),
-          .run = items};
+          .run = items,
+          .tool = true};
 }
 
 }  // namespace likewise::server

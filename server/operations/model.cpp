@@ -81,7 +81,8 @@ Operation model_operation() {
                    {"source", text_schema("The file that it was trained on"), true},
                    {"file", text_schema("The model file, without its folder"), true},
                    {"loaded", text_schema("UTC"), true}}),
-          .run = describe_model};
+          .run = describe_model,
+          .tool = true};
 }
 
 Operation health_operation() {

@@ -98,7 +98,8 @@ Operation predict_operation(const Limits& limits) {
               "", {fingerprint_member(),
                    {"values", list_schema("One for each pair", number_schema("")), true},
                    left_out_member()}),
-          .run = predict};
+          .run = predict,
+          .tool = true};
 }
 
 }  // namespace likewise::server

@@ -331,7 +331,8 @@ Operation recommend_operation(const Limits& limits) {
           .answer = recommend_answers(),
           .faults = question_faults(),
           .run = recommend,
-          .run_together = recommend_together};
+          .run_together = recommend_together,
+          .tool = true};
 }
 
 }  // namespace likewise::server

@@ -111,7 +111,8 @@ Operation similar_operation(const Limits& limits) {
           .parameters = similar_parameters(limits),
           .answer = similar_answers(),
           .faults = question_faults(),
-          .run = similar};
+          .run = similar,
+          .tool = true};
 }
 
 }  // namespace likewise::server

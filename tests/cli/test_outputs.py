@@ -31,6 +31,7 @@ TABLE = {
     "report": ([], ["MODEL", "--titles"], ["-o"]),
     "compare": ([], ["RUN"], ["-o"]),
     "serve": ([], ["MODEL", "--tokens", "--titles"], ["--access-log"]),
+    "mcp": ([], ["MODEL", "--titles"], []),
     "autotune": ([], [], ["-o", "--plot"]),
 }
 # A model that is read whole may be replaced by what grows out of it.

@@ -10,7 +10,7 @@ import subprocess
 import pytest
 
 VERBS = ["demo", "generate", "split", "train", "evaluate", "predict", "recommend", "similar", "compare",
-         "serve", "info", "completion"]
+         "serve", "mcp", "info", "completion"]
 
 
 def test_general_help_lists_every_verb(program):

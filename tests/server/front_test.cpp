@@ -156,7 +156,7 @@ TEST_F(FrontTest, TheDocumentHasEveryOperation) {
   for (const auto& [path, methods] : document["paths"].items()) found += methods.size();
   std::size_t expected = 0;
   for (const server::Operation& operation : service.operations()) {
-    expected += operation.methods.size();
+    if (!operation.read) expected += operation.methods.size();
   }
   EXPECT_EQ(found, expected);
   const Json& parameters = document["paths"]["/v1/recommend"]["get"]["parameters"];
@@ -164,6 +164,33 @@ TEST_F(FrontTest, TheDocumentHasEveryOperation) {
   for (const Json& parameter : parameters) names.push_back(parameter["name"]);
   EXPECT_THAT(names, testing::UnorderedElementsAre("allow", "deny", "include_seen", "like", "n",
                                                    "reasons", "unknown", "user"));
+}
+
+TEST_F(FrontTest, AnswersAgents) {
+  const auto say = [&](std::string_view body, std::string_view version = "2025-06-18",
+                       std::string_view origin = "") {
+    return reply({.method = "POST",
+                  .target = "/mcp",
+                  .host = "localhost:8080",
+                  .content_type = "application/json",
+                  .body = body,
+                  .origin = origin,
+                  .mcp_version = version});
+  };
+  constexpr const char* kPing = R"({"jsonrpc": "2.0", "id": 1, "method": "ping"})";
+  EXPECT_EQ(say(kPing).body, R"({"jsonrpc":"2.0","id":1,"result":{}})");
+  EXPECT_EQ(say(kPing, "").status, 200);
+  EXPECT_EQ(say(kPing, "", "http://localhost:8080").status, 200);
+  EXPECT_EQ(say(kPing, "", "http://localhost:8081").status, 403);
+  EXPECT_EQ(say(kPing, "", "null").status, 403);
+  EXPECT_EQ(say(kPing, "2026-07-28").status, 400);
+  EXPECT_EQ(say("7").status, 400);
+  EXPECT_EQ(say("{").status, 400);
+  const Reply silent = say(R"({"jsonrpc": "2.0", "method": "notifications/initialized"})");
+  EXPECT_EQ(silent.status, 202);
+  EXPECT_EQ(silent.body, "");
+  EXPECT_EQ(get("/mcp").status, 405);
+  EXPECT_EQ(reply({.method = "DELETE", .target = "/mcp"}).status, 405);
 }
 
 TEST(StrictJson, RefusesWhatOthersGuessAt) {
