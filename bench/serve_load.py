@@ -61,8 +61,8 @@ def measure(port, script, options):
     done = subprocess.run(["wrk", "-t1", f"-c{options.connections}", f"-d{options.seconds}s", "--latency", "-s", script,
                            f"http://127.0.0.1:{port}"], capture_output=True, text=True, check=True).stdout
     failed = re.search(r"Non-2xx or 3xx responses: (\d+)", done)
-    return (float(re.search(r"Requests/sec:\s+([\d.]+)", done)[1]), re.search(r"50%\s+(\S+)", done)[1],
-            re.search(r"99%\s+(\S+)", done)[1], int(failed[1]) if failed else 0)
+    return (float(re.search(r"Requests/sec:\s+([\d.]+)", done)[1]), re.search(r"\n +50% +(\S+)", done)[1],
+            re.search(r"\n +99% +(\S+)", done)[1], int(failed[1]) if failed else 0)
 
 
 def memory_of(process):
