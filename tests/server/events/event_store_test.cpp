@@ -34,7 +34,7 @@ TEST(Event, IsRefusedWithASentence) {
   check_event(event("ann", "Amélie", 4.5F), now());
   EXPECT_EQ(refused(event("", "a")), "user is empty");
   EXPECT_EQ(refused(event("ann", std::string(257, 'x'))), "item has 257 bytes: 256 are the most");
-  EXPECT_THAT(refused(event("a\nb", "x")), HasSubstr("user 'a\\x0Ab' has characters"));
+  EXPECT_THAT(refused(event("a\nb", "x")), HasSubstr("user 'a\\x0ab' has characters"));
   EXPECT_THAT(refused(event("ann", std::string("a\0b", 3))), HasSubstr("characters"));
   EXPECT_THAT(refused(event("ann", "\xFF")), HasSubstr("characters"));
   EXPECT_THAT(refused(event("ann", "a", NAN)), HasSubstr("value nan is not a number"));
