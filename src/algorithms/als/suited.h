@@ -17,8 +17,8 @@ struct AlsGiven {
   bool hu = false;  ///< alpha or confidence: Hu's form
 };
 
-/// `params` with the others chosen for this matrix (users x items). Those of Hu's form and of
-/// explicit feedback stay as they are.
+/// `params` with the others chosen for this matrix (users x items). Those of Hu's form stay as they
+/// are, and of explicit feedback those beside a regularization that was given.
 [[nodiscard]] AlsParams suited(const CsrView& by_user, AlsParams params, const AlsGiven& given);
 
 }  // namespace likewise
