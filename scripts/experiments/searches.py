@@ -32,7 +32,6 @@ from .study import FILES, LAST, LIKED_BOOKS, Failed, Study, parser, require_data
 
 AFTER = 60  # seconds that training and scoring the winners may take
 
-FACTORS = ("--factors", "log", 16, 256)
 SIMILARITIES = ("cosine", "tfidf", "bm25", "jaccard", "log-likelihood", "conditional", "rp3")
 UNITS = {"s": 1, "m": 60, "h": 3600}
 
@@ -86,17 +85,24 @@ def count(draw, option, kind, low, high):
     return [option, str(round(float(number(draw, kind, low, high))))]
 
 
-def drawn_of_ratings(draw):
+def factors_of_als(draw, suited):
+    return count(draw, "--factors", "log", 16, 1024 if suited["factors"] >= 512 else 512)
+
+
+def drawn_of_ratings(draw, suited):
     """As drawn(), of explicit feedback."""
     algorithm = draw.choice(("als", "sgd", "item-knn", "user-knn"))
     options = ["--algorithm", algorithm]
-    if algorithm in ("als", "sgd"):
-        options += count(draw, "--factors", "log", 16 if algorithm == "als" else 8, 256)
-        nu = number(draw, "linear", 0, 1)
+    nu = number(draw, "linear", 0, 1)
+    if algorithm == "als":
+        about = suited["regularization"] * 100 ** (suited["regularization_exponent"] - float(nu))
+        return options + [*factors_of_als(draw, suited), "--regularization-exponent", nu,
+                          "--regularization", number(draw, "log", about / 10, about * 10)]
+    if algorithm == "sgd":
         weight = 100 ** (1 - float(nu))
-        options += ["--regularization-exponent", nu,
-                    "--regularization", number(draw, "log", 0.01 * weight, weight)]
-        return options + (["--learning-rate", number(draw, "log", 0.005, 0.1)] if algorithm == "sgd" else [])
+        return options + [*count(draw, "--factors", "log", 8, 256), "--regularization-exponent", nu,
+                          "--regularization", number(draw, "log", 0.01 * weight, weight),
+                          "--learning-rate", number(draw, "log", 0.005, 0.1)]
     return options + [*count(draw, "--neighbours", "log", 5, 500),
                       "--similarity", draw.choice(("msd", "pearson", "pearson-baseline")),
                       "--shrinkage", number(draw, "log", 1, 300),
@@ -104,18 +110,18 @@ def drawn_of_ratings(draw):
 
 
 def drawn(draw, suited):
-    """Options of `train`, drawn from the ranges of `tune`; suited: (w0, lambda) of the data."""
+    """Options of `train`, drawn from the ranges of `tune`; suited: parameters of als by default for the data."""
     algorithm = draw.choice(("als", "bpr", "ease", "item-knn", "spectral", "user-knn"))
     options = ["--algorithm", algorithm]
     if algorithm == "als":
-        w0, lambda_ = suited
-        options += count(draw, *FACTORS)
+        w0 = suited["unobserved_weight"]
+        options += factors_of_als(draw, suited)
         weight = number(draw, "log", w0 / 16, w0 * 16)
-        about = lambda_ * math.sqrt(w0 / float(weight))
+        about = suited["regularization"] * math.sqrt(w0 / float(weight))
         return options + ["--unobserved-weight", weight, "--regularization-exponent", "1",
                           "--regularization", number(draw, "log", about / 8, about * 8)]
     if algorithm == "bpr":
-        return options + count(draw, *FACTORS) + [
+        return options + count(draw, "--factors", "log", 16, 256) + [
             "--regularization", number(draw, "log", 3e-4, 0.1), "--learning-rate", number(draw, "log", 0.01, 0.3),
             "--negatives", draw.choice(("uniform", "popular"))]
     if algorithm == "ease":
@@ -198,13 +204,11 @@ class Job(Study):
     def draw_from(self, train):
         """What draws the options of one training."""
         draw = random.Random(f"{self.name} {self.seed}")
-        if self.data.feedback == "explicit":
-            return lambda: drawn_of_ratings(draw)
         told = self.ask(*train, "--iterations", 0)
         if told is None:
             raise Failed("the budget was over before the first training")
-        suited = told["parameters"]["unobserved_weight"], told["parameters"]["regularization"]
-        return lambda: drawn(draw, suited)
+        of_feedback = drawn_of_ratings if self.data.feedback == "explicit" else drawn
+        return lambda: of_feedback(draw, told["parameters"])
 
     def random_search(self):
         self.split(self.training, "parts", self.validation("--test", "--method"), seed=self.seed)

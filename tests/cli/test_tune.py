@@ -123,7 +123,7 @@ def test_the_random_search_of_the_benchmark_has_the_same_ranges(program, cinema)
     drawn = {}  # of each algorithm and option: all values
     draw = random.Random(4)
     for _ in range(4000):
-        options = bench.drawn(draw, (suited["unobserved_weight"], suited["regularization"]))
+        options = bench.drawn(draw, suited)
         for option, value in zip(options[2::2], options[3::2]):
             drawn.setdefault((options[1], option[2:].replace("-", "_")), set()).add(value)
     tuned = {}
@@ -230,11 +230,11 @@ def test_what_refuses_the_data_is_told_and_the_search_goes_on(program, tmp_path)
     assert "Without a value" in page and "sgd: large.csv:" in page
     assert steady(json.loads(program(*words, "--json", "--resume").stdout)) == steady(told)
     stdout = program(*words).stdout
-    assert "Without a value:\n  als: large.csv:" in stdout
+    assert "Without a value:\n  sgd: large.csv:" in stdout
     words += ["--algorithm", "als,sgd"]
     for _ in range(2):  # what it leaves is in nobody's way
         stderr = program(*words, exit_code=1).stderr
-        assert "no algorithm has a value: als: large.csv:" in stderr and "; sgd: large.csv:" in stderr
+        assert "no algorithm has a value: sgd: large.csv:" in stderr and "; als: large.csv:" in stderr
     assert json.loads(program("train", "large.csv", "-o", "n", "--feedback", "explicit", "--algorithm", "auto",
                               "--json").stdout)["algorithm"] == "bias"
 
@@ -243,9 +243,11 @@ def test_data_with_one_item_or_without_values_is_searched_or_refused_in_one_sent
     (tmp_path / "one.csv").write_text("user,item,value\n" + "".join(f"{user},1,{user % 5}\n" for user in range(50)))
     (tmp_path / "zeros.csv").write_text("user,item,value\n" + "".join(
         f"{user},{(user * 7 + n) % 20},0\n" for user in range(50) for n in range(6)))
-    for data in ("one.csv", "zeros.csv"):
+    assert "the validation part: test = 0.2: no user has enough interactions for one in the test part" in program(
+        "tune", "one.csv", "-o", "m", "--budget", "6", exit_code=2).stderr
+    for data, cut in (("one.csv", ["--validation-method", "random"]), ("zeros.csv", [])):
         for feedback in ("implicit", "explicit"):
-            words = ["tune", data, "-o", "m", "--feedback", feedback, "--budget", "6"]
+            words = ["tune", data, "-o", "m", "--feedback", feedback, "--budget", "6", *cut]
             done = subprocess.run([BINARY, *words], cwd=tmp_path, capture_output=True, text=True, timeout=60)
             assert done.returncode in (0, 1), done.stderr
             again = subprocess.run([BINARY, *words], cwd=tmp_path, capture_output=True, text=True, timeout=60)
