@@ -81,8 +81,8 @@ struct AlsParams {
   }
 
   /// Starting values for a kind of feedback: Hu's form as it was published; explicit ratings want
-  /// ALS-WR (nu = 1) and a larger lambda. Good ones for implicit feedback depend on the data:
-  /// suited_to() in likewise/parameters.h.
+  /// ALS-WR (nu = 1) and a larger lambda. Good ones depend on the data: suited_to() in
+  /// likewise/parameters.h.
   [[nodiscard]] static AlsParams defaults(Feedback feedback);
 
   /// Throws Error(kInvalidArgument) naming the field, its value and its range.

@@ -98,9 +98,10 @@ struct ParameterOrigin {
 
 /// `params` with what suits this matrix (math.md, "Values that suit the data") for those that
 /// are left open and not named in `given`: ALS of implicit feedback takes the iALS form with
-/// weights from counts, or where `given` names alpha or confidence, Hu's; of neighbours for lists
-/// from implicit feedback counts say how many users have and how they are summed. Others come back
-/// as they are. What a front door calls once it has read the data; a training that goes on from a
+/// weights from counts, or where `given` names alpha or confidence, Hu's; that of explicit feedback
+/// a regularization from counts and the spread of the ratings; of neighbours for lists from
+/// implicit feedback counts say how many users have and how they are summed. Others come back as
+/// they are. What a front door calls once it has read the data; a training that goes on from a
 /// model keeps what that has.
 [[nodiscard]] TrainingParams suited_to(const CsrView& by_user, TrainingParams params,
                                        std::span<const std::string> given = {});
