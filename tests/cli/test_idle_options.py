@@ -20,7 +20,7 @@ OF_ALS = {
     "--regularization-count": ("likes", ALS),
     "--confidence": ("log", ALS), "--epsilon": ("2", ["--confidence", "log"]),
     "--unobserved-weight": ("0.1", ALS), "--biases": ("off", EXPLICIT),
-    "--init-stddev": ("0.2", ALS), "--solver": ("cholesky", ALS),
+    "--nonnegative": ("on", ALS), "--init-stddev": ("0.2", ALS), "--solver": ("cholesky", ALS),
     "--cg-steps": ("2", ["--solver", "cg"]), "--cg-tolerance": ("0.1", ["--solver", "cg"]),
     "--cg-preconditioner": ("none", ["--solver", "cg"]),
     "--precision": ("fp32", ALS), "--tolerance": ("0.1", ALS),
