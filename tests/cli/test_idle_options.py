@@ -242,7 +242,7 @@ def test_options_of_an_update_need_their_kind_of_model(program, tmp_path, kind):
         assert factors(tmp_path / "n") != factors(tmp_path / "usual"), option
     if "--by" in possible:
         program("update", "m", "new.csv", "-o", "usual", "--by", "sgd")
-        program("update", "m", "new.csv", "-o", "n", "--by", "sgd", "--learning-rate", "0.2")
+        program("update", "m", "new.csv", "-o", "n", "--by", "sgd", "--learning-rate", "0.01")
         assert factors(tmp_path / "n") != factors(tmp_path / "usual")
         why = refused(program, "update", "m", "absent.csv", "-o", "n", "--by", "als",
                       "--learning-rate", "0.2")

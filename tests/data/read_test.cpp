@@ -59,7 +59,8 @@ TEST(ReadText, FindsHeadersAndWellKnownNames) {
 
 TEST(ReadText, ObeysTheHeaderOption) {
   const Cells second{{{"c", "d"}, 1.0F}};
-  EXPECT_EQ(cells(read_text("a,b\nc,d\n", {.columns = {"1", "2"}, .header = Header::kYes})), second);
+  EXPECT_EQ(cells(read_text("a,b\nc,d\n", {.columns = {"1", "2"}, .header = Header::kYes})),
+            second);
   EXPECT_EQ(cells(read_text("1,2\nc,d\n", {.header = Header::kYes})), second);
   EXPECT_THAT(bad_option("a,b\nc,d\n", {.header = Header::kYes}),
               HasSubstr("cannot tell which columns hold users and items: the columns are a, b"));
