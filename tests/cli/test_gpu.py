@@ -195,7 +195,7 @@ def test_lists_equal_the_processors(program, liked, gpu, command):
     assert lists[0] == lists[1]
 
 
-@pytest.mark.parametrize("algorithm, default", [("als", ("factors", 256)), ("item-knn", ("similarity", "bm25"))])
+@pytest.mark.parametrize("algorithm, default", [("als", ("factors", 512)), ("item-knn", ("similarity", "bm25"))])
 def test_lists_by_defaults_of_many_items_equal_the_processors(program, gpu, tmp_path, algorithm, default):
     """Where most of thousands of items are equally popular."""
     draw = random.Random(1)

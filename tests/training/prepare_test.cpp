@@ -84,8 +84,18 @@ TEST(Prepare, ParametersOfAStructAreChosenWhereTheyAreNotTheDefaults) {
   EXPECT_EQ(als_of(plan).factors, 32);
   EXPECT_EQ(als_of(plan).alpha, 4.0);
   EXPECT_FALSE(als_of(plan).unobserved_weight) << "alpha asks for Hu's form";
+  // Of ratings, too, what equals the defaults of a struct stays open to the data.
   AlsParams ratings = AlsParams::defaults(Feedback::kExplicit);
-  EXPECT_EQ(prepare(request_of(ratings), films()).params, TrainingParams(ratings));
+  const TrainingPlan open = prepare(request_of(ratings), films());
+  EXPECT_EQ(open.params, suited_to(films().by_user.view(), ratings));
+  EXPECT_NE(open.params, TrainingParams(ratings));
+  EXPECT_THAT(origins_of(open),
+              UnorderedElementsAre(Pair("regularization", Origin::kData),
+                                   Pair("regularization_exponent", Origin::kData)));
+  ratings.regularization = 0.3;
+  const TrainingPlan chosen = prepare(request_of(ratings), films());
+  EXPECT_EQ(chosen.params, TrainingParams(ratings)) << "nu of a chosen lambda is 1";
+  EXPECT_THAT(origins_of(chosen), UnorderedElementsAre(Pair("regularization", Origin::kChosen)));
 }
 
 TEST(Prepare, AutoChoosesTheAlgorithmAndSaysWhy) {

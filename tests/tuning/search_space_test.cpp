@@ -1,8 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "tuning/search_space.h"
 
+#include <algorithm>
 #include <cmath>
 #include <set>
+#include <utility>
+#include <vector>
 
 #include <fmt/format.h>
 #include <gmock/gmock.h>
@@ -105,15 +108,49 @@ TEST(SearchSpace, APointIsFoundAgainFromItsParameters) {
   });
 }
 
-TEST(SearchSpace, LambdaMovesWithNu) {
+/// What lambda pulls a row of 100 ratings by: lambda 100^nu.
+double pull_of_100(const TrainingParams& params) {
+  return number(params, "regularization") *
+         std::pow(100.0, number(params, "regularization_exponent"));
+}
+
+/// Calls work(params) at many points; returns the least and the most of what it returns.
+template <class Work>
+std::pair<double, double> ends_over(const SearchSpace& space, const Work& work) {
+  std::vector<double> all;
+  for (int n = 0; n < 256; ++n) all.push_back(work(space.at(space.quasi_random(n))));
+  const auto [least, most] = std::ranges::minmax(all);
+  return {least, most};
+}
+
+TEST(SearchSpace, LambdaOfGradientDescentMovesWithNu) {
+  const auto [least, most] =
+      ends_over(SearchSpace(usual("sgd", Feedback::kExplicit), 1), pull_of_100);
+  EXPECT_GE(least, 0.99);
+  EXPECT_LT(least, 1.2);
+  EXPECT_GT(most, 85.0);
+  EXPECT_LE(most, 101.0);
+}
+
+TEST(SearchSpace, AlsOfRatingsIsSearchedAboutWhatSuitsTheData) {
   const SearchSpace space(usual("als", Feedback::kExplicit), 1);
-  for (int n = 0; n < 100; ++n) {
-    const TrainingParams params = space.at(space.quasi_random(n));
-    const double weight = std::pow(100.0, number(params, "regularization_exponent"));
-    const double of_100_ratings = number(params, "regularization") * weight;
-    EXPECT_GE(of_100_ratings, 0.99);
-    EXPECT_LE(of_100_ratings, 101.0);
-  }
+  // A tenth to ten times, and each nu pulls a row of 100 as much.
+  const double suited = pull_of_100(space.usual());
+  const auto [least, most] =
+      ends_over(space, [&](const TrainingParams& params) { return pull_of_100(params) / suited; });
+  EXPECT_GE(least, 0.0985);  // three digits of each
+  EXPECT_LT(least, 0.12);
+  EXPECT_GT(most, 8.5);
+  EXPECT_LE(most, 10.15);
+  const auto [smallest, largest] = ends_over(space, [](const TrainingParams& params) {
+    return number(params, "regularization_exponent");
+  });
+  EXPECT_LT(smallest, 0.01);
+  EXPECT_GT(largest, 0.99);
+  // The defaults lie in the middle.
+  const Point middle = space.point_of(space.usual());
+  EXPECT_NEAR(middle[1], 0.5, 1e-12);
+  EXPECT_NEAR(middle[2], 0.5, 1e-12);
 }
 
 TEST(SearchSpace, AlsOfLikesIsSearchedAboutWhatSuitsTheData) {
@@ -145,8 +182,7 @@ TEST(SearchSpace, WeightsMoveWithWhatSuitsTheData) {
   const Interactions sparser = generate(parse_shape("400x90x3000"), 5);
   for_all([&](const SearchSpace& space) {
     const TrainingParams other = suited_to(sparser.by_user.view(), space.usual());
-    const auto* const als = std::get_if<AlsParams>(&other);
-    const bool about_data = als != nullptr && als->unobserved_weight.has_value();
+    const bool about_data = space.algorithm() == "als";
     for (int n = 0; n < 50; ++n) {
       const TrainingParams params = space.at(space.quasi_random(n));
       const TrainingParams there = moved(params, space.usual(), other);

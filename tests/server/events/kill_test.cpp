@@ -69,7 +69,7 @@ class Load {
     char* arguments[] = {program.data(), filter.data(), disabled.data(), nullptr};
     setenv(kStore, store.c_str(), 1);
     // The child is one of all cases, not a part of them.
-    unsetenv("GTEST_TOTAL_SHARDS");
+    for (const char* name : {"GTEST_TOTAL_SHARDS", "GTEST_SHARD_INDEX"}) unsetenv(name);
     const int code = posix_spawn(&process_, program.c_str(), &actions, nullptr, arguments, environ);
     posix_spawn_file_actions_destroy(&actions);
     close(pipe_[1]);
