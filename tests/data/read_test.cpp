@@ -187,6 +187,16 @@ TEST(ReadText, NamesTheBadValue) {
   EXPECT_EQ(cells(read_text("1,2,-2\n")), (Cells{{{"1", "2"}, -2.0F}}));
 }
 
+TEST(ReadText, WhatAHeaderNamesOrQuotesHoldIsNoOtherDelimiterAndNoTime) {
+  const auto rows = [](const std::string& text) { return read_text(text).by_user.nnz(); };
+  EXPECT_EQ(rows("user\titem\n1 7\t2\n2 7\t3\n"), 2);
+  EXPECT_EQ(rows("\"1,7\",\"2,5\"\n\"2,7\",\"3,5\"\n"), 2);
+  EXPECT_EQ(rows("user,item\n1,2026-01-02\n2,2026-01-03\n"), 2);
+  EXPECT_THAT(bad_option("1 7\t2\n2 7\t3\n", {}), HasSubstr("every user holds another delimiter"));
+  EXPECT_THAT(bad_option("1,2026-01-02\n2,2026-01-03\n", {}),
+              HasSubstr("column 2 should hold items but holds times"));
+}
+
 TEST(ReadText, AWordAmongNumbersIsABadRow) {
   std::string numbers;
   for (int i = 0; i < 3000; ++i) numbers += fmt::format("{},{},{}\n", i % 60, i / 60, i % 5);
