@@ -59,7 +59,8 @@ TEST(ReadValues, RatingsHaveToBeThere) {
   EXPECT_THAT(bad_option("user,item,timestamp\n1,2,978300760\n", kRatings),
               AllOf(HasSubstr("the columns are user, item, timestamp"), HasSubstr("columns")));
   EXPECT_THAT(bad_option("user,item,genre\n1,2,drama\n", kRatings), HasSubstr("values are needed"));
-  EXPECT_THAT(bad_option("user,item,event\n1,2,view\n", kRatings), HasSubstr("holds words, 'view'"));
+  EXPECT_THAT(bad_option("user,item,event\n1,2,view\n", kRatings),
+              HasSubstr("holds words, 'view'"));
   EXPECT_THAT(bad_option("user,item,rating\n1,2,5\n",
                          {.columns = {"user", "item"}, .values = Values::kRequired}),
               HasSubstr("values are needed"));

@@ -59,7 +59,8 @@ TEST(ReadText, FindsHeadersAndWellKnownNames) {
 
 TEST(ReadText, ObeysTheHeaderOption) {
   const Cells second{{{"c", "d"}, 1.0F}};
-  EXPECT_EQ(cells(read_text("a,b\nc,d\n", {.columns = {"1", "2"}, .header = Header::kYes})), second);
+  EXPECT_EQ(cells(read_text("a,b\nc,d\n", {.columns = {"1", "2"}, .header = Header::kYes})),
+            second);
   EXPECT_EQ(cells(read_text("1,2\nc,d\n", {.header = Header::kYes})), second);
   EXPECT_THAT(bad_option("a,b\nc,d\n", {.header = Header::kYes}),
               HasSubstr("cannot tell which columns hold users and items: the columns are a, b"));
@@ -184,6 +185,16 @@ TEST(ReadText, NamesTheBadValue) {
   EXPECT_THAT(bad_data("1,2,3\n4,5\n"), HasSubstr("file.csv:2: '4,5' has 2 of the 3 columns"));
   EXPECT_EQ(cells(read_text("1,2,+1.5e1\n")), (Cells{{{"1", "2"}, 15.0F}}));
   EXPECT_EQ(cells(read_text("1,2,-2\n")), (Cells{{{"1", "2"}, -2.0F}}));
+}
+
+TEST(ReadText, WhatAHeaderNamesOrQuotesHoldIsNoOtherDelimiterAndNoTime) {
+  const auto rows = [](const std::string& text) { return read_text(text).by_user.nnz(); };
+  EXPECT_EQ(rows("user\titem\n1 7\t2\n2 7\t3\n"), 2);
+  EXPECT_EQ(rows("\"1,7\",\"2,5\"\n\"2,7\",\"3,5\"\n"), 2);
+  EXPECT_EQ(rows("user,item\n1,2026-01-02\n2,2026-01-03\n"), 2);
+  EXPECT_THAT(bad_option("1 7\t2\n2 7\t3\n", {}), HasSubstr("every user holds another delimiter"));
+  EXPECT_THAT(bad_option("1,2026-01-02\n2,2026-01-03\n", {}),
+              HasSubstr("column 2 should hold items but holds times"));
 }
 
 TEST(ReadText, AWordAmongNumbersIsABadRow) {
