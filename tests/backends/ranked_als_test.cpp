@@ -43,6 +43,9 @@ constexpr const char* kExchangeNames[] = {"Replicate", "Sums", "Needed"};
 /// with it the basis in which all rows are stored in float32: some 1e-7 of the numbers that a row's
 /// system is made of. A row is at its minimum, so the objective changes by much less.
 constexpr double kAlsObjective = 1e-6;
+/// Three steps of conjugate gradients end before the minimum, where the objective changes with the
+/// rounding of a step, of sums over 34,000 interactions in float32, by fewer lanes the longer ones.
+constexpr double kAlsObjectiveOfSteps = 3e-6;
 /// Of an exact solution, by condition numbers below 1e3.
 constexpr double kFactors = 2e-4;
 /// Of three steps of conjugate gradients: what is left of each step's rounding goes into the next
@@ -143,12 +146,13 @@ void expect_same_half_steps(const CsrMatrix& m, const AlsParams& params, const R
         std::max(std::abs(want), test::als_objective_of_nothing(m.view(), at, params));
     const double off = got == want ? 0.0 : std::abs(got - want) / unit;
     largest.objective = std::max(largest.objective, off);
-    EXPECT_LE(off, kAlsObjective) << got << ", not " << want;
+    const bool exact = params.solver == AlsSolverKind::kCholesky;
+    EXPECT_LE(off, exact ? kAlsObjective : kAlsObjectiveOfSteps) << got << ", not " << want;
     at = one->take_factors();
     const double apart = test::relative_difference(many->factors(), at, side);
     test::expect_zero_where_empty(m.view(), many->factors(), side);
     largest.factors = std::max(largest.factors, apart);
-    EXPECT_LE(apart, params.solver == AlsSolverKind::kCholesky ? kFactors : kFactorsOfSteps);
+    EXPECT_LE(apart, exact ? kFactors : kFactorsOfSteps);
   }
 }
 

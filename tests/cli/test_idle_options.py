@@ -20,7 +20,7 @@ OF_ALS = {
     "--regularization-count": ("likes", ALS),
     "--confidence": ("log", ALS), "--epsilon": ("2", ["--confidence", "log"]),
     "--unobserved-weight": ("0.1", ALS), "--biases": ("off", EXPLICIT),
-    "--init-stddev": ("0.2", ALS), "--solver": ("cholesky", ALS),
+    "--nonnegative": ("on", ALS), "--init-stddev": ("0.2", ALS), "--solver": ("cholesky", ALS),
     "--cg-steps": ("2", ["--solver", "cg"]), "--cg-tolerance": ("0.1", ["--solver", "cg"]),
     "--cg-preconditioner": ("none", ["--solver", "cg"]),
     "--precision": ("fp32", ALS), "--tolerance": ("0.1", ALS),
@@ -242,7 +242,7 @@ def test_options_of_an_update_need_their_kind_of_model(program, tmp_path, kind):
         assert factors(tmp_path / "n") != factors(tmp_path / "usual"), option
     if "--by" in possible:
         program("update", "m", "new.csv", "-o", "usual", "--by", "sgd")
-        program("update", "m", "new.csv", "-o", "n", "--by", "sgd", "--learning-rate", "0.2")
+        program("update", "m", "new.csv", "-o", "n", "--by", "sgd", "--learning-rate", "0.01")
         assert factors(tmp_path / "n") != factors(tmp_path / "usual")
         why = refused(program, "update", "m", "absent.csv", "-o", "n", "--by", "als",
                       "--learning-rate", "0.2")

@@ -35,7 +35,7 @@ def test_every_verb_explains_itself_with_an_example(program, verb):
 
 def test_training_help_shows_defaults(program):
     text = program("train", "--help").stdout
-    for part in ("--factors N", "[64, or 256", "--regularization-exponent X", "--cg-steps N", "[auto]"):
+    for part in ("--factors N", "[implicit from the data, 64 to 512; 64 explicit", "--regularization-exponent X", "--cg-steps N", "[auto]"):
         assert part in text
 
 

@@ -44,7 +44,9 @@ TEST(ReadValues, TheRemedyWorks) {
 
 TEST(ReadValues, OtherColumnsMayBeThere) {
   const Cells one{{{"1", "2"}, 1.0F}};
-  EXPECT_EQ(cells(read_text("user,item,event\n1,2,view\n")), one);
+  EXPECT_EQ(cells(read_text("user,item,genre\n1,2,drama\n")), one);
+  EXPECT_THAT(bad_option("user,item,event\n1,2,view\n", {}),
+              HasSubstr("column 3 (event) holds words, 'view': say what each counts"));
   EXPECT_EQ(cells(read_text("user,item,timestamp\n1,2,978300760\n")), one);
   EXPECT_EQ(cells(read_text(",user,item\n0,1,2\n")), one);  // pandas numbers its rows
   EXPECT_EQ(cells(read_text("user,item,rating,helpful\n1,2,1,7\n", kRatings)), one);
@@ -56,7 +58,9 @@ TEST(ReadValues, RatingsHaveToBeThere) {
                                                         HasSubstr("its rows have 2 columns")));
   EXPECT_THAT(bad_option("user,item,timestamp\n1,2,978300760\n", kRatings),
               AllOf(HasSubstr("the columns are user, item, timestamp"), HasSubstr("columns")));
-  EXPECT_THAT(bad_option("user,item,event\n1,2,view\n", kRatings), HasSubstr("values are needed"));
+  EXPECT_THAT(bad_option("user,item,genre\n1,2,drama\n", kRatings), HasSubstr("values are needed"));
+  EXPECT_THAT(bad_option("user,item,event\n1,2,view\n", kRatings),
+              HasSubstr("holds words, 'view'"));
   EXPECT_THAT(bad_option("user,item,rating\n1,2,5\n",
                          {.columns = {"user", "item"}, .values = Values::kRequired}),
               HasSubstr("values are needed"));

@@ -136,8 +136,9 @@ TEST(ReadCounts, OfTinyFilesWhereTheRowsBearThemOut) {
 
 TEST(ReadCounts, AboveBadRowsSayWhatIsBad) {
   const ReadOptions skip{.on_bad_row = BadRows::kSkip};
-  EXPECT_THAT(bad_data("40 20 800\n1 1 x\n1 2 y\n", skip),
-              HasSubstr("all 2 rows are bad; the first one: file.csv:2: the value 'x'"));
+  EXPECT_THAT(bad_data("40 20 800\n1 1 ?\n1 2 !\n", skip),
+              HasSubstr("all 2 rows are bad; the first one: file.csv:2: the value '?'"));
+  EXPECT_THAT(bad_option("40 20 800\n1 1 x\n1 2 y\n", skip), HasSubstr("holds words, 'x', 'y'"));
   EXPECT_THAT(bad_data("40 20 800\n1 1 1\n2 2 1\n1 2 y\n", skip),
               HasSubstr("2 users, 2 items, 3 rows follow, 1 of them bad"));
 }

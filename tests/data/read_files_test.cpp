@@ -102,7 +102,8 @@ TEST(ReadFiles, SaysWhatTheSystemRefuses) {
   const std::string missing = folder / "missing.csv";
   EXPECT_EQ(error(ErrorKind::kNotFound, missing),
             missing + ": cannot open: No such file or directory");
-  EXPECT_THAT(error(ErrorKind::kIo, folder / ""), HasSubstr("is a folder"));
+  EXPECT_EQ(error(ErrorKind::kBadData, folder / ""),
+            (folder / "") + ": the folder holds no file with rows");
   const std::string empty = folder / "empty.csv";
   std::ofstream(empty).close();
   EXPECT_EQ(error(ErrorKind::kBadData, empty), empty + ": is empty");

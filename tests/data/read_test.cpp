@@ -2,12 +2,16 @@
 /// Text formats: delimiters, headers, columns, quotes, ids, values, times.
 #include "likewise/read.h"
 
+#include <fmt/format.h>
+
 #include "tests/data/read_support.h"
 
 namespace likewise::test {
 namespace {
 
+using testing::AllOf;
 using testing::HasSubstr;
+using testing::Not;
 
 const Cells kSmall{{{"1", "10"}, 3.5F}, {{"1", "20"}, 4.0F}, {{"2", "10"}, 1.0F}};
 
@@ -45,13 +49,21 @@ TEST(ReadText, FindsHeadersAndWellKnownNames) {
     EXPECT_EQ(summary.format, "csv, header " + header);
   }
   EXPECT_EQ(cells(read_text("book_id,user_id,rating\n10,1,3.5\n20,1,4\n10,2,1\n")), kSmall);
-  EXPECT_EQ(cells(read_text("x,y,z\n1,10,3.5\n1,20,4\n2,10,1\n")), kSmall);         // numbers below
+  EXPECT_THAT(bad_option("x,y,z\n1,10,3.5\n1,20,4\n2,10,1\n", {}),  // a header: numbers below
+              HasSubstr("cannot tell which columns hold users and items: the columns are x, y, z"));
+  EXPECT_EQ(cells(read_text("x,y,z\n1,10,3.5\n1,20,4\n2,10,1\n", {.columns = {"x", "y", "z"}})),
+            kSmall);
   EXPECT_EQ(cells(read_text("anna,heat,5\n")), (Cells{{{"anna", "heat"}, 5.0F}}));  // no header
   EXPECT_EQ(cells(read_text("user,item\nanna,heat\n")), (Cells{{{"anna", "heat"}, 1.0F}}));
 }
 
 TEST(ReadText, ObeysTheHeaderOption) {
-  EXPECT_EQ(cells(read_text("a,b\nc,d\n", {.header = Header::kYes})), (Cells{{{"c", "d"}, 1.0F}}));
+  const Cells second{{{"c", "d"}, 1.0F}};
+  EXPECT_EQ(cells(read_text("a,b\nc,d\n", {.columns = {"1", "2"}, .header = Header::kYes})),
+            second);
+  EXPECT_EQ(cells(read_text("1,2\nc,d\n", {.header = Header::kYes})), second);
+  EXPECT_THAT(bad_option("a,b\nc,d\n", {.header = Header::kYes}),
+              HasSubstr("cannot tell which columns hold users and items: the columns are a, b"));
   EXPECT_EQ(read_text("user,item\nc,d\n", {.header = Header::kNo}).users.size(), 2);
   EXPECT_THAT(bad_option("user,item\nc,d\n", {.columns = {"user", "item"}, .header = Header::kNo}),
               HasSubstr("need a header"));
@@ -167,11 +179,33 @@ TEST(ReadText, NamesTheBadValue) {
     EXPECT_THAT(bad_data("1;2;3\n\n4;5;" + bad + "\n6;7;8\n"),
                 HasSubstr("file.csv:3: the value '" + bad + "', column 3, is not a finite number"));
   }
-  EXPECT_THAT(bad_data("user,item,plays\n1,2,x\n"), HasSubstr("column 3 (plays)"));
-  EXPECT_THAT(bad_data("user,item,plays\n1,2,x\n"), HasSubstr("on_bad_row skip"));
+  EXPECT_THAT(bad_data("user,item,plays\n1,2,x\n3,4,5\n"), HasSubstr("column 3 (plays)"));
+  EXPECT_THAT(bad_data("user,item,plays\n1,2,x\n3,4,5\n"), HasSubstr("on_bad_row skip"));
+  EXPECT_THAT(bad_data("user,item,plays\n1,2,?\n"), Not(HasSubstr("on_bad_row")));  // none is left
   EXPECT_THAT(bad_data("1,2,3\n4,5\n"), HasSubstr("file.csv:2: '4,5' has 2 of the 3 columns"));
   EXPECT_EQ(cells(read_text("1,2,+1.5e1\n")), (Cells{{{"1", "2"}, 15.0F}}));
   EXPECT_EQ(cells(read_text("1,2,-2\n")), (Cells{{{"1", "2"}, -2.0F}}));
+}
+
+TEST(ReadText, WhatAHeaderNamesOrQuotesHoldIsNoOtherDelimiterAndNoTime) {
+  const auto rows = [](const std::string& text) { return read_text(text).by_user.nnz(); };
+  EXPECT_EQ(rows("user\titem\n1 7\t2\n2 7\t3\n"), 2);
+  EXPECT_EQ(rows("\"1,7\",\"2,5\"\n\"2,7\",\"3,5\"\n"), 2);
+  EXPECT_EQ(rows("user,item\n1,2026-01-02\n2,2026-01-03\n"), 2);
+  EXPECT_THAT(bad_option("1 7\t2\n2 7\t3\n", {}), HasSubstr("every user holds another delimiter"));
+  EXPECT_THAT(bad_option("1,2026-01-02\n2,2026-01-03\n", {}),
+              HasSubstr("column 2 should hold items but holds times"));
+}
+
+TEST(ReadText, AWordAmongNumbersIsABadRow) {
+  std::string numbers;
+  for (int i = 0; i < 3000; ++i) numbers += fmt::format("{},{},{}\n", i % 60, i / 60, i % 5);
+  for (const std::string& text : {"1,2,x\n" + numbers, numbers + "1,2,x\n"}) {
+    EXPECT_THAT(bad_data(text), AllOf(HasSubstr("the value 'x'"), HasSubstr("on_bad_row skip")));
+    ReadSummary summary;
+    EXPECT_EQ(read_text(text, {.on_bad_row = BadRows::kSkip}, &summary).by_user.nnz(), 3000);
+    EXPECT_EQ(summary.bad_rows, 1);
+  }
 }
 
 TEST(ReadText, SkipsBadRowsIfAsked) {
@@ -183,8 +217,10 @@ TEST(ReadText, SkipsBadRowsIfAsked) {
   EXPECT_EQ(summary.rows, 5);
   EXPECT_EQ(summary.bad_rows, 2);
   EXPECT_THAT(summary.first_bad_row, HasSubstr("file.csv:3: the value 'z'"));
-  EXPECT_THAT(bad_data("user,item,rating\n1,2,x\n3,4,\n", skip),
+  EXPECT_THAT(bad_data("user,item,rating\n1,2,?\n3,4,\n", skip),
               HasSubstr("all 2 rows are bad; the first one: file.csv:2"));
+  EXPECT_THAT(bad_option("user,item,rating\n1,2,x\n3,4,\n", skip),
+              HasSubstr("column 3 (rating) holds words, 'x': say what each counts"));
 }
 
 TEST(ReadText, RefusesWhatHoldsNothing) {
@@ -218,7 +254,9 @@ TEST(ReadText, RefusesEndlessLines) {
 }
 
 TEST(ReadText, TimesAreLeftOutUnlessAskedFor) {
-  EXPECT_FALSE(read_text("user,item,time\n1,2,yesterday\n").has_times());
+  EXPECT_FALSE(read_text("user,item,time\n1,2,978300760\n").has_times());
+  EXPECT_THAT(bad_data("user,item,time\n1,2,yesterday\n"),  // whether they are kept or not
+              HasSubstr("file.csv:2: the time 'yesterday', column 3 (time), is neither"));
   EXPECT_FALSE(read_text("user,item\n1,2\n", {.keep_times = true}).has_times());
 }
 

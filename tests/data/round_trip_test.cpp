@@ -33,16 +33,23 @@ std::string random_id(Random& random, bool line_feeds) {
   return id;
 }
 
-/// Users and items of random ids: awkward text in `kind` 0, whole numbers in 1, all sorts in 2.
+std::string id_of(std::uint64_t kind, Random& random, bool line_feeds) {
+  if (kind == 3) return fmt::format("20{:02}-01-{:02}", random() % 90 + 10, random() % 28 + 1);
+  if (kind == 4) return fmt::format("{} {}", random() % 1000, random() % 7);
+  const bool number = kind == 1 || (kind == 2 && random() % 2 == 0);
+  return number ? fmt::format("{}", static_cast<int>(random() % 2000) - 1000)
+                : random_id(random, line_feeds);
+}
+
+/// Users and items of random ids: awkward text in `kind` 0, whole numbers in 1, all sorts in 2,
+/// dates in 3, numbers between blanks in 4.
 Interactions random_interactions(Random& random, bool line_feeds) {
-  const auto kind = random() % 3;
+  const auto kind = random() % 5;
   const auto ids = [&] {
     std::set<std::string> names;
     const std::size_t count = 1 + random() % 12;
     while (names.size() < count) {
-      const bool number = kind == 1 || (kind == 2 && random() % 2 == 0);
-      names.insert(number ? fmt::format("{}", static_cast<int>(random() % 2000) - 1000)
-                          : random_id(random, line_feeds));
+      names.insert(id_of(kind, random, line_feeds));
     }
     return std::vector<std::string>(names.begin(), names.end());
   };

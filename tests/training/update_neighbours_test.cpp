@@ -85,12 +85,15 @@ TEST(UpdateNeighbours, ACellOfBothIsWhatThePolicySays) {
     EXPECT_EQ(added(Duplicates::kSum).model.history.values[2], 5.0F);
     EXPECT_EQ(added(Duplicates::kLast).model.history.values[2], 1.0F);
     EXPECT_EQ(added(Duplicates::kMax).model.history.values[2], 4.0F);
+    EXPECT_THAT(
+        test::error_of(ErrorKind::kInvalidArgument, [&] { (void)added(Duplicates::kMean); }),
+        testing::HasSubstr("a mean cannot be gone on with"));
     EXPECT_EQ(added(Duplicates::kMax).repeated, 1);
     EXPECT_THAT(test::error_of(ErrorKind::kBadData, [&] { (void)added(Duplicates::kError); }),
                 testing::HasSubstr("user '1' and item '1'"));
     EXPECT_THAT(
         test::error_of(ErrorKind::kInvalidArgument, [&] { (void)added(Duplicates::kAuto); }),
-        testing::HasSubstr("sum, last, max"));
+        testing::HasSubstr("newest, sum, max, first, last, count or error"));
   }
 }
 

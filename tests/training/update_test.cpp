@@ -740,7 +740,8 @@ TEST(Update, RefusesWhatItCannotDo) {
                            ErrorKind kind = ErrorKind::kInvalidArgument) {
     return test::error_of(kind, [&] { (void)update_model(model, data, options, cpu); });
   };
-  EXPECT_THAT(refused(als, {.duplicates = Duplicates::kAuto}), HasSubstr("sum, last, max"));
+  EXPECT_THAT(refused(als, {.duplicates = Duplicates::kAuto}),
+              HasSubstr("newest, sum, max, first, last, count or error"));
   EXPECT_THAT(refused(als, {.duplicates = Duplicates::kError}, ErrorKind::kBadData),
               HasSubstr("have a value already"));
   EXPECT_THAT(refused(als, {.by = UpdateBy::kSgd}), HasSubstr("explicit"));

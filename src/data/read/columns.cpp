@@ -236,12 +236,18 @@ void refuse_times_as_values(const FileFormat& format, const SampleRows& sample) 
                    columns_option(format, column, format.columns[kTime])));
 }
 
+/// Numbers, as counts above the rows, name no column.
+bool has_names(const FileFormat& format) {
+  return std::any_of(format.names.begin(), format.names.end(),
+                     [](const std::string& name) { return !canonical_integer(name); });
+}
+
 /// Where neither a name nor the number of columns says what they hold, the order does not either.
 void refuse_unknown_columns(const FileFormat& format) {
   constexpr std::size_t kMostInOrder = 6;
   const auto known = known_columns(format.names);
   const bool none = std::all_of(known.begin(), known.end(), [](int column) { return column < 0; });
-  if (!none || (format.names.empty() && format.fields <= kMostInOrder)) return;
+  if (!none || (!has_names(format) && format.fields <= kMostInOrder)) return;
   fail(format,
        fmt::format("cannot tell which columns hold users and items: {}; choose them with {}, as "
                    "names or numbers from 1",
@@ -270,9 +276,10 @@ bool looks_like_date(const std::string& cell) {
   return time && (time->form == TimeForm::kDate || time->form == TimeForm::kDateTime);
 }
 
-/// Nobody is called 2010-10-19T23:55:27Z.
+/// Nobody is called 2010-10-19T23:55:27Z, unless the header says so.
 void refuse_times_as_ids(const FileFormat& format, const SampleRows& sample) {
   for (const Role role : {kUser, kItem}) {
+    if (find_known(role, format.names) == format.columns[role]) continue;
     const auto cells = cells_of(sample, format.columns[role]);
     if (cells.empty() || !std::all_of(cells.begin(), cells.end(), looks_like_date)) continue;
     fail(format,

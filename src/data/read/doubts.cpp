@@ -87,6 +87,22 @@ struct Candidate {
 constexpr std::array<Candidate, 6> kDelimiters{
     {{"\t", "tab"}, {"::", "::"}, {",", ","}, {";", ";"}, {"|", "|"}, {" ", "space"}}};
 
+/// Whether the header calls this column as users or items are called.
+bool is_named(const FileFormat& format, Role role) {
+  const auto column = static_cast<std::size_t>(format.columns[role]);
+  return column < format.names.size() && is_known_name(role, format.names[column]);
+}
+
+/// The rows without a quote: who quotes a field knows of the delimiters in it.
+SampleRows rows_without_quotes(const std::vector<std::string_view>& lines, Delimiter delimiter) {
+  SampleRows rows;
+  for (const std::string_view line : lines) {
+    if (line.find('"') != std::string_view::npos) continue;
+    if (split_line(line, delimiter, rows.emplace_back()) != LineFault::kNone) rows.pop_back();
+  }
+  return rows;
+}
+
 void refuse_mixed_delimiters(const FileFormat& format, const SampleRows& sample) {
   for (const Role role : {kUser, kItem}) {
     const auto ids = column_of(sample, format.columns[role]);
@@ -183,9 +199,11 @@ void refuse_other_lines(const std::vector<std::string_view>& lines, const std::s
 }
 
 void refuse_doubtful_table(const FileFormat& format, const SampleRows& sample,
-                           const ReadOptions& options) {
+                           const std::vector<std::string_view>& lines, const ReadOptions& options) {
   if (sample.empty() || !options.columns.empty() || !options.delimiter.empty()) return;
-  refuse_mixed_delimiters(format, sample);
+  if (!is_named(format, kUser) || !is_named(format, kItem)) {
+    refuse_mixed_delimiters(format, rows_without_quotes(lines, format.delimiter));
+  }
   if (format.names.empty()) refuse_sentences(format, sample);
 }
 

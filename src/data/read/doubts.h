@@ -19,9 +19,10 @@ void refuse_other_lines(const std::vector<std::string_view>& lines, const std::s
                         const ReadOptions& options);
 /// Judgements and runs of TREC, before columns are chosen. Throws kInvalidArgument.
 void refuse_trec(const FileFormat& format, const SampleRows& sample, const ReadOptions& options);
-/// A delimiter nobody gave that leaves another one inside of every user or item, and sentences of
-/// words between spaces. `sample` has no header. Throws kInvalidArgument.
+/// A delimiter nobody gave that leaves another one inside of every user or item, unless a header
+/// names both or the fields are quoted, and sentences of words between spaces. `sample` and its
+/// `lines` have no header. Throws kInvalidArgument.
 void refuse_doubtful_table(const FileFormat& format, const SampleRows& sample,
-                           const ReadOptions& options);
+                           const std::vector<std::string_view>& lines, const ReadOptions& options);
 
 }  // namespace likewise

@@ -425,9 +425,10 @@ FileFormat detect_format(const FileHead& head, const std::string& file,
     if (counts) rows.erase(rows.begin());
     format.fields = usual_fields(rows);
   }
+  if (counts || !format.names.empty()) lines.erase(lines.begin());
   refuse_trec(format, rows, options);
   choose_columns(format, options, rows);
-  refuse_doubtful_table(format, rows, options);
+  refuse_doubtful_table(format, rows, lines, options);
   if (counts) take_counts(format, *counts, rows, head.text);
   format.description = describe(format);
   return format;

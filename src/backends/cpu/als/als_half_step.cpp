@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <numeric>
+#include <optional>
 
 #include <tbb/enumerable_thread_specific.h>
 
@@ -10,6 +11,7 @@
 #include "backends/als_errors.h"
 #include "backends/als_solver.h"
 #include "backends/cpu/als/als_long_rows.h"
+#include "backends/cpu/als/als_systems.h"
 #include "core/parallel.h"
 
 namespace likewise {
@@ -98,6 +100,7 @@ struct AlsHalfStep::Worker {
   Matrix x;
   Matrix z;
   AlsRowSolver solver;
+  std::optional<AlsSummedRow> summed{};  ///< where factors are nonnegative
 };
 
 AlsHalfStep::AlsHalfStep(const CsrView& matrix, Side side, Index first_row, const AlsRules& rules)
@@ -121,8 +124,10 @@ double AlsHalfStep::solve(const AlsRowContext& context, const AlsSolvedRows& row
   const Index single = static_cast<Index>(order_.size()) - long_rows_;
   const Index width = context.table.cols;
   tbb::enumerable_thread_specific<Worker> workers([&] {
-    return Worker{Matrix(kMaxBlockRows, width), Matrix(kMaxBlockRows, width),
+    Worker worker{Matrix(kMaxBlockRows, width), Matrix(kMaxBlockRows, width),
                   AlsRowSolver(context)};
+    if (context.params.nonnegative) worker.summed.emplace(context);
+    return worker;
   });
   std::vector<double> parts(blocks_.size() + static_cast<std::size_t>(long_rows_));
   const std::span<double> long_parts(parts.data() + blocks_.size(),
@@ -161,12 +166,14 @@ double AlsHalfStep::solve_block(const AlsRowContext& context, const AlsSolvedRow
   enter_basis(context, solved, rows, worker.x, worker.z);
   double objective = 0.0;
   for (std::size_t r = 0; r < rows.size(); ++r) {
-    const Offset count = matrix_.row_size(rows[r]);
+    const auto columns = matrix_.row_columns(rows[r]);
+    const auto values = matrix_.row_values(rows[r]);
+    float* z = worker.z.row(static_cast<Index>(r));
     Index pivot = -1;
-    objective += worker.solver.solve(matrix_.row_columns(rows[r]), matrix_.row_values(rows[r]),
-                                     context.regularization(matrix_.row_values(rows[r])),
-                                     worker.z.row(static_cast<Index>(r)), pivot);
-    if (pivot >= 0) throw_singular(side_, first_row_ + rows[r], count, pivot);
+    objective += worker.summed ? worker.summed->solve(columns, values, z, pivot)
+                               : worker.solver.solve(columns, values,
+                                                     context.regularization(values), z, pivot);
+    if (pivot >= 0) throw_singular(side_, first_row_ + rows[r], std::ssize(values), pivot);
   }
   leave_basis(context, worker.z, rows, worker.x, solved);
   return objective;

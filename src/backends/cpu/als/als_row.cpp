@@ -82,31 +82,6 @@ void AlsRowContext::set_diagonals(double lambda, Offset count, float* diagonal,
   }
 }
 
-NonnegativeRow::NonnegativeRow(const AlsRowContext& context)
-    : width_(context.params.nonnegative ? static_cast<std::size_t>(context.table.cols) : 0),
-      solver_(static_cast<Index>(width_), context.params.factors),
-      a_(width_ * width_),
-      b_(width_),
-      x_(width_) {}
-
-double NonnegativeRow::missing(const AlsRowContext& context, const float* z) const {
-  const std::vector<double>& gram = context.basis.gram;
-  double sum = 0.0;
-  for (std::size_t at = 0; at < gram.size(); ++at) {
-    sum += gram[at] * double{z[at / width_]} * double{z[at % width_]};
-  }
-  return sum;
-}
-
-double NonnegativeRow::solve(float* z, Index& pivot) {
-  pivot = solver_.solve(a_, b_, x_);
-  if (pivot >= 0) return 0.0;
-  const double objective = solver_.objective(a_, b_, x_);
-  if (!std::isfinite(objective)) pivot = 0;
-  std::ranges::transform(x_, z, [](double x) { return static_cast<float>(x); });
-  return objective;
-}
-
 kernels::Segment SegmentBuffer::fill(const AlsRowContext& context, const Index* columns,
                                      const float* values, Offset count, double& constant) {
   const Offset padded = kernels::padded_tiles(count);
@@ -140,8 +115,7 @@ AlsRowSolver::AlsRowSolver(const AlsRowContext& context)
       r_(context.stride()),
       p_(context.stride()),
       product_(context.stride()),
-      start_(context.stride()),
-      bounded_(context) {
+      start_(context.stride()) {
   if (context.params.solver == AlsSolverKind::kCg) return;
   const Index d = context.table.cols;
   gram_ = Matrix(d, d);
@@ -163,7 +137,6 @@ double AlsRowSolver::solve(std::span<const Index> columns, std::span<const float
   row.segment = buffer_.fill(context_, columns.data(), values.data(), count, row.constant);
   const Index stride = row.segment.rows.stride;
   context_.set_diagonals(lambda, count, diagonal_.data(), inverse_.data());
-  if (context_.params.nonnegative) return solve_nonnegative(row, z, pivot);
   if (context_.exact || context_.is_flat(count, lambda)) {
     std::copy_n(z, stride, start_.data());
     const double objective = solve_exactly(row, z, pivot);
@@ -181,27 +154,12 @@ double AlsRowSolver::solve_exactly(const Cells& row, float* z, Index& pivot) {
   const bool dual =
       row.least_confidence >= 1.0F && row.count < context_.table.cols && diagonal_[0] > 0.0F;
   dual ? solve_dual(s, row.count, z, pivot) : solve_gram(s, z, pivot);
-  return objective_of(row, z, pivot);
-}
-
-/// constant + z^T A z - 2 b^T z, with A z computed again: its error is of second order in z's.
-double AlsRowSolver::objective_of(const Cells& row, const float* z, Index& pivot) {
-  const kernels::Segment& s = row.segment;
+  // constant + z^T A z - 2 b^T z, with A z computed again: its error is of second order in z's.
   const double zdz = kernels::scale_square(diagonal_.data(), z, product_.data(), s.rows.stride);
   const kernels::StartSums sums = kernels::add_residual(s, z, r_.data());
   const double objective = row.constant + zdz + sums.wqq - 2.0 * sums.vq;
   if (pivot < 0 && !std::isfinite(objective)) pivot = 0;
   return objective;
-}
-
-double AlsRowSolver::solve_nonnegative(const Cells& row, float* z, Index& pivot) {
-  const kernels::Segment& s = row.segment;
-  sum_gram(s, p_.data());
-  (void)bounded_.solve(
-      context_, diagonal_.data(),
-      [&](std::size_t j, std::size_t i) { return double{gram_.row(static_cast<Index>(j))[i]}; },
-      [&](std::size_t j) { return double{p_.data()[j]}; }, z, pivot);
-  return objective_of(row, z, pivot) + bounded_.missing(context_, z);
 }
 
 double AlsRowSolver::solve_cg(const Cells& row, float* z, Index& pivot) {
@@ -228,7 +186,7 @@ double AlsRowSolver::last_curvature(const Cells& row) {
          static_cast<double>(sampled);
 }
 
-void AlsRowSolver::sum_gram(const kernels::Segment& s, float* z) {
+void AlsRowSolver::solve_gram(const kernels::Segment& s, float* z, Index& pivot) {
   const Index d = context_.table.cols;
   std::fill_n(z, s.rows.stride, 0.0F);
   kernels::add_rows(s, s.v, z);
@@ -242,11 +200,6 @@ void AlsRowSolver::sum_gram(const kernels::Segment& s, float* z) {
     kernels::multiply({d, d, rows, scaled_.data(), 1, s.rows.stride, pack_.data(), s.rows.stride,
                        gram_.data(), s.rows.stride, first > 0, true});
   }
-}
-
-void AlsRowSolver::solve_gram(const kernels::Segment& s, float* z, Index& pivot) {
-  const Index d = context_.table.cols;
-  sum_gram(s, z);
   for (Index j = 0; j < d; ++j) gram_.row(j)[j] += diagonal_[j];
   pivot = kernels::cholesky_upper(gram_.data(), d, s.rows.stride);
   if (pivot < 0) kernels::solve_upper(gram_.data(), d, s.rows.stride, z);

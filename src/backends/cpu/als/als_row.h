@@ -3,13 +3,11 @@
 #pragma once
 
 #include <span>
-#include <vector>
 
 #include "backends/cpu/als/als_fixed_side.h"
 #include "backends/cpu/als/conjugate_gradients.h"
 #include "backends/cpu/kernels/als_passes.h"
 #include "backends/cpu/kernels/als_vectors.h"
-#include "core/nonnegative.h"
 #include "likewise/als.h"
 
 namespace likewise {
@@ -44,40 +42,6 @@ struct AlsRowContext {
   /// Implicit: A = diag(S + lambda) + ..., which is the preconditioner too.
   /// Explicit: A = lambda I + ..., and count S stands for what the ratings will add to it.
   void set_diagonals(double lambda, Offset count, float* diagonal, float* inverse) const;
-};
-
-/// A row's system under the bound that its factors are 0 or more. Buffers of one thread.
-class NonnegativeRow {
- public:
-  explicit NonnegativeRow(const AlsRowContext& context);
-
-  /// Solves (G + diagonal + M) z = b so, for an M of which m(j, i) with j <= i is asked, and b(j).
-  /// z holds a guess and gets the solution. Returns z^T A z - 2 b^T z, or sets `pivot`.
-  template <class M, class B>
-  [[nodiscard]] double solve(const AlsRowContext& context, const float* diagonal, const M& m,
-                             const B& b, float* z, Index& pivot) {
-    for (std::size_t j = 0; j < width_; ++j) {
-      for (std::size_t i = j; i < width_; ++i) {
-        a_[j * width_ + i] =
-            m(j, i) + (context.basis.gram.empty() ? 0.0 : context.basis.gram[j * width_ + i]);
-      }
-      a_[j * width_ + j] += diagonal[j];
-      b_[j] = b(j);
-      x_[j] = z[j];
-    }
-    return solve(z, pivot);
-  }
-  /// z^T G z.
-  [[nodiscard]] double missing(const AlsRowContext& context, const float* z) const;
-
- private:
-  [[nodiscard]] double solve(float* z, Index& pivot);
-
-  std::size_t width_;
-  NonnegativeSolver solver_;
-  std::vector<double> a_;
-  std::vector<double> b_;
-  std::vector<double> x_;
 };
 
 /// Weights of a run of interactions. Buffers grow as needed.
@@ -120,10 +84,6 @@ class AlsRowSolver {
   [[nodiscard]] double solve_cg(const Cells& row, float* z, Index& pivot);
   [[nodiscard]] double last_curvature(const Cells& row);
   [[nodiscard]] double solve_exactly(const Cells& row, float* z, Index& pivot);
-  [[nodiscard]] double objective_of(const Cells& row, const float* z, Index& pivot);
-  [[nodiscard]] double solve_nonnegative(const Cells& row, float* z, Index& pivot);
-  /// gram_ = sum w y y^T, its upper triangle, and z = sum v y.
-  void sum_gram(const kernels::Segment& s, float* z);
   /// Gram matrix and Cholesky: count f^2 + f^3 / 3 operations.
   void solve_gram(const kernels::Segment& s, float* z, Index& pivot);
   /// For weights of 0 and more: the dual system of `count` unknowns: count^2 f + count^3 / 3
@@ -143,7 +103,6 @@ class AlsRowSolver {
   Matrix scaled_;
   Array<float> dual_;
   Array<float> roots_;  ///< of the weights
-  NonnegativeRow bounded_;
 };
 
 }  // namespace likewise

@@ -6,6 +6,7 @@
 
 #include "core/cholesky.h"
 #include "core/dense_kernels.h"
+#include "distributed/als_exchange.h"
 
 namespace likewise {
 namespace {
@@ -67,7 +68,7 @@ AlsSystemSolver::AlsSystemSolver(const AlsRowContext& context)
       r_(context.stride()),
       p_(context.stride()),
       product_(context.stride()),
-      bounded_(context) {}
+      bounded_(context.table.cols, context.params.factors) {}
 
 double AlsSystemSolver::solve(std::span<const double> system, std::span<const float> values,
                               float* z, Index& pivot) {
@@ -80,12 +81,7 @@ double AlsSystemSolver::solve(std::span<const double> system, std::span<const fl
   const double lambda = context_.regularization(values);
   unpack(system);
   context_.set_diagonals(lambda, count, diagonal_.data(), inverse_.data());
-  if (context_.params.nonnegative) {
-    return system.back() + bounded_.solve(
-                               context_, diagonal_.data(),
-                               [&](std::size_t j, std::size_t i) { return m_[j * width_ + i]; },
-                               [&](std::size_t j) { return b_[j]; }, z, pivot);
-  }
+  if (context_.params.nonnegative) return solve_nonnegative(system.back(), z, pivot);
   if (context_.exact || context_.is_flat(count, lambda)) {
     const double objective = solve_exactly(system.back(), z, pivot);
     if (pivot < 0 || context_.params.solver == AlsSolverKind::kCholesky) return objective;
@@ -131,6 +127,22 @@ double AlsSystemSolver::solve_exactly(double constant, float* z, Index& pivot) {
   return objective;
 }
 
+double AlsSystemSolver::solve_nonnegative(double constant, float* z, Index& pivot) {
+  factored_ = m_;
+  const std::vector<double>& gram = context_.basis.gram;
+  for (std::size_t at = 0; at < gram.size(); ++at) factored_[at] += gram[at];
+  for (std::size_t j = 0; j < width_; ++j) {
+    factored_[j * width_ + j] += diagonal_[static_cast<Offset>(j)];
+    solution_[j] = z[j];
+  }
+  pivot = bounded_.solve(factored_, b_, solution_);
+  if (pivot >= 0) return 0.0;
+  const double objective = constant + bounded_.objective(factored_, b_, solution_);
+  if (!std::isfinite(objective)) pivot = 0;
+  std::ranges::transform(solution_, z, [](double x) { return static_cast<float>(x); });
+  return objective;
+}
+
 double AlsSystemSolver::add_product(const float* x, double scale, float* out) const {
   double square = 0.0;
   for (std::size_t j = 0; j < width_; ++j) {
@@ -161,6 +173,17 @@ double AlsSystemSolver::solve_cg(double constant, const CgLimits& limits, float*
   }
   if (!cg.positive()) pivot = 0;
   return cg.objective();
+}
+
+AlsSummedRow::AlsSummedRow(const AlsRowContext& context)
+    : sum_(context),
+      solver_(context),
+      system_(static_cast<std::size_t>(system_numbers(context.table.cols))) {}
+
+double AlsSummedRow::solve(std::span<const Index> columns, std::span<const float> values, float* z,
+                           Index& pivot) {
+  sum_.sum(columns, values, system_);
+  return solver_.solve(system_, values, z, pivot);
 }
 
 }  // namespace likewise

@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "backends/cpu/als/als_row.h"
+#include "core/nonnegative.h"
 
 namespace likewise {
 
@@ -48,6 +49,7 @@ class AlsSystemSolver {
  private:
   void unpack(std::span<const double> system);
   [[nodiscard]] double solve_exactly(double constant, float* z, Index& pivot);
+  [[nodiscard]] double solve_nonnegative(double constant, float* z, Index& pivot);
   [[nodiscard]] double solve_cg(double constant, const CgLimits& limits, float* z, Index& pivot);
   /// out += scale M x; returns x^T M x.
   double add_product(const float* x, double scale, float* out) const;
@@ -63,7 +65,22 @@ class AlsSystemSolver {
   Array<float> r_;
   Array<float> p_;
   Array<float> product_;
-  NonnegativeRow bounded_;
+  NonnegativeSolver bounded_;
+};
+
+/// Rows whose systems are summed and solved in one place. Buffers of one thread.
+class AlsSummedRow {
+ public:
+  explicit AlsSummedRow(const AlsRowContext& context);
+
+  /// As AlsRowSolver::solve().
+  [[nodiscard]] double solve(std::span<const Index> columns, std::span<const float> values,
+                             float* z, Index& pivot);
+
+ private:
+  AlsSystemSum sum_;
+  AlsSystemSolver solver_;
+  std::vector<double> system_;
 };
 
 }  // namespace likewise
