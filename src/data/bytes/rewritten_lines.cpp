@@ -12,7 +12,7 @@
 namespace likewise {
 namespace {
 
-constexpr std::size_t kInputBytes = std::size_t{1} << 18;
+constexpr std::size_t kReadBytes = std::size_t{1} << 18;
 
 class RewrittenLines final : public ByteSource {
  public:
@@ -40,8 +40,8 @@ class RewrittenLines final : public ByteSource {
     out_.clear();
     at_ = 0;
     const std::size_t before = text_.size();
-    text_.resize(before + kInputBytes);
-    text_.resize(before + raw_->read(text_.data() + before, kInputBytes));
+    text_.resize(before + kReadBytes);
+    text_.resize(before + raw_->read(text_.data() + before, kReadBytes));
     ended_ = text_.size() == before;
     std::string_view rest = text_;
     for (std::size_t end = 0; (end = rest.find('\n')) != std::string_view::npos;) {
