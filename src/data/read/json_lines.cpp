@@ -21,7 +21,7 @@ namespace {
 /// Text of a column that nobody asks for is kept as far as it may be a number.
 constexpr std::size_t kMostSpareBytes = 40;
 
-[[noreturn]] void refuse(const std::string& file, const std::string& why) {
+[[noreturn]] void refuse_json(const std::string& file, const std::string& why) {
   throw Error(ErrorKind::kBadData, fmt::format("{}: {}", file, why));
 }
 
@@ -107,9 +107,9 @@ class Objects {
                             options.columns.end());
     }
     if (keys_.size() < 2) {
-      refuse(file_,
-             "JSON lines need an object with a user and an item on each line, as "
-             "{\"user\": 1, \"item\": 2}");
+      refuse_json(file_,
+                  "JSON lines need an object with a user and an item on each line, as "
+                  "{\"user\": 1, \"item\": 2}");
     }
   }
 
@@ -174,15 +174,15 @@ bool is_json_lines(std::string_view head, const std::string& file) {
   const std::size_t inside = rest.find_first_not_of(" \t\r\n", 1);
   if (rest[0] == '[' && inside != std::string_view::npos &&
       (rest[inside] == '{' || rest[inside] == '[')) {
-    refuse(file, "is a JSON array: write an object on each line, as `jq -c '.[]' FILE` does");
+    refuse_json(file, "is a JSON array: write an object on each line, as `jq -c '.[]' FILE` does");
   }
   if (rest[0] != '{') return false;
   const std::size_t last = line.find_last_not_of(" \t\r");
   if (line[last] == '}' && last > 0) return true;
   if (rest.find('\n') == std::string_view::npos) return true;  // a long line, or a cut one
-  refuse(file,
-         "is JSON, but its objects go over several lines: write each on one line, as "
-         "`jq -c . FILE` does");
+  refuse_json(file,
+              "is JSON, but its objects go over several lines: write each on one line, as "
+              "`jq -c . FILE` does");
 }
 
 ByteSourcePtr json_as_csv(ByteSourcePtr raw, std::string_view head, const ReadOptions& options,
