@@ -302,6 +302,8 @@ def test_decimal_commas(cells, refused):
     assert "with a decimal comma read it with --decimal ," in refused(text)
     assert "with a decimal comma" in refused("user;item;rating\n1;2;3.5\n2;3;4\n", "--decimal", ",")
     assert "what --decimal , has in numbers" in refused(text, "--decimal", ",", "--delimiter", ",")
+    assert "--decimal would do nothing: no column of values is read" in refused("user;item\n1;2\n", "--decimal", ",")
+    assert "--time-format would do nothing" in refused("user,item,rating\n1,2,3\n", "--time-format", "%Y")
 
 
 def test_escaped_quotes_are_explained(refused):

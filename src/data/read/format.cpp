@@ -297,6 +297,17 @@ void refuse_table_options(const std::string& file, const ReadOptions& options, c
        fmt::format("{} would do nothing: the file is {}", mention(idle), kind));
 }
 
+/// Options of columns that are not read.
+void refuse_idle_options(const FileFormat& format, const ReadOptions& options) {
+  const auto refuse_where = [&](bool idle, const char* option, const char* what) {
+    if (!idle) return;
+    fail(format.file, ErrorKind::kInvalidArgument,
+         fmt::format("{} would do nothing: no column of {} is read", mention(option), what));
+  };
+  refuse_where(!options.time_format.empty() && !format.has(kTime), "time_format", "times");
+  refuse_where(format.decimal_comma && !format.has(kValue), "decimal", "values");
+}
+
 /// A user and its items on each line.
 FileFormat adjacency_format(const FileHead& head, const std::string& file,
                             const ReadOptions& options) {
@@ -428,6 +439,7 @@ FileFormat detect_format(const FileHead& head, const std::string& file,
   if (counts || !format.names.empty()) lines.erase(lines.begin());
   refuse_trec(format, rows, options);
   choose_columns(format, options, rows);
+  refuse_idle_options(format, options);
   refuse_doubtful_table(format, rows, lines, options);
   if (counts) take_counts(format, *counts, rows, head.text);
   format.description = describe(format);
