@@ -181,9 +181,12 @@ def _is_text(array: Any) -> bool:
 
 
 def value_column(array: Any) -> Any:
-    """A column of numbers, NaN where one is missing, or of words."""
-    if _is_text(array):
-        return id_column(array, "values")  # words, which the options give numbers
+    """A column of numbers, NaN where one is missing, or of words, which the options give numbers."""
+    return id_column(array, "values") if _is_text(array) else number_column(array)
+
+
+def number_column(array: Any) -> Any:
+    """A column of numbers, NaN where one is missing."""
     if isinstance(array, Encoded):
         raise TypeError("values are numbers, not categories of numbers")
     if isinstance(array, Streamed):
@@ -498,7 +501,7 @@ def _from_sparse(matrix: Any, source: Source, options: dict[str, Any], threads: 
     if options["duplicates"] == "auto":
         options = options | {"duplicates": "sum"}
     return call(_core.Interactions.from_csr, np.ascontiguousarray(csr.indptr),
-                np.ascontiguousarray(csr.indices), value_column(csr.data), csr.shape[1], options, threads,
+                np.ascontiguousarray(csr.indices), number_column(csr.data), csr.shape[1], options, threads,
                 listener)
 
 

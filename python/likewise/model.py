@@ -15,7 +15,7 @@ import numpy.typing as npt
 from likewise import _core
 from likewise.answers import Lists
 from likewise.arguments import call, count_of, names_of, shown, whole
-from likewise.columns import value_column
+from likewise.columns import number_column
 from likewise.display import table
 from likewise.ids import IdArray, Ids, IndexArray, Unknown, is_one
 from likewise.interactions import Interactions, Path, as_interactions, as_interactions_or_none
@@ -448,7 +448,7 @@ class Answers:
             columns.append(indices)
             weights = (list(history.values()) if isinstance(history, Mapping)
                        else np.full(len(indices), self._core.value_of_a_like))
-            values.append(value_column(np.asarray(weights)).astype(np.float32))
+            values.append(number_column(np.asarray(weights)).astype(np.float32))
             offsets.append(offsets[-1] + len(indices))
         none_i, none_v = np.empty(0, dtype=np.int32), np.empty(0, dtype=np.float32)
         return (np.array(offsets, dtype=np.int64), np.concatenate([none_i, *columns]),
