@@ -4,11 +4,13 @@
 #include <algorithm>
 #include <charconv>
 #include <chrono>
+#include <dlfcn.h>
 #include <libpq-fe.h>
 #include <poll.h>
 
 #include <fmt/format.h>
 
+#include "likewise/error.h"
 #include "server/events/event_store.h"
 
 namespace likewise::server {
@@ -36,69 +38,146 @@ template <class Number>
   return static_cast<int>(std::max<std::int64_t>(left.count(), 0));
 }
 
+/// The client library, loaded where events are in PostgreSQL: nothing else needs it.
+class Libpq {
+ public:
+  Libpq() {
+    if (handle_ == nullptr) {
+      throw Error(
+          ErrorKind::kInvalidArgument,
+          fmt::format("events in PostgreSQL need its client library, and {}; install it (Debian: "
+                      "libpq5)",
+                      dlerror()));
+    }
+    load(PQclear, "PQclear");
+    load(PQcmdTuples, "PQcmdTuples");
+    load(PQconnectdbParams, "PQconnectdbParams");
+    load(PQconninfoFree, "PQconninfoFree");
+    load(PQconninfoParse, "PQconninfoParse");
+    load(PQconsumeInput, "PQconsumeInput");
+    load(PQerrorMessage, "PQerrorMessage");
+    load(PQfinish, "PQfinish");
+    load(PQfreemem, "PQfreemem");
+    load(PQgetResult, "PQgetResult");
+    load(PQgetisnull, "PQgetisnull");
+    load(PQgetlength, "PQgetlength");
+    load(PQgetvalue, "PQgetvalue");
+    load(PQisBusy, "PQisBusy");
+    load(PQntuples, "PQntuples");
+    load(PQresultErrorField, "PQresultErrorField");
+    load(PQresultStatus, "PQresultStatus");
+    load(PQsendQueryParams, "PQsendQueryParams");
+    load(PQsetNoticeProcessor, "PQsetNoticeProcessor");
+    load(PQsocket, "PQsocket");
+    load(PQstatus, "PQstatus");
+  }
+
+  decltype(&::PQclear) PQclear = nullptr;
+  decltype(&::PQcmdTuples) PQcmdTuples = nullptr;
+  decltype(&::PQconnectdbParams) PQconnectdbParams = nullptr;
+  decltype(&::PQconninfoFree) PQconninfoFree = nullptr;
+  decltype(&::PQconninfoParse) PQconninfoParse = nullptr;
+  decltype(&::PQconsumeInput) PQconsumeInput = nullptr;
+  decltype(&::PQerrorMessage) PQerrorMessage = nullptr;
+  decltype(&::PQfinish) PQfinish = nullptr;
+  decltype(&::PQfreemem) PQfreemem = nullptr;
+  decltype(&::PQgetResult) PQgetResult = nullptr;
+  decltype(&::PQgetisnull) PQgetisnull = nullptr;
+  decltype(&::PQgetlength) PQgetlength = nullptr;
+  decltype(&::PQgetvalue) PQgetvalue = nullptr;
+  decltype(&::PQisBusy) PQisBusy = nullptr;
+  decltype(&::PQntuples) PQntuples = nullptr;
+  decltype(&::PQresultErrorField) PQresultErrorField = nullptr;
+  decltype(&::PQresultStatus) PQresultStatus = nullptr;
+  decltype(&::PQsendQueryParams) PQsendQueryParams = nullptr;
+  decltype(&::PQsetNoticeProcessor) PQsetNoticeProcessor = nullptr;
+  decltype(&::PQsocket) PQsocket = nullptr;
+  decltype(&::PQstatus) PQstatus = nullptr;
+
+ private:
+  template <class Function>
+  void load(Function& function, const char* name) const {
+    function = reinterpret_cast<Function>(dlsym(handle_, name));
+    if (function != nullptr) return;
+    throw Error(ErrorKind::kInvalidArgument,
+                fmt::format("events in PostgreSQL: its client library has no {}", name));
+  }
+
+  void* handle_ = dlopen("libpq.so.5", RTLD_NOW | RTLD_LOCAL);
+};
+
+/// Thread-safe.
+[[nodiscard]] const Libpq& libpq() {
+  static const Libpq library;
+  return library;
+}
+
 }  // namespace
 
-PostgresResult::PostgresResult(pg_result* result) : result_(result, PQclear) {}
+PostgresResult::PostgresResult(pg_result* result) : result_(result, libpq().PQclear) {}
 
-int PostgresResult::rows() const { return PQntuples(get()); }
+int PostgresResult::rows() const { return libpq().PQntuples(get()); }
 std::int64_t PostgresResult::integer(int row, int column) const {
-  return number_of<std::int64_t>(PQgetvalue(get(), row, column));
+  return number_of<std::int64_t>(libpq().PQgetvalue(get(), row, column));
 }
 std::optional<double> PostgresResult::number(int row, int column) const {
-  if (PQgetisnull(get(), row, column) != 0) return std::nullopt;
-  return number_of<double>(PQgetvalue(get(), row, column));
+  if (libpq().PQgetisnull(get(), row, column) != 0) return std::nullopt;
+  return number_of<double>(libpq().PQgetvalue(get(), row, column));
 }
 std::string PostgresResult::text(int row, int column) const {
-  return {PQgetvalue(get(), row, column),
-          static_cast<std::size_t>(PQgetlength(get(), row, column))};
+  return {libpq().PQgetvalue(get(), row, column),
+          static_cast<std::size_t>(libpq().PQgetlength(get(), row, column))};
 }
 std::int64_t PostgresResult::affected() const {
-  return number_of<std::int64_t>(PQcmdTuples(get()));
+  return number_of<std::int64_t>(libpq().PQcmdTuples(get()));
 }
 
-void PostgresConnection::Finish::operator()(pg_conn* handle) const { PQfinish(handle); }
+void PostgresConnection::Finish::operator()(pg_conn* handle) const { libpq().PQfinish(handle); }
 
 PostgresConnection::PostgresConnection(const std::string& url) : place_(shown_place(url)) {
   const char* const names[] = {"dbname", "connect_timeout", "client_encoding", "application_name",
                                nullptr};
   const char* const values[] = {url.c_str(), "3", "UTF8", "likewise", nullptr};
-  handle_.reset(PQconnectdbParams(names, values, 1));
-  PQsetNoticeProcessor(
+  handle_.reset(libpq().PQconnectdbParams(names, values, 1));
+  libpq().PQsetNoticeProcessor(
       handle_.get(), [](void*, const char*) {}, nullptr);  // it would print
-  if (PQstatus(handle_.get()) != CONNECTION_OK) refuse(PQerrorMessage(handle_.get()));
+  if (libpq().PQstatus(handle_.get()) != CONNECTION_OK)
+    refuse(libpq().PQerrorMessage(handle_.get()));
 }
 
 PostgresResult PostgresConnection::run(const std::string& sql,
                                        const std::vector<std::string>& parameters) {
   std::vector<const char*> values;
   for (const std::string& parameter : parameters) values.push_back(parameter.c_str());
-  if (PQsendQueryParams(handle_.get(), sql.c_str(), static_cast<int>(values.size()), nullptr,
-                        values.data(), nullptr, nullptr, 0) == 0) {
-    refuse(PQerrorMessage(handle_.get()));
+  if (libpq().PQsendQueryParams(handle_.get(), sql.c_str(), static_cast<int>(values.size()),
+                                nullptr, values.data(), nullptr, nullptr, 0) == 0) {
+    refuse(libpq().PQerrorMessage(handle_.get()));
   }
   wait_for_answer();
-  const PostgresResult result(PQgetResult(handle_.get()));
-  while (pg_result* rest = PQgetResult(handle_.get())) PQclear(rest);  // the end of the answer
-  const ExecStatusType status = PQresultStatus(result.get());
+  const PostgresResult result(libpq().PQgetResult(handle_.get()));
+  while (pg_result* rest = libpq().PQgetResult(handle_.get()))
+    libpq().PQclear(rest);  // the end of the answer
+  const ExecStatusType status = libpq().PQresultStatus(result.get());
   if (status != PGRES_TUPLES_OK && status != PGRES_COMMAND_OK) {
-    refuse(PQerrorMessage(handle_.get()), result.get());
+    refuse(libpq().PQerrorMessage(handle_.get()), result.get());
   }
   return result;
 }
 
 void PostgresConnection::wait_for_answer() const {
   const auto end = Clock::now() + kPatience;
-  while (PQisBusy(handle_.get()) != 0) {
-    pollfd waited{PQsocket(handle_.get()), POLLIN, 0};
+  while (libpq().PQisBusy(handle_.get()) != 0) {
+    pollfd waited{libpq().PQsocket(handle_.get()), POLLIN, 0};
     if (poll(&waited, 1, left_until(end)) == 0) {
       refuse(fmt::format("no answer within {} seconds", kPatience.count()));
     }
-    if (PQconsumeInput(handle_.get()) == 0) refuse(PQerrorMessage(handle_.get()));
+    if (libpq().PQconsumeInput(handle_.get()) == 0) refuse(libpq().PQerrorMessage(handle_.get()));
   }
 }
 
 void PostgresConnection::refuse(std::string_view reason, const pg_result* result) const {
-  const char* state = result == nullptr ? nullptr : PQresultErrorField(result, PG_DIAG_SQLSTATE);
+  const char* state =
+      result == nullptr ? nullptr : libpq().PQresultErrorField(result, PG_DIAG_SQLSTATE);
   const bool full = state != nullptr && state == kDiskFull;
   throw StoreError(full ? StoreError::Reason::kFull : StoreError::Reason::kUnavailable,
                    fmt::format("{}: events cannot be {}: {}", place_,
@@ -108,14 +187,14 @@ void PostgresConnection::refuse(std::string_view reason, const pg_result* result
 
 void check_postgres_url(const std::string& url) {
   char* reason = nullptr;
-  PQconninfoOption* options = PQconninfoParse(url.c_str(), &reason);
+  PQconninfoOption* options = libpq().PQconninfoParse(url.c_str(), &reason);
   const std::string why = reason == nullptr ? "" : std::string(first_line(reason));
-  PQfreemem(reason);
+  libpq().PQfreemem(reason);
   if (options == nullptr) {
     throw Error(ErrorKind::kInvalidArgument,
                 fmt::format("{}: {}", shown_place(url), printable(why, 300)));
   }
-  PQconninfoFree(options);
+  libpq().PQconninfoFree(options);
 }
 
 }  // namespace likewise::server

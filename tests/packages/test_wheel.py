@@ -25,7 +25,8 @@ ENVIRONMENT = {name: value for name, value in os.environ.items() if not name.sta
 # What every Linux has: the C and C++ runtimes and zlib.
 OF_THE_SYSTEM = {"ld-linux-x86-64.so.2", "ld-linux-aarch64.so.1", "libc.so.6", "libm.so.6", "libdl.so.2",
                  "librt.so.1", "libpthread.so.0", "libstdc++.so.6", "libgcc_s.so.1", "libz.so.1"}
-OF_OTHERS = {"libtbb", "libfmt", "libhwy", "libxxhash", "libzstd", "libgfortran", "libquadmath"}
+OF_OTHERS = {"libtbb", "libfmt", "libhwy", "libxxhash", "libzstd", "libgfortran", "libquadmath",
+             "libsqlite3", "libutf8proc"}
 
 
 def run(*words, **options):
