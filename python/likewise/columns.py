@@ -173,7 +173,7 @@ def _is_text(array: Any) -> bool:
     if isinstance(array, Encoded):
         return _is_text(array.keys)
     if isinstance(array, Streamed):
-        return array.table.is_text(0)  # type: ignore[no-any-return]
+        return array.table.is_text(0)  # type: ignore[no-any-return,unused-ignore]
     if array.dtype.kind == "O":
         cells = [one for one in np.ma.getdata(array) if not is_missing(one)]
         return bool(cells) and all(isinstance(one, str) for one in cells)
@@ -212,7 +212,7 @@ def time_column(array: Any, unit: str | None, time_format: str = "") -> tuple[np
     if _is_text(array):
         if unit is not None:
             raise ValueError(f"time_unit={unit!r} would do nothing: the times are text")
-        return _core.times_of_texts(id_column(array, "times"), time_format)  # type: ignore[no-any-return]
+        return _core.times_of_texts(id_column(array, "times"), time_format)  # type: ignore[no-any-return,unused-ignore]
     if time_format:
         raise ValueError("time_format would do nothing: the times are not text")
     if isinstance(array, Encoded):

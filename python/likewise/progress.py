@@ -128,7 +128,7 @@ def _notebook_display() -> Any:
     if not _in_notebook():
         return None
     from IPython.display import display  # type: ignore[import-not-found,import-untyped,unused-ignore]
-    return display("", display_id=True)
+    return display("", display_id=True)  # type: ignore[no-untyped-call,unused-ignore]
 
 
 def _awaited() -> Callable[[], None] | None:

@@ -39,7 +39,8 @@ class Splitter:
     def split(self, X: Any, y: Any = None, groups: Any = None) -> Iterator[tuple[Places, Places]]:
         """Places of the rows of each training and test part."""
         data = as_interactions(X, "X")
-        parts: Any = split(data, self.method, test=self.test, rows=self.rows, last=self.last, folds=self.folds,
+        method: Any = self.method
+        parts: Any = split(data, method, test=self.test, rows=self.rows, last=self.last, folds=self.folds,
                            at=self.at, rolling=self.rolling, seed=self.seed)
         rows = _keys(data) if isinstance(X, Interactions) else _keys_of_frame(X, data)
         for train, test in parts if isinstance(parts, list) else [parts]:

@@ -161,7 +161,7 @@ class _Trained(AlgoBase):
         self.model_: Model = self._estimator().fit(trainset.interactions()).model_
         return self
 
-    def _factors(self, model: Model) -> tuple[Table, Table]:
+    def _factors(self, model: Model) -> tuple[npt.NDArray[np.float32], npt.NDArray[np.float32]]:
         """Factors of users and of items, by inner id."""
         users = model.user_factors[model.users.find(np.arange(self.trainset.n_users))]
         return users, model.item_factors[model.items.find(np.arange(self.trainset.n_items))]
@@ -406,7 +406,7 @@ class SlopeOne(AlgoBase):
         if not (self.trainset.knows_user(u) and self.trainset.knows_item(i)):
             raise PredictionImpossible("User and/or item is unknown.")
         rated = [j for j, _ in self.trainset.ur[u] if self.freq[i, j] > 0]
-        return self.user_mean[u] + (float(np.mean(self.dev[i, rated])) if rated else 0.0)
+        return float(self.user_mean[u] + (np.mean(self.dev[i, rated]) if rated else 0.0))
 
 
 class NormalPredictor(AlgoBase):
