@@ -12,6 +12,7 @@
 #include "algorithms/als/weights.h"
 #include "algorithms/cost.h"
 #include "algorithms/row_counts.h"
+#include "core/rounding.h"
 
 namespace likewise {
 namespace {
@@ -72,17 +73,17 @@ constexpr double kMostOfRatings = 1e15;
   return sum;
 }
 
-/// sqrt(mean of (r - mu)^2) of the values; 1 where they are all alike.
+/// sqrt(mean of (r - mu)^2) of the values; 1 where they are all alike except for rounding.
 [[nodiscard]] double spread_of_values(const CsrView& by_user) {
-  double sum = 0.0;
-  double squares = 0.0;
-  for (Offset e = 0; e < by_user.nnz(); ++e) {
-    sum += by_user.values[e];
-    squares += double{by_user.values[e]} * by_user.values[e];
-  }
-  const auto entries = static_cast<double>(std::max<Offset>(1, by_user.nnz()));
-  const double variance = squares / entries - (sum / entries) * (sum / entries);
-  return variance > 0.0 ? std::sqrt(variance) : 1.0;
+  const auto mean_of = [&](auto term) {
+    double sum = 0.0;
+    for (Offset e = 0; e < by_user.nnz(); ++e) sum += term(double{by_user.values[e]});
+    return sum / static_cast<double>(std::max<Offset>(1, by_user.nnz()));
+  };
+  const double mean = mean_of([](double r) { return r; });
+  const double variance = mean_of([mean](double r) { return (r - mean) * (r - mean); });
+  const double spread = std::sqrt(variance);
+  return is_constant(variance, variance + mean * mean) || spread < kSmallestSpread ? 1.0 : spread;
 }
 
 /// nu = 1/2 and lambda = s (1 + 6 / c_u + 3 / c_i), of another nu as much in sum.
