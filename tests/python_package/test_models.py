@@ -425,7 +425,7 @@ def test_questions_that_have_no_answer(model, ratings):
     knn = ItemKnn(neighbours=3).fit(ratings)
     for ask, error, words in (
             (lambda: model.recommend(11), KeyError, ["user", "11"]),
-            (lambda: model.recommend(["a"]), KeyError, ["user", "'a'"]),
+            (lambda: model.recommend(["a"]), KeyError, ["there is no user", "unknown="]),
             (lambda: model.recommend([10], n=0), ValueError, ["0"]),
             (lambda: model.recommend([10], n=2.0), TypeError, ["2.0"]),
             (lambda: model.recommend([10], items=[]), ValueError, ["items"]),
@@ -648,9 +648,9 @@ def test_auto_chooses_by_the_data(ratings):
     auto = likewise.Auto().fit(ratings)
     choice = auto.model_.provenance["choice"]  # the ratings are drawn at random: nothing is to be learned
     assert auto.model_.algorithm == "popular" and "a user has" in choice and "on a hidden fifth" in choice
-    assert np.array_equal(auto.model_.user_factors, Als().fit(ratings).model_.user_factors)
+    assert np.array_equal(auto.recommend(n=3).ids, Popular().fit(ratings).recommend(n=3).ids)
     assert "choice" not in Als(iterations=1).fit(ratings).model_.provenance
-    assert likewise.Auto(feedback="explicit").fit(ratings).model_.algorithm == "sgd"
+    assert likewise.Auto(feedback="explicit").fit(ratings).model_.algorithm == "bias"
     assert repr(likewise.Auto(feedback="explicit", threads=1)) == "Auto(feedback='explicit', threads=1)"
     with pytest.raises(TypeError, match="Auto has no parameter 'factors'; it has feedback, device, threads"):
         likewise.Auto(factors=8)
