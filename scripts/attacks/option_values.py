@@ -67,7 +67,7 @@ VALUES = {
     "--validation-metric": "auc", "--target": "ndcg@10=0.05", "--checkpoint": "state", "--checkpoint-every": "2",
     "--resume": "short.model", "--by": "sgd", "--report": "report.html",
     "--columns": "2,1,3", "--delimiter": ";", "--header": "no", "--duplicates": "sum",
-    "--values": "1=5,2=4,3=3,4=2,5=1", "--since": "500", "--until": "900", "--half-life": "1h", "--now": "2030-01-01",
+    "--values": "1=5,2=4,3=3,4=2,5=1", "--since": "20", "--until": "30", "--half-life": "1h", "--now": "2030-01-01",
     "--decimal": ",", "--time-format": "%Y", "--at": "700", "--rolling": "2", "--min-value": "3", "--min-user-count": "7", "--min-item-count": "12", "--on-bad-row": "skip",
     "--output": "out.csv", "--per-user": "each.csv", "--train": "other.csv", "-k": "3", "-n": "17",
     "--candidates": "other.csv", "--validation-candidates": "other.csv",
