@@ -457,8 +457,8 @@ TEST(Tune, OwnValidationDataJoinTheTrainingOfTheWinner) {
 
 TEST(Tune, StoppedItKeepsWhatItHasAndGoesOnToTheSameWinner) {
   const test::TemporaryFolder folder;
-  const TuneResult whole = search(data(), few(20));
-  for (const int stop_after : {1, 2, 7, 12, 18}) {
+  const TuneResult whole = search(data(), few(10));
+  for (const int stop_after : {1, 4, 9}) {
     SCOPED_TRACE(stop_after);
     const std::string path = folder / fmt::format("journal{}", stop_after);
     std::atomic<bool> stop = false;
@@ -467,19 +467,19 @@ TEST(Tune, StoppedItKeepsWhatItHasAndGoesOnToTheSameWinner) {
     run.journal = path;
     run.control.cancel = &stop;
     run.on_trial = [&](const TuneProgress&) { stop = ++steps >= stop_after; };
-    const TuneResult part = search(data(), few(20), run);
+    const TuneResult part = search(data(), few(10), run);
     EXPECT_EQ(part.stop_reason, "stopped");
     EXPECT_FALSE(part.model);
     EXPECT_NE(part.best(), nullptr);
     TuneRun later;
     later.journal = path;
     EXPECT_THAT(
-        test::error_of(ErrorKind::kInvalidArgument, [&] { (void)search(data(), few(20), later); }),
+        test::error_of(ErrorKind::kInvalidArgument, [&] { (void)search(data(), few(10), later); }),
         HasSubstr("not over; resume it"));
     later.resume = true;
     int again = 0;
     later.on_trial = [&](const TuneProgress&) { ++again; };
-    const TuneResult resumed = search(data(), few(20), later);
+    const TuneResult resumed = search(data(), few(10), later);
     EXPECT_EQ(told(resumed), told(whole));
     ASSERT_TRUE(resumed.model);
   }
@@ -490,13 +490,13 @@ TEST(Tune, ACutJournalAtAnyByteGoesOnToTheSameWinner) {
   const std::string path = folder / "journal";
   TuneRun run;
   run.journal = path;
-  const TuneResult whole = search(data(), few(10), run);
+  const TuneResult whole = search(data(), few(6), run);
   const std::string journal = text_of(path);
   run.resume = true;
-  for (std::size_t bytes = 0; bytes < journal.size(); bytes += journal.size() / 12 + 1) {
+  for (std::size_t bytes = 0; bytes < journal.size(); bytes += journal.size() / 8 + 1) {
     SCOPED_TRACE(bytes);
     std::ofstream(path, std::ios::binary) << journal.substr(0, bytes);
-    EXPECT_EQ(told(search(data(), few(10), run)), told(whole));
+    EXPECT_EQ(told(search(data(), few(6), run)), told(whole));
     EXPECT_EQ(std::ranges::count(text_of(path), '\n'), std::ranges::count(journal, '\n'));
   }
 }
@@ -505,12 +505,12 @@ TEST(Tune, AFinishedJournalTrainsOnlyWhatALargerBudgetAdds) {
   const test::TemporaryFolder folder;
   TuneRun run;
   run.journal = folder / "journal";
-  (void)search(data(), few(9, {"als"}), run);
+  (void)search(data(), few(4, {"als"}), run);
   const auto lines = std::ranges::count(text_of(run.journal), '\n');
   run.resume = true;
-  (void)search(data(), few(9, {"als"}), run);
+  (void)search(data(), few(4, {"als"}), run);
   EXPECT_EQ(std::ranges::count(text_of(run.journal), '\n'), lines + 1);  // that it is over, again
-  EXPECT_EQ(told(search(data(), few(12, {"als"}), run)), told(search(data(), few(12, {"als"}))));
+  EXPECT_EQ(told(search(data(), few(6, {"als"}), run)), told(search(data(), few(6, {"als"}))));
   run.resume = false;
   EXPECT_NO_THROW((void)search(data(), few(2), run));  // a search that is over may be replaced
 }

@@ -122,7 +122,7 @@ class ReferenceAlsSolver final : public AlsSolver {
       for (std::size_t j = 0; j < phi.size(); ++j) x[j] += weight.v * phi[j];
     }
     if (params_.nonnegative) {
-      if (const Index column = descend(a, x); column >= 0) {
+      if (const Index column = solve_bounded(a, x); column >= 0) {
         throw_singular(side, row, static_cast<Offset>(columns.size()), column);
       }
       return;
@@ -133,26 +133,82 @@ class ReferenceAlsSolver final : public AlsSolver {
     cholesky_solve(a.data(), d, x.data());
   }
 
-  /// Solves A x = b for x >= 0, biases free, one unknown after the other; x holds b. Returns -1, or
-  /// the column that holds nothing.
-  [[nodiscard]] Index descend(const std::vector<double>& a, Row& x) const {
+  /// Minimises x A x / 2 - b x over x >= 0, biases free, by the active-set method of Lawson and
+  /// Hanson (Solving Least Squares Problems, 1974, chapter 23); x holds b. Returns -1, or the
+  /// column that holds nothing.
+  [[nodiscard]] Index solve_bounded(const std::vector<double>& a, Row& x) const {
     const std::size_t d = x.size();
-    const Row b = std::exchange(x, Row(d, 0.0));
     const auto bounded = static_cast<std::size_t>(params_.factors);
-    double moved = 1.0;
-    for (int sweep = 0; moved > 0.0 && sweep < 100'000; ++sweep) {
-      moved = 0.0;
-      for (std::size_t j = 0; j < d; ++j) {
-        if (!(a[j * d + j] > 0.0)) return static_cast<Index>(j);
-        double gradient = -b[j];
-        for (std::size_t i = 0; i < d; ++i) gradient += a[j * d + i] * x[i];
-        const double to = x[j] - gradient / a[j * d + j];
-        const double next = j < bounded ? std::max(to, 0.0) : to;
-        if (std::abs(next - x[j]) > 1e-15 * std::abs(x[j])) moved = std::abs(next - x[j]);
-        x[j] = next;
+    const Row b = std::exchange(x, Row(d, 0.0));
+    std::vector<std::size_t> free;
+    for (std::size_t j = 0; j < d; ++j) {
+      if (!(a[j * d + j] > 0.0)) return static_cast<Index>(j);
+      if (j >= bounded) free.push_back(j);
+    }
+    for (std::size_t turn = 0; turn < 10 * d; ++turn) {
+      for (double step = 0.0; step < 1.0;) {
+        Row to(d, 0.0);
+        if (const Index column = solve_part(a, b, free, to); column >= 0) return column;
+        step = 1.0;
+        for (const std::size_t j : free) {
+          if (j < bounded && to[j] <= 0.0) step = std::min(step, x[j] / (x[j] - to[j]));
+        }
+        for (const std::size_t j : free) x[j] += step * (to[j] - x[j]);
+        if (step == 1.0) break;
+        std::erase_if(free, [&](std::size_t j) {
+          const bool arrived = j < bounded && to[j] <= 0.0 && x[j] <= 1e-15 * std::abs(to[j]);
+          if (arrived) x[j] = 0.0;
+          return arrived;
+        });
       }
+      const std::size_t next = steepest(a, b, x, free);
+      if (next == d) return -1;
+      free.push_back(next);
     }
     return -1;
+  }
+
+  /// A x = b for the unknowns of `part`, the others at 0. Returns -1, or a column that holds
+  /// nothing.
+  [[nodiscard]] static Index solve_part(const std::vector<double>& a, const Row& b,
+                                        const std::vector<std::size_t>& part, Row& x) {
+    const std::size_t n = part.size();
+    Row factored(n * n);
+    Row solution(n);
+    for (std::size_t r = 0; r < n; ++r) {
+      solution[r] = b[part[r]];
+      for (std::size_t c = 0; c < n; ++c) factored[r * n + c] = a[part[r] * b.size() + part[c]];
+    }
+    const auto size = static_cast<Index>(n);
+    if (const Index pivot = cholesky_factor(factored.data(), size); pivot >= 0) {
+      return static_cast<Index>(part[static_cast<std::size_t>(pivot)]);
+    }
+    cholesky_solve(factored.data(), size, solution.data());
+    for (std::size_t r = 0; r < n; ++r) x[part[r]] = solution[r];
+    return -1;
+  }
+
+  /// Of the unknowns at 0, which are not free, the one whose rise lowers the objective fastest;
+  /// x.size() where none does by more than rounding.
+  [[nodiscard]] static std::size_t steepest(const std::vector<double>& a, const Row& b,
+                                            const Row& x, const std::vector<std::size_t>& free) {
+    const std::size_t d = x.size();
+    std::size_t found = d;
+    double fastest = 0.0;
+    for (std::size_t j = 0; j < d; ++j) {
+      if (std::ranges::find(free, j) != free.end()) continue;
+      double slope = b[j];
+      double size = std::abs(b[j]);
+      for (std::size_t i = 0; i < d; ++i) {
+        slope -= a[j * d + i] * x[i];
+        size += std::abs(a[j * d + i] * x[i]);
+      }
+      if (slope > 1e-13 * size && slope > fastest) {
+        fastest = slope;
+        found = j;
+      }
+    }
+    return found;
   }
 
   /// Explicit ratings: the target is what mean and the fixed side's bias leave over.
