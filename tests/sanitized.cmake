@@ -27,7 +27,8 @@ set(left_out
   Model.VeryLong*)
 if(LIKEWISE_SANITIZE STREQUAL thread)
   # Also: the same loops over longer or wider rows, over real data and over texts; forks that start threads, which this sanitizer does not follow.
-  list(APPEND left_out *LongRows* *WideRows* *AlsOnDevice.*/*widths RealData.* MakeInteractions.TextIs* SocketRanks.AProcess*)
+  list(APPEND left_out *LongRows* *WideRows* Ease.CpuEquals* NeighbourhoodPredictor.SumsAre* MakeInteractions.DoesNot* WriteInteractions.EveryFormat* DensePairs.AddUp*
+    *AlsOnDevice.*/*widths RealData.* MakeInteractions.TextIs* SocketRanks.AProcess*)
   # Where the system spreads addresses widely it leaves no room for the thread sanitizer's shadow memory.
   execute_process(COMMAND setarch -R true RESULT_VARIABLE refused OUTPUT_QUIET ERROR_QUIET)
   if(refused EQUAL 0)

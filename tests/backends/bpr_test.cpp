@@ -202,7 +202,7 @@ TEST(Bpr, RanksWhatWasPlanted) {
   expect_camps(result.factors, 0.9);
 }
 
-#if !defined(__SANITIZE_THREAD__)
+#ifndef LIKEWISE_PLAIN_THREADS
 TEST(Bpr, RacingRanksItToo) {
   BprParams p = small();
   p.factors = 4;

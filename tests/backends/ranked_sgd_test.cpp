@@ -238,7 +238,7 @@ TEST(RankedSgd, OrdersThatRanksCannotShareAreRefused) {
                                       "alternating",
                                       kSgdOrderNames[static_cast<std::size_t>(order)])));
     const auto alone = make(1);
-#if defined(__SANITIZE_THREAD__)
+#ifdef LIKEWISE_PLAIN_THREADS
     if (order == SgdOrder::kRacing) continue;  // its threads overwrite each other
 #endif
     EXPECT_NO_THROW((void)alone->epoch(1, 0.01, {}));

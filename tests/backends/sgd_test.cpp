@@ -568,7 +568,7 @@ TEST(Sgd, LongRowsAreMovedInPieces) {
   EXPECT_LT(found.iterations.back().objective, 1.02 * ordered);
 }
 
-#if !defined(__SANITIZE_THREAD__)
+#ifndef LIKEWISE_PLAIN_THREADS
 /// Threads overwrite each other, but seldom.
 TEST(Sgd, RacingStaysNearTheOrderedCurve) {
   const CsrMatrix m = planted(2000, 800, 40.0);
