@@ -7,6 +7,8 @@
 
 #include <fmt/format.h>
 
+#include "server/split.h"
+
 namespace likewise::server {
 
 /// The lines that stand over a metric in the text format of Prometheus.
@@ -21,10 +23,16 @@ inline void single_metric(std::string& text, std::string_view name, std::string_
   describe_metric(text, name, type, help);
   text += fmt::format("{} {}\n", name, value);
 }
-inline void seconds_metric(std::string& text, std::string_view name, std::string_view help,
-                           double seconds) {
-  describe_metric(text, name, "gauge", help);
-  text += fmt::format("{} {}\n", name, seconds);
+/// A number of each model: by its name where there are several.
+template <class Value>
+void metric_of_models(std::string& text, std::string_view name, std::string_view type,
+                      std::string_view help, const Split& split, const Value& value) {
+  describe_metric(text, name, type, help);
+  for (std::size_t m = 0; m < split.size(); ++m) {
+    text += name;
+    if (!split.is_of_one()) text += fmt::format("{{model=\"{}\"}}", split.names()[m]);
+    text += fmt::format(" {}\n", value(m));
+  }
 }
 
 }  // namespace likewise::server

@@ -19,7 +19,7 @@ namespace {
 
 }  // namespace
 
-Metrics::Metrics(std::size_t operations) {
+Metrics::Metrics(std::size_t operations, std::size_t models) : last_refused_(models) {
   for (std::size_t o = 0; o <= operations; ++o) operations_.push_back(std::make_unique<Counts>());
 }
 
@@ -33,16 +33,14 @@ void Metrics::count_request(std::size_t operation, int status, double seconds) {
   counts.nanoseconds += static_cast<std::int64_t>(seconds * 1e9);
 }
 
-void Metrics::count_model_loaded() {
+void Metrics::count_model_loaded(std::size_t model) {
   ++models_loaded_;
-  last_refused_ = false;
+  last_refused_[model] = false;
 }
 
-void Metrics::count_model_refused(const std::string& reason) {
+void Metrics::count_model_refused(std::size_t model) {
   ++models_refused_;
-  last_refused_ = true;
-  const std::lock_guard lock(mutex_);
-  refusal_ = reason;
+  last_refused_[model] = true;
 }
 
 std::string Metrics::text(const Service& service) const {
@@ -88,16 +86,21 @@ std::string Metrics::text(const Service& service) const {
                 models_loaded_);
   single_metric(text, "likewise_models_refused_total", "counter",
                 "Model files that could not be taken.", models_refused_);
-  single_metric(text, "likewise_model_refused", "gauge",
-                "1 where the newest model file was refused and an older one serves.",
-                last_refused_ ? 1 : 0);
+  const Split& split = service.split();
+  metric_of_models(text, "likewise_model_refused", "gauge",
+                   "1 where the newest model file was refused and an older one serves.", split,
+                   [&](std::size_t m) { return last_refused_[m] ? 1 : 0; });
   if (service.has_events()) write_event_metrics(text, service);
-  try {
-    const auto model = service.model();
-    describe_metric(text, "likewise_model_info", "gauge", "The model that answers.");
-    text += fmt::format("likewise_model_info{{fingerprint=\"{}\",algorithm=\"{}\"}} 1\n",
-                        model->fingerprint(), model->model().algorithm());
-  } catch (const Fault&) {  // none yet
+  describe_metric(text, "likewise_model_info", "gauge", "The model that answers.");
+  for (std::size_t m = 0; m < split.size(); ++m) {
+    try {
+      const auto model = service.model(m);
+      const std::string name =
+          split.is_of_one() ? "" : fmt::format("model=\"{}\",", split.names()[m]);
+      text += fmt::format("likewise_model_info{{{}fingerprint=\"{}\",algorithm=\"{}\"}} 1\n", name,
+                          model->fingerprint(), model->model().algorithm());
+    } catch (const Fault&) {  // none yet
+    }
   }
   return text;
 }

@@ -6,7 +6,6 @@
 #include <atomic>
 #include <cstdint>
 #include <memory>
-#include <mutex>
 #include <string>
 #include <vector>
 
@@ -21,12 +20,12 @@ class Metrics {
   static constexpr std::array kSeconds{0.0005, 0.001, 0.002, 0.005, 0.01, 0.02, 0.05,
                                        0.1,    0.2,   0.5,   1.0,   2.0,  5.0};
 
-  explicit Metrics(std::size_t operations);
+  Metrics(std::size_t operations, std::size_t models);
 
   /// `operation`: its place in the table, or its size for a request of none.
   void count_request(std::size_t operation, int status, double seconds);
-  void count_model_loaded();
-  void count_model_refused(const std::string& reason);
+  void count_model_loaded(std::size_t model);
+  void count_model_refused(std::size_t model);
 
   std::atomic<std::int64_t> connections{0};          ///< open now
   std::atomic<std::int64_t> connections_refused{0};  ///< at the limit, or without descriptors
@@ -51,9 +50,7 @@ class Metrics {
   std::vector<std::unique_ptr<Counts>> operations_;
   std::atomic<std::int64_t> models_loaded_{0};
   std::atomic<std::int64_t> models_refused_{0};
-  std::atomic<bool> last_refused_{false};
-  mutable std::mutex mutex_;
-  std::string refusal_;
+  std::vector<std::atomic<bool>> last_refused_;  ///< of each model
 };
 
 }  // namespace likewise::server

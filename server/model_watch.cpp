@@ -10,11 +10,15 @@
 namespace likewise::server {
 
 ModelWatch::ModelWatch(Service& service, ModelSource source, std::chrono::milliseconds every,
-                       Say say)
-    : service_(service), source_(std::move(source)), every_(every), say_(std::move(say)) {
+                       Say say, std::size_t place)
+    : service_(service),
+      source_(std::move(source)),
+      every_(every),
+      say_(std::move(say)),
+      place_(place) {
   LoadedModel first = load_served(source_);
   served_ = first.stamp;
-  service_.serve(std::move(first.model));
+  service_.serve(std::move(first.model), place_);
   thread_ = std::thread([this] { work(); });
 }
 
@@ -67,10 +71,10 @@ void ModelWatch::load() {
     served_ = fresh.stamp;
     refused_.reset();
     say_(fmt::format("serves the model {} of {}", fresh.model->fingerprint(), source_.path));
-    service_.serve(std::move(fresh.model));
+    service_.serve(std::move(fresh.model), place_);
   } catch (const std::exception& error) {
     refused_ = stamp;
-    service_.refuse_model(error.what());
+    service_.refuse_model(place_);
     say_(fmt::format("the new model is refused, the one before stays: {}", error.what()));
   }
 }

@@ -20,7 +20,8 @@ class ModelWatch {
 
   /// Loads the first model, and throws Error where that fails. `every`: how often to look; a file
   /// is loaded once it has stayed the same between two looks. 0: only look_now() loads.
-  ModelWatch(Service& service, ModelSource source, std::chrono::milliseconds every, Say say);
+  ModelWatch(Service& service, ModelSource source, std::chrono::milliseconds every, Say say,
+             std::size_t place = 0);
   ~ModelWatch();
   ModelWatch(const ModelWatch&) = delete;
   ModelWatch& operator=(const ModelWatch&) = delete;
@@ -38,6 +39,7 @@ class ModelWatch {
   ModelSource source_;
   std::chrono::milliseconds every_;
   Say say_;
+  std::size_t place_;  ///< of the model among those that are served
   FileStamp served_;
   std::optional<FileStamp> refused_;
   std::optional<FileStamp> seen_;  ///< at the last look

@@ -23,21 +23,25 @@ std::string_view name_of(Method method) {
   return method == Method::kPost ? "POST" : "DELETE";
 }
 
-std::vector<Operation> make_operations(const Limits& limits) {
-  return {recommend_operation(limits),
-          similar_operation(limits),
-          predict_operation(limits),
-          explain_operation(limits),
-          items_operation(limits),
-          events_operation(limits),
-          user_operation(),
-          erase_operation(),
-          model_operation(),
-          health_operation(),
-          ready_operation(),
-          metrics_operation(),
-          openapi_operation(),
-          mcp::mcp_operation()};
+std::vector<Operation> make_operations(const Limits& limits, const Split& split) {
+  std::vector<Operation> all{recommend_operation(limits),
+                             similar_operation(limits),
+                             predict_operation(limits),
+                             explain_operation(limits),
+                             items_operation(limits),
+                             events_operation(limits),
+                             user_operation(),
+                             erase_operation(),
+                             model_operation(),
+                             health_operation(),
+                             ready_operation(),
+                             metrics_operation(),
+                             openapi_operation(),
+                             mcp::mcp_operation()};
+  if (!split.is_of_one()) {
+    for (Operation& one : all) let_name_a_model(one, split.names());
+  }
+  return all;
 }
 
 Outcome answer(const Service& service, const Operation& operation, const Json& request) {

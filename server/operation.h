@@ -15,6 +15,7 @@
 #include "server/fault.h"
 #include "server/limits.h"
 #include "server/schema.h"
+#include "server/split.h"
 
 namespace likewise::server {
 
@@ -62,8 +63,8 @@ struct Operation {
   std::function<Json(const HttpRequest&)> read{};
 };
 
-/// All of them.
-[[nodiscard]] std::vector<Operation> make_operations(const Limits& limits);
+/// All of them. Where several models are served, questions may name the one that answers.
+[[nodiscard]] std::vector<Operation> make_operations(const Limits& limits, const Split& split = {});
 
 /// What is common to requests: the request checked against the operation's schema, then answered.
 /// Never throws.

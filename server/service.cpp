@@ -5,13 +5,19 @@
 
 namespace likewise::server {
 
-Service::Service(const Limits& limits)
-    : limits_(limits), operations_(make_operations(limits)), metrics_(operations_.size()) {}
+Service::Service(const Limits& limits, Split split)
+    : limits_(limits),
+      split_(std::move(split)),
+      operations_(make_operations(limits, split_)),
+      metrics_(operations_.size(), split_.size()),
+      models_(split_.size()),
+      marks_(split_.size()),
+      follows_(split_.size()) {}
 
-std::shared_ptr<const ServedModel> Service::model() const {
+std::shared_ptr<const ServedModel> Service::model(std::size_t place) const {
   const std::lock_guard lock(mutex_);
-  if (model_ == nullptr) throw Fault(FaultKind::kUnavailable, "no model is loaded yet");
-  return model_;
+  if (models_[place] == nullptr) throw Fault(FaultKind::kUnavailable, "no model is loaded yet");
+  return models_[place];
 }
 
 void Service::use_events(Live& live, std::optional<Duplicates> duplicates) {
@@ -34,15 +40,23 @@ bool Service::is_erased(const ServedModel& model, const std::string& user) const
   return live_ != nullptr && live_->since(user, model.mark()).erased;
 }
 
-void Service::serve(std::shared_ptr<const ServedModel> model) {
-  if (live_ != nullptr) live_->serve({model->mark()});
+void Service::serve(std::shared_ptr<const ServedModel> model, std::size_t place) {
+  const std::lock_guard one_at_a_time(serving_);
+  if (live_ != nullptr) {
+    marks_[place] = model->mark();
+    std::vector<ModelMark> marks;
+    for (const auto& mark : marks_) {
+      if (mark) marks.push_back(*mark);
+    }
+    live_->serve(std::move(marks));
+  }
   {
     const std::lock_guard lock(mutex_);
-    std::swap(model_, model);  // the one before may end here: outside of the lock
+    std::swap(models_[place], model);  // the one before may end here: outside of the lock
   }
-  metrics_.count_model_loaded();
+  metrics_.count_model_loaded(place);
 }
 
-void Service::refuse_model(const std::string& reason) { metrics_.count_model_refused(reason); }
+void Service::refuse_model(std::size_t place) { metrics_.count_model_refused(place); }
 
 }  // namespace likewise::server

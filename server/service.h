@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/// `Service`: what operations are asked of: the model of the moment, the limits, the counters, and
+/// `Service`: what operations are asked of: the models of the moment, the limits, the counters, and
 /// the table of operations itself.
 #pragma once
 
@@ -16,20 +16,23 @@
 #include "server/metrics.h"
 #include "server/operation.h"
 #include "server/served_model.h"
+#include "server/split.h"
 
 namespace likewise::server {
 
 /// Thread-safe.
 class Service {
  public:
-  explicit Service(const Limits& limits = {});
+  explicit Service(const Limits& limits = {}, Split split = {});
 
+  /// Which models there are. Elsewhere a model is its place among them.
+  [[nodiscard]] const Split& split() const { return split_; }
   /// Throws Fault(kUnavailable) before there is one.
-  [[nodiscard]] std::shared_ptr<const ServedModel> model() const;
+  [[nodiscard]] std::shared_ptr<const ServedModel> model(std::size_t place = 0) const;
   /// Requests that began with the model before keep it to their end.
-  void serve(std::shared_ptr<const ServedModel> model);
+  void serve(std::shared_ptr<const ServedModel> model, std::size_t place = 0);
   /// A model that could not be loaded: counted, and told by /metrics.
-  void refuse_model(const std::string& reason);
+  void refuse_model(std::size_t place = 0);
 
   /// Events that count beside the model; both outlive the service, and come before its first model.
   /// Without them the server keeps none.
@@ -56,15 +59,18 @@ class Service {
 
  private:
   Limits limits_;
+  Split split_;
   std::vector<Operation> operations_;
   mutable Metrics metrics_;
   mutable std::mutex mutex_;
-  std::shared_ptr<const ServedModel> model_;
+  std::vector<std::shared_ptr<const ServedModel>> models_;
+  std::mutex serving_;                           ///< of marks_
+  std::vector<std::optional<ModelMark>> marks_;  ///< of each model, once it is loaded
   std::atomic<bool> ending_{false};
   Live* live_ = nullptr;
   std::optional<Duplicates> duplicates_;
   std::atomic<const Updater*> updater_{nullptr};
-  mutable Follows follows_{1};
+  mutable Follows follows_;
 };
 
 }  // namespace likewise::server

@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
+#include <algorithm>
 #include <chrono>
+#include <deque>
 #include <memory>
 #include <optional>
 #include <string>
@@ -38,6 +40,8 @@ constexpr const char* kOff = "off";  ///< in place of a store of events
 struct Serve {
   const CLI::App* given = nullptr;
   std::string model_path;
+  std::vector<std::string> models;  ///< NAME=FILE, in place of model_path
+  std::vector<double> shares;
   std::string listen = kUsualListen;
   std::string tokens_path;
   bool anonymous = false;
@@ -54,6 +58,8 @@ struct Serve {
   double body_time = 30.0;
   double shutdown = 10.0;
   server::Limits limits;
+  std::vector<std::string> files;  ///< of the models
+  server::Split split;
   TitlesOption titles_option;
   Common common;
 
@@ -63,8 +69,9 @@ struct Serve {
     refuse_idle(*given, "--duplicates", events != kOff, "events");
     refuse_idle(*given, "--update-every", events != kOff, "events");
     refuse_idle(*given, "--compact", update_every > 0, "--update-every");
-    check_paths({{"MODEL", model_path},
-                 {"--tokens", tokens_path},
+    read_models();
+    check_paths(models.empty() ? "MODEL" : "--models", files,
+                {{"--tokens", tokens_path},
                  {"--titles", titles_option.path},
                  {"--access-log", log_path, PathUse::kOutput}});
     const server::Address address = server::read_address(listen);
@@ -72,6 +79,35 @@ struct Serve {
     Progress progress(common.quiet);
     progress.stage("load");
     serve(address, progress);
+  }
+
+  /// Sets `files` and `split`.
+  void read_models() {
+    refuse_idle(*given, "--split", !models.empty(), "--models");
+    if (models.empty()) {
+      files = {model_path};
+      return;
+    }
+    std::vector<std::string> names;
+    for (const std::string& one : models) {
+      const std::size_t at = one.find('=');
+      if (at == std::string::npos || at + 1 == one.size()) {
+        throw Error(ErrorKind::kInvalidArgument,
+                    fmt::format("--models {}: give each as NAME=FILE", printable(one)));
+      }
+      names.push_back(one.substr(0, at));
+      files.push_back(one.substr(at + 1));
+      if (std::ranges::count(files, files.back()) == 1) continue;
+      throw Error(ErrorKind::kInvalidArgument,
+                  fmt::format("--models {}: the file is named twice", printable(one)));
+    }
+    try {
+      split = server::Split(std::move(names), shares);
+    } catch (const Error& error) {
+      throw Error(
+          error.kind(),
+          fmt::format("--{}: {}", shares.empty() ? "models" : "models, --split", error.what()));
+    }
   }
 
   void refuse_open_door(const server::Address& address) const {
@@ -89,22 +125,25 @@ struct Serve {
     limits.body_time = milliseconds_of(body_time);
     limits.shutdown = milliseconds_of(shutdown);
     const std::unique_ptr<server::Live> live = open_events();
-    server::Service service(limits);
+    server::Service service(limits, split);
     if (live != nullptr) service.use_events(*live, duplicates);
     server::Front front(service, {!address.is_loopback(), hosts});
     read_tokens(front);
     server::AccessLog log(log_path, log_personal, service.metrics());
     const Device device = announced_device(common, progress);
     const auto say = [&](const std::string& line) { progress.warn(line); };
-    server::ModelWatch watching(service,
-                                {model_path, titles_option.path, titles_option.how, device},
-                                milliseconds_of(watch), say);
-    const std::unique_ptr<server::Updater> updater = start_updates(live.get(), watching, say);
+    std::deque<server::ModelWatch> watches;
+    for (std::size_t m = 0; m < files.size(); ++m) {
+      watches.emplace_back(
+          service, server::ModelSource{files[m], titles_option.path, titles_option.how, device},
+          milliseconds_of(watch), say, m);
+    }
+    const std::unique_ptr<server::Updater> updater = start_updates(live.get(), watches, say);
     if (updater != nullptr) service.use_updates(*updater);
     server::HttpServer http(front, service, log, address, thread_count());
     http.on_hangup([&] {
       log.reopen();
-      watching.look_now();
+      for (server::ModelWatch& one : watches) one.look_now();
       try {
         read_tokens(front);
       } catch (const Error& error) {
@@ -112,7 +151,7 @@ struct Serve {
       }
     });
     (void)progress.finish();
-    progress.say(fmt::format("serves {} at http://{}", model_path, http.address().text()));
+    progress.say(fmt::format("serves {} at http://{}", models_text(), http.address().text()));
     http.run();
     progress.say("ended");
   }
@@ -121,28 +160,44 @@ struct Serve {
   [[nodiscard]] std::unique_ptr<server::Live> open_events() const {
     if (events == kOff) return nullptr;
     return std::make_unique<server::Live>(
-        server::open_event_store(events.empty() ? model_path + ".events" : events));
+        server::open_event_store(events.empty() ? files.front() + ".events" : events));
+  }
+
+  [[nodiscard]] std::string models_text() const {
+    if (models.empty()) return files.front();
+    std::string text;
+    for (std::size_t m = 0; m < files.size(); ++m) {
+      text += fmt::format("{}{} ({}, {:.3g} % of the users)", m == 0 ? "" : ", ", split.names()[m],
+                          files[m], 100.0 * split.share(m));
+    }
+    return text;
   }
 
   /// Null where there are none.
   [[nodiscard]] std::unique_ptr<server::Updater> start_updates(
-      server::Live* live, server::ModelWatch& watching, const server::ModelWatch::Say& say) const {
+      server::Live* live, std::deque<server::ModelWatch>& watches,
+      const server::ModelWatch::Say& say) const {
     if (update_every == 0) return nullptr;
-    require_updatable(load_model(model_path), {});
+    for (const std::string& file : files) require_updatable(load_model(file), {});
+    // Which of them: nothing where there is one.
+    const auto of_model = [this](std::size_t m) {
+      return models.empty() ? std::string() : " " + split.names()[m];
+    };
     return std::make_unique<server::Updater>(
         live->store(),
-        server::Updater::Plan{{model_path},
+        server::Updater::Plan{files,
                               milliseconds_of(update_every),
                               {.duplicates = duplicates, .device = common.device},
                               compact},
-        [&watching, say](std::size_t, const server::FoldReport& report) {
-          say(fmt::format("the model has learned {}: {} and {} are new",
+        [&watches, say, of_model](std::size_t m, const server::FoldReport& report) {
+          say(fmt::format("the model{} has learned {}: {} and {} are new", of_model(m),
                           counted(report.events, "event"), counted(report.new_users, "user"),
                           counted(report.new_items, "item")));
-          watching.look_now();
+          watches[m].look_now();
         },
-        [say](std::size_t, const std::string& reason) {
-          say(fmt::format("the model was not updated, the one before stays: {}", reason));
+        [say, of_model](std::size_t m, const std::string& reason) {
+          say(fmt::format("the model{} was not updated, the one before stays: {}", of_model(m),
+                          reason));
         });
   }
 
@@ -259,7 +314,7 @@ void check_loopback(const std::string& listen) {
 void serve_on_loopback(const std::string& model, const std::string& listen, const Common& common) {
   check_loopback(listen);
   Serve verb;
-  verb.model_path = model;
+  verb.files = {model};
   verb.listen = listen;
   verb.common = common;
   Progress progress(common.quiet);
@@ -269,7 +324,19 @@ void serve_on_loopback(const std::string& model, const std::string& listen, cons
 
 Run add_serve(CLI::App& app) {
   auto verb = std::make_shared<Serve>();
-  add_path(app, "MODEL", verb->model_path, "A model file")->required();
+  CLI::Option* one = add_path(app, "MODEL", verb->model_path, "A model file");
+  CLI::Option* several =
+      add_list(app, "--models", verb->models,
+               "In place of MODEL: several model files by name, which share the users")
+          ->type_name("NAME=FILE,...");
+  require_one(app, {one, several});
+  constexpr const char* kGroup = "Several models";
+  several->group(kGroup);
+  add_list(app, "--split", verb->shares,
+           "The share of the users that each answers, e.g. 90,10; a user stays with one model "
+           "[equal]")
+      ->type_name("NUMBERS")
+      ->group(kGroup);
   add_titles_options(app, verb->titles_option,
                      "What items are called, from a file of item ids and titles [the model's own]");
   add_number(app, "--watch", verb->watch,
@@ -297,7 +364,8 @@ Run add_serve(CLI::App& app) {
       "  curl 'localhost:8080/v1/recommend?user=42&n=5'\n"
       "  curl localhost:8080/v1/recommend -H 'Content-Type: application/json' \\\n"
       "       -d '{\"likes\": [17, 256], \"reasons\": 2}'\n"
-      "  likewise serve model.safetensors --listen 0.0.0.0:8080 --tokens tokens.txt");
+      "  likewise serve model.safetensors --listen 0.0.0.0:8080 --tokens tokens.txt\n"
+      "  likewise serve --models now=als.safetensors,next=ease.safetensors --split 90,10");
   return on_threads(verb);
 }
 

@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "server/events/event_metrics.h"
 
+#include <string_view>
+#include <vector>
+
 #include "server/metric_text.h"
 #include "server/service.h"
 
@@ -26,28 +29,38 @@ void write_store(std::string& text, const LiveFigures& figures) {
                 "1 where the store did what was last asked of it.", figures.store_up ? 1 : 0);
 }
 
-void write_updates(std::string& text, const UpdateFigures& figures) {
-  single_metric(text, "likewise_updates_total", "counter", "Updates of the model by events.",
-                figures.updates);
-  single_metric(text, "likewise_update_failures_total", "counter",
-                "Updates that left the model as it was.", figures.failures);
-  single_metric(text, "likewise_update_failed", "gauge", "1 where the last update failed.",
-                figures.last_error.empty() ? 0 : 1);
-  single_metric(text, "likewise_update_events_total", "counter",
-                "Events that the model has learned.", figures.events);
-  seconds_metric(text, "likewise_update_seconds", "That the last update took.", figures.seconds);
+void write_updates(std::string& text, const Updater& updater, const Split& split) {
+  std::vector<UpdateFigures> all;
+  for (std::size_t m = 0; m < split.size(); ++m) all.push_back(updater.figures(m));
+  const auto write = [&](std::string_view name, std::string_view type, std::string_view help,
+                         const auto& figure) {
+    metric_of_models(text, name, type, help, split, [&](std::size_t m) { return figure(all[m]); });
+  };
+  write("likewise_updates_total", "counter", "Updates of the model by events.",
+        [](const UpdateFigures& of) { return of.updates; });
+  write("likewise_update_failures_total", "counter", "Updates that left the model as it was.",
+        [](const UpdateFigures& of) { return of.failures; });
+  write("likewise_update_failed", "gauge", "1 where the last update failed.",
+        [](const UpdateFigures& of) { return of.last_error.empty() ? 0 : 1; });
+  write("likewise_update_events_total", "counter", "Events that the model has learned.",
+        [](const UpdateFigures& of) { return of.events; });
+  write("likewise_update_seconds", "gauge", "That the last update took.",
+        [](const UpdateFigures& of) { return of.seconds; });
 }
 
 }  // namespace
 
 void write_event_metrics(std::string& text, const Service& service) {
   write_store(text, service.events().figures());
-  if (service.updater() != nullptr) write_updates(text, service.updater()->figures(0));
-  const Follows::Count count = service.follows().count(0);
-  single_metric(text, "likewise_offered_items_total", "counter",
-                "Items in the lists of users who may have events.", count.offered);
-  single_metric(text, "likewise_followed_items_total", "counter",
-                "Of these, followed by an event of the user within a day.", count.followed);
+  const Split& split = service.split();
+  if (service.updater() != nullptr) write_updates(text, *service.updater(), split);
+  const Follows& follows = service.follows();
+  metric_of_models(text, "likewise_offered_items_total", "counter",
+                   "Items in the lists of users who may have events.", split,
+                   [&](std::size_t m) { return follows.count(m).offered; });
+  metric_of_models(text, "likewise_followed_items_total", "counter",
+                   "Of these, followed by an event of the user within a day.", split,
+                   [&](std::size_t m) { return follows.count(m).followed; });
 }
 
 }  // namespace likewise::server

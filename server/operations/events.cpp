@@ -86,9 +86,9 @@ namespace {
 
 /// The history that the model may use, and what the store has.
 [[nodiscard]] std::string tell_user(const Service& service, const Json& request) {
-  const auto served = service.model();
-  const Model& model = served->model();
   const std::string user = id_of(request["user"]);
+  const auto served = service.model(model_for(service, request, user));
+  const Model& model = served->model();
   const auto row = service.is_erased(*served, user) ? std::nullopt : model.users.find(user);
   const std::vector<StoredEvent> events =
       service.has_events() ? service.events().history(user) : std::vector<StoredEvent>();

@@ -24,7 +24,9 @@ namespace {
 }
 
 [[nodiscard]] std::string explain(const Service& service, const Json& request) {
-  const auto model = service.model();
+  const auto model =
+      service.model(request.contains("user") ? model_for(service, request, id_of(request["user"]))
+                                             : model_for_anyone(service, request));
   const Index item = known_row(model->model().items, id_of(request["item"]), "item", "item");
   const Why why = model->queries().why(history_in(request, service, *model), item);
   JsonText text;

@@ -22,7 +22,7 @@ constexpr Offset kLongestQuery = 200;
     throw Fault(FaultKind::kInvalidArgument, "item names one item: query and n would do nothing",
                 "item");
   }
-  const auto model = service.model();
+  const auto model = service.model(model_for_anyone(service, request));
   JsonText text;
   text.begin_object().key("model").value(model->fingerprint()).key("items").begin_array();
   for (const Index item : found(*model, request)) {

@@ -22,8 +22,24 @@ void write_ratings(JsonText& text, const std::optional<RatingRange>& ratings) {
   text.key("highest").value(ratings->highest).end_object();
 }
 
-[[nodiscard]] std::string describe_model(const Service& service, const Json&) {
-  const auto served = service.model();
+/// All models that are served, where there are several.
+void write_models(JsonText& text, const Service& service) {
+  const Split& split = service.split();
+  if (split.is_of_one()) return;
+  text.key("models").begin_array();
+  for (std::size_t m = 0; m < split.size(); ++m) {
+    const auto served = service.model(m);
+    const Follows::Count count = service.follows().count(m);
+    text.begin_object().key("name").value(split.names()[m]).key("share").value(split.share(m));
+    text.key("model").value(served->fingerprint());
+    text.key("algorithm").value(served->model().algorithm());
+    text.key("offered").value(count.offered).key("followed").value(count.followed).end_object();
+  }
+  text.end_array();
+}
+
+[[nodiscard]] std::string describe_model(const Service& service, const Json& request) {
+  const auto served = service.model(model_for_anyone(service, request));
   const Model& model = served->model();
   JsonText text;
   text.begin_object().key("model").value(served->fingerprint());
@@ -41,6 +57,7 @@ void write_ratings(JsonText& text, const std::optional<RatingRange>& ratings) {
   text.key("source").value(model.provenance.source);
   text.key("file").value(served->file());
   text.key("loaded").value(served->loaded());
+  write_models(text, service);
   text.end_object();
   return text.take();
 }
@@ -107,7 +124,7 @@ Operation ready_operation() {
           .parameters = nothing(),
           .answer = status_schema(),
           .run = [](const Service& service, const Json&) {
-            (void)service.model();
+            for (std::size_t m = 0; m < service.split().size(); ++m) (void)service.model(m);
             if (service.ending()) throw Fault(FaultKind::kUnavailable, "the server is ending");
             return std::string(kOk);
           }};

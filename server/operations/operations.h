@@ -2,12 +2,15 @@
 /// The rows of the table of operations, and what they share.
 #pragma once
 
+#include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "likewise/query.h"
 #include "server/json_text.h"
 #include "server/operation.h"
+#include "server/served_model.h"
 
 namespace likewise::server {
 
@@ -61,6 +64,17 @@ void add_visitor(Visitors& visitors, const Model& model, const std::string& name
 /// Throws Fault(kTooLarge) where lists of n answers are too many.
 void check_answers(Offset lists, Index n, Offset most);
 
+/// Where several models are served: questions take the name of the one that answers, and answers
+/// say which one did.
+void let_name_a_model(Operation& operation, const std::vector<std::string>& names);
+/// The model that a request names; else nothing.
+[[nodiscard]] std::optional<std::size_t> named_model(const Service& service, const Json& request);
+/// The model that answers about a user: the one that is named, else the user's own.
+[[nodiscard]] std::size_t model_for(const Service& service, const Json& request,
+                                    std::string_view user);
+/// For a question about no user: the one that is named, else the first.
+[[nodiscard]] std::size_t model_for_anyone(const Service& service, const Json& request);
+
 // Pieces of schemas.
 [[nodiscard]] Member fingerprint_member();
 [[nodiscard]] Member left_out_member();
@@ -72,6 +86,8 @@ void check_answers(Offset lists, Index n, Offset most);
 [[nodiscard]] std::vector<FaultKind> question_faults();
 
 // Pieces of answers.
+/// To those before, with a comma between.
+void add_fingerprint(std::string& all, const ServedModel& model);
 void write_left_out(JsonText& text, const LeftOut& left_out);
 void write_reasons(JsonText& text, const std::vector<Reason>& reasons);
 /// "item", "title" where there is one.

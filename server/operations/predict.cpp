@@ -2,6 +2,7 @@
 /// POST /v1/predict.
 #include <map>
 #include <span>
+#include <utility>
 
 #include "server/operations/operations.h"
 #include "server/service.h"
@@ -16,8 +17,9 @@ namespace {
   return row.value_or(-1);
 }
 
-/// AskedPairs in rows of the model; and those of users who did something since, by user.
+/// Pairs that one model predicts, in its rows; and those of users who did something since, by user.
 struct AskedPairs {
+  std::vector<std::size_t> places;  ///< in the request
   std::vector<Index> users;
   std::vector<Index> items;
   struct Live {
@@ -27,12 +29,14 @@ struct AskedPairs {
   std::vector<Live> live;
 };
 
-[[nodiscard]] AskedPairs pairs_in(const Json& request, const Service& service,
-                                  const ServedModel& model, LeftOut& left_out) {
+[[nodiscard]] AskedPairs pairs_in(const Json& request, std::vector<std::size_t> places,
+                                  const Service& service, const ServedModel& model,
+                                  LeftOut& left_out) {
   AskedPairs pairs;
   std::map<std::string, Who> users;
   std::map<std::string, std::size_t> live;
-  for (const Json& pair : request["pairs"]) {
+  for (const std::size_t place : places) {
+    const Json& pair = request["pairs"][place];
     const std::string user = id_of(pair[0]);
     const auto [at, fresh] = users.try_emplace(user);
     if (fresh) at->second = service.who(model, user);
@@ -42,10 +46,11 @@ struct AskedPairs {
     pairs.users.push_back(row == nullptr ? -1 : *row);
     pairs.items.push_back(row_or_none(model.model().items, pair[1], left_out.items));
     if (!std::holds_alternative<FoldInRow>(who) || pairs.items.back() < 0) continue;
-    const auto [place, first] = live.emplace(user, pairs.live.size());
+    const auto [row_of, first] = live.emplace(user, pairs.live.size());
     if (first) pairs.live.push_back({std::get<FoldInRow>(who), {}});
-    pairs.live[place->second].pairs.push_back(pairs.items.size() - 1);
+    pairs.live[row_of->second].pairs.push_back(pairs.items.size() - 1);
   }
+  pairs.places = std::move(places);
   return pairs;
 }
 
@@ -61,13 +66,32 @@ struct AskedPairs {
   return values;
 }
 
+/// The places of the pairs that each model predicts.
+[[nodiscard]] std::vector<std::vector<std::size_t>> places_by_model(const Service& service,
+                                                                    const Json& request) {
+  std::vector<std::vector<std::size_t>> places(service.split().size());
+  const Json& pairs = request["pairs"];
+  for (std::size_t p = 0; p < pairs.size(); ++p) {
+    places[model_for(service, request, id_of(pairs[p][0]))].push_back(p);
+  }
+  return places;
+}
+
 [[nodiscard]] std::string predict(const Service& service, const Json& request) {
-  const auto model = service.model();
   LeftOut left_out;
-  const AskedPairs pairs = pairs_in(request, service, *model, left_out);
-  const std::vector<float> values = predicted(model->queries().recommender(), pairs);
+  std::vector<float> values(request["pairs"].size());
+  std::string fingerprints;
+  std::vector<std::vector<std::size_t>> places = places_by_model(service, request);
+  for (std::size_t m = 0; m < places.size(); ++m) {
+    if (places[m].empty()) continue;
+    const auto model = service.model(m);
+    add_fingerprint(fingerprints, *model);
+    const AskedPairs pairs = pairs_in(request, std::move(places[m]), service, *model, left_out);
+    const std::vector<float> some = predicted(model->queries().recommender(), pairs);
+    for (std::size_t p = 0; p < some.size(); ++p) values[pairs.places[p]] = some[p];
+  }
   JsonText text;
-  text.begin_object().key("model").value(model->fingerprint()).key("values").begin_array();
+  text.begin_object().key("model").value(fingerprints).key("values").begin_array();
   for (const float value : values) text.value(value);
   text.end_array();
   write_left_out(text, left_out);

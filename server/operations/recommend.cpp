@@ -12,11 +12,13 @@
 namespace likewise::server {
 namespace {
 
-/// A request in rows of the model.
+/// A request, or the part of it that one model answers, in rows of the model.
 struct Question {
+  std::size_t model = 0;  ///< its place among those that are served
   RecommendQuestion question;
   LeftOut left_out;
-  bool of_users = false;  ///< and not of visitors: their events may follow
+  /// Users whom the split gave this model, and no visitors: whether they follow is counted.
+  bool is_counted = false;
   /// Users who did something since the model was made, beside `question.users`, which are then the
   /// rows of all others.
   Visitors live{};
@@ -52,12 +54,12 @@ struct Question {
 }
 
 /// Users as they are now. Where all of them did something new, they are visitors.
-void read_users(const Json& request, const Service& service, const ServedModel& model,
-                Question& read) {
+void read_users(const Json& request, std::vector<std::string> users, const Service& service,
+                const ServedModel& model, Question& read) {
   const UnknownIds unknown = unknown_of(request);
-  read.of_users = true;
+  read.is_counted = service.has_events() && !named_model(service, request);
   std::vector<Index> rows;
-  for (std::string& user : ids_of(request["users"])) {
+  for (std::string& user : users) {
     Who who = service.who(model, user);
     if (std::holds_alternative<std::monostate>(who)) {
       refuse_or_count(user, "user", "users", unknown, read.left_out.users);
@@ -96,28 +98,58 @@ void read_filters(const Json& request, const Model& model, Question& read) {
   }
 }
 
-[[nodiscard]] Question read_question(const Json& request, const Service& service,
-                                     const ServedModel& served) {
+/// What `users`, which are some of the request's, or its visitors ask of a model.
+[[nodiscard]] Question read_question(const Json& request, std::vector<std::string> users,
+                                     const Service& service, const ServedModel& served,
+                                     std::size_t place) {
   const Model& model = served.model();
-  const Limits& limits = service.limits();
   Question read;
+  read.model = place;
   read.question.n = request.value("n", kUsualN);
   read.question.include_seen = request.value("include_seen", false);
   read.question.reasons = request.value("reasons", 0);
   if (request.contains("users")) {
-    read_users(request, service, served, read);
+    read_users(request, std::move(users), service, served, read);
   } else {
     read.question.users = visitors_in(request, model, read.left_out);
   }
   read_filters(request, model, read);
-  const auto lists = static_cast<Offset>(read.lists());
-  check_answers(lists, read.question.n, limits.answers);
-  if (read.question.reasons > 0) check_answers(lists, read.question.n, limits.explained);
   return read;
 }
 
-void write_list(JsonText& text, const AnswerList& list, bool reasons) {
-  text.begin_object().key("user").value(list.asked).key("items").begin_array();
+void check_size(const Limits& limits, Offset lists, Index n, Index reasons) {
+  check_answers(lists, n, limits.answers);
+  if (reasons > 0) check_answers(lists, n, limits.explained);
+}
+
+/// The users of a request by the models that answer them; nobody's where it is of visitors, whom
+/// the model that is named or the first answers.
+struct Audience {
+  std::vector<std::vector<std::string>> users;  ///< of each model
+  std::vector<std::size_t> models;              ///< of each user in turn
+  std::optional<std::size_t> only;              ///< the model that answers all of it
+};
+[[nodiscard]] Audience audience_of(const Json& request, const Service& service) {
+  Audience all{std::vector<std::vector<std::string>>(service.split().size()), {}, {}};
+  if (!request.contains("users")) {
+    all.only = model_for_anyone(service, request);
+    return all;
+  }
+  for (std::string& user : ids_of(request["users"])) {
+    all.models.push_back(model_for(service, request, user));
+    all.users[all.models.back()].push_back(std::move(user));
+  }
+  if (std::ranges::count(all.models, all.models.front()) == std::ssize(all.models)) {
+    all.only = all.models.front();
+  }
+  return all;
+}
+
+/// `model`: its name, where there are several.
+void write_list(JsonText& text, const AnswerList& list, const std::string& model, bool reasons) {
+  text.begin_object().key("user").value(list.asked);
+  if (!model.empty()) text.key("served_by").value(model);
+  text.key("items").begin_array();
   for (const Answer& answer : list.answers) {
     text.begin_object();
     write_item(text, answer.id, answer.title);
@@ -141,53 +173,98 @@ void recommend_mixed(const Queries& queries, const Question& asked, const TakeLi
   for (const bool is_live : asked.is_live) take(is_live ? *next_live++ : *next_known++);
 }
 
+void ask(const ServedModel& model, const Question& asked, const TakeList& take) {
+  if (asked.is_mixed()) {
+    recommend_mixed(model.queries(), asked, take);
+  } else {
+    model.queries().recommend(asked.question, take);
+  }
+}
+
 /// The body of an answer, list by list.
 class Body {
  public:
-  Body(const Service& service, const ServedModel& model, const Question& asked)
-      : service_(service), asked_(asked) {
-    text_.begin_object().key("model").value(model.fingerprint());
+  Body(const Service& service, const std::string& fingerprints) : service_(service) {
+    text_.begin_object().key("model").value(fingerprints);
     text_.key("lists").begin_array();
   }
-  void add(const AnswerList& list) {
-    write_list(text_, list, asked_.question.reasons > 0);
-    if (!asked_.of_users || !service_.has_events()) return;
-    for (const Answer& one : list.answers) service_.follows().offer(0, list.asked, one.id);
+  void add(const AnswerList& list, const Question& asked) {
+    write_list(text_, list, service_.split().names()[asked.model], asked.question.reasons > 0);
+    if (!asked.is_counted) return;
+    for (const Answer& one : list.answers) {
+      service_.follows().offer(asked.model, list.asked, one.id);
+    }
   }
-  [[nodiscard]] std::string finish() {
+  [[nodiscard]] std::string finish(const LeftOut& left_out) {
     text_.end_array();
-    write_left_out(text_, asked_.left_out);
+    write_left_out(text_, left_out);
     text_.end_object();
     return text_.take();
   }
 
  private:
   const Service& service_;
-  const Question& asked_;
   JsonText text_;
 };
 
 [[nodiscard]] std::string answer_one(const Service& service, const ServedModel& model,
                                      const Question& asked) {
-  Body body(service, model, asked);
-  const TakeList add = [&](const AnswerList& list) { body.add(list); };
-  if (asked.is_mixed()) {
-    recommend_mixed(model.queries(), asked, add);
-  } else {
-    model.queries().recommend(asked.question, add);
+  Body body(service, model.fingerprint());
+  ask(model, asked, [&](const AnswerList& list) { body.add(list, asked); });
+  return body.finish(asked.left_out);
+}
+
+/// Lists of several models, in the order of the users. Users that are left out have none.
+[[nodiscard]] std::string answer_split(const Service& service, const Json& request,
+                                       const Audience& audience) {
+  struct Part {
+    Question asked;
+    std::vector<AnswerList> lists;
+    std::size_t next = 0;
+  };
+  std::vector<Part> parts(audience.users.size());
+  std::string fingerprints;
+  LeftOut left_out;
+  for (std::size_t m = 0; m < parts.size(); ++m) {
+    if (audience.users[m].empty()) continue;
+    const auto model = service.model(m);
+    add_fingerprint(fingerprints, *model);
+    parts[m].asked = read_question(request, audience.users[m], service, *model, m);
+    ask(*model, parts[m].asked, [&, m](const AnswerList& list) { parts[m].lists.push_back(list); });
+    left_out.users += parts[m].asked.left_out.users;
+    left_out.items = std::max(left_out.items, parts[m].asked.left_out.items);  // the same filters
   }
-  return body.finish();
+  Body body(service, fingerprints);
+  std::vector<std::size_t> at(parts.size());
+  for (const std::size_t m : audience.models) {
+    Part& part = parts[m];
+    const std::string& user = audience.users[m][at[m]++];
+    if (part.next == part.lists.size() || part.lists[part.next].asked != user) continue;
+    body.add(part.lists[part.next++], part.asked);
+  }
+  return body.finish(left_out);
+}
+
+void check_whole(const Service& service, const Json& request) {
+  const Json& of = request.contains("users") ? request["users"] : request.value("visitors", Json());
+  const Offset lists = of.is_array() ? std::ssize(of) : 1;
+  check_size(service.limits(), lists, request.value("n", kUsualN), request.value("reasons", 0));
 }
 
 [[nodiscard]] std::string recommend(const Service& service, const Json& request) {
-  const auto model = service.model();
-  return answer_one(service, *model, read_question(request, service, *model));
+  check_whole(service, request);
+  Audience audience = audience_of(request, service);
+  if (!audience.only) return answer_split(service, request, audience);
+  const std::size_t m = *audience.only;
+  const auto model = service.model(m);
+  return answer_one(service, *model,
+                    read_question(request, std::move(audience.users[m]), service, *model, m));
 }
 
 /// Whether one call can answer both.
 [[nodiscard]] bool go_together(const Question& a, const Question& b) {
   const auto free = [](const Question& q) { return !q.question.allow && q.question.deny.empty(); };
-  return free(a) && free(b) && !a.is_mixed() && !b.is_mixed() &&
+  return free(a) && free(b) && !a.is_mixed() && !b.is_mixed() && a.model == b.model &&
          a.of_visitors() == b.of_visitors() && a.question.n == b.question.n &&
          a.question.include_seen == b.question.include_seen &&
          a.question.reasons == b.question.reasons;
@@ -208,8 +285,13 @@ void append(Asked& to, const Asked& from) {
 class Together {
  public:
   Together(const Service& service, std::span<const Json* const> requests)
-      : service_(service), model_(service.model()), outcomes_(requests.size(), std::string()) {
-    for (std::size_t r = 0; r < requests.size(); ++r) read(r, *requests[r]);
+      : service_(service),
+        models_(service.split().size()),
+        questions_(requests.size()),
+        outcomes_(requests.size(), std::string()) {
+    for (std::size_t r = 0; r < requests.size(); ++r) {
+      outcome_of(r, [&] { read(r, *requests[r]); });
+    }
   }
 
   [[nodiscard]] std::vector<Outcome> take() {
@@ -227,52 +309,66 @@ class Together {
   }
 
  private:
-  void read(std::size_t r, const Json& request) {
-    questions_.emplace_back();
+  template <class Work>
+  void outcome_of(std::size_t r, const Work& work) {
     try {
-      questions_.back() = read_question(request, service_, *model_);
-      open_.push_back(r);
+      work();
     } catch (...) {
       outcomes_[r] = current_fault();
     }
   }
 
-  void answer_alone(std::size_t r) {
-    try {
-      outcomes_[r] = answer_one(service_, *model_, questions_[r]);
-    } catch (...) {
-      outcomes_[r] = current_fault();
+  /// The same one for all requests, whatever is swapped meanwhile.
+  [[nodiscard]] const ServedModel& model(std::size_t m) {
+    if (models_[m] == nullptr) models_[m] = service_.model(m);
+    return *models_[m];
+  }
+
+  void read(std::size_t r, const Json& request) {
+    check_whole(service_, request);
+    Audience audience = audience_of(request, service_);
+    if (!audience.only) {
+      outcomes_[r] = answer_split(service_, request, audience);
+      return;
     }
+    const std::size_t m = *audience.only;
+    questions_[r] = read_question(request, std::move(audience.users[m]), service_, model(m), m);
+    open_.push_back(r);
   }
 
   void answer_group(const std::vector<std::size_t>& group) {
     if (group.size() > 1 && answered_at_once(group)) return;
-    for (const std::size_t r : group) answer_alone(r);
+    for (const std::size_t r : group) {
+      outcome_of(r, [&] {
+        outcomes_[r] = answer_one(service_, model(questions_[r].model), questions_[r]);
+      });
+    }
   }
 
   /// False where one of them has no answer, which may not be the fault of the others.
   [[nodiscard]] bool answered_at_once(const std::vector<std::size_t>& group) {
+    const ServedModel& served = model(questions_[group.front()].model);
     RecommendQuestion all = questions_[group.front()].question;
     for (std::size_t g = 1; g < group.size(); ++g) {
       append(all.users, questions_[group[g]].question.users);
     }
     std::vector<AnswerList> lists;
     try {
-      model_->queries().recommend(all, [&](const AnswerList& list) { lists.push_back(list); });
+      served.queries().recommend(all, [&](const AnswerList& list) { lists.push_back(list); });
     } catch (const Error&) {
       return false;
     }
     auto next = lists.begin();
     for (const std::size_t r : group) {
-      Body body(service_, *model_, questions_[r]);
-      for (std::size_t l = 0; l < questions_[r].lists(); ++l) body.add(*next++);
-      outcomes_[r] = body.finish();
+      Body body(service_, served.fingerprint());
+      for (std::size_t l = 0; l < questions_[r].lists(); ++l) body.add(*next++, questions_[r]);
+      outcomes_[r] = body.finish(questions_[r].left_out);
     }
     return true;
   }
 
   const Service& service_;
-  std::shared_ptr<const ServedModel> model_;
+  std::vector<std::shared_ptr<const ServedModel>> models_;
   std::vector<Question> questions_;
   std::vector<std::size_t> open_;  ///< requests without an outcome
   std::vector<Outcome> outcomes_;
@@ -280,11 +376,7 @@ class Together {
 
 [[nodiscard]] std::vector<Outcome> recommend_together(const Service& service,
                                                       std::span<const Json* const> requests) {
-  try {
-    return Together(service, requests).take();
-  } catch (...) {
-    return std::vector<Outcome>(requests.size(), current_fault());
-  }
+  return Together(service, requests).take();
 }
 
 [[nodiscard]] Json recommend_parameters(const Limits& limits) {

@@ -1,11 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
+#include <algorithm>
+#include <array>
+
 #include <fmt/format.h>
 
 #include "likewise/text.h"
 #include "server/operations/operations.h"
+#include "server/service.h"
 
 namespace likewise::server {
 namespace {
+
+constexpr const char* kServedBy = "served_by";
 
 [[nodiscard]] Like like_of(const Json& json) {
   if (!json.is_object()) return {id_of(json)};
@@ -88,8 +94,51 @@ void check_answers(Offset lists, Index n, Offset most) {
               "n");
 }
 
+std::optional<std::size_t> named_model(const Service& service, const Json& request) {
+  const auto named = request.find(kServedBy);
+  if (named == request.end()) return {};
+  return service.split().find(named->get_ref<const std::string&>());
+}
+
+std::size_t model_for(const Service& service, const Json& request, std::string_view user) {
+  const auto named = named_model(service, request);
+  return named ? *named : service.split().of_user(user);
+}
+
+std::size_t model_for_anyone(const Service& service, const Json& request) {
+  return named_model(service, request).value_or(0);
+}
+
+void let_name_a_model(Operation& operation, const std::vector<std::string>& names) {
+  static constexpr std::array<std::string_view, 6> kOfOneModel{"recommend", "similar", "predict",
+                                                               "explain",   "items",   "model"};
+  if (std::ranges::find(kOfOneModel, operation.name) == kOfOneModel.end()) return;
+  operation.parameters["properties"][kServedBy] = choice_schema(
+      "The model that answers. Unless it is given: a user's own, or the first where none is asked "
+      "about",
+      names);
+  Json& answer = operation.answer["properties"];
+  if (operation.name == "recommend") {
+    answer["lists"]["items"]["properties"][kServedBy] =
+        choice_schema("The model that made the list", names);
+  }
+  if (operation.name == "model") {
+    const Json entry = object_schema(
+        "", {{"name", text_schema(""), true},
+             {"share", number_schema("Of the users, of 1"), true},
+             {"model", text_schema("Its fingerprint"), true},
+             {"algorithm", text_schema(""), true},
+             {"offered", count_schema("Items in the lists of users, since the start"), true},
+             {"followed", count_schema("Of these, by an event of the user within a day"), true}});
+    answer["models"] = list_schema("All that are served", entry);
+  }
+}
+
 Member fingerprint_member() {
-  return {"model", text_schema("The fingerprint of the model that answered"), true};
+  return {
+      "model",
+      text_schema("The fingerprint of the model that answered; of several, with commas between"),
+      true};
 }
 
 Member left_out_member() {
@@ -130,6 +179,10 @@ Json reasons_schema() {
 }
 
 std::vector<FaultKind> question_faults() { return {FaultKind::kNotFound}; }
+
+void add_fingerprint(std::string& all, const ServedModel& model) {
+  all += (all.empty() ? "" : ",") + model.fingerprint();
+}
 
 void write_left_out(JsonText& text, const LeftOut& left_out) {
   text.key("left_out").begin_object();

@@ -49,7 +49,7 @@ void write_alike(JsonText& text, const AnswerList& list, bool of_items) {
 }
 
 [[nodiscard]] std::string similar(const Service& service, const Json& request) {
-  const auto model = service.model();
+  const auto model = service.model(model_for_anyone(service, request));
   const bool of_items = request.contains("items");
   LeftOut left_out;
   SimilarQuestion question;

@@ -114,6 +114,73 @@ def test_answers_as_recommend_does(serve, program, cinema):
     assert server.get("/readyz")[0] == 200
 
 
+@pytest.fixture
+def two_models(program, cinema, tmp_path):
+    """A folder with a model by als, a, and one by item-knn, b."""
+    shutil.copy(cinema / "model.safetensors", tmp_path / "a.safetensors")
+    program("train", cinema / "parts/train.csv", "-o", tmp_path / "b.safetensors", "--algorithm", "item-knn")
+    return tmp_path
+
+
+def test_two_models_share_the_users(program, two_models, cinema):
+    server = Server(program, f"--models=now={two_models / 'a.safetensors'},next={two_models / 'b.safetensors'}",
+                    "--split", "75,25", "--watch", 0.1)
+    assert re.search(r"serves now \(\S+a.safetensors, 75 % of the users\), next \(\S+, 25 % of the users\) at",
+                     server.wait_for("serves"))
+    users = [str(user) for user in range(1, 101)]
+    shown = {name: program("recommend", two_models / f"{file}.safetensors", *[part for user in users for part in ("--user", user)],
+                           "-n", 3).stdout.splitlines()[1:] for name, file in (("now", "a"), ("next", "b"))}
+    lists = server.ask("POST", "/v1/recommend", {"users": users, "n": 3})[1]["lists"]
+    assert [one["user"] for one in lists] == users
+    served = [one["served_by"] for one in lists]
+    assert 10 <= served.count("next") <= 40 and set(served) == {"now", "next"}
+    for at, one in enumerate(lists):
+        expected = [line.split(",")[1] for line in shown[one["served_by"]][3 * at:3 * at + 3]]
+        assert [item["item"] for item in one["items"]] == expected
+    followed = {"now": 0, "next": 0}
+    for one in lists[:20]:
+        assert server.ask("POST", "/v1/events", {"user": one["user"], "item": one["items"][0]["item"]})[0] == 202
+        followed[one["served_by"]] += 1
+    for name, count in followed.items():
+        assert server.metric(f'likewise_followed_items_total{{model="{name}"}}') == count
+        assert server.metric(f'likewise_offered_items_total{{model="{name}"}}') == 3 * served.count(name)
+    # One is swapped, and one refused, without the other.
+    before = server.get("/v1/model?served_by=next")[1]["model"]
+    shutil.copy(two_models / "b.safetensors", two_models / "good")
+    shutil.copy(two_models / "a.safetensors", two_models / "other")
+    (two_models / "bad").write_bytes(b"no model")
+    os.replace(two_models / "bad", two_models / "a.safetensors")
+    server.wait_for("the new model is refused")
+    assert server.metric('likewise_model_refused{model="now"}') == 1
+    os.replace(two_models / "other", two_models / "b.safetensors")
+    server.wait_for("serves the model")
+    described = server.get("/v1/model")[1]["models"]
+    assert described[1]["model"] != before and described[1]["algorithm"] == described[0]["algorithm"]
+    assert server.metric('likewise_model_refused{model="next"}') == 0
+    # Whom which model answers is as before.
+    assert [one["served_by"] for one in server.ask("POST", "/v1/recommend", {"users": users})[1]["lists"]] == served
+    assert server.end() == 0
+
+
+@pytest.mark.parametrize(("options", "message"), [
+    (["{}", "--models", "a={}"], "only one of MODEL, --models is possible"),
+    ([], "one of MODEL, --models is needed"),
+    (["--models", "{}"], "give each as NAME=FILE"),
+    (["--models", "a=,b={}"], "give each as NAME=FILE"),
+    (["--models", "a={},a={}.2"], "two models are called 'a'"),
+    (["--models", "a={},b={}"], "the file is named twice"),
+    (["--models", "a/b={},b={}.2"], "'a/b' is no name of a model"),
+    (["--models", "a={},b={}.2", "--split", "1"], "1 share for 2 models"),
+    (["--models", "a={},b={}.2", "--split", "0,0"], "somebody has to answer"),
+    (["--models", "a={},b={}.2", "--split", "half,half"], "half"),
+    (["{}", "--split", "1"], "--split would do nothing here: it needs --models"),
+])
+def test_what_is_no_choice_of_models_is_refused(program, cinema, options, message):
+    model = str(cinema / "model.safetensors")
+    refused = program("serve", *[option.format(*[model] * 4) for option in options], exit_code=2)
+    assert message in refused.stderr
+
+
 def test_every_status_that_a_request_may_have(serve):
     server = serve("--max-body", 2048)
     assert server.get("/v1/recommend?user=nobody")[0] == 404

@@ -1,14 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
 """A headless Chromium and servers of real models. LIKEWISE_SCREENSHOTS names a folder for pictures of what was tested."""
 import contextlib
-import http.server
-import json
 import os
 import pathlib
 import shutil
 import socket
 import subprocess
-import threading
 import time
 import urllib.error
 import urllib.request
@@ -80,42 +77,10 @@ def cinema(models):
         yield address
 
 
-class TwoModels(http.server.BaseHTTPRequestHandler):
-    """Two servers as one that serves two models by name, as /v1/model and `served_by` of the interface have it."""
-    protocol_version = "HTTP/1.1"
-    behind: dict[str, str] = {}  # addresses by name
-
-    def log_message(self, *_):
-        pass
-
-    def do_GET(self):
-        self.forward(next(iter(self.behind)), None)
-
-    def do_POST(self):
-        asked = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
-        self.forward(asked.pop("served_by", next(iter(self.behind))), json.dumps(asked).encode())
-
-    def forward(self, name, body):
-        sent = urllib.request.Request(self.behind[name] + self.path, body, {"Content-Type": "application/json"})
-        with urllib.request.urlopen(sent) as answer:
-            content, kind = answer.read(), answer.headers["Content-Type"]
-        if self.path == "/v1/model":
-            content = json.dumps({**json.loads(content), "models": [{"name": name, "share": 0.5} for name in self.behind]}).encode()
-        self.send_response(200)
-        self.send_header("Content-Type", kind)
-        self.send_header("Content-Length", str(len(content)))
-        self.end_headers()
-        self.wfile.write(content)
-
-
 @pytest.fixture(scope="session")
-def two_models(models, cinema):
-    with serving(models, "knn.safetensors") as knn:
-        TwoModels.behind = {"als": cinema, "knn": knn}
-        both = http.server.ThreadingHTTPServer(("127.0.0.1", 0), TwoModels)
-        threading.Thread(target=both.serve_forever, daemon=True).start()
-        yield f"http://127.0.0.1:{both.server_port}"
-        both.shutdown()
+def two_models(models):
+    with serving(models, "--models", "als=model.safetensors,knn=knn.safetensors", "--events", "both.events") as address:
+        yield address
 
 
 @pytest.fixture(scope="session")

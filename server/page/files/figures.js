@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The model: its key figures and its parameters.
 import { element } from "./dom.js";
-import { count, figure, moment, percent } from "./text.js";
+import { count, counted, figure, moment, percent } from "./text.js";
 
 function keyFigure(value, what) {
   return element("div", {}, element("dt", {}, what), element("dd", {}, value));
@@ -34,8 +34,8 @@ function origin(model) {
 
 function shares(models) {
   if (!models || models.length < 2) return [];
-  return models.map(({ name, share, algorithm }) =>
-    [name, [algorithm, share === undefined ? null : `${percent(share)} of the users`].filter(Boolean).join(", ")]);
+  return models.map(({ name, share, algorithm, offered, followed }) => [name, [algorithm, `${percent(share)} of the users`,
+    offered > 0 ? `${counted(offered, "item")} offered, ${count(followed)} followed` : null].filter(Boolean).join(", ")]);
 }
 
 /** Parameters that have no effect beside the others are null, and left out. */

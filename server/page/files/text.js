@@ -8,7 +8,7 @@ const date = new Intl.DateTimeFormat("en", { dateStyle: "long", timeStyle: "shor
 export const count = (number) => whole.format(number);
 export const counted = (number, noun) => `${count(number)} ${noun}${number === 1 ? "" : "s"}`;
 export const figure = (number) => short.format(number);
-export const percent = (share) => (share < 0.01 ? "<1 %" : `${Math.round(100 * share)} %`);
+export const percent = (share) => (share > 0 && share < 0.01 ? "<1 %" : `${Math.round(100 * share)} %`);
 
 /** A point in time, given in seconds or as a text that says it. */
 export function moment(when) {
