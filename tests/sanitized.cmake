@@ -7,13 +7,14 @@ set(left_out
   # 1, 2 and 5 ranks; 3 stay, of whole trainings with the rows that are needed
   Cpu/Ranked*Of1 Cpu/Ranked*Of2 Cpu/Ranked*Of5 Cpu/RankedNeighbours.*/0 Cpu/RankedNeighbours.*/1 Cpu/RankedNeighbours.*/3
   Cpu/RankedAls*.TrainsAs*/Sums* Cpu/RankedAls*.TrainsAs*/Replicate*
-  Cpu/RankedAls*.Validation*/Sums* Cpu/RankedAls*.Validation*/Replicate*
+  Cpu/RankedAls*.Validation*/Sums* Cpu/RankedAls*.Validation*/Replicate* Cpu/RankedAls*.LongRows*/Sums*
+  Cpu/RankedAls*.LongRows*/Replicate* Cpu/RankedAls*.AHalfStep*/Replicate* Cpu/RankedAls*.WideRows/Sums*
   # how near ALS comes to exact rows, and more comparisons of each width with itself
   *AlsAuto.* *AlsOnDevice.ObjectiveNeverRises/*widths *AlsOnDevice.RunsAreTheSame*/*widths
-  *AlsOnDevice.GradientVanishes*/*widths *AlsOnDevice.LongRows*/explicit *AlsOnDevice.LongRows*/given *AlsOnDevice.LongRows*/likes
-  # similarities that differ in a formula alone; cosine, Pearson and the conditional one stay
-  *OnFullMatrices/adjusted_cosine *OnFullMatrices/pearson_* *OnFullMatrices/msd *OnFullMatrices/log_likelihood
-  *OnFullMatrices/dot *OnFullMatrices/jaccard *OnFullMatrices/tfidf *OnFullMatrices/bm25 *OnFullMatrices/rp3
+  *AlsOnDevice.GradientVanishes*/*widths *AlsOnDevice.LongRows*/explicit *AlsOnDevice.LongRows*/given *AlsOnDevice.LongRows*/likes *AlsOnDevice.LongRows*/implicit
+  # similarities that differ in a formula alone; cosine, on awkward matrices Pearson, the conditional one and walks too, stay
+  *OnFullMatrices/adjusted_cosine *OnFullMatrices/pearson* *OnFullMatrices/msd *OnFullMatrices/log_likelihood
+  *OnFullMatrices/dot *OnFullMatrices/jaccard *OnFullMatrices/tfidf *OnFullMatrices/bm25 *OnFullMatrices/rp3 *OnFullMatrices/conditional
   *OnAwkwardMatrices/adjusted_cosine *OnAwkwardMatrices/msd *OnAwkwardMatrices/log_likelihood
   *OnAwkwardMatrices/dot *OnAwkwardMatrices/jaccard *OnAwkwardMatrices/tfidf *OnAwkwardMatrices/bm25
   # predictions for many users by the same loops
@@ -23,6 +24,7 @@ set(left_out
   # what a search finds; that it stops, resumes and keeps a journal stays
   Tune.TheBestOf* Tune.FinalistsAreNotAlike Tune.LaterTrials* Tune.TheBestAre* Tune.TheWinnersWeights* Tune.ASearchEndsNoWorse*
   Tune.TheSameSeed* Tune.TheWinnerIsTrained* Tune.AValueIs*
+  Tune.AFinishedJournal* Tune.HalvingTrains*
   # texts of a megabyte
   Model.VeryLong*)
 if(LIKEWISE_SANITIZE STREQUAL thread)
