@@ -178,7 +178,9 @@ def chosen(names: list[bytes] | None, rows: list[list[bytes]], fields: int,
         raise Refused("a single column")
     if names and fields > 2 and set(roles) != {None}:
         raise Unclear("users and items have no name")
-    if (names and set(roles) == {None}) or fields > 6:
+    # Numbers, as counts above the rows, name no column.
+    naming = any(not re.fullmatch(rb"0|-?[1-9][0-9]*", name) for name in names or [])
+    if (naming and set(roles) == {None}) or fields > 6:
         raise Refused("no name is known")
     return [c if c < fields else -1 for c in range(len(ROLES))]
 
@@ -200,6 +202,15 @@ def given_columns(names: list[bytes], fields: int, options: Options) -> list[int
     if len(set(used)) < len(used) or min(columns[:2]) < 0:
         raise Refused("columns named twice, or none for users")
     return columns + [-1] * (len(ROLES) - len(columns))
+
+
+def refuse_sentences(rows: list[list[bytes]]) -> None:
+    """Words between spaces, without a number in the first lines."""
+    digits = [any(re.search(rb"[0-9]", field) for field in row) for row in rows]
+    if not any(digits):
+        raise Refused("words between spaces")
+    if not any(digits[:100]):
+        raise Unclear("words between spaces above numbers")
 
 
 def looks_like_counts(rows: list[list[bytes]]) -> bool:
@@ -251,6 +262,8 @@ def read(text: bytes, options: Options) -> Reading:
     named = has_header(rows, options)
     if not named and looks_like_counts(rows):
         raise Unclear("a first line of counts")
+    if not (named or options.columns or options.delimiter) and delimiter == b" ":
+        refuse_sentences(rows)
     body = rows[1:] if named else rows
     return merged(body, chosen(rows[0] if named else None, body, len(rows[0]), options),
                   len(rows[0]), named, options)

@@ -704,11 +704,10 @@ TEST(Tune, ATrainingThatIsTooLongForTheBudgetIsBrokenOff) {
   EXPECT_EQ(result.model->algorithm(), "als");
   EXPECT_EQ(algorithm_name(result.trials.front().params), "als");  // what auto would take
   EXPECT_LE(late, 4);                                              // each looks once per block
-  const std::vector<std::string> reasons = result.failures();
-  ASSERT_EQ(reasons.size(), 2U);
-  for (const std::string& reason : reasons) {
-    EXPECT_THAT(reason, HasSubstr("-knn: nothing was measured in the time that the budget left"));
-  }
+  // A busy machine may break off an als too.
+  const std::string knn = "-knn: nothing was measured in the time that the budget left";
+  EXPECT_THAT(result.failures(),
+              testing::IsSupersetOf({HasSubstr("item" + knn), HasSubstr("user" + knn)}));
   options.algorithms = {"item-knn"};
   options.budget = parse_budget("0.3s");
   EXPECT_THAT(test::error_of(ErrorKind::kNumerical, [&] { (void)tune(data(), options, run); }),
