@@ -2,6 +2,7 @@
 #include "server/events/group_commit.h"
 
 #include <algorithm>
+#include <exception>
 #include <iterator>
 #include <utility>
 
@@ -12,6 +13,19 @@ namespace {
 constexpr std::size_t kMostInGroup = 20'000;
 /// Events that wait: beyond, the store is too slow for what comes.
 constexpr std::size_t kMostWaiting = 1'000'000;
+
+/// Each batch has an error of its own: those who wait read it and let go of it in other threads.
+[[nodiscard]] std::exception_ptr own_copy(const std::exception_ptr& error) {
+  try {
+    std::rethrow_exception(error);
+  } catch (const StoreError& known) {
+    return std::make_exception_ptr(StoreError(known.reason(), known.what()));
+  } catch (const Error& known) {
+    return std::make_exception_ptr(Error(known.kind(), known.what()));
+  } catch (...) {
+    return error;
+  }
+}
 
 }  // namespace
 
@@ -78,7 +92,7 @@ void GroupCommit::commit_group(std::vector<Batch> group) {
   }
   std::size_t first = 0;
   for (std::size_t b = 0; b < group.size(); ++b) {
-    Appended appended{{}, error};
+    Appended appended{{}, error ? own_copy(error) : nullptr};
     for (std::size_t e = first; !error && e < first + sizes[b]; ++e) {
       appended.events.push_back({positions[e], std::move(events[e])});
     }
