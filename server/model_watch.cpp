@@ -70,8 +70,9 @@ void ModelWatch::load() {
     LoadedModel fresh = load_served(source_);
     served_ = fresh.stamp;
     refused_.reset();
-    say_(fmt::format("serves the model {} of {}", fresh.model->fingerprint(), source_.path));
+    const std::string fingerprint = fresh.model->fingerprint();
     service_.serve(std::move(fresh.model), place_);
+    say_(fmt::format("serves the model {} of {}", fingerprint, source_.path));
   } catch (const std::exception& error) {
     refused_ = stamp;
     service_.refuse_model(place_);

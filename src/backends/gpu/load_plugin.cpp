@@ -10,6 +10,7 @@
 #include <filesystem>
 #include <fstream>
 #include <limits>
+#include <sys/mman.h>
 #include <system_error>
 #include <unistd.h>
 
@@ -110,9 +111,22 @@ void require_whole(const std::string& path) {
                            size, stated));
 }
 
+/// The CUDA runtime in it takes memory as it is loaded, and does not look whether it got any.
+void require_room(const std::string& path) {
+  constexpr std::uintmax_t kOfRuntime = std::uintmax_t{8} << 20;
+  std::error_code failed;
+  const std::uintmax_t size = fs::file_size(path, failed);
+  if (failed) return;  // dlopen says why
+  const auto bytes = static_cast<std::size_t>(size + kOfRuntime);
+  void* room = mmap(nullptr, bytes, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+  if (room == MAP_FAILED) refuse(path, "cannot be loaded: there is not enough memory");
+  munmap(room, bytes);
+}
+
 /// The plug-in of a file, unchecked.
 [[nodiscard]] const CudaPlugin& open_file(const std::string& path) {
   require_whole(path);
+  require_room(path);
   // Never closed: solvers, exceptions and the CUDA runtime's own threads need its code to the end.
   void* library = dlopen(path.c_str(), RTLD_NOW | RTLD_LOCAL);
   if (library == nullptr) refuse(path, fmt::format("cannot be loaded: {}", last_problem()));
