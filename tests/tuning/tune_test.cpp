@@ -698,16 +698,17 @@ TEST(Tune, ATrainingThatIsTooLongForTheBudgetIsBrokenOff) {
   TuneRun run;
   run.open = [&](const TrainingParams&, std::span<const Job>) { return endless(late); };
   TuneOptions options = few(1, {"item-knn", "als", "user-knn"});
-  options.budget = parse_budget("1.5s");
+  options.budget = parse_budget("3s");  // a busy machine has the time for an als too
   const TuneResult result = tune(data(), options, run);
   ASSERT_TRUE(result.model);
   EXPECT_EQ(result.model->algorithm(), "als");
   EXPECT_EQ(algorithm_name(result.trials.front().params), "als");  // what auto would take
   EXPECT_LE(late, 4);                                              // each looks once per block
-  // A busy machine may break off an als too.
-  const std::string knn = "-knn: nothing was measured in the time that the budget left";
-  EXPECT_THAT(result.failures(),
-              testing::IsSupersetOf({HasSubstr("item" + knn), HasSubstr("user" + knn)}));
+  const std::vector<std::string> reasons = result.failures();
+  ASSERT_EQ(reasons.size(), 2U);
+  for (const std::string& reason : reasons) {
+    EXPECT_THAT(reason, HasSubstr("-knn: nothing was measured in the time that the budget left"));
+  }
   options.algorithms = {"item-knn"};
   options.budget = parse_budget("0.3s");
   EXPECT_THAT(test::error_of(ErrorKind::kNumerical, [&] { (void)tune(data(), options, run); }),
@@ -809,7 +810,7 @@ TEST(Tune, ABudgetOfTimeEnds) {
   TuneOptions options = few(1, {"item-knn"});
   options.budget = parse_budget("1s");
   const TuneResult result = search(data(), options);
-  EXPECT_GE(result.seconds, 0.5);  // the final round ends where another part would not fit
+  EXPECT_GE(result.seconds, 0.8);  // the final round ends where another part would not fit
   EXPECT_EQ(result.stop_reason, "budget");
   EXPECT_TRUE(result.model);
 }
