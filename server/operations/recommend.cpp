@@ -245,10 +245,17 @@ class Body {
   return body.finish(left_out);
 }
 
+[[nodiscard]] Offset lists_asked(const Json& request) {
+  for (const char* several : {"users", "visitors"}) {
+    const auto found = request.find(several);
+    if (found != request.end()) return std::ssize(*found);
+  }
+  return 1;
+}
+
 void check_whole(const Service& service, const Json& request) {
-  const Json& of = request.contains("users") ? request["users"] : request.value("visitors", Json());
-  const Offset lists = of.is_array() ? std::ssize(of) : 1;
-  check_size(service.limits(), lists, request.value("n", kUsualN), request.value("reasons", 0));
+  check_size(service.limits(), lists_asked(request), request.value("n", kUsualN),
+             request.value("reasons", 0));
 }
 
 [[nodiscard]] std::string recommend(const Service& service, const Json& request) {
