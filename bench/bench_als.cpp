@@ -14,8 +14,9 @@
 #include <cblas.h>
 #include <fmt/format.h>
 
+#include "algorithms/als/als.h"
 #include "backends/cpu/als/als_row.h"
-#include "core/dense_kernels.h"
+#include "core/linalg/dense_kernels.h"
 #include "likewise/control.h"
 
 namespace likewise {

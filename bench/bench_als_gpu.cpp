@@ -25,11 +25,13 @@
 
 #include <fmt/format.h>
 
+#include "algorithms/als/als.h"
 #include "algorithms/als/weights.h"
-#include "backends/gpu/cuda_device.h"
-#include "backends/gpu/load_plugin.h"
+#include "algorithms/iteration_run.h"
+#include "backends/cuda/host/cuda_device.h"
+#include "backends/cuda/host/load_plugin.h"
 #include "backends/jobs/device_jobs.h"
-#include "core/parallel.h"
+#include "core/system/parallel.h"
 #include "gather_floor.h"
 #include "likewise/likewise.h"
 #include "link_rate.h"

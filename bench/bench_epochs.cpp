@@ -100,7 +100,7 @@ struct Trained {
 [[nodiscard]] Trained run(const Interactions& data, const Interactions* test,
                           const std::string& metric, const TrainingParams& params,
                           const Device& device) {
-  SettledRun options;
+  ResolvedRun options;
   options.validation = test;
   if (test != nullptr) options.validation_metric = metric;
   const double begin = now();
@@ -124,7 +124,7 @@ struct Trained {
                                  const TrainingParams& params, const Device& device) {
   constexpr int kMostEpochs = 2;
   const Split parts = std::move(split(data, {.test = 0.1, .seed = 2}).front());
-  SettledRun options;
+  ResolvedRun options;
   options.validation = &test;
   options.validation_metric = "rmse";
   const Model model = train(parts.train, params, device, options);

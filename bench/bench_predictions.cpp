@@ -19,11 +19,12 @@
 
 #include <fmt/format.h>
 
-#include "algorithms/neighbours/neighbour_prediction.h"
-#include "algorithms/neighbours/similarity.h"
+#include "algorithms/bias/bias.h"
+#include "algorithms/knn/knn_prediction.h"
+#include "algorithms/knn/similarity.h"
 #include "backends/jobs/device_jobs.h"
-#include "core/seconds.h"
-#include "likewise/neighbourhood.h"
+#include "core/system/seconds.h"
+#include "likewise/knn.h"
 #include "likewise/read.h"
 #include "likewise/synthetic.h"
 
@@ -136,35 +137,34 @@ void measure_factors(const Device& device, const std::string& work, const CsrMat
           [&] { return job<PredictionJob>(device).by_factors(factors); });
 }
 
-void measure_neighbours(const Device& device, const std::string& work,
-                        const std::vector<std::string>& parts, const CsrMatrix& ratings,
-                        int rounds) {
+void measure_knn(const Device& device, const std::string& work,
+                 const std::vector<std::string>& parts, const CsrMatrix& ratings, int rounds) {
   constexpr std::string_view kFrom[] = {"rated", "kept", "all"};
-  NeighbourParams params = NeighbourParams::defaults(Feedback::kExplicit);
+  KnnParams params = KnnParams::defaults(Feedback::kExplicit);
   params.side = parts[1] == "user" ? Side::kUsers : Side::kItems;
   params.similarity = static_cast<Similarity>(place_of(kSimilarityNames, parts[2], work));
   params.predict_from = static_cast<PredictFrom>(place_of(kFrom, parts[3], work));
   params.prediction = Prediction::kCentred;
   const CsrView by_user = ratings.view();
   const bool kept = params.predict_from == PredictFrom::kKept;
-  Neighbourhood learned;
-  if (kept) learned = train_neighbours(by_user, params, device);
-  if (params.needs_baselines()) {
-    learned.baselines = train_baselines(by_user, params.baseline_params());
+  Knn learned;
+  if (kept) learned = train_knn(by_user, params, device);
+  if (params.needs_biases()) {
+    learned.biases = train_biases(by_user, params.bias_params());
   }
-  const SimilarityProblem problem(by_user, params, learned.baselines);
-  const NeighbourRatings numbers(by_user, params, learned.baselines);
-  std::unique_ptr<NeighbourSearch> search;
-  const NeighbourModel model{problem, numbers, kept ? &learned.neighbours : nullptr,
-                             [&]() -> const NeighbourSearch& {
-                               if (!search) search = job<NeighbourJob>(device).make_search(problem);
-                               return *search;
-                             }};
+  const SimilarityProblem problem(by_user, params, learned.biases);
+  const KnnRatings numbers(by_user, params, learned.biases);
+  std::unique_ptr<KnnSearch> search;
+  const KnnModel model{problem, numbers, kept ? &learned.neighbours : nullptr,
+                       [&]() -> const KnnSearch& {
+                         if (!search) search = job<KnnJob>(device).make_search(problem);
+                         return *search;
+                       }};
   const bool by_item = params.side == Side::kItems;
   measure(work, by_item ? by_user.cols : by_user.rows, by_item ? by_user.rows : by_user.cols,
           rounds, [&] {
             search.reset();
-            return job<PredictionJob>(device).by_neighbours(model);
+            return job<PredictionJob>(device).by_knn(model);
           });
 }
 
@@ -177,7 +177,7 @@ void measure(const Device& device, const std::string& work, int rounds) {
   if (factors) {
     measure_factors(device, work, ratings, std::stoi(parts[2]), rounds);
   } else {
-    measure_neighbours(device, work, parts, ratings, rounds);
+    measure_knn(device, work, parts, ratings, rounds);
   }
 }
 

@@ -24,11 +24,11 @@
 
 #include <fmt/format.h>
 
-#include "algorithms/neighbours/similarity.h"
+#include "algorithms/knn/similarity.h"
 #include "algorithms/sgd/setup.h"
-#include "backends/gpu/load_plugin.h"
+#include "backends/cuda/host/load_plugin.h"
 #include "backends/jobs/device_jobs.h"
-#include "core/parallel.h"
+#include "core/system/parallel.h"
 #include "likewise/likewise.h"
 
 namespace likewise {
@@ -162,18 +162,18 @@ void measure_lists(const std::string& work, const Words& words, const Gpus& gpus
             nullptr);
 }
 
-void measure_neighbours(const std::string& work, const Words& words, const Gpus& gpus) {
+void measure_knn(const std::string& work, const Words& words, const Gpus& gpus) {
   const CsrMatrix ratings = generate(parse_shape(words[1])).by_user.clone();
   TrainingParams all = default_params(words[2] + "-knn", Feedback::kImplicit);
   set_parameter(all, "similarity", words[3]);
   set_parameter(all, "neighbours", words[4]);
-  const auto& params = std::get<NeighbourParams>(all);
-  const Baselines none;
+  const auto& params = std::get<KnnParams>(all);
+  const Biases none;
   const SimilarityProblem problem(ratings.view(), params, none);
-  const auto one = job<NeighbourJob>(gpus.one).make_search(problem);
-  const auto many = job<NeighbourJob>(gpus.all).make_search(problem);
-  Neighbours of_one;
-  Neighbours of_all;
+  const auto one = job<KnnJob>(gpus.one).make_search(problem);
+  const auto many = job<KnnJob>(gpus.all).make_search(problem);
+  KnnLists of_one;
+  KnnLists of_all;
   Times times;
   times.take([&] { of_one = one->find(params.neighbours, {}); },
              [&] { of_all = many->find(params.neighbours, {}); });
@@ -196,7 +196,7 @@ void measure(const std::string& work, const Gpus& gpus) {
   if ((words.size() == 5 || words.size() == 6) && words[0] == "lists") {
     return measure_lists(work, words, gpus);
   }
-  if (words.size() == 5 && words[0] == "neighbours") return measure_neighbours(work, words, gpus);
+  if (words.size() == 5 && words[0] == "neighbours") return measure_knn(work, words, gpus);
   throw Error(ErrorKind::kInvalidArgument, "it is no work; this program's file says what is");
 }
 

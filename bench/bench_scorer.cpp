@@ -20,7 +20,7 @@
 #include "backends/cpu/jobs.h"
 #include "backends/cpu/top_k/top_k_search.h"
 #include "backends/jobs/device_jobs.h"
-#include "core/parallel.h"
+#include "core/system/parallel.h"
 #include "likewise/control.h"
 
 namespace likewise {

@@ -19,7 +19,7 @@
 
 #include <fmt/format.h>
 
-#include "core/parallel.h"
+#include "core/system/parallel.h"
 #include "likewise/likewise.h"
 
 namespace likewise {

@@ -17,7 +17,7 @@
 
 #include "likewise/error.h"
 #include "likewise/evaluation.h"
-#include "likewise/neighbourhood.h"
+#include "likewise/knn.h"
 #include "likewise/tune.h"
 #include "likewise/version.h"
 #include "options/help.h"

@@ -95,6 +95,7 @@ set(LIKEWISE_CUDA_COMPILED_FOR "${architectures}")
 find_package(CUDAToolkit REQUIRED)
 file(GLOB_RECURSE CUDA_SOURCES CONFIGURE_DEPENDS
   ${CMAKE_SOURCE_DIR}/src/backends/cuda/*.cpp ${CMAKE_SOURCE_DIR}/src/backends/cuda/*.cu)
+list(FILTER CUDA_SOURCES EXCLUDE REGEX /src/backends/cuda/host/)  # the program's: it needs no driver
 likewise_plugin(likewise_cuda ${CUDA_SOURCES})
 likewise_unity_build(likewise_cuda)
 

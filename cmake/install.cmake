@@ -25,7 +25,7 @@ if(TARGET likewise_cli)
   endif()
 endif()
 if(TARGET likewise_cuda)
-  # ../lib/likewise of the program, see src/backends/gpu/load_plugin.cpp.
+  # ../lib/likewise of the program, see src/backends/cuda/host/load_plugin.cpp.
   install(TARGETS likewise_cuda LIBRARY DESTINATION lib/likewise COMPONENT cuda)
 endif()
 

@@ -76,7 +76,7 @@ if(LIKEWISE_POSTGRES)
   endif()
 endif()
 likewise_require_by_pkg_config(UTF8PROC libutf8proc utf8proc.h utf8proc libutf8proc-dev)
-# src/core/lapack.cpp loads it when it is needed.
+# src/core/linalg/lapack.cpp loads it when it is needed.
 likewise_require_by_pkg_config(OPENBLAS openblas openblas_config.h OpenBLAS libopenblas-dev)
 
 if(LIKEWISE_BUILD_TESTS)

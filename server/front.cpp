@@ -7,7 +7,7 @@
 
 #include <fmt/format.h>
 
-#include "likewise/text.h"
+#include "likewise/error.h"
 #include "server/openapi.h"
 #include "server/page/page_files.h"
 #include "server/query_string.h"

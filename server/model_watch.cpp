@@ -53,11 +53,11 @@ void ModelWatch::work() {
       if (ending_) return;
       asked = std::exchange(asked_, false);
     }
-    if (asked || settled()) load();
+    if (asked || resolved()) load();
   }
 }
 
-bool ModelWatch::settled() {
+bool ModelWatch::resolved() {
   const auto now = stamp_of(source_.path);
   const bool rests = now && now == seen_;
   seen_ = now;

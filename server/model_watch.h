@@ -32,7 +32,7 @@ class ModelWatch {
  private:
   void work();
   /// Whether the file is a new one that has come to rest.
-  [[nodiscard]] bool settled();
+  [[nodiscard]] bool resolved();
   void load();
 
   Service& service_;

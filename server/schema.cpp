@@ -8,7 +8,6 @@
 #include <fmt/format.h>
 
 #include "likewise/error.h"
-#include "likewise/text.h"
 #include "server/fault.h"
 
 namespace likewise::server {

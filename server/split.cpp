@@ -9,7 +9,6 @@
 #include <fmt/format.h>
 
 #include "likewise/error.h"
-#include "likewise/text.h"
 #include "server/text_hash.h"
 
 namespace likewise::server {

@@ -10,7 +10,6 @@
 #include <nlohmann/json.hpp>
 
 #include "likewise/error.h"
-#include "likewise/text.h"
 #include "server/fault.h"
 
 namespace likewise::server {

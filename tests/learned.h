@@ -10,12 +10,8 @@ namespace likewise::test {
 
 inline Factors& factors_of(Model& model) { return std::get<Factors>(model.learned); }
 inline const Factors& factors_of(const Model& model) { return std::get<Factors>(model.learned); }
-inline Neighbours& lists_of(Model& model) {
-  return std::get<Neighbourhood>(model.learned).neighbours;
-}
-inline const Neighbours& lists_of(const Model& model) { return model.neighbourhood()->neighbours; }
-inline const Baselines& baselines_of(const Model& model) {
-  return model.neighbourhood()->baselines;
-}
+inline KnnLists& lists_of(Model& model) { return std::get<Knn>(model.learned).neighbours; }
+inline const KnnLists& lists_of(const Model& model) { return model.knn()->neighbours; }
+inline const Biases& biases_of(const Model& model) { return model.knn()->biases; }
 
 }  // namespace likewise::test

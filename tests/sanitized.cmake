@@ -5,7 +5,7 @@
 set(LAUNCHER)
 set(left_out
   # 1, 2 and 5 ranks; 3 stay, of whole trainings with the rows that are needed
-  Cpu/Ranked*Of1 Cpu/Ranked*Of2 Cpu/Ranked*Of5 Cpu/RankedNeighbours.*/0 Cpu/RankedNeighbours.*/1 Cpu/RankedNeighbours.*/3
+  Cpu/Ranked*Of1 Cpu/Ranked*Of2 Cpu/Ranked*Of5 Cpu/RankedKnn.*/0 Cpu/RankedKnn.*/1 Cpu/RankedKnn.*/3
   Cpu/RankedAls*.TrainsAs*/Sums* Cpu/RankedAls*.TrainsAs*/Replicate*
   Cpu/RankedAls*.Validation*/Sums* Cpu/RankedAls*.Validation*/Replicate* Cpu/RankedAls*.LongRows*/Sums*
   Cpu/RankedAls*.LongRows*/Replicate* Cpu/RankedAls*.AHalfStep*/Replicate* Cpu/RankedAls*.WideRows/Sums*
@@ -29,7 +29,7 @@ set(left_out
   Model.VeryLong*)
 if(LIKEWISE_SANITIZE STREQUAL thread)
   # Also: the same loops over longer or wider rows, over real data and over texts; forks that start threads, which this sanitizer does not follow.
-  list(APPEND left_out *LongRows* *WideRows* Ease.CpuEquals* NeighbourhoodPredictor.SumsAre* MakeInteractions.DoesNot* WriteInteractions.EveryFormat* DensePairs.AddUp*
+  list(APPEND left_out *LongRows* *WideRows* Ease.CpuEquals* KnnPredictor.SumsAre* MakeInteractions.DoesNot* WriteInteractions.EveryFormat* DensePairs.AddUp*
     *AlsOnDevice.*/*widths RealData.* MakeInteractions.TextIs* SocketRanks.AProcess*)
   # Where the system spreads addresses widely it leaves no room for the thread sanitizer's shadow memory.
   execute_process(COMMAND setarch -R true RESULT_VARIABLE refused OUTPUT_QUIET ERROR_QUIET)

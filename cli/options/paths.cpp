@@ -10,7 +10,6 @@
 
 #include "likewise/error.h"
 #include "likewise/model.h"
-#include "likewise/table_format.h"
 #include "likewise/write.h"
 #include "output/text.h"
 

@@ -26,7 +26,7 @@ Reached reached_by(const MetricTarget& target, std::span<const Iteration> iterat
   return {first->iteration, elapsed_seconds(iterations.first(count)).back()};
 }
 
-std::string told(const MetricTarget& target, std::span<const Iteration> iterations) {
+std::string target_text(const MetricTarget& target, std::span<const Iteration> iterations) {
   const std::string what = fmt::format("target {} {}", target.metric.key, target.value);
   const Reached reached = reached_by(target, iterations);
   if (reached.iteration > 0) {

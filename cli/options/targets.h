@@ -24,6 +24,7 @@ struct Reached {
 [[nodiscard]] Reached reached_by(const MetricTarget& target, std::span<const Iteration> iterations);
 
 /// For people: after how many iterations and seconds it was reached, or how near they came.
-[[nodiscard]] std::string told(const MetricTarget& target, std::span<const Iteration> iterations);
+[[nodiscard]] std::string target_text(const MetricTarget& target,
+                                      std::span<const Iteration> iterations);
 
 }  // namespace likewise::cli

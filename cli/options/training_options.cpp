@@ -9,7 +9,7 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
-#include "likewise/choose.h"
+#include "likewise/parameters.h"
 #include "options/options.h"
 
 namespace likewise::cli {

@@ -8,7 +8,6 @@
 #include <variant>
 #include <vector>
 
-#include "likewise/table_format.h"
 #include "likewise/write.h"
 
 namespace likewise::cli {

@@ -9,7 +9,6 @@
 #include <vector>
 
 #include "likewise/error.h"
-#include "likewise/text.h"
 #include "likewise/types.h"
 
 namespace likewise::cli {

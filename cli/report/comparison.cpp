@@ -10,7 +10,7 @@
 #include "likewise/error.h"
 #include "options/targets.h"
 #include "output/text.h"
-#include "report/course.h"
+#include "report/learning_curve.h"
 #include "report/page.h"
 
 namespace likewise::cli {
@@ -40,19 +40,19 @@ namespace {
 
 /// The cards of the objective, for each kind of run of which there are several.
 [[nodiscard]] std::string objective_cards(const std::vector<TrainedRun>& runs) {
-  std::map<std::pair<std::string, std::string>, std::vector<Course>> kinds;
+  std::map<std::pair<std::string, std::string>, std::vector<LearningCurve>> kinds;
   for (std::size_t r = 0; r < runs.size(); ++r) {
     kinds[{runs[r].algorithm, runs[r].feedback}].push_back(
         {runs[r].name, runs[r].iterations, r + 1});
   }
   std::string cards;
-  for (const auto& [kind, courses] : kinds) {
-    if (courses.size() < 2) continue;
-    cards += course_sections(
+  for (const auto& [kind, curves] : kinds) {
+    if (curves.size() < 2) continue;
+    cards += curve_sections(
         fmt::format("Objective of {}, {}", kind.first, kind.second),
         "What training minimises. It depends on parameters such as regularization: compare runs "
         "that share them.",
-        courses, Measure::kObjective);
+        curves, Measure::kObjective);
   }
   return cards;
 }
@@ -166,14 +166,14 @@ std::string Comparison::as_page() const {
   std::string cards = section(
       "Runs", "Seconds are those of training alone: without reading, validation and checkpoints.",
       draw(listed), "wide");
-  std::vector<Course> courses;
+  std::vector<LearningCurve> curves;
   for (std::size_t r = 0; r < runs.size(); ++r) {
-    courses.push_back({runs[r].name, runs[r].iterations, r + 1});
+    curves.push_back({runs[r].name, runs[r].iterations, r + 1});
   }
-  cards += course_sections(runs[0].metric,
-                           more_is_better(runs[0]) ? "On held-out interactions; more is better."
-                                                   : "On held-out interactions; less is better.",
-                           courses, Measure::kValidation);
+  cards += curve_sections(runs[0].metric,
+                          more_is_better(runs[0]) ? "On held-out interactions; more is better."
+                                                  : "On held-out interactions; less is better.",
+                          curves, Measure::kValidation);
   cards += objective_cards(runs);
   const std::string warning = different_data();
   return page("Comparison of trainings",

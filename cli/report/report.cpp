@@ -127,7 +127,7 @@ Facts figures_of(const Model& model) {
   if (const Factors* factors = model.factors()) {
     facts.emplace_back("factors", fmt::format("{}", factors->items.cols()));
   }
-  if (const Neighbourhood* hood = model.neighbourhood()) {
+  if (const Knn* hood = model.knn()) {
     facts.emplace_back("neighbours kept", with_commas(hood->neighbours.rows.size()));
   }
   if (const auto validation = model.best_validation()) {

@@ -4,7 +4,7 @@
 
 #include <fmt/format.h>
 
-#include "report/course.h"
+#include "report/learning_curve.h"
 #include "report/page.h"
 #include "report/report.h"
 #include "report/svg.h"
@@ -69,14 +69,14 @@ std::string parameters_section(const Report& report) {
 std::string cards(const Report& report) {
   std::string out;
   if (!report.comparison.empty()) out += comparison_section(report);
-  const std::vector<Course> courses{{"", report.iterations}};
+  const std::vector<LearningCurve> curves{{"", report.iterations}};
   if (!report.iterations.empty()) {
-    out += course_sections("Objective", "What training minimises, after each iteration.", courses,
-                           Measure::kObjective);
+    out += curve_sections("Objective", "What training minimises, after each iteration.", curves,
+                          Measure::kObjective);
   }
   if (report.validated) {
-    out += course_sections("Validation", "Measured on held-out interactions after each iteration.",
-                           courses, Measure::kValidation, report.best_iteration);
+    out += curve_sections("Validation", "Measured on held-out interactions after each iteration.",
+                          curves, Measure::kValidation, report.best_iteration);
   }
   out += distribution_section(report);
   out += section("Most taken", "The items with the most users.", draw(report.top_items));

@@ -87,7 +87,7 @@ Json model_json(const Model& model) {
   Json out = {{"kind", "model"}, {"algorithm", model.algorithm()}};
   out.update(effective_json(model.params));
   out.update(matrix_json(model.history));
-  if (const Neighbourhood* hood = model.neighbourhood()) {
+  if (const Knn* hood = model.knn()) {
     out["neighbours_kept"] = hood->neighbours.rows.size();
   }
   out["titles"] = model.titles.count();

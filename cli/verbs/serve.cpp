@@ -13,7 +13,6 @@
 #include "likewise/error.h"
 #include "likewise/model.h"
 #include "likewise/recommender.h"
-#include "likewise/text.h"
 #include "likewise/tune.h"
 #include "likewise/update.h"
 #include "options/options.h"

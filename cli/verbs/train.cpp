@@ -7,7 +7,7 @@
 #include <nlohmann/json.hpp>
 
 #include "likewise/evaluation.h"
-#include "likewise/held_file.h"
+#include "likewise/model.h"
 #include "likewise/write.h"
 #include "options/options.h"
 #include "options/paths.h"
@@ -183,7 +183,7 @@ struct Train {
         progress.say(
             fmt::format("kept iteration {}, the best by validation", model.best_iteration));
       }
-      if (target) progress.say(told(*target, model.iterations));
+      if (target) progress.say(target_text(*target, model.iterations));
     }
     if (model.validation) {
       progress.say(

@@ -8,7 +8,7 @@
 #include <nlohmann/json.hpp>
 
 #include "likewise/error.h"
-#include "likewise/held_file.h"
+#include "likewise/model.h"
 #include "likewise/training.h"
 #include "likewise/write.h"
 #include "options/options.h"

@@ -7,9 +7,6 @@
 #include <string_view>
 
 #include "likewise/csr.h"
-#include "likewise/device.h"
-#include "likewise/iteration.h"
-#include "likewise/matrix.h"
 #include "likewise/types.h"
 
 namespace likewise {
@@ -19,27 +16,32 @@ namespace likewise {
 /// confidence 1. With kGiven an observed one may have less, and a value of 0 takes its cell out of
 /// the objective; a GPU trains on confidences of 1 and more only.
 enum class Confidence { kLinear, kLog, kGiven };
+
 inline constexpr std::string_view kConfidenceNames[] = {"linear", "log", "given"};
 
 /// kCholesky: exact. kCg: conjugate gradients, `cg_steps` at most. kAuto: the fastest whose
 /// objective is within 2e-3 of kCholesky's after as many iterations (math.md, "What auto
 /// promises").
 enum class AlsSolverKind { kAuto, kCholesky, kCg };
+
 inline constexpr std::string_view kAlsSolverNames[] = {"auto", "cholesky", "cg"};
 
 /// What kCg divides residuals by: the diagonal of the row's expected matrix (math.md), which
 /// leaves less undone after as many steps; or nothing, as other programs do.
 enum class Preconditioner { kDiagonal, kNone };
+
 inline constexpr std::string_view kPreconditionerNames[] = {"diagonal", "none"};
 
 /// Storage of the factors while training, fp32 and fp16 on a CPU; sums are never below float32.
 enum class Precision { kAuto, kFp32, kTf32, kBf16, kFp16 };
+
 inline constexpr std::string_view kPrecisionNames[] = {"auto", "fp32", "tf32", "bf16", "fp16"};
 
 /// What a row's lambda counts with implicit feedback. kCells: its entries and, by w0, its missing
 /// cells. kLikes: its values above 0 alone, one at least, as Spark's MLlib does. Explicit feedback
 /// counts the ratings in either case.
 enum class RegularizationCount { kCells, kLikes };
+
 inline constexpr std::string_view kRegularizationCountNames[] = {"cells", "likes"};
 
 struct AlsParams {
@@ -81,7 +83,7 @@ struct AlsParams {
   }
 
   /// Starting values for a kind of feedback: Hu's form as it was published; explicit ratings want
-  /// ALS-WR (nu = 1) and a larger lambda. Good ones depend on the data: suited_to() in
+  /// ALS-WR (nu = 1) and a larger lambda. Good ones depend on the data: with_data_defaults() in
   /// likewise/parameters.h.
   [[nodiscard]] static AlsParams defaults(Feedback feedback);
 
@@ -96,19 +98,5 @@ struct AlsShape {
   Index items = 0;
   Offset interactions = 0;
 };
-
-/// Trains on `by_user` (users x items). Deterministic in (matrix, params): neither threads nor the
-/// order of rows in the file matter. Rows without entries get zero factors (and zero bias).
-/// Errors: kInvalidArgument (params, shapes of `start`), kBadData (names a value that cannot be
-/// computed with, or not on this device), kNumerical (names side, row and count),
-/// kCancelled, kOutOfMemory, kDevice.
-[[nodiscard]] IterationResult train_als(const CsrView& by_user, const AlsParams& params,
-                                        const Device& device, const IterationRun& run = {});
-
-/// The first factors of a side: row r is drawn from a counter-based generator keyed by
-/// (seed, side, r), so every device, thread count and GPU count starts alike.
-[[nodiscard]] Matrix draw_factors(Side side, Index rows, const AlsParams& params);
-/// Rows [first, first + count) of them.
-[[nodiscard]] Matrix draw_factor_rows(Side side, Index first, Index count, const AlsParams& params);
 
 }  // namespace likewise

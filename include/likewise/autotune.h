@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "likewise/als.h"
+#include "likewise/control.h"
 #include "likewise/device.h"
 
 namespace likewise {

@@ -16,20 +16,20 @@ namespace likewise {
 
 /// What a rating is predicted by: mean and biases, the mean of all ratings, of those of its user,
 /// or of those of its item.
-enum class BaselineKind { kBiases, kGlobalMean, kUserMean, kItemMean };
+enum class BiasKind { kBiases, kGlobalMean, kUserMean, kItemMean };
 
 /// Their names everywhere, in the order above.
-inline constexpr std::string_view kBaselineKindNames[] = {"biases", "global-mean", "user-mean",
-                                                          "item-mean"};
+inline constexpr std::string_view kBiasKindNames[] = {"biases", "global-mean", "user-mean",
+                                                      "item-mean"};
 
 /// How biases are learned: alternating least squares or stochastic gradient descent.
-enum class BaselineMethod { kAls, kSgd };
+enum class BiasMethod { kAls, kSgd };
 
 struct BiasParams {
   Feedback feedback = Feedback::kExplicit;  ///< there is no other: counts have no baselines
-  BaselineKind baseline = BaselineKind::kBiases;
+  BiasKind baseline = BiasKind::kBiases;
   bool clip = true;  ///< kBiases: predictions stay within the scale of the training values
-  BaselineMethod baseline_method = BaselineMethod::kAls;
+  BiasMethod baseline_method = BiasMethod::kAls;
   std::optional<int> baseline_epochs{};        ///< >= 0; absent: 10 by ALS, 20 by SGD
   double baseline_user_regularization = 15.0;  ///< ALS, >= 0
   double baseline_item_regularization = 10.0;  ///< ALS, >= 0
@@ -38,10 +38,10 @@ struct BiasParams {
 
   /// Whether there are biases of users, and of items: the others are 0.
   [[nodiscard]] constexpr bool of_users() const {
-    return baseline == BaselineKind::kBiases || baseline == BaselineKind::kUserMean;
+    return baseline == BiasKind::kBiases || baseline == BiasKind::kUserMean;
   }
   [[nodiscard]] constexpr bool of_items() const {
-    return baseline == BaselineKind::kBiases || baseline == BaselineKind::kItemMean;
+    return baseline == BiasKind::kBiases || baseline == BiasKind::kItemMean;
   }
 
   /// The same for both: ratings are what there are baselines of.
@@ -53,20 +53,12 @@ struct BiasParams {
 };
 
 /// The baselines b_ui = mean + b_u + b_i.
-struct Baselines {
+struct Biases {
   Array<float> users;  ///< b_u: one per user, or empty where all are 0
   Array<float> items;  ///< b_i
   float mean = 0.0F;
 
   [[nodiscard]] const Array<float>& bias(Side s) const { return s == Side::kUsers ? users : items; }
 };
-
-/// Biases of users and items about the mean of all values: of a mean by itself, else by alternating
-/// least squares or stochastic gradient descent over the entries in their order (Koren 2010).
-/// Threads change nothing. A user or item without entries has a bias of 0.
-/// Errors: kInvalidArgument (params), kBadData (a value too large to compute with), kNumerical
-/// (diverged), kCancelled.
-[[nodiscard]] Baselines train_baselines(const CsrView& by_user, const BiasParams& params,
-                                        const RunControl& control = {});
 
 }  // namespace likewise

@@ -17,7 +17,7 @@
 
 #include "likewise/csr.h"
 #include "likewise/device.h"
-#include "likewise/iteration.h"
+#include "likewise/factors.h"
 #include "likewise/sgd.h"
 #include "likewise/types.h"
 
@@ -26,16 +26,19 @@ namespace likewise {
 /// How the items are drawn that a user has not liked: each as likely as another, or as often as it
 /// was liked by others.
 enum class BprNegatives { kUniform, kPopular };
+
 inline constexpr std::string_view kBprNegativesNames[] = {"uniform", "popular"};
 
 /// Where the item drawn is one that the user likes: kRedraw draws again, up to 32 times, so that
 /// each like gets its step. kSkip goes without, which spares the popular items of users with many
 /// likes.
 enum class BprLikedDraws { kRedraw, kSkip };
+
 inline constexpr std::string_view kBprLikedDrawsNames[] = {"redraw", "skip"};
 
 /// Which step comes after which, as SgdOrder.
 enum class BprOrder { kBlocked, kRacing };
+
 inline constexpr std::string_view kBprOrderNames[] = {"blocked", "racing"};
 
 struct BprParams {
@@ -62,19 +65,12 @@ struct BprParams {
   friend bool operator==(const BprParams&, const BprParams&) = default;
 };
 
-/// Trains on `by_user` (users x items). Deterministic in (matrix, params), except for kRacing. The
-/// objective of an epoch adds up -ln sigma just before each step. Rows without likes keep factors
-/// of zero. Errors: kInvalidArgument (params, shapes of `start`), kBadData (no user has anything
-/// that it likes and anything that it does not), kNumerical (names epoch and learning rate),
-/// kCancelled, kOutOfMemory, kDevice.
-[[nodiscard]] IterationResult train_bpr(const CsrView& by_user, const BprParams& params,
-                                        const Device& device, const IterationRun& run = {});
-
 /// How many likes score above an item drawn for each, and for how many likes none was found.
 struct BprHits {
   Offset correct = 0;
   Offset skipped = 0;
 };
+
 /// Of factors after an epoch; the items are drawn as in training, from the whole catalogue. A pure
 /// function of its arguments, whose shapes fit.
 [[nodiscard]] BprHits sample_hits(const CsrView& by_user, const Factors& factors,

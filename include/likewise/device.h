@@ -18,7 +18,7 @@ namespace likewise {
 /// What a device may be able to do.
 enum class Job {
   kAls,          ///< trains ALS
-  kNeighbours,   ///< compares rows: trains neighbourhood models, and makes their predictions
+  kKnn,          ///< compares rows: trains neighbourhood models, and makes their predictions
   kTopK,         ///< scores queries against all rows of factors: lists, similar rows
   kSgd,          ///< trains by SGD
   kBpr,          ///< trains by BPR
@@ -28,7 +28,7 @@ enum class Job {
 };
 inline constexpr std::string_view kJobNames[] = {"als", "neighbours",  "top-k", "sgd",
                                                  "bpr", "predictions", "ease",  "spectral"};
-inline constexpr std::array kJobs{Job::kAls, Job::kNeighbours,  Job::kTopK, Job::kSgd,
+inline constexpr std::array kJobs{Job::kAls, Job::kKnn,         Job::kTopK, Job::kSgd,
                                   Job::kBpr, Job::kPredictions, Job::kEase, Job::kSpectral};
 
 /// One job of a device.

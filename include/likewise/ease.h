@@ -16,8 +16,8 @@
 #include "likewise/control.h"
 #include "likewise/csr.h"
 #include "likewise/device.h"
+#include "likewise/knn.h"
 #include "likewise/matrix.h"
-#include "likewise/neighbourhood.h"
 #include "likewise/types.h"
 
 namespace likewise {
@@ -26,6 +26,7 @@ namespace likewise {
 /// `candidates` most similar items alone, a small system for each item, for catalogues whose square
 /// does not fit into memory.
 enum class EaseForm { kDense, kLocal };
+
 inline constexpr std::string_view kEaseFormNames[] = {"dense", "local"};
 
 struct EaseParams {
@@ -51,15 +52,5 @@ struct EaseParams {
 struct ItemWeights {
   Matrix weights;
 };
-
-/// Trains on `by_user` (users x items). Deterministic in (matrix, params), for any number of
-/// threads. kDense learns ItemWeights, kLocal a Neighbourhood: the list of j has the items i with
-/// their B_ij, the largest first. Errors: kInvalidArgument (params), kBadData (a value too large to
-/// compute with), kNumerical (a system that is singular to float32, naming an item), kOutOfMemory
-/// (before anything is computed, where items x items numbers do not fit), kCancelled, kDevice.
-[[nodiscard]] std::variant<ItemWeights, Neighbourhood> train_ease(const CsrView& by_user,
-                                                                  const EaseParams& params,
-                                                                  const Device& device,
-                                                                  const RunControl& control = {});
 
 }  // namespace likewise

@@ -9,6 +9,8 @@
 #include <string>
 #include <string_view>
 
+#include "likewise/types.h"
+
 namespace likewise {
 
 enum class ErrorKind {
@@ -25,14 +27,17 @@ enum class ErrorKind {
 /// A parameter as it stands in a message of the library, with a value where it is not empty:
 /// marked, so that each front door can write it as its users do ("--cg-steps 3", "cg_steps=3").
 [[nodiscard]] std::string mention(std::string_view parameter, std::string_view value = {});
+
 /// `text`, whose parameters stand in braces ("{solver cg}"), with each as mention() writes it.
 [[nodiscard]] std::string mentions(std::string_view text);
 
 /// How a front door writes a parameter (its name in model files, C++ and Python) and a value, which
 /// may be empty.
 using Spelling = std::function<std::string(std::string_view parameter, std::string_view value)>;
+
 /// `text` with each parameter that mention() put there as `spelling` writes it.
 [[nodiscard]] std::string spelled(std::string_view text, const Spelling& spelling);
+
 /// The same as C++ writes it: "cg_steps", "cg_steps 3".
 [[nodiscard]] std::string spelled(std::string_view text);
 
@@ -60,7 +65,14 @@ class Error : public std::runtime_error {
 /// terminal: control characters, marks that turn the direction of writing, and bytes that are not
 /// UTF-8 as \xNN; cut to `most` bytes. Everything else stays, and a second time changes nothing.
 [[nodiscard]] std::string printable(std::string_view text, std::size_t most = 60);
+
 /// The same for a whole message: nothing is cut, and line ends stay.
 [[nodiscard]] std::string printable_message(std::string_view text);
+
+/// 1234567 -> "1,234,567".
+[[nodiscard]] std::string with_commas(Offset number);
+
+/// "1 user", "2 users".
+[[nodiscard]] std::string counted(Offset count, std::string_view one);
 
 }  // namespace likewise

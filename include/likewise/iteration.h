@@ -2,17 +2,13 @@
 /// Training by iterations, whatever the algorithm: what is reported, validated, kept and resumed.
 #pragma once
 
-#include <atomic>
 #include <functional>
 #include <optional>
 #include <span>
-#include <string>
 #include <string_view>
 #include <vector>
 
-#include "likewise/control.h"
 #include "likewise/factors.h"
-#include "likewise/memory_plan.h"
 
 namespace likewise {
 
@@ -22,16 +18,6 @@ struct Iteration {
   double objective = 0.0;            ///< the whole objective after it
   double seconds = 0.0;              ///< wall time of its steps, without validation and checkpoints
   std::optional<double> validation;  ///< the validation metric, where one was asked for
-};
-
-/// A metric that the caller computes from the factors after each iteration.
-struct Validation {
-  std::string metric;  ///< e.g. "ndcg@10"
-  bool higher_is_better = true;
-  std::function<double(const Factors&)> evaluate;  ///< empty: no validation
-  /// Training is over after the first iteration that is as good: at least so much, or at most where
-  /// lower is better.
-  std::optional<double> target{};
 };
 
 /// A training between two iterations. Valid during the call that it is given to.
@@ -44,29 +30,6 @@ struct TrainingState {
   std::function<const Factors&()> factors;
   int best_iteration = 0;         ///< by validation; without one the newest
   const Factors* best = nullptr;  ///< its factors; null where it is the newest
-};
-
-/// Where training goes on from, and what it hands back between iterations.
-struct IterationRun {
-  RunControl control;
-  const std::atomic<bool>* stop = nullptr;  ///< ends after the iteration under way (TrainingRun)
-  Validation validation;
-  const Factors* start = nullptr;  ///< first factors; absent: drawn from the seed
-  int completed_iterations = 0;    ///< iterations already in `start` (resume)
-  std::vector<Iteration> history;  ///< their reports (resume)
-  const Factors* best = nullptr;   ///< of the best of them, where that is not the last (resume)
-  int best_iteration = 0;          ///< which one that is (resume)
-  /// Called once before anything is allocated, with what the device says it will take.
-  std::function<void(const MemoryPlan&)> on_plan;
-  /// Called after every iteration: progress lines, checkpoints.
-  std::function<void(const TrainingState&)> on_iteration;
-};
-
-struct IterationResult {
-  Factors factors;  ///< of the best iteration by validation, else of the last
-  std::vector<Iteration> iterations;
-  int best_iteration = 0;   ///< whose factors these are
-  std::string stop_reason;  ///< "target", "iterations", "tolerance", "patience" or "stopped"
 };
 
 /// The first iteration with the best validation; null where nothing was measured.

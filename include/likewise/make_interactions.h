@@ -7,6 +7,7 @@
 #pragma once
 
 #include <cstdint>
+#include <memory>
 #include <optional>
 #include <span>
 #include <string>
@@ -17,11 +18,13 @@
 #include "likewise/control.h"
 #include "likewise/interactions.h"
 #include "likewise/read.h"
+#include "likewise/types.h"
 
 namespace likewise {
 
 /// Whole numbers of either size, as other programs hold them.
 using IntegerSpan = std::variant<std::span<const std::int64_t>, std::span<const std::int32_t>>;
+
 /// Values, made 32-bit (rounded to the nearest). One that is not finite then is a bad row.
 using ValueSpan = std::variant<std::span<const float>, std::span<const double>>;
 
@@ -76,6 +79,7 @@ struct TimeColumn {
 /// words that the options do not explain, and lists them. `name` is the column's, for messages.
 [[nodiscard]] std::vector<float> values_of_words(const IdColumn& words, const ReadOptions& options,
                                                  std::string_view name);
+
 /// Times of a column of text, as files write them (see ReadOptions::keep_times and time_format), in
 /// nanoseconds where all of them fit, else in microseconds; the least number, a bad row, where one
 /// is missing or no time.
@@ -83,6 +87,7 @@ struct WrittenTimes {
   std::vector<std::int64_t> numbers;
   TimeForm unit = TimeForm::kNanoseconds;
 };
+
 [[nodiscard]] WrittenTimes times_of_text(const IdColumn& texts, const std::string& time_format);
 
 /// `values`: empty: all 1. `times`: kept where they are given. Otherwise as long as users and
@@ -102,10 +107,35 @@ struct WrittenTimes {
                                              const ReadOptions& options = {},
                                              ReadSummary* summary = nullptr,
                                              const RunControl& control = {});
+
 [[nodiscard]] Interactions make_interactions(const CsrColumns& rows, const ValueSpan& values = {},
                                              const TimeColumn& times = {},
                                              const ReadOptions& options = {},
                                              ReadSummary* summary = nullptr,
                                              const RunControl& control = {});
+
+/// Codes are 0, 1, 2, ... in the order in which ids first come. All ids of one encoder are text, or
+/// all are integers. One thread at a time.
+class IdEncoder {
+ public:
+  IdEncoder();
+  ~IdEncoder();
+  IdEncoder(IdEncoder&&) noexcept;
+  IdEncoder& operator=(IdEncoder&&) noexcept;
+
+  /// The code of an id, new or known; text is copied. Throws Error(kBadData) beyond 2^31 - 1 ids,
+  /// and Error(kInvalidArgument) for an integer among text or text among integers.
+  [[nodiscard]] Index code(std::string_view id);
+  [[nodiscard]] Index code(std::int64_t id);
+
+  [[nodiscard]] Index size() const;  ///< how many different ids came
+
+  /// A column of codes that this encoder gave out, -1 for a missing id. Borrows both.
+  [[nodiscard]] EncodedColumn column(std::span<const std::int32_t> codes) const;
+
+ private:
+  struct Tables;
+  std::unique_ptr<Tables> tables_;
+};
 
 }  // namespace likewise

@@ -3,6 +3,8 @@
 /// file (model-format.md) that Python, Rust and PyTorch open as is.
 #pragma once
 
+#include <functional>
+#include <memory>
 #include <optional>
 #include <span>
 #include <string>
@@ -11,13 +13,13 @@
 #include <vector>
 
 #include "likewise/bias.h"
+#include "likewise/control.h"
 #include "likewise/csr.h"
 #include "likewise/ease.h"
 #include "likewise/factors.h"
-#include "likewise/id_map.h"
 #include "likewise/interactions.h"
 #include "likewise/iteration.h"
-#include "likewise/neighbourhood.h"
+#include "likewise/knn.h"
 #include "likewise/parameters.h"
 #include "likewise/titles.h"
 
@@ -62,7 +64,7 @@ struct Provenance {
 
 /// What training learns: one alternative for each kind of model. Which one it is follows from the
 /// parameters.
-using Learned = std::variant<Factors, Neighbourhood, Popularity, Baselines, ItemWeights>;
+using Learned = std::variant<Factors, Knn, Popularity, Biases, ItemWeights>;
 
 struct Model {
   TrainingParams params;  ///< the algorithm, and what it was told
@@ -91,10 +93,8 @@ struct Model {
   [[nodiscard]] std::string_view algorithm() const { return algorithm_name(params); }
   /// What was learned, where it is of that kind; else null.
   [[nodiscard]] const Factors* factors() const { return std::get_if<Factors>(&learned); }
-  [[nodiscard]] const Neighbourhood* neighbourhood() const {
-    return std::get_if<Neighbourhood>(&learned);
-  }
-  [[nodiscard]] const Baselines* baselines() const { return std::get_if<Baselines>(&learned); }
+  [[nodiscard]] const Knn* knn() const { return std::get_if<Knn>(&learned); }
+  [[nodiscard]] const Biases* biases() const { return std::get_if<Biases>(&learned); }
   [[nodiscard]] Feedback feedback() const { return feedback_of(params); }
   /// What validation measured of what was learned: `validation`, or that of the best iteration.
   [[nodiscard]] std::optional<double> best_validation() const;
@@ -129,18 +129,34 @@ void check_model_path(const std::string& path);
 /// in a signal handler.
 [[nodiscard]] const char* model_file_at(const void* address) noexcept;
 
-/// Saves training under way as a model file: everything of `model` but what `state` says. Its
-/// factors are those of the best iteration so far; where that is not the newest, the newest's are
-/// kept with them, to go on from. Nothing is copied. Same errors as save_model.
-void save_checkpoint(const Model& model, const TrainingState& state, const std::string& path);
+/// While it lives, no other HeldFile has the same file, in whatever program: the lock is on the
+/// file itself and goes with the process, however that ends. OutputFile replaces a held file only
+/// while it is the one that was held, and holds the new one from then on. Files that nobody has
+/// written yet are held from the first time on. Pipes and devices are not held, and file systems
+/// without locks have none: there only the check is left. Hold a file first, then read it.
+class HeldFile {
+ public:
+  /// Throws Error(kIo) where another program holds the file, and what find_output() throws.
+  explicit HeldFile(const std::string& path);
+  /// Waits until no other program holds it, and calls `on_wait` once where that is not at once.
+  /// Throws Error(kCancelled) where the caller asked to stop.
+  HeldFile(const std::string& path, const RunControl& control,
+           const std::function<void()>& on_wait = {});
+  ~HeldFile();
+  HeldFile(HeldFile&&) noexcept;
+  HeldFile& operator=(HeldFile&&) = delete;
 
-/// Lets `run` go on where `model` stands: from its newest factors (borrowed), with the reports of
-/// the iterations done to reach them and the best one so far. Same parameters and data: the same
-/// answer as training without a break.
-void resume_from(const Model& model, IterationRun& run);
+  [[nodiscard]] const std::string& path() const;
 
-/// Throws Error(kInvalidArgument) naming the first difference unless `data` has exactly the users
-/// and items of `model`, so that its factors can go on with `data`.
-void require_same_ids(const Model& model, const Interactions& data);
+  struct State;
+  [[nodiscard]] State& state() { return *state_; }
+
+ private:
+  std::unique_ptr<State> state_;
+};
+
+/// As save_model() and save_checkpoint() to the path of `file`. Throws Error(kIo), with nothing
+/// written, where another file has come in its place, or it was written into.
+void save_model(const Model& model, HeldFile& file);
 
 }  // namespace likewise

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /// The parameters of every algorithm by name: what they are called, may be, default to and mean,
-/// for front doors (command line, reports, other languages). Said once, in src/params.
+/// for front doors (command line, reports, other languages). Said once, in
+/// src/algorithms/parameters.
 #pragma once
 
 #include <span>
@@ -13,29 +14,33 @@
 #include "likewise/bias.h"
 #include "likewise/bpr.h"
 #include "likewise/ease.h"
-#include "likewise/neighbourhood.h"
-#include "likewise/popularity.h"
+#include "likewise/knn.h"
+#include "likewise/popular.h"
 #include "likewise/sgd.h"
 #include "likewise/spectral.h"
 
 namespace likewise {
 
-/// What to train, and how. The alternative is the algorithm; NeighbourParams::side tells item-knn
+/// What to train, and how. The alternative is the algorithm; KnnParams::side tells item-knn
 /// from user-knn.
-using TrainingParams = std::variant<AlsParams, NeighbourParams, PopularParams, BiasParams,
-                                    SgdParams, BprParams, EaseParams, SpectralParams>;
+using TrainingParams = std::variant<AlsParams, KnnParams, PopularParams, BiasParams, SgdParams,
+                                    BprParams, EaseParams, SpectralParams>;
 
 /// "als", "item-knn": its name in model files and on the command line.
 [[nodiscard]] std::string_view algorithm_name(const TrainingParams& params);
+
 /// All of them.
 [[nodiscard]] std::span<const std::string_view> algorithm_names();
+
 /// What it learns from, in a few words: "nearest items". Throws as default_params().
 [[nodiscard]] std::string_view algorithm_help(std::string_view algorithm);
+
 /// Good starting values; of ratings whatever the feedback for an algorithm that takes nothing else.
 /// Throws Error(kInvalidArgument) for a name that is none.
 [[nodiscard]] TrainingParams default_params(std::string_view algorithm, Feedback feedback);
 
 [[nodiscard]] Feedback feedback_of(const TrainingParams& params);
+
 /// Throws Error(kInvalidArgument) naming the parameter, its value and its range.
 void validate(const TrainingParams& params);
 
@@ -52,8 +57,8 @@ struct ParameterInfo {
   ParameterKind kind = ParameterKind::kReal;
   std::vector<std::string> choices;  ///< of a choice, and of a switch: the names of its values
   std::string usual;                 ///< the default in words; may differ by feedback
-  /// Whether it was given decides, not its value alone: suited_to() chooses what was not. Front
-  /// doors have no value for it until then.
+  /// Whether it was given decides, not its value alone: with_data_defaults() chooses what was not.
+  /// Front doors have no value for it until then.
   bool left_open = false;
 };
 
@@ -72,23 +77,20 @@ struct SearchedParameter {
   bool whole = false;
   std::vector<std::string> choices{};  ///< in place of a range
 };
-/// Those of an algorithm, in the order of parameters_of(). Which they are follows from the
-/// feedback; ranges may depend on the other values of `params` and lie about those of `usual`, the
-/// defaults of this algorithm for the data (suited_to()). The range of "iterations" ends with the
-/// longest training. Empty where there is nothing to search.
-[[nodiscard]] std::vector<SearchedParameter> searched_parameters(const TrainingParams& params,
-                                                                 const TrainingParams& usual);
 
 /// Sets one parameter from text. Throws Error(kInvalidArgument) naming it, the text and what it may
 /// be; ranges are validate()'s.
 void set_parameter(TrainingParams& params, std::string_view name, std::string_view text);
+
 /// The value of one parameter as set_parameter() reads it; "none" where it is absent.
 [[nodiscard]] std::string parameter_text(const TrainingParams& params, std::string_view name);
 
 /// Where the value of a parameter is from that is not its default.
 enum class Origin { kChosen, kData, kResumed };
+
 inline constexpr std::string_view kOriginNames[] = {"chosen", "from the data",
                                                     "from the model resumed"};
+
 struct ParameterOrigin {
   std::string name;  ///< as ParameterInfo::name
   Origin origin = Origin::kChosen;
@@ -96,22 +98,11 @@ struct ParameterOrigin {
   friend bool operator==(const ParameterOrigin&, const ParameterOrigin&) = default;
 };
 
-/// `params` with what suits this matrix (math.md, "Values that suit the data") for those that
-/// are left open and not named in `given`: ALS of implicit feedback takes the iALS form with
-/// weights from counts, or where `given` names alpha or confidence, Hu's; that of explicit feedback
-/// a regularization from counts and the spread of the ratings; of neighbours for lists from
-/// implicit feedback counts say how many users have and how they are summed. Others come back as
-/// they are. What a front door calls once it has read the data; a training that goes on from a
-/// model keeps what that has.
-[[nodiscard]] TrainingParams suited_to(const CsrView& by_user, TrainingParams params,
-                                       std::span<const std::string> given = {});
-
 /// What a parameter waits for where its value has no effect beside the others in `params`, by
 /// mention(): confidence log; empty where it has one.
 [[nodiscard]] std::string parameter_needs(const TrainingParams& params, std::string_view name);
-/// Whether parameter_needs() knows it only of parameters that suited_to() has been at.
-[[nodiscard]] bool needs_data(const TrainingParams& params, std::string_view name);
-/// Whether a training that goes on from a model keeps what that model has.
-[[nodiscard]] bool fixed_by_resume(const TrainingParams& params, std::string_view name);
+
+/// The parameters that all algorithms have: what can be said before one is chosen.
+[[nodiscard]] std::vector<ParameterInfo> common_parameters();
 
 }  // namespace likewise

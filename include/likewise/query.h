@@ -15,7 +15,6 @@
 
 #include "likewise/control.h"
 #include "likewise/device.h"
-#include "likewise/id_map.h"
 #include "likewise/interactions.h"
 #include "likewise/model.h"
 #include "likewise/read.h"

@@ -18,7 +18,7 @@
 /// users, items, rows) is passed over where the third is the number of rows that follow, no more
 /// users and items follow than the first two say, and the third is more than ten times every value
 /// that follows (or the rows do not have three columns, or all three are exact). It is an error
-/// with the numbers where only some of this holds, and else a row; src/data/read/counts_line.h says
+/// with the numbers where only some of this holds, and else a row; src/data/text/counts_line.h says
 /// when. `header` decides: kYes passes over the line, kNo takes it for a row.
 ///
 /// Before the first row lines are passed over that begin with "# ", "% " or two of these signs, as
@@ -56,7 +56,6 @@
 
 #include "likewise/control.h"
 #include "likewise/interactions.h"
-#include "likewise/time.h"
 
 namespace likewise {
 

@@ -13,7 +13,7 @@
 
 #include "likewise/device.h"
 #include "likewise/error.h"
-#include "likewise/memory_plan.h"
+#include "likewise/memory.h"
 #include "likewise/model.h"
 #include "likewise/top_k.h"
 

@@ -15,7 +15,6 @@
 
 #include "likewise/csr.h"
 #include "likewise/device.h"
-#include "likewise/iteration.h"
 #include "likewise/types.h"
 
 namespace likewise {
@@ -32,6 +31,7 @@ namespace likewise {
 /// (Hogwild; Recht et al. 2011). No two runs are alike.
 /// kSerial: one after the other, on one thread.
 enum class SgdOrder { kBlocked, kAlternating, kRacing, kSerial };
+
 inline constexpr std::string_view kSgdOrderNames[] = {"blocked", "alternating", "racing", "serial"};
 
 /// How far a step goes, in epoch t = 1, 2, ...
@@ -42,17 +42,20 @@ inline constexpr std::string_view kSgdOrderNames[] = {"blocked", "alternating", 
 /// kBold: 1.05 times as far as in the epoch before, or half as far where the objective rose (the
 /// bold driver; Battiti 1989).
 enum class SgdSchedule { kAdaptive, kConstant, kInverse, kBold };
+
 inline constexpr std::string_view kSgdScheduleNames[] = {"adaptive", "constant", "inverse", "bold"};
 
 /// kSquared: (r - score)^2. kLogistic: a value above 0 is a like, any other a dislike, the score is
 /// the log-odds of a like, and the loss -2 log of the probability of what was observed.
 enum class SgdLoss { kSquared, kLogistic };
+
 inline constexpr std::string_view kSgdLossNames[] = {"squared", "logistic"};
 
 /// Storage of factors while training; all sums are float32. A GPU takes kFp16 for kAuto, and rounds
 /// numbers that it stores again and again at random, so that small steps are not lost. The CPU
 /// trains in kFp32.
 enum class SgdPrecision { kAuto, kFp32, kFp16 };
+
 inline constexpr std::string_view kSgdPrecisionNames[] = {"auto", "fp32", "fp16"};
 
 struct SgdParams {
@@ -89,13 +92,5 @@ struct SgdParams {
   void validate() const;
   friend bool operator==(const SgdParams&, const SgdParams&) = default;
 };
-
-/// Trains on `by_user` (users x items). Deterministic in (matrix, params), except for kRacing. The
-/// objective of an epoch adds up each rating's loss just before its step. Rows without entries
-/// keep factors of zero. Errors: kInvalidArgument (params, shapes of `start`), kBadData (names a
-/// value that cannot be computed with), kNumerical (names epoch and learning rate), kCancelled,
-/// kOutOfMemory, kDevice.
-[[nodiscard]] IterationResult train_sgd(const CsrView& by_user, const SgdParams& params,
-                                        const Device& device, const IterationRun& run = {});
 
 }  // namespace likewise

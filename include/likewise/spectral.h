@@ -38,10 +38,4 @@ struct SpectralParams {
   friend bool operator==(const SpectralParams&, const SpectralParams&) = default;
 };
 
-/// Trains on `by_user` (users x items). Deterministic in (matrix, params), for any number of
-/// threads. Factors beyond the rank of the matrix are 0. Errors: kInvalidArgument (params),
-/// kBadData (a value too large to compute with), kOutOfMemory, kNumerical, kCancelled, kDevice.
-[[nodiscard]] Factors train_spectral(const CsrView& by_user, const SpectralParams& params,
-                                     const Device& device, const RunControl& control = {});
-
 }  // namespace likewise

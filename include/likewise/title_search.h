@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "likewise/csr.h"
-#include "likewise/id_map.h"
+#include "likewise/interactions.h"
 #include "likewise/titles.h"
 #include "likewise/types.h"
 

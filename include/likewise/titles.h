@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "likewise/array.h"
-#include "likewise/id_map.h"
+#include "likewise/interactions.h"
 
 namespace likewise {
 

@@ -20,7 +20,7 @@
 #include "likewise/device.h"
 #include "likewise/interactions.h"
 #include "likewise/iteration.h"
-#include "likewise/memory_plan.h"
+#include "likewise/memory.h"
 #include "likewise/model.h"
 #include "likewise/parameters.h"
 
@@ -132,7 +132,7 @@ struct TrainingPlan {
                                    const Interactions& data);
 
 /// A file that a stopped training goes on from. No other training writes it meanwhile:
-/// likewise/held_file.h.
+/// likewise/model.h.
 struct Checkpointing {
   std::string path{};  ///< empty: none
   int every = 1;       ///< iterations between two

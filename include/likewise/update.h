@@ -13,7 +13,7 @@
 #include "likewise/control.h"
 #include "likewise/device.h"
 #include "likewise/interactions.h"
-#include "likewise/memory_plan.h"
+#include "likewise/memory.h"
 #include "likewise/model.h"
 #include "likewise/read.h"
 

@@ -4,6 +4,7 @@
 
 #include <functional>
 #include <memory>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -12,6 +13,22 @@
 #include "likewise/interactions.h"
 
 namespace likewise {
+
+/// What a table is written as, by the extension of its name.
+enum class TableFormat { kCsv, kTsv, kJsonLines, kMatrixMarket };
+
+/// Of rows that answer a query, and of interactions.
+inline constexpr TableFormat kRowFormats[] = {TableFormat::kCsv, TableFormat::kTsv,
+                                              TableFormat::kJsonLines};
+
+inline constexpr TableFormat kInteractionFormats[] = {TableFormat::kCsv, TableFormat::kTsv,
+                                                      TableFormat::kMatrixMarket};
+
+/// The one of `possible` that a name asks for by its extension, before .gz or .zst; CSV where it
+/// has no extension, as "-" and /dev/stdout. Throws Error(kInvalidArgument) for any other
+/// extension, with those that are possible.
+[[nodiscard]] TableFormat table_format(const std::string& path,
+                                       std::span<const TableFormat> possible);
 
 class HeldFile;
 
@@ -27,7 +44,7 @@ class HeldFile;
 class OutputFile {
  public:
   explicit OutputFile(const std::string& path);
-  /// commit() replaces a held file (likewise/held_file.h), which outlives this object. It throws
+  /// commit() replaces a held file (likewise/model.h), which outlives this object. It throws
   /// Error(kIo), with nothing replaced, where another one was put in its place.
   explicit OutputFile(HeldFile& file);
   ~OutputFile();

@@ -22,7 +22,7 @@ from likewise.interactions import Interactions, concat, split
 from likewise.lazy import loader
 from likewise.model import Evaluation, Explanation, Model, load_model
 from likewise.plan import TrainingPlan
-from likewise.search import Search, tune
+from likewise.tuning import Search, tune
 from likewise.splitter import Splitter
 
 __all__ = [

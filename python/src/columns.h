@@ -7,7 +7,6 @@
 #include <vector>
 
 #include "binding.h"
-#include "likewise/id_encoder.h"
 #include "likewise/make_interactions.h"
 
 namespace likewise::python {

@@ -95,25 +95,24 @@ template <Side kSide>
 }
 template <Side kSide>
 [[nodiscard]] nb::object bias_view(nb::handle self) {
-  const Baselines* baselines = model_of(self).baselines();
-  const Array<float>& bias =
-      baselines != nullptr ? baselines->bias(kSide) : factors_of(self).bias(kSide);
+  const Biases* biases = model_of(self).biases();
+  const Array<float>& bias = biases != nullptr ? biases->bias(kSide) : factors_of(self).bias(kSide);
   return bias.empty() ? nb::none() : nb::cast(view_of(bias.span(), self));
 }
 
 [[nodiscard]] float global_mean(nb::handle self) {
-  const Baselines* baselines = model_of(self).baselines();
-  return baselines != nullptr ? baselines->mean : factors_of(self).global_mean;
+  const Biases* biases = model_of(self).biases();
+  return biases != nullptr ? biases->mean : factors_of(self).global_mean;
 }
 
 [[nodiscard]] nb::tuple neighbours_of(nb::handle self) {
-  const Neighbourhood* learned = model_of(self).neighbourhood();
+  const Knn* learned = model_of(self).knn();
   if (learned == nullptr) {
     throw Error(ErrorKind::kInvalidArgument,
                 std::string(model_of(self).algorithm()) +
                     " keeps no neighbours: train with the algorithm item-knn or user-knn");
   }
-  const Neighbours& kept = learned->neighbours;
+  const KnnLists& kept = learned->neighbours;
   return nb::make_tuple(view_of(kept.offsets.span(), self), view_of(kept.rows.span(), self),
                         view_of(kept.similarities.span(), self));
 }

@@ -9,8 +9,8 @@
 #include <string>
 #include <vector>
 
-#include "likewise/choose.h"
 #include "likewise/error.h"
+#include "likewise/parameters.h"
 #include "names.h"
 
 namespace likewise::python {

@@ -16,6 +16,7 @@
 #include "columns.h"
 #include "likewise/error.h"
 #include "likewise/factor_search.h"
+#include "likewise/matrix.h"
 #include "model.h"
 #include "names.h"
 

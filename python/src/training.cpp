@@ -15,9 +15,10 @@
 #include "interactions.h"
 #include "likewise/als.h"
 #include "likewise/bpr.h"
-#include "likewise/choose.h"
+#include "likewise/device.h"
 #include "likewise/error.h"
-#include "likewise/neighbourhood.h"
+#include "likewise/knn.h"
+#include "likewise/parameters.h"
 #include "likewise/recommender.h"
 #include "likewise/update.h"
 #include "model.h"
@@ -243,17 +244,17 @@ class BorrowedTraining {
 }
 
 /// The nearest rows: (indptr, indices, similarities).
-[[nodiscard]] nb::tuple train_neighbour_lists(const nb::object& offsets, const In<Index>& columns,
-                                              const In<float>& values, Index cols,
-                                              const nb::dict& given, const nb::object& device,
-                                              int threads, const nb::object& progress) {
+[[nodiscard]] nb::tuple train_knn_lists(const nb::object& offsets, const In<Index>& columns,
+                                        const In<float>& values, Index cols, const nb::dict& given,
+                                        const nb::object& device, int threads,
+                                        const nb::object& progress) {
   const BorrowedTraining training(offsets, columns, values, cols, given, device);
   Model model = in_background(true, threads, progress, [&](const RunControl& control) {
     TrainingRun run;
     run.control = control;
     return training.train(run, "matrix");
   });
-  Neighbours& found = std::get<Neighbourhood>(model.learned).neighbours;
+  KnnLists& found = std::get<Knn>(model.learned).neighbours;
   if (found.offsets.empty()) found.offsets = Array<Offset>(1);
   return nb::make_tuple(give(std::move(found.offsets)), give(std::move(found.rows)),
                         give(std::move(found.similarities)));
@@ -310,7 +311,7 @@ void bind_training(nb::module_& module) {
              "users"_a.noconvert() = nb::none(), "items"_a.noconvert() = nb::none(),
              "item_bias"_a.noconvert() = nb::none(), "hits"_a = false, "progress"_a = nb::none(),
              "on_iteration"_a = nb::none());
-  module.def("train_neighbours", &train_neighbour_lists, "indptr"_a, "indices"_a.noconvert(),
+  module.def("train_neighbours", &train_knn_lists, "indptr"_a, "indices"_a.noconvert(),
              "values"_a.noconvert(), "cols"_a, "params"_a, "device"_a = "auto", "threads"_a = 0,
              "progress"_a = nb::none());
   module.def("update", &update, "model"_a, "more"_a, "by"_a = nb::none(),

@@ -7,7 +7,6 @@
 #include <utility>
 #include <vector>
 
-#include "likewise/held_file.h"
 #include "likewise/make_interactions.h"
 #include "likewise/model.h"
 #include "likewise/query.h"

@@ -20,7 +20,6 @@
 #include <fmt/format.h>
 
 #include "likewise/error.h"
-#include "likewise/text.h"
 #include "server/http/rates.h"
 #include "server/http/request_reader.h"
 #include "server/workers.h"

@@ -8,7 +8,7 @@
 
 #include <fmt/format.h>
 
-#include "likewise/text.h"
+#include "likewise/error.h"
 
 namespace likewise::server {
 namespace {

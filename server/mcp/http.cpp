@@ -3,7 +3,7 @@
 
 #include <fmt/format.h>
 
-#include "likewise/text.h"
+#include "likewise/error.h"
 #include "server/front.h"
 #include "server/mcp/messages.h"
 

@@ -15,7 +15,6 @@
 #include <fmt/format.h>
 
 #include "likewise/error.h"
-#include "likewise/text.h"
 #include "server/mcp/messages.h"
 
 namespace likewise::server::mcp {

@@ -3,7 +3,7 @@
 
 #include <fmt/format.h>
 
-#include "likewise/text.h"
+#include "likewise/error.h"
 #include "server/json_text.h"
 #include "server/strict_json.h"
 

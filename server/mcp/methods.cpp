@@ -7,7 +7,7 @@
 
 #include <fmt/format.h>
 
-#include "likewise/text.h"
+#include "likewise/error.h"
 #include "likewise/version.h"
 #include "server/json_text.h"
 

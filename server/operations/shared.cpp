@@ -4,7 +4,7 @@
 
 #include <fmt/format.h>
 
-#include "likewise/text.h"
+#include "likewise/error.h"
 #include "server/operations/operations.h"
 #include "server/service.h"
 

@@ -13,7 +13,7 @@
 
 #include "likewise/csr.h"
 #include "likewise/device.h"
-#include "likewise/memory_plan.h"
+#include "likewise/memory.h"
 #include "likewise/model.h"
 #include "likewise/parameters.h"
 #include "likewise/update.h"
@@ -57,9 +57,9 @@ class Algorithm {
 
   // ---- Parameters and data
 
-  /// As suited_to().
-  [[nodiscard]] virtual TrainingParams suited_params(const CsrView& by_user,
-                                                     const GivenNames& given) const = 0;
+  /// As with_data_defaults().
+  [[nodiscard]] virtual TrainingParams data_default_params(const CsrView& by_user,
+                                                           const GivenNames& given) const = 0;
   /// Throws Error(kBadData) that names value, user and item for one beyond what it can compute
   /// with.
   virtual void check_values(const CsrView& /*by_user*/) const {}
@@ -109,7 +109,7 @@ class Algorithm {
 
   /// Of those that learn a Neighbourhood: how its lists make scores. The usual answer adds up the
   /// lists of a user's items, each times the value that the item has.
-  [[nodiscard]] virtual NeighbourParams scores_of_lists() const { return {}; }
+  [[nodiscard]] virtual KnnParams scores_of_lists() const { return {}; }
   /// Of those that learn Baselines: how outside users get a bias.
   [[nodiscard]] virtual BiasParams scores_of_biases() const { return {}; }
   /// Of those that learn Factors: single rows of `side` against the other one. Throws
@@ -151,8 +151,8 @@ class AlgorithmOf : public Algorithm {
   /// Borrowed.
   explicit AlgorithmOf(const Params& params) : params_(params) {}
 
-  [[nodiscard]] TrainingParams suited_params(const CsrView& /*by_user*/,
-                                             const GivenNames& /*given*/) const override {
+  [[nodiscard]] TrainingParams data_default_params(const CsrView& /*by_user*/,
+                                                   const GivenNames& /*given*/) const override {
     return params_;
   }
 

@@ -11,8 +11,9 @@
 #include "algorithms/bias/bias.h"
 #include "algorithms/bpr/bpr.h"
 #include "algorithms/ease/ease.h"
-#include "algorithms/neighbours/neighbours.h"
-#include "algorithms/popularity/popularity.h"
+#include "algorithms/knn/knn.h"
+#include "algorithms/parameters/rules.h"
+#include "algorithms/popular/popular.h"
 #include "algorithms/sgd/sgd.h"
 #include "algorithms/spectral/spectral.h"
 #include "likewise/error.h"
@@ -66,9 +67,9 @@ TrainingParams default_params(std::string_view algorithm, Feedback feedback) {
   return row_of(algorithm).defaults(feedback);
 }
 
-TrainingParams suited_to(const CsrView& by_user, TrainingParams params,
-                         std::span<const std::string> given) {
-  return algorithm_of(params)->suited_params(by_user, GivenNames(given));
+TrainingParams with_data_defaults(const CsrView& by_user, TrainingParams params,
+                                  std::span<const std::string> given) {
+  return algorithm_of(params)->data_default_params(by_user, GivenNames(given));
 }
 
 }  // namespace likewise

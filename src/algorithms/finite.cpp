@@ -10,8 +10,8 @@
 
 #include "algorithms/als/weights.h"
 #include "algorithms/sgd/setup.h"
-#include "core/parallel.h"
 #include "core/placed_error.h"
+#include "core/system/parallel.h"
 #include "likewise/error.h"
 
 namespace likewise {
@@ -127,7 +127,7 @@ void check_weights(const CsrView& by_user, const AlsParams& params, std::string_
                            confidence(params, size), params.alpha, device, remedy));
 }
 
-void check_values(const CsrView& by_user, const NeighbourParams& /*params*/) {
+void check_values(const CsrView& by_user, const KnnParams& /*params*/) {
   check_sizes(by_user, kLargestNumber, "rows are compared by values of");
 }
 
@@ -135,7 +135,7 @@ void check_values(const CsrView& by_user, const BiasParams& /*params*/) {
   check_sizes(by_user, kLargestNumber, "biases are learned from ratings of");
 }
 
-void check_similarities(const Neighbours& neighbours, Side side) {
+void check_similarities(const KnnLists& neighbours, Side side) {
   for (Index row = 0; row < neighbours.size(); ++row) {
     const auto similarities = neighbours.similarities_of(row);
     const auto bad = std::ranges::find_if(similarities, [](float s) { return !std::isfinite(s); });

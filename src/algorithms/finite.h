@@ -6,8 +6,8 @@
 #include <string_view>
 
 #include "likewise/csr.h"
+#include "likewise/knn.h"
 #include "likewise/model.h"
-#include "likewise/neighbourhood.h"
 
 namespace likewise {
 
@@ -23,7 +23,7 @@ inline constexpr double kSmallestRatingSpread = 1e-8;
 /// ALS, comparing rows or averaging can compute with.
 void check_values(const CsrView& by_user, const AlsParams& params);
 void check_values(const CsrView& by_user, const SgdParams& params);
-void check_values(const CsrView& by_user, const NeighbourParams& params);
+void check_values(const CsrView& by_user, const KnnParams& params);
 void check_values(const CsrView& by_user, const BiasParams& params);
 
 /// For a device that computes with weights of 0 and more only, and with lambdas by numbers of
@@ -33,7 +33,7 @@ void check_values(const CsrView& by_user, const BiasParams& params);
 void check_weights(const CsrView& by_user, const AlsParams& params, std::string_view device);
 
 /// Throws PlacedError(kNumerical) that names the two rows of a similarity that is not finite.
-void check_similarities(const Neighbours& neighbours, Side side);
+void check_similarities(const KnnLists& neighbours, Side side);
 
 /// Throws Error(kNumerical) that names user and item where a score is not finite; indices of -1 are
 /// users and items that the model does not know.

@@ -9,7 +9,7 @@
 #include <utility>
 #include <vector>
 
-#include "core/parallel.h"
+#include "core/system/parallel.h"
 #include "likewise/csr.h"
 
 namespace likewise {

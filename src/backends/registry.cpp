@@ -10,7 +10,7 @@
 #include <fmt/format.h>
 
 #include "backends/cpu/jobs.h"
-#include "backends/gpu/cuda_device.h"
+#include "backends/cuda/host/cuda_device.h"
 #include "backends/jobs/device_jobs.h"
 #include "backends/reference/jobs.h"
 #include "likewise/device.h"

@@ -1,6 +1,4 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "likewise/id_map.h"
-
 #include <algorithm>
 #include <charconv>
 #include <limits>
@@ -9,6 +7,7 @@
 #include <fmt/format.h>
 
 #include "likewise/error.h"
+#include "likewise/interactions.h"
 
 namespace likewise {
 namespace {

@@ -5,7 +5,7 @@
 #include <memory>
 #include <mutex>
 
-#include "core/parallel.h"
+#include "core/system/parallel.h"
 #include "likewise/types.h"
 
 namespace likewise {

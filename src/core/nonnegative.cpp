@@ -4,7 +4,7 @@
 #include <algorithm>
 #include <cmath>
 
-#include "core/cholesky.h"
+#include "core/linalg/cholesky.h"
 
 namespace likewise {
 namespace {

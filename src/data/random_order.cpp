@@ -4,8 +4,8 @@
 #include <algorithm>
 #include <mutex>
 
-#include "core/parallel.h"
 #include "core/random.h"
+#include "core/system/parallel.h"
 
 namespace likewise {
 namespace {

@@ -2,7 +2,7 @@
 /// A part of the interactions, chosen one by one.
 #pragma once
 
-#include "core/parallel.h"
+#include "core/system/parallel.h"
 #include "likewise/interactions.h"
 
 namespace likewise {

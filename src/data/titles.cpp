@@ -10,8 +10,8 @@
 
 #include <fmt/format.h>
 
-#include "core/utf8.h"
-#include "data/read/format.h"
+#include "core/text/utf8.h"
+#include "data/text/format.h"
 #include "data/title_text.h"
 #include "likewise/error.h"
 #include "likewise/read.h"

@@ -9,8 +9,8 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
-#include "backends/batches.h"
-#include "core/parallel.h"
+#include "algorithms/popular/popular.h"
+#include "core/system/parallel.h"
 #include "evaluation/auc_evaluation.h"
 #include "evaluation/candidates.h"
 #include "evaluation/list_evaluation.h"
@@ -18,7 +18,8 @@
 #include "evaluation/relevance.h"
 #include "likewise/error.h"
 #include "likewise/evaluation.h"
-#include "likewise/popularity.h"
+#include "likewise/popular.h"
+#include "retrieval/batches.h"
 
 namespace likewise {
 namespace {
@@ -133,7 +134,7 @@ void for_batches(const Task& task, const Relevance& relevance, Offset numbers_pe
 /// Shares of users, where the plan needs them.
 Popularity popularity_of(const Task& task) {
   if (!task.plan.popularity) return {};
-  return train_popularity(task.excluded, {task.model().feedback()});
+  return train_popular(task.excluded, {task.model().feedback()});
 }
 
 void evaluate_lists(const Task& task, const Relevance& relevance, EvaluationReport& report) {

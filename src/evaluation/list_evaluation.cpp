@@ -4,7 +4,7 @@
 #include <algorithm>
 #include <limits>
 
-#include "core/parallel.h"
+#include "core/system/parallel.h"
 
 namespace likewise {
 namespace {

@@ -9,7 +9,7 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
-#include "data/read/numbers.h"
+#include "data/text/numbers.h"
 #include "likewise/error.h"
 
 namespace likewise {

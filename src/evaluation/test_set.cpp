@@ -4,7 +4,7 @@
 #include <vector>
 
 #include "core/exchanged.h"
-#include "core/parallel.h"
+#include "core/system/parallel.h"
 #include "likewise/evaluation.h"
 
 namespace likewise {

@@ -23,7 +23,7 @@ class LearnedCheck {
   void neighbourhood(Side side, bool has_baselines) const;
   void popularity() const;
   /// `what` has biases of these sides, and of no others.
-  void baselines(const std::string& what, bool of_users, bool of_items) const;
+  void biases(const std::string& what, bool of_users, bool of_items) const;
   void item_weights() const;
 
  private:
@@ -41,9 +41,9 @@ class SavedParts {
  public:
   virtual ~SavedParts() = default;
   [[nodiscard]] virtual Factors factors() = 0;
-  [[nodiscard]] virtual Neighbourhood neighbourhood() = 0;
+  [[nodiscard]] virtual Knn knn() = 0;
   [[nodiscard]] virtual Popularity popularity() = 0;
-  [[nodiscard]] virtual Baselines baselines() = 0;
+  [[nodiscard]] virtual Biases biases() = 0;
   [[nodiscard]] virtual ItemWeights item_weights() = 0;
 };
 

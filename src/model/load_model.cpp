@@ -10,8 +10,9 @@
 #include <fmt/format.h>
 
 #include "algorithms/algorithm.h"
-#include "core/parallel.h"
+#include "core/system/parallel.h"
 #include "likewise/error.h"
+#include "likewise/matrix.h"
 #include "likewise/model.h"
 #include "model/bad_data.h"
 #include "model/checksum.h"
@@ -142,7 +143,7 @@ CsrMatrix load_history(const Loader& load, Index users, Index items) {
           load.array<float>("history.values", Type::kF32)};
 }
 
-Neighbours load_neighbours(const Loader& load) {
+KnnLists load_knn(const Loader& load) {
   return {load.array<Offset>("neighbours.offsets", Type::kI64),
           load.array<Index>("neighbours.rows", Type::kI32),
           load.array<float>("neighbours.similarities", Type::kF32)};
@@ -166,19 +167,19 @@ class LoadedParts final : public SavedParts {
       : load_(load), model_(model), linear_(std::move(linear)) {}
 
   Factors factors() override { return std::move(linear_); }
-  Neighbourhood neighbourhood() override {
+  Knn knn() override {
     require_no_factors(linear_, model_);
-    Neighbours lists = load_neighbours(load_);
-    return {std::move(lists), biases()};
+    KnnLists lists = load_knn(load_);
+    return {std::move(lists), stored_biases()};
   }
   Popularity popularity() override {
     require_no_factors(linear_, model_);
     if (!linear_.user_bias.empty()) bad_data("user_bias: a popularity model has none");
     return {std::move(linear_.item_bias)};
   }
-  Baselines baselines() override {
+  Biases biases() override {
     require_no_factors(linear_, model_);
-    return biases();
+    return stored_biases();
   }
   ItemWeights item_weights() override {
     require_no_factors(linear_, model_);
@@ -186,7 +187,7 @@ class LoadedParts final : public SavedParts {
   }
 
  private:
-  Baselines biases() {
+  Biases stored_biases() {
     return {std::move(linear_.user_bias), std::move(linear_.item_bias), linear_.global_mean};
   }
 

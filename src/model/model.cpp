@@ -10,9 +10,11 @@
 #include <fmt/format.h>
 
 #include "algorithms/algorithm.h"
-#include "core/parallel.h"
+#include "algorithms/iteration_run.h"
+#include "core/system/parallel.h"
 #include "likewise/error.h"
 #include "model/bad_data.h"
+#include "model/checkpoint.h"
 #include "model/learned_parts.h"
 #include "model/model_validation.h"
 
@@ -100,7 +102,7 @@ void check_history(const Model& model) {
 }
 
 /// Sizes first, as with the history.
-void check_neighbours(const Neighbours& lists, Index rows) {
+void check_knn(const KnnLists& lists, Index rows) {
   if (!(rows == 0 && lists.offsets.empty()) && lists.offsets.size() != Offset{rows} + 1) {
     bad_data(
         fmt::format("neighbours.offsets has {} numbers for {} rows", lists.offsets.size(), rows));
@@ -216,11 +218,11 @@ LinearPart linear_part(const Factors& factors) {
 LinearPart linear_part(const BorrowedLearned& learned) {
   struct Part {
     LinearPart operator()(const Factors* factors) const { return linear_part(*factors); }
-    LinearPart operator()(const Neighbourhood* hood) const { return (*this)(&hood->baselines); }
+    LinearPart operator()(const Knn* hood) const { return (*this)(&hood->biases); }
     LinearPart operator()(const Popularity* popularity) const {
       return {{}, {}, {}, popularity->shares.span(), 0.0F};
     }
-    LinearPart operator()(const Baselines* b) const {
+    LinearPart operator()(const Biases* b) const {
       return {{}, {}, b->users.span(), b->items.span(), b->mean};
     }
     LinearPart operator()(const ItemWeights*) const { return {}; }
@@ -248,12 +250,12 @@ void LearnedCheck::factors(int width, bool adaptive) const {
 }
 
 void LearnedCheck::neighbourhood(Side side, bool has_baselines) const {
-  const auto& [lists, baselines] = part<Neighbourhood>();
+  const auto& [lists, biases] = part<Knn>();
   require_no_last();
-  check_bias("user_bias", baselines.users, model_.users, has_baselines);
-  check_bias("item_bias", baselines.items, model_.items, has_baselines);
-  check_mean("global_mean", baselines.mean);
-  check_neighbours(lists, side == Side::kUsers ? model_.users.size() : model_.items.size());
+  check_bias("user_bias", biases.users, model_.users, has_baselines);
+  check_bias("item_bias", biases.items, model_.items, has_baselines);
+  check_mean("global_mean", biases.mean);
+  check_knn(lists, side == Side::kUsers ? model_.users.size() : model_.items.size());
 }
 
 void LearnedCheck::popularity() const {
@@ -261,17 +263,17 @@ void LearnedCheck::popularity() const {
   check_bias("item_bias", part<Popularity>().shares, model_.items, true);
 }
 
-void LearnedCheck::baselines(const std::string& what, bool of_users, bool of_items) const {
-  const auto& baselines = part<Baselines>();
+void LearnedCheck::biases(const std::string& what, bool of_users, bool of_items) const {
+  const auto& biases = part<Biases>();
   require_no_last();
   const auto check = [&](const char* name, const Array<float>& bias, const IdMap& ids,
                          bool needed) {
     check_bias(name, bias, ids, needed);
     if (!needed && !bias.empty()) bad_data(fmt::format("{}: {} has none", name, what));
   };
-  check("user_bias", baselines.users, model_.users, of_users);
-  check("item_bias", baselines.items, model_.items, of_items);
-  check_mean("global_mean", baselines.mean);
+  check("user_bias", biases.users, model_.users, of_users);
+  check("item_bias", biases.items, model_.items, of_items);
+  check_mean("global_mean", biases.mean);
 }
 
 void LearnedCheck::item_weights() const {

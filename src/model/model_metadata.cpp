@@ -11,11 +11,11 @@
 
 #include <fmt/format.h>
 
-#include "core/strict_json.h"
+#include "algorithms/parameters/json.h"
+#include "core/text/strict_json.h"
 #include "likewise/error.h"
 #include "likewise/version.h"
 #include "model/bad_data.h"
-#include "params/json.h"
 
 namespace likewise {
 namespace {

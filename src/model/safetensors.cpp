@@ -11,7 +11,7 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
-#include "core/strict_json.h"
+#include "core/text/strict_json.h"
 #include "likewise/error.h"
 #include "model/bad_data.h"
 

@@ -6,9 +6,9 @@
 #include <fmt/format.h>
 
 #include "likewise/error.h"
-#include "likewise/held_file.h"
 #include "likewise/model.h"
 #include "likewise/write.h"
+#include "model/checkpoint.h"
 #include "model/checksum.h"
 #include "model/model_metadata.h"
 #include "model/model_validation.h"
@@ -87,15 +87,15 @@ constexpr Offset kNoRows[] = {0};
 
 /// What a kind of model has beside its linear part: a kind without one of these does not compile.
 void add_learned(const Factors&, std::vector<Source>&) {}
-void add_learned(const Neighbourhood& learned, std::vector<Source>& tensors) {
-  const Neighbours& lists = learned.neighbours;
+void add_learned(const Knn& learned, std::vector<Source>& tensors) {
+  const KnnLists& lists = learned.neighbours;
   tensors.push_back(numbers<Offset>("neighbours.offsets", Type::kI64,
                                     lists.offsets.empty() ? kNoRows : lists.offsets.span()));
   tensors.push_back(numbers("neighbours.rows", Type::kI32, lists.rows.span()));
   tensors.push_back(numbers("neighbours.similarities", Type::kF32, lists.similarities.span()));
 }
 void add_learned(const Popularity&, std::vector<Source>&) {}
-void add_learned(const Baselines&, std::vector<Source>&) {}
+void add_learned(const Biases&, std::vector<Source>&) {}
 void add_learned(const ItemWeights& learned, std::vector<Source>& tensors) {
   tensors.push_back(matrix("item_weights", learned.weights.view()));
 }

@@ -17,7 +17,7 @@ namespace {
 
 }  // namespace
 
-BiasPredictor::BiasPredictor(const Model& model, const Baselines& learned, const Device& device,
+BiasPredictor::BiasPredictor(const Model& model, const Biases& learned, const Device& device,
                              bool clip)
     : Predictor(model),
       learned_(learned),
@@ -29,7 +29,7 @@ double BiasPredictor::level_of(const AskedUser& user) const {
   const double mean{learned_.mean};
   if (user.number >= 0) return mean + bias_of(learned_.users, user.number);
   if (!params_.of_users()) return mean;
-  const bool is_mean = params_.baseline == BaselineKind::kUserMean;
+  const bool is_mean = params_.baseline == BiasKind::kUserMean;
   return mean + row_bias(
                     user.items, user.values, mean,
                     [&](Index item) { return bias_of(learned_.items, item); },

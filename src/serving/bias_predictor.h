@@ -12,7 +12,7 @@ namespace likewise {
 class BiasPredictor final : public Predictor {
  public:
   /// All must outlive it.
-  BiasPredictor(const Model& model, const Baselines& learned, const Device& device, bool clip);
+  BiasPredictor(const Model& model, const Biases& learned, const Device& device, bool clip);
 
   /// In the order of b_i, which clipping does not change.
   [[nodiscard]] TopKResult top_k(std::span<const AskedUser> users, Index n,
@@ -32,7 +32,7 @@ class BiasPredictor final : public Predictor {
   /// mean + b_u
   [[nodiscard]] double level_of(const AskedUser& user) const;
 
-  const Baselines& learned_;
+  const Biases& learned_;
   const BiasParams params_;
   const Device& device_;
   RatingScale on_scale_;

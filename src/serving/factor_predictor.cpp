@@ -6,10 +6,10 @@
 
 #include <fmt/format.h>
 
-#include "backends/batches.h"
 #include "backends/jobs/device_jobs.h"
-#include "core/parallel.h"
+#include "core/system/parallel.h"
 #include "likewise/error.h"
+#include "retrieval/batches.h"
 #include "serving/known_pairs.h"
 #include "serving/missing_cells.h"
 

@@ -6,7 +6,7 @@
 
 #include "backends/jobs/predictions.h"
 #include "core/lazy.h"
-#include "search/similar_rows.h"
+#include "retrieval/similar_rows.h"
 #include "serving/fold_in.h"
 #include "serving/predictor.h"
 

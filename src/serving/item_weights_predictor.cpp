@@ -6,7 +6,7 @@
 #include <fmt/format.h>
 
 #include "algorithms/finite.h"
-#include "core/parallel.h"
+#include "core/system/parallel.h"
 #include "likewise/error.h"
 
 namespace likewise {
@@ -38,9 +38,9 @@ void ItemWeightsPredictor::score(std::span<const AskedUser> users, const RunCont
         }
         std::transform(sums.begin(), sums.begin() + static_cast<std::ptrdiff_t>(count),
                        scores.begin(), [](double sum) { return static_cast<float>(sum); });
-        const std::span<const float> told(scores.data(), count);
-        check_scores(model(), users[u].number, first, told);
-        take(u, first, told);
+        const std::span<const float> shown(scores.data(), count);
+        check_scores(model(), users[u].number, first, shown);
+        take(u, first, shown);
       }
     }
   });

@@ -9,6 +9,7 @@
 #include "algorithms/als/weights.h"
 #include "likewise/als.h"
 #include "likewise/factors.h"
+#include "likewise/matrix.h"
 #include "likewise/sgd.h"
 #include "serving/fold_in.h"
 #include "serving/row_system.h"

@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "likewise/factors.h"
+#include "likewise/matrix.h"
 #include "likewise/sgd.h"
 #include "serving/fold_in.h"
 

@@ -6,8 +6,8 @@
 #include <span>
 #include <vector>
 
-#include "core/parallel.h"
-#include "core/seconds.h"
+#include "core/system/parallel.h"
+#include "core/system/seconds.h"
 #include "likewise/recommender.h"
 
 namespace likewise {

@@ -10,28 +10,28 @@
 #include "serving/bias_predictor.h"
 #include "serving/factor_predictor.h"
 #include "serving/item_weights_predictor.h"
+#include "serving/knn_predictor.h"
 #include "serving/missing_cells.h"
-#include "serving/neighbourhood_predictor.h"
-#include "serving/popularity_predictor.h"
+#include "serving/popular_predictor.h"
 
 namespace likewise {
 namespace {
 
 /// Which predictor answers from what was learned: a kind without one does not compile.
-struct PredictorMaker {
+struct PredictorFactory {
   const Model& model;
   const Device& device;
   bool clip;
   std::unique_ptr<Predictor> operator()(const Factors& learned) const {
     return std::make_unique<FactorPredictor>(model, learned, device);
   }
-  std::unique_ptr<Predictor> operator()(const Neighbourhood& learned) const {
-    return std::make_unique<NeighbourhoodPredictor>(model, learned, device, clip);
+  std::unique_ptr<Predictor> operator()(const Knn& learned) const {
+    return std::make_unique<KnnPredictor>(model, learned, device, clip);
   }
   std::unique_ptr<Predictor> operator()(const Popularity& learned) const {
-    return std::make_unique<PopularityPredictor>(model, learned, device);
+    return std::make_unique<PopularPredictor>(model, learned, device);
   }
-  std::unique_ptr<Predictor> operator()(const Baselines& learned) const {
+  std::unique_ptr<Predictor> operator()(const Biases& learned) const {
     return std::make_unique<BiasPredictor>(model, learned, device, clip);
   }
   std::unique_ptr<Predictor> operator()(const ItemWeights& learned) const {
@@ -93,7 +93,7 @@ std::optional<Job> predictions_job(const TrainingParams& params) {
 }
 
 std::unique_ptr<Predictor> make_predictor(const Model& model, const Device& device, bool clip) {
-  return std::visit(PredictorMaker{model, device, clip}, model.learned);
+  return std::visit(PredictorFactory{model, device, clip}, model.learned);
 }
 
 }  // namespace likewise

@@ -11,7 +11,7 @@
 
 #include "backends/jobs/top_k.h"
 #include "likewise/device.h"
-#include "likewise/memory_plan.h"
+#include "likewise/memory.h"
 #include "likewise/model.h"
 #include "likewise/recommender.h"
 

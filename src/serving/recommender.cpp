@@ -11,11 +11,11 @@
 
 #include "algorithms/finite.h"
 #include "algorithms/rating_scale.h"
-#include "backends/batches.h"
 #include "core/lazy.h"
 #include "core/require.h"
 #include "likewise/error.h"
-#include "search/table_search.h"
+#include "retrieval/batches.h"
+#include "retrieval/table_search.h"
 #include "serving/fold_in.h"
 #include "serving/predictor.h"
 
@@ -219,9 +219,9 @@ PredictionTimes Recommender::predict_missing(const TakeMissing& take,
       check_score(model(), by_user ? row : others[e], by_user ? others[e] : row, predictions[e]);
     }
     if (!state_->clip) return take(side, row, others, predictions);
-    std::vector<float> told(predictions.begin(), predictions.end());
-    state_->put_on_scale(told);
-    take(side, row, others, told);
+    std::vector<float> shown(predictions.begin(), predictions.end());
+    state_->put_on_scale(shown);
+    take(side, row, others, shown);
   };
   return state_->predictor->predict_missing(checked, control);
 }

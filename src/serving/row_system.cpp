@@ -5,7 +5,7 @@
 
 #include <fmt/format.h>
 
-#include "core/cholesky.h"
+#include "core/linalg/cholesky.h"
 #include "likewise/error.h"
 
 namespace likewise {

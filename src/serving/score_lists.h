@@ -10,8 +10,8 @@
 #include <vector>
 
 #include "backends/jobs/top_k.h"
-#include "backends/top_k.h"
-#include "backends/top_list.h"
+#include "retrieval/top_k.h"
+#include "retrieval/top_list.h"
 
 namespace likewise {
 

@@ -4,14 +4,14 @@
 #include <algorithm>
 #include <cmath>
 
-#include "backends/neighbour_lists.h"
+#include "retrieval/knn_lists.h"
 
 namespace likewise {
 namespace {
 
 /// Whom every row meets: those that have it in their list, and with `both` those in its own, too,
 /// with the similarity of its own list.
-[[nodiscard]] Neighbours turned(const Neighbours& lists, bool both) {
+[[nodiscard]] KnnLists turned(const KnnLists& lists, bool both) {
   std::vector<std::vector<Candidate>> met(static_cast<std::size_t>(lists.size()));
   for (Index y = 0; y < lists.size(); ++y) {
     const auto near = lists.rows_of(y);
@@ -29,7 +29,7 @@ namespace {
     }
   }
   for (std::vector<Candidate>& one : met) std::ranges::sort(one, before);
-  return pack_neighbours(lists.size(), [&](Index row) {
+  return pack_knn_lists(lists.size(), [&](Index row) {
     return std::span<const Candidate>(met[static_cast<std::size_t>(row)]);
   });
 }
@@ -46,7 +46,7 @@ namespace {
 
 }  // namespace
 
-SumPairs::SumPairs(const Neighbours& lists, const CsrView& by_user, const NeighbourParams& params)
+SumPairs::SumPairs(const KnnLists& lists, const CsrView& by_user, const KnnParams& params)
     : lists_(lists), own_(params.sum_lists == SumLists::kOwn) {
   if (!own_) made_ = turned(lists, params.sum_lists == SumLists::kBoth);
   if (params.side == Side::kItems && params.sum_scale != SumScale::kNone) {

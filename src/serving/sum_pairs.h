@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "likewise/csr.h"
-#include "likewise/neighbourhood.h"
+#include "likewise/knn.h"
 
 namespace likewise {
 
@@ -14,9 +14,9 @@ namespace likewise {
 /// s. Made once for a model; `lists` and `by_user` must outlive it.
 class SumPairs {
  public:
-  SumPairs(const Neighbours& lists, const CsrView& by_user, const NeighbourParams& params);
+  SumPairs(const KnnLists& lists, const CsrView& by_user, const KnnParams& params);
 
-  [[nodiscard]] const Neighbours& pairs() const { return own_ ? lists_ : made_; }
+  [[nodiscard]] const KnnLists& pairs() const { return own_ ? lists_ : made_; }
   /// The score of a target from its sum.
   [[nodiscard]] double scaled(Index target, double sum) const {
     if (divisors_.empty()) return sum;
@@ -31,9 +31,9 @@ class SumPairs {
  private:
   void scale(const CsrView& by_user, bool about_means);
 
-  const Neighbours& lists_;
+  const KnnLists& lists_;
   bool own_;
-  Neighbours made_;
+  KnnLists made_;
   std::vector<double> divisors_;  ///< sum |s| over the target's list; empty: sums stay as they are
   std::vector<double> offsets_;
 };

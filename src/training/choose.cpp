@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "likewise/choose.h"
+#include "training/choose.h"
 
 #include <algorithm>
 #include <utility>
@@ -8,7 +8,9 @@
 #include <fmt/format.h>
 
 #include "algorithms/cost.h"
+#include "algorithms/parameters/rules.h"
 #include "algorithms/row_counts.h"
+#include "likewise/parameters.h"
 #include "training/choose_by_counts.h"
 #include "training/refusal.h"
 
@@ -74,79 +76,80 @@ struct Shape {
 }
 
 [[nodiscard]] AlgorithmChoice choose_neighbours(bool of_items, const Shape& shape,
-                                                const std::string& told, const Device& device) {
+                                                const std::string& summary, const Device& device) {
   const std::string_view algorithm = of_items ? "item-knn" : "user-knn";
-  if (const JobStatus job = device.status(Job::kNeighbours); !job.available) {
-    return {"als", fmt::format("{}: {} would suit, but {}: {}", told, algorithm, device.name(),
+  if (const JobStatus job = device.status(Job::kKnn); !job.available) {
+    return {"als", fmt::format("{}: {} would suit, but {}: {}", summary, algorithm, device.name(),
                                job.reason)};
   }
   const double additions = of_items ? shape.user_pairs : shape.item_pairs;
   const bool on_gpu = device.name().starts_with("cuda");
   if (additions > (on_gpu ? kMostAdditionsOnGpu : kMostAdditions)) {
     return {"als", fmt::format("{}: {} would suit, but its {:.2g} additions are too many for {}",
-                               told, algorithm, additions, device.name())};
+                               summary, algorithm, additions, device.name())};
   }
-  return {algorithm, told};
+  return {algorithm, summary};
 }
 
 /// Where so many items are neither equally popular nor of few users: weights of all pairs of items
 /// where they are learned in time, else users are compared.
-[[nodiscard]] AlgorithmChoice choose_ease(const Shape& shape, const std::string& told,
+[[nodiscard]] AlgorithmChoice choose_ease(const Shape& shape, const std::string& summary,
                                           const Device& device) {
   const double items = shape.spread.items;
   const double seconds = items * items * items / kDenseRate;
-  if (device.status(Job::kEase).available && seconds <= kMostSecondsOfEase) return {"ease", told};
-  return choose_neighbours(false, shape, told, device);
+  if (device.status(Job::kEase).available && seconds <= kMostSecondsOfEase)
+    return {"ease", summary};
+  return choose_neighbours(false, shape, summary, device);
 }
 
 /// Items are compared where popularity is flat or few users have most entries.
-[[nodiscard]] AlgorithmChoice choose_of_even_likes(const Shape& shape, const std::string& told,
+[[nodiscard]] AlgorithmChoice choose_of_even_likes(const Shape& shape, const std::string& summary,
                                                    const Device& device) {
   if (shape.of_user < kFewEvenLikes) {
-    return {"als", fmt::format("{}, less than {:g}", told, kFewEvenLikes)};
+    return {"als", fmt::format("{}, less than {:g}", summary, kFewEvenLikes)};
   }
   if (shape.of_user >= kLongHistory) {
-    return {"als", fmt::format("{}, at least {:g}", told, kLongHistory)};
+    return {"als", fmt::format("{}, at least {:g}", summary, kLongHistory)};
   }
   const bool is_of_few =
       shape.is_of_few_users() && shape.of_item >= kComparableItems && shape.of_item < shape.of_user;
-  std::string more = fmt::format("{}, an item {:.3g}", told, shape.of_item);
+  std::string more = fmt::format("{}, an item {:.3g}", summary, shape.of_item);
   if (shape.spread.is_flat()) more += "; popularity is flat";
   if (is_of_few) more += "; few users have most";
   if (shape.spread.is_flat() || is_of_few) return choose_neighbours(true, shape, more, device);
   return choose_ease(shape, more, device);
 }
 
-[[nodiscard]] std::string told_of(const PopularitySpread& spread) {
+[[nodiscard]] std::string spread_text(const PopularitySpread& spread) {
   return fmt::format("popularity as of {:.3g} equally popular items ({} {:g})", spread.even_items,
                      spread.is_of_many() ? "more than" : "at most", kManyItems);
 }
 
 [[nodiscard]] AlgorithmChoice choose_for_likes(const Shape& shape, const Device& device) {
   if (shape.item_pairs == 0.0) return {"popular", "no two users have an item in common"};
-  const std::string told =
-      fmt::format("{}; a user has {:.3g} interactions", told_of(shape.spread), shape.of_user);
-  if (shape.spread.is_of_many()) return choose_of_even_likes(shape, told, device);
+  const std::string summary =
+      fmt::format("{}; a user has {:.3g} interactions", spread_text(shape.spread), shape.of_user);
+  if (shape.spread.is_of_many()) return choose_of_even_likes(shape, summary, device);
   const bool few_items = shape.spread.even_items <= kFewItems;
   const bool all_even = shape.spread.even_items > kAllEven * shape.spread.items;
-  if (shape.of_user >= kLikesOfFewItems) return {"als", told};
+  if (shape.of_user >= kLikesOfFewItems) return {"als", summary};
   if (few_items || all_even) {
     const std::string more = fmt::format(
-        "{} (less than {:g}, of {})", told, kLikesOfFewItems,
+        "{} (less than {:g}, of {})", summary, kLikesOfFewItems,
         few_items ? fmt::format("at most {:g} such items", kFewItems) : "items of even popularity");
     return choose_neighbours(true, shape, more, device);
   }
   if (shape.of_user < kFewLikes) {
-    return {"popular", fmt::format("{}, less than {:g}", told, kFewLikes)};
+    return {"popular", fmt::format("{}, less than {:g}", summary, kFewLikes)};
   }
-  return {"als", told};
+  return {"als", summary};
 }
 
 /// ALS where the device does not train by gradient descent.
-[[nodiscard]] AlgorithmChoice choose_sgd(const std::string& told, const Device& device) {
+[[nodiscard]] AlgorithmChoice choose_sgd(const std::string& summary, const Device& device) {
   const JobStatus job = device.status(Job::kSgd);
-  if (job.available) return {"sgd", told};
-  return {"als", fmt::format("{}: sgd would suit, but {}: {}", told, device.name(), job.reason)};
+  if (job.available) return {"sgd", summary};
+  return {"als", fmt::format("{}: sgd would suit, but {}: {}", summary, device.name(), job.reason)};
 }
 
 [[nodiscard]] AlgorithmChoice choose_for_ratings(const Shape& shape, const Device& device) {
@@ -155,9 +158,9 @@ struct Shape {
             fmt::format("an item has {:.3g} ratings (less than {:g})", shape.of_item, kFewRatings)};
   }
   const bool is_short = shape.of_user < kShortHistory;
-  const std::string told = fmt::format("a user has {:.3g} ratings ({} {:g})", shape.of_user,
-                                       is_short ? "less than" : "at least", kShortHistory);
-  return is_short ? AlgorithmChoice{"als", told} : choose_sgd(told, device);
+  const std::string summary = fmt::format("a user has {:.3g} ratings ({} {:g})", shape.of_user,
+                                          is_short ? "less than" : "at least", kShortHistory);
+  return is_short ? AlgorithmChoice{"als", summary} : choose_sgd(summary, device);
 }
 
 /// What takes all values that anything takes.
@@ -181,7 +184,7 @@ AlgorithmChoice choose_algorithm(const CsrView& by_user, Feedback feedback, cons
   std::erase(counts.of_items, Offset{0});
   AlgorithmChoice choice = choose_by_counts(counts, feedback, device);
   const std::string refusal =
-      refusal_of(by_user, suited_to(by_user, default_params(choice.algorithm, feedback)));
+      refusal_of(by_user, with_data_defaults(by_user, default_params(choice.algorithm, feedback)));
   return refusal.empty() ? choice : choose_for_refused(choice, refusal, feedback);
 }
 

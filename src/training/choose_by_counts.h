@@ -4,7 +4,7 @@
 
 #include <vector>
 
-#include "likewise/choose.h"
+#include "training/choose.h"
 
 namespace likewise {
 

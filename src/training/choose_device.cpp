@@ -10,7 +10,7 @@
 #include <fmt/format.h>
 
 #include "algorithms/algorithm.h"
-#include "backends/gpu/cuda_device.h"
+#include "backends/cuda/host/cuda_device.h"
 #include "backends/jobs/device_jobs.h"
 #include "likewise/error.h"
 

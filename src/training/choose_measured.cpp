@@ -11,11 +11,13 @@
 #include <fmt/format.h>
 
 #include "algorithms/cost.h"
+#include "algorithms/parameters/rules.h"
 #include "data/sample_users.h"
 #include "data/select.h"
 #include "likewise/error.h"
 #include "likewise/evaluation.h"
 #include "likewise/split.h"
+#include "training/choose.h"
 #include "training/cost.h"
 #include "training/train.h"
 #include "training/validation.h"
@@ -73,7 +75,7 @@ class Measurement {
   /// Nothing where that would take too long, and where the device or the values do not allow it.
   [[nodiscard]] std::optional<Measured> of(std::string_view algorithm) {
     const TrainingParams params =
-        suited_to(data_.by_user.view(), default_params(algorithm, feedback_));
+        with_data_defaults(data_.by_user.view(), default_params(algorithm, feedback_));
     const double cost = core_seconds(data_.by_user.view(), params) + seconds_of_lists();
     if (spent_ + cost > kMostSeconds || !find_parts()) return std::nullopt;
     spent_ += cost;
@@ -101,9 +103,9 @@ class Measurement {
   }
 
   [[nodiscard]] double value_of(const TrainingParams& params) const {
-    const TrainingParams suited = suited_to(parts_->train.by_user.view(), params);
-    Model model = train(parts_->train, suited, device_);
-    SettledRun run;
+    const TrainingParams data_defaults = with_data_defaults(parts_->train.by_user.view(), params);
+    Model model = train(parts_->train, data_defaults, device_);
+    ResolvedRun run;
     run.validation = &parts_->test;
     run.validation_metric = metric_.key;
     return make_measure(model, device_, run)(model.learned);
@@ -132,8 +134,8 @@ class Measurement {
   return kOfRatings;
 }
 
-[[nodiscard]] std::string told_of(const Measured& better, const Measured& chosen,
-                                  const std::string& metric, const std::string& reason) {
+[[nodiscard]] std::string spread_text(const Measured& better, const Measured& chosen,
+                                      const std::string& metric, const std::string& reason) {
   return fmt::format(
       "{}: {} would suit, but on a hidden fifth of interactions its {} is {:.4f}, that of {} "
       "{:.4f}",
@@ -159,7 +161,7 @@ AlgorithmChoice choose_measured(const Interactions& data, Feedback feedback, con
   const std::optional<Measured> usual = measurement.of(baseline);
   if (usual && is_better(measurement.metric(), usual->value, best.value)) best = *usual;
   if (best.algorithm == choice.algorithm) return choice;
-  return {best.algorithm, told_of(best, *chosen, measurement.metric().key, choice.reason)};
+  return {best.algorithm, spread_text(best, *chosen, measurement.metric().key, choice.reason)};
 }
 
 }  // namespace likewise

@@ -2,8 +2,8 @@
 /// The choice of auto, by counts and by what can be measured in a second.
 #pragma once
 
-#include "likewise/choose.h"
 #include "likewise/interactions.h"
+#include "training/choose.h"
 
 namespace likewise {
 

@@ -10,8 +10,8 @@
 
 #include "algorithms/sgd/setup.h"
 #include "core/exchanged.h"
-#include "core/parallel.h"
-#include "core/row_copies.h"
+#include "core/linalg/row_copies.h"
+#include "core/system/parallel.h"
 #include "likewise/error.h"
 
 namespace likewise {

@@ -8,6 +8,7 @@
 
 #include <fmt/format.h>
 
+#include "algorithms/iteration_run.h"
 #include "likewise/error.h"
 
 namespace likewise {

@@ -5,6 +5,7 @@
 #include <span>
 #include <string>
 
+#include "algorithms/iteration_run.h"
 #include "likewise/iteration.h"
 
 namespace likewise {

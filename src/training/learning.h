@@ -5,6 +5,7 @@
 
 #include <functional>
 
+#include "algorithms/iteration_run.h"
 #include "likewise/csr.h"
 #include "likewise/device.h"
 #include "likewise/iteration.h"
@@ -17,7 +18,7 @@ namespace likewise {
 class Learning {
  public:
   /// `model` has all but what is to be learned, and gets that. All are borrowed.
-  Learning(const Interactions& data, const Device& device, const SettledRun& run, Model& model)
+  Learning(const Interactions& data, const Device& device, const ResolvedRun& run, Model& model)
       : data_(data), device_(device), run_(run), model_(model) {}
 
   /// Users x items.
@@ -35,7 +36,7 @@ class Learning {
  private:
   const Interactions& data_;
   const Device& device_;
-  const SettledRun& run_;
+  const ResolvedRun& run_;
   Model& model_;
 };
 

@@ -10,7 +10,7 @@
 #include <fmt/format.h>
 
 #include "core/merged_value.h"
-#include "core/parallel.h"
+#include "core/system/parallel.h"
 #include "likewise/error.h"
 
 namespace likewise {

@@ -9,10 +9,12 @@
 #include <fmt/ranges.h>
 
 #include "algorithms/algorithm.h"
-#include "likewise/choose.h"
+#include "algorithms/parameters/rules.h"
 #include "likewise/error.h"
 #include "likewise/evaluation.h"
+#include "likewise/parameters.h"
 #include "likewise/recommender.h"
+#include "training/choose.h"
 #include "training/choose_device.h"
 #include "training/choose_measured.h"
 #include "training/data_notes.h"
@@ -231,7 +233,7 @@ TrainingPlan prepare(const TrainingRequest& request, TrainingOutline outline,
     plan.device = open(asked, plan.params);
   }
   if (request.resume == nullptr) {
-    plan.params = suited_to(by_user, std::move(plan.params), names_of(request));
+    plan.params = with_data_defaults(by_user, std::move(plan.params), names_of(request));
   }
   refuse_idle(plan.params, request, true);
   const std::unique_ptr<const Algorithm> algorithm = algorithm_of(plan.params);

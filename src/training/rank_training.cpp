@@ -7,15 +7,16 @@
 
 #include <fmt/format.h>
 
+#include "algorithms/als/als.h"
 #include "algorithms/als/first_factors.h"
 #include "algorithms/finite.h"
+#include "backends/distributed/als/als_ranks.h"
+#include "backends/distributed/rank_device.h"
+#include "backends/distributed/share_rows.h"
+#include "backends/distributed/transport/socket_ranks.h"
 #include "backends/jobs/device_jobs.h"
 #include "core/placed_error.h"
 #include "core/require.h"
-#include "distributed/als_ranks.h"
-#include "distributed/rank_device.h"
-#include "distributed/share_rows.h"
-#include "distributed/socket_ranks.h"
 #include "likewise/error.h"
 
 namespace likewise {

@@ -8,11 +8,14 @@
 #include <fmt/format.h>
 
 #include "algorithms/algorithm.h"
+#include "algorithms/iteration_run.h"
+#include "algorithms/parameters/rules.h"
 #include "core/placed_error.h"
 #include "core/require.h"
-#include "core/utc_now.h"
+#include "core/system/utc_now.h"
 #include "likewise/error.h"
-#include "likewise/held_file.h"
+#include "likewise/model.h"
+#include "model/checkpoint.h"
 #include "training/iterate.h"
 #include "training/learning.h"
 #include "training/merge_interactions.h"
@@ -23,7 +26,7 @@ namespace {
 
 /// Everything but what is to be learned.
 [[nodiscard]] Model start_model(const Interactions& data, const TrainingParams& params,
-                                const Device& device, const SettledRun& run) {
+                                const Device& device, const ResolvedRun& run) {
   Model model;
   model.params = params;
   model.users = data.users.share();
@@ -52,7 +55,7 @@ void require_validation_as_planned(const TrainingPlan& plan, const TrainingRun& 
 }
 
 /// Of algorithms without iterations.
-void check_not_stopped(const SettledRun& run) {
+void check_not_stopped(const ResolvedRun& run) {
   RunControl control;
   control.cancel = run.stop;
   control.check();
@@ -65,7 +68,7 @@ template <class Params>
   return 0;
 }
 
-void require_no_iterations(const TrainingParams& params, const SettledRun& run) {
+void require_no_iterations(const TrainingParams& params, const ResolvedRun& run) {
   if (iterates(params)) return;
   const auto refuse = [&](bool given, const char* what) {
     require(!given, fmt::format("{} needs an algorithm that iterates, as als: {} does not", what,
@@ -78,7 +81,7 @@ void require_no_iterations(const TrainingParams& params, const SettledRun& run) 
 }
 
 /// What was measured by one metric cannot go on with another.
-void require_same_metric(const Model& earlier, const SettledRun& run) {
+void require_same_metric(const Model& earlier, const ResolvedRun& run) {
   const auto named = [](const std::string& metric, const std::string& among) {
     return among.empty() ? metric : fmt::format("{} among {}", metric, among);
   };
@@ -183,20 +186,20 @@ void require_resumable(const Model& earlier, const TrainingParams& params) {
 
 Model train(const TrainingPlan& plan, const Interactions& data, const TrainingRun& run) {
   require_validation_as_planned(plan, run);
-  SettledRun settled{run};
+  ResolvedRun resolved{run};
   if (plan.validation) {
-    settled.validation_metric = plan.validation->metric;
-    settled.validation_negatives = plan.validation->negatives;
-    settled.target = plan.validation->target;
+    resolved.validation_metric = plan.validation->metric;
+    resolved.validation_negatives = plan.validation->negatives;
+    resolved.target = plan.validation->target;
   }
-  settled.resume = plan.resume;
-  settled.choice = plan.algorithm_reason;
-  settled.origins = plan.origins;
-  return train(data, plan.params, plan.device.device, settled);
+  resolved.resume = plan.resume;
+  resolved.choice = plan.algorithm_reason;
+  resolved.origins = plan.origins;
+  return train(data, plan.params, plan.device.device, resolved);
 }
 
 Model train(const Interactions& data, const TrainingParams& params, const Device& device,
-            const SettledRun& run) {
+            const ResolvedRun& run) {
   validate(params);
   require_no_iterations(params, run);
   check_validation(run);

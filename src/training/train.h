@@ -13,7 +13,7 @@
 namespace likewise {
 
 /// What goes with a training, and what a plan says of it besides.
-struct SettledRun : TrainingRun {
+struct ResolvedRun : TrainingRun {
   std::string validation_metric{};  ///< as parse_metric(); empty: ndcg@10, or rmse for ratings
   Index validation_negatives = 0;   ///< as ValidationRequest
   std::optional<double> target{};   ///< of `validation_metric`, which has to be named
@@ -26,7 +26,7 @@ struct SettledRun : TrainingRun {
 
 /// As train() by a plan.
 [[nodiscard]] Model train(const Interactions& data, const TrainingParams& params,
-                          const Device& device, const SettledRun& run = {});
+                          const Device& device, const ResolvedRun& run = {});
 
 /// Whether train() could go on from `earlier` with these parameters, known before any data is read.
 /// Throws Error(kInvalidArgument) naming what would have to change.

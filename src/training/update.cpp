@@ -10,7 +10,7 @@
 #include "algorithms/algorithm.h"
 #include "core/placed_error.h"
 #include "core/require.h"
-#include "core/utc_now.h"
+#include "core/system/utc_now.h"
 #include "likewise/error.h"
 #include "training/growth.h"
 

@@ -7,25 +7,26 @@
 
 #include <fmt/format.h>
 
-#include "backends/top_k.h"
+#include "algorithms/iteration_run.h"
 #include "core/placed_error.h"
 #include "likewise/error.h"
+#include "retrieval/top_k.h"
 
 namespace likewise {
 
 std::string default_metric(bool predicts_ratings) { return predicts_ratings ? "rmse" : "ndcg@10"; }
 
-NamedMetric usual_metric(const SettledRun& run, const Model& model) {
+NamedMetric usual_metric(const ResolvedRun& run, const Model& model) {
   return parse_metric(run.validation_metric.empty() ? default_metric(model.predicts_ratings())
                                                     : run.validation_metric);
 }
 
-std::string validated_among(const SettledRun& run) {
+std::string validated_among(const ResolvedRun& run) {
   if (run.validation_candidates != nullptr) return "candidates";
   return run.validation_negatives > 0 ? fmt::format("{} negatives", run.validation_negatives) : "";
 }
 
-void check_validation(const SettledRun& run) {
+void check_validation(const ResolvedRun& run) {
   const auto refuse = [](const std::string& why) { throw Error(ErrorKind::kInvalidArgument, why); };
   if (run.validation_candidates != nullptr && run.validation_negatives != 0) {
     refuse(
@@ -51,7 +52,7 @@ void require_target_of_metric(double target, const std::string& metric) {
   require_possible(parse_metric(metric), target);
 }
 
-void check_target(const SettledRun& run) {
+void check_target(const ResolvedRun& run) {
   if (!run.target) return;
   if (run.validation == nullptr) {
     throw Error(ErrorKind::kInvalidArgument,
@@ -60,7 +61,7 @@ void check_target(const SettledRun& run) {
   require_target_of_metric(*run.target, run.validation_metric);
 }
 
-Measure make_measure(const Model& model, const Device& device, const SettledRun& run) {
+Measure make_measure(const Model& model, const Device& device, const ResolvedRun& run) {
   auto scratch = std::make_shared<Model>();
   scratch->params = model.params;
   scratch->users = model.users.share();
@@ -127,7 +128,7 @@ void require_not_diverged(const Factors& factors) {
 
 }  // namespace
 
-Validation make_validation(const Model& model, const Device& device, const SettledRun& run) {
+Validation make_validation(const Model& model, const Device& device, const ResolvedRun& run) {
   const NamedMetric metric = usual_metric(run, model);
   const Measure measure = make_measure(model, device, run);
   const auto of_factors = [measure](const Factors& factors) {

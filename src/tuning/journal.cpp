@@ -17,11 +17,11 @@
 
 #include <fmt/format.h>
 
+#include "algorithms/parameters/json.h"
 #include "data/write/file_lock.h"
 #include "data/write/output_target.h"
 #include "likewise/error.h"
 #include "likewise/tune.h"
-#include "params/json.h"
 
 namespace likewise {
 namespace {

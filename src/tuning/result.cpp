@@ -7,6 +7,7 @@
 
 #include <fmt/format.h>
 
+#include "algorithms/parameters/rules.h"
 #include "likewise/tune.h"
 
 namespace likewise {

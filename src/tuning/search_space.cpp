@@ -9,6 +9,7 @@
 
 #include <fmt/format.h>
 
+#include "algorithms/parameters/rules.h"
 #include "core/random.h"
 #include "likewise/error.h"
 #include "tuning/sobol.h"

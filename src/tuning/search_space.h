@@ -15,8 +15,8 @@ using Point = std::vector<double>;  ///< a coordinate in [0, 1) for each dimensi
 
 class SearchSpace {
  public:
-  /// `usual`: the defaults for the data, as suited_to(). Throws Error(kInvalidArgument) where their
-  /// algorithm has nothing to search.
+  /// `usual`: the defaults for the data, as with_data_defaults(). Throws Error(kInvalidArgument)
+  /// where their algorithm has nothing to search.
   SearchSpace(TrainingParams usual, std::uint64_t seed);
 
   [[nodiscard]] std::string_view algorithm() const { return algorithm_name(usual_); }

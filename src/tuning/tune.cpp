@@ -12,6 +12,7 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include "algorithms/parameters/rules.h"
 #include "evaluation/metric_table.h"
 #include "likewise/error.h"
 #include "training/merge_interactions.h"
@@ -73,7 +74,7 @@ void of_validation(const Work& work) {
                                      Feedback feedback, const Interactions& all) {
   const std::string_view algorithm = algorithm_name(trial.params);
   return moved(trial.params, *std::ranges::find(result.usual, algorithm, algorithm_name),
-               suited_to(all.by_user.view(), default_params(algorithm, feedback)));
+               with_data_defaults(all.by_user.view(), default_params(algorithm, feedback)));
 }
 
 [[nodiscard]] ModelSearch note_of(const TuneResult& result, const TuneOptions& options,
@@ -86,7 +87,7 @@ void of_validation(const Work& work) {
   note.trials = static_cast<int>(result.trials.size());
   note.seconds = result.seconds;
   note.budget = options.budget.text;
-  note.validation = run.validation != nullptr ? run.validation_source : told_of(options.split);
+  note.validation = run.validation != nullptr ? run.validation_source : spread_text(options.split);
   if (const std::string sample = result.sample_text(); !sample.empty()) {
     note.validation += ", " + sample;
   }

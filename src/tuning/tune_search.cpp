@@ -9,12 +9,13 @@
 
 #include <fmt/format.h>
 
+#include "algorithms/parameters/rules.h"
 #include "data/sample_users.h"
 #include "evaluation/metric_table.h"
-#include "likewise/choose.h"
 #include "likewise/error.h"
 #include "likewise/version.h"
 #include "model/checksum.h"
+#include "training/choose.h"
 #include "training/cost.h"
 #include "training/train.h"
 #include "training/validation.h"
@@ -124,7 +125,7 @@ std::vector<std::string> algorithms_of(const TuneOptions& options) {
   return {all.begin(), all.end()};
 }
 
-std::string told_of(const SplitOptions& split) {
+std::string spread_text(const SplitOptions& split) {
   switch (split.method) {
     case SplitMethod::kRandom:
       return fmt::format("random {}", split.test);
@@ -185,7 +186,7 @@ TuneSearch::TuneSearch(const Interactions& train_part, const Interactions& valid
 std::optional<TrainingParams> TuneSearch::affordable(const std::string& name,
                                                      std::size_t algorithms) {
   const CsrView by_user = train_part_.by_user.view();
-  TrainingParams usual = suited_to(by_user, default_params(name, options_.feedback));
+  TrainingParams usual = with_data_defaults(by_user, default_params(name, options_.feedback));
   const std::optional<TrainingParams> cheaper = cheaper_form(usual);
   if (!by_time() || !cheaper) return usual;
   const double share = options_.budget.seconds / static_cast<double>(algorithms * kFairTrials);
@@ -261,7 +262,7 @@ nlohmann::ordered_json TuneSearch::description() const {
           {"metric", result_.metric.key},
           {"algorithms", names},
           {"seed", options_.seed},
-          {"validation", whole_ != nullptr ? told_of(options_.split) : "given"},
+          {"validation", whole_ != nullptr ? spread_text(options_.split) : "given"},
           {"training_part", digits_of(train_part_)},
           {"measured_users", result_.measured_users},
           {"validation_part", digits_of(*validation_)}};
@@ -566,7 +567,7 @@ void TuneSearch::train_winner(const Interactions& all, TuneResult& result) {
   const TrainingParams& params = result.for_everything;
   const bool limited = best_model_ != nullptr;
   stop_at(limited ? options_.budget.seconds + kGrace : std::numeric_limits<double>::infinity());
-  SettledRun how;
+  ResolvedRun how;
   how.control = run_.control;
   how.control.cancel = iterates(params) ? nullptr : &watch_.flag();
   how.stop = &watch_.flag();
@@ -796,7 +797,7 @@ Model TuneSearch::train_once(const TrainingParams& params, const Interactions& t
                              const Interactions& validation, TrainingOutcome& outcome) const {
   const auto begin = Clock::now();
   const Device& device = device_of(algorithm_name(params));
-  SettledRun how;
+  ResolvedRun how;
   how.control.cancel = &watch_.flag();
   Model model = train(training, params, device, how);
   outcome.training_seconds = std::chrono::duration<double>(Clock::now() - begin).count();
@@ -809,7 +810,7 @@ Model TuneSearch::train_once(const TrainingParams& params, const Interactions& t
 void TuneSearch::train_on(const TrainingParams& params, Runner& runner,
                           TrainingOutcome& outcome) const {
   std::optional<Factors> newest;
-  SettledRun how;
+  ResolvedRun how;
   how.stop = &watch_.flag();
   how.validation = validation_;
   how.validation_metric = result_.metric.key;

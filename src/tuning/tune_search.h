@@ -37,7 +37,7 @@ namespace likewise {
                               std::uint64_t seed, int number);
 
 /// As in "per-user 0.2".
-[[nodiscard]] std::string told_of(const SplitOptions& split);
+[[nodiscard]] std::string spread_text(const SplitOptions& split);
 
 class TuneSearch {
  public:

@@ -9,6 +9,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "algorithms/als/als.h"
+#include "algorithms/bias/bias.h"
 #include "likewise/recommender.h"
 #include "tests/csr_entries.h"
 #include "tests/errors.h"
@@ -33,20 +35,20 @@ constexpr float kHuge = std::numeric_limits<float>::max();
   return make_csr(3, 3, entries);
 }
 
-[[nodiscard]] std::shared_ptr<Model> neighbour_model(Side side, Prediction prediction) {
+[[nodiscard]] std::shared_ptr<Model> knn_model(Side side, Prediction prediction) {
   auto model = std::make_shared<Model>();
   model->users = IdMap::from_text(std::vector<std::string>{"ann", "bob", "cat"});
   model->items = IdMap::from_text(std::vector<std::string>{"x", "y", "z"});
   model->history = ratings(3.0F);
-  NeighbourParams params = NeighbourParams::defaults(
-      prediction == Prediction::kSum ? Feedback::kImplicit : Feedback::kExplicit);
+  KnnParams params = KnnParams::defaults(prediction == Prediction::kSum ? Feedback::kImplicit
+                                                                        : Feedback::kExplicit);
   params.side = side;
   params.similarity = Similarity::kCosine;
   params.prediction = prediction;
   params.clip = false;
   params.keep_negative = true;
   model->params = params;
-  model->learned = train_neighbours(model->history.view(), params, open_device("cpu"));
+  model->learned = train_knn(model->history.view(), params, open_device("cpu"));
   return model;
 }
 
@@ -69,25 +71,24 @@ TEST(TooLarge, ValuesAreNamedBeforeTraining) {
   params.unobserved_weight = 0.1;
   EXPECT_NO_THROW((void)train_als(ratings(kHuge).view(), params, device));
 
-  NeighbourParams neighbours;
-  EXPECT_NO_THROW((void)train_neighbours(ratings(1e15F).view(), neighbours, device));
-  EXPECT_THAT(
-      test::error_of(ErrorKind::kBadData,
-                     [&] { (void)train_neighbours(ratings(2e15F).view(), neighbours, device); }),
-      AllOf(HasSubstr("user row 1, item row 1"), HasSubstr("at most 1e+15")));
+  KnnParams neighbours;
+  EXPECT_NO_THROW((void)train_knn(ratings(1e15F).view(), neighbours, device));
+  EXPECT_THAT(test::error_of(ErrorKind::kBadData,
+                             [&] { (void)train_knn(ratings(2e15F).view(), neighbours, device); }),
+              AllOf(HasSubstr("user row 1, item row 1"), HasSubstr("at most 1e+15")));
 }
 
 /// Their squares add up: two rows of the largest values have a product that fits.
 TEST(TooLarge, ProductsOfTheLargestValuesFit) {
   CsrMatrix m = ratings(3.0F);
   for (float& value : m.values) value = 1e15F;
-  NeighbourParams params;
+  KnnParams params;
   params.similarity = Similarity::kDot;
-  const Neighbours found = train_neighbours(m.view(), params, open_device("cpu")).neighbours;
+  const KnnLists found = train_knn(m.view(), params, open_device("cpu")).neighbours;
   EXPECT_FLOAT_EQ(found.similarities_of(0)[0], 3e30F);
   params.amplification = 2.0;
   EXPECT_THAT(test::error_of(ErrorKind::kNumerical,
-                             [&] { (void)train_neighbours(m.view(), params, open_device("cpu")); }),
+                             [&] { (void)train_knn(m.view(), params, open_device("cpu")); }),
               HasSubstr("not a finite number"));
 }
 
@@ -114,7 +115,7 @@ TEST(TooLarge, WhatIsTakenTrains) {
 TEST(TooLarge, ScoresNameUserAndItem) {
   for (const Side side : {Side::kUsers, Side::kItems}) {
     for (const Prediction prediction : {Prediction::kSum, Prediction::kCentred}) {
-      const auto model = neighbour_model(side, prediction);
+      const auto model = knn_model(side, prediction);
       // Ann's value of x is farther from its row's mean than a float32 can say, both ways.
       model->history.values[0] = kHuge;
       for (const Offset at : {1, 2, 3, 6}) model->history.values[at] = -kHuge;
@@ -161,13 +162,13 @@ TEST(TooLarge, FactorsOfAModelAreRefused) {
 
 TEST(TooLarge, BaselinesThatDivergeAreNoticed) {
   BiasParams params;
-  params.baseline_method = BaselineMethod::kSgd;
+  params.baseline_method = BiasMethod::kSgd;
   const CsrMatrix m = test::random_csr(30, 20, 8.0);
-  EXPECT_NO_THROW((void)train_baselines(m.view(), params));
+  EXPECT_NO_THROW((void)train_biases(m.view(), params));
   for (const double rate : {3.0, 1e15}) {
     params.baseline_learning_rate = rate;
     EXPECT_THAT(
-        test::error_of(ErrorKind::kNumerical, [&] { (void)train_baselines(m.view(), params); }),
+        test::error_of(ErrorKind::kNumerical, [&] { (void)train_biases(m.view(), params); }),
         AllOf(HasSubstr("diverge"), HasSubstr("smaller baseline_learning_rate")));
   }
 }

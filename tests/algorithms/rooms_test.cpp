@@ -22,7 +22,7 @@ TEST(Rooms, AnswerToTheirNamesAndKeepTheirFeedback) {
 
 TEST(Rooms, WithoutAnAnswerOfTheirOwnListsAreSumsOverTheItemsOfAUser) {
   const TrainingParams params = default_params("popular", Feedback::kImplicit);
-  const NeighbourParams usual = algorithm_of(params)->scores_of_lists();
+  const KnnParams usual = algorithm_of(params)->scores_of_lists();
   EXPECT_EQ(usual.side, Side::kItems);
   EXPECT_EQ(usual.prediction, Prediction::kSum);
   EXPECT_EQ(usual.sum_lists, SumLists::kOwn);

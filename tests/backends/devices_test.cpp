@@ -14,8 +14,11 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "backends/gpu/cuda_device.h"
-#include "backends/gpu/load_plugin.h"
+#include "algorithms/als/als.h"
+#include "algorithms/iteration_run.h"
+#include "algorithms/sgd/sgd.h"
+#include "backends/cuda/host/cuda_device.h"
+#include "backends/cuda/host/load_plugin.h"
 #include "backends/jobs/device_jobs.h"
 #include "likewise/error.h"
 #include "likewise/recommender.h"
@@ -131,7 +134,7 @@ TEST(SeveralGpus, AllMayBeOne) {
 TEST(SeveralGpus, SayWhatTheyDoTogether) {
   const FakePlugin plugin("several");
   const Device pair = open_device("cuda:1,3");
-  for (const Job job : {Job::kAls, Job::kNeighbours, Job::kTopK, Job::kSgd, Job::kPredictions}) {
+  for (const Job job : {Job::kAls, Job::kKnn, Job::kTopK, Job::kSgd, Job::kPredictions}) {
     EXPECT_TRUE(pair.status(job).available);
   }
   EXPECT_EQ(test::error_of(ErrorKind::kDevice, [&] { pair.require(Job::kBpr); }),
@@ -148,7 +151,7 @@ TEST(SeveralGpus, SayWhatTheyDoTogether) {
                              [] { (void)open_device_to_train("cuda:all", SgdParams()); }),
               HasSubstr("sgd: it takes GPUs of one kind"));
   const FakePlugin without("no neighbours");
-  EXPECT_EQ(open_device("cuda:all").status(Job::kNeighbours).available, false);
+  EXPECT_EQ(open_device("cuda:all").status(Job::kKnn).available, false);
 }
 
 /// The lines of a file, in the order of the alphabet.
@@ -181,10 +184,10 @@ TEST(SeveralGpus, EachDoesItsPart) {
   const std::vector<Index> items{3, 9, 4};
   EXPECT_EQ(Recommender(model, pair).predict(users, items),
             Recommender(model, cpu).predict(users, items));
-  const NeighbourParams params;
-  const Neighbours near = train_neighbours(by_user.view(), params, pair).neighbours;
+  const KnnParams params;
+  const KnnLists near = train_knn(by_user.view(), params, pair).neighbours;
   EXPECT_TRUE(
-      std::ranges::equal(near.rows, train_neighbours(by_user.view(), params, cpu).neighbours.rows));
+      std::ranges::equal(near.rows, train_knn(by_user.view(), params, cpu).neighbours.rows));
   (void)train_sgd(by_user.view(), {}, pair);
   EXPECT_THAT(sorted_lines(folder / "used"),
               ElementsAre("als 1,4", "neighbours 1", "neighbours 4", "predictions 1",
@@ -198,7 +201,7 @@ TEST(SeveralGpus, AutoTakesThemWhereThatPays) {
     const FakePlugin plugin(slow ? "several slow" : "several");
     const test::TemporaryFolder folder;
     const Variable used("FAKE_PLUGIN_USED", (folder / "used").c_str());
-    const DeviceChoice choice = open_device_to_train("auto", NeighbourParams());
+    const DeviceChoice choice = open_device_to_train("auto", KnnParams());
     EXPECT_EQ(choice.device.name(), "cuda:1");
     EXPECT_EQ(choice.reason,
               "neighbours on cuda:1,3,4: shared out where one GPU would take more than 0.9 s");
@@ -207,9 +210,9 @@ TEST(SeveralGpus, AutoTakesThemWhereThatPays) {
     control.on_progress = [&](const ProgressUpdate& update) {
       if (update.unit.empty()) remarks.emplace_back(update.stage);
     };
-    const Neighbours near = train_neighbours(by_user.view(), {}, choice.device, control).neighbours;
+    const KnnLists near = train_knn(by_user.view(), {}, choice.device, control).neighbours;
     EXPECT_TRUE(std::ranges::equal(
-        near.rows, train_neighbours(by_user.view(), {}, open_device("cpu")).neighbours.rows));
+        near.rows, train_knn(by_user.view(), {}, open_device("cpu")).neighbours.rows));
     ASSERT_FALSE(remarks.empty());
     EXPECT_EQ(remarks.front(),
               slow ? "neighbours on 3 of 3 devices: that is expected to be faster than one"
@@ -219,7 +222,7 @@ TEST(SeveralGpus, AutoTakesThemWhereThatPays) {
                      : testing::ElementsAreArray({"neighbours 1"}));
   }
   const FakePlugin one;
-  EXPECT_EQ(open_device_to_train("auto", NeighbourParams()).reason, "");
+  EXPECT_EQ(open_device_to_train("auto", KnnParams()).reason, "");
 }
 
 /// The remarks of a training that `auto` chose a device for.
@@ -409,14 +412,14 @@ TEST(Devices, AutoSaysWhatElseTheCpuDoes) {
   EXPECT_EQ(choice.reason, "top-k on cpu: this version does it on the CPU only");
   EXPECT_THAT(doers(choice.device),
               ElementsAre("cuda:1", "cuda:1", "cpu", "cpu", "cpu", "cuda:1", "cpu", "cpu"));
-  const Job search[] = {Job::kNeighbours};
-  EXPECT_EQ(open_device_to_train("auto", NeighbourParams(), {}, search).reason, "");
+  const Job search[] = {Job::kKnn};
+  EXPECT_EQ(open_device_to_train("auto", KnnParams(), {}, search).reason, "");
 }
 
 /// Choosing asks for the job at hand: a GPU without ALS still finds neighbours.
 TEST(Devices, AJobThatThePluginLacksIsNoObstacleToOthers) {
   const std::pair<const char*, TrainingParams> lacking[] = {{"no als", small_params()},
-                                                            {"no neighbours", NeighbourParams()}};
+                                                            {"no neighbours", KnnParams()}};
   for (const auto& [fault, lost] : lacking) {
     const FakePlugin plugin(fault);
     for (const auto& [other, params] : lacking) {

@@ -8,7 +8,7 @@
 #include "likewise/control.h"
 #include "likewise/csr.h"
 #include "likewise/error.h"
-#include "likewise/id_map.h"
+#include "likewise/interactions.h"
 #include "likewise/matrix.h"
 #include "tests/errors.h"
 #include "tests/support.h"

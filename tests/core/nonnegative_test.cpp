@@ -8,7 +8,7 @@
 
 #include <gtest/gtest.h>
 
-#include "core/cholesky.h"
+#include "core/linalg/cholesky.h"
 
 namespace likewise {
 namespace {

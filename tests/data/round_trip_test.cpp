@@ -8,10 +8,10 @@
 
 #include <fmt/format.h>
 
-#include "data/read/fields.h"
+#include "data/text/fields.h"
 #include "likewise/write.h"
 #include "tests/csr_entries.h"
-#include "tests/data/read_support.h"
+#include "tests/data/text/read_support.h"
 #include "tests/support.h"
 
 namespace likewise::test {

@@ -8,7 +8,7 @@
 #include <fmt/format.h>
 
 #include "likewise/control.h"
-#include "tests/data/read_support.h"
+#include "tests/data/text/read_support.h"
 #include "tests/support.h"
 
 namespace likewise::test {

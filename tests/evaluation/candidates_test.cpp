@@ -17,7 +17,7 @@
 #include "likewise/control.h"
 #include "likewise/device.h"
 #include "likewise/error.h"
-#include "likewise/popularity.h"
+#include "likewise/popular.h"
 #include "likewise/recommender.h"
 #include "tests/csr_entries.h"
 #include "tests/errors.h"
@@ -268,8 +268,8 @@ TEST_P(FewItems, EveryKindOfModelRanksThem) {
   const CsrView view = all.view();
   const Device device = open_device(GetParam());
   const TrainingParams kinds[] = {PopularParams{Feedback::kImplicit},
-                                  PopularParams{Feedback::kExplicit}, BiasParams{},
-                                  NeighbourParams{}, AlsParams{.factors = 4, .iterations = 2}};
+                                  PopularParams{Feedback::kExplicit}, BiasParams{}, KnnParams{},
+                                  AlsParams{.factors = 4, .iterations = 2}};
   for (const TrainingParams& params : kinds) {
     const auto model = std::make_shared<Model>(train(data, params, device));
     const Recommender recommender(model, device);
@@ -284,7 +284,7 @@ TEST_P(FewItems, EveryKindOfModelRanksThem) {
     }
   }
   BiasParams mean;
-  mean.baseline = BaselineKind::kGlobalMean;
+  mean.baseline = BiasKind::kGlobalMean;
   const auto flat = std::make_shared<Model>(train(data, mean, device));
   EvaluateOptions options;
   options.metrics = {"ndcg"};

@@ -12,12 +12,15 @@
 #include <gtest/gtest.h>
 #include <nlohmann/json.hpp>
 
+#include "algorithms/bias/bias.h"
+#include "algorithms/iteration_run.h"
+#include "algorithms/popular/popular.h"
 #include "evaluation/metric_table.h"
 #include "likewise/control.h"
 #include "likewise/device.h"
 #include "likewise/error.h"
 #include "likewise/evaluation.h"
-#include "likewise/popularity.h"
+#include "likewise/popular.h"
 #include "likewise/read.h"
 #include "likewise/recommender.h"
 #include "tests/csr_entries.h"
@@ -229,7 +232,7 @@ TEST_P(Evaluate, PopularityBaselineRanksByShare) {
   model->users = IdMap::range(60);
   model->items = IdMap::range(25);
   model->history = test::random_csr(60, 25, 6.0, 5);
-  model->learned = train_popularity(model->history.view(), {});
+  model->learned = train_popular(model->history.view(), {});
   const TestSet test = test_of(test::random_csr(60, 25, 3.0, 6));
   EvaluateOptions options;
   options.k = {25};
@@ -254,7 +257,7 @@ TEST_P(Evaluate, PopularityOnMovieLensEqualsTheOutsideValues) {
   model->users = train.users.clone();
   model->items = train.items.clone();
   model->history = std::move(train.by_user);
-  model->learned = train_popularity(model->history.view(), {});
+  model->learned = train_popular(model->history.view(), {});
 
   const auto golden =
       nlohmann::json::parse(std::ifstream("tests/golden/metrics.json")).at("ml_100k_u1_popularity");
@@ -326,12 +329,12 @@ TEST_P(Evaluate, AModelWithoutHistoryNeedsSeenForPopularity) {
 /// Of scores that are no ratings there are no errors: not of counts and likes, not of sums over
 /// neighbours, not of log-odds.
 TEST_P(Evaluate, ModelsThatOnlyRankHaveNoRatingsToCompare) {
-  NeighbourParams sums = NeighbourParams::defaults(Feedback::kExplicit);
+  KnnParams sums = KnnParams::defaults(Feedback::kExplicit);
   sums.prediction = Prediction::kSum;
   sums.similarity = Similarity::kCosine;
   for (const TrainingParams& params : std::vector<TrainingParams>{
            AlsParams{.factors = 2}, SgdParams{.factors = 2, .loss = SgdLoss::kLogistic},
-           BprParams{.factors = 2}, NeighbourParams::defaults(Feedback::kImplicit), sums,
+           BprParams{.factors = 2}, KnnParams::defaults(Feedback::kImplicit), sums,
            PopularParams{Feedback::kImplicit}, PopularParams{Feedback::kExplicit}}) {
     Interactions data{IdMap::range(6), IdMap::range(9), test::random_csr(6, 9, 4.0, 3), {}};
     data.by_user.values[0] = -1.0F;  // a dislike
@@ -344,7 +347,7 @@ TEST_P(Evaluate, ModelsThatOnlyRankHaveNoRatingsToCompare) {
     for (const char* metric : {"rmse", "mae"}) {
       EvaluateOptions options;
       options.metrics = {"ndcg", metric};
-      SettledRun run;
+      ResolvedRun run;
       run.validation = &held_out;
       run.validation_metric = metric;
       for (const std::string& why :
@@ -360,7 +363,7 @@ TEST_P(Evaluate, ModelsThatOnlyRankHaveNoRatingsToCompare) {
     }
     EXPECT_EQ(evaluate(recommender, test, {}).metrics.count("ndcg@10"), 1U);
     // Where nobody says by what, a model is validated by what fits.
-    SettledRun run;
+    ResolvedRun run;
     run.validation = &held_out;
     EXPECT_EQ(train(data, params, device, run).validation_metric, "ndcg@10");
   }
@@ -370,10 +373,10 @@ TEST_P(Evaluate, ModelsThatOnlyRankHaveNoRatingsToCompare) {
 TEST_P(Evaluate, BaselinesAreMeasuredByTheirErrors) {
   auto model = make_model(6, 9, 2, Feedback::kExplicit, 3.0);
   BiasParams params;
-  params.baseline = BaselineKind::kGlobalMean;
+  params.baseline = BiasKind::kGlobalMean;
   model->params = params;
-  model->learned = train_baselines(model->history.view(), params);
-  const double mean{model->baselines()->mean};
+  model->learned = train_biases(model->history.view(), params);
+  const double mean{model->biases()->mean};
   TestSet test = test_of(test::random_csr(6, 9, 4.0, 4));
   test.fallback_users = {-1, 2};
   test.fallback_items = {3, -1};
@@ -391,7 +394,7 @@ TEST_P(Evaluate, BaselinesAreMeasuredByTheirErrors) {
 TEST(Validation, OfFactorsThatNoListCanBeMadeOfSaysThatTrainingDiverged) {
   const auto model = make_model(6, 9, 2, Feedback::kImplicit, 3.0);
   Interactions held_out{IdMap::range(6), IdMap::range(9), test::random_csr(6, 9, 4.0, 4), {}};
-  SettledRun run;
+  ResolvedRun run;
   run.validation = &held_out;
   const Validation validation = make_validation(*model, open_device("cpu"), run);
   Factors factors = test::factors_of(*model).clone();

@@ -12,12 +12,13 @@
 #include <gtest/gtest.h>
 #include <nlohmann/json.hpp>
 
+#include "algorithms/popular/popular.h"
 #include "evaluation/auc_evaluation.h"
 #include "evaluation/list_evaluation.h"
 #include "evaluation/relevance.h"
 #include "likewise/control.h"
 #include "likewise/error.h"
-#include "likewise/popularity.h"
+#include "likewise/popular.h"
 #include "tests/csr_entries.h"
 #include "tests/errors.h"
 #include "tests/support.h"
@@ -82,7 +83,7 @@ EvaluationReport evaluate_golden(const std::vector<std::string>& metrics, Index 
   options.per_user = true;
   const EvaluationPlan plan = make_plan(options, metrics);
   const Relevance relevance = find_relevant(data.test.view(), data.seen.view(), 0.0F);
-  const Popularity popularity = train_popularity(data.seen.view(), {Feedback::kImplicit});
+  const Popularity popularity = train_popular(data.seen.view(), {Feedback::kImplicit});
   ListEvaluation lists(plan, relevance, popularity.shares.span(), data.test.cols, true);
   for (Index first = 0; first < data.test.rows; first += batch) {
     std::vector<std::vector<Index>> part;
@@ -276,22 +277,22 @@ TEST(Relevance, ThresholdAndSeenDecide) {
 TEST(Popularity, IsTheShareOfUsers) {
   const std::vector<Entry> entries{{0, 0, 1.0F}, {1, 0, -1.0F}, {1, 1, 2.0F}, {3, 0, 0.5F}};
   const CsrMatrix m = make_csr(4, 3, entries);
-  const Popularity implicit = train_popularity(m.view(), {Feedback::kImplicit});
+  const Popularity implicit = train_popular(m.view(), {Feedback::kImplicit});
   ASSERT_EQ(implicit.shares.size(), 3);
   EXPECT_EQ(implicit.shares[0], 0.5F);  // a dislike is no vote
   EXPECT_EQ(implicit.shares[1], 0.25F);
   EXPECT_EQ(implicit.shares[2], 0.0F);
-  EXPECT_EQ(train_popularity(m.view(), {Feedback::kExplicit}).shares[0], 0.75F);
-  EXPECT_EQ(train_popularity(CsrMatrix{}.view(), {Feedback::kImplicit}).shares.size(), 0);
+  EXPECT_EQ(train_popular(m.view(), {Feedback::kExplicit}).shares[0], 0.75F);
+  EXPECT_EQ(train_popular(CsrMatrix{}.view(), {Feedback::kImplicit}).shares.size(), 0);
 }
 
 TEST(Popularity, DoesNotDependOnThreads) {
   const CsrMatrix m = test::random_csr(20000, 101, 60.0);  // more than one block of entries
   ASSERT_GT(m.nnz(), Offset{1} << 20);
-  const Popularity one = train_popularity(m.view(), {Feedback::kImplicit});
+  const Popularity one = train_popular(m.view(), {Feedback::kImplicit});
   for (const int threads : {1, 2, 5}) {
     with_threads(threads, [&] {
-      const Popularity again = train_popularity(m.view(), {Feedback::kImplicit});
+      const Popularity again = train_popular(m.view(), {Feedback::kImplicit});
       EXPECT_TRUE(std::ranges::equal(again.shares, one.shares));
     });
   }

@@ -5,6 +5,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "algorithms/bias/bias.h"
 #include "likewise/bias.h"
 #include "likewise/error.h"
 #include "tests/errors.h"
@@ -13,7 +14,7 @@
 namespace likewise {
 namespace {
 
-Model bias_model(BaselineKind kind) {
+Model bias_model(BiasKind kind) {
   Model model = test::make_model({.factors = 0, .ids = test::Ids::kText});
   model.iterations.clear();
   model.best_iteration = 0;
@@ -23,13 +24,13 @@ Model bias_model(BaselineKind kind) {
   params.baseline_epochs = 3;
   params.baseline_user_regularization = 1.0 / 3.0;
   model.params = params;
-  model.learned = train_baselines(model.history.view(), params);
+  model.learned = train_biases(model.history.view(), params);
   return model;
 }
 
 TEST(BiasModel, ComesBackAsItWas) {
-  for (const BaselineKind kind : {BaselineKind::kBiases, BaselineKind::kGlobalMean,
-                                  BaselineKind::kUserMean, BaselineKind::kItemMean}) {
+  for (const BiasKind kind :
+       {BiasKind::kBiases, BiasKind::kGlobalMean, BiasKind::kUserMean, BiasKind::kItemMean}) {
     const Model model = bias_model(kind);
     const Model back = test::model_from_string(test::saved(model));
     EXPECT_EQ(back.algorithm(), "bias");
@@ -38,8 +39,8 @@ TEST(BiasModel, ComesBackAsItWas) {
     EXPECT_FALSE(params.clip);
     EXPECT_EQ(params.baseline_epochs, 3);
     EXPECT_EQ(params.baseline_user_regularization, 1.0 / 3.0);
-    const Baselines& found = *back.baselines();
-    const Baselines& learned = *model.baselines();
+    const Biases& found = *back.biases();
+    const Biases& learned = *model.biases();
     EXPECT_EQ(found.users.empty(), !params.of_users());
     EXPECT_EQ(found.items.empty(), !params.of_items());
     test::expect_same_bytes(found.users.span(), learned.users.span(), "users");
@@ -51,7 +52,7 @@ TEST(BiasModel, ComesBackAsItWas) {
 }
 
 template <class Break>
-void expect_refused(BaselineKind kind, const std::string& part_of_message, const Break& change) {
+void expect_refused(BiasKind kind, const std::string& part_of_message, const Break& change) {
   test::ModelParts parts(test::saved(bias_model(kind)));
   change(parts);
   EXPECT_THAT(
@@ -66,14 +67,14 @@ void lose(test::ModelParts& parts, const std::string& tensor) {
 
 TEST(BiasModel, RefusesBrokenFiles) {
   using test::ModelParts;
-  constexpr auto kBiases = BaselineKind::kBiases;
+  constexpr auto kBiases = BiasKind::kBiases;
   for (const std::string name : {"user_bias", "item_bias"}) {
     expect_refused(kBiases, name + " has 0 numbers", [&](ModelParts& p) { lose(p, name); });
     expect_refused(kBiases, name + ": the number of row 2", [&](ModelParts& p) {
       p.set<float>(name, 2, std::numeric_limits<float>::infinity());
     });
   }
-  expect_refused(BaselineKind::kUserMean, "user_bias has 0 numbers",
+  expect_refused(BiasKind::kUserMean, "user_bias has 0 numbers",
                  [](ModelParts& p) { lose(p, "user_bias"); });
   expect_refused(kBiases, "global_mean",
                  [](ModelParts& p) { p.metadata()["global_mean"] = "1e30"; });
@@ -87,7 +88,7 @@ TEST(BiasModel, RefusesBrokenFiles) {
                  [&](ModelParts& p) { say(p, "baseline", "user-mean"); });
   expect_refused(kBiases, "user_bias: baseline item-mean has none",
                  [&](ModelParts& p) { say(p, "baseline", "item-mean"); });
-  expect_refused(BaselineKind::kItemMean, "user_bias has 0 numbers",
+  expect_refused(BiasKind::kItemMean, "user_bias has 0 numbers",
                  [&](ModelParts& p) { say(p, "baseline", "biases"); });
   expect_refused(kBiases, "baseline is not one of its choices",
                  [&](ModelParts& p) { say(p, "baseline", "mode"); });
@@ -99,8 +100,8 @@ TEST(BiasModel, RefusesBrokenFiles) {
 }
 
 TEST(BiasModel, MustHoldWhatItsParametersSay) {
-  Model model = bias_model(BaselineKind::kBiases);
-  model.learned = Popularity{model.baselines()->items.share()};
+  Model model = bias_model(BiasKind::kBiases);
+  model.learned = Popularity{model.biases()->items.share()};
   EXPECT_THAT(test::error_of(ErrorKind::kBadData, [&] { model.validate(); }),
               testing::HasSubstr("not what bias learns"));
 }

@@ -4,6 +4,8 @@
 
 #include <gtest/gtest.h>
 
+#include "algorithms/ease/ease.h"
+#include "algorithms/spectral/spectral.h"
 #include "likewise/ease.h"
 #include "likewise/error.h"
 #include "likewise/spectral.h"

@@ -10,10 +10,12 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "algorithms/iteration_run.h"
 #include "likewise/device.h"
 #include "likewise/error.h"
 #include "likewise/evaluation.h"
 #include "likewise/recommender.h"
+#include "model/checkpoint.h"
 #include "tests/errors.h"
 #include "tests/learned.h"
 #include "tests/model/model_support.h"
@@ -114,7 +116,7 @@ void expect_same_after_any_break(AlsParams params, const char* metric,
                                  std::optional<double> target = {}) {
   const Parts parts = make_parts();
   const auto device = open_device("cpu");
-  SettledRun run;
+  ResolvedRun run;
   run.target = target;
   if (metric != nullptr) {
     run.validation = &parts.validation;
@@ -128,7 +130,7 @@ void expect_same_after_any_break(AlsParams params, const char* metric,
     SCOPED_TRACE(fmt::format("stopped after {} of {}, best {}", stop, done, whole.best_iteration));
     const test::TemporaryFolder folder;
     std::atomic<bool> cancel{false};
-    SettledRun first = run;
+    ResolvedRun first = run;
     first.control.cancel = &cancel;
     first.checkpoint.path = folder / "checkpoint";
     int iteration = 0;
@@ -144,14 +146,14 @@ void expect_same_after_any_break(AlsParams params, const char* metric,
       (void)train(parts.train, params, device, first);
     }
     const Model checkpoint = load_model(folder / "checkpoint");
-    SettledRun second = run;
+    ResolvedRun second = run;
     second.resume = &checkpoint;
     int more = 0;
     second.on_iteration = [&](const TrainingState&) { ++more; };
     expect_same_training(train(parts.train, params, device, second), whole);
     EXPECT_EQ(more, done - stop) << "nothing is done twice";
   }
-  SettledRun again = run;
+  ResolvedRun again = run;
   again.resume = &whole;
   again.on_iteration = [](const TrainingState&) { ADD_FAILURE() << "it was over"; };
   expect_same_training(train(parts.train, params, device, again), whole);
@@ -162,7 +164,7 @@ void expect_same_after_any_break(AlsParams params, const char* metric,
 void expect_same_after_any_stop(const AlsParams& params, const char* metric) {
   const Parts parts = make_parts();
   const auto device = open_device("cpu");
-  SettledRun run;
+  ResolvedRun run;
   if (metric != nullptr) {
     run.validation = &parts.validation;
     run.validation_metric = metric;
@@ -172,7 +174,7 @@ void expect_same_after_any_stop(const AlsParams& params, const char* metric) {
   for (int asked = 1; asked <= done; ++asked) {
     SCOPED_TRACE(fmt::format("stopped in {} of {}, best {}", asked, done, whole.best_iteration));
     std::atomic<bool> stop{false};
-    SettledRun first = run;
+    ResolvedRun first = run;
     first.stop = &stop;
     first.on_iteration = [&](const TrainingState& state) {
       stop = state.iterations.back().iteration == asked;
@@ -197,7 +199,7 @@ void expect_same_after_any_stop(const AlsParams& params, const char* metric) {
     save_model(part, folder / "part");
     const Model back = load_model(folder / "part");
     EXPECT_EQ(back.stop_reason, "stopped");
-    SettledRun second = run;
+    ResolvedRun second = run;
     second.resume = &back;
     expect_same_training(train(parts.train, params, device, second), whole);
     // Asked again before it goes on, it stays where it is.
@@ -251,7 +253,7 @@ TEST(Resume, StopsWhereTheToleranceHadStopped) {
 /// The best validation of a training, after two iterations or more.
 double best_validation(const AlsParams& params, const char* metric) {
   const Parts parts = make_parts();
-  SettledRun run;
+  ResolvedRun run;
   run.validation = &parts.validation;
   run.validation_metric = metric;
   const Model model = train(parts.train, params, open_device("cpu"), run);
@@ -276,12 +278,12 @@ TEST(Resume, ATargetIsOfTheRunAndNotOfTheModel) {
   const Parts parts = make_parts();
   const auto device = open_device("cpu");
   const AlsParams params = overfitting(Feedback::kExplicit, 8);
-  SettledRun run;
+  ResolvedRun run;
   run.validation = &parts.validation;
   run.validation_metric = "rmse";
   const Model whole = train(parts.train, params, device, run);
   const double first = *whole.iterations[0].validation;
-  SettledRun early = run;
+  ResolvedRun early = run;
   early.target = first;
   const Model part = train(parts.train, params, device, early);
   ASSERT_EQ(part.stop_reason, "target");
@@ -307,12 +309,12 @@ TEST(Resume, ATargetIsOfTheRunAndNotOfTheModel) {
 
 TEST(Target, IsRefusedWhereNothingCanReachIt) {
   const Parts parts = make_parts();
-  const auto refused = [&](const TrainingParams& params, const SettledRun& run) {
+  const auto refused = [&](const TrainingParams& params, const ResolvedRun& run) {
     return test::error_of(ErrorKind::kInvalidArgument,
                           [&] { (void)train(parts.train, params, open_device("cpu"), run); });
   };
   const AlsParams params = small(Feedback::kImplicit, 4, 3);
-  SettledRun run;
+  ResolvedRun run;
   run.target = 0.5;
   EXPECT_THAT(refused(PopularParams{}, run), testing::HasSubstr("a target needs an algorithm"));
   EXPECT_THAT(refused(params, run), testing::HasSubstr("target 0.5 needs validation data"));
@@ -345,10 +347,10 @@ TEST(Stop, BeforeAnyIterationThereIsNoModel) {
   const Parts parts = make_parts();
   const auto device = open_device("cpu");
   std::atomic<bool> stop{true};
-  SettledRun run;
+  ResolvedRun run;
   run.stop = &stop;
   for (const TrainingParams& params :
-       {TrainingParams(small(Feedback::kImplicit, 4, 3)), TrainingParams(NeighbourParams{}),
+       {TrainingParams(small(Feedback::kImplicit, 4, 3)), TrainingParams(KnnParams{}),
         TrainingParams(PopularParams{}), TrainingParams(BiasParams{})}) {
     test::error_of(ErrorKind::kCancelled, [&] { (void)train(parts.train, params, device, run); });
   }
@@ -356,14 +358,14 @@ TEST(Stop, BeforeAnyIterationThereIsNoModel) {
   const Model none = train(parts.train, small(Feedback::kImplicit, 4, 0), device, run);
   EXPECT_EQ(none.stop_reason, "iterations");
   stop = false;
-  EXPECT_NO_THROW((void)train(parts.train, NeighbourParams{}, device, run));
+  EXPECT_NO_THROW((void)train(parts.train, KnnParams{}, device, run));
 }
 
 /// What is under way is finished: from another thread, in a step that waits to be asked.
 TEST(Stop, LetsTheIterationUnderWayFinish) {
   const Parts parts = make_parts();
   std::atomic<bool> stop{false};
-  SettledRun run;
+  ResolvedRun run;
   run.stop = &stop;
   run.on_plan = [&](const MemoryPlan&) {
     std::thread([&] { stop = true; }).join();  // the first iteration has not begun
@@ -390,7 +392,7 @@ TEST(Resume, MoreIterationsGoOnFromAFinishedModel) {
   const Parts parts = make_parts();
   const auto device = open_device("cpu");
   AlsParams params = overfitting(Feedback::kExplicit, 9);
-  SettledRun run;
+  ResolvedRun run;
   run.validation = &parts.validation;
   const Model whole = train(parts.train, params, device, run);
   params.iterations = 6;
@@ -406,7 +408,7 @@ TEST(Resume, RefusesABestIterationWithoutFactors) {
   const Parts parts = make_parts();
   const auto device = open_device("cpu");
   const AlsParams params = small(Feedback::kImplicit, 4, 3);
-  SettledRun run;
+  ResolvedRun run;
   run.validation = &parts.validation;
   Model model = train(parts.train, params, device, run);
   model.iterations[0].validation = 0.9;
@@ -425,10 +427,10 @@ TEST(Resume, RefusesWhatWouldBeIgnored) {
   const Parts parts = make_parts();
   const auto device = open_device("cpu");
   const AlsParams params = small(Feedback::kImplicit, 4, 3);
-  SettledRun run;
+  ResolvedRun run;
   run.validation = &parts.validation;
   const Model model = train(parts.train, params, device, run);
-  const auto refused = [&](const TrainingParams& changed, const SettledRun& with) {
+  const auto refused = [&](const TrainingParams& changed, const ResolvedRun& with) {
     return test::error_of(ErrorKind::kInvalidArgument,
                           [&] { (void)train(parts.train, changed, device, with); });
   };
@@ -457,18 +459,17 @@ TEST(Resume, RefusesWhatWouldBeIgnored) {
   changed = params;
   changed.patience = 2;
   EXPECT_THAT(refused(changed, {}), testing::HasSubstr("patience 2 needs validation"));
-  for (const TrainingParams& other :
-       {TrainingParams(NeighbourParams{}), TrainingParams(PopularParams{}),
-        TrainingParams(BiasParams{})}) {
-    SettledRun aimed;
+  for (const TrainingParams& other : {TrainingParams(KnnParams{}), TrainingParams(PopularParams{}),
+                                      TrainingParams(BiasParams{})}) {
+    ResolvedRun aimed;
     aimed.validation = &parts.validation;
     aimed.validation_metric = "ndcg@10";
     aimed.target = 0.5;
     EXPECT_THAT(refused(other, aimed), testing::HasSubstr("iterates"));
-    SettledRun kept;
+    ResolvedRun kept;
     kept.checkpoint.path = "x";
     EXPECT_THAT(refused(other, kept), testing::HasSubstr("iterates"));
-    SettledRun resumed;
+    ResolvedRun resumed;
     resumed.resume = &model;
     EXPECT_THAT(refused(other, resumed), testing::HasSubstr("iterates"));
   }
@@ -479,10 +480,9 @@ TEST(Validation, OfWhatDoesNotIterateIsMeasuredOnceAndKept) {
   const Device device = open_device("cpu");
   const test::TemporaryFolder folder;
   const auto path = folder / "m";
-  for (const TrainingParams& params :
-       {TrainingParams(NeighbourParams{}), TrainingParams(PopularParams{}),
-        TrainingParams(BiasParams{})}) {
-    SettledRun run;
+  for (const TrainingParams& params : {TrainingParams(KnnParams{}), TrainingParams(PopularParams{}),
+                                       TrainingParams(BiasParams{})}) {
+    ResolvedRun run;
     run.validation = &parts.validation;
     run.validation_metric = "recall@3";
     const auto model = std::make_shared<Model>(train(parts.train, params, device, run));

@@ -40,7 +40,7 @@ TEST(SgdModel, GoesOnFromItsFile) {
     const Model part =
         test::model_from_string(test::saved(train(data, params, open_device("cpu"))));
     params.iterations = 4;
-    SettledRun run;
+    ResolvedRun run;
     run.resume = &part;
     const Model resumed = train(data, params, open_device("cpu"), run);
     const auto& one = std::get<Factors>(resumed.learned);

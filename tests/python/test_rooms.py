@@ -28,8 +28,8 @@ def lines_of(folder, path, included):
     ("src/serving/a.cpp", "backends/cpu/b.h"),
     ("src/algorithms/als/a.cpp", "backends/cpu/b.h"),
     ("src/algorithms/als/a.h", "training/b.h"),  # its .cpp may
-    ("src/backends/gpu/a.cpp", "search/b.h"),
-    ("src/backends/gpu/a.cpp", "model/b.h"),
+    ("src/backends/cuda/host/a.cpp", "search/b.h"),
+    ("src/backends/cuda/host/a.cpp", "model/b.h"),
     ("src/backends/other.cpp", "backends/gpu/b.h"),  # registry.cpp may
     ("src/core/a.cpp", "data/b.h"),
     ("include/likewise/a.h", "core/b.h"),

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """The neighbourhood classes and BaselineOnly of Surprise in our words give its predictions, pair by pair.
 
-tests/cli/test_neighbour_golden.py and test_bias.py compare every similarity on every fold; here it is
+tests/cli/test_knn_golden.py and test_bias.py compare every similarity on every fold; here it is
 the package, and the table of docs/guide/from-surprise.md.
 """
 import json

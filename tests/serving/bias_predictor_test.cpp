@@ -20,8 +20,8 @@ namespace {
 using testing::ElementsAre;
 using testing::HasSubstr;
 
-constexpr BaselineKind kKinds[] = {BaselineKind::kBiases, BaselineKind::kGlobalMean,
-                                   BaselineKind::kUserMean, BaselineKind::kItemMean};
+constexpr BiasKind kKinds[] = {BiasKind::kBiases, BiasKind::kGlobalMean, BiasKind::kUserMean,
+                               BiasKind::kItemMean};
 
 [[nodiscard]] Recommender trained(const CsrMatrix& ratings, const TrainingParams& params) {
   Interactions data;
@@ -32,7 +32,7 @@ constexpr BaselineKind kKinds[] = {BaselineKind::kBiases, BaselineKind::kGlobalM
   return {std::make_shared<const Model>(train(data, params, device)), device};
 }
 
-[[nodiscard]] BiasParams of_kind(BaselineKind kind) {
+[[nodiscard]] BiasParams of_kind(BiasKind kind) {
   BiasParams params;
   params.baseline = kind;
   return params;
@@ -51,9 +51,9 @@ constexpr BaselineKind kKinds[] = {BaselineKind::kBiases, BaselineKind::kGlobalM
 
 TEST(BiasPredictor, MeansAndWhatTheyFallBackOn) {
   const CsrMatrix ratings = few_ratings();
-  const Recommender global = trained(ratings, of_kind(BaselineKind::kGlobalMean));
-  const Recommender user = trained(ratings, of_kind(BaselineKind::kUserMean));
-  const Recommender item = trained(ratings, of_kind(BaselineKind::kItemMean));
+  const Recommender global = trained(ratings, of_kind(BiasKind::kGlobalMean));
+  const Recommender user = trained(ratings, of_kind(BiasKind::kUserMean));
+  const Recommender item = trained(ratings, of_kind(BiasKind::kItemMean));
   for (const Index u : {-1, 0, 1, 2, 3}) {
     for (const Index i : {-1, 0, 1, 2, 3}) {
       EXPECT_FLOAT_EQ(asked(global, u, i), 3.0F);
@@ -65,7 +65,7 @@ TEST(BiasPredictor, MeansAndWhatTheyFallBackOn) {
 
 TEST(BiasPredictor, BiasesOfUnknownSidesAreLeftOut) {
   const Recommender r = trained(few_ratings(), BiasParams{});
-  const Baselines& b = *r.model().baselines();
+  const Biases& b = *r.model().biases();
   EXPECT_FLOAT_EQ(asked(r, 0, 1), b.mean + b.users[0] + b.items[1]);
   EXPECT_FLOAT_EQ(asked(r, -1, 1), b.mean + b.items[1]);
   EXPECT_FLOAT_EQ(asked(r, 0, -1), b.mean + b.users[0]);
@@ -77,7 +77,7 @@ TEST(BiasPredictor, BiasesOfUnknownSidesAreLeftOut) {
 /// Every way to ask for a rating gives the same one.
 TEST(BiasPredictor, AllAnswersAgree) {
   const CsrMatrix ratings = test::random_csr(20, 15, 5.0, 3);
-  for (const BaselineKind kind : kKinds) {
+  for (const BiasKind kind : kKinds) {
     const Recommender r = trained(ratings, of_kind(kind));
     std::vector<float> all(20 * 15);
     std::vector<Index> users(20);
@@ -109,19 +109,17 @@ TEST(BiasPredictor, OutsideUsersGetABiasFromTheirRatings) {
   BiasParams params;
   params.baseline_user_regularization = 3.0;
   const Recommender r = trained(few_ratings(), params);
-  const Baselines& b = *r.model().baselines();
+  const Biases& b = *r.model().biases();
   const double bias =
       (2.0 + 5.0 - 2.0 * double{b.mean} - double{b.items[0]} - double{b.items[1]}) / (3.0 + 2.0);
   const auto level = static_cast<float>(double{b.mean} + bias);
   EXPECT_THAT(asked_new(r), ElementsAre(testing::FloatEq(level + b.items[0]),
                                         testing::FloatEq(level + b.items[3])));
   EXPECT_NE(level, b.mean);
-  const auto of = [&](BaselineKind kind) {
-    return asked_new(trained(few_ratings(), of_kind(kind)));
-  };
-  EXPECT_THAT(of(BaselineKind::kUserMean), ElementsAre(3.5F, 3.5F));
-  EXPECT_THAT(of(BaselineKind::kGlobalMean), ElementsAre(3.0F, 3.0F));
-  EXPECT_THAT(of(BaselineKind::kItemMean), ElementsAre(testing::FloatEq(10.0F / 3.0F), 3.0F));
+  const auto of = [&](BiasKind kind) { return asked_new(trained(few_ratings(), of_kind(kind))); };
+  EXPECT_THAT(of(BiasKind::kUserMean), ElementsAre(3.5F, 3.5F));
+  EXPECT_THAT(of(BiasKind::kGlobalMean), ElementsAre(3.0F, 3.0F));
+  EXPECT_THAT(of(BiasKind::kItemMean), ElementsAre(testing::FloatEq(10.0F / 3.0F), 3.0F));
   // Nothing rated: nothing known.
   const FoldInRow silent;
   EXPECT_FLOAT_EQ(r.predict_new({&silent, 1}, std::vector<Index>{1})[0], b.mean + b.items[1]);
@@ -156,11 +154,11 @@ TEST(BiasPredictor, PredictionsEndWithTheScale) {
 /// Lists go by the biases of the items, also where clipped scores are all alike.
 TEST(BiasPredictor, ListsAreTheSameForEverybodyButForWhatTheyHave) {
   const CsrMatrix ratings = test::random_csr(25, 18, 6.0, 5);
-  for (const BaselineKind kind : {BaselineKind::kBiases, BaselineKind::kItemMean}) {
+  for (const BiasKind kind : {BiasKind::kBiases, BiasKind::kItemMean}) {
     BiasParams params = of_kind(kind);
     params.baseline_user_regularization = params.baseline_item_regularization = 0.0;
     const Recommender r = trained(ratings, params);
-    const Array<float>& biases = r.model().baselines()->items;
+    const Array<float>& biases = r.model().biases()->items;
     std::vector<Index> order(18);
     for (Index i = 0; i < 18; ++i) order[static_cast<std::size_t>(i)] = i;
     std::ranges::stable_sort(order, std::ranges::greater{}, [&](Index i) { return biases[i]; });
@@ -181,7 +179,7 @@ TEST(BiasPredictor, ListsAreTheSameForEverybodyButForWhatTheyHave) {
         clipped += top.scores[e] == 5.0F ? 1 : 0;
       }
     }
-    EXPECT_EQ(clipped > 10, kind == BaselineKind::kBiases) << "that case has ties of scores";
+    EXPECT_EQ(clipped > 10, kind == BiasKind::kBiases) << "that case has ties of scores";
     const FoldInRow row{{order[1]}, {4.0F}};
     const TopKResult stranger = r.recommend_new({&row, 1}, {.n = 2});
     EXPECT_THAT(stranger.items.span(), ElementsAre(order[0], order[2]));
@@ -191,7 +189,7 @@ TEST(BiasPredictor, ListsAreTheSameForEverybodyButForWhatTheyHave) {
 TEST(BiasPredictor, WhatHasNoAnswerSaysWhatToUse) {
   const FoldInRow row{{1}, {3.0F}};
   const std::vector<Index> first{0};
-  for (const BaselineKind kind : kKinds) {
+  for (const BiasKind kind : kKinds) {
     const Recommender r = trained(few_ratings(), of_kind(kind));
     const auto why = [](const std::function<void()>& ask) {
       return test::error_of(ErrorKind::kInvalidArgument, ask);
@@ -201,7 +199,7 @@ TEST(BiasPredictor, WhatHasNoAnswerSaysWhatToUse) {
     EXPECT_THAT(why([&] { (void)r.explain(row, 2); }), HasSubstr("algorithm als"));
     EXPECT_THAT(why([&] { (void)r.fold_in(Side::kUsers, {&row, 1}); }), HasSubstr("algorithm als"));
     EXPECT_THAT(why([&] { (void)r.similar_new({&row, 1}, 2); }), HasSubstr("user-knn"));
-    const bool ranks = kind == BaselineKind::kBiases || kind == BaselineKind::kItemMean;
+    const bool ranks = kind == BiasKind::kBiases || kind == BiasKind::kItemMean;
     EXPECT_EQ(r.model().ranks_items(), ranks);
     EXPECT_TRUE(r.model().predicts_ratings());
     if (ranks) continue;
@@ -211,7 +209,7 @@ TEST(BiasPredictor, WhatHasNoAnswerSaysWhatToUse) {
 }
 
 /// Shares of users were taken for ratings.
-TEST(PopularityPredictor, PredictsNoRatings) {
+TEST(PopularPredictor, PredictsNoRatings) {
   const FoldInRow row{{1}, {3.0F}};
   const std::vector<Index> first{0};
   const Recommender stars = trained(few_ratings(), PopularParams{Feedback::kExplicit});

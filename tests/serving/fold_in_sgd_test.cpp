@@ -15,7 +15,7 @@
 #include "serving/least_squares_rows.h"
 #include "serving/logistic_problem.h"
 #include "serving/logistic_rows.h"
-#include "serving/ranked_rows.h"
+#include "serving/pairwise_rows.h"
 #include "tests/errors.h"
 #include "tests/support.h"
 #include "training/train.h"
@@ -214,10 +214,10 @@ TEST(FoldInBpr, SolutionIsTheMinimumOfTheWrittenObjective) {
       params.negatives = kind;
       const Factors f = random_factors(false, biases);
       const CsrMatrix history = test::random_csr(25, 18, 4.0);
-      const RankedRows solver(f, params, history.view());
+      const PairwiseRows solver(f, params, history.view());
       const std::vector<Index> likes{3, 9, 17};  // of kRatedRow, what is above 0
       const std::vector<Index> negatives = solver.negatives(likes);
-      ASSERT_EQ(negatives.size(), 3U * RankedRows::kNegatives);
+      ASSERT_EQ(negatives.size(), 3U * PairwiseRows::kNegatives);
       expect_minimum(
           [&](const std::vector<double>& x) {
             return bpr_objective(f, params, likes, negatives, x);
@@ -251,7 +251,7 @@ TEST(FoldInBpr, NegativesAreDrawnAsInTraining) {
     BprParams params;
     params.negatives = kind;
     for (params.seed = 0; draws < 50'000; ++params.seed) {
-      for (const Index item : RankedRows(f, params, history.view()).negatives(likes)) {
+      for (const Index item : PairwiseRows(f, params, history.view()).negatives(likes)) {
         ++count[static_cast<std::size_t>(item)];
         ++draws;
       }
@@ -267,21 +267,21 @@ TEST(FoldInBpr, RowsThatItCannotRankAreRefused) {
   const Factors f{Matrix(4, 2), Matrix(3, 2), {}, {}, 0.0F};
   const auto refusal = [&](const BprParams& params, const FoldInRow& row, const CsrView& history) {
     return error_of(ErrorKind::kInvalidArgument,
-                    [&] { (void)RankedRows(f, params, history).solve(row); });
+                    [&] { (void)PairwiseRows(f, params, history).solve(row); });
   };
   BprParams params;
   EXPECT_THAT(refusal(params, {{0, 2}, {0.0F, -1.0F}}, {}), HasSubstr("2 values"));
   EXPECT_THAT(refusal(params, {{0, 1, 2}, {}}, {}), HasSubstr("all 3 items"));
   // What is disliked is left to be drawn.
-  EXPECT_EQ(RankedRows(f, params, {}).solve({{0, 1, 2}, {1.0F, 1.0F, 0.0F}}).size(), 2U);
-  for (const double x : RankedRows(f, params, {}).solve({})) EXPECT_EQ(x, 0.0);
+  EXPECT_EQ(PairwiseRows(f, params, {}).solve({{0, 1, 2}, {1.0F, 1.0F, 0.0F}}).size(), 2U);
+  for (const double x : PairwiseRows(f, params, {}).solve({})) EXPECT_EQ(x, 0.0);
   params.negatives = BprNegatives::kPopular;
   EXPECT_THAT(refusal(params, {{0}, {}}, {}), HasSubstr("history"));
   const CsrMatrix one = csr(4, 3, {{0, 0, 1.0F}, {1, 0, 1.0F}, {1, 1, -1.0F}});
   EXPECT_THAT(refusal(params, {{0}, {}}, one.view()), HasSubstr("somebody liked"));
   EXPECT_THAT(error_of(ErrorKind::kInvalidArgument,
                        [&] {
-                         (void)RankedRows(f, {}, {}).explain({{0}, {}}, 1);
+                         (void)PairwiseRows(f, {}, {}).explain({{0}, {}}, 1);
                        }),
               HasSubstr("bpr"));
 }

@@ -8,7 +8,8 @@
 #include <gtest/gtest.h>
 
 #include "likewise/als.h"
-#include "likewise/neighbourhood.h"
+#include "likewise/device.h"
+#include "likewise/knn.h"
 #include "tests/errors.h"
 #include "tests/support.h"
 #include "training/train.h"
@@ -197,7 +198,7 @@ TEST(Query, SimilarOnesComeByIdAndAnIdleMetricIsRefused) {
   const auto lists = ask(factors(), {Side::kUsers, std::vector<Index>{0}, 2});
   EXPECT_EQ(lists[0].asked, "ann");
   EXPECT_THAT(ids_of(lists[0]), testing::UnorderedElementsAre("bob", "cy"));
-  const Queries knn(model_of(NeighbourParams{}), open_device("cpu"));
+  const Queries knn(model_of(KnnParams{}), open_device("cpu"));
   EXPECT_EQ(ask(knn, {Side::kItems, Everybody{}, 2}).size(), 5U);
   EXPECT_THAT(
       test::error_of(

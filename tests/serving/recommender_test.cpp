@@ -299,7 +299,7 @@ TEST(Recommender, AllKindsOfModelsClipAlike) {
   for (Index u = 0; u < 40; ++u) {
     for (Index i = 0; i < 30; ++i) users.push_back(u), items.push_back(i);
   }
-  NeighbourParams knn = NeighbourParams::defaults(Feedback::kExplicit);
+  KnnParams knn = KnnParams::defaults(Feedback::kExplicit);
   BiasParams bias{.baseline_user_regularization = 0.0, .baseline_item_regularization = 0.0};
   for (const bool trained : {true, false}) {
     knn.clip = bias.clip = trained;
@@ -313,8 +313,7 @@ TEST(Recommender, AllKindsOfModelsClipAlike) {
       for (float& one : wanted) one = std::clamp(one, 1.0F, 5.0F);
       EXPECT_NE(wanted, free) << model->algorithm();
       EXPECT_EQ(Recommender(model, cpu, true).predict(users, items), wanted);
-      const bool without =
-          !trained && (model->neighbourhood() != nullptr || model->baselines() != nullptr);
+      const bool without = !trained && (model->knn() != nullptr || model->biases() != nullptr);
       EXPECT_EQ(Recommender(model, cpu).predict(users, items), without ? free : wanted);
     }
   }

@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "likewise/choose.h"
+#include "training/choose.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include "backends/jobs/device_jobs.h"
+#include "likewise/parameters.h"
 #include "likewise/synthetic.h"
 #include "likewise/training.h"
 #include "tests/support.h"
@@ -150,8 +151,8 @@ TEST(ChooseAlgorithm, Ratings) {
 
 TEST(ChooseAlgorithm, NeighboursNeedADeviceThatFindsThemInTime) {
   const RowCounts counts = even(50'000, 10'000, 10);
-  const AlgorithmChoice without = choose_by_counts(
-      counts, Feedback::kImplicit, device_without<NeighbourJob>("it compares no rows"));
+  const AlgorithmChoice without =
+      choose_by_counts(counts, Feedback::kImplicit, device_without<KnnJob>("it compares no rows"));
   EXPECT_EQ(without.algorithm, "als");
   EXPECT_THAT(without.reason, HasSubstr("item-knn would suit, but cpu: it compares no rows"));
   // sum of c_u (c_u - 1): 200 users with 185,000 items each.

@@ -17,6 +17,7 @@
 #include <gtest/gtest.h>
 
 #include "../errors.h"
+#include "algorithms/iteration_run.h"
 #include "likewise/error.h"
 
 namespace likewise {

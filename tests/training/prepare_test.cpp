@@ -7,6 +7,9 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "algorithms/als/als.h"
+#include "algorithms/iteration_run.h"
+#include "algorithms/parameters/rules.h"
 #include "likewise/synthetic.h"
 #include "tests/csr_entries.h"
 #include "tests/errors.h"
@@ -58,7 +61,7 @@ const Interactions& shops() {
 TEST(Prepare, TheDataDecideWhatNobodyAskedFor) {
   const TrainingPlan plan = prepare({}, films());
   EXPECT_EQ(plan.params,
-            suited_to(films().by_user.view(), default_params("als", Feedback::kImplicit)));
+            with_data_defaults(films().by_user.view(), default_params("als", Feedback::kImplicit)));
   EXPECT_THAT(origins_of(plan), UnorderedElementsAre(Pair("regularization", Origin::kData),
                                                      Pair("regularization_exponent", Origin::kData),
                                                      Pair("unobserved_weight", Origin::kData)));
@@ -87,7 +90,7 @@ TEST(Prepare, ParametersOfAStructAreChosenWhereTheyAreNotTheDefaults) {
   // Of ratings, too, what equals the defaults of a struct stays open to the data.
   AlsParams ratings = AlsParams::defaults(Feedback::kExplicit);
   const TrainingPlan open = prepare(request_of(ratings), films());
-  EXPECT_EQ(open.params, suited_to(films().by_user.view(), ratings));
+  EXPECT_EQ(open.params, with_data_defaults(films().by_user.view(), ratings));
   EXPECT_NE(open.params, TrainingParams(ratings));
   EXPECT_THAT(origins_of(open),
               UnorderedElementsAre(Pair("regularization", Origin::kData),

@@ -16,17 +16,19 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "backends/gpu/load_plugin.h"
+#include "algorithms/als/als.h"
+#include "algorithms/iteration_run.h"
+#include "backends/cuda/host/load_plugin.h"
+#include "backends/distributed/als/als_ranks.h"
+#include "backends/distributed/partition.h"
+#include "backends/distributed/transport/socket_ranks.h"
 #include "backends/jobs/device_jobs.h"
-#include "distributed/als_ranks.h"
-#include "distributed/partition.h"
-#include "distributed/socket_ranks.h"
 #include "likewise/model.h"
 #include "likewise/synthetic.h"
 #include "likewise/training.h"
-#include "tests/backends/als_cases.h"
-#include "tests/backends/als_oracle.h"
 #include "tests/backends/fake_plugin.h"
+#include "tests/backends/jobs/als_cases.h"
+#include "tests/backends/jobs/als_oracle.h"
 #include "tests/errors.h"
 
 namespace likewise {

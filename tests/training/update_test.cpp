@@ -19,8 +19,10 @@
 #include "core/random.h"
 #include "likewise/als.h"
 #include "likewise/bias.h"
+#include "likewise/device.h"
 #include "likewise/error.h"
-#include "likewise/popularity.h"
+#include "likewise/matrix.h"
+#include "likewise/popular.h"
 #include "likewise/recommender.h"
 #include "tests/backends/device_test.h"
 #include "tests/csr_entries.h"
@@ -641,10 +643,10 @@ TEST(Update, ThoseThatCountAreAsTrainedOnAll) {
     const Model anew = train(part_of(all, 0, all.size()), params, cpu);
     EXPECT_EQ(updated.items, anew.items.size());
     updated.model.validate();
-    if (const Baselines* b = anew.baselines()) {
-      EXPECT_TRUE(std::ranges::equal(updated.model.baselines()->users, b->users));
-      EXPECT_TRUE(std::ranges::equal(updated.model.baselines()->items, b->items));
-      EXPECT_EQ(updated.model.baselines()->mean, b->mean);
+    if (const Biases* b = anew.biases()) {
+      EXPECT_TRUE(std::ranges::equal(updated.model.biases()->users, b->users));
+      EXPECT_TRUE(std::ranges::equal(updated.model.biases()->items, b->items));
+      EXPECT_EQ(updated.model.biases()->mean, b->mean);
     } else {
       EXPECT_TRUE(std::ranges::equal(std::get<Popularity>(updated.model.learned).shares,
                                      std::get<Popularity>(anew.learned).shares));
@@ -659,7 +661,7 @@ TEST(Update, SaysWhatWasAddedAndCanGoOn) {
   const AlsParams params{.factors = 4, .iterations = 3};
   const Interactions data = part_of(all, 0, half);
   const Interactions held_out = part_of(all, half, all.size());
-  SettledRun run;
+  ResolvedRun run;
   run.validation = &held_out;
   run.validation_metric = "ndcg@5";
   run.source = "a.csv";
@@ -734,7 +736,7 @@ TEST(Update, RefusesWhatItCannotDo) {
   const Interactions data = part_of(all, 0, all.size());
   const AlsParams small{.factors = 2, .iterations = 2};
   Model als = train(data, small, cpu);
-  const Model knn = train(data, NeighbourParams{}, cpu);
+  const Model knn = train(data, KnnParams{}, cpu);
   const Model sgd = train(data, SgdParams{.factors = 2, .iterations = 2}, cpu);
   const auto refused = [&](const Model& model, const UpdateOptions& options,
                            ErrorKind kind = ErrorKind::kInvalidArgument) {

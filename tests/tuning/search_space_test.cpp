@@ -11,6 +11,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "algorithms/parameters/rules.h"
 #include "likewise/synthetic.h"
 #include "likewise/tune.h"
 #include "tests/errors.h"
@@ -26,7 +27,7 @@ using testing::HasSubstr;
 /// The defaults for some data.
 TrainingParams usual(std::string_view algorithm, Feedback feedback) {
   static const Interactions made = generate(parse_shape("200x60x4000"), 5);
-  return suited_to(made.by_user.view(), default_params(algorithm, feedback));
+  return with_data_defaults(made.by_user.view(), default_params(algorithm, feedback));
 }
 
 /// Calls work(space) for every algorithm that is searched.
@@ -135,9 +136,9 @@ TEST(SearchSpace, LambdaOfGradientDescentMovesWithNu) {
 TEST(SearchSpace, AlsOfRatingsIsSearchedAboutWhatSuitsTheData) {
   const SearchSpace space(usual("als", Feedback::kExplicit), 1);
   // A tenth to ten times, and each nu pulls a row of 100 as much.
-  const double suited = pull_of_100(space.usual());
-  const auto [least, most] =
-      ends_over(space, [&](const TrainingParams& params) { return pull_of_100(params) / suited; });
+  const double data_defaults = pull_of_100(space.usual());
+  const auto [least, most] = ends_over(
+      space, [&](const TrainingParams& params) { return pull_of_100(params) / data_defaults; });
   EXPECT_GE(least, 0.0985);  // three digits of each
   EXPECT_LT(least, 0.12);
   EXPECT_GT(most, 8.5);
@@ -155,8 +156,8 @@ TEST(SearchSpace, AlsOfRatingsIsSearchedAboutWhatSuitsTheData) {
 
 TEST(SearchSpace, AlsOfLikesIsSearchedAboutWhatSuitsTheData) {
   const SearchSpace space(usual("als", Feedback::kImplicit), 1);
-  const auto& suited = std::get<AlsParams>(space.usual());
-  const double w0 = *suited.unobserved_weight;
+  const auto& data_defaults = std::get<AlsParams>(space.usual());
+  const double w0 = *data_defaults.unobserved_weight;
   double least = 1.0;
   double most = 1.0;
   for (int n = 0; n < 100; ++n) {
@@ -166,8 +167,9 @@ TEST(SearchSpace, AlsOfLikesIsSearchedAboutWhatSuitsTheData) {
     EXPECT_TRUE(of_w0 > 1 / 16.1 && of_w0 < 16.1) << of_w0;
     least = std::min(least, of_w0);
     most = std::max(most, of_w0);
-    // The rule of suited_to(): lambda falls with the root of w0.
-    const double of_lambda = params.regularization * std::sqrt(of_w0) / suited.regularization;
+    // The rule of with_data_defaults(): lambda falls with the root of w0.
+    const double of_lambda =
+        params.regularization * std::sqrt(of_w0) / data_defaults.regularization;
     EXPECT_TRUE(of_lambda > 1 / 8.2 && of_lambda < 8.2) << of_lambda;  // three digits of each
   }
   EXPECT_LT(least, 1 / 12.0);
@@ -181,7 +183,7 @@ TEST(SearchSpace, AlsOfLikesIsSearchedAboutWhatSuitsTheData) {
 TEST(SearchSpace, WeightsMoveWithWhatSuitsTheData) {
   const Interactions sparser = generate(parse_shape("400x90x3000"), 5);
   for_all([&](const SearchSpace& space) {
-    const TrainingParams other = suited_to(sparser.by_user.view(), space.usual());
+    const TrainingParams other = with_data_defaults(sparser.by_user.view(), space.usual());
     const bool about_data = space.algorithm() == "als";
     for (int n = 0; n < 50; ++n) {
       const TrainingParams params = space.at(space.quasi_random(n));

@@ -15,13 +15,14 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "algorithms/parameters/rules.h"
 #include "backends/jobs/device_jobs.h"
 #include "data/sample_users.h"
-#include "likewise/choose.h"
 #include "likewise/error.h"
 #include "likewise/synthetic.h"
 #include "tests/errors.h"
 #include "tests/support.h"
+#include "training/choose.h"
 #include "training/train.h"
 #include "tuning/search_space.h"
 #include "tuning/validation_sample.h"
@@ -50,7 +51,7 @@ TuneResult search(const Interactions& from, const TuneOptions& options, TuneRun 
   return tune(from, options, run);
 }
 
-std::vector<std::string> told(const TuneResult& result) {
+std::vector<std::string> summary(const TuneResult& result) {
   std::vector<std::string> all;
   for (const TuneTrial& trial : result.trials) {
     std::string text = fmt::format("{} {} {} {}", trial.number, algorithm_name(trial.params),
@@ -130,13 +131,13 @@ TEST(Tune, TheSameSeedTheSameSearchWhateverTheThreads) {
   for (const int threads : {1, 2, 3}) {
     with_threads(threads, [&] {
       const TuneResult result = search(data(), few(22));
-      if (first.empty()) first = told(result);
-      EXPECT_EQ(told(result), first);
+      if (first.empty()) first = summary(result);
+      EXPECT_EQ(summary(result), first);
     });
   }
   TuneOptions other = few(22);
   other.seed = 4;
-  EXPECT_NE(told(search(data(), other)), first);
+  EXPECT_NE(summary(search(data(), other)), first);
 }
 
 TEST(Tune, TheWinnerIsTrainedOnEverythingWithItsIterations) {
@@ -165,7 +166,7 @@ TEST(Tune, TheWinnerIsTrainedOnEverythingWithItsIterations) {
 
 TEST(Tune, TheWinnersWeightsAreAsFarFromWhatSuitsEverything) {
   const TuneResult result = search(data(), few(12, {"als"}));
-  const TrainingParams all = suited_to(data().by_user.view(), result.usual.front());
+  const TrainingParams all = with_data_defaults(data().by_user.view(), result.usual.front());
   for (const char* name : {"unobserved_weight", "regularization"}) {
     const auto number = [&](const TrainingParams& params) {
       return std::stod(parameter_text(params, name));
@@ -190,7 +191,7 @@ TEST(Tune, AValueIsThatOfATrainingWithoutBreaks) {
   const TuneResult result = search(data(), options);
   for (const TuneTrial& trial : result.trials) {
     SCOPED_TRACE(trial.number);
-    SettledRun run;
+    ResolvedRun run;
     run.validation = &parts.test;
     const Model model = train(parts.train, trial.params, open_device("cpu"), run);
     EXPECT_EQ(model.best_validation(), trial.value);
@@ -229,9 +230,9 @@ TEST(Tune, ASearchEndsNoWorseThanTheDefaults) {
       const TuneTrial& trial = result.trials[i];
       SCOPED_TRACE(algorithm_name(trial.params));
       EXPECT_EQ(trial.origin, "defaults");
-      SettledRun run;
+      ResolvedRun run;
       run.validation = &parts.test;
-      const TrainingParams usual = suited_to(
+      const TrainingParams usual = with_data_defaults(
           parts.train.by_user.view(), default_params(algorithm_name(trial.params), feedback));
       const Model model = train(parts.train, usual, open_device("cpu"), run);
       EXPECT_EQ(trial.value, model.best_validation());
@@ -480,7 +481,7 @@ TEST(Tune, StoppedItKeepsWhatItHasAndGoesOnToTheSameWinner) {
     int again = 0;
     later.on_trial = [&](const TuneProgress&) { ++again; };
     const TuneResult resumed = search(data(), few(10), later);
-    EXPECT_EQ(told(resumed), told(whole));
+    EXPECT_EQ(summary(resumed), summary(whole));
     ASSERT_TRUE(resumed.model);
   }
 }
@@ -496,7 +497,7 @@ TEST(Tune, ACutJournalAtAnyByteGoesOnToTheSameWinner) {
   for (std::size_t bytes = 0; bytes < journal.size(); bytes += journal.size() / 8 + 1) {
     SCOPED_TRACE(bytes);
     std::ofstream(path, std::ios::binary) << journal.substr(0, bytes);
-    EXPECT_EQ(told(search(data(), few(6), run)), told(whole));
+    EXPECT_EQ(summary(search(data(), few(6), run)), summary(whole));
     EXPECT_EQ(std::ranges::count(text_of(path), '\n'), std::ranges::count(journal, '\n'));
   }
 }
@@ -510,7 +511,8 @@ TEST(Tune, AFinishedJournalTrainsOnlyWhatALargerBudgetAdds) {
   run.resume = true;
   (void)search(data(), few(4, {"als"}), run);
   EXPECT_EQ(std::ranges::count(text_of(run.journal), '\n'), lines + 1);  // that it is over, again
-  EXPECT_EQ(told(search(data(), few(6, {"als"}), run)), told(search(data(), few(6, {"als"}))));
+  EXPECT_EQ(summary(search(data(), few(6, {"als"}), run)),
+            summary(search(data(), few(6, {"als"}))));
   run.resume = false;
   EXPECT_NO_THROW((void)search(data(), few(2), run));  // a search that is over may be replaced
 }
@@ -566,14 +568,14 @@ TEST(Tune, WhatABrokenLineOfAJournalNotedIsTrainedAgain) {
   const test::TemporaryFolder folder;
   TuneRun run;
   run.journal = folder / "journal";
-  const std::vector<std::string> first = told(search(data(), few(5), run));
+  const std::vector<std::string> first = summary(search(data(), few(5), run));
   const std::string whole = text_of(run.journal);
   const auto lines = std::ranges::count(whole, '\n');
   run.resume = true;
   const auto expect_same = [&](const std::string& text, std::size_t broken) {
     std::ofstream(run.journal, std::ios::binary) << text;
     const TuneResult again = search(data(), few(5), run);
-    EXPECT_EQ(told(again), first);
+    EXPECT_EQ(summary(again), first);
     EXPECT_THAT(again.broken_lines, testing::ElementsAre(broken));
     EXPECT_EQ(std::ranges::count(text_of(run.journal), '\n'), lines + 2);  // that, and the end
   };
@@ -639,7 +641,7 @@ TEST(Tune, ARefusalOfTheDataIsATrialWithoutAValue) {
               testing::ElementsAre(HasSubstr("sgd: the value 25"), HasSubstr("als: the value 25")));
   run.resume = true;
   run.on_trial = {};
-  EXPECT_EQ(told(search(large, options, run)), told(result));
+  EXPECT_EQ(summary(search(large, options, run)), summary(result));
 }
 
 TEST(Tune, WhereAllAlgorithmsRefuseOneErrorTellsAndTheJournalIsInNobodysWay) {
@@ -658,10 +660,10 @@ TEST(Tune, WhereAllAlgorithmsRefuseOneErrorTellsAndTheJournalIsInNobodysWay) {
 }
 
 /// Finds no end unless it is stopped; counts what it does after that.
-class EndlessSearch final : public NeighbourSearch {
+class EndlessSearch final : public KnnSearch {
  public:
   explicit EndlessSearch(std::atomic<int>& late) : late_(late) {}
-  Neighbours find_part(const SearchPart&, Index, const RunControl& control) const override {
+  KnnLists find_part(const SearchPart&, Index, const RunControl& control) const override {
     const auto begin = std::chrono::steady_clock::now();
     while (std::chrono::steady_clock::now() - begin < std::chrono::seconds(20)) {
       control.check();
@@ -676,10 +678,10 @@ class EndlessSearch final : public NeighbourSearch {
  private:
   std::atomic<int>& late_;
 };
-class EndlessNeighbours final : public NeighbourJob {
+class EndlessKnn final : public KnnJob {
  public:
-  explicit EndlessNeighbours(std::atomic<int>& late) : late_(late) {}
-  std::unique_ptr<NeighbourSearch> make_search(const SimilarityProblem&) const override {
+  explicit EndlessKnn(std::atomic<int>& late) : late_(late) {}
+  std::unique_ptr<KnnSearch> make_search(const SimilarityProblem&) const override {
     return std::make_unique<EndlessSearch>(late_);
   }
 
@@ -688,7 +690,7 @@ class EndlessNeighbours final : public NeighbourJob {
 };
 Device endless(std::atomic<int>& late) {
   JobTable table = open_device("cpu").jobs().table;
-  std::get<Offer<NeighbourJob>>(table).job = std::make_shared<EndlessNeighbours>(late);
+  std::get<Offer<KnnJob>>(table).job = std::make_shared<EndlessKnn>(late);
   return make_device(
       "cpu", [] { return std::string(); }, std::move(table));
 }
@@ -845,7 +847,7 @@ TEST(Tune, ImportanceFindsTheParameterThatMatters) {
   result.usual = {default_params("item-knn", Feedback::kImplicit)};
   for (int i = 0; i < 24; ++i) {
     TuneTrial trial;
-    NeighbourParams params = NeighbourParams::defaults(Feedback::kImplicit);
+    KnnParams params = KnnParams::defaults(Feedback::kImplicit);
     params.neighbours = 5 + (i * 7) % 24;
     params.similarity = i % 2 == 0 ? Similarity::kCosine : Similarity::kJaccard;
     trial.params = params;

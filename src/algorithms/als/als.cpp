@@ -5,17 +5,20 @@
 
 #include <fmt/format.h>
 
+#include "algorithms/als/data_defaults.h"
 #include "algorithms/als/first_factors.h"
 #include "algorithms/als/params.h"
-#include "algorithms/als/suited.h"
 #include "algorithms/cost.h"
 #include "algorithms/finite.h"
+#include "algorithms/iteration_run.h"
+#include "algorithms/parameters/validate.h"
 #include "algorithms/sgd/sgd.h"
 #include "backends/jobs/device_jobs.h"
 #include "likewise/als.h"
 #include "likewise/autotune.h"
+#include "likewise/device.h"
+#include "likewise/matrix.h"
 #include "model/learned_parts.h"
-#include "params/validate.h"
 #include "serving/least_squares_rows.h"
 #include "training/growth.h"
 #include "training/iterate.h"
@@ -103,9 +106,9 @@ class Als final : public AlgorithmOf<AlsParams> {
 
   [[nodiscard]] std::string_view name() const override { return kAlsRow.name; }
 
-  [[nodiscard]] TrainingParams suited_params(const CsrView& by_user,
-                                             const GivenNames& given) const override {
-    return suited(
+  [[nodiscard]] TrainingParams data_default_params(const CsrView& by_user,
+                                                   const GivenNames& given) const override {
+    return data_defaults(
         by_user, params(),
         {given.has("factors"), given.has("regularization"), given.has("regularization_exponent"),
          given.has("unobserved_weight"), given.has("alpha") || given.has("confidence")});

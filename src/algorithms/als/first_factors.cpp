@@ -5,8 +5,9 @@
 #include <numeric>
 #include <vector>
 
-#include "core/parallel.h"
+#include "algorithms/als/als.h"
 #include "core/random.h"
+#include "core/system/parallel.h"
 
 namespace likewise {
 namespace {

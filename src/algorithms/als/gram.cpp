@@ -3,7 +3,7 @@
 
 #include <algorithm>
 
-#include "core/parallel.h"
+#include "core/system/parallel.h"
 
 namespace likewise {
 namespace {

@@ -2,8 +2,8 @@
 /// The parameters of ALS; the fields of AlsParams say the same to C++.
 #pragma once
 
+#include "algorithms/parameters/parameter.h"
 #include "likewise/als.h"
-#include "params/parameter.h"
 
 namespace likewise {
 
@@ -41,18 +41,19 @@ struct Description<AlsParams> {
   static constexpr bool is_log(const P& p) { return is_hu(p) && p.confidence == Confidence::kLog; }
   static constexpr bool is_cg(const P& p) { return p.solver == AlsSolverKind::kCg; }
   using Searched = std::optional<SearchRange>;
-  /// About what suits the data, as suited_to() has it: implicit less where w0 is more, of ratings
-  /// such that each nu pulls a row of 100 as much.
+  /// About what suits the data, as with_data_defaults() has it: implicit less where w0 is more, of
+  /// ratings such that each nu pulls a row of 100 as much.
   static Searched lambdas(const P& p, const P& usual) {
     if (is_explicit(p)) {
-      const double suited = usual.regularization *
-                            power_of_100(usual.regularization_exponent - p.regularization_exponent);
-      return log_range(suited / 10.0, suited * 10.0);
+      const double data_defaults =
+          usual.regularization *
+          power_of_100(usual.regularization_exponent - p.regularization_exponent);
+      return log_range(data_defaults / 10.0, data_defaults * 10.0);
     }
     const double w0 = p.unobserved_weight.value_or(1.0);
-    const double suited =
+    const double data_defaults =
         usual.regularization * std::sqrt(usual.unobserved_weight.value_or(1.0) / w0);
-    return log_range(suited / 8.0, suited * 8.0);
+    return log_range(data_defaults / 8.0, data_defaults * 8.0);
   }
   static constexpr Searched nus(const P& p, const P&) {
     return is_implicit(p) ? std::nullopt : Searched(linear_range(0.0, 1.0));

@@ -25,19 +25,19 @@ class Bias final : public AlgorithmOf<BiasParams> {
   }
   void learn(const Learning& learning) const override {
     learning.at_once(
-        [&] { return train_baselines(learning.by_user(), params(), learning.control()); });
+        [&] { return train_biases(learning.by_user(), params(), learning.control()); });
   }
 
   void check_learned(const LearnedCheck& check) const override {
-    check.baselines("baseline " + parameter_text(params(), "baseline"), params().of_users(),
-                    params().of_items());
+    check.biases("baseline " + parameter_text(params(), "baseline"), params().of_users(),
+                 params().of_items());
   }
-  [[nodiscard]] Learned load_learned(SavedParts& saved) const override { return saved.baselines(); }
+  [[nodiscard]] Learned load_learned(SavedParts& saved) const override { return saved.biases(); }
 
   [[nodiscard]] BiasParams scores_of_biases() const override { return params(); }
 
   [[nodiscard]] Refined update(const UpdateTask& task) const override {
-    Baselines learned = train_baselines(task.growth.history.view(), params(), task.control);
+    Biases learned = train_biases(task.growth.history.view(), params(), task.control);
     return {std::move(learned), params().of_users() ? task.growth.users.ids.size() : 0,
             params().of_items() ? task.growth.items.ids.size() : 0};
   }

@@ -2,17 +2,17 @@
 /// The parameters of baselines; the fields of BiasParams say the same to C++.
 #pragma once
 
+#include "algorithms/parameters/parameter.h"
 #include "likewise/bias.h"
-#include "params/parameter.h"
 
 namespace likewise {
 
 template <>
-struct EnumNames<BaselineKind> {
-  static constexpr std::span<const std::string_view> kAll = kBaselineKindNames;
+struct EnumNames<BiasKind> {
+  static constexpr std::span<const std::string_view> kAll = kBiasKindNames;
 };
 template <>
-struct EnumNames<BaselineMethod> {
+struct EnumNames<BiasMethod> {
   static constexpr std::string_view kNames[] = {"als", "sgd"};
   static constexpr std::span<const std::string_view> kAll = kNames;
 };
@@ -24,15 +24,15 @@ constexpr auto clip_parameter() {
                    "Predicted ratings stay within the scale of the training values"};
 }
 
-/// How biases are learned: the same fields of BiasParams and of NeighbourParams, which have an
+/// How biases are learned: the same fields of BiasParams and of KnnParams, which have an
 /// effect where `has_biases` says so.
 template <class P, bool (*has_biases)(const P&)>
-struct BaselineLearning {
+struct BiasLearning {
   static constexpr bool by_als(const P& p) {
-    return has_biases(p) && p.baseline_method == BaselineMethod::kAls;
+    return has_biases(p) && p.baseline_method == BiasMethod::kAls;
   }
   static constexpr bool by_sgd(const P& p) {
-    return has_biases(p) && p.baseline_method == BaselineMethod::kSgd;
+    return has_biases(p) && p.baseline_method == BiasMethod::kSgd;
   }
 
   /// What there are biases with, and biases by one method.
@@ -70,16 +70,16 @@ template <>
 struct Description<BiasParams> {
   using P = BiasParams;
 
-  static constexpr bool has_biases(const P& p) { return p.baseline == BaselineKind::kBiases; }
+  static constexpr bool has_biases(const P& p) { return p.baseline == BiasKind::kBiases; }
 
   static constexpr auto kAll = std::tuple_cat(
       std::tuple{Parameter{"feedback", &P::feedback, "explicit: there are no baselines of counts"},
                  Parameter{"baseline", &P::baseline,
                            "What predicts a rating: mean and biases, or a mean alone"},
                  clip_parameter<P>().only_if(has_biases, "{baseline biases}")},
-      BaselineLearning<P, has_biases>::all({"{baseline biases}",
-                                            "{baseline biases} with {baseline_method als}",
-                                            "{baseline biases} with {baseline_method sgd}"}));
+      BiasLearning<P, has_biases>::all({"{baseline biases}",
+                                        "{baseline biases} with {baseline_method als}",
+                                        "{baseline biases} with {baseline_method sgd}"}));
 };
 
 }  // namespace likewise

@@ -9,13 +9,16 @@
 #include "algorithms/bpr/likes.h"
 #include "algorithms/bpr/params.h"
 #include "algorithms/cost.h"
+#include "algorithms/iteration_run.h"
+#include "algorithms/parameters/validate.h"
 #include "algorithms/sgd/setup.h"
 #include "backends/jobs/device_jobs.h"
 #include "core/random.h"
 #include "likewise/bpr.h"
+#include "likewise/device.h"
+#include "likewise/matrix.h"
 #include "model/learned_parts.h"
-#include "params/validate.h"
-#include "serving/ranked_rows.h"
+#include "serving/pairwise_rows.h"
 #include "training/growth.h"
 #include "training/iterate.h"
 #include "training/learning.h"
@@ -152,7 +155,7 @@ class Bpr final : public AlgorithmOf<BprParams> {
           "bpr learns an item by comparing it with others for the users who liked either: new "
           "items need a new training");
     }
-    return std::make_unique<RankedRows>(factors, params(), model.history.view());
+    return std::make_unique<PairwiseRows>(factors, params(), model.history.view());
   }
 
   [[nodiscard]] UsualUpdate usual_update(std::optional<UpdateBy> /*by*/) const override {

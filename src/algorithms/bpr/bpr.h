@@ -2,6 +2,8 @@
 #pragma once
 
 #include "algorithms/algorithm.h"
+#include "algorithms/iteration_run.h"
+#include "likewise/device.h"
 
 namespace likewise {
 
@@ -12,5 +14,13 @@ inline constexpr AlgorithmRow kBprRow =
 
 /// As Algorithm::update().
 [[nodiscard]] Refined update_bpr(const BprParams& params, const UpdateTask& task);
+
+/// Trains on `by_user` (users x items). Deterministic in (matrix, params), except for kRacing. The
+/// objective of an epoch adds up -ln sigma just before each step. Rows without likes keep factors
+/// of zero. Errors: kInvalidArgument (params, shapes of `start`), kBadData (no user has anything
+/// that it likes and anything that it does not), kNumerical (names epoch and learning rate),
+/// kCancelled, kOutOfMemory, kDevice.
+[[nodiscard]] IterationResult train_bpr(const CsrView& by_user, const BprParams& params,
+                                        const Device& device, const IterationRun& run = {});
 
 }  // namespace likewise

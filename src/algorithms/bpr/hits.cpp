@@ -3,10 +3,10 @@
 #include <numeric>
 #include <vector>
 
+#include "algorithms/bpr/cells.h"
 #include "algorithms/bpr/draw.h"
-#include "algorithms/bpr/units.h"
-#include "core/parallel.h"
 #include "core/random.h"
+#include "core/system/parallel.h"
 #include "likewise/bpr.h"
 
 namespace likewise {

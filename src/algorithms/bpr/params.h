@@ -2,9 +2,9 @@
 /// The parameters of BPR; the fields of BprParams say the same to C++.
 #pragma once
 
+#include "algorithms/parameters/parameter.h"
 #include "algorithms/sgd/params.h"
 #include "likewise/bpr.h"
-#include "params/parameter.h"
 
 namespace likewise {
 

@@ -6,12 +6,12 @@
 #include "algorithms/cost.h"
 #include "algorithms/ease/params.h"
 #include "algorithms/finite.h"
+#include "algorithms/parameters/validate.h"
 #include "algorithms/row_counts.h"
 #include "backends/jobs/device_jobs.h"
 #include "likewise/error.h"
 #include "likewise/memory.h"
 #include "model/learned_parts.h"
-#include "params/validate.h"
 #include "training/growth.h"
 #include "training/learning.h"
 
@@ -42,16 +42,16 @@ namespace {
 }
 
 /// The most similar items of each item, by random walks.
-[[nodiscard]] Neighbours candidates_of(const CsrView& by_user, const EaseParams& params,
-                                       const Device& device, const RunControl& control) {
-  NeighbourParams walks;
+[[nodiscard]] KnnLists candidates_of(const CsrView& by_user, const EaseParams& params,
+                                     const Device& device, const RunControl& control) {
+  KnnParams walks;
   walks.similarity = Similarity::kRp3;
   walks.neighbours = params.candidates;
-  return train_neighbours(by_user, walks, device, control).neighbours;
+  return train_knn(by_user, walks, device, control).neighbours;
 }
 
 /// Throws PlacedError(kBadData) for a value beyond what rows can be compared by.
-void check_ease_values(const CsrView& by_user) { check_values(by_user, NeighbourParams{}); }
+void check_ease_values(const CsrView& by_user) { check_values(by_user, KnnParams{}); }
 
 /// Whether weights of all pairs of items fit into half of the memory that is free.
 [[nodiscard]] bool dense_fits(Index items) {
@@ -61,9 +61,8 @@ void check_ease_values(const CsrView& by_user) { check_values(by_user, Neighbour
 
 }  // namespace
 
-std::variant<ItemWeights, Neighbourhood> train_ease(const CsrView& by_user,
-                                                    const EaseParams& params, const Device& device,
-                                                    const RunControl& control) {
+std::variant<ItemWeights, Knn> train_ease(const CsrView& by_user, const EaseParams& params,
+                                          const Device& device, const RunControl& control) {
   params.validate();
   check_ease_values(by_user);
   const EaseJob& ease = job<EaseJob>(device);
@@ -71,8 +70,8 @@ std::variant<ItemWeights, Neighbourhood> train_ease(const CsrView& by_user,
   if (params.form == EaseForm::kDense) {
     return ItemWeights{ease.dense_weights(by_user, system_of(params), control)};
   }
-  const Neighbours candidates = candidates_of(by_user, params, device, control);
-  return Neighbourhood{ease.local_weights(by_user, system_of(params), candidates, control), {}};
+  const KnnLists candidates = candidates_of(by_user, params, device, control);
+  return Knn{ease.local_weights(by_user, system_of(params), candidates, control), {}};
 }
 
 namespace {
@@ -83,11 +82,11 @@ class Ease final : public AlgorithmOf<EaseParams> {
 
   [[nodiscard]] std::string_view name() const override { return kEaseRow.name; }
 
-  [[nodiscard]] TrainingParams suited_params(const CsrView& by_user,
-                                             const GivenNames& given) const override {
-    EaseParams suited = params();
-    if (!given.has("form") && !dense_fits(by_user.cols)) suited.form = EaseForm::kLocal;
-    return suited;
+  [[nodiscard]] TrainingParams data_default_params(const CsrView& by_user,
+                                                   const GivenNames& given) const override {
+    EaseParams data_defaults = params();
+    if (!given.has("form") && !dense_fits(by_user.cols)) data_defaults.form = EaseForm::kLocal;
+    return data_defaults;
   }
   void check_values(const CsrView& by_user) const override { check_ease_values(by_user); }
 
@@ -121,12 +120,12 @@ class Ease final : public AlgorithmOf<EaseParams> {
   }
   [[nodiscard]] Learned load_learned(SavedParts& saved) const override {
     if (is_dense()) return saved.item_weights();
-    return saved.neighbourhood();
+    return saved.knn();
   }
 
   /// An item's list has those that add to its score.
-  [[nodiscard]] NeighbourParams scores_of_lists() const override {
-    NeighbourParams params;
+  [[nodiscard]] KnnParams scores_of_lists() const override {
+    KnnParams params;
     params.sum_lists = SumLists::kReverse;
     return params;
   }

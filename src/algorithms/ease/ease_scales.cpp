@@ -49,7 +49,7 @@ void refuse_singular_ease(Index item, const EaseSystem& system) {
                     });
 }
 
-void check_candidates(const CsrView& by_user, const Neighbours& candidates) {
+void check_candidates(const CsrView& by_user, const KnnLists& candidates) {
   if (candidates.size() != by_user.cols) {
     throw Error(ErrorKind::kInvalidArgument,
                 fmt::format("candidates: {} lists for {} items", candidates.size(), by_user.cols));

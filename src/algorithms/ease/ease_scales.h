@@ -14,7 +14,7 @@
 #include <vector>
 
 #include "likewise/csr.h"
-#include "likewise/neighbourhood.h"
+#include "likewise/knn.h"
 
 namespace likewise {
 
@@ -56,6 +56,6 @@ inline constexpr double kLeastPivot = 0x1p-20;
 [[noreturn]] void refuse_singular_ease(Index item, const EaseSystem& system);
 
 /// Throws Error(kInvalidArgument) unless there is a list of candidates for each item, of items.
-void check_candidates(const CsrView& by_user, const Neighbours& candidates);
+void check_candidates(const CsrView& by_user, const KnnLists& candidates);
 
 }  // namespace likewise

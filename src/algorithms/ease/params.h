@@ -2,8 +2,8 @@
 /// The parameters of EASE; the fields of EaseParams say the same to C++.
 #pragma once
 
+#include "algorithms/parameters/parameter.h"
 #include "likewise/ease.h"
-#include "params/parameter.h"
 
 namespace likewise {
 

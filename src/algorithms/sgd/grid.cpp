@@ -6,8 +6,8 @@
 
 #include <tbb/parallel_sort.h>
 
-#include "core/parallel.h"
 #include "core/random.h"
+#include "core/system/parallel.h"
 #include "likewise/matrix.h"
 
 namespace likewise {

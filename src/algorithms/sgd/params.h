@@ -2,8 +2,8 @@
 /// The parameters of SGD; the fields of SgdParams say the same to C++.
 #pragma once
 
+#include "algorithms/parameters/parameter.h"
 #include "likewise/sgd.h"
-#include "params/parameter.h"
 
 namespace likewise {
 

@@ -7,9 +7,9 @@
 
 #include <fmt/format.h>
 
-#include "core/parallel.h"
 #include "core/random.h"
 #include "core/rounding.h"
+#include "core/system/parallel.h"
 #include "likewise/error.h"
 
 namespace likewise {

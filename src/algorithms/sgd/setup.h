@@ -13,6 +13,7 @@
 #include "likewise/csr.h"
 #include "likewise/factors.h"
 #include "likewise/iteration.h"
+#include "likewise/matrix.h"
 #include "likewise/sgd.h"
 
 namespace likewise {

@@ -2,6 +2,8 @@
 #pragma once
 
 #include "algorithms/algorithm.h"
+#include "algorithms/iteration_run.h"
+#include "likewise/device.h"
 
 namespace likewise {
 
@@ -15,6 +17,15 @@ inline constexpr AlgorithmRow kSgdRow =
 
 /// The same for explicit models of ALS, and the parameters of these steps.
 [[nodiscard]] Refined update_als_by_sgd(const AlsParams& params, const UpdateTask& task);
+
 [[nodiscard]] SgdParams sgd_params_of(const AlsParams& params);
+
+/// Trains on `by_user` (users x items). Deterministic in (matrix, params), except for kRacing. The
+/// objective of an epoch adds up each rating's loss just before its step. Rows without entries
+/// keep factors of zero. Errors: kInvalidArgument (params, shapes of `start`), kBadData (names a
+/// value that cannot be computed with), kNumerical (names epoch and learning rate), kCancelled,
+/// kOutOfMemory, kDevice.
+[[nodiscard]] IterationResult train_sgd(const CsrView& by_user, const SgdParams& params,
+                                        const Device& device, const IterationRun& run = {});
 
 }  // namespace likewise

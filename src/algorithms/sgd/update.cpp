@@ -11,7 +11,7 @@
 #include "algorithms/sgd/setup.h"
 #include "algorithms/sgd/sgd.h"
 #include "backends/jobs/device_jobs.h"
-#include "core/parallel.h"
+#include "core/system/parallel.h"
 #include "training/growth.h"
 
 namespace likewise {

@@ -5,7 +5,7 @@
 #include <utility>
 
 #include "algorithms/row_counts.h"
-#include "core/parallel.h"
+#include "core/system/parallel.h"
 
 namespace likewise {
 

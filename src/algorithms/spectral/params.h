@@ -2,8 +2,8 @@
 /// The parameters of spectral factors; the fields of SpectralParams say the same to C++.
 #pragma once
 
+#include "algorithms/parameters/parameter.h"
 #include "likewise/spectral.h"
-#include "params/parameter.h"
 
 namespace likewise {
 

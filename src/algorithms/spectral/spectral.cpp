@@ -7,13 +7,13 @@
 
 #include "algorithms/cost.h"
 #include "algorithms/finite.h"
+#include "algorithms/parameters/validate.h"
 #include "algorithms/row_counts.h"
 #include "algorithms/spectral/params.h"
 #include "backends/jobs/device_jobs.h"
-#include "core/parallel.h"
+#include "core/system/parallel.h"
 #include "likewise/error.h"
 #include "model/learned_parts.h"
-#include "params/validate.h"
 #include "serving/spectral_rows.h"
 #include "training/growth.h"
 #include "training/learning.h"
@@ -31,7 +31,7 @@ void SpectralParams::validate() const {
 namespace {
 
 /// Throws PlacedError(kBadData) for a value beyond what rows can be compared by.
-void check_spectral_values(const CsrView& by_user) { check_values(by_user, NeighbourParams{}); }
+void check_spectral_values(const CsrView& by_user) { check_values(by_user, KnnParams{}); }
 
 [[nodiscard]] SpectralShape shape_of(const CsrView& by_user, const SpectralParams& params) {
   return {by_user.rows, by_user.cols, by_user.nnz(), params.factors};

@@ -8,10 +8,11 @@
 #include "algorithms/als/weights.h"
 #include "backends/cpu/als/als_rank.h"
 #include "backends/cpu/jobs.h"
-#include "backends/host_plan.h"
-#include "core/instruction_set.h"
-#include "distributed/rank_device.h"
+#include "backends/distributed/rank_device.h"
+#include "backends/jobs/host_plan.h"
+#include "core/system/instruction_set.h"
 #include "likewise/error.h"
+#include "likewise/matrix.h"
 
 namespace likewise {
 namespace {
@@ -22,7 +23,7 @@ class CpuAls final : public AlsJob {
     const Offset rows = Offset{shape.users} + shape.items;
     const Offset most = std::max(shape.users, shape.items);
     const Offset width = padded_stride(als_width(params));
-    const Offset number = stored_bytes(settle_cpu_precision(params, shape).precision);
+    const Offset number = stored_bytes(resolve_cpu_precision(params, shape).precision);
     auto parts = common_parts(shape, params);
     parts.push_back({"fixed side in its basis", most * width * number});
     if (als_width(params) > params.factors) {
@@ -35,7 +36,7 @@ class CpuAls final : public AlsJob {
                                                        const AlsParams& params, Factors start,
                                                        int completed_iterations) const override {
     return make_cpu_als_solver(
-        by_user, settle_cpu_precision(params, {by_user.rows, by_user.cols, by_user.nnz()}),
+        by_user, resolve_cpu_precision(params, {by_user.rows, by_user.cols, by_user.nnz()}),
         std::move(start), completed_iterations);
   }
   [[nodiscard]] RankDevice rank_device() const override {
@@ -48,21 +49,21 @@ class CpuAls final : public AlsJob {
       throw Error(ErrorKind::kInvalidArgument,
                   "precision: ranks on CPUs train in fp32; use auto or fp32");
     }
-    AlsParams settled = params;
-    settled.precision = Precision::kFp32;
-    job.plan = plan_ranks_together(ranks, part, job.plan, settled, kNetworkSpeed);
+    AlsParams resolved = params;
+    resolved.precision = Precision::kFp32;
+    job.plan = plan_ranks_together(ranks, part, job.plan, resolved, kNetworkSpeed);
     for (const Side side : {Side::kUsers, Side::kItems}) {
       job.remarks.push_back(describe(side, job.plan.exchange(side)));
     }
-    return std::make_unique<CpuAlsRank>(ranks, job.plan, settled, std::move(part),
+    return std::make_unique<CpuAlsRank>(ranks, job.plan, resolved, std::move(part),
                                         job.completed_iterations);
   }
 };
 
-class CpuNeighbours final : public NeighbourJob {
-  [[nodiscard]] std::unique_ptr<NeighbourSearch> make_search(
+class CpuKnn final : public KnnJob {
+  [[nodiscard]] std::unique_ptr<KnnSearch> make_search(
       const SimilarityProblem& problem) const override {
-    return make_cpu_neighbour_search(problem);
+    return make_cpu_knn_search(problem);
   }
 };
 
@@ -104,8 +105,7 @@ class CpuPredictions final : public PredictionJob {
   [[nodiscard]] std::unique_ptr<Predictions> by_factors(const Factors& factors) const override {
     return make_cpu_predictions(factors);
   }
-  [[nodiscard]] std::unique_ptr<Predictions> by_neighbours(
-      const NeighbourModel& model) const override {
+  [[nodiscard]] std::unique_ptr<Predictions> by_knn(const KnnModel& model) const override {
     return make_cpu_predictions(model);
   }
 };
@@ -119,7 +119,7 @@ Device make_cpu_device() {
   };
   return make_device("cpu", description,
                      {{std::make_shared<CpuAls>()},
-                      {std::make_shared<CpuNeighbours>()},
+                      {std::make_shared<CpuKnn>()},
                       {std::make_shared<CpuTopK>()},
                       {std::make_shared<CpuSgd>()},
                       {std::make_shared<CpuBpr>()},

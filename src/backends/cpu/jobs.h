@@ -45,14 +45,13 @@ struct CpuScorerOptions {
                                                              const BprWhole& whole);
 
 /// Sorts the entries by column once. `problem` must outlive the search.
-[[nodiscard]] std::unique_ptr<NeighbourSearch> make_cpu_neighbour_search(
-    const SimilarityProblem& problem);
+[[nodiscard]] std::unique_ptr<KnnSearch> make_cpu_knn_search(const SimilarityProblem& problem);
 
 [[nodiscard]] std::unique_ptr<EaseJob> make_cpu_ease();
 [[nodiscard]] std::unique_ptr<SpectralJob> make_cpu_spectral();
 
 /// As PredictionJob.
 [[nodiscard]] std::unique_ptr<Predictions> make_cpu_predictions(const Factors& factors);
-[[nodiscard]] std::unique_ptr<Predictions> make_cpu_predictions(const NeighbourModel& model);
+[[nodiscard]] std::unique_ptr<Predictions> make_cpu_predictions(const KnnModel& model);
 
 }  // namespace likewise

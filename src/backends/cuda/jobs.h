@@ -4,7 +4,7 @@
 
 #include <memory>
 
-#include "backends/gpu/plugin.h"
+#include "backends/cuda/host/plugin.h"
 
 namespace likewise {
 
@@ -24,8 +24,8 @@ namespace likewise {
                                                           const AlsRankJob& job, AlsRankPart part);
 
 /// Searches on GPU number `device`, which `gpu` describes. `problem` must outlive the search.
-[[nodiscard]] std::unique_ptr<NeighbourSearch> make_cuda_neighbour_search(
-    int device, const GpuInfo& gpu, const SimilarityProblem& problem);
+[[nodiscard]] std::unique_ptr<KnnSearch> make_cuda_knn_search(int device, const GpuInfo& gpu,
+                                                              const SimilarityProblem& problem);
 
 /// What training by SGD takes of a GPU now.
 [[nodiscard]] MemoryPlan plan_cuda_sgd(const GpuUse& use, const SgdShape& shape,
@@ -57,6 +57,6 @@ namespace likewise {
                                                                  const Factors& factors);
 [[nodiscard]] std::unique_ptr<Predictions> make_cuda_predictions(const GpuUse& use,
                                                                  const GpuInfo& gpu,
-                                                                 const NeighbourModel& model);
+                                                                 const KnnModel& model);
 
 }  // namespace likewise

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-/// The plug-in's entry point: src/backends/gpu/plugin.h says what the program may expect of it.
-#include "backends/gpu/plugin.h"
+/// The plug-in's entry point: src/backends/cuda/host/plugin.h says what the program may expect of
+/// it.
+#include "backends/cuda/host/plugin.h"
 
 #include <chrono>
 
@@ -9,8 +10,8 @@
 #include "backends/cuda/als/rows/als_rows.h"
 #include "backends/cuda/device/gpu_peers.h"
 #include "backends/cuda/device/gpus.h"
+#include "backends/cuda/distributed/nccl_library.h"
 #include "backends/cuda/jobs.h"
-#include "backends/cuda/ranks/nccl_library.h"
 #include "backends/cuda/sgd/ranked_sgd.h"
 #include "likewise/version.h"
 
@@ -28,7 +29,7 @@ double now() {
 
 constexpr CudaAls kAls{als_variants,       plan_cuda_als, make_cuda_als_solver,
                        make_cuda_als_rank, now,           cuda::als_traffic};
-constexpr CudaNeighbours kNeighbours{make_cuda_neighbour_search};
+constexpr CudaKnn kKnn{make_cuda_knn_search};
 constexpr CudaSgd kSgd{plan_cuda_sgd, make_cuda_sgd_solver, cuda::sgd_traffic};
 constexpr CudaBpr kBpr{plan_cuda_bpr, make_cuda_bpr_solver};
 constexpr CudaTopK kTopK{make_cuda_scorer};
@@ -41,7 +42,7 @@ constexpr CudaPlugin kPlugin{kPluginInterface,
                              cuda::connection_problem,
                              cuda::connection,
                              &kAls,
-                             &kNeighbours,
+                             &kKnn,
                              &kSgd,
                              &kBpr,
                              &kTopK,

@@ -14,7 +14,7 @@
 #include "likewise/csr.h"
 #include "likewise/device.h"
 #include "likewise/factors.h"
-#include "likewise/memory_plan.h"
+#include "likewise/memory.h"
 
 namespace likewise {
 

@@ -5,8 +5,8 @@
 
 #include <fmt/format.h>
 
-#include "distributed/als_ranks.h"
-#include "distributed/rank_device.h"
+#include "backends/distributed/als/als_ranks.h"
+#include "backends/distributed/rank_device.h"
 #include "likewise/error.h"
 
 namespace likewise {

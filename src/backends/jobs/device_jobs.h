@@ -13,7 +13,7 @@
 #include "backends/jobs/als.h"
 #include "backends/jobs/bpr.h"
 #include "backends/jobs/ease.h"
-#include "backends/jobs/neighbours.h"
+#include "backends/jobs/knn.h"
 #include "backends/jobs/predictions.h"
 #include "backends/jobs/sgd.h"
 #include "backends/jobs/spectral.h"
@@ -34,7 +34,7 @@ struct Offer {
 /// One line for each Job, in their order.
 using JobTable = std::tuple<  //
     Offer<AlsJob>,            //
-    Offer<NeighbourJob>,      //
+    Offer<KnnJob>,            //
     Offer<TopKJob>,           //
     Offer<SgdJob>,            //
     Offer<BprJob>,            //

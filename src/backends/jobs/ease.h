@@ -7,9 +7,9 @@
 #include "likewise/control.h"
 #include "likewise/csr.h"
 #include "likewise/device.h"
+#include "likewise/knn.h"
 #include "likewise/matrix.h"
-#include "likewise/memory_plan.h"
-#include "likewise/neighbourhood.h"
+#include "likewise/memory.h"
 
 namespace likewise {
 
@@ -43,9 +43,9 @@ class EaseJob {
   ///   B_Cj = D_C^(-s) (S_CC + L_CC)^-1 S_Cj n_j^s    (the symmetric S: algorithms/ease)
   /// The list of an item j holds (i, B_ij), the largest first, of equal ones the smaller item, and
   /// no zeros. Errors as above, where the matrix of the candidates of an item is singular.
-  [[nodiscard]] virtual Neighbours local_weights(const CsrView& by_user, const EaseSystem& system,
-                                                 const Neighbours& candidates,
-                                                 const RunControl& control) const = 0;
+  [[nodiscard]] virtual KnnLists local_weights(const CsrView& by_user, const EaseSystem& system,
+                                               const KnnLists& candidates,
+                                               const RunControl& control) const = 0;
 };
 
 }  // namespace likewise

@@ -2,7 +2,7 @@
 /// The job `predictions`: ratings of pairs, and of whole rows. What every device is tested against:
 /// src/backends/reference/predictions.cpp. A rating is the same on every device, bit-identical, and
 /// whether it is asked for as a pair or as part of a row; of neighbours
-/// src/algorithms/neighbours/rating_formula.h has the formula.
+/// src/algorithms/knn/rating_formula.h has the formula.
 #pragma once
 
 #include <functional>
@@ -12,13 +12,13 @@
 #include "likewise/control.h"
 #include "likewise/device.h"
 #include "likewise/factors.h"
-#include "likewise/memory_plan.h"
-#include "likewise/neighbourhood.h"
+#include "likewise/knn.h"
+#include "likewise/memory.h"
 
 namespace likewise {
 
-class NeighbourRatings;
-class NeighbourSearch;
+class KnnRatings;
+class KnnSearch;
 class SimilarityProblem;
 
 /// Predicts what one model does. Thread-safe after construction.
@@ -38,12 +38,12 @@ class Predictions {
 };
 
 /// A model of neighbours that predicts ratings. Its rows are those of the side that it compares.
-struct NeighbourModel {
+struct KnnModel {
   const SimilarityProblem& problem;
-  const NeighbourRatings& ratings;
-  const Neighbours* kept = nullptr;  ///< whom a row may ask; null: all of the others
+  const KnnRatings& ratings;
+  const KnnLists* kept = nullptr;  ///< whom a row may ask; null: all of the others
   /// The device's own search for that problem, made when it is first asked for.
-  std::function<const NeighbourSearch&()> search;
+  std::function<const KnnSearch&()> search;
 };
 
 /// Makes predictions. Thread-safe.
@@ -57,8 +57,7 @@ class PredictionJob {
   /// `factors` must outlive the result. Errors: kOutOfMemory, kDevice.
   [[nodiscard]] virtual std::unique_ptr<Predictions> by_factors(const Factors& factors) const = 0;
   /// What `model` refers to must outlive the result. Errors: kOutOfMemory, kDevice.
-  [[nodiscard]] virtual std::unique_ptr<Predictions> by_neighbours(
-      const NeighbourModel& model) const = 0;
+  [[nodiscard]] virtual std::unique_ptr<Predictions> by_knn(const KnnModel& model) const = 0;
 };
 
 /// What is the same in all scores of a user, to which products are added.

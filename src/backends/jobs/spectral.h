@@ -11,7 +11,7 @@
 #include "likewise/csr.h"
 #include "likewise/device.h"
 #include "likewise/matrix.h"
-#include "likewise/memory_plan.h"
+#include "likewise/memory.h"
 
 namespace likewise {
 

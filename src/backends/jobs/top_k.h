@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 /// The job `top-k`: the best items of each query, and all scores of a few. What every device is
-/// tested against: src/backends/reference/scorer.cpp; what scorers share: src/backends/top_k.h.
+/// tested against: src/backends/reference/scorer.cpp; what scorers share: src/retrieval/top_k.h.
 #pragma once
 
 #include <cstdint>

@@ -9,10 +9,11 @@
 #include <vector>
 
 #include "algorithms/als/weights.h"
-#include "backends/als_errors.h"
+#include "backends/jobs/als_errors.h"
 #include "backends/reference/jobs.h"
-#include "core/cholesky.h"
-#include "core/parallel.h"
+#include "core/linalg/cholesky.h"
+#include "core/system/parallel.h"
+#include "likewise/matrix.h"
 
 namespace likewise {
 namespace {

@@ -6,7 +6,7 @@
 #include <utility>
 #include <vector>
 
-#include "algorithms/bpr/units.h"
+#include "algorithms/bpr/cells.h"
 #include "backends/reference/jobs.h"
 
 namespace likewise {
@@ -42,8 +42,8 @@ class ReferenceBprSolver final : public BprSolver {
     for (Index turn = 0; turn < grid_.stripes; ++turn) {
       control.check();
       for (std::size_t m = 0; m < pairs.size(); ++m) {
-        for (const BprUnit& unit : units_of(grid_, pairs[m], static_cast<Index>(m), turn)) {
-          losses += take(unit, number);
+        for (const BprCell& cell : cells_of(grid_, pairs[m], static_cast<Index>(m), turn)) {
+          losses += take(cell, number);
         }
       }
     }
@@ -61,14 +61,14 @@ class ReferenceBprSolver final : public BprSolver {
 
  private:
   [[nodiscard]] const SgdBlocks& known_likes() const { return known_ ? *known_ : grid_; }
-  double take(const BprUnit& unit, int epoch) {
-    const NegativeRange range = negatives_of(params_, grid_, unit, popular_);
+  double take(const BprCell& cell, int epoch) {
+    const NegativeRange range = negatives_of(params_, grid_, cell, popular_);
     if (range.first == range.last) return 0.0;
-    CounterRandom random = unit_random(params_, grid_, epoch, unit);
+    CounterRandom random = cell_random(params_, grid_, epoch, cell);
     double losses = 0.0;
-    for (const SgdEntry& like : grid_.block(unit.users, unit.positives)) {
+    for (const SgdEntry& like : grid_.block(cell.users, cell.positives)) {
       std::vector<SgdEntry> known;
-      for (const SgdEntry& one : known_likes().block(unit.users, unit.negatives)) {
+      for (const SgdEntry& one : known_likes().block(cell.users, cell.negatives)) {
         if (one.user == like.user) known.push_back(one);
       }
       const Index negative = draw_negative(range, known, random);

@@ -4,7 +4,7 @@
 
 #include "algorithms/als/weights.h"
 #include "algorithms/sgd/grid.h"
-#include "backends/host_plan.h"
+#include "backends/jobs/host_plan.h"
 #include "backends/reference/jobs.h"
 
 namespace likewise {
@@ -28,10 +28,10 @@ class ReferenceAls final : public AlsJob {
   }
 };
 
-class ReferenceNeighbours final : public NeighbourJob {
-  [[nodiscard]] std::unique_ptr<NeighbourSearch> make_search(
+class ReferenceKnn final : public KnnJob {
+  [[nodiscard]] std::unique_ptr<KnnSearch> make_search(
       const SimilarityProblem& problem) const override {
-    return make_reference_neighbour_search(problem);
+    return make_reference_knn_search(problem);
   }
 };
 
@@ -74,8 +74,7 @@ class ReferencePredictions final : public PredictionJob {
   [[nodiscard]] std::unique_ptr<Predictions> by_factors(const Factors& factors) const override {
     return make_reference_predictions(factors);
   }
-  [[nodiscard]] std::unique_ptr<Predictions> by_neighbours(
-      const NeighbourModel& model) const override {
+  [[nodiscard]] std::unique_ptr<Predictions> by_knn(const KnnModel& model) const override {
     return make_reference_predictions(model);
   }
 };
@@ -88,7 +87,7 @@ Device make_reference_device() {
   };
   return make_device("reference", description,
                      {{std::make_shared<ReferenceAls>()},
-                      {std::make_shared<ReferenceNeighbours>()},
+                      {std::make_shared<ReferenceKnn>()},
                       {std::make_shared<ReferenceTopK>()},
                       {std::make_shared<ReferenceSgd>()},
                       {std::make_shared<ReferenceBpr>()},

@@ -5,11 +5,11 @@
 #include <vector>
 
 #include "algorithms/ease/ease_scales.h"
-#include "backends/host_plan.h"
-#include "backends/neighbour_lists.h"
+#include "backends/jobs/host_plan.h"
 #include "backends/reference/jobs.h"
-#include "backends/top_k.h"
-#include "core/cholesky.h"
+#include "core/linalg/cholesky.h"
+#include "retrieval/knn_lists.h"
+#include "retrieval/top_k.h"
 
 namespace likewise {
 namespace {
@@ -90,9 +90,9 @@ class ReferenceEase final : public EaseJob {
     return b;
   }
 
-  [[nodiscard]] Neighbours local_weights(const CsrView& by_user, const EaseSystem& system,
-                                         const Neighbours& candidates,
-                                         const RunControl& control) const override {
+  [[nodiscard]] KnnLists local_weights(const CsrView& by_user, const EaseSystem& system,
+                                       const KnnLists& candidates,
+                                       const RunControl& control) const override {
     check_candidates(by_user, candidates);
     const EaseScales scales = make_ease_scales(by_user, system);
     const std::vector<double> s = symmetric_gram(by_user, scales);
@@ -118,7 +118,7 @@ class ReferenceEase final : public EaseJob {
       }
       std::ranges::sort(list, before);
     }
-    return pack_neighbours(by_user.cols, [&](Index item) {
+    return pack_knn_lists(by_user.cols, [&](Index item) {
       return std::span<const Candidate>(lists[static_cast<std::size_t>(item)]);
     });
   }

@@ -24,7 +24,7 @@ namespace likewise {
                                                                    Factors start);
 
 /// Compares every pair of rows, sorts them all. `problem` must outlive the search.
-[[nodiscard]] std::unique_ptr<NeighbourSearch> make_reference_neighbour_search(
+[[nodiscard]] std::unique_ptr<KnnSearch> make_reference_knn_search(
     const SimilarityProblem& problem);
 
 /// In the blocks of a grid of `stripes` x `stripes`. `by_user` must outlive the solver.
@@ -45,6 +45,6 @@ namespace likewise {
 
 /// As PredictionJob.
 [[nodiscard]] std::unique_ptr<Predictions> make_reference_predictions(const Factors& factors);
-[[nodiscard]] std::unique_ptr<Predictions> make_reference_predictions(const NeighbourModel& model);
+[[nodiscard]] std::unique_ptr<Predictions> make_reference_predictions(const KnnModel& model);
 
 }  // namespace likewise

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "backends/jobs/predictions.h"
 
-#include "algorithms/neighbours/neighbour_prediction.h"
-#include "backends/compare_rows.h"
+#include "algorithms/knn/knn_prediction.h"
+#include "backends/jobs/compare_rows.h"
 #include "backends/reference/eight_sums.h"
 #include "backends/reference/jobs.h"
-#include "core/seconds.h"
+#include "core/system/seconds.h"
 
 namespace likewise {
 namespace {
@@ -40,9 +40,9 @@ class ReferenceFactorPredictions final : public Predictions {
   const Factors& factors_;
 };
 
-class ReferenceNeighbourPredictions final : public Predictions {
+class ReferenceKnnPredictions final : public Predictions {
  public:
-  explicit ReferenceNeighbourPredictions(const NeighbourModel& model) : model_(model) {}
+  explicit ReferenceKnnPredictions(const KnnModel& model) : model_(model) {}
 
   void of_pairs(std::span<const Index> rows, std::span<const Index> columns, float* out,
                 const RunControl& control) const override {
@@ -66,11 +66,11 @@ class ReferenceNeighbourPredictions final : public Predictions {
 
  private:
   [[nodiscard]] float rating(Index row, Index column, const float* similarities) const {
-    const NeighbourRatings& ratings = model_.ratings;
+    const KnnRatings& ratings = model_.ratings;
     return ratings.predict(ratings.level(row), row, ratings.raters(column), similarities);
   }
 
-  NeighbourModel model_;
+  KnnModel model_;
 };
 
 }  // namespace
@@ -79,8 +79,8 @@ std::unique_ptr<Predictions> make_reference_predictions(const Factors& factors) 
   return std::make_unique<ReferenceFactorPredictions>(factors);
 }
 
-std::unique_ptr<Predictions> make_reference_predictions(const NeighbourModel& model) {
-  return std::make_unique<ReferenceNeighbourPredictions>(model);
+std::unique_ptr<Predictions> make_reference_predictions(const KnnModel& model) {
+  return std::make_unique<ReferenceKnnPredictions>(model);
 }
 
 }  // namespace likewise

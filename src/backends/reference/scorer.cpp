@@ -4,7 +4,7 @@
 
 #include "backends/reference/eight_sums.h"
 #include "backends/reference/jobs.h"
-#include "backends/top_k.h"
+#include "retrieval/top_k.h"
 
 namespace likewise {
 namespace {

@@ -3,9 +3,9 @@
 #include <vector>
 
 #include "algorithms/spectral/normalised.h"
-#include "backends/host_plan.h"
+#include "backends/jobs/host_plan.h"
 #include "backends/reference/jobs.h"
-#include "core/lapack.h"
+#include "core/linalg/lapack.h"
 
 namespace likewise {
 namespace {

@@ -8,7 +8,7 @@
 #include <string_view>
 #include <utility>
 
-#include "core/memory_plan.h"
+#include "core/system/memory.h"
 #include "data/bytes/byte_source.h"
 
 namespace likewise {

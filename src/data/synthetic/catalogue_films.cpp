@@ -42,9 +42,9 @@ class Deck {
   std::size_t next_ = 0;
 };
 
-class TitleMaker {
+class TitleWriter {
  public:
-  TitleMaker(const GenreWords& genre, CounterRandom& random)
+  TitleWriter(const GenreWords& genre, CounterRandom& random)
       : patterns_(genre.patterns, random),
         decks_{Deck(genre.lists[0], random), Deck(genre.lists[1], random),
                Deck(genre.lists[2], random)} {}
@@ -77,7 +77,7 @@ std::vector<Film> catalogue_films() {
   std::uint64_t row = 0;
   for (const GenreWords& genre : genre_words()) {
     CounterRandom random(kTitleSeed, kStreamTitles, row++);
-    TitleMaker maker(genre, random);
+    TitleWriter maker(genre, random);
     int decade = kFirstYear;
     for (const int count : genre.films) {
       const auto years = static_cast<std::uint64_t>(std::min(10, kLastYear - decade + 1));

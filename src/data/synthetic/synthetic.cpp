@@ -7,8 +7,8 @@
 #include <fmt/format.h>
 #include <tbb/enumerable_thread_specific.h>
 
-#include "core/memory_plan.h"
-#include "core/parallel.h"
+#include "core/system/memory.h"
+#include "core/system/parallel.h"
 #include "data/synthetic/synthetic_model.h"
 #include "data/synthetic/synthetic_shape.h"
 

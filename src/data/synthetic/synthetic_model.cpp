@@ -6,7 +6,7 @@
 #include <cmath>
 #include <numeric>
 
-#include "core/parallel.h"
+#include "core/system/parallel.h"
 #include "data/synthetic/synthetic_streams.h"
 
 namespace likewise {

@@ -3,8 +3,8 @@
 #include <numeric>
 #include <vector>
 
-#include "core/parallel.h"
 #include "core/random.h"
+#include "core/system/parallel.h"
 #include "data/synthetic/synthetic_model.h"
 #include "data/synthetic/synthetic_streams.h"
 

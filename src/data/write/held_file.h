@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-/// How a file takes the place of another one (likewise/held_file.h has what is held).
+/// How a file takes the place of another one (likewise/model.h has what is held).
 #pragma once
 
 #include <filesystem>
 #include <string>
 #include <sys/stat.h>
 
-#include "likewise/held_file.h"
+#include "likewise/model.h"
 
 namespace likewise {
 

@@ -7,7 +7,7 @@
 
 #include <fmt/format.h>
 
-#include "core/memory_plan.h"
+#include "core/system/memory.h"
 #include "likewise/error.h"
 
 namespace likewise {

@@ -1,6 +1,4 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "likewise/table_format.h"
-
 #include <algorithm>
 #include <filesystem>
 #include <string_view>

@@ -9,9 +9,8 @@
 #include <fmt/format.h>
 #include <tbb/parallel_pipeline.h>
 
-#include "data/read/times.h"
+#include "data/text/times.h"
 #include "likewise/error.h"
-#include "likewise/table_format.h"
 #include "likewise/write.h"
 
 namespace likewise {

@@ -10,7 +10,6 @@
 #include "core/require.h"
 #include "likewise/error.h"
 #include "likewise/query.h"
-#include "likewise/text.h"
 
 namespace likewise {
 namespace {

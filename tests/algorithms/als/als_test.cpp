@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 /// The training loop: stopping, the best iteration, resuming, cancelling, its parameters.
-#include "likewise/als.h"
+#include "algorithms/als/als.h"
 
 #include <algorithm>
 #include <atomic>
@@ -8,10 +8,13 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "algorithms/iteration_run.h"
 #include "backends/cpu/kernels/als_passes.h"
 #include "backends/jobs/device_jobs.h"
-#include "core/instruction_set.h"
+#include "core/system/instruction_set.h"
+#include "likewise/als.h"
 #include "likewise/device.h"
+#include "likewise/matrix.h"
 #include "tests/support.h"
 
 namespace likewise {

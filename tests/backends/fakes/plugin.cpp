@@ -11,7 +11,7 @@
 /// FAKE_PLUGIN_ALONE: GPUs of processes cannot be connected. FAKE_PLUGIN_NCCL names the library
 /// that connects them. FAKE_PLUGIN_LOST=N: the last GPU of a training is lost in its half-step or
 /// epoch number N.
-#include "backends/gpu/plugin.h"
+#include "backends/cuda/host/plugin.h"
 
 #include <algorithm>
 #include <cstdlib>
@@ -26,7 +26,7 @@
 
 #include "backends/cpu/als/als_rank.h"
 #include "backends/cpu/jobs.h"
-#include "backends/gpu/gpu_plan.h"
+#include "backends/cuda/host/gpu_plan.h"
 #include "backends/jobs/device_jobs.h"
 #include "likewise/error.h"
 #include "likewise/version.h"
@@ -246,10 +246,10 @@ std::unique_ptr<SgdSolver> make_sgd_solver(const GpuUse& use, const CsrView& by_
       make_cpu_sgd_solver(by_user, params, std::move(start), whole), use);
 }
 
-std::unique_ptr<NeighbourSearch> make_neighbour_search(int device, const GpuInfo&,
-                                                       const SimilarityProblem& problem) {
+std::unique_ptr<KnnSearch> make_knn_search(int device, const GpuInfo&,
+                                           const SimilarityProblem& problem) {
   use("neighbours", {device});
-  return make_cpu_neighbour_search(problem);
+  return make_cpu_knn_search(problem);
 }
 
 /// The CPU's, in 2.5 MiB of a GPU's memory.
@@ -278,8 +278,8 @@ std::unique_ptr<Predictions> predict_by_factors(const GpuUse& use, const Factors
   return std::make_unique<FakePredictions>(make_cpu_predictions(factors));
 }
 
-std::unique_ptr<Predictions> predict_by_neighbours(const GpuUse& use, const GpuInfo&,
-                                                   const NeighbourModel& model) {
+std::unique_ptr<Predictions> predict_by_knn(const GpuUse& use, const GpuInfo&,
+                                            const KnnModel& model) {
   likewise::use("predictions", use.devices);
   return std::make_unique<FakePredictions>(make_cpu_predictions(model));
 }
@@ -297,8 +297,8 @@ const likewise::CudaPlugin* likewise_cuda_plugin() {
   using namespace likewise;
   static constexpr CudaAls kAls{als_variants,  plan_als, make_als_solver,
                                 make_als_rank, fake_now, nullptr};
-  static constexpr CudaNeighbours kNeighbours{make_neighbour_search};
-  static constexpr CudaPredictions kPredictions{predict_by_factors, predict_by_neighbours};
+  static constexpr CudaKnn kKnn{make_knn_search};
+  static constexpr CudaPredictions kPredictions{predict_by_factors, predict_by_knn};
   static constexpr CudaTopK kTopK{make_scorer};
   static constexpr CudaSgd kSgd{plan_sgd, make_sgd_solver, nullptr};
   // One for every call: faults differ from test to test, and ranks that are threads call at once.
@@ -307,7 +307,7 @@ const likewise::CudaPlugin* likewise_cuda_plugin() {
   const std::scoped_lock lock(mutex);
   CudaPlugin& plugin = plugins.emplace_back(CudaPlugin{
       kPluginInterface, kVersion, kPluginCompiler, find_gpus, peers_of, connection_problem,
-      connection, &kAls, &kNeighbours, nullptr, nullptr, nullptr, &kPredictions});
+      connection, &kAls, &kKnn, nullptr, nullptr, nullptr, &kPredictions});
   if (are_several()) {
     plugin.top_k = &kTopK;
     plugin.sgd = &kSgd;

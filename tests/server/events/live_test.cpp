@@ -12,6 +12,7 @@
 #include <gtest/gtest.h>
 
 #include "likewise/als.h"
+#include "likewise/device.h"
 #include "likewise/ease.h"
 #include "server/events/fold_events.h"
 #include "server/events/updater.h"

@@ -8,8 +8,8 @@
 #include <fmt/format.h>
 
 #include "algorithms/als/weights.h"
-#include "backends/als_solver.h"
-#include "core/parallel.h"
+#include "backends/jobs/als_solver.h"
+#include "core/system/parallel.h"
 #include "likewise/error.h"
 
 namespace likewise {
@@ -90,7 +90,7 @@ AlsBasis fixed_basis(std::vector<double> gram, const AlsParams& params) {
   return basis;
 }
 
-AlsParams settle_cpu_precision(AlsParams params, const AlsShape& shape) {
+AlsParams resolve_cpu_precision(AlsParams params, const AlsShape& shape) {
   constexpr Offset kFew = Offset{1} << 18;
   if (params.precision == Precision::kAuto) {
     const bool sixteen = params.feedback == Feedback::kImplicit &&

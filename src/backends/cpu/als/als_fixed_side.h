@@ -12,10 +12,11 @@
 #include <vector>
 
 #include "backends/cpu/kernels/als_passes.h"
-#include "core/dense.h"
+#include "core/linalg/dense.h"
 #include "likewise/als.h"
 #include "likewise/csr.h"
 #include "likewise/factors.h"
+#include "likewise/matrix.h"
 
 namespace likewise {
 
@@ -50,7 +51,7 @@ struct AlsBasis : Eigenbasis {
 /// feedback of more than 262,144 interactions without given confidences, where rows are solved by
 /// conjugate gradients and the processor converts float16; else float32. Throws
 /// Error(kInvalidArgument) for precisions of GPUs, and for float16 with given confidences.
-[[nodiscard]] AlsParams settle_cpu_precision(AlsParams params, const AlsShape& shape);
+[[nodiscard]] AlsParams resolve_cpu_precision(AlsParams params, const AlsShape& shape);
 /// Of a number stored so. Not for Precision::kAuto.
 [[nodiscard]] constexpr Offset stored_bytes(Precision precision) {
   return precision == Precision::kFp16 ? 2 : 4;

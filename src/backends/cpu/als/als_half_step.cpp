@@ -8,11 +8,12 @@
 #include <tbb/enumerable_thread_specific.h>
 
 #include "algorithms/als/weights.h"
-#include "backends/als_errors.h"
-#include "backends/als_solver.h"
 #include "backends/cpu/als/als_long_rows.h"
 #include "backends/cpu/als/als_systems.h"
-#include "core/parallel.h"
+#include "backends/jobs/als_errors.h"
+#include "backends/jobs/als_solver.h"
+#include "core/system/parallel.h"
+#include "likewise/matrix.h"
 
 namespace likewise {
 namespace {

@@ -10,6 +10,7 @@
 #include "likewise/als.h"
 #include "likewise/control.h"
 #include "likewise/csr.h"
+#include "likewise/matrix.h"
 
 namespace likewise {
 

@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "algorithms/als/weights.h"
-#include "distributed/row_exchange.h"
+#include "backends/distributed/row_exchange.h"
 
 namespace likewise {
 namespace {

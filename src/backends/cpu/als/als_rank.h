@@ -6,7 +6,7 @@
 
 #include "backends/cpu/als/als_fixed_side.h"
 #include "backends/cpu/als/als_half_step.h"
-#include "distributed/als_ranks.h"
+#include "backends/distributed/als/als_ranks.h"
 
 namespace likewise {
 

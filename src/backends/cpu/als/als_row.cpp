@@ -6,7 +6,8 @@
 #include <limits>
 
 #include "algorithms/als/weights.h"
-#include "core/dense_kernels.h"
+#include "core/linalg/dense_kernels.h"
+#include "likewise/matrix.h"
 
 namespace likewise {
 namespace {

@@ -9,6 +9,7 @@
 #include "backends/cpu/kernels/als_passes.h"
 #include "backends/cpu/kernels/als_vectors.h"
 #include "likewise/als.h"
+#include "likewise/matrix.h"
 
 namespace likewise {
 

@@ -9,10 +9,10 @@
 #include <tbb/enumerable_thread_specific.h>
 
 #include "algorithms/als/weights.h"
-#include "backends/als_errors.h"
 #include "backends/cpu/als/als_rank.h"
 #include "backends/cpu/als/als_systems.h"
-#include "core/parallel.h"
+#include "backends/jobs/als_errors.h"
+#include "core/system/parallel.h"
 
 namespace likewise {
 namespace {

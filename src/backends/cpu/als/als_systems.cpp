@@ -4,9 +4,9 @@
 #include <algorithm>
 #include <cmath>
 
-#include "core/cholesky.h"
-#include "core/dense_kernels.h"
-#include "distributed/als_exchange.h"
+#include "backends/distributed/als/als_exchange.h"
+#include "core/linalg/cholesky.h"
+#include "core/linalg/dense_kernels.h"
 
 namespace likewise {
 namespace {

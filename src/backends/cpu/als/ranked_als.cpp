@@ -4,7 +4,7 @@
 #include <utility>
 
 #include "backends/cpu/als/als_rank.h"
-#include "distributed/als_ranks.h"
+#include "backends/distributed/als/als_ranks.h"
 
 namespace likewise {
 namespace {

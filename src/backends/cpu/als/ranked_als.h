@@ -7,9 +7,9 @@
 #include <memory>
 #include <optional>
 
+#include "backends/distributed/als/als_exchange.h"
+#include "backends/distributed/transport/thread_ranks.h"
 #include "backends/jobs/als.h"
-#include "distributed/als_exchange.h"
-#include "distributed/thread_ranks.h"
 
 namespace likewise {
 

@@ -6,11 +6,11 @@
 #include <utility>
 #include <vector>
 
-#include "algorithms/bpr/units.h"
+#include "algorithms/bpr/cells.h"
 #include "backends/cpu/jobs.h"
 #include "backends/cpu/kernels/bpr_steps.h"
-#include "core/parallel.h"
-#include "core/row_copies.h"
+#include "core/linalg/row_copies.h"
+#include "core/system/parallel.h"
 
 namespace likewise {
 namespace {
@@ -40,8 +40,8 @@ class CpuBprSolver final : public BprSolver {
     const auto meet = [&](Offset m, Index turn) {
       double& loss = losses[static_cast<std::size_t>(turn * count + m)];
       const StripePair& pair = pairs[static_cast<std::size_t>(m)];
-      for (const BprUnit& unit : units_of(grid_, pair, static_cast<Index>(m), turn)) {
-        loss += take(unit, number);
+      for (const BprCell& cell : cells_of(grid_, pair, static_cast<Index>(m), turn)) {
+        loss += take(cell, number);
       }
     };
     if (params_.order == BprOrder::kRacing) {
@@ -75,11 +75,11 @@ class CpuBprSolver final : public BprSolver {
 
  private:
   [[nodiscard]] const SgdBlocks& known_likes() const { return known_ ? *known_ : grid_; }
-  double take(const BprUnit& unit, int epoch) {
+  double take(const BprCell& cell, int epoch) {
     kernels::BprRun run;
-    run.likes = grid_.block(unit.users, unit.positives);
-    run.known = known_likes().block(unit.users, unit.negatives);
-    run.negatives = negatives_of(params_, grid_, unit, popular_);
+    run.likes = grid_.block(cell.users, cell.positives);
+    run.known = known_likes().block(cell.users, cell.negatives);
+    run.negatives = negatives_of(params_, grid_, cell, popular_);
     if (run.negatives.first == run.negatives.last) return 0.0;
     run.users = users_.data();
     run.items = items_.data();
@@ -88,7 +88,7 @@ class CpuBprSolver final : public BprSolver {
     run.stride = users_.stride();
     run.rate = static_cast<float>(params_.learning_rate);
     run.decay = static_cast<float>(params_.regularization);
-    return kernels::take_bpr_steps(run, unit_random(params_, grid_, epoch, unit));
+    return kernels::take_bpr_steps(run, cell_random(params_, grid_, epoch, cell));
   }
 
   BprParams params_;

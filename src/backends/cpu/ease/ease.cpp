@@ -8,9 +8,9 @@
 #include "backends/cpu/ease/local_ease.h"
 #include "backends/cpu/jobs.h"
 #include "backends/cpu/pool.h"
-#include "backends/host_plan.h"
-#include "core/dense_inverse.h"
-#include "core/parallel.h"
+#include "backends/jobs/host_plan.h"
+#include "core/linalg/dense_inverse.h"
+#include "core/system/parallel.h"
 
 namespace likewise {
 namespace {
@@ -91,9 +91,9 @@ class CpuEase final : public EaseJob {
     return b;
   }
 
-  [[nodiscard]] Neighbours local_weights(const CsrView& by_user, const EaseSystem& system,
-                                         const Neighbours& candidates,
-                                         const RunControl& control) const override {
+  [[nodiscard]] KnnLists local_weights(const CsrView& by_user, const EaseSystem& system,
+                                       const KnnLists& candidates,
+                                       const RunControl& control) const override {
     return local_ease(by_user, system, candidates, control);
   }
 };

@@ -12,10 +12,11 @@
 #include "algorithms/ease/ease_scales.h"
 #include "backends/cpu/ease/ease_gram.h"
 #include "backends/cpu/pool.h"
-#include "backends/neighbour_lists.h"
-#include "backends/top_k.h"
-#include "core/dense_kernels.h"
-#include "core/parallel.h"
+#include "core/linalg/dense_kernels.h"
+#include "core/system/parallel.h"
+#include "likewise/matrix.h"
+#include "retrieval/knn_lists.h"
+#include "retrieval/top_k.h"
 
 namespace likewise {
 namespace {
@@ -77,7 +78,7 @@ struct Uses {
 class Batch {
  public:
   /// Takes items from `first` on, at least one; all must outlive it.
-  Batch(const Neighbours& candidates, Index first, const EaseScales& scales)
+  Batch(const KnnLists& candidates, Index first, const EaseScales& scales)
       : scales_(scales), rows_(candidates.size()) {
     Offset numbers = 0;
     for (Index item = first; item < rows_; ++item) {
@@ -137,7 +138,7 @@ class Batch {
     std::vector<Index> filled;
   };
 
-  [[nodiscard]] static std::vector<Index> candidates_of(const Neighbours& candidates, Index item) {
+  [[nodiscard]] static std::vector<Index> candidates_of(const KnnLists& candidates, Index item) {
     const auto given = candidates.rows_of(item);
     std::vector<Index> rising(given.begin(), given.end());
     std::ranges::sort(rising);
@@ -203,8 +204,8 @@ class Batch {
 
 }  // namespace
 
-Neighbours local_ease(const CsrView& by_user, const EaseSystem& system,
-                      const Neighbours& candidates, const RunControl& control) {
+KnnLists local_ease(const CsrView& by_user, const EaseSystem& system, const KnnLists& candidates,
+                    const RunControl& control) {
   check_candidates(by_user, candidates);
   const EaseScales scales = make_ease_scales(by_user, system);
   const CsrMatrix by_item = transpose(by_user);
@@ -218,7 +219,7 @@ Neighbours local_ease(const CsrView& by_user, const EaseSystem& system,
     first = batch.end();
     control.report("ease", first, by_user.cols, "items");
   }
-  return pack_neighbours(by_user.cols, [&](Index item) {
+  return pack_knn_lists(by_user.cols, [&](Index item) {
     return std::span<const Candidate>(lists[static_cast<std::size_t>(item)]);
   });
 }

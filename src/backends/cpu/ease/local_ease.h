@@ -6,7 +6,7 @@
 
 namespace likewise {
 
-[[nodiscard]] Neighbours local_ease(const CsrView& by_user, const EaseSystem& system,
-                                    const Neighbours& candidates, const RunControl& control);
+[[nodiscard]] KnnLists local_ease(const CsrView& by_user, const EaseSystem& system,
+                                  const KnnLists& candidates, const RunControl& control);
 
 }  // namespace likewise

@@ -5,8 +5,8 @@
 #include <chrono>
 #include <memory>
 
+#include "backends/distributed/transport/thread_ranks.h"
 #include "backends/jobs/sgd.h"
-#include "distributed/thread_ranks.h"
 
 namespace likewise {
 

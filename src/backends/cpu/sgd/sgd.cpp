@@ -8,7 +8,7 @@
 #include "backends/cpu/jobs.h"
 #include "backends/cpu/sgd/ranked_sgd.h"
 #include "backends/cpu/sgd/sgd_rank.h"
-#include "core/memory_plan.h"
+#include "core/system/memory.h"
 
 namespace likewise {
 namespace {
@@ -64,7 +64,7 @@ class RankedSgdSolver final : public CpuSgdSolver {
   }
 
   double epoch(int, double learning_rate, const RunControl& control) override {
-    if (!std::exchange(told_, true)) control.remark(describe());
+    if (!std::exchange(described_, true)) control.remark(describe());
     fresh_ = false;
     double objective = 0.0;
     threads_.run(patience_, control, [&](Communicator& ranks, const RunControl& own) {
@@ -84,7 +84,7 @@ class RankedSgdSolver final : public CpuSgdSolver {
 
   std::chrono::milliseconds patience_;
   RankThreads threads_;
-  bool told_ = false;
+  bool described_ = false;
 };
 
 }  // namespace

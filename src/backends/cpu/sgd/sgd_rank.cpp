@@ -7,7 +7,8 @@
 #include <vector>
 
 #include "backends/cpu/sgd/sgd_rank_parts.h"
-#include "core/parallel.h"
+#include "core/system/parallel.h"
+#include "likewise/matrix.h"
 
 namespace likewise {
 namespace {

@@ -5,8 +5,8 @@
 #include <memory>
 
 #include "algorithms/sgd/grid.h"
-#include "distributed/communicator.h"
-#include "distributed/sgd_parts.h"
+#include "backends/distributed/communicator.h"
+#include "backends/distributed/sgd_parts.h"
 #include "likewise/control.h"
 #include "likewise/factors.h"
 #include "likewise/sgd.h"

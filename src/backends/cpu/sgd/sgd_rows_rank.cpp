@@ -4,7 +4,7 @@
 
 #include "backends/cpu/sgd/sgd_rank_parts.h"
 #include "backends/cpu/sgd/sgd_table.h"
-#include "core/parallel.h"
+#include "core/system/parallel.h"
 
 namespace likewise {
 namespace {

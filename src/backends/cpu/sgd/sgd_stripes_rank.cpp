@@ -2,7 +2,7 @@
 /// A rank whose users meet the items stripe by stripe.
 #include "backends/cpu/sgd/sgd_rank_parts.h"
 #include "backends/cpu/sgd/sgd_table.h"
-#include "core/parallel.h"
+#include "core/system/parallel.h"
 
 namespace likewise {
 namespace {

@@ -4,7 +4,7 @@
 #include <algorithm>
 
 #include "backends/cpu/kernels/als_vectors.h"
-#include "core/parallel.h"
+#include "core/system/parallel.h"
 
 namespace likewise {
 

@@ -11,11 +11,11 @@
 
 #include "algorithms/spectral/normalised.h"
 #include "backends/cpu/jobs.h"
-#include "backends/host_plan.h"
-#include "core/dense.h"
-#include "core/dense_kernels.h"
-#include "core/parallel.h"
+#include "backends/jobs/host_plan.h"
+#include "core/linalg/dense.h"
+#include "core/linalg/dense_kernels.h"
 #include "core/random.h"
+#include "core/system/parallel.h"
 
 namespace likewise {
 namespace {

@@ -6,7 +6,7 @@
 
 #include <fmt/format.h>
 
-#include "core/parallel.h"
+#include "core/system/parallel.h"
 #include "likewise/error.h"
 
 namespace likewise {

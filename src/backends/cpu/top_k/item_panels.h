@@ -6,8 +6,8 @@
 #include <vector>
 
 #include "backends/cpu/kernels/find_hits.h"
-#include "backends/top_k_order.h"
 #include "likewise/array.h"
+#include "retrieval/top_k_order.h"
 
 namespace likewise {
 

@@ -10,9 +10,10 @@
 #include "backends/cpu/jobs.h"
 #include "backends/cpu/kernels/exact_dot.h"
 #include "backends/cpu/top_k/top_k_search.h"
-#include "core/instruction_set.h"
-#include "core/parallel.h"
+#include "core/system/instruction_set.h"
+#include "core/system/parallel.h"
 #include "likewise/error.h"
+#include "likewise/matrix.h"
 
 namespace likewise {
 namespace {

@@ -8,7 +8,8 @@
 #include <numeric>
 
 #include "backends/cpu/kernels/exact_dot.h"
-#include "core/parallel.h"
+#include "core/system/parallel.h"
+#include "likewise/matrix.h"
 
 namespace likewise {
 namespace {

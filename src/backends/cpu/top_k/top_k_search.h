@@ -8,10 +8,10 @@
 #include <span>
 #include <vector>
 
-#include "backends/cpu/neighbours/estimates.h"
+#include "backends/cpu/knn/estimates.h"
 #include "backends/cpu/top_k/item_panels.h"
 #include "backends/jobs/top_k.h"
-#include "backends/top_list.h"
+#include "retrieval/top_list.h"
 
 namespace likewise {
 

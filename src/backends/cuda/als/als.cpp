@@ -3,7 +3,7 @@
 #include <algorithm>
 
 #include "backends/cuda/als/als_empty.h"
-#include "backends/cuda/als/als_settle.h"
+#include "backends/cuda/als/als_resolve.h"
 #include "backends/cuda/als/als_training.h"
 #include "backends/cuda/als/ranked_als.h"
 #include "backends/cuda/jobs.h"
@@ -30,9 +30,9 @@ class CudaAlsSolver final : public AlsSolver {
 };
 
 /// Makes the GPU the current one.
-[[nodiscard]] AlsSetup settle(const GpuUse& use, const AlsShape& shape, const AlsParams& params) {
+[[nodiscard]] AlsSetup resolve(const GpuUse& use, const AlsShape& shape, const AlsParams& params) {
   LIKEWISE_CUDA_CHECK(cudaSetDevice(use.devices.front()));
-  return settle_als({shape, shape, 1}, params, use.tuning, available_bytes(use.memory));
+  return resolve_als({shape, shape, 1}, params, use.tuning, available_bytes(use.memory));
 }
 
 }  // namespace
@@ -42,7 +42,7 @@ MemoryPlan plan_cuda_als(const GpuUse& use, const AlsShape& shape, const AlsPara
   cuda::refuse_als_params(params);
   if (shape.users == 0 || shape.items == 0) return {};
   if (use.devices.size() > 1) return cuda::plan_ranked_als(use, shape, params);
-  return cuda::settle(use, shape, params).plan.memory;
+  return cuda::resolve(use, shape, params).plan.memory;
 }
 
 std::unique_ptr<AlsSolver> make_cuda_als_solver(const GpuUse& use, const CsrView& by_user,
@@ -57,7 +57,7 @@ std::unique_ptr<AlsSolver> make_cuda_als_solver(const GpuUse& use, const CsrView
                                         completed_iterations);
   }
   const cuda::AlsSetup setup =
-      cuda::settle(use, {by_user.rows, by_user.cols, by_user.nnz()}, params);
+      cuda::resolve(use, {by_user.rows, by_user.cols, by_user.nnz()}, params);
   return std::make_unique<cuda::CudaAlsSolver>(use.devices.front(), by_user, setup,
                                                std::move(start), completed_iterations);
 }

@@ -2,12 +2,12 @@
 #include <algorithm>
 
 #include "algorithms/als/weights.h"
-#include "backends/cuda/als/als_columns.h"
 #include "backends/cuda/als/als_entries.h"
 #include "backends/cuda/als/als_side.h"
+#include "backends/cuda/als/tables/als_columns.h"
 #include "backends/cuda/device/attributes.h"
-#include "backends/gpu/als_tuning.h"
-#include "core/parallel.h"
+#include "backends/cuda/host/als_tuning.h"
+#include "core/system/parallel.h"
 
 namespace likewise::cuda {
 namespace {

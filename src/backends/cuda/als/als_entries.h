@@ -3,8 +3,8 @@
 /// it runs.
 #pragma once
 
-#include "backends/cuda/als/als_matrix.h"
 #include "backends/cuda/als/als_tasks.h"
+#include "backends/cuda/als/tables/als_matrix.h"
 #include "backends/cuda/device/staging.h"
 
 namespace likewise::cuda {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "backends/cuda/als/als_factor_tables.h"
 
-#include "core/parallel.h"
+#include "core/system/parallel.h"
 
 namespace likewise::cuda {
 namespace {

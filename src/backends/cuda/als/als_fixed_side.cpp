@@ -6,7 +6,7 @@
 #include <optional>
 
 #include "algorithms/als/weights.h"
-#include "backends/cuda/als/als_tables.h"
+#include "backends/cuda/als/tables/als_tables.h"
 #include "backends/cuda/linalg/fixed_sum.h"
 
 namespace likewise::cuda {
@@ -19,7 +19,7 @@ AlsFixedSide::AlsFixedSide(const AlsSetup& setup, Index most_rows, AlsLink* link
       back_(setup.padded),
       enter_(setup.padded),
       small_(2 * Offset{setup.padded} * setup.padded),
-      makers_{BasisMaker(setup.width, setup.padded), BasisMaker(setup.width, setup.padded)},
+      builders_{BasisBuilder(setup.width, setup.padded), BasisBuilder(setup.width, setup.padded)},
       gram_(Offset{setup.padded} * setup.padded),
       partial_(FixedSum::kBlocks),
       stored_(Offset{most_rows} * setup.padded * stored_bytes(setup.precision)),
@@ -30,7 +30,7 @@ void AlsFixedSide::prepare(Side side, const AlsData& data, AlsFactorTables& tabl
                            const Scratch& scratch, const RunControl& control, cudaStream_t stream) {
   const AlsSide& fixed = data.side(side);
   const Index rows = fixed.rows.rows;
-  maker_ = &makers_[side == Side::kItems];
+  builder_ = &builders_[side == Side::kItems];
   first_row_ = link_ == nullptr ? 0 : link_->first_row(side);
   const double bound = row_bound(data.totals(), side);
   host_scale_ = table_scale(bound);
@@ -110,14 +110,14 @@ void AlsFixedSide::make_basis(const SideTotals& solved, cudaStream_t stream) {
   if (link_ != nullptr && (same_lambda || !on_gpu)) link_->wait(made_basis_);  // the host reads
   if (made_basis_) {
     if (same_lambda) {
-      maker_->by_cholesky(gram_.data(), missing, lambda, stream);
+      builder_->by_cholesky(gram_.data(), missing, lambda, stream);
     } else {
-      maker_->by_eigenvectors(gram_.data(), missing, lambda, stream);
+      builder_->by_eigenvectors(gram_.data(), missing, lambda, stream);
     }
   }
-  if (link_ != nullptr && !on_gpu) link_->take_from_first(maker_->basis().numbers(), stream);
-  transform_.set(maker_->basis().transform(), stream);
-  back_.set(maker_->basis().back(), stream);
+  if (link_ != nullptr && !on_gpu) link_->take_from_first(builder_->basis().numbers(), stream);
+  transform_.set(builder_->basis().transform(), stream);
+  back_.set(builder_->basis().back(), stream);
   if (setup_.exact) return;
   // The inverse of `back`: T^-T = (w G + lambda I) T, since T T^T = (w G + lambda I)^-1.
   const int padded = setup_.padded;
@@ -165,8 +165,8 @@ void AlsFixedSide::describe(RowProblem& problem) const {
   problem.scale = host_scale_;
   problem.row_bound = row_bound_;
   problem.padded = setup_.padded;
-  problem.base = maker_->basis().base();
-  problem.shrink = maker_->basis().shrink();
+  problem.base = builder_->basis().base();
+  problem.shrink = builder_->basis().shrink();
   problem.weights.bias = bias_;
 }
 
@@ -179,11 +179,11 @@ void AlsFixedSide::leave(const float* inside, Index rows, float* table, cudaStre
 }
 
 void AlsFixedSide::fetch_status(cudaStream_t stream) {
-  if (made_basis_) maker_->fetch_status(stream);
+  if (made_basis_) builder_->fetch_status(stream);
 }
 
 void AlsFixedSide::check() const {
-  if (made_basis_) maker_->check();
+  if (made_basis_) builder_->check();
 }
 
 }  // namespace likewise::cuda

@@ -35,7 +35,7 @@ class AlsFixedSide {
   /// Solutions back from the basis.
   void leave(const float* inside, Index rows, float* table, cudaStream_t stream) const;
 
-  /// As BasisMaker's, for the half-step that was prepared last.
+  /// As BasisBuilder's, for the half-step that was prepared last.
   void fetch_status(cudaStream_t stream);
   void check() const;
 
@@ -60,14 +60,14 @@ class AlsFixedSide {
   SplitMatrix back_;
   SplitMatrix enter_;
   DeviceArray<float> small_;  ///< two padded x padded matrices
-  BasisMaker makers_[2];      ///< by fixed side
+  BasisBuilder builders_[2];  ///< by fixed side
   DeviceArray<double> gram_;
   DeviceArray<double> partial_;
   DeviceArray<unsigned char> stored_;
   DeviceArray<float> scale_;     ///< of the stored table
   DeviceArray<float> all_bias_;  ///< where other GPUs have some
   // Of the half-step that was prepared last.
-  BasisMaker* maker_ = nullptr;
+  BasisBuilder* builder_ = nullptr;
   bool made_basis_ = true;  ///< this GPU did
   Index first_row_ = 0;     ///< of this GPU's rows among all
   const float* bias_ = nullptr;

@@ -5,9 +5,9 @@
 #include <vector>
 
 #include "backends/cuda/device/event.h"
-#include "backends/cuda/ranks/device_communicator.h"
-#include "backends/gpu/plugin.h"
-#include "distributed/als_exchange.h"
+#include "backends/cuda/distributed/device_communicator.h"
+#include "backends/cuda/host/plugin.h"
+#include "backends/distributed/als/als_exchange.h"
 
 namespace likewise::cuda {
 

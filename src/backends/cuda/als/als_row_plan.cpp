@@ -4,9 +4,9 @@
 #include <algorithm>
 
 #include "algorithms/als/weights.h"
-#include "backends/cuda/als/als_matrix.h"
-#include "backends/gpu/als_tuning.h"
-#include "core/parallel.h"
+#include "backends/cuda/als/tables/als_matrix.h"
+#include "backends/cuda/host/als_tuning.h"
+#include "core/system/parallel.h"
 
 namespace likewise::cuda {
 namespace {

@@ -4,10 +4,10 @@
 
 #include <optional>
 
-#include "backends/cuda/als/als_matrix.h"
 #include "backends/cuda/als/als_row_plan.h"
 #include "backends/cuda/als/als_totals.h"
-#include "backends/gpu/gpu_plan.h"
+#include "backends/cuda/als/tables/als_matrix.h"
+#include "backends/cuda/host/gpu_plan.h"
 #include "likewise/als.h"
 #include "likewise/autotune.h"
 
@@ -15,7 +15,7 @@ namespace likewise::cuda {
 
 class AlsLink;
 
-/// How a training goes, settled before it begins.
+/// How a training goes, resolved before it begins.
 struct AlsSetup {
   AlsSetup(const AlsParams& given, const AlsTuning& chosen);
 

@@ -5,7 +5,7 @@
 #include <limits>
 #include <utility>
 
-#include "core/parallel.h"
+#include "core/system/parallel.h"
 
 namespace likewise::cuda {
 namespace {

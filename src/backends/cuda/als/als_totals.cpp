@@ -9,7 +9,7 @@
 
 #include "algorithms/als/weights.h"
 #include "algorithms/row_counts.h"
-#include "core/parallel.h"
+#include "core/system/parallel.h"
 
 namespace likewise::cuda {
 namespace {

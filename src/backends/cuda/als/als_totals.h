@@ -6,7 +6,7 @@
 #include <span>
 #include <vector>
 
-#include "distributed/communicator.h"
+#include "backends/distributed/communicator.h"
 #include "likewise/als.h"
 #include "likewise/csr.h"
 

@@ -6,9 +6,9 @@
 #include <vector>
 
 #include "algorithms/als/weights.h"
-#include "backends/als_errors.h"
-#include "backends/cuda/als/als_tables.h"
+#include "backends/cuda/als/tables/als_tables.h"
 #include "backends/cuda/linalg/fixed_sum.h"
+#include "backends/jobs/als_errors.h"
 
 namespace likewise::cuda {
 namespace {

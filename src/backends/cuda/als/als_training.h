@@ -6,9 +6,9 @@
 #include <memory>
 #include <optional>
 
-#include "backends/cuda/als/als_double_rows.h"
 #include "backends/cuda/als/als_entries.h"
 #include "backends/cuda/als/als_fixed_side.h"
+#include "backends/cuda/als/tables/als_double_rows.h"
 #include "likewise/control.h"
 
 namespace likewise::cuda {

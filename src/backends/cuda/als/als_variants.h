@@ -4,7 +4,7 @@
 
 #include <vector>
 
-#include "backends/gpu/als_tuning.h"
+#include "backends/cuda/host/als_tuning.h"
 
 namespace likewise::cuda {
 

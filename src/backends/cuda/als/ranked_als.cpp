@@ -14,13 +14,13 @@
 #include <fmt/format.h>
 
 #include "algorithms/als/weights.h"
-#include "backends/cuda/als/als_settle.h"
-#include "backends/cuda/als/als_tables.h"
+#include "backends/cuda/als/als_resolve.h"
 #include "backends/cuda/als/als_training.h"
-#include "backends/cuda/ranks/rank_memory.h"
-#include "core/memory_plan.h"
-#include "core/parallel.h"
-#include "distributed/als_ranks.h"
+#include "backends/cuda/als/tables/als_tables.h"
+#include "backends/cuda/distributed/rank_memory.h"
+#include "backends/distributed/als/als_ranks.h"
+#include "core/system/memory.h"
+#include "core/system/parallel.h"
 
 namespace likewise::cuda {
 namespace {
@@ -131,12 +131,12 @@ class ProcessAlsRank final : public AlsRank {
 };
 
 /// What the rank of this process keeps on its GPU, which becomes the current one.
-[[nodiscard]] AlsSetup settle_rank(const GpuUse& use, int ranks, const AlsRankJob& job,
-                                   const AlsRankPart& part) {
+[[nodiscard]] AlsSetup resolve_rank(const GpuUse& use, int ranks, const AlsRankJob& job,
+                                    const AlsRankPart& part) {
   const Offset available = available_to_rank(use, use.devices.front());
   const AlsShape own{std::max(1, part.users.rows), std::max(1, part.items->rows),
                      std::max(part.users.nnz(), part.items->nnz())};
-  return settle_als({own, job.plan.shape, ranks}, job.params, use.tuning, available);
+  return resolve_als({own, job.plan.shape, ranks}, job.params, use.tuning, available);
 }
 
 class RankedCudaAlsSolver final : public AlsSolver {
@@ -152,7 +152,7 @@ class RankedCudaAlsSolver final : public AlsSolver {
               cut(item_offsets_, count(use), setup_),
               {}},
         gpus_(connecting_.get()),
-        setups_(settle_ranks(use, by_user)),
+        setups_(resolve_ranks(use, by_user)),
         by_item_(all_resident() ? CsrMatrix{} : transpose(by_user)),
         trainings_(use.devices.size()),
         ranks_(make_solver_of_ranks(
@@ -182,8 +182,8 @@ class RankedCudaAlsSolver final : public AlsSolver {
   [[nodiscard]] static int count(const GpuUse& use) { return static_cast<int>(use.devices.size()); }
 
   /// What each rank keeps on its GPU.
-  [[nodiscard]] std::vector<AlsSetup> settle_ranks(const GpuUse& use,
-                                                   const CsrView& by_user) const {
+  [[nodiscard]] std::vector<AlsSetup> resolve_ranks(const GpuUse& use,
+                                                    const CsrView& by_user) const {
     std::vector<AlsSetup> all;
     for (int rank = 0; rank < count(use); ++rank) {
       const int device = use.devices[static_cast<std::size_t>(rank)];
@@ -193,7 +193,7 @@ class RankedCudaAlsSolver final : public AlsSolver {
                           std::max(entries(offsets_of(by_user), plan_.users, rank),
                                    entries(item_offsets_, plan_.items, rank))};
       all.push_back(
-          settle_als({part, totals_.shape, count(use)}, setup_.params, use.tuning, available));
+          resolve_als({part, totals_.shape, count(use)}, setup_.params, use.tuning, available));
     }
     return all;
   }
@@ -241,7 +241,7 @@ MemoryPlan plan_ranked_als(const GpuUse& use, const AlsShape& shape, const AlsPa
   const AlsShape own{part(shape.users), part(shape.items), part(shape.interactions)};
   Offset least = std::numeric_limits<Offset>::max();
   for (const int device : use.devices) least = std::min(least, available_to_rank(use, device));
-  MemoryPlan plan = settle_als({own, shape, ranks}, params, use.tuning, least).plan.memory;
+  MemoryPlan plan = resolve_als({own, shape, ranks}, params, use.tuning, least).plan.memory;
   plan.placement = fmt::format("on each of {} GPUs: {}", ranks, plan.placement);
   plan.machine = ranks * plan.machine;
   return plan;
@@ -256,7 +256,7 @@ std::unique_ptr<AlsSolver> make_ranked_als_solver(const GpuUse& use, const CsrVi
 
 std::unique_ptr<AlsRank> make_process_als_rank(const GpuUse& use, Communicator& ranks,
                                                const AlsRankJob& job, AlsRankPart part) {
-  const AlsSetup setup = settle_rank(use, ranks.size(), job, part);
+  const AlsSetup setup = resolve_rank(use, ranks.size(), job, part);
   for (const Side side : {Side::kUsers, Side::kItems}) {
     job.remarks.push_back(describe_share(side, job.plan, setup));
   }

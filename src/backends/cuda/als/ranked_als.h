@@ -4,8 +4,8 @@
 /// side, as the row kernels read it.
 #pragma once
 
-#include "backends/gpu/plugin.h"
-#include "distributed/als_ranks.h"
+#include "backends/cuda/host/plugin.h"
+#include "backends/distributed/als/als_ranks.h"
 
 namespace likewise::cuda {
 

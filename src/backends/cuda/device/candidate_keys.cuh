@@ -5,7 +5,7 @@
 #include <cstdint>
 
 #include "backends/cuda/device/warp.cuh"
-#include "backends/top_k.h"
+#include "retrieval/top_k.h"
 
 namespace likewise::cuda {
 

@@ -2,7 +2,7 @@
 /// Which GPUs this machine has and which of them can be used, without making a context on any.
 #pragma once
 
-#include "backends/gpu/plugin.h"
+#include "backends/cuda/host/plugin.h"
 
 namespace likewise::cuda {
 

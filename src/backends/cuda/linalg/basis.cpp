@@ -9,7 +9,7 @@
 
 #include "backends/cuda/linalg/cholesky.h"
 #include "backends/cuda/linalg/dense.h"
-#include "core/dense.h"
+#include "core/linalg/dense.h"
 #include "likewise/error.h"
 
 namespace likewise::cuda {
@@ -57,7 +57,7 @@ HostBasis host_basis(const std::vector<double>& gram, int width, int padded, dou
 
 }  // namespace
 
-BasisMaker::BasisMaker(int width, int padded)
+BasisBuilder::BasisBuilder(int width, int padded)
     : width_(width),
       padded_(padded),
       basis_(padded),
@@ -69,8 +69,8 @@ BasisMaker::BasisMaker(int width, int padded)
   if (JacobiSolver::fits(padded)) jacobi_.emplace(width, padded);
 }
 
-void BasisMaker::by_cholesky(const double* gram, double weight, double lambda,
-                             cudaStream_t stream) {
+void BasisBuilder::by_cholesky(const double* gram, double weight, double lambda,
+                               cudaStream_t stream) {
   fill_zero(status_.data(), 1, stream);
   regularize(gram, width_, padded_, weight, lambda, matrix_.data(), stream);
   // A pivot is at least the smallest eigenvalue, hence lambda, or 1 in the padding: one that is
@@ -84,8 +84,8 @@ void BasisMaker::by_cholesky(const double* gram, double weight, double lambda,
   if (status_on_host_.data()[0] != 0) by_eigenvectors(gram, weight, lambda, stream);
 }
 
-void BasisMaker::by_eigenvectors(const double* gram, double weight, double lambda_ref,
-                                 cudaStream_t stream) {
+void BasisBuilder::by_eigenvectors(const double* gram, double weight, double lambda_ref,
+                                   cudaStream_t stream) {
   fill_zero(status_.data(), 1, stream);
   if (jacobi_) {
     jacobi_->run(gram, weight, lambda_ref,
@@ -105,11 +105,11 @@ void BasisMaker::by_eigenvectors(const double* gram, double weight, double lambd
   LIKEWISE_CUDA_CHECK(cudaStreamSynchronize(stream));
 }
 
-void BasisMaker::fetch_status(cudaStream_t stream) {
+void BasisBuilder::fetch_status(cudaStream_t stream) {
   copy_to_host(status_on_host_.data(), status_.data(), 1, stream);
 }
 
-void BasisMaker::check() const {
+void BasisBuilder::check() const {
   const int status = status_on_host_.data()[0];
   if (status == 0) return;
   throw Error(ErrorKind::kNumerical,

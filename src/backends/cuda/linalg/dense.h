@@ -73,9 +73,9 @@ class Basis {
   DeviceArray<float> numbers_;
 };
 
-class BasisMaker {
+class BasisBuilder {
  public:
-  BasisMaker(int width, int padded);
+  BasisBuilder(int width, int padded);
 
   /// For one regularisation shared by all rows: weight * gram + lambda I = L L^T, transform = L^-T,
   /// back = L^-1. base = 1 and shrink = 0: the row matrix is I + sum w v v^T. Waits for the GPU:

@@ -4,11 +4,11 @@
 #include <mutex>
 #include <vector>
 
+#include "backends/cuda/host/prediction_plan.h"
 #include "backends/cuda/jobs.h"
 #include "backends/cuda/predictions/factor_ratings.h"
 #include "backends/cuda/predictions/row_download.h"
-#include "backends/gpu/prediction_plan.h"
-#include "core/parallel.h"
+#include "core/system/parallel.h"
 
 namespace likewise {
 namespace cuda {
@@ -17,7 +17,7 @@ namespace {
 class CudaFactorPredictions final : public Predictions {
  public:
   CudaFactorPredictions(const GpuUse& use, const Factors& factors)
-      : device_(use.devices.front()), factors_(factors), plan_(settle(use)) {
+      : device_(use.devices.front()), factors_(factors), plan_(resolve(use)) {
     const Index items = factors.items.rows();
     users_ = upload(factors.users.view());
     items_ = upload(factors.items.view());
@@ -75,7 +75,7 @@ class CudaFactorPredictions final : public Predictions {
   [[nodiscard]] MemoryPlan memory() const override { return plan_.memory; }
 
  private:
-  [[nodiscard]] GpuFactorPlan settle(const GpuUse& use) const {
+  [[nodiscard]] GpuFactorPlan resolve(const GpuUse& use) const {
     LIKEWISE_CUDA_CHECK(cudaSetDevice(device_));
     return plan_gpu_factor_predictions(
         {factors_.users.rows(), factors_.items.rows(), factors_.items.cols()},

@@ -9,22 +9,22 @@ namespace likewise::cuda {
 namespace {
 
 constexpr int kThreads = 128;
-constexpr int kTeams = kThreads / kTeamLanes;
+constexpr int kGroups = kThreads / kGroupLanes;
 
 [[nodiscard]] __device__ __forceinline__ ExactItems items_of(const FactorTables& tables) {
   return {tables.items, tables.item_bias, nullptr, tables.item_count, tables.pitch, false};
 }
 
-/// A team of eight lanes for each pair.
+/// A group of eight lanes for each pair.
 __global__ void __launch_bounds__(kThreads)
     pairs_kernel(const __grid_constant__ FactorTables tables, const Index* users,
                  const Index* items, Index count, float* out) {
-  const auto p = static_cast<Index>(blockIdx.x * kTeams + threadIdx.x / kTeamLanes);
+  const auto p = static_cast<Index>(blockIdx.x * kGroups + threadIdx.x / kGroupLanes);
   if (p >= count) return;
   const Index user = users[p];
   const float* const query = tables.users + Offset{user} * tables.pitch;
   const float score = exact_score(items_of(tables), query, items[p]);
-  if (threadIdx.x % kTeamLanes != 0) return;
+  if (threadIdx.x % kGroupLanes != 0) return;
   double own = static_cast<double>(tables.mean);
   if (tables.user_bias != nullptr) own += static_cast<double>(tables.user_bias[user]);
   out[p] = static_cast<float>(own + static_cast<double>(score));
@@ -43,11 +43,11 @@ __global__ void __launch_bounds__(kThreads)
   }
   __syncthreads();
   const ExactItems items = items_of(tables);
-  const auto team = static_cast<Index>(blockIdx.x * kTeams + threadIdx.x / kTeamLanes);
-  for (Index item = team; item < tables.item_count;
-       item += static_cast<Index>(gridDim.x) * kTeams) {
+  const auto group = static_cast<Index>(blockIdx.x * kGroups + threadIdx.x / kGroupLanes);
+  for (Index item = group; item < tables.item_count;
+       item += static_cast<Index>(gridDim.x) * kGroups) {
     const float score = exact_score(items, query, item);
-    if (threadIdx.x % kTeamLanes == 0) {
+    if (threadIdx.x % kGroupLanes == 0) {
       out[Offset{n} * tables.item_count + item] =
           static_cast<float>(own[n] + static_cast<double>(score));
     }
@@ -59,7 +59,7 @@ __global__ void __launch_bounds__(kThreads)
 void rate_pairs(const FactorTables& tables, const Index* users, const Index* items, Index count,
                 float* out, cudaStream_t stream) {
   if (count == 0) return;
-  const auto blocks = static_cast<unsigned>((count - 1) / kTeams + 1);
+  const auto blocks = static_cast<unsigned>((count - 1) / kGroups + 1);
   pairs_kernel<<<blocks, kThreads, 0, stream>>>(tables, users, items, count, out);
   LIKEWISE_CUDA_CHECK_LAUNCH();
 }
@@ -68,7 +68,7 @@ void rate_rows(const FactorTables& tables, const Index* users, const double* own
                float* out, cudaStream_t stream) {
   if (count == 0 || tables.item_count == 0) return;
   const dim3 grid(
-      static_cast<unsigned>(std::min<Index>(1024, (tables.item_count - 1) / kTeams + 1)),
+      static_cast<unsigned>(std::min<Index>(1024, (tables.item_count - 1) / kGroups + 1)),
       static_cast<unsigned>(count));
   rows_kernel<<<grid, kThreads, static_cast<std::size_t>(tables.pitch) * sizeof(float), stream>>>(
       tables, users, own, out);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 /// Ratings from factors on the GPU; bit-identical to those of the CPU
-/// (src/backends/cpu/predictions.cpp).
+/// (src/backends/cpu/predictions/predictions.cpp).
 #pragma once
 
 #include <cuda_runtime_api.h>

@@ -7,7 +7,7 @@
 #include <tbb/task_arena.h>
 
 #include "backends/cuda/device/staging.h"
-#include "core/parallel.h"
+#include "core/system/parallel.h"
 
 namespace likewise::cuda {
 

@@ -9,10 +9,10 @@
 
 #include <fmt/format.h>
 
-#include "backends/cuda/ranks/rank_memory.h"
+#include "backends/cuda/distributed/rank_memory.h"
 #include "backends/cuda/sgd/sgd_rank.h"
-#include "core/memory_plan.h"
-#include "distributed/thread_ranks.h"
+#include "backends/distributed/transport/thread_ranks.h"
+#include "core/system/memory.h"
 
 namespace likewise::cuda {
 namespace {
@@ -50,7 +50,7 @@ class RankedCudaSgdSolver final : public SgdSolver {
         threads_(plan_.ranks()) {
     std::vector<GpuSgdPlan> memory;
     for (int rank = 0; rank < plan_.ranks(); ++rank) {
-      memory.push_back(settle_sgd(of_rank(rank), share_of(plan_, rank), params));
+      memory.push_back(resolve_sgd(of_rank(rank), share_of(plan_, rank), params));
     }
     ranks_.resize(use_.devices.size());
     threads_.run(kRankPatience, {}, [&](Communicator& ranks, const RunControl&) {
@@ -65,7 +65,7 @@ class RankedCudaSgdSolver final : public SgdSolver {
   }
 
   double epoch(int number, double learning_rate, const RunControl& control) override {
-    if (!std::exchange(told_, true)) control.remark(describe(plan_));
+    if (!std::exchange(described_, true)) control.remark(describe(plan_));
     on_host_ = false;
     double objective = 0.0;
     threads_.run(kRankPatience, control, [&](Communicator& ranks, const RunControl& own) {
@@ -115,12 +115,12 @@ class RankedCudaSgdSolver final : public SgdSolver {
   RankThreads threads_;
   std::vector<std::unique_ptr<CudaSgdRank>> ranks_;
   bool on_host_ = true;
-  bool told_ = false;
+  bool described_ = false;
 };
 
 }  // namespace
 
-GpuSgdPlan settle_sgd(const GpuUse& use, const GpuSgdShare& share, const SgdParams& params) {
+GpuSgdPlan resolve_sgd(const GpuUse& use, const GpuSgdShare& share, const SgdParams& params) {
   return plan_gpu_sgd(share, params, is_half(params) ? 2 : 4,
                       available_to_rank(use, use.devices.front()));
 }
@@ -133,7 +133,7 @@ MemoryPlan plan_ranked_sgd(const GpuUse& use, const SgdShape& shape, const SgdPa
   for (std::size_t rank = 0; rank < use.devices.size(); ++rank) {
     GpuUse own = use;
     std::swap(own.devices.front(), own.devices[rank]);
-    const MemoryPlan plan = settle_sgd(own, share, params).memory;
+    const MemoryPlan plan = resolve_sgd(own, share, params).memory;
     if (rank == 0 || plan.available < least.available) least = plan;
   }
   least.placement = fmt::format("on each of {} GPUs: {}", gpus, least.placement);

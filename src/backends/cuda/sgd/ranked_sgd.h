@@ -2,15 +2,15 @@
 /// SGD on several GPUs of one machine, one rank each (math.md, "SGD over ranks").
 #pragma once
 
-#include "backends/gpu/plugin.h"
-#include "backends/gpu/sgd_work.h"
+#include "backends/cuda/host/plugin.h"
+#include "backends/cuda/host/sgd_work.h"
 
 namespace likewise::cuda {
 
 /// How a rank's share fits on its GPU, the first of use.devices. A GPU that is named several times
 /// is shared.
-[[nodiscard]] GpuSgdPlan settle_sgd(const GpuUse& use, const GpuSgdShare& share,
-                                    const SgdParams& params);
+[[nodiscard]] GpuSgdPlan resolve_sgd(const GpuUse& use, const GpuSgdShare& share,
+                                     const SgdParams& params);
 
 /// `use` as in CudaSgd, with more than one device; the order is one that they can share, and there
 /// are ratings. A GPU that is named several times, and no other, is shared by as many ranks: for

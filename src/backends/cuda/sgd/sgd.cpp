@@ -22,7 +22,7 @@ class CudaSgdSolver final : public SgdSolver {
                 const SgdWhole& whole)
       : plan_(plan_sgd(by_user, params, whole, 1)),
         factors_(std::move(start)),
-        rank_(use.devices.front(), plan_, 0, settle_sgd(use, share_of(plan_, 0), params), factors_,
+        rank_(use.devices.front(), plan_, 0, resolve_sgd(use, share_of(plan_, 0), params), factors_,
               nullptr) {}
 
   double epoch(int number, double learning_rate, const RunControl& control) override {
@@ -66,11 +66,11 @@ void refuse_what_is_missing(const GpuUse& use, const SgdParams& params) {
                 "order: serial is one rating after the other, which a GPU is not for; take "
                 "blocked, alternating or racing, or the cpu");
   }
-  if (params.factors > kMostTeamColumns) {
+  if (params.factors > kMostGroupColumns) {
     throw Error(ErrorKind::kInvalidArgument,
                 fmt::format("factors: GPUs train up to {} by SGD in this version, not {}; use the "
                             "cpu",
-                            kMostTeamColumns, params.factors));
+                            kMostGroupColumns, params.factors));
   }
   require_shared_order(params, static_cast<int>(use.devices.size()), "GPUs");
 }
@@ -83,7 +83,7 @@ MemoryPlan plan_cuda_sgd(const GpuUse& use, const SgdShape& shape, const SgdPara
   if (shape.interactions == 0) return {};
   return use.devices.size() > 1
              ? cuda::plan_ranked_sgd(use, shape, params)
-             : cuda::settle_sgd(use, even_sgd_share(shape, params, 1), params).memory;
+             : cuda::resolve_sgd(use, even_sgd_share(shape, params, 1), params).memory;
 }
 
 std::unique_ptr<SgdSolver> make_cuda_sgd_solver(const GpuUse& use, const CsrView& by_user,

@@ -3,7 +3,7 @@
 
 #include <utility>
 
-#include "core/parallel.h"
+#include "core/system/parallel.h"
 
 namespace likewise::cuda {
 

@@ -4,7 +4,7 @@
 #pragma once
 
 #include "backends/cuda/device/staging.h"
-#include "backends/gpu/sgd_work.h"
+#include "backends/cuda/host/sgd_work.h"
 
 namespace likewise::cuda {
 

@@ -9,13 +9,13 @@
 #include "algorithms/sgd/setup.h"
 #include "backends/cuda/linalg/fixed_sum.h"
 #include "backends/cuda/sgd/sgd_steps.h"
+#include "backends/distributed/transport/thread_ranks.h"
 #include "core/random.h"
-#include "distributed/thread_ranks.h"
 
 namespace likewise::cuda {
 namespace {
 
-/// Rows of the smaller side for each team that races: fewer would lose too many steps.
+/// Rows of the smaller side for each group that races: fewer would lose too many steps.
 constexpr Index kRowsOfARacer = 2;
 /// Turns between two waits for the other GPUs: a stream takes about a thousand launches, and the
 /// host must not wait in one of them.
@@ -259,7 +259,7 @@ void CudaSgdRank::move(MovedSide& moved, MovedSide& other, int epoch, double lea
   split_rows(half_, moved.table.table(), moved.long_rows.data(), long_rows, columns_, stream_);
   SgdSteps some = steps(moved, other, epoch, learning_rate);
   if (some.races) {
-    some.teams = std::max(1, std::min(users_.table.rows(), items_.table.rows()) / kRowsOfARacer);
+    some.groups = std::max(1, std::min(users_.table.rows(), items_.table.rows()) / kRowsOfARacer);
     some.counter = counter_.data();
   }
   const Index tasks_of_turn = passes_items() ? plan_.stripes.count(rank_) : 0;

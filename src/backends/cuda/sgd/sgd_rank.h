@@ -5,12 +5,12 @@
 #include <memory>
 #include <optional>
 
-#include "backends/cuda/ranks/device_communicator.h"
+#include "backends/cuda/distributed/device_communicator.h"
+#include "backends/cuda/host/plugin.h"
 #include "backends/cuda/sgd/sgd_feed.h"
 #include "backends/cuda/sgd/sgd_rows.h"
 #include "backends/cuda/sgd/sgd_side.h"
-#include "backends/gpu/plugin.h"
-#include "distributed/sgd_parts.h"
+#include "backends/distributed/sgd_parts.h"
 #include "likewise/control.h"
 
 namespace likewise::cuda {
@@ -117,7 +117,7 @@ class CudaSgdRank {
   SgdFeed feed_;
   MovedSide users_;
   MovedSide items_;
-  DeviceArray<Index> counter_{1};  ///< of tasks that racing teams have begun
+  DeviceArray<Index> counter_{1};  ///< of tasks that racing groups have begun
   DeviceArray<double> partial_;
   DeviceArray<double> sums_{3};
   PinnedArray<double> host_sums_{3};

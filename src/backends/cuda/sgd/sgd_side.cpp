@@ -4,7 +4,7 @@
 #include <algorithm>
 #include <cuda_fp16.h>
 
-#include "core/parallel.h"
+#include "core/system/parallel.h"
 
 namespace likewise::cuda {
 namespace {

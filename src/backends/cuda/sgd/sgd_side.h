@@ -6,8 +6,8 @@
 #include <span>
 
 #include "backends/cuda/device/staging.h"
+#include "backends/cuda/host/sgd_work.h"
 #include "backends/cuda/sgd/sgd_rows.h"
-#include "backends/gpu/sgd_work.h"
 #include "likewise/factors.h"
 
 namespace likewise::cuda {

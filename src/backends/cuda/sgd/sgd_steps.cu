@@ -3,7 +3,7 @@
 
 #include "backends/cuda/device/check.h"
 #include "backends/cuda/sgd/sgd_steps.h"
-#include "backends/cuda/sgd/team.cuh"
+#include "backends/cuda/sgd/thread_group.cuh"
 
 namespace likewise::cuda {
 namespace {
@@ -16,7 +16,7 @@ __device__ __forceinline__ SgdRowNumbers load_numbers(const SgdRowNumbers* at, b
   return numbers;
 }
 
-/// All lanes of a team write the same, so that each reads what it wrote.
+/// All lanes of a group write the same, so that each reads what it wrote.
 __device__ __forceinline__ void put_numbers(const SgdRowNumbers& numbers, SgdRowNumbers* at) {
   *reinterpret_cast<float4*>(at) =
       make_float4(numbers.bias, numbers.squares, numbers.share, numbers.norm);
@@ -100,33 +100,33 @@ __device__ __forceinline__ std::uint32_t random_of(std::uint32_t seed, Offset en
 }
 
 template <class T, int kLanes, int kVectors, bool kAdaptive, bool kMovesOther>
-__global__ void __launch_bounds__(kTeamBlock) take_steps(const SgdSteps steps) {
-  using Rows = Team<T, kLanes, kVectors>;
+__global__ void __launch_bounds__(kGroupBlock) take_steps(const SgdSteps steps) {
+  using Rows = ThreadGroup<T, kLanes, kVectors>;
   constexpr int kNumbers = Rows::kNumbers;
-  const Rows team(steps.columns);
-  team.each_task(steps.count, steps.counter, [&](Index task) {
+  const Rows group(steps.columns);
+  group.each_task(steps.count, steps.counter, [&](Index task) {
     const Offset begin = steps.tasks[task].begin;
     const Offset end = steps.tasks[task].end;
     double loss = 0.0;
     if (begin < end) {
       SgdEntry entry = steps.entries[begin];
       SgdEntry behind = steps.entries[min(begin + 1, end - 1)];
-      auto stored = team.template load<!kMovesOther>(steps.other.rows, entry.item);
+      auto stored = group.template load<!kMovesOther>(steps.other.rows, entry.item);
       SgdRowNumbers i = load_numbers(steps.other.numbers + entry.item, !kMovesOther);
       Index user = entry.user;
       float x[kNumbers];
-      auto next_row = team.template load<false>(steps.own.rows, user);
+      auto next_row = group.template load<false>(steps.own.rows, user);
       Rows::open(next_row, x);
       SgdRowNumbers u = load_numbers(steps.own.numbers + user, false);
       SgdRowNumbers next_u = u;
       Index far = user;  // of the step after a round of all lanes; each lane has its own
-      if (kMovesOther && begin + kLanes + team.lane() < end) {
-        far = steps.entries[begin + kLanes + team.lane()].user;
+      if (kMovesOther && begin + kLanes + group.lane() < end) {
+        far = steps.entries[begin + kLanes + group.lane()].user;
       }
       const auto leave = [&](Offset at) {
-        const std::uint32_t random = random_of(~steps.random, at, team.lane());
-        team.put(kMovesOther ? Rows::round_at_random(x, random) : Rows::round(x), steps.own.rows,
-                 user);
+        const std::uint32_t random = random_of(~steps.random, at, group.lane());
+        group.put(kMovesOther ? Rows::round_at_random(x, random) : Rows::round(x), steps.own.rows,
+                  user);
         put_numbers(u, steps.own.numbers + user);
       };
       for (Offset at = begin; at < end; ++at) {
@@ -141,22 +141,22 @@ __global__ void __launch_bounds__(kTeamBlock) take_steps(const SgdSteps steps) {
         auto next_stored = stored;
         SgdRowNumbers next_i = i;
         if (at + 1 < end) {
-          next_stored = team.template load<!kMovesOther>(steps.other.rows, next.item);
+          next_stored = group.template load<!kMovesOther>(steps.other.rows, next.item);
           next_i = load_numbers(steps.other.numbers + next.item, !kMovesOther);
           if (kMovesOther && next.user != user) {
-            next_row = team.template load<false>(steps.own.rows, next.user);
+            next_row = group.template load<false>(steps.own.rows, next.user);
             next_u = load_numbers(steps.own.numbers + next.user, false);
           }
         }
         if (at + 2 < end) behind = steps.entries[at + 2];
         if (kMovesOther && (at - begin) % kLanes == 0) {
-          team.fetch(steps.own.rows, far);
-          const Offset ahead = at + 2 * kLanes + team.lane();
+          group.fetch(steps.own.rows, far);
+          const Offset ahead = at + 2 * kLanes + group.lane();
           if (ahead < end) far = steps.entries[ahead].user;
         }
         float y[kNumbers];
         Rows::open(stored, y);
-        const float dot = team.dot(x, y);
+        const float dot = group.dot(x, y);
         const Slope slope =
             slope_of(steps.logistic, entry.value, steps.mean + u.bias + i.bias + dot);
         loss += double{slope.loss};
@@ -183,12 +183,12 @@ __global__ void __launch_bounds__(kTeamBlock) take_steps(const SgdSteps steps) {
           item_move.apply(y, x);
           user_move.apply(x, old_y);
           const auto before = stored;
-          stored = Rows::round_at_random(y, random_of(steps.random, at, team.lane()));
+          stored = Rows::round_at_random(y, random_of(steps.random, at, group.lane()));
           if (steps.races) {
-            team.add(stored, before, steps.other.rows, entry.item);
-            if (team.lane() == 0) add_numbers(i, old_i, steps.other.numbers + entry.item);
+            group.add(stored, before, steps.other.rows, entry.item);
+            if (group.lane() == 0) add_numbers(i, old_i, steps.other.numbers + entry.item);
           } else {
-            team.put(stored, steps.other.rows, entry.item);
+            group.put(stored, steps.other.rows, entry.item);
             put_numbers(i, steps.other.numbers + entry.item);
           }
           if (next.item == entry.item) {
@@ -204,13 +204,13 @@ __global__ void __launch_bounds__(kTeamBlock) take_steps(const SgdSteps steps) {
       }
       leave(end);
     }
-    if (team.lane() == 0) steps.losses[task] = loss;
+    if (group.lane() == 0) steps.losses[task] = loss;
   });
 }
 
 template <class T>
 void launch(const SgdSteps& steps, cudaStream_t stream) {
-  with_team_of(steps.columns, [&](auto lanes, auto vectors) {
+  with_group_of(steps.columns, [&](auto lanes, auto vectors) {
     constexpr int kLanes = decltype(lanes)::value;
     constexpr int kVectors = decltype(vectors)::value;
     const auto kernel = steps.adaptive
@@ -218,8 +218,8 @@ void launch(const SgdSteps& steps, cudaStream_t stream) {
                                                  : take_steps<T, kLanes, kVectors, true, false>)
                             : (steps.moves_other ? take_steps<T, kLanes, kVectors, false, true>
                                                  : take_steps<T, kLanes, kVectors, false, false>);
-    TeamGrid grid(steps.teams > 0 ? std::min(steps.teams, steps.count) : steps.count, kLanes);
-    if (steps.teams > 0) grid.limit(kernel);
+    GroupGrid grid(steps.groups > 0 ? std::min(steps.groups, steps.count) : steps.count, kLanes);
+    if (steps.groups > 0) grid.limit(kernel);
     kernel<<<grid.blocks, grid.threads, 0, stream>>>(steps);
     LIKEWISE_CUDA_CHECK_LAUNCH();
   });

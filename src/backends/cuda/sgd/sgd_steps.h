@@ -7,22 +7,22 @@
 #include <cstdint>
 
 #include "algorithms/sgd/grid.h"
+#include "backends/cuda/host/sgd_work.h"
 #include "backends/cuda/sgd/sgd_rows.h"
-#include "backends/gpu/sgd_work.h"
 
 namespace likewise::cuda {
 
-/// Of rows that a team can hold.
-inline constexpr int kMostTeamColumns = 1024;
+/// Of rows that a group can hold.
+inline constexpr int kMostGroupColumns = 1024;
 
 struct SgdSteps {
   const SgdEntry* entries = nullptr;  ///< counted from the first of all
   const SgdTask* tasks = nullptr;     ///< of the launch
   double* losses = nullptr;           ///< of each task
   Index count = 0;                    ///< of tasks
-  /// Teams at work at a time, at most; 0: whatever there is room for.
-  Index teams = 0;
-  Index* counter = nullptr;  ///< with `teams`: of tasks begun, 0 before
+  /// Groups at work at a time, at most; 0: whatever there is room for.
+  Index groups = 0;
+  Index* counter = nullptr;  ///< with `groups`: of tasks begun, 0 before
   SgdTable own;              ///< of the entries' `user`: lines that no two tasks share
   SgdTable other;            ///< of their `item`
   int columns = 0;

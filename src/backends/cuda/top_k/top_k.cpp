@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 /// Top-k on one GPU: estimates on the tensor cores make candidates, which are scored exactly.
-#include "backends/top_k.h"
+#include "retrieval/top_k.h"
 
 #include <algorithm>
 #include <array>
@@ -17,15 +17,15 @@
 #include <fmt/format.h>
 
 #include "backends/cuda/device/event.h"
+#include "backends/cuda/host/top_k_plan.h"
 #include "backends/cuda/jobs.h"
 #include "backends/cuda/top_k/top_k_candidates.h"
 #include "backends/cuda/top_k/top_k_scores.h"
 #include "backends/cuda/top_k/top_k_table.h"
-#include "backends/gpu/top_k_plan.h"
-#include "backends/top_k_order.h"
 #include "core/first_bad.h"
-#include "core/parallel.h"
+#include "core/system/parallel.h"
 #include "likewise/error.h"
+#include "retrieval/top_k_order.h"
 
 namespace likewise {
 namespace cuda {
@@ -150,7 +150,7 @@ class CudaScorer final : public Scorer {
         items_(items),
         item_bias_(item_bias),
         score_(score),
-        plan_(settle(use)) {
+        plan_(resolve(use)) {
     require_finite(items, item_bias);
     order_ = order_of(items, item_bias, score);
     if (score == ScoreKind::kSquaredDistance) centre_ = centre_of(items);
@@ -226,7 +226,7 @@ class CudaScorer final : public Scorer {
     }
   }
 
-  [[nodiscard]] GpuTopKPlan settle(const GpuUse& use) const {
+  [[nodiscard]] GpuTopKPlan resolve(const GpuUse& use) const {
     LIKEWISE_CUDA_CHECK(cudaSetDevice(device_));
     return plan_gpu_top_k(items_.rows, items_.cols, queries_at_a_time(),
                           available_bytes(use.memory));

@@ -11,7 +11,7 @@ namespace likewise::cuda {
 namespace {
 
 constexpr int kThreads = 128;
-constexpr int kTeams = kThreads / kTeamLanes;
+constexpr int kGroups = kThreads / kGroupLanes;
 
 __device__ __forceinline__ void load_query(const ExactItems& items, const float* from,
                                            float* query) {
@@ -53,14 +53,14 @@ __global__ void __launch_bounds__(kThreads)
   load_query(items, queries + Offset{q} * items.pitch, query);
   if (threadIdx.x == 0) best.count = total;
   __syncthreads();
-  const int team = static_cast<int>(threadIdx.x) / kTeamLanes;
+  const int group = static_cast<int>(threadIdx.x) / kGroupLanes;
   int before = 0;
   for (int share = 0; share < kept.shares; ++share) {
     const KeptPlace* const places = kept.places + (Offset{q} * kept.shares + share) * kept.room;
-    for (int at = team; at < counts[share]; at += kTeams) {
+    for (int at = group; at < counts[share]; at += kGroups) {
       const Index place = places[at].place;
       const float score = exact_score(items, query, place);
-      if (threadIdx.x % kTeamLanes == 0) keys[before + at] = key_of(score, items.item[place]);
+      if (threadIdx.x % kGroupLanes == 0) keys[before + at] = key_of(score, items.item[place]);
     }
     before += counts[share];
   }
@@ -82,10 +82,10 @@ __global__ void __launch_bounds__(kThreads)
   const auto n = static_cast<Index>(blockIdx.y);
   load_query(items, queries + Offset{which[n]} * items.pitch, query);
   __syncthreads();
-  const auto team = static_cast<Index>(blockIdx.x * kTeams + threadIdx.x / kTeamLanes);
-  for (Index place = team; place < items.count; place += static_cast<Index>(gridDim.x) * kTeams) {
+  const auto group = static_cast<Index>(blockIdx.x * kGroups + threadIdx.x / kGroupLanes);
+  for (Index place = group; place < items.count; place += static_cast<Index>(gridDim.x) * kGroups) {
     const float score = exact_score(items, query, place);
-    if (threadIdx.x % kTeamLanes == 0) out[Offset{n} * items.count + place] = score;
+    if (threadIdx.x % kGroupLanes == 0) out[Offset{n} * items.count + place] = score;
   }
 }
 
@@ -108,8 +108,9 @@ void list_best(const ExactItems& items, const float* queries, Index query_count,
 void score_all_items(const ExactItems& items, const float* queries, const Index* which, Index count,
                      float* out, cudaStream_t stream) {
   if (count == 0 || items.count == 0) return;
-  const dim3 grid(static_cast<unsigned>(std::min<Index>(1024, (items.count + kTeams - 1) / kTeams)),
-                  static_cast<unsigned>(count));
+  const dim3 grid(
+      static_cast<unsigned>(std::min<Index>(1024, (items.count + kGroups - 1) / kGroups)),
+      static_cast<unsigned>(count));
   score_kernel<<<grid, kThreads, static_cast<std::size_t>(items.pitch) * sizeof(float), stream>>>(
       items, queries, which, out);
   LIKEWISE_CUDA_CHECK_LAUNCH();

@@ -6,7 +6,7 @@
 #include "backends/cuda/device/check.h"
 #include "backends/cuda/device/warp.cuh"
 #include "backends/cuda/top_k/top_k_table.h"
-#include "core/parallel.h"
+#include "core/system/parallel.h"
 
 namespace likewise::cuda {
 namespace {

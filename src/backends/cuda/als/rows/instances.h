@@ -11,7 +11,7 @@
 #include "backends/cuda/als/rows/ring.cuh"
 #include "backends/cuda/als/rows/solve.cuh"
 #include "backends/cuda/device/mma.cuh"
-#include "backends/gpu/als_cost.h"
+#include "backends/cuda/host/als_cost.h"
 
 namespace likewise::cuda {
 

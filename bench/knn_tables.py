@@ -1,0 +1,172 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""Times neighbourhood methods in the shapes of two published tables; prints them in Markdown.
+
+    .venv/bin/python bench/knn_tables.py build/release/bin/likewise [stages|plain|kept|dense] \
+        [--device cpu|cuda]
+
+stages  every missing rating predicted from the 40 nearest items, or users, of those that have it, by
+        the cosine of centred ratings: MovieLens 100K, latest-small and 1M (LIKEWISE_DATA, or
+        ../shared/data). "Read" is the reading of the ratings, the other stages are those of
+        `predict --all-missing`, whose peak memory it is. "Write" runs beside "similarities" and "predict"; "in all" is the command's wall time.
+plain   the same by what is nearest to the first table's own definition: the cosine of ratings about
+        the means of the compared rows, the plain weighted mean over all that are rated.
+kept    the same between users by the definition of Wang et al. (2014): Pearson over whole rows, the
+        40 nearest users chosen once, of whom those who rated an item predict it.
+dense   tables 2 and 3 of Wang et al. (2014): Pearson over whole rows, every rating there, K = 40,
+        between users: 4,800 of them with 400 to 3,200 items, and 400 to 3,200 with 4,800 items.
+        "sgemm" is NumPy's product of such a matrix with its transpose, m^2 n multiply-adds, on the
+        same threads; the two take turns.
+"""
+import argparse
+import json
+import os
+import pathlib
+import re
+import statistics
+import subprocess
+import sys
+import tempfile
+import time
+
+THREADS = 2
+os.environ["OPENBLAS_NUM_THREADS"] = str(THREADS)
+
+import numpy as np
+
+from compare import spread
+
+ROOT = pathlib.Path(__file__).resolve().parents[1]
+DATA = pathlib.Path(os.environ.get("LIKEWISE_DATA", ROOT / "../shared/data"))
+STAGED = {
+    "943 x 1682": DATA / "ml-100k/u.data",
+    "671 x 9066": DATA / "ml-latest-small/ratings.csv.gz",
+    "6040 x 3706": DATA / "ml-1m/ratings_notime.dat.gz",
+}
+DEFINITIONS = {
+    "stages": lambda side: ["--similarity", "adjusted-cosine", "--prediction", "centred"],
+    "plain": lambda side: ["--similarity", "adjusted-cosine", "--centring", side, "--prediction",
+                           "mean", "--predict-from", "all"],
+    "kept": lambda side: ["--similarity", "pearson-full", "--prediction", "centred",
+                          "--predict-from", "kept"],
+}
+STAGES = ("magnitudes", "similarities", "predict", "write")
+DENSE = (400, 800, 1600, 3200)
+DENSE_OTHER = 4800
+
+
+def seconds(text):
+    """Of "12 ms", "3.53 s" or "2 min 5 s"."""
+    units = {"ms": 1e-3, "s": 1.0, "min": 60.0, "h": 3600.0}
+    return sum(float(number) * units[unit] for number, unit in re.findall(r"([\d.]+) (\w+)", text))
+
+
+class Bench:
+    def __init__(self, args):
+        self.args = args
+        self.model = os.path.join(args.work, "tables.safetensors")
+
+    def run(self, *words):
+        """(standard output, messages, MB)"""
+        command = [self.args.binary, *map(str, words), "--threads", str(THREADS)]
+        if words[0] in ("train", "predict"):
+            command += ["--device", self.args.device]
+        with tempfile.TemporaryFile("w+") as messages:
+            process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=messages)
+            output = process.stdout.read()
+            _, status, usage = os.wait4(process.pid, 0)
+            messages.seek(0)
+            told = messages.read()
+        if status != 0:
+            sys.exit(f"failed: {' '.join(command)}\n{told}")
+        return output, told, usage.ru_maxrss / 1024
+
+    def data(self, shape):
+        """The file itself, or one made to a shape."""
+        if isinstance(shape, pathlib.Path):
+            return shape
+        path = os.path.join(self.args.work, shape.replace(":", "-") + ".csv")
+        if not os.path.exists(path):
+            self.run("generate", shape, "-o", path, "--seed", "1")
+        return path
+
+    def train(self, data, side, definition):
+        """{stage: seconds}"""
+        output, _, _ = self.run(
+            "train", data, "-o", self.model, "--feedback", "explicit", "--algorithm",
+            f"{side}-knn", *DEFINITIONS[definition](side), "--neighbours", "40", "--json")
+        return json.loads(output)["seconds"]
+
+    def stages(self, definition, sides):
+        print(f"\n{definition}:\n\n| side | users x items | read, s | " + ", s | ".join(STAGES) +
+              ", s | in all, s | ratings predicted | peak memory, MB |")
+        print("|---|---|" + "---:|" * (len(STAGES) + 4))
+        for side in sides:
+            for name, shape in STAGED.items():
+                self.stages_of(definition, side, name, self.data(shape))
+
+    def stages_of(self, definition, side, name, data):
+        times, memory, predicted = [], 0, ""
+        for _ in range(self.args.rounds):
+            read = self.train(data, side, definition)["read"]
+            begin = time.perf_counter()
+            _, messages, peak = self.run("predict", self.model, "--all-missing", "-o",
+                                         os.path.join(self.args.work, "all.csv"))
+            wall = time.perf_counter() - begin
+            told = next(line for line in messages.splitlines() if line.startswith("time: "))
+            told = dict(part.split(" ", 1) for part in told.removeprefix("time: ").split(", "))
+            times.append([read] + [seconds(told[stage]) for stage in STAGES] + [wall])
+            memory = max(memory, peak)
+            predicted = re.search(r"([\d,]+) predictions", messages)[1]
+        columns = " | ".join(spread(column, 3) for column in zip(*times))
+        print(f"| {side} | {name} | {columns} | {predicted} | {memory:.0f} |", flush=True)
+
+    def dense(self):
+        for what, fixed_users in (("4800 users, items", True), ("4800 items, users", False)):
+            print(f"\n| {what} | likewise, s | GFLOP/s | sgemm, s | GFLOP/s | of sgemm |")
+            print("|---|---:|---:|---:|---:|---:|")
+            for size in DENSE:
+                self.dense_of(*((DENSE_OTHER, size) if fixed_users else (size, DENSE_OTHER)), size)
+
+    def dense_of(self, users, items, name):
+        data = self.data(f"{users}x{items}x{users * items}:explicit")
+        ratings = np.random.default_rng(1).integers(1, 6, size=(users, items)).astype(np.float32)
+        ratings -= ratings.mean(axis=1, keepdims=True)
+        same = ratings.copy()  # NumPy would see a symmetric product and do half of it
+        ours, theirs = [], []
+        for _ in range(self.args.rounds):
+            ours.append(self.train(data, "user", "kept")["train"])
+            begin = time.perf_counter()
+            ratings @ same.T
+            theirs.append(time.perf_counter() - begin)
+        work = 2e-9 * users**2 * items
+        rates = [work / statistics.median(times) for times in (ours, theirs)]
+        print(f"| {name} | {spread(ours, 3)} | {rates[0]:.1f} | {spread(theirs, 3)} "
+              f"| {rates[1]:.0f} | {rates[0] / rates[1]:.0%} |", flush=True)
+
+
+TABLES = {
+    "stages": lambda bench: bench.stages("stages", ["item", "user"]),
+    "plain": lambda bench: bench.stages("plain", ["item", "user"]),
+    "kept": lambda bench: bench.stages("kept", ["user"]),
+    "dense": Bench.dense,
+}
+
+
+def main():
+    parser = argparse.ArgumentParser()
+    parser.add_argument("binary")
+    parser.add_argument("tables", nargs="*", default=list(TABLES), help=", ".join(TABLES))
+    parser.add_argument("--rounds", type=int, default=3)
+    parser.add_argument("--device", choices=["cpu", "cuda"], default="cpu")
+    parser.add_argument("--work", default="/tmp/likewise-compare")
+    args = parser.parse_args()
+    os.makedirs(args.work, exist_ok=True)
+    for table in args.tables:
+        if table not in TABLES:
+            parser.error(f"no table '{table}': {', '.join(TABLES)}")
+        TABLES[table](Bench(args))
+
+
+if __name__ == "__main__":
+    main()

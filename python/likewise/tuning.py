@@ -1,0 +1,162 @@
+# SPDX-License-Identifier: Apache-2.0
+"""`tune()`: the search for good parameters."""
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Collection
+from typing import TYPE_CHECKING, Any, Callable, Literal
+
+from likewise import _core
+from likewise.arguments import call, check_callback, names_of
+from likewise.display import grid, table
+from likewise.interactions import Path, as_interactions
+from likewise.model import Model
+from likewise.progress import Progress, logger
+
+if TYPE_CHECKING:
+    from likewise.estimator import Estimator
+
+
+@dataclasses.dataclass(frozen=True)
+class Search:
+    """What tune() found.
+
+    model           of the winner, trained on everything
+    best            the winner, with the parameters of the model: weights of implicit ALS are as far from what
+                    suits everything as the trial's are from what suits the part that it was trained on;
+                    baseline: what it was compared with (popular, or bias for ratings). A
+                    trial is a dict: trial (its number), algorithm, origin, value (None where the
+                    algorithm refused the data, training failed or the time was over), final_value (None but for trials of the final round, of which the
+                    winner's is the best), failure, iterations (done), best_iteration, seconds, finished
+                    (seconds of the search) and params, which an estimator of the algorithm takes:
+                    Als(**search.best["params"])
+    final_parts     validation parts that final values are means over; 0 without a final round, as where
+                    validation was given
+    trials          all of them, in order
+    failures        why trials have no value
+    measured_users  on whom trials were measured, of the validation_users with something held out: fewer
+                    where a budget of time is short of lists for all
+    importance      (algorithm, parameter, share): how much of what trials differ in the parameter
+                    explains, from 0 to 1, the largest first
+    """
+
+    model: Model
+    metric: str
+    higher_is_better: bool
+    beats_baseline: bool
+    best: dict[str, Any]
+    baseline: dict[str, Any]
+    trials: list[dict[str, Any]]
+    importance: list[tuple[str, str, float]]
+    final_parts: int
+    seconds: float
+    failures: list[str]
+    validation_users: int
+    measured_users: int
+
+    @property
+    def best_estimator(self) -> Estimator:
+        """An estimator with the winner's parameters, fitted: its model_ is `model`."""
+        from likewise.estimator import estimator_of
+        made = estimator_of(self.model.algorithm)(**self.best["params"])
+        made.model_ = self.model
+        return made
+
+    def _repr_html_(self) -> str:
+        rows = {"winner": f"{self.best['algorithm']}, {self.metric} {self.best['value']:.4f}",
+                "trials": f"{len(self.trials)} in {self.seconds:.0f} s"}
+        if self.baseline["value"] is not None:
+            rows["compared with"] = f"{self.baseline['algorithm']}, {self.baseline['value']:.4f}"
+        used = {name: str(value) for name, value in self.best["params"].items() if value is not None}
+        good = sorted((trial for trial in self.trials if trial["value"] is not None),
+                      key=lambda trial: float(trial["value"]), reverse=self.higher_is_better)[:5]
+        return table("Search", rows) + grid(
+            ["trial", "algorithm", self.metric, "iterations", "seconds"],
+            [[str(trial["trial"]), trial["algorithm"], f"{trial['value']:.4f}", str(trial["iterations"]),
+              f"{trial['seconds']:.1f}"] for trial in good]) + table("Parameters of the winner", used, folded=True)
+
+    def to_pandas(self) -> Any:
+        """A row for each trial, with a column for each parameter."""
+        import pandas
+        return pandas.DataFrame([{**{name: value for name, value in trial.items() if name != "params"},
+                                  **{name: value for name, value in trial["params"].items()
+                                     if name != "algorithm"}} for trial in self.trials])
+
+    def __repr__(self) -> str:
+        return (f"<likewise.Search: {len(self.trials)} trials, best {self.metric} "
+                f"{self.best['value']:.4f} by {self.best['algorithm']}>")
+
+
+def tune(interactions: Any, *, algorithms: str | Collection[str] | None = None,
+         feedback: Literal["implicit", "explicit"] = "implicit", metric: str | None = None,
+         budget: str | int = "10m", seed: int = 42, validation: Any = None,
+         validation_method: Literal["random", "per-user", "last", "time"] | None = None,
+         validation_share: float | None = None, journal: Path | None = None,
+         resume: bool = False, device: Any = "auto", threads: int = 0, progress: bool = False,
+         callback: Callable[[dict[str, Any]], object] | None = None) -> Search:
+    """Searches for good parameters on a part of the interactions, measures them on the rest, and trains
+    the best on all of them. They and `validation` are Interactions, or what Interactions() takes.
+
+    algorithms         one, several, or None for all that learn from this feedback and that the device
+                       trains by their defaults
+    metric             what the best are best by: "ndcg@10" (as it is for implicit feedback), "rmse" ...
+    budget             how long to search: "30s", "10m", "1h", or a number of trials, which gives the
+                       same result again. In a time is the training of the winner, too, as long as its
+                       trial says that it will take
+    seed               of the search and of the validation parts
+    validation         held-out interactions to measure on; the winner is trained on them too. Without
+                       them the best trials are in the end measured on further parts
+    validation_method  without them: which part to hold out, as split() takes it [per-user]
+    validation_share   its share of the rows [0.2]
+    journal            a file that notes each training as it ends; one search at a time writes it
+    resume             goes on with the journal of a search that was ended
+    progress           shows a bar
+    callback           called after each training with its trial
+
+    Keep test data out of `interactions`: what the search has seen cannot say how good a model is.
+    Ctrl-C, and an exception of the callback, end the search without a model; with a journal it can be
+    resumed. ValueError names what is wrong with an option or the data; also NumericalError, DeviceError,
+    OSError.
+    """
+    data = as_interactions(interactions, "interactions")
+    held_out = None if validation is None else as_interactions(validation, "validation")
+    check_callback(callback)
+    if isinstance(budget, bool) or not isinstance(budget, (str, int)):
+        raise TypeError(f"budget must be a time, as \"10m\", or a number of trials, not {budget!r}")
+    if validation is not None and not (validation_method is None and validation_share is None):
+        raise ValueError("validation_method and validation_share would do nothing here: they cut a "
+                         "part from the interactions; leave validation out")
+    if validation_method == "last" and validation_share is not None:
+        raise ValueError("validation_share would do nothing here: it needs validation_method random, "
+                         "per-user or time")
+    if feedback == "explicit" and not data.has_values:
+        raise ValueError("feedback=\"explicit\" needs values: these interactions have none")
+    names = [] if algorithms is None else names_of(algorithms, "algorithms")
+    if algorithms is not None and not names:
+        raise ValueError("algorithms is empty: name some, or None for all")
+
+    def on_trial(trial: dict[str, Any]) -> None:
+        logger.debug("trial %d: %s after %d iterations, %s", trial["trial"], trial["value"],
+                     trial["iterations"], trial["params"])
+        if callback is not None:
+            callback(trial)
+
+    with Progress(progress) as listener:
+        model, found, interruption = call(
+            _core.tune, data._core, names, feedback, "" if metric is None else metric, str(budget), seed,
+            None if held_out is None else held_out._core, "" if held_out is None else held_out.name,
+            "per-user" if validation_method is None else validation_method,
+            0.2 if validation_share is None else validation_share,
+            journal, resume, device, threads, data.name, listener, on_trial)
+    if interruption is not None:
+        raise interruption
+    for line in found.pop("broken_lines"):
+        logger.warning("%s: line %d was broken; what it noted was trained again", journal, line)
+    for why in found.pop("left_out"):
+        logger.info("not searched: %s", why)
+    for note in found.pop("notes"):
+        logger.info("%s", note)
+    warning = found.pop("warning")
+    if warning:
+        logger.warning("%s", warning)
+    return Search(model=Model(model, threads=threads), **found)

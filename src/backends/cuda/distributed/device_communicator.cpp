@@ -1,0 +1,181 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "backends/cuda/distributed/device_communicator.h"
+
+#include <algorithm>
+#include <numeric>
+
+#include <fmt/format.h>
+
+#include "backends/cuda/distributed/add_parts.h"
+#include "likewise/error.h"
+
+namespace likewise::cuda {
+namespace {
+
+void copy_on_gpu(std::byte* to, const std::byte* from, Offset bytes, cudaStream_t stream) {
+  if (bytes == 0 || to == from) return;
+  LIKEWISE_CUDA_CHECK(
+      cudaMemcpyAsync(to, from, static_cast<std::size_t>(bytes), cudaMemcpyDeviceToDevice, stream));
+}
+
+[[nodiscard]] Offset bytes_of(std::span<const double> values) {
+  return static_cast<Offset>(values.size_bytes());
+}
+
+}  // namespace
+
+DeviceCommunicator::DeviceCommunicator(int rank, CallLedger& ledger)
+    : rank_(rank), ledger_(ledger) {}
+
+void DeviceCommunicator::start(Communicator& host, const RunControl& control,
+                               std::chrono::milliseconds patience) {
+  host_ = &host;
+  control_ = &control;
+  patience_ = patience;
+}
+
+void DeviceCommunicator::follow(cudaStream_t stream) {
+  ordered_.record(stream);
+  ordered_.hold(stream_);
+}
+
+void DeviceCommunicator::lead(cudaStream_t stream) {
+  through_.record(stream_);
+  through_.hold(stream);
+}
+
+void DeviceCommunicator::call(const RankCall& what, std::span<Outgoing> out,
+                              std::span<Incoming> in) {
+  ledger_.begin(rank_, what);
+  const auto me = static_cast<std::size_t>(rank_);
+  copy_on_gpu(in[me].at, out[me].at, out[me].bytes, stream_);
+  out[me] = {};
+  in[me] = {};
+  exchange(out, in);
+}
+
+void DeviceCommunicator::gather_bytes(std::span<const std::byte> own, std::span<std::byte> all,
+                                      std::span<const Offset> counts, std::size_t size_of_one) {
+  const auto one = static_cast<Offset>(size_of_one);
+  require_parts(*this, "all_gather", counts, std::ssize(own) / one, std::ssize(all) / one);
+  std::vector<Outgoing> out(counts.size(), Outgoing{own.data(), std::ssize(own)});
+  std::vector<Incoming> in;
+  std::byte* at = all.data();
+  for (const Offset count : counts) {
+    in.push_back({at, count * one});
+    at += count * one;
+  }
+  call({GpuCall::kGather, 0, std::ssize(all)}, out, in);
+}
+
+void DeviceCommunicator::share_rows(std::byte* table, Offset row_bytes,
+                                    std::span<const RowRange> parts) {
+  const RowRange& own = parts[static_cast<std::size_t>(rank_)];
+  std::vector<Outgoing> out(parts.size(),
+                            Outgoing{table + own.first * row_bytes, own.count * row_bytes});
+  std::vector<Incoming> in;
+  Offset all = 0;
+  for (const RowRange& part : parts) {
+    in.push_back({table + part.first * row_bytes, part.count * row_bytes});
+    all += part.count * row_bytes;
+  }
+  call({GpuCall::kShareRows, 0, all}, out, in);
+}
+
+void DeviceCommunicator::shift_bytes(int distance, std::span<const std::byte> out,
+                                     std::span<std::byte> in) {
+  const auto ranks = static_cast<std::size_t>(size());
+  const auto me = static_cast<std::size_t>(rank_);
+  std::vector<Outgoing> outgoing(ranks);
+  std::vector<Incoming> incoming(ranks);
+  outgoing[(me + static_cast<std::size_t>(distance)) % ranks] = {out.data(), std::ssize(out)};
+  incoming[(me + ranks - static_cast<std::size_t>(distance)) % ranks] = {in.data(), std::ssize(in)};
+  call({GpuCall::kShift, distance, 0, std::ssize(out), std::ssize(in)}, outgoing, incoming);
+}
+
+double* DeviceCommunicator::parts(Offset count) {
+  if (parts_.size() < size() * count) {
+    if (parts_.size() > 0) wait();  // the calls before still use them
+    parts_ = DeviceArray<double>(size() * count);
+  }
+  return parts_.data();
+}
+
+void DeviceCommunicator::all_reduce(std::span<double> values) {
+  const auto count = static_cast<Offset>(values.size());
+  double* const gathered = parts(count);
+  std::vector<Outgoing> out(static_cast<std::size_t>(size()),
+                            {std::as_bytes(values).data(), bytes_of(values)});
+  std::vector<Incoming> in;
+  for (int part = 0; part < size(); ++part) {
+    in.push_back({reinterpret_cast<std::byte*>(gathered + part * count), bytes_of(values)});
+  }
+  call({GpuCall::kReduce, 0, bytes_of(values)}, out, in);
+  add_parts(gathered, size(), count, values.data(), stream_);
+}
+
+void DeviceCommunicator::reduce_scatter(std::span<const double> all, std::span<double> own,
+                                        std::span<const Offset> counts) {
+  const auto count = static_cast<Offset>(own.size());
+  require_parts(*this, "reduce_scatter", counts, count, static_cast<Offset>(all.size()));
+  double* const gathered = parts(*std::ranges::max_element(counts));  // the same on all ranks
+  std::vector<Outgoing> out;
+  std::vector<Incoming> in;
+  const double* at = all.data();
+  for (const Offset part : counts) {
+    const Offset place = static_cast<Offset>(in.size()) * count;
+    out.push_back({reinterpret_cast<const std::byte*>(at), part * Offset{sizeof(double)}});
+    in.push_back({reinterpret_cast<std::byte*>(gathered + place), bytes_of(own)});
+    at += part;
+  }
+  call({GpuCall::kReduceScatter, 0, bytes_of(all)}, out, in);
+  add_parts(gathered, size(), count, own.data(), stream_);
+}
+
+void DeviceCommunicator::share_on_host(std::span<const std::byte> own, std::span<std::byte> all) {
+  const std::vector<Offset> counts(static_cast<std::size_t>(size()), std::ssize(own));
+  host().all_gather<std::byte>(own, all, counts);
+}
+
+void DeviceCommunicator::wait() {
+  tell_calls();
+  through_.record(stream_);
+  wait_until([&] { return through_.is_past(); });
+  check_connection();
+  ledger_.finish(rank_);
+}
+
+void DeviceCommunicator::throw_missing() const {
+  throw Error(ErrorKind::kDevice,
+              fmt::format("{} within {:.3g} s of rank {}", ledger_.missing(rank_),
+                          std::chrono::duration<double>(patience_).count(), rank_));
+}
+
+std::unique_ptr<ConnectedGpus> connect_gpus(const std::vector<int>& devices) {
+  std::vector<int> distinct = devices;
+  std::ranges::sort(distinct);
+  distinct.erase(std::ranges::unique(distinct).begin(), distinct.end());
+  if (distinct.size() == 1) return connect_by_copies(devices);
+  if (distinct.size() < devices.size()) {
+    throw Error(ErrorKind::kDevice,
+                "a GPU is named several times, and others are too: name each GPU once");
+  }
+  cudaDeviceProp first{};
+  LIKEWISE_CUDA_CHECK(cudaGetDeviceProperties(&first, devices.front()));
+  for (const int device : devices) {
+    cudaDeviceProp gpu{};
+    LIKEWISE_CUDA_CHECK(cudaGetDeviceProperties(&gpu, device));
+    if (std::string_view(gpu.name) == first.name &&
+        gpu.multiProcessorCount == first.multiProcessorCount) {
+      continue;
+    }
+    throw Error(ErrorKind::kDevice,
+                fmt::format("GPUs that train together must be of one kind: cuda:{} is {} with {} "
+                            "multiprocessors, cuda:{} is {} with {}; name those of one kind",
+                            devices.front(), first.name, first.multiProcessorCount, device,
+                            gpu.name, gpu.multiProcessorCount));
+  }
+  return connect_by_copies(devices);
+}
+
+}  // namespace likewise::cuda

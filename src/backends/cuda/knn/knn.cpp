@@ -1,0 +1,402 @@
+// SPDX-License-Identifier: Apache-2.0
+/// The K nearest rows on one GPU. The rows go there once and stay; lists come back.
+#include "likewise/knn.h"
+
+#include <algorithm>
+#include <cmath>
+#include <mutex>
+#include <numeric>
+#include <optional>
+#include <vector>
+
+#include "algorithms/knn/similarity.h"
+#include "backends/cuda/host/gpu_knn_cost.h"
+#include "backends/cuda/jobs.h"
+#include "backends/cuda/knn/gpu_search.h"
+#include "backends/cuda/knn/knn_gemm.h"
+#include "backends/cuda/knn/knn_search.h"
+#include "core/system/parallel.h"
+#include "retrieval/knn_lists.h"
+#include "retrieval/nearest_rows.h"
+
+namespace likewise {
+namespace cuda {
+namespace {
+
+/// Between two looks at whether to stop: entries of rows compared, bytes of lists or scores.
+constexpr Offset kEntriesAtATime = Offset{1} << 25;
+constexpr Offset kBytesAtATime = Offset{1} << 28;
+
+/// Statistics of some rows, on the GPU.
+struct RowStatsOnGpu {
+  DeviceArray<double> norm;
+  DeviceArray<double> count;
+  DeviceArray<double> damped_count;
+  DeviceArray<double> noise;
+};
+
+/// `row_at(i)` says whose statistics are the i-th.
+template <class RowAt>
+[[nodiscard]] RowStatsOnGpu upload_stats(std::span<const RowStats> stats, const RowAt& row_at,
+                                         cudaStream_t stream) {
+  std::vector<double> norm(stats.size());
+  std::vector<double> count(stats.size());
+  std::vector<double> damped(stats.size());
+  std::vector<double> noise(stats.size());
+  for (std::size_t i = 0; i < stats.size(); ++i) {
+    const RowStats& row = stats[static_cast<std::size_t>(row_at(i))];
+    norm[i] = row.norm;
+    count[i] = row.count;
+    damped[i] = row.damped_count;
+    noise[i] = row.noise;
+  }
+  return {to_device(norm, stream), to_device(count, stream), to_device(damped, stream),
+          to_device(noise, stream)};
+}
+
+/// Ranks first, first + step, ...
+struct RankSteps {
+  Index first = 0;
+  Index step = 1;
+  Index count = 0;
+
+  /// Where a rank stands among them; -1: nowhere.
+  [[nodiscard]] Index place_of(Index rank) const {
+    return rank >= first && (rank - first) % step == 0 ? (rank - first) / step : -1;
+  }
+};
+
+class CudaKnnSearch final : public GpuSearch {
+ public:
+  CudaKnnSearch(int device, const GpuInfo& gpu, const SimilarityProblem& problem)
+      : device_(device),
+        gpu_(gpu),
+        formula_(problem.formula()),
+        rows_(problem.rows()),
+        order_(by_falling_length(rows_.weights)) {
+    if (rows_.weights.nnz() == 0) return;
+    const Stream stream;
+    gpu_rows_ = upload(rows_.weights, stream);
+    stats_ = upload_stats(
+        rows_.stats, [&](std::size_t rank) { return order_[rank]; }, stream);
+    x_log_x_ = to_device(formula_.logarithms, stream);
+    ranks_.resize(order_.size());
+    for (std::size_t rank = 0; rank < order_.size(); ++rank) {
+      ranks_[static_cast<std::size_t>(order_[rank])] = static_cast<Index>(rank);
+    }
+    rank_of_ = to_device(ranks_, stream);
+    row_at_ = to_device(order_, stream);
+    in_float_ = exact_in_float(stream);
+    ties_ = tie_rule(formula_, rows_);
+    common_ = common_entries(gpu_rows_, stream);
+  }
+
+  [[nodiscard]] KnnLists find_part(const SearchPart& part, Index k,
+                                   const RunControl& control) const override {
+    const Index rows = rows_.weights.rows;
+    k = std::min(k, std::max<Index>(0, rows - 1));
+    if (k == 0 || rows_.weights.nnz() == 0) {
+      return pack_knn_lists(rows, [](Index) { return std::span<const Candidate>(); });
+    }
+    LIKEWISE_CUDA_CHECK(cudaSetDevice(device_));
+    if (ties_ == TieRule::kCount) {
+      const KnnLists found = find_similar(part, std::min(k + 1, rows - 1), control);
+      return settle_ties(rows_, *this, found, k, control);
+    }
+    KnnLists found = find_similar(part, k, control);
+    if (ties_ == TieRule::kLongerRow) {
+      parallel_for(found.rows.size(), Offset{1} << 14, [&](Offset e) {
+        found.rows[e] = order_[static_cast<std::size_t>(found.rows[e])];
+      });
+    }
+    return found;
+  }
+
+  void similarities(const WeightedRows& queries, float* out) const override {
+    const Index rows = rows_.weights.rows;
+    const Offset numbers = Offset{queries.weights.rows} * rows;
+    if (numbers == 0) return;
+    if (rows_.weights.nnz() == 0 || queries.weights.nnz() == 0) {
+      std::fill_n(out, numbers, 0.0F);
+      return;
+    }
+    LIKEWISE_CUDA_CHECK(cudaSetDevice(device_));
+    const Stream stream;
+    const GpuRows asked = upload(queries.weights, stream);
+    const RowStatsOnGpu stats = upload_stats(
+        queries.stats, [](std::size_t i) { return i; }, stream);
+    // An outside row's weights may not be multiples of what the others are.
+    SearchTask task = task_over(segments(8));
+    task.offsets = asked.offsets.data();
+    task.columns = asked.columns.data();
+    task.weights = asked.weights.data();
+    task.norms = stats.norm.data();
+    task.counts = stats.count.data();
+    task.noises = stats.noise.data();
+    score_all(task, queries.weights.rows, out, stream);
+  }
+
+  void similarities_on_gpu(std::span<const Index> rows, float* out,
+                           const Stream& stream) const override {
+    if (rows.empty()) return;
+    if (rows_.weights.nnz() == 0) {
+      fill_zero(out, std::ssize(rows) * rows_.weights.rows, stream);
+      return stream.synchronize();
+    }
+    const DeviceArray<Index> order = to_device(rows, stream);
+    std::vector<RowStats> asked(rows.size());
+    std::ranges::transform(rows, asked.begin(),
+                           [&](Index row) { return rows_.stats[static_cast<std::size_t>(row)]; });
+    const RowStatsOnGpu stats = upload_stats(
+        std::span<const RowStats>(asked), [](std::size_t i) { return i; }, stream);
+    SearchTask task = task_over(segments(in_float_ ? 4 : 8));
+    task.offsets = gpu_rows_.offsets.data();
+    task.columns = gpu_rows_.columns.data();
+    task.weights = gpu_rows_.weights.data();
+    task.order = order.data();
+    task.norms = stats.norm.data();
+    task.counts = stats.count.data();
+    task.noises = stats.noise.data();
+    task.count = static_cast<Index>(rows.size());
+    task.scores = out;
+    DeviceArray<unsigned int> next(1);
+    fill_zero(next.data(), 1, stream);
+    task.next = next.data();
+    search_rows(task, search_blocks(task.plan), stream);
+    stream.synchronize();
+  }
+
+ private:
+  /// Whether every sum over common entries is exact in float32: the weights are multiples of a
+  /// power of two and their squares stay small.
+  [[nodiscard]] bool exact_in_float(cudaStream_t stream) const {
+    const int places = binary_places(gpu_rows_.weights, stream);
+    if (places > 8) return false;
+    double largest = 0.0;
+    for (const RowStats& row : rows_.stats) {
+      largest = std::max({largest, row.norm * row.norm, row.count});
+    }
+    return std::ldexp(largest, 2 * places) < 0x1p24;
+  }
+
+  /// The entries for sums in numbers of so many bytes; made when they are first wanted.
+  [[nodiscard]] const SegmentTable& segments(int number_bytes) const {
+    const std::lock_guard lock(mutex_);
+    std::optional<SegmentTable>& table = segments_[number_bytes == 8];
+    if (!table) {
+      const Stream stream;
+      const TilePlan plan = plan_tiles(rows_.weights.rows, sums_of(formula_.sums), number_bytes,
+                                       search_shared_memory());
+      table = make_segments(gpu_rows_, rank_of_, plan, stream);
+    }
+    return *table;
+  }
+
+  [[nodiscard]] PairNumbers gpu_formula() const {
+    PairNumbers formula = formula_;
+    formula.x_log_x = x_log_x_.data();
+    return formula;
+  }
+  [[nodiscard]] GpuRowStats gpu_stats() const {
+    return {stats_.norm.data(), stats_.count.data(), stats_.damped_count.data(),
+            stats_.noise.data(), row_at_.data()};
+  }
+
+  [[nodiscard]] SearchTask task_over(const SegmentTable& table) const {
+    SearchTask task;
+    task.rows = rows_.weights.rows;
+    task.cols = rows_.weights.cols;
+    task.plan = table.plan;
+    task.starts = table.starts.data();
+    task.entries = table.entries.data();
+    task.formula = gpu_formula();
+    task.stats = gpu_stats();
+    return task;
+  }
+
+  /// The k most similar, k >= 1, ties to the smaller row; by ranks, ties to the smaller one, where
+  /// the longer row is the nearer.
+  [[nodiscard]] KnnLists find_similar(const SearchPart& part, Index k,
+                                      const RunControl& control) const {
+    if (!takes_products(k, control)) return find_sparse(part, k, control);
+    if (std::optional<KnnLists> lists = find_by_gemm(part, k, control)) return std::move(*lists);
+    // Other parts may have theirs by products, which are cut in another way: only a whole search is
+    // sure to have the rows that they leave.
+    return find_sparse({}, k, control);
+  }
+
+  /// The ranks of a part: every so many-th, as rows next to each other in the order of lengths cost
+  /// about the same.
+  [[nodiscard]] RankSteps ranks_of(const SearchPart& part) const {
+    const Index rows = rows_.weights.rows;
+    const Index count = std::max(0, rows - part.number + part.of - 1) / part.of;
+    return {part.number, part.of, count};
+  }
+
+  /// Says what it chose.
+  [[nodiscard]] bool takes_products(Index k, const RunControl& control) const {
+    const int bytes = in_float_ ? 4 : 8;
+    const TilePlan plan =
+        plan_tiles(rows_.weights.rows, sums_of(formula_.sums), bytes, search_shared_memory());
+    const KnnWork work{rows_.weights.rows,
+                       rows_.weights.cols,
+                       rows_.weights.nnz(),
+                       common_,
+                       plan.sums,
+                       plan.tiles,
+                       k,
+                       gemm_can(gpu_formula(), k)};
+    const KnnCost cost = gpu_knn_cost(work, gpu_);
+    control.remark(describe(cost));
+    return cost.takes_dense();
+  }
+
+  [[nodiscard]] KnnLists find_sparse(const SearchPart& part, Index k,
+                                     const RunControl& control) const {
+    const RankSteps ranks = ranks_of(part);
+    const Index rows = rows_.weights.rows;
+    const Stream stream;
+    SearchTask task = task_over(segments(in_float_ ? 4 : 8));
+    task.offsets = gpu_rows_.offsets.data();
+    task.columns = gpu_rows_.columns.data();
+    task.weights = gpu_rows_.weights.data();
+    task.order = row_at_.data();
+    task.norms = stats_.norm.data();
+    task.counts = stats_.count.data();
+    task.noises = stats_.noise.data();
+    task.k = k;
+    task.by_rank = ties_ == TieRule::kLongerRow;
+    task.key_capacity = key_capacity(k);
+    auto lists = Array<Candidate>::uninitialized(Offset{ranks.count} * k);
+    Array<Index> found(ranks.count);
+    find_all(task, ranks, lists, found, control, stream);
+    return pack_knn_lists(rows, [&](Index row) {
+      const Index place = ranks.place_of(ranks_[static_cast<std::size_t>(row)]);
+      if (place < 0) return std::span<const Candidate>();
+      return std::span<const Candidate>(lists.data() + Offset{place} * k,
+                                        static_cast<std::size_t>(found[place]));
+    });
+  }
+
+  /// Nothing where a row has too many candidates. What it needs is made when it is first wanted.
+  [[nodiscard]] std::optional<KnnLists> find_by_gemm(const SearchPart& part, Index k,
+                                                     const RunControl& control) const {
+    const std::lock_guard lock(products_mutex_);
+    if (!gemm_) gemm_.emplace(gpu_rows_);
+    return gemm_->find(gpu_formula(), gpu_stats(), rank_of_.data(), k, ties_ == TieRule::kLongerRow,
+                       part, control);
+  }
+
+  /// How many of the ranks from the `done`-th on are compared without a look at whether to stop.
+  [[nodiscard]] Index batch_size(const RankSteps& ranks, Index done, Index k) const {
+    const Offset most = std::max<Offset>(1, kBytesAtATime / (Offset{k} * 8));
+    Offset entries = 0;
+    Index end = done;
+    while (end < ranks.count && end - done < most && entries < kEntriesAtATime) {
+      const Index rank = ranks.first + end * ranks.step;
+      entries += rows_.weights.row_size(order_[static_cast<std::size_t>(rank)]);
+      ++end;
+    }
+    return end - done;
+  }
+
+  void find_all(SearchTask& task, const RankSteps& ranks, Array<Candidate>& lists,
+                Array<Index>& found, const RunControl& control, const Stream& stream) const {
+    const Index count = ranks.count;
+    if (count == 0) return;
+    const int blocks = search_blocks(task.plan);
+    const auto most =
+        static_cast<Index>(std::min<Offset>(count, kBytesAtATime / (Offset{task.k} * 8) + 1));
+    DeviceArray<unsigned int> next(1);
+    DeviceArray<Candidate> batch_lists(Offset{most} * task.k);
+    DeviceArray<Index> batch_found(most);
+    DeviceArray<std::uint64_t> keys(
+        task.key_capacity > kSharedKeys ? Offset{blocks} * task.key_capacity : 0);
+    // Short lists are copied with what lies behind them.
+    fill_zero(batch_lists.data(), batch_lists.size(), stream);
+    task.next = next.data();
+    task.lists = batch_lists.data();
+    task.found = batch_found.data();
+    task.spare_keys = keys.data();
+    task.step = ranks.step;
+    for (Index done = 0; done < count; done += task.count) {
+      control.check();
+      task.first = ranks.first + done * ranks.step;
+      task.count = batch_size(ranks, done, task.k);
+      fill_zero(next.data(), 1, stream);
+      search_rows(task, blocks, stream);
+      copy_to_host(lists.data() + Offset{done} * task.k, batch_lists.data(),
+                   Offset{task.count} * task.k, stream);
+      copy_to_host(found.data() + done, batch_found.data(), task.count, stream);
+      stream.synchronize();
+      control.report("neighbours", done + task.count, count, "rows");
+    }
+  }
+
+  void score_all(SearchTask& task, Index queries, float* out, const Stream& stream) const {
+    const int blocks = search_blocks(task.plan);
+    const Index most =
+        static_cast<Index>(std::clamp<Offset>(kBytesAtATime / (Offset{task.rows} * 4), 1, queries));
+    DeviceArray<unsigned int> next(1);
+    DeviceArray<float> scores(Offset{most} * task.rows);
+    task.next = next.data();
+    task.scores = scores.data();
+    for (task.first = 0; task.first < queries; task.first += task.count) {
+      task.count = std::min(most, queries - task.first);
+      fill_zero(next.data(), 1, stream);
+      search_rows(task, blocks, stream);
+      copy_to_host(out + Offset{task.first} * task.rows, scores.data(),
+                   Offset{task.count} * task.rows, stream);
+      stream.synchronize();
+    }
+  }
+
+  int device_;
+  GpuInfo gpu_;
+  const PairFormula& formula_;
+  WeightedRows rows_;
+  std::vector<Index> order_;  ///< rank -> row
+  std::vector<Index> ranks_;  ///< row -> rank
+  GpuRows gpu_rows_;
+  RowStatsOnGpu stats_;
+  DeviceArray<double> x_log_x_;
+  DeviceArray<Index> rank_of_;
+  DeviceArray<Index> row_at_;
+  bool in_float_ = false;
+  TieRule ties_ = TieRule::kSmallerRow;
+  double common_ = 0.0;  ///< pairs of entries in one column
+  mutable std::mutex mutex_;
+  mutable std::optional<SegmentTable> segments_[2];  ///< of float32 and of float64 sums
+  mutable std::mutex products_mutex_;
+  mutable std::optional<GemmSearch> gemm_;
+};
+
+}  // namespace
+
+std::unique_ptr<GpuSearch> make_gpu_search(int device, const GpuInfo& gpu,
+                                           const SimilarityProblem& problem) {
+  LIKEWISE_CUDA_CHECK(cudaSetDevice(device));
+  return std::make_unique<CudaKnnSearch>(device, gpu, problem);
+}
+
+Offset gpu_search_bytes(const SimilarityProblem& problem) {
+  const CsrView weights = problem.rows().weights;
+  // Of float64 sums, which take more tiles; the entries lie there by row and by tile.
+  const TilePlan plan =
+      plan_tiles(weights.rows, sums_of(problem.formula().sums), 8, search_shared_memory());
+  constexpr Offset kEntry = sizeof(SlotEntry);
+  constexpr Offset kRow = 4 * sizeof(double) + 2 * sizeof(Index) + sizeof(Offset);
+  constexpr Offset kScratch = Offset{1} << 20;  // of sums over the segments
+  return 2 * kEntry * weights.nnz() + kRow * (Offset{weights.rows} + 1) +
+         Offset{sizeof(Offset)} * (Offset{plan.tiles} * weights.cols + 1) +
+         Offset{sizeof(double)} * std::ssize(problem.formula().logarithms) + kScratch;
+}
+
+}  // namespace cuda
+
+std::unique_ptr<KnnSearch> make_cuda_knn_search(int device, const GpuInfo& gpu,
+                                                const SimilarityProblem& problem) {
+  return cuda::make_gpu_search(device, gpu, problem);
+}
+
+}  // namespace likewise

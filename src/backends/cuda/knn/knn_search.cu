@@ -1,0 +1,270 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <algorithm>
+
+#include "backends/cuda/device/attributes.h"
+#include "backends/cuda/device/candidate_keys.cuh"
+#include "backends/cuda/device/check.h"
+#include "backends/cuda/device/shared_memory.h"
+#include "backends/cuda/knn/knn_formula.cuh"
+#include "backends/cuda/knn/knn_search.h"
+
+namespace likewise::cuda {
+namespace {
+
+constexpr int kThreads = 32 * kTileWarps;
+constexpr int kBlocksAtATime = 2;  ///< of a multiprocessor
+constexpr int kAhead = 4;          ///< segments whose entries are in flight
+
+/// Adds what one entry of each has in common. Every sum of float32 numbers is exact (binary_places
+/// saw to it), and so is every product in float64: fused or not, the result is the same.
+template <int kSums, class T>
+__device__ __forceinline__ void add_pair(T* at, int slots, T a, T b) {
+  if constexpr (kSums == 1) {
+    at[0] += a * b;
+  } else if constexpr (kSums == 4) {
+    at[0] += T{1};
+    at[slots] += a * a;
+    at[2 * slots] += b * b;
+    at[3 * slots] += a * b;
+  } else {
+    at[0] += T{1};
+    at[slots] += a;
+    at[2 * slots] += b;
+    at[3 * slots] += a * a;
+    at[4 * slots] += b * b;
+    at[5 * slots] += a * b;
+  }
+}
+
+/// The sums of one slot, which are 0 afterwards.
+template <int kSums, class T>
+__device__ __forceinline__ PairSums take_sums(T* at, int slots) {
+  double s[kSums];
+#pragma unroll
+  for (int i = 0; i < kSums; ++i) {
+    s[i] = at[i * slots];
+    at[i * slots] = T{0};
+  }
+  PairSums sums;
+  if constexpr (kSums == 1) {
+    sums.n = s[0];  // not 0 where there is something in common; no formula of one sum reads it
+    sums.xy = s[0];
+  } else {
+    sums.n = s[0];
+    sums.xx = s[kSums - 3];
+    sums.yy = s[kSums - 2];
+    sums.xy = s[kSums - 1];
+    if constexpr (kSums == 6) {
+      sums.x = s[1];
+      sums.y = s[2];
+    }
+  }
+  return sums;
+}
+
+/// 32 entries of a query, one in each lane, and the segments of the warp's tile that they meet.
+struct Meetings {
+  Offset begin = 0;
+  int length = 0;
+  float weight = 0.0F;
+};
+
+/// A warp's walk along a query: columns rise, so every sum is added up in the order of the
+/// reference, whatever the tiles.
+template <int kSums, class T>
+class Walk {
+ public:
+  __device__ Walk(const SearchTask& task, int round, T* tile)
+      : task_(task),
+        starts_(task.starts + Offset{round} * task.cols * kTileWarps + threadIdx.x / 32),
+        tile_(tile),
+        lane_(static_cast<int>(threadIdx.x % 32)) {}
+
+  __device__ void run(Offset begin, Offset end) {
+    load_entry(begin, end);
+    Meetings now = meet();
+    for (Offset e = begin; e < end; e += 32) {
+      load_entry(e + 32, end);
+      const Meetings next = meet();  // in flight while this one is added up
+      add(now);
+      now = next;
+    }
+  }
+
+ private:
+  __device__ __forceinline__ void load_entry(Offset begin, Offset end) {
+    const Offset e = begin + lane_;
+    column_ = e < end ? task_.columns[e] : -1;
+    weight_ = e < end ? task_.weights[e] : 0.0F;
+  }
+
+  __device__ __forceinline__ Meetings meet() const {
+    if (column_ < 0) return {};
+    const Offset* at = starts_ + Offset{column_} * kTileWarps;
+    const Offset begin = at[0];
+    return {begin, static_cast<int>(at[1] - begin), weight_};
+  }
+
+  __device__ __forceinline__ void add(const Meetings& all) {
+    unsigned int left = __ballot_sync(0xffffffffU, all.length > 0);
+    while (left != 0) {
+      const SlotEntry* from[kAhead];
+      SlotEntry head[kAhead];
+      int length[kAhead];
+      float weight[kAhead];
+#pragma unroll
+      for (int u = 0; u < kAhead; ++u) {
+        const int source = left != 0 ? __ffs(static_cast<int>(left)) - 1 : 0;
+        length[u] = __shfl_sync(0xffffffffU, all.length, source);
+        if (left == 0) length[u] = 0;
+        from[u] = task_.entries + __shfl_sync(0xffffffffU, all.begin, source) + lane_;
+        weight[u] = __shfl_sync(0xffffffffU, all.weight, source);
+        left &= left - 1;
+        head[u] = lane_ < length[u] ? *from[u] : SlotEntry{0, 0.0F};
+      }
+#pragma unroll
+      for (int u = 0; u < kAhead; ++u) {
+        add_entry(lane_ < length[u], head[u], weight[u]);
+        if (length[u] > 32) add_tail(from[u], length[u], weight[u]);
+        __syncwarp();  // the next column may have the same rows
+      }
+    }
+  }
+
+  __device__ void add_tail(const SlotEntry* from, int length, float weight) {
+    for (int done = 32; done < length; done += 32 * kAhead) {
+      SlotEntry some[kAhead];
+#pragma unroll
+      for (int u = 0; u < kAhead; ++u) {
+        const int at = done + 32 * u;
+        some[u] = lane_ + at < length ? from[at] : SlotEntry{0, 0.0F};
+      }
+#pragma unroll
+      for (int u = 0; u < kAhead; ++u) add_entry(lane_ + done + 32 * u < length, some[u], weight);
+    }
+  }
+
+  __device__ __forceinline__ void add_entry(bool valid, const SlotEntry& entry, float weight) {
+    if (!valid) return;
+    add_pair<kSums, T>(tile_ + entry.slot, task_.plan.slots, static_cast<T>(weight),
+                       static_cast<T>(entry.weight));
+  }
+
+  const SearchTask& task_;
+  const Offset* starts_;
+  T* tile_;
+  int lane_;
+  Index column_ = -1;
+  float weight_ = 0.0F;
+};
+
+/// A block takes one query at a time, a warp 1/16 of the rows that it is compared with; their sums
+/// lie in shared memory (plan_tiles), one warp's apart from the others', so that nothing is added
+/// atomically. Then all threads turn sums into similarities, and those above the worst of a full
+/// list become candidates. Fast because the sums never leave the multiprocessor, and the entries of
+/// a column are read in order by the warps that need them.
+template <int kSums, class T>
+__global__ void __launch_bounds__(kThreads, kBlocksAtATime)
+    search_kernel(const __grid_constant__ SearchTask task) {
+  extern __shared__ std::uint64_t shared[];
+  __shared__ BestKeys best;
+  __shared__ unsigned int drawn;
+  const bool in_shared = task.key_capacity <= kSharedKeys;
+  std::uint64_t* const keys =
+      in_shared ? shared : task.spare_keys + Offset{blockIdx.x} * task.key_capacity;
+  T* const sums = reinterpret_cast<T*>(shared + kSharedKeys);
+  const int pitch = task.plan.pitch;
+  const int slots = task.plan.slots;
+  for (int i = threadIdx.x; i < kTileWarps * pitch; i += kThreads) sums[i] = T{0};
+
+  while (true) {
+    if (threadIdx.x == 0) {
+      drawn = atomicAdd(task.next, 1U);
+      best = {0, 0};
+    }
+    __syncthreads();
+    const auto query = static_cast<Index>(drawn);
+    if (query >= task.count) return;
+    const Index place = task.first + query * task.step;
+    const Index row = task.order == nullptr ? place : task.order[place];
+    const RowStats x{task.norms[place], task.counts[place], task.noises[place]};
+    for (int round = 0; round < task.plan.rounds; ++round) {
+      Walk<kSums, T>(task, round, sums + (threadIdx.x / 32) * pitch)
+          .run(task.offsets[row], task.offsets[row + 1]);
+      __syncthreads();
+      // Whole turns: all threads offer together.
+      for (int turn = 0; turn * kThreads < kTileWarps * slots; ++turn) {
+        const int warp = static_cast<int>(threadIdx.x) % kTileWarps;
+        const int slot = (turn * kThreads + static_cast<int>(threadIdx.x)) / kTileWarps;
+        const Index y = slot * task.plan.tiles + round * kTileWarps + warp;
+        float score = 0.0F;
+        if (slot < slots && y < task.rows) {
+          const PairSums s = take_sums<kSums>(sums + warp * pitch + slot, slots);
+          if (s.n != 0.0) score = pair_similarity(task.formula, x, GpuRow{task.stats, y}, s);
+          if (task.scores != nullptr) {
+            task.scores[Offset{query} * task.rows + task.stats.row[y]] = score;
+          }
+        }
+        if (task.scores != nullptr) continue;
+        const bool other = score != 0.0F && task.stats.row[y] != row;
+        offer_keys<kThreads>(best, keys, task.key_capacity, task.k,
+                             other ? key_of(score, task.by_rank ? y : task.stats.row[y]) : 0);
+      }
+      __syncthreads();
+    }
+    if (task.scores != nullptr) continue;
+    prune_keys<kThreads>(best, keys, task.k);
+    const int found = best.count;
+    for (int i = threadIdx.x; i < found; i += kThreads) {
+      task.lists[Offset{query} * task.k + i] = candidate_of(keys[i]);
+    }
+    if (threadIdx.x == 0) task.found[query] = found;
+    __syncthreads();
+  }
+}
+
+using Kernel = void (*)(SearchTask);
+
+[[nodiscard]] Kernel kernel_of(const TilePlan& plan) {
+  const bool wide = plan.number_bytes == 8;
+  switch (plan.sums) {
+    case 1:
+      return wide ? search_kernel<1, double> : search_kernel<1, float>;
+    case 4:
+      return wide ? search_kernel<4, double> : search_kernel<4, float>;
+    default:
+      return wide ? search_kernel<6, double> : search_kernel<6, float>;
+  }
+}
+
+}  // namespace
+
+int key_capacity(Index k) {
+  int capacity = kSharedKeys;
+  while (capacity < Offset{k} + kThreads) capacity *= 2;
+  return capacity;
+}
+
+int search_shared_memory() {
+  constexpr int kOurs = 64;  // BestKeys and the like
+  const int reserved = device_attribute(cudaDevAttrReservedSharedMemoryPerBlock);
+  const int all = device_attribute(cudaDevAttrMaxSharedMemoryPerMultiprocessor);
+  return std::min(largest_shared_memory(), all / kBlocksAtATime - reserved) - kOurs;
+}
+
+int search_blocks(const TilePlan& plan) {
+  const Kernel kernel = kernel_of(plan);
+  allow_shared_memory(kernel, plan.shared_bytes());
+  int blocks = 0;
+  LIKEWISE_CUDA_CHECK(cudaOccupancyMaxActiveBlocksPerMultiprocessor(
+      &blocks, kernel, kThreads, static_cast<std::size_t>(plan.shared_bytes())));
+  return std::max(1, blocks) * multiprocessor_count();
+}
+
+void search_rows(const SearchTask& task, int blocks, cudaStream_t stream) {
+  kernel_of(task.plan)<<<std::min(blocks, task.count), kThreads,
+                         static_cast<std::size_t>(task.plan.shared_bytes()), stream>>>(task);
+  LIKEWISE_CUDA_CHECK_LAUNCH();
+}
+
+}  // namespace likewise::cuda

@@ -1,0 +1,222 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "likewise/make_interactions.h"
+
+#include <cstdlib>
+#include <limits>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include <fmt/format.h>
+
+#include "core/system/memory.h"
+#include "data/columns/key_table.h"
+#include "data/columns/stage_columns.h"
+#include "data/text/assemble.h"
+#include "data/text/filter.h"
+#include "data/text/merge_rows.h"
+#include "data/text/times.h"
+#include "data/text/weigh_rows.h"
+#include "data/text/words.h"
+#include "data/write/naming.h"
+#include "likewise/error.h"
+
+namespace likewise {
+namespace {
+
+constexpr const char* kName = "interactions in memory";
+
+[[noreturn]] void refuse(const std::string& why) {
+  throw Error(ErrorKind::kInvalidArgument, fmt::format("{}: {}", kName, why));
+}
+
+/// Options that say how a text is read.
+void refuse_options_of_files(const ReadOptions& options) {
+  const char* idle = !options.columns.empty()            ? "columns"
+                     : options.format != Format::kAuto   ? "format"
+                     : !options.delimiter.empty()        ? "delimiter"
+                     : options.header != Header::kAuto   ? "header"
+                     : options.keep_times                ? "keep_times"
+                     : !options.word_values.empty()      ? "word_values"
+                     : options.decimal != "."            ? "decimal"
+                     : !options.time_format.empty()      ? "time_format"
+                     : options.values == Values::kUnused ? "values = unused"
+                                                         : nullptr;
+  if (idle == nullptr) return;
+  refuse(
+      fmt::format("{} is an option of files: leave it out, and values or times that are not wanted "
+                  "as well",
+                  idle));
+}
+
+Offset size_of(const ValueSpan& values) {
+  return std::visit([](auto some) { return Offset{std::ssize(some)}; }, values);
+}
+
+/// The values that columns of `rows` rows have; none: empty.
+void check_lengths(Offset rows, const ValueSpan& values, const TimeColumn& times,
+                   const char* others) {
+  const auto check = [&](Offset size, const char* what) {
+    if (size == 0 || size == rows) return;
+    refuse(fmt::format("there are {} {} for {} {}", size, what, rows, others));
+  };
+  check(size_of(values), "values");
+  check(std::ssize(times.numbers), "times");
+  if (times.unit == TimeForm::kDate || times.unit == TimeForm::kDateTime) {
+    refuse("times are numbers: their unit is seconds or a part of it");
+  }
+}
+
+void check_rows(const ReadSummary& summary) {
+  if (summary.rows > summary.bad_rows) return;
+  throw Error(ErrorKind::kBadData, fmt::format("{}: all {} rows are bad; the first one: {}", kName,
+                                               summary.rows, summary.first_bad_row));
+}
+
+/// Rows or columns that are made whether interactions have them or not.
+[[nodiscard]] Offset given_count(const IdColumn& ids) {
+  const auto* numbers = std::get_if<IndexColumn>(&ids);
+  return numbers == nullptr ? 0 : numbers->count;
+}
+
+template <class Row>
+Interactions make_rows(const RowColumns& columns, const ReadOptions& options, ReadSummary& summary,
+                       const RunControl& control) {
+  constexpr double kBytes = 2 * sizeof(Index) + sizeof(Row) + (Row::kTimed ? sizeof(Time) : 0);
+  constexpr double kBytesOfAnId = 3 * sizeof(Offset);  // the id, and two matrices' offsets
+  const Offset ids =
+      given_count(columns.items) + (std::holds_alternative<IdColumn>(columns.users)
+                                        ? given_count(std::get<IdColumn>(columns.users))
+                                        : Offset{0});
+  check_memory_plan(
+      fmt::format("{}: {} rows, {} users and items", kName, columns.rows, ids),
+      static_cast<double>(columns.rows) * kBytes + static_cast<double>(ids) * kBytesOfAnId);
+  Staged<Row> staged = stage_columns<Row>(columns, options.on_bad_row, kName, summary, control);
+  check_rows(summary);
+  weigh_rows<Row>(staged, options, kName, summary);
+  return assemble<Row>(std::move(staged), summary.policy, kName, summary, control);
+}
+
+/// Columns whose lengths have been checked.
+Interactions make(const RowColumns& columns, const ReadOptions& options, ReadSummary* summary,
+                  const RunControl& control) {
+  const bool has_values = size_of(columns.values) > 0;
+  const bool timed = !columns.times.numbers.empty();
+  if (columns.rows == 0) throw Error(ErrorKind::kBadData, fmt::format("{}: no rows", kName));
+  if (options.values == Values::kRequired && !has_values) {
+    refuse("values are needed (for explicit feedback, RMSE or MAE)");
+  }
+  ReadSummary met;
+  met.format = "memory";
+  met.columns = {"users", "items", has_values ? "values" : "", timed ? "times" : ""};
+  met.policy = chosen_policy(options.duplicates, has_values, timed);
+  check_weighing(options, met.policy, timed, kName);
+  return naming_the_file(kName, [&] {
+    Interactions data = timed ? make_rows<TimedRow>(columns, options, met, control)
+                              : make_rows<PlainRow>(columns, options, met, control);
+    data = filter(std::move(data), options, kName, met);
+    if (summary != nullptr) *summary = std::move(met);
+    return data;
+  });
+}
+
+/// The key of a row; nothing where it is missing, or a number.
+std::string_view encoded_text(const EncodedColumn& column, Offset row) {
+  const auto code = std::visit(
+      [&](auto codes) { return static_cast<Offset>(codes[static_cast<std::size_t>(row)]); },
+      column.codes);
+  if (code < 0 || code >= count_keys(column)) return {};
+  if (const auto* text = std::get_if<TextColumn>(&column.keys)) return text_of(*text, code);
+  const auto* views = std::get_if<std::span<const std::string_view>>(&column.keys);
+  return views == nullptr ? std::string_view() : (*views)[static_cast<std::size_t>(code)];
+}
+
+/// Calls visit(row, text) for a column of text; nothing where one is missing.
+template <class Visit>
+void for_each_text(const IdColumn& column, const Visit& visit) {
+  const Offset rows = count_rows(column, "text");
+  const auto* views = std::get_if<std::span<const std::string_view>>(&column);
+  const auto* text = std::get_if<TextColumn>(&column);
+  const auto* encoded = std::get_if<EncodedColumn>(&column);
+  for (Offset row = 0; row < rows; ++row) {
+    if (views != nullptr) {
+      visit(row, (*views)[static_cast<std::size_t>(row)]);
+    } else if (text != nullptr) {
+      visit(row, text_of(*text, row));
+    } else if (encoded != nullptr) {
+      visit(row, encoded_text(*encoded, row));
+    } else {
+      refuse("a column of text is needed");
+    }
+  }
+}
+
+}  // namespace
+
+std::vector<float> values_of_words(const IdColumn& words, const ReadOptions& options,
+                                   std::string_view name) {
+  constexpr std::size_t kMostCells = 1000;
+  const Words known = checked_words(options);
+  std::vector<float> values;
+  std::vector<std::string> unknown;
+  Offset explained = 0;
+  for_each_text(words, [&](Offset, std::string_view cell) {
+    const auto value = value_of(cell, known, options.decimal == ",");
+    explained += value ? 1 : 0;
+    if (!value && is_word(cell) && unknown.size() < kMostCells) unknown.emplace_back(cell);
+    values.push_back(value.value_or(std::numeric_limits<float>::quiet_NaN()));
+  });
+  if (!unknown.empty() && (options.on_bad_row == BadRows::kFail || explained == 0)) {
+    refuse(fmt::format("column {} holds words without a number, {}", printable(name),
+                       words_to_explain(unknown)));
+  }
+  return values;
+}
+
+WrittenTimes times_of_text(const IdColumn& texts, const std::string& time_format) {
+  constexpr std::int64_t kMissing = std::numeric_limits<std::int64_t>::min();
+  constexpr std::int64_t kMostSeconds = 9'000'000'000;  // of the years that 64 bits of ns hold
+  std::vector<std::optional<Time>> times;
+  bool fine = true;
+  for_each_text(texts, [&](Offset, std::string_view text) {
+    const auto parsed = parse_time(text, time_format);
+    times.push_back(parsed ? std::optional(parsed->time) : std::nullopt);
+    fine = fine && (!parsed || std::abs(parsed->time.seconds()) < kMostSeconds);
+  });
+  WrittenTimes written{{}, fine ? TimeForm::kNanoseconds : TimeForm::kMicroseconds};
+  const std::int64_t per_second = fine ? 1'000'000'000 : 1'000'000;
+  for (const auto& time : times) {
+    written.numbers.push_back(time ? time->seconds() * per_second +
+                                         time->nanoseconds() / (1'000'000'000 / per_second)
+                                   : kMissing);
+  }
+  return written;
+}
+
+Interactions make_interactions(const IdColumn& users, const IdColumn& items,
+                               const ValueSpan& values, const TimeColumn& times,
+                               const ReadOptions& options, ReadSummary* summary,
+                               const RunControl& control) {
+  refuse_options_of_files(options);
+  check_filters(options);
+  const Offset rows = count_rows(users, "users");
+  const Offset others = count_rows(items, "items");
+  if (rows != others) refuse(fmt::format("there are {} users for {} items", rows, others));
+  check_lengths(rows, values, times, "users and items");
+  return make({users, items, values, times, rows}, options, summary, control);
+}
+
+Interactions make_interactions(const CsrColumns& rows, const ValueSpan& values,
+                               const TimeColumn& times, const ReadOptions& options,
+                               ReadSummary* summary, const RunControl& control) {
+  refuse_options_of_files(options);
+  check_filters(options);
+  const IdColumn items = IndexColumn{rows.columns, rows.cols};
+  const Offset count = count_rows(items, "columns");
+  check_row_offsets(rows.offsets, count);
+  check_lengths(count, values, times, "columns");
+  return make({RowsOfCsr{rows.offsets}, items, values, times, count}, options, summary, control);
+}
+
+}  // namespace likewise

@@ -1,0 +1,233 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "data/text/json_lines.h"
+
+#include <algorithm>
+#include <array>
+#include <cstdint>
+#include <memory>
+#include <vector>
+
+#include <fmt/format.h>
+#include <nlohmann/json.hpp>
+
+#include "data/bytes/rewritten_lines.h"
+#include "data/text/format.h"
+#include "likewise/error.h"
+#include "likewise/write.h"
+
+namespace likewise {
+namespace {
+
+/// Text of a column that nobody asks for is kept as far as it may be a number.
+constexpr std::size_t kMostSpareBytes = 40;
+
+[[noreturn]] void refuse_json(const std::string& file, const std::string& why) {
+  throw Error(ErrorKind::kBadData, fmt::format("{}: {}", file, why));
+}
+
+/// Calls visit(key, text, is_text) for what an object of JSON holds, of objects within it with
+/// "outer.inner". Numbers come as they are written, null is an empty text, arrays are left out.
+template <class Visit>
+class Values {
+ public:
+  explicit Values(const Visit& visit) : visit_(visit) {}
+
+  bool null() { return put("", false); }
+  bool boolean(bool value) { return put(value ? "true" : "false", false); }
+  bool number_integer(std::int64_t value) { return put(fmt::format("{}", value), false); }
+  bool number_unsigned(std::uint64_t value) { return put(fmt::format("{}", value), false); }
+  bool number_float(double, const std::string& written) { return put(written, false); }
+  bool string(std::string& text) { return put(text, true); }
+  bool binary(std::vector<std::uint8_t>&) { return false; }
+  bool start_object(std::size_t) {
+    if (arrays_ == 0) prefixes_.push_back(prefixes_.empty() ? "" : key_ + ".");
+    return true;
+  }
+  bool end_object() {
+    if (arrays_ == 0) prefixes_.pop_back();
+    return true;
+  }
+  bool key(std::string& name) {
+    if (arrays_ == 0) key_ = prefixes_.back() + name;
+    return true;
+  }
+  bool start_array(std::size_t) {
+    ++arrays_;
+    return !prefixes_.empty();  // else the line is an array
+  }
+  bool end_array() {
+    --arrays_;
+    return true;
+  }
+  bool parse_error(std::size_t, const std::string&, const nlohmann::detail::exception&) {
+    return false;
+  }
+
+ private:
+  bool put(std::string_view text, bool is_text) {
+    if (prefixes_.empty()) return false;  // the line is one value
+    if (arrays_ == 0) visit_(key_, text, is_text);
+    return true;
+  }
+
+  const Visit& visit_;
+  std::vector<std::string> prefixes_;  ///< of the objects that are open
+  std::string key_;
+  int arrays_ = 0;
+};
+
+/// False where the line is no object.
+template <class Visit>
+bool for_each_value(std::string_view line, const Visit& visit) {
+  Values<Visit> values(visit);
+  return nlohmann::json::sax_parse(line, &values);
+}
+
+class Objects {
+ public:
+  Objects(std::string file, bool skip) : file_(std::move(file)), skip_(skip) {}
+
+  /// The keys of the first lines become the columns.
+  void find_keys(std::string_view head, const ReadOptions& options) {
+    LineReader lines(head);
+    std::string_view line;
+    for (std::size_t looked = 0; looked < kSampleLines && lines.next(line); ++looked) {
+      const bool cut = lines.position(head) == head.size() && !head.ends_with('\n');
+      if (cut && !keys_.empty()) break;
+      (void)for_each_value(line, [&](const std::string& key, std::string_view, bool) {
+        if (std::find(keys_.begin(), keys_.end(), key) == keys_.end()) keys_.push_back(key);
+      });
+    }
+    const std::array<int, kRoles> known = known_columns(keys_);
+    const int events = event_column(keys_);
+    for (std::size_t k = 0; k < keys_.size(); ++k) {
+      const auto at = static_cast<int>(k);
+      wanted_.push_back(std::find(known.begin(), known.end(), at) != known.end() || events == at ||
+                        std::find(options.columns.begin(), options.columns.end(), keys_[k]) !=
+                            options.columns.end());
+    }
+    if (keys_.size() < 2) {
+      refuse_json(file_,
+                  "JSON lines need an object with a user and an item on each line, as "
+                  "{\"user\": 1, \"item\": 2}");
+    }
+  }
+
+  [[nodiscard]] std::string header() const {
+    std::string out;
+    for (const std::string& key : keys_) {
+      if (!out.empty()) out += ',';
+      append_field(out, key, ',');
+    }
+    return out + "\n";
+  }
+
+  void rewrite(std::string_view line, Offset number, std::string& out) {
+    if (is_blank_line(line)) return;
+    fields_.assign(keys_.size(), {});
+    const bool good = for_each_value(line, [&](const std::string& key, std::string_view text,
+                                               bool is_text) { keep(key, text, is_text); });
+    if (!good) return refuse_line(line, number, out);
+    for (std::size_t f = 0; f < fields_.size(); ++f) {
+      if (f > 0) out += ',';
+      out += fields_[f];
+    }
+  }
+
+ private:
+  void keep(const std::string& key, std::string_view text, bool is_text) {
+    const auto at = std::find(keys_.begin(), keys_.end(), key) - keys_.begin();
+    const auto place = static_cast<std::size_t>(at);
+    if (place == keys_.size() || !fields_[place].empty() || text.empty()) return;
+    if (!is_text) {
+      fields_[place] = text;
+    } else if (wanted_[place] ||
+               (text.size() <= kMostSpareBytes && text.find('\0') == std::string_view::npos)) {
+      append_field(fields_[place], text, ',');
+    }
+  }
+
+  void refuse_line(std::string_view line, Offset number, std::string& out) const {
+    if (!skip_) {
+      throw Error(ErrorKind::kBadData,
+                  fmt::format("{}:{}: '{}' is not an object of JSON; correct the row, or skip bad "
+                              "rows with {}",
+                              file_, number, printable(line), mention("on_bad_row", "skip")));
+    }
+    out.append(keys_.size() - 1, ',');  // a row without ids
+  }
+
+  std::string file_;
+  bool skip_;
+  std::vector<std::string> keys_;
+  std::vector<bool> wanted_;  ///< by key: may hold users, items, values or times
+  std::vector<std::string> fields_;
+};
+
+}  // namespace
+
+bool is_json_lines(std::string_view head, const std::string& file) {
+  const std::size_t begin = head.find_first_not_of(" \t\r\n");
+  if (begin == std::string_view::npos) return false;
+  const std::string_view rest = head.substr(begin);
+  const std::string_view line = rest.substr(0, rest.find('\n'));
+  const std::size_t inside = rest.find_first_not_of(" \t\r\n", 1);
+  if (rest[0] == '[' && inside != std::string_view::npos &&
+      (rest[inside] == '{' || rest[inside] == '[')) {
+    refuse_json(file, "is a JSON array: write an object on each line, as `jq -c '.[]' FILE` does");
+  }
+  if (rest[0] != '{') return false;
+  const std::size_t last = line.find_last_not_of(" \t\r");
+  if (line[last] == '}' && last > 0) return true;
+  if (rest.find('\n') == std::string_view::npos) return true;  // a long line, or a cut one
+  refuse_json(file,
+              "is JSON, but its objects go over several lines: write each on one line, as "
+              "`jq -c . FILE` does");
+}
+
+ByteSourcePtr json_as_csv(ByteSourcePtr raw, std::string_view head, const ReadOptions& options,
+                          std::size_t max_line_bytes, const std::string& file) {
+  const char* idle = !options.delimiter.empty()        ? "delimiter"
+                     : options.header != Header::kAuto ? "header"
+                     : options.decimal != "."          ? "decimal"
+                                                       : nullptr;
+  if (idle != nullptr) {
+    throw Error(
+        ErrorKind::kInvalidArgument,
+        fmt::format("{}: {} would do nothing: the file is JSON lines", file, mention(idle)));
+  }
+  auto objects = std::make_shared<Objects>(file, options.on_bad_row == BadRows::kSkip);
+  objects->find_keys(head, options);
+  std::string header = objects->header();
+  return rewritten_lines(
+      std::move(raw), std::move(header),
+      [objects](std::string_view line, Offset number, std::string& out) {
+        objects->rewrite(line, number, out);
+      },
+      max_line_bytes, file);
+}
+
+ByteSourcePtr netflix_as_csv(ByteSourcePtr raw, std::size_t max_line_bytes,
+                             const std::string& file) {
+  auto item = std::make_shared<std::string>();
+  const auto rewrite = [item, file](std::string_view line, Offset number, std::string& out) {
+    if (is_blank_line(line)) return;
+    if (line.ends_with(':')) {
+      *item = line.substr(0, line.size() - 1);
+      return;
+    }
+    const std::size_t comma = line.find(',');
+    if (item->empty() || comma == std::string_view::npos) {
+      throw Error(ErrorKind::kBadData,
+                  fmt::format("{}:{}: '{}' is neither 'ITEM:' nor user,rating,date below it", file,
+                              number, printable(line)));
+    }
+    out += line.substr(0, comma);
+    out += ',';
+    out += *item;
+    out += line.substr(comma);
+  };
+  return rewritten_lines(std::move(raw), {}, rewrite, max_line_bytes, file);
+}
+
+}  // namespace likewise
