@@ -83,8 +83,8 @@ struct AlsParams {
   }
 
   /// Starting values for a kind of feedback: Hu's form as it was published; explicit ratings want
-  /// ALS-WR (nu = 1) and a larger lambda. Good ones depend on the data: with_data_defaults() in
-  /// likewise/parameters.h.
+  /// ALS-WR (nu = 1) and a larger lambda. Good ones depend on the data: prepare() in
+  /// likewise/training.h chooses them.
   [[nodiscard]] static AlsParams defaults(Feedback feedback);
 
   /// Throws Error(kInvalidArgument) naming the field, its value and its range.

@@ -78,7 +78,7 @@ struct TuningResult {
 /// Trains a few iterations with the built-in tuning and with others: first with that of each
 /// kernel, then with each assignment of short rows, then with each length of pieces, every time on
 /// from the fastest so far. A tuning that wins less than a hundredth is not worth leaving the
-/// built-in one. Errors: as train_als.
+/// built-in one. Errors: as train().
 [[nodiscard]] TuningResult autotune_als(const CsrView& by_user, const AlsParams& params,
                                         const Device& device, const RunControl& control = {});
 

@@ -110,8 +110,8 @@ struct KnnParams {
   [[nodiscard]] BiasParams bias_params() const;
 
   /// Good starting values. Explicit ratings take Pearson about baselines and predict from
-  /// baselines. For lists from implicit feedback rows are compared by TF-IDF; with_data_defaults()
-  /// (likewise/parameters.h) may choose BM25, and chooses the shrinkage of items, how many
+  /// baselines. For lists from implicit feedback rows are compared by TF-IDF; prepare()
+  /// (likewise/training.h) may choose BM25, and chooses the shrinkage of items, how many
   /// neighbours users have and whose lists a sum adds up.
   [[nodiscard]] static KnnParams defaults(Feedback feedback, Side side = Side::kItems);
 

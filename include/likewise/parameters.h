@@ -57,7 +57,7 @@ struct ParameterInfo {
   ParameterKind kind = ParameterKind::kReal;
   std::vector<std::string> choices;  ///< of a choice, and of a switch: the names of its values
   std::string usual;                 ///< the default in words; may differ by feedback
-  /// Whether it was given decides, not its value alone: with_data_defaults() chooses what was not.
+  /// Whether it was given decides, not its value alone: prepare() chooses what was not.
   /// Front doors have no value for it until then.
   bool left_open = false;
 };

@@ -91,11 +91,11 @@ class RankTraining {
 
   /// Exchanges the interactions, so that each rank has those of its rows, and makes the first
   /// factors: drawn, the same for any number of ranks, or the rank's own of an earlier training
-  /// with so many iterations. Errors: as train_als(); kBadData naming a repeated cell where these
+  /// with so many iterations. Errors: as train(); kBadData naming a repeated cell where these
   /// are errors.
   RankStart begin(const Factors* start = nullptr, int completed_iterations = 0);
 
-  /// One iteration, users then items; returns the objective of all ranks. Errors: as train_als(),
+  /// One iteration, users then items; returns the objective of all ranks. Errors: as train(),
   /// kDevice naming a rank that was lost. The training is then over.
   double step();
 

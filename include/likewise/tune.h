@@ -10,7 +10,7 @@
 /// best trials are measured on further validation parts: one part makes the luckiest of many win.
 /// Trials run one after another, each with all threads.
 ///
-/// With a budget of time what choose_algorithm() would take comes first, then the others with few
+/// With a budget of time what "auto" would take comes first, then the others with few
 /// iterations, or with few factors where that is too long: nothing that takes long is begun before
 /// all had a turn. A training or validation that the time left does not allow is broken off.
 #pragma once

@@ -53,7 +53,7 @@ class Alike(Attack):
 
 def many_spreads_away(old: float, new: float) -> bool:
     """Values that are alike count as spread by their size, by 1 at most."""
-    return new > 1.5 * old or new - old > 100
+    return abs(new - old) > min(0.5 * abs(old), 100)
 
 
 def neighbour(value: float, steps: int) -> str:

@@ -28,6 +28,7 @@ IDLE_BESIDE = {
     ("--clip", "--duplicates"),  # sums stretch the scale
     ("--clip", "--min-item-count"), ("--clip", "--min-user-count"),  # averages of a few: in range
     ("--clip", "--min-neighbours"),  # means where these are too few
+    ("--clip", "--baseline-user-regularization"), ("--clip", "--baseline-item-regularization"),  # other biases: in range
     ("--tolerance", "--iterations"), ("--patience", "--iterations"),
     ("--iterations", "--tolerance"), ("--iterations", "--patience"),
     ("--iterations", "--target"), ("--tolerance", "--target"), ("--patience", "--target"),  # reached
@@ -35,7 +36,8 @@ IDLE_BESIDE = {
     ("--cg-steps", "--cg-tolerance"),  # one step was enough
     ("--candidates", "--min-user-count"), ("--negatives", "--min-user-count"),  # nothing is left to tell apart
     # A plan may be the same for other data, and holds no titles and no report.
-    *((flag, "--plan") for flag in ("--titles", "--report", "--duplicates", "--min-value", "--min-user-count", "--min-item-count")),
+    *((flag, "--plan") for flag in ("--titles", "--report", "--duplicates", "--min-value", "--min-user-count", "--min-item-count",
+                                    "--since", "--until")),
 }
 # Verbs and options that run until a signal: tests/cli/test_serve.py and tests/page have them.
 ENDLESS = {"serve", "mcp", "demo --serve"}

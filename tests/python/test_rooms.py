@@ -28,9 +28,11 @@ def lines_of(folder, path, included):
     ("src/serving/a.cpp", "backends/cpu/b.h"),
     ("src/algorithms/als/a.cpp", "backends/cpu/b.h"),
     ("src/algorithms/als/a.h", "training/b.h"),  # its .cpp may
-    ("src/backends/cuda/host/a.cpp", "search/b.h"),
+    ("src/backends/cuda/host/a.cpp", "retrieval/b.h"),
     ("src/backends/cuda/host/a.cpp", "model/b.h"),
-    ("src/backends/other.cpp", "backends/gpu/b.h"),  # registry.cpp may
+    ("src/backends/cuda/host/a.cpp", "backends/cuda/knn/b.h"),
+    ("src/backends/jobs/a.cpp", "retrieval/b.h"),
+    ("src/backends/other.cpp", "backends/cuda/host/b.h"),  # registry.cpp may
     ("src/core/a.cpp", "data/b.h"),
     ("include/likewise/a.h", "core/b.h"),
     ("cli/verbs/a.cpp", "serving/b.h"),
@@ -42,7 +44,8 @@ def test_an_include_that_goes_up_is_found(tmp_path, path, included):
 
 
 @pytest.mark.parametrize("path, included", [
-    ("src/serving/a.cpp", "search/b.h"),
+    ("src/serving/a.cpp", "retrieval/b.h"),
+    ("src/backends/cuda/knn/a.cu", "backends/cuda/host/b.h"),
     ("src/algorithms/als/a.cpp", "training/b.h"),
     ("src/backends/registry.cpp", "backends/cpu/b.h"),
     ("cli/verbs/a.cpp", "likewise/b.h"),
