@@ -3,6 +3,8 @@
 #pragma once
 
 #include "likewise/als.h"
+#include "likewise/csr.h"
+#include "likewise/factors.h"
 
 namespace likewise {
 

@@ -10,6 +10,7 @@
 #include <span>
 
 #include "backends/cpu/als/als_row.h"
+#include "likewise/control.h"
 #include "likewise/csr.h"
 
 namespace likewise {
