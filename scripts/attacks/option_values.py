@@ -37,7 +37,9 @@ IDLE_BESIDE = {
     ("--candidates", "--min-user-count"), ("--negatives", "--min-user-count"),  # nothing is left to tell apart
     # A plan may be the same for other data, and holds no titles and no report.
     *((flag, "--plan") for flag in ("--titles", "--report", "--duplicates", "--min-value", "--min-user-count", "--min-item-count",
-                                    "--since", "--until")),
+                                    "--since", "--until", "--half-life")),
+    ("--half-life", "--until"),  # of those left the newest may have the largest value and the smallest
+    ("--validation-share", "--min-item-count"),  # of two ratings one is hidden either way
 }
 # Verbs and options that run until a signal: tests/cli/test_serve.py and tests/page have them.
 ENDLESS = {"serve", "mcp", "demo --serve"}

@@ -103,14 +103,15 @@ class Options(Attack):
             if option.flag in HARMLESS or f"{verb} {option.flag}" in HARMLESS:
                 continue
             rest = [other for other in options if other != option]
-            if any((option.flag, other.flag) in IDLE_BESIDE for other in rest):
+            beside = {*base, *(other.flag for other in rest)}
+            if any((option.flag, flag) in IDLE_BESIDE for flag in beside):
                 continue
             if "--resume" in base and any(other.flag == "--tolerance" for other in rest):
                 continue  # what is resumed is over
             without = self.results(case, verb, base, rest)
-            beside = " ".join(word for other in rest for word in given(verb, other))
+            others = " ".join(word for other in rest for word in given(verb, other))
             case.check(both != without, f"{verb} {option.flag} does nothing",
-                       f"`{verb} {' '.join(base)} {beside}` to change with "
+                       f"`{verb} {' '.join(base)} {others}` to change with "
                        f"`{' '.join(given(verb, option))}`, or to refuse it")
 
     def results(self, case: Case, verb: str, base: list[str], options: list[Option]) -> Any:
