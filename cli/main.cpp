@@ -96,6 +96,7 @@ OptionWords words_of(const CLI::Option& option) {
   const bool listed = type.find('|') != std::string::npos && std::islower(type.front()) != 0;
   if (listed) words.choices = CLI::detail::split(type, '|');
   if (!listed && !words.names.empty()) words.choices = known_values(words.names.front());
+  words.is_list = type == "LIST" && !words.choices.empty();
   return words;
 }
 

@@ -315,7 +315,7 @@ class Answers:
         """A new model, grown by more Interactions, or what Interactions() takes; this one stays as it is.
 
         New users and items join, rows with a new interaction are refined, all others keep their
-        numbers. Neighbourhoods, popular and bias come out as if trained on all.
+        numbers. Neighbourhoods, popular, bias, ease and spectral come out as if trained on all.
 
         by                of als: "als" (least squares over whole rows, as it is without), or "sgd"
                           (explicit feedback: steps over the new ratings)
