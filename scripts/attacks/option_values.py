@@ -16,7 +16,8 @@ HARMLESS = {
     "tune --resume": "a search that goes on has the same winner as one without a break",
     "--resume": "a training that goes on is the same as one without a break",
     "--fast": "small data have 64 factors without it",
-    "cross-validate --clip": "predictions may all be on the scale",
+    "cross-validate --clip": "predictions may all be on the scale", "cross-validate --duplicates": "a like is a like",
+    "cross-validate --half-life": "the same, however old", "cross-validate --now": "the same",
     "predict --clip": "predictions may all be on the scale", "evaluate --clip": "the same",
     "predict --duplicates": "a pair is predicted once", "evaluate --duplicates": "a like is a like",
 }
