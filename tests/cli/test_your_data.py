@@ -247,7 +247,8 @@ def test_json_lines_with_odd_values(refused, cells):
         ("1", "2"): 3, ("b", "y"): 2}
     zero = '{"user": "a\\u0000b", "item": 2, "rating": 3}\n'
     assert "data.csv:2: " in refused(rest + zero) and "has a zero byte in an id" in refused(rest + zero)
-    assert cells(rest + zero, "--on-bad-row", "skip") == {("b", "y"): 2}
+    more = rest.replace('"b"', '"c"')
+    assert cells(rest + zero + more, "--on-bad-row", "skip") == {("b", "y"): 2, ("c", "y"): 2}
     assert cells("\ufeff" + rest + rest.replace('"b"', '"c"')) == {("b", "y"): 2, ("c", "y"): 2}
     assert len(cells(rest + '{"user": "ab", "item": 2, "rating": 3, "note": "a\\u0000b"}\n')) == 2  # nobody's id
     assert "is not an object of JSON" in refused(rest + '{"user": "\\ud800", "item": 2, "rating": 1}\n')
