@@ -37,6 +37,8 @@ class RequestReader {
 
  private:
   struct Parser;
+  void check_header() const;
+
   std::unique_ptr<Parser> parser_;
   Limits limits_;
   bool begun_ = false;
