@@ -10,13 +10,15 @@ Server and load generator (`bench_requests`, which the preset release builds) ar
 below what the server alone could do. `busy` is the part of a processor that the generator took. --pin names the
 processors that all of them share, e.g. --pin 0,1. What has a target, of two processors and the ML-20M shape, shows it.
 
-  speed   as many requests as are answered: known users, visitors with 20 likes, batches, events singly and in batches
+  speed   as many requests as are answered: known users, visitors with 20 likes, batches
   rates   latencies at fixed rates, each from the time at which its request was due
   crowd   latencies without and with 10,000 connections that are idle or send their header a byte a second
   memory  the most memory of the server so far, compared to its model file
+  events  as many as are durable, singly and in batches
   start   from the start of the program until it is ready, on a model file of 1 GB, which takes minutes to make
   peer    FastAPI and implicit with the same factors, by uvicorn as it comes; needs `pip install fastapi
-          'uvicorn[standard]' implicit`, else it is skipped. The lists of both are compared first
+          'uvicorn[standard]' implicit`, else it is skipped. The lists of both are compared first. BLAS has one
+          thread there, as implicit advises: requests are many
 
 Needs Python and NumPy. Ends with 1 where a request failed.
 """
@@ -42,7 +44,7 @@ sys.path.insert(0, str(ROOT / "scripts"))
 
 from modelfile import ModelFile  # noqa: E402
 
-PARTS = ("speed", "rates", "crowd", "memory", "start", "peer")
+PARTS = ("speed", "rates", "crowd", "memory", "events", "start", "peer")
 # Confidences and an exact fold-in that implicit has, too.
 LIKE_IMPLICIT = ["--factors", "64", "--alpha", "1", "--confidence", "given", "--regularization", "0.01"]
 BIG = ("1900000x20000x8000000", ["--factors", "128", "--iterations", "1", "--solver", "cg"])
@@ -86,8 +88,8 @@ def ended(process):
 
 
 @contextlib.contextmanager
-def likewise_serves(options, model, folder):
-    command = [options.program, "serve", model, "--listen", "127.0.0.1:0", "--events", f"{folder}/events"]
+def likewise_serves(options, model, events="off"):
+    command = [options.program, "serve", model, "--listen", "127.0.0.1:0", "--events", events]
     with ended(subprocess.Popen([*map(str, command)], stderr=subprocess.PIPE, text=True)) as process:
         said = []
         for line in process.stderr:
@@ -166,17 +168,24 @@ class Bench:
         return told
 
     def speed(self, server, requests):
-        print(f"\n{'as fast as it goes':24} {'requests/s':>11} {'lists or events/s':>18} {'at least':>9} "
-              f"{'p50 ms':>8} {'p99 ms':>8} {'failed':>7} {'busy':>5}")
-        for name, file, many, target, connections in (
-                ("known users", requests.known(), 1, 15_000, 0),
-                ("visitors, 20 likes", requests.visitors(), 1, 4_000, 0),
-                (f"batches of {BATCH} users", requests.batches(), BATCH, 60_000, 0),
+        self.as_fast_as_it_goes("lists", server, (
+            ("known users", requests.known(), 1, 15_000, None),
+            ("visitors, 20 likes", requests.visitors(), 1, 4_000, None),
+            (f"batches of {BATCH} users", requests.batches(), BATCH, 60_000, None),
+            ("no work", requests.nothing(), 1, 0, None)))
+
+    def events(self, model, folder, requests):
+        with likewise_serves(self.options, model, folder / "load.events") as server:
+            self.as_fast_as_it_goes("events", server, (
                 ("events", requests.single_events(), 1, 3_000, 256),
-                (f"batches of {EVENTS} events", requests.event_batches(), EVENTS, 100_000, 0),
-                ("no work", requests.nothing(), 1, 0, 0)):
+                (f"batches of {EVENTS} events", requests.event_batches(), EVENTS, 100_000, None)))
+
+    def as_fast_as_it_goes(self, what, server, rows):
+        print(f"\n{'as fast as it goes':24} {'requests/s':>11} {f'{what}/s':>10} {'at least':>9} {'p50 ms':>8} {'p99 ms':>8} "
+              f"{'failed':>7} {'busy':>5}")
+        for name, file, many, target, connections in rows:
             told = self.load(server.port, file, connections=connections)
-            print(f"{name:24} {told['rate']:11,.0f} {told['rate'] * many:18,.0f} "
+            print(f"{name:24} {told['rate']:11,.0f} {told['rate'] * many:10,.0f} "
                   f"{f'{target:,}' if target else '':>9} {told['p50']:8.2f} {told['p99']:8.2f} {told['failed']:7} "
                   f"{told['busy']:5.2f}", flush=True)
 
@@ -224,11 +233,12 @@ class Bench:
 
     def start(self, folder):
         model = make_model(self.options, folder, "big.safetensors", *BIG)
+        subprocess.run(["sync"], check=True)
         size = model.stat().st_size
         times = []
         for _ in range(5):
             begin = time.perf_counter()
-            with likewise_serves(self.options, model, folder) as server:
+            with likewise_serves(self.options, model) as server:
                 get(server.port, "/readyz")
                 times.append(time.perf_counter() - begin)
         print(f"\nstart on a model file of {size / 1e9:.2f} GB that is in the cache: "
@@ -248,10 +258,10 @@ class Bench:
                     compare_lists(server.port, asked.port, requests)
                 for name, file in files.items():
                     told = self.load(asked.port, file)
-                    alone.setdefault(name, told)
                     by = f"FastAPI, {workers} worker{'s' if workers > 1 else ''}" if workers else "likewise serve"
-                    times = (f" 1/{alone[name]['rate'] / told['rate']:.0f} of the rate, {told['p99'] / alone[name]['p99']:.0f} "
-                             "times the p99" if workers else "")
+                    first = alone.setdefault(name, told)
+                    times = (f" 1/{first['rate'] / told['rate']:.0f} of the rate, {told['p99'] / first['p99']:.0f} "
+                             "times the p99" if workers and told["answers"] else "")
                     print(f"{name:24} {by:32} {told['rate']:11,.0f} {told['p50']:8.2f} {told['p99']:8.2f} "
                           f"{told['failed']:7}{times}", flush=True)
 
@@ -270,7 +280,7 @@ def peer_serves(options, model, workers):
         port = found.getsockname()[1]
     command = [options.peer_python, "-m", "uvicorn", "serve_peer:app", "--port", str(port), "--log-level", "warning",
                "--no-access-log", *(["--workers", str(workers)] if workers > 1 else [])]
-    environment = {**os.environ, "SERVE_PEER_MODEL": str(model)}
+    environment = {**os.environ, "SERVE_PEER_MODEL": str(model), "OPENBLAS_NUM_THREADS": "1", "MKL_NUM_THREADS": "1"}
     with ended(subprocess.Popen(command, cwd=ROOT / "bench", env=environment)) as process:
         for _ in range(1200):
             with contextlib.suppress(OSError):
@@ -350,16 +360,18 @@ def main():
         processors = sorted(os.sched_getaffinity(0))
         print(f"{model.name}, {model.stat().st_size / 2**20:,.0f} MB; {options.connections} connections, "
               f"{options.seconds} s a row, server and generator on processors {processors}", flush=True)
-        with likewise_serves(options, model, temporary) as server:
+        with likewise_serves(options, model) as server:
             for part in options.parts:
                 if part in ("speed", "rates", "crowd"):
                     getattr(bench, part)(server, requests)
             if "memory" in options.parts:
                 bench.memory(server, model)
+        if "events" in options.parts:
+            bench.events(model, pathlib.Path(temporary), requests)
         if "start" in options.parts:
             bench.start(folder)
         if "peer" in options.parts:
-            with likewise_serves(options, model, temporary) as server:
+            with likewise_serves(options, model) as server:
                 bench.peer(server, model, requests)
     return 1 if bench.failed else 0
 

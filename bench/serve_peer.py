@@ -3,6 +3,7 @@
 
 SERVE_PEER_MODEL names a model file by `likewise train`; its factors and its history become a model of implicit.
 """
+import json
 import os
 import pathlib
 import sys
@@ -32,8 +33,8 @@ USER_ROWS = {name: row for row, name in enumerate(USERS)}
 ITEM_ROWS = {name: row for row, name in enumerate(ITEMS)}
 HISTORY = scipy.sparse.csr_matrix((table("history.values"), table("history.columns", np.int32),
                                    table("history.offsets", np.int64)), shape=(len(USERS), len(ITEMS)))
-MODEL = AlternatingLeastSquares(factors=table("item_factors").shape[1], regularization=float(FILE.metadata["regularization"]),
-                                alpha=1.0)
+MODEL = AlternatingLeastSquares(factors=table("item_factors").shape[1], 
+                                regularization=json.loads(FILE.metadata["parameters"])["regularization"], alpha=1.0)
 MODEL.user_factors = table("user_factors").copy()
 MODEL.item_factors = table("item_factors").copy()
 app = fastapi.FastAPI()
