@@ -88,8 +88,8 @@ def ended(process):
 
 
 @contextlib.contextmanager
-def likewise_serves(options, model, events="off"):
-    command = [options.program, "serve", model, "--listen", "127.0.0.1:0", "--events", events]
+def likewise_serves(options, model, events="off", *more):
+    command = [options.program, "serve", model, "--listen", "127.0.0.1:0", "--events", events, *more]
     with ended(subprocess.Popen([*map(str, command)], stderr=subprocess.PIPE, text=True)) as process:
         said = []
         for line in process.stderr:
@@ -149,6 +149,14 @@ class Requests:
 
     def nothing(self):
         return self.gets("nothing", ["/healthz"])
+
+
+def requests_for(model, folder):
+    """Of the users who have a history, and of all items."""
+    file = ModelFile(model.read_bytes())
+    likes = np.diff(np.frombuffer(file.tensors["history.offsets"], np.int64))
+    users = [one.decode() for one, count in zip(file.ids("user"), likes) if count > 0]
+    return Requests(folder, users, [one.decode() for one in file.ids("item")])
 
 
 class Bench:
@@ -351,11 +359,7 @@ def main():
         folder.mkdir(parents=True, exist_ok=True)
         model = options.model or make_model(options, folder, f"{options.shape}.safetensors", options.shape,
                                             ["--iterations", "5", *LIKE_IMPLICIT])
-        file = ModelFile(model.read_bytes())
-        likes = np.diff(np.frombuffer(file.tensors["history.offsets"], np.int64))
-        users = [id for id, count in zip(file.ids("user"), likes) if count > 0]
-        requests = Requests(temporary, [one.decode() for one in users], [one.decode() for one in file.ids("item")])
-        del file, users
+        requests = requests_for(model, temporary)
         bench = Bench(options)
         processors = sorted(os.sched_getaffinity(0))
         print(f"{model.name}, {model.stat().st_size / 2**20:,.0f} MB; {options.connections} connections, "

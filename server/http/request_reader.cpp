@@ -72,7 +72,7 @@ RequestReader& RequestReader::operator=(RequestReader&&) noexcept = default;
 std::size_t RequestReader::put(std::string_view bytes) {
   if (bytes.empty()) return 0;
   begun_ = true;
-  line_done_ = line_done_ || bytes.find('\n') != std::string_view::npos;
+  line_done_ = line_done_ || bytes.find('\n') < limits_.header;
   boost::system::error_code error;
   const std::size_t taken =
       parser_->in.put(boost::asio::const_buffer(bytes.data(), bytes.size()), error);

@@ -42,7 +42,7 @@ class RequestReader {
   std::unique_ptr<Parser> parser_;
   Limits limits_;
   bool begun_ = false;
-  bool line_done_ = false;  ///< whether the first line is over
+  bool line_done_ = false;  ///< whether the first line is over, within the limit
 };
 
 }  // namespace likewise::server

@@ -62,6 +62,7 @@ TEST(RequestReader, HasAStatusForEachLimit) {
   EXPECT_EQ(status_of_bytes("GET / HTTP/1.1\r\n" + host + "\r\n", limits), 200);
   EXPECT_EQ(status_of_bytes("GET /" + std::string(200, 'a') + " HTTP/1.1\r\n\r\n", limits), 414);
   EXPECT_EQ(status_of_bytes("GET /" + std::string(2000, 'a'), limits), 414);
+  EXPECT_EQ(status_of_bytes("GET /" + std::string(2000, 'a') + " HTTP/1.1\r\n\r\n", limits), 414);
   EXPECT_EQ(status_of_bytes("GET / HTTP/1.1\r\nX: " + std::string(2000, 'a') + "\r\n\r\n", limits),
             431);
   EXPECT_EQ(status_of_bytes("POST / HTTP/1.1\r\nContent-Length: 11\r\n\r\n", limits), 413);
