@@ -29,7 +29,7 @@ def test_the_document_drives_a_fuzzer(serve, tmp_path):  # noqa: F811
     fuzzer = [sys.executable, "-c", "from schemathesis.cli import schemathesis; schemathesis()"]
     done = subprocess.run(
         [*fuzzer, "--config-file", tmp_path / "schemathesis.toml", "run", f"http://127.0.0.1:{server.port}/openapi.json",
-         "--checks", ",".join(CHECKS), "--phases", phases, "--max-examples", EXAMPLES or "12", "--seed", "1", "--no-color",
+         "--checks", ",".join(CHECKS), "--phases", phases, "--max-examples", EXAMPLES or "6", "--seed", "1", "--no-color",
          "--generation-database", "none", "--warnings", "off"], cwd=tmp_path, capture_output=True, text=True)
     told = "\n".join(line[:300] for line in done.stdout.splitlines())
     assert done.returncode == 0, f"{told}\n{done.stderr}"
