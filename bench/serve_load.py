@@ -20,13 +20,14 @@ processors that all of them share, e.g. --pin 0,1. What has a target, of two pro
           'uvicorn[standard]' implicit`, else it is skipped. The lists of both are compared first. BLAS has one
           thread there, as implicit advises: requests are many
 
-Needs Python and NumPy. Ends with 1 where a request failed.
+Ends with 1 where a request failed.
 """
 import argparse
 import contextlib
 import json
 import os
 import pathlib
+import random
 import re
 import resource
 import statistics
@@ -35,8 +36,6 @@ import sys
 import tempfile
 import time
 import urllib.request
-
-import numpy as np
 
 ROOT = pathlib.Path(__file__).resolve().parents[1]
 sys.dont_write_bytecode = True
@@ -47,7 +46,7 @@ from modelfile import ModelFile  # noqa: E402
 PARTS = ("speed", "rates", "crowd", "memory", "events", "start", "peer")
 # Confidences and an exact fold-in that implicit has, too.
 LIKE_IMPLICIT = ["--factors", "64", "--alpha", "1", "--confidence", "given", "--regularization", "0.01"]
-BIG = ("1900000x20000x8000000", ["--factors", "128", "--iterations", "1", "--solver", "cg"])
+BIG = ("1900000x20000x8000000", ["--factors", "168", "--iterations", "1", "--solver", "cg"])
 FEW = 500  # different requests of a kind
 BATCH = 100
 EVENTS = 1000  # of a batch
@@ -56,6 +55,12 @@ EVENTS = 1000  # of a batch
 def get(port, target):
     with urllib.request.urlopen(f"http://127.0.0.1:{port}{target}") as answer:
         return json.load(answer)
+
+
+def metric(port, name):
+    with urllib.request.urlopen(f"http://127.0.0.1:{port}/metrics") as answer:
+        lines = answer.read().decode().splitlines()
+    return float(next(line.split()[1] for line in lines if line.startswith(name + " ")))
 
 
 def post(port, target, body):
@@ -105,12 +110,12 @@ class Requests:
 
     def __init__(self, folder, users, items):
         self.folder = pathlib.Path(folder)
-        self.draw = np.random.default_rng(1)
+        self.draw = random.Random(1)
         self.users = users
         self.items = items
 
     def some(self, ids, count):
-        return [str(one) for one in self.draw.choice(ids, min(count, len(ids)), replace=False)]
+        return self.draw.sample(ids, min(count, len(ids)))
 
     def write(self, name, texts):
         with open(self.folder / name, "wb") as file:
@@ -138,7 +143,7 @@ class Requests:
                           [{"users": self.some(self.users, BATCH), "n": 10} for _ in range(FEW)])
 
     def event(self):
-        return {"user": str(self.draw.choice(self.users)), "item": str(self.draw.choice(self.items)), "value": 1}
+        return {"user": self.draw.choice(self.users), "item": self.draw.choice(self.items), "value": 1}
 
     def single_events(self):
         return self.posts("events", "/v1/events", [self.event() for _ in range(10 * FEW)])
@@ -154,8 +159,8 @@ class Requests:
 def requests_for(model, folder):
     """Of the users who have a history, and of all items."""
     file = ModelFile(model.read_bytes())
-    likes = np.diff(np.frombuffer(file.tensors["history.offsets"], np.int64))
-    users = [one.decode() for one, count in zip(file.ids("user"), likes) if count > 0]
+    offsets = file.numbers("history.offsets")
+    users = [one.decode() for one, begin, end in zip(file.ids("user"), offsets, offsets[1:]) if begin < end]
     return Requests(folder, users, [one.decode() for one in file.ids("item")])
 
 
@@ -225,6 +230,8 @@ class Bench:
                 alone = alone or told["p99"]
                 print(f"{name:44} {told['p50']:8.2f} {told['p99']:8.2f} {told['p99'] / alone:6.2f} {told['failed']:7} "
                       f"{server.memory('VmRSS'):10,.0f}", flush=True)
+        closed, refused = (metric(server.port, f"likewise_connections_{what}_total") for what in ("evicted", "refused"))
+        print(f"connections closed to make room: {closed:,.0f}; refused with 503, as none was idle: {refused:,.0f}")
 
     @contextlib.contextmanager
     def held(self, port, idle, slow):
