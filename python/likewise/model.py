@@ -14,7 +14,7 @@ import numpy.typing as npt
 
 from likewise import _core
 from likewise.answers import Lists
-from likewise.arguments import call, count_of, names_of, shown, whole
+from likewise.arguments import call, count_of, lengths_of, names_of, shown, whole
 from likewise.columns import number_column
 from likewise.display import table
 from likewise.ids import IdArray, Ids, IndexArray, Unknown, is_one
@@ -287,7 +287,7 @@ class Answers:
         clip                whether predicted ratings stay within the scale of the training values, as
                             of predict()
         """
-        lengths = [count_of(one, "k") for one in ([k] if np.ndim(k) == 0 else list(k))]  # type: ignore[arg-type]
+        lengths = lengths_of(k)
         names = names_of(metrics, "metrics")
         held_out = as_interactions(test, "test")
         with Progress(progress) as listener:
@@ -336,7 +336,12 @@ class Answers:
                 iterations=None if iterations is None else count_of(iterations, "iterations"),
                 learning_rate=learning_rate, source=more.name, device=self._device, threads=self._threads,
                 progress=listener)
-        return Model(grown, self._device, self._threads)
+        model = Model(grown, self._device, self._threads)
+        for before, after in ((self.users, model.users), (self.items, model.items)):
+            if before.is_integer and not after.is_integer:
+                logger.warning("ids of %ss were whole numbers and are text from now on, since a new one is; whole "
+                               "numbers find them still", before.what)
+        return model
 
     # Titles.
 
@@ -474,8 +479,6 @@ class Answers:
 
     def _learned_from(self, data: Interactions) -> bool:
         """Whether all these pairs are in the training."""
-        if self.users.is_integer != data.users.is_integer or self.items.is_integer != data.items.is_integer:
-            return False
         indptr, items, _ = self._core.history()
         known = np.repeat(np.arange(len(indptr) - 1), np.diff(indptr)) * len(self.items) + items
         places = [mine.find(np.asarray(theirs)) for mine, theirs in ((self.users, data.users), (self.items, data.items))]

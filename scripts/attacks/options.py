@@ -150,6 +150,8 @@ def steady(out: bytes) -> Any:
             if isinstance(trial, dict):  # of a search
                 trial.pop("seconds", None)
                 trial.pop("finished", None)
+        for fold in told.get("folds", []):
+            fold.pop("seconds", None)
         for name in ("seconds", "created"):
             told.pop(name, None)
         iterations = told.get("iterations")
