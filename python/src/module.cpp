@@ -25,5 +25,6 @@ NB_MODULE(_core, module) {
   bind_tuning(module);
   bind_recommender(module);
   bind_evaluation(module);
+  bind_features(module);
   bind_ranks(module);
 }
