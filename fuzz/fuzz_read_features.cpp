@@ -18,8 +18,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   if ((choice & 4U) != 0) options.header = (choice & 8U) != 0;
   const auto side = (choice & 16U) != 0 ? likewise::Side::kUsers : likewise::Side::kItems;
   try {
-    const likewise::FeatureTable table =
-        likewise::features_from_text(text, "input", side, options);
+    const likewise::FeatureTable table = likewise::features_from_text(text, "input", side, options);
     likewise::validate(table.weights.view(), "features");
     if (table.weights.rows != table.ids.size() || table.weights.cols != table.tags.size()) {
       std::abort();

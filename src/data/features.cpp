@@ -11,6 +11,7 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include "data/fail_at.h"
 #include "data/text/format.h"
 #include "data/text/numbers.h"
 #include "likewise/error.h"
@@ -21,10 +22,6 @@ namespace {
 
 /// A column of more different numbers is cut into as many parts.
 constexpr std::size_t kParts = 10;
-
-[[noreturn]] void fail(ErrorKind kind, const std::string& place, const std::string& why) {
-  throw Error(kind, fmt::format("{}: {}", place, why));
-}
 
 /// Names by number, in the order in which they first come.
 class Names {
@@ -113,7 +110,7 @@ struct Carried {
 }
 
 /// Which column is what.
-struct Columns {
+struct FeatureColumns {
   std::size_t id = 0;
   std::vector<std::size_t> tags;
   std::optional<std::size_t> weight;
@@ -149,14 +146,14 @@ struct Table {
   FileFormat& format = table.format;
   format.file = file;
   if (text.find('\0') != std::string_view::npos) {
-    fail(ErrorKind::kBadData, file, "is not text: UTF-8 is expected, or Latin-1");
+    fail_at(ErrorKind::kBadData, file, "is not text: UTF-8 is expected, or Latin-1");
   }
   std::vector<std::string_view> head;
   LineReader first(text);
   for (std::string_view line; head.size() < kSampleLines && first.next(line);) {
     if (!is_blank_line(line)) head.push_back(line);
   }
-  if (head.empty()) fail(ErrorKind::kBadData, file, "is empty");
+  if (head.empty()) fail_at(ErrorKind::kBadData, file, "is empty");
   auto [delimiter, rows] = find_fields(head, "", file, "rows of an id and tags");
   format.delimiter = delimiter;
   const bool known = std::ranges::any_of(rows.front(), [&](const std::string& name) {
@@ -175,16 +172,16 @@ struct Table {
     const std::string place = fmt::format("{}:{}", file, reader.first_line());
     const LineFault fault = split_line(line, delimiter, fields);
     if (fault == LineFault::kUnclosedQuote || fault == LineFault::kTextAfterQuote) {
-      fail(ErrorKind::kBadData, place,
-           fmt::format("a quoted field does not end with its quote (write a quote inside quotes "
-                       "twice): '{}'",
-                       printable(line.substr(0, 200))));
+      fail_at(ErrorKind::kBadData, place,
+              fmt::format("a quoted field does not end with its quote (write a quote inside quotes "
+                          "twice): '{}'",
+                          printable(line.substr(0, 200))));
     }
     if (fields.size() > format.fields) {
-      fail(ErrorKind::kBadData, place,
-           fmt::format("'{}' has {} columns (separated by {}), {} {}", printable(line),
-                       fields.size(), delimiter.name(),
-                       header ? "the header has" : "most rows have", format.fields));
+      fail_at(ErrorKind::kBadData, place,
+              fmt::format("'{}' has {} columns (separated by {}), {} {}", printable(line),
+                          fields.size(), delimiter.name(),
+                          header ? "the header has" : "most rows have", format.fields));
     }
     table.rows.push_back(fields);
     table.lines.push_back(reader.first_line());
@@ -192,27 +189,27 @@ struct Table {
   return table;
 }
 
-[[nodiscard]] Columns named_columns(const Table& table, const FeatureOptions& options) {
-  Columns columns;
+[[nodiscard]] FeatureColumns named_columns(const Table& table, const FeatureOptions& options) {
+  FeatureColumns columns;
   std::vector<std::size_t> all;
   for (const std::string& wanted : options.columns) {
     const auto at = static_cast<std::size_t>(find_column(table.format, wanted));
     if (std::ranges::find(all, at) != all.end()) {
-      fail(ErrorKind::kInvalidArgument, table.format.file,
-           fmt::format("column '{}' is named twice in columns", printable(wanted)));
+      fail_at(ErrorKind::kInvalidArgument, table.format.file,
+              fmt::format("column '{}' is named twice in columns", printable(wanted)));
     }
     all.push_back(at);
   }
   if (all.size() < 2) {
-    fail(ErrorKind::kInvalidArgument, table.format.file,
-         "columns must name the id and at least one column of tags");
+    fail_at(ErrorKind::kInvalidArgument, table.format.file,
+            "columns must name the id and at least one column of tags");
   }
   columns.id = all.front();
   columns.tags.assign(all.begin() + 1, all.end());
   return columns;
 }
 
-[[nodiscard]] Columns found_columns(const Table& table, Side side) {
+[[nodiscard]] FeatureColumns found_columns(const Table& table, Side side) {
   const Role own = side == Side::kItems ? kItem : kUser;
   const Role other_side = side == Side::kItems ? kUser : kItem;
   const auto names = table.format.names;
@@ -221,7 +218,7 @@ struct Table {
     return plain == "id" ||
            (is_known_name(own, plain) && plain.ends_with("id") && plain != "tagid");
   };
-  Columns columns;
+  FeatureColumns columns;
   if (const auto id = std::ranges::find_if(names, is_id); id != names.end()) {
     columns.id = static_cast<std::size_t>(id - names.begin());
   }
@@ -235,14 +232,14 @@ struct Table {
     columns.tags.push_back(c);
   }
   if (columns.tags.empty()) {
-    fail(ErrorKind::kBadData, table.format.file,
-         "has no column of tags beside the id: an id and tags are expected");
+    fail_at(ErrorKind::kBadData, table.format.file,
+            "has no column of tags beside the id: an id and tags are expected");
   }
   return columns;
 }
 
 /// Of two columns of tags the second may be their weights.
-void find_weights(const Table& table, Columns& columns) {
+void find_weights(const Table& table, FeatureColumns& columns) {
   if (columns.tags.size() != 2) return;
   const std::size_t last = columns.tags.back();
   const bool named = !table.format.names.empty() && is_name_of_weights(table.format.names[last]);
@@ -271,9 +268,8 @@ class NumberParts {
       if (firsts_.empty() || firsts_.back() < first) firsts_.push_back(first);
     }
     for (std::size_t p = 0; p < firsts_.size(); ++p) {
-      const auto next = p + 1 < firsts_.size()
-                            ? std::ranges::lower_bound(sorted_, firsts_[p + 1])
-                            : sorted_.end();
+      const auto next = p + 1 < firsts_.size() ? std::ranges::lower_bound(sorted_, firsts_[p + 1])
+                                               : sorted_.end();
       names_.push_back(fmt::format("{}..{}", firsts_[p], *(next - 1)));
     }
   }
@@ -292,20 +288,20 @@ class NumberParts {
   std::vector<std::string> names_;
 };
 
-[[nodiscard]] float weight_of(const Table& table, std::size_t row, const Columns& columns) {
+[[nodiscard]] float weight_of(const Table& table, std::size_t row, const FeatureColumns& columns) {
   if (!columns.weight) return 1.0F;
   const auto& fields = table.rows[row];
   const std::string cell = *columns.weight < fields.size() ? fields[*columns.weight] : "";
   const auto weight = parse_value(cell);
   if (!weight || *weight < 0.0F) {
-    fail(ErrorKind::kBadData, table.place(row),
-         fmt::format("the weight '{}' in column {} is no number from 0 on", printable(cell),
-                     table.name(*columns.weight)));
+    fail_at(ErrorKind::kBadData, table.place(row),
+            fmt::format("the weight '{}' in column {} is no number from 0 on", printable(cell),
+                        table.name(*columns.weight)));
   }
   return *weight;
 }
 
-[[nodiscard]] std::string told(const Table& table, const Columns& columns,
+[[nodiscard]] std::string told(const Table& table, const FeatureColumns& columns,
                                const std::map<std::size_t, NumberParts>& numbers) {
   std::vector<std::string> tags;
   for (const std::size_t column : columns.tags) {
@@ -337,7 +333,7 @@ void for_each_tag(const std::string& cell, bool split, const Take& take) {
 FeatureTable features_from_text(std::string_view text, const std::string& file, Side side,
                                 const FeatureOptions& options, FeatureSummary* summary) {
   const Table table = cut(text, file, side, options);
-  Columns columns =
+  FeatureColumns columns =
       options.columns.empty() ? found_columns(table, side) : named_columns(table, options);
   find_weights(table, columns);
   std::map<std::size_t, NumberParts> numbers;
@@ -355,7 +351,7 @@ FeatureTable features_from_text(std::string_view text, const std::string& file, 
   for (std::size_t r = 0; r < table.rows.size(); ++r) {
     const auto& fields = table.rows[r];
     if (columns.id >= fields.size() || fields[columns.id].empty()) {
-      fail(ErrorKind::kBadData, table.place(r), "the id is empty");
+      fail_at(ErrorKind::kBadData, table.place(r), "the id is empty");
     }
     const float weight = weight_of(table, r, columns);
     const std::size_t before = carried.size();
@@ -372,7 +368,7 @@ FeatureTable features_from_text(std::string_view text, const std::string& file, 
     }
     if (carried.size() == before) ++met.without_tags;
   }
-  if (carried.empty()) fail(ErrorKind::kBadData, file, "holds no tags");
+  if (carried.empty()) fail_at(ErrorKind::kBadData, file, "holds no tags");
   met.format = told(table, columns, numbers);
   if (summary != nullptr) *summary = std::move(met);
   return table_of(ids, tags, std::move(carried));

@@ -58,8 +58,12 @@ const FeatureFault kFeatureFaults[] = {
     {"words", [](ModelParts& m) { m.metadata()["item_features"] = "1 x"; }, "is not a number"},
     {"mean", [](ModelParts& m) { m.metadata()["item_features"] = "1 nan"; }, "item_features"},
     {"ids", [](ModelParts& m) { m.metadata()["item_tag_ids"] = "range"; }, "range needs factors"},
-    {"no factors", [](ModelParts& m) { m.header["renamed"] = m.header["item_tag_factors"];
-       m.header.erase("item_tag_factors"); }, "item_tag_factors"},
+    {"no factors",
+     [](ModelParts& m) {
+       m.header["renamed"] = m.header["item_tag_factors"];
+       m.header.erase("item_tag_factors");
+     },
+     "item_tag_factors"},
     {"weight", [](ModelParts& m) { m.set<float>("item_tags.weights", 2, 0.0F); },
      "item_tags.weights: one is not above 0"},
     {"idf", [](ModelParts& m) { m.set<float>("item_tag_idf", 1, -1.0F); },

@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /// What models learn of tags.
+#include "likewise/features.h"
+
 #include <cmath>
 #include <random>
 
@@ -9,7 +11,6 @@
 #include "core/linalg/ridge.h"
 #include "likewise/als.h"
 #include "likewise/evaluation.h"
-#include "likewise/features.h"
 #include "likewise/model.h"
 #include "likewise/recommender.h"
 #include "likewise/split.h"
@@ -254,7 +255,7 @@ TEST(Features, AreRefusedWhereTheyTeachNothing) {
     });
   };
   EXPECT_THAT(refused("id,tag\nx,a\ny,a\n"), HasSubstr("none of the 2 ids, such as 'x', is that of "
-                                                      "an item"));
+                                                       "an item"));
   EXPECT_THAT(refused("id,tag\n1,a\n2,b\n"), HasSubstr("nothing can be learned"));
   EXPECT_THAT(refused("id,tag\n99,a\n98,a\n1,b\n"), HasSubstr("nothing can be learned"));
   EXPECT_THAT(refused(kTags, ErrorKind::kInvalidArgument, PopularParams{}),
@@ -303,19 +304,18 @@ TEST(Features, EvaluationOfSomeItems) {
   EXPECT_GT(among.metrics.at("ndcg@10"), of_all.metrics.at("ndcg@10"));
   options.items = cold;
   options.metrics = {"auc"};
-  EXPECT_THAT(error_of(ErrorKind::kInvalidArgument,
-                       [&] { (void)evaluate(recommender, test, options); }),
-              HasSubstr("neither candidates, negatives nor auc"));
+  EXPECT_THAT(
+      error_of(ErrorKind::kInvalidArgument, [&] { (void)evaluate(recommender, test, options); }),
+      HasSubstr("neither candidates, negatives nor auc"));
 }
 
 TEST(SplitColdItems, NeedsItemsOnBothSides) {
   const Interactions all = two_tastes();
   for (const double share : {0.01, 0.99}) {
-    EXPECT_THAT(error_of(ErrorKind::kInvalidArgument,
-                         [&] {
-                           (void)split(all, {.method = SplitMethod::kColdItems, .test = share});
-                         }),
-                HasSubstr("part empty"));
+    EXPECT_THAT(
+        error_of(ErrorKind::kInvalidArgument,
+                 [&] { (void)split(all, {.method = SplitMethod::kColdItems, .test = share}); }),
+        HasSubstr("part empty"));
   }
 }
 
