@@ -119,7 +119,7 @@ LearnedFeatures add_features(Model& model, Side side, const FeatureTable& table,
 /// `ids` and those of the table: those of a model that add_features() made of one with `ids`.
 [[nodiscard]] IdMap ids_with(const IdMap& ids, const FeatureTable& table);
 
-/// The items, or users, that nobody has touched but that have tags; rising.
+/// The items, or users, that nobody has touched but whose tags the model has learned; rising.
 [[nodiscard]] std::vector<Index> rows_by_features(const Model& model, Side side);
 
 }  // namespace likewise

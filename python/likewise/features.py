@@ -68,7 +68,7 @@ def _text(header: list[str], rows: Iterable[Any], name: str) -> str:
 
 
 def _cell(value: Any, name: str) -> str:
-    if value is None or value != value:  # NaN, NaT and pandas.NA are not what they are
+    if _is_missing(value):
         return ""
     if isinstance(value, str):
         return value
@@ -81,3 +81,11 @@ def _cell(value: Any, name: str) -> str:
                 raise ValueError(f"{name}: the tag {tag!r} holds a |, which separates tags")
         return "|".join(tags)
     return str(value)
+
+
+def _is_missing(value: Any) -> bool:
+    """None, NaN, NaT, pandas.NA."""
+    try:
+        return value is None or bool(value != value)
+    except (TypeError, ValueError):  # pandas.NA, which is no truth; arrays, which have several
+        return type(value).__name__ == "NAType"

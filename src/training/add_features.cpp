@@ -394,9 +394,8 @@ std::vector<Index> rows_by_features(const Model& model, Side side) {
   if (features.empty()) return rows;
   const std::vector<bool> touched = touched_rows(model, side);
   for (Index row = 0; row < features.weights.rows; ++row) {
-    if (!touched[static_cast<std::size_t>(row)] && !tag_shares(features, row).empty()) {
-      rows.push_back(row);
-    }
+    if (touched[static_cast<std::size_t>(row)]) continue;
+    if (!is_zero(tag_shares(features, row), features)) rows.push_back(row);
   }
   return rows;
 }
