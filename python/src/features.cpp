@@ -29,8 +29,7 @@ struct Tags {
 };
 
 [[nodiscard]] Tags read_table(const nb::object& path, const std::string& text,
-                              const std::string& side,
-                              const std::vector<std::string>& columns) {
+                              const std::string& side, const std::vector<std::string>& columns) {
   const std::string file = optional_path(path);
   const WithoutGil without;
   Tags tags;

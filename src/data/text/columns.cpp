@@ -246,8 +246,8 @@ bool has_names(const FileFormat& format) {
 void refuse_unknown_columns(const FileFormat& format) {
   constexpr std::size_t kMostInOrder = 6;
   const auto known = known_columns(format.names);
-  const bool none = std::all_of(known.begin(), known.end(), [](int column) { return column < 0; });
-  if (!none || (!has_names(format) && format.fields <= kMostInOrder)) return;
+  const bool ids = known[kUser] >= 0 || known[kItem] >= 0;
+  if (ids || (!has_names(format) && format.fields <= kMostInOrder)) return;
   fail(format,
        fmt::format("cannot tell which columns hold users and items: {}; choose them with {}, as "
                    "names or numbers from 1",

@@ -135,8 +135,8 @@ class Objects {
     if (is_blank_line(line)) return;
     fields_.assign(keys_.size(), {});
     bool clean = true;
-    const bool good = for_each_value(
-        line, [&](const std::string& key, std::string_view text, bool is_text) {
+    const bool good =
+        for_each_value(line, [&](const std::string& key, std::string_view text, bool is_text) {
           clean = keep(key, text, is_text) && clean;
         });
     if (!good || !clean) return refuse_line(line, number, good, out);

@@ -111,8 +111,9 @@ Converted converted(ByteSourcePtr text, const std::string& file, const ReadOptio
   std::string head = read_head(*text, tuning, whole);
   const bool blocks = options.format == Format::kNetflix || options.format == Format::kKddCup;
   const bool marked = head.starts_with(kByteOrderMark);
-  const bool json = options.format == Format::kAuto &&
-                    is_json_lines(std::string_view(head).substr(marked ? kByteOrderMark.size() : 0), file);
+  const bool json =
+      options.format == Format::kAuto &&
+      is_json_lines(std::string_view(head).substr(marked ? kByteOrderMark.size() : 0), file);
   if (marked && (blocks || json)) head.erase(0, kByteOrderMark.size());
   ByteSourcePtr source = put_back(std::string(head), std::move(text));
   if (blocks) {
