@@ -129,22 +129,14 @@ bool choose_known(FileFormat& format) {
   return true;
 }
 
-/// User, item, value and time in this order; a header that knows the latter two better is believed.
+/// User, item, value and time in this order: no header names them.
 void choose_in_order(FileFormat& format) {
   if (format.fields < 2) {
     fail(format, fmt::format("the first row has a single column (separated by {}); give the option "
                              "delimiter if that is wrong",
                              format.delimiter.name()));
   }
-  const auto third_or_later = [&](Role role) {
-    const int known = find_known(role, format.names).value_or(-1);
-    return known >= 2 ? known : -1;
-  };
-  int value = third_or_later(kValue);
-  int time = third_or_later(kTime);
-  if (value < 0 && format.fields > 2 && time != 2) value = 2;
-  if (time < 0 && format.fields > 3 && value != 3) time = 3;
-  format.columns = {0, 1, value, time};
+  format.columns = {0, 1, format.fields > 2 ? 2 : -1, format.fields > 3 ? 3 : -1};
 }
 
 /// "rating", or the number of a column whose name could not be told apart on a command line.
