@@ -16,6 +16,9 @@ namespace {
 
 namespace http = boost::beast::http;
 
+/// The shortest end of a body in chunks.
+constexpr std::string_view kLastChunk = "0\r\n\r\n";
+
 [[nodiscard]] std::string_view view(boost::beast::string_view text) {
   return {text.data(), text.size()};
 }
@@ -71,6 +74,9 @@ RequestReader& RequestReader::operator=(RequestReader&&) noexcept = default;
 
 std::size_t RequestReader::put(std::string_view bytes) {
   if (bytes.empty()) return 0;
+  // The parser asserts that it sees no less of a last chunk for the second time.
+  const bool in_chunks = header_done() && !done() && parser_->in.chunked();
+  if (in_chunks && bytes.size() < kLastChunk.size()) return 0;
   begun_ = true;
   line_done_ = line_done_ || bytes.find('\n') < limits_.header;
   boost::system::error_code error;

@@ -53,6 +53,22 @@ TEST(RequestReader, TakesBytesAsTheyCome) {
   }
 }
 
+TEST(RequestReader, TakesChunksByteByByte) {
+  const std::string head = "POST / HTTP/1.1\r\nTransfer-Encoding: chunked\r\n\r\n";
+  for (const std::string chunks :
+       {"5\r\nhello\r\n0;x\r\nX: y\r\n\r\n", "0\r\nX: y\r\n\r\n", "0\r\n\r\n"}) {
+    RequestReader reader{Limits{}};
+    std::string kept;
+    for (const char byte : head + chunks) {
+      EXPECT_FALSE(reader.done());
+      kept += byte;
+      kept.erase(0, reader.put(kept));
+    }
+    EXPECT_TRUE(reader.done());
+    EXPECT_EQ(reader.request().body, chunks.starts_with('5') ? "hello" : "");
+  }
+}
+
 TEST(RequestReader, HasAStatusForEachLimit) {
   Limits limits;
   limits.header = 1024;
