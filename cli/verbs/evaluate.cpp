@@ -8,6 +8,7 @@
 #include <nlohmann/json.hpp>
 
 #include "likewise/evaluation.h"
+#include "options/features.h"
 #include "options/options.h"
 #include "options/paths.h"
 #include "options/training_options.h"
@@ -62,6 +63,7 @@ struct Evaluate {
   std::string per_user_path;
   EvaluateOptions options;
   std::optional<bool> clip;
+  bool new_items = false;
   bool json = false;
   ReadOptions reading;
   Common common;
@@ -97,6 +99,8 @@ struct Evaluate {
     progress.stage("evaluate");
     const Recommender recommender(model, device, clip);
     EvaluateOptions how = options;
+    const std::vector<Index> cold = new_items ? new_items_of(*model) : std::vector<Index>();
+    how.items = cold;
     const CsrView view = candidates.view();
     if (!candidates_path.empty()) how.candidates = &view;
     const EvaluationReport report =
@@ -116,6 +120,8 @@ struct Evaluate {
     static const CsrView none;
     EvaluateOptions how = options;
     if (!candidates_path.empty()) how.candidates = &none;
+    static constexpr Index kSome[] = {0};
+    if (new_items) how.items = kSome;
     return how;
   }
 
@@ -217,6 +223,9 @@ Run add_evaluate(CLI::App& app) {
   add_path(app, "--candidates", verb->candidates_path,
            "Rank only these items of each user: pairs of user,item, those to find among them")
       ->type_name("FILE");
+  app.add_flag("--new-items", verb->new_items,
+               "Rank, and find, only items that nobody has touched, which the model knows by their "
+               "features");
   add_number(app, "--negatives", verb->options.negatives,
              "Rank each held-out item among N random items that the user has not seen");
   add_number(app, "--seed", verb->options.seed, "Of --negatives: same seed, same items")

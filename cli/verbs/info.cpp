@@ -83,6 +83,14 @@ Json search_json(const ModelSearch& search) {
           {"seed", search.seed}};
 }
 
+Index rows_with_tags(const Features& features) {
+  Index rows = 0;
+  for (Index row = 0; row < features.weights.rows; ++row) {
+    rows += features.weights.view().row_size(row) > 0 ? 1 : 0;
+  }
+  return rows;
+}
+
 Json model_json(const Model& model) {
   Json out = {{"kind", "model"}, {"algorithm", model.algorithm()}};
   out.update(effective_json(model.params));
@@ -91,6 +99,14 @@ Json model_json(const Model& model) {
     out["neighbours_kept"] = hood->neighbours.rows.size();
   }
   out["titles"] = model.titles.count();
+  for (const Side side : {Side::kUsers, Side::kItems}) {
+    const Features& features = model.features(side);
+    if (features.empty()) continue;
+    const std::string name(side_name(side));
+    out[name + "_with_features"] = rows_with_tags(features);
+    out[name + "_without_interactions"] = rows_by_features(model, side).size();
+    out["tags_of_" + name] = features.tags.size();
+  }
   if (!model.iterations.empty()) {
     out["iterations"] = model.iterations.size();
     out["best_iteration"] = model.best_iteration;

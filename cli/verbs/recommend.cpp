@@ -5,6 +5,7 @@
 
 #include "likewise/evaluation.h"
 #include "likewise/query.h"
+#include "options/features.h"
 #include "options/ids.h"
 #include "options/options.h"
 #include "options/paths.h"
@@ -40,6 +41,7 @@ struct Recommend {
   bool include_seen = false;
   std::string allow_path;
   std::string deny_path;
+  bool new_items = false;
   bool explain = false;
   TitlesOption titles_option;
   RowOutput output;
@@ -101,6 +103,7 @@ struct Recommend {
       return std::move(items.rows);
     };
     if (!allow_path.empty()) question.allow = read(allow_path);
+    if (new_items) question.allow = new_items_of(model);
     if (!deny_path.empty()) question.deny = read(deny_path);
     if (question.allow && question.allow->empty()) {
       throw Error(ErrorKind::kBadData,
@@ -179,6 +182,9 @@ Run add_recommend(CLI::App& app) {
       ->type_name("FILE");
   add_path(app, "--deny", verb->deny_path, "No items of this file (one id per line)")
       ->type_name("FILE");
+  app.add_flag("--new-items", verb->new_items,
+               "Only items that nobody has touched, which the model knows by their features")
+      ->excludes("--allow");
   app.add_flag("--explain", verb->explain,
                "Add a column `because`: the past items that speak most for each answer");
   add_titles_options(app, verb->titles_option,

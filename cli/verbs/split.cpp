@@ -66,7 +66,9 @@ struct SplitVerb {
     }
     refuse_idle(*given, "--test", !rows, "--method per-user without --rows");
     const bool time = method == SplitMethod::kTime;
-    refuse_idle(*given, "--test", random || per_user || time, "--method random, per-user or time");
+    const bool cold = method == SplitMethod::kColdItems;
+    refuse_idle(*given, "--test", random || per_user || time || cold,
+                "--method random, per-user, time or cold-items");
     for (const char* option : {"--at", "--rolling"}) {
       refuse_idle(*given, option, time, "--method time");
     }
@@ -76,8 +78,8 @@ struct SplitVerb {
     refuse_idle(*given, "--test", !options.at, "no --at, which says where the test begins");
     refuse_idle(*given, "--last", method == SplitMethod::kLast, "--method last");
     refuse_idle(*given, "--folds", method == SplitMethod::kKFold, "--method kfold");
-    refuse_idle(*given, "--seed", random || per_user || method == SplitMethod::kKFold,
-                "--method random, per-user or kfold");
+    refuse_idle(*given, "--seed", random || per_user || cold || method == SplitMethod::kKFold,
+                "--method random, per-user, kfold or cold-items");
     options.validate();
   }
 
@@ -127,12 +129,14 @@ Run add_split(CLI::App& app) {
        {"per-user", SplitMethod::kPerUser},
        {"last", SplitMethod::kLast},
        {"time", SplitMethod::kTime},
-       {"kfold", SplitMethod::kKFold}},
+       {"kfold", SplitMethod::kKFold},
+       {"cold-items", SplitMethod::kColdItems}},
       verb->options.method,
       "random rows of all; random rows of each user; the newest rows of each "
-      "user; the newest rows of all; or every row in the test part of one fold");
+      "user; the newest rows of all; every row in the test part of one fold; or all rows of "
+      "random items");
   add_number(app, "--test", verb->options.test,
-             "random, per-user, time: share of rows in the test part")
+             "random, per-user, time: share of rows in the test part; cold-items: share of items")
       ->type_name("SHARE")
       ->capture_default_str();
   add_number(app, "--rows", verb->options.rows,
@@ -159,6 +163,7 @@ Run add_split(CLI::App& app) {
       "  likewise split ratings.csv.gz -o parts --method last --last 2\n"
       "  likewise split ratings.csv -o parts --method per-user --test 0.2\n"
       "  likewise split ratings.csv -o folds --method kfold --folds 5\n"
+      "  likewise split ratings.csv -o parts --method cold-items --test 0.2\n"
       "  likewise split ratings.csv -o parts --at 2026-01-01\n"
       "  likewise split ratings.csv -o weeks --rolling 4");
   verb->reading.keep_times = true;

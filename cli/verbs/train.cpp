@@ -9,6 +9,7 @@
 #include "likewise/evaluation.h"
 #include "likewise/model.h"
 #include "likewise/write.h"
+#include "options/features.h"
 #include "options/options.h"
 #include "options/paths.h"
 #include "options/targets.h"
@@ -39,6 +40,7 @@ struct Train {
   bool json = false;
   bool verbose = false;
   TitlesOption titles;
+  FeaturesOption features;
   TrainingOptions training;
   ReadOptions reading;
   Common common;
@@ -50,6 +52,8 @@ struct Train {
                  {"--validation-candidates", validation_candidates},
                  {"--resume", resume, PathUse::kEarlierModel},
                  {"--titles", titles.path},
+                 {"--item-features", features.items.path},
+                 {"--user-features", features.users.path},
                  {"-o", output, PathUse::kModel},
                  {"--checkpoint", checkpointing.path, PathUse::kModel},
                  {"--report", report, PathUse::kOutput},
@@ -66,6 +70,7 @@ struct Train {
     const TrainingRequest request = request_with(earlier);
     TrainingOutline before = outline(request);
     if (!training.is_auto()) {
+      if (features.given()) require_features(before.params);
       check_iterations(before.params);
       progress.say(device_line(before.device));
     }
@@ -78,6 +83,7 @@ struct Train {
           fmt::format("algorithm: {}; {}", algorithm_name(plan.params), plan.algorithm_reason));
       progress.say(device_line(plan.device));
     }
+    const FeatureTables tables = read_features_with_report(features, progress);
     for (const std::string& note : plan.notes) progress.say("note: " + spelled(note, as_option));
     if (verbose) {
       progress.say(fmt::format("parameters: {}", effective_text(plan.params)));
@@ -93,7 +99,8 @@ struct Train {
                                     "read candidates");
     }
     Titles called;
-    const IdMap& items = earlier ? earlier->items : data.items;  // an update may order them again
+    const IdMap& trained = earlier ? earlier->items : data.items;  // an update may order them again
+    const IdMap items = tables.items ? ids_with(trained, *tables.items) : trained.share();
     if (titles.given()) called = read_titles_with_report(titles, items, progress);
     progress.stage("train");
     TrainingRun how;
@@ -104,6 +111,7 @@ struct Train {
     how.source = base_name(ratings);
     const auto model =
         std::make_shared<Model>(train_with_report(plan, data, std::move(how), progress));
+    add_features_with_report(*model, tables, features, progress);
     model->titles = titles.given() || !earlier ? std::move(called) : earlier->titles.share();
     progress.stage("save");
     held_output ? save_model(*model, *held_output) : save_model(*model, output);
@@ -135,6 +143,10 @@ struct Train {
       refuse_idle(*given, option, false,
                   "--algorithm als or another that iterates; auto may choose one that does not");
     }
+    for (const char* option : {"--item-features", "--user-features"}) {
+      refuse_idle(*given, option, false,
+                  "--algorithm als or another with factors; auto may choose one without");
+    }
   }
 
   /// Options that other options decide about; those of an algorithm are TrainingOptions's.
@@ -153,6 +165,7 @@ struct Train {
     check_few_items(*given, "--validation-candidates", "--validation-negatives",
                     validation_negatives);
     refuse_idle_titles(*given, titles);
+    refuse_idle_features(*given, features);
   }
 
   /// To validate by; empty: the usual one.
@@ -310,6 +323,7 @@ Run add_train(CLI::App& app) {
   add_titles_options(app, verb->titles,
                      "Keep titles with the model, from a file of item ids and titles: lists and "
                      "the report show them");
+  add_features_options(app, verb->features);
   add_reading_options(app, verb->reading);
   add_weighing_options(app, verb->reading);
   app.footer(
@@ -318,6 +332,7 @@ Run add_train(CLI::App& app) {
       "  likewise train ratings.csv -o model.safetensors --feedback explicit --report report.html\n"
       "  likewise train plays.csv -o model.safetensors --algorithm item-knn --similarity bm25\n"
       "  likewise train plays.csv -o model.safetensors --algorithm auto\n"
+      "  likewise train plays.csv -o model.safetensors --item-features artists.csv\n"
       "  likewise train parts/train.csv -o model.safetensors --validation parts/test.csv \\\n"
       "      --iterations 50 --patience 3 --checkpoint state.safetensors\n"
       "  likewise train parts/train.csv -o model.safetensors --validation parts/test.csv \\\n"

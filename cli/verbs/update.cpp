@@ -11,6 +11,7 @@
 #include "likewise/model.h"
 #include "likewise/training.h"
 #include "likewise/write.h"
+#include "options/features.h"
 #include "options/options.h"
 #include "options/paths.h"
 #include "options/titles.h"
@@ -32,14 +33,18 @@ struct Update {
   bool json = false;
   bool verbose = false;
   TitlesOption titles;
+  FeaturesOption features;
   ReadOptions reading;
   Common common;
 
   void run() const {
     refuse_idle_titles(*given, titles);
+    refuse_idle_features(*given, features);
     check_paths("NEW", more,
                 {{"MODEL", model, PathUse::kEarlierModel},
                  {"--titles", titles.path},
+                 {"--item-features", features.items.path},
+                 {"--user-features", features.users.path},
                  {"-o", output, PathUse::kModel},
                  {"--json on standard output", json ? "-" : "", PathUse::kOutput}});
     Progress progress(common.quiet, verbose);
@@ -48,14 +53,17 @@ struct Update {
     const Model earlier = load_model(model);
     UpdateOptions options = asked(progress);
     require_updatable(earlier, options);
+    if (features.given()) require_features(earlier.params);
     const Device device =
         announced_device_to_train(common, params_of_update(earlier, options), {}, progress);
     ReadSummary summary;
     const Interactions added = read_with_report(more, reading_for(earlier.feedback(), reading),
                                                 progress, "read", &summary);
     options.duplicates = summary.policy;
+    const FeatureTables tables = read_features_with_report(features, progress);
     progress.stage("update");
     UpdatedModel updated = update_model(earlier, added, options, device, progress.control());
+    add_features_with_report(updated.model, tables, features, progress);
     tell(earlier, updated, summary.policy, progress);
     if (titles.given()) {
       updated.model.titles = read_titles_with_report(titles, updated.model.items, progress);

@@ -42,6 +42,9 @@ struct EvaluateOptions {
   /// Not with `candidates`.
   Index negatives = 0;
   std::uint64_t seed = 42;  ///< of `negatives`
+  /// Not empty: only these items are ranked, and only their test rows count; rising. Not with
+  /// `candidates`, `negatives` or auc. Must outlive the call.
+  std::span<const Index> items{};
 };
 
 struct EvaluationReport {

@@ -13,6 +13,7 @@
 #include "likewise/error.h"
 #include "likewise/evaluation.h"
 #include "likewise/factor_search.h"
+#include "likewise/features.h"
 #include "likewise/interactions.h"
 #include "likewise/iteration.h"
 #include "likewise/knn.h"

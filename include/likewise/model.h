@@ -17,6 +17,7 @@
 #include "likewise/csr.h"
 #include "likewise/ease.h"
 #include "likewise/factors.h"
+#include "likewise/features.h"
 #include "likewise/interactions.h"
 #include "likewise/iteration.h"
 #include "likewise/knn.h"
@@ -84,7 +85,9 @@ struct Model {
   std::string stop_reason;
   std::optional<Factors> last{};  ///< checkpoints: of the last iteration, where another is best
   Provenance provenance;
-  Titles titles{};  ///< of the items, for people; may be empty
+  Titles titles{};           ///< of the items, for people; may be empty
+  Features user_features{};  ///< likewise/features.h; may be empty
+  Features item_features{};
   /// Of models that were updated: the standard deviation of the values that training had, which
   /// steps of SGD are relative to. 0: it is that of `history`.
   double trained_spread = 0.0;
@@ -95,6 +98,12 @@ struct Model {
   [[nodiscard]] const Factors* factors() const { return std::get_if<Factors>(&learned); }
   [[nodiscard]] const Knn* knn() const { return std::get_if<Knn>(&learned); }
   [[nodiscard]] const Biases* biases() const { return std::get_if<Biases>(&learned); }
+  [[nodiscard]] Features& features(Side side) {
+    return side == Side::kUsers ? user_features : item_features;
+  }
+  [[nodiscard]] const Features& features(Side side) const {
+    return side == Side::kUsers ? user_features : item_features;
+  }
   [[nodiscard]] Feedback feedback() const { return feedback_of(params); }
   /// What validation measured of what was learned: `validation`, or that of the best iteration.
   [[nodiscard]] std::optional<double> best_validation() const;

@@ -108,12 +108,13 @@ struct SimilarQuestion {
   std::optional<SimilarityMetric> metric;
 };
 
-/// A past item, and its part of the score.
+/// A past item, or a tag of an item that nobody has touched, and its part of the score.
 struct Reason {
-  std::string item;
+  std::string item;   ///< its id; the name of the tag
   std::string title;  ///< as that of an answer
   float value = 0.0F;
   double share = 0.0;
+  bool is_tag = false;
 };
 
 struct Answer {

@@ -28,14 +28,18 @@ enum class SplitMethod {
   /// at least one and leaves at least one in training; a user with no more than `rows` stays whole
   /// in training.
   kPerUser,
+  /// A share of the items with all of their interactions: what was never seen in training.
+  kColdItems,
 };
 
 struct SplitOptions {
   SplitMethod method = SplitMethod::kRandom;
-  double test = 0.2;  ///< random, time, per-user: share of the interactions, in (0, 1), rounded
-  Index last = 1;     ///< last: how many newest interactions per user, >= 1
-  int folds = 5;      ///< kfold: 2 to 1000
-  Index rows = 0;     ///< per-user: how many interactions per user, in place of a share; 0: a share
+  /// random, time, per-user: share of the interactions, cold-items: of the items; in (0, 1),
+  /// rounded
+  double test = 0.2;
+  Index last = 1;  ///< last: how many newest interactions per user, >= 1
+  int folds = 5;   ///< kfold: 2 to 1000
+  Index rows = 0;  ///< per-user: how many interactions per user, in place of a share; 0: a share
   std::optional<Time> at{};  ///< time: the test begins here, in place of a share
   int rolling = 0;           ///< time: how many splits, 2 to 1000; 0: one
   std::uint64_t seed = 42;

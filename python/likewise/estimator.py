@@ -13,6 +13,7 @@ from likewise import _core
 from likewise.arguments import call, check_callback, count_of, lengths_of, names_of, shown
 from likewise.cross_validation import CrossValidation, made
 from likewise.display import table
+from likewise.features import Features
 from likewise.interactions import Interactions, Moment, Path, as_interactions, as_interactions_or_none, written
 from likewise.metrics import higher_is_better
 from likewise.model import Answers, Evaluation, Model
@@ -59,8 +60,9 @@ class Estimator(_Answering):
             validation: Any = None, metric: str | None = None,
             candidates: Any = None, negatives: int | None = None,
             target: float | None = None, checkpoint: Path | None = None, checkpoint_every: int = 1,
-            resume: Model | Estimator | None = None, progress: bool = False,
-            callback: Callback | None = None) -> _Own:
+            resume: Model | Estimator | None = None, item_features: Any = None,
+            user_features: Any = None, feature_regularization: float | None = None,
+            progress: bool = False, callback: Callback | None = None) -> _Own:
         """Trains on the interactions, and returns self. They, `validation` and `candidates` are
         Interactions, or what Interactions() takes.
 
@@ -72,6 +74,12 @@ class Estimator(_Answering):
         target            a value of `metric`: training ends after the first iteration that is as good
         checkpoint        a file to go on from, written every `checkpoint_every` iterations
         resume            a model, fitted estimator, or checkpoint loaded by load_model(), to go on from
+        item_features     tags of items: a file's path, a dict of tags by item id, or a frame of ids and
+                          categories, numbers or lists of tags. Items without interactions join by them.
+                          For algorithms with factors: Als, Bpr, Sgd, Spectral
+        user_features     the same of users
+        feature_regularization  of the regression of factors on tags; without: what predicts a hidden
+                          fifth best
         progress          shows a bar
         callback          called after each iteration: (iteration, seconds, objective, validation)
 
@@ -86,6 +94,9 @@ class Estimator(_Answering):
         params = self._params()
         if params["feedback"] == "explicit" and not data.has_values:
             raise ValueError("feedback=\"explicit\" needs values: these interactions have none")
+        features = Features(item_features, user_features, feature_regularization)
+        if features:
+            call(_core.require_features, params)
         with Progress(progress) as listener:
             def on_iteration(iteration: int, seconds: float, objective: float,
                              value: float | None) -> None:
@@ -104,6 +115,7 @@ class Estimator(_Answering):
                 target=None if target is None else float(target),
                 checkpoint=checkpoint, checkpoint_every=checkpoint_every, resume=_core_of(resume),
                 source=data.name, progress=listener, on_iteration=on_iteration)
+            features.add_to(model, self.threads)
         self.model_ = Model(model, threads=self.threads)
         for note in notes:
             logger.warning("%s", note)

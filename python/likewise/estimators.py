@@ -31,6 +31,10 @@ class Auto(Estimator):
             if options.get(name) is not None:
                 raise ValueError(f"{name} would do nothing here: it needs Als or another that iterates; Auto may "
                                  "choose one that does not")
+        for name in ("item_features", "user_features"):
+            if options.get(name) is not None:
+                raise ValueError(f"{name} would do nothing here: it needs Als or another with factors; Auto may "
+                                 "choose one without")
         return super().fit(interactions, y, **options)
 
 

@@ -351,7 +351,7 @@ def as_interactions_or_none(data: Any, name: str) -> _core.Interactions | None:
     return None if data is None else as_interactions(data, name)._core
 
 
-Method = Literal["random", "per-user", "last", "time"]
+Method = Literal["random", "per-user", "last", "time", "cold-items"]
 Parts = tuple[Interactions, Interactions]
 
 
@@ -364,7 +364,7 @@ def split(data: Any, method: Literal["kfold"], *, test: float = 0.2, rows: int |
 
 
 def split(data: Any,
-          method: Literal["random", "per-user", "last", "time", "kfold"] = "random", *,
+          method: Literal["random", "per-user", "last", "time", "kfold", "cold-items"] = "random", *,
           test: float = 0.2, rows: int | None = None, last: int = 1, folds: int = 5,
           at: Moment | None = None, rolling: int = 0, seed: int = 42) -> Any:
     """Splits Interactions, or what Interactions() takes, into a training and a test part that share
@@ -373,7 +373,8 @@ def split(data: Any,
     method  "random": a share `test` of all interactions; "per-user": a share `test` of every user's,
             rounded, at least one of them in training, or `rows` of every user with more; "last": the
             `last` newest of every user with more; "time": the newest share `test`, or all from `at` on;
-            "kfold": `folds` pairs, each interaction in one test part
+            "kfold": `folds` pairs, each interaction in one test part; "cold-items": all interactions of
+            a share `test` of the items
     rolling of "time": so many test parts one after the other, each with all that is older to train on
     Returns (train, test), or a list of `folds` or `rolling` such pairs. The same for the same seed, whatever the
     order of rows. ValueError for values outside of their range, for "last" and "time" without

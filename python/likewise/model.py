@@ -17,6 +17,7 @@ from likewise.answers import Lists
 from likewise.arguments import call, count_of, lengths_of, names_of, shown, whole
 from likewise.columns import number_column
 from likewise.display import table
+from likewise.features import Features
 from likewise.ids import IdArray, Ids, IndexArray, Unknown, is_one
 from likewise.interactions import Interactions, Path, as_interactions, as_interactions_or_none
 from likewise.progress import Progress, logger
@@ -161,15 +162,20 @@ class Answers:
     # Answers.
 
     def recommend(self, users: Any = None, n: int = 10, *, items: Any = None, exclude: Any = None,
-                  include_seen: bool = False, unknown: Unknown = "raise", progress: bool = False) -> Lists:
+                  include_seen: bool = False, new_items: bool = False, unknown: Unknown = "raise", progress: bool = False) -> Lists:
         """The n best items of each user that it has not seen.
 
         users         one id, a sequence of ids, or None for all
         items         only these; exclude: never these
         include_seen  also items of the user's history
+        new_items     only items that nobody has touched, which the model knows by their features
         unknown       ids that the model does not know: KeyError, or "skip" leaves them out; lists.unknown
                       counts the users
         """
+        if _switch(new_items, "new_items"):
+            if items is not None:
+                raise ValueError("items and new_items exclude each other: both say what may be recommended")
+            items = self._some_new_items()
         indices, skipped = self._indices(users, self.users, unknown)
         with Progress(progress) as listener:
             found = call(
@@ -191,6 +197,18 @@ class Answers:
             allow=self._maybe_items(items, "items", unknown), deny=self._maybe_items(exclude, "exclude", unknown))
         self._advise()
         return self._lists("user", np.arange(len(histories)), "item", found, unknown=skipped)
+
+    @property
+    def new_items(self) -> npt.NDArray[Any]:
+        """Ids of items that nobody has touched, which the model knows by their features."""
+        return self.items.take(_core.rows_by_features(self._core, "items"))
+
+    def _some_new_items(self) -> npt.NDArray[Any]:
+        found = self.new_items
+        if not len(found):
+            raise ValueError("new_items would leave nothing: the model has no items that nobody has touched; fit it "
+                             "with item_features that name some")
+        return found
 
     def _advise(self) -> None:
         """Says once where lists of this model are known to be poor."""
@@ -272,7 +290,7 @@ class Answers:
                  metrics: str | Sequence[str] = (), min_relevant_value: float = 0.0,
                  seen: Any = None, candidates: Any = None,
                  negatives: int | None = None, seed: int = 42, per_user: bool = False,
-                 clip: bool | None = None, progress: bool = False) -> Evaluation:
+                 clip: bool | None = None, new_items: bool = False, progress: bool = False) -> Evaluation:
         """Metrics on held-out interactions; metrics.md has their formulas. `test`, `seen` and
         `candidates` are Interactions, or what Interactions() takes.
 
@@ -286,7 +304,11 @@ class Answers:
         seed                of the negatives
         clip                whether predicted ratings stay within the scale of the training values, as
                             of predict()
+        new_items           ranks, and asks for, only items that nobody has touched, which the model knows
+                            by their features
         """
+        if _switch(new_items, "new_items"):
+            self._some_new_items()
         lengths = lengths_of(k)
         names = names_of(metrics, "metrics")
         held_out = as_interactions(test, "test")
@@ -297,7 +319,7 @@ class Answers:
                 seen=as_interactions_or_none(seen, "seen"),
                 candidates=as_interactions_or_none(candidates, "candidates"),
                 negatives=0 if negatives is None else count_of(negatives, "negatives"), seed=seed,
-                clip=_switch(clip, "clip"),
+                clip=_switch(clip, "clip"), new_items=new_items,
                 threads=self._threads, progress=listener)
         result = Evaluation(found.pop("metrics"))
         users = found.pop("users")
@@ -311,7 +333,7 @@ class Answers:
 
     def update(self, interactions: Any, *, by: Literal["als", "sgd"] | None = None,
                iterations: int | None = None, learning_rate: float | None = None,
-               progress: bool = False) -> Model:
+               item_features: Any = None, user_features: Any = None, progress: bool = False) -> Model:
         """A new model, grown by more Interactions, or what Interactions() takes; this one stays as it is.
 
         New users and items join, rows with a new interaction are refined, all others keep their
@@ -322,6 +344,8 @@ class Answers:
         iterations        rounds of als (2), epochs of SGD (3) and BPR (10)
         learning_rate     of steps of SGD and BPR; without: that of training, a quarter of it for bpr,
                           and 0.05 for als
+        item_features     of items, as of fit(): they join those that the model has, and new items join by
+                          them; user_features: the same of users
         progress          shows a bar
 
         What a pair of both becomes, the interactions' `duplicates` say. Ctrl-C ends it within about a
@@ -330,12 +354,16 @@ class Answers:
         more = as_interactions(interactions, "interactions")
         if self.params["feedback"] == "explicit" and not more.has_values:
             raise ValueError("a model of explicit feedback needs values: these interactions have none")
+        features = Features(item_features, user_features, None)
+        if features:
+            call(_core.require_features, self.params)
         with Progress(progress) as listener:
             grown = call(
                 _core.update, self._core, more._core, by=by,
                 iterations=None if iterations is None else count_of(iterations, "iterations"),
                 learning_rate=learning_rate, source=more.name, device=self._device, threads=self._threads,
                 progress=listener)
+            features.add_to(grown, self._threads)
         model = Model(grown, self._device, self._threads)
         for before, after in ((self.users, model.users), (self.items, model.items)):
             if before.is_integer and not after.is_integer:

@@ -23,12 +23,15 @@ namespace {
                                       const std::vector<std::string>& metrics,
                                       float min_relevant_value, bool per_user, const Data* seen,
                                       const Data* candidates, Index negatives, std::uint64_t seed,
-                                      std::optional<bool> clip, int threads,
+                                      std::optional<bool> clip, bool new_items, int threads,
                                       const nb::object& progress) {
   const Device chosen = device_for(device);
   EvaluateOptions options{k, metrics, per_user, min_relevant_value};
   options.negatives = negatives;
   options.seed = seed;
+  std::vector<Index> cold;
+  if (new_items) cold = rows_by_features(*model.model, Side::kItems);
+  options.items = cold;
   const TestSet held_out = make_test_set(*model.model, *test.interactions);
   EvaluationReport report = in_background(true, threads, progress, [&](const RunControl& control) {
     const Recommender recommender(model.model, chosen, clip);
@@ -66,7 +69,7 @@ void bind_evaluation(nb::module_& module) {
   module.def("evaluate", &evaluate_model, "model"_a, "test"_a, "device"_a, "k"_a, "metrics"_a,
              "min_relevant_value"_a, "per_user"_a, "seen"_a = nb::none(),
              "candidates"_a = nb::none(), "negatives"_a = 0, "seed"_a = 42, "clip"_a = nb::none(),
-             "threads"_a = 0, "progress"_a = nb::none());
+             "new_items"_a = false, "threads"_a = 0, "progress"_a = nb::none());
   module.def(
       "advice_on_lists",
       [](const Trained& model) { return spelled(advice_on_lists(*model.model), as_keyword); },

@@ -9,8 +9,8 @@
 
 namespace likewise::python {
 
-/// `Model` for Python. Only its titles ever change, with the GIL and `titles` held; whoever reads
-/// them without the GIL shares `titles`.
+/// `Model` for Python. Features are added before anybody else has it. After that only its titles
+/// ever change, with the GIL and `titles` held; whoever reads them without the GIL shares `titles`.
 struct Trained {
   std::shared_ptr<Model> model;
   std::shared_ptr<std::shared_mutex> titles = std::make_shared<std::shared_mutex>();

@@ -26,5 +26,6 @@ NB_MODULE(_core, module) {
   bind_recommender(module);
   bind_evaluation(module);
   bind_cross_validation(module);
+  bind_features(module);
   bind_ranks(module);
 }

@@ -38,8 +38,8 @@ IDLE_BESIDE = {
     ("--cg-steps", "--cg-tolerance"),  # one step was enough
     ("--candidates", "--min-user-count"), ("--negatives", "--min-user-count"),  # nothing is left to tell apart
     # A plan may be the same for other data, and holds no titles and no report.
-    *((flag, "--plan") for flag in ("--titles", "--report", "--duplicates", "--min-value", "--min-user-count", "--min-item-count",
-                                    "--since", "--until", "--half-life")),
+    *((flag, "--plan") for flag in ("--titles", "--report", "--item-features", "--user-features", "--duplicates", "--min-value",
+                                    "--min-user-count", "--min-item-count", "--since", "--until", "--half-life")),
     ("--half-life", "--until"),  # of those left the newest may have the largest value and the smallest
     ("--validation-share", "--min-item-count"),  # of two ratings one is hidden either way
 }
@@ -85,6 +85,8 @@ VALUES = {
     "--budget": "7", "tune --metric": "recall@5", "--validation-method": "random",
     "--validation-share": "0.3", "--journal": "notes",
     "--algorithm": "user-knn", "--listen": "127.0.0.1:0", "--titles": "titles.csv", "--titles-columns": "1,2",
+    "--item-features": "items.csv", "--item-features-columns": "item,kind", "--user-features": "people.csv",
+    "--user-features-columns": "user,kind", "--feature-regularization": "7",
 }
 KNN = ["--algorithm", "item-knn"]
 SGD = ["--algorithm", "sgd", "--feedback", "explicit"]  # it has no other
@@ -96,7 +98,8 @@ BASES: dict[str, list[list[str]]] = {
     "demo": [[]],
     "generate": [["20x10x90", "-o", "made.csv"]],
     "split": [["data.csv", "-o", "parts", *how] for how in (
-        [], ["--method", "per-user"], ["--method", "last"], ["--method", "time"], ["--method", "kfold"])],
+        [], ["--method", "per-user"], ["--method", "last"], ["--method", "time"], ["--method", "kfold"],
+        ["--method", "cold-items"])],
     "train": [["data.csv", "-o", "model", *how] for how in (
         [], ["--feedback", "explicit"], ["--solver", "cg"], ["--confidence", "log"],
         ["--unobserved-weight", "0.3"], ["--validation", "test.csv", "--iterations", "12"],
@@ -140,6 +143,6 @@ BASES: dict[str, list[list[str]]] = {
     "completion": [["bash"], ["zsh"], ["fish"]],
     "info": [["data.csv"], ["data.csv", "--json"], ["als.model"], []],
 }
-INPUTS = ["data.csv", "test.csv", "other.csv", "new.csv", "ids.txt", "titles.csv", "als.model",
+INPUTS = ["data.csv", "test.csv", "other.csv", "new.csv", "ids.txt", "titles.csv", "items.csv", "people.csv", "als.model",
           "explicit.model", "short.model", "stars.model", "item-knn.model", "user-knn.model", "knn5.model",
           "popular.model", "bias.model", "sgd.model", "bpr.model", "run.json", "wide.model"]

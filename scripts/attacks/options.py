@@ -32,6 +32,10 @@ def make_inputs(lab: Lab) -> None:
     with open(lab.folder / "test.csv", "a", encoding="utf-8") as test:
         test.write("95,3,4,9\n96,7,2,9\n")  # users of new.csv
     (lab.folder / "ids.txt").write_text("2\n3\n5\n7\n8\n11\n13\n16\n")
+    (lab.folder / "items.csv").write_text(
+        "item,kind,colour\n" + "".join(f"{i},{'ab'[i % 2]},{'rgb'[i % 3]}\n" for i in range(60)))
+    (lab.folder / "people.csv").write_text(
+        "user,kind,age\n" + "".join(f"{u},{'xy'[u % 2]},{u}\n" for u in range(60)))
     (lab.folder / "titles.csv").write_text(
         "id,note,title\n" + "".join(f"{i},Note {i},Title {i}\n" for i in range(18)))
     rating = ["--feedback", "explicit"]

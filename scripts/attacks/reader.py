@@ -192,12 +192,11 @@ def chosen(names: list[bytes] | None, rows: list[list[bytes]], fields: int,
         if any(len(row) > 1 for row in rows):
             raise Unclear("a first row of a single column")
         raise Refused("a single column")
-    if names and fields > 2 and set(roles) != {None}:
-        raise Unclear("users and items have no name")
-    # Numbers, as counts above the rows, name no column.
-    naming = any(not re.fullmatch(rb"0|-?[1-9][0-9]*", name) for name in names or [])
-    if (naming and set(roles) == {None}) or fields > 6:
-        raise Refused("no name is known")
+    # Numbers of 64 bits, as counts above the rows, name no column.
+    naming = any(not re.fullmatch(rb"0|-?[1-9][0-9]*", name) or not -2**63 <= int(name) < 2**63
+                 for name in names or [])
+    if naming or fields > 6:
+        raise Refused("users and items have no name")
     return [c if c < fields else -1 for c in range(len(ROLES))]
 
 

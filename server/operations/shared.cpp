@@ -171,7 +171,11 @@ Json reasons_schema() {
       object_schema("", {{"item", text_schema(""), true},
                          {"title", text_schema("")},
                          {"value", number_schema("The user's own value for it"), true},
-                         {"share", number_schema("Its part of the score"), true}}));
+                         {"share", number_schema("Its part of the score"), true},
+                         {"is_tag", Json{{"type", "boolean"},
+                                         {"description",
+                                          "A tag of an item that nobody has touched; "
+                                          "absent: a past item"}}}}));
 }
 
 std::vector<FaultKind> question_faults() { return {FaultKind::kNotFound}; }
@@ -195,7 +199,9 @@ void write_reasons(JsonText& text, const std::vector<Reason>& reasons) {
   for (const Reason& reason : reasons) {
     text.begin_object();
     write_item(text, reason.item, reason.title);
-    text.key("value").value(reason.value).key("share").value(reason.share).end_object();
+    text.key("value").value(reason.value).key("share").value(reason.share);
+    if (reason.is_tag) text.key("is_tag").value(true);
+    text.end_object();
   }
   text.end_array();
 }

@@ -101,6 +101,9 @@ class Algorithm {
   /// time.
   [[nodiscard]] virtual std::optional<TrainingParams> cheaper_form() const { return std::nullopt; }
 
+  /// Whether it learns Factors.
+  [[nodiscard]] virtual bool learns_factors() const { return false; }
+
   // ---- What was learned, which decides who answers (serving/predictor.h)
 
   /// Says check.factors(), or what else it learns.

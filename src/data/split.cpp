@@ -119,6 +119,24 @@ Split split_per_user(const Interactions& all, const SplitOptions& options) {
                   options.test));
 }
 
+/// Draws among the items that somebody has touched.
+Split split_cold_items(const Interactions& all, const SplitOptions& options) {
+  std::vector<Index> number(static_cast<std::size_t>(all.by_user.cols), -1);
+  for (const Index item : all.by_user.columns) number[static_cast<std::size_t>(item)] = 0;
+  Index items = 0;
+  for (Index& one : number) one = one < 0 ? -1 : items++;
+  const auto hidden = static_cast<Offset>(std::llround(options.test * items));
+  if (hidden < 1 || hidden >= items) {
+    fail(fmt::format("test = {}: of {} items this leaves the {} part empty", options.test, items,
+                     hidden < 1 ? "test" : "training"));
+  }
+  const RandomOrder order(options.seed, items);
+  const auto cut = order.places_at({hidden}).front();
+  return divide(all, [&](Index, Offset at) {
+    return order.place(number[static_cast<std::size_t>(all.by_user.columns[at])]) < cut;
+  });
+}
+
 /// Training is older than `from`, the test from there on and before `to`.
 Split divide_at(const Interactions& all, Time from, std::optional<Time> to) {
   const auto in_test = [&](Offset at) {
@@ -207,7 +225,8 @@ void SplitOptions::validate() const {
     fail(fmt::format("rolling must be in [2, 1000], or 0 for one split, not {}", rolling));
   }
   const bool share = method == SplitMethod::kRandom || (time && !at) ||
-                     (method == SplitMethod::kPerUser && rows == 0);
+                     (method == SplitMethod::kPerUser && rows == 0) ||
+                     method == SplitMethod::kColdItems;
   if (share && !(test > 0.0 && test < 1.0))
     fail(fmt::format("test must be in (0, 1), not {}", test));
   if (method == SplitMethod::kLast && last < 1)
@@ -262,6 +281,9 @@ std::vector<Split> split(const Interactions& all, const SplitOptions& options) {
       break;
     case SplitMethod::kPerUser:
       parts.push_back(split_per_user(all, options));
+      break;
+    case SplitMethod::kColdItems:
+      parts.push_back(split_cold_items(all, options));
       break;
     case SplitMethod::kKFold:
       for (int fold = 0; fold < options.folds; ++fold) {

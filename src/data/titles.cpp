@@ -11,6 +11,7 @@
 #include <fmt/format.h>
 
 #include "core/text/utf8.h"
+#include "data/fail_at.h"
 #include "data/text/format.h"
 #include "data/title_text.h"
 #include "likewise/error.h"
@@ -87,10 +88,6 @@ struct Columns {
   int title = 1;
 };
 
-[[noreturn]] void fail(ErrorKind kind, const std::string& place, const std::string& why) {
-  throw Error(kind, fmt::format("{}: {}", place, why));
-}
-
 /// The column of ids by its name. Where there is "id" beside "movieId", it could be either.
 int find_id(const FileFormat& format, int title) {
   std::vector<int> ids;
@@ -103,32 +100,32 @@ int find_id(const FileFormat& format, int title) {
   }
   if (ids.size() == 1) return ids.front();
   if (ids.empty() && other >= 0) return other;
-  fail(ErrorKind::kInvalidArgument, format.file,
-       fmt::format("cannot tell which column holds the item ids: the columns are {}; {}",
-                   listing(format.names), remedy()));
+  fail_at(ErrorKind::kInvalidArgument, format.file,
+          fmt::format("cannot tell which column holds the item ids: the columns are {}; {}",
+                      listing(format.names), remedy()));
 }
 
 Columns choose(const FileFormat& format, const TitleOptions& options) {
   const auto& given = options.columns;
   if (!given.empty()) {
     if (given.size() != 2) {
-      fail(ErrorKind::kInvalidArgument, format.file,
-           fmt::format("columns must name 2 columns (item id, title), not {}", given.size()));
+      fail_at(ErrorKind::kInvalidArgument, format.file,
+              fmt::format("columns must name 2 columns (item id, title), not {}", given.size()));
     }
     const Columns columns{find_column(format, given[0]), find_column(format, given[1])};
     if (columns.id != columns.title) return columns;
-    fail(ErrorKind::kInvalidArgument, format.file,
-         fmt::format("column '{}' is named twice in columns", printable(given[1])));
+    fail_at(ErrorKind::kInvalidArgument, format.file,
+            fmt::format("column '{}' is named twice in columns", printable(given[1])));
   }
   if (format.fields < 2)
-    fail(ErrorKind::kBadData, format.file, "the first row has a single column");
+    fail_at(ErrorKind::kBadData, format.file, "the first row has a single column");
   const bool two = format.fields == 2;
   const auto title = find_title(format.names);
   if (!title && (two || format.names.empty())) return {};  // in their order
   if (!title) {
-    fail(ErrorKind::kInvalidArgument, format.file,
-         fmt::format("cannot tell which column holds the titles: the columns are {}; {}",
-                     listing(format.names), remedy()));
+    fail_at(ErrorKind::kInvalidArgument, format.file,
+            fmt::format("cannot tell which column holds the titles: the columns are {}; {}",
+                        listing(format.names), remedy()));
   }
   return {two ? 1 - *title : find_id(format, *title), *title};
 }
@@ -146,11 +143,11 @@ class TitleReader {
   void line(std::string_view text, Offset number) {
     if (text.find('\0') != std::string_view::npos ||
         (number == 1 && (text.starts_with("\xff\xfe") || text.starts_with("\xfe\xff")))) {
-      fail(ErrorKind::kBadData, place(number), "is not text: UTF-8 is expected, or Latin-1");
+      fail_at(ErrorKind::kBadData, place(number), "is not text: UTF-8 is expected, or Latin-1");
     }
     if (number == 1 && text.find('\r') != std::string_view::npos) {
-      fail(ErrorKind::kBadData, format_.file,
-           "its lines end in CR alone: convert them to LF first");
+      fail_at(ErrorKind::kBadData, format_.file,
+              "its lines end in CR alone: convert them to LF first");
     }
     if (started_) return row(text, number);
     head_.emplace_back(text, number);
@@ -160,11 +157,11 @@ class TitleReader {
   Titles finish(TitleSummary& summary) {
     if (!started_) start();
     if (!open_.empty()) fail_open();
-    if (rows_ == 0) fail(ErrorKind::kBadData, format_.file, "holds no titles");
+    if (rows_ == 0) fail_at(ErrorKind::kBadData, format_.file, "holds no titles");
     if (known_ == 0 && items_.size() > 0) {
-      fail(ErrorKind::kBadData, format_.file,
-           fmt::format("none of the {} ids, such as '{}', is that of an item, such as '{}'; {}",
-                       rows_, printable(some_id_), printable(items_.name(0)), remedy()));
+      fail_at(ErrorKind::kBadData, format_.file,
+              fmt::format("none of the {} ids, such as '{}', is that of an item, such as '{}'; {}",
+                          rows_, printable(some_id_), printable(items_.name(0)), remedy()));
     }
     summary = {rows_ - known_, "", describe(format_)};
     if (not_utf8_ > 0) {
@@ -189,7 +186,7 @@ class TitleReader {
     for (const auto& [text, number] : head_) {
       if (!is_blank_line(text)) lines.push_back(text);
     }
-    if (lines.empty()) fail(ErrorKind::kBadData, format_.file, "is empty");
+    if (lines.empty()) fail_at(ErrorKind::kBadData, format_.file, "is empty");
     auto [delimiter, rows] = find_fields(lines, "", format_.file, "rows of item id and title");
     format_.delimiter = delimiter;
     const bool known = find_title(rows.front()).has_value();
@@ -219,9 +216,9 @@ class TitleReader {
         if (open_.empty()) open_ = text;
         return;
       case LineFault::kTextAfterQuote:
-        fail(ErrorKind::kBadData, place(first_line_),
-             fmt::format("text follows a quoted field (write a quote inside quotes twice): '{}'",
-                         printable(text)));
+        fail_at(ErrorKind::kBadData, place(first_line_),
+                fmt::format("text follows a quoted field (write a quote inside quotes twice): '{}'",
+                            printable(text)));
       default:
         take(text);
         open_.clear();
@@ -229,31 +226,31 @@ class TitleReader {
   }
 
   [[noreturn]] void fail_open() const {
-    fail(ErrorKind::kBadData, place(first_line_),
-         fmt::format("a quoted field begins here and does not end: '{}'", printable(open_)));
+    fail_at(ErrorKind::kBadData, place(first_line_),
+            fmt::format("a quoted field begins here and does not end: '{}'", printable(open_)));
   }
 
   void take(std::string_view text) {
     const auto needed = static_cast<std::size_t>(std::max(columns_.id, columns_.title)) + 1;
     if (fields_.size() < needed || fields_.size() > format_.fields) {
-      fail(ErrorKind::kBadData, place(first_line_),
-           fmt::format("'{}' has {} columns (separated by {}), {}", printable(text), fields_.size(),
-                       format_.delimiter.name(),
-                       fields_.size() < needed
-                           ? fmt::format("{} are needed", needed)
-                           : fmt::format("{} {}; quote a title that holds the separator",
-                                         format_.names.empty() ? "most rows have" : "the header",
-                                         format_.fields)));
+      fail_at(ErrorKind::kBadData, place(first_line_),
+              fmt::format("'{}' has {} columns (separated by {}), {}", printable(text),
+                          fields_.size(), format_.delimiter.name(),
+                          fields_.size() < needed
+                              ? fmt::format("{} are needed", needed)
+                              : fmt::format("{} {}; quote a title that holds the separator",
+                                            format_.names.empty() ? "most rows have" : "the header",
+                                            format_.fields)));
     }
     const std::string& id = fields_[static_cast<std::size_t>(columns_.id)];
-    if (id.empty()) fail(ErrorKind::kBadData, place(first_line_), "the item id is empty");
+    if (id.empty()) fail_at(ErrorKind::kBadData, place(first_line_), "the item id is empty");
     if (rows_++ == 0) some_id_ = id;
     const auto item = items_.find(id);
     Offset& line = item ? line_of_[static_cast<std::size_t>(*item)] : line_of_unknown_[id];
     if (line > 0) {
-      fail(ErrorKind::kBadData, place(first_line_),
-           fmt::format("item '{}' has a title already, on line {}; remove one of the two",
-                       printable(id), line));
+      fail_at(ErrorKind::kBadData, place(first_line_),
+              fmt::format("item '{}' has a title already, on line {}; remove one of the two",
+                          printable(id), line));
     }
     line = first_line_;
     if (!item) return;

@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <cmath>
 #include <numeric>
+#include <optional>
 #include <span>
 #include <string_view>
 #include <vector>
@@ -11,6 +12,7 @@
 
 #include "algorithms/popular/popular.h"
 #include "core/system/parallel.h"
+#include "data/select.h"
 #include "evaluation/auc_evaluation.h"
 #include "evaluation/candidates.h"
 #include "evaluation/list_evaluation.h"
@@ -108,6 +110,7 @@ void check_history(const Task& task) {
 TopKResult rank(const Task& task, std::span<const Index> users, Index n) {
   RecommendOptions options;
   options.n = n;
+  options.allow = task.options.items;
   const RunControl quiet{task.control.cancel, {}};  // progress counts users of the whole evaluation
   if (task.seen.rows == 0) return task.recommender.recommend(users, options, quiet);
   const CsrMatrix history = gather_rows(task.seen, users);
@@ -351,10 +354,34 @@ void evaluate_ratings(const Task& task, EvaluationReport& report) {
   report.pairs_evaluated = errors.count;
 }
 
+/// The test rows of these items; nothing where there are none named.
+std::optional<TestSet> rows_of_items(const TestSet& test, std::span<const Index> items) {
+  if (items.empty()) return std::nullopt;
+  Interactions all;
+  all.by_user = test.by_user.share();
+  TestSet some;
+  some.by_user = select(all, [&](Index, Offset at) {
+                   return std::ranges::binary_search(items, test.by_user.columns[at]);
+                 }).by_user;
+  some.unknown_users = test.unknown_users;
+  some.unknown_items = test.unknown_items;
+  return some;
+}
+
+void check_items(const EvaluateOptions& options, const EvaluationPlan& plan) {
+  if (options.items.empty()) return;
+  if (of_few_items(options) || plan.auc) {
+    throw Error(ErrorKind::kInvalidArgument,
+                "lists of some items alone go with neither candidates, negatives nor auc, which "
+                "say themselves what is ranked");
+  }
+}
+
 }  // namespace
 
 MetricNeeds needs_of(const Model& model, const EvaluateOptions& options) {
   const EvaluationPlan plan = plan_for(model, options, true);
+  check_items(options, plan);
   if (of_few_items(options) && !plan.ranking()) {
     throw Error(ErrorKind::kInvalidArgument,
                 "candidates and negatives are of lists: they need a metric that ranks, as ndcg");
@@ -370,9 +397,11 @@ std::vector<Job> evaluation_jobs(const Model& model, const EvaluateOptions& opti
   return jobs;
 }
 
-EvaluationReport evaluate(const Recommender& recommender, const TestSet& test,
+EvaluationReport evaluate(const Recommender& recommender, const TestSet& whole,
                           const EvaluateOptions& options, const CsrView& seen,
                           const RunControl& control) {
+  const std::optional<TestSet> some = rows_of_items(whole, options.items);
+  const TestSet& test = some ? *some : whole;
   if (!std::isfinite(options.min_relevant_value)) {
     throw Error(ErrorKind::kInvalidArgument,
                 fmt::format("min_relevant_value must be a finite number, not {}",

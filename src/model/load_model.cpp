@@ -5,6 +5,7 @@
 #include <limits>
 #include <string>
 #include <string_view>
+#include <tuple>
 #include <utility>
 
 #include <fmt/format.h>
@@ -203,6 +204,26 @@ Titles load_titles(const Loader& load) {
           load.array<Offset>("item_titles.offsets", Type::kI64)};
 }
 
+/// What add_features() of save_model.cpp writes; numbers are checked by Model::validate().
+Features load_features(const Loader& load, const std::string& prefix, Index rows) {
+  const auto& metadata = load.document().metadata;
+  const auto stated = metadata.find(prefix + "features");
+  if (stated == metadata.end()) return {};
+  Features features;
+  std::tie(features.regularization, features.mean_bias) =
+      parse_features(prefix + "features", stated->second);
+  features.tags = load_ids(load, prefix + "tag", {});
+  features.factors = load.matrix(prefix + "tag_factors");
+  features.bias = load.bias(prefix + "tag_bias");
+  features.idf = load.array<float>(prefix + "tag_idf", Type::kF32);
+  features.weights = {rows, features.tags.size(),
+                      load.array<Offset>(prefix + "tags.offsets", Type::kI64),
+                      load.array<Index>(prefix + "tags.columns", Type::kI32),
+                      load.array<float>(prefix + "tags.weights", Type::kF32)};
+  if (features.empty()) bad_data(fmt::format("metadata '{}features': there are no tags", prefix));
+  return features;
+}
+
 void check_sum(const Document& document, std::span<const std::byte> file) {
   const std::string& stated = require(document.metadata, kChecksumKey);
   if (stated.size() != kNoChecksum.size()) {
@@ -251,6 +272,8 @@ Model model_from_bytes(const std::shared_ptr<void>& owner, std::span<std::byte> 
   model.learned = algorithm_of(model.params)->load_learned(parts);
   model.history = load_history(load, model.users.size(), model.items.size());
   model.titles = load_titles(load);
+  model.user_features = load_features(load, "user_", model.users.size());
+  model.item_features = load_features(load, "item_", model.items.size());
   model.validate();
   return model;
 }

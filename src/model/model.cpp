@@ -130,6 +130,43 @@ void check_knn(const KnnLists& lists, Index rows) {
   }
 }
 
+void check_mean(const std::string& name, float mean) {
+  if (any_too_large(&mean, 1)) bad_data(name + " " + too_large(mean));
+}
+
+/// A matrix of sparse rows, sizes first: only then may anything follow the offsets.
+void check_rows(const std::string& name, const CsrMatrix& m, Index rows) {
+  if (m.rows != rows || m.offsets.size() != Offset{rows} + 1) {
+    bad_data(fmt::format("{}.offsets has {} numbers for {} rows", name, m.offsets.size(), rows));
+  }
+  const Offset last = m.offsets[rows];
+  if (last != m.columns.size() || last != m.values.size()) {
+    bad_data(fmt::format("{}.offsets ends at {}, but there are {} columns and {} weights", name,
+                         last, m.columns.size(), m.values.size()));
+  }
+  validate(m.view(), name.c_str());
+}
+
+void check_features(const std::string& prefix, const Features& features, const Factors* factors,
+                    Side side, Index rows) {
+  if (features.empty()) return;
+  if (factors == nullptr) bad_data(prefix + "features: this model has no factors");
+  const Index width = factors->side(side).cols();
+  check_matrix(prefix + "tag_factors", features.factors, features.tags, width);
+  check_bias(prefix + "tag_bias", features.bias, features.tags, !factors->bias(side).empty());
+  if (factors->bias(side).empty() && !features.bias.empty()) {
+    bad_data(prefix + "tag_bias: this side has no biases");
+  }
+  check_bias(prefix + "tag_idf", features.idf, features.tags, true);
+  check_mean(prefix + "features", features.mean_bias);
+  check_rows(prefix + "tags", features.weights, rows);
+  const auto below = [](float x) { return x < 0.0F; };
+  if (std::ranges::any_of(features.idf, below)) bad_data(prefix + "tag_idf: one is negative");
+  if (std::ranges::any_of(features.weights.values, [](float w) { return w <= 0.0F; })) {
+    bad_data(prefix + "tags.weights: one is not above 0");
+  }
+}
+
 void check_iterations(std::span<const Iteration> iterations, int best_iteration) {
   int last = 0;
   for (const Iteration& report : iterations) {
@@ -149,10 +186,6 @@ void check_params(const TrainingParams& params) {
   } catch (const Error& fault) {
     bad_data(fmt::format("parameters: {}", fault.what()));
   }
-}
-
-void check_mean(const std::string& name, float mean) {
-  if (any_too_large(&mean, 1)) bad_data(name + " " + too_large(mean));
 }
 
 /// Sums of squares: none below 0, and none where steps do not adapt.
@@ -288,6 +321,10 @@ void validate_parts(const Model& model, const Trained& trained) {
   check_history(model);
   check_iterations(trained.iterations, trained.best_iteration);
   model.titles.validate(model.items.size());
+  const auto* factors = std::get_if<const Factors*>(&trained.learned);
+  const Factors* of = factors == nullptr ? nullptr : *factors;
+  check_features("user_", model.user_features, of, Side::kUsers, model.users.size());
+  check_features("item_", model.item_features, of, Side::kItems, model.items.size());
 }
 
 bool Model::predicts_ratings() const { return algorithm_of(params)->predicts_ratings(); }

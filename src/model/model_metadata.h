@@ -3,6 +3,7 @@
 #pragma once
 
 #include <string>
+#include <utility>
 
 #include "likewise/model.h"
 #include "model/model_validation.h"
@@ -26,5 +27,9 @@ void check_format(const safetensors::Metadata& metadata);
 /// Fills parameters, iterations, best iteration, means (of `linear` and of `model.last`, which is
 /// there if its mean is) and provenance.
 void decode_metadata(const safetensors::Metadata& metadata, Model& model, Factors& linear);
+
+/// "0.3 -1.25": the regularization and the mean bias of the entry of this name.
+[[nodiscard]] std::pair<double, float> parse_features(const std::string& name,
+                                                      const std::string& text);
 
 }  // namespace likewise

@@ -100,6 +100,22 @@ void add_learned(const ItemWeights& learned, std::vector<Source>& tensors) {
   tensors.push_back(matrix("item_weights", learned.weights.view()));
 }
 
+/// `prefix`: of which side.
+void add_features(const std::string& prefix, const Features& features, std::vector<Source>& tensors,
+                  Metadata& metadata) {
+  if (features.empty()) return;
+  metadata[prefix + "features"] = fmt::format("{} {}", features.regularization, features.mean_bias);
+  add_ids(prefix + "tag", features.tags, 0, tensors, metadata);
+  tensors.push_back(matrix(prefix + "tag_factors", features.factors.view()));
+  if (!features.bias.empty()) {
+    tensors.push_back(numbers(prefix + "tag_bias", Type::kF32, features.bias.span()));
+  }
+  tensors.push_back(numbers(prefix + "tag_idf", Type::kF32, features.idf.span()));
+  tensors.push_back(numbers(prefix + "tags.offsets", Type::kI64, features.weights.offsets.span()));
+  tensors.push_back(numbers(prefix + "tags.columns", Type::kI32, features.weights.columns.span()));
+  tensors.push_back(numbers(prefix + "tags.weights", Type::kF32, features.weights.values.span()));
+}
+
 std::vector<Source> list_tensors(const Model& model, const Trained& trained, Metadata& metadata) {
   std::vector<Source> tensors;
   const LinearPart linear = linear_part(trained.learned);
@@ -119,6 +135,8 @@ std::vector<Source> list_tensors(const Model& model, const Trained& trained, Met
     tensors.push_back(numbers("item_titles.chars", Type::kU8, model.titles.chars.span()));
     tensors.push_back(numbers("item_titles.offsets", Type::kI64, model.titles.offsets.span()));
   }
+  add_features("user_", model.user_features, tensors, metadata);
+  add_features("item_", model.item_features, tensors, metadata);
   return safetensors::with_padding(std::move(tensors));
 }
 

@@ -13,6 +13,8 @@
 #include "core/system/utc_now.h"
 #include "likewise/error.h"
 #include "training/growth.h"
+#include "training/learn_features.h"
+#include "training/merge_interactions.h"
 
 namespace likewise {
 namespace {
@@ -55,6 +57,23 @@ constexpr int kMostIterations = 10'000;
 [[nodiscard]] double spread_kept(const UpdateTask& task, const Algorithm& algorithm) {
   const std::optional<SgdParams> steps = algorithm.update_steps();
   return steps ? trained_spread(task, *steps) : 0.0;
+}
+
+/// Of the factors as they are now, with the regularization that the model has.
+void learn_features_again(const Model& model, const Growth& growth, Model& grown,
+                          const RunControl& control) {
+  for (const Side side : {Side::kUsers, Side::kItems}) {
+    const Features& known = model.features(side);
+    if (known.empty()) continue;
+    const IdMap& ids = side == Side::kUsers ? grown.users : grown.items;
+    Features features;
+    features.tags = known.tags.share();
+    features.weights =
+        merge_matrices(known.weights.view(), CsrView(), {ids.share(), growth.ids(side).first, {}},
+                       {known.tags.share(), all_rows(known.tags.size()), {}}, Duplicates::kError)
+            .matrix;
+    learn_features(grown, side, std::move(features), {known.regularization}, control);
+  }
 }
 
 }  // namespace
@@ -127,6 +146,7 @@ UpdatedModel update_model(const Model& model, const Interactions& more,
   grown.iterations = without_validation(model.iterations);
   grown.best_iteration = model.best_iteration;
   grown.stop_reason = model.stop_reason;
+  learn_features_again(model, growth, grown, control);
   return updated;
 }
 

@@ -137,6 +137,7 @@ std::string spread_text(const SplitOptions& split) {
       return split.rows > 0 ? fmt::format("per-user {} rows", split.rows)
                             : fmt::format("per-user {}", split.test);
     case SplitMethod::kKFold:
+    case SplitMethod::kColdItems:
       break;
   }
   return {};

@@ -19,9 +19,9 @@ from conftest import BINARY
 # What else a verb needs, the options of what it reads (positional ones in capitals) and writes.
 TABLE = {
     "generate": (["30x20x200"], [], ["-o"]),
-    "train": ([], ["RATINGS", "--validation", "--resume"], ["-o", "--checkpoint", "--report"]),
+    "train": ([], ["RATINGS", "--validation", "--resume", "--item-features"], ["-o", "--checkpoint", "--report"]),
     "tune": ([], ["RATINGS", "--validation", "--titles"], ["-o", "--journal", "--report"]),
-    "update": ([], ["MODEL", "NEW", "--titles"], ["-o"]),
+    "update": ([], ["MODEL", "NEW", "--titles", "--item-features"], ["-o"]),
     "evaluate": ([], ["MODEL", "TEST", "--train"], ["--per-user"]),
     "cross-validate": ([], ["RATINGS"], []),
     "predict": ([], ["MODEL", "PAIRS", "--new"], ["-o"]),

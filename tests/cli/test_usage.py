@@ -59,6 +59,8 @@ def test_a_mistyped_option_gets_the_nearest(program):
     stderr = program("train", "x", "-o", "y", "--factor", "3", exit_code=2).stderr
     assert "--factor'" in stderr and "did you mean --factors?" in stderr
     assert "likewise train --help" in stderr
+    assert "did you mean -n?" in program("recommend", "m", "--n", "3", exit_code=2).stderr
+    assert "did you mean" not in program("serve", "m", "--port", "1", exit_code=2).stderr
 
 
 @pytest.mark.parametrize(

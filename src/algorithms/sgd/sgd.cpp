@@ -153,6 +153,7 @@ class Sgd final : public AlgorithmOf<SgdParams> {
   void check_learned(const LearnedCheck& check) const override {
     check.factors(params().factors, is_adaptive(params()));
   }
+  [[nodiscard]] bool learns_factors() const override { return true; }
   [[nodiscard]] Learned load_learned(SavedParts& saved) const override { return saved.factors(); }
 
   [[nodiscard]] std::unique_ptr<FoldInSolver> fold_in_solver(const Model& /*model*/,

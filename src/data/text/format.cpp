@@ -19,7 +19,6 @@
 namespace likewise {
 namespace {
 
-
 [[noreturn]] void fail(const std::string& file, ErrorKind kind, const std::string& why) {
   throw Error(kind, fmt::format("{}: {}", file, why));
 }

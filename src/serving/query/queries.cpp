@@ -9,6 +9,7 @@
 #include "likewise/query.h"
 #include "serving/query/naming_rows.h"
 #include "serving/query/predict_pairs.h"
+#include "serving/query/tag_reasons.h"
 
 namespace likewise {
 namespace {
@@ -100,7 +101,13 @@ class Queries::Lists {
         titles_(side == Side::kItems && !queries.titles().empty() ? &queries.titles() : nullptr),
         n_(n),
         reasons_(reasons),
-        control_(control) {}
+        control_(control) {
+    if (reasons == 0 || queries.model().item_features.empty()) return;
+    cold_.resize(static_cast<std::size_t>(queries.model().items.size()));
+    for (const Index item : rows_by_features(queries.model(), Side::kItems)) {
+      cold_[static_cast<std::size_t>(item)] = true;
+    }
+  }
 
   [[nodiscard]] AnswerList list(const TopKResult& top, Index query, std::string name,
                                 const FoldInRow& history) {
@@ -126,10 +133,13 @@ class Queries::Lists {
     std::vector<Reason> reasons;
     if (reasons_ == 0) return reasons;
     control_.check();  // each answer's reasons solve a system of their own
+    if (!cold_.empty() && cold_[static_cast<std::size_t>(item)]) {
+      return tag_reasons(queries_.recommender(), history, item, reasons_);
+    }
     const Explanation why = queries_.recommender().explain(history, item);
     for (const Contribution& past : why.contributions) {
       if (past.share <= 0 || std::ssize(reasons) == reasons_) break;
-      reasons.push_back({ids_.name(past.item), title(past.item), past.value, past.share});
+      reasons.push_back({ids_.name(past.item), title(past.item), past.value, past.share, false});
     }
     return reasons;
   }
@@ -140,6 +150,7 @@ class Queries::Lists {
   Index n_;
   int reasons_;
   const RunControl& control_;
+  std::vector<bool> cold_;  ///< items by features; empty where no reasons ask
   QuerySummary summary_;
 };
 
