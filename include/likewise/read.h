@@ -87,8 +87,8 @@ struct ReadOptions {
   /// Names (from the header) or 1-based numbers of the columns user, item, value, time. Empty
   /// vector: by well-known header names (userId, movieId, rating, timestamp and their like, in any
   /// order); without a header that names columns, the first ones in that order. An entry "" or "-"
-  /// leaves value or time out, as does a shorter list. An error for Matrix Market, which has its own
-  /// order.
+  /// leaves value or time out, as does a shorter list. An error for Matrix Market, which has its
+  /// own order.
   std::vector<std::string> columns{};
   /// One character, "tab", "space" (runs of spaces and tabs) or "::". Empty: detected among
   /// , tab ; | :: and spaces; spaces for kAdjacency.
