@@ -53,16 +53,20 @@ struct Joined {
   return joined;
 }
 
-void require_known(const IdMap& ids, const FeatureTable& table, Side side) {
+/// An id or, of a model that has learned tags, a tag that is known.
+void require_known(const IdMap& ids, const IdMap& tags, const FeatureTable& table, Side side) {
   for (Index row = 0; row < table.ids.size(); ++row) {
     if (ids.find(table.ids.name(row))) return;
   }
-  throw Error(ErrorKind::kBadData,
-              fmt::format("features: none of the {} ids, such as '{}', is that of {} {} of the "
-                          "interactions, such as '{}'",
-                          table.ids.size(), printable(table.ids.name(0)),
-                          side == Side::kUsers ? "a" : "an", one_of(side),
-                          ids.size() > 0 ? printable(ids.name(0)) : ""));
+  for (Index tag = 0; tag < table.tags.size(); ++tag) {
+    if (tags.find(table.tags.name(tag))) return;
+  }
+  throw Error(
+      ErrorKind::kBadData,
+      fmt::format("features: none of the {} ids, such as '{}', is that of {} {} of the "
+                  "interactions, such as '{}'",
+                  table.ids.size(), printable(table.ids.name(0)), side == Side::kUsers ? "a" : "an",
+                  one_of(side), ids.size() > 0 ? printable(ids.name(0)) : ""));
 }
 
 /// idf_t = ln(1 + N / n_t)  over the N rows with a tag, n_t of which carry t.
@@ -148,9 +152,9 @@ void widen(Model& model, Side side, UnionOfIds& ids) {
   const UnionOfIds& columns = side == Side::kUsers ? same : ids;
   const UnionOfIds first_rows{rows.ids.share(), rows.first, {}};
   const UnionOfIds first_columns{columns.ids.share(), columns.first, {}};
-  model.history = merge_matrices(model.history.view(), CsrView(), first_rows, first_columns,
-                                 Duplicates::kError)
-                      .matrix;
+  model.history =
+      merge_matrices(model.history.view(), CsrView(), first_rows, first_columns, Duplicates::kError)
+          .matrix;
   if (side == Side::kItems) model.titles = moved_titles(model.titles, ids);
 }
 
@@ -165,7 +169,8 @@ struct Targets {
   Targets targets{Matrix(static_cast<Index>(rows.size()), from.cols() + (bias.empty() ? 0 : 1)), 0};
   double sum = 0.0;
   for (const Index row : rows) sum += bias.empty() ? 0.0 : double{bias[row]};
-  targets.mean_bias = rows.empty() ? 0.0F : static_cast<float>(sum / static_cast<double>(rows.size()));
+  targets.mean_bias =
+      rows.empty() ? 0.0F : static_cast<float>(sum / static_cast<double>(rows.size()));
   for (std::size_t at = 0; at < rows.size(); ++at) {
     float* to = targets.values.row(static_cast<Index>(at));
     std::ranges::copy(from.row_span(rows[at]), to);
@@ -236,8 +241,7 @@ struct Targets {
       const auto numbers = wanted.row_span(row);
       for (std::size_t c = 0; c < numbers.size(); ++c) errors.row(row)[c] -= numbers[c];
     }
-    const double error =
-        squared_errors_of_scores(errors, gram, sums, others.rows(), others.cols());
+    const double error = squared_errors_of_scores(errors, gram, sums, others.rows(), others.cols());
     if (error < least) {
       least = error;
       best = *at;
@@ -254,11 +258,11 @@ void learn_tags(const Factors& factors, Side side, std::span<const Index> rows,
   const Targets targets = targets_of(factors, side, rows);
   features.mean_bias = targets.mean_bias;
   features.regularization =
-      learning.regularization ? *learning.regularization
-                              : best_regularization(of_rows.view(), targets.values,
-                                                    factors.side(other(side)), control);
-  const Matrix w = ridge_regression(of_rows.view(), targets.values.view(),
-                                    features.regularization, nullptr, control);
+      learning.regularization
+          ? *learning.regularization
+          : best_regularization(of_rows.view(), targets.values, factors.side(other(side)), control);
+  const Matrix w = ridge_regression(of_rows.view(), targets.values.view(), features.regularization,
+                                    nullptr, control);
   const Index width = factors.side(side).cols();
   features.factors = Matrix(w.rows(), width);
   const bool has_bias = !factors.bias(side).empty();
@@ -328,8 +332,8 @@ LearnedFeatures learn_features(Model& model, Side side, Features features,
                                const FeatureLearning& learning, const RunControl& control) {
   features.idf = idf_of(features.weights.view());
   LearnedFeatures report;
-  report.tags = static_cast<Index>(
-      std::ranges::count_if(features.idf, [](float idf) { return idf > 0.0F; }));
+  report.tags =
+      static_cast<Index>(std::ranges::count_if(features.idf, [](float idf) { return idf > 0.0F; }));
   const std::vector<bool> touched = touched_rows(model, side);
   const CsrMatrix shares = shares_of(features);
   std::vector<Index> known;
@@ -371,7 +375,7 @@ LearnedFeatures add_features(Model& model, Side side, const FeatureTable& table,
           fmt::format("feature_regularization must be in [{:g}, {:g}], not {:g}", kLeast, kMost,
                       learning.regularization.value_or(0.0)));
   IdMap& ids = side == Side::kUsers ? model.users : model.items;
-  require_known(ids, table, side);
+  require_known(ids, model.features(side).tags, table, side);
   Joined joined = join(model, side, table);
   const Index joining = joined.ids.ids.size() - ids.size();
   widen(model, side, joined.ids);
