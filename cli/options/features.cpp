@@ -16,10 +16,9 @@ namespace {
   progress.say(fmt::format("{}: {} with {} ({}{})", base_name(file.path),
                            counted(table.ids.size(), side == Side::kItems ? "item" : "user"),
                            counted(table.tags.size(), "tag"), met.format,
-                           met.without_tags == 0
-                               ? ""
-                               : fmt::format("; {} without a tag left out",
-                                             counted(met.without_tags, "row"))));
+                           met.without_tags == 0 ? ""
+                                                 : fmt::format("; {} without a tag left out",
+                                                               counted(met.without_tags, "row"))));
   return table;
 }
 
@@ -28,17 +27,18 @@ void add_side(Model& model, Side side, const FeatureTable& table, const Features
   const LearnedFeatures done =
       add_features(model, side, table, features.learning, Progress::stop_control());
   const char* one = side == Side::kItems ? "item" : "user";
-  std::string line = fmt::format("features: {} learned, regularization {:g}; {} without "
-                                 "interactions {} recommended by tags",
-                                 counted(done.tags, "tag"), done.regularization,
-                                 counted(done.cold, one), done.cold == 1 ? "is" : "are");
+  std::string line = fmt::format(
+      "features: {} learned, regularization {:g}; {} without "
+      "interactions {} recommended by tags",
+      counted(done.tags, "tag"), done.regularization, counted(done.cold, one),
+      done.cold == 1 ? "is" : "are");
   if (side == Side::kUsers) {
     line = fmt::format("features: {} learned, regularization {:g}; {} without interactions by tags",
                        counted(done.tags, "tag"), done.regularization, counted(done.cold, one));
   }
   if (done.strangers > 0) {
-    line += fmt::format("; {} whose tags no {} with interactions has",
-                        counted(done.strangers, one), one);
+    line += fmt::format("; {} whose tags no {} with interactions has", counted(done.strangers, one),
+                        one);
   }
   progress.say(line);
 }
@@ -53,10 +53,11 @@ void add_file(CLI::App& app, const std::string& side, FeaturesFile& file,
                        side, side == "item" ? "Item" : "User"))
       ->type_name("FILE")
       ->group(kGroup);
-  add_list(app, option + "-columns", file.how.columns,
-           fmt::format("Which columns of it are the id and the tags, as {}: names or numbers from 1 "
-                       "[by header names, else the first, and all others]",
-                       example))
+  add_list(
+      app, option + "-columns", file.how.columns,
+      fmt::format("Which columns of it are the id and the tags, as {}: names or numbers from 1 "
+                  "[by header names, else the first, and all others]",
+                  example))
       ->type_name("ID,TAGS")
       ->group(kGroup);
 }

@@ -33,8 +33,8 @@ struct FeatureTable {
 
 struct FeatureOptions {
   /// Names or 1-based numbers: the id, then the columns of tags. Empty: the id is the column with a
-  /// well-known name (movieId, userId, id and their like), else the first; all others hold tags, but
-  /// those with well-known names of the other side or of times.
+  /// well-known name (movieId, userId, id and their like), else the first; all others hold tags,
+  /// but those with well-known names of the other side or of times.
   std::vector<std::string> columns{};
   std::optional<bool> header{};  ///< whether the first row names the columns; absent: detected
 };
@@ -45,8 +45,9 @@ struct FeatureSummary {
   Offset without_tags = 0;  ///< rows whose cells are all empty
 };
 
-/// Reads delimited text, plain, gzip or zstd; "-" reads standard input. Delimiter, header and quotes
-/// are as of interactions (likewise/read.h). A row is an id and its cells; rows of one id add up.
+/// Reads delimited text, plain, gzip or zstd; "-" reads standard input. Delimiter, header and
+/// quotes are as of interactions (likewise/read.h). A row is an id and its cells; rows of one id
+/// add up.
 ///
 /// * A cell of text holds tags, with "|" between several. Of several columns of tags each tag is
 ///   named "column=tag".
@@ -70,11 +71,11 @@ struct FeatureSummary {
 /// What a model knows of the tags of one side. Without tags: nothing.
 struct Features {
   IdMap tags;
-  CsrMatrix weights;     ///< rows of the side x tags, as in the files
-  Array<float> idf;      ///< of each tag; 0 where fewer than two rows carry it
-  Matrix factors;        ///< tags x factors: what a tag adds to the factors of a row
-  Array<float> bias;     ///< the same of biases; empty where the side has none
-  float mean_bias = 0;   ///< of rows with interactions, which `bias` is about
+  CsrMatrix weights;    ///< rows of the side x tags, as in the files
+  Array<float> idf;     ///< of each tag; 0 where fewer than two rows carry it
+  Matrix factors;       ///< tags x factors: what a tag adds to the factors of a row
+  Array<float> bias;    ///< the same of biases; empty where the side has none
+  float mean_bias = 0;  ///< of rows with interactions, which `bias` is about
   double regularization = 0;
 
   [[nodiscard]] bool empty() const { return tags.size() == 0; }

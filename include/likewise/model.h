@@ -85,7 +85,7 @@ struct Model {
   std::string stop_reason;
   std::optional<Factors> last{};  ///< checkpoints: of the last iteration, where another is best
   Provenance provenance;
-  Titles titles{};  ///< of the items, for people; may be empty
+  Titles titles{};           ///< of the items, for people; may be empty
   Features user_features{};  ///< likewise/features.h; may be empty
   Features item_features{};
   /// Of models that were updated: the standard deviation of the values that training had, which

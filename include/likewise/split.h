@@ -34,11 +34,12 @@ enum class SplitMethod {
 
 struct SplitOptions {
   SplitMethod method = SplitMethod::kRandom;
-  /// random, time, per-user: share of the interactions, cold-items: of the items; in (0, 1), rounded
+  /// random, time, per-user: share of the interactions, cold-items: of the items; in (0, 1),
+  /// rounded
   double test = 0.2;
-  Index last = 1;     ///< last: how many newest interactions per user, >= 1
-  int folds = 5;      ///< kfold: 2 to 1000
-  Index rows = 0;     ///< per-user: how many interactions per user, in place of a share; 0: a share
+  Index last = 1;  ///< last: how many newest interactions per user, >= 1
+  int folds = 5;   ///< kfold: 2 to 1000
+  Index rows = 0;  ///< per-user: how many interactions per user, in place of a share; 0: a share
   std::optional<Time> at{};  ///< time: the test begins here, in place of a share
   int rolling = 0;           ///< time: how many splits, 2 to 1000; 0: one
   std::uint64_t seed = 42;

@@ -14,8 +14,8 @@
 namespace likewise::python {
 
 /// Of SplitMethod, in its order.
-inline constexpr std::string_view kSplitNames[] = {"random", "last", "time", "kfold", "per-user",
-                                               "cold-items"};
+inline constexpr std::string_view kSplitNames[] = {"random", "last",     "time",
+                                                   "kfold",  "per-user", "cold-items"};
 
 /// `Interactions` for Python, with what reading met.
 struct Data {

@@ -177,8 +177,9 @@ Json reasons_schema() {
                          {"value", number_schema("The user's own value for it"), true},
                          {"share", number_schema("Its part of the score"), true},
                          {"is_tag", Json{{"type", "boolean"},
-                                         {"description", "A tag of an item that nobody has touched; "
-                                                         "absent: a past item"}}}}));
+                                         {"description",
+                                          "A tag of an item that nobody has touched; "
+                                          "absent: a past item"}}}}));
 }
 
 std::vector<FaultKind> question_faults() { return {FaultKind::kNotFound}; }

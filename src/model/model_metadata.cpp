@@ -311,8 +311,7 @@ void decode_metadata(const Metadata& metadata, Model& model, Factors& linear) {
 std::pair<double, float> parse_features(const std::string& name, const std::string& text) {
   const std::size_t blank = text.find(' ');
   if (blank == std::string::npos) bad_data(fmt::format("metadata '{}' is not two numbers", name));
-  const Metadata halves{{name, text.substr(0, blank)},
-                        {name + " (mean)", text.substr(blank + 1)}};
+  const Metadata halves{{name, text.substr(0, blank)}, {name + " (mean)", text.substr(blank + 1)}};
   const auto regularization = parse_number<double>(halves, name);
   if (!(regularization > 0.0) || !std::isfinite(regularization)) {
     bad_data(fmt::format("metadata '{}': the regularization is {}: it must be above 0", name,

@@ -104,18 +104,15 @@ void add_learned(const ItemWeights& learned, std::vector<Source>& tensors) {
 void add_features(const std::string& prefix, const Features& features, std::vector<Source>& tensors,
                   Metadata& metadata) {
   if (features.empty()) return;
-  metadata[prefix + "features"] =
-      fmt::format("{} {}", features.regularization, features.mean_bias);
+  metadata[prefix + "features"] = fmt::format("{} {}", features.regularization, features.mean_bias);
   add_ids(prefix + "tag", features.tags, 0, tensors, metadata);
   tensors.push_back(matrix(prefix + "tag_factors", features.factors.view()));
   if (!features.bias.empty()) {
     tensors.push_back(numbers(prefix + "tag_bias", Type::kF32, features.bias.span()));
   }
   tensors.push_back(numbers(prefix + "tag_idf", Type::kF32, features.idf.span()));
-  tensors.push_back(
-      numbers(prefix + "tags.offsets", Type::kI64, features.weights.offsets.span()));
-  tensors.push_back(
-      numbers(prefix + "tags.columns", Type::kI32, features.weights.columns.span()));
+  tensors.push_back(numbers(prefix + "tags.offsets", Type::kI64, features.weights.offsets.span()));
+  tensors.push_back(numbers(prefix + "tags.columns", Type::kI32, features.weights.columns.span()));
   tensors.push_back(numbers(prefix + "tags.weights", Type::kF32, features.weights.values.span()));
 }
 

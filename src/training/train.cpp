@@ -171,9 +171,10 @@ void require_resumable(const Model& earlier, const TrainingParams& params) {
   require(iterates(earlier.params) && earlier.algorithm() == algorithm_name(params),
           fmt::format("a training by {} cannot go on from a model of {}", algorithm_name(params),
                       earlier.algorithm()));
-  require(earlier.user_features.empty() && earlier.item_features.empty(),
-          "a model that has learned features is finished: resume its checkpoint, update it or train "
-          "anew");
+  require(
+      earlier.user_features.empty() && earlier.item_features.empty(),
+      "a model that has learned features is finished: resume its checkpoint, update it or train "
+      "anew");
   for (const ParameterInfo& parameter : parameters_of(earlier.algorithm())) {
     const std::string begun = parameter_text(earlier.params, parameter.name);
     const std::string asked = parameter_text(params, parameter.name);

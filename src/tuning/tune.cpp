@@ -186,7 +186,8 @@ void TuneOptions::validate() const {
     fail("the validation part is cut once: by random, per-user, last or time, not by folds");
   }
   if (split.method == SplitMethod::kColdItems) {
-    fail("items without interactions cannot be validated on: cut by random, per-user, last or time");
+    fail(
+        "items without interactions cannot be validated on: cut by random, per-user, last or time");
   }
   of_validation([&] { split.validate(); });
 }

@@ -141,9 +141,8 @@ Matrix multiply_sparse(const CsrView& v, const MatrixView& w) {
       const float* from = w.row(v.columns[e]);
       for (std::size_t c = 0; c < sum.size(); ++c) sum[c] += double{v.values[e]} * double{from[c]};
     }
-    std::ranges::transform(sum, product.row(row), [](double one) {
-      return static_cast<float>(one);
-    });
+    std::ranges::transform(sum, product.row(row),
+                           [](double one) { return static_cast<float>(one); });
   });
   return product;
 }
