@@ -151,7 +151,7 @@ int main(int argc, char** argv) {
     for (const std::string& work : works) measure(device, work, rounds);
     return 0;
   } catch (const std::exception& error) {
-    fmt::print(stderr, "bench_neighbourhood_gpu: {}\n", error.what());
+    fmt::print(stderr, "bench_knn_gpu: {}\n", error.what());
     return 1;
   }
 }

@@ -42,7 +42,7 @@ struct Verb {
 
 Run add_completion(CLI::App& app);
 
-constexpr std::array<Verb, 17> kVerbs = {{
+constexpr std::array<Verb, 18> kVerbs = {{
     {"demo", "See everything at work on a synthetic cinema, in seconds", add_demo},
     {"generate", "Make synthetic interactions of a known shape", add_generate},
     {"split", "Split interactions into a training and a test part", add_split},
@@ -50,6 +50,8 @@ constexpr std::array<Verb, 17> kVerbs = {{
     {"tune", "Search for good parameters, and learn a model by the best", add_tune},
     {"update", "Let a model grow by new interactions", add_update},
     {"evaluate", "Measure a model on held-out interactions", add_evaluate},
+    {"cross-validate", "Train and measure on folds: the mean and spread of each metric",
+     add_cross_validate},
     {"predict", "Predict the value of each (user, item) row", add_predict},
     {"recommend", "Recommend items to users", add_recommend},
     {"similar", "List items or users that are alike", add_similar},
@@ -96,6 +98,7 @@ OptionWords words_of(const CLI::Option& option) {
   const bool listed = type.find('|') != std::string::npos && std::islower(type.front()) != 0;
   if (listed) words.choices = CLI::detail::split(type, '|');
   if (!listed && !words.names.empty()) words.choices = known_values(words.names.front());
+  words.is_list = type == "LIST" && !words.choices.empty();
   return words;
 }
 
@@ -175,7 +178,7 @@ std::string general_help() {
       "Usage: likewise VERB [OPTIONS]\n\nVerbs:\n",
       kVersion);
   for (const Verb& verb : kVerbs) {
-    text += fmt::format("  {}{}\n", style.bold(fit(verb.name, 11)), verb.summary);
+    text += fmt::format("  {}{}\n", style.bold(fit(verb.name, 15)), verb.summary);
   }
   return text +
          "\n`likewise VERB --help` (or `likewise help VERB`) explains a verb, with an example.\n"

@@ -18,6 +18,7 @@ Run add_train(CLI::App& app);
 Run add_tune(CLI::App& app);
 Run add_update(CLI::App& app);
 Run add_evaluate(CLI::App& app);
+Run add_cross_validate(CLI::App& app);
 Run add_predict(CLI::App& app);
 Run add_recommend(CLI::App& app);
 Run add_similar(CLI::App& app);

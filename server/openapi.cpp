@@ -31,10 +31,9 @@ namespace {
 
 /// The statuses that are no answer.
 [[nodiscard]] std::set<int> fault_statuses(const Operation& operation, Method method) {
-  std::set<int> statuses{400, 403, 405, 408, 414, 429, 431, 500, 503};
+  std::set<int> statuses{400, 403, 405, 408, 413, 414, 429, 431, 500, 503};
   if (operation.access != Access::kAnyone) statuses.insert(401);
-  if (method == Method::kPost) statuses.insert({413, 415});
-  if (operation.cost == Cost::kComputed) statuses.insert(413);
+  if (method == Method::kPost) statuses.insert(415);
   for (const FaultKind kind : operation.faults) statuses.insert(status_of(kind));
   return statuses;
 }

@@ -58,7 +58,8 @@ struct Operation {
   std::function<std::string(const Service&, const Json& request)> run;
   /// Several requests at once, where that is cheaper; the same outcomes as of run(), one by one.
   std::function<std::vector<Outcome>(const Service&, std::span<const Json* const>)> run_together{};
-  bool tool = false;  ///< whether agents have it
+  bool of_one_model = false;  ///< where several are served, a request may name which one
+  bool tool = false;          ///< whether agents have it
   /// Where HTTP does not say it by parameters: reads and checks what run() gets. Throws Fault.
   std::function<Json(const HttpRequest&)> read{};
 };

@@ -129,7 +129,8 @@ void check_json(const RowOutput& output) {
 void add_format_options(CLI::App& app, ReadOptions& options) {
   add_choice<Format>(app, "--format", choices_of<Format>(kFormatNames), options.format,
                      "auto finds tables, JSON lines and Matrix Market; adjacency: a line is a user "
-                     "and its items; netflix: blocks of ITEM: above user,rating,date")
+                     "and its items; netflix: blocks of ITEM: above user,rating,date; kdd-cup: "
+                     "blocks of USER|COUNT above item, score, day and time")
       ->group(kReadingGroup);
   add_list(app, "--columns", options.columns,
            "Which columns are user,item,value,time: names or numbers from 1, - for none")

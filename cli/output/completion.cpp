@@ -41,7 +41,8 @@ std::string bash(const std::vector<VerbWords>& verbs) {
       "# bash completion of likewise: source it, or put it into "
       "~/.local/share/bash-completion/completions/likewise\n"
       "_likewise() {{\n"
-      "  local word=${{COMP_WORDS[COMP_CWORD]}} before=${{COMP_WORDS[COMP_CWORD - 1]}} words=\n"
+      "  local word=${{COMP_WORDS[COMP_CWORD]}} before=${{COMP_WORDS[COMP_CWORD - 1]}}\n"
+      "  local words= left= given= one\n"
       "  if [ \"$COMP_CWORD\" -eq 1 ] || [ \"$COMP_CWORD $before\" = '2 help' ]; then\n"
       "    COMPREPLY=($(compgen -W '{} help --help --version' -- \"$word\"))\n"
       "    return\n"
@@ -54,10 +55,11 @@ std::string bash(const std::vector<VerbWords>& verbs) {
       std::vector<std::string> patterns;
       for (const std::string& name : option.names)
         patterns.push_back(quoted(verb.name + " " + name));
-      text += fmt::format("    {}) words={} ;;\n", fmt::join(patterns, " | "),
+      text += fmt::format("    {}) words={}{} ;;\n", fmt::join(patterns, " | "),
                           option.choices.empty()
                               ? "FILE"
-                              : quoted(fmt::format("{}", fmt::join(option.choices, " "))));
+                              : quoted(fmt::format("{}", fmt::join(option.choices, " "))),
+                          option.is_list ? " given=${word%\"${word##*,}\"}" : "");
     }
   }
   text += "  esac\n  [ -n \"$words\" ] || case \"${COMP_WORDS[1]}\" in\n";
@@ -69,7 +71,10 @@ std::string bash(const std::vector<VerbWords>& verbs) {
   }
   return text +
          "  esac\n"
-         "  [ \"$words\" = FILE ] || COMPREPLY=($(compgen -W \"$words\" -- \"$word\"))\n"
+         "  [ \"$words\" != FILE ] || return\n"
+         "  for one in $words; do [[ \",$given\" == *\",$one,\"* ]] || left+=\" $given$one\"; "
+         "done\n"
+         "  COMPREPLY=($(compgen -W \"$left\" -- \"$word\"))\n"
          "}\n"
          "complete -o bashdefault -o default -F _likewise likewise\n";
 }
@@ -111,7 +116,9 @@ std::string zsh(const std::vector<VerbWords>& verbs) {
         if (option.takes_value) {
           value = option.choices.empty()
                       ? ":value:_files"
-                      : fmt::format(":value:({})", fmt::join(option.choices, " "));
+                      : fmt::format(fmt::runtime(option.is_list ? ":value:_values -s , value {}"
+                                                                : ":value:({})"),
+                                    fmt::join(option.choices, " "));
         }
         text += fmt::format(" \\\n        {}",
                             quoted(fmt::format("*{}[{}]{}", name, zsh_text(option.help), value)));
@@ -140,7 +147,14 @@ std::string fish(const std::vector<VerbWords>& verbs) {
     return out + "'";
   };
   std::string text =
-      "# fish completion of likewise: put it into ~/.config/fish/completions/likewise.fish\n";
+      "# fish completion of likewise: put it into ~/.config/fish/completions/likewise.fish\n"
+      "function __likewise_list  # those of a list that are not in it yet\n"
+      "  set -l given (string match -r '.*,' -- (string replace -r '^--[^=]*=' '' -- (commandline "
+      "-ct)))\n"
+      "  for word in $argv\n"
+      "    string match -q -- \"*,$word,*\" \",$given\"; or echo $given$word\n"
+      "  end\n"
+      "end\n";
   for (const VerbWords& verb : verbs) {
     text += fmt::format("complete -c likewise -n __fish_use_subcommand -f -a {} -d {}\n", verb.name,
                         escaped(verb.summary));
@@ -154,8 +168,10 @@ std::string fish(const std::vector<VerbWords>& verbs) {
       }
       if (option.takes_value) text += " -r";
       if (!option.choices.empty()) {
-        text +=
-            fmt::format(" -f -a {}", escaped(fmt::format("{}", fmt::join(option.choices, " "))));
+        text += fmt::format(
+            " -f -a {}",
+            escaped(fmt::format(fmt::runtime(option.is_list ? "(__likewise_list {})" : "{}"),
+                                fmt::join(option.choices, " "))));
       }
       text += fmt::format(" -d {}\n", escaped(brief(option.help)));
     }

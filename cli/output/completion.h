@@ -13,6 +13,7 @@ struct OptionWords {
   std::string help;
   bool takes_value = false;
   std::vector<std::string> choices;  ///< of its value; none: a file, a number or a text
+  bool is_list = false;              ///< several of these, with commas between them
 };
 
 struct VerbWords {

@@ -22,14 +22,20 @@ std::size_t edit_distance(std::string_view a, std::string_view b) {
   return above[b.size()];
 }
 
+std::string_view without_dashes(std::string_view word) {
+  return word.substr(std::min(word.size(), word.find_first_not_of('-')));
+}
+
 }  // namespace
 
 std::string nearest(std::string_view word, const std::vector<std::string>& candidates) {
   std::string best;
-  std::size_t best_distance = std::max<std::size_t>(2, word.size() / 3) + 1;
+  word = without_dashes(word);
+  std::size_t best_distance = (word.size() + 1) / 3 + 1;
   for (const std::string& candidate : candidates) {
-    const bool begins = word.size() > 2 && candidate.starts_with(word);
-    const std::size_t distance = begins ? 1 : edit_distance(word, candidate);
+    const std::string_view name = without_dashes(candidate);
+    const bool begins = word.size() > 2 && name.starts_with(word);
+    const std::size_t distance = begins ? 1 : edit_distance(word, name);
     if (distance < best_distance) {
       best = candidate;
       best_distance = distance;

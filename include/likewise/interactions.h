@@ -19,9 +19,10 @@ namespace likewise {
 
 /// `IdMap`: outside ids (text or 64-bit integers) <-> dense indices 0..size()-1.
 ///
-/// Indices follow the ids' order (integers by value, text byte by byte; where text joined integers,
-/// these first), so the same data gives the same indices in whatever order it was read, and ties
-/// go to the smaller id. Look-ups are binary searches, no hash table. Immutable; thread-safe.
+/// Indices follow the ids' order (integers by value, also where they were given as text; other text
+/// byte by byte; where text joined integers, these first), so the same data gives the same indices
+/// in whatever order it was read, and ties go to the smaller id. Look-ups are binary searches, no
+/// hash table. Immutable; thread-safe.
 class IdMap {
  public:
   IdMap() = default;
@@ -47,7 +48,7 @@ class IdMap {
   [[nodiscard]] std::string name(Index index) const;
 
   /// Raw content, for writing a model: integers() for integer maps, chars() and offsets()
-  /// otherwise; there integers() are those that come first, where text joined them.
+  /// otherwise; there integers() are those that come first, where text joined them, or all.
   [[nodiscard]] std::span<const std::int64_t> integers() const { return integers_.span(); }
   [[nodiscard]] std::span<const char> chars() const { return chars_.span(); }
   [[nodiscard]] std::span<const Offset> offsets() const { return offsets_.span(); }

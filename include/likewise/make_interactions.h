@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 /// Makes interactions of rows that are in memory already: ids of any kind, row and column numbers,
-/// or sparse rows (CSR). The same rows in a file give bit-identical Interactions: the same
-/// order of ids, the same policies, the same summary. Nothing is kept of the memory passed in; all
-/// of it is borrowed for the time of the call. Parallel; the result does not depend on the number
-/// of threads. Memory: about 12 bytes a row (24 with times) on the way, and the result.
+/// or sparse rows (CSR). The same rows in a file give the same Interactions, bit by bit: the same
+/// order of ids, the same policies, the same summary; but ids that are given as text stay text
+/// where a file has whole numbers. Nothing is kept of the memory passed in; all of it is borrowed
+/// for the time of the call. Parallel; the result does not depend on the number of threads.
+/// Memory: about 12 bytes a row (24 with times) on the way, and the result.
 #pragma once
 
 #include <cstdint>
@@ -52,8 +53,9 @@ struct EncodedColumn {
   std::variant<std::span<const std::int64_t>, std::span<const std::string_view>, TextColumn> keys;
 };
 
-/// One id per row. A column of text is one of integers if every id is one as it is canonically
-/// written, as in files; apart from that text is taken byte by byte, blanks and all.
+/// One id per row. Where every id of a column of text is an integer as it is canonically written,
+/// their order is that of the integers, as in files; apart from that text is taken byte by byte,
+/// blanks and all.
 using IdColumn = std::variant<std::span<const std::int64_t>, std::span<const std::string_view>,
                               TextColumn, IndexColumn, EncodedColumn>;
 

@@ -30,6 +30,10 @@
 ///
 /// Netflix (Format::kNetflix): "ITEM:" above rows of user,rating,date, as in the Netflix Prize.
 ///
+/// KDD Cup (Format::kKddCup): "USER|COUNT" above rows of item, score, day and time of day between
+/// tabs, as in the KDD Cup 2011 (Yahoo! Music), with or without the last two. Days count from one
+/// that nobody told; here it is the first of 1970.
+///
 /// Adjacency (Format::kAdjacency): a line is a user and its items between blanks, as in the data of
 /// LightGCN and NGCF; there is no header, and there are neither values nor times. A user without
 /// items is not in the result; one on several lines has the items of all, and an item that comes
@@ -60,8 +64,8 @@
 namespace likewise {
 
 /// kAuto: a table of rows, JSON lines, or Matrix Market.
-enum class Format { kAuto, kAdjacency, kNetflix };
-inline constexpr std::string_view kFormatNames[] = {"auto", "adjacency", "netflix"};
+enum class Format { kAuto, kAdjacency, kNetflix, kKddCup };
+inline constexpr std::string_view kFormatNames[] = {"auto", "adjacency", "netflix", "kdd-cup"};
 enum class Header { kAuto, kYes, kNo };
 /// What several rows with the same user and item become: the newest by time (of equal times the
 /// last in the file), their sum or mean, the one with the largest value, the first or last in the
@@ -82,8 +86,9 @@ struct ReadOptions {
   Format format = Format::kAuto;
   /// Names (from the header) or 1-based numbers of the columns user, item, value, time. Empty
   /// vector: by well-known header names (userId, movieId, rating, timestamp and their like, in any
-  /// order), else the first columns in that order. An entry "" or "-" leaves value or time out, as
-  /// does a shorter list. An error for Matrix Market, which has its own order.
+  /// order); without a header that names columns, the first ones in that order. An entry "" or "-"
+  /// leaves value or time out, as does a shorter list. An error for Matrix Market, which has its own
+  /// order.
   std::vector<std::string> columns{};
   /// One character, "tab", "space" (runs of spaces and tabs) or "::". Empty: detected among
   /// , tab ; | :: and spaces; spaces for kAdjacency.

@@ -9,7 +9,7 @@ import numpy.typing as npt
 
 from likewise.arguments import shown
 from likewise.frames import Framed
-from likewise.ids import IdArray, Ids, IndexArray
+from likewise.ids import IdArray, Ids, IndexArray, spelled
 
 if TYPE_CHECKING:
     import pandas
@@ -56,7 +56,7 @@ class Lists(Framed):
 
     def of(self, query: Any) -> list[tuple[Any, float]]:
         """The answers to the query of this id: (id, score) pairs. KeyError where it was not asked about."""
-        places = np.flatnonzero(np.asarray(self.queries == query))
+        places = np.flatnonzero(np.asarray(self.queries == spelled(query, self.queries.dtype == object)))
         if not places.size:
             raise KeyError(f"{shown(query)} is none of these {len(self)} {self.query_name}s")
         return self[int(places[0])]

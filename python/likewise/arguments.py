@@ -44,6 +44,11 @@ def count_of(n: Any, name: str = "n") -> int:
     return int(n)
 
 
+def lengths_of(k: Any) -> list[int]:
+    """The lengths of lists, one or several."""
+    return [count_of(one, "k") for one in ([k] if np.ndim(k) == 0 else list(k))]
+
+
 def whole(number: Any, name: str) -> int:
     """A whole number of any type that has __index__."""
     try:

@@ -10,10 +10,11 @@ from numbers import Real
 from typing import TYPE_CHECKING, Any, Callable, ClassVar, TypeVar
 
 from likewise import _core
-from likewise.arguments import call, check_callback, count_of, shown
+from likewise.arguments import call, check_callback, count_of, lengths_of, names_of, shown
+from likewise.cross_validation import CrossValidation, made
 from likewise.display import table
 from likewise.features import Features
-from likewise.interactions import Interactions, Path, as_interactions, as_interactions_or_none
+from likewise.interactions import Interactions, Moment, Path, as_interactions, as_interactions_or_none, written
 from likewise.metrics import higher_is_better
 from likewise.model import Answers, Evaluation, Model
 from likewise.plan import TrainingPlan
@@ -105,7 +106,7 @@ class Estimator(_Answering):
                 if callback is not None:
                     callback(iteration, seconds, objective, value)
 
-            model, interruption = call(
+            model, interruption, notes = call(
                 _core.train, data._core, params, device=self.device, threads=self.threads,
                 validation=as_interactions_or_none(validation, "validation"),
                 metric="" if metric is None else metric,
@@ -116,6 +117,8 @@ class Estimator(_Answering):
                 source=data.name, progress=listener, on_iteration=on_iteration)
             features.add_to(model, self.threads)
         self.model_ = Model(model, threads=self.threads)
+        for note in notes:
+            logger.warning("%s", note)
         if interruption is not None:
             raise interruption
         return self
@@ -127,6 +130,36 @@ class Estimator(_Answering):
         data = as_interactions(interactions, "interactions")
         return TrainingPlan(**call(_core.plan, data._core, self._params(), device=self.device, validates=validates,
                                    metric="" if metric is None else metric, resume=_core_of(resume)))
+
+    def cross_validate(self, interactions: Any, *, folds: int | None = None, rolling: int | None = None,
+                       test: float | None = None, at: Moment | None = None, seed: int | None = None,
+                       k: int | Sequence[int] = 10, metrics: str | Sequence[str] = (),
+                       min_relevant_value: float = 0.0, progress: bool = False) -> CrossValidation:
+        """Trains and evaluates once for each fold: the mean and the deviation of each metric. The estimator
+        itself stays as it is.
+
+        folds     how many (5): every interaction is in the test part of one; seed (42): same seed, same folds
+        rolling   in place of folds so many tests one after the other in time, each with all that is older
+                  to train on; of them `test` is the share of all rows (0.2), `at` where the first one begins
+        k, metrics, min_relevant_value  as of evaluate()
+        """
+        data = as_interactions(interactions, "interactions")
+        params = self._params()
+        if params["feedback"] == "explicit" and not data.has_values:
+            raise ValueError("feedback=\"explicit\" needs values: these interactions have none")
+        by_time = rolling is not None
+        for name, value, used in (("folds", folds, not by_time), ("seed", seed, not by_time),
+                                  ("at", at, by_time), ("test", test, by_time and at is None)):
+            if value is not None and not used:
+                raise ValueError(f"{name}={shown(value)} would do nothing {'with' if by_time else 'without'} "
+                                 + ("at" if name == "test" and by_time else "rolling"))
+        with Progress(progress) as listener:
+            return made(*call(
+                _core.cross_validate, data._core, params, device=self.device, threads=self.threads,
+                folds=5 if folds is None else count_of(folds, "folds"),
+                rolling=0 if rolling is None else count_of(rolling, "rolling"), test=0.2 if test is None else test,
+                at=None if at is None else written(at, "at"), seed=42 if seed is None else seed, k=lengths_of(k),
+                metrics=names_of(metrics, "metrics"), min_relevant_value=min_relevant_value, progress=listener))
 
     def get_params(self, deep: bool = True) -> dict[str, Any]:
         """The parameters by name, as they were given."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import numbers
+import re
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Any, Literal
 
@@ -36,6 +37,19 @@ def listed(ids: Any) -> Any:
     return ids.to_numpy() if hasattr(ids, "to_numpy") else list(ids)
 
 
+def spelled(one: Any, as_text: bool) -> Any:
+    """An id as text or as a whole number, where it can be the other: 10 and "10" are one id, "010" is another."""
+    if as_text and isinstance(one, numbers.Integral) and not isinstance(one, bool):
+        return str(int(one))
+    if not as_text and isinstance(one, str) and _WHOLE.fullmatch(one):
+        return int(one)
+    return one
+
+
+#: A whole number as it is written canonically, and ids are read as one.
+_WHOLE = re.compile("0|-?[1-9][0-9]{0,18}", re.ASCII)
+
+
 def _are_texts(ids: Any) -> bool:
     return len(ids) > 0 and all(isinstance(one, str) for one in ids)
 
@@ -43,13 +57,14 @@ def _are_texts(ids: Any) -> bool:
 class Ids:
     """Ids of the users or of the items, in the order of their indices.
 
-    Integer ids are int64 arrays, text ids arrays of `str`. A whole number finds the text id that it is spelled as,
-    and text the whole number that it spells, so programs go on where the first text joined ids that were whole numbers.
+    Integer ids are int64 arrays, text ids arrays of `str`, as they were given: "10" of a frame stays text. A whole
+    number finds the text id that it is spelled as, and text the whole number that it spells, so programs go on where
+    the first text joined ids that were whole numbers.
     """
 
     def __init__(self, core: _core.IdMap, what: str):
         self._core = core
-        self._what = what  # "user" or "item"
+        self.what = what  #: "user" or "item"
 
     @property
     def is_integer(self) -> bool:
@@ -63,7 +78,7 @@ class Ids:
         """The id of a place, from the end where it is negative; an array of ids for slices and arrays."""
         if isinstance(place, (int, np.integer)) and not isinstance(place, bool):
             if not -len(self) <= place < len(self):
-                raise IndexError(f"there are {len(self)} {self._what}s, not one at {place}")
+                raise IndexError(f"there are {len(self)} {self.what}s, not one at {place}")
             return self.take(np.array([place % len(self)])).tolist()[0]
         return self.take(np.arange(len(self), dtype=np.int32)[place])
 
@@ -74,7 +89,7 @@ class Ids:
         """The place of an id; ValueError where there is none, as of a list."""
         place = int(self.find([one])[0])
         if place < 0:
-            raise ValueError(f"{shown(one)} is no {self._what} of these")
+            raise ValueError(f"{shown(one)} is no {self.what} of these")
         return place
 
     def __array__(self, dtype: Any = None, copy: bool | None = None) -> IdArray:
@@ -88,7 +103,7 @@ class Ids:
 
     def __repr__(self) -> str:
         kind = "integer" if self._core.is_integer else "text"
-        return f"<{len(self):,} {kind} ids of {self._what}s>"
+        return f"<{len(self):,} {kind} ids of {self.what}s>"
 
     def take(self, indices: IndexArray) -> IdArray:
         """The ids of indices, in their shape."""
@@ -115,7 +130,7 @@ class Ids:
         indices = self.find(ids)
         if len(indices) and indices.min() < 0:
             one = ids[int(np.argmax(indices < 0))]
-            raise KeyError(f"there is no {self._what} {shown(getattr(one, 'item', lambda: one)())} in the model")
+            raise KeyError(f"there is no {self.what} {shown(getattr(one, 'item', lambda: one)())} in the model")
         return indices
 
     def known(self, ids: Sequence[Any] | IdArray, unknown: Unknown) -> tuple[IndexArray, int]:
@@ -136,7 +151,7 @@ class Ids:
             return one
         if isinstance(one, numbers.Integral) and not isinstance(one, bool):
             return str(int(one))
-        raise TypeError(f"ids of {self._what}s are text (str), not {shown(one)} of type {type(one).__name__}")
+        raise TypeError(f"ids of {self.what}s are text (str), not {shown(one)} of type {type(one).__name__}")
 
     def _integers(self, ids: Sequence[Any] | IdArray) -> npt.NDArray[np.int64]:
         array = np.asarray(ids)
@@ -144,8 +159,8 @@ class Ids:
             return np.empty(0, dtype=np.int64)
         if array.dtype.kind not in "iu":
             wrong = next((one for one in np.ravel(array).tolist() if not isinstance(one, int)), ids[0])
-            raise TypeError(f"ids of {self._what}s are whole numbers (int), not {shown(wrong)} of "
+            raise TypeError(f"ids of {self.what}s are whole numbers (int), not {shown(wrong)} of "
                             f"type {type(wrong).__name__}")
         if array.dtype == np.uint64 and array.max() > np.iinfo(np.int64).max:
-            raise KeyError(f"there is no {self._what} {array.max()} in the model")
+            raise KeyError(f"there is no {self.what} {array.max()} in the model")
         return np.ascontiguousarray(array.reshape(-1), dtype=np.int64)

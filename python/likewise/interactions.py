@@ -12,14 +12,15 @@ import numpy.typing as npt
 
 from likewise import _core
 from likewise.arguments import call, count_of, shown
+from likewise.columnar import columnar_files, table_of_files
 from likewise.columns import Source, source_of
 from likewise.display import grid, table
 from likewise.frames import Framed
-from likewise.ids import Ids
+from likewise.ids import Ids, spelled
 from likewise.progress import Progress
 
 Duplicates = Literal["auto", "newest", "sum", "mean", "max", "first", "last", "count", "error"]
-Format = Literal["auto", "adjacency", "netflix"]
+Format = Literal["auto", "adjacency", "netflix", "kdd-cup"]
 #: A time: a datetime or date of any kind, text as files have it, or seconds since 1970.
 Moment = Union[str, int, float, datetime.date, np.datetime64]
 Header = Literal["auto", "yes", "no"]
@@ -33,7 +34,7 @@ class Interactions(Framed):
     `data` is one of
 
     * a path of a file or folder (str, bytes or os.PathLike), or a list of them: CSV, TSV, text separated by ; | :: or
-      spaces, JSON lines or Matrix Market; plain, gzip or zstd. Parquet and Arrow files too, where pyarrow is. `user`, `item`, `value`, `time` name its columns (all or none of them; by well-known
+      spaces, JSON lines or Matrix Market; plain, gzip or zstd; Parquet and Arrow, where pyarrow is. `user`, `item`, `value`, `time` name its columns (all or none of them; by well-known
       names without). With format="adjacency" a line is a user and its items, between blanks.
     * a SciPy sparse matrix or array, users x items. Ids are row and column numbers; entries of COO
       that stand twice are summed, as SciPy does.
@@ -42,7 +43,8 @@ class Interactions(Framed):
       their well-known names, as in files. value=None takes each row as 1, time=None leaves times out.
     * a tuple (users, items), (users, items, values) or (users, items, values, times) of arrays.
 
-    Ids are whole numbers (64 bits) or text; values are numbers, of Python, NumPy or Decimal, or bools.
+    Ids are whole numbers (64 bits) or text, and come back as they were given: "10" of a frame stays text, in
+    the order of its number. In files they are whole numbers where all of a column are. Values are numbers, of Python, NumPy or Decimal, or bools.
     A missing id, value or time (None, NaN, NaT, NA, null, masked), a value that is not finite, and a
     time after the year 9999 are bad rows. Times are datetimes and dates of any unit, or numbers since
     1970 in `time_unit` ("s", "ms", "us" or "ns"; without it their size tells).
@@ -61,8 +63,8 @@ class Interactions(Framed):
     on_bad_row      "fail", or "skip": `summary` counts them
     decimal         "," where values are text or from files and have decimal commas
     time_format     of times that are text, as strptime has it: "%m/%d/%Y"; without it ISO 8601
-    format, delimiter, header  of files: "adjacency", "netflix"; one character, "tab", "space" or "::"; "yes"
-                    or "no"
+    format, delimiter, header  of files: "adjacency", "netflix", "kdd-cup"; one character, "tab", "space" or
+                    "::"; "yes" or "no"
     threads         0 takes all cores
     progress        shows a bar
 
@@ -101,10 +103,11 @@ class Interactions(Framed):
         else:
             paths = [data] if isinstance(data, (str, bytes, os.PathLike)) else []
         with Progress(progress) as listener:
-            if paths and _is_columnar(paths[0]):
-                if len(paths) > 1 or delimiter or header != "auto" or format != "auto":
-                    raise ValueError("Parquet and Arrow files are read one by one, without format, delimiter and header")
-                self._core = source_of(_columnar(paths[0]), source, options, threads, listener)
+            columnar = columnar_files(paths)
+            if columnar:
+                if delimiter or header != "auto" or format != "auto":
+                    raise ValueError("format, delimiter and header are of text, not of Parquet and Arrow files")
+                self._core = source_of(table_of_files(columnar), source, options, threads, listener)
                 self.name = os.path.basename(os.fsdecode(paths[0]))
             elif paths:
                 options |= {"format": format, "delimiter": delimiter, "header": header, "time_format": time_format}
@@ -288,33 +291,20 @@ def written(moment: Moment, name: str) -> str:
     return str(moment)
 
 
-#: How files of Parquet and Arrow begin.
-_COLUMNAR = {b"PAR1": "parquet", b"ARRO": "feather"}
-
-
-def _is_columnar(path: Path) -> bool:
-    if not os.path.isfile(path):
-        return False
-    with open(path, "rb") as file:
-        return file.read(4) in _COLUMNAR
-
-
-def _columnar(path: Path) -> Any:
-    """A file of Parquet or Arrow as a table of pyarrow, which is needed."""
-    with open(path, "rb") as file:
-        kind = _COLUMNAR[file.read(4)]
-    try:
-        import pyarrow.feather
-        import pyarrow.parquet
-    except ImportError as error:
-        raise ImportError(f"{os.fsdecode(path)} is a file of {kind.title()}, which pyarrow reads: pip install "
-                          "pyarrow") from error
-    name = os.fsdecode(path)
-    return pyarrow.parquet.read_table(name) if kind == "parquet" else pyarrow.feather.read_table(name)
-
-
 def _restored(name: str, has_values: bool, *parts: Any) -> Interactions:
     return Interactions._made(_core.Interactions.from_entries(*parts), name, has_values)
+
+
+def _alike(columns: list[npt.NDArray[Any]], which: str) -> list[npt.NDArray[Any]]:
+    """Ids of several parts, as text or as whole numbers as those of the first are; TypeError where they cannot be."""
+    kinds = [column.dtype == object for column in columns if len(column)]
+    if len(set(kinds)) < 2:
+        return columns
+    of_text = [one for column in columns if column.dtype == object for one in column.tolist()]
+    if any(isinstance(spelled(one, False), str) for one in of_text):
+        raise TypeError(f"some parts have {which}s that are whole numbers, others text: make them alike")
+    return [np.array([spelled(one, kinds[0]) for one in column.tolist()], dtype=object if kinds[0] else np.int64)
+            for column in columns]
 
 
 def concat(parts: Sequence[Any], *, duplicates: Duplicates = "auto") -> Interactions:
@@ -333,9 +323,8 @@ def concat(parts: Sequence[Any], *, duplicates: Duplicates = "auto") -> Interact
                              "or none")
     frames = [part.columns() for part in data]
     for which in ("user", "item"):
-        kinds = [frame[which].dtype == object for frame in frames if len(frame[which])]
-        if len(set(kinds)) > 1:
-            raise TypeError(f"some parts have {which}s that are whole numbers, others text: make them alike")
+        alike = _alike([frame[which] for frame in frames], which)
+        frames = [frame | {which: column} for frame, column in zip(frames, alike)]
     values = [frame.get("value", np.ones(len(frame["user"]), dtype=np.float32)) for frame in frames]
     times = [frame["time"] for frame in frames if "time" in frame]
     coarse = "datetime64[us]" if len({column.dtype for column in times}) > 1 else None

@@ -14,7 +14,7 @@ import numpy.typing as npt
 
 from likewise import _core
 from likewise.answers import Lists
-from likewise.arguments import call, count_of, names_of, shown, whole
+from likewise.arguments import call, count_of, lengths_of, names_of, shown, whole
 from likewise.columns import number_column
 from likewise.display import table
 from likewise.features import Features
@@ -309,7 +309,7 @@ class Answers:
         """
         if _switch(new_items, "new_items"):
             self._some_new_items()
-        lengths = [count_of(one, "k") for one in ([k] if np.ndim(k) == 0 else list(k))]  # type: ignore[arg-type]
+        lengths = lengths_of(k)
         names = names_of(metrics, "metrics")
         held_out = as_interactions(test, "test")
         with Progress(progress) as listener:
@@ -337,7 +337,7 @@ class Answers:
         """A new model, grown by more Interactions, or what Interactions() takes; this one stays as it is.
 
         New users and items join, rows with a new interaction are refined, all others keep their
-        numbers. Neighbourhoods, popular and bias come out as if trained on all.
+        numbers. Neighbourhoods, popular, bias, ease and spectral come out as if trained on all.
 
         by                of als: "als" (least squares over whole rows, as it is without), or "sgd"
                           (explicit feedback: steps over the new ratings)
@@ -364,7 +364,12 @@ class Answers:
                 learning_rate=learning_rate, source=more.name, device=self._device, threads=self._threads,
                 progress=listener)
             features.add_to(grown, self._threads)
-        return Model(grown, self._device, self._threads)
+        model = Model(grown, self._device, self._threads)
+        for before, after in ((self.users, model.users), (self.items, model.items)):
+            if before.is_integer and not after.is_integer:
+                logger.warning("ids of %ss were whole numbers and are text from now on, since a new one is; whole "
+                               "numbers find them still", before.what)
+        return model
 
     # Titles.
 
@@ -502,8 +507,6 @@ class Answers:
 
     def _learned_from(self, data: Interactions) -> bool:
         """Whether all these pairs are in the training."""
-        if self.users.is_integer != data.users.is_integer or self.items.is_integer != data.items.is_integer:
-            return False
         indptr, items, _ = self._core.history()
         known = np.repeat(np.arange(len(indptr) - 1), np.diff(indptr)) * len(self.items) + items
         places = [mine.find(np.asarray(theirs)) for mine, theirs in ((self.users, data.users), (self.items, data.items))]

@@ -19,6 +19,7 @@ class TrainingPlan:
     validation_metric: str  #: empty: nothing is validated
     tuning: str  #: of a GPU, and where it is from
     memory: dict[str, int]  #: bytes of the device, by part
+    notes: list[str]  #: sentences on what is odd about the values: zeros, dislikes, ratings that are all alike
     text: str = dataclasses.field(repr=False)
 
     def __str__(self) -> str:

@@ -34,6 +34,7 @@ void bind_training(nb::module_& module);
 void bind_tuning(nb::module_& module);
 void bind_recommender(nb::module_& module);
 void bind_evaluation(nb::module_& module);
+void bind_cross_validation(nb::module_& module);
 void bind_features(nb::module_& module);
 void bind_ranks(nb::module_& module);
 

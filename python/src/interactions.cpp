@@ -36,13 +36,6 @@ template <class T>
   throw nb::type_error((name + " must be " + what + ", not " + given).c_str());
 }
 
-[[nodiscard]] Time moment(const std::string& name, const std::string& given) {
-  if (const auto time = parse_moment(given)) return *time;
-  throw nb::value_error((name + " must be a datetime or a time such as \"2026-01-31\", not \"" +
-                         printable(given) + "\"")
-                            .c_str());
-}
-
 /// The policies, by name; what is absent keeps its default.
 [[nodiscard]] ReadOptions options_of(const nb::dict& given) {
   ReadOptions options;
@@ -79,11 +72,11 @@ template <class T>
       using Values = std::vector<std::pair<std::string, double>>;
       options.word_values = wanted<Values>(name, value, "numbers by word");
     } else if (name == "since") {
-      options.since = moment(name, text());
+      options.since = moment_of(name, text());
     } else if (name == "until") {
-      options.until = moment(name, text());
+      options.until = moment_of(name, text());
     } else if (name == "now") {
-      options.now = moment(name, text());
+      options.now = moment_of(name, text());
     } else if (name == "half_life") {
       options.half_life = parse_duration(text());
       if (!options.half_life) {
@@ -225,7 +218,7 @@ template <class T>
                        {},
                        rolling,
                        seed};
-  if (at) options.at = moment("at", *at);
+  if (at) options.at = moment_of("at", *at);
   std::vector<Split> parts = in_background(
       true, 0, nb::none(), [&](const RunControl&) { return split(*data.interactions, options); });
   std::vector<std::pair<Data, Data>> result;
@@ -313,6 +306,13 @@ void bind_names(nb::module_& module) {
 }
 
 }  // namespace
+
+Time moment_of(const std::string& name, const std::string& given) {
+  if (const auto time = parse_moment(given)) return *time;
+  throw nb::value_error((name + " must be a datetime or a time such as \"2026-01-31\", not \"" +
+                         printable(given) + "\"")
+                            .c_str());
+}
 
 nb::tuple csr_of(const CsrView& matrix, nb::handle owner) {
   const auto nnz = static_cast<std::size_t>(matrix.nnz());

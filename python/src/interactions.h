@@ -43,6 +43,9 @@ struct IdNames {
 /// (seconds, nanoseconds, form) of the times, to the nanosecond; arrays are None without times.
 [[nodiscard]] nb::tuple whole_times(const Data& data);
 
+/// A moment as files write it; ValueError that names the argument.
+[[nodiscard]] Time moment_of(const std::string& name, const std::string& given);
+
 [[nodiscard]] nb::tuple csr_of(const CsrView& matrix, nb::handle owner);
 
 }  // namespace likewise::python

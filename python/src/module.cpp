@@ -25,6 +25,7 @@ NB_MODULE(_core, module) {
   bind_tuning(module);
   bind_recommender(module);
   bind_evaluation(module);
+  bind_cross_validation(module);
   bind_features(module);
   bind_ranks(module);
 }

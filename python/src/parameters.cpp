@@ -207,4 +207,12 @@ nb::dict dict_of(const TrainingParams& params) {
   return result;
 }
 
+void ask_for(const nb::object& device, TrainingRequest& request) {
+  if (nb::isinstance<Device>(device)) {
+    request.open_device = nb::cast<Device>(device);
+  } else {
+    request.device = device_name(device);
+  }
+}
+
 }  // namespace likewise::python

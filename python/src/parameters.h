@@ -14,6 +14,8 @@ namespace likewise::python {
 [[nodiscard]] TrainingRequest request_of(const nb::dict& given);
 /// asked_params() of that.
 [[nodiscard]] TrainingParams params_of(const nb::dict& given);
+/// The device of a request as Python has it: open, or by its name.
+void ask_for(const nb::object& device, TrainingRequest& request);
 /// The same back, all of them; None for those that are absent, or have no effect beside the others.
 [[nodiscard]] nb::dict dict_of(const TrainingParams& params);
 

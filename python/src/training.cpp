@@ -27,15 +27,6 @@
 namespace likewise::python {
 namespace {
 
-/// `device` as Python has it: open, or by its name.
-void ask_for(const nb::object& device, TrainingRequest& request) {
-  if (nb::isinstance<Device>(device)) {
-    request.open_device = nb::cast<Device>(device);
-  } else {
-    request.device = device_name(device);
-  }
-}
-
 /// How a training is validated.
 struct Measured {
   bool has_data = false;
@@ -62,6 +53,12 @@ struct Measured {
   return prepare(request, *data.interactions);
 }
 
+[[nodiscard]] nb::list notes_of(const TrainingPlan& plan) {
+  nb::list notes;
+  for (const std::string& note : plan.notes) notes.append(spelled(note, as_keyword));
+  return notes;
+}
+
 /// What a training of these parameters on these data would do, as likewise.TrainingPlan has it.
 [[nodiscard]] nb::dict plan_training(const Data& data, const nb::dict& given,
                                      const nb::object& device, bool validates,
@@ -86,6 +83,7 @@ struct Measured {
   all["validation_metric"] = plan.validation ? plan.validation->metric : std::string();
   all["tuning"] = plan.tuning;
   all["memory"] = memory;
+  all["notes"] = notes_of(plan);
   all["text"] = describe(plan);
   return all;
 }
@@ -95,8 +93,8 @@ void report(Background& background, const nb::object& listener, const Iteration&
   background.call([&] { listener(done.iteration, done.seconds, done.objective, done.validation); });
 }
 
-/// (model, None), or the model so far and the exception that ended the training: Ctrl-C, or that of
-/// a callback.
+/// (model, None, notes), or in place of None the exception that ended the training: Ctrl-C, or that
+/// of a callback; the model is then what there was.
 [[nodiscard]] nb::tuple train_model(const Data& data, const nb::dict& given,
                                     const nb::object& device, int threads, const Data* validation,
                                     const std::string& metric, const Data* candidates,
@@ -127,7 +125,7 @@ void report(Background& background, const nb::object& listener, const Iteration&
     model.emplace(train(plan, *data.interactions, run));
     background.keep_answer();
   });
-  return nb::make_tuple(Trained(std::move(*model)), background.interruption());
+  return nb::make_tuple(Trained(std::move(*model)), background.interruption(), notes_of(plan));
 }
 
 /// Sparse rows of Python's, borrowed; offsets are made 64-bit.

@@ -14,6 +14,7 @@ from .numbers import Numbers
 from .options import Options
 from .package import PythonExits, PythonTypes
 from .predictions import Predictions
+from .requests import Requests
 from .sockets import Sockets
 from .streams import Streams
 from .texts import Texts
@@ -21,4 +22,4 @@ from .writers import Writers
 
 CLASSES = {attack.name: attack for attack in (
     Texts, Ids, Options, Kills, Disk, Streams, Memory, Identity, Models, Numbers, Noise, Alike, Predictions,
-    Determinism, Sockets, Writers, Budgets, PythonTypes, PythonExits)}
+    Determinism, Sockets, Requests, Writers, Budgets, PythonTypes, PythonExits)}

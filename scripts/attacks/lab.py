@@ -195,3 +195,6 @@ class Attack:
     def attack(self, case: Case) -> None:
         """Raises Failure where the program did not do as documented."""
         raise NotImplementedError
+
+    def end(self) -> None:
+        """Ends what several cases shared."""

@@ -16,6 +16,8 @@ HARMLESS = {
     "tune --resume": "a search that goes on has the same winner as one without a break",
     "--resume": "a training that goes on is the same as one without a break",
     "--fast": "small data have 64 factors without it",
+    "cross-validate --clip": "predictions may all be on the scale", "cross-validate --duplicates": "a like is a like",
+    "cross-validate --half-life": "the same, however old", "cross-validate --now": "the same",
     "predict --clip": "predictions may all be on the scale", "evaluate --clip": "the same",
     "predict --duplicates": "a pair is predicted once", "evaluate --duplicates": "a like is a like",
 }
@@ -36,8 +38,10 @@ IDLE_BESIDE = {
     ("--cg-steps", "--cg-tolerance"),  # one step was enough
     ("--candidates", "--min-user-count"), ("--negatives", "--min-user-count"),  # nothing is left to tell apart
     # A plan may be the same for other data, and holds no titles and no report.
-    *((flag, "--plan") for flag in ("--titles", "--report", "--item-features", "--user-features", "--duplicates", "--min-value", "--min-user-count", "--min-item-count",
-                                    "--since", "--until")),
+    *((flag, "--plan") for flag in ("--titles", "--report", "--item-features", "--user-features", "--duplicates", "--min-value",
+                                    "--min-user-count", "--min-item-count", "--since", "--until", "--half-life")),
+    ("--half-life", "--until"),  # of those left the newest may have the largest value and the smallest
+    ("--validation-share", "--min-item-count"),  # of two ratings one is hidden either way
 }
 # Verbs and options that run until a signal: tests/cli/test_serve.py and tests/page have them.
 ENDLESS = {"serve", "mcp", "demo --serve"}
@@ -77,7 +81,7 @@ VALUES = {
     "--metrics": "recall", "--min-relevant-value": "4", "--new": "new.csv", "--user": "3",
     "--users": "ids.txt", "--likes": "3,5", "--allow": "ids.txt", "--deny": "ids.txt",
     "--item": "4", "--metric": "euclidean", "--method": "time", "--test": "0.4", "--last": "3",
-    "--folds": "3", "--shape": "20x10x50", "--plot": "plot.svg", "--feedback": "explicit",
+    "--folds": "3", "--fold-seed": "7", "cross-validate --at": "30", "--shape": "20x10x50", "--plot": "plot.svg", "--feedback": "explicit",
     "--budget": "7", "tune --metric": "recall@5", "--validation-method": "random",
     "--validation-share": "0.3", "--journal": "notes",
     "--algorithm": "user-knn", "--listen": "127.0.0.1:0", "--titles": "titles.csv", "--titles-columns": "1,2",
@@ -120,6 +124,9 @@ BASES: dict[str, list[list[str]]] = {
         ("popular.model", []), ("bias.model", []))],
     "evaluate": [[model, "test.csv"] for model in ("als.model", "explicit.model", "knn5.model")] +
                 [["als.model", "test.csv", "--json"]],
+    "cross-validate": [["data.csv", "--json", *how] for how in (
+        ["--factors", "4"], ["--factors", "4", "--feedback", "explicit"], ["--algorithm", "popular", "--rolling", "3"],
+        KNN, [*SGD, "--iterations", "5"], BIAS)],
     "predict": [[model, "test.csv"]
                 for model in ("als.model", "explicit.model", "knn5.model", "bias.model")] +
                [["explicit.model", "--all-missing"]],

@@ -107,14 +107,15 @@ class Options(Attack):
             if option.flag in HARMLESS or f"{verb} {option.flag}" in HARMLESS:
                 continue
             rest = [other for other in options if other != option]
-            if any((option.flag, other.flag) in IDLE_BESIDE for other in rest):
+            beside = {*base, *(other.flag for other in rest)}
+            if any((option.flag, flag) in IDLE_BESIDE for flag in beside):
                 continue
             if "--resume" in base and any(other.flag == "--tolerance" for other in rest):
                 continue  # what is resumed is over
             without = self.results(case, verb, base, rest)
-            beside = " ".join(word for other in rest for word in given(verb, other))
+            others = " ".join(word for other in rest for word in given(verb, other))
             case.check(both != without, f"{verb} {option.flag} does nothing",
-                       f"`{verb} {' '.join(base)} {beside}` to change with "
+                       f"`{verb} {' '.join(base)} {others}` to change with "
                        f"`{' '.join(given(verb, option))}`, or to refuse it")
 
     def results(self, case: Case, verb: str, base: list[str], options: list[Option]) -> Any:
@@ -153,6 +154,8 @@ def steady(out: bytes) -> Any:
             if isinstance(trial, dict):  # of a search
                 trial.pop("seconds", None)
                 trial.pop("finished", None)
+        for fold in told.get("folds", []):
+            fold.pop("seconds", None)
         for name in ("seconds", "created"):
             told.pop(name, None)
         iterations = told.get("iterations")

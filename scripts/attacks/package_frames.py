@@ -103,7 +103,9 @@ def texts(container: str, nulls: bool) -> dict[str, Encode]:
 def ids(draw: random.Random, container: str, rows: int, nulls: bool) -> Column:
     number = draw.random() < 0.5
     meant: list[Any] = [draw.randint(0, 60) for _ in range(rows)]
-    meant = meant if number else [f"ï{one}" for one in meant]
+    if not number:
+        before = draw.choice(["ï", "", "0"])
+        meant = [f"{before}{one}" for one in meant]
     meant = with_nulls(draw, meant, nulls)
     kinds = (integers if number else texts)(container, None in meant)
     how = draw.choice(sorted(kinds))
@@ -299,6 +301,10 @@ def failure(draw: random.Random) -> str:
         fine = data.times is None or data.times.dtype == "datetime64[ns]"
         wanted = {pair: (value, time if fine or time is None else time // 1000 * 1000)
                   for pair, (value, time) in kept.items()}
+        for name, known in (("user", data.users), ("item", data.items)):
+            given = {type(one) for one in columns[name].meant if one is not None}
+            if {type(one) for one in known} - given:
+                return f"ids of another type\n{how}: {given}, not {list(known)}\n{shown}"
         if found != wanted:
             return f"other values\n{how}: {wanted}, not {found}\n{shown}"
     return ""

@@ -12,6 +12,7 @@ from .literals import Refused, Unclear, as_float32, instant, number
 
 BLANKS = b" \t"
 DELIMITERS = {"tab": b"\t", "::": b"::", ",": b",", ";": b";", "|": b"|", "space": b" "}
+EVENTS = ("event", "action", "feedback")  # kinds of events: their words may be values
 STRICT = (b",", b";", b"|")  # where a quote has to open and close a whole field
 ROLES = ("user", "item", "value", "time")
 KNOWN = {
@@ -30,6 +31,9 @@ class Options:
     duplicates: str = "auto"
     min_value: float | None = None
     skip_bad: bool = False
+    format: str = "auto"
+    decimal: str = "."
+    values: tuple[tuple[str, float], ...] = ()
 
     def arguments(self) -> list[str]:
         given: list[str] = []
@@ -37,6 +41,9 @@ class Options:
             given += [flag, value] if value else []
         for flag, value in (("--header", self.header), ("--duplicates", self.duplicates)):
             given += [flag, value] if value != "auto" else []
+        for flag, value in (("--format", self.format), ("--decimal", self.decimal)):
+            given += [flag, value] if value not in ("auto", ".") else []
+        given += ["--values", ",".join(f"{word}={count}" for word, count in self.values)] if self.values else []
         given += ["--min-value", str(self.min_value)] if self.min_value is not None else []
         return given + (["--on-bad-row", "skip"] if self.skip_bad else [])
 
@@ -104,10 +111,12 @@ def rows_by(text: bytes, delimiter: bytes) -> list[bytes]:
     return rows
 
 
-def detected(lines: list[bytes]) -> bytes:
+def detected(lines: list[bytes], decimal: str) -> bytes:
     """The delimiter, where there is no doubt: all lines have as many fields, by no other one."""
     fits = []
     for delimiter in DELIMITERS.values():
+        if delimiter == decimal.encode():
+            continue
         try:
             counts = {len(split(line, delimiter)) for line in lines}
         except (Refused, Unclear):
@@ -132,9 +141,12 @@ def is_number(text: bytes) -> bool:
     return True
 
 
+def plain(name: bytes) -> str:
+    return re.sub(rb"[_\-. #]", b"", name.split(b":")[0]).lower().decode("latin-1")
+
+
 def role_of(name: bytes) -> str | None:
-    plain = re.sub(rb"[_\-. #]", b"", name.split(b":")[0]).lower().decode("latin-1")
-    return next((role for role in ROLES if plain in KNOWN[role]), None)
+    return next((role for role in ROLES if plain(name) in KNOWN[role]), None)
 
 
 def has_header(rows: list[list[bytes]], options: Options) -> bool:
@@ -166,6 +178,10 @@ def chosen(names: list[bytes] | None, rows: list[list[bytes]], fields: int,
         if columns[0] < 0 or columns[1] < 0:
             raise Refused("users or items without a name")
         spare = [c for c in range(fields) if c not in columns]
+        events = [c for c in spare if plain(names[c]) in EVENTS] if names and columns[2] < 0 else []
+        if events and (options.values or all(len(row) > events[0] and re.fullmatch(b"[a-z]+", row[events[0]]) for row in rows)):
+            columns[2] = events[0]
+            spare = [c for c in spare if c != events[0]]
         if columns[2] < 0 and spare and all(len(row) > c and is_number(row[c])
                                             for c in spare[:1] for row in rows):
             raise Refused("a column of numbers with an unknown name")
@@ -176,12 +192,11 @@ def chosen(names: list[bytes] | None, rows: list[list[bytes]], fields: int,
         if any(len(row) > 1 for row in rows):
             raise Unclear("a first row of a single column")
         raise Refused("a single column")
-    if names and fields > 2 and set(roles) != {None}:
-        raise Unclear("users and items have no name")
-    # Numbers, as counts above the rows, name no column.
-    naming = any(not re.fullmatch(rb"0|-?[1-9][0-9]*", name) for name in names or [])
-    if (naming and set(roles) == {None}) or fields > 6:
-        raise Refused("no name is known")
+    # Numbers of 64 bits, as counts above the rows, name no column.
+    naming = any(not re.fullmatch(rb"0|-?[1-9][0-9]*", name) or not -2**63 <= int(name) < 2**63
+                 for name in names or [])
+    if naming or fields > 6:
+        raise Refused("users and items have no name")
     return [c if c < fields else -1 for c in range(len(ROLES))]
 
 
@@ -220,7 +235,21 @@ def looks_like_counts(rows: list[list[bytes]]) -> bool:
     return len(first) == len(whole) == 3 and whole[2] == len(rows) - 1
 
 
-def row_of(fields: list[bytes], columns: list[int], width: int, named: bool) -> tuple[bytes, bytes, float, Fraction | None]:
+def value_of(field: bytes, options: Options) -> float:
+    """A number, the number of a word, or of "true" and "false"."""
+    if options.values:
+        if field.decode("latin-1") not in dict(options.values):
+            raise Refused("a word without a number")
+        return as_float32(dict(options.values)[field.decode("latin-1")])
+    truth = {b"true": 1.0, b"True": 1.0, b"TRUE": 1.0, b"false": 0.0, b"False": 0.0, b"FALSE": 0.0}
+    if field in truth:
+        return truth[field]
+    if options.decimal == ",":
+        field = b"?" if b"." in field else field.replace(b",", b".")
+    return number(field)
+
+
+def row_of(fields: list[bytes], columns: list[int], width: int, named: bool, options: Options) -> tuple[bytes, bytes, float, Fraction | None]:
     if len(fields) > width:
         if named and fields[-1]:
             raise Refused("more fields than the header has")
@@ -232,8 +261,23 @@ def row_of(fields: list[bytes], columns: list[int], width: int, named: bool) -> 
     user, item = fields[columns[0]], fields[columns[1]]
     if not user or not item:
         raise Refused("an empty id")
-    value = number(fields[columns[2]]) if columns[2] >= 0 else 1.0
+    value = value_of(fields[columns[2]], options) if columns[2] >= 0 else 1.0
     return user, item, value, instant(fields[columns[3]]) if columns[3] >= 0 else None
+
+
+def without_preamble(text: bytes, options: Options) -> tuple[bytes, bytes]:
+    """The text below comments and "sep=;", and the delimiter that is given or stated; b"": none."""
+    delimiter = DELIMITERS[options.delimiter] if options.delimiter else b""
+    while True:
+        line = text.split(b"\n")[0].removesuffix(b"\r")
+        stated = re.fullmatch(rb'"?sep=(.)"?|"?SEP=(.)"?', line)
+        if not stated and not re.match(rb"[#%](\Z|[ \t])|##|%%", line):
+            return text, delimiter
+        if stated and (delimiter or line.count(b'"') == 1):
+            raise Unclear("a delimiter that is told twice")
+        if stated:
+            delimiter = stated[1] or stated[2]
+        text = text[text.find(b"\n") % (len(text) + 1) + 1:]
 
 
 def read(text: bytes, options: Options) -> Reading:
@@ -243,11 +287,16 @@ def read(text: bytes, options: Options) -> Reading:
         raise Refused("no text")
     if b"\r" in text and b"\n" not in text:
         raise Unclear("lines that end in CR alone")
+    text, delimiter = without_preamble(text, options)
     lines = [line.removesuffix(b"\r") for line in text.split(b"\n")]
     lines = [line for line in lines if line.strip(BLANKS)]
     if not lines:
         raise Refused("only blank lines")
-    delimiter = DELIMITERS[options.delimiter] if options.delimiter else detected(lines)
+    if all(re.fullmatch(rb"[-+.0-9]+([ \t]+[0-9]+(:[0-9]+)?:[-+.0-9]+)+", line) for line in lines):
+        raise Refused("libsvm or libffm")
+    delimiter = delimiter or detected(lines, options.decimal)
+    if delimiter == options.decimal.encode():
+        raise Refused("decimal commas between commas")
     lines = [line for line in rows_by(text, delimiter) if line.strip(BLANKS)]
     rows: list[list[bytes]] = []
     for line in lines:
@@ -265,8 +314,20 @@ def read(text: bytes, options: Options) -> Reading:
     if not (named or options.columns or options.delimiter) and delimiter == b" ":
         refuse_sentences(rows)
     body = rows[1:] if named else rows
+    if not named and not options.columns and len(rows) > 1 and is_trec(rows):
+        raise Refused("judgements or a run of TREC")
     return merged(body, chosen(rows[0] if named else None, body, len(rows[0]), options),
                   len(rows[0]), named, options)
+
+
+def is_trec(rows: list[list[bytes]]) -> bool:
+    second = [row[1] for row in rows if len(row) > 1]
+    if any(cell not in (b"0", b"Q0") for cell in second):
+        return False
+    grades = [row[3] for row in rows if len(row) > 3]
+    if len(rows[0]) == 4:
+        return all(re.fullmatch(rb"-[12]|[0-9]|10", grade) for grade in grades)
+    return len(rows[0]) == 6 and second[0] == b"Q0"
 
 
 def merged(rows: list[list[bytes]], columns: list[int], width: int, named: bool,
@@ -275,6 +336,8 @@ def merged(rows: list[list[bytes]], columns: list[int], width: int, named: bool,
     sums: dict[tuple[bytes, bytes], float] = {}
     counts: dict[tuple[bytes, bytes], int] = {}
     bad = duplicates = 0
+    if columns[2] < 0 and (options.values or options.decimal != "."):
+        raise Refused("no column of values for an option of values")
     rule = options.duplicates
     if rule == "newest" and columns[3] < 0:
         raise Refused("no times")
@@ -282,7 +345,7 @@ def merged(rows: list[list[bytes]], columns: list[int], width: int, named: bool,
         rule = ("newest" if columns[3] >= 0 else "last") if columns[2] >= 0 else "sum"
     for fields in rows:
         try:
-            user, item, value, time = row_of(fields, columns, width, named)
+            user, item, value, time = row_of(fields, columns, width, named, options)
         except Refused:
             if not options.skip_bad:
                 raise

@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 import collections
 import csv
+import math
 import os
 import pathlib
 import shutil
@@ -28,7 +29,8 @@ def options(about: str) -> argparse.Namespace:
                                      formatter_class=argparse.RawDescriptionHelpFormatter)
     program = os.environ.get("LIKEWISE_CLI", str(ROOT / "build/release/bin/likewise"))
     parser.add_argument("--seed", type=int, default=1, help="other seed, other cases [1]")
-    parser.add_argument("--minutes", type=float, default=2.0, help="for all classes together [2]")
+    parser.add_argument("--minutes", type=float, help="for all classes together [2; with --cases: any time]")
+    parser.add_argument("--cases", type=int, help="at most so many of each class")
     parser.add_argument("--class", dest="classes", nargs="+", metavar="NAME", default=list(CLASSES),
                         choices=list(CLASSES), help=", ".join(CLASSES))
     parser.add_argument("--case", type=int, help="only this case of the class")
@@ -37,6 +39,8 @@ def options(about: str) -> argparse.Namespace:
                         help="folder for what failed [one of its own]")
     parser.add_argument("--verbose", action="store_true", help="name every case")
     given = parser.parse_args()
+    if given.minutes is None:
+        given.minutes = math.inf if given.cases is not None else 2.0
     if not os.access(given.program, os.X_OK):
         parser.error(f"no program at {given.program}: build it, or name it with --program")
     return given
@@ -104,10 +108,13 @@ def run_class(name: str, given: argparse.Namespace, deadline: float) -> Tally:
             print(f"{name:12} skipped: {reason}", flush=True)
             return tally
         numbers = range(attack.cases if attack.cases is not None else sys.maxsize)
-        for number in [given.case] if given.case is not None else numbers:
-            run_case(attack, number, tally)
-            if time.monotonic() >= deadline:
-                break
+        try:
+            for number in [given.case] if given.case is not None else numbers[:given.cases]:
+                run_case(attack, number, tally)
+                if time.monotonic() >= deadline:
+                    break
+        finally:
+            attack.end()
     tally.print(time.monotonic() - started)
     return tally
 

@@ -9,7 +9,7 @@ import random
 import struct
 from fractions import Fraction
 
-from . import reader
+from . import forms, reader
 from .lab import Attack, Case, Ran
 from .literals import Refused, Unclear, as_float32, instant
 from .matrix import make_matrix, read_matrix
@@ -45,8 +45,7 @@ class Texts(Attack):
     share = 2.0
 
     def attack(self, case: Case) -> None:
-        make = make_matrix if case.random.random() < 0.15 else make_text
-        content, options = make(case.random), make_options(case.random)
+        content, options = make(case.random)
         packed = case.random.choice([bytes, bytes, bytes, gzip.compress, zstd_frame])(content)
         case.write("in.txt", packed)
         told = case.run("info", "in.txt", "--json", *options.arguments())
@@ -63,7 +62,16 @@ class Texts(Attack):
                    f"of a pipe what is told of the file: {told.out!r}, not {piped.out!r}")
 
 
+def make(draw: random.Random) -> tuple[bytes, reader.Options]:
+    kind = draw.random()
+    if kind < 0.3:
+        return forms.make(draw)
+    return (make_matrix if kind < 0.42 else make_text)(draw), make_options(draw)
+
+
 def read(content: bytes, options: reader.Options) -> reader.Reading:
+    if forms.is_other(content, options):
+        return forms.read(content, options)
     if content.lower().startswith(b"%%matrixmarket"):
         return read_matrix(content, options)
     return reader.read(content, options)

@@ -2,6 +2,7 @@
 #include "server/http/http_server.h"
 
 #include <algorithm>
+#include <array>
 #include <boost/asio/io_context.hpp>
 #include <boost/asio/ip/tcp.hpp>
 #include <boost/asio/post.hpp>
@@ -65,6 +66,9 @@ constexpr int kStoringThreads = 2;
 
 class Connection;
 
+/// What a connection waits for, or does. In the first of them for a time that is the same for all.
+enum class State { kIdle, kHeader, kBody, kWrite, kLinger, kAnswer, kClosed };
+
 /// Shared by all connections; used by the one thread that reads and writes, but for deliver().
 class HttpServer::Impl {
  public:
@@ -74,8 +78,7 @@ class HttpServer::Impl {
 
   // For connections.
   [[nodiscard]] const Limits& limits() const { return service_.limits(); }
-  void begin_idle(Connection& connection);
-  void end_idle(Connection& connection);
+  void move(Connection& connection, State to);
   void remove(Connection& connection);
   [[nodiscard]] bool take_body_room(std::size_t bytes);
   void give_body_room(std::size_t bytes) { bodies_ -= bytes; }
@@ -102,6 +105,9 @@ class HttpServer::Impl {
   void on_accept(const Code& error);
   void admit(tcp::socket socket);
   void refuse_without_descriptor();
+  [[nodiscard]] std::list<Connection*>& in(State state) {
+    return in_[static_cast<std::size_t>(state)];
+  }
   [[nodiscard]] bool evict_idle();
   void sweep();
   void wait_for_signals();
@@ -117,7 +123,9 @@ class HttpServer::Impl {
   asio::steady_timer end_timer_{io_};
   asio::signal_set signals_{io_};
   std::unordered_map<Connection*, std::shared_ptr<Connection>> connections_;
-  std::list<Connection*> idle_;  ///< the longest idle first
+  /// Of each state those that are in it, the longest first. What is too late is at the front: no
+  /// look at all of them is needed.
+  std::array<std::list<Connection*>, static_cast<std::size_t>(State::kClosed)> in_;
   std::size_t most_connections_ = 0;
   std::size_t bodies_ = 0;  ///< bytes under way
   int spare_descriptor_ = -1;
@@ -136,8 +144,9 @@ class Connection : public std::enable_shared_from_this<Connection> {
         reader_(server.limits()) {}
 
   void start() { wait_for_request(); }
-  /// Ends it where it has taken too long.
-  void check(Clock::time_point now);
+  [[nodiscard]] bool is_late(Clock::time_point now) const { return now >= deadline_; }
+  /// Ends it: it has taken too long.
+  void end_late();
   void close();
   void finish(Reply reply);
   /// Answers with this before anything was read, and ends.
@@ -145,16 +154,19 @@ class Connection : public std::enable_shared_from_this<Connection> {
     arrived_ = Clock::now();
     refuse(fault);
   }
-  [[nodiscard]] bool idle() const { return state_ == State::kIdle; }
+  [[nodiscard]] State state() const { return state_; }
 
-  std::list<Connection*>::iterator idle_place;
+  std::list<Connection*>::iterator place;  ///< among those of its state
 
  private:
-  enum class State { kIdle, kHeader, kBody, kAnswer, kWrite, kLinger, kClosed };
-
-  void enter(State state, std::chrono::milliseconds time) {
+  void enter(State state, std::chrono::milliseconds time = {}) {
+    server_.move(*this, state);
     state_ = state;
     deadline_ = Clock::now() + time;
+  }
+  /// Whether bytes that come belong to a request.
+  [[nodiscard]] bool reads() const {
+    return state_ == State::kIdle || state_ == State::kHeader || state_ == State::kBody;
   }
   void wait_for_request();
   void wait_readable();
@@ -176,7 +188,7 @@ class Connection : public std::enable_shared_from_this<Connection> {
   tcp::socket socket_;
   std::string client_;
   RequestReader reader_;
-  State state_ = State::kIdle;
+  State state_ = State::kAnswer;  ///< until it is known what is to be done with it
   Clock::time_point deadline_;
   Clock::time_point arrived_;
   std::string ahead_;  ///< bytes of requests after this one
@@ -195,7 +207,7 @@ void Connection::wait_for_request() {
     enter(State::kHeader, server_.limits().header_time);
     // Behind what others wait for: a client with many requests must not hold them up.
     asio::post(server_.io_, [self = shared_from_this()] {
-      if (self->state_ == State::kClosed) return;
+      if (!self->reads()) return;
       const std::string bytes = std::exchange(self->ahead_, {});
       self->read_on(bytes);
     });
@@ -204,7 +216,6 @@ void Connection::wait_for_request() {
   std::string().swap(ahead_);
   std::string().swap(out_);
   enter(State::kIdle, server_.limits().idle);
-  server_.begin_idle(*this);
   wait_readable();
 }
 
@@ -214,16 +225,13 @@ void Connection::wait_readable() {
 }
 
 void Connection::on_readable(const Code& error) {
-  if (state_ == State::kClosed) return;
+  if (!reads()) return;  // it was too late, and has its answer
   if (error) return close();
   Code code;
   const std::size_t count = socket_.read_some(asio::buffer(server_.read_buffer_), code);
   if (code == asio::error::would_block) return wait_readable();
   if (code) return close();
-  if (state_ == State::kIdle) {
-    server_.end_idle(*this);
-    enter(State::kHeader, server_.limits().header_time);
-  }
+  if (state_ == State::kIdle) enter(State::kHeader, server_.limits().header_time);
   read_on({server_.read_buffer_.data(), count});
 }
 
@@ -289,7 +297,7 @@ void Connection::answer() {
 }
 
 void Connection::compute(Task task, Cost cost) {
-  state_ = State::kAnswer;
+  enter(State::kAnswer);
   const std::size_t operation = task.operation;
   Waiting waiting{shared_from_this(), std::move(task), arrived_};
   Workers& workers = cost == Cost::kStored ? *server_.storing_ : *server_.workers_;
@@ -370,8 +378,7 @@ void Connection::drain(const Code& error) {
                      [self = shared_from_this()](const Code& next) { self->drain(next); });
 }
 
-void Connection::check(Clock::time_point now) {
-  if (state_ == State::kAnswer || state_ == State::kClosed || now < deadline_) return;
+void Connection::end_late() {
   if (state_ == State::kHeader || state_ == State::kBody) {
     const bool header = state_ == State::kHeader;
     const auto limit = header ? server_.limits().header_time : server_.limits().body_time;
@@ -384,12 +391,12 @@ void Connection::check(Clock::time_point now) {
 
 void Connection::close() {
   if (state_ == State::kClosed) return;
-  if (state_ == State::kIdle) server_.end_idle(*this);
-  state_ = State::kClosed;
+  const auto kept = shared_from_this();  // until this is over
   free_body_room();
   Code code;
   socket_.close(code);
   server_.remove(*this);
+  state_ = State::kClosed;
 }
 
 HttpServer::Impl::Impl(Front& front, Service& service, AccessLog& log, const Address& address,
@@ -468,6 +475,7 @@ void HttpServer::Impl::admit(tcp::socket socket) {
   const bool room = connections_.size() < most_connections_ || evict_idle();
   auto connection =
       std::make_shared<Connection>(*this, std::move(socket), client_key(remote.address()));
+  connection->place = in(State::kAnswer).insert(in(State::kAnswer).end(), connection.get());
   connections_.emplace(connection.get(), connection);
   service_.metrics().connections = std::ssize(connections_);
   if (room) return connection->start();
@@ -495,19 +503,18 @@ void HttpServer::Impl::refuse_without_descriptor() {
 }
 
 bool HttpServer::Impl::evict_idle() {
-  if (idle_.empty()) return false;
+  if (in(State::kIdle).empty()) return false;
   ++service_.metrics().connections_evicted;
-  idle_.front()->close();
+  in(State::kIdle).front()->close();
   return true;
 }
 
-void HttpServer::Impl::begin_idle(Connection& connection) {
-  connection.idle_place = idle_.insert(idle_.end(), &connection);
+void HttpServer::Impl::move(Connection& connection, State to) {
+  in(to).splice(in(to).end(), in(connection.state()), connection.place);
 }
 
-void HttpServer::Impl::end_idle(Connection& connection) { idle_.erase(connection.idle_place); }
-
 void HttpServer::Impl::remove(Connection& connection) {
+  in(connection.state()).erase(connection.place);
   connections_.erase(&connection);
   service_.metrics().connections = std::ssize(connections_);
   stop_if_done();
@@ -521,10 +528,12 @@ bool HttpServer::Impl::take_body_room(std::size_t bytes) {
 
 void HttpServer::Impl::sweep() {
   const auto now = Clock::now();
-  std::vector<std::shared_ptr<Connection>> all;
-  all.reserve(connections_.size());
-  for (const auto& [key, connection] : connections_) all.push_back(connection);
-  for (const auto& connection : all) connection->check(now);
+  for (const State state :
+       {State::kIdle, State::kHeader, State::kBody, State::kWrite, State::kLinger}) {
+    while (!in(state).empty() && in(state).front()->is_late(now)) {
+      in(state).front()->end_late();
+    }
+  }
   sweep_timer_.expires_after(kSweep);
   sweep_timer_.async_wait([this](const Code& stopped) {
     if (!stopped) sweep();
@@ -549,7 +558,7 @@ void HttpServer::Impl::end() {
   service_.begin_to_end();
   Code code;
   acceptor_.close(code);
-  while (!idle_.empty()) idle_.front()->close();
+  while (!in(State::kIdle).empty()) in(State::kIdle).front()->close();
   end_timer_.expires_after(limits().shutdown);
   end_timer_.async_wait([this](const Code& stopped) {
     if (!stopped) io_.stop();

@@ -5,6 +5,7 @@
 #include <boost/beast/http/error.hpp>
 #include <boost/beast/http/parser.hpp>
 #include <boost/beast/http/string_body.hpp>
+#include <iterator>
 
 #include <fmt/format.h>
 
@@ -14,6 +15,9 @@ namespace likewise::server {
 namespace {
 
 namespace http = boost::beast::http;
+
+/// The shortest end of a body in chunks.
+constexpr std::string_view kLastChunk = "0\r\n\r\n";
 
 [[nodiscard]] std::string_view view(boost::beast::string_view text) {
   return {text.data(), text.size()};
@@ -39,6 +43,18 @@ namespace http = boost::beast::http;
           fmt::format("this is no request of HTTP/1.1: {}", error.message())};
 }
 
+/// What the next one of a chain of servers could read in another way, and the parser lets pass.
+void check_framing(const http::request<http::string_body>& message) {
+  const auto hosts = message.equal_range(http::field::host);
+  if (std::distance(hosts.first, hosts.second) > 1) {
+    throw Fault(FaultKind::kInvalidArgument, "the header names two hosts", "Host");
+  }
+  const auto coding = message.find(http::field::transfer_encoding);
+  if (coding == message.end() || boost::beast::iequals(coding->value(), "chunked")) return;
+  throw Fault(FaultKind::kInvalidArgument, "a body comes as it is, or chunked",
+              "Transfer-Encoding");
+}
+
 }  // namespace
 
 struct RequestReader::Parser {
@@ -58,18 +74,31 @@ RequestReader& RequestReader::operator=(RequestReader&&) noexcept = default;
 
 std::size_t RequestReader::put(std::string_view bytes) {
   if (bytes.empty()) return 0;
+  // The parser asserts that it sees no less of a last chunk for the second time.
+  const bool in_chunks = header_done() && !done() && parser_->in.chunked();
+  if (in_chunks && bytes.size() < kLastChunk.size()) return 0;
   begun_ = true;
-  line_done_ = line_done_ || bytes.find('\n') != std::string_view::npos;
+  line_done_ = line_done_ || bytes.find('\n') < limits_.header;
   boost::system::error_code error;
   const std::size_t taken =
       parser_->in.put(boost::asio::const_buffer(bytes.data(), bytes.size()), error);
   if (error && error != http::error::need_more) throw fault_of(error, limits_, line_done_);
-  if (header_done() && parser_->in.get().target().size() > limits_.target) {
+  if (header_done()) check_header();
+  // What is not taken is the header of a chunk, or what follows the last one, in part.
+  if (!done() && bytes.size() - taken > limits_.header) {
+    throw fault_of(http::error::header_limit, limits_, true);
+  }
+  return taken;
+}
+
+void RequestReader::check_header() const {
+  const auto& message = parser_->in.get();
+  if (message.target().size() > limits_.target) {
     throw Fault(FaultKind::kUriTooLong,
                 fmt::format("the address is longer than {} bytes",
                             with_commas(static_cast<Offset>(limits_.target))));
   }
-  return taken;
+  check_framing(message);
 }
 
 bool RequestReader::header_done() const { return parser_->in.is_header_done(); }

@@ -37,10 +37,12 @@ class RequestReader {
 
  private:
   struct Parser;
+  void check_header() const;
+
   std::unique_ptr<Parser> parser_;
   Limits limits_;
   bool begun_ = false;
-  bool line_done_ = false;  ///< whether the first line is over
+  bool line_done_ = false;  ///< whether the first line is over, within the limit
 };
 
 }  // namespace likewise::server

@@ -62,6 +62,7 @@ Operation explain_operation(const Limits& limits) {
                    {"reasons", reasons_schema(), true}}),
           .faults = question_faults(),
           .run = explain,
+          .of_one_model = true,
           .tool = true};
 }
 

@@ -55,6 +55,7 @@ Operation items_operation(const Limits& limits) {
               "", {fingerprint_member(), {"items", list_schema("Best first", entry), true}}),
           .faults = question_faults(),
           .run = items,
+          .of_one_model = true,
           .tool = true};
 }
 

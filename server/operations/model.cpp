@@ -99,6 +99,7 @@ Operation model_operation() {
                    {"file", text_schema("The model file, without its folder"), true},
                    {"loaded", text_schema("UTC"), true}}),
           .run = describe_model,
+          .of_one_model = true,
           .tool = true};
 }
 

@@ -123,6 +123,7 @@ Operation predict_operation(const Limits& limits) {
                    {"values", list_schema("One for each pair", number_schema("")), true},
                    left_out_member()}),
           .run = predict,
+          .of_one_model = true,
           .tool = true};
 }
 

@@ -431,6 +431,7 @@ Operation recommend_operation(const Limits& limits) {
           .faults = question_faults(),
           .run = recommend,
           .run_together = recommend_together,
+          .of_one_model = true,
           .tool = true};
 }
 

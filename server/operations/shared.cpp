@@ -1,6 +1,4 @@
 // SPDX-License-Identifier: Apache-2.0
-#include <algorithm>
-#include <array>
 
 #include <fmt/format.h>
 
@@ -110,9 +108,7 @@ std::size_t model_for_anyone(const Service& service, const Json& request) {
 }
 
 void let_name_a_model(Operation& operation, const std::vector<std::string>& names) {
-  static constexpr std::array<std::string_view, 6> kOfOneModel{"recommend", "similar", "predict",
-                                                               "explain",   "items",   "model"};
-  if (std::ranges::find(kOfOneModel, operation.name) == kOfOneModel.end()) return;
+  if (!operation.of_one_model) return;
   operation.parameters["properties"][kServedBy] = choice_schema(
       "The model that answers. Unless it is given: a user's own, or the first where none is asked "
       "about",

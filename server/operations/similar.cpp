@@ -112,6 +112,7 @@ Operation similar_operation(const Limits& limits) {
           .answer = similar_answers(),
           .faults = question_faults(),
           .run = similar,
+          .of_one_model = true,
           .tool = true};
 }
 

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 /// What the library asks of an algorithm. Each has a room of its own, src/algorithms/NAME, whose
-/// NAME.cpp derives one class from AlgorithmOf and answers there: nothing else of the library knows
-/// one algorithm from another. What has a usual answer has it here, for those that agree with it.
+/// NAME.cpp derives one class from AlgorithmOf and answers there: but for the choice of `auto`,
+/// nothing else of the library knows one algorithm from another. What has a usual answer has it
+/// here, for those that agree with it.
 #pragma once
 
 #include <algorithm>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/// The only file that knows which algorithms there are.
+/// Which algorithms there are. Which one suits data is decided in training/choose.cpp.
 #include <algorithm>
 #include <array>
 #include <variant>

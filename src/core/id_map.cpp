@@ -77,15 +77,16 @@ IdMap IdMap::from_sorted_text(Array<char> chars, Array<Offset> offsets) {
     }
     return map.size_;
   };
-  const Index fall = falls(0);
-  if (fall == map.size_) return map;
-  // Integers that text joined (unite_ids) come first, by value, and are the map's integers().
+  // Integers that text joined (unite_ids), or that were given as text, come first, by value, and
+  // are the map's integers().
   std::vector<std::int64_t> integers;
   for (Index i = 0; i < map.size_; ++i) {
     const auto one = canonical_integer(map.text(i));
     if (!one || (i > 0 && *one <= integers.back())) break;
     integers.push_back(*one);
   }
+  const Index fall = falls(0);
+  if (fall == map.size_ && (integers.empty() || std::ssize(integers) < map.size_)) return map;
   const auto first = static_cast<Index>(integers.size());
   bool others = falls(first) == map.size_;
   for (Index i = first; others && i < map.size_; ++i) others = !canonical_integer(map.text(i));

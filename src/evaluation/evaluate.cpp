@@ -50,7 +50,7 @@ std::vector<std::string> default_metrics(const Model& model, bool has_history) {
   std::vector<std::string> names;
   for (const MetricInfo& metric : all_metrics()) {
     const bool of_lists = metric.kind == MetricKind::kList || metric.kind == MetricKind::kCoverage;
-    if (of_lists && (has_history || metric.name != "popularity")) names.emplace_back(metric.name);
+    if (of_lists && (has_history || !metric.needs_shares)) names.emplace_back(metric.name);
   }
   return names;
 }
@@ -88,10 +88,11 @@ void check_shape(const CsrView& matrix, const Model& model, const char* what) {
 }
 
 void check_history(const Task& task) {
-  if (!task.plan.popularity || task.excluded.rows != 0) return;
+  if (task.plan.needs_shares.empty() || task.excluded.rows != 0) return;
   throw Error(ErrorKind::kInvalidArgument,
-              "metric popularity needs the training interactions, which this model does not hold: "
-              "pass them as seen");
+              fmt::format("metric {} needs the training interactions, which this model does not "
+                          "hold: pass them as seen",
+                          task.plan.needs_shares));
 }
 
 /// Without a number the message says why no test row counted.
@@ -136,7 +137,7 @@ void for_batches(const Task& task, const Relevance& relevance, Offset numbers_pe
 
 /// Shares of users, where the plan needs them.
 Popularity popularity_of(const Task& task) {
-  if (!task.plan.popularity) return {};
+  if (task.plan.needs_shares.empty()) return {};
   return train_popular(task.excluded, {task.model().feedback()});
 }
 

@@ -23,8 +23,8 @@ constexpr std::array kMetrics{
     MetricInfo{"map", MetricKind::kList, average_precision_at, true},
     MetricInfo{"mrr", MetricKind::kList, reciprocal_rank_at, true},
     MetricInfo{"ndcg", MetricKind::kList, ndcg_at, true},
-    MetricInfo{"coverage", MetricKind::kCoverage, nullptr, true},
-    MetricInfo{"popularity", MetricKind::kList, popularity_at, false},
+    MetricInfo{"coverage", MetricKind::kCoverage, nullptr, true, false},
+    MetricInfo{"popularity", MetricKind::kList, popularity_at, false, false, true},
     MetricInfo{"auc", MetricKind::kAuc, nullptr, true},
     MetricInfo{"rmse", MetricKind::kRating, nullptr, false},
     MetricInfo{"mae", MetricKind::kRating, nullptr, false},
@@ -45,7 +45,7 @@ void add_to_plan(const MetricInfo& metric, EvaluationPlan& plan) {
   plan.auc |= metric.kind == MetricKind::kAuc;
   plan.rmse |= metric.name == "rmse";
   plan.mae |= metric.name == "mae";
-  plan.popularity |= metric.of_list == popularity_at;
+  if (metric.needs_shares) plan.needs_shares = metric.name;
   if (metric.kind != MetricKind::kList) return;
   for (const Index k : plan.k) {
     plan.columns.push_back({metric_key(metric.name, k), metric.of_list, k});

@@ -25,6 +25,8 @@ struct MetricInfo {
   MetricKind kind;
   ListMetric of_list;  ///< kList only
   bool higher_is_better;
+  bool of_quality = true;     ///< compares answers with the held-out part: what a search may go by
+  bool needs_shares = false;  ///< how many users have each item: needs the training interactions
 };
 
 [[nodiscard]] std::span<const MetricInfo> all_metrics();
@@ -44,7 +46,7 @@ struct EvaluationPlan {
   std::vector<Index> k;               ///< rising, no repeats
   std::vector<MetricColumn> columns;  ///< list metrics, every k
   bool coverage = false;
-  bool popularity = false;  ///< among the columns: popularity, which needs shares
+  std::string needs_shares;  ///< the metric among the columns that does, or empty
   bool auc = false;
   bool rmse = false;
   bool mae = false;

@@ -36,10 +36,15 @@ constexpr Offset kRowsPerBlock = 256;
   return IdMap::from_sorted_text(Array<char>::copy_of(chars), std::move(offsets));
 }
 
-/// Those of the first keep their order, which decides between equal scores: text that joins
-/// integers comes after them.
+/// Whether all ids are integers, as text or not.
+[[nodiscard]] bool are_integers(const IdMap& ids) {
+  return std::ssize(ids.integers()) == ids.size();
+}
+
+/// Those of the first keep their order, which decides between equal scores, and stay text or
+/// integers as far as can be: text that joins integers comes after them.
 [[nodiscard]] IdMap union_of(const IdMap& first, const IdMap& second) {
-  if (first.is_integer() && second.is_integer()) {
+  if (first.is_integer() && are_integers(second)) {
     std::vector<std::int64_t> all;
     std::ranges::set_union(first.integers(), second.integers(), std::back_inserter(all));
     return IdMap::from_sorted_integers(Array<std::int64_t>::copy_of(all));

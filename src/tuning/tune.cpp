@@ -32,7 +32,7 @@ constexpr int kMostTrials = 1'000'000;
 }
 
 void check_metric(const NamedMetric& metric, Feedback feedback) {
-  if (metric.name == "coverage" || metric.name == "popularity") {
+  if (!find_metric(metric.name).of_quality) {
     fail(
         fmt::format("metric {}: it does not say how good lists are; search by ndcg, recall, map or "
                     "another that compares them with held-out items",

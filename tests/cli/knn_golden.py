@@ -13,7 +13,7 @@ import pathlib
 
 import numpy as np
 
-FOLDER = pathlib.Path(__file__).resolve().parents[1] / "golden/neighbours"
+FOLDER = pathlib.Path(__file__).resolve().parents[1] / "golden/knn"
 FOLDS = (1, 2, 3, 4, 5)
 SIDES = ("user", "item")
 SIMILARITIES = ("cosine", "msd", "pearson", "pearson-baseline")

@@ -108,6 +108,8 @@ def test_options(offers, program):
     ("train --similarity pearson", {"pearson", "pearson-full", "pearson-baseline"}),
     ("train --validation-metric nd", {"ndcg"}), ("tune --metric ndcg", {"ndcg"}), ("tune --algorithm al", {"all", "als"}),
     ("evaluate m t --metrics hit", {"hit_rate"}), ("similar m --metric ", {"cosine", "dot", "euclidean", "hellinger"}),
+    ("tune --algorithm als,b", {"als,bpr"}), ("tune --algorithm als,bpr,s", {"als,bpr,sgd", "als,bpr,spectral"}),
+    ("evaluate m t --metrics ndcg,m", {"ndcg,map", "ndcg,mrr", "ndcg,mae"}), ("evaluate m t --metrics map,ma", {"map,mae"}),
     ("recommend m --device c", {"cpu", "cuda"}), ("completion z", {"zsh"}),
 ])
 def test_values(offers, line, words):

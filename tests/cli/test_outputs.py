@@ -23,6 +23,7 @@ TABLE = {
     "tune": ([], ["RATINGS", "--validation", "--titles"], ["-o", "--journal", "--report"]),
     "update": ([], ["MODEL", "NEW", "--titles", "--item-features"], ["-o"]),
     "evaluate": ([], ["MODEL", "TEST", "--train"], ["--per-user"]),
+    "cross-validate": ([], ["RATINGS"], []),
     "predict": ([], ["MODEL", "PAIRS", "--new"], ["-o"]),
     "recommend": ([], ["MODEL", "--users", "--allow", "--deny"], ["-o"]),
     "recommend --new": ([], ["MODEL", "--new"], ["-o"]),
@@ -133,13 +134,13 @@ def test_ids_with_line_breaks_come_back_or_are_refused(program, tmp_path, end):
         told = program("predict", "m", "data.csv", "-o", "p.tsv", exit_code=1).stderr
         assert "line break" in told and "write .csv" in told
         assert sorted(path.name for path in tmp_path.iterdir()) == ["data.csv", "m"]
-    elif end != ".jsonl":
+    else:
         program("train", f"lists{end}", "-o", "n", "--algorithm", "popular", "--columns", "user,item,score")
         facts = [json.loads(program("info", name, "--json").stdout) for name in ("m", "n")]
         assert facts[0]["users"] == facts[1]["users"] == 3 and facts[0]["items"] == facts[1]["items"] == 2
         lists = program("recommend", "n", "--user", "two\nlines", "--include-seen").stdout
         assert lists.count('"two\nlines"') == 2 and '"x\r\ny"' in lists.replace("\n", "\r\n").replace("\r\r", "\r")
-    else:
+    if end == ".jsonl":
         lines = [json.loads(line) for line in (tmp_path / "lists.jsonl").read_text().splitlines()]
         assert {line["user"] for line in lines} == {"two\nlines", "b", 'q"\n,'}
 

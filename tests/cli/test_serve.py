@@ -237,6 +237,19 @@ def test_slow_clients_are_let_go_and_hold_nobody_up(serve):
         assert statuses(everything(slow_body)) == [408]
 
 
+def test_what_came_too_late_is_not_done(serve, tmp_path):
+    server = serve("--body-time", 0.3, "--events", tmp_path / "events")
+    with server.raw() as late:
+        late.sendall(b"POST /v1/events HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\n"
+                     b"Content-Length: 27\r\n\r\n")
+        assert b" 408 " in late.recv(65536)
+        late.sendall(b'{"user": "late", "item": 7}')
+        assert everything(late) == b""
+        while server.metric("likewise_connections") > 1:  # it is open until the server has let go of it
+            time.sleep(0.02)
+    assert server.get("/v1/users/late")[0] == 404
+
+
 def test_tokens(serve, tmp_path):
     (tmp_path / "tokens").write_text(f"read {TOKEN}\n")
     server = serve("--tokens", "tokens")

@@ -1,16 +1,24 @@
 # SPDX-License-Identifier: Apache-2.0
-"""`likewise serve` and events: kills, a full disk, updates of the model. LIKEWISE_KILLS says how often it is killed."""
+"""`likewise serve` and events: kills, a full disk, a database that goes away, updates of the model. LIKEWISE_KILLS says how
+often it is killed, and how often the database."""
 import concurrent.futures
+import contextlib
 import http.client
 import os
+import pathlib
 import random
 import resource
 import shutil
 import signal
 import sqlite3
+import subprocess
+import tempfile
+import threading
 import time
 
 import pytest
+
+from conftest import BINARY
 
 from test_serve import Server, serve  # noqa: F401 (a fixture)
 
@@ -47,11 +55,69 @@ def send_until_killed(server, name, acknowledged):
         return
 
 
-def test_kills_lose_no_acknowledged_event(program, model):
+class Postgres:
+    """A database server of its own, on a socket in a folder."""
+
+    def __init__(self, folder):
+        found = sorted(pathlib.Path("/usr/lib/postgresql").glob("*/bin/initdb"))
+        if not found:
+            pytest.skip("no PostgreSQL: scripts/setup installs it")
+        self.programs, self.folder = found[-1].parent, folder
+        folder.mkdir()
+        self.prefix = []
+        if os.geteuid() == 0:
+            self.prefix = ["runuser", "-u", "postgres", "--"]
+            shutil.chown(folder, "postgres")
+        self.run("initdb", "-D", folder / "data", "-A", "trust", "-U", "likewise", "--no-sync", "--no-locale", "-E", "UTF8")
+        self.start()
+        self.databases = 0
+
+    def run(self, name, *arguments):
+        return subprocess.run([*self.prefix, self.programs / name, *arguments], cwd="/", check=True, stdout=subprocess.PIPE,
+                              stderr=subprocess.PIPE, stdin=subprocess.DEVNULL, text=True, timeout=60).stdout
+
+    def start(self):
+        options = f"-k {self.folder} -c listen_addresses='' -c max_connections=20 -c shared_buffers=16MB"
+        self.run("pg_ctl", "-D", self.folder / "data", "-l", self.folder / "log", "-w", "-o", options, "start")
+
+    def stop(self):
+        self.run("pg_ctl", "-D", self.folder / "data", "-m", "immediate", "-w", "stop")
+
+    def fresh_database(self):
+        """The URL of one without tables."""
+        self.databases += 1
+        self.run("createdb", "-h", self.folder, "-U", "likewise", f"likes{self.databases}")
+        return f"postgresql:///likes{self.databases}?host={self.folder}&user=likewise"
+
+    def keys(self):
+        """Of the events in the newest database."""
+        return self.run("psql", "-h", self.folder, "-U", "likewise", "-At", "-c", "SELECT key FROM likewise_events",
+                        f"likes{self.databases}").splitlines()
+
+
+@pytest.fixture(scope="module")
+def postgres():
+    # A path that is short enough for a socket, and that another user may enter.
+    with tempfile.TemporaryDirectory(prefix="likewise-") as folder:
+        os.chmod(folder, 0o711)
+        server = Postgres(pathlib.Path(folder) / "db")
+        yield server
+        server.stop()
+
+
+def sqlite_keys(path):
+    with contextlib.closing(sqlite3.connect(path)) as store:
+        return [key for key, in store.execute("SELECT key FROM events")]
+
+
+@pytest.mark.parametrize("where", ["sqlite", "postgresql"])
+def test_kills_lose_no_acknowledged_event(program, model, where, request):
     acknowledged = []
     draw = random.Random(1)
+    database = request.getfixturevalue("postgres") if where == "postgresql" else None
+    options = ["--events", database.fresh_database()] if database else []
     for kill in range(KILLS):
-        server = Server(program, model)
+        server = Server(program, model, *options)
         with concurrent.futures.ThreadPoolExecutor(4) as senders:
             before = len(acknowledged)
             for sender in range(4):
@@ -59,10 +125,109 @@ def test_kills_lose_no_acknowledged_event(program, model):
             wait_until(lambda: len(acknowledged) > before)
             time.sleep(draw.random() * 0.1)
             server.end(signal.SIGKILL)
-        stored = [key for key, in sqlite3.connect(f"{model}.events").execute("SELECT key FROM events")]
+        stored = database.keys() if database else sqlite_keys(f"{model}.events")
         assert len(stored) == len(set(stored))
         assert set(acknowledged) <= set(stored)
     assert len(acknowledged) > KILLS
+
+
+class Senders:
+    """Clients that send events until they are told to stop, whatever is answered."""
+
+    def __init__(self, server):
+        self.server = server
+        self.acknowledged = [[] for _ in range(4)]
+        self.refused = []  # statuses
+        self.ended = threading.Event()
+        self.pool = concurrent.futures.ThreadPoolExecutor(4)
+        self.sending = [self.pool.submit(self.send, sender) for sender in range(4)]
+
+    def send(self, sender):
+        with contextlib.closing(self.server.connect()) as connection:
+            for number in range(10**9):
+                if self.ended.is_set():
+                    return
+                key = f"{sender}-{number}"
+                status, body, _ = self.server.ask("POST", "/v1/events", event(f"sender {sender}", key, key=key),
+                                                  connection=connection)
+                if status == 202:
+                    assert body == {"accepted": 1, "repeated": 0}
+                    self.acknowledged[sender].append(key)
+                else:
+                    self.refused.append(status)
+                    time.sleep(0.01)
+
+    def count(self):
+        return sum(map(len, self.acknowledged))
+
+    def end(self):
+        """All keys that were acknowledged."""
+        self.ended.set()
+        for one in self.sending:
+            one.result()
+        return {key for keys in self.acknowledged for key in keys}
+
+
+def test_the_database_goes_away_and_comes_back(serve, model, postgres):  # noqa: F811
+    server = serve("--events", postgres.fresh_database(), model=model)
+    senders = Senders(server)
+    for _ in range(max(1, KILLS // 5)):
+        before = senders.count()
+        wait_until(lambda: senders.count() > before + 20)
+        postgres.stop()
+        refused = len(senders.refused)
+        wait_until(lambda: len(senders.refused) > refused + 4)
+        assert server.metric("likewise_event_store_up") == 0
+        assert server.get("/v1/recommend?user=5")[0] == 200
+        postgres.start()
+        before = senders.count()
+        wait_until(lambda: senders.count() > before + 20)
+        wait_until(lambda: server.metric("likewise_event_store_up") == 1)
+    acknowledged = senders.end()
+    assert set(senders.refused) == {503}
+    stored = postgres.keys()
+    assert len(stored) == len(set(stored))
+    assert acknowledged <= set(stored)
+
+
+class OnSmallDisk:
+    """Starts the program with a file system of its own at a folder, of so many bytes."""
+
+    def __init__(self, folder, size):
+        self.cwd = folder
+        self.folder = folder / "small"
+        self.folder.mkdir()
+        self.mount = f'mount -t tmpfs -o size={size} none "$1" && shift && exec "$@"'
+
+    def start(self, *arguments, **options):
+        return subprocess.Popen(["unshare", "-m", "sh", "-c", self.mount, "sh", self.folder, BINARY, *map(str, arguments)],
+                                cwd=self.cwd, **options)
+
+
+def can_mount():
+    return shutil.which("unshare") is not None and subprocess.run(
+        ["unshare", "-m", "mount", "-t", "tmpfs", "-o", "size=64k", "none", "/tmp"], capture_output=True).returncode == 0
+
+
+@pytest.mark.skipif(not can_mount(), reason="this user may not mount")
+def test_a_file_system_without_room_refuses_events_alone(model, tmp_path):
+    disk = OnSmallDisk(tmp_path, 1_000_000)
+    server = Server(disk, model, "--events", disk.folder / "events")
+    ballast = pathlib.Path(f"/proc/{server.process.pid}/root{disk.folder}/ballast")
+    ballast.write_bytes(bytes(500_000))
+    senders = Senders(server)
+    wait_until(lambda: len(senders.refused) > 8)
+    assert server.get("/v1/recommend?user=5")[0] == 200
+    assert server.metric("likewise_event_store_up") == 0
+    before = senders.count()
+    ballast.unlink()
+    wait_until(lambda: senders.count() > before + 20)
+    acknowledged = senders.end()
+    assert set(senders.refused) == {507}
+    stored = [one["key"] for sender in range(4) for one in server.get(f"/v1/users/sender%20{sender}")[1]["events"]]
+    assert len(stored) == len(set(stored))
+    assert acknowledged <= set(stored)
+    assert server.end() == 0
 
 
 def test_an_event_counts_at_once_and_after_an_update(serve, program, model):  # noqa: F811

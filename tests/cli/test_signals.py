@@ -25,6 +25,7 @@ BUSY = {
     "train with checkpoints": [*ENDLESS, "--checkpoint", "state", "--report", "r.html"],
     "train by validation": [*ENDLESS, "--validation", "@parts/test.csv"],
     "tune": ["tune", "@large.csv", "-o", "m", "--budget", "1h"],
+    "cross-validate": ["cross-validate", "@large.csv", "--folds", 1000],
     "train on the reference": [*ENDLESS, "--device", "reference", "--factors", 200, "--threads", 1],
     "explain": ["recommend", "@wide.safetensors", "--all", "-n", 1000, "--explain", "-o", "lists.csv"],
     "explain to somebody new": ["recommend", "@wide.safetensors", "--new", "@large.csv", "-n", 1000,

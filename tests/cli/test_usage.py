@@ -9,8 +9,8 @@ import subprocess
 
 import pytest
 
-VERBS = ["demo", "generate", "split", "train", "evaluate", "predict", "recommend", "similar", "compare",
-         "serve", "mcp", "info", "completion"]
+VERBS = ["demo", "generate", "split", "train", "evaluate", "cross-validate", "predict", "recommend", "similar",
+         "compare", "serve", "mcp", "info", "completion"]
 
 
 def test_general_help_lists_every_verb(program):
@@ -59,6 +59,8 @@ def test_a_mistyped_option_gets_the_nearest(program):
     stderr = program("train", "x", "-o", "y", "--factor", "3", exit_code=2).stderr
     assert "--factor'" in stderr and "did you mean --factors?" in stderr
     assert "likewise train --help" in stderr
+    assert "did you mean -n?" in program("recommend", "m", "--n", "3", exit_code=2).stderr
+    assert "did you mean" not in program("serve", "m", "--port", "1", exit_code=2).stderr
 
 
 @pytest.mark.parametrize(
@@ -104,7 +106,7 @@ def numbers_of(program, verb):
 def test_numbers_that_do_not_fit_are_told_the_range(program, verb):
     needed = {"split": ["x", "-o", "d"], "train": ["x", "-o", "m"], "generate": ["9x9x9", "-o", "x.csv"],
               "tune": ["x", "-o", "m"], "update": ["m", "x", "-o", "n"], "recommend": ["m", "--all"],
-              "similar": ["m", "--all-items"], "evaluate": ["m", "x"], "predict": ["m", "x"],
+              "similar": ["m", "--all-items"], "evaluate": ["m", "x"], "cross-validate": ["x"], "predict": ["m", "x"],
               "compare": ["x"], "report": ["m", "-o", "p"], "demo": ["-o", "d"]}.get(verb, [])
     for name, kind in numbers_of(program, verb):
         for value in ("1" + 25 * "0", "12x") if kind in ("N", "LIST") else ("1e400", "12x", "nan"):
@@ -113,6 +115,7 @@ def test_numbers_that_do_not_fit_are_told_the_range(program, verb):
             assert re.search(r"from \S+ to \S+|must be in [\[(]|below 2\^64|or more, not '12x'", told), told
             assert "convert" not in told
     whole = {"split": ["--rows", "--folds", "--last"], "recommend": ["-n"], "evaluate": ["-k", "--negatives"],
+             "cross-validate": ["-k", "--folds"],
              "train": ["--threads", "--checkpoint-every", "--factors"], "update": ["--iterations"]}
     for name in whole.get(verb, []):
         told = program(verb, *needed, name, "1000000000000", exit_code=2).stderr

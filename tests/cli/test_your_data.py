@@ -239,6 +239,21 @@ def test_json_lines(cells, program):
     assert "JSON lines" in json.loads(program("info", "data.csv", "--json", "--columns", "user.id,item", ).stdout)["format"]
 
 
+def test_json_lines_with_odd_values(refused, cells):
+    rest = '{"user": "b", "item": "y", "rating": 2}\n'
+    deep = '{"user": 1, "item": 2, "rating": 3, "more": ' + '{"user": ' * 30_000 + "7" + "}" * 30_000 + "}\n"
+    assert cells(deep + rest) == {("1", "2"): 3, ("b", "y"): 2}
+    assert cells(deep.replace('{"user": ', '[').replace("}" * 30_000, "]" * 30_000).replace("[1,", '{"user": 1,', 1) + rest) == {
+        ("1", "2"): 3, ("b", "y"): 2}
+    zero = '{"user": "a\\u0000b", "item": 2, "rating": 3}\n'
+    assert "data.csv:2: " in refused(rest + zero) and "has a zero byte in an id" in refused(rest + zero)
+    more = rest.replace('"b"', '"c"')
+    assert cells(rest + zero + more, "--on-bad-row", "skip") == {("b", "y"): 2, ("c", "y"): 2}
+    assert cells("\ufeff" + rest + rest.replace('"b"', '"c"')) == {("b", "y"): 2, ("c", "y"): 2}
+    assert len(cells(rest + '{"user": "ab", "item": 2, "rating": 3, "note": "a\\u0000b"}\n')) == 2  # nobody's id
+    assert "is not an object of JSON" in refused(rest + '{"user": "\\ud800", "item": 2, "rating": 1}\n')
+
+
 def test_json_lines_that_are_none(refused, cells):
     bad = '{"user": 1, "item": 2, "rating": 3}\n{"user": 1, "item":\n{"user": 2, "item": 2, "rating": 4}\n'
     assert "data.csv:2: '{\"user\": 1, \"item\":' is not an object of JSON" in refused(bad)
@@ -327,3 +342,27 @@ def test_netflix_blocks(cells, program, refused):
     assert facts["times"] is True and facts["format"].startswith("netflix")
     assert "data.csv:3: the value 'x'" in refused(text.replace("5,3,", "5,x,"), "--format", "netflix")
     assert "neither 'ITEM:' nor user,rating,date" in refused("5,3,2004-05-03\n", "--format", "netflix")
+    assert cells(text.replace("5,3,", "x;3,"), "--format", "netflix", "--on-bad-row", "skip") == {
+        ("30878", "7"): 4, ("5", "12"): 1}
+    assert cells(text.replace("7:", '"a,3":'), "--format", "netflix")[("5", '"a,3"')] == 3  # no column of its own
+    assert "leave out columns" in refused(text, "--format", "netflix", "--columns", "1,2")
+
+
+def test_blocks_of_the_kdd_cup(cells, program, refused):
+    text = "7|2\n10\t90\t5811\t07:28:00\n11\t0\t5811\t23:59:59\n9|1\n10\t50\t5812\t00:00:00\n"
+    rows = {("7", "10"): 90, ("7", "11"): 0, ("9", "10"): 50}
+    for given in (text, "\ufeff" + text, text.replace("\n", "\r\n"), text.replace("\n", "\n\n")):
+        assert cells(given, "--format", "kdd-cup") == rows
+    assert cells("7|2\n10\t90\n11\t0\n9|1\n10\t50\n", "--format", "kdd-cup") == rows
+    program("split", "data.csv", "-o", "parts", "--format", "kdd-cup")
+    (program.folder / "data.csv").write_text(text)
+    program("split", "data.csv", "-o", "late", "--format", "kdd-cup", "--rolling", "2", "--test", "0.67")
+    times = [int(row["time"]) for fold in (1, 2) for row in csv.DictReader(open(program.folder / f"late/fold-{fold}/test.csv"))]
+    assert times == [5811 * 86400 + 86399, 5812 * 86400]
+    assert "--format kdd-cup" in refused(text)
+    for line in ("10\t5\t5811\t24:00:00", "10\t5\t5811\t7:28:00", "10\t5\tx\t07:28:00", "10\t5\t1", "10"):
+        bad = text.replace("10\t50\t5812\t00:00:00", line)
+        assert "data.csv:5: " in refused(bad, "--format", "kdd-cup")
+        assert cells(bad, "--format", "kdd-cup", "--on-bad-row", "skip") == {("7", "10"): 90, ("7", "11"): 0}
+    assert "data.csv:5: the value 'x'" in refused(text.replace("\t50\t", "\tx\t"), "--format", "kdd-cup")
+    assert "neither 'USER|COUNT'" in refused("10\t90\n", "--format", "kdd-cup")

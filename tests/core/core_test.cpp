@@ -86,6 +86,20 @@ TEST(IdMap, FindsIntegersAndText) {
   EXPECT_EQ(text.find("c"), std::nullopt);
 }
 
+TEST(IdMap, TextOfIntegersIsInTheirOrder) {
+  const std::string chars = "910100";
+  const std::vector<Offset> offsets{0, 1, 3, 6};
+  const IdMap map =
+      IdMap::from_sorted_text(Array<char>::copy_of(chars), Array<Offset>::copy_of(offsets));
+  EXPECT_FALSE(map.is_integer());
+  EXPECT_EQ(map.integers().size(), 3U);
+  for (const char* one : {"9", "10", "100"}) EXPECT_EQ(map.name(map.find(one).value()), one);
+  EXPECT_EQ(map.find(std::int64_t{100}), 2);
+  EXPECT_EQ(map.find("11"), std::nullopt);
+  EXPECT_EQ(map.find("a"), std::nullopt);
+  EXPECT_EQ(IdMap::from_sorted_text({}, Array<Offset>(1)).size(), 0);
+}
+
 TEST(Random, StreamsAreReproducibleAndUniform) {
   CounterRandom a(1, 2, 3);
   CounterRandom b(1, 2, 3);

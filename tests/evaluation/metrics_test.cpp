@@ -242,7 +242,8 @@ TEST(MetricTable, RepeatsAreDroppedAndFaultsAreNamed) {
   EXPECT_EQ(plan.columns[0].key, "ndcg@5");
   EXPECT_EQ(plan.longest(), 20);
   EXPECT_TRUE(plan.rmse);
-  EXPECT_FALSE(plan.mae || plan.auc || plan.coverage || plan.popularity);
+  EXPECT_FALSE(plan.mae || plan.auc || plan.coverage);
+  EXPECT_EQ(plan.needs_shares, "");
   const auto message = [&](std::vector<Index> k, const std::string& metric) -> std::string {
     options.k = std::move(k);
     try {

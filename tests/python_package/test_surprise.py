@@ -14,7 +14,7 @@ import likewise
 from conftest import ROOT
 
 sys.path.insert(0, str(ROOT / "tests/cli"))
-import neighbour_golden as golden  # noqa: E402
+import knn_golden as golden  # noqa: E402
 
 CLASSES = {"KNNBasic": "mean", "KNNWithMeans": "centred", "KNNWithZScore": "z-score", "KNNBaseline": "baseline"}
 

@@ -3,6 +3,7 @@
 
 #include <string>
 
+#include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -52,6 +53,22 @@ TEST(RequestReader, TakesBytesAsTheyCome) {
   }
 }
 
+TEST(RequestReader, TakesChunksByteByByte) {
+  const std::string head = "POST / HTTP/1.1\r\nTransfer-Encoding: chunked\r\n\r\n";
+  for (const std::string chunks :
+       {"5\r\nhello\r\n0;x\r\nX: y\r\n\r\n", "0\r\nX: y\r\n\r\n", "0\r\n\r\n"}) {
+    RequestReader reader{Limits{}};
+    std::string kept;
+    for (const char byte : head + chunks) {
+      EXPECT_FALSE(reader.done());
+      kept += byte;
+      kept.erase(0, reader.put(kept));
+    }
+    EXPECT_TRUE(reader.done());
+    EXPECT_EQ(reader.request().body, chunks.starts_with('5') ? "hello" : "");
+  }
+}
+
 TEST(RequestReader, HasAStatusForEachLimit) {
   Limits limits;
   limits.header = 1024;
@@ -61,6 +78,7 @@ TEST(RequestReader, HasAStatusForEachLimit) {
   EXPECT_EQ(status_of_bytes("GET / HTTP/1.1\r\n" + host + "\r\n", limits), 200);
   EXPECT_EQ(status_of_bytes("GET /" + std::string(200, 'a') + " HTTP/1.1\r\n\r\n", limits), 414);
   EXPECT_EQ(status_of_bytes("GET /" + std::string(2000, 'a'), limits), 414);
+  EXPECT_EQ(status_of_bytes("GET /" + std::string(2000, 'a') + " HTTP/1.1\r\n\r\n", limits), 414);
   EXPECT_EQ(status_of_bytes("GET / HTTP/1.1\r\nX: " + std::string(2000, 'a') + "\r\n\r\n", limits),
             431);
   EXPECT_EQ(status_of_bytes("POST / HTTP/1.1\r\nContent-Length: 11\r\n\r\n", limits), 413);
@@ -88,9 +106,30 @@ TEST(RequestReader, RefusesWhatCouldBeReadInTwoWays) {
       status_of_bytes("POST / HTTP/1.1\r\nContent-Length: 5\r\nContent-Length: 6\r\n\r\nhello!"),
       400);
   EXPECT_EQ(status_of_bytes("POST / HTTP/1.1\r\nContent-Length: -1\r\n\r\n"), 400);
+  for (const char* coding : {"gzip", "gzip, chunked", "chunked, gzip", "identity"}) {
+    EXPECT_EQ(status_of_bytes(fmt::format("POST / HTTP/1.1\r\nTransfer-Encoding: {}\r\n\r\n{}",
+                                          coding, chunks)),
+              400)
+        << coding;
+  }
+  EXPECT_EQ(status_of_bytes("POST / HTTP/1.1\r\nTransfer-Encoding: Chunked\r\n\r\n" + chunks), 200);
+  EXPECT_EQ(status_of_bytes("GET / HTTP/1.1\r\nHost: localhost\r\nHost: elsewhere\r\n\r\n"), 400);
   EXPECT_EQ(status_of_bytes("GET / HTTP/3.0\r\n\r\n"), 400);
   EXPECT_EQ(status_of_bytes("GET /a b HTTP/1.1\r\n\r\n"), 400);
   EXPECT_EQ(status_of_bytes("\x16\x03\x01\x02"), 400);
+}
+
+/// What stands around the chunks of a body counts as header: it must not pile up.
+TEST(RequestReader, KeepsNoEndlessChunkHeadersAndTrailers) {
+  const std::string post = "POST / HTTP/1.1\r\nTransfer-Encoding: chunked\r\n\r\n";
+  const std::string most(Limits{}.header, 'a');
+  EXPECT_EQ(status_of_bytes(post + "5;x=" + most), 431);
+  EXPECT_EQ(status_of_bytes(post + std::string(most.size() + 1, '0')), 431);
+  EXPECT_EQ(status_of_bytes(post + "5\r\nhello\r\n0\r\nX: " + most), 431);
+  std::string trailers;
+  while (trailers.size() <= most.size()) trailers += "X: y\r\n";
+  EXPECT_EQ(status_of_bytes(post + "5\r\nhello\r\n0\r\n" + trailers), 431);
+  EXPECT_EQ(status_of_bytes(post + "5;x=y\r\nhello\r\n0\r\nX: y\r\n\r\n" + most), 200);
 }
 
 TEST(RequestReader, OldClientsAreNotKept) {

@@ -79,6 +79,9 @@ TEST(Query, UnknownIdsAreRefusedOrCounted) {
                            [&] { static_cast<void>(rows_of(ids, Ids{"dora"}, "user")); }),
             "user 'dora' is not in the model (it knows 3 users, such as 'ann')");
   EXPECT_THAT(test::error_of(ErrorKind::kNotFound,
+                             [&] { static_cast<void>(row_of(ids, "ann,cy", "user", "")); }),
+              HasSubstr("give each id by itself"));
+  EXPECT_THAT(test::error_of(ErrorKind::kNotFound,
                              [&] { static_cast<void>(row_of(ids, "dora", "user", "f:7: ")); }),
               HasSubstr("f:7: user 'dora'"));
   const FoundRows found = rows_of(ids, Ids{"dora", "bob"}, "user", UnknownIds::kLeaveOut);

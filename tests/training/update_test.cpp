@@ -223,6 +223,40 @@ TEST(Update, IdsKeepTheirOrderBesideText) {
   }
 }
 
+/// The model's kind of ids is kept where it can be.
+TEST(Update, IntegersAndTextThatSpellsThemAreOne) {
+  const Device cpu = open_device("cpu");
+  const Kind kind = kinds().front();
+  const Offset offsets[] = {0, 1, 3, 5};
+  const auto text = [&] {
+    return IdMap::from_sorted_text(Array<char>::copy_of(std::string("91011")),
+                                   Array<Offset>::copy_of(std::vector(offsets, offsets + 4)));
+  };
+  const auto whole = [] {
+    return IdMap::from_sorted_integers(
+        Array<std::int64_t>::copy_of(std::vector<std::int64_t>{7, 10, 11}));
+  };
+  const auto data = [](const auto& ids) {
+    return Interactions{
+        ids(),
+        ids(),
+        test::make_csr(3, 3, std::vector<Entry>{{0, 0, 1.0F}, {1, 2, 2.0F}, {2, 1, 2.0F}}),
+        {}};
+  };
+  const Model of_whole =
+      update_model(train(data(whole), kind.params, cpu), data(text), kind.options, cpu).model;
+  const Model of_text =
+      update_model(train(data(text), kind.params, cpu), data(whole), kind.options, cpu).model;
+  EXPECT_TRUE(of_whole.users.is_integer());
+  EXPECT_FALSE(of_text.users.is_integer());
+  for (const Model* model : {&of_whole, &of_text}) {
+    ASSERT_EQ(model->users.size(), 4);
+    for (Index i = 0; i < 4; ++i) {
+      EXPECT_EQ(model->users.name(i), (std::array{"7", "9", "10", "11"}[i]));
+    }
+  }
+}
+
 TEST(Update, AModelOfNothingGrows) {
   const Device cpu = open_device("cpu");
   for (const Kind& kind : kinds()) {

@@ -173,7 +173,7 @@ void refuse_foreign(std::string_view head, const std::string& name) {
     std::string_view magic;
     const char* what;
   };
-  constexpr std::array<Foreign, 11> kForeign{{
+  constexpr std::array<Foreign, 15> kForeign{{
       {"PK\x03\x04", "a zip archive: unpack it with `unzip FILE`"},
       {"BZh", "bzip2 data: unpack it with `bunzip2 -k FILE`, or read `bzcat FILE |` from -"},
       {"\xfd\x37zXZ", "xz data: unpack it with `unxz -k FILE`, or read `xzcat FILE |` from -"},
@@ -188,6 +188,10 @@ void refuse_foreign(std::string_view head, const std::string& name) {
        "an Arrow file: read it in Python, likewise.Interactions(\"FILE\"), or write it "
        "as CSV with `python -c 'import pandas; pandas.read_feather(\"FILE\").to_csv("
        "\"FILE.csv\", index=False)'`"},
+      {"\xff\xff\xff\xff", "a stream of Arrow: read it in Python, likewise.Interactions(\"FILE\")"},
+      {"ORC", "an ORC file: write it as CSV or Parquet first"},
+      {"\xd0\xcf\x11\xe0", "an Excel file: save it as CSV first"},
+      {"\x80\x04\x95", "a pickle of Python: write what it holds as CSV first"},
       {"Obj\x01", "an Avro file: write it as CSV or JSON lines first"},
       {"SQLite f",
        "a SQLite database: write the table with `sqlite3 -csv -header FILE 'select * "

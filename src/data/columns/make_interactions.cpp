@@ -15,6 +15,7 @@
 #include "data/columns/stage_columns.h"
 #include "data/text/assemble.h"
 #include "data/text/filter.h"
+#include "data/text/id_table.h"
 #include "data/text/merge_rows.h"
 #include "data/text/times.h"
 #include "data/text/weigh_rows.h"
@@ -80,6 +81,18 @@ void check_rows(const ReadSummary& summary) {
   return numbers == nullptr ? 0 : numbers->count;
 }
 
+[[nodiscard]] bool holds_text(const IdColumn& ids) {
+  const auto* encoded = std::get_if<EncodedColumn>(&ids);
+  return encoded != nullptr ? !std::holds_alternative<std::span<const std::int64_t>>(encoded->keys)
+                            : std::holds_alternative<std::span<const std::string_view>>(ids) ||
+                                  std::holds_alternative<TextColumn>(ids);
+}
+
+/// Text that spells whole numbers is in their order, and stays text.
+void keep_text(IdMap& ids, const IdColumn& given) {
+  if (ids.is_integer() && holds_text(given)) ids = as_text(ids);
+}
+
 template <class Row>
 Interactions make_rows(const RowColumns& columns, const ReadOptions& options, ReadSummary& summary,
                        const RunControl& control) {
@@ -95,7 +108,10 @@ Interactions make_rows(const RowColumns& columns, const ReadOptions& options, Re
   Staged<Row> staged = stage_columns<Row>(columns, options.on_bad_row, kName, summary, control);
   check_rows(summary);
   weigh_rows<Row>(staged, options, kName, summary);
-  return assemble<Row>(std::move(staged), summary.policy, kName, summary, control);
+  Interactions made = assemble<Row>(std::move(staged), summary.policy, kName, summary, control);
+  if (const auto* users = std::get_if<IdColumn>(&columns.users)) keep_text(made.users, *users);
+  keep_text(made.items, columns.items);
+  return made;
 }
 
 /// Columns whose lengths have been checked.

@@ -129,22 +129,14 @@ bool choose_known(FileFormat& format) {
   return true;
 }
 
-/// User, item, value and time in this order; a header that knows the latter two better is believed.
+/// User, item, value and time in this order: no header names them.
 void choose_in_order(FileFormat& format) {
   if (format.fields < 2) {
     fail(format, fmt::format("the first row has a single column (separated by {}); give the option "
                              "delimiter if that is wrong",
                              format.delimiter.name()));
   }
-  const auto third_or_later = [&](Role role) {
-    const int known = find_known(role, format.names).value_or(-1);
-    return known >= 2 ? known : -1;
-  };
-  int value = third_or_later(kValue);
-  int time = third_or_later(kTime);
-  if (value < 0 && format.fields > 2 && time != 2) value = 2;
-  if (time < 0 && format.fields > 3 && value != 3) time = 3;
-  format.columns = {0, 1, value, time};
+  format.columns = {0, 1, format.fields > 2 ? 2 : -1, format.fields > 3 ? 3 : -1};
 }
 
 /// "rating", or the number of a column whose name could not be told apart on a command line.
@@ -246,8 +238,8 @@ bool has_names(const FileFormat& format) {
 void refuse_unknown_columns(const FileFormat& format) {
   constexpr std::size_t kMostInOrder = 6;
   const auto known = known_columns(format.names);
-  const bool none = std::all_of(known.begin(), known.end(), [](int column) { return column < 0; });
-  if (!none || (!has_names(format) && format.fields <= kMostInOrder)) return;
+  const bool ids = known[kUser] >= 0 || known[kItem] >= 0;
+  if (ids || (!has_names(format) && format.fields <= kMostInOrder)) return;
   fail(format,
        fmt::format("cannot tell which columns hold users and items: {}; choose them with {}, as "
                    "names or numbers from 1",

@@ -7,6 +7,7 @@
 
 #include <fmt/format.h>
 
+#include "data/text/blocks.h"
 #include "data/text/numbers.h"
 #include "likewise/error.h"
 #include "likewise/interactions.h"
@@ -17,10 +18,6 @@ namespace {
 [[noreturn]] void refuse(const std::string& file, const std::string& why,
                          ErrorKind kind = ErrorKind::kInvalidArgument) {
   throw Error(kind, fmt::format("{}: {}", file, why));
-}
-
-bool are_digits(std::string_view text) {
-  return !text.empty() && text.find_first_not_of("0123456789") == std::string_view::npos;
 }
 
 /// "3:1", "0:3:0.5": a feature of a row.
@@ -36,11 +33,6 @@ bool is_feature_row(std::string_view line) {
   if (split_line(line, {Delimiter::kSpaces, ' '}, fields) != LineFault::kNone) return false;
   return fields.size() > 1 && parse_double(fields.front()) &&
          std::all_of(fields.begin() + 1, fields.end(), is_feature);
-}
-
-/// "1:" above rows of user,rating,date.
-bool is_block_start(std::string_view line) {
-  return line.ends_with(':') && are_digits(line.substr(0, line.size() - 1));
 }
 
 /// The parts of an id between a delimiter.
@@ -185,10 +177,16 @@ void refuse_other_texts(std::string_view text, const std::string& file) {
 
 void refuse_other_lines(const std::vector<std::string_view>& lines, const std::string& file,
                         const ReadOptions& options) {
-  if (is_block_start(lines.front())) {
+  if (is_netflix_start(lines.front())) {
     refuse(file, fmt::format("has blocks of '{}' above rows of user,rating,date, as Netflix' "
                              "data: read it with {}",
                              printable(lines.front()), mention("format", "netflix")));
+  }
+  if (is_kdd_start(lines.front()) && lines.size() > 1 &&
+      lines[1].find('\t') != std::string_view::npos) {
+    refuse(file, fmt::format("has blocks of '{}' above rows of item, score, day and time, as the "
+                             "KDD Cup's data: read it with {}",
+                             printable(lines.front()), mention("format", "kdd-cup")));
   }
   if (options.delimiter.empty() && std::all_of(lines.begin(), lines.end(), is_feature_row)) {
     refuse(file,

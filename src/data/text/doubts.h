@@ -14,7 +14,8 @@ namespace likewise {
 /// Pointers of Git LFS, pages and messages of servers: what a download left in place of data.
 /// Throws kBadData.
 void refuse_other_texts(std::string_view text, const std::string& file);
-/// Blocks of Netflix, libsvm and libffm, by the first lines. Throws kInvalidArgument or kBadData.
+/// Blocks of Netflix and the KDD Cup, libsvm and libffm, by the first lines. Throws
+/// kInvalidArgument or kBadData.
 void refuse_other_lines(const std::vector<std::string_view>& lines, const std::string& file,
                         const ReadOptions& options);
 /// Judgements and runs of TREC, before columns are chosen. Throws kInvalidArgument.

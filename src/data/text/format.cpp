@@ -19,8 +19,6 @@
 namespace likewise {
 namespace {
 
-constexpr std::string_view kByteOrderMark = "\xef\xbb\xbf";
-
 [[noreturn]] void fail(const std::string& file, ErrorKind kind, const std::string& why) {
   throw Error(kind, fmt::format("{}: {}", file, why));
 }

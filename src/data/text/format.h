@@ -15,6 +15,9 @@
 
 namespace likewise {
 
+/// What some programs begin a text of UTF-8 with.
+inline constexpr std::string_view kByteOrderMark = "\xef\xbb\xbf";
+
 /// What a column means; also its place in FileFormat::columns.
 enum Role { kUser, kItem, kValue, kTime, kRoles };
 

@@ -6,6 +6,7 @@
 #include <charconv>
 #include <limits>
 #include <optional>
+#include <string>
 
 #include <fmt/format.h>
 #include <tbb/parallel_sort.h>
@@ -257,6 +258,16 @@ MergedIds merge_keys(std::span<const std::string_view> keys) {
   if (const auto integers = integers_of(keys)) return merge_keys(std::span(*integers));
   const std::vector<std::string_view> sorted = sorted_copy(keys);
   return {text_map(sorted), places_in(sorted, keys)};
+}
+
+IdMap as_text(const IdMap& ids) {
+  Array<Offset> offsets(Offset{ids.size()} + 1);
+  std::string chars;
+  for (Index i = 0; i < ids.size(); ++i) {
+    chars += ids.name(i);
+    offsets[i + 1] = std::ssize(chars);
+  }
+  return IdMap::from_sorted_text(Array<char>::copy_of(chars), std::move(offsets));
 }
 
 }  // namespace likewise

@@ -101,4 +101,7 @@ struct MergedIds {
 [[nodiscard]] MergedIds merge_keys(std::span<const std::int64_t> keys);
 [[nodiscard]] MergedIds merge_keys(std::span<const std::string_view> keys);
 
+/// The same ids in the same order as text.
+[[nodiscard]] IdMap as_text(const IdMap& ids);
+
 }  // namespace likewise

@@ -25,8 +25,12 @@ constexpr std::size_t kMostSpareBytes = 40;
   throw Error(ErrorKind::kBadData, fmt::format("{}: {}", file, why));
 }
 
+/// Objects within objects are looked into as far as this.
+constexpr std::size_t kMostDepth = 8;
+
 /// Calls visit(key, text, is_text) for what an object of JSON holds, of objects within it with
-/// "outer.inner". Numbers come as they are written, null is an empty text, arrays are left out.
+/// "outer.inner". Numbers come as they are written, null is an empty text; arrays, and objects that
+/// lie deeper, are left out.
 template <class Visit>
 class Values {
  public:
@@ -40,23 +44,28 @@ class Values {
   bool string(std::string& text) { return put(text, true); }
   bool binary(std::vector<std::uint8_t>&) { return false; }
   bool start_object(std::size_t) {
-    if (arrays_ == 0) prefixes_.push_back(prefixes_.empty() ? "" : key_ + ".");
+    if (left_out_ > 0 || prefixes_.size() == kMostDepth) {
+      ++left_out_;
+    } else {
+      prefixes_.push_back(prefixes_.empty() ? "" : key_ + ".");
+    }
     return true;
   }
   bool end_object() {
-    if (arrays_ == 0) prefixes_.pop_back();
+    if (left_out_ > 0) return end_array();
+    prefixes_.pop_back();
     return true;
   }
   bool key(std::string& name) {
-    if (arrays_ == 0) key_ = prefixes_.back() + name;
+    if (left_out_ == 0) key_ = prefixes_.back() + name;
     return true;
   }
   bool start_array(std::size_t) {
-    ++arrays_;
+    ++left_out_;
     return !prefixes_.empty();  // else the line is an array
   }
   bool end_array() {
-    --arrays_;
+    --left_out_;
     return true;
   }
   bool parse_error(std::size_t, const std::string&, const nlohmann::detail::exception&) {
@@ -66,14 +75,14 @@ class Values {
  private:
   bool put(std::string_view text, bool is_text) {
     if (prefixes_.empty()) return false;  // the line is one value
-    if (arrays_ == 0) visit_(key_, text, is_text);
+    if (left_out_ == 0) visit_(key_, text, is_text);
     return true;
   }
 
   const Visit& visit_;
   std::vector<std::string> prefixes_;  ///< of the objects that are open
   std::string key_;
-  int arrays_ = 0;
+  int left_out_ = 0;  ///< arrays and objects that are open
 };
 
 /// False where the line is no object.
@@ -125,9 +134,12 @@ class Objects {
   void rewrite(std::string_view line, Offset number, std::string& out) {
     if (is_blank_line(line)) return;
     fields_.assign(keys_.size(), {});
-    const bool good = for_each_value(line, [&](const std::string& key, std::string_view text,
-                                               bool is_text) { keep(key, text, is_text); });
-    if (!good) return refuse_line(line, number, out);
+    bool clean = true;
+    const bool good =
+        for_each_value(line, [&](const std::string& key, std::string_view text, bool is_text) {
+          clean = keep(key, text, is_text) && clean;
+        });
+    if (!good || !clean) return refuse_line(line, number, good, out);
     for (std::size_t f = 0; f < fields_.size(); ++f) {
       if (f > 0) out += ',';
       out += fields_[f];
@@ -135,24 +147,27 @@ class Objects {
   }
 
  private:
-  void keep(const std::string& key, std::string_view text, bool is_text) {
+  /// False for text that may be an id and has a zero byte, which no id has.
+  bool keep(const std::string& key, std::string_view text, bool is_text) {
     const auto at = std::find(keys_.begin(), keys_.end(), key) - keys_.begin();
     const auto place = static_cast<std::size_t>(at);
-    if (place == keys_.size() || !fields_[place].empty() || text.empty()) return;
+    if (place == keys_.size() || !fields_[place].empty() || text.empty()) return true;
+    const bool zero = text.find('\0') != std::string_view::npos;
     if (!is_text) {
       fields_[place] = text;
-    } else if (wanted_[place] ||
-               (text.size() <= kMostSpareBytes && text.find('\0') == std::string_view::npos)) {
+    } else if (!zero && (wanted_[place] || text.size() <= kMostSpareBytes)) {
       append_field(fields_[place], text, ',');
     }
+    return !zero || !wanted_[place];
   }
 
-  void refuse_line(std::string_view line, Offset number, std::string& out) const {
+  void refuse_line(std::string_view line, Offset number, bool is_object, std::string& out) const {
     if (!skip_) {
       throw Error(ErrorKind::kBadData,
-                  fmt::format("{}:{}: '{}' is not an object of JSON; correct the row, or skip bad "
-                              "rows with {}",
-                              file_, number, printable(line), mention("on_bad_row", "skip")));
+                  fmt::format("{}:{}: '{}' {}; correct the row, or skip bad rows with {}", file_,
+                              number, printable(line),
+                              is_object ? "has a zero byte in an id" : "is not an object of JSON",
+                              mention("on_bad_row", "skip")));
     }
     out.append(keys_.size() - 1, ',');  // a row without ids
   }
@@ -205,29 +220,6 @@ ByteSourcePtr json_as_csv(ByteSourcePtr raw, std::string_view head, const ReadOp
         objects->rewrite(line, number, out);
       },
       max_line_bytes, file);
-}
-
-ByteSourcePtr netflix_as_csv(ByteSourcePtr raw, std::size_t max_line_bytes,
-                             const std::string& file) {
-  auto item = std::make_shared<std::string>();
-  const auto rewrite = [item, file](std::string_view line, Offset number, std::string& out) {
-    if (is_blank_line(line)) return;
-    if (line.ends_with(':')) {
-      *item = line.substr(0, line.size() - 1);
-      return;
-    }
-    const std::size_t comma = line.find(',');
-    if (item->empty() || comma == std::string_view::npos) {
-      throw Error(ErrorKind::kBadData,
-                  fmt::format("{}:{}: '{}' is neither 'ITEM:' nor user,rating,date below it", file,
-                              number, printable(line)));
-    }
-    out += line.substr(0, comma);
-    out += ',';
-    out += *item;
-    out += line.substr(comma);
-  };
-  return rewritten_lines(std::move(raw), {}, rewrite, max_line_bytes, file);
 }
 
 }  // namespace likewise

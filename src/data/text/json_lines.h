@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/// JSON lines and Netflix' blocks as CSV, with the same line numbers.
+/// JSON lines as CSV, with the same line numbers.
 #pragma once
 
 #include <optional>
@@ -21,10 +21,5 @@ namespace likewise {
 [[nodiscard]] ByteSourcePtr json_as_csv(ByteSourcePtr raw, std::string_view head,
                                         const ReadOptions& options, std::size_t max_line_bytes,
                                         const std::string& file);
-
-/// "7:" and "5,3,2005-01-02" below it as "5,7,3,2005-01-02"; throws kBadData for a row before the
-/// first block.
-[[nodiscard]] ByteSourcePtr netflix_as_csv(ByteSourcePtr raw, std::size_t max_line_bytes,
-                                           const std::string& file);
 
 }  // namespace likewise

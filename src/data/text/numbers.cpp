@@ -27,4 +27,8 @@ std::optional<float> parse_value(std::string_view text) { return parse_float<flo
 
 std::optional<double> parse_double(std::string_view text) { return parse_float<double>(text); }
 
+bool are_digits(std::string_view text) {
+  return !text.empty() && text.find_first_not_of("0123456789") == std::string_view::npos;
+}
+
 }  // namespace likewise

@@ -12,5 +12,7 @@ namespace likewise {
 [[nodiscard]] std::optional<float> parse_value(std::string_view text);
 /// The same in 64 bits.
 [[nodiscard]] std::optional<double> parse_double(std::string_view text);
+/// Digits alone, one at least.
+[[nodiscard]] bool are_digits(std::string_view text);
 
 }  // namespace likewise

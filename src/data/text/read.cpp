@@ -15,6 +15,7 @@
 #include "data/bytes/decompress.h"
 #include "data/bytes/read_source.h"
 #include "data/text/assemble.h"
+#include "data/text/blocks.h"
 #include "data/text/counts_line.h"
 #include "data/text/filter.h"
 #include "data/text/format.h"
@@ -108,23 +109,22 @@ Converted converted(ByteSourcePtr text, const std::string& file, const ReadOptio
                     const ReadTuning& tuning) {
   bool whole = false;
   std::string head = read_head(*text, tuning, whole);
+  const bool blocks = options.format == Format::kNetflix || options.format == Format::kKddCup;
+  const bool marked = head.starts_with(kByteOrderMark);
+  const bool json =
+      options.format == Format::kAuto &&
+      is_json_lines(std::string_view(head).substr(marked ? kByteOrderMark.size() : 0), file);
+  if (marked && (blocks || json)) head.erase(0, kByteOrderMark.size());
   ByteSourcePtr source = put_back(std::string(head), std::move(text));
-  if (options.format == Format::kNetflix) {
+  if (blocks) {
     ReadOptions of_rows = options;
-    if (!options.columns.empty() || !options.delimiter.empty() || options.header == Header::kYes) {
-      throw Error(ErrorKind::kInvalidArgument,
-                  fmt::format("{}: {} says what the columns are: leave out columns, delimiter and "
-                              "header",
-                              file, mention("format", "netflix")));
-    }
     of_rows.format = Format::kAuto;
     of_rows.delimiter = ",";
     of_rows.header = Header::kNo;
-    return {netflix_as_csv(std::move(source), tuning.max_line_bytes, file), of_rows, "netflix"};
+    return {blocks_as_csv(std::move(source), options, tuning.max_line_bytes, file), of_rows,
+            kFormatNames[static_cast<std::size_t>(options.format)].data()};
   }
-  if (options.format != Format::kAuto || !is_json_lines(head, file)) {
-    return {std::move(source), options};
-  }
+  if (!json) return {std::move(source), options};
   ByteSourcePtr rows = json_as_csv(std::move(source), head, options, tuning.max_line_bytes, file);
   ReadOptions of_rows = options;
   of_rows.delimiter = ",";

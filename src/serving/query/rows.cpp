@@ -35,9 +35,12 @@ Index row_of(const IdMap& ids, std::string_view id, std::string_view kind, std::
   if (const auto row = ids.find(id)) return *row;
   const std::string example =
       ids.size() == 0 ? "" : fmt::format(", such as '{}'", printable(ids.name(0)));
-  throw Error(ErrorKind::kNotFound,
-              fmt::format("{}{} '{}' is not in the model (it knows {}{})", where, kind,
-                          printable(id), counted(ids.size(), kind), example));
+  const std::size_t comma = id.find(',');
+  const bool several = comma != std::string_view::npos && ids.find(id.substr(0, comma));
+  throw Error(
+      ErrorKind::kNotFound,
+      fmt::format("{}{} '{}' is not in the model (it knows {}{}){}", where, kind, printable(id),
+                  counted(ids.size(), kind), example, several ? ": give each id by itself" : ""));
 }
 
 FoundRows rows_of(const IdMap& ids, std::span<const std::string> names, std::string_view kind,

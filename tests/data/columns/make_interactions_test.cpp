@@ -105,7 +105,7 @@ Made made(const Make& make) {
 void expect_same_result(const Made& file, const Made& memory) {
   ASSERT_EQ(file.error.empty(), memory.error.empty()) << file.error << " / " << memory.error;
   if (!file.error.empty()) return;
-  expect_same(file.data, memory.data);
+  expect_same_entries(file.data, memory.data);
   EXPECT_EQ(file.data.time_form, memory.data.time_form);
   EXPECT_EQ(file.summary.rows, memory.summary.rows);
   EXPECT_EQ(file.summary.bad_rows, memory.summary.bad_rows);
@@ -231,6 +231,27 @@ TEST(MakeInteractions, TextIsWhatAFileOfItIs) {
     SCOPED_TRACE(seed);
     const double bad = seed % 2 == 0 ? 0.0 : 0.05;
     compare_with_file(random_rows(kKinds[seed % 3], kKinds[seed / 3 % 3], bad, seed), seed);
+  }
+}
+
+TEST(MakeInteractions, TextThatSpellsIntegersStaysText) {
+  const std::vector<std::string> names{"10", "9", "-3", "100", "9"};
+  const std::vector<std::string_view> users(names.begin(), names.end());
+  const std::vector<std::int64_t> items{3, 2, 1, 0, 5};
+  const ArrowText<std::int32_t> arrow(names);
+  const Coded<std::int32_t> coded(names, 5);
+  for (const IdColumn& column : {IdColumn(std::span<const std::string_view>(users)), arrow.column(),
+                                 IdColumn(coded.of_views()), IdColumn(coded.of_arrow())}) {
+    const Interactions data = make_interactions(column, std::span<const std::int64_t>(items));
+    EXPECT_FALSE(data.users.is_integer());
+    EXPECT_TRUE(data.items.is_integer());
+    ASSERT_EQ(data.users.size(), 4);
+    EXPECT_EQ(data.users.name(0), "-3");  // by value
+    EXPECT_EQ(data.users.name(1), "9");
+    EXPECT_EQ(data.users.name(3), "100");
+    EXPECT_EQ(data.users.find("10"), 2);
+    EXPECT_EQ(data.users.find(std::int64_t{10}), 2);
+    EXPECT_EQ(data.users.find("010"), std::nullopt);
   }
 }
 

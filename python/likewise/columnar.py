@@ -1,0 +1,70 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Files of Parquet and Arrow, which pyarrow reads."""
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable, Sequence
+from typing import Any
+
+#: How they begin. The last is a stream of Arrow.
+_KINDS = {b"PAR1": "Parquet", b"ARRO": "Arrow", b"\xff\xff\xff\xff": "an Arrow stream"}
+
+
+def columnar_files(paths: Sequence[Any]) -> list[str]:
+    """The files that paths are or that the folders hold, where the first is one of these; else nothing."""
+    files = (file for path in paths for file in _files_of(os.fsdecode(path)))
+    first = next(files, None)
+    return [] if first is None or _kind_of(first) is None else [first, *files]
+
+
+def table_of_files(files: list[str]) -> Any:
+    """The rows of all files, one after the other, as a table of pyarrow."""
+    _need_pyarrow(files[0])
+    import pyarrow
+    tables = [_table(file) for file in files]
+    for file, table in zip(files, tables):
+        if not table.schema.equals(tables[0].schema):
+            raise ValueError(f"{files[0]} has the columns {_told(tables[0])}, but {file} has {_told(table)}: files that "
+                             "are read together need the same columns")
+    return pyarrow.concat_tables(tables)
+
+
+def _need_pyarrow(file: str) -> None:
+    try:
+        import pyarrow  # noqa: F401
+    except ImportError as error:
+        raise ImportError(f"{file} is {_kind_of(file)}, which pyarrow reads: pip install pyarrow") from error
+
+
+def _table(file: str) -> Any:
+    import pyarrow.feather
+    import pyarrow.parquet
+    kind = _kind_of(file)
+    if kind is None:
+        raise ValueError(f"{file} is neither Parquet nor Arrow, as the first file is: read them one by one")
+    if kind == "Parquet":
+        return pyarrow.parquet.read_table(file, partitioning=None)
+    if kind == "Arrow":
+        return pyarrow.feather.read_table(file)
+    with pyarrow.ipc.open_stream(file) as stream:
+        return stream.read_all()
+
+
+def _told(table: Any) -> str:
+    return ", ".join(f"{field.name} ({field.type})" for field in table.schema)
+
+
+def _kind_of(file: str) -> str | None:
+    if not os.path.isfile(file):
+        return None
+    with open(file, "rb") as opened:
+        return _KINDS.get(opened.read(4))
+
+
+def _files_of(path: str) -> Iterable[str]:
+    """A file, or those of a folder in the order of their names, without what Spark writes beside them."""
+    if not os.path.isdir(path):
+        return [path]
+    names = sorted(name for name in os.listdir(path) if not name.startswith(("_", ".")))
+    files = [os.path.join(path, name) for name in names]
+    return [file for file in files if os.path.isdir(file) or os.path.getsize(file)]

@@ -1,0 +1,108 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <atomic>
+#include <cmath>
+#include <memory>
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "likewise/cross_validation.h"
+#include "likewise/device.h"
+#include "likewise/error.h"
+#include "likewise/recommender.h"
+#include "likewise/synthetic.h"
+#include "tests/errors.h"
+
+namespace likewise {
+namespace {
+
+using test::error_of;
+using testing::HasSubstr;
+
+const Interactions& data() {
+  static const Interactions made = generate(parse_shape("100x40x1500"), 5);
+  return made;
+}
+
+CrossValidationRequest request(int folds) {
+  CrossValidationRequest asked{.training = {.algorithm = "popular", .device = "cpu"}};
+  asked.parts.folds = folds;
+  return asked;
+}
+
+TEST(CrossValidate, AFoldIsATrainingOnItsPart) {
+  const CrossValidation found = cross_validate(request(3), data());
+  ASSERT_EQ(found.folds.size(), 3U);
+  for (int fold = 0; fold < 3; ++fold) {
+    const Split parts = split_fold(data(), request(3).parts, fold);
+    const auto model = std::make_shared<const Model>(
+        train(prepare(request(3).training, parts.train), parts.train));
+    const EvaluationReport alone = evaluate(Recommender(model, open_device("cpu")),
+                                            make_test_set(*model, parts.test), EvaluateOptions{});
+    EXPECT_EQ(found.folds[static_cast<std::size_t>(fold)].report.metrics, alone.metrics);
+    EXPECT_EQ(found.folds[static_cast<std::size_t>(fold)].trained, parts.train.by_user.nnz());
+    EXPECT_EQ(found.folds[static_cast<std::size_t>(fold)].tested, parts.test.by_user.nnz());
+  }
+}
+
+TEST(CrossValidate, MeansAndDeviationsAreOfAllFolds) {
+  const CrossValidation found = cross_validate(request(4), data());
+  for (const auto& [name, over] : found.metrics) {
+    double sum = 0.0;
+    double squares = 0.0;
+    for (const FoldResult& fold : found.folds) sum += fold.report.metrics.at(name);
+    for (const FoldResult& fold : found.folds) {
+      squares += std::pow(fold.report.metrics.at(name) - sum / 4, 2);
+    }
+    EXPECT_NEAR(over.mean, sum / 4, 1e-12) << name;
+    EXPECT_NEAR(over.deviation, std::sqrt(squares / 3), 1e-12) << name;
+  }
+  EXPECT_TRUE(found.metrics.contains("ndcg@10"));
+}
+
+TEST(CrossValidate, TellsFoldsAsTheyEndAndStops) {
+  std::atomic<bool> cancel = false;
+  RunControl control;
+  control.cancel = &cancel;
+  int told = 0;
+  (void)error_of(ErrorKind::kCancelled, [&] {
+    (void)cross_validate(request(5), data(), control, [&](const FoldResult&, int folds) {
+      EXPECT_EQ(folds, 5);
+      cancel = ++told == 2;
+    });
+  });
+  EXPECT_EQ(told, 2);
+}
+
+TEST(CrossValidate, RefusesWhatHasNoFold) {
+  const auto refused = [](const CrossValidationRequest& asked) {
+    return error_of(ErrorKind::kInvalidArgument, [&] { (void)cross_validate(asked, data()); });
+  };
+  CrossValidationRequest asked = request(5);
+  asked.parts.method = SplitMethod::kRandom;
+  EXPECT_THAT(refused(asked), HasSubstr("kfold, or time with rolling"));
+  asked.parts.method = SplitMethod::kTime;
+  EXPECT_THAT(refused(asked), HasSubstr("needs rolling"));
+  asked.parts.rolling = 2;
+  EXPECT_THAT(refused(asked), HasSubstr("needs times"));
+  asked = request(5);
+  asked.training.validation.emplace();
+  EXPECT_THAT(refused(asked), HasSubstr("not validated"));
+  asked = request(5);
+  asked.evaluation.per_user = true;
+  EXPECT_THAT(refused(asked), HasSubstr("own values"));
+  const CsrView none;
+  asked.evaluation = {};
+  asked.evaluation.candidates = &none;
+  EXPECT_THAT(refused(asked), HasSubstr("candidates"));
+  const Model model;
+  asked.evaluation = {};
+  asked.training.resume = &model;
+  EXPECT_THAT(refused(asked), HasSubstr("not resumed"));
+  asked.training.resume = nullptr;
+  asked.evaluation.metrics = {"rmse"};
+  EXPECT_THAT(refused(asked), HasSubstr("predicts none"));
+}
+
+}  // namespace
+}  // namespace likewise
