@@ -175,6 +175,7 @@ Run add_update(CLI::App& app) {
   app.add_flag("-v,--verbose", verb->verbose, "Also print the memory that the work takes")
       ->excludes("--quiet");
   app.add_flag("--json", verb->json, "Print one object: sizes, what was new and refined, times");
+  add_features_options(app, verb->features);
   add_titles_options(app, verb->titles,
                      "Keep titles with the model, from a file of item ids and titles; without it "
                      "those of MODEL stay");

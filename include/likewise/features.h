@@ -112,8 +112,8 @@ void require_features(const TrainingParams& params);
 /// Adds rows and tags of `table` to those that the model has of this side, and learns from its
 /// factors, as they are, what tags add to them. Rows without interactions get the factors (and
 /// bias) of their tags; those of all others stay as they are, bit-identical. Deterministic.
-/// Errors: kInvalidArgument (as require_features(); a checkpoint), kBadData (no id of the table is
-/// one of the model; no tag that two rows carry), kCancelled.
+/// Errors: kInvalidArgument (as require_features(); a checkpoint), kBadData (neither an id
+/// nor a tag of the table is known to the model; no tag that two rows carry), kCancelled.
 LearnedFeatures add_features(Model& model, Side side, const FeatureTable& table,
                              const FeatureLearning& learning = {}, const RunControl& control = {});
 

@@ -66,7 +66,7 @@ void bind_features(nb::module_& module) {
       .def_prop_ro("format", [](const Tags& self) { return self.summary.format; })
       .def_prop_ro("tags", [](const Tags& self) { return self.table.tags.size(); })
       .def_prop_ro("rows", [](const Tags& self) { return self.table.ids.size(); });
-  module.def("read_features", &read_table, "path"_a, "text"_a, "side"_a, "columns"_a);
+  module.def("read_features", &read_table, "path"_a.none(), "text"_a, "side"_a, "columns"_a);
   module.def("add_features", &add_tags, "model"_a, "table"_a, "side"_a,
              "regularization"_a = nb::none(), "threads"_a = 0, "progress"_a = nb::none());
   module.def(

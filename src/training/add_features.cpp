@@ -53,9 +53,13 @@ struct Joined {
   return joined;
 }
 
-void require_known(const IdMap& ids, const FeatureTable& table, Side side) {
+/// An id or, of a model that has learned tags, a tag that is known.
+void require_known(const IdMap& ids, const IdMap& tags, const FeatureTable& table, Side side) {
   for (Index row = 0; row < table.ids.size(); ++row) {
     if (ids.find(table.ids.name(row))) return;
+  }
+  for (Index tag = 0; tag < table.tags.size(); ++tag) {
+    if (tags.find(table.tags.name(tag))) return;
   }
   throw Error(
       ErrorKind::kBadData,
@@ -371,7 +375,7 @@ LearnedFeatures add_features(Model& model, Side side, const FeatureTable& table,
           fmt::format("feature_regularization must be in [{:g}, {:g}], not {:g}", kLeast, kMost,
                       learning.regularization.value_or(0.0)));
   IdMap& ids = side == Side::kUsers ? model.users : model.items;
-  require_known(ids, table, side);
+  require_known(ids, model.features(side).tags, table, side);
   Joined joined = join(model, side, table);
   const Index joining = joined.ids.ids.size() - ids.size();
   widen(model, side, joined.ids);

@@ -128,6 +128,6 @@ def test_split_hides_whole_items(tastes):
     items = [{row["item"] for row in rows_of((tastes.folder / "parts" / name).read_text())}
              for name in ("train.csv", "test.csv")]
     assert not items[0] & items[1]
-    assert (len(items[0]), len(items[1])) == (14, 4)
+    assert (len(items[0]), len(items[1])) == (13, 5)
     assert "cold-items" in tastes("split", "likes.csv", "-o", "p", "--method", "last", "--test", "0.25",
                                   exit_code=2).stderr
