@@ -30,8 +30,8 @@ FeatureTable table_of(const std::string& text, const FeatureOptions& options = {
   return table;
 }
 
-Tags read(const std::string& text, const FeatureOptions& options = {},
-          FeatureSummary* summary = nullptr, Side side = Side::kItems) {
+Tags features_of(const std::string& text, const FeatureOptions& options = {},
+                 FeatureSummary* summary = nullptr, Side side = Side::kItems) {
   const FeatureTable table = table_of(text, options, summary, side);
   Tags tags;
   for (Index row = 0; row < table.ids.size(); ++row) {
@@ -43,45 +43,49 @@ Tags read(const std::string& text, const FeatureOptions& options = {},
   return tags;
 }
 
-std::string refused(const std::string& text, ErrorKind kind = ErrorKind::kBadData,
-                    const FeatureOptions& options = {}) {
-  return error_of(kind, [&] { (void)read(text, options); });
+std::string features_refused(const std::string& text, ErrorKind kind = ErrorKind::kBadData,
+                             const FeatureOptions& options = {}) {
+  return error_of(kind, [&] { (void)features_of(text, options); });
 }
 
 const Tags kTwo{{"1", {{"Comedy", 1.0F}, {"Drama", 1.0F}}}, {"2", {{"Drama", 1.0F}}}};
 
 TEST(ReadFeatures, TagsOfOneColumnKeepTheirNames) {
-  EXPECT_EQ(read("movieId,genres\n2,Drama\n1,Drama|Comedy\n"), kTwo);
-  EXPECT_EQ(read("genres;id\nDrama | Comedy;1\n\"Drama\";2\n"), kTwo);
-  EXPECT_EQ(read("1\tDrama|Comedy\r\n2\tDrama\r\n"), kTwo);
-  EXPECT_EQ(read("item,tag\n1,Comedy\n2,Drama\n1,Drama\n"), kTwo) << "one tag a row";
-  EXPECT_EQ(read("1::A::Drama|Comedy\n2::B::Drama\n", {{"1", "3"}}), kTwo);
-  EXPECT_EQ(read("userId,movieId,tag,timestamp\n9,1,Comedy,5\n9,1,Drama,6\n8,2,Drama,7\n"), kTwo)
+  EXPECT_EQ(features_of("movieId,genres\n2,Drama\n1,Drama|Comedy\n"), kTwo);
+  EXPECT_EQ(features_of("genres;id\nDrama | Comedy;1\n\"Drama\";2\n"), kTwo);
+  EXPECT_EQ(features_of("1\tDrama|Comedy\r\n2\tDrama\r\n"), kTwo);
+  EXPECT_EQ(features_of("item,tag\n1,Comedy\n2,Drama\n1,Drama\n"), kTwo) << "one tag a row";
+  EXPECT_EQ(features_of("1::A::Drama|Comedy\n2::B::Drama\n", {{"1", "3"}}), kTwo);
+  EXPECT_EQ(features_of("userId,movieId,tag,timestamp\n9,1,Comedy,5\n9,1,Drama,6\n8,2,Drama,7\n"),
+            kTwo)
       << "who and when are no tags";
 }
 
 TEST(ReadFeatures, TagsOfSeveralColumnsAreNamedByThem) {
-  EXPECT_EQ(read("id,kind,colour\n1,a,red\n2,a,\n"),
+  EXPECT_EQ(features_of("id,kind,colour\n1,a,red\n2,a,\n"),
             (Tags{{"1", {{"kind=a", 1.0F}, {"colour=red", 1.0F}}}, {"2", {{"kind=a", 1.0F}}}}));
-  EXPECT_EQ(read("1,a,red\n2,a,b\n").at("1"),
+  EXPECT_EQ(features_of("1,a,red\n2,a,b\n").at("1"),
             (std::map<std::string, float>{{"column 2=a", 1.0F}, {"column 3=red", 1.0F}}));
 }
 
 TEST(ReadFeatures, WeightsAreNumbersFromZeroOn) {
   const Tags wanted{{"1", {{"7", 3.5F}, {"9", 2.0F}}}, {"2", {{"7", 1.0F}}}};
-  EXPECT_EQ(read("goodreads_book_id,tag_id,count\n1,7,3\n1,9,2\n2,7,1\n2,9,0\n1,7,0.5\n"), wanted)
+  EXPECT_EQ(features_of("goodreads_book_id,tag_id,count\n1,7,3\n1,9,2\n2,7,1\n2,9,0\n1,7,0.5\n"),
+            wanted)
       << "repeated tags add up, 0 is none";
-  EXPECT_EQ(read("1,seven,3\n2,seven,1\n").at("1"),
+  EXPECT_EQ(features_of("1,seven,3\n2,seven,1\n").at("1"),
             (std::map<std::string, float>{{"seven", 3.0F}}));
-  EXPECT_THAT(refused("id,tag,count\n1,7,3\n1,9,-2\n"), HasSubstr("f.csv:3: the weight '-2'"));
-  EXPECT_THAT(refused("id,tag,count\n1,7,3\n1,9,much\n"), HasSubstr("f.csv:3: the weight 'much'"));
+  EXPECT_THAT(features_refused("id,tag,count\n1,7,3\n1,9,-2\n"),
+              HasSubstr("f.csv:3: the weight '-2'"));
+  EXPECT_THAT(features_refused("id,tag,count\n1,7,3\n1,9,much\n"),
+              HasSubstr("f.csv:3: the weight 'much'"));
 }
 
 TEST(ReadFeatures, NumbersAreCutIntoParts) {
   std::string text = "id,year\n";
   for (int i = 0; i < 40; ++i) text += std::to_string(i) + "," + std::to_string(1960 + i) + "\n";
   FeatureSummary met;
-  const Tags tags = read(text, {}, &met);
+  const Tags tags = features_of(text, {}, &met);
   std::map<std::string, int> sizes;
   for (const auto& [id, of_id] : tags) {
     ASSERT_EQ(of_id.size(), 1U);
@@ -92,14 +96,14 @@ TEST(ReadFeatures, NumbersAreCutIntoParts) {
   EXPECT_EQ(sizes.count("year=1960..1963"), 1U);
   EXPECT_EQ(sizes.count("year=1996..1999"), 1U);
   EXPECT_THAT(met.format, HasSubstr("id id, tags year (in 10 parts)"));
-  EXPECT_EQ(read("id,age\n1,20\n2,30\n3,20.0\n").at("3"),
+  EXPECT_EQ(features_of("id,age\n1,20\n2,30\n3,20.0\n").at("3"),
             (std::map<std::string, float>{{"20", 1.0F}}))
       << "few different numbers are tags as they are";
 }
 
 TEST(ReadFeatures, UsersHaveThem) {
   FeatureSummary met;
-  const Tags tags = read("userId,gender,movieId\n5,F,1\n6,,2\n", {}, &met, Side::kUsers);
+  const Tags tags = features_of("userId,gender,movieId\n5,F,1\n6,,2\n", {}, &met, Side::kUsers);
   EXPECT_EQ(tags, (Tags{{"5", {{"F", 1.0F}}}}));
   EXPECT_EQ(met.without_tags, 1);
 }
@@ -111,22 +115,23 @@ TEST(ReadFeatures, IdsAreThoseOfInteractions) {
 }
 
 TEST(ReadFeatures, QuotedCellsMayHoldLineEnds) {
-  EXPECT_EQ(read("id,tag\n1,\"two\nlines\"\n2,x\n").at("1").begin()->first, "two\nlines");
+  EXPECT_EQ(features_of("id,tag\n1,\"two\nlines\"\n2,x\n").at("1").begin()->first, "two\nlines");
 }
 
 TEST(ReadFeatures, RefuseWhatTheyCannotRead) {
-  EXPECT_THAT(refused(""), HasSubstr("f.csv: is empty"));
-  EXPECT_THAT(refused("id,tag\n1,\n2,\n"), HasSubstr("holds no tags"));
-  EXPECT_THAT(refused("id,tag\n1,a\n,b\n"), HasSubstr("f.csv:3: the id is empty"));
-  EXPECT_THAT(refused("id,tag\n1,a\n2,b,c\n"), HasSubstr("f.csv:3: '2,b,c' has 3 columns"));
-  EXPECT_THAT(refused("id,tag\n1,\"a\" b\n"), HasSubstr("f.csv:2: a quoted field"));
-  EXPECT_THAT(refused("id,tag\n1,a\n", ErrorKind::kInvalidArgument, {{"id", "genre"}}),
+  EXPECT_THAT(features_refused(""), HasSubstr("f.csv: is empty"));
+  EXPECT_THAT(features_refused("id,tag\n1,\n2,\n"), HasSubstr("holds no tags"));
+  EXPECT_THAT(features_refused("id,tag\n1,a\n,b\n"), HasSubstr("f.csv:3: the id is empty"));
+  EXPECT_THAT(features_refused("id,tag\n1,a\n2,b,c\n"),
+              HasSubstr("f.csv:3: '2,b,c' has 3 columns"));
+  EXPECT_THAT(features_refused("id,tag\n1,\"a\" b\n"), HasSubstr("f.csv:2: a quoted field"));
+  EXPECT_THAT(features_refused("id,tag\n1,a\n", ErrorKind::kInvalidArgument, {{"id", "genre"}}),
               HasSubstr("genre"));
-  EXPECT_THAT(refused("id,tag\n1,a\n", ErrorKind::kInvalidArgument, {{"id"}}),
+  EXPECT_THAT(features_refused("id,tag\n1,a\n", ErrorKind::kInvalidArgument, {{"id"}}),
               HasSubstr("at least one column of tags"));
-  EXPECT_THAT(refused("id,tag\n1,a\n", ErrorKind::kInvalidArgument, {{"id", "id"}}),
+  EXPECT_THAT(features_refused("id,tag\n1,a\n", ErrorKind::kInvalidArgument, {{"id", "id"}}),
               HasSubstr("named twice"));
-  EXPECT_THAT(refused(std::string("id,tag\n1,a\0b\n", 13)), HasSubstr("is not text"));
+  EXPECT_THAT(features_refused(std::string("id,tag\n1,a\0b\n", 13)), HasSubstr("is not text"));
 }
 
 }  // namespace
