@@ -19,7 +19,7 @@ namespace {
 using test::error_of;
 using testing::HasSubstr;
 
-const Interactions& data() {
+const Interactions& folded_data() {
   static const Interactions made = generate(parse_shape("100x40x1500"), 5);
   return made;
 }
@@ -31,10 +31,10 @@ CrossValidationRequest request(int folds) {
 }
 
 TEST(CrossValidate, AFoldIsATrainingOnItsPart) {
-  const CrossValidation found = cross_validate(request(3), data());
+  const CrossValidation found = cross_validate(request(3), folded_data());
   ASSERT_EQ(found.folds.size(), 3U);
   for (int fold = 0; fold < 3; ++fold) {
-    const Split parts = split_fold(data(), request(3).parts, fold);
+    const Split parts = split_fold(folded_data(), request(3).parts, fold);
     const auto model = std::make_shared<const Model>(
         train(prepare(request(3).training, parts.train), parts.train));
     const EvaluationReport alone = evaluate(Recommender(model, open_device("cpu")),
@@ -46,7 +46,7 @@ TEST(CrossValidate, AFoldIsATrainingOnItsPart) {
 }
 
 TEST(CrossValidate, MeansAndDeviationsAreOfAllFolds) {
-  const CrossValidation found = cross_validate(request(4), data());
+  const CrossValidation found = cross_validate(request(4), folded_data());
   for (const auto& [name, over] : found.metrics) {
     double sum = 0.0;
     double squares = 0.0;
@@ -66,7 +66,7 @@ TEST(CrossValidate, TellsFoldsAsTheyEndAndStops) {
   control.cancel = &cancel;
   int told = 0;
   (void)error_of(ErrorKind::kCancelled, [&] {
-    (void)cross_validate(request(5), data(), control, [&](const FoldResult&, int folds) {
+    (void)cross_validate(request(5), folded_data(), control, [&](const FoldResult&, int folds) {
       EXPECT_EQ(folds, 5);
       cancel = ++told == 2;
     });
@@ -76,7 +76,8 @@ TEST(CrossValidate, TellsFoldsAsTheyEndAndStops) {
 
 TEST(CrossValidate, RefusesWhatHasNoFold) {
   const auto refused = [](const CrossValidationRequest& asked) {
-    return error_of(ErrorKind::kInvalidArgument, [&] { (void)cross_validate(asked, data()); });
+    return error_of(ErrorKind::kInvalidArgument,
+                    [&] { (void)cross_validate(asked, folded_data()); });
   };
   CrossValidationRequest asked = request(5);
   asked.parts.method = SplitMethod::kRandom;
