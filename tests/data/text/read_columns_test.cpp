@@ -82,12 +82,20 @@ TEST(ReadValues, TimesInThirdPlaceAreNotTakenForValues) {
     EXPECT_THAT(bad_option("1,10," + time + ",4\n2,10," + time + ",5\n", {}),
                 HasSubstr("columns 1,2,4,3, or with columns 1,2,3,4 if"));
   }
-  const auto data = read_text("who,what,when\n1,10,978300760\n", {.keep_times = true});
+  const auto data = read_text("user,item,when\n1,10,978300760\n", {.keep_times = true});
   EXPECT_EQ(times(data).at({"1", "10"}), 978300760);
   EXPECT_EQ(cells(data), (Cells{{{"1", "10"}, 1.0F}}));
   EXPECT_EQ(cells(read_text("1,10,2000\n2,10,978300760\n")).size(), 2U);  // counts may be large
   EXPECT_EQ(read_text("1,10,978300760\n", {.columns = {"1", "2", "3"}}).by_user.values[0],
             978300760.0F);
+}
+
+TEST(ReadColumns, AHeaderThatNamesNeitherUsersNorItemsIsRefused) {
+  for (const char* header : {"who,what,when", "thing,client,rating", "a,b"}) {
+    EXPECT_THAT(bad_option(header + std::string("\n1,10,5\n"), {}),
+                HasSubstr("cannot tell which columns hold users and items"))
+        << header;
+  }
 }
 
 TEST(ReadFields, MoreThanTheHeaderHasIsABadRow) {
