@@ -152,7 +152,7 @@ std::string fish(const std::vector<VerbWords>& verbs) {
       "  set -l given (string match -r '.*,' -- (string replace -r '^--[^=]*=' '' -- (commandline "
       "-ct)))\n"
       "  for word in $argv\n"
-      "    string match -q -- \"*,$word,*\" \",$given\"; or echo $given$word\n"
+      "    string match -q -- \"*,$word,*\" \",$given\"; or echo \"$given$word\"\n"
       "  end\n"
       "end\n";
   for (const VerbWords& verb : verbs) {

@@ -113,7 +113,8 @@ def test_options(offers, program):
     ("recommend m --device c", {"cpu", "cuda"}), ("completion z", {"zsh"}),
 ])
 def test_values(offers, line, words):
-    assert offers(f"likewise {line}") == words
+    # zsh keeps what stands before the last comma, and offers what may follow.
+    assert {word.rpartition(",")[2] for word in offers(f"likewise {line}")} == {word.rpartition(",")[2] for word in words}
 
 
 @pytest.mark.parametrize("line", ["train rat", "train --validation rat", "tune --journal rat", "evaluate m rat"])
