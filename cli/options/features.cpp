@@ -27,15 +27,12 @@ void add_side(Model& model, Side side, const FeatureTable& table, const Features
   const LearnedFeatures done =
       add_features(model, side, table, features.learning, Progress::stop_control());
   const char* one = side == Side::kItems ? "item" : "user";
+  const char* recommended = side == Side::kUsers ? ""
+                            : done.cold == 1     ? " is recommended"
+                                                 : " are recommended";
   std::string line = fmt::format(
-      "features: {} learned, regularization {:g}; {} without "
-      "interactions {} recommended by tags",
-      counted(done.tags, "tag"), done.regularization, counted(done.cold, one),
-      done.cold == 1 ? "is" : "are");
-  if (side == Side::kUsers) {
-    line = fmt::format("features: {} learned, regularization {:g}; {} without interactions by tags",
-                       counted(done.tags, "tag"), done.regularization, counted(done.cold, one));
-  }
+      "features: {} learned, regularization {:g}; {} without interactions{} by tags",
+      counted(done.tags, "tag"), done.regularization, counted(done.cold, one), recommended);
   if (done.strangers > 0) {
     line += fmt::format("; {} whose tags no {} with interactions has", counted(done.strangers, one),
                         one);

@@ -5,6 +5,7 @@
 #include <filesystem>
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include "options/training_options.h"
 
@@ -256,6 +257,21 @@ Device announced_device(const Common& common, Progress& progress, std::span<cons
 ReadOptions reading_for(Feedback feedback, ReadOptions options) {
   if (feedback == Feedback::kExplicit) options.values = Values::kRequired;
   return options;
+}
+
+void add_measures(CLI::App& app, EvaluateOptions& options, const char* group) {
+  add_list(app, "-k", options.k, "List lengths [10]")->type_name("LIST")->group(group);
+  add_list(
+      app, "--metrics", options.metrics,
+      fmt::format("Names without @k, from: {} [the ranking metrics for implicit models, rmse and "
+                  "mae for explicit ones]",
+                  fmt::join(metric_names(), ", ")))
+      ->type_name("LIST")
+      ->group(group);
+  add_number(app, "--min-relevant-value", options.min_relevant_value,
+             "Rankings: test values below this do not count as liked")
+      ->capture_default_str()
+      ->group(group);
 }
 
 CLI::Option* add_clip_option(CLI::App& app, std::optional<bool>& clip) {

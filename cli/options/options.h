@@ -13,6 +13,7 @@
 #include <CLI/CLI.hpp>
 
 #include "likewise/device.h"
+#include "likewise/evaluation.h"
 #include "likewise/read.h"
 #include "likewise/recommender.h"
 #include "options/number_checks.h"
@@ -118,6 +119,8 @@ CLI::Option* add_path(CLI::App& app, const std::string& flag, std::string& path,
 /// An argument that names files or folders whose rows are read as one.
 CLI::Option* add_inputs(CLI::App& app, const std::string& name, std::vector<std::string>& paths,
                         const std::string& description);
+/// -k, --metrics and --min-relevant-value, under a heading of the help.
+void add_measures(CLI::App& app, EvaluateOptions& options, const char* group = "Options");
 /// --clip of verbs that predict ratings; absent: as the model says.
 CLI::Option* add_clip_option(CLI::App& app, std::optional<bool>& clip);
 /// `--flag TIME`: a date, a moment or seconds since 1970; else a usage error.

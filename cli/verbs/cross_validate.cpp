@@ -147,24 +147,6 @@ void add_folds(CLI::App& app, CrossValidate& verb) {
       ->group(kGroup);
 }
 
-void add_measures(CLI::App& app, CrossValidate& verb) {
-  constexpr const char* kGroup = "Measures";
-  EvaluateOptions& options = verb.request.evaluation;
-  add_list(app, "-k", options.k, "List lengths [10]")->type_name("LIST")->group(kGroup);
-  add_list(app, "--metrics", options.metrics,
-           fmt::format("Names without @k, from: {} [the ranking metrics for implicit models, rmse "
-                       "and mae for explicit ones]",
-                       fmt::join(metric_names(), ", ")))
-      ->type_name("LIST")
-      ->group(kGroup);
-  add_number(app, "--min-relevant-value", options.min_relevant_value,
-             "Rankings: test values below this do not count as liked")
-      ->capture_default_str()
-      ->group(kGroup);
-  app.add_flag("--json", verb.json, "Print one object: each metric over the folds, and all folds")
-      ->group(kGroup);
-}
-
 }  // namespace
 
 Run add_cross_validate(CLI::App& app) {
@@ -172,7 +154,10 @@ Run add_cross_validate(CLI::App& app) {
   add_inputs(app, "RATINGS", verb->ratings, "Interactions: user, item [, value] [, time]");
   verb->given = &app;
   add_folds(app, *verb);
-  add_measures(app, *verb);
+  constexpr const char* kMeasures = "Measures";
+  add_measures(app, verb->request.evaluation, kMeasures);
+  app.add_flag("--json", verb->json, "Print one object: each metric over the folds, and all folds")
+      ->group(kMeasures);
   verb->training.add(app);
   add_device_options(app, verb->common);
   add_device_memory_option(app, verb->common);

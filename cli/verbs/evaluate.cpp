@@ -230,16 +230,7 @@ Run add_evaluate(CLI::App& app) {
              "Rank each held-out item among N random items that the user has not seen");
   add_number(app, "--seed", verb->options.seed, "Of --negatives: same seed, same items")
       ->capture_default_str();
-  add_list(app, "-k", verb->options.k, "List lengths [10]")->type_name("LIST");
-  add_list(
-      app, "--metrics", verb->options.metrics,
-      fmt::format("Names without @k, from: {} [the ranking metrics for implicit models, rmse and "
-                  "mae for explicit ones]",
-                  fmt::join(metric_names(), ", ")))
-      ->type_name("LIST");
-  add_number(app, "--min-relevant-value", verb->options.min_relevant_value,
-             "Rankings: test values below this do not count as liked")
-      ->capture_default_str();
+  add_measures(app, verb->options);
   add_clip_option(app, verb->clip);
   add_path(app, "--per-user", verb->per_user_path, "Also write every user's values to this file")
       ->type_name("FILE");

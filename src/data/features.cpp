@@ -358,7 +358,7 @@ FeatureTable features_from_text(std::string_view text, const std::string& file, 
     for (const std::size_t column : columns.tags) {
       if (column >= fields.size() || weight == 0.0F) continue;
       const auto parts = numbers.find(column);
-      const bool is_number = parts != numbers.end() || numbers.contains(column);
+      const bool is_number = parts != numbers.end();
       const bool split = !is_number && table.format.delimiter.byte != '|';
       for_each_tag(fields[column], split, [&](std::string_view cell) {
         std::string tag = is_number ? parts->second.name(std::string(cell)) : std::string(cell);

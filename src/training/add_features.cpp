@@ -15,7 +15,6 @@
 #include "likewise/error.h"
 #include "likewise/features.h"
 #include "likewise/model.h"
-#include "likewise/titles.h"
 #include "training/growth.h"
 #include "training/learn_features.h"
 #include "training/merge_interactions.h"
@@ -118,16 +117,6 @@ void require_known(const IdMap& ids, const IdMap& tags, const FeatureTable& tabl
   return touched;
 }
 
-/// Titles where their items are now.
-[[nodiscard]] Titles moved_titles(const Titles& titles, const UnionOfIds& items) {
-  if (titles.empty()) return {};
-  std::vector<std::string> by_item(static_cast<std::size_t>(items.ids.size()));
-  for (std::size_t i = 0; i < items.first.size(); ++i) {
-    by_item[static_cast<std::size_t>(items.first[i])] = titles.of(static_cast<Index>(i));
-  }
-  return make_titles(by_item);
-}
-
 [[nodiscard]] Array<float> moved(const Array<float>& from, const UnionOfIds& ids) {
   if (from.empty()) return {};
   Array<float> to(ids.ids.size());
@@ -155,7 +144,9 @@ void widen(Model& model, Side side, UnionOfIds& ids) {
   model.history =
       merge_matrices(model.history.view(), CsrView(), first_rows, first_columns, Duplicates::kError)
           .matrix;
-  if (side == Side::kItems) model.titles = moved_titles(model.titles, ids);
+  if (side == Side::kItems) {
+    model.titles = titles_at(model.titles, ids.first, ids.ids.size());
+  }
 }
 
 /// What is to be predicted of a row: its factors, and behind them its bias about their mean.

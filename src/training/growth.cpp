@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cmath>
 #include <numeric>
+#include <string>
 #include <utility>
 
 #include <fmt/format.h>
@@ -205,6 +206,15 @@ std::vector<Index> new_rows(const UpdateTask& task, Side side) {
     if (origins[static_cast<std::size_t>(row)] < 0) rows.push_back(row);
   }
   return rows;
+}
+
+Titles titles_at(const Titles& titles, const std::vector<Index>& places, Index items) {
+  if (titles.empty()) return {};
+  std::vector<std::string> by_item(static_cast<std::size_t>(items));
+  for (std::size_t i = 0; i < places.size(); ++i) {
+    by_item[static_cast<std::size_t>(places[i])] = titles.of(static_cast<Index>(i));
+  }
+  return make_titles(by_item);
 }
 
 std::vector<Index> all_rows(Index size) {

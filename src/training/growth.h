@@ -6,6 +6,7 @@
 #include <span>
 #include <vector>
 
+#include "likewise/titles.h"
 #include "likewise/update.h"
 #include "training/merge_interactions.h"
 
@@ -68,6 +69,9 @@ void put_rows(const Factors& from, Side side, std::span<const Index> rows, Facto
 
 /// The rows whose flag is set, rising.
 [[nodiscard]] std::vector<Index> rows_with(const std::vector<bool>& flags);
+
+/// Titles of the items that had one, where these are now: item i is at places[i] of `items`.
+[[nodiscard]] Titles titles_at(const Titles& titles, const std::vector<Index>& places, Index items);
 
 /// Numbers of 0, 1, ..., size - 1.
 [[nodiscard]] std::vector<Index> all_rows(Index size);

@@ -23,17 +23,6 @@ constexpr int kMostIterations = 10'000;
 
 [[nodiscard]] bool by_sgd(const UpdateOptions& options) { return options.by == UpdateBy::kSgd; }
 
-/// Titles of the items that had one, where these are now.
-[[nodiscard]] Titles titles_at(const Titles& titles, const std::vector<Index>& places,
-                               Index items) {
-  if (titles.empty()) return {};
-  std::vector<std::string> by_item(static_cast<std::size_t>(items));
-  for (std::size_t i = 0; i < places.size(); ++i) {
-    by_item[static_cast<std::size_t>(places[i])] = titles.of(static_cast<Index>(i));
-  }
-  return make_titles(by_item);
-}
-
 /// The reports of the training, without what was measured on other factors.
 [[nodiscard]] std::vector<Iteration> without_validation(std::vector<Iteration> iterations) {
   for (Iteration& report : iterations) report.validation.reset();
