@@ -20,7 +20,7 @@ class TrainingPlan:
     tuning: str  #: of a GPU, and where it is from
     memory: dict[str, int]  #: bytes of the device, by part
     notes: list[str]  #: sentences on what is odd about the values: zeros, dislikes, ratings that are all alike
-    text: str = dataclasses.field(repr=False)
+    text: str = dataclasses.field(repr=False, compare=False)  #: for people, with the memory that is free just now
 
     def __str__(self) -> str:
         return self.text
