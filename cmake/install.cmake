@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-# What `cmake --install` puts where, in three parts: the program, the CUDA plug-in, and what a project
-# needs that says find_package(likewise).
+# What `cmake --install` puts where, in parts: the program, the plug-ins for CUDA and for Parquet and Arrow
+# files, and what a project needs that says find_package(likewise).
 include(GNUInstallDirs)
 include(CMakePackageConfigHelpers)
 set(LIKEWISE_CMAKE_FOLDER ${CMAKE_INSTALL_LIBDIR}/cmake/likewise)
@@ -24,10 +24,12 @@ if(TARGET likewise_cli)
       RENAME likewise.fish COMPONENT program)
   endif()
 endif()
-if(TARGET likewise_cuda)
-  # ../lib/likewise of the program, see src/backends/cuda/host/load_plugin.cpp.
-  install(TARGETS likewise_cuda LIBRARY DESTINATION lib/likewise COMPONENT cuda)
-endif()
+# ../lib/likewise of the program, see src/core/system/plugin_file.h.
+foreach(plugin cuda arrow)
+  if(TARGET likewise_${plugin})
+    install(TARGETS likewise_${plugin} LIBRARY DESTINATION lib/likewise COMPONENT ${plugin})
+  endif()
+endforeach()
 
 install(TARGETS likewise EXPORT likewise
   ARCHIVE DESTINATION ${CMAKE_INSTALL_LIBDIR} COMPONENT development)

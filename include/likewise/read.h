@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /// Reads interaction files: CSV, TSV, text separated by ; | :: or spaces, JSON lines and Matrix
-/// Market; plain, gzip or zstd (told by content, not by name). Parsing is parallel; the result does
-/// not depend on the number of threads.
+/// Market; plain, gzip or zstd (told by content, not by name); Parquet and Arrow by a plug-in.
+/// Parsing is parallel; the result does not depend on the number of threads.
 ///
 /// Text: one row per line (LF or CRLF), UTF-8 or any other encoding that contains ASCII; a byte
 /// order mark and blank lines are passed over. Fields may be quoted as in RFC 4180, with line
@@ -27,6 +27,11 @@
 /// JSON lines: an object on each line; its keys are the columns, objects within it have keys as
 /// "user.id". Keys that the first 100 lines do not have are not seen, and a key that a line lacks
 /// is an empty field.
+///
+/// Parquet, Arrow files and streams: read as the CSV with these columns would be, where the plug-in
+/// liblikewise_arrow.so lies beside the program; errors number rows. Ids are whole numbers or text,
+/// or dictionaries of them, or kInvalidArgument. Format, delimiter, header and decimal do nothing,
+/// which is kInvalidArgument too. A pipe is refused.
 ///
 /// Netflix (Format::kNetflix): "ITEM:" above rows of user,rating,date, as in the Netflix Prize.
 ///

@@ -173,7 +173,7 @@ void refuse_foreign(std::string_view head, const std::string& name) {
     std::string_view magic;
     const char* what;
   };
-  constexpr std::array<Foreign, 15> kForeign{{
+  constexpr std::array<Foreign, 17> kForeign{{
       {"PK\x03\x04", "a zip archive: unpack it with `unzip FILE`"},
       {"BZh", "bzip2 data: unpack it with `bunzip2 -k FILE`, or read `bzcat FILE |` from -"},
       {"\xfd\x37zXZ", "xz data: unpack it with `unxz -k FILE`, or read `xzcat FILE |` from -"},
@@ -181,14 +181,17 @@ void refuse_foreign(std::string_view head, const std::string& name) {
        "lz4 data: unpack it with `lz4 -d FILE`, or read `lz4 -dc FILE |` from -"},
       {"7z\xbc\xaf", "a 7z archive: unpack it with `7z x FILE`"},
       {"PAR1",
-       "a Parquet file: read it in Python, likewise.Interactions(\"FILE\"), or write it "
-       "as CSV with `python -c 'import pandas; pandas.read_parquet(\"FILE\").to_csv("
+       "a Parquet file, and only interactions are read from one, not from a pipe: name the file, "
+       "or write it as CSV with `python -c 'import pandas; pandas.read_parquet(\"FILE\").to_csv("
        "\"FILE.csv\", index=False)'`"},
+      {"PARE", "an encrypted Parquet file: write it without encryption first"},
       {"ARROW1",
-       "an Arrow file: read it in Python, likewise.Interactions(\"FILE\"), or write it "
-       "as CSV with `python -c 'import pandas; pandas.read_feather(\"FILE\").to_csv("
+       "an Arrow file, and only interactions are read from one, not from a pipe: name the file, "
+       "or write it as CSV with `python -c 'import pandas; pandas.read_feather(\"FILE\").to_csv("
        "\"FILE.csv\", index=False)'`"},
-      {"\xff\xff\xff\xff", "a stream of Arrow: read it in Python, likewise.Interactions(\"FILE\")"},
+      {"\xff\xff\xff\xff",
+       "a stream of Arrow, and only interactions are read from one, not from a pipe: name a file"},
+      {"FEA1", "Feather of version 1: write it as Parquet or with pyarrow.feather of today first"},
       {"ORC", "an ORC file: write it as CSV or Parquet first"},
       {"\xd0\xcf\x11\xe0", "an Excel file: save it as CSV first"},
       {"\x80\x04\x95", "a pickle of Python: write what it holds as CSV first"},

@@ -348,6 +348,10 @@ FileFormat adjacency_format(const FileHead& head, const std::string& file,
 
 }  // namespace
 
+std::string FileFormat::place(Offset number) const {
+  return counts_rows ? fmt::format("{}: row {}", file, number) : fmt::format("{}:{}", file, number);
+}
+
 std::string describe(const FileFormat& format, bool counts) {
   std::string kind = format.delimiter == Delimiter{Delimiter::kByte, ','} ? "csv"
                      : format.delimiter == Delimiter{Delimiter::kByte, '\t'}

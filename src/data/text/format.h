@@ -55,11 +55,14 @@ struct FileFormat {
   MatrixMarket matrix;
   std::size_t data_begin = 0;  ///< bytes before the first line of data
   Offset lines_before = 0;     ///< lines before it
+  bool counts_rows = false;    ///< messages number rows, as the file has no lines
   std::string description;     ///< for people
 
   [[nodiscard]] bool has(Role role) const { return columns[role] >= 0; }
   /// "column 3 (rating)"
   [[nodiscard]] std::string column_name(Role role) const;
+  /// "ratings.csv:17", or "ratings.parquet: row 17" where rows count, both from 1.
+  [[nodiscard]] std::string place(Offset number) const;
 };
 
 /// The first bytes of a file, at least its first line.

@@ -14,6 +14,7 @@
 
 #include "data/bytes/decompress.h"
 #include "data/bytes/read_source.h"
+#include "data/columnar/open_columnar.h"
 #include "data/text/assemble.h"
 #include "data/text/blocks.h"
 #include "data/text/counts_line.h"
@@ -152,6 +153,17 @@ OpenFile open_text(ByteSourcePtr raw, const std::string& file, const ReadOptions
           std::move(text.compression)};
 }
 
+/// A file of any form; `name` is for messages.
+OpenFile open_any(const std::string& path, const std::string& name, const ReadOptions& options,
+                  const ReadTuning& tuning) {
+  const auto kind = columnar_kind(path);
+  if (!kind) return open_text(open_file(path), name, options, tuning);
+  check_filters(options);
+  ColumnarText rows = open_columnar(path, *kind, name, options);
+  rows.format.first_rows_bad = are_bad(rows.first_rows, rows.format, tuning);
+  return {std::move(rows.source), std::move(rows.format), ""};
+}
+
 /// All rows, the first line among them unless it is counts.
 template <class Row>
 Staged<Row> staged_rows(OpenFile& file, const ReadOptions& options, ReadSummary& summary,
@@ -169,9 +181,23 @@ Staged<Row> staged_rows(OpenFile& file, const ReadOptions& options, ReadSummary&
   return staged;
 }
 
-/// The number of the first line of a text with a row of this user and item, from 1; 0: none.
+/// The lines of a text, or its rows where these count.
+LineReader lines_of(std::string_view text, const FileFormat& format) {
+  return format.counts_rows ? LineReader(text, format.delimiter) : LineReader(text);
+}
+
+Offset count_lines(std::string_view text, const FileFormat& format) {
+  LineReader lines = lines_of(text, format);
+  std::string_view line;
+  Offset count = 0;
+  while (lines.next(line)) ++count;
+  return count;
+}
+
+/// The number of the first line of a text with a row of this user and item, from 1, or of the row
+/// where rows count; 0: none.
 Offset line_of_row(std::string_view text, std::string_view user, std::string_view item,
-                   RowParser<PlainRow>& parser) {
+                   const FileFormat& format, RowParser<PlainRow>& parser) {
   const auto is_there = [&](std::string_view part) {
     (void)parser.parse(part, false);
     const Index user_code = parser.users().code(user);
@@ -181,10 +207,10 @@ Offset line_of_row(std::string_view text, std::string_view user, std::string_vie
     });
   };
   if (!is_there(text)) return 0;
-  LineReader lines(text);
+  LineReader lines = lines_of(text, format);
   std::string_view line;
-  while (lines.next(line)) {
-    if (is_there(line)) return lines.lines();
+  for (Offset number = 1; lines.next(line); ++number) {
+    if (is_there(line)) return number;
   }
   return 0;
 }
@@ -194,22 +220,23 @@ Offset line_of_row(std::string_view text, std::string_view user, std::string_vie
 std::string place_of_row(const std::string& path, const ReadOptions& options, std::string_view user,
                          std::string_view item) try {
   const ReadTuning tuning;
-  OpenFile file = open_text(open_file(path), path, options, tuning);
+  OpenFile file = open_any(path, printable(path, 200), options, tuning);
   const FileFormat& format = file.format;
   (void)read_up_to(*file.source, format.data_begin);
   RowParser<PlainRow> parser(format, tuning.max_line_bytes);
-  const auto place = [&](Offset line) { return fmt::format("{}:{}", printable(path, 200), line); };
-  if (format.counts && line_of_row(format.counts->text, user, item, parser) > 0) {
-    return place(format.lines_before);
+  if (format.counts && line_of_row(format.counts->text, user, item, format, parser) > 0) {
+    return format.place(format.lines_before);
   }
-  BlockStream stream(*file.source, tuning);
+  BlockStream stream(*file.source, tuning, [&](std::string_view text) {
+    return format.counts_rows ? whole_rows(text, format.delimiter) : whole_lines(text);
+  });
   TextBlock block;
   for (Offset before = format.lines_before; stream.next(block);) {
     const std::string_view text = block.text();
-    if (const Offset line = line_of_row(text, user, item, parser); line > 0) {
-      return place(before + line);
+    if (const Offset line = line_of_row(text, user, item, format, parser); line > 0) {
+      return format.place(before + line);
     }
-    before += std::ranges::count(text, '\n');
+    before += count_lines(text, format);
   }
   return {};
 } catch (const Error&) {
@@ -236,7 +263,7 @@ namespace {
 /// Opens the texts that are read as one, one after the other.
 class Texts {
  public:
-  using Open = std::function<ByteSourcePtr(std::size_t)>;
+  using Open = std::function<OpenFile(std::size_t)>;
 
   Texts(std::vector<std::string> names, Open open, const ReadOptions& options,
         const ReadTuning& tuning)
@@ -244,8 +271,7 @@ class Texts {
 
   [[nodiscard]] std::size_t size() const { return names_.size(); }
   [[nodiscard]] OpenFile open(std::size_t i) const {
-    return naming_the_file(names_[i],
-                           [&] { return open_text(open_(i), names_[i], options_, tuning_); });
+    return naming_the_file(names_[i], [&] { return open_(i); });
   }
   [[nodiscard]] const ReadOptions& options() const { return options_; }
   [[nodiscard]] const ReadTuning& tuning() const { return tuning_; }
@@ -358,6 +384,7 @@ std::vector<std::string> files_of(const std::vector<std::string>& paths) {
 }
 
 std::string name_of(const std::string& path) { return path == "-" ? "standard input" : path; }
+std::string opened_as(const std::string& path) { return path == "-" ? "/dev/stdin" : path; }
 
 /// Where one of the files holds the value of a user and an item, if they can be read again.
 auto place_in(const std::vector<std::string>& files, const ReadOptions& options) {
@@ -376,12 +403,15 @@ Interactions read_source(ByteSourcePtr raw, const std::string& file, const ReadO
                          ReadSummary* summary, const RunControl& control,
                          const ReadTuning& tuning) {
   const Texts texts(
-      {file}, [&](std::size_t) { return std::move(raw); }, options, tuning);
+      {file}, [&](std::size_t) { return open_text(std::move(raw), file, options, tuning); },
+      options, tuning);
   return read_texts(texts, summary, control);
 }
 
-Pairs read_pairs_of(ByteSourcePtr raw, const std::string& file, const ReadOptions& given,
-                    ReadSummary* summary, const RunControl& control, const ReadTuning& tuning) {
+namespace {
+
+/// What read_pairs() takes, checked.
+ReadOptions options_of_pairs(const std::string& file, const ReadOptions& given) {
   if (given.duplicates != Duplicates::kAuto || given.min_value || given.min_user_count > 0 ||
       given.min_item_count > 0 || given.keep_times || needs_times(given) ||
       !given.word_values.empty()) {
@@ -393,8 +423,12 @@ Pairs read_pairs_of(ByteSourcePtr raw, const std::string& file, const ReadOption
   }
   ReadOptions options = given;
   options.values = Values::kUnused;
+  return options;
+}
+
+Pairs pairs_of(OpenFile text, const ReadOptions& options, ReadSummary* summary,
+               const RunControl& control, const ReadTuning& tuning) {
   ReadSummary met;
-  OpenFile text = open_text(std::move(raw), file, options, tuning);
   Staged<PlainRow> staged = staged_rows<PlainRow>(text, options, met, control, tuning);
   describe(text, met);
   const MergedIds users = merge_ids(std::move(staged.users.tables));
@@ -413,12 +447,23 @@ Pairs read_pairs_of(ByteSourcePtr raw, const std::string& file, const ReadOption
   return pairs;
 }
 
-Pairs read_pairs(const std::string& path, const ReadOptions& options, ReadSummary* summary,
+}  // namespace
+
+Pairs read_pairs_of(ByteSourcePtr raw, const std::string& file, const ReadOptions& given,
+                    ReadSummary* summary, const RunControl& control, const ReadTuning& tuning) {
+  const ReadOptions options = options_of_pairs(file, given);
+  return pairs_of(open_text(std::move(raw), file, options, tuning), options, summary, control,
+                  tuning);
+}
+
+Pairs read_pairs(const std::string& path, const ReadOptions& given, ReadSummary* summary,
                  const RunControl& control) {
-  const std::string name = path == "-" ? "standard input" : path;
+  const std::string name = name_of(path);
   return naming_the_file(name, [&] {
-    ByteSourcePtr source = open_file(path == "-" ? "/dev/stdin" : path);
-    return read_pairs_of(std::move(source), name, options, summary, control);
+    const ReadTuning tuning;
+    const ReadOptions options = options_of_pairs(name, given);
+    return pairs_of(open_any(opened_as(path), name, options, tuning), options, summary, control,
+                    tuning);
   });
 }
 
@@ -436,7 +481,8 @@ Interactions read_interactions(const std::vector<std::string>& paths, const Read
     std::ranges::transform(files, std::back_inserter(names), name_of);
     const ReadTuning tuning;
     const Texts texts(
-        names, [&](std::size_t i) { return open_file(files[i] == "-" ? "/dev/stdin" : files[i]); },
+        names,
+        [&](std::size_t i) { return open_any(opened_as(files[i]), names[i], options, tuning); },
         options, tuning);
     Interactions data = read_texts(texts, summary, control);
     std::error_code ignored;

@@ -67,6 +67,7 @@ BlockReport RowParser<Row>::parse(std::string_view text, bool stop_at_bad) {
     if (good) continue;
     if (report.bad_rows++ == 0 || too_long) {
       report.bad_line = lines.first_line();
+      report.bad_row = report.rows;
       report.fault = too_long ? long_line_text(format_, max_line_bytes_) : describe(fault, line);
       report.fatal = too_long;
     }

@@ -21,6 +21,7 @@ struct BlockReport {
   Offset rows = 0;  ///< lines with data, bad ones too; of adjacency pairs and bad lines
   Offset bad_rows = 0;
   Offset bad_line = 0;  ///< the first bad one, counted from 1 in the block
+  Offset bad_row = 0;   ///< the same among the lines with data
   std::string fault;    ///< what is wrong with it; empty: nothing
   bool fatal = false;   ///< not a matter of one row
 };

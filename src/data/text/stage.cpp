@@ -22,9 +22,9 @@ using BlockPtr = std::unique_ptr<TextBlock>;
 
 /// What is wrong with a line; throws it where that ends the reading. Skipping is advice only where
 /// it would leave rows, and was not taken yet.
-std::string fault_message(const BlockReport& report, const FileFormat& format, Offset line,
+std::string fault_message(const BlockReport& report, const FileFormat& format, Offset number,
                           bool stop_at_bad) {
-  std::string message = fmt::format("{}:{}: {}", format.file, line, report.fault);
+  std::string message = fmt::format("{}: {}", format.place(number), report.fault);
   if (!report.fatal && !stop_at_bad) return message;
   if (!report.fatal && !format.first_rows_bad) {
     message += "; correct the row, or skip bad rows with " + mention("on_bad_row", "skip");
@@ -140,20 +140,23 @@ class Stager {
               [](const auto& a, const auto& b) { return a.number < b.number; });
     Offset lines = format_.lines_before;
     for (const BlockReport& report : reports_) {
+      const Offset number =
+          format_.counts_rows ? summary.rows + report.bad_row : lines + report.bad_line;
       summary.rows += report.rows;
       summary.bad_rows += report.bad_rows;
-      if (!report.fault.empty()) handle_fault(report, lines + report.bad_line, summary);
+      if (!report.fault.empty()) handle_fault(report, number, summary);
       lines += report.lines;
     }
     if (stream_.too_long()) {
-      throw Error(ErrorKind::kBadData,
-                  fmt::format("{}:{}: {}", format_.file, lines + 1,
-                              long_line_text(format_, tuning_.max_line_bytes)));
+      throw Error(
+          ErrorKind::kBadData,
+          fmt::format("{}: {}", format_.place(format_.counts_rows ? summary.rows + 1 : lines + 1),
+                      long_line_text(format_, tuning_.max_line_bytes)));
     }
   }
 
-  void handle_fault(const BlockReport& report, Offset line, ReadSummary& summary) const {
-    std::string message = fault_message(report, format_, line, stop_at_bad_);
+  void handle_fault(const BlockReport& report, Offset number, ReadSummary& summary) const {
+    std::string message = fault_message(report, format_, number, stop_at_bad_);
     if (summary.first_bad_row.empty()) summary.first_bad_row = std::move(message);
   }
 

@@ -16,13 +16,12 @@
 #include "backends/jobs/predictions.h"
 #include "backends/jobs/sgd.h"
 #include "backends/jobs/top_k.h"
+#include "core/system/plugin_file.h"
 
 namespace likewise {
 
 /// Goes up with every change of this file and of the types that cross.
 inline constexpr std::int32_t kPluginInterface = 15;
-/// The compiler lays out the types that cross.
-inline constexpr const char* kPluginCompiler = __VERSION__;
 
 /// What says how fast a GPU is.
 struct GpuSpecs {
