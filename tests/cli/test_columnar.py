@@ -152,7 +152,7 @@ def test_all_verbs_read_them(program):
     program("update", "model", "some.parquet", "-o", "model")
     program("evaluate", "model", "some.parquet", "--metrics", "rmse")
     program("cross-validate", "all.parquet", "--folds", 2, "--algorithm", "popular")
-    program("tune", "all.parquet", "-o", "best", "--algorithm", "als", "--trials", 2, "--iterations", 2)
+    program("tune", "all.parquet", "-o", "best", "--algorithm", "user-knn", "--budget", 1, "-q")
     assert len(program("predict", "model", "pairs.parquet").stdout.splitlines()) == 3
 
 
@@ -222,6 +222,8 @@ def test_what_is_no_id_is_refused(program, column, words):
 def test_what_is_no_value_is_refused(program):
     write_parquet(pa.table({"user": [1, 2], "item": [1, 2], "rating": [[1.0], [2.0]]}), program.folder / "file")
     assert "column 3 (rating) holds neither numbers nor text but list" in program("info", "file", exit_code=2).stderr
+    write_parquet(pa.table({"user": [[1], [2]], "item": [[1], [2]]}), program.folder / "file")
+    assert "has no column of numbers or text" in program("info", "file", exit_code=2).stderr
 
 
 @pytest.mark.parametrize("form", FORMS)
@@ -298,8 +300,8 @@ def test_damaged_files_end_in_a_sentence(program, form):
     table = table_of(rows(120), pa.dictionary(pa.int32(), pa.string()), pa.string())
     WRITERS[form](table, program.folder / "whole")
     whole = (program.folder / "whole").read_bytes()
-    damaged = [whole[:len(whole) * part // 12] for part in range(1, 12)] + [whole[:-1]]
-    for _ in range(60):
+    damaged = [whole[:len(whole) * part // 12] for part in (1, 3, 5, 7, 9, 11)] + [whole[:-1]]
+    for _ in range(30):
         content = bytearray(whole)
         for _ in range(random.choice([1, 1, 4])):
             # Half of the places are in the last part, where both keep what the file is about.
@@ -313,7 +315,7 @@ def test_damaged_files_end_in_a_sentence(program, form):
         assert done.returncode in (0, 1, 2), (done.returncode, done.stderr)
         assert done.returncode == 0 or b"damaged: " in done.stderr, done.stderr
         refused += done.returncode != 0
-    assert refused > 12
+    assert refused > 7
 
 
 def test_another_number_of_rows_than_declared(program):

@@ -148,7 +148,7 @@ void check_types(const FileFormat& format, const std::vector<ColumnarColumn>& co
 FileFormat format_of(const ColumnarTable& table, ColumnarKind kind, const std::string& file,
                      const ReadOptions& options, const std::string& first_rows) {
   ReadOptions of_text = options;
-  of_text.delimiter = ",";
+  of_text.delimiter.assign(1, ',');
   of_text.header = Header::kYes;
   const std::string head = header_of(table.columns()) + first_rows;
   FileFormat format = detect_format({head, false}, file, of_text);
@@ -184,8 +184,8 @@ ColumnarText open_columnar(const std::string& path, ColumnarKind kind, const std
   const ArrowPlugin& plugin = load_arrow_plugin(file, known(kind).what);
   const std::shared_ptr<const ColumnarTable> table = plugin.open(path, kind, file);
   const ColumnarChoice all = all_columns(*table, options);
-  if (std::ranges::count(all.columns, true) < 2) {
-    refuse(file, "has no two columns of numbers or text for users and items");
+  if (std::ranges::count(all.columns, true) == 0) {
+    refuse(file, "has no column of numbers or text");
   }
   std::string first_rows;
   if (table->read(all)->next(first_rows, kSampleLines) == 0) {

@@ -24,8 +24,9 @@ namespace {
 
 constexpr std::int64_t kBatchRows = std::int64_t{1} << 16;
 
-[[noreturn]] void refuse(const std::string& name, const std::string& why) {
+[[noreturn]] void refuse(const std::string& name, std::string why) {
   constexpr std::size_t kMost = 300;
+  why.erase(why.find_last_not_of("\n ") + 1);
   throw Error(ErrorKind::kBadData,
               fmt::format("{}: Arrow cannot read it, it is damaged or of a new "
                           "kind: {}",
