@@ -4,6 +4,7 @@
 #include <condition_variable>
 #include <deque>
 #include <functional>
+#include <future>
 #include <mutex>
 #include <thread>
 #include <vector>
@@ -27,6 +28,9 @@ class GroupCommit {
   GroupCommit& operator=(const GroupCommit&) = delete;
 
   void submit(std::vector<Event> events, WhenAppended done);
+  /// What `look` finds while no group is under way: of all that was committed, `done` was called.
+  /// Not to be called by `done`.
+  [[nodiscard]] Position between_groups(std::function<Position()> look);
 
  private:
   struct Batch {
@@ -35,6 +39,8 @@ class GroupCommit {
   };
 
   void run();
+  [[nodiscard]] bool wait_for_work();
+  void take_looks();
   [[nodiscard]] std::vector<Batch> next_group();
   void commit_group(std::vector<Batch> group);
 
@@ -43,6 +49,7 @@ class GroupCommit {
   std::condition_variable work_;
   std::deque<Batch> queue_;
   std::size_t waiting_ = 0;  ///< events
+  std::vector<std::packaged_task<Position()>> looks_;
   bool stopping_ = false;
   std::thread thread_;
 };
