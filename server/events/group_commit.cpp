@@ -53,15 +53,14 @@ void GroupCommit::submit(std::vector<Event> events, WhenAppended done) {
   work_.notify_one();
 }
 
-Position GroupCommit::between_groups(std::function<Position()> look) {
-  std::packaged_task<Position()> task(std::move(look));
-  std::future<Position> found = task.get_future();
-  {
-    const std::lock_guard lock(mutex_);
-    looks_.push_back(std::move(task));
-  }
+Position GroupCommit::between_groups(const std::function<Position()>& look) {
+  Look mine{look};
+  std::unique_lock lock(mutex_);
+  looks_.push_back(&mine);
   work_.notify_one();
-  return found.get();
+  looked_.wait(lock, [&] { return mine.done; });
+  if (mine.error) std::rethrow_exception(mine.error);
+  return mine.found;
 }
 
 void GroupCommit::run() {
@@ -81,12 +80,23 @@ bool GroupCommit::wait_for_work() {
 }
 
 void GroupCommit::take_looks() {
-  std::vector<std::packaged_task<Position()>> looks;
+  std::vector<Look*> looks;
   {
     const std::lock_guard lock(mutex_);
     looks.swap(looks_);
   }
-  for (auto& look : looks) look();
+  for (Look* one : looks) {
+    try {
+      one->found = one->look();
+    } catch (...) {
+      one->error = std::current_exception();
+    }
+  }
+  {
+    const std::lock_guard lock(mutex_);
+    for (Look* one : looks) one->done = true;
+  }
+  looked_.notify_all();
 }
 
 std::vector<GroupCommit::Batch> GroupCommit::next_group() {

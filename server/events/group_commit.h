@@ -3,8 +3,8 @@
 
 #include <condition_variable>
 #include <deque>
+#include <exception>
 #include <functional>
-#include <future>
 #include <mutex>
 #include <thread>
 #include <vector>
@@ -30,12 +30,20 @@ class GroupCommit {
   void submit(std::vector<Event> events, WhenAppended done);
   /// What `look` finds while no group is under way: of all that was committed, `done` was called.
   /// Not to be called by `done`.
-  [[nodiscard]] Position between_groups(std::function<Position()> look);
+  [[nodiscard]] Position between_groups(const std::function<Position()>& look);
 
  private:
   struct Batch {
     std::vector<Event> events;
     WhenAppended done;
+  };
+
+  /// Of a caller that waits. The error is let go of by the caller alone.
+  struct Look {
+    const std::function<Position()>& look;
+    Position found = 0;
+    std::exception_ptr error{};
+    bool done = false;
   };
 
   void run();
@@ -49,7 +57,8 @@ class GroupCommit {
   std::condition_variable work_;
   std::deque<Batch> queue_;
   std::size_t waiting_ = 0;  ///< events
-  std::vector<std::packaged_task<Position()>> looks_;
+  std::vector<Look*> looks_;
+  std::condition_variable looked_;
   bool stopping_ = false;
   std::thread thread_;
 };
