@@ -46,7 +46,7 @@ from modelfile import ModelFile  # noqa: E402
 PARTS = ("speed", "rates", "crowd", "memory", "events", "start", "peer")
 # Confidences and an exact fold-in that implicit has, too.
 LIKE_IMPLICIT = ["--factors", "64", "--alpha", "1", "--confidence", "given", "--regularization", "0.01"]
-BIG = ("1900000x20000x8000000", ["--factors", "168", "--iterations", "1", "--solver", "cg"])
+BIG = ("2400000x20000x8000000", ["--factors", "128", "--iterations", "1", "--solver", "cg"])
 FEW = 500  # different requests of a kind
 BATCH = 100
 EVENTS = 1000  # of a batch

@@ -2,6 +2,7 @@
 #include "server/served_model.h"
 
 #include <algorithm>
+#include <span>
 
 #include "likewise/error.h"
 #include "likewise/model_checksum.h"
@@ -40,13 +41,13 @@ template <class Ask>
   const Index first[] = {0};
   const std::vector<FoldInRow> visitor{some_history(model)};
   const RecommendOptions one{.n = 1};
-  const auto similar = [&](Side side) {
-    return answers([&] { (void)recommender.similar(side, first, 1, SimilarityMetric::kCosine); });
+  const auto similar = [&](Side side, std::span<const Index> rows) {
+    return answers([&] { (void)recommender.similar(side, rows, 1, SimilarityMetric::kCosine); });
   };
   can.recommend = answers([&] { (void)recommender.recommend(first, one); });
   can.visitors = answers([&] { (void)recommender.recommend_new(visitor, one); });
-  can.similar_items = similar(Side::kItems);
-  can.similar_users = similar(Side::kUsers);
+  can.similar_items = similar(Side::kItems, first);
+  can.similar_users = similar(Side::kUsers, {});  // their table, twice their factors, waits
   can.predict = answers([&] { (void)recommender.predict(first, first); });
   can.explain = answers([&] { (void)recommender.explain(visitor[0], 0); });
   return can;

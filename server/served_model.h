@@ -43,7 +43,8 @@ struct ModelFile {
 class ServedModel {
  public:
   /// Asks the model a question of each kind once: that says what it can, and makes what the first
-  /// question makes. Throws Error where a device lacks a job or an answer cannot be computed.
+  /// question makes, but for similar users: their table is made when somebody asks. Throws Error
+  /// where a device lacks a job or an answer cannot be computed.
   ServedModel(std::shared_ptr<const Model> model, Device device, Titles titles = {},
               ModelFile file = {});
 

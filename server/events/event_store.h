@@ -54,7 +54,8 @@ class EventStore {
   /// The same, and waits; throws the error.
   [[nodiscard]] Appended append(std::vector<Event> events);
 
-  /// The last position taken. All that was committed up to it can be read.
+  /// The last position taken. All that was committed up to it can be read, and of what this object
+  /// committed `done` was called. Not to be called by `done`.
   [[nodiscard]] virtual Position newest() = 0;
   /// The first `most` events after a position and up to another one, in order.
   [[nodiscard]] virtual std::vector<StoredEvent> read(Position after, Position upto,

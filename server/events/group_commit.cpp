@@ -53,17 +53,54 @@ void GroupCommit::submit(std::vector<Event> events, WhenAppended done) {
   work_.notify_one();
 }
 
+Position GroupCommit::between_groups(const std::function<Position()>& look) {
+  Look mine{look};
+  std::unique_lock lock(mutex_);
+  looks_.push_back(&mine);
+  work_.notify_one();
+  looked_.wait(lock, [&] { return mine.done; });
+  if (mine.error) std::rethrow_exception(mine.error);
+  return mine.found;
+}
+
 void GroupCommit::run() {
-  while (true) {
+  while (wait_for_work()) {
+    take_looks();
     std::vector<Batch> group = next_group();
-    if (group.empty()) return;
-    commit_group(std::move(group));
+    if (!group.empty()) commit_group(std::move(group));
   }
 }
 
-std::vector<GroupCommit::Batch> GroupCommit::next_group() {
+/// False: it is to end, and nothing waits.
+bool GroupCommit::wait_for_work() {
   std::unique_lock lock(mutex_);
-  work_.wait(lock, [&] { return stopping_ || !queue_.empty(); });
+  const auto something = [&] { return !queue_.empty() || !looks_.empty(); };
+  work_.wait(lock, [&] { return stopping_ || something(); });
+  return something();
+}
+
+void GroupCommit::take_looks() {
+  std::vector<Look*> looks;
+  {
+    const std::lock_guard lock(mutex_);
+    looks.swap(looks_);
+  }
+  for (Look* one : looks) {
+    try {
+      one->found = one->look();
+    } catch (...) {
+      one->error = std::current_exception();
+    }
+  }
+  {
+    const std::lock_guard lock(mutex_);
+    for (Look* one : looks) one->done = true;
+  }
+  looked_.notify_all();
+}
+
+std::vector<GroupCommit::Batch> GroupCommit::next_group() {
+  const std::lock_guard lock(mutex_);
   std::vector<Batch> group;
   std::size_t events = 0;
   while (!queue_.empty() &&

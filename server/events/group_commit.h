@@ -3,6 +3,7 @@
 
 #include <condition_variable>
 #include <deque>
+#include <exception>
 #include <functional>
 #include <mutex>
 #include <thread>
@@ -27,6 +28,9 @@ class GroupCommit {
   GroupCommit& operator=(const GroupCommit&) = delete;
 
   void submit(std::vector<Event> events, WhenAppended done);
+  /// What `look` finds while no group is under way: of all that was committed, `done` was called.
+  /// Not to be called by `done`.
+  [[nodiscard]] Position between_groups(const std::function<Position()>& look);
 
  private:
   struct Batch {
@@ -34,7 +38,17 @@ class GroupCommit {
     WhenAppended done;
   };
 
+  /// Of a caller that waits. The error is let go of by the caller alone.
+  struct Look {
+    const std::function<Position()>& look;
+    Position found = 0;
+    std::exception_ptr error{};
+    bool done = false;
+  };
+
   void run();
+  [[nodiscard]] bool wait_for_work();
+  void take_looks();
   [[nodiscard]] std::vector<Batch> next_group();
   void commit_group(std::vector<Batch> group);
 
@@ -43,6 +57,8 @@ class GroupCommit {
   std::condition_variable work_;
   std::deque<Batch> queue_;
   std::size_t waiting_ = 0;  ///< events
+  std::vector<Look*> looks_;
+  std::condition_variable looked_;
   bool stopping_ = false;
   std::thread thread_;
 };

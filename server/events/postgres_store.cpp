@@ -161,8 +161,10 @@ std::vector<Position> PostgresStore::commit(const std::vector<Event>& events) {
 }
 
 Position PostgresStore::newest() {
-  return with(reader_, [](PostgresConnection& connection) {
-    return connection.run("SELECT newest FROM likewise_store").integer(0, 0);
+  return commits_->between_groups([this] {
+    return with(reader_, [](PostgresConnection& connection) {
+      return connection.run("SELECT newest FROM likewise_store").integer(0, 0);
+    });
   });
 }
 

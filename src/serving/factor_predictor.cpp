@@ -189,6 +189,7 @@ void FactorPredictor::require_taken(const Metric& metric, Side side,
 
 TopKResult FactorPredictor::similar(Side side, std::span<const Index> rows, Index n,
                                     SimilarityMetric metric, const RunControl& control) const {
+  if (rows.empty()) return make_top_k_result(0, n, factors_.side(side).rows());
   const SimilarRows& table = similar_[number(side)][static_cast<std::size_t>(metric)].get([&] {
     const MatrixView rows_of_side = factors_.side(side).view();
     require_taken(metric_of(metric), side, rows_of_side);

@@ -299,5 +299,5 @@ def test_ctrl_c_says_the_best_so_far_and_how_to_go_on(program, cinema, tmp_path)
     assert "ndcg@10" in last and "likewise train" in last and not (tmp_path / "m").exists()
     stderr = program(*words, exit_code=2).stderr
     assert "not over; resume it" in stderr
-    program(*words[:-1], "1s", "--resume")
+    program(*words[:-1], "3s", "--resume")
     assert (tmp_path / "m").exists()

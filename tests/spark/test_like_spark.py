@@ -22,7 +22,9 @@ from pyspark.ml.tuning import CrossValidator, CrossValidatorModel, ParamGridBuil
 from pyspark.sql import functions as F
 
 import likewise
+import likewise.spark
 from likewise.spark import ALS, ALSModel, ItemKnn, ItemKnnModel, Popular, UserKnn, checks, chunks, coded, prepare, tables
+from likewise.spark.workers import shared_workers
 
 MASTER = "local[2]"
 #: What Spark plans again between stages is tested where executors are processes, and takes time.
@@ -363,6 +365,25 @@ def test_versions_that_differ_a_little_are_taken():
     assert "worker has different version: 3.9 than that in driver: 3.11" in checks._cause(trace)
 
 
+def test_tasks_of_rdds_run_on_the_workers_of_frames(spark):
+    def numbers(values):
+        import os
+        yield from ((os.getppid(), value) for value in values)
+
+    def frames(batches):
+        import os
+
+        import pyarrow
+        for batch in batches:
+            yield pyarrow.RecordBatch.from_pydict({"daemon": [os.getppid()] * batch.num_rows})
+
+    environment = dict(spark.sparkContext.environment)
+    with shared_workers(spark):
+        daemons = {daemon for daemon, _ in spark.sparkContext.parallelize(range(2), 2).mapPartitions(numbers).collect()}
+    assert daemons == {row["daemon"] for row in spark.range(0, 2, 1, 2).mapInArrow(frames, "daemon long").collect()}
+    assert dict(spark.sparkContext.environment) == environment
+
+
 def test_ids_are_coded_as_they_come(monkeypatch):
     draw = np.random.default_rng(2)
     users = np.array(["a", "b", "ü", "d"])[draw.integers(0, 4, 200)]
@@ -370,7 +391,8 @@ def test_ids_are_coded_as_they_come(monkeypatch):
     values = draw.random(200, dtype=np.float32)
     rows = pa.table({"user": users.tolist(), "item": items, "v": values})
     for at_once in (7, 1000):
-        monkeypatch.setattr(coded, "GROUP_ROWS", at_once)
+        monkeypatch.setattr(coded, "LEAST_GROUP_ROWS", at_once)
+        monkeypatch.setattr(coded, "MOST_GROUP_ROWS", at_once)
         found = coded.CodedRatings(rows.to_batches(7), ("user", "item"))
         assert found.users.to_pylist() == ["a", "b", "d", "ü"] and found.items.to_pylist() == sorted(set(items.tolist()))
         u, i, v = (np.concatenate(column) for column in zip(*found.take()))
@@ -430,6 +452,18 @@ def test_neighbours_are_those_of_python(ratings, tmp_path, feedback):
     assert again.uid == model.uid and lists_of(again.recommendForAllUsers(5)) == found
     model.saveAsLikewise(tmp_path / "file")
     assert likewise.load_model(tmp_path / "file").recommend(n=5)[0] == wanted.recommend(n=5)[0]
+
+
+@pytest.mark.parametrize("name, params", [("Ease", {}), ("Spectral", {"factors": 8}), ("Bpr", {"factors": 8, "iterations": 3, "seed": 5}),
+                                          ("Sgd", {"factors": 8, "iterations": 3, "order": "alternating"})])
+def test_estimators_have_the_models_of_python(ratings, name, params):
+    model = getattr(likewise.spark, name)(**params).fit(ratings)
+    wanted = as_in_python(getattr(likewise, name), ratings, **params)
+    found = lists_of(model.recommendForAllUsers(5))
+    assert [found[int(user)] for user in wanted.users] == [wanted.recommend(n=5)[row] for row in range(len(wanted.users))]
+    similar = lists_of(model.similarItems(4))
+    assert [similar[int(item)] for item in wanted.items] == [wanted.similar_items(n=4)[row] for row in range(len(wanted.items))]
+    assert hasattr(model, "similarUsers") == (name != "Ease")
 
 
 def test_other_estimators_by_one_task(ratings, tmp_path):

@@ -19,9 +19,11 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from likewise.spark.estimator import ALS
     from likewise.spark.model import ALSModel
-    from likewise.spark.single import Bias, BiasModel, ItemKnn, ItemKnnModel, Popular, PopularModel, UserKnn, UserKnnModel
+    from likewise.spark.single import (Bias, BiasModel, Bpr, BprModel, Ease, EaseModel, ItemKnn, ItemKnnModel, Popular,
+                                       PopularModel, Sgd, SgdModel, Spectral, SpectralModel, UserKnn, UserKnnModel)
 
-__all__ = ["ALS", "ALSModel", "Bias", "BiasModel", "ItemKnn", "ItemKnnModel", "Popular", "PopularModel", "UserKnn", "UserKnnModel"]
+__all__ = ["ALS", "ALSModel", "Bias", "BiasModel", "Bpr", "BprModel", "Ease", "EaseModel", "ItemKnn", "ItemKnnModel", "Popular",
+           "PopularModel", "Sgd", "SgdModel", "Spectral", "SpectralModel", "UserKnn", "UserKnnModel"]
 
 
 def __getattr__(name: str) -> Any:

@@ -8,6 +8,8 @@ from typing import Any
 
 from pyspark.sql import DataFrame, SparkSession
 
+from likewise.spark.workers import shared_workers
+
 #: Executors that Spark was asked for may take a moment to come.
 SLOT_PATIENCE = 30.0
 
@@ -30,7 +32,8 @@ def require_workers(spark: SparkSession) -> None:
     """ImportError where Python's workers are not as the driver, in one sentence: found by one small task."""
     context = spark.sparkContext
     try:
-        found = context.parallelize([0], 1).map(probe_task()).collect()[0]
+        with shared_workers(spark):
+            found = context.parallelize([0], 1).map(probe_task()).collect()[0]
     except Exception as error:
         raise ImportError(f"{_cause(str(error))}: {_advice(context)}") from None
     for name, mine in probe_task()(0)["versions"].items():

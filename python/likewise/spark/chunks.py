@@ -13,6 +13,8 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
+from likewise.spark.workers import shared_workers
+
 #: Of rows of factors that leave a rank as one value.
 BLOCK_BYTES = 1 << 20
 
@@ -50,8 +52,10 @@ def in_spark(blocks: Any, spark: Any) -> Any:
     from pyspark.sql import DataFrame
 
     blocks._bypass_serializer = True
+    with shared_workers(spark):
+        rows = blocks._jrdd.rdd()
     binary = spark.sparkContext._jvm.org.apache.spark.sql.Encoders.BINARY()
-    return DataFrame(spark._jsparkSession.createDataset(blocks._jrdd.rdd(), binary).toDF(), spark)
+    return DataFrame(spark._jsparkSession.createDataset(rows, binary).toDF(), spark)
 
 
 def read(values: Iterable[Any], schema: dict[str, str]) -> Iterator[pa.RecordBatch]:

@@ -10,8 +10,9 @@ import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
-#: Rows that are coded together.
-GROUP_ROWS = 1 << 20
+#: Rows that are coded together: an eighth of those before them, so that neither the groups nor the rows of one are many.
+LEAST_GROUP_ROWS = 1 << 17
+MOST_GROUP_ROWS = 1 << 20
 
 
 class CodedRatings:
@@ -32,7 +33,7 @@ class CodedRatings:
                 continue
             held.append(batch)
             self.rows += batch.num_rows
-            if sum(one.num_rows for one in held) >= GROUP_ROWS:
+            if sum(one.num_rows for one in held) >= min(max(self.rows // 8, LEAST_GROUP_ROWS), MOST_GROUP_ROWS):
                 self._code(held)
                 held = []
         if held:

@@ -20,6 +20,7 @@ import numpy.typing as npt
 import pyarrow as pa
 
 from likewise.spark import chunks, gpus
+from likewise.spark.workers import lean_worker
 
 #: What the values that a rank answers with begin with: rows of users, rows of items, or its report (JSON).
 USERS, ITEMS, REPORT = b"U", b"I", b"R"
@@ -94,6 +95,11 @@ def planned_bytes(users: int, items: int, ratings: int, params: dict[str, Any]) 
 
 def run_rank(plan: Plan, values: Iterable[bytes]) -> Iterator[bytes]:
     """Trains, and yields this rank's factors and its report."""
+    with lean_worker():
+        yield from _run_rank(plan, values)
+
+
+def _run_rank(plan: Plan, values: Iterable[bytes]) -> Iterator[bytes]:
     rank = 0
     try:
         member = Member(plan)

@@ -14,6 +14,7 @@ from pyspark.sql import functions as F
 from pyspark.sql import types as T
 
 from likewise.spark.chunks import column_of
+from likewise.spark.workers import lean_worker
 from likewise.spark.tables import Table, features_of, open_table
 
 
@@ -59,14 +60,15 @@ def _task(search: Search) -> Any:
 
 
 def answer(search: Search, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-    table, ids = open_table(search.table, search.metric, search.device)
-    for batch in batches:
-        if not batch.num_rows:
-            continue
-        queries = features_of(batch.column(1), search.table.factors)
-        excluded = _excluded(batch, search, ids)
-        found, scores, counts = table.top_k(queries, search.count, excluded=excluded, threads=1)
-        yield _lists(batch.column(0), found, scores, counts, search, ids)
+    with lean_worker():
+        table, ids = open_table(search.table, search.metric, search.device)
+        for batch in batches:
+            if not batch.num_rows:
+                continue
+            queries = features_of(batch.column(1), search.table.factors)
+            excluded = _excluded(batch, search, ids)
+            found, scores, counts = table.top_k(queries, search.count, excluded=excluded, threads=1)
+            yield _lists(batch.column(0), found, scores, counts, search, ids)
 
 
 def _excluded(batch: pa.RecordBatch, search: Search, ids: pa.Array) -> Any:

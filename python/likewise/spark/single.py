@@ -292,21 +292,45 @@ def _parameters(algorithm: str) -> dict[str, Any]:
             for one in _core.parameters(algorithm)}
 
 
-class ItemKnnModel(SingleModel):
-    """A model of ItemKnn."""
+class SimilarItems(SingleModel):
+    """A model that knows which items are alike."""
 
     def similarItems(self, numItems: int, dataset: DataFrame | None = None) -> DataFrame:
-        """(itemCol, recommendations array<struct<itemCol, similarity float>>): the neighbours of all items, or of the
+        """(itemCol, recommendations array<struct<itemCol, similarity float>>): the items nearest to all items, or to the
         dataset's."""
         return self._similar("item", numItems, dataset)
 
 
-class UserKnnModel(SingleModel):
-    """A model of UserKnn."""
+class SimilarUsers(SingleModel):
+    """A model that knows which users are alike."""
 
     def similarUsers(self, numUsers: int, dataset: DataFrame | None = None) -> DataFrame:
         """(userCol, recommendations array<struct<userCol, similarity float>>)."""
         return self._similar("user", numUsers, dataset)
+
+
+class ItemKnnModel(SimilarItems):
+    """A model of ItemKnn."""
+
+
+class UserKnnModel(SimilarUsers):
+    """A model of UserKnn."""
+
+
+class EaseModel(SimilarItems):
+    """A model of Ease."""
+
+
+class SpectralModel(SimilarItems, SimilarUsers):
+    """A model of Spectral."""
+
+
+class BprModel(SimilarItems, SimilarUsers):
+    """A model of Bpr."""
+
+
+class SgdModel(SimilarItems, SimilarUsers):
+    """A model of Sgd."""
 
 
 class PopularModel(SingleModel):
@@ -345,6 +369,36 @@ class Bias(SingleEstimator):
     model_class = BiasModel
 
 
-for _estimator in (ItemKnn, UserKnn, Popular, Bias):
+class Ease(SingleEstimator):
+    """Weights between items in closed form, as likewise.Ease: of likes."""
+
+    algorithm = "ease"
+    model_class = EaseModel
+
+
+class Spectral(SingleEstimator):
+    """The largest singular vectors, as likewise.Spectral: of likes."""
+
+    algorithm = "spectral"
+    model_class = SpectralModel
+
+
+class Bpr(SingleEstimator):
+    """Factors that order pairs of items, as likewise.Bpr: of likes."""
+
+    algorithm = "bpr"
+    model_class = BprModel
+
+
+class Sgd(SingleEstimator):
+    """Factors of ratings by gradient descent, as likewise.Sgd."""
+
+    algorithm = "sgd"
+    model_class = SgdModel
+
+
+ESTIMATORS = (ItemKnn, UserKnn, Popular, Bias, Ease, Spectral, Bpr, Sgd)
+
+for _estimator in ESTIMATORS:
     for _name, _param in _parameters(_estimator.algorithm).items():
         setattr(_estimator, _name, _param)

@@ -14,6 +14,7 @@ import pyarrow as pa
 from pyspark import SparkFiles
 
 from likewise.spark import chunks
+from likewise.spark.workers import lean_worker
 
 #: Bytes of a model's file that are one value.
 PIECE = 1 << 22
@@ -23,9 +24,10 @@ def learn(values: Iterable[bytes], *, algorithm: str, params: dict[str, Any], sc
           duplicates: Any, columns: tuple[str, str], has_values: bool, threads: int) -> Iterator[bytes]:
     """The task: pieces of the file, each after a mark and its number, or a report of what is wrong."""
     import likewise
+    from likewise.estimator import estimator_of
     from likewise.spark.coded import CodedRatings
 
-    with tempfile.TemporaryDirectory(prefix="likewise-") as folder:
+    with lean_worker(), tempfile.TemporaryDirectory(prefix="likewise-") as folder:
         path = os.path.join(folder, "model")
         try:
             coded = CodedRatings(chunks.read(values, schema), columns)
@@ -37,9 +39,7 @@ def learn(values: Iterable[bytes], *, algorithm: str, params: dict[str, Any], sc
             if has_values:
                 rows["value"] = chunks.column_of(parts[2][order])
             data = likewise.Interactions(pa.table(rows), duplicates=duplicates, value="value" if has_values else None)
-            estimator = {"item-knn": likewise.ItemKnn, "user-knn": likewise.UserKnn, "bias": likewise.Bias,
-                         "popular": likewise.Popular}[algorithm]
-            estimator(**params, device="cpu", threads=threads).fit(data).model_.save(path)
+            estimator_of(algorithm)(**params, device="cpu", threads=threads).fit(data).model_.save(path)
         except (ValueError, TypeError, MemoryError, ArithmeticError, OSError) as error:
             yield b"R" + json.dumps({"error": type(error).__name__, "message": str(error) or type(error).__name__}).encode()
             return
