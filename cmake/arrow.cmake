@@ -19,6 +19,7 @@ if(SKBUILD AND NOT LIKEWISE_BUNDLE AND LIKEWISE_ARROW STREQUAL AUTO)
   likewise_no_arrow("the Python package reads Parquet and Arrow files through pyarrow")
 endif()
 
+set(arrow_folder)  # of libraries that the loader does not find by itself
 find_package(Arrow CONFIG QUIET)
 find_package(Parquet CONFIG QUIET)
 if(Arrow_FOUND AND Parquet_FOUND)
@@ -46,6 +47,7 @@ pip install pyarrow)")
       likewise_no_arrow("there is no lib${library} in ${told}, where pyarrow should have it")
     endif()
     list(GET files 0 file)
+    get_filename_component(arrow_folder ${file} DIRECTORY)
     add_library(likewise_lib${library} SHARED IMPORTED)
     set_target_properties(likewise_lib${library} PROPERTIES
       IMPORTED_LOCATION ${file} INTERFACE_INCLUDE_DIRECTORIES ${arrow_include})
@@ -74,8 +76,9 @@ message(STATUS "Arrow plug-in with Arrow ${arrow_version}")
 file(GLOB ARROW_SOURCES CONFIGURE_DEPENDS ${CMAKE_SOURCE_DIR}/src/data/columnar/arrow/*.cpp)
 likewise_plugin(likewise_arrow ${ARROW_SOURCES})
 target_link_libraries(likewise_arrow PRIVATE ${arrow_libraries})
-# Installed too it finds the libraries that it was built with; they are read once for all files.
-set_target_properties(likewise_arrow PROPERTIES INSTALL_RPATH_USE_LINK_PATH ON UNITY_BUILD ON)
+# Installed too it finds the libraries that it was built with. Arrow's headers are read once for all files.
+set_target_properties(likewise_arrow PROPERTIES
+  INSTALL_RPATH "${arrow_folder}" INSTALL_RPATH_USE_LINK_PATH ON UNITY_BUILD ON)
 # A program built again must not find a plug-in of yesterday next to it.
 if(TARGET likewise_cli)
   add_dependencies(likewise_cli likewise_arrow)
