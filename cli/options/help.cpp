@@ -35,14 +35,16 @@ HelpFormatter::HelpFormatter() {
 }
 
 std::string HelpFormatter::make_usage(const CLI::App* app, std::string name) const {
-  return "\n" + CLI::Formatter::make_usage(app, std::move(name));
+  return "\n" + CLI::Formatter::make_usage(app, std::move(name)) + "\n" + app->get_footer() + "\n";
 }
+
+std::string HelpFormatter::make_footer(const CLI::App* /*app*/) const { return {}; }
 
 std::string HelpFormatter::make_help(const CLI::App* app, std::string name,
                                      CLI::AppFormatMode mode) const {
   std::string text = CLI::Formatter::make_help(app, std::move(name), mode);
   for (std::size_t at = 0; (at = text.find("\n\n\n", at)) != std::string::npos;) text.erase(at, 1);
-  return text;
+  return text.erase(text.find_last_not_of('\n') + 1) + "\n";
 }
 
 std::string HelpFormatter::make_option(const CLI::Option* option, bool is_positional) const {

@@ -261,11 +261,10 @@ ReadOptions reading_for(Feedback feedback, ReadOptions options) {
 
 void add_measures(CLI::App& app, EvaluateOptions& options, const char* group) {
   add_list(app, "-k", options.k, "List lengths [10]")->type_name("LIST")->group(group);
-  add_list(
-      app, "--metrics", options.metrics,
-      fmt::format("Names without @k, from: {} [the ranking metrics for implicit models, rmse and "
-                  "mae for explicit ones]",
-                  fmt::join(metric_names(), ", ")))
+  add_list(app, "--metrics", options.metrics,
+           fmt::format("Names without @k (that is -k), from: {} [the ranking metrics for implicit "
+                       "models, rmse and mae for explicit ones]",
+                       fmt::join(metric_names(), ", ")))
       ->type_name("LIST")
       ->group(group);
   add_number(app, "--min-relevant-value", options.min_relevant_value,

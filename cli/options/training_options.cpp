@@ -57,6 +57,12 @@ constexpr std::size_t kShownChoices = 6;
   return spelled(text, as_option);
 }
 
+/// Whether a number is written as it is read: 010 is not 8, nan no number.
+[[nodiscard]] bool is_plain(const ParameterInfo& parameter, const std::string& text) {
+  if (parameter.kind == ParameterKind::kInteger) return whole_number_fault(text).empty();
+  return parameter.kind != ParameterKind::kReal || real_number_fault(text).empty();
+}
+
 /// A usage error for what set_parameter() would refuse.
 void check_text(const ParameterInfo& parameter, const std::string& text) {
   TrainingParams scratch = default_params(owners(parameter.name).front(), Feedback::kImplicit);
@@ -65,10 +71,9 @@ void check_text(const ParameterInfo& parameter, const std::string& text) {
   } catch (const Error& error) {
     throw CLI::ValidationError(parameter.option, error.message(as_option));
   }
-  std::string fault;
-  if (parameter.kind == ParameterKind::kInteger) fault = whole_number_fault(text);
-  if (parameter.kind == ParameterKind::kReal) fault = real_number_fault(text);
-  if (!fault.empty()) throw CLI::ValidationError(parameter.option, fault);
+  if (is_plain(parameter, text)) return;
+  throw CLI::ValidationError(
+      fmt::format("{} must be {}, not '{}'", parameter.option, parameter.range, printable(text)));
 }
 
 /// Its option, where an algorithm has such a parameter.
@@ -77,7 +82,7 @@ void check_text(const ParameterInfo& parameter, const std::string& text) {
     const std::vector<ParameterInfo> all = parameters_of(owner);
     return std::ranges::find(all, parameter, &ParameterInfo::name)->option;
   }
-  std::string option = "--" + std::string(parameter);
+  std::string option = (parameter.size() == 1 ? "-" : "--") + std::string(parameter);
   std::ranges::replace(option, '_', '-');
   return option;
 }
@@ -85,6 +90,8 @@ void check_text(const ParameterInfo& parameter, const std::string& text) {
 }  // namespace
 
 std::string as_option(std::string_view parameter, std::string_view value) {
+  if (parameter == "read_interactions") return "`likewise train`";
+  if (parameter == "load_model") return "`likewise info`";
   return fmt::format("{}{}{}", option_of(parameter), value.empty() ? "" : " ", value);
 }
 

@@ -48,7 +48,8 @@ struct Similar {
     const Queries queries(model, device,
                           of_items ? titles_for(*model, titles_option, progress) : Titles{});
     const SimilarQuestion question{of_items ? Side::kItems : Side::kUsers,
-                                   asked(*model, of_items, progress), n, chosen_metric()};
+                                   asked(*model, of_items, queries.titles(), progress), n,
+                                   chosen_metric()};
     const char* kind = of_items ? "item" : "user";
     const bool titled = of_items && !queries.titles().empty();
     std::vector<std::string> columns{kind, fmt::format("similar_{}", kind), "rank", "score"};
@@ -64,11 +65,12 @@ struct Similar {
                 progress);
   }
 
-  [[nodiscard]] Asked asked(const Model& model, bool of_items, Progress& progress) const {
+  [[nodiscard]] Asked asked(const Model& model, bool of_items, const Titles& titles,
+                            Progress& progress) const {
     if (!new_path.empty()) return read_visitors(model, new_path, progress);
     if (all_items || all_users) return Everybody{};
-    return of_items ? rows_of(model.items, item_ids, "item").rows
-                    : rows_of(model.users, user_ids, "user").rows;
+    if (!of_items) return rows_of(model.users, user_ids, "user").rows;
+    return rows_of(model.items, item_ids, "item", UnknownIds::kRefuse, titles).rows;
   }
 
   [[nodiscard]] std::optional<SimilarityMetric> chosen_metric() const {

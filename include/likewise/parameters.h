@@ -60,6 +60,7 @@ struct ParameterInfo {
   /// Whether it was given decides, not its value alone: prepare() chooses what was not.
   /// Front doors have no value for it until then.
   bool left_open = false;
+  std::string range{};  ///< of a number, in words: "a whole number in [1, 4096]"
 };
 
 /// The parameters of one algorithm that a user chooses, in the order in which to show them. Throws

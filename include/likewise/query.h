@@ -26,10 +26,11 @@ namespace likewise {
 
 // From ids to rows of a model.
 
-/// The row of an id. Error(kNotFound) names the id and shows what ids look like here. `kind` is
-/// "user" or "item", `where` the place that named it, as "ids.txt:3: ", or "".
+/// The row of an id. Error(kNotFound) names the id and shows what ids look like here, or the id of
+/// an item that has it as its title. `kind` is "user" or "item", `where` the place that named it,
+/// as "ids.txt:3: ", or "".
 [[nodiscard]] Index row_of(const IdMap& ids, std::string_view id, std::string_view kind,
-                           std::string_view where = {});
+                           std::string_view where = {}, const Titles& titles = {});
 
 enum class UnknownIds {
   kRefuse,    ///< Error(kNotFound), as row_of()
@@ -42,7 +43,8 @@ struct FoundRows {
 };
 /// The rows of several ids, in their order.
 [[nodiscard]] FoundRows rows_of(const IdMap& ids, std::span<const std::string> names,
-                                std::string_view kind, UnknownIds unknown = UnknownIds::kRefuse);
+                                std::string_view kind, UnknownIds unknown = UnknownIds::kRefuse,
+                                const Titles& titles = {});
 
 /// Where each id of `from` is in `to`; -1 where it is not.
 [[nodiscard]] std::vector<Index> translate(const IdMap& from, const IdMap& to);

@@ -39,7 +39,14 @@ else:
     _MODULES = ("als", "ann", "approximate_als", "bpr", "cpu", "datasets", "evaluation", "gpu", "lmf", "nearest_neighbours",
                 "recommender_base", "utils")
 
-    __getattr__ = loader("likewise", _MODULES)
+    #: Words of the command line and of other packages for what methods do here.
+    _ELSEWHERE = {"train": "likewise.Als().fit(interactions)", "fit": "likewise.Als().fit(interactions)",
+                  "cross_validate": "likewise.Als().cross_validate(interactions)", "recommend": "model.recommend(users)",
+                  "similar": "model.similar_items(items)", "predict": "model.predict(users, items)",
+                  "explain": "model.explain(user, item)", "evaluate": "model.evaluate(test)",
+                  "update": "model.update(interactions)", "report": "model.report()", "load": "likewise.load_model(path)"}
+
+    __getattr__ = loader("likewise", _MODULES, __all__, _ELSEWHERE)
 
     def __dir__():
         return [*__all__, *_MODULES]

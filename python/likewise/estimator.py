@@ -9,6 +9,8 @@ from collections.abc import Sequence
 from numbers import Real
 from typing import TYPE_CHECKING, Any, Callable, ClassVar, TypeVar
 
+import numpy as np
+
 from likewise import _core
 from likewise.arguments import call, check_callback, count_of, lengths_of, names_of, shown
 from likewise.cross_validation import CrossValidation, made
@@ -87,6 +89,7 @@ class Estimator(_Answering):
         then the best model so far where one iteration was done. ValueError names what is wrong with
         parameters or data; also NumericalError, DeviceError, MemoryError.
         """
+        _refuse_second_data(y)
         data = as_interactions(interactions, "interactions")
         check_callback(callback)
         if target is not None and (isinstance(target, bool) or not isinstance(target, Real)):
@@ -267,6 +270,14 @@ def estimator_of(algorithm: str) -> type[Estimator]:
     if algorithm not in kinds:
         raise ValueError(f"algorithm {algorithm!r} is none of {', '.join(kinds)}")
     return kinds[algorithm]
+
+
+def _refuse_second_data(y: Any) -> None:
+    """Labels are scikit-learn's, and nothing to learn from here; what holds interactions was meant for something."""
+    labels = y is None or isinstance(y, (list, np.ndarray)) or getattr(y, "ndim", 0) == 1
+    if not labels:
+        raise TypeError(f"fit() learns from its first argument alone, and the second, of type {type(y).__name__}, would do "
+                        "nothing: fit(train, validation=test) measures after each iteration, evaluate(test) afterwards")
 
 
 def _core_of(resume: Any) -> _core.Model | None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numbers
 import re
 from collections.abc import Iterable, Iterator, Sequence
-from typing import Any, Literal
+from typing import Any, Callable, Literal
 
 import numpy as np
 import numpy.typing as npt
@@ -62,9 +62,10 @@ class Ids:
     the first text joined ids that were whole numbers.
     """
 
-    def __init__(self, core: _core.IdMap, what: str):
+    def __init__(self, core: _core.IdMap, what: str, titles_at: Callable[[IndexArray], list[str]] | None = None):
         self._core = core
         self.what = what  #: "user" or "item"
+        self._titles_at = titles_at
 
     @property
     def is_integer(self) -> bool:
@@ -130,8 +131,18 @@ class Ids:
         indices = self.find(ids)
         if len(indices) and indices.min() < 0:
             one = ids[int(np.argmax(indices < 0))]
-            raise KeyError(f"there is no {self.what} {shown(getattr(one, 'item', lambda: one)())} in the model")
+            one = getattr(one, "item", lambda: one)()
+            raise KeyError(f"there is no {self.what} {shown(one)} in the model{self._by_title(one)}")
         return indices
+
+    def _by_title(self, one: Any) -> str:
+        """How to ask for an item of which this is the title, and not the id."""
+        titles = [] if self._titles_at is None else self._titles_at(np.arange(len(self), dtype=np.int32))
+        places = [place for place, title in enumerate(titles) if title and title == one]
+        if not places:
+            return ""
+        named = [shown(self[place]) for place in places[:3]]
+        return f"; that is the title of {self.what} {' and of '.join(named)}: ask for {' or '.join(named)}"
 
     def known(self, ids: Sequence[Any] | IdArray, unknown: Unknown) -> tuple[IndexArray, int]:
         """The indices of ids, and how many were skipped: none unless unknown is "skip"."""

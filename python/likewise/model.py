@@ -16,8 +16,9 @@ from likewise import _core
 from likewise.answers import Lists
 from likewise.arguments import call, count_of, lengths_of, names_of, shown, whole
 from likewise.columns import number_column
-from likewise.display import table
+from likewise.display import grid, table
 from likewise.features import Features
+from likewise.frames import Framed
 from likewise.ids import IdArray, Ids, IndexArray, Unknown, is_one
 from likewise.interactions import Interactions, Path, as_interactions, as_interactions_or_none
 from likewise.progress import Progress, logger
@@ -57,17 +58,43 @@ class Evaluation(dict[str, float]):
         return table("Evaluation", {name: f"{value:.4f}" for name, value in self.items()} | counts)
 
 
-@dataclasses.dataclass(frozen=True)
-class Explanation:
+@dataclasses.dataclass(frozen=True, repr=False)
+class Explanation(Framed):
     """Why an item scores what it does for a user (Hu, Koren and Volinsky 2008, section 5).
 
     score = baseline + the sum of the shares of `contributions`: (item, the user's value for it,
-    share), the largest share first.
+    share), the largest share first. `titles` are those of the contributions; None without titles.
     """
 
     score: float
     baseline: float
     contributions: list[tuple[Any, float, float]]
+    titles: list[str] | None = None
+
+    def columns(self) -> dict[str, npt.NDArray[Any]]:
+        """A row for each contribution: item, value and share, and title where there are any."""
+        items, values, shares = zip(*self.contributions) if self.contributions else ((), (), ())
+        kind: Any = object if any(isinstance(one, str) for one in items) else np.int64
+        result = {"item": np.array(items, dtype=kind), "value": np.array(values, dtype=np.float32),
+                  "share": np.array(shares, dtype=np.float64)}
+        return result if self.titles is None else result | {"title": np.array(self.titles, dtype=object)}
+
+    def __repr__(self) -> str:
+        names = [str(item) for item, _, _ in self.contributions]
+        if self.titles is not None:
+            names = [f"{name} {title}".rstrip() for name, title in zip(names, self.titles)]
+        lines = [f"  {share:+.4g} by {name}, value {value:g}"
+                 for name, (_, value, share) in zip(names[:10], self.contributions)]
+        if len(names) > 10:
+            lines.append(f"  and {len(names) - 10} more")
+        return "\n".join([f"<score {self.score:.4g} = {self.baseline:.4g} + {len(names)} shares>", *lines])
+
+    def _repr_html_(self) -> str:
+        rows = {"score": f"{self.score:.4g}", "baseline": f"{self.baseline:.4g}"}
+        columns = {name: column[:10] for name, column in self.columns().items()}
+        return table("Explanation", rows) + grid(
+            list(columns), [[f"{cell:.4g}" if isinstance(cell, np.floating) else str(cell) for cell in row]
+                            for row in zip(*columns.values())])
 
 
 class Answers:
@@ -98,7 +125,7 @@ class Answers:
 
     @property
     def items(self) -> Ids:
-        return Ids(self._core.items, "item")
+        return Ids(self._core.items, "item", self._core.titles_at if self._core.has_titles else None)
 
     @property
     def user_factors(self) -> npt.NDArray[np.float32]:
@@ -273,18 +300,22 @@ class Answers:
         return self._answers().fold_in("users", self._rows(histories, unknown)[:3])[0]  # type: ignore[no-any-return]
 
     def explain(self, user: Any, item: Any) -> Explanation:
-        """Which of the user's past items speak for `item`. `user`: an id, or a History."""
-        if is_one(user):
-            index = self.users.require([user])[0]
-            indptr, indices, values = self._core.history()
-            row = slice(*indptr[index:index + 2])
-            history = (np.array([0, row.stop - row.start]), indices[row].copy(), values[row].copy())
-        else:
-            history = self._rows([user])[:3]
-        score, baseline, parts = self._answers().explain(history, int(self.items.require([item])[0]))
-        ids = self.items.take(np.array([part[0] for part in parts], dtype=np.int32)).tolist()
-        return Explanation(score, baseline,
-                           [(one, part[1], part[2]) for one, part in zip(ids, parts)])
+        """Which of a user's past items speak for `item`. Both are one id; a dict of values by item id is
+        taken for the history of somebody who was not trained, as explain_new() takes it."""
+        if isinstance(user, Mapping):
+            return self.explain_new(user, item)
+        if not is_one(user):
+            raise TypeError(f"{shown(user)} may mean several users, or what one likes: explain(user, {shown(item)}) is "
+                            f"about one user, explain_new({shown(user)}, {shown(item)}) about somebody who likes these items")
+        index = self.users.require([user])[0]
+        indptr, indices, values = self._core.history()
+        row = slice(*indptr[index:index + 2])
+        return self._explained((np.array([0, row.stop - row.start]), indices[row].copy(), values[row].copy()), item)
+
+    def explain_new(self, history: History, item: Any) -> Explanation:
+        """The same for somebody who was not trained, by what it likes: as one of the histories of
+        recommend_new()."""
+        return self._explained(self._rows([history])[:3], item)
 
     def evaluate(self, test: Any, *, k: int | Sequence[int] = 10,
                  metrics: str | Sequence[str] = (), min_relevant_value: float = 0.0,
@@ -450,6 +481,15 @@ class Answers:
         if isinstance(ids, Ids):
             ids = np.asarray(ids)
         return known.known([ids] if is_one(ids) else ids, unknown)
+
+    def _explained(self, history: tuple[Any, Any, Any], item: Any) -> Explanation:
+        if not is_one(item):
+            raise TypeError(f"explain() is about one item, not {shown(item)}: ask for each by itself")
+        score, baseline, parts = self._answers().explain(history, int(self.items.require([item])[0]))
+        indices = np.array([part[0] for part in parts], dtype=np.int32)
+        contributions = [(one, value, share) for one, (_, value, share) in zip(self.items.take(indices).tolist(), parts)]
+        return Explanation(score, baseline, contributions,
+                           self._core.titles_at(indices) if self._core.has_titles else None)
 
     def _maybe_items(self, ids: Any, what: str, unknown: Unknown) -> IndexArray | None:
         if ids is None:

@@ -114,6 +114,13 @@ namespace {
   return text;
 }
 
+/// columns=["ID", "TITLE"]
+[[nodiscard]] std::string columns_as_list(std::string_view columns) {
+  std::string text = "columns=[\"";
+  for (const char c : columns) text += c == ',' ? "\", \"" : std::string(1, c);
+  return text + "\"]";
+}
+
 /// values={"view": 1, "cart": 2}
 [[nodiscard]] std::string values_as_dict(std::string_view words) {
   std::string text;
@@ -131,7 +138,11 @@ namespace {
 }  // namespace
 
 std::string as_keyword(std::string_view parameter, std::string_view value) {
-  if (parameter == "columns" && !value.empty()) return columns_as_keywords(value);
+  if (parameter == "read_interactions") return "likewise.Interactions()";
+  if (parameter == "load_model") return "likewise.load_model()";
+  if (parameter == "columns" && value.empty()) return "user, item, value and time";
+  if (parameter == "columns") return columns_as_keywords(value);
+  if (parameter == "titles_columns") return value.empty() ? "columns" : columns_as_list(value);
   if (parameter == "values" && !value.empty()) return values_as_dict(value);
   std::string text(parameter);
   if (value.empty()) return text;

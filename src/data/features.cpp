@@ -196,7 +196,7 @@ struct Table {
     const auto at = static_cast<std::size_t>(find_column(table.format, wanted));
     if (std::ranges::find(all, at) != all.end()) {
       fail_at(ErrorKind::kInvalidArgument, table.format.file,
-              fmt::format("column '{}' is named twice in columns", printable(wanted)));
+              fmt::format("column '{}' is named twice", printable(wanted)));
     }
     all.push_back(at);
   }

@@ -23,8 +23,7 @@ namespace {
 /// A quoted field with line ends in it; a stray quote must not swallow the file.
 constexpr std::size_t kLongestRow = std::size_t{1} << 16;
 [[nodiscard]] std::string remedy() {
-  return fmt::format("choose the columns with {} (columns in code)",
-                     mention("titles_columns", "ID,TITLE"));
+  return fmt::format("choose the columns with {}", mention("titles_columns", "ID,TITLE"));
 }
 
 /// The bytes from 0x80 to 0x9f; the five that are free keep their numbers, as in browsers.
@@ -110,12 +109,13 @@ Columns choose(const FileFormat& format, const TitleOptions& options) {
   if (!given.empty()) {
     if (given.size() != 2) {
       fail_at(ErrorKind::kInvalidArgument, format.file,
-              fmt::format("columns must name 2 columns (item id, title), not {}", given.size()));
+              fmt::format("{} must name 2 columns (item id, title), not {}",
+                          mention("titles_columns"), given.size()));
     }
     const Columns columns{find_column(format, given[0]), find_column(format, given[1])};
     if (columns.id != columns.title) return columns;
     fail_at(ErrorKind::kInvalidArgument, format.file,
-            fmt::format("column '{}' is named twice in columns", printable(given[1])));
+            fmt::format("column '{}' is named twice", printable(given[1])));
   }
   if (format.fields < 2)
     fail_at(ErrorKind::kBadData, format.file, "the first row has a single column");

@@ -67,11 +67,15 @@ std::vector<std::string> metric_names() {
 const MetricInfo& find_metric(std::string_view name) {
   const auto* found = std::find_if(kMetrics.begin(), kMetrics.end(),
                                    [&](const MetricInfo& metric) { return metric.name == name; });
-  if (found == kMetrics.end()) {
-    fail(fmt::format("unknown metric \"{}\"; known are {} (list lengths go into k)", name,
-                     fmt::join(metric_names(), ", ")));
+  if (found != kMetrics.end()) return *found;
+  const std::size_t at = name.find('@');
+  if (at != std::string_view::npos && at + 1 < name.size()) {
+    const std::string_view alone = find_metric(name.substr(0, at)).name;
+    fail(fmt::format("metric \"{}\": the length of lists is said apart, by {} and {}", name,
+                     mention("k", name.substr(at + 1)), mention("metrics", alone)));
   }
-  return *found;
+  fail(fmt::format("unknown metric \"{}\"; known are {} (list lengths go into {})", name,
+                   fmt::join(metric_names(), ", "), mention("k")));
 }
 
 bool is_better(const NamedMetric& metric, double a, double b) {

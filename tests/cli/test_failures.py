@@ -29,6 +29,22 @@ def test_a_broken_model_is_refused(program, tmp_path, content):
     assert "m" in program("recommend", "m", "--all", exit_code=1).stderr
 
 
+def test_a_file_of_the_other_kind_is_named(program, cinema):
+    ratings, model = cinema / "ratings.csv", cinema / "model.safetensors"
+    for verb in (["recommend", ratings, "--all"], ["evaluate", ratings, model], ["similar", ratings, "--item", 1]):
+        stderr = program(*verb, exit_code=1).stderr
+        assert "it is text, not a model; a file of interactions is read by `likewise train`" in stderr
+    stderr = program("train", model, "-o", "x", exit_code=1).stderr
+    assert "such as a model, not interactions; a model is read by `likewise info`" in stderr
+
+
+def test_a_length_in_the_name_of_a_metric_is_an_option_of_its_own(program, cinema):
+    model, test = cinema / "model.safetensors", cinema / "parts/test.csv"
+    stderr = program("evaluate", model, test, "--metrics", "recall,ndcg@5", exit_code=2).stderr
+    assert 'metric "ndcg@5": the length of lists is said apart, by -k 5 and --metrics ndcg' in stderr
+    assert 'unknown metric "ndgc"' in program("evaluate", model, test, "--metrics", "ndgc@5", exit_code=2).stderr
+
+
 def test_unknown_ids_are_named(program, cinema, tmp_path):
     model = cinema / "model.safetensors"
     stderr = program("recommend", model, "--user", "1", "--user", "nobody", exit_code=1).stderr

@@ -59,6 +59,15 @@ def test_similar_items_have_a_column(program, cinema, titles):
           "similar_item")
 
 
+def test_an_item_that_is_asked_for_by_its_title_is_named(program, cinema, titles, titled):
+    for model, more in ((cinema / "model.safetensors", ["--titles", titles]), (titled, [])):
+        stderr = program("similar", model, "--item", NAMES["1"], *more, exit_code=1).stderr
+        assert stderr.rstrip().endswith("; that is the title of item '1': ask for 1")
+    stderr = program("recommend", titled, "--likes", "1", "--likes", "Zwei \u00e4", exit_code=1).stderr
+    assert "that is the title of item '2': ask for 2" in stderr
+    assert "title" not in program("similar", titled, "--item", "Zwe", exit_code=1).stderr
+
+
 def test_all_formats_have_the_field(program, cinema, titles):
     model = cinema / "model.safetensors"
     asked = ["recommend", model, "--all", "-n", 80, "--titles", titles, "--include-seen"]

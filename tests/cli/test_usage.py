@@ -27,7 +27,9 @@ def test_version(program):
 @pytest.mark.parametrize("verb", VERBS)
 def test_every_verb_explains_itself_with_an_example(program, verb):
     done = program(verb, "--help")
-    assert f"\n  likewise {verb}" in done.stdout.split("Examples:")[1]
+    usage, examples, options = re.split(r"\nExamples:|(?<=\n)(?:Arguments|One of these is needed|Options):", done.stdout)[:3]
+    assert f"\nUsage: likewise {verb}" in usage and f"\n  likewise {verb}" in examples and "\n  " in options
+    assert done.stdout.endswith("\n") and "\n\n\n" not in done.stdout and not done.stdout.endswith("\n\n")
     assert max(map(len, done.stdout.splitlines())) <= 100
     assert done.stderr == ""
     assert program("help", verb).stdout == done.stdout
@@ -72,6 +74,9 @@ def test_a_mistyped_option_gets_the_nearest(program):
         (["train", "x", "-o", "y", "--algorithm", "magic"], "als|item-knn|user-knn|popular|bias"),
         (["train", "x", "-o", "y", "--factors", "many"], "--factors"),
         (["train", "x", "-o", "y", "--factors", "0"], "factors"),
+        (["train", "x", "-o", "y", "--factors", "-3"], "--factors must be a whole number in [1, 4096], not '-3'"),
+        (["train", "x", "-o", "y", "--neighbours", "007"], "--neighbours must be a whole number in [1, 100000], not '007'"),
+        (["train", "x", "-o", "y", "--regularization", "inf"], "--regularization must be in [0, 1e15], not 'inf'"),
         (["train", "x", "-o", "y", "--device-memory", "2 cups"], "2GiB"),
         (["train", "x", "-o", "y", "--device-memory", "-1GiB"], "2GiB"),
         (["train", "x", "-o", "y", "--device-memory", "0"], "2GiB"),
@@ -112,7 +117,7 @@ def test_numbers_that_do_not_fit_are_told_the_range(program, verb):
         for value in ("1" + 25 * "0", "12x") if kind in ("N", "LIST") else ("1e400", "12x", "nan"):
             told = program(verb, *needed, name, value, exit_code=2).stderr
             assert name in told and value in told, told
-            assert re.search(r"from \S+ to \S+|must be in [\[(]|below 2\^64|or more, not '12x'", told), told
+            assert re.search(r"from \S+ to \S+|must be (?:a whole number )?in [\[(]|below 2\^64|or more, not '12x'", told), told
             assert "convert" not in told
     whole = {"split": ["--rows", "--folds", "--last"], "recommend": ["-n"], "evaluate": ["-k", "--negatives"],
              "cross-validate": ["-k", "--folds"],

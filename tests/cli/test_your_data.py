@@ -345,7 +345,7 @@ def test_netflix_blocks(cells, program, refused):
     assert cells(text.replace("5,3,", "x;3,"), "--format", "netflix", "--on-bad-row", "skip") == {
         ("30878", "7"): 4, ("5", "12"): 1}
     assert cells(text.replace("7:", '"a,3":'), "--format", "netflix")[("5", '"a,3"')] == 3  # no column of its own
-    assert "leave out columns" in refused(text, "--format", "netflix", "--columns", "1,2")
+    assert "leave out --columns, --delimiter and --header" in refused(text, "--format", "netflix", "--columns", "1,2")
 
 
 def test_blocks_of_the_kdd_cup(cells, program, refused):

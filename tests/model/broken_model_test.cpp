@@ -334,7 +334,8 @@ TEST(BrokenModelFile, HeadersThatAreNotJson) {
   expect_refused("1234567", "too short");
   expect_refused(std::string(8, '\0'), "not a safetensors file");
   expect_refused(std::string(100, '\xff'), "not a safetensors file");
-  expect_refused("user,item,value\n1,2,3\n", "not a safetensors file");
+  expect_refused("user,item,value\n1,2,3\n", "it is text, not a model");
+  expect_refused("PAR1" + std::string(100, '\0'), "it is a Parquet file, not a model");
   expect_refused(ModelParts::join("[1]", data), "does not begin with '{'");
   expect_refused(ModelParts::join("{", data), "not valid JSON");
   expect_refused(ModelParts::join("{}}", data), "not valid JSON");

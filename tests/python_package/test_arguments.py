@@ -99,11 +99,11 @@ def doors(model, ratings, folder):
     """(name, call(**one argument), its parameters)."""
     ids = model.users.take(np.arange(3, dtype=np.int32)).tolist()
     items = model.items.take(np.arange(3, dtype=np.int32)).tolist()
-    usual = {"users": ids, "items": items, "user": ids[0], "item": items[0], "histories": [items], "test": ratings,
+    usual = {"users": ids, "items": items, "user": ids[0], "item": items[0], "history": items, "histories": [items], "test": ratings,
              "interactions": ratings, "data": ratings, "titles": {}, "path": folder / "file", "n": 3}
     calls = {"recommend": model.recommend, "recommend_new": model.recommend_new, "similar_items": model.similar_items,
              "similar_users": model.similar_users, "predict": model.predict, "predict_new": model.predict_new,
-             "fold_in": model.fold_in, "explain": model.explain, "evaluate": model.evaluate, "update": model.update,
+             "fold_in": model.fold_in, "explain": model.explain, "explain_new": model.explain_new, "evaluate": model.evaluate, "update": model.update,
              "set_titles": model.set_titles, "read_titles": model.read_titles, "save": model.save,
              "split": likewise.split, "tune": likewise.tune, "load_model": likewise.load_model,
              "Interactions": Interactions, "Interactions.save": ratings.save,
@@ -177,6 +177,99 @@ def test_every_argument_of_another_type_is_said_in_words(model, ratings, tmp_pat
 def test_types_in_words(ratings, model, call, words):
     with pytest.raises(TypeError, match=words):
         call(ratings, model)
+
+
+def test_a_list_is_neither_a_user_nor_an_item_to_explain(model, ratings):
+    user, (item, *others) = int(model.users[0]), model.items[:3].tolist()
+    for several in ([user, user], others, np.array(others), pd.Series(others), {user}, []):
+        with pytest.raises(TypeError, match=rf"may mean several users, or what one likes: explain\(user, {item}\) .*explain_new\("):
+            model.explain(several, item)
+    for ask in (lambda: model.explain(user, [item]), lambda: model.explain_new(others, {item: 1.0})):
+        with pytest.raises(TypeError, match="one item, not .*: ask for each by itself"):
+            ask()
+    liked = model.explain_new(others, item)
+    assert liked == model.explain(dict.fromkeys(others, 1.0), item) and len(liked.contributions) == 2
+
+
+def test_a_second_argument_of_fit_is_not_passed_over(ratings, frame):
+    for given in (ratings, frame, pl.from_pandas(frame), {"user": [1], "item": [2]}, "test.csv", ratings.to_csr(), ([1], [2])):
+        for estimator in (Als(iterations=1), likewise.Auto(), likewise.Popular()):
+            with pytest.raises(TypeError, match=r"first argument alone.*validation=test"):
+                estimator.fit(ratings, given)
+    for labels in (None, frame["value"], frame["value"].to_numpy(), frame["value"].tolist()):
+        likewise.Popular().fit(frame, labels)
+
+
+@pytest.mark.parametrize("name, hint", [
+    ("ALS", "did you mean likewise.Als?"), ("KNN", "did you mean likewise.UserKnn or likewise.ItemKnn?"),
+    ("ItemKNN", "did you mean likewise.ItemKnn?"), ("Interaction", "did you mean likewise.Interactions?"),
+    ("train", "that is likewise.Als().fit(interactions) here"), ("evaluate", "that is model.evaluate(test) here")])
+def test_a_name_that_is_not_there_gets_the_nearest(name, hint):
+    with pytest.raises(AttributeError) as refused:
+        getattr(likewise, name)
+    assert str(refused.value).startswith(f"module 'likewise' has no attribute '{name}'") and str(refused.value).endswith(hint)
+    assert not hasattr(likewise, name) and name not in dir(likewise)
+    with pytest.raises(ImportError, match=f"cannot import name '{name}'"):
+        exec(f"from likewise import {name}")
+
+
+def test_names_that_are_like_nothing_get_no_hint():
+    for name in ("zzzz", "__wrapped__", "_Als"):
+        with pytest.raises(AttributeError, match=f"has no attribute '{name}'$"):
+            getattr(likewise, name)
+
+
+def test_a_file_of_the_other_kind_is_named(model, ratings, tmp_path):
+    ratings.save(tmp_path / "train.csv")
+    model.save(tmp_path / "model.safetensors")
+    for name, load, reads in (("train.csv", likewise.load_model, "it is text, not a model; .* likewise.Interactions()"),
+                              ("model.safetensors", Interactions, "such as a model, not interactions; .* likewise.load_model()")):
+        with pytest.raises(ValueError, match=f"{name}: .*{reads}"):
+            load(tmp_path / name)
+
+
+@pytest.mark.parametrize("text, given, words", [
+    ("user,film,stars\n1,2,3\n", {"user": "user", "item": "user"}, "column 'user' is named twice"),
+    ("user,stuff,rating\n1,2,3\n", {}, 'user="USER", item="ITEM", value="VALUE", time="TIME"'),
+    ("abc\n", {}, 'say delimiter="TEXT" if it is another one'),
+    ("one\ntwo\n", {"delimiter": ","}, 'say delimiter="TEXT" if that is wrong'),
+    ("1 2 3\n", {"format": "adjacency", "user": 1, "item": 2}, "leave out user, item, value and time"),
+    ("1 2 3\n", {"format": "adjacency", "header": "yes"}, "leave out header"),
+    ("%%MatrixMarket matrix coordinate real general\n", {"format": "adjacency"}, "leave out format"),
+    ("%%MatrixMarket matrix coordinate real general\n1 1 1\n1 1 1\n", {"user": 1, "item": 2}, "leave out user, item"),
+    ("1:\n2,3,2005-01-01\n", {"format": "netflix", "user": 1, "item": 2},
+     'format="netflix" .* leave out user, item, value and time, delimiter and header'),
+    ("user,item\n1,2\n", {"user": "user", "item": "item", "header": "no"}, 'which header="no" rules out')])
+def test_messages_of_files_name_keywords(tmp_path, text, given, words):
+    (tmp_path / "rows").write_text(text)
+    with pytest.raises(ValueError, match=words) as refused:
+        Interactions(tmp_path / "rows", **given)
+    assert not any(word in str(refused.value) for word in ("--", "option", "columns=", " columns;"))
+
+
+def test_messages_of_metrics_and_titles_name_keywords(model, ratings, tmp_path):
+    with pytest.raises(ValueError, match='metric "ndcg@5": .* by k=5 and metrics="ndcg"$'):
+        model.evaluate(ratings, metrics="ndcg@5")
+    (tmp_path / "titles").write_text("nr,short,long\n5,A,B\n7,C,D\n")
+    with pytest.raises(ValueError, match=r'choose the columns with columns=\["ID", "TITLE"\]$'):
+        model.read_titles(tmp_path / "titles")
+
+
+def test_an_item_that_is_asked_for_by_its_title_is_named(model):
+    one, two, three = model.items[:3].tolist()
+    model.set_titles({one: "Alien", two: "Heat", three: "Heat"})
+    asks = (model.similar_items, lambda title: model.explain(model.users[0], title), lambda title: model.recommend_new([[title]]),
+            lambda title: model.recommend(items=[title]))
+    for ask in asks:
+        for title, hint in (("Alien", f"; that is the title of item {one}: ask for {one}"),
+                            ("Heat", f"; that is the title of item {two} and of {three}: ask for {two} or {three}")):
+            with pytest.raises(KeyError) as refused:
+                ask(title)
+            assert hint in refused.value.args[0]
+    for ask, unknown in ((model.similar_items, "Alie"), (model.similar_users, "Alien"), (model.similar_items, "")):
+        with pytest.raises(KeyError) as refused:
+            ask(unknown)
+        assert "title" not in refused.value.args[0]
 
 
 def test_numbers_out_of_range_are_named(ratings):

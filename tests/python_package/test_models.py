@@ -139,11 +139,30 @@ def test_new_users_get_what_trained_ones_with_their_history_would(model, ratings
     scores[row.indices] = -np.inf
     assert np.array_equal(new.indices[0], np.argsort(-scores, kind="stable")[:6])
     assert np.allclose(model.predict_new([history], new.ids[0])[0], new.scores[0], atol=1e-6)
-    why = model.explain(history, new.ids[0, 0])
+    why = model.explain_new(history, new.ids[0, 0])
     shares = sum(share for _, _, share in why.contributions)
     assert np.isclose(why.baseline + shares, why.score) and np.isclose(why.score, new.scores[0, 0], atol=1e-4)
     trained = model.explain(np.asarray(model.users)[4], new.ids[0, 0])
     assert trained.score == why.score and trained.contributions == why.contributions
+
+
+def test_an_explanation_is_shown_and_becomes_a_frame(model):
+    user = np.asarray(model.users)[4]
+    item = model.recommend(user, n=1).ids[0, 0]
+    why = model.explain(user, item)
+    first, value, share = why.contributions[0]
+    assert repr(why).startswith(f"<score {why.score:.4g} = {why.baseline:.4g} + {len(why.contributions)} shares>\n"
+                                f"  {share:+.4g} by {first}, value {value:g}\n")
+    assert repr(why).endswith(f"  and {len(why.contributions) - 10} more") and why.titles is None
+    frame = why.to_pandas()
+    assert list(frame) == ["item", "value", "share"] and frame["item"].dtype == np.int64
+    assert [tuple(row) for row in frame.itertuples(index=False)] == [pytest.approx(row) for row in why.contributions]
+    model.set_titles({first: "Tea & <milk>"})
+    titled = model.explain(user, item)
+    assert f" by {first} Tea & <milk>, value " in repr(titled) and "Tea &amp; &lt;milk&gt;" in titled._repr_html_()
+    assert titled.to_polars()["title"].to_list() == ["Tea & <milk>"] + [""] * (len(frame) - 1)
+    nothing = model.explain_new([], item)
+    assert len(nothing.to_pandas()) == 0 and nothing.contributions == [] and "0 shares" in repr(nothing)
 
 
 @pytest.mark.parametrize("estimator", [Sgd(factors=6, iterations=5), Sgd(factors=6, iterations=5, biases=False),
@@ -164,12 +183,12 @@ def test_new_users_of_sgd_and_bpr(estimator, ratings):
     assert np.array_equal(new.indices[0], np.argsort(-scores, kind="stable")[:6])
     assert np.allclose(model.predict_new([history], new.ids[0])[0], new.scores[0], atol=1e-6)
     if isinstance(estimator, Sgd):
-        why = model.explain(history, new.ids[0, 0])
+        why = model.explain_new(history, new.ids[0, 0])
         assert np.isclose(why.baseline + sum(share for _, _, share in why.contributions), why.score)
         assert np.isclose(why.score, new.scores[0, 0], atol=1e-4)
     else:
         with pytest.raises(ValueError, match="no sum"):
-            model.explain(history, new.ids[0, 0])
+            model.explain_new(history, new.ids[0, 0])
         with pytest.raises(ValueError, match="new row 1: .* none is above 0"):
             model.fold_in([history, {items[0]: -1.0}])
 

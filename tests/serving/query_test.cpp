@@ -18,6 +18,7 @@ namespace likewise {
 namespace {
 
 using testing::ElementsAre;
+using testing::EndsWith;
 using testing::HasSubstr;
 using Ids = std::vector<std::string>;
 
@@ -81,6 +82,15 @@ TEST(Query, UnknownIdsAreRefusedOrCounted) {
   EXPECT_THAT(test::error_of(ErrorKind::kNotFound,
                              [&] { static_cast<void>(row_of(ids, "ann,cy", "user", "")); }),
               HasSubstr("give each id by itself"));
+  const Titles titles = make_titles({"Bar", "Foo", "Foo"});
+  const auto asked_by_title = [&](const char* title) {
+    return test::error_of(ErrorKind::kNotFound, [&] {
+      static_cast<void>(rows_of(ids, Ids{title}, "item", UnknownIds::kRefuse, titles));
+    });
+  };
+  EXPECT_THAT(asked_by_title("Bar"), EndsWith("; that is the title of item 'ann': ask for ann"));
+  EXPECT_THAT(asked_by_title("Foo"), EndsWith("item 'bob' and of 'cy': ask for bob or cy"));
+  EXPECT_THAT(asked_by_title("Fo"), EndsWith("such as 'ann')"));
   EXPECT_THAT(test::error_of(ErrorKind::kNotFound,
                              [&] { static_cast<void>(row_of(ids, "dora", "user", "f:7: ")); }),
               HasSubstr("f:7: user 'dora'"));

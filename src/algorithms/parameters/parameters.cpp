@@ -67,6 +67,14 @@ template <class Params, class Described>
   return fmt::format("{} implicit, {} explicit", implicit, explicit_one);
 }
 
+/// What a number may be: "a whole number in [1, 4096]".
+template <class Described>
+[[nodiscard]] std::string range_text(const Described& parameter) {
+  const bool is_whole =
+      std::is_integral_v<typename Described::Value> && parameter.range.starts_with("in ");
+  return fmt::format("{}{}", is_whole ? "a whole number " : "", parameter.range);
+}
+
 template <class Described, class Number>
 void parse(const Described& parameter, std::string_view text, Number& field) {
   Number value{};
@@ -77,7 +85,7 @@ void parse(const Described& parameter, std::string_view text, Number& field) {
                        parameter.highest, text));
   }
   if (fault != std::errc{} || !whole) {
-    refuse(fmt::format("{} must be {}, not '{}'", parameter.name, parameter.range, text));
+    refuse(fmt::format("{} must be {}, not '{}'", parameter.name, range_text(parameter), text));
   }
   field = value;
 }
@@ -153,7 +161,8 @@ std::vector<ParameterInfo> parameters_of(std::string_view algorithm) {
           if (parameter.hidden) return;
           all.push_back({parameter.name, option_of(parameter), mentions(parameter.help),
                          kind_of<typename Described::Value>(), choices_of(parameter),
-                         usual_text<Params>(parameter, algorithm), parameter.open});
+                         usual_text<Params>(parameter, algorithm), parameter.open,
+                         range_text(parameter)});
         });
       },
       some);

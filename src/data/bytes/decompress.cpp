@@ -165,9 +165,9 @@ void refuse_foreign(std::string_view head, const std::string& name) {
       head.size() >= 9 && head[8] == '{' && head.substr(0, 8).find('\0') != std::string_view::npos;
   if (model) {
     throw Error(ErrorKind::kBadData,
-                fmt::format("{}: is a safetensors file, such as a model, not interactions (a model "
-                            "has to be named as a file, a pipe will not do)",
-                            name));
+                fmt::format("{}: is a safetensors file, such as a model, not interactions; a model "
+                            "is read by {}, from a file and not from a pipe",
+                            name, mention("load_model")));
   }
   struct Foreign {
     std::string_view magic;

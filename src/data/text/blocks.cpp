@@ -106,9 +106,9 @@ ByteSourcePtr blocks_as_csv(ByteSourcePtr raw, const ReadOptions& options,
   if (!options.columns.empty() || !options.delimiter.empty() || options.header == Header::kYes) {
     const auto name = kFormatNames[static_cast<std::size_t>(options.format)];
     throw Error(ErrorKind::kInvalidArgument,
-                fmt::format("{}: {} says what the columns are: leave out columns, delimiter and "
-                            "header",
-                            file, mention("format", name)));
+                fmt::format("{}: {} says what the columns are: leave out {}, {} and {}", file,
+                            mention("format", name), mention("columns"), mention("delimiter"),
+                            mention("header")));
   }
   const BlockForm& form = options.format == Format::kNetflix ? kNetflixForm : kKddForm;
   const bool skip = options.on_bad_row == BadRows::kSkip;

@@ -96,18 +96,21 @@ std::string count_text(const FileFormat& format) {
 
 void choose_given(FileFormat& format, const std::vector<std::string>& wanted) {
   if (wanted.size() < 2 || wanted.size() > kRoles) {
-    fail(format, fmt::format("columns must name 2 to 4 columns (user, item, value, time), not {}",
-                             wanted.size()));
+    fail(format, fmt::format("{} must name 2 to 4 columns (user, item, value, time), not {}",
+                             mention("columns"), wanted.size()));
   }
   for (std::size_t role = 0; role < wanted.size(); ++role) {
     if (wanted[role].empty() || wanted[role] == "-") {
-      if (role < 2) fail(format, fmt::format("columns must name the {} column", kRoleNames[role]));
+      if (role < 2) {
+        fail(format,
+             fmt::format("{} must name the {} column", mention("columns"), kRoleNames[role]));
+      }
       continue;
     }
     const int column = find_column(format, wanted[role]);
     for (std::size_t before = 0; before < role; ++before) {
       if (format.columns[before] == column) {
-        fail(format, fmt::format("column '{}' is named twice in columns", printable(wanted[role])));
+        fail(format, fmt::format("column '{}' is named twice", printable(wanted[role])));
       }
     }
     format.columns[role] = column;
@@ -121,9 +124,10 @@ bool choose_known(FileFormat& format) {
   if (!user && !item) return false;
   if (!user || !item) {
     fail(format,
-         fmt::format("cannot tell which column holds the {}s: the columns are {}; name them "
-                     "with the option columns (user,item[,value[,time]])",
-                     user ? "item" : "user", listing(format.names)));
+         fmt::format(
+             "cannot tell which column holds the {}s: the columns are {}; choose them with {}",
+             user ? "item" : "user", listing(format.names),
+             mention("columns", "USER,ITEM,VALUE,TIME")));
   }
   format.columns = known_columns(format.names);
   return true;
@@ -132,9 +136,9 @@ bool choose_known(FileFormat& format) {
 /// User, item, value and time in this order: no header names them.
 void choose_in_order(FileFormat& format) {
   if (format.fields < 2) {
-    fail(format, fmt::format("the first row has a single column (separated by {}); give the option "
-                             "delimiter if that is wrong",
-                             format.delimiter.name()));
+    fail(format, fmt::format("the first row has a single column (separated by {}); say {} if that "
+                             "is wrong",
+                             format.delimiter.name(), mention("delimiter", "TEXT")));
   }
   format.columns = {0, 1, format.fields > 2 ? 2 : -1, format.fields > 3 ? 3 : -1};
 }

@@ -190,7 +190,8 @@ bool has_header(const SampleRows& rows, const std::string& file, const ReadOptio
     case Header::kNo:
       if (!named) return false;
       fail(file, ErrorKind::kInvalidArgument,
-           "columns by name need a header, which is ruled out: number them from 1");
+           fmt::format("columns by name need a header, which {} rules out: number them from 1",
+                       mention("header", "no")));
     case Header::kAuto:
       break;
   }
@@ -246,10 +247,9 @@ Delimiter delimiter_of(const FileHead& head, std::string_view first, bool may_be
     if (counts && some.size() > 2) some.erase(some.begin());
     return some;
   };
-  return detect_delimiter(lines, file,
-                          "user, item[, value[, time]]; give the option delimiter if it is another "
-                          "one",
-                          decimal_comma);
+  const std::string expected = fmt::format(
+      "user, item[, value[, time]]; say {} if it is another one", mention("delimiter", "TEXT"));
+  return detect_delimiter(lines, file, expected.c_str(), decimal_comma);
 }
 
 /// Leaves the first line out of the data, to be looked at once the rest is known, unless the
@@ -309,15 +309,17 @@ void refuse_idle_options(const FileFormat& format, const ReadOptions& options) {
 /// A user and its items on each line.
 FileFormat adjacency_format(const FileHead& head, const std::string& file,
                             const ReadOptions& options) {
-  const auto refuse = [&](const char* why) {
-    fail(file, ErrorKind::kInvalidArgument, std::string("adjacency: ") + why);
+  const auto refuse = [&](const std::string& why) {
+    fail(file, ErrorKind::kInvalidArgument, "adjacency: " + why);
   };
-  if (is_matrix_market(head.text)) refuse("the file is Matrix Market: leave out the option format");
-  if (!options.columns.empty()) {
-    refuse(
-        "the first id of a line is the user, the others are items: leave out the option columns");
+  if (is_matrix_market(head.text)) {
+    refuse("the file is Matrix Market: leave out " + mention("format"));
   }
-  if (options.header == Header::kYes) refuse("it has no header: leave out the option header");
+  if (!options.columns.empty()) {
+    refuse("the first id of a line is the user, the others are items: leave out " +
+           mention("columns"));
+  }
+  if (options.header == Header::kYes) refuse("it has no header: leave out " + mention("header"));
   if (options.values == Values::kRequired) {
     refuse("values are needed (for explicit feedback, RMSE or MAE), but lists of items have none");
   }
@@ -402,8 +404,8 @@ FileFormat detect_format(const FileHead& head, const std::string& file,
   if (is_matrix_market(head.text)) {
     if (!options.columns.empty()) {
       fail(file, ErrorKind::kInvalidArgument,
-           "is Matrix Market, where rows are users and columns are items: leave out the option "
-           "columns");
+           "is Matrix Market, where rows are users and columns are items: leave out " +
+               mention("columns"));
     }
     refuse_table_options(file, options, "Matrix Market");
     FileFormat format = read_matrix_market_head(head, file);

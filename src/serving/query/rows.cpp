@@ -5,6 +5,7 @@
 #include <utility>
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include "core/merged_value.h"
 #include "core/require.h"
@@ -29,22 +30,37 @@ class UsualValue {
   mutable std::optional<float> known_;
 };
 
+/// How to ask for the items that are called so: "; that is the title of item '1': ask for 1". Empty
+/// where none is.
+[[nodiscard]] std::string title_hint(const IdMap& ids, std::string_view text,
+                                     const Titles& titles) {
+  constexpr std::size_t kMost = 3;
+  std::vector<std::string> named;
+  for (Index item = 0; !titles.empty() && item < ids.size() && named.size() < kMost; ++item) {
+    if (!text.empty() && titles.of(item) == text) named.push_back(printable(ids.name(item)));
+  }
+  if (named.empty()) return {};
+  return fmt::format("; that is the title of item '{}': ask for {}", fmt::join(named, "' and of '"),
+                     fmt::join(named, " or "));
+}
+
 }  // namespace
 
-Index row_of(const IdMap& ids, std::string_view id, std::string_view kind, std::string_view where) {
+Index row_of(const IdMap& ids, std::string_view id, std::string_view kind, std::string_view where,
+             const Titles& titles) {
   if (const auto row = ids.find(id)) return *row;
   const std::string example =
       ids.size() == 0 ? "" : fmt::format(", such as '{}'", printable(ids.name(0)));
   const std::size_t comma = id.find(',');
   const bool several = comma != std::string_view::npos && ids.find(id.substr(0, comma));
-  throw Error(
-      ErrorKind::kNotFound,
-      fmt::format("{}{} '{}' is not in the model (it knows {}{}){}", where, kind, printable(id),
-                  counted(ids.size(), kind), example, several ? ": give each id by itself" : ""));
+  throw Error(ErrorKind::kNotFound,
+              fmt::format("{}{} '{}' is not in the model (it knows {}{}){}{}", where, kind,
+                          printable(id), counted(ids.size(), kind), example,
+                          several ? ": give each id by itself" : "", title_hint(ids, id, titles)));
 }
 
 FoundRows rows_of(const IdMap& ids, std::span<const std::string> names, std::string_view kind,
-                  UnknownIds unknown) {
+                  UnknownIds unknown, const Titles& titles) {
   FoundRows found;
   for (const std::string& name : names) {
     if (const auto row = ids.find(name)) {
@@ -52,7 +68,7 @@ FoundRows rows_of(const IdMap& ids, std::span<const std::string> names, std::str
     } else if (unknown == UnknownIds::kLeaveOut) {
       ++found.unknown;
     } else {
-      found.rows.push_back(row_of(ids, name, kind));  // throws
+      found.rows.push_back(row_of(ids, name, kind, {}, titles));  // throws
     }
   }
   return found;
@@ -122,7 +138,8 @@ void Visitors::add(const Model& model, std::string name, std::span<const Like> l
       ++unknown;
       continue;
     }
-    entries.emplace_back(item ? *item : row_of(model.items, like.item, "item"), usual.of(like));
+    entries.emplace_back(item ? *item : row_of(model.items, like.item, "item", {}, model.titles),
+                         usual.of(like));
   }
   std::ranges::sort(entries);
   entries.erase(std::unique(entries.begin(), entries.end()), entries.end());

@@ -43,6 +43,16 @@ void for_all(const Work& work) {
   }
 }
 
+TEST(Parameters, NumbersSayTheirRange) {
+  for_all([](const TrainingParams&, const ParameterInfo& parameter) {
+    EXPECT_EQ(parameter.range.empty(), !parameter.choices.empty());
+  });
+  TrainingParams params = default_params("als", Feedback::kImplicit);
+  EXPECT_THAT(test::error_of(ErrorKind::kInvalidArgument,
+                             [&] { set_parameter(params, "factors", "many"); }),
+              HasSubstr("factors must be a whole number in [1, 4096], not 'many'"));
+}
+
 TEST(Parameters, DefaultsAreValidAndKnowTheirAlgorithm) {
   for (const std::string_view algorithm : algorithm_names()) {
     for (const Feedback feedback : {Feedback::kImplicit, Feedback::kExplicit}) {
