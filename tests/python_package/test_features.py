@@ -119,10 +119,10 @@ def test_tune_trains_its_winner_with_features():
 
 
 def test_cross_validation_learns_features():
-    rare = data([(user, item) for user, item in LIKES if (user + 7 * item) % 4 == 0])
+    rare = data([(user, item) for user, item in LIKES if (user + 7 * item) % 8 == 0])
     made = likewise.Als(factors=4)
     plain, found = (made.cross_validate(rare, folds=3, item_features=features) for features in (None, KIND))
-    assert plain.folds[0].metrics != found.folds[0].metrics
+    assert dict(plain) != dict(found), "some items are without interactions in a fold"
     with pytest.raises(ValueError, match="item-knn has none"):
         likewise.ItemKnn().cross_validate(rare, item_features=KIND)
 
