@@ -158,7 +158,7 @@ def test_titles_of_a_search_are_those_of_its_model(tastes):
     """Items join by features and by the validation part."""
     (tastes.folder / "titles.csv").write_text("id,title\n3,Three\n4,Four\n13,Thirteen\n")
     (tastes.folder / "tags.csv").write_text("item,tag\n3,a\n4,a\n5,a\n")
-    (tastes.folder / "both.csv").write_text("user,item\n20,13\n21,13\n22,14\n")
+    (tastes.folder / "both.csv").write_text("user,item\n20,13\n21,13\n22,1\n")
     tastes("tune", "likes.csv", "-o", "m", "--budget", 1, "--algorithm", "als", "--validation", "both.csv",
            "--titles", "titles.csv", "--item-features", "tags.csv")
     rows = rows_of(tastes("recommend", "m", "--user", 20, "-n", 20, "--include-seen").stdout)
